@@ -6,10 +6,10 @@
 
 use std::process::Command;
 
-use crate::files;
+use crate::command::{PUBLISHED, base_python, cargo, program, root, run, target};
+use crate::fs;
 use crate::interop::environment_for;
 use crate::python::wheel_into;
-use crate::shell::{PUBLISHED, base_python, cargo, program, root, run, target};
 
 /// Builds the command as it is published and hands the arguments on.
 pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
@@ -21,7 +21,7 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
         return run(Command::new(base_python()).current_dir(root()).args(["-B", "xtask/bench/harness.py", "--help"]));
     }
     if arguments.iter().any(|word| word == "--against") {
-        return crate::against::against(arguments);
+        return crate::bench_compare::against(arguments);
     }
     let python = environment_for("bench-venv", &["xtask/bench/requirements.txt"])?;
     // The output may be a document for another program: messages of cargo go elsewhere.
@@ -37,7 +37,7 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
         wheel_into(&python)?;
     }
     let folder = target().join("bench");
-    files::create(&folder)?;
+    fs::create(&folder)?;
     let mut measure = Command::new(python);
     measure.current_dir(root()).args(["-B", "xtask/bench/harness.py"]).args(arguments);
     measure.arg("--program").arg(program(PUBLISHED)).arg("--folder").arg(folder);

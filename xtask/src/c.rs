@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::files::{self, samples};
-use crate::shell::{build_libraries, output, root, run, target};
-use crate::suite::{Done, Share};
+use crate::command::{build_libraries, output, root, run, target};
+use crate::fs::{self, samples};
+use crate::test::{Done, Share};
 
 /// Output of each of the short programs, but for points and spaces.
 pub(crate) const TOUR: &str = "3 4 masked 01 60 5";
@@ -24,7 +24,7 @@ pub(crate) fn c(share: Share) -> Result<Done, String> {
     }
     let libraries = build_libraries()?;
     let folder = target().join("c");
-    files::create(&folder)?;
+    fs::create(&folder)?;
     let package = root().join("crates/trilith-c");
     let programs = package.join("tests/programs");
     let found = format!("-Wl,-rpath,{}", libraries.display());

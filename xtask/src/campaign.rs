@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::files;
+use crate::command::{build_program, cargo, output, root, target};
+use crate::fs;
 use crate::interop::{environment, pytest};
 use crate::python::develop;
-use crate::shell::{build_program, cargo, output, root, target};
 
 /// A random test that can take any number of cases.
 struct Campaign {
@@ -88,7 +88,7 @@ pub(crate) fn campaign(arguments: &[String]) -> Result<(), String> {
     );
     print!("{report}");
     let path: PathBuf = target().join("campaigns").join(format!("{name}-{cases}-{seed}.txt"));
-    files::write(&path, &report)?;
+    fs::write(&path, &report)?;
     if done.status.success() { Ok(()) } else { Err(format!("{name} failed; the report is {}", path.display())) }
 }
 
@@ -123,9 +123,9 @@ mod tests {
                     let listed = output(Command::new("git").current_dir(root()).args(["grep", "-l", &format!("fn {test}\\b")]));
                     let listed = listed.unwrap_or_default();
                     assert!(listed.contains(&format!("tests/{program}")), "{}: {listed}", campaign.name);
-                    listed.lines().map(|path| files::read(&root().join(path))).collect::<Result<String, _>>()
+                    listed.lines().map(|path| fs::read(&root().join(path))).collect::<Result<String, _>>()
                 }
-                Work::Python(path) => files::read(&root().join(path)),
+                Work::Python(path) => fs::read(&root().join(path)),
             };
             assert!(texts.unwrap_or_default().contains("TRILITH_CAMPAIGN"), "{}", campaign.name);
         }

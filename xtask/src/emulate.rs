@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::files::samples;
-use crate::shell::{build_program, cargo, run, target};
+use crate::command::{build_program, cargo, run, target};
+use crate::fs::samples;
 
 /// A kind of processor that programs here can be run for.
 struct Machine {

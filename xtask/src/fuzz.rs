@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::files;
+use crate::command::{build_seeds, nightly_tool, output, root, run, target};
+use crate::fs;
 use crate::interop::environment;
-use crate::shell::{build_seeds, nightly_tool, output, root, run, target};
-use crate::suite::{Done, Share};
+use crate::test::{Done, Share};
 
 /// Builds every target and runs each for five seconds.
 pub(crate) fn smoke(_: Share) -> Result<Done, String> {
@@ -81,7 +81,7 @@ fn run_targets(cargo_fuzz: &Path, targets: &[String], seconds: u64, seed: Option
     for name in targets {
         let (corpus, own) = (root().join("fuzz/corpus").join(name), seeds.join(name));
         if own.is_dir() {
-            files::create(&corpus)?;
+            fs::create(&corpus)?;
             run(fuzz(&["run", name]).arg(&corpus).arg(&own).args(["--", "-merge=1", "-verbosity=0"]))?;
         }
         let mut command = fuzz(&["run", name, "--"]);

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::files;
-use crate::shell::{LIBRARY_CRATES, nightly_tool, output, root, target};
-use crate::suite::{Done, Share};
+use crate::command::{LIBRARY_CRATES, nightly_tool, output, root, target};
+use crate::fs;
+use crate::test::{Done, Share};
 
 /// The most modules that the crate `trilith` shows: a newcomer reads through them.
 const MODULES: usize = 12;
@@ -53,7 +53,7 @@ pub(crate) fn interface(_: Share) -> Result<Done, String> {
     let (mut faults, mut lists) = (String::new(), Vec::new());
     for package in LIBRARY_CRATES {
         let found = list(&tool, package)?;
-        let known = files::read(&record(package)).unwrap_or_default();
+        let known = fs::read(&record(package)).unwrap_or_default();
         faults += &changes(package, &known, &found);
         faults += &unable_to_grow(&found);
         lists.push(found);
@@ -73,7 +73,7 @@ pub(crate) fn interface(_: Share) -> Result<Done, String> {
 pub(crate) fn bless() -> Result<(), String> {
     let tool = tool()?;
     for package in LIBRARY_CRATES {
-        files::write(&record(package), &list(&tool, package)?)?;
+        fs::write(&record(package), &list(&tool, package)?)?;
     }
     Ok(())
 }

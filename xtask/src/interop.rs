@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::files::{read, write};
-use crate::shell::{base_python, build_program, output, root, run, shared, target};
-use crate::suite::{Done, Share};
+use crate::command::{base_python, build_program, output, root, run, shared, target};
+use crate::fs::{read, write};
+use crate::test::{Done, Share};
 
 /// Python writes and Trilith reads, Trilith writes and Python reads.
 pub(crate) fn interop(_: Share) -> Result<Done, String> {

@@ -6,25 +6,25 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the person who runs it")]
 #![allow(clippy::disallowed_methods, reason = "the rule is for the library, which must not open files on its own")]
 
-mod against;
 mod bench;
+mod bench_compare;
 mod c;
 mod campaign;
+mod command;
 mod emulate;
-mod english;
-mod files;
+mod fs;
 mod fuzz;
 mod interface;
 mod interop;
 mod package;
 mod peers;
-mod programs;
+mod prose_lint;
 mod python;
 mod remote;
 mod sanitize;
-mod shell;
 mod site;
-mod suite;
+mod test;
+mod test_binaries;
 mod wasm;
 mod web;
 
@@ -36,11 +36,11 @@ type Task = fn(&[String]) -> Result<(), String>;
 const TASKS: &[(&str, Task, &str)] = &[
     (
         "test",
-        suite::test,
+        test::test,
         "the first tier, in ten minutes; --all: everything; --rest: what the first tier left out; PART…: these, whole; --seed N: \
          other samples",
     ),
-    ("bless", suite::bless, "write the expected outputs of tests/cases again; read the diff before you commit it"),
+    ("bless", test::bless, "write the expected outputs of tests/cases again; read the diff before you commit it"),
     ("fuzz", fuzz::fuzz, "run the fuzz targets: [--minutes N] [TARGET…]"),
     (
         "campaign",
@@ -107,7 +107,7 @@ fn help(_: &[String]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{TASKS, shell::root};
+    use super::{TASKS, command::root};
 
     #[test]
     fn workflows_name_tasks_that_exist() {

@@ -8,14 +8,14 @@ mod command;
 mod crates;
 mod python;
 mod readme;
-mod third;
+mod third_party;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::files::{create, empty, read};
-use crate::shell::{output, root, run, target};
+use crate::command::{output, root, run, target};
+use crate::fs::{create, empty, read};
 
 /// A part of a release.
 struct Part {

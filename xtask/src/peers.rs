@@ -5,9 +5,9 @@
 
 use std::process::Command;
 
+use crate::command::{root, run, target};
 use crate::interop::environment_for;
 use crate::python::wheel_into;
-use crate::shell::{root, run, target};
 
 /// Makes the environment, installs the wheel as it is released, and hands the arguments on.
 pub(crate) fn peers(arguments: &[String]) -> Result<(), String> {

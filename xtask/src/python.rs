@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::files::{read, write};
+use crate::command::{PUBLISHED, build_libraries, build_program, root, run, target};
+use crate::fs::{read, write};
 use crate::interop::{core_environment, environment, environment_for, older_environment, pytest_on_all_cores};
-use crate::shell::{PUBLISHED, build_libraries, build_program, root, run, target};
-use crate::suite::{Done, Share};
+use crate::test::{Done, Share};
 
 /// Modules of the first tier: they need nothing but numpy, asdf and pytest, and end soon.
 const CORE_TESTS: [&str; 4] = ["test_asdf.py", "test_reading.py", "test_seeing.py", "test_trust.py"];

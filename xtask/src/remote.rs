@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::command::{build_program, root, run, target};
 use crate::interop::{environment, pytest_on_all_cores};
 use crate::python;
-use crate::shell::{build_program, root, run, target};
-use crate::suite::{Done, Share};
+use crate::test::{Done, Share};
 
 /// Runs the tests of `tests/remote` against nginx, or our own server if that is missing, a proxy that breaks
 /// answers, and emulators of object stores: moto, Azurite, gcp-storage-emulator.

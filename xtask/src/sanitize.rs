@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::shell::{COMPLETE, SAMPLE, output, root, run};
+use crate::command::{COMPLETE, SAMPLE, output, root, run};
 
 /// `cargo xtask sanitize [FILTER…]`: the tests of maps, files and codecs under AddressSanitizer.
 pub(crate) fn sanitize(arguments: &[String]) -> Result<(), String> {
@@ -13,7 +13,7 @@ pub(crate) fn sanitize(arguments: &[String]) -> Result<(), String> {
     tests.env("RUSTFLAGS", "-Zsanitizer=address").env("ASAN_OPTIONS", "detect_leaks=0").env(SAMPLE, COMPLETE);
     set_c_flags(&mut tests);
     tests.args(["test", "--locked", "--package", "trilith", "--lib", "--target", host, "--target-dir"]);
-    tests.arg(crate::shell::target().join("sanitize")).arg("--");
+    tests.arg(crate::command::target().join("sanitize")).arg("--");
     let usual = ["bytes::", "codec::", "array::pages", "array::number"].map(str::to_owned);
     run(tests.args(if arguments.is_empty() { &usual[..] } else { arguments }))
 }

@@ -9,10 +9,10 @@ use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-use crate::files::{empty, read, write};
+use crate::command::{build_program, output, root, run, target};
+use crate::fs::{empty, read, write};
 use crate::interop::environment;
-use crate::shell::{build_program, output, root, run, target};
-use crate::suite::{Done, Share, reference_of_the_library};
+use crate::test::{Done, Share, reference_of_the_library};
 
 /// Pages outside `docs`.
 const BESIDE: &[&str] = &[
@@ -78,7 +78,7 @@ fn stage(source: &Path, trilith: &Path) -> Result<(), String> {
     let folder = root().join("docs");
     for picture in files(&folder).iter().filter(|path| path.extension().is_some_and(|ending| ending == "png")) {
         if let Ok(name) = picture.strip_prefix(&folder) {
-            crate::files::copy(picture, &source.join("docs").join(name))?;
+            crate::fs::copy(picture, &source.join("docs").join(name))?;
         }
     }
     write(&source.join("conf.py"), &read(&root().join("docs/site/conf.py"))?)?;
@@ -307,7 +307,7 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), String> {
     for path in files(from) {
         let Ok(name) = path.strip_prefix(from) else { continue };
-        crate::files::copy(&path, &to.join(name))?;
+        crate::fs::copy(&path, &to.join(name))?;
     }
     Ok(())
 }

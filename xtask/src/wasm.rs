@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{cargo, in_ci, output, root, run, target};
-use crate::suite::{Done, Share};
+use crate::command::{cargo, in_ci, output, root, run, target};
+use crate::test::{Done, Share};
 
 /// The target of modules.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{build_program, cargo, in_ci, output, root, run, target};
+use crate::command::{build_program, cargo, in_ci, output, root, run, target};
 use crate::site::copy;
-use crate::suite::{Done, Share};
+use crate::test::{Done, Share};
 use crate::wasm::{TARGET, standard_library};
 
 /// Names under which a browser is installed.

@@ -6,10 +6,10 @@ use library::array::{Byteorder, Element, ElementValue, FloatText};
 use library::{Array, Datatype, Error, Index, Result};
 
 use crate::cancel::cancelled;
-use crate::failure::{c_text, call, trilith_error};
+use crate::error::{c_text, call, trilith_error};
 use crate::handle::{free, handle, look};
-use crate::memory;
-use crate::text::{give_all, given};
+use crate::slices;
+use crate::strings::{give_all, given};
 
 /// The stored elements: records and strings packed, numbers in the byte order of this machine.
 pub const TRILITH_STORED: i32 = 0;
@@ -205,7 +205,7 @@ pub unsafe extern "C" fn trilith_array_slice(
 ) -> i32 {
     call!(out, error, {
         let array = look(array)?;
-        let axes = |start: *const i64| if start.is_null() { Ok(&[][..]) } else { memory::list(start, count) };
+        let axes = |start: *const i64| if start.is_null() { Ok(&[][..]) } else { slices::list(start, count) };
         let (start, stop, step) = (axes(start)?, axes(stop)?, axes(step)?);
         let bound = |list: &[i64], axis| list.get(axis).copied().filter(|at| *at != TRILITH_END);
         let axes = 0..count.min(array.array.shape().len().saturating_add(1));
@@ -373,8 +373,8 @@ pub unsafe extern "C" fn trilith_array_read(
     call!(error, {
         let array = &look(array)?.array;
         let axes = array.shape().len();
-        let strides = if strides.is_null() { None } else { Some(memory::list(strides, axes)?) };
-        read(array, datatype, Reading { into: memory::bytes_mut(buffer, size)?, strides, hear, user })
+        let strides = if strides.is_null() { None } else { Some(slices::list(strides, axes)?) };
+        read(array, datatype, Reading { into: slices::bytes_mut(buffer, size)?, strides, hear, user })
     })
 }
 
@@ -389,7 +389,7 @@ pub unsafe extern "C" fn trilith_array_read_mask(
 ) -> i32 {
     call!(error, {
         let array = &look(array)?.array;
-        let into = memory::bytes_mut(buffer.cast(), size)?;
+        let into = slices::bytes_mut(buffer.cast(), size)?;
         let room = into.len();
         let into = usize::try_from(array.len())
             .ok()

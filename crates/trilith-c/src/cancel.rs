@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use library::bytes::{Source, SourceOrigin, SourceRef};
 use library::{Error, ErrorKind, Result};
 
-use crate::failure::{TRILITH_OK, TRILITH_USAGE, call, trilith_error};
+use crate::error::{TRILITH_OK, TRILITH_USAGE, call, trilith_error};
 use crate::handle::{free, handle, look, put};
 
 handle! {

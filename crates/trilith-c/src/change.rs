@@ -8,11 +8,11 @@ use library::tree::{TreePath, Value};
 use library::{Array, ArrayOptions, File, Result};
 use library::{Output, SaveOptions};
 
-use crate::failure::{call, trilith_error};
+use crate::error::{call, trilith_error};
 use crate::handle::{free, handle, look, look_mut};
-use crate::memory;
 use crate::open::trilith_file;
-use crate::text::{given, given_yaml, optional};
+use crate::slices;
+use crate::strings::{given, given_yaml, optional};
 use crate::write::Given;
 
 /// Write only the changes, if they fit into the file.
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn trilith_change_array(
 ) -> i32 {
     call!(error, {
         let (change, path) = (look_mut(change)?, TreePath::parse(given(path)?)?);
-        let array = Given { datatype, shape: memory::list(shape, ndim)?, data, mask }.copied()?;
+        let array = Given { datatype, shape: slices::list(shape, ndim)?, data, mask }.copied()?;
         let options = optional(codec)?.map_or_else(|| Ok(ArrayOptions::default()), ArrayOptions::codec)?;
         change.steps.push(Step::Array(path, Box::new(array), options));
         Ok(())

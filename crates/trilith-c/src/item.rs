@@ -8,10 +8,10 @@ use library::tree::Scalar;
 use library::{Error, File, ItemKind, Result};
 
 use crate::array::trilith_array;
-use crate::failure::{c_text, call, trilith_error};
+use crate::error::{c_text, call, trilith_error};
 use crate::handle::{free, handle, look, look_mut, put};
 use crate::open::trilith_file;
-use crate::text::{give, give_all, given};
+use crate::strings::{give, give_all, given};
 
 /// Named items.
 pub const TRILITH_MAPPING: i32 = 1;

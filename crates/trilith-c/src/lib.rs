@@ -8,15 +8,15 @@
 //! handles of another kind are errors, and a handle that was freed is one as long as its memory was not used again.
 
 mod array;
+mod arrays;
 mod cancel;
 mod change;
-mod failure;
+mod error;
 mod handle;
 mod item;
-mod listing;
-mod memory;
 mod open;
-mod text;
+mod slices;
+mod strings;
 mod verify;
 mod wcs;
 mod write;

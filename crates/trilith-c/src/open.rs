@@ -11,10 +11,10 @@ use library::layout::ParseOptions;
 use library::{Error, File, Limits, OpenOptions, Result};
 
 use crate::cancel::{Cancellable, trilith_cancel};
-use crate::failure::{c_text, call, trilith_error};
+use crate::error::{c_text, call, trilith_error};
 use crate::handle::{free, handle, look, look_mut};
-use crate::memory;
-use crate::text::{given, optional};
+use crate::slices;
+use crate::strings::{given, optional};
 
 handle! {
     /// Options for opening files. Use them in one thread at a time.
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn trilith_open_memory(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let source: SourceRef = Arc::new(MemorySource::copy_of(memory::bytes(bytes, size)?, "memory"));
+        let source: SourceRef = Arc::new(MemorySource::copy_of(slices::bytes(bytes, size)?, "memory"));
         let (opening, cancel) = options_of(options)?;
         open_source(&opening, cancel, source, Arc::new(NoReferences))?
     })
@@ -246,7 +246,7 @@ pub unsafe extern "C" fn trilith_file_warnings(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(out, error, crate::text::give(&look(file)?.file.warnings().join("\n")))
+    call!(out, error, crate::strings::give(&look(file)?.file.warnings().join("\n")))
 }
 
 /// Closes a file. Null is allowed.

@@ -8,10 +8,10 @@ use library::Progress;
 
 use crate::array::trilith_progress;
 use crate::cancel::cancelled;
-use crate::failure::{call, trilith_error};
+use crate::error::{call, trilith_error};
 use crate::handle::{look, put, wanted};
 use crate::open::trilith_file;
-use crate::text::give;
+use crate::strings::give;
 
 /// A program's function and its pointer, called by one thread at a time.
 struct Hear {

@@ -5,10 +5,10 @@ use std::ffi::{CString, c_char};
 use library::wcs::{FitOptions, Inverse, Options, Wcs, fits_cards, from_wcs};
 use library::{Error, Result};
 
-use crate::failure::{c_text, call, trilith_error};
+use crate::error::{c_text, call, trilith_error};
 use crate::handle::{free, handle, look, put, wanted};
 use crate::open::trilith_file;
-use crate::text::{give, optional};
+use crate::strings::{give, optional};
 
 /// Compute coordinates of points outside of the bounding box, too.
 pub const TRILITH_WCS_NO_BOX: u32 = 1;

@@ -8,10 +8,10 @@ use library::bytes::MemorySource;
 use library::{Array, Datatype, Error, Result};
 
 use crate::array::{datatype_of, unknown_datatype, with_type};
-use crate::failure::{call, trilith_error};
+use crate::error::{call, trilith_error};
 use crate::handle::{free, handle, look_mut};
-use crate::memory;
-use crate::text::{given, given_yaml, optional};
+use crate::slices;
+use crate::strings::{given, given_yaml, optional};
 
 handle! {
     /// A file that is being put together. One thread at a time.
@@ -137,7 +137,7 @@ impl Given<'_> {
     /// `data` points to the elements of the shape, which do not change during `'a`.
     unsafe fn elements<'a, T: Element>(&self) -> Result<&'a [T]> {
         // SAFETY: as the caller promises; `list` checks that they are aligned.
-        unsafe { memory::list(self.data.cast::<T>(), self.count()?) }
+        unsafe { slices::list(self.data.cast::<T>(), self.count()?) }
     }
 
     /// A copy.
@@ -149,13 +149,13 @@ impl Given<'_> {
         let size = usize::try_from(datatype.item_size()).unwrap_or(0).checked_mul(self.count()?);
         let size = size.ok_or_else(|| Error::invalid_input("more bytes than memory can have"))?;
         // SAFETY: as the caller promises.
-        let bytes = unsafe { memory::bytes(self.data, size) }?;
+        let bytes = unsafe { slices::bytes(self.data, size) }?;
         let array = in_memory(bytes, datatype, self.shape)?;
         if self.mask.is_null() {
             return Ok(array);
         }
         // SAFETY: as the caller promises.
-        let mask = unsafe { memory::bytes(self.mask.cast(), self.count()?) }?;
+        let mask = unsafe { slices::bytes(self.mask.cast(), self.count()?) }?;
         let mask: Vec<u8> = mask.iter().map(|byte| u8::from(*byte != 0)).collect();
         array.with_mask(Mask::Array(Arc::new(in_memory(&mask, Datatype::Bool8, self.shape)?)))
     }
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn trilith_writer_array(
 ) -> i32 {
     call!(error, {
         let (writer, path) = (writer(look_mut(held)?)?, given(path)?);
-        let given = Given { datatype, shape: memory::list(shape, ndim)?, data, mask };
+        let given = Given { datatype, shape: slices::list(shape, ndim)?, data, mask };
         if !mask.is_null() || datatype == crate::array::TRILITH_BOOL8 {
             // Bytes that are neither 0 nor 1 are not booleans in Rust: they are copied, not borrowed.
             return writer.array(path, &given.copied()?);

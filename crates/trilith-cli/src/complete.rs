@@ -4,7 +4,7 @@
 //! `words`, or `parts` (no space after them). One line for each candidate follows, with a tab and a few words about
 //! it. If anything fails, the answer is short and the exit status 0, because the user has only pressed a key.
 
-mod keys;
+mod item_paths;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use std::io::Write as _;
 
 use clap::{Arg, Command};
 
-use crate::{choices, names};
+use crate::{os_names, possible_values};
 
 /// The hidden subcommand for completions.
 const ASK: &str = "__complete";
@@ -176,14 +176,14 @@ fn value(at: &Position<'_>, arg: &Arg, typed: &str, before: &[String]) -> Answer
             .map(|value| (value.get_name().to_owned(), value.get_help().map(ToString::to_string).unwrap_or_default()));
         return Answer::Words(starting(named, typed));
     }
-    let choices = choices::completed(&at.path, arg.get_id().as_str());
+    let choices = possible_values::completed(&at.path, arg.get_id().as_str());
     if !choices.is_empty() {
         let is_open = choices.iter().any(|choice| choice.ends_with('='));
         let found = starting(choices.into_iter().map(|choice| (choice, String::new())), typed);
         return if is_open { Answer::Parts(found) } else { Answer::Words(found) };
     }
     let name = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string).unwrap_or_default();
-    if !names::is_file(arg) {
+    if !os_names::is_file(arg) {
         return Answer::Words(Vec::new());
     }
     if name.contains('#') || at.path == "info" || arg.get_id() == "from" { item_or_file(typed, before) } else { Answer::Files }
@@ -192,7 +192,7 @@ fn value(at: &Position<'_>, arg: &Arg, typed: &str, before: &[String]) -> Answer
 /// A file, or an item after its `#`.
 fn item_or_file(typed: &str, before: &[String]) -> Answer {
     let layout = before.windows(2).find_map(|pair| (pair.first()? == "--layout").then(|| pair.last()).flatten());
-    keys::behind(typed, layout.map(String::as_str)).map_or(Answer::Files, Answer::Parts)
+    item_paths::behind(typed, layout.map(String::as_str)).map_or(Answer::Files, Answer::Parts)
 }
 
 /// Returns the candidates that begin with the typed text.

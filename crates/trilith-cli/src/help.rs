@@ -6,8 +6,8 @@ pub(crate) mod examples;
 use clap::builder::StyledStr;
 use clap::{Arg, Command, CommandFactory};
 
-use crate::choices;
 use crate::commands::GROUPS;
+use crate::possible_values;
 
 /// Options that only files under a Dudley layout or of its kind need.
 const DUDLEY_ONLY: &[&str] = &["under", "stream_order"];
@@ -58,7 +58,7 @@ fn usage_with_files(command: &Command, path: &str) -> Option<String> {
 
 /// Adds the choices that an option has to its help.
 fn with_choices(path: &str, arg: Arg) -> Arg {
-    let choices = choices::of(path, arg.get_id().as_str());
+    let choices = possible_values::of(path, arg.get_id().as_str());
     if choices.is_empty() {
         return arg;
     }

@@ -5,9 +5,9 @@
 //! command. Several are *jobs*: what each says is held back until it is its turn, an error is reported and the others go
 //! on, and the exit status is that of the worst.
 
-mod held;
-mod names;
-mod part;
+mod array_selection;
+mod buffered_output;
+mod file_names;
 
 use std::io::Write;
 
@@ -20,17 +20,17 @@ use trilith::file::Gather;
 use trilith::{Error, ErrorKind, File, Limits, Result};
 use trilith_io::threads::{Turn, in_order};
 
-pub(crate) use self::held::Held;
-use self::held::Shared;
-use self::names::{Input, Names};
-pub(crate) use self::part::{Parts, run_each};
+pub(crate) use self::array_selection::{Parts, run_each};
+pub(crate) use self::buffered_output::Held;
+use self::buffered_output::Shared;
+use self::file_names::{Input, Names};
 use crate::Outcome;
-use crate::item::Item;
+use crate::advice::said;
+use crate::item_arg::Item;
 use crate::json::{error_json, error_problem, whole};
 use crate::options::Options;
 use crate::output::{Out, is_broken_pipe, is_no, json_text, json_value, note};
 use crate::outputs::told;
-use crate::words::said;
 
 /// Sources of a command's files, besides its arguments.
 #[derive(Debug, Args)]

@@ -9,8 +9,8 @@ use trilith::file::Description;
 use trilith::{Diagnostic, Error, Location, Result};
 use trilith_codec::codec::stream_source;
 
+use crate::advice::{advice, said};
 use crate::output::clean;
-use crate::words::{advice, said};
 
 /// Writes a document that `write` writes, once it is complete: if that fails, nothing is written.
 pub(crate) fn whole(out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {

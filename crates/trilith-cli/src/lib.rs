@@ -4,30 +4,30 @@
 //! One file per subcommand in `commands/`. Exit status: 0 yes or done, 1 no (different, invalid,
 //! nothing found, refused), 2 could not tell.
 
-mod choices;
+mod advice;
 mod commands;
 mod complete;
 mod conform;
 mod help;
 mod inputs;
-mod item;
+mod item_arg;
 mod json;
 mod losses;
-mod names;
 mod options;
+mod os_names;
 mod output;
+mod output_file;
 mod outputs;
-mod paint;
+mod possible_values;
 mod progress;
-mod rewrite;
+mod save_options;
 #[cfg(feature = "view")]
 mod serve;
 #[cfg(unix)]
 mod signals;
 mod sixel;
-mod target;
+mod style;
 mod terminal;
-mod words;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -117,23 +117,23 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Reads the words, and gives the name of the command; `trilith FILE` is `trilith info FILE`.
 fn parse(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
-    rewrite::hold_numbers(&mut words);
+    save_options::hold_numbers(&mut words);
     // Help and errors need the complete command, which takes longer to build than most commands run.
     static PLAIN: LazyLock<Mutex<clap::Command>> = LazyLock::new(|| Mutex::new(Cli::command()));
-    let is_text = words.iter().all(|word| names::is_text(word));
+    let is_text = words.iter().all(|word| os_names::is_text(word));
     let plain = is_text.then(|| PLAIN.lock().unwrap_or_else(PoisonError::into_inner).try_get_matches_from_mut(&words));
     if let Some(Ok(matches)) = plain
         && let Some(name) = matches.subcommand_name().map(str::to_owned)
     {
         return Ok((Cli::from_arg_matches(&matches)?, name));
     }
-    let command = names::taken(help::command()).color(paint::early(&words));
+    let command = os_names::taken(help::command()).color(style::early(&words));
     let matches = match command.clone().try_get_matches_from(&words) {
         Ok(matches) => matches,
         Err(mut error) => {
             let Some(word) = unknown_command(&error) else { return Err(error) };
             let at = words.iter().position(|given| given.to_string_lossy() == word).unwrap_or(1);
-            if words.get(at).is_some_and(|given| item::is_file(&name_of(Path::new(given)))) {
+            if words.get(at).is_some_and(|given| item_arg::is_file(&name_of(Path::new(given)))) {
                 show(&mut words, at);
                 command.try_get_matches_from(&words)?
             } else if let Some(meant) = help::meant(&word) {
@@ -191,5 +191,5 @@ fn usage(error: &clap::Error, words: &[OsString]) {
 
 /// Prints an error for a person, on stderr.
 fn report(error: &Error) {
-    output::note(&format!("trilith: {}", words::said(error)));
+    output::note(&format!("trilith: {}", advice::said(error)));
 }

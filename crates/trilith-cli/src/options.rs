@@ -15,7 +15,7 @@ use trilith::layout::{Byteorder, Layout};
 use trilith::tree::Tree;
 use trilith::{Error, File, Limits, OpenOptions, Result, file};
 
-use crate::item::Item;
+use crate::item_arg::Item;
 use crate::output::Out;
 
 /// Options shared by all commands.
@@ -129,7 +129,7 @@ impl Options {
         if let Some(threads) = self.threads.or_else(trilith_io::threads::threads_from_env) {
             trilith_io::threads::set_threads(Some(threads));
         }
-        crate::paint::force(match self.color {
+        crate::style::force(match self.color {
             Color::Auto => None,
             Color::Always => Some(true),
             Color::Never => Some(false),

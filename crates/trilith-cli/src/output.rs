@@ -10,8 +10,8 @@ use trilith::bytes::{Metered, shown_name};
 use trilith::{Error, Limits, Result};
 
 use crate::inputs::Held;
-use crate::paint::{Ink, err, out as paint};
 use crate::progress::suspended;
+use crate::style::{Ink, err, out as paint};
 
 /// The limits of the command that runs: its output counts towards them.
 static LIMITS: Mutex<Option<Limits>> = Mutex::new(None);

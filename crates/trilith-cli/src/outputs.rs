@@ -1,12 +1,12 @@
 //! Checks on the outputs of a command: never over a file that it reads, never under a name that promises another
 //! format, and never over a file without the user's consent. The names of several outputs are in [`names`].
 
-mod names;
+mod name_template;
 
 use std::path::{Path, PathBuf};
 use trilith::bytes::shown_path;
 
-pub(crate) use self::names::{Claims, Outputs, last_part, named};
+pub(crate) use self::name_template::{Claims, Outputs, last_part, named};
 use serde_json::Value;
 use trilith::bytes::{is_one_file, is_url, path_of};
 pub(crate) use trilith::file::{Form, check_name, is_stream};

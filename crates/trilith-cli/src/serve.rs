@@ -4,7 +4,7 @@
 //! questions about the files on a few separate threads, so that one slow file does not keep the others waiting. A
 //! client that disconnects sets a flag that ends the work on the answer.
 
-mod room;
+mod connections;
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -22,11 +22,11 @@ use hyper::service::service_fn;
 use hyper::{Method, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use trilith::{Error, Result};
-use trilith_io::spelling::hex;
-use trilith_view::page;
+use trilith_io::suggest::hex;
+use trilith_view::assets;
 use trilith_view::requests::{Request, Response, Session, answer};
 
-use self::room::{Guest, Room};
+use self::connections::{Guest, Room};
 
 /// Maximum time for a request to arrive, and for a connection without data.
 const ARRIVAL: Duration = Duration::from_secs(30);
@@ -103,7 +103,7 @@ impl Site {
         if let Some(name) = rest.strip_prefix("api/") {
             return Route::Ask(Request::new(name, query));
         }
-        match page::asset(if rest.is_empty() { "index.html" } else { rest }) {
+        match assets::asset(if rest.is_empty() { "index.html" } else { rest }) {
             Some((content_type, content)) => Route::Asset(content_type, content),
             None => refused(StatusCode::NOT_FOUND, "no such page"),
         }

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use trilith::Result;
 use trilith_view::Picture;
 
-use crate::{output, paint};
+use crate::{output, style};
 
 /// The output of a picture on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -51,9 +51,9 @@ impl Graphics {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         if !std::io::stdout().is_terminal() {
             // Colours may be requested, and are text.
-            return if paint::out_is_colored() { Self::Blocks } else { Self::Text };
+            return if style::out_is_colored() { Self::Blocks } else { Self::Text };
         }
-        spoken(&variable).unwrap_or_else(|| if paint::out_is_colored() { Self::Blocks } else { Self::Text })
+        spoken(&variable).unwrap_or_else(|| if style::out_is_colored() { Self::Blocks } else { Self::Text })
     }
 
     /// Returns the default width of a picture in pixels. A character counts as one pixel.

@@ -14,7 +14,7 @@
 pub mod codec;
 
 pub use trilith_io::{Diagnostic, Error, ErrorKind, Limits, Location, Result, Span};
-use trilith_io::{byteorder, bytes, error, index, interrupt, limits, spelling, threads};
+use trilith_io::{byteorder, bytes, error, index, interrupt, limits, suggest, threads};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-pub use crate::spelling::counted;
+pub use crate::suggest::counted;
 
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -266,7 +266,7 @@ impl Error {
     #[cold]
     pub fn unknown<'w>(what: &str, word: &str, choices: impl IntoIterator<Item = &'w str>) -> Self {
         let choices: Vec<&str> = choices.into_iter().collect();
-        let hint = crate::spelling::offer(word, "known: ", &choices, usize::MAX);
+        let hint = crate::suggest::offer(word, "known: ", &choices, usize::MAX);
         Self::invalid_input(format!("unknown {what} {word:?}")).hint(hint)
     }
 
@@ -286,7 +286,7 @@ impl Error {
             ([], 0) => error.hint("it holds no items"),
             ([], 1) => error.hint("it is a list of 1 item, 0"),
             ([], n) => error.hint(format!("it is a list of {n} items, 0 to {}", n - 1)),
-            (names, _) => error.hint(crate::spelling::offer(key, "there are: ", names, LISTED)),
+            (names, _) => error.hint(crate::suggest::offer(key, "there are: ", names, LISTED)),
         }
     }
 

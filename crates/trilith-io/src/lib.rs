@@ -28,7 +28,7 @@ pub mod limits;
 pub mod percent;
 pub mod progress;
 pub mod span;
-pub mod spelling;
+pub mod suggest;
 pub mod threads;
 
 pub use byteorder::Byteorder;

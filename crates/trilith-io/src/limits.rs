@@ -5,7 +5,7 @@
 //! counts sums over a whole command.
 
 mod budget;
-mod machine;
+mod system_memory;
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ limits! {
     overlap: 512 << 20,
     /// Bytes that may be allocated at once for what a file declares; the memory of the machine, or what the control
     /// group of the process allows.
-    memory: machine::memory(),
+    memory: system_memory::memory(),
     /// Bytes that a command may decode, hash, compare and go through in all, aliases and repeated references
     /// included, if [`Limits::for_command`] counts them; 0 is 4 GiB and 1,000 times the size of its input. Bytes
     /// that slow codecs (bzip2, tiles of FITS images) decode count several times.

@@ -12,14 +12,14 @@ use trilith::array::{Array as Described, Byteorder, Datatype, Index, Mask};
 use trilith::bytes::Backing;
 use trilith::file::Item;
 
+use crate::array_origin::Way;
 use crate::buffer::{self, Lent};
-use crate::calm::calm;
+use crate::detached::calm;
 use crate::dtype::{alignment, is_native, keywords, numpy, to_numpy};
 use crate::errors::{About, Raise};
-use crate::home::Way;
 use crate::nodes::Place;
+use crate::repr;
 use crate::scalar::{self, helper};
-use crate::show;
 
 /// An array of a file. Its elements are read when you index it.
 ///
@@ -723,11 +723,11 @@ impl Array {
     }
 
     fn __repr__(&self) -> String {
-        format!("<trilith.Array {}>", show::array(&self.array))
+        format!("<trilith.Array {}>", repr::array(&self.array))
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> String {
-        let picture = py.detach(|| trilith_view::glance::html(&self.array)).unwrap_or_default();
-        show::array_html(&self.array, self.tag().as_deref()) + &picture
+        let picture = py.detach(|| trilith_view::preview::html(&self.array)).unwrap_or_default();
+        repr::array_html(&self.array, self.tag().as_deref()) + &picture
     }
 }

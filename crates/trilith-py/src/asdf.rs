@@ -8,13 +8,13 @@ use pyo3::types::{PyDict, PyList};
 use trilith::array::{Array, Byteorder, Datatype};
 use trilith::asdf::AsdfFile;
 use trilith::file::Place as At;
-use trilith_io::spelling::hex;
+use trilith_io::suggest::hex;
 
 use crate::array;
+use crate::array_origin::Home;
 use crate::errors::{About, Raise};
-use crate::held::Held;
-use crate::home::Home;
 use crate::nodes::Place;
+use crate::open_file::Held;
 
 /// The parts of an open file that only the ASDF family has: tree text, history, blocks.
 ///

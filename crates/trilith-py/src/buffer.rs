@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::{ffi, intern};
 use trilith::bytes::{Backing, Shown, SourceRef, stored_ranges, verify_backing};
 
-use crate::calm::calm;
+use crate::detached::calm;
 use crate::errors::{About, Raise};
 
 /// Bytes that a source holds in memory, kept alive as long as anybody uses them; read-only.

@@ -5,7 +5,7 @@ use pyo3::types::PyDict;
 use trilith::convert::{ConvertOptions, To};
 use trilith::file::{Form, check_name};
 
-use crate::calm::calm;
+use crate::detached::calm;
 use crate::errors::{About, Raise};
 use crate::layout;
 use crate::source::{order, origin};

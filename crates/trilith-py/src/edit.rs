@@ -13,11 +13,11 @@ use trilith::change::{Change, Output, SaveOptions, target_of};
 use trilith::tree::{Edit, TreePath, Value};
 use trilith::{Error, File};
 
-use crate::calm::calm;
-use crate::drafts::array_options;
+use crate::detached::calm;
+use crate::dudley_items::array_options;
 use crate::errors::{About, Raise, raise_at};
-use crate::held::{Held, Step};
-use crate::value::Collector;
+use crate::open_file::{Held, Step};
+use crate::to_value::Collector;
 use crate::write::write_all;
 
 /// Sets a value.
@@ -107,7 +107,7 @@ fn change(py: Python<'_>, file: &Held, steps: Vec<Step>) -> PyResult<()> {
 pub(crate) fn append(py: Python<'_>, file: &Held, path: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
     file.opened()?;
     let own = file.own_path()?;
-    let array = crate::drafts::array(rows)?;
+    let array = crate::dudley_items::array(rows)?;
     let path = format!("/{}", path.trim_start_matches('/'));
     let done = calm(py, || {
         let _turn = file.turn();

@@ -12,19 +12,19 @@ use trilith::asdf::Target;
 use trilith::dudley::{DudleyFile, LayoutOrigin, Selection, StreamOptions, append_draft, append_records, append_variables};
 use trilith::file::Series;
 use trilith::layout::Layout as Parsed;
-use trilith_io::spelling::hex;
+use trilith_io::suggest::hex;
 
+use crate::array_origin::Home;
 use crate::asdf::{Asdf, asdf_of};
-use crate::calm::calm;
+use crate::detached::calm;
 use crate::errors::{About, Raise, raise_at};
-use crate::held::{self, Held};
-use crate::home::Home;
 use crate::layout::{self, Layout};
 use crate::nodes::Place;
+use crate::open_file::{self, Held};
 use crate::search::Conditions;
 use crate::source::{Origin, origin};
-use crate::value::Collector;
-use crate::{array, drafts, parts, scalar, show, tagged};
+use crate::to_value::Collector;
+use crate::{array, asdf_tagged, dudley_items, raw_blocks, repr, scalar};
 
 /// Opens a file of any format.
 ///
@@ -131,7 +131,7 @@ pub(crate) fn open(
         home.files.condition = None;
     }
     let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(Home { path, ..home }));
-    let file = py.detach(|| held::opened(file)).or_raise(About::Argument)?;
+    let file = py.detach(|| open_file::opened(file)).or_raise(About::Argument)?;
     Ok(File { held: Arc::new(Held::new(file, path, opening)), home })
 }
 
@@ -223,7 +223,7 @@ impl File {
         let mut all = Vec::with_capacity(variables.len());
         for (path, rows) in variables.iter() {
             let path: String = path.extract()?;
-            all.push((format!("/{}", path.trim_start_matches('/')), drafts::array(&rows)?));
+            all.push((format!("/{}", path.trim_start_matches('/')), dudley_items::array(&rows)?));
         }
         self.grow(py, |file| append_variables(file, &all, &StreamOptions::default(), &Limits::from_env()?).map(drop))
     }
@@ -282,7 +282,7 @@ impl File {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.opened()?;
-        crate::home::reduce(self.home.as_deref(), py)
+        crate::array_origin::reduce(self.home.as_deref(), py)
     }
 
     /// The absolute path of the file, or None if it was not opened by its path.
@@ -629,21 +629,21 @@ impl File {
         text: Bound<'py, PyAny>,
     ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyList>)>> {
         let file = self.opened()?;
-        let classes = tagged::Classes { mapping, sequence, text };
-        let Some(tree) = tagged::tree(py, asdf_of(&file)?, &classes)? else { return Ok(None) };
-        Ok(tagged::blocks(py, asdf_of(&file)?)?.map(|blocks| (tree, blocks)))
+        let classes = asdf_tagged::Classes { mapping, sequence, text };
+        let Some(tree) = asdf_tagged::tree(py, asdf_of(&file)?, &classes)? else { return Ok(None) };
+        Ok(asdf_tagged::blocks(py, asdf_of(&file)?)?.map(|blocks| (tree, blocks)))
     }
 
     /// The text of the tree after what Python's `asdf` has tagged takes its place: see [`parts::tagged_toward`].
     #[pyo3(name = "_toward")]
     fn toward<'py>(&self, tree: &Bound<'py, PyAny>, classes: &Bound<'py, PyAny>) -> PyResult<Option<String>> {
-        parts::tagged_toward(asdf_of(&self.opened()?)?, tree, &tagged::Classes::of(classes)?)
+        raw_blocks::tagged_toward(asdf_of(&self.opened()?)?, tree, &asdf_tagged::Classes::of(classes)?)
     }
 
     /// The headers of the blocks, as Python's `asdf` has them; None if only that package can say.
     #[pyo3(name = "_headers")]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
-        tagged::blocks(py, asdf_of(&self.opened()?)?)
+        asdf_tagged::blocks(py, asdf_of(&self.opened()?)?)
     }
 
     /// Offset of the tree; None without one.
@@ -659,21 +659,21 @@ impl File {
         &self,
         py: Python<'py>,
         text: &str,
-        added: Vec<parts::Given<'py>>,
+        added: Vec<raw_blocks::Given<'py>>,
     ) -> PyResult<(bool, Vec<Option<usize>>)> {
-        parts::become_parts(py, &self.held, text, added)
+        raw_blocks::become_parts(py, &self.held, text, added)
     }
 
     /// Returns `True` if memory has the same bytes as a block.
     #[pyo3(name = "_same")]
     fn is_same(&self, py: Python<'_>, number: i64, memory: &Bound<'_, PyAny>) -> PyResult<bool> {
-        parts::is_same(py, asdf_of(&self.opened()?)?, number, memory)
+        raw_blocks::is_same(py, asdf_of(&self.opened()?)?, number, memory)
     }
 
     /// Compares the checksum of a block with its bytes: see [`parts::check_block`].
     #[pyo3(name = "_check_block")]
     fn check_block(&self, py: Python<'_>, number: i64) -> PyResult<()> {
-        parts::check_block(py, asdf_of(&self.opened()?)?, number)
+        raw_blocks::check_block(py, asdf_of(&self.opened()?)?, number)
     }
 
     /// Returns the SHA-256 of the elements of each array.
@@ -951,7 +951,7 @@ impl File {
         if self.opened()?.as_asdf().is_some() {
             return crate::edit::append(py, &self.held, path, rows);
         }
-        let array = drafts::array(rows)?;
+        let array = dudley_items::array(rows)?;
         let path = format!("/{}", path.trim_start_matches('/'));
         self.grow(py, |file| append_records(file, &path, &array, &Limits::from_env()?).map(drop))
     }
@@ -1019,8 +1019,8 @@ impl File {
     fn __repr__(&self) -> String {
         match self.opened() {
             Ok(file) => {
-                let tree = show::tree(&file.root(), "tree");
-                format!("<trilith.File {}>\n{}", show::file(&file), tree.split_once('\n').map_or("", |(_, rest)| rest))
+                let tree = repr::tree(&file.root(), "tree");
+                format!("<trilith.File {}>\n{}", repr::file(&file), tree.split_once('\n').map_or("", |(_, rest)| rest))
             }
             Err(_) => "<trilith.File, closed>".to_owned(),
         }
@@ -1029,7 +1029,7 @@ impl File {
     fn _repr_html_(&self, py: Python<'_>) -> String {
         match self.opened() {
             Ok(file) => {
-                let tree = show::tree_html(&file.root(), &format!("trilith.File {}", show::file(&file)));
+                let tree = repr::tree_html(&file.root(), &format!("trilith.File {}", repr::file(&file)));
                 tree + &py.detach(|| crate::picture::image_of(&file)).unwrap_or_default()
             }
             Err(_) => "<div class=\"trilith\"><b>trilith.File</b>, closed</div>".to_owned(),

@@ -11,7 +11,7 @@ use trilith::file::Backend;
 use trilith::hierarchy::{AxisNames, Conventions, Hierarchy, Json, Node, Said, numcodec};
 
 use crate::array::{Array, memory};
-use crate::calm::calm;
+use crate::detached::calm;
 use crate::errors::{About, Raise};
 use crate::file::File;
 use crate::mapping::Keyed;

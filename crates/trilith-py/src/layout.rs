@@ -11,8 +11,8 @@ use trilith::dudley::{Catalog, DudleyFile, Filling, Listing, StreamOptions, nati
 use trilith::file::Gather;
 use trilith::layout::{Byteorder, Dialect, Kind, Layout as Parsed, ParseOptions, parse};
 
-use crate::calm::calm;
-use crate::drafts;
+use crate::detached::calm;
+use crate::dudley_items;
 use crate::errors::{About, Raise, raise_at};
 use crate::parallel::{ParallelWriter, absolute};
 
@@ -384,7 +384,7 @@ impl Layout {
                 if Filling::is_param(&self.0, &name) {
                     filling.params.push((name, value.extract()?));
                 } else {
-                    filling.data.push((name, drafts::array_or_space(&value)?));
+                    filling.data.push((name, dudley_items::array_or_space(&value)?));
                 }
             }
         }

@@ -5,32 +5,32 @@
 //! parse.
 
 mod array;
+mod array_origin;
 mod asdf;
+mod asdf_tagged;
 mod buffer;
-mod calm;
 mod convert;
-mod drafts;
+mod detached;
 mod dtype;
+mod dudley_items;
 mod edit;
 mod errors;
 mod file;
-mod held;
 mod hierarchy;
-mod home;
 mod layout;
 mod mapping;
 mod nodes;
+mod open_file;
 mod parallel;
-mod parts;
 mod picture;
+mod raw_blocks;
 mod remote;
+mod repr;
 mod scalar;
 mod search;
-mod show;
 mod source;
 mod table;
-mod tagged;
-mod value;
+mod to_value;
 mod wcs;
 mod write;
 
@@ -70,11 +70,11 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parallel::create, module)?)?;
     module.add_function(wrap_pyfunction!(parallel::resume, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
-    module.add_function(wrap_pyfunction!(parts::check_view, module)?)?;
-    module.add_function(wrap_pyfunction!(parts::write_parts, module)?)?;
-    module.add_function(wrap_pyfunction!(parts::toward, module)?)?;
-    module.add_function(wrap_pyfunction!(parts::decodes, module)?)?;
-    module.add_function(wrap_pyfunction!(tagged::load_yaml, module)?)?;
+    module.add_function(wrap_pyfunction!(raw_blocks::check_view, module)?)?;
+    module.add_function(wrap_pyfunction!(raw_blocks::write_parts, module)?)?;
+    module.add_function(wrap_pyfunction!(raw_blocks::toward, module)?)?;
+    module.add_function(wrap_pyfunction!(raw_blocks::decodes, module)?)?;
+    module.add_function(wrap_pyfunction!(asdf_tagged::load_yaml, module)?)?;
     module.add_function(wrap_pyfunction!(table::_table, module)?)?;
     module.add_function(wrap_pyfunction!(picture::show, module)?)?;
     module.add_function(wrap_pyfunction!(hierarchy::_hierarchy, module)?)?;

@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::nodes::{Place, view};
 use crate::search::Conditions;
-use crate::{scalar, show};
+use crate::{repr, scalar};
 
 /// The common base of the mappings of a tree.
 #[pyclass(frozen, mapping, subclass, weakref, module = "trilith", name = "_Keyed")]
@@ -294,11 +294,11 @@ impl Keyed {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        Ok(show::tree(&slf.get().0.item, &format!("trilith.{}", slf.get_type().name()?)))
+        Ok(repr::tree(&slf.get().0.item, &format!("trilith.{}", slf.get_type().name()?)))
     }
 
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
-        Ok(show::tree_html(&slf.get().0.item, &format!("trilith.{}", slf.get_type().name()?)))
+        Ok(repr::tree_html(&slf.get().0.item, &format!("trilith.{}", slf.get_type().name()?)))
     }
 }
 

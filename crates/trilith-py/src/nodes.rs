@@ -12,10 +12,10 @@ use trilith::file::{Item, ItemKind, Place as At, Series};
 use trilith::tree::Scalar;
 
 use crate::array::Array;
+use crate::array_origin::{Home, Way};
 use crate::errors::{About, LimitError, Raise, raise};
-use crate::home::{Home, Way};
 use crate::mapping::{Columns, Keyed, Mapping};
-use crate::{scalar, show, tagged};
+use crate::{asdf_tagged, repr, scalar};
 
 /// An item of an open file, and the file on this machine that it is in.
 #[derive(Clone)]
@@ -103,9 +103,13 @@ impl Place {
     }
 
     /// Dictionaries and lists of it with the tags that are left, in which arrays were read.
-    pub(crate) fn tagged<'py>(&self, py: Python<'py>, classes: &tagged::Classes<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    pub(crate) fn tagged<'py>(
+        &self,
+        py: Python<'py>,
+        classes: &asdf_tagged::Classes<'py>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some((file, node)) = self.item.as_asdf() else { return Ok(None) };
-        tagged::below(py, file, node, classes)
+        asdf_tagged::below(py, file, node, classes)
     }
 
     /// The object that the converters of the `asdf` package make of it.
@@ -114,7 +118,7 @@ impl Place {
             return Err(PyValueError::new_err(format!("as_ is \"asdf\", not {form:?}")));
         }
         let module = py.import("trilith._objects")?;
-        let classes = tagged::Classes::of(&module.call_method0("classes")?)?;
+        let classes = asdf_tagged::Classes::of(&module.call_method0("classes")?)?;
         let (Some(tree), Some((file, _))) = (self.tagged(py, &classes)?, self.item.as_asdf()) else {
             return Err(PyNotImplementedError::new_err(
                 "only the asdf package reads this tree: open the file with trilith.asdf.open",
@@ -157,7 +161,7 @@ impl Place {
         let py = slf.py();
         match Way::to(self.clone()).words(py)? {
             Some(way) => Ok((scalar::helper(py, "found")?, way).into_pyobject(py)?.into_any()),
-            None if self.item.as_asdf().is_none() => crate::home::reduce(None, py),
+            None if self.item.as_asdf().is_none() => crate::array_origin::reduce(None, py),
             None => scalar::helper(py, "carried")?.call1((slf,)),
         }
     }
@@ -456,10 +460,10 @@ impl Sequence {
     }
 
     fn __repr__(&self) -> String {
-        show::tree(&self.0.item, "trilith.Sequence")
+        repr::tree(&self.0.item, "trilith.Sequence")
     }
 
     fn _repr_html_(&self) -> String {
-        show::tree_html(&self.0.item, "trilith.Sequence")
+        repr::tree_html(&self.0.item, "trilith.Sequence")
     }
 }

@@ -11,12 +11,12 @@ use trilith::asdf::Builder;
 use trilith::dudley::native_order;
 
 use crate::array::{Wanted, wanted};
-use crate::calm::calm;
-use crate::drafts::{self, array_options};
+use crate::detached::calm;
 use crate::dtype::to_numpy;
+use crate::dudley_items::{self, array_options};
 use crate::errors::{About, Raise, raise_at};
 use crate::scalar::helper;
-use crate::value::Collector;
+use crate::to_value::Collector;
 use crate::write::family;
 
 /// Begins a file that many processes write.
@@ -203,7 +203,7 @@ impl ParallelWriter {
         let Wanted::Part(indices, _) = wanted(region)? else {
             return Err(PyTypeError::new_err("a region is named by numbers, slices and ..."));
         };
-        let data = drafts::array(data)?;
+        let data = dudley_items::array(data)?;
         let path = place(path);
         calm(py, || self.writer.write_region(&path, &indices, &data))?.or_raise(About::Argument)
     }
@@ -234,7 +234,7 @@ impl ParallelWriter {
         if let Some(fill) = fill {
             for (path, array) in self.writer.arrays() {
                 let value = crate::dtype::numpy(py)?.call_method1("full", ((), fill, to_numpy(py, array.datatype())?))?;
-                let value = drafts::array(&value)?;
+                let value = dudley_items::array(&value)?;
                 calm(py, || self.writer.fill(path, &value))?.or_raise(About::Argument)?;
             }
         }

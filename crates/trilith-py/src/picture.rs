@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trilith::bytes::{AtomicFile, Basis};
 use trilith::{Array as Described, Error};
-use trilith_view::glance::{self, Glance, How};
+use trilith_view::preview::{self, Glance, How};
 use trilith_view::{Cuts, Interval};
 
 use crate::array::Array;
-use crate::calm::calm;
+use crate::detached::calm;
 use crate::dtype::{from_numpy, numpy};
 use crate::errors::{About, Raise, raise, raise_at};
 
@@ -172,7 +172,7 @@ pub(crate) fn show(
             ));
         }
     };
-    let what = crate::show::array(&array);
+    let what = crate::repr::array(&array);
     let form = calm(py, || match Glance::of(&array, &how)? {
         Glance::Image(picture, cuts) => Ok(Form::Png(picture.to_png()?, cuts)),
         Glance::Plot(svg) => Ok(Form::Svg(svg)),
@@ -196,5 +196,5 @@ fn described(array: &Bound<'_, PyAny>) -> PyResult<Described> {
 /// A small picture of the image of a file.
 pub(crate) fn image_of(file: &trilith::File) -> Option<String> {
     let path = file.image().ok()??;
-    glance::html(&file.array(&path).ok()?)
+    preview::html(&file.array(&path).ok()?)
 }

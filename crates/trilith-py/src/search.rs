@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use trilith::Search;
 
-use crate::calm::calm;
+use crate::detached::calm;
 use crate::errors::{About, Raise};
 use crate::nodes::Place;
 

@@ -10,7 +10,7 @@ use trilith::wcs::{CardValue, FitOptions, Found, Inverse, Options, from_wcs};
 use trilith::{CutoutOptions, Edge};
 
 use crate::array::Array;
-use crate::calm::calm;
+use crate::detached::calm;
 use crate::edit::warn;
 use crate::errors::{About, Raise};
 use crate::file::File;

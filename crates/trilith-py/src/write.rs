@@ -11,11 +11,11 @@ use trilith::file::{Form, check_name};
 use trilith::layout::Dialect;
 use trilith::tree::Value;
 
-use crate::calm::calm;
-use crate::drafts::{self, array_options};
+use crate::detached::calm;
+use crate::dudley_items::{self, array_options};
 use crate::errors::{About, Raise, raise_at};
 use crate::file::File;
-use crate::value::{Collector, Ready};
+use crate::to_value::{Collector, Ready};
 
 /// Writes a file.
 ///
@@ -88,7 +88,7 @@ pub(crate) fn write<'py>(
     layout.checksums = checksums;
     if target.hasattr("write")? {
         let bytes = calm(py, || match dialect {
-            Some(dialect) => drafts::to_bytes(&ready, &value, dialect),
+            Some(dialect) => dudley_items::to_bytes(&ready, &value, dialect),
             None => to_bytes(form, layout, &ready, &options, value),
         });
         let bytes = bytes.and_then(|bytes| bytes.or_raise(About::Argument));
@@ -102,7 +102,7 @@ pub(crate) fn write<'py>(
         .or_raise(About::Argument)?;
     let done = calm(py, || {
         if let Some(dialect) = dialect {
-            return drafts::write(&ready, &value, dialect, place);
+            return dudley_items::write(&ready, &value, dialect, place);
         }
         let mut builder = Builder::new(form).with_options(layout);
         let value = ready.place(&mut builder, &options, value)?;
@@ -165,7 +165,7 @@ fn to_bytes(
 pub(crate) fn family(name: &str, version: Option<&str>) -> PyResult<(&'static Target, Option<Dialect>)> {
     let is_stream = name.to_ascii_lowercase().ends_with(".bd");
     let version = version.unwrap_or(if is_stream { "dudley-2025" } else { "1.6" });
-    match drafts::dialect(version) {
+    match dudley_items::dialect(version) {
         Some(dialect) => Ok((Target::newest(), Some(dialect))),
         None => Ok((form(version)?, None)),
     }

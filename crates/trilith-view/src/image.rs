@@ -9,7 +9,7 @@ use trilith::{Array, Error, Index, Result};
 
 pub use self::flags::Flags;
 pub use self::picture::{Picture, picture};
-use crate::numbers::Numbers;
+use crate::numeric::Numbers;
 
 /// Reduction of several elements to one pixel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

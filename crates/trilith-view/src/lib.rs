@@ -17,29 +17,29 @@
 //! Nothing here opens files or prints: arrays come from the library [`trilith`], and bytes come out. Arrays are read in
 //! pieces and never held as a whole, so that their size does not matter; the work is shared by [`trilith::threads`].
 
-pub mod bits;
-pub mod characters;
-pub mod colour;
-pub mod found;
-pub mod glance;
+pub mod assets;
+pub mod color;
+mod decimate;
+pub mod flag_names;
 pub mod image;
 pub mod interval;
-mod numbers;
-pub mod page;
+mod numeric;
 #[cfg(feature = "plot")]
 pub mod plot;
+pub mod preview;
 pub mod requests;
-mod series;
 pub mod statistics;
 pub mod stretch;
+pub mod text_plot;
+pub mod viewable;
 pub mod wcs;
 
-pub use colour::{ColourMap, Colours};
-pub use found::Found;
+pub use color::{ColourMap, Colours};
+pub use decimate::{Point, Series};
 pub use image::{Picture, Raster, Region, Resample};
 pub use interval::{Cuts, Interval};
-pub use numbers::{held, is_numeric};
-pub use series::{Point, Series};
+pub use numeric::{held, is_numeric};
 pub use statistics::{Histogram, Number, Statistics, Wanted};
 pub use stretch::Stretch;
+pub use viewable::Found;
 pub use wcs::{Coordinate, Wcs};

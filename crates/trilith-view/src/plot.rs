@@ -6,7 +6,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use trilith::{Error, Result};
 
-use crate::series::{Point, Series};
+use crate::decimate::{Point, Series};
 use crate::statistics::Histogram;
 
 /// The look of a plot.

@@ -1,16 +1,16 @@
 //! Statistics of the numbers of an array: [`Statistics`].
 
 mod moments;
-mod ranks;
+mod percentiles;
 
 use std::fmt;
 
 use trilith::{Array, Error, Result};
 
 use self::moments::Moments;
-use self::ranks::Ranks;
+use self::percentiles::Ranks;
 use crate::interval::Cuts;
-use crate::numbers::{Numbers, Sample, with_type};
+use crate::numeric::{Numbers, Sample, with_type};
 
 /// A number of the array, exactly: a double cannot hold all integers of 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -294,7 +294,7 @@ impl Histogram {
         }
     }
 
-    fn counted<T: Sample>(mut self, run: &crate::numbers::Run<'_>) -> Self {
+    fn counted<T: Sample>(mut self, run: &crate::numeric::Run<'_>) -> Self {
         for (_, number) in run.unmasked::<T>() {
             let x = number.double();
             if !number.is_finite() {

@@ -29,27 +29,27 @@
 
 #![allow(clippy::neg_cmp_op_on_partial_ord, reason = "a comparison with NaN has to fail")]
 
-mod bounds;
+mod bounding_box;
 mod error;
-mod fit;
 mod header;
-mod inverse;
+mod least_squares;
+mod newton;
 mod polynomial;
 mod projection;
 mod region;
 mod rotation;
-mod squares;
-mod table;
+mod tabular;
+mod to_fits;
 mod transform;
 mod wcs;
 
-pub use bounds::BoundingBox;
+pub use bounding_box::BoundingBox;
 pub use error::{Error, Limits, Result};
-pub use fit::{Card, CardValue, FitOptions, FitsHeader};
 pub use header::Keywords;
 pub use polynomial::{Basis, Map, Polynomial};
 pub use projection::Projection;
 pub use rotation::{Matrix3, native_to_celestial, pole, sequence, transposed};
-pub use table::{Method, Outside, Table, Table2};
+pub use tabular::{Method, Outside, Table, Table2};
+pub use to_fits::{Card, CardValue, FitOptions, FitsHeader};
 pub use transform::{Operation, Transform};
 pub use wcs::{Axis, Frame, Inverse, Options, Step, Wcs};

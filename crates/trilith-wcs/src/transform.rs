@@ -1,15 +1,15 @@
 //! Transforms: functions of several numbers, evaluated for many points at once.
 
-mod depends;
 mod function;
 mod ravel;
+mod separability;
 
 use self::function::Function;
 use self::ravel::Elements;
 use crate::polynomial::Polynomial;
 use crate::projection::Projection;
 use crate::rotation::{Matrix3, transposed};
-use crate::table::{Table, Table2};
+use crate::tabular::{Table, Table2};
 use crate::{Error, Limits, Result};
 
 /// Points that are evaluated together: all columns of them fit the fastest cache.

@@ -13,7 +13,7 @@ use trilith::fits::{self, Part};
 use trilith::layout::Byteorder;
 use trilith::tree::{PrintOptions, Value, print_document};
 use trilith::{Array, ArrayOptions, Builder, Limits, Result, Target, file};
-use trilith_codec::codec::chain::{Described, encoder};
+use trilith_codec::codec::encoding_chain::{Described, encoder};
 
 fn main() -> Result<()> {
     let folder = std::env::args().nth(1).ok_or_else(|| trilith::Error::invalid_input("usage: fuzz_seeds FOLDER"))?;

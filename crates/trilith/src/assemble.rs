@@ -3,9 +3,9 @@
 //! ASDF 1.x, "Exploded form". Blocks are copied as they are stored; in the tree only the `source` of
 //! each ndarray changes, so that comments, tags and everything else survive.
 
-mod cropping;
-mod exploding;
-mod series;
+mod explode;
+mod part_names;
+mod trim_blocks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::asdf::{
     AsdfFile, Block, BlockOptions, ExpandOptions, Expansion, FileWriter, Generation, Part, StoredBlock, WriteOptions,
-    expand_value, ndarray, walk, zarr,
+    chunked_array, expand_value, ndarray, walk,
 };
 use crate::bytes::{SourceRef, verify_backing};
 use crate::codec::{self, CodecId};
@@ -24,10 +24,10 @@ use crate::limits::Limits;
 use crate::tree::{Node, NodeId, Style, Tree, TreePath, Value};
 use crate::yaml::ValueBuilder;
 
-pub use cropping::Packed;
-pub use exploding::ExplodedFiles;
-pub use series::Parts;
-pub(crate) use series::{Series, is_own_part};
+pub use explode::ExplodedFiles;
+pub use part_names::Parts;
+pub(crate) use part_names::{Series, is_own_part};
+pub use trim_blocks::Packed;
 
 /// The source of an ndarray's elements after a file was assembled again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -274,7 +274,7 @@ pub struct Exploded {
 
 /// The blocks of arrays in chunks; an error if others are to be dropped, which would change the numbers of these.
 fn may_drop(file: &AsdfFile, drop_unnamed: bool) -> Result<BTreeSet<usize>> {
-    let named = zarr::Named::of(file, file.tree())?;
+    let named = chunked_array::Named::of(file, file.tree())?;
     if drop_unnamed && named.any {
         return Err(Error::unsupported("arrays in chunks name their blocks by number, so that none is dropped")
             .hint("keep the unused blocks"));

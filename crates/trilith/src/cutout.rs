@@ -1,14 +1,14 @@
 //! Cutouts: the pixels around a position on the sky, with their coordinates.
 
 mod fill;
+mod gwcs_tags;
 mod image;
-mod tags;
 
 use std::sync::Arc;
 
 use self::fill::{copy, fill_bytes};
+use self::gwcs_tags::{Tags, plain};
 use self::image::Image;
-use self::tags::{Tags, plain};
 use crate::array::{Array, Byteorder, Datatype, Mask, announce_all};
 use crate::asdf::{ArrayOptions, AsdfFile, WriteOptions};
 use crate::bytes::{Cost, WriteSeek, verify_backing};

@@ -4,46 +4,46 @@
 //! [`File::item`] and [`File::array`] find them, and an [`Item`] describes one. [`File::as_asdf`] and
 //! [`File::as_dudley`] give access to what only one format family has. To add a family, implement [`Backend`].
 
+mod as_array;
 mod asdf;
 mod backend;
+mod default_image;
 mod dudley;
 mod expand;
+mod file_format;
+mod file_set;
+mod find_files;
 mod fits;
-mod gather;
-mod image;
 mod item;
 mod open;
 mod permissions;
-mod promise;
-mod reread;
-mod series;
-mod stack;
+mod verify_written;
 
 use crate::asdf::header::is_asdf;
 use crate::dudley::Signature;
 
 pub use backend::{Axes, Backend, Child, Description, Destination, ListedArray, Members, Place, Take};
+#[doc(hidden)]
+pub use default_image::preference;
 pub(crate) use dudley::value_of;
 pub use expand::{ExpandOptions, Part};
+#[doc(hidden)]
+pub use file_format::{Form, check_name, is_stream};
+pub use file_set::Series;
+#[doc(hidden)]
+pub use find_files::{Found, Gather, Gathered};
 pub(crate) use fits::fits_around;
 #[doc(hidden)]
 pub use fits::{Inner, toward, write_around};
 #[doc(hidden)]
 pub use fits::{open_fits, open_fits_file};
-#[doc(hidden)]
-pub use gather::{Found, Gather, Gathered};
-#[doc(hidden)]
-pub use image::preference;
 pub use item::{ArrayEntry, Children, File, Item, ItemKind, Notes, Visit, Walk};
 pub use open::{OpenOptions, open};
 #[doc(hidden)]
 pub use open::{open_asdf, open_asdf_bytes, open_asdf_source};
 pub use permissions::Permissions;
 #[doc(hidden)]
-pub use promise::{Form, check_name, is_stream};
-#[doc(hidden)]
-pub use reread::check_written;
-pub use series::Series;
+pub use verify_written::check_written;
 
 /// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

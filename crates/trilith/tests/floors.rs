@@ -24,7 +24,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("interrupt", 0),
     ("progress", 0),
     ("sample", 0),
-    ("spelling", 0),
+    ("suggest", 0),
     ("threads", 0),
     ("bytes", 1),
     ("yaml", 1),
@@ -63,7 +63,7 @@ const FLOORS: &[(&str, u8)] = &[
 const GROUND: u8 = 0;
 
 /// Asks the system how much memory there is, which no file of a user tells.
-const MACHINE: &str = "limits/machine.rs";
+const MACHINE: &str = "limits/system_memory.rs";
 
 /// The one place that starts threads.
 const THREADS: &str = "threads.rs";
@@ -71,30 +71,36 @@ const THREADS: &str = "threads.rs";
 /// Files that see each other, each circle with the reason; there may be no others. Where a circle can be opened by moving
 /// what both need into a third file, it is not entered here.
 const CIRCLES: &[(&[&str], &str)] = &[
-    (&["array/datatype", "array/structure"], "a datatype may be a structure, whose fields have datatypes"),
-    (&["array/element", "array/handle", "array/mask", "array/number"], "an array has elements, some of which a mask hides"),
-    (&["array/gather", "array/turn"], "two ways of copying that hand over to each other"),
-    (&["asdf/builder", "asdf/outline"], "a builder writes inline arrays, whose datatypes it spells"),
-    (&["asdf/block", "asdf/marks"], "a header is credible if a block follows it, and a block begins with a credible header"),
+    (&["array/datatype", "array/struct_type"], "a datatype may be a structure, whose fields have datatypes"),
+    (&["array/element", "array/handle", "array/mask", "array/numeric"], "an array has elements, some of which a mask hides"),
+    (&["array/strided_copy", "array/transpose"], "two ways of copying that hand over to each other"),
+    (&["asdf/builder", "asdf/inline_write"], "a builder writes inline arrays, whose datatypes it spells"),
     (
-        &["asdf/expand", "asdf/read", "asdf/uris", "asdf/walk"],
+        &["asdf/block", "asdf/block_magic"],
+        "a header is credible if a block follows it, and a block begins with a credible header",
+    ),
+    (
+        &["asdf/expand", "asdf/asdf_file", "asdf/uris", "asdf/walk"],
         "a file is walked and expanded, which opens the files that it refers to",
     ),
-    (&["convert/any", "convert/streams"], "one road for all families, a part of which streams take too"),
-    (&["dudley/append", "dudley/grow"], "what is appended grows what is there, and the other way round"),
-    (&["dudley/inflate", "dudley/jpeg", "dudley/png"], "images are decoded by forms of one type"),
-    (&["dudley/outline", "dudley/read"], "a file has an outline, which is made of the file"),
+    (&["convert/dispatch", "convert/dudley"], "one road for all families, a part of which streams take too"),
+    (&["dudley/append", "dudley/append_rows"], "what is appended grows what is there, and the other way round"),
+    (&["dudley/decompress", "dudley/jpeg", "dudley/png"], "images are decoded by forms of one type"),
+    (&["dudley/item_tree", "dudley/dudley_file"], "a file has an outline, which is made of the file"),
     (
-        &["file/backend", "file/dudley", "file/expand", "file/item", "file/series"],
+        &["file/backend", "file/dudley", "file/expand", "file/item", "file/file_set"],
         "a backend answers questions about items that hold it",
     ),
     (&["file/fits", "file/open"], "a file may lie in a FITS file, which is opened as a file"),
-    (&["fits/heap", "fits/read", "fits/tiles", "fits/tree"], "an HDU is an array, a table or tiles, whose cells lie in a heap"),
-    (&["layout/lexer", "layout/model", "layout/plan"], "the model keeps what the lexer found, and the plan made of it"),
+    (
+        &["fits/heap", "fits/fits_file", "fits/tiled_image", "fits/tree"],
+        "an HDU is an array, a table or tiles, whose cells lie in a heap",
+    ),
+    (&["layout/lexer", "layout/model", "layout/static_facts"], "the model keeps what the lexer found, and the plan made of it"),
     (&["layout/print", "layout/translate"], "one dialect is printed as the other"),
-    (&["schema/hints", "schema/order", "schema/validate"], "what a schema says of order is found by validating"),
-    (&["tree/cards", "tree/edit"], "a card of FITS is found like a node, and edited as one"),
-    (&["tree/build", "tree/children", "tree/index", "tree/node", "tree/walk"], "a node is a place in a tree of nodes"),
+    (&["schema/hints", "schema/property_order", "schema/validate"], "what a schema says of order is found by validating"),
+    (&["tree/fits_cards", "tree/edit"], "a card of FITS is found like a node, and edited as one"),
+    (&["tree/build", "tree/children", "tree/key_index", "tree/node", "tree/walk"], "a node is a place in a tree of nodes"),
     (&["yaml/print", "yaml/value"], "a value that is a key is printed to be compared"),
 ];
 

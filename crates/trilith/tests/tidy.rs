@@ -13,11 +13,14 @@ const LONGER: &[(&str, &str)] = &[
     ("crates/trilith-wcs/src/transform.rs", "one type for all transforms, each with its evaluation and its way back"),
     ("crates/trilith-py/src/array.rs", "the one class for arrays, whose docstrings are much of it"),
     ("crates/trilith-py/src/file.rs", "the one class for files, whose docstrings are most of it"),
-    ("crates/trilith-py/src/value.rs", "what Python objects are in a tree: one case after the other"),
-    ("crates/trilith-layout/src/dudley/read.rs", "one file under a layout: its items, their arrays and what cannot be read"),
+    ("crates/trilith-py/src/to_value.rs", "what Python objects are in a tree: one case after the other"),
+    (
+        "crates/trilith-layout/src/dudley/dudley_file.rs",
+        "one file under a layout: its items, their arrays and what cannot be read",
+    ),
     ("crates/trilith/src/file/item.rs", "the one type for items, with an example for each method"),
     (
-        "crates/trilith/src/convert/families.rs",
+        "crates/trilith/src/convert/dudley_asdf.rs",
         "a stream becomes a tree and a tree a stream: each step stands beside its way back",
     ),
     ("crates/trilith/src/asdf/sections.rs", "one walk finds tree, blocks, index and what lies between them"),
@@ -30,7 +33,7 @@ const LONGER: &[(&str, &str)] = &[
     ("crates/trilith-layout/src/layout/model.rs", "the object model of one document: its kinds refer to each other"),
     ("crates/trilith-layout/src/layout/print.rs", "two dialects of one printer: a production stands beside its twin"),
     ("crates/trilith/tests/generations.rs", "the matrix of all pairs and the bytes built by hand that it is checked with"),
-    ("crates/trilith-layout/src/layout/machine.rs", "one loop that places items; its steps read best side by side"),
+    ("crates/trilith-layout/src/layout/evaluator.rs", "one loop that places items; its steps read best side by side"),
 ];
 
 /// Beginnings of paths that exist on one machine only.

@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Place, tar, third, untar};
+use super::{Place, tar, third_party, untar};
 use crate::c::TOUR;
-use crate::files::{copy, create, empty, write};
-use crate::shell::{PUBLISHED, cargo, output, root, run, target};
+use crate::command::{PUBLISHED, cargo, output, root, run, target};
+use crate::fs::{copy, create, empty, write};
 
 /// Files that are copied unchanged, and their destinations.
 const FILES: &[(&str, &str)] = &[
@@ -38,7 +38,7 @@ pub(super) fn make(place: &Place) -> Result<Vec<PathBuf>, String> {
         place.version
     );
     write(&folder.join("lib/pkgconfig/trilith.pc"), &config)?;
-    third::licences("trilith-c", &folder.join("THIRD-PARTY.txt"))?;
+    third_party::licences("trilith-c", &folder.join("THIRD-PARTY.txt"))?;
     let archive = place.dist.join(format!("{name}.tar.gz"));
     tar(&folder, &archive)?;
     Ok(vec![archive])

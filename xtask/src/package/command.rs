@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Place, readme, tar, third, untar};
-use crate::files::{copy, create, empty, read, write};
-use crate::shell::{PUBLISHED, cargo, output, program, root, run, target};
+use super::{Place, readme, tar, third_party, untar};
+use crate::command::{PUBLISHED, cargo, output, program, root, run, target};
+use crate::fs::{copy, create, empty, read, write};
 
 /// Files that every archive holds.
 const TEXTS: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
@@ -19,7 +19,7 @@ pub(super) fn archive(place: &Place) -> Result<Vec<PathBuf>, String> {
     for text in TEXTS {
         copy(&root().join(text), &folder.join(text))?;
     }
-    third::licences("trilith-cli", &folder.join("THIRD-PARTY.txt"))?;
+    third_party::licences("trilith-cli", &folder.join("THIRD-PARTY.txt"))?;
     let archive = place.dist.join(format!("{name}.tar.gz"));
     tar(&folder, &archive)?;
     Ok(vec![archive])
@@ -75,7 +75,7 @@ pub(super) fn deb(place: &Place) -> Result<Vec<PathBuf>, String> {
     let documents = folder.join("usr/share/doc/trilith");
     let licence = format!("{}\nor\n\n{}", read(&root().join("LICENSE-MIT"))?, read(&root().join("LICENSE-APACHE"))?);
     write(&documents.join("copyright"), &format!("Trilith is under the MIT licence or the Apache licence 2.0.\n\n{licence}"))?;
-    third::licences("trilith-cli", &documents.join("THIRD-PARTY.txt"))?;
+    third_party::licences("trilith-cli", &documents.join("THIRD-PARTY.txt"))?;
     copy(&root().join("CHANGELOG.md"), &documents.join("changelog"))?;
     for folder in [documents.join("changelog"), documents.join("THIRD-PARTY.txt"), folder.join("usr/share/man/man1")] {
         run(Command::new("gzip").args(["-9", "--no-name", "--recursive"]).arg(folder))?;

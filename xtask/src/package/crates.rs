@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::{Place, readme, untar};
-use crate::files::{copy, empty, read, write};
-use crate::shell::{LIBRARY_CRATES, cargo, root, run, target};
+use crate::command::{LIBRARY_CRATES, cargo, root, run, target};
+use crate::fs::{copy, empty, read, write};
 
 /// The published crates that others depend on, in the order of publication.
 fn libraries() -> Vec<&'static str> {

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Place, readme, third};
-use crate::files::{copy, empty};
+use super::{Place, readme, third_party};
+use crate::command::{base_python, root, run, target};
+use crate::fs::{copy, empty};
 use crate::python::{build, documented, maturin};
-use crate::shell::{base_python, root, run, target};
 
 /// Maximum size of a wheel with the command.
 const MOST_BYTES: u64 = 12_000_000;
@@ -17,7 +17,7 @@ fn package() -> PathBuf {
 
 pub(super) fn wheel(place: &Place) -> Result<Vec<PathBuf>, String> {
     // `license-files` of pyproject.toml takes it into the wheel.
-    third::licences("trilith-py", &package().join("LICENSE-THIRD-PARTY"))?;
+    third_party::licences("trilith-py", &package().join("LICENSE-THIRD-PARTY"))?;
     let wheel = build(&maturin()?, &package())?;
     let size = wheel.metadata().map_err(|error| format!("{}: {error}", wheel.display()))?.len();
     if size > MOST_BYTES {

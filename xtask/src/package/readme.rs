@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::files::{create, read};
-use crate::shell::{output, root};
+use crate::command::{output, root};
+use crate::fs::{create, read};
 
 /// Runs the lines of the command in an empty folder, with the programs of `bin` first, and compares what they print
 /// with what README.md says.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::grid::ChunkedSource;
+use super::chunk_grid::ChunkedSource;
 
 /// The division of the elements of a source into chunks, for an array of some or all of them.
 pub(super) struct Chunking {

@@ -5,7 +5,7 @@ use std::io::Write;
 use super::handle::Array;
 use super::scalar::{ElementValue, FloatText};
 use super::shape::unravel;
-use super::structure::{Field, StructType};
+use super::struct_type::{Field, StructType};
 use crate::error::{Error, Result};
 
 /// An empty string, as readers do not skip it.

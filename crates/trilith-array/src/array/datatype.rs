@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::structure::{Field, StructType};
+use super::struct_type::{Field, StructType};
 pub use crate::byteorder::Byteorder;
 use crate::error::{Error, Result};
 

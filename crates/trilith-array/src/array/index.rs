@@ -8,7 +8,7 @@ use super::datatype::Datatype;
 use super::handle::Array;
 use super::mask::Mask;
 use super::shape;
-use super::structure::Field;
+use super::struct_type::Field;
 use crate::error::{Error, Result};
 
 /// The index of one axis, with the meaning that it has in Python and numpy.

@@ -5,11 +5,11 @@
 
 use std::ops::Range;
 
+use super::chunk_grid::ChunkRanges;
 use super::datatype::{Byteorder, Datatype};
-use super::grid::ChunkRanges;
 use super::handle::Array;
 use super::shape::{element_count, unravel};
-use super::structure::StructType;
+use super::struct_type::StructType;
 use crate::bytes::{Backing, CodedPiece, LocalFile, SourceEncoding, Step, encoding};
 use crate::error::{Error, Result};
 

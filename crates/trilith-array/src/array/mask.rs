@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::datatype::{Byteorder, Datatype};
 use super::handle::Array;
-use super::number;
+use super::numeric;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 
@@ -193,12 +193,12 @@ impl Array {
             }
             Some(mask) => {
                 // Said even where there are no elements.
-                number::mark(&self.datatype, mask, &[], &mut Vec::new())?;
+                numeric::mark(&self.datatype, mask, &[], &mut Vec::new())?;
                 let mut marks = Vec::new();
                 let size = max_elements.max(1).saturating_mul(self.datatype.packed_size().max(1) as usize);
                 self.pieces(Byteorder::NATIVE, size, &mut |elements| {
                     marks.clear();
-                    number::mark(&self.datatype, mask, elements, &mut marks)?;
+                    numeric::mark(&self.datatype, mask, elements, &mut marks)?;
                     take(&marks)
                 })
             }
@@ -211,7 +211,7 @@ impl Array {
         let mut marks = Vec::new();
         self.pieces(Byteorder::NATIVE, size, &mut |elements| {
             marks.clear();
-            number::mark(&self.datatype, &Mask::Integer(0), elements, &mut marks)?;
+            numeric::mark(&self.datatype, &Mask::Integer(0), elements, &mut marks)?;
             marks.iter_mut().for_each(|is_zero| *is_zero ^= 1);
             take(&marks)
         })

@@ -8,73 +8,70 @@
 //! copied as packed bytes ([`Array::read_bytes`]), borrowed ([`Array::view`]), or piece by piece as
 //! canonical bytes ([`Array::for_each_piece`]), which is what digests are made of.
 
-mod applied;
-mod by_pieces;
+mod block_rows;
+mod chunk_cache;
+mod chunk_grid;
 mod chunking;
+mod copy_program;
 mod csv;
 mod datatype;
 mod element;
 mod encode;
-mod fetch;
-mod gather;
-mod grid;
 mod handle;
 mod index;
-mod kept;
-mod literal;
+mod large_buffer;
 mod manifest;
 mod mask;
-mod meaning;
 mod npy;
-mod number;
-mod pages;
-mod program;
-mod ragged;
+mod numeric;
+mod physical;
+mod python_literal;
+mod read;
 mod scalar;
 mod shape;
-mod small;
+mod small_float;
 mod stack;
-mod structure;
+mod strided_copy;
+mod string_check;
+mod struct_type;
 #[cfg(test)]
 mod tests;
-mod text;
 mod tiles;
-mod turn;
+mod transpose;
+mod value_decoding;
+mod varlen_strings;
 #[cfg(feature = "ndarray")]
 mod view;
 
 #[doc(hidden)]
-pub use applied::physical;
+pub use chunk_grid::{ChunkedSource, Chunks, Cut, from_columns};
 pub use datatype::{Byteorder, Datatype};
 pub use element::Element;
 #[doc(hidden)]
 pub use element::Value;
-pub use fetch::RowBlocks;
-#[doc(hidden)]
-pub use fetch::announce_all;
-#[doc(hidden)]
-pub use fetch::read_all;
-#[doc(hidden)]
-pub use grid::{ChunkedSource, Chunks, Cut, from_columns};
 pub use handle::Array;
 pub use index::Index;
 #[doc(hidden)]
 pub use index::{Taken, taken};
 #[doc(hidden)]
-pub use literal::Literal;
+pub use large_buffer::Pages;
 #[doc(hidden)]
 pub use manifest::Manifest;
 pub use mask::Mask;
-#[doc(hidden)]
-pub use meaning::{Declared, Meaning, Missing, Reading};
 #[cfg(feature = "gzip")]
 #[doc(hidden)]
 pub use npy::npy_header_len;
 #[doc(hidden)]
 pub use npy::{Named, NamedKind, Partly, npy_header, number_descr, numpy_datatype, numpy_descr, numpy_name};
 #[doc(hidden)]
-pub use pages::Pages;
-pub use ragged::Strings;
+pub use physical::physical;
+#[doc(hidden)]
+pub use python_literal::Literal;
+pub use read::RowBlocks;
+#[doc(hidden)]
+pub use read::announce_all;
+#[doc(hidden)]
+pub use read::read_all;
 pub use scalar::ElementValue;
 #[cfg(test)]
 use scalar::float_text;
@@ -83,9 +80,12 @@ pub use scalar::{FloatText, Nested, Precision, complex_text, json_text};
 #[doc(hidden)]
 pub use shape::{c_strides, element_count, extent, fortran_strides, stream_rows, unravel};
 #[doc(hidden)]
-pub use small::SmallFloat;
+pub use small_float::SmallFloat;
 #[doc(hidden)]
-pub use structure::FIELD_COST;
-pub use structure::{Field, StructType};
+pub use string_check::{CP1252, Text, check_texts, cp1252_text, undeclared_text};
 #[doc(hidden)]
-pub use text::{CP1252, Text, check_texts, cp1252_text, undeclared_text};
+pub use struct_type::FIELD_COST;
+pub use struct_type::{Field, StructType};
+#[doc(hidden)]
+pub use value_decoding::{Declared, Meaning, Missing, Reading};
+pub use varlen_strings::Strings;

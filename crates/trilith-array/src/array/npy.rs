@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use super::datatype::{Byteorder, Datatype};
 use super::handle::Array;
-use super::literal::{self, Literal};
+use super::python_literal::{self, Literal};
 use super::shape;
-use super::structure::{Field, StructType};
+use super::struct_type::{Field, StructType};
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -83,7 +83,7 @@ impl Array {
         } else {
             header.iter().map(|b| char::from(*b)).collect()
         };
-        let header = literal::parse(&text).doing(|| "reading the .npy header")?;
+        let header = python_literal::parse(&text).doing(|| "reading the .npy header")?;
         let entry = |key| header.entry(key).ok_or_else(|| Error::malformed(format!("the .npy header has no {key:?}")));
         let (datatype, byteorder, opaque) = columns.datatype(entry("descr")?)?;
         let mut shape: Vec<u64> = match entry("shape")? {
@@ -181,7 +181,7 @@ fn struct_descr(fields: &StructType) -> Result<String> {
     let mut parts = Vec::new();
     for (i, field) in fields.fields().iter().enumerate() {
         let name = field.name_or(i);
-        let mut part = format!("({}, {}", literal::quote(&name), descr(&field.datatype)?);
+        let mut part = format!("({}, {}", python_literal::quote(&name), descr(&field.datatype)?);
         if !field.shape.is_empty() {
             let lengths: Vec<String> = field.shape.iter().map(|len| format!("{len},")).collect();
             part.push_str(&format!(", ({})", lengths.join(" ")));
@@ -210,7 +210,7 @@ pub fn numpy_datatype(descr: &Literal) -> Result<(Datatype, Byteorder)> {
 /// # Errors
 /// Returns the errors of [`npy_header`].
 pub fn numpy_descr(datatype: &Datatype) -> Result<Literal> {
-    literal::parse(&descr(datatype)?)
+    python_literal::parse(&descr(datatype)?)
 }
 
 /// Returns an error if a datatype may not be used.

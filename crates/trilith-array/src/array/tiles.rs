@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::chunk_grid::ChunkedSource;
 use super::chunking::Chunking;
 use super::datatype::{Byteorder, Datatype};
-use super::grid::ChunkedSource;
 use super::handle::Array;
 use super::shape::is_c_contiguous;
 use crate::bytes::{source_piece_len, stored_ranges};

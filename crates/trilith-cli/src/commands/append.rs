@@ -10,7 +10,7 @@ use trilith::dudley::{DudleyFile, LayoutOrigin, Signature, StreamOptions, append
 use trilith::{Error, Result};
 
 use crate::Outcome;
-use crate::item::Item;
+use crate::item_arg::Item;
 use crate::options::Options;
 use crate::output::{note, size};
 use crate::outputs::told;

@@ -16,8 +16,8 @@ use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
 use crate::output::{note, size};
 use crate::outputs::{Form, check_name, make_folder, told};
-use crate::target::Target;
-use crate::words::said;
+use crate::output_file::Target;
+use crate::advice::said;
 
 /// Convert a file: to another version or format, recompressed, decompressed or realigned
 ///

@@ -7,13 +7,13 @@ use trilith::convert::{ConvertOptions, Coordinates};
 use trilith_io::threads::in_order;
 use trilith::wcs::{Points, Size, position};
 use trilith::{CutoutImage, CutoutOptions, Edge, Error, Result};
-use trilith_view::glance::{Glance, How};
+use trilith_view::preview::{Glance, How};
 
 use crate::Outcome;
 use crate::inputs::{Form as Arguments, Many, joined, run_each};
 use crate::options::Options;
 use crate::outputs::{Form, Outputs};
-use crate::target::Target;
+use crate::output_file::Target;
 
 /// Cutouts that may wait for the disk at once. More gain nothing, since each thread begins with new memory.
 const SYNCING: usize = 3;

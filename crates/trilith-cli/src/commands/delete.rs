@@ -5,7 +5,7 @@ use trilith::Result;
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::rewrite::{Save, change};
+use crate::save_options::{Save, change};
 
 /// Remove a key or an item from the tree, and the blocks of its arrays that nothing else refers to
 ///

@@ -8,7 +8,7 @@ use trilith::tree::TreePath;
 
 use super::schema::Sources;
 use crate::Outcome;
-use crate::item::Item;
+use crate::item_arg::Item;
 use crate::options::Options;
 use crate::output::note;
 

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use trilith::array::Array;
 use trilith::check::Digest as Sums;
-use trilith_io::spelling::hex;
+use trilith_io::suggest::hex;
 use trilith::{ErrorKind, Result};
 
 use crate::Outcome;
@@ -12,7 +12,7 @@ use crate::inputs::{Files, Job};
 use crate::json::datatype;
 use crate::options::Options;
 use crate::output::clean;
-use crate::words::said;
+use crate::advice::said;
 
 /// Print the SHA-256 of the elements of each array
 ///

@@ -20,8 +20,8 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::output::{clean, note};
 use crate::outputs::told;
-use crate::rewrite::Save;
-use crate::words::said;
+use crate::save_options::Save;
+use crate::advice::said;
 
 /// Open the tree of a file in $VISUAL or $EDITOR, and save the result if it is valid
 ///

@@ -13,12 +13,12 @@ use trilith::{Error, Result};
 
 use super::implode::stem_and_ending;
 use crate::Outcome;
-use crate::item::Item;
+use crate::item_arg::Item;
 use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
 use crate::output::{Out, note};
 use crate::outputs::{check_absent, make_folder};
-use crate::rewrite::tell_removed;
+use crate::save_options::tell_removed;
 
 /// Write each block to a separate file; the file with the tree is then YAML
 ///

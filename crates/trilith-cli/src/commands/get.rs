@@ -22,7 +22,7 @@ use crate::options::Options;
 use crate::output::{clean, is_no, note, size};
 use crate::outputs::{Outputs, check_name};
 use crate::progress;
-use crate::target::Target;
+use crate::output_file::Target;
 
 /// Print or save an array, a slice of it, or a value of the tree
 ///

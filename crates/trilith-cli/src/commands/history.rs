@@ -5,7 +5,7 @@ use trilith::Result;
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::rewrite::{Save, change};
+use crate::save_options::{Save, change};
 
 /// Add to the history of a file
 #[derive(Debug, Args)]

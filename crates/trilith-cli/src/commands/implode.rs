@@ -9,11 +9,11 @@ use trilith::{Result, assemble};
 
 use super::explode::one_array;
 use crate::Outcome;
-use crate::item::Item;
+use crate::item_arg::Item;
 use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
 use crate::outputs::{Form, check_absent, check_name, last_part, told};
-use crate::target::Target;
+use crate::output_file::Target;
 
 /// Join an exploded file: write its external blocks into one file
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use trilith::Result;
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::rewrite::{FromArray, Save, Typed, change};
+use crate::save_options::{FromArray, Save, Typed, change};
 
 /// Add a key to a mapping, or an item to a sequence: a value, or an array in a separate block
 #[derive(Debug, Args)]

@@ -15,8 +15,8 @@ use crate::inputs::{self, Admit, Form as Names, Many, is_several};
 use crate::options::Options;
 use crate::output::clean;
 use crate::outputs::{Form, check_name, named, told};
-use crate::target::Target;
-use crate::words::said;
+use crate::output_file::Target;
+use crate::advice::said;
 
 /// Write the byte ranges of the chunks of files, for Kerchunk
 ///

@@ -10,7 +10,7 @@ use crate::Outcome;
 use crate::inputs::{Files, Job};
 use crate::options::Options;
 use crate::output::clean;
-use crate::words::said;
+use crate::advice::said;
 
 /// List the references of a file ($ref and external sources), and whether they resolve
 #[derive(Debug, Args)]

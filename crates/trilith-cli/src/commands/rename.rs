@@ -5,7 +5,7 @@ use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::rewrite::{Save, edit};
+use crate::save_options::{Save, edit};
 
 /// Give a key another name
 #[derive(Debug, Args)]

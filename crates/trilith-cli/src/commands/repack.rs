@@ -14,7 +14,7 @@ use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
 use crate::output::size;
 use crate::outputs::{Form, check_name, told};
-use crate::target::Target;
+use crate::output_file::Target;
 
 /// Write a file without gaps and unused blocks
 ///

@@ -13,7 +13,7 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, clean};
 use crate::outputs::{Form, check_name};
-use crate::target::Target;
+use crate::output_file::Target;
 
 /// Recover the readable parts of a damaged or truncated file, and report the losses
 ///

@@ -11,7 +11,7 @@ use crate::Outcome;
 use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
 use crate::options::Options;
 use crate::outputs::{Form, check_name, told};
-use crate::target::Target;
+use crate::output_file::Target;
 
 /// Replace each $ref by its target, including arrays of other files
 #[derive(Debug, Args)]

@@ -12,9 +12,9 @@ use trilith::{Error, ErrorKind, Limits, Result};
 use crate::Outcome;
 use crate::json::{error_problem, diagnostic_json};
 use crate::options::Options;
-use crate::paint::Ink;
+use crate::style::Ink;
 use crate::output::{Out, clean, note};
-use crate::words::said;
+use crate::advice::said;
 
 /// Work with schemas
 #[derive(Debug, Args)]

@@ -14,7 +14,7 @@ use crate::inputs::{Files, Job};
 use crate::json::{datatype, datatype_text};
 use crate::options::Options;
 use crate::output::clean;
-use crate::words::said;
+use crate::advice::said;
 
 /// Find items in many files; exit status 1 if there is no match
 ///

@@ -8,7 +8,7 @@ use trilith::{Error, Result, TreePath};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::rewrite::{FromArray, Save, Typed, change};
+use crate::save_options::{FromArray, Save, Typed, change};
 
 /// Set a value in the tree, or an array; comments, key order and everything else stay unchanged
 ///

@@ -1,6 +1,6 @@
 //! `trilith show FILE#/p`: an array as a picture or a plot, in the terminal or as a file.
 
-mod draw;
+mod drawing;
 mod subject;
 
 use clap::{Args, ValueEnum};
@@ -9,14 +9,14 @@ use trilith::bytes::{Backing, Basis};
 use trilith::{Error, Result};
 use trilith_view::{ColourMap, Cuts, Interval, Resample, Stretch};
 
-use self::draw::Drawing;
+use self::drawing::Drawing;
 use self::subject::Subject;
 use crate::Outcome;
 use crate::inputs::{Job, Parts};
 use crate::options::Options;
 use crate::output::size;
 use crate::outputs::{Form, Outputs, check_name};
-use crate::target::Target;
+use crate::output_file::Target;
 use crate::terminal::Graphics;
 
 /// Show an array: an image, a plot, the columns of a table

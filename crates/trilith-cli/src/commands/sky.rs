@@ -9,13 +9,13 @@ use trilith::wcs::{self, Found, Inverse, Options as Choices, Points, Wcs, from_w
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
-use crate::item::Item;
+use crate::item_arg::Item;
 use crate::options::Options;
 use crate::output::{Out, note};
 use crate::outputs::{Form, told};
-use crate::rewrite::taken;
-use crate::target::Target;
-use crate::words::said;
+use crate::save_options::taken;
+use crate::output_file::Target;
+use crate::advice::said;
 
 /// Compute world coordinates of pixels, and pixels of positions
 ///

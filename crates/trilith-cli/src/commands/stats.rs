@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use trilith::Array;
 use trilith::bytes::Backing;
 use trilith::{Error, Result};
-use trilith_view::{Cuts, Histogram, Number, Statistics, Wanted, characters, found};
+use trilith_view::{Cuts, Histogram, Number, Statistics, Wanted, text_plot, viewable};
 
 use crate::Outcome;
 use crate::inputs::{Job, Parts};
@@ -66,7 +66,7 @@ impl Stats {
         let Some(item) = job.found(item)? else { return Ok(Outcome::No) };
         let start = job.item_path().to_owned();
         let mut all: Vec<(String, Result<Array>)> =
-            found::arrays(&item)?.into_iter().map(|found| (format!("{start}{}", found.path), found.array)).collect();
+            viewable::arrays(&item)?.into_iter().map(|found| (format!("{start}{}", found.path), found.array)).collect();
         if let ([], Ok(array)) = (all.as_slice(), item.as_array()) {
             // A number, or a list of numbers.
             all.push((start, Ok(array)));
@@ -94,7 +94,7 @@ impl Stats {
     /// The statistics of an array, or of each column of a structured one.
     fn entries(&self, path: &str, array: &Array) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
-        for (field, array) in found::columns(array)? {
+        for (field, array) in viewable::columns(array)? {
             if self.parts.field.is_some() && self.parts.field != field {
                 continue;
             }
@@ -181,7 +181,7 @@ impl Entry {
         }
         if let Some(histogram) = &found.histogram {
             job.out.line("")?;
-            for line in characters::bars(histogram, 6) {
+            for line in text_plot::bars(histogram, 6) {
                 job.out.line(line.trim_end())?;
             }
             job.out.line(&format!("from {} to {}", figure(histogram.low), figure(histogram.high)))?;

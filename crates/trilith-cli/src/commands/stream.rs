@@ -12,7 +12,7 @@ use trilith_io::limits::parse_size;
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
-use crate::item::Item;
+use crate::item_arg::Item;
 use crate::options::Options;
 use crate::output::size;
 use crate::outputs::{Form, check_name, is_stream, told};

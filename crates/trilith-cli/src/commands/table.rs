@@ -1,10 +1,10 @@
 //! `trilith table FILE… -c NAME=/path`: values of many files as one table.
 
 #[cfg(feature = "parquet")]
-mod columns;
+mod columnar;
 #[cfg(not(feature = "parquet"))]
-#[path = "table/left_out.rs"]
-mod columns;
+#[path = "table/unsupported.rs"]
+mod columnar;
 
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ use crate::inputs::{self, Admit, Files, Form as Names};
 use crate::options::Options;
 use crate::output::{self, Escaped, Out, json_text, json_value, size};
 use crate::outputs::{Form, check_name};
-use crate::target::Target;
+use crate::output_file::Target;
 
 /// Make a table of values: a row for each file, a column for each path
 ///
@@ -165,7 +165,7 @@ impl Table {
             return Err(Error::invalid_input("aligned text goes to standard output only").hint("leave out -o, or write .csv"));
         }
         if matches!(format, Format::Parquet | Format::Arrow) {
-            columns::check()?;
+            columnar::check()?;
             if self.file().is_none() && std::io::stdout().is_terminal() {
                 return Err(Error::invalid_input("this is binary data and stdout is a terminal").hint("name a file with -o"));
             }
@@ -218,8 +218,8 @@ fn emit(out: &mut dyn Write, table: &Found, format: Format) -> Result<()> {
     match format {
         Format::Csv | Format::Text => csv(out, table),
         Format::Jsonl => lines(&mut Escaped::new(out), table),
-        Format::Parquet => columns::parquet(out, table),
-        Format::Arrow => columns::arrow(out, table),
+        Format::Parquet => columnar::parquet(out, table),
+        Format::Arrow => columnar::arrow(out, table),
     }
 }
 

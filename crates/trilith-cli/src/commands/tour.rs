@@ -2,8 +2,8 @@
 //!
 //! After each `$` come the words of a command, and then what it prints: the command itself runs here.
 
-mod family;
-mod sky;
+mod simulation;
+mod observation;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use trilith::asdf::{ArrayOptions, Builder, Target};
 use trilith::tree::Value;
 use trilith::{Error, Result};
 
-use self::sky::Sky;
+use self::observation::Sky;
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::Out;
@@ -53,16 +53,16 @@ impl Tour {
 
     /// Does the tour.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let (sky_size, size) = if self.large { (&sky::LARGE, &family::LARGE) } else { (&sky::SMALL, &family::SMALL) };
+        let (sky_size, size) = if self.large { (&observation::LARGE, &simulation::LARGE) } else { (&observation::SMALL, &simulation::SMALL) };
         let file = |name: &str| self.folder.join(name);
         let observation = file("observation.asdf");
         let runs = file("runs");
         let forms: Vec<PathBuf> = self.forms().map(|(name, _)| file(&format!("observation{name}"))).collect();
-        let planned = std::iter::once(&observation).chain(&forms).cloned().chain(family::files(&runs, size));
+        let planned = std::iter::once(&observation).chain(&forms).cloned().chain(simulation::files(&runs, size));
         check_absent(&planned.collect::<Vec<_>>(), options.overwrite)?;
         make_folder(&self.folder)?;
-        write(&observation, &sky::make(sky_size)?)?;
-        family::write(&runs, size, options)?;
+        write(&observation, &observation::make(sky_size)?)?;
+        simulation::write(&runs, size, options)?;
 
         let mut guide = Guide { quiet: options.quiet, json: options.json, steps: Vec::new() };
         let item = |path: &str| format!("{}#/observation{path}", observation.display());

@@ -17,8 +17,8 @@ use crate::inputs::{self, Form, Job, Many};
 use crate::json::{datatype, fields_text, tell};
 use crate::options::Options;
 use crate::output::{self, Escaped, Out, clean, cut, json_text, json_value, size};
-use crate::paint::{Ink, out as paint};
-use crate::words::said;
+use crate::style::{Ink, out as paint};
+use crate::advice::said;
 
 /// Show the tree of a file, or the part of it at a path
 ///

@@ -8,7 +8,7 @@ use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::rewrite::Save;
+use crate::save_options::Save;
 
 /// Replace the tree of a file by a text, or rewrite the file with room for its tree to grow
 ///

@@ -14,7 +14,7 @@ use crate::inputs::{Files, Job};
 use crate::json::diagnostic_json;
 use crate::options::Options;
 use crate::output::Out;
-use crate::words::said;
+use crate::advice::said;
 
 /// Check the trees of files against the schemas of their tags
 ///

@@ -13,9 +13,9 @@ use crate::inputs::{Files, Job};
 use crate::json::error_problem;
 use crate::options::Options;
 use crate::output::clean;
-use crate::paint::Ink;
+use crate::style::Ink;
 use crate::progress::Progress;
-use crate::words::said;
+use crate::advice::said;
 
 /// Check the structure and the checksums of files
 ///

@@ -44,7 +44,7 @@ use trilith_view::requests::Session;
 
 use super::View;
 use crate::Outcome;
-use crate::item::Item;
+use crate::item_arg::Item;
 use crate::options::Options;
 use crate::serve::{self, Site};
 

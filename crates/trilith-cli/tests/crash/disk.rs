@@ -10,7 +10,7 @@ use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use trilith::bytes::disk::{Act, Answer, Watch};
+use trilith::bytes::fs::{Act, Answer, Watch};
 
 /// Bytes that a disk writes as one.
 const SECTOR: u64 = 512;

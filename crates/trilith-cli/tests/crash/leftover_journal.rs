@@ -12,7 +12,7 @@ use super::operations::{self, Work};
 use super::{Place, alone, read_folder, run, seen};
 use trilith::Target;
 use trilith::bytes::Backing;
-use trilith::bytes::disk::{Act, Answer, Watch, watch};
+use trilith::bytes::fs::{Act, Answer, Watch, watch};
 
 const JOURNAL: &str = ".x.asdf.trilith-journal";
 

@@ -26,7 +26,7 @@ use common::{is_sampled, sample};
 use disk::{Event, Fault, Recorder, State, read_folder};
 use operations::Work;
 use readers::Readers;
-use trilith::bytes::{AtomicFile, Basis, Journal, LocalOptions, disk::watch};
+use trilith::bytes::{AtomicFile, Basis, Journal, LocalOptions, fs::watch};
 use trilith::{Target, asdf::TARGETS};
 
 /// The watch is one for the whole process, and so is the working folder.
@@ -304,7 +304,7 @@ fn recorder_detects_missing_sync() {
     let recorder = Recorder::new(&place.folder, None);
     let (temporary, target) = (place.folder.join("t"), place.folder.join("x"));
     {
-        use trilith::bytes::disk::{Act, Watch as _};
+        use trilith::bytes::fs::{Act, Watch as _};
         std::fs::write(&temporary, b"new").unwrap();
         recorder.after(Act::Create(&temporary));
         recorder.after(Act::Write(&temporary, 0, b"new"));

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::operations::{self, Prepare, Work};
 use super::{Files, Place, alone, leftovers, read_folder, run};
 use trilith::Target;
-use trilith::bytes::disk::{Act, Answer, Watch, watch};
+use trilith::bytes::fs::{Act, Answer, Watch, watch};
 use trilith::bytes::{AtomicFile, Backing, Basis};
 
 /// Runs the second writer before a read of the first.

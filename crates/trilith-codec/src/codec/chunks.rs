@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use super::input::{beginning, file_byte, whole};
+use super::stored_reader::{beginning, file_byte, whole};
 use super::stream::check_range;
 use crate::bytes::{
     CodedPiece, Cost, Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, Step, read_vec, stored_ranges, to_usize,

@@ -14,8 +14,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::chunks::{Chunk, Chunked, Chunks, Coding};
-use super::input::file_byte;
-use super::pieces::{Pieces, encode_each, piece_len};
+use super::parallel_encode::{Pieces, encode_each, piece_len};
+use super::stored_reader::file_byte;
 use super::{Encode, EncodeOptions, no_level};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};

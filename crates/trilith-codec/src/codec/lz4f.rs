@@ -13,9 +13,9 @@ use std::sync::Arc;
 use twox_hash::XxHash32;
 
 use super::chunks::{Chunk, Chunked};
-use super::framed::Framed;
-use super::input::file_byte;
-use super::pieces::{Pieces, encode_each, put};
+use super::maybe_chunked::Framed;
+use super::parallel_encode::{Pieces, encode_each, put};
+use super::stored_reader::file_byte;
 use super::stream::{Opens, Pull};
 use super::{Encode, EncodeOptions, no_level};
 use crate::bytes::{SourceRef, copy, read_vec};

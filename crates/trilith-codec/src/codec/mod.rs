@@ -21,29 +21,29 @@
 //!
 //! To add a codec, write a file in this folder and a row in [`CODECS`].
 
-pub mod bits;
+pub mod bit_io;
 #[cfg(feature = "blosc")]
 mod blsc;
 #[cfg(feature = "bzip2")]
 mod bzp2;
-pub mod chain;
 mod chunks;
-pub mod collection;
 pub mod crc;
+pub mod encoding_chain;
 pub mod filter;
-mod framed;
-mod input;
+pub mod global_heap;
 #[cfg(feature = "jpeg")]
 pub mod jpeg;
-mod left_out;
 #[cfg(feature = "lz4")]
 mod lz4;
 #[cfg(feature = "lz4")]
 mod lz4f;
+mod maybe_chunked;
 mod names;
-mod pieces;
+mod parallel_encode;
 mod shuffle;
+mod stored_reader;
 mod stream;
+mod unsupported;
 #[cfg(feature = "zlib")]
 pub mod zlib;
 #[cfg(feature = "zstd")]
@@ -59,7 +59,7 @@ pub use self::names::{named, names};
 pub use crate::threads::{set_threads, threads};
 
 #[allow(unused_imports, reason = "empty where nothing was left out")]
-use left_out::*;
+use unsupported::*;
 
 use crate::bytes::{MemorySource, Source, SourceRef, to_usize};
 use crate::error::{Error, ErrorKind, Result};
@@ -246,7 +246,7 @@ pub fn decoder(id: CodecId, stored: SourceRef, decoded_len: u64, limits: &Limits
         return match stored.len() {
             len if len == decoded_len => Ok(stored),
             len => Err(Error::malformed(format!("the block is not compressed and holds {len} bytes, expected {decoded_len}"))
-                .at_byte(input::file_byte(&stored, 0))),
+                .at_byte(stored_reader::file_byte(&stored, 0))),
         };
     }
     let codec = codec(id)?;
@@ -256,7 +256,7 @@ pub fn decoder(id: CodecId, stored: SourceRef, decoded_len: u64, limits: &Limits
     let (name, ratio) = (codec.ratio)(limits);
     if decoded_len > stored.len().saturating_mul(ratio) {
         let what = format!("{} stored bytes claim to decode to {decoded_len} bytes with {id}", stored.len());
-        return Err(Limits::exceeded(name, ratio, what).at_byte(input::file_byte(&stored, 0)));
+        return Err(Limits::exceeded(name, ratio, what).at_byte(stored_reader::file_byte(&stored, 0)));
     }
     (codec.decode)(stored, decoded_len, limits)
 }
@@ -286,7 +286,7 @@ pub fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> Result<(
         len += made;
         if len > most {
             let what = format!("{} stored bytes decode to more than {most} bytes with {id}", stored.len());
-            return Err(Limits::exceeded(name, ratio, what).at_byte(input::file_byte(stored, 0)));
+            return Err(Limits::exceeded(name, ratio, what).at_byte(stored_reader::file_byte(stored, 0)));
         }
     }
 }
@@ -433,7 +433,7 @@ struct Plain;
 
 impl Encode for Plain {
     fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()> {
-        pieces::put(out, data)
+        parallel_encode::put(out, data)
     }
 
     fn finish(&mut self, _out: &mut dyn Write) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::{Blosc, CODECS, CodecId, opt_codec};
 use crate::error::{Error, Result};
-use crate::spelling::nearest;
+use crate::suggest::nearest;
 
 /// Name that asks for no compression.
 const NONE: &str = "none";

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
-use super::input::{Input, file_byte, whole};
+use super::stored_reader::{Input, file_byte, whole};
 use crate::bytes::{Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, stored_ranges, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 use super::crc::differs;
-use super::pieces::{Pieces, encode_each, put};
+use super::parallel_encode::{Pieces, encode_each, put};
 use super::stream::{Engine, Opens, Pull, Pulling, Streamed};
 use super::{Encode, EncodeOptions, level_in};
 use crate::bytes::SourceRef;

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use zstd::stream::{read, write};
 
 use super::chunks::{Chunk, Chunked, Coding};
-use super::framed::Framed;
-use super::input::{Input, file_byte, from_library};
-use super::pieces::{Pieces, encode_each, piece_len, put};
+use super::maybe_chunked::Framed;
+use super::parallel_encode::{Pieces, encode_each, piece_len, put};
+use super::stored_reader::{Input, file_byte, from_library};
 use super::stream::{Opens, Pull};
 use super::{Encode, EncodeOptions, level_in, told_right};
 use crate::bytes::{SourceRef, read_vec};

@@ -2,17 +2,17 @@
 //! written.
 
 #[cfg(feature = "gzip")]
-mod pack;
+mod codec;
 #[cfg(not(feature = "gzip"))]
-#[path = "gzip/left_out.rs"]
-mod pack;
+#[path = "gzip/unsupported.rs"]
+mod codec;
 
 use super::source::Source;
 use crate::error::Result;
 
-pub use pack::deflated;
-pub use pack::gunzipped;
-pub use pack::{gunzip, gzip};
+pub use codec::deflated;
+pub use codec::gunzipped;
+pub use codec::{gunzip, gzip};
 
 /// Returns `true` if bytes begin like a gzip file (RFC 1952).
 pub fn is_gzip(start: &[u8]) -> bool {

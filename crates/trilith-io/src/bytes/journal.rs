@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::backing::Backing;
-use super::before::Saved;
-use super::disk::{self, Output};
-use super::here::Changing;
+use super::fs::{self, Output};
+use super::journal_record::{MARK, Record};
+use super::journal_view::Saved;
 use super::lock::{Basis, Lock, beside, temporary};
+use super::open_files::Changing;
 use super::origins::is_detached;
-use super::owner;
-use super::record::{MARK, Record};
+use super::ownership;
 use super::source::Source;
 use super::update::Update;
 use crate::error::{Error, ErrorKind, Result};
@@ -71,17 +71,17 @@ pub(super) fn find(path: &Path, file: &File, metadata: &Metadata, memory: u64) -
     if !there.is_file() {
         return stranger("is not a journal (not a regular file)");
     }
-    if !owner::is_trusted(&there, metadata) {
+    if !ownership::is_trusted(&there, metadata) {
         return stranger("belongs to another user");
     }
     let fail = |e| Error::io(format!("reading the journal {}", path.display()), e);
-    let journal = match owner::careful(std::fs::OpenOptions::new().read(true)).open(&path) {
+    let journal = match ownership::careful(std::fs::OpenOptions::new().read(true)).open(&path) {
         Ok(journal) => journal,
         // The writer of the journal has just finished.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(error) => return Err(fail(error)),
     };
-    if !journal.metadata().is_ok_and(|open| open.is_file() && owner::is_trusted(&open, metadata)) {
+    if !journal.metadata().is_ok_and(|open| open.is_file() && ownership::is_trusted(&open, metadata)) {
         return stranger("is not a journal");
     }
     let belongs = Record::read(&journal, memory)
@@ -137,8 +137,8 @@ fn undo(file: &mut Output, path: &Path, saved: &Saved) -> Result<()> {
     let fail = |e| Error::io(format!("undoing an update of {}", path.display()), e);
     saved.each_old(|at, bytes| file.write_all_at(at, bytes)).map_err(fail)?;
     file.resize(saved.record.old_len).and_then(|()| file.sync()).map_err(fail)?;
-    disk::remove(&journal_path(path)).map_err(fail)?;
-    disk::sync_folder(path).map_err(fail)
+    fs::remove(&journal_path(path)).map_err(fail)?;
+    fs::sync_folder(path).map_err(fail)
 }
 
 impl Update {
@@ -194,7 +194,7 @@ impl Journal {
         let fail = |e| Error::io(format!("updating {}", real.display()), e);
         let mut lock = Lock::acquire(given, Basis::Own(read))?;
         if let Some((_, metadata)) = &lock.there {
-            owner::may_change_in_place(&lock.path, metadata)?;
+            ownership::may_change_in_place(&lock.path, metadata)?;
         }
         // The read bytes are compared as long as they can be read: undoing changes the file under it.
         let expected = update.read_expected(read)?;
@@ -266,9 +266,9 @@ impl Journal {
             make_later(self.file.file(), before);
         }
         self.file.sync_data().map_err(fail)?;
-        disk::remove(&self.path).map_err(fail)?;
+        fs::remove(&self.path).map_err(fail)?;
         self.finish();
-        disk::sync_folder(&path).map_err(|e| fail(e).context("the update is in place, but might not outlast a power failure"))?;
+        fs::sync_folder(&path).map_err(|e| fail(e).context("the update is in place, but might not outlast a power failure"))?;
         Ok(self.saved.record.new_len)
     }
 
@@ -326,18 +326,18 @@ fn write_journal(update: &Update, file: &Output, lock: &Lock, old_len: u64) -> R
         let out = out.finish().map_err(fail)?;
         if let Some((_, metadata)) = &lock.there {
             // Readers of the file must be able to read its old content, and no other user may.
-            let _ = owner::keep(out.file(), metadata, &path, &mut Vec::new());
+            let _ = ownership::keep(out.file(), metadata, &path, &mut Vec::new());
             out.file().set_permissions(metadata.permissions()).map_err(fail)?;
         }
         out.sync().map_err(fail)?;
-        disk::rename(&name, &path).map_err(fail)?;
-        disk::sync_folder(&path).map_err(fail)?;
-        let journal = owner::careful(std::fs::OpenOptions::new().read(true)).open(&path).map_err(fail)?;
+        fs::rename(&name, &path).map_err(fail)?;
+        fs::sync_folder(&path).map_err(fail)?;
+        let journal = ownership::careful(std::fs::OpenOptions::new().read(true)).open(&path).map_err(fail)?;
         Ok(Saved::new(journal, path.clone(), record))
     })();
     if done.is_err() {
-        let _ = disk::remove(&name);
-        let _ = disk::remove(&path);
+        let _ = fs::remove(&name);
+        let _ = fs::remove(&path);
     }
     done
 }

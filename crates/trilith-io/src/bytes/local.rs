@@ -8,10 +8,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use super::backing::Backing;
-use super::here::{Reader, Shown};
-use super::map::Map;
+use super::mmap::Map;
+use super::open_files::{Reader, Shown};
+use super::platform::{identity, read_exact_at};
 use super::source::{Source, end_in_file};
-use super::system::{identity, read_exact_at};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -138,7 +138,7 @@ impl LocalFile {
     /// Returns `true` if some of these bytes of the file are shown, by whatever handle of this process: see
     /// [`LocalFile::show`].
     pub fn is_shown(&self, range: &std::ops::Range<u64>) -> bool {
-        super::here::is_shown(self.identity(), range)
+        super::open_files::is_shown(self.identity(), range)
     }
 
     pub(super) fn identity(&self) -> [u64; 3] {
@@ -153,7 +153,7 @@ impl LocalFile {
 
     /// Bytes as they are in the file now.
     fn read(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let read = super::disk::reading(&self.name, offset, into.len()).and_then(|()| read_exact_at(&self.file, offset, into));
+        let read = super::fs::reading(&self.name, offset, into.len()).and_then(|()| read_exact_at(&self.file, offset, into));
         if !UNCOUNTED.get() {
             READ.fetch_add(into.len() as u64, Ordering::Relaxed);
         }

@@ -11,10 +11,10 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::backing::Backing;
-use super::disk;
+use super::fs;
 use super::local::leads_to;
+use super::platform::identity;
 use super::source::Source;
-use super::system::identity;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Addition to the name of the target that temporary files have.
@@ -250,7 +250,7 @@ fn changed(path: &Path) -> Error {
 pub fn retried<T>(mut work: impl FnMut() -> Result<T>) -> Result<T> {
     const TRIES: u64 = 100;
     // Processes that wait for each other should not meet again.
-    let own = u64::from(super::system::process_number()) % 13;
+    let own = u64::from(super::platform::process_number()) % 13;
     for count in 1..TRIES {
         match work() {
             Err(error) if error.is_contended() => {
@@ -301,7 +301,7 @@ pub(super) fn is_begun(path: &Path) -> bool {
 /// The name of a temporary file next to `path`.
 pub(super) fn temporary(path: &Path, attempt: u32) -> PathBuf {
     let mut name = hidden(path, TEMPORARY);
-    name.push(format!("-{}-{attempt}", super::system::process_number()));
+    name.push(format!("-{}-{attempt}", super::platform::process_number()));
     path.with_file_name(name)
 }
 
@@ -321,7 +321,7 @@ pub fn remove_stale(target: &Path) -> bool {
             && let Ok(file) = std::fs::OpenOptions::new().write(true).open(entry.path())
         {
             match lock_soon(&file, File::try_lock) {
-                Ok(()) => drop(disk::remove(&entry.path())),
+                Ok(()) => drop(fs::remove(&entry.path())),
                 Err(TryLockError::WouldBlock) => alive = true,
                 Err(TryLockError::Error(_)) => {}
             }

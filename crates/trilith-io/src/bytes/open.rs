@@ -1,12 +1,12 @@
 //! The opener of files on this machine: links are followed, pipes kept, and journals looked for.
 
-use super::name::shown_path;
+use super::file_name::shown_path;
 use std::fs::{File, Metadata, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::before::Before;
 use super::journal::{self, Found};
+use super::journal_view::Before;
 use super::local::{LocalFile, LocalOptions, Place, leads_to};
 use super::source::SourceRef;
 use super::spool::spool;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::base::{self, Base};
+use super::base_uri::{self, Base};
 use super::local::LocalOptions;
 use super::open::open_regular;
 use super::source::SourceRef;
@@ -107,7 +107,7 @@ struct Root {
 impl Root {
     fn new(folder: &Path) -> Self {
         let given = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.to_path_buf();
-        let real = base::real(&given);
+        let real = base_uri::real(&given);
         Self { named: std::path::absolute(&given).unwrap_or_else(|_| real.clone()), given, real }
     }
 
@@ -140,7 +140,7 @@ impl DirectoryResolver {
     /// The path that a reference means, if its text stays inside.
     fn inside(&self, uri: &str) -> Result<PathBuf> {
         let refused = |why: &str| Error::limit(format!("the reference {uri:?} is refused: {why}"));
-        let path = base::local(&self.current, uri).map_err(|why| match base::scheme(uri) {
+        let path = base_uri::local(&self.current, uri).map_err(|why| match base_uri::scheme(uri) {
             Some(scheme) if !scheme.eq_ignore_ascii_case("file") => {
                 refused(why).setting("if you trust it", Setting::Allow("addresses that begin so".to_owned()))
             }
@@ -186,7 +186,7 @@ impl Resolve for DirectoryResolver {
         if !self.roots.iter().any(|root| real.starts_with(&root.real)) || !same_file(&metadata, &real) {
             return Err(refused("a link in it leads out of the file's folder"));
         }
-        let current = path.parent().map_or_else(|| self.current.clone(), base::real);
+        let current = path.parent().map_or_else(|| self.current.clone(), base_uri::real);
         let source = open_regular(file, &metadata, &called, real, self.options)?;
         Ok((source, Arc::new(Self { current, depth, ..self.clone() })))
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::backing::Backing;
-use super::large::Memory;
+use super::huge_pages::Memory;
 use super::pieces::{Opaque, SourcePieces};
 use crate::error::{Error, Result};
 use crate::limits::Limits;

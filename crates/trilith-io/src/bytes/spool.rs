@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use super::local::{LocalFile, LocalOptions};
+use super::platform::{process_number, temporary_folder};
 use super::source::{MemorySource, SourceRef};
-use super::system::{process_number, temporary_folder};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -56,7 +56,7 @@ impl Spooled {
     /// Returns the error of the operating system, and an error if fewer bytes were written.
     pub fn read_at(&self, at: u64, into: &mut [u8]) -> std::io::Result<()> {
         if let Some(file) = &self.file {
-            return super::system::read_exact_at(file, at, into);
+            return super::platform::read_exact_at(file, at, into);
         }
         let start = usize::try_from(at).ok();
         let part = start.and_then(|start| self.head.get(start..start.checked_add(into.len())?));

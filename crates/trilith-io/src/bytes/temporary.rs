@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::disk;
+use super::fs;
 use crate::threads::lock;
 
 static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -49,7 +49,7 @@ pub fn remove_temporary_files() {
     let mut made = lock(&MADE);
     // The last one first: a temporary file that is being renamed is gone, or its new name comes later.
     for path in made.drain(..).rev() {
-        let _ = disk::remove(&path);
+        let _ = fs::remove(&path);
     }
     // The lock stays held: otherwise another thread could create a file that nothing would remove.
     std::mem::forget(made);

@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use super::record::{Record, SECTOR};
+use super::journal_record::{Record, SECTOR};
+use super::platform::read_exact_at;
 use super::source::{Source, SourceRef, copy_at};
 use super::spool::Spooled;
-use super::system::read_exact_at;
 use super::to_usize;
 use crate::error::{Error, Result};
 

@@ -6,9 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::read::{DudleyFile, Items, LayoutOrigin, StreamOptions};
+use super::dudley_file::{DudleyFile, Items, LayoutOrigin, StreamOptions};
+use super::layout_writer::in_order;
 use super::signature::Signature;
-use super::spelled::in_order;
 use super::write::{Supplier, dialect_line, evaluate_more, write_items};
 use crate::array::Array;
 use crate::bytes::{self, DirectoryResolver, LocalOptions, SourceRef, Update};
@@ -232,10 +232,10 @@ fn append_once(path: &Path, variables: &[(String, Array)], how: StreamOptions, l
     if let [(item, rows)] = variables
         && let Some(entry) = items.evaluation().find(item)?
     {
-        return super::grow::grow(&file, &entry, rows, limits);
+        return super::append_rows::grow(&file, &entry, rows, limits);
     }
     if let Some((entry, rows)) = super::records::of_struct(&items, variables)? {
-        return super::grow::grow(&file, &entry, &rows, limits);
+        return super::append_rows::grow(&file, &entry, &rows, limits);
     }
     let mut more = super::records::Lists::of(&items, variables)?;
     if more.is_empty() {

@@ -1,7 +1,7 @@
 //! Signs that the end of a native file is missing. The format has no mark for the end of a layout, so a file that was cut
 //! within it may read as one with fewer items.
 
-use super::read::DudleyFile;
+use super::dudley_file::DudleyFile;
 use super::signature::Signature;
 use crate::bytes::read_vec;
 use crate::error::Result;

@@ -4,7 +4,7 @@
 //! Section 11 of our specification: shapes (NX,NY), (NX,NY,3) and (NX,NY,4), the first dimension counts
 //! the rows.
 
-use super::inflate::Form;
+use super::decompress::Form;
 use crate::codec::jpeg::{self, Colors, Expected};
 use crate::error::{Error, Result};
 use crate::limits::Limits;

@@ -6,48 +6,48 @@
 //!
 //! [`Array`]: crate::array::Array
 
-mod annex;
 mod append;
-mod arranged;
+mod append_rows;
+mod arrangement;
+mod catalog;
+mod catalog_listing;
+mod cf_attributes;
+mod char_sets;
+mod chunk_grid;
+mod chunk_table;
 mod cover;
 mod datatype;
-mod draft;
-mod family;
-mod fill;
-mod forms;
-mod gather;
-mod grid;
-mod grow;
-mod inflate;
-mod joined;
+mod declared_view;
+mod decompress;
+mod dudley_file;
+mod encode_elements;
+mod external_parts;
+mod file_set_array;
+mod file_set_ranges;
+mod file_set_source;
+mod grid_strings;
+mod item_path;
+mod item_request;
+mod item_shapes;
+mod item_tree;
 #[cfg(feature = "jpeg")]
 mod jpeg;
-mod listing;
-mod mapped;
-mod meaning;
-mod origin;
-mod outline;
+mod layout_values;
+mod layout_writer;
+mod new_item;
 mod parameters;
-mod path;
 #[cfg(feature = "png")]
 mod png;
-mod read;
+mod reconcile;
 mod records;
 mod rewrite;
-mod seen;
 mod selection;
-mod settle;
 mod signature;
-mod spelled;
-mod spread;
+mod source_annotations;
 mod stack;
-mod store;
-mod strings;
-mod table;
 #[cfg(test)]
 mod tests;
-mod text;
-mod wanted;
+mod virtual_array;
 mod write;
 
 #[doc(hidden)]
@@ -55,52 +55,52 @@ pub use crate::layout::primitive_of;
 pub use append::append;
 #[doc(hidden)]
 pub use append::{append_draft, append_records, append_variables, native_order};
+pub use catalog::Catalog;
+#[doc(hidden)]
+pub use catalog::Place;
+#[doc(hidden)]
+pub use catalog_listing::{Listing, Opener, folder_of, place_of};
+#[doc(hidden)]
+pub use cf_attributes::is_applied;
+#[doc(hidden)]
+pub use char_sets::with_ascii_members;
+#[doc(hidden)]
+pub use char_sets::{presented, s1_bytes, s1_text};
+#[doc(hidden)]
+pub use chunk_grid::{GridArray, MEANING};
 #[doc(hidden)]
 pub use datatype::datatype_of;
 #[doc(hidden)]
-pub use draft::{Draft, DraftKind};
-pub use family::Catalog;
+pub use declared_view::widened;
 #[doc(hidden)]
-pub use family::Place;
+pub use dudley_file::layout_text;
+pub use dudley_file::{DudleyFile, Items, LayoutOrigin, StreamOptions};
 #[doc(hidden)]
-pub use fill::declared;
+pub use dudley_file::{described, find_text};
 #[doc(hidden)]
-pub use fill::{Filling, Mismatch};
+pub use encode_elements::reserved;
 #[doc(hidden)]
-pub use gather::Omission;
+pub use file_set_array::Omission;
 #[doc(hidden)]
-pub use grid::{GridArray, MEANING};
+pub use file_set_source::uri_of;
 #[doc(hidden)]
-pub use joined::uri_of;
+pub use item_path::Step;
 #[doc(hidden)]
-pub use listing::{Listing, Opener, folder_of, place_of};
+pub use item_request::Wanted;
 #[doc(hidden)]
-pub use meaning::is_applied;
+pub use item_tree::{Children, Outline, OutlineId, Thing};
 #[doc(hidden)]
-pub use origin::{Member, Named, Notes, Origin};
+pub use layout_values::declared;
 #[doc(hidden)]
-pub use outline::{Children, Outline, OutlineId, Thing};
+pub use layout_values::{Filling, Mismatch};
 #[doc(hidden)]
-pub use path::Step;
-#[doc(hidden)]
-pub use read::layout_text;
-pub use read::{DudleyFile, Items, LayoutOrigin, StreamOptions};
-#[doc(hidden)]
-pub use read::{described, find_text};
+pub use new_item::{Draft, DraftKind};
 #[doc(hidden)]
 pub use rewrite::Rewrite;
-#[doc(hidden)]
-pub use seen::widened;
 pub use selection::{Selection, Unequal};
 pub use signature::Signature;
 #[doc(hidden)]
-pub use store::reserved;
-#[doc(hidden)]
-pub use text::with_ascii_members;
-#[doc(hidden)]
-pub use text::{presented, s1_bytes, s1_text};
-#[doc(hidden)]
-pub use wanted::Wanted;
+pub use source_annotations::{Member, Named, Notes, Origin};
 pub use write::NewStream;
 #[doc(hidden)]
 pub use write::{Supplier, stored_text};

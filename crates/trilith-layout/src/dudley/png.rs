@@ -5,7 +5,7 @@
 
 use std::io::Cursor;
 
-use super::inflate::Form;
+use super::decompress::Form;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 use crate::limits::Limits;

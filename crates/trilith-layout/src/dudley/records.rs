@@ -2,9 +2,9 @@
 //! array from the columns of their members.
 
 use super::datatype::datatype_of;
-use super::path::{Step, steps};
-use super::read::Items;
-use super::store::store;
+use super::dudley_file::Items;
+use super::encode_elements::store;
+use super::item_path::{Step, steps};
 use crate::array::{Array, Byteorder, Datatype, Index};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use std::io::{Seek, Write};
 
-use super::read::{DudleyFile, Items};
+use super::dudley_file::{DudleyFile, Items};
 use super::write::NewStream;
 use crate::array::Array;
 use crate::diagnostic::Diagnostic;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::arranged::extent;
+use super::arrangement::extent;
 use super::datatype::datatype_of;
-use super::read::Items;
+use super::dudley_file::Items;
 use crate::array::Array;
 use crate::bytes::{CodedPiece, Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, Truncated, by_runs, encoding};
 use crate::error::{Error, Result};

@@ -3,8 +3,8 @@
 use std::io::{Seek, SeekFrom, Write};
 
 use super::datatype::datatype_of;
+use super::encode_elements::{is_reserved, reserved_size, store};
 use super::signature::Signature;
-use super::store::{is_reserved, reserved_size, store};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes;
 use crate::error::{Error, Result};
@@ -208,7 +208,7 @@ fn compress(filter: &Filter, entry: &Entry, data: Supplier<'_>) -> Result<Vec<u8
     let level = match (filter.name.as_str(), filter.arguments.as_slice()) {
         ("gzip" | "png", []) => 9,
         ("gzip" | "png", [Literal::Integer(level)]) => *level,
-        _ => return Err(super::inflate::unavailable(&filter.name)),
+        _ => return Err(super::decompress::unavailable(&filter.name)),
     };
     let mut shape = entry.shape.clone();
     let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
@@ -234,12 +234,12 @@ fn image(array: &Array, datatype: &Datatype, entry: &Entry, level: i64) -> Resul
         bytes.extend_from_slice(piece);
         Ok(())
     })?;
-    super::png::encode(&bytes, &super::inflate::Form::of(entry)?, u8::try_from(level).unwrap_or(9).min(9))
+    super::png::encode(&bytes, &super::decompress::Form::of(entry)?, u8::try_from(level).unwrap_or(9).min(9))
 }
 
 #[cfg(not(feature = "png"))]
 fn image(_: &Array, _: &Datatype, _: &Entry, _: i64) -> Result<Vec<u8>> {
-    Err(super::inflate::unavailable("png"))
+    Err(super::decompress::unavailable("png"))
 }
 
 /// Writes the items from `from` on, at their bytes of the file; returns the largest end, and the paths of reserved arrays.

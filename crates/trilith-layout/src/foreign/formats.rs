@@ -1,6 +1,6 @@
 //! The table of foreign formats: what a file is, and what is done with it.
 
-use super::recognise;
+use super::recognize;
 use crate::bytes::{Resolve, Source, SourceRef};
 use crate::error::Result;
 use crate::limits::Limits;
@@ -70,8 +70,8 @@ pub(super) const FORMATS: &[Format] = &[
     derived("netCDF-3", "a netCDF-3 file", Mark::Bytes(b"CDF\x01", START), alone!(netcdf3)),
     derived("netCDF-3", "a netCDF-3 file (CDF-2)", Mark::Bytes(b"CDF\x02", START), alone!(netcdf3)),
     derived("netCDF-3", "a netCDF-3 file (CDF-5)", Mark::Bytes(b"CDF\x05", START), alone!(netcdf3)),
-    derived("safetensors", "a safetensors file", Mark::Check(recognise::is_safetensors), alone!(safetensors)),
-    derived("NPZ", "a numpy .npz archive", Mark::Check(recognise::is_npz), alone!(npz)),
+    derived("safetensors", "a safetensors file", Mark::Check(recognize::is_safetensors), alone!(safetensors)),
+    derived("NPZ", "a numpy .npz archive", Mark::Check(recognize::is_npz), alone!(npz)),
     derived("PDB", "a PDB file", Mark::Bytes(b"!<<PDB:", START), alone!(pdb)),
     derived("NPY", "a numpy .npy file", Mark::Bytes(b"\x93NUMPY", START), alone!(npy)),
     derived("TIFF", "a TIFF image", Mark::Bytes(b"II*\0", START), alone!(tiff)),
@@ -92,12 +92,12 @@ pub(super) const FORMATS: &[Format] = &[
     row("a NASA CDF file", b"\xcd\xf2\x60\x02", START, CDF),
     Format {
         what: "a VOTable",
-        mark: Mark::Check(recognise::is_votable),
+        mark: Mark::Check(recognize::is_votable),
         handled: Handled::Refused("read it with astropy.table.Table.read, which can write it as FITS"),
     },
     Format {
         what: "a Python pickle",
-        mark: Mark::Check(recognise::is_pickle),
+        mark: Mark::Check(recognize::is_pickle),
         handled: Handled::Refused("load it in Python, only if you trust it: a pickle may run any program"),
     },
     row("a GRIB file", b"GRIB", START, "read it with cfgrib or ecCodes"),
@@ -133,7 +133,7 @@ pub(super) const FORMATS: &[Format] = &[
         "trilith repair FILE -o OUT recovers what is left",
     ),
     // A longer header of somebody else is seldom, so that all others come first.
-    derived("HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Check(recognise::is_hdf5), super::hdf5::derive),
+    derived("HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Check(recognize::is_hdf5), super::hdf5::derive),
     // Fortran records have no magic bytes, so all other formats are tried first.
-    derived("Fortran records", "a file of unformatted Fortran records", Mark::Check(recognise::is_fortran), alone!(fortran)),
+    derived("Fortran records", "a file of unformatted Fortran records", Mark::Check(recognize::is_fortran), alone!(fortran)),
 ];

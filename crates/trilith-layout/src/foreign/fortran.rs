@@ -3,8 +3,8 @@
 //! The file does not describe the content of a record, so records are bytes. Long records are cut into pieces: the
 //! length before a piece is negative if another follows, and that after it if one precedes it.
 
-use super::recognise::{Marks, Piece, pieces};
-use super::text::{LayoutText, placed_bytes};
+use super::layout_text::{LayoutText, placed_bytes};
+use super::recognize::{Marks, Piece, pieces};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
 use crate::layout::COLUMN;

@@ -7,20 +7,20 @@
 
 mod formats;
 mod fortran;
-mod groups;
 mod hdf5;
-mod header;
-mod named;
+mod header_reader;
+mod layout_text;
+mod nested_dicts;
 mod netcdf3;
+mod netcdf_fill;
 mod npy;
 mod npz;
-mod parts;
 mod pdb;
-mod recognise;
+mod recognize;
 mod safetensors;
-mod text;
+mod struct_strings;
 mod tiff;
-mod unset;
+mod unsupported_formats;
 
 use self::formats::{FORMATS, Format, Handled, Mark};
 use crate::bytes::{NoReferences, PartCheck, Resolve, Source, SourceRef, read_vec};
@@ -28,8 +28,8 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::progress::Progress;
 
-pub use named::refusal;
 pub use npz::npz_arrays;
+pub use unsupported_formats::refusal;
 
 /// Number of bytes that are examined to recognise a file.
 const LOOK: u64 = 4 << 10;

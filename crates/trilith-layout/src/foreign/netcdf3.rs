@@ -4,9 +4,9 @@
 //! every record: such a variable is declared as structs, one a record, and `grid_member` names the member that it is. The
 //! number of records may be unknown (all ones, written while the file grows); then the length of the file tells it.
 
-use super::header::HeaderReader;
-use super::text::{LayoutText, Said, integer, placed, shaped};
-use super::unset;
+use super::header_reader::HeaderReader;
+use super::layout_text::{LayoutText, Said, integer, placed, shaped};
+use super::netcdf_fill;
 use crate::array::{Datatype, undeclared_text};
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
@@ -202,7 +202,7 @@ impl Cdf {
         if is_record && !records.is_alone && records.count > 0 {
             text.attribute(COLUMN, "data")?;
         }
-        if let Some(fill) = unset::fill_value(&variable.datatype) {
+        if let Some(fill) = netcdf_fill::fill_value(&variable.datatype) {
             text.attribute(MISSING, fill)?;
         }
         text.factors(variable.typed.iter().map(|(name, typed)| (name.as_str(), typed.clone())))?;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::parts::{self, Member};
-use super::text::{LayoutText, placed_bytes, spell};
+use super::layout_text::{LayoutText, placed_bytes, spell};
+use super::struct_strings::{self, Member};
 use crate::array::{Array, Byteorder, Datatype, Named, NamedKind, Partly};
 use crate::bytes::SourceRef;
-use crate::codec::filter::numbers;
+use crate::codec::filter::number_formats;
 use crate::error::{Error, Result};
 use crate::layout::{Literal, MISSING};
 use crate::limits::Limits;
@@ -80,7 +80,7 @@ impl Made {
         match (&kept.datatype, found.as_slice()) {
             (_, []) => Ok(kept),
             (Datatype::Struct(fields), found) => {
-                let (read, parts) = parts::shown(fields, 0, &|field, at| {
+                let (read, parts) = struct_strings::shown(fields, 0, &|field, at| {
                     let known = matches!(field.datatype, Datatype::Int64 | Datatype::Ascii(_));
                     let place = found.iter().position(|(place, ..)| *place == at && known);
                     Ok(match place.and_then(|number| Some((number, found.get(number)?))) {
@@ -111,7 +111,7 @@ impl Made {
         if !words.trim().is_empty() {
             text.attribute("grid_filters", words.trim())?;
         }
-        if self.strings.is_empty() { Ok(()) } else { parts::write(&self.strings, &self.numbers, text) }
+        if self.strings.is_empty() { Ok(()) } else { struct_strings::write(&self.strings, &self.numbers, text) }
     }
 }
 
@@ -128,9 +128,9 @@ fn word(named: &Named) -> Result<Option<(String, Datatype)>> {
     Ok(match &named.kind {
         NamedKind::Durations | NamedKind::Opaque => None,
         NamedKind::Dates(times, name) => {
-            let unit =
-                numbers::unit(name).ok_or_else(|| Error::unsupported(format!("cannot read dates in the unit {name:?}")))?;
-            Some((format!("dates({is_big},{times},{unit})"), Datatype::with_length("ascii", numbers::DATE as u64)?))
+            let unit = number_formats::unit(name)
+                .ok_or_else(|| Error::unsupported(format!("cannot read dates in the unit {name:?}")))?;
+            Some((format!("dates({is_big},{times},{unit})"), Datatype::with_length("ascii", number_formats::DATE as u64)?))
         }
         NamedKind::Long(width, is_complex) => {
             let datatype = if *is_complex { Datatype::Complex128 } else { Datatype::Float64 };

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
 use std::sync::{Arc, OnceLock};
 
-use super::text::{LayoutText, placed_bytes};
-use super::{groups, npy};
+use super::layout_text::{LayoutText, placed_bytes};
+use super::{nested_dicts, npy};
 #[cfg(feature = "zlib")]
 use crate::array::npy_header_len;
 use crate::array::{Array, Byteorder, Datatype, undeclared_text};
@@ -75,7 +75,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
             None => members.push((entry.name.split('/').filter(|step| !step.is_empty()).collect(), entry)),
         }
     }
-    groups::write(&members, &mut text, &mut |text, name, entry: &&Entry| {
+    nested_dicts::write(&members, &mut text, &mut |text, name, entry: &&Entry| {
         text.or_unreadable(name, |text| declare(source, entry, name, text, limits))
     })?;
     text.finish()

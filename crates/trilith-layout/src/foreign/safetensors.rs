@@ -9,9 +9,9 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::header::HeaderReader;
-use super::recognise::SAFETENSORS_HEADER as HEADER;
-use super::text::{LayoutText, placed, shaped};
+use super::header_reader::HeaderReader;
+use super::layout_text::{LayoutText, placed, shaped};
+use super::recognize::SAFETENSORS_HEADER as HEADER;
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;

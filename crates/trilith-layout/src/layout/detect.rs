@@ -218,7 +218,7 @@ fn differs(layout: &Layout) -> bool {
         use super::model::ItemKind as K;
         match item.kind {
             K::Param(_) | K::Summary | K::Member => true,
-            K::Data(_) => item.name != super::names::Symbol::NONE,
+            K::Data(_) => item.name != super::interner::Symbol::NONE,
             _ => false,
         }
     })

@@ -2,10 +2,10 @@
 
 use super::diagnostic::Code;
 use super::entry::{Entry, EntryKind};
+use super::evaluation::Evaluation;
 use super::find;
 use super::model::{Dialect, ItemId, Kind, Step};
-use super::request::Fault;
-use super::resolve::Evaluation;
+use super::param_request::Fault;
 use super::stack::Stack;
 use super::walk::Walker;
 use crate::Limits;

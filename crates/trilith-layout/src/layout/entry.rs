@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::evaluator::{Machine, Overflow};
+use super::interner::Mixer;
 use super::lexer::push_name;
-use super::machine::{Machine, Overflow};
 use super::model::{Attribute, Byteorder, Dim, ItemId, MemberKind, Primitive, TypeId, TypeKind, Use};
-use super::names::Mixer;
+use super::resolved_type::{ResolvedType, Structure};
 use super::sizes::Members;
-use super::typed::{ResolvedType, Structure};
 
 /// The kind of an [`Entry`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use super::entry::Entry;
+use super::evaluation::Evaluation;
+use super::evaluator::Machine;
 use super::lexer::unquote;
-use super::machine::Machine;
 use super::model::{Count, Dim, ItemId, ItemKind, Layout, Member, MemberKind, Step, TypeId};
-use super::request::Fault;
-use super::resolve::Evaluation;
-use super::typed::ResolvedType;
+use super::param_request::Fault;
+use super::resolved_type::ResolvedType;
 use super::walk::Walker;
 use crate::span::Span;
-use crate::spelling::nearest;
+use crate::suggest::nearest;
 
 /// An array somewhere in the stream: an item, or one member of all elements of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]

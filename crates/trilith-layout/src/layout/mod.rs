@@ -19,39 +19,41 @@
 //!
 //! Uncertain points of the language are collected in `decision.rs`.
 
-mod alike;
+mod annotations;
+mod check_translation;
 mod code;
-mod compare;
-mod correct;
-mod decision;
 mod detect;
 mod diagnostic;
 mod entries;
 mod entry;
+mod escape;
+mod evaluation;
+mod evaluator;
 mod find;
+mod fixed_size_structs;
 mod grammar;
+mod interner;
 mod lexer;
-mod machine;
 mod model;
-mod names;
-mod notes;
-mod own;
-mod plan;
+mod param_request;
 mod primitive;
 mod print;
-mod request;
-mod resolve;
+mod resolved_type;
 mod sizes;
+mod sort_annotations;
+mod spec_decisions;
 mod stack;
-mod told;
+mod static_facts;
+mod suggest_fix;
 mod translate;
-mod typed;
 mod unreadable;
 mod walk;
 
 pub use crate::array::Byteorder;
+#[doc(hidden)]
+pub use annotations::ToldMember;
+pub(crate) use annotations::length_of;
 pub use code::Language;
-pub use correct::Correction;
 pub use detect::{ParseOptions, Parsed, parse};
 #[doc(hidden)]
 pub use diagnostic::Code;
@@ -59,6 +61,10 @@ pub(crate) use entries::Reached;
 #[doc(hidden)]
 pub use entries::{Condensed, Entries, LONG_LIST};
 pub use entry::{Entry, EntryKind};
+#[doc(hidden)]
+pub use escape::{PADDING, attribute_name, marked_name, own_attribute, own_name, own_value, read_own, read_value};
+#[doc(hidden)]
+pub use evaluation::Evaluation;
 #[doc(hidden)]
 pub use find::canonical as canonical_path;
 #[doc(hidden)]
@@ -71,22 +77,16 @@ pub use model::{COLUMN, FACTORS, MISSING};
 #[doc(hidden)]
 pub use model::{Filter, Placement};
 #[doc(hidden)]
-pub use own::{PADDING, attribute_name, marked_name, own_attribute, own_name, own_value, read_own, read_value};
+pub use param_request::{Fault, Options, ParamRequest, Supply};
 #[doc(hidden)]
 pub use primitive::primitive_of;
 pub use primitive::{Dialect, Primitive, PrimitiveKind};
+pub use resolved_type::ResolvedType;
 #[doc(hidden)]
-pub use request::{Fault, Options, ParamRequest, Supply};
-#[doc(hidden)]
-pub use resolve::Evaluation;
+pub use resolved_type::{ResolvedMember, Structure};
 pub(crate) use stack::{Stack, Stretch};
-#[doc(hidden)]
-pub use told::ToldMember;
-pub(crate) use told::length_of;
+pub use suggest_fix::Correction;
 #[doc(hidden)]
 pub use translate::{Packing, StoredAs, Translation};
-pub use typed::ResolvedType;
-#[doc(hidden)]
-pub use typed::{ResolvedMember, Structure};
 #[doc(hidden)]
 pub use unreadable::{UNREADABLE, reason};

@@ -11,7 +11,7 @@ pub(super) use super::primitive::{Dialect, Primitive, PrimitiveKind};
 pub(super) use crate::array::Byteorder;
 
 use super::diagnostic::Code;
-use super::names::{Mixer, Names, Scope, Symbol};
+use super::interner::{Mixer, Names, Scope, Symbol};
 use crate::span::Span;
 
 /// The attribute that names the column which an item is.
@@ -435,7 +435,7 @@ pub struct Layout {
     pub(crate) no_template: Option<Span>,
     pub(crate) instances: HashMap<(TypeId, Box<[u32]>), TypeId, Mixer>,
     /// Data for evaluation, made once.
-    pub(crate) plan: super::plan::Plan,
+    pub(crate) plan: super::static_facts::Plan,
 }
 
 impl Layout {
@@ -466,7 +466,7 @@ impl Layout {
             summary: None,
             no_template: Some(Span::default()),
             instances: HashMap::default(),
-            plan: super::plan::Plan::default(),
+            plan: super::static_facts::Plan::default(),
         };
         for number in 0..Primitive::COUNT {
             for order in [None, Some(Byteorder::Little), Some(Byteorder::Big), None] {

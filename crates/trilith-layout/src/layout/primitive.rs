@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::decision;
+use super::spec_decisions;
 use crate::array::Datatype;
 use crate::error::{Error, Result};
 
@@ -123,7 +123,7 @@ impl Primitive {
         };
         let found = from + TABLE.iter().skip(from).take(count).position(|row| row.0 == name)?;
         let pointer = TABLE[found].1 == PrimitiveKind::Pointer;
-        (!pointer || (dialect == Dialect::D2025 && decision::POINTERS_2025)).then_some(Self(found as u8))
+        (!pointer || (dialect == Dialect::D2025 && spec_decisions::POINTERS_2025)).then_some(Self(found as u8))
     }
 
     pub(crate) fn numbered(number: u32) -> Self {
@@ -157,7 +157,7 @@ impl Primitive {
 
     /// Returns the alignment in bytes: the size, except for complex numbers, for which it depends on the dialect.
     pub fn alignment(self, dialect: Dialect) -> u64 {
-        let whole = dialect == Dialect::D2025 && decision::COMPLEX_ALIGNED_TO_SIZE_2025;
+        let whole = dialect == Dialect::D2025 && spec_decisions::COMPLEX_ALIGNED_TO_SIZE_2025;
         if self.kind() == PrimitiveKind::Complex && !whole { self.size() / 2 } else { self.size() }
     }
 
@@ -170,7 +170,7 @@ impl Primitive {
     pub(crate) fn is_param(self, dialect: Dialect) -> bool {
         match self.kind() {
             PrimitiveKind::Signed => true,
-            PrimitiveKind::Unsigned => dialect == Dialect::D2026 || decision::UNSIGNED_PARAMS_2025,
+            PrimitiveKind::Unsigned => dialect == Dialect::D2026 || spec_decisions::UNSIGNED_PARAMS_2025,
             _ => false,
         }
     }

@@ -6,12 +6,12 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use std::collections::{HashMap, HashSet};
 
+use super::interner::Symbol;
 use super::lexer::push_name;
 use super::model::{
     Attribute, Count, Data, Dialect, Dim, Extension, Filter, ItemId, ItemKind, Layout, Literal, Member, MemberKind, ParamId,
     Placement, Primitive, Step, TypeId, TypeKind, Use,
 };
-use super::names::Symbol;
 use super::translate::{Packing, StoredAs};
 
 impl Layout {

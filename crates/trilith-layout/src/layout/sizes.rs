@@ -1,7 +1,7 @@
 //! Sizes and alignments that follow from the text alone, and the arithmetic of dimensions.
 
-use super::decision;
 use super::model::{Dim, Layout, MemberKind, Placement, Type, TypeKind, Use};
+use super::spec_decisions;
 
 /// The length of a dimension whose parameter is `value` with a suffix (section 5.1): 0 and -1 ignore
 /// the suffix, and no suffix makes a length negative.
@@ -70,7 +70,7 @@ impl Members {
     /// The offset of the next member; `None` on overflow. Members without data go through here too,
     /// and have no effect; their offset means nothing.
     pub(crate) fn next(&mut self, size: u64, placement: Placement, align: u64) -> Option<u64> {
-        if size == 0 && decision::EMPTY_LEAVES_CURSOR {
+        if size == 0 && spec_decisions::EMPTY_LEAVES_CURSOR {
             return Some(self.off);
         }
         let off = self.offset(placement, align)?;
@@ -86,7 +86,7 @@ impl Members {
 
     /// The size of the struct.
     pub(crate) fn size(&self, align: u64) -> Option<u64> {
-        if decision::STRUCT_SIZE_PADDED { round_up(self.end, align) } else { Some(self.end) }
+        if spec_decisions::STRUCT_SIZE_PADDED { round_up(self.end, align) } else { Some(self.end) }
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn place(at: u64, placement: Placement, align: u64) -> Option<u64> {
 /// Returns the alignment that a member gives its struct (section 5.4).
 pub(crate) fn member_align(placement: Placement, align: u64) -> u64 {
     match placement {
-        Placement::At(_) => decision::PLACED_MEMBER_ALIGNMENT,
+        Placement::At(_) => spec_decisions::PLACED_MEMBER_ALIGNMENT,
         Placement::Align(align) => align.max(1),
         Placement::Next => align.max(1),
     }

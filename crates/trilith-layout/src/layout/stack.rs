@@ -1,11 +1,11 @@
 //! The elements of a list as one array with a leading axis: where each of them is.
 
 use super::entry::Entry;
+use super::evaluation::Evaluation;
+use super::evaluator::Machine;
 use super::find::{Located, canonical};
-use super::machine::Machine;
 use super::model::{ItemId, Step};
-use super::request::Fault;
-use super::resolve::Evaluation;
+use super::param_request::Fault;
 use super::walk::Walker;
 use crate::Limits;
 

@@ -94,7 +94,7 @@ fn translated(layout: &Layout, mut printer: Printer<'_>) -> Translation {
     if to != layout.dialect
         && printer.drop_at == 0
         && losses.iter().all(|loss| loss.is_harmless)
-        && let Some((item, message)) = super::compare::moved(layout, &text, to)
+        && let Some((item, message)) = super::check_translation::moved(layout, &text, to)
     {
         losses.push(Diagnostic::loss(&layout.static_path(item), message));
     }

@@ -3,8 +3,8 @@
 //! A derived layout declares such an item as `NAME = {}` with `grid_unreadable`, a list of the kind of the error, its
 //! message and perhaps a hint. On the root the attribute is about the file as a whole, which is readable all the same.
 
+use super::escape::read_own;
 use super::model::{Attribute, ItemId, Layout, Literal};
-use super::own::read_own;
 use crate::error::{Error, ErrorKind};
 
 /// The attribute that gives the reason.

@@ -5,8 +5,8 @@ use trilith::{Array, Error, Result};
 
 use super::picture::Picture;
 use super::{Region, check_size};
-use crate::colour::label_colour;
-use crate::numbers::{Numbers, Run, Sample, with_type};
+use crate::color::label_colour;
+use crate::numeric::{Numbers, Run, Sample, with_type};
 use crate::statistics::Number;
 
 /// Integers as pixels: labels, or bits that each have a meaning.

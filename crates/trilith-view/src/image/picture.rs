@@ -3,7 +3,7 @@
 use trilith::{Array, Error, Result};
 
 use super::{Raster, Region, Resample, check_size};
-use crate::colour::Colours;
+use crate::color::Colours;
 use crate::interval::Cuts;
 use crate::stretch::Stretch;
 

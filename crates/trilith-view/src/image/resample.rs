@@ -4,7 +4,7 @@ use trilith::bytes::to_usize;
 use trilith::{Array, Index, Result};
 
 use super::Raster;
-use crate::numbers::{Numbers, Run, Sample, with_type};
+use crate::numeric::{Numbers, Run, Sample, with_type};
 
 /// A running reduction of the elements of a pixel.
 pub(super) trait Reduce: Copy + Default + Send {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use trilith::{Array, Error, Result};
 
 use super::Cuts;
-use crate::numbers::{Numbers, Sample, with_type};
+use crate::numeric::{Numbers, Sample, with_type};
 
 /// Maximum number of samples.
 const SAMPLES: usize = 1000;

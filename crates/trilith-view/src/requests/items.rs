@@ -7,7 +7,7 @@ use trilith::interrupt::check;
 use trilith::{Error, Result};
 
 use super::arrays::item_at;
-use super::rows::columns_of;
+use super::columns::columns_of;
 use super::{Request, Session};
 
 /// Number of characters of a value that are shown in a line.

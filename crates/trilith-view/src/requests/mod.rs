@@ -27,17 +27,17 @@
 //! | `table` | rows of a table, in an order |
 
 mod arrays;
-mod bits;
+mod columns;
+mod flags;
 mod items;
-mod look;
-mod numbers;
 mod overview;
 mod picture;
 mod request;
-mod rows;
+mod row_sample;
 mod session;
-mod source;
 mod table;
+mod text_pages;
+mod values;
 mod wcs;
 
 use serde_json::{Value, json};
@@ -119,16 +119,16 @@ fn in_json(session: &Session, request: &Request) -> Result<Option<Value>> {
         "tree" => items::tree(session, request)?,
         "search" => items::search(session, request)?,
         "item" => items::item(session, request)?,
-        "lines" => source::lines(session, request)?,
-        "text" => source::text(session, request)?,
+        "lines" => text_pages::lines(session, request)?,
+        "text" => text_pages::text(session, request)?,
         "stats" => picture::stats(session, request)?,
         "histogram" => picture::histogram(session, request)?,
-        "bits" => bits::bits(session, request)?,
-        "look" => look::look(session, request)?,
+        "bits" => flags::bits(session, request)?,
+        "look" => row_sample::look(session, request)?,
         "levels" => picture::levels(session, request)?,
-        "values" => numbers::values(session, request)?,
+        "values" => values::values(session, request)?,
         "wcs" => wcs::wcs(session, request)?,
-        "profile" => numbers::profile(session, request)?,
+        "profile" => values::profile(session, request)?,
         "table" => table::table(session, request)?,
         _ => return Ok(None),
     }))

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use trilith::bytes::shown_name;
 use trilith::file::ArrayEntry;
 use trilith::{File, Result};
-use trilith_io::spelling::hex;
+use trilith_io::suggest::hex;
 
 use super::items::datatype_text;
 use super::{Request, Session};

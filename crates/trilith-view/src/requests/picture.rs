@@ -11,9 +11,9 @@ use trilith::interrupt::check;
 use trilith::{Array, Error, Result};
 
 use super::arrays::{array_of, found};
-use super::look::Look;
-use super::numbers::range;
+use super::row_sample::Look;
 use super::session::locked;
+use super::values::range;
 use super::{Opened, Request, Session};
 use crate::{ColourMap, Colours, Histogram, Interval, Picture, Raster, Region, Resample, Statistics, Stretch, Wanted};
 
@@ -169,7 +169,7 @@ pub(super) fn image(session: &Session, request: &Request) -> Result<Vec<u8>> {
     };
     let size = (side("width")?, side("height")?);
     let is_colour = matches!(wish.array.shape(), [_, _, 3 | 4]);
-    let (rows, columns) = super::numbers::plane(&wish.array)?;
+    let (rows, columns) = super::values::plane(&wish.array)?;
     let (x, y) = (request.number("x")?.unwrap_or(0), request.number("y")?.unwrap_or(0));
     let region = Region {
         x,
@@ -185,7 +185,7 @@ pub(super) fn image(session: &Session, request: &Request) -> Result<Vec<u8>> {
         return colours(&wish.array, region, size, how)?.to_png();
     }
     if let Some(kind) = request.get("as").filter(|kind| !kind.is_empty()) {
-        return super::bits::picture(&wish.array, region, size, kind, request)?.to_png();
+        return super::flags::picture(&wish.array, region, size, kind, request)?.to_png();
     }
     let raster = if request.flag("sample") { wish.sample(&opened)?.0 } else { wish.raster(&opened, region, size, how)? };
     check()?;

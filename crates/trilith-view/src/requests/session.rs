@@ -10,8 +10,8 @@ use trilith::{Error, File, Limits, Result};
 
 use super::Request;
 use super::picture::Planes;
-use super::source::Lines;
 use super::table::Order;
+use super::text_pages::Lines;
 
 /// A function that opens a file at a place.
 pub type Opener = dyn Fn(&str) -> Result<File> + Send + Sync;

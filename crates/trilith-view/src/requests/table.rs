@@ -7,7 +7,7 @@ use trilith::interrupt::check;
 use trilith::{Array, Error, Index, Limits, Result};
 
 use super::arrays::{item_at, numbers, row_texts};
-use super::rows::{Column, columns_of, named};
+use super::columns::{Column, columns_of, named};
 use super::session::locked;
 use super::{Opened, Request, Session};
 

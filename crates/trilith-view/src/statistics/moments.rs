@@ -1,6 +1,6 @@
 //! Results of one pass: counts, the smallest, the greatest, mean and spread.
 
-use crate::numbers::{Run, Sample};
+use crate::numeric::{Run, Sample};
 
 /// Moments of some numbers of an array.
 pub(super) struct Moments<T> {

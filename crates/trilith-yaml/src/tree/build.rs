@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::index::KeyIndex;
+use super::key_index::KeyIndex;
 use super::{Origin, Props, Record, Tree};
 use crate::bytes::prefer_large_pages;
 use crate::error::{Error, Result};

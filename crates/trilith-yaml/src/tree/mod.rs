@@ -14,35 +14,37 @@
 //! ```
 
 mod build;
-mod cards;
 mod children;
 mod convert;
 mod de;
 mod edit;
-mod expanded;
-mod index;
-#[cfg(test)]
-mod law_tests;
+mod expanded_size;
+mod fits_cards;
+mod key_index;
+mod lint;
 mod node;
 mod path;
+#[cfg(test)]
+mod property_tests;
 mod reference;
 mod ser;
 #[cfg(test)]
 mod tests;
 mod walk;
-mod warn;
 
 pub use crate::yaml::{Data, Scalar, Value};
 #[doc(hidden)]
 pub use crate::yaml::{Layout, PrintOptions, Style, print_document, print_value};
 #[doc(hidden)]
-pub use cards::CardPlace;
-#[doc(hidden)]
 pub use children::{Entries, Items};
 pub use de::from_node;
 pub use edit::Edit;
 #[doc(hidden)]
-pub use expanded::{Expanded, Known};
+pub use expanded_size::{Expanded, Known};
+#[doc(hidden)]
+pub use fits_cards::CardPlace;
+#[doc(hidden)]
+pub use lint::Rule;
 #[doc(hidden)]
 pub use node::NodeId;
 pub use node::{Node, NodeKind};
@@ -53,8 +55,6 @@ pub use path::index_of;
 pub use reference::{OpenTree, Places, Reference, ReferenceTarget, follow};
 pub use ser::to_value;
 pub use walk::{Visit, Walk};
-#[doc(hidden)]
-pub use warn::Rule;
 
 use build::Builder;
 
@@ -142,7 +142,7 @@ pub struct Tree {
     head: Head,
     begins: bool,
     ends: bool,
-    keys: index::KeyIndex,
+    keys: key_index::KeyIndex,
 }
 
 impl Tree {

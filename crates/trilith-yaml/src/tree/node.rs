@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::build::{ALIAS, FLOW, KIND, MAPPING, PROPS, SCALAR, SEQUENCE, STYLE_SHIFT, TAG_SHIFT, VERBATIM};
 use super::children::{Entries, Items, type_of};
-use super::index::LARGE;
+use super::key_index::LARGE;
 use super::{Layout, PrintOptions, Record, Scalar, Style, Tree, print_value};
 use crate::error::{Error, Result};
 use crate::limits::Limits;

@@ -3,37 +3,37 @@
 //! `complete` reads all of YAML (a library, never visible outside); `scanner` reads the checked subset
 //! that real files use, much faster, and steps back at anything else. Both call the same `Receiver`.
 
-mod agree;
-mod breaks;
-mod build;
-mod complete;
-mod cook;
+mod compare_readers;
+mod directives;
 mod event;
-mod handles;
-mod head;
-mod plain;
+mod full_reader;
+mod line_breaks;
+mod plain_scalar;
 mod print;
 pub(crate) mod scalar;
+mod scalar_text;
 mod scanner;
+mod tag_handles;
 mod value;
+mod value_builder;
 
 #[doc(hidden)]
-pub use agree::readers_agree;
-#[doc(hidden)]
-pub use build::ValueBuilder;
-pub(crate) use complete::read_complete;
-pub(crate) use cook::cooked;
+pub use compare_readers::readers_agree;
+pub(crate) use directives::Head;
 pub(crate) use event::{Event, Receiver, What};
 pub use event::{Layout, Style};
-pub use handles::{Handles, written_tag};
-pub(crate) use head::Head;
+pub(crate) use full_reader::read_complete;
 pub use print::{PrintOptions, print_document, print_value};
 pub(crate) use print::{print_after_key, print_flow};
 pub use scalar::int_with_float;
 pub use scalar::{Scalar, resolve};
+pub(crate) use scalar_text::cooked;
 pub(crate) use scanner::read_fast;
+pub use tag_handles::{Handles, written_tag};
 pub(crate) use value::shortened;
 pub use value::{Data, Value};
+#[doc(hidden)]
+pub use value_builder::ValueBuilder;
 
 #[cfg(test)]
 pub(crate) use scanner::tests::{near_yaml, nested_yaml};

@@ -6,8 +6,8 @@
 use std::cell::OnceCell;
 
 use super::event::Layout;
-use super::handles::Handles;
-use super::plain;
+use super::plain_scalar;
+use super::tag_handles::Handles;
 use super::value::{Data, Value};
 
 /// Options for printing.
@@ -156,10 +156,10 @@ impl Printer<'_> {
                     separate(&mut self.out);
                 }
                 match data {
-                    Data::Str(text) if self.options.literals && plain::fits_folded(text, value.style) => {
+                    Data::Str(text) if self.options.literals && plain_scalar::fits_folded(text, value.style) => {
                         self.folded(text, column.max(1));
                     }
-                    Data::Str(text) if self.options.literals && plain::fits_literal(text, value.style) => {
+                    Data::Str(text) if self.options.literals && plain_scalar::fits_literal(text, value.style) => {
                         self.literal(text, column.max(1));
                     }
                     Data::Null if properties.is_some() => {}
@@ -307,7 +307,7 @@ impl Printer<'_> {
                 self.out.push_str(anchor);
             }
             // A foreign tag says that it is text, whatever it looks like.
-            Data::Str(text) => plain::write_text(&mut self.out, text, value.style, in_flow),
+            Data::Str(text) => plain_scalar::write_text(&mut self.out, text, value.style, in_flow),
             _ => self.out.push_str("null"),
         }
     }

@@ -3,9 +3,9 @@
 //! A streamed block states no size (ASDF 1.x, "Streamed block"): bytes that are appended to the file belong to it.
 //! The file is journalled, so that a crash leaves the old rows.
 
+use super::asdf_file::AsdfFile;
 use super::block::Block;
 use super::ndarray::{Dim, Ndarray};
-use super::read::AsdfFile;
 use super::{ndarray, walk};
 use crate::array::{Array, Byteorder, Datatype, Mask, element_count};
 use crate::bytes::{SourceRef, Update, is_detached};

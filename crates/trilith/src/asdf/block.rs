@@ -268,7 +268,7 @@ pub(super) fn row_of(
         let Some(next) = next else { return Some(best.generation) };
         left = found.iter().filter(|block| block.end() == Some(next)).map(|block| block.generation).collect();
         (at, fallback) = (next, left.first().copied());
-        if !super::marks::is_block(source, Some(at)) {
+        if !super::block_magic::is_block(source, Some(at)) {
             break;
         }
     }

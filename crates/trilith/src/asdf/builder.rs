@@ -6,8 +6,8 @@
 use std::io::{Seek, Write};
 
 use super::generation::{Generation, Target};
-use super::outline;
-use super::stored::{BlockOptions, StoredBlock};
+use super::inline_write;
+use super::stored_block::{BlockOptions, StoredBlock};
 use super::write::{FileWriter, WriteOptions};
 use crate::array::{Array, Byteorder, Datatype, FloatText, Mask, Precision, complex_text};
 use crate::bytes::{AtomicFile, Basis, Source, WritePath, verify_backing};
@@ -300,7 +300,7 @@ impl<'a> Builder<'a> {
 
     fn inline(&self, array: &Array) -> Result<Value> {
         let dialect = &self.target.tree;
-        let node = outline::node(array, dialect.datatype_key, &self.target.complex_tag())?;
+        let node = inline_write::node(array, dialect.datatype_key, &self.target.complex_tag())?;
         Ok(node.tagged(self.tag(dialect.ndarray)))
     }
 

@@ -13,7 +13,7 @@ use crate::codec::{self, CodecId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::progress::Progress;
-use crate::spelling::hex;
+use crate::suggest::hex;
 use crate::threads::{JoinHandle, lasting, lock, threads};
 
 /// The bytes that a stored checksum covers.

@@ -3,10 +3,10 @@
 //! ASDF 1.x, 0.1.0 and FINF 0.1.0, "Header", "Tree" and "Block header". Opening ignores these; checking reports
 //! them.
 
+use super::asdf_file::AsdfFile;
 use super::block::Block;
+use super::block_magic::mark_at;
 use super::generation::tag_parts;
-use super::marks::mark_at;
-use super::read::AsdfFile;
 use crate::error::Result;
 
 /// Returns the deviations from the standard, in words.

@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use super::asdf_file::AsdfFile;
 use super::ndarray;
-use super::read::AsdfFile;
 use super::walk::{self, Found, reference};
 use crate::array::Array;
 use crate::error::{Error, ErrorKind, Result};

@@ -5,45 +5,52 @@
 //! writes one from front to back.
 
 mod append;
+mod asdf_file;
 pub(crate) mod block;
+mod block_magic;
 pub(crate) mod builder;
-pub(crate) mod chain;
 pub(crate) mod checksum;
+pub(crate) mod chunked_array;
 pub(crate) mod deviation;
+pub(crate) mod encoding_chain;
 pub(crate) mod expand;
 pub(crate) mod generation;
 pub(crate) mod header;
 pub(crate) mod index;
-mod inline;
-mod marks;
+mod inline_read;
+pub(crate) mod inline_write;
 pub(crate) mod md5;
 pub(crate) mod ndarray;
-pub(crate) mod outline;
-mod read;
-pub(crate) mod reserved;
+pub(crate) mod reserved_block;
 mod sections;
-mod stored;
+mod stored_block;
 mod unit;
 pub(crate) mod update;
 pub(crate) mod uris;
 pub(crate) mod walk;
 mod write;
-pub(crate) mod zarr;
-mod zarray;
+mod zarr_metadata;
 
-pub use crate::codec::chain::Step;
+pub use crate::codec::encoding_chain::Step;
 pub use append::append_rows;
 pub(crate) use append::{StreamEnd, row_bytes};
+pub use asdf_file::AsdfFile;
+pub(crate) use asdf_file::For;
+#[doc(hidden)]
+pub use asdf_file::{Container, FitsArrays, Meanings};
 pub use block::Block;
 #[doc(hidden)]
 pub use block::{codec_name, magic_len};
-pub use builder::{ArrayOptions, Builder};
 #[doc(hidden)]
-pub use chain::{parse as parse_chain, print as print_chain};
+pub(crate) use block_magic::is_as_documented;
+pub(crate) use block_magic::next_block;
+pub use builder::{ArrayOptions, Builder};
 #[doc(hidden)]
 pub use checksum::{ChecksumOf, md5_of};
 #[doc(hidden)]
 pub use deviation::of as deviations;
+#[doc(hidden)]
+pub use encoding_chain::{parse as parse_chain, print as print_chain};
 pub use expand::ExpandOptions;
 #[doc(hidden)]
 pub use expand::{Expansion, Part, expand, expand_value, key_name};
@@ -55,25 +62,18 @@ pub use index::BlockIndex;
 #[doc(hidden)]
 pub use index::{find as find_index, print as print_index};
 #[doc(hidden)]
-pub use inline::complex;
+pub use inline_read::complex;
 #[doc(hidden)]
-pub(crate) use marks::is_as_documented;
-pub(crate) use marks::next_block;
+pub use inline_write::{nested, node as inline_node};
 #[doc(hidden)]
 pub use ndarray::{Dim, Ndarray, Origin as ElementsOrigin, datatype_named, is_chunked, is_ndarray};
-#[doc(hidden)]
-pub use outline::{nested, node as inline_node};
-pub use read::AsdfFile;
-pub(crate) use read::For;
-#[doc(hidden)]
-pub use read::{Container, FitsArrays, Meanings};
 #[doc(hidden)]
 pub use sections::IndexReport;
 pub use sections::Sections;
 pub(crate) use sections::find_content;
-pub use stored::BlockOptions;
+pub use stored_block::BlockOptions;
 #[doc(hidden)]
-pub use stored::StoredBlock;
+pub use stored_block::StoredBlock;
 #[doc(hidden)]
 pub use update::tree_in_place;
 #[doc(hidden)]

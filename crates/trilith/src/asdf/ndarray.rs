@@ -7,16 +7,16 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::inline;
-use super::zarray::{self, Metadata};
+use super::inline_read;
+use super::zarr_metadata::{self, Metadata};
 use crate::array::{Array, Byteorder, Datatype, FIELD_COST, Field, Mask, StructType, stream_rows};
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
 use crate::limits::Limits;
-use crate::spelling::nearest;
+use crate::suggest::nearest;
 use crate::tree::{Node, NodeId, Scalar};
 
-pub use super::zarray::is_chunked;
+pub use super::zarr_metadata::is_chunked;
 
 /// The keys of an ndarray that describe its elements: all but `mask`, which describes those of another array.
 pub(crate) const ELEMENTS: [&str; 8] = ["byteorder", "datatype", "dtype", "source", "data", "strides", "offset", "shape"];
@@ -30,7 +30,7 @@ pub fn is_ndarray(node: Node<'_>) -> bool {
 /// Returns `true` if a whole tag is that of an array: `…core/ndarray-1.1.0`, `…core/ndarray`, FINF's `…ndarray`,
 /// and `asdf://asdf-format.org/zarr/tags/zarr-1.0.0` of the extension asdf-zarr.
 pub(crate) fn is_ndarray_tag(tag: &str) -> bool {
-    let Some(name) = tag.strip_prefix("tag:stsci.edu:") else { return zarray::is_tag(tag) };
+    let Some(name) = tag.strip_prefix("tag:stsci.edu:") else { return zarr_metadata::is_tag(tag) };
     // The search begins at the end, because this runs for every node and the last word is short.
     let slash = name.bytes().rposition(|byte| byte == b'/');
     let last = slash.and_then(|at| name.get(at + 1..)).unwrap_or(name);
@@ -211,7 +211,7 @@ impl<'t> Ndarray<'t> {
             .shape
             .as_ref()
             .map(|dims| dims.iter().map(|dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None }).collect::<Vec<_>>());
-        inline::read(data, self.datatype.as_ref(), shape.as_deref(), limits)
+        inline_read::read(data, self.datatype.as_ref(), shape.as_deref(), limits)
     }
 
     /// The mask if it is a number; None if it is an ndarray, which the caller resolves.
@@ -231,7 +231,7 @@ impl<'t> Ndarray<'t> {
                 Err(_) => Err(mask.error("the mask is a number too large for any element")),
             },
             Scalar::Bool(value) => Ok(Some(Mask::Integer(i128::from(value)))),
-            _ => match inline::complex(&mask.text()) {
+            _ => match inline_read::complex(&mask.text()) {
                 Some((re, im)) => Ok(Some(Mask::Complex(re, im))),
                 None => Err(mask.error("a mask is a number, a complex number or an ndarray")),
             },
@@ -337,7 +337,7 @@ fn chunked<'t>(node: Node<'t>, limits: &Limits) -> Result<Ndarray<'t>> {
     if !node.is_mapping() {
         return Err(node.error("an array in chunks is a mapping, as asdf-zarr writes it"));
     }
-    let found = if zarray::is_here(node) { Some(Metadata::read(node, limits)?) } else { None };
+    let found = if zarr_metadata::is_here(node) { Some(Metadata::read(node, limits)?) } else { None };
     let byteorder = found.as_ref().map_or(Byteorder::Little, |found| found.byteorder);
     let (shape, datatype) = found.map(|found| (found.cut.shape, found.datatype)).unzip();
     let shape = shape.map(|shape| shape.into_iter().map(Dim::Fixed).collect());

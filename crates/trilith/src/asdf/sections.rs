@@ -6,10 +6,10 @@
 use std::sync::{LazyLock, OnceLock};
 
 use super::block::{self, Block};
+use super::block_magic::{first_block, is_as_documented, is_block, next_block};
 use super::generation::{self, Generation};
 use super::header::{self, Header, TreeExtent};
 use super::index::{self, BlockIndex};
-use super::marks::{first_block, is_as_documented, is_block, next_block};
 use crate::bytes::{Backing, Cost, ReadAhead, Source, SourceRef, read_vec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;

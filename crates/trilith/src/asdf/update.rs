@@ -11,12 +11,12 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::ops::Range;
 
+use super::asdf_file::AsdfFile;
 use super::block::{Block, fill_fields};
 use super::generation::Generation;
 use super::index;
-use super::read::AsdfFile;
 use super::sections::{Sections, find_content};
-use super::stored::StoredBlock;
+use super::stored_block::StoredBlock;
 use crate::bytes::{Backing, Source, Update, in_pieces, is_detached, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -305,7 +305,7 @@ fn is_chain(file: &AsdfFile, blocks: &[&Block]) -> bool {
 
 /// The blocks that arrays of the file's own tree refer to.
 fn used_blocks(file: &AsdfFile) -> Result<BTreeSet<usize>> {
-    let mut used = super::zarr::Named::of(file, file.tree())?.blocks;
+    let mut used = super::chunked_array::Named::of(file, file.tree())?.blocks;
     for (_, source) in super::walk::sourced(file)? {
         if let Some(number) = source.as_i64()
             && let Ok(block) = file.sections().block(number)

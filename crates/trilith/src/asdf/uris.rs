@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::read::AsdfFile;
+use super::asdf_file::AsdfFile;
 use super::{ndarray, walk};
 use crate::bytes::{Base, Moved, Resolve};
 use crate::error::Result;

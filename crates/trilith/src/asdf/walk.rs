@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::read::AsdfFile;
-use super::{ndarray, zarr};
+use super::asdf_file::AsdfFile;
+use super::{chunked_array, ndarray};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{self, Node, NodeId, Places, Tree, TreePath};
@@ -338,7 +338,7 @@ pub(super) fn source_of(node: Node<'_>) -> Option<Node<'_>> {
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub fn unnamed(file: &AsdfFile) -> Result<BTreeSet<usize>> {
-    unnamed_beside(file, &zarr::Named::of(file, file.tree())?.blocks)
+    unnamed_beside(file, &chunked_array::Named::of(file, file.tree())?.blocks)
 }
 
 /// Returns the unreferenced blocks, where `in_chunks` are those that chunked arrays reference.
@@ -361,7 +361,7 @@ fn unnamed_beside(file: &AsdfFile, in_chunks: &BTreeSet<usize>) -> Result<BTreeS
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
 pub(crate) fn numbered(file: &AsdfFile) -> Result<BTreeSet<usize>> {
-    let in_chunks = zarr::Named::of(file, file.tree())?.blocks;
+    let in_chunks = chunked_array::Named::of(file, file.tree())?.blocks;
     let mut numbers = unnamed_beside(file, &in_chunks)?;
     numbers.extend(in_chunks);
     Ok(numbers)

@@ -11,7 +11,7 @@ use super::checksum::{self, UNDAMAGED};
 use super::generation::{Generation, VERSION};
 use super::index;
 use super::sections::Sections;
-use super::stored::{BlockOptions, Encoding, StoredBlock};
+use super::stored_block::{BlockOptions, Encoding, StoredBlock};
 use crate::bytes::{Source, SourceRef, in_pieces, verify_backing};
 use crate::codec;
 use crate::diagnostic::Diagnostic;

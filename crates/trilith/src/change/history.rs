@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Change;
-use crate::codec::filter::numbers::civil;
+use crate::codec::filter::number_formats::civil;
 use crate::error::{Error, Result};
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
 

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use crate::array::Array;
 use crate::asdf::generation::Generation;
 use crate::asdf::update::{self, Placement};
-use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, StoredBlock, Target, WriteOptions, ndarray, walk, zarr};
+use crate::asdf::{
+    ArrayOptions, AsdfFile, Block, BlockOptions, Builder, StoredBlock, Target, WriteOptions, chunked_array, ndarray, walk,
+};
 use crate::assemble::{self, Copied, NewSource};
 use crate::bytes;
 use crate::codec::{CodecId, opt_codec};
@@ -25,17 +27,17 @@ use pending::{Pending, Step};
 
 mod exploded;
 mod history;
+mod parse_value;
 mod pending;
-mod rows;
+mod row_writer;
 mod save;
-mod streamed;
-mod typed;
+mod streamed_block;
 
 pub use history::history;
-pub use rows::{Added, RowOptions, RowWriter};
+pub use parse_value::Syntax;
+pub use row_writer::{Added, RowOptions, RowWriter};
 pub use save::{Output, SaveOptions, Saved};
-pub use streamed::finalise;
-pub use typed::Syntax;
+pub use streamed_block::finalise;
 
 impl File {
     /// Starts a change of the file, to be saved in place or as a new file.
@@ -433,7 +435,7 @@ impl<'f> Change<'f> {
 
     /// Numbers of the blocks that a tree of the file refers to.
     fn used(&self, tree: &Tree, sourced: &Sourced<'_>) -> Result<BTreeSet<i64>> {
-        let in_chunks = zarr::Named::of(self.file, tree)?.blocks;
+        let in_chunks = chunked_array::Named::of(self.file, tree)?.blocks;
         let mut used: BTreeSet<i64> = in_chunks.into_iter().map(|number| number as i64).collect();
         used.extend(sourced.iter().filter_map(|(_, source)| source.as_i64()).map(|number| self.absolute(number)));
         Ok(used)
@@ -457,7 +459,7 @@ impl<'f> Change<'f> {
 
     /// Returns the blocks that the new tree frees, given the sources of its arrays.
     fn freed_by(&self, tree: &Tree, sourced: &Sourced<'_>) -> Result<BTreeSet<usize>> {
-        if self.tree.is_none() || self.keeps_blocks || zarr::Named::of(self.file, tree)?.unknown.is_some() {
+        if self.tree.is_none() || self.keeps_blocks || chunked_array::Named::of(self.file, tree)?.unknown.is_some() {
             // The blocks of chunks may be unknown.
             return Ok(BTreeSet::new());
         }
@@ -533,7 +535,7 @@ impl<'f> Change<'f> {
         let (freed, used) = (self.freed_by(tree, &sourced)?, self.used(self.file.tree(), &old)?);
         let old = self.file.sections().all_blocks()?;
         let is_used = |block: &&Block| used.contains(&(block.index as i64));
-        let keeps_numbers = !walk::unnamed(self.file)?.is_empty() || zarr::Named::of(self.file, tree)?.any;
+        let keeps_numbers = !walk::unnamed(self.file)?.is_empty() || chunked_array::Named::of(self.file, tree)?.any;
         let stays = |block: &&Block| keeps_numbers || (is_used(block) && !freed.contains(&block.index));
         let kept = old.iter().copied().filter(stays);
         // A streamed block is the last.

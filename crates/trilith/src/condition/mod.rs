@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 pub use self::cell::{Cell, CellType};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::spelling::offer;
+use crate::suggest::offer;
 
 /// Maximum nesting depth of a condition. Conditions that people write are less deep.
 const DEPTH: usize = 100;

@@ -1,6 +1,6 @@
 //! Block headers, and whether the bytes after them are what they say.
 
-use super::found::{Found, Place};
+use super::report::{Found, Place};
 use super::rule::Check;
 use super::{AsdfLaw, chain, index};
 use crate::asdf::block::{self, ENCODED, STREAMED};

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use super::found::{Found, Place};
+use super::report::{Found, Place};
 use super::rule::Check;
-use crate::asdf::{AsdfFile, Block, Ndarray, chain, walk};
+use crate::asdf::{AsdfFile, Block, Ndarray, encoding_chain, walk};
 use crate::bytes::{SourceRef, Window};
 use crate::codec::{self, CodecId};
 use crate::error::{ErrorKind, Result};
@@ -23,7 +23,7 @@ pub(super) fn check(
 ) -> Result<()> {
     let place = || Place::block(block.index, block.data_offset);
     let stored = block.stored(source)?;
-    let yaml = match chain::yaml(block, &*stored, limits) {
+    let yaml = match encoding_chain::yaml(block, &*stored, limits) {
         Ok(yaml) => yaml,
         Err(error) => return found.judge(Check::ChainEnd, place(), error),
     };
@@ -37,7 +37,7 @@ pub(super) fn check(
     if !steps(tree.root(), array.as_ref(), &place, found) {
         return Ok(());
     }
-    match chain::read(block, &*stored, limits) {
+    match encoding_chain::read(block, &*stored, limits) {
         Ok(_) if found.count() > before => Ok(()),
         Ok(_) => data(block, file, (&tree, end), &stored, limits, found),
         Err(error) => found.judge(Check::ChainEntry, place(), error),
@@ -59,7 +59,7 @@ fn array_of(file: &AsdfFile, block: &Block) -> Option<Held> {
         if array.offset != 0 || array.strides.is_some() {
             return None;
         }
-        let made = chain::described(&array, block.data_size)?;
+        let made = encoding_chain::described(&array, block.data_size)?;
         Some(Held { shape: made.shape, item_size: made.item_size })
     })
 }

@@ -1,7 +1,7 @@
 //! A Dudley layout, and the stream that it describes.
 
 use super::ConformOptions;
-use super::found::{Found, Place};
+use super::report::{Found, Place};
 use super::rule::Check;
 use crate::bytes::{Resolve, SourceRef, read_vec};
 use crate::diagnostic::{Diagnostic, Severity};

@@ -3,7 +3,7 @@
 use memchr::{memchr, memchr_iter, memmem};
 
 use super::AsdfLaw;
-use super::found::{Found, Place};
+use super::report::{Found, Place};
 use super::rule::Check;
 use crate::asdf::{Sections, header, index};
 use crate::bytes::{Source, SourceRef, read_vec, to_usize};

@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use super::AsdfLaw;
-use super::found::{Found, Place};
+use super::report::{Found, Place};
 use super::rule::Check;
 use crate::asdf::index::{EARLY_HEADER, INDEX_HEADER};
 use crate::asdf::{Block, Sections};

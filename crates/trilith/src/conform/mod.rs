@@ -8,6 +8,7 @@
 //! One file for each standard holds its table. The check of a rule is the same in all standards that have it, and
 //! is in one place (`header`, `blocks`, `index`, `chain`, `tree`, and `dudley`).
 
+mod asdf;
 mod asdf_010;
 mod asdf_1;
 mod asdf_dev;
@@ -17,12 +18,11 @@ mod dudley;
 mod dudley_2025;
 mod dudley_2026;
 mod finf;
-mod found;
 mod header;
 mod index;
 mod ndarray;
+mod report;
 mod rule;
-mod subject;
 mod tree;
 
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use crate::error::{Error, Result};
 use crate::layout::Dialect;
 use crate::limits::Limits;
 
-pub use found::{Conformity, Deviation, Open, Place};
+pub use report::{Conformity, Deviation, Open, Place};
 pub use rule::Rule;
 
 /// A document of the family.
@@ -157,9 +157,9 @@ pub fn conform(
     options: &ConformOptions,
     limits: &Limits,
 ) -> Result<Conformity> {
-    let mut found = found::Found::new(document);
+    let mut found = report::Found::new(document);
     match &document.law {
-        Law::Asdf(law) => subject::check(&source, resolve, law, limits, &mut found)?,
+        Law::Asdf(law) => asdf::check(&source, resolve, law, limits, &mut found)?,
         Law::Dudley(dialect) => dudley::check(source, &*resolve, *dialect, options, limits, &mut found)?,
     }
     Ok(found.finish())

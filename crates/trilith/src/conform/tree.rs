@@ -1,6 +1,6 @@
 //! The tree as data: keys, numbers, tags, references, and the arrays that it describes.
 
-use super::found::{Found, Place};
+use super::report::{Found, Place};
 use super::rule::Check;
 use super::{AsdfLaw, ndarray};
 use crate::array::{Text, check_texts};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::{CodecChoice, ConvertOptions, Converted, Hint, block_hints, choose, copies, write_old};
 use crate::array::{Array, Byteorder, Datatype, Index, numpy_descr, unravel};
 use crate::asdf::ndarray::{self, Ndarray, Origin};
-use crate::asdf::{AsdfFile, BlockOptions, FileWriter, TARGETS, walk, zarr};
+use crate::asdf::{AsdfFile, BlockOptions, FileWriter, TARGETS, chunked_array, walk};
 use crate::bytes::{MemorySource, to_usize, verify_backing};
 use crate::codec::{CodecId, opt_codec};
 use crate::error::{Context, Error, Result, counted};
@@ -92,7 +92,7 @@ pub(super) fn convert<W: Write + Seek>(
         match cuts.arrays.get(&block.index) {
             Some(cut) => {
                 let too_many = || Error::invalid_input("more chunks than a map has numbers for");
-                let map = zarr::map_of(cut.first, cut.count).ok_or_else(too_many)?;
+                let map = chunked_array::map_of(cut.first, cut.count).ok_or_else(too_many)?;
                 let written = writer.block(&MemorySource::new(map, "a map"), &BlockOptions::default())?;
                 done.count(&written);
             }
@@ -139,7 +139,7 @@ impl Cuts {
                 Candidate::Whole(block, array) => (block, array),
             };
             let cut = Cut::new(file, block, array, lengths, next)?;
-            edit.set(&path, &zarr::node(cut.array.datatype(), cut.array.shape(), &cut.chunk, block)?)?;
+            edit.set(&path, &chunked_array::node(cut.array.datatype(), cut.array.shape(), &cut.chunk, block)?)?;
             next += cut.count;
             arrays.insert(block, cut);
         }
@@ -168,7 +168,7 @@ fn users(file: &AsdfFile) -> Result<HashMap<usize, usize>> {
             *users.entry(block.index).or_default() += 1;
         }
     }
-    for block in zarr::Named::of(file, file.tree())?.blocks {
+    for block in chunked_array::Named::of(file, file.tree())?.blocks {
         *users.entry(block).or_default() += 1;
     }
     Ok(users)
@@ -230,11 +230,12 @@ fn name_extension(file: &AsdfFile, edit: &mut Edit<'_>) -> Result<()> {
         return Ok(());
     };
     let tag = format!("{}core/extension_metadata-1.0.0", target.tree.prefix);
-    let entry = Value::map([("extension_class", "asdf_zarr.extensions.ZarrExtension"), ("extension_uri", zarr::TAG)]).tagged(tag);
+    let entry = Value::map([("extension_class", "asdf_zarr.extensions.ZarrExtension"), ("extension_uri", chunked_array::TAG)])
+        .tagged(tag);
     let (history, list) = (TreePath::root().join(key), TreePath::root().join(key).join("extensions"));
     match (file.tree().find(&history), file.tree().find(&list)) {
         (_, Some(extensions)) if extensions.is_sequence() => {
-            let is_named = |item: Node<'_>| item.get("extension_uri").is_some_and(|uri| uri.text() == zarr::TAG);
+            let is_named = |item: Node<'_>| item.get("extension_uri").is_some_and(|uri| uri.text() == chunked_array::TAG);
             if !extensions.items().any(is_named) {
                 edit.append(&list, &entry)?;
             }

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
-use super::account::{Account, says_form_only};
+use super::coverage::{Account, says_form_only};
 use super::loss::{kept, read_through, skipped};
-use super::shown::{Shown, shown};
+use super::tree_to_hdus::{Shown, shown};
 use super::{CodecChoice, ConvertOptions, Converted, Coordinates, To};
 use crate::array::{Array, Byteorder};
 use crate::asdf::builder::datatype_value;

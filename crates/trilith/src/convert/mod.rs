@@ -5,45 +5,45 @@
 //! generation ([`convert_to`], [`Plan`]) the tree is translated by edits of its text, and content that the target
 //! cannot hold is listed as a [`Diagnostic`] before anything is written.
 
-mod account;
-mod any;
-mod arrays;
-mod choose;
+mod array_storage;
+mod block_uses;
+mod cast;
+mod choose_codec;
 mod chunks;
 mod coordinates;
-mod describe;
-mod elements;
-mod encode;
-mod expansion;
-mod families;
+mod coverage;
+mod describe_layout;
+mod dispatch;
+mod dudley;
+mod dudley_asdf;
 #[cfg(test)]
-mod families_tests;
+mod dudley_asdf_tests;
+mod encode_chain;
+mod expansion_budget;
 mod fits;
-mod form;
 mod history;
-mod items;
+mod items_to_asdf;
+mod layout_annotations;
+mod layout_metadata;
 mod loss;
-mod output;
 mod plan;
-mod reserved;
-mod shown;
-mod stored;
-mod streams;
-mod told;
+mod reserved_keys;
 mod translate;
+mod tree_to_hdus;
 mod unreadable;
+mod write_plan;
 
 use std::collections::HashMap;
 use std::io::{Seek, Write};
 
-pub use any::To;
 #[doc(hidden)]
-pub use choose::choose;
-pub use describe::describe_layout;
+pub use choose_codec::choose;
+pub use describe_layout::describe_layout;
+pub use dispatch::To;
 #[doc(hidden)]
-pub use families::asdf_to_draft;
-pub(crate) use families::stream_as_asdf;
-pub use families::stream_to_asdf;
+pub use dudley_asdf::asdf_to_draft;
+pub(crate) use dudley_asdf::stream_as_asdf;
+pub use dudley_asdf::stream_to_asdf;
 pub use fits::{embed, from_fits, take_out, to_fits};
 #[doc(hidden)]
 pub use fits::{out_of_fits, standing_alone};
@@ -54,7 +54,7 @@ pub use plan::convert_to;
 use crate::array::{Byteorder, Datatype};
 use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, Generation, WriteOptions, Written, walk};
 use crate::bytes::{MemorySource, SourceRef};
-use crate::codec::chain::Step;
+use crate::codec::encoding_chain::Step;
 use crate::codec::{self, Blosc, CodecId};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Context, Error, Result};

@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::io::{Seek, Write};
 
-use super::arrays::{self, Content, Use};
-use super::elements::Change;
+use super::block_uses::{self, Content, Use};
+use super::cast::Change;
 use super::{
-    CodecChoice, ConvertOptions, Converted, Hint, block_hints, choose, copies_into, encode, loss, lost_of_header, translate,
-    unreadable,
+    CodecChoice, ConvertOptions, Converted, Hint, block_hints, choose, copies_into, encode_chain, loss, lost_of_header,
+    translate, unreadable,
 };
 use crate::array::{Array, Byteorder, Datatype};
-use crate::asdf::{AsdfFile, Generation, Target, chain as text};
+use crate::asdf::{AsdfFile, Generation, Target, encoding_chain as text};
 use crate::codec::CodecId;
-use crate::codec::chain::{self, Described, Step};
+use crate::codec::encoding_chain::{self, Described, Step};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Context, Error, Result};
 use crate::progress::Progress;
@@ -134,10 +134,10 @@ impl<'f> Plan<'f> {
         check(target, options)?;
         let _call = file.limits().call();
         let (mut losses, mut notes) = (Vec::new(), Vec::new());
-        let mut uses = arrays::uses(file, target, &mut losses, &mut notes)?;
+        let mut uses = block_uses::uses(file, target, &mut losses, &mut notes)?;
         // The document of FINF has no flags, and so no streams.
         let streams = target.generation_as(options.write.as_documented).fields.flags.is_some();
-        let contents = arrays::allot(file, &mut uses, streams)?;
+        let contents = block_uses::allot(file, &mut uses, streams)?;
         let (comments, moved) = comments(file, target, &mut losses);
         let tree = match file.sections().tree() {
             Some(_) => Some(translate::translate(file, (target, streams), &uses, &moved, &mut losses, &mut notes)?),
@@ -205,7 +205,7 @@ impl<'f> Plan<'f> {
                 }
                 let fits = uses.iter().filter(|item| item.block == Some(index)).find_map(|item| {
                     let array = self.file.stored_array(item.node).ok()?;
-                    let described = encode::described(&array, item.described.byteorder, block.decoded_len())?;
+                    let described = encode_chain::described(&array, item.described.byteorder, block.decoded_len())?;
                     Some((described, array.datatype().clone(), item.path.to_string()))
                 });
                 let sharing = uses.iter().filter(|item| item.block == Some(index)).count();
@@ -283,7 +283,7 @@ impl<'f> Plan<'f> {
         array: Option<(&Described, &Datatype)>,
         path: &str,
     ) -> Result<Form> {
-        let (steps, described, left_out) = encode::applicable(steps, array)?;
+        let (steps, described, left_out) = encode_chain::applicable(steps, array)?;
         if !left_out.is_empty() {
             self.notes.push(format!("block {number}: without {}, which its array cannot have", left_out.join(" and ")));
         }
@@ -298,10 +298,10 @@ impl<'f> Plan<'f> {
         let original = self.decoded(data)?;
         limits.charge_memory(original.len(), "quantising a block")?;
         let mut bytes = Vec::new();
-        let mut encoder = chain::encoder(&steps, &described, limits)?;
+        let mut encoder = encoding_chain::encoder(&steps, &described, limits)?;
         self.feed(data, &mut |part| encoder.write(part, &mut bytes))?;
         encoder.finish(&mut bytes)?;
-        let error = encode::quantize_error(&original, &bytes, &steps, &described, limits)?;
+        let error = encode_chain::quantize_error(&original, &bytes, &steps, &described, limits)?;
         if error.differs {
             self.losses.push(Diagnostic::loss(path, format!("quantize changes values, by at most {:e}", error.largest)));
         }
@@ -321,7 +321,7 @@ fn check(target: &Target, options: &ConvertOptions) -> Result<()> {
                 Error::invalid_input("a codec and an encoding chain are mutually exclusive").hint("put zlib into the chain")
             );
         }
-        encode::check(steps)?;
+        encode_chain::check(steps)?;
     }
     if options.level.is_some() && row.encoded {
         return Err(Error::invalid_input(format!("the encoding chains of {} have no levels", target.name)));

@@ -3,12 +3,12 @@
 
 use std::collections::HashSet;
 
-use super::arrays::Use;
+use super::block_uses::Use;
 use super::history;
 use crate::array::{Datatype, Mask, c_strides};
 use crate::asdf::builder::datatype_value;
 use crate::asdf::ndarray::{Dim, Ndarray, Origin};
-use crate::asdf::{AsdfFile, Target, generation, outline};
+use crate::asdf::{AsdfFile, Target, generation, inline_write};
 use crate::diagnostic::Diagnostic;
 use crate::error::Result;
 use crate::limits::Limits;
@@ -387,7 +387,7 @@ impl<'t> Translation<'t> {
         }
         let array = item.described.inline(data, &self.limits)?;
         if !array.is_empty() {
-            self.edit.replace_node(data, &outline::nested(&array, &self.target.complex_tag())?.flow());
+            self.edit.replace_node(data, &inline_write::nested(&array, &self.target.complex_tag())?.flow());
         }
         Ok(())
     }

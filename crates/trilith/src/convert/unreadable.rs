@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::arrays::block_of;
+use super::block_uses::block_of;
 use super::loss::skipped;
 use super::{ConvertOptions, copies, copies_into};
 use crate::asdf::ndarray::{Ndarray, is_ndarray};

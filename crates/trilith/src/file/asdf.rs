@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::as_array::not_an_array;
 use super::backend::{Axes, Backend, Child, Description, Destination, ListedArray, Members, Place, Take};
 use super::expand::{ExpandOptions, Part};
 use super::item::{ItemKind, Notes};
-use super::stack::not_an_array;
 use crate::array::Array;
 use crate::asdf::{self, AsdfFile, Found, key_name, ndarray, walk};
 use crate::bytes::{Base, SourceRef};
@@ -250,12 +250,12 @@ impl Backend for AsdfFile {
         }
         if !node.is_sequence() {
             return match self.kind(at) {
-                ItemKind::Scalar | ItemKind::Text if node.is_scalar() => super::stack::single(&node.scalar()),
+                ItemKind::Scalar | ItemKind::Text if node.is_scalar() => super::as_array::single(&node.scalar()),
                 kind => Err(not_an_array(kind.name())),
             };
         }
         if !node.is_empty() && node.items().all(ndarray::is_ndarray) {
-            return super::stack::stack(node.items().map(|item| AsdfFile::array(self, item)), self.limits());
+            return super::as_array::stack(node.items().map(|item| AsdfFile::array(self, item)), self.limits());
         }
         AsdfFile::array(self, node).map_err(|error| match error.kind() {
             ErrorKind::Malformed | ErrorKind::Unsupported => {
@@ -294,7 +294,7 @@ impl Backend for AsdfFile {
         let array = Backend::array(self, at)?;
         let mut described = Description::of(&array);
         described.storage = match node.get("source") {
-            _ if ndarray::is_chunked(node) => asdf::zarr::storage(self, node)?,
+            _ if ndarray::is_chunked(node) => asdf::chunked_array::storage(self, node)?,
             None => "inline".to_owned(),
             Some(source) => match source.as_i64().map(|n| self.sections().block(n)) {
                 Some(Ok(block)) if block.is_streamed() => "streamed".to_owned(),

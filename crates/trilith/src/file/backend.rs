@@ -307,10 +307,10 @@ pub trait Backend: Any + Debug + Send + Sync {
             ItemKind::Array => self.array(at),
             ItemKind::List => {
                 let children = self.children(at)?;
-                super::stack::stack(children.iter().map(|child| self.as_array(&child.place)), self.limits())
+                super::as_array::stack(children.iter().map(|child| self.as_array(&child.place)), self.limits())
             }
-            ItemKind::Scalar | ItemKind::Text => super::stack::single(&self.value(at)?),
-            kind => Err(super::stack::not_an_array(kind.name())),
+            ItemKind::Scalar | ItemKind::Text => super::as_array::single(&self.value(at)?),
+            kind => Err(super::as_array::not_an_array(kind.name())),
         }
     }
 

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::as_array::not_an_array;
 use super::backend::{self, Axes, Backend, Child, Description, Destination, ListedArray, Place};
 use super::item::{ItemKind, Notes};
-use super::stack::not_an_array;
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{Base, SourceRef};
 use crate::dudley::{self, DudleyFile, Outline, OutlineId, Thing};

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::backend::{Backend, Child, Description, Destination, ListedArray, Place, Take};
 use super::item::ItemKind;
 use crate::array::Array;
-use crate::asdf::outline;
+use crate::asdf::inline_write;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::Value;
@@ -110,7 +110,7 @@ pub(super) fn to_value<B: Backend + ?Sized>(backend: &B, at: &Place) -> Result<V
             Part::End => built.end(),
             Part::Scalar(scalar) => built.put(tagged(scalar_value(scalar))),
             Part::Array(array) => {
-                built.put(tagged(outline::nested(array, "tag:stsci.edu:asdf/core/complex-1.0.0")?.flow()));
+                built.put(tagged(inline_write::nested(array, "tag:stsci.edu:asdf/core/complex-1.0.0")?.flow()));
             }
             Part::Description(found) => {
                 let shape = Value::seq(found.shape.iter().copied()).flow();

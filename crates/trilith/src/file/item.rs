@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::backend::{Axes, Backend, Child, Description, Destination, ListedArray, Place};
 use super::expand::{ExpandOptions, Part};
-use super::series::Series;
+use super::file_set::Series;
 use crate::array::Array;
 use crate::asdf::AsdfFile;
 use crate::bytes::{Base, SourceRef};

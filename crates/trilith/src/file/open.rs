@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::FileKind;
+use super::file_set::{Series, SeriesOptions};
 use super::fits::{Headers, open_fits_source};
 use super::item::File;
 use super::permissions::Permissions;
-use super::series::{Series, SeriesOptions};
 use crate::array::Byteorder;
 use crate::asdf::AsdfFile;
 use crate::bytes::{self, Backing, LocalOptions, MemorySource, NoReferences, Resolve, SourceRef};

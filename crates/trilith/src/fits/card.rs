@@ -3,7 +3,7 @@
 //! FITS Standard 4.0, sections 4.1 and 4.2; the CONTINUE convention of 4.2.1.2 and the registered
 //! HIERARCH convention. A card keeps its bytes, so that what was read is written as it was.
 
-use super::number;
+use super::card_number;
 use crate::error::{Error, Result};
 use crate::tree::{Data, Value};
 
@@ -319,14 +319,14 @@ fn parse_token(token: &str) -> CardValue {
         _ => {}
     }
     if let Some((re, im)) = token.strip_prefix('(').and_then(|t| t.strip_suffix(')')).and_then(|t| t.split_once(','))
-        && let (Some(re), Some(im)) = (number::parse(re.trim()), number::parse(im.trim()))
+        && let (Some(re), Some(im)) = (card_number::parse(re.trim()), card_number::parse(im.trim()))
     {
         return CardValue::Complex(re, im);
     }
     if let Ok(whole) = token.parse::<i128>() {
         return CardValue::Integer(whole);
     }
-    number::parse(token).map_or_else(|| CardValue::Text(token.to_owned()), CardValue::Float)
+    card_number::parse(token).map_or_else(|| CardValue::Text(token.to_owned()), CardValue::Float)
 }
 
 /// The records of a card.
@@ -340,8 +340,8 @@ fn format(keyword: &str, standard: bool, value: &CardValue, comment: &str) -> Re
         CardValue::Logical(true) => format!("{:>20}", "T"),
         CardValue::Logical(false) => format!("{:>20}", "F"),
         CardValue::Integer(n) => format!("{n:>20}"),
-        CardValue::Float(x) => format!("{:>20}", number::print(*x)?),
-        CardValue::Complex(re, im) => format!("{:>20}", format!("({}, {})", number::print(*re)?, number::print(*im)?)),
+        CardValue::Float(x) => format!("{:>20}", card_number::print(*x)?),
+        CardValue::Complex(re, im) => format!("{:>20}", format!("({}, {})", card_number::print(*re)?, card_number::print(*im)?)),
         CardValue::Text(text) if text.is_empty() => "''".to_owned(),
         CardValue::Text(text) => format!("{:20}", format!("'{:8}'", text.replace('\'', "''"))),
     };

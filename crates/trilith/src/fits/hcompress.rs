@@ -4,7 +4,7 @@
 //! FITS Standard 4.0, section 10.4.4, and R. L. White et al., "Compression and its use for FITS images"
 //! (1992). The smoothing that a reader may do is not done.
 
-use crate::codec::bits::Bits;
+use crate::codec::bit_io::Bits;
 
 /// Returns the cost of each byte of a tile's values, in bytes that are copied. The inverse transform passes over
 /// all of them repeatedly, and every stored bit plane is one more pass.

@@ -6,8 +6,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::fits_file::FitsFile;
 use super::hdu::{Hdu, required};
-use super::read::FitsFile;
 use super::table::{Column, columns, rows_of};
 use crate::array::Reading;
 use crate::array::physical;

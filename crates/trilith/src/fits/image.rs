@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::hdu::{Hdu, axes, bitpix};
 use super::header::Header;
-use super::scale::{How, Linear, Number, array_of};
+use super::scaling::{How, Linear, Number, array_of};
 use crate::array::physical as physical_of;
 use crate::array::{Array, Datatype};
 use crate::array::{Meaning, Reading};

@@ -5,9 +5,9 @@
 //! look for BLANK there.
 
 use super::card::Card;
-use super::fill::{Fill, Masked};
-use super::part::{self, ColumnType, Part};
-use super::scale::{How, Number, Rows};
+use super::hdu_data::{self, ColumnType, Part};
+use super::masked_fill::{Fill, Masked};
+use super::scaling::{How, Number, Rows};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::to_usize;
 use crate::error::Result;
@@ -22,7 +22,7 @@ impl Part {
     /// # Errors
     /// Returns `InvalidInput` for datatypes that FITS cannot hold, and what reading the elements returns.
     pub fn masked(name: &str, is_primary: bool, array: &Array) -> Result<Option<Self>> {
-        let made = if part::is_image(array.datatype()) { image(array, is_primary)? } else { table(array)? };
+        let made = if hdu_data::is_image(array.datatype()) { image(array, is_primary)? } else { table(array)? };
         let Some((mut cards, masked)) = made else { return Ok(None) };
         if is_primary {
             cards.push(Card::new("EXTEND", true, "")?);
@@ -48,14 +48,14 @@ fn image(array: &Array, is_primary: bool) -> Result<Option<(Vec<Card>, Masked)>>
             (bitpix, extended(datatype, number), bytes_of(number, blank), Some(blank))
         }
     };
-    let mut cards = part::cards_of_image(bitpix, None, array.shape())?;
+    let mut cards = hdu_data::cards_of_image(bitpix, None, array.shape())?;
     if let Some(blank) = blank {
         cards.push(Card::new("BLANK", blank, "masked elements")?);
     }
     if is_primary {
         cards.insert(0, Card::new("SIMPLE", true, "conforms to FITS standard")?);
     } else {
-        cards = part::extension_of(cards)?;
+        cards = hdu_data::extension_of(cards)?;
     }
     let to = value.len();
     let masked = Masked { rows: Rows::single(how, from, to), fills: vec![Fill { field: None, at: 0..to, value }] };
@@ -64,8 +64,8 @@ fn image(array: &Array, is_primary: bool) -> Result<Option<(Vec<Card>, Masked)>>
 
 /// Cards and rows of a table.
 fn table(array: &Array) -> Result<Option<(Vec<Card>, Masked)>> {
-    let (fields, _) = part::row_fields(array)?;
-    let mut types = part::column_types(&fields)?;
+    let (fields, _) = hdu_data::row_fields(array)?;
+    let mut types = hdu_data::column_types(&fields)?;
     let is_struct = array.datatype().as_struct().is_some();
     let mut values = Vec::new();
     for (at, (field, column)) in fields.iter().zip(&mut types).enumerate() {
@@ -86,8 +86,8 @@ fn table(array: &Array) -> Result<Option<(Vec<Card>, Masked)>> {
         }
     }
     let mut cards = vec![Card::new("XTENSION", "BINTABLE", "binary table extension")?];
-    cards.extend(part::table_cards(array, &types)?);
-    let rows = part::fresh_table(array, &types)?;
+    cards.extend(hdu_data::table_cards(array, &types)?);
+    let rows = hdu_data::fresh_table(array, &types)?;
     let fills = rows.steps.iter().zip(values).map(|(step, (name, value))| {
         let field = is_struct.then_some(name);
         Fill { field, at: step.to.clone(), value }

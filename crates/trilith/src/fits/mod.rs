@@ -14,58 +14,58 @@
 //! [`FitsFile::cell`] returns the values. The smoothing of HCOMPRESS_1 is not supported; the bytes of such images
 //! survive.
 
-mod account;
 mod card;
+mod card_number;
+mod card_validity;
 mod checksum;
 mod dither;
-mod edit;
-mod fill;
-mod filling;
-mod groups;
+mod edit_header;
+mod fits_file;
 mod gzip;
 mod hcompress;
 mod hdu;
+mod hdu_data;
 mod header;
 mod heap;
 mod image;
-mod legal;
+mod lost_cards;
 mod masked;
-mod meant;
-mod number;
-mod part;
+mod masked_fill;
+mod padding;
+mod physical;
 mod plio;
-mod read;
+mod random_groups;
 mod rice;
-mod scale;
+mod scaling;
 mod stored;
 mod table;
 #[cfg(test)]
 mod tests;
-mod tiles;
+mod tiled_image;
 mod tree;
 mod write;
 
-pub(crate) use account::left_behind;
-#[doc(hidden)]
-pub use account::spare;
 pub(crate) use card::RECORD;
 #[doc(hidden)]
 pub use card::typed_value;
 pub use card::{Card, CardValue};
 #[doc(hidden)]
-pub use edit::edited_header;
+pub use edit_header::edited_header;
+pub use fits_file::FitsFile;
 pub use hdu::Hdu;
 #[doc(hidden)]
 pub use hdu::HduKind;
 #[doc(hidden)]
+pub use hdu_data::{Part, is_image, losses};
+pub(crate) use hdu_data::{corrections, is_image_part, is_reserved};
+#[doc(hidden)]
 pub use header::BLOCK;
 pub use header::Header;
+pub(crate) use lost_cards::left_behind;
 #[doc(hidden)]
-pub use meant::meant;
+pub use lost_cards::spare;
 #[doc(hidden)]
-pub use part::{Part, is_image, losses};
-pub(crate) use part::{corrections, is_image_part, is_reserved};
-pub use read::FitsFile;
+pub use physical::meant;
 pub(crate) use stored::{Outside, StoredImage};
 #[doc(hidden)]
 pub use table::{Column, columns};

@@ -2,7 +2,7 @@
 //!
 //! FITS Standard 4.0, section 10.4.1.
 
-use crate::codec::bits::Bits;
+use crate::codec::bit_io::Bits;
 
 /// Decodes `count` whole numbers of `width` (1, 2 or 4) bytes in blocks of `block`, as signed numbers;
 /// None if the bytes end too early or the parameters are none of the standard's.

@@ -3,12 +3,12 @@
 //! FITS Standard 4.0, sections 4.4.2.5 (BSCALE, BZERO, BLANK) and 10.1 (images in compressed tiles).
 
 use super::card::Card;
+use super::fits_file::FitsFile;
 use super::hdu::{Hdu, HduKind, bitpix};
+use super::hdu_data::{Part, cards_of_image, extension_of, is_structural};
 use super::header::Header;
-use super::part::{Part, cards_of_image, extension_of, is_structural};
-use super::read::FitsFile;
-use super::scale::{Linear, Number};
-use super::{image, tiles};
+use super::scaling::{Linear, Number};
+use super::{image, tiled_image};
 use crate::array::Array;
 use crate::array::Reading;
 use crate::error::{Context, Error, Result};
@@ -56,7 +56,7 @@ impl FitsFile {
             let header = hdu.header();
             let (array, header) = match hdu.kind() {
                 HduKind::Image => (image::array(hdu, &source, false, self.shared_limits())?, header.clone()),
-                HduKind::Tiles => (Some(tiles::array(hdu, &source, false, self.shared_limits())?), uncompressed(hdu)?),
+                HduKind::Tiles => (Some(tiled_image::array(hdu, &source, false, self.shared_limits())?), uncompressed(hdu)?),
                 _ => (None, Header::default()),
             };
             let Some(array) = array else { return Ok(None) };
@@ -163,7 +163,11 @@ fn uncompressed(hdu: &Hdu) -> Result<Header> {
         let is_scale = matches!(keyword, "BSCALE" | "BZERO" | "BLANK");
         let is_column = stem == "TUNIT" && stem != keyword;
         let is_default_name = keyword == "EXTNAME" && hdu.name() == "COMPRESSED_IMAGE";
-        is_structural(keyword) && !is_scale || keyword == "EXTEND" || is_column || is_default_name || tiles::is_keyword(keyword)
+        is_structural(keyword) && !is_scale
+            || keyword == "EXTEND"
+            || is_column
+            || is_default_name
+            || tiled_image::is_keyword(keyword)
     };
     cards.extend(header.cards().iter().filter(|card| !is_table(card)).cloned());
     let mut made = Header::new(cards);

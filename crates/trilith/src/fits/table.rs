@@ -8,7 +8,7 @@ use super::card::{Card, CardValue};
 use super::hdu::{Hdu, HduKind, required};
 use super::header::{Header, integer_of, number_of};
 use super::image::unsigned;
-use super::scale::{How, Linear, Number, Rows, Step, converted};
+use super::scaling::{How, Linear, Number, Rows, Step, converted};
 use crate::array::physical;
 use crate::array::{Array, Byteorder, Datatype, Field, StructType, element_count};
 use crate::array::{Meaning, Missing, Reading};

@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::card::{Card, CardValue, RECORD};
+use super::fits_file::FitsFile;
 use super::hdu::{Hdu, HduKind};
+use super::hdu_data::Part;
 use super::header::Header;
 use super::heap;
-use super::part::Part;
-use super::read::FitsFile;
 use super::table::Column;
 use crate::array::{Array, Byteorder, Datatype, Field, StructType};
 use crate::bytes::to_usize;

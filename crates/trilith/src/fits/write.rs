@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use super::checksum;
-use super::filling::is_blank_after_end;
+use super::fits_file::FitsFile;
 use super::hdu::Hdu;
+use super::hdu_data::{Part, settle};
 use super::header::{BLOCK, Header};
-use super::part::{Part, settle};
-use super::read::FitsFile;
-use super::scale::Rows;
+use super::padding::is_blank_after_end;
+use super::scaling::Rows;
 use crate::array::Byteorder;
 use crate::bytes::{Source, SourceRef, in_pieces, verify_backing};
 use crate::error::{Context, Error, ErrorKind, Result};

@@ -9,18 +9,18 @@
 //! - A list of a Dudley file whose items are equal arrays is one array.
 //! - An xarray dataset that was written into a tree is a group again, with its own names and coordinates.
 
-mod dims;
+mod array_metadata;
+mod dimension_names;
 mod json;
 mod kerchunk;
-mod leaf;
-mod names;
+mod node_names;
 mod numcodecs;
 mod walk;
 
-pub use dims::{AxisNames, Conventions, Said};
+pub use dimension_names::{AxisNames, Conventions, Said};
 pub use json::Json;
 pub use kerchunk::{ReferenceOptions, References};
-pub use names::stored_name;
+pub use node_names::stored_name;
 pub use numcodecs::numcodec;
 
 use crate::array::Array;

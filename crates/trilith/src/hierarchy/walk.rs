@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::dims::{AxisNames, Conventions, Said, find};
-use super::leaf::{Leaf, has_lengths, of_dict};
-use super::names::{apart, stored_name};
+use super::array_metadata::{Leaf, has_lengths, of_dict};
+use super::dimension_names::{AxisNames, Conventions, Said, find};
+use super::node_names::{apart, stored_name};
 use super::{Hierarchy, Json, Node, is_family};
 use crate::array::Mask;
 use crate::error::{Error, Result};

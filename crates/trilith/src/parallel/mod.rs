@@ -9,17 +9,17 @@
 //! killed leaves its region unwritten, however much of it was written, and another one may write it again. Until it
 //! is finished the file begins with bytes that no format has, so that no reader takes it for complete.
 
-mod cover;
-mod native;
-mod place;
+mod dudley_draft;
+mod region_runs;
+mod regions;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use self::cover::{Region, left_over, region, size};
-use self::place::Runs;
+use self::region_runs::Runs;
+use self::regions::{Region, left_over, region, size};
 use crate::array::{Array, Index};
-use crate::asdf::{AsdfFile, Block, Builder, checksum, ndarray, reserved};
+use crate::asdf::{AsdfFile, Block, Builder, checksum, ndarray, reserved_block};
 use crate::bytes::{Draft, TARGET, TREE_DRAFT, Window, Writing, new_id};
 use crate::error::{Error, Result, counted};
 use crate::file::{Form, check_name};
@@ -126,8 +126,8 @@ impl ParallelWriter {
 
     fn read(draft: Draft) -> Result<Self> {
         let head = draft.head()?;
-        if native::is_head(&head) {
-            return native::read(draft, head);
+        if dudley_draft::is_head(&head) {
+            return dudley_draft::read(draft, head);
         }
         let file = AsdfFile::open(draft.read()?, &Limits::default())?;
         let blocks: Vec<Block> = file.sections().blocks()?.into_iter().filter(|block| block.is_reserved()).cloned().collect();
@@ -227,8 +227,8 @@ impl ParallelWriter {
             Ok(())
         })?;
         for region in &left {
-            let part = reserved.array.slice(cover::indices(region))?;
-            put(&mut writing, reserved, &part, &place::spread(value, part.shape())?)?;
+            let part = reserved.array.slice(regions::indices(region))?;
+            put(&mut writing, reserved, &part, &region_runs::spread(value, part.shape())?)?;
         }
         if left.is_empty() {
             return Ok(0);
@@ -272,7 +272,7 @@ impl ParallelWriter {
         let source = self.draft.read()?;
         for sealed in &self.blocks {
             let data = Window::new(source.clone(), sealed.data_offset, sealed.used)?;
-            let (at, fields) = reserved::sealed(sealed, &checksum::md5_of(&data)?);
+            let (at, fields) = reserved_block::sealed(sealed, &checksum::md5_of(&data)?);
             writing.write_at(at, &fields)?;
         }
         Ok(())
@@ -297,7 +297,7 @@ impl ParallelWriter {
             return if found == *head { Ok(()) } else { Err(self.is_another()) };
         }
         for block in &self.blocks {
-            let (at, expected) = reserved::unsealed(block);
+            let (at, expected) = reserved_block::unsealed(block);
             let mut found = vec![0; expected.len()];
             writing.read_at(at, &mut found)?;
             if found != expected {
@@ -320,7 +320,7 @@ impl ParallelWriter {
             let Some((number, text)) = line.split_once(' ').or(Some((line.as_str(), ""))) else { continue };
             let Ok(number) = number.parse::<usize>() else { continue };
             let Some(reserved) = self.arrays.values().find(|reserved| reserved.block == number) else { continue };
-            if let Some(region) = cover::parse(reserved.array.shape(), text) {
+            if let Some(region) = regions::parse(reserved.array.shape(), text) {
                 noted.0.entry(number).or_default().push(region);
             }
         }
@@ -343,8 +343,8 @@ impl Noted {
     }
 }
 
-fn note(reserved: &Reserved, region: &[cover::Steps]) -> String {
-    format!("{} {}", reserved.block, cover::print(region))
+fn note(reserved: &Reserved, region: &[regions::Steps]) -> String {
+    format!("{} {}", reserved.block, regions::print(region))
 }
 
 /// Checks that data can be written into a region of this shape.

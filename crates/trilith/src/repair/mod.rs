@@ -5,8 +5,8 @@
 //! keeps its number. The written file is verified before the report is made, so that the report lists every
 //! remaining problem.
 
-mod around;
 mod blocks;
+mod fits_container;
 mod stream;
 mod text;
 
@@ -25,8 +25,8 @@ use crate::progress::Progress;
 use crate::tree::{Node, Tree, Value};
 use crate::verify;
 
-use around::Around;
 pub use blocks::{BlockFate, Fate};
+use fits_container::Around;
 pub use stream::{StreamSalvage, salvage_stream};
 
 /// The outcome for an array.

@@ -1,7 +1,7 @@
 //! Datatypes that may replace the one that a schema demands: the safe casts of NumPy, and datatype and number of
 //! dimensions of an ndarray node.
 
-use super::instance::{Json, json, own_tag};
+use super::json_view::{Json, json, own_tag};
 use crate::tree::{Node, Scalar};
 
 /// The simple datatypes, in the order of the columns of [`SAFE`].

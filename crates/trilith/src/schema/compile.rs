@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::cast::Kind;
 use super::document::Document;
-use super::instance::{Json, Number};
-use super::pattern::Regex;
+use super::json_view::{Json, Number};
+use super::regex::Regex;
 use super::store::Schemas;
 use super::uri::{Pattern, join, split_fragment};
 use crate::error::{Context, Result};

@@ -1,12 +1,12 @@
 //! Descriptions of a node in its schemas: title, description, rules in words.
 
 use super::bundled::words_of;
-use super::check::Check;
 use super::compile::{PartId, Place, Rule};
+use super::fast_check::Check;
 use super::hints::children;
-use super::instance::{json, own_tag};
+use super::json_view::{json, own_tag};
 use super::store::Tagged;
-use super::survey::Survey;
+use super::tree_scan::Survey;
 use super::validate::Validator;
 use crate::error::Result;
 use crate::tree::{Node, NodeKind, Tree, TreePath};
@@ -153,7 +153,7 @@ impl Validator {
 
     fn rule_words(&self, part: PartId) -> String {
         let words: Vec<String> =
-            self.program.rules(part).iter().filter_map(|rule| super::words::in_words(&self.program, rule)).collect();
+            self.program.rules(part).iter().filter_map(|rule| super::wording::in_words(&self.program, rule)).collect();
         words.join(", ")
     }
 }

@@ -1,12 +1,12 @@
 //! Reasons why a node does not fit: the failing rules, each with its node, in words.
 
 use super::cast::{self, Found, Kind};
-use super::check::Check;
 use super::compile::{Dependency, ObjectRule, PartId, Rest, Rule};
-use super::instance::{Json, Pairs, compared_tag, json, key_text};
-use super::words::{cut, listed, measured, quoted, range, shown, tag_hint, type_hint, types};
+use super::fast_check::Check;
+use super::json_view::{Json, Pairs, compared_tag, json, key_text};
+use super::wording::{cut, listed, measured, quoted, range, shown, tag_hint, type_hint, types};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::spelling::nearest;
+use crate::suggest::nearest;
 use crate::tree::{Node, TreePath};
 
 /// The reason of a mismatch, before it becomes a diagnostic.

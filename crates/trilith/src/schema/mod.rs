@@ -7,32 +7,32 @@
 //! asdf; another order than that of a custom schema is a warning.
 //! Patterns run in time linear in the text.
 
-mod arrange;
+mod apply_hints;
 mod bundled;
 mod cast;
-mod check;
+mod check_schema;
 mod compile;
 mod describe;
 mod document;
-mod examine;
 mod explain;
+mod fast_check;
 mod hints;
-mod instance;
-mod order;
+mod json_view;
 mod packages;
-mod pattern;
+mod property_order;
+mod regex;
 mod report;
 mod store;
-mod survey;
 #[cfg(test)]
 mod tests;
-mod unique;
+mod tree_scan;
+mod unique_items;
 mod uri;
 mod validate;
-mod words;
+mod wording;
 
+pub use check_schema::{Examination, Example, examine_all};
 pub use describe::{Description, kind_of};
-pub use examine::{Examination, Example, examine_all};
 pub use hints::Hints;
 pub use packages::package_of;
 pub use report::Report;

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::bundled;
-use super::instance::Json;
+use super::json_view::Json;
 use super::uri::{name_and_version, split_fragment};
 use crate::error::{Context, Error, Result, Setting};
 use crate::limits::Limits;
-use crate::spelling::nearest;
+use crate::suggest::nearest;
 use crate::tree::{Node, Tree};
 
 /// A set of schemas by URI, and the manifests that say which schema a tag has.

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::check::Check;
 use super::compile::{PartId, Program};
 use super::explain::Explain;
-use super::instance::own_tag;
-use super::order;
+use super::fast_check::Check;
+use super::json_view::own_tag;
 use super::packages::package_of;
+use super::property_order;
 use super::report::Report;
 use super::store::{Schemas, Tagged, missing, version_of};
-use super::survey::Survey;
+use super::tree_scan::Survey;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Result;
 use crate::limits::Limits;
@@ -143,7 +143,7 @@ impl Validator {
         self.run(tree, &survey, &work, &mut found)?;
         found.of_the_standard(tree, &survey, standard);
         if !self.custom.is_empty() {
-            for ((key, value), order) in order::misplaced(&self.program, &survey, tree.root(), &self.custom) {
+            for ((key, value), order) in property_order::misplaced(&self.program, &survey, tree.root(), &self.custom) {
                 let message = format!("the key {} comes too late", key.raw());
                 found.warn(|| {
                     let mut problem = warning(tree, value, message, Some(format!("propertyOrder states {}", order.join(", "))));

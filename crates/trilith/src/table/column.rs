@@ -6,7 +6,7 @@ use super::summary::Summary;
 use crate::condition::Cell;
 use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind};
-use crate::spelling::nearest;
+use crate::suggest::nearest;
 use crate::wcs::{Found, Wcs};
 use crate::yaml::{PrintOptions, print_value};
 

@@ -17,7 +17,7 @@ use crate::condition::Filter;
 pub use crate::condition::{Cell, CellType};
 use crate::error::{Error, Result};
 use crate::file::{File, ItemKind};
-use crate::spelling::nearest;
+use crate::suggest::nearest;
 use crate::wcs::{self, Found, Length, from_wcs};
 
 /// The name of the first column.

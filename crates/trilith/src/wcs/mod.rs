@@ -13,21 +13,21 @@
 //! # Ok::<(), trilith::Error>(())
 //! ```
 
-mod find;
+mod dkist;
 mod frames;
 mod functions;
+mod gwcs;
 mod keywords;
-mod nodes;
+mod locate;
 mod numbers;
-mod place;
 mod points;
-mod solar;
+mod sky_position;
 mod transforms;
 mod units;
 
-pub(crate) use find::described_at;
-pub use place::{Length, PixelBox, Size, latitude, longitude, position};
+pub(crate) use locate::described_at;
 pub use points::Points;
+pub use sky_position::{Length, PixelBox, Size, latitude, longitude, position};
 pub use trilith_wcs::{Axis, Card, CardValue, FitOptions, FitsHeader, Frame, Inverse, Options, Wcs};
 
 use std::borrow::Cow;

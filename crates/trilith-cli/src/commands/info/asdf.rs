@@ -1,7 +1,7 @@
 //! Output of `info` and `blocks` for a file of the ASDF family.
 
 use serde_json::{Value, json};
-use trilith_io::spelling::hex;
+use trilith_io::suggest::hex;
 use trilith::Result;
 use trilith::asdf::{AsdfFile, Block, Container};
 

@@ -1,7 +1,7 @@
 //! Output of `info` for a Dudley stream.
 
 use serde_json::json;
-use trilith_io::spelling::hex;
+use trilith_io::suggest::hex;
 use trilith::dudley::{DudleyFile, LayoutOrigin};
 use trilith::{ErrorKind, Result};
 

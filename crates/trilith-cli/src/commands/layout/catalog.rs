@@ -15,7 +15,7 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::output::size;
 use crate::outputs::{Form, check_absent, check_name, told};
-use crate::target::Target;
+use crate::output_file::Target;
 
 /// Write a catalog of a file set: its files and the parameters of each
 ///

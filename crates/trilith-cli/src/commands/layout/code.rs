@@ -12,7 +12,7 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, note, size};
 use crate::outputs::check_absent;
-use crate::target::Target;
+use crate::output_file::Target;
 
 /// Write a small program that writes and reads the files of a layout, without any library
 ///

@@ -5,11 +5,11 @@
 //! is also that of Dudley. Comments become documentation.
 
 mod conditions;
-mod constant;
-mod known;
+mod constant_expr;
+mod symbol_table;
 mod structs;
-mod summary;
-mod token;
+mod summary_block;
+mod lexer;
 mod types;
 
 use std::collections::HashMap;
@@ -19,12 +19,12 @@ use trilith::layout::quoted_name;
 use trilith::{Error, Result, line_column};
 
 use conditions::{COMPILER, taken, word};
-use constant::value;
-use known::Known;
-pub(super) use summary::Length;
+use constant_expr::value;
+use symbol_table::Known;
+pub(super) use summary_block::Length;
 use structs::Members;
-use summary::Summary;
-use token::{Kind, Token, error, tokens};
+use summary_block::Summary;
+use lexer::{Kind, Token, error, tokens};
 
 /// The sizes of C types that differ between machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use crate::Outcome;
 use crate::json::{datatype, datatype_text};
 use crate::options::Options;
 use crate::output::Table;
-use crate::words::said;
+use crate::advice::said;
 
 /// Find an item in every file of a file set from a catalog of parameters, without opening the files
 ///

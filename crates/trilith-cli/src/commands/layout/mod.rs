@@ -4,7 +4,7 @@ mod catalog;
 mod check;
 mod code;
 mod describe;
-mod from;
+mod from_file;
 mod from_c;
 mod locate;
 mod new;
@@ -23,7 +23,7 @@ use trilith::{Diagnostic, Error, Limits, Location, Result, Severity};
 use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, clean};
-use crate::words::{advice, said};
+use crate::advice::{advice, said};
 
 /// Check, resolve, print and translate Dudley layouts
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ enum LayoutCommand {
     Describe(describe::Describe),
     Locate(locate::Locate),
     New(new::New),
-    From(from::From),
+    From(from_file::From),
     Write(write::Write),
     Catalog(catalog::List),
     Code(code::Code),

@@ -18,7 +18,7 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::output::{Out, note, size};
 use crate::outputs::{Form, check_absent, check_name};
-use crate::target::Target;
+use crate::output_file::Target;
 
 /// Write a layout for the arrays of a .npz archive or a folder of .npy files, or for C structs
 ///

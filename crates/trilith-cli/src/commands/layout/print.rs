@@ -9,7 +9,7 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::output::Out;
 use crate::outputs::{Form, check_name};
-use crate::target::Target;
+use crate::output_file::Target;
 
 /// Print a layout in canonical form: one item a line, documentation and attributes kept
 #[derive(Debug, Args)]

@@ -12,7 +12,7 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::output::size;
 use crate::outputs::{Form, check_absent, check_name, told};
-use crate::target::Target;
+use crate::output_file::Target;
 
 /// Write a native file under a layout, such as one of a set of restart files
 ///

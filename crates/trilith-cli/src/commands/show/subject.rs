@@ -3,7 +3,7 @@
 use trilith::array::Index;
 use trilith::file::{Item, ItemKind, preference};
 use trilith::{Array, Datatype, Error, Result};
-use trilith_view::{found, is_numeric};
+use trilith_view::{viewable, is_numeric};
 
 use super::What;
 use crate::inputs::Parts;
@@ -46,7 +46,7 @@ impl Subject {
         }
         let structured = array.datatype().as_struct().is_some();
         if columns.is_empty() && structured {
-            columns = found::columns(&array)?.into_iter().map(|(name, column)| (name.unwrap_or_default(), column)).collect();
+            columns = viewable::columns(&array)?.into_iter().map(|(name, column)| (name.unwrap_or_default(), column)).collect();
         }
         let what = match what {
             Some(what) => what,
@@ -134,7 +134,7 @@ fn chosen(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, Co
         Err(error) if !is_no(&error) || item.kind() == ItemKind::Array => return Err(error),
         Err(_) => {}
     }
-    let mut all = found::arrays(item)?;
+    let mut all = viewable::arrays(item)?;
     if all.is_empty() {
         let array = item.as_array().map_err(|error| Error::invalid_input(format!("nothing to draw: {}", error.message())))?;
         return Ok((path.to_owned(), array, Vec::new()));
@@ -144,8 +144,8 @@ fn chosen(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, Co
         return Ok((path, all.swap_remove(0).array?, Vec::new()));
     }
     if first {
-        let image = |found: &found::Found| found.array.as_ref().is_ok_and(|array| matches!(suggested(array), Ok(What::Image | What::Colours)));
-        let rank = |found: &found::Found| {
+        let image = |found: &viewable::Found| found.array.as_ref().is_ok_and(|array| matches!(suggested(array), Ok(What::Image | What::Colours)));
+        let rank = |found: &viewable::Found| {
             found.array.as_ref().ok().map(|array| std::cmp::Reverse(preference(&found.path, array.datatype(), array.shape())))
         };
         let found = all.into_iter().filter(image).min_by_key(rank);
@@ -156,7 +156,7 @@ fn chosen(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, Co
     if let Some(Some(first)) = lengths.first()
         && lengths.iter().all(|len| *len == Some(*first))
     {
-        let column = |found: found::Found| Ok((found.path.trim_start_matches('/').to_owned(), found.array?));
+        let column = |found: viewable::Found| Ok((found.path.trim_start_matches('/').to_owned(), found.array?));
         let columns: Columns = all.into_iter().map(column).collect::<Result<_>>()?;
         let first = columns.first().map(|(_, array)| array.clone());
         return first.map(|first| (path.to_owned(), first, columns)).ok_or_else(|| Error::invalid_input("nothing to draw"));

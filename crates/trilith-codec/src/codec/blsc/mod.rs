@@ -10,15 +10,15 @@
 //!
 //! Readers: Python asdf with the package `asdf-compression`, asdf-cxx.
 
-mod small;
+mod blosclz_snappy;
 
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
 
 use super::chunks::{Chunk, Chunked, Chunks, Coding};
-use super::input::file_byte;
-use super::pieces::{Pieces, put};
+use super::parallel_encode::{Pieces, put};
 use super::shuffle;
+use super::stored_reader::file_byte;
 use super::{Blosc, Encode, EncodeOptions, Shuffle, level_in, told_right};
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Error, Result};
@@ -159,9 +159,9 @@ impl Header {
     fn inner(&self, body: &[u8], to: &mut [u8]) -> Result<()> {
         let len = to.len();
         let (name, done) = match self.flags >> 5 {
-            0 => ("blosclz", small::blosclz(body, to)),
+            0 => ("blosclz", blosclz_snappy::blosclz(body, to)),
             1 => ("lz4", lz4_flex::block::decompress_into(body, to).ok()),
-            2 => ("snappy", small::snappy(body, to)),
+            2 => ("snappy", blosclz_snappy::snappy(body, to)),
             3 => ("zlib", super::zlib::unpack(body, to)?),
             4 => ("zstd", super::zstd::unpack(body, to)?),
             other => return Err(Error::unsupported(format!("blosc inner format {other}"))),

@@ -4,10 +4,10 @@ use std::io::Write;
 
 use bzip2::{Action, Compress, Compression, Status};
 
-use super::super::bits::{BitWriter, bits_at};
-use super::super::pieces::put;
+use super::super::bit_io::{BitWriter, bits_at};
+use super::super::parallel_encode::put;
 use super::super::{Encode, EncodeOptions, level_in};
-use super::marks::{BLOCK, END};
+use super::block_magic::{BLOCK, END};
 use crate::error::{Error, Result};
 use crate::threads::{each, threads};
 

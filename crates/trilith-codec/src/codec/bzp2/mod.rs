@@ -10,8 +10,8 @@
 //!
 //! Readers: all of them.
 
+mod block_magic;
 mod encode;
-mod marks;
 mod parallel;
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use bzip2::{Decompress, Status};
 pub(super) use encode::encoder;
 
-use self::marks::Marks;
+use self::block_magic::Marks;
 use super::stream::{Engine, Opens, Pull, Pulling, Streamed};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};

@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 
 use bzip2::{Decompress, Status};
 
-use super::super::bits::{BitWriter, bits_at};
+use super::super::bit_io::{BitWriter, bits_at};
 use super::super::stream::Pull;
-use super::marks::{END, Marks};
+use super::block_magic::{END, Marks};
 use super::{SORTED, Serial, charge, serial, stream_level};
 use crate::bytes::{SourceRef, copy, to_usize};
 use crate::error::Result;

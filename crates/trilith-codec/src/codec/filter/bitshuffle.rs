@@ -71,9 +71,9 @@ fn unpack(codec: u64, bytes: &[u8], into: &mut [u8]) -> Result<Option<usize>> {
         #[cfg(feature = "zstd")]
         3 => crate::codec::zstd::unpack(bytes, into),
         #[cfg(not(feature = "lz4"))]
-        2 => Err(crate::codec::left_out::feature("lz4")),
+        2 => Err(crate::codec::unsupported::feature("lz4")),
         #[cfg(not(feature = "zstd"))]
-        3 => Err(crate::codec::left_out::feature("zstd")),
+        3 => Err(crate::codec::unsupported::feature("zstd")),
         other => Err(Error::unsupported(format!(
             "cannot decode bitshuffle with the codec {other}: known are 2 (LZ4) and 3 (Zstandard)"
         ))),

@@ -26,7 +26,7 @@ pub(super) fn crc32(bytes: &[u8]) -> Result<u32> {
 
 #[cfg(not(feature = "zlib"))]
 pub(super) fn crc32(_: &[u8]) -> Result<u32> {
-    Err(crate::codec::left_out::feature("zlib"))
+    Err(crate::codec::unsupported::feature("zlib"))
 }
 
 fn taken_off(mut bytes: Vec<u8>, sums: impl FnOnce(&[u8]) -> [u32; 2]) -> Result<Vec<u8>> {

@@ -3,7 +3,7 @@
 //! TIFF Revision 6.0, section 13.
 
 use super::Room;
-use crate::codec::bits::Bits;
+use crate::codec::bit_io::Bits;
 use crate::error::{Error, Result};
 
 /// The codes that represent no bytes.

@@ -3,7 +3,6 @@
 //! `"shuffle(4) deflate fletcher32"` names them in the order in which they were applied; decoding goes back. A chunk is
 //! decoded as a whole, in memory. One file for each filter that is more than a call of a codec.
 
-mod bits;
 mod bitshuffle;
 mod checksum;
 mod delta;
@@ -11,10 +10,11 @@ mod delta;
 mod lz4h5;
 mod lzf;
 mod lzw;
-pub mod numbers;
+mod nbit_scaleoffset;
+pub mod number_formats;
 mod packbits;
-mod packed;
 mod szip;
+mod unpack_bits;
 
 use super::crc::differs;
 use super::shuffle;
@@ -141,8 +141,8 @@ impl Filter {
         match self.name.as_str() {
             "shuffle" | "bitshuffle" | "delta" | "fdelta" | "reverse" => Grows::By(0),
             "whole" => Grows::Times(self.argument(0).unwrap_or(8), 8),
-            "float" => Grows::Times(self.argument(0).unwrap_or(8), numbers::made(&self.arguments)),
-            "dates" => Grows::Times(8, numbers::DATE as u64),
+            "float" => Grows::Times(self.argument(0).unwrap_or(8), number_formats::made(&self.arguments)),
+            "dates" => Grows::Times(8, number_formats::DATE as u64),
             "fletcher32" | "crc32c" => Grows::By(4),
             "crc32" => Grows::By(0),
             "skip" => Grows::By(self.argument(0).unwrap_or(0)),
@@ -172,13 +172,13 @@ impl Filter {
             "fdelta" => Ok(delta::Rows::of_floats(&self.arguments, bytes.len())?.undo_floats(bytes)),
             "bits" => {
                 let is_big = self.argument(2).is_ok_and(|order| order == 1);
-                bits::undo(&bytes, self.argument(0)?, self.argument(1)?, is_big, Room::of(given, size, limits)?.most)
+                unpack_bits::undo(&bytes, self.argument(0)?, self.argument(1)?, is_big, Room::of(given, size, limits)?.most)
             }
             "bitshuffleh5" => bitshuffle::undo(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
             "reverse" => Ok(bytes.into_iter().map(u8::reverse_bits).collect()),
-            "whole" => numbers::whole(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
-            "float" => numbers::float(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
-            "dates" => numbers::dates(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
+            "whole" => number_formats::whole(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
+            "float" => number_formats::float(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
+            "dates" => number_formats::dates(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
             "szip" => szip::undo(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
             "lzw" => lzw::undo(&bytes, &Room::of(given, size, limits)?),
             "fletcher32" => checksum::fletcher32(bytes),
@@ -188,8 +188,8 @@ impl Filter {
                 let (stated, found) = (u32::try_from(self.argument(0)?).map_err(wrong)?, checksum::crc32(&bytes)?);
                 if found == stated { Ok(bytes) } else { Err(differs(stated, found)) }
             }
-            "nbit" => packed::nbit(bytes, &self.arguments, Room::of(given, size, limits)?.most),
-            "scaleoffset" => packed::scaleoffset(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
+            "nbit" => nbit_scaleoffset::nbit(bytes, &self.arguments, Room::of(given, size, limits)?.most),
+            "scaleoffset" => nbit_scaleoffset::scaleoffset(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
             "packbits" => packbits::undo(&bytes, &Room::of(given, size, limits)?),
             "pad" => {
                 let mut bytes = bytes;
@@ -275,17 +275,17 @@ impl Filter {
             }
             "lzf" => room.fill(|into| Ok(lzf::undo(bytes, into))),
             #[cfg(not(feature = "zlib"))]
-            "deflate" | "rawdeflate" | "gzip" => Err(super::left_out::feature("zlib")),
+            "deflate" | "rawdeflate" | "gzip" => Err(super::unsupported::feature("zlib")),
             #[cfg(not(feature = "zstd"))]
-            "zstd" => Err(super::left_out::feature("zstd")),
+            "zstd" => Err(super::unsupported::feature("zstd")),
             #[cfg(not(feature = "jpeg"))]
-            "jpeg" => Err(super::left_out::feature("jpeg")),
+            "jpeg" => Err(super::unsupported::feature("jpeg")),
             #[cfg(not(feature = "lz4"))]
-            "lz4" | "lz4size" | "lz4h5" => Err(super::left_out::feature("lz4")),
+            "lz4" | "lz4size" | "lz4h5" => Err(super::unsupported::feature("lz4")),
             #[cfg(not(feature = "bzip2"))]
-            "bzip2" => Err(super::left_out::feature("bzip2")),
+            "bzip2" => Err(super::unsupported::feature("bzip2")),
             #[cfg(not(feature = "blosc"))]
-            "blosc" => Err(super::left_out::feature("blosc")),
+            "blosc" => Err(super::unsupported::feature("blosc")),
             name => Err(Error::unsupported(format!("the filter {name}{} is not available", known_as(name)))
                 .hint("decode it with the program that wrote it; the other items can be read")),
         }

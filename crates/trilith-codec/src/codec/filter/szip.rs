@@ -4,7 +4,7 @@
 //! writes how many bytes they decode to; numbers of 4 and 8 bytes are coded as their bytes, those of one weight together.
 
 use crate::bytes::to_usize;
-use crate::codec::bits::Bits;
+use crate::codec::bit_io::Bits;
 use crate::error::{Error, Result};
 
 /// The most significant byte of a number comes first.

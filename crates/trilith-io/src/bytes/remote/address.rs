@@ -7,8 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{ParseError, Position, Url};
 
-use super::super::base::percent_decode;
-use super::super::name::{hidden_name, public_name, shown_name};
+use super::super::base_uri::percent_decode;
+use super::super::file_name::{hidden_name, public_name, shown_name};
 use super::bucket::{self, Bucket, Service};
 use crate::error::{Error, Result};
 
@@ -73,7 +73,7 @@ impl Address {
             return None;
         }
         if let Self::Object { bucket, .. } = self {
-            return match super::super::base::scheme(reference) {
+            return match super::super::base_uri::scheme(reference) {
                 None => Self::object(bucket.clone(), percent_decode(self.relative(reference)?.path().strip_prefix('/')?)?),
                 Some(scheme) if matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") => Self::referred(reference)
                     .filter(|there| matches!(there, Self::Object { bucket: other, .. } if other == bucket))
@@ -108,7 +108,7 @@ impl Address {
     /// The absolute form of a reference in the file at this address, to be written into another file: without
     /// name and password.
     pub(super) fn joined(&self, reference: &str) -> Option<String> {
-        if let (Self::Object { bucket, .. }, None) = (self, super::super::base::scheme(reference)) {
+        if let (Self::Object { bucket, .. }, None) = (self, super::super::base_uri::scheme(reference)) {
             let there = self.relative(reference)?;
             return Some(format!("{}{}", bucket.written, &there[Position::BeforePath..]));
         }

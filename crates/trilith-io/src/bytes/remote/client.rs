@@ -11,10 +11,10 @@ use ureq::unversioned::resolver::DefaultResolver;
 use url::Url;
 
 use super::address::{Address, is_public, shown_url};
+use super::agent::{Checked, Refused, agent};
 use super::bucket::Bucket;
-use super::connect::{Checked, Refused, agent};
 use super::options::RemoteOptions;
-use super::reply::{Failure, Headers, Reply};
+use super::response::{Failure, Headers, Reply};
 use super::store::{Finish, Place, Store};
 use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::threads::lock;

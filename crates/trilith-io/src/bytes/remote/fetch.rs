@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::client::Target;
-use super::headers::{Version, content_range, unsatisfied};
 use super::multipart;
-use super::reply::{Failure, Reply};
+use super::response::{Failure, Reply};
+use super::response_headers::{Version, content_range, unsatisfied};
 use crate::error::{Error, Result};
 
 /// The first pause before a request is repeated; each one is twice as long as the last.

@@ -13,7 +13,7 @@ use super::bucket::{Bucket, Service, encoded_key, split};
 use super::client::{Call, Target};
 use super::fetch::persist;
 use super::options::RemoteOptions;
-use super::reply::Failure;
+use super::response::Failure;
 use super::store::Place;
 use crate::error::{Error, Result};
 use crate::glob::{Pattern, fits};

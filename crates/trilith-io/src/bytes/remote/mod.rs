@@ -12,36 +12,36 @@
 //! `login` and `tools`.
 
 mod address;
+mod agent;
 mod bucket;
-mod cache;
 mod client;
-mod connect;
-mod disk;
+mod coalesce;
+mod credential_context;
+mod credentials;
+mod disk_cache;
 mod fetch;
-mod headers;
 mod list;
-mod login;
+mod memory_cache;
 mod multipart;
 mod options;
-mod plan;
 mod profile;
-mod reply;
+mod ranged_file;
 mod resolve;
-mod source;
+mod response;
+mod response_headers;
 mod store;
-mod stream;
-mod tools;
+mod streaming;
+mod unranged;
 mod upload;
-mod whole;
 
 use std::sync::Arc;
 
+pub use coalesce::requests;
 pub use list::{Several, objects, several};
 pub use options::{RemoteOptions, Watch};
-pub use plan::requests;
+pub use ranged_file::{Parts, by_parts};
 pub(super) use resolve::joined;
 pub use resolve::{Allowed, open_url};
-pub use source::{Parts, by_parts};
 pub(super) use upload::Upload;
 
 use super::{Source, SourceRef};

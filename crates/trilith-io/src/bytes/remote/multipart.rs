@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use super::headers::content_range;
+use super::response_headers::content_range;
 
 /// Longest line of a part's headers that is read.
 const LINE: u64 = 8 << 10;

@@ -2,7 +2,7 @@
 
 use ini::Ini;
 
-use super::tools::Variables;
+use super::credential_context::Variables;
 use crate::error::{Context, Error, Result};
 
 /// The content of the shared files.

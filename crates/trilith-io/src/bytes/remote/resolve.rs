@@ -3,13 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::super::base::Base;
-use super::super::name::is_url;
+use super::super::base_uri::Base;
+use super::super::file_name::is_url;
 use super::super::resolve::Resolve;
 use super::address::Address;
 use super::client::{Client, Target, Trust};
 use super::options::RemoteOptions;
-use super::source;
+use super::ranged_file;
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result, Setting};
 use crate::threads::lock;
@@ -41,7 +41,7 @@ pub fn open_url(url: &str, options: &RemoteOptions, depth: u64) -> Result<Opened
     };
     let client = Client::new(options.clone(), bucket)?;
     let folder = Beside { root: address.clone(), current: address.clone(), client: client.clone(), depth };
-    Ok((source::open(Target::new(client, address, Trust::Named), &[])?, Arc::new(folder)))
+    Ok((ranged_file::open(Target::new(client, address, Trust::Named), &[])?, Arc::new(folder)))
 }
 
 /// The folder of a remote file, and those below it.
@@ -70,7 +70,7 @@ impl Beside {
             (there.clone(), if allowed { Trust::Named } else { Trust::Beside(there.clone()) })
         };
         let target = Target::new(self.client.clone(), there.clone(), trust);
-        let source = source::open(target, first).doing(|| format!("opening {}, which the file refers to", there.shown()))?;
+        let source = ranged_file::open(target, first).doing(|| format!("opening {}, which the file refers to", there.shown()))?;
         Ok((source, Arc::new(Self { root, current: there, depth, ..self.clone() })))
     }
 }
@@ -138,7 +138,7 @@ impl Allowed {
         let depth = self.depth.checked_sub(1).ok_or_else(|| refused("too many files refer to each other"))?;
         let trust = if allowed { Trust::Named } else { Trust::Beside(address.clone()) };
         let beside = Beside { root: address.clone(), current: address.clone(), client: client.clone(), depth };
-        let source = source::open(Target::new(client, address.clone(), trust), first)
+        let source = ranged_file::open(Target::new(client, address.clone(), trust), first)
             .doing(|| format!("opening {}, which the file refers to", address.shown()))?;
         Ok((source, Arc::new(beside)))
     }

@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 use sha2::{Digest, Sha256};
 use url::Url;
 
+use super::agent::agent_for;
 use super::bucket::{Bucket, Service, blob_host, encoded_key};
-use super::connect::agent_for;
-use super::login::{self, Account, Login};
+use super::credential_context::{self, Variables};
+use super::credentials::{self, Account, Login};
 use super::options::RemoteOptions;
 use super::profile::Profiles;
-use super::reply::{Failure, Reply};
-use super::tools::{self, Variables};
+use super::response::{Failure, Reply};
 use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::threads::lock;
 
@@ -466,12 +466,12 @@ impl Settings<'_> {
     /// Returns the signer.
     fn login(&self, bucket: &Bucket, account: &Account, region: &str) -> Result<Arc<dyn Login>> {
         let (far, near) = (agent_for(self.options, true)?, agent_for(self.options, false)?);
-        let context = tools::context(self.variables.clone(), far, near);
+        let context = credential_context::context(self.variables.clone(), far, near);
         let store = &self.options.store;
         Ok(Arc::from(match bucket.service {
-            Service::S3 => login::aws(&context, &self.variables, &self.profiles, store, region),
-            Service::Google => login::google(context, &self.variables, store),
-            Service::Azure => login::azure(context, &self.variables, store, account),
+            Service::S3 => credentials::aws(&context, &self.variables, &self.profiles, store, region),
+            Service::Google => credentials::google(context, &self.variables, store),
+            Service::Azure => credentials::azure(context, &self.variables, store, account),
         }))
     }
 }

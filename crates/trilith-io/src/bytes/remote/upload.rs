@@ -19,11 +19,11 @@ use super::client::{Call, Target};
 use super::fetch::persist;
 use super::list::texts;
 use super::options::RemoteOptions;
-use super::reply::{Failure, Reply};
+use super::response::{Failure, Reply};
 use super::store::Place;
 use crate::bytes::{base64, new_id, read_exact_at, to_usize};
 use crate::error::{Error, ErrorKind, Result, Setting};
-use crate::spelling::hex;
+use crate::suggest::hex;
 use crate::threads::{lock, side_by_side};
 
 /// Maximum size of an object that is uploaded in one request.

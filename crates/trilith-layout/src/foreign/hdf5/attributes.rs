@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 
-use super::elsewhere::Elsewhere;
+use super::btree;
+use super::datatype::{Element, Pad, Space, Special, Typed, whole};
 use super::file::H5;
-use super::header::{Header, Message, kind, shared};
 use super::heaps::{FractalHeap, GlobalHeaps};
-use super::trees;
-use super::types::{Element, Pad, Space, Special, Typed, whole};
+use super::object_header::{Header, Message, kind, shared};
+use super::varlen::Elsewhere;
 use crate::array::{Byteorder, Datatype, Field, undeclared_text};
 use crate::bytes::to_usize;
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
-use crate::foreign::text::{LayoutText, placed_bytes};
+use crate::foreign::layout_text::{LayoutText, placed_bytes};
 use crate::layout::Literal;
 use crate::limits::Limits;
 
@@ -67,7 +67,7 @@ fn in_heap(file: &H5, message: &Message, found: &mut Vec<(u64, Message)>) -> Res
     at.skip(if flags & 1 == 0 { 0 } else { 2 })?;
     let (Some(heap), Some(names)) = (at.address()?, at.address()?) else { return Ok(()) };
     let heap = FractalHeap::read(file, heap)?;
-    trees::v2(file, names, &mut |_, at| {
+    btree::v2(file, names, &mut |_, at| {
         if found.len() as u64 >= file.limits.items {
             return Err(Limits::exceeded("items", file.limits.items, "an object has more attributes"));
         }
@@ -296,6 +296,6 @@ fn literal(bytes: &[u8], element: &Element, paths: &dyn Fn(u64) -> String) -> Op
         }
         Datatype::Float16 | Datatype::Float32 | Datatype::Float64 => float(bytes).map(Literal::Float),
         Datatype::Struct(_) | Datatype::Complex32 | Datatype::Complex64 | Datatype::Complex128 => None,
-        _ => Some(super::super::text::integer(whole(bytes, &typed))),
+        _ => Some(super::super::layout_text::integer(whole(bytes, &typed))),
     }
 }

@@ -3,21 +3,21 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::chunks::{Chunk, Chunked, Storage};
-use super::elsewhere::Elsewhere;
+use super::data_layout::{Chunk, Chunked, Storage};
+use super::datatype::{Space, Special, Typed};
+use super::external_files::Others;
 use super::file::H5;
-use super::header::{Header, kind};
 use super::heaps::GlobalHeaps;
-use super::others::Others;
+use super::object_header::{Header, kind};
 use super::pipeline::{fill, filters};
-use super::types::{Space, Special, Typed};
+use super::varlen::Elsewhere;
 use crate::array::{Byteorder, Datatype};
 use crate::array::{ChunkedSource, Chunks, Cut};
 use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::codec::filter::Filters;
 use crate::error::{Error, Result};
-use crate::foreign::text::{LayoutText, hexadecimal, integer, placed, placed_bytes, spell};
-use crate::foreign::unset::{fill_bytes, fill_value};
+use crate::foreign::layout_text::{LayoutText, hexadecimal, integer, placed, placed_bytes, spell};
+use crate::foreign::netcdf_fill::{fill_bytes, fill_value};
 use crate::layout::{Literal, MISSING};
 
 /// Elements of variable length that become items.

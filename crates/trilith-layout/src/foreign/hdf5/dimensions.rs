@@ -3,9 +3,9 @@
 
 use super::attributes::{self, Attribute};
 use super::dataset::Dataset;
-use super::header::{Header, kind};
-use super::place::Place;
-use super::types::Space;
+use super::datatype::Space;
+use super::linked_file::Place;
+use super::object_header::{Header, kind};
 use crate::error::Result;
 
 impl Place {

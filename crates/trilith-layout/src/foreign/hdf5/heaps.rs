@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::btree;
 use super::file::{H5, width};
-use super::trees;
-use crate::codec::collection;
+use crate::codec::global_heap;
 use crate::error::{Error, Result};
 
 /// A heap of names.
@@ -128,7 +128,7 @@ impl FractalHeap {
         if known.is_none() {
             let mut found = HashMap::new();
             if let Some(tree) = self.huge {
-                trees::v2(file, tree, &mut |_, at| {
+                btree::v2(file, tree, &mut |_, at| {
                     let (address, len) = (at.defined("a large object of a heap")?, at.length()?);
                     found.insert(at.length()?, (address, len));
                     Ok(())
@@ -235,8 +235,8 @@ impl GlobalHeaps {
 
 fn read_collection(file: &H5, address: u64) -> Result<HashMap<u64, (u64, u64)>> {
     let head = file.bytes(address, (8 + file.length_size()) as u64)?;
-    file.signed(&head, collection::SIGNATURE, address)?;
-    let size = collection::size(&head, file.length_size()).unwrap_or(0);
-    let objects = collection::objects(&file.bytes(address, size)?, file.length_size());
+    file.signed(&head, global_heap::SIGNATURE, address)?;
+    let size = global_heap::size(&head, file.length_size()).unwrap_or(0);
+    let objects = global_heap::objects(&file.bytes(address, size)?, file.length_size());
     Ok(objects.into_iter().map(|(index, (at, len))| (index, (address.saturating_add(at), len))).collect())
 }

@@ -1,9 +1,9 @@
 //! The members of groups: names, and where they lead.
 
+use super::btree;
 use super::file::H5;
-use super::header::{Header, kind};
 use super::heaps::{FractalHeap, LocalHeap};
-use super::trees;
+use super::object_header::{Header, kind};
 use crate::array::undeclared_text;
 use crate::error::Result;
 use crate::limits::Limits;
@@ -101,7 +101,7 @@ fn dense(file: &H5, data: &[u8], address: u64, links: &mut Vec<Link>) -> Result<
     at.skip(if flags & 1 == 0 { 0 } else { 8 })?;
     let (Some(heap), Some(names)) = (at.address()?, at.address()?) else { return Ok(()) };
     let heap = FractalHeap::read(file, heap)?;
-    trees::v2(file, names, &mut |_, at| {
+    btree::v2(file, names, &mut |_, at| {
         charge(file, links)?;
         at.skip(4)?;
         let (bytes, address) = heap.object(file, at.rest())?;
@@ -115,7 +115,7 @@ fn symbols(file: &H5, data: &[u8], address: u64, links: &mut Vec<Link>) -> Resul
     let mut at = file.fields(data, address);
     let (tree, heap) = (at.defined("the members of a group")?, at.defined("the names of a group")?);
     let heap = LocalHeap::read(file, heap)?;
-    trees::v1(file, tree, false, file.length_size(), &mut |_, table| {
+    btree::v1(file, tree, false, file.length_size(), &mut |_, table| {
         let head = file.bytes(table, 8)?;
         file.signed(&head, b"SNOD", table)?;
         let count = file.fields(&head, table).rest().get(6..8).map_or(0, |n| u64::from(n[0]) | u64::from(n[1]) << 8);

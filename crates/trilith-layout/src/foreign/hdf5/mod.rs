@@ -7,33 +7,33 @@
 //! that are not shown.
 
 mod attributes;
-mod chunks;
+mod btree;
+mod data_layout;
 mod dataset;
+mod datatype;
 mod dimensions;
-mod elsewhere;
-mod extensible;
+mod extensible_array;
+mod external_files;
 mod file;
-mod header;
 mod heaps;
+mod linked_file;
 mod links;
-mod mapped;
-mod others;
+mod object_header;
 mod pipeline;
-mod place;
-mod trees;
-mod types;
+mod varlen;
+mod virtual_dataset;
 
 use std::rc::Rc;
 
 use self::attributes::{Attribute, Refused, Value};
 use self::dataset::Dataset;
+use self::external_files::{Others, about};
 use self::file::H5;
-use self::header::{Header, kind};
+use self::linked_file::{HOPS, Place};
 use self::links::{Link, Target, members};
-use self::mapped::{Sources, sources};
-use self::others::{Others, about};
-use self::place::{HOPS, Place};
-use super::text::LayoutText;
+use self::object_header::{Header, kind};
+use self::virtual_dataset::{Sources, sources};
+use super::layout_text::LayoutText;
 use crate::bytes::{Resolve, SourceRef};
 use crate::error::{Error, Result};
 use crate::layout::Literal;

@@ -6,7 +6,7 @@ use super::formats::{Formats, Number, whole};
 use super::tables::Tables;
 use super::{LayoutText, shape_of, shaped};
 use crate::error::{Error, Result};
-use crate::foreign::text::placed_bytes;
+use crate::foreign::layout_text::placed_bytes;
 use crate::layout::{Dialect, Primitive, quoted_name};
 use crate::limits::Limits;
 

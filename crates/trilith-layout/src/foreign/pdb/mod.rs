@@ -14,8 +14,8 @@ mod tables;
 use self::chart::Types;
 use self::formats::Formats;
 use self::tables::{Symbol, Tables};
-use super::groups;
-use super::text::{LayoutText, placed, shaped};
+use super::layout_text::{LayoutText, placed, shaped};
+use super::nested_dicts;
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
 use crate::layout::COLUMN;
@@ -53,7 +53,7 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
             items.push((symbol.name.split('/').filter(|step| !step.is_empty()).collect(), symbol));
         }
     }
-    groups::write(&items, &mut text, &mut |text, name, symbol: &&Symbol| {
+    nested_dicts::write(&items, &mut text, &mut |text, name, symbol: &&Symbol| {
         pdb.symbol(name, symbol, &types, text).doing(|| symbol.name.clone())
     })?;
     text.finish()

@@ -5,7 +5,7 @@ use super::tables::Symbol;
 use super::{Pdb, shape_of, shaped};
 use crate::bytes::read_vec;
 use crate::error::{Error, Result};
-use crate::foreign::text::{LayoutText, placed};
+use crate::foreign::layout_text::{LayoutText, placed};
 use crate::limits::Limits;
 
 impl Pdb<'_> {

@@ -2,13 +2,13 @@
 //!
 //! TIFF Revision 6.0, sections 8 to 15 and 19; supplement 1 and Technical Note 3 for tiles, deflate and the predictor of floats.
 
-use super::directory::{Directory, Tiff, Values};
+use super::hyperstack::{self, Axis};
 use super::id;
-use super::stack::{self, Axis};
+use super::ifd::{Directory, Tiff, Values};
 use crate::array::Cut;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
-use crate::foreign::text::{LayoutText, Said, hexadecimal, integer, placed, placed_bytes};
+use crate::foreign::layout_text::{LayoutText, Said, hexadecimal, integer, placed, placed_bytes};
 use crate::layout::Literal;
 use crate::limits::Limits;
 
@@ -109,8 +109,8 @@ impl Image {
     pub(super) fn alone(mut self, file: &Tiff<'_>, tags: &Directory) -> Self {
         // A fault of the description is reported when it becomes an attribute.
         if let Some(Ok(Values::Text(text))) = tags.tag(id::DESCRIPTION).map(|tag| file.values(tag)) {
-            let (samples, is_planar) = stack::samples(file, tags);
-            self.around = stack::imagej(&text, samples, is_planar).unwrap_or_default();
+            let (samples, is_planar) = hyperstack::samples(file, tags);
+            self.around = hyperstack::imagej(&text, samples, is_planar).unwrap_or_default();
         }
         self
     }

@@ -5,18 +5,18 @@
 //! after the other without a filter are one array; all else is a grid of chunks. The other tags of an image are attributes of
 //! its array; of the other pages of a series, those that differ are in a dict next to it.
 
-mod directory;
-mod factors;
+mod gdal_scaling;
+mod hyperstack;
+mod ifd;
 mod image;
 mod series;
-mod stack;
 
 use std::collections::HashSet;
 
-use self::directory::{Directory, Tag, Tiff, Values};
+use self::ifd::{Directory, Tag, Tiff, Values};
 use self::image::Image;
 use self::series::Series;
-use super::text::{LayoutText, Said, integer, placed};
+use super::layout_text::{LayoutText, Said, integer, placed};
 use crate::bytes::SourceRef;
 use crate::error::{Context, Error, Result};
 use crate::layout::Literal;
@@ -176,14 +176,14 @@ fn written(
     let planes: Vec<&Page> = series.pages.iter().filter_map(|number| pages.get(*number)).collect();
     let directories: Vec<&Directory> = planes.iter().map(|page| &page.directory).collect();
     let before = series.pages.first().map_or(&[][..], |first| pages.get(..*first).unwrap_or(pages));
-    let scaled = factors::of(file, &directories, factors::full(file, &directories, before));
+    let scaled = gdal_scaling::of(file, &directories, gdal_scaling::full(file, &directories, before));
     described(file, (&directories, series.plane.as_ref(), is_alone), scaled.as_deref(), name, text)?;
     let Some(first) = planes.first() else { return Ok(()) };
     if !first.smaller.is_empty() || first.why.is_some() {
         text.enter(&format!("{name}@smaller"))?;
         for level in 0..first.smaller.len() {
             let directories: Vec<&Directory> = planes.iter().filter_map(|page| page.smaller.get(level)).collect();
-            let scaled = factors::of(file, &directories, planes.first().map(|page| &page.directory));
+            let scaled = gdal_scaling::of(file, &directories, planes.first().map(|page| &page.directory));
             described(file, (&directories, series.smaller.get(level), false), scaled.as_deref(), &format!("level{level}"), text)?;
         }
         if let Some(why) = &first.why {
@@ -231,7 +231,7 @@ fn described(
         };
         let is_number = image.is_number();
         let written = image.write(file, planes, name, text)?;
-        factors.map_or(Ok(()), |factors| factors::write(factors, is_number, text))?;
+        factors.map_or(Ok(()), |factors| gdal_scaling::write(factors, is_number, text))?;
         table = written.table;
         refused.extend(written.why.map(|why| ("pages".to_owned(), why)));
         Ok(())

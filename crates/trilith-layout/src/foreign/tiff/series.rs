@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use super::directory::{Directory, Tiff, Values};
+use super::hyperstack::{Stack, imagej, ome, samples, shaped};
+use super::ifd::{Directory, Tiff, Values};
 use super::image::Image;
-use super::stack::{Stack, imagej, ome, samples, shaped};
 use super::{Page, id};
 use crate::error::Result;
 

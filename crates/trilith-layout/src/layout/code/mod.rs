@@ -3,11 +3,11 @@
 //! A layout becomes a [`Plan`]: fields, and the operations that find addresses and move bytes, in the order of the
 //! text. Each language is one file with its [`Generator`].
 
-mod build;
 mod c;
 mod expr;
 mod fortran;
-mod names;
+mod identifiers;
+mod lower;
 mod python;
 mod rust;
 
@@ -217,11 +217,11 @@ impl Layout {
     /// parameter, or a datatype that the language lacks. Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a
     /// layout with very many items.
     pub fn code(&self, language: Language, name: &str, order: Byteorder, text: Option<&str>) -> Result<String> {
-        let name = names::identifier(name);
+        let name = identifiers::identifier(name);
         let start = if self.dialect() == Dialect::D2026 { 0 } else { 16 };
-        let written = build::build(self, Expr::Const(start))?;
+        let written = lower::build(self, Expr::Const(start))?;
         let first = if self.dialect() == Dialect::D2026 { Expr::ZERO } else { Expr::Start };
-        let read = build::build(self, first)?;
+        let read = lower::build(self, first)?;
         for field in &written.fields {
             if let Some(why) = (language.0.lacks)(field) {
                 let what = format!("{} is {}: {why}", field.path, field.primitive);
@@ -234,9 +234,9 @@ impl Layout {
             order,
             layout: text.map(str::to_owned),
             fields: written.fields,
-            write: Program { ops: build::needed(written.ops, Some(&written.total)), vars: written.vars },
+            write: Program { ops: lower::needed(written.ops, Some(&written.total)), vars: written.vars },
             total: written.total,
-            read: Program { ops: build::needed(read.ops, None), vars: read.vars },
+            read: Program { ops: lower::needed(read.ops, None), vars: read.vars },
         };
         Ok((language.0.write)(&plan))
     }

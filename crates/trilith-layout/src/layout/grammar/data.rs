@@ -2,9 +2,9 @@
 
 use super::{Code, Dialect, Draft, Frame, Owner, Parse, Parser, Placed, Placement, Primitive, Span, T, Token, TypeId, Written};
 use crate::diagnostic::Diagnostic;
-use crate::layout::decision::SUFFIX_MAX;
 use crate::layout::lexer::unquote;
 use crate::layout::model::{Filter, Literal, PrimitiveKind, TypeKind};
+use crate::layout::spec_decisions::SUFFIX_MAX;
 
 impl Parser<'_> {
     /// datatype = PRIM | NAME | '{' … '}'

@@ -2,8 +2,8 @@
 
 use super::scope::Found;
 use super::{Code, Dialect, Draft, Frame, Holds, ItemId, ItemKind, Owner, Parse, Parser, Span, Step, T, Token, TypeId};
+use crate::layout::interner::Symbol;
 use crate::layout::model::{Count, Extension, Listing};
-use crate::layout::names::Symbol;
 
 impl Parser<'_> {
     /// The list that `NAME '['` opens, new or known; E302 at the name of anything else.

@@ -5,26 +5,26 @@
 //! next item that can be made out.
 
 mod attribute;
-mod commit;
 mod data;
+mod declare;
 mod hints;
 pub(super) use hints::primitive_elsewhere;
+mod dialect_2025;
+mod dialect_2026;
+mod error_recovery;
 mod lists;
-mod recover;
 mod scope;
 mod structs;
-mod y2025;
-mod y2026;
 
 use std::collections::{HashMap, HashSet};
 
 use super::diagnostic::Code;
+use super::interner::{Mixer, Symbol};
 use super::lexer::{Lexer, T, Token, unquote};
 use super::model::Run;
 use super::model::{
     Dialect, Dim, ItemId, ItemKind, Layout, Member, MemberKind, Note, ParamId, Placement, Primitive, Step, Type, TypeId, TypeKind,
 };
-use super::names::{Mixer, Symbol};
 use crate::Limits;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::{Error, Result};
@@ -515,7 +515,7 @@ impl<'t> Parser<'t> {
         self.explain_lost();
         let mut layout = self.layout;
         layout.notes = self.notes;
-        super::notes::tidy(&mut layout.notes);
+        super::sort_annotations::tidy(&mut layout.notes);
         self.sink.sort_by_key(|diagnostic| (diagnostic.span.start, (diagnostic.severity == Severity::Warning)));
         locate(&mut self.sink, self.text);
         if self.sink.iter().all(|diagnostic| diagnostic.is_harmless) {
@@ -524,7 +524,7 @@ impl<'t> Parser<'t> {
                 (Some(_), broken) => broken.map(|diagnostic| diagnostic.span),
                 (None, _) => Some(Span::default()),
             };
-            layout.plan = super::plan::Plan::of(&layout);
+            layout.plan = super::static_facts::Plan::of(&layout);
         }
         Ok(Outcome { layout, diagnostics: self.sink })
     }

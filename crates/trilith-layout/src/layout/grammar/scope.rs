@@ -4,8 +4,8 @@ use super::{
     Code, Dialect, Dim, Frame, ItemId, ItemKind, Member, MemberKind, Owner, ParamId, Parse, Parser, Primitive, T, Token, Type,
     TypeId, TypeKind, Written,
 };
+use crate::layout::interner::Symbol;
 use crate::layout::model::{Run, Use};
-use crate::layout::names::Symbol;
 use crate::layout::sizes;
 use crate::span::Span;
 

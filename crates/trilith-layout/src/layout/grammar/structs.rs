@@ -5,8 +5,8 @@ use super::{
     Primitive, Span, Step, Struct, T, Token, Type, TypeId, TypeKind,
 };
 use crate::diagnostic::Diagnostic;
+use crate::layout::interner::Symbol;
 use crate::layout::model::{Run, Use};
-use crate::layout::names::Symbol;
 use crate::layout::sizes;
 
 impl Parser<'_> {

@@ -1,9 +1,9 @@
 //! Instances of structs with stored parameters: their members are walked one by one.
 
+use super::super::evaluator::UNKNOWN;
 use super::super::lexer::push_name;
-use super::super::machine::UNKNOWN;
 use super::super::model::{ItemId, MemberKind, Use};
-use super::super::request::Fault;
+use super::super::param_request::Fault;
 use super::super::sizes::{Members, round_up};
 use super::{Walker, Work};
 

@@ -5,20 +5,20 @@
 
 mod alias;
 mod check;
-mod place;
+mod edit_error;
+mod merge_tree;
 mod plan;
-mod refuse;
-mod strict;
+mod strict_yaml;
 #[cfg(test)]
 mod tests;
-mod toward;
+mod text_positions;
 mod write;
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
 
-use super::cards::CardPath;
+use super::fits_cards::CardPath;
 use super::node::{Node, NodeId, NodeKind};
 use super::path::index_of;
 use super::{PrintOptions, Tree, TreePath, Value};
@@ -125,8 +125,8 @@ impl<'t> Edit<'t> {
     fn write_content(&mut self, node: Node<'t>, value: &Value) {
         let mut text = print_flow(value, &self.options);
         let start = node.span().start as usize;
-        let before = self.tree.text().get(place::line_start(self.tree.text(), start)..start);
-        if before.is_some_and(place::is_blank) {
+        let before = self.tree.text().get(text_positions::line_start(self.tree.text(), start)..start);
+        if before.is_some_and(text_positions::is_blank) {
             // The dashes of a list may be right below its key; anything else is indented further.
             text.insert(0, ' ');
         }
@@ -377,8 +377,8 @@ impl<'t> Edit<'t> {
 
 /// Refuses what plain readers of YAML 1.1 cannot read, unless it was there before.
 fn strict(old: &Tree, new: Tree, limits: &Limits) -> Result<Tree> {
-    let Some((node, why)) = strict::refused(&new, limits) else { return Ok(new) };
-    if strict::refused(old, limits).is_some() {
+    let Some((node, why)) = strict_yaml::refused(&new, limits) else { return Ok(new) };
+    if strict_yaml::refused(old, limits).is_some() {
         return Ok(new);
     }
     let (line, column) = node.line_column();

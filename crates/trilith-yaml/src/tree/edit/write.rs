@@ -3,7 +3,7 @@
 use super::super::node::{Node, NodeId, NodeKind};
 use super::super::{Data, Layout, PrintOptions, Style, Value};
 use super::plan::Added;
-use super::{Change, Edit, place};
+use super::{Change, Edit, text_positions};
 use crate::span::Span;
 use crate::yaml::{print_after_key, print_flow, print_value, written_tag};
 
@@ -37,7 +37,7 @@ impl Context {
         if parent.layout() == Some(Layout::Flow) {
             return Self::Flow;
         }
-        let column = place::column(parent.tree().text(), parent.span().start as usize);
+        let column = text_positions::column(parent.tree().text(), parent.span().start as usize);
         if parent.is_mapping() { Self::Key(column) } else { Self::Item(column) }
     }
 
@@ -61,8 +61,8 @@ impl<'t> Edit<'t> {
         let same_tag = !node.is_alias() && value.tag.as_deref() == node.tag() && !node.is_nonspecific();
         let was_inline = node.is_scalar() || node.layout() == Some(Layout::Flow);
         let old = node.whole_span();
-        let in_comment = old.is_empty() && place::before_blanks(self.tree.text(), old.start as usize).1;
-        let no_colon = matches!(context, Context::Key(_)) && place::lacks_colon(node);
+        let in_comment = old.is_empty() && text_positions::before_blanks(self.tree.text(), old.start as usize).1;
+        let no_colon = matches!(context, Context::Key(_)) && text_positions::lacks_colon(node);
         if same_tag && !self.is_referred(node) && was_inline && !in_comment && !no_colon && is_inline(&value, &self.options) {
             self.put_content(node, value, context);
         } else {
@@ -77,7 +77,7 @@ impl<'t> Edit<'t> {
         let mut printed = print_flow(&bare, &self.options);
         self.plan.change(node, Value { tag: value.tag, ..bare });
         // `{a}` has no colon yet.
-        if matches!(context, Context::Flow) && place::lacks_colon(node) {
+        if matches!(context, Context::Flow) && text_positions::lacks_colon(node) {
             printed = format!("{}{printed}", colon_behind(node));
             return self.write(span, printed);
         }
@@ -105,12 +105,12 @@ impl<'t> Edit<'t> {
         let anchor = anchor.map(|name| format!("&{name}"));
         let (start, comment) = match context {
             Context::Flow => (old.start as usize, false),
-            _ => place::before_blanks(text, old.start as usize),
+            _ => text_positions::before_blanks(text, old.start as usize),
         };
         // The last line of a literal would swallow a comment or blanks after it.
-        let literals = place::literal_may_end(text, old.end as usize);
+        let literals = text_positions::literal_may_end(text, old.end as usize);
         let options = PrintOptions { literals, ..self.options.clone() };
-        if let (false, Some(gap)) = (matches!(context, Context::Flow), place::comment_before_content(node)) {
+        if let (false, Some(gap)) = (matches!(context, Context::Flow), text_positions::comment_before_content(node)) {
             return self.put_around(node, gap, value, context, anchor, &options);
         }
         let after = match context {
@@ -126,16 +126,18 @@ impl<'t> Edit<'t> {
             }
             (Some(anchor), _) => format!(" {anchor}{after}"),
         };
-        let lacks_colon = place::lacks_colon(node);
+        let lacks_colon = text_positions::lacks_colon(node);
         let printed = match context {
             Context::Key(column) if lacks_colon => return self.put_below_key(node, column, &joined),
-            Context::Flow if lacks_colon => format!("{}{}", colon_behind(node), joined.trim_start_matches(place::BLANKS)),
+            Context::Flow if lacks_colon => {
+                format!("{}{}", colon_behind(node), joined.trim_start_matches(text_positions::BLANKS))
+            }
             // Text that was below a comment stays below it.
             _ if comment && !joined.starts_with('\n') => {
-                format!("\n{}{}", " ".repeat(context.below()), joined.trim_start_matches(place::BLANKS))
+                format!("\n{}{}", " ".repeat(context.below()), joined.trim_start_matches(text_positions::BLANKS))
             }
-            Context::Flow => joined.trim_start_matches(place::BLANKS).to_owned(),
-            _ if start == 0 => joined.trim_start_matches(place::BLANKS).to_owned(),
+            Context::Flow => joined.trim_start_matches(text_positions::BLANKS).to_owned(),
+            _ if start == 0 => joined.trim_start_matches(text_positions::BLANKS).to_owned(),
             _ => joined,
         };
         self.put_at(Span::of(start, old.end as usize), printed);
@@ -163,7 +165,7 @@ impl<'t> Edit<'t> {
 
     /// Writes the missing value of a `? key` of a block mapping on a separate line.
     fn put_below_key(&mut self, value: Node<'t>, column: usize, printed: &str) {
-        let at = place::end_of_lines(self.tree, value.span().start as usize, value.written_id());
+        let at = text_positions::end_of_lines(self.tree, value.span().start as usize, value.written_id());
         self.add_line(at, column, &format!(":{printed}"));
     }
 
@@ -191,8 +193,8 @@ impl<'t> Edit<'t> {
 
     /// Removes children of a collection, of pairs their values; if all go, empty brackets are left.
     pub(super) fn remove(&mut self, parent: Node<'t>, children: &[Node<'t>]) {
-        let parts = place::parts(parent);
-        let goes = |part: &place::Part<'_>| children.iter().any(|child| child.written_id() == part.value.written_id());
+        let parts = text_positions::parts(parent);
+        let goes = |part: &text_positions::Part<'_>| children.iter().any(|child| child.written_id() == part.value.written_id());
         let gone: Vec<usize> = (0..).zip(&parts).filter(|(_, part)| goes(part)).map(|(at, _)| at).collect();
         for part in gone.iter().filter_map(|at| parts.get(*at)) {
             self.plan.remove(parent, part.first(), part.value);
@@ -203,28 +205,30 @@ impl<'t> Edit<'t> {
         for run in gone.chunk_by(|a, b| a + 1 == *b) {
             let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
             if parent.layout() == Some(Layout::Flow) {
-                let Some(span) = place::flow_removal(self.tree.text(), &parts, *first, *last) else { continue };
+                let Some(span) = text_positions::flow_removal(self.tree.text(), &parts, *first, *last) else { continue };
                 let before = first.checked_sub(1).and_then(|at| parts.get(at)).filter(|before| before.end == span.start as usize);
                 self.write(span, blank_behind(before.map(|part| part.value)));
-            } else if let Some((span, text)) = place::block_removal(self.tree, &parts, *first, *last) {
+            } else if let Some((span, text)) = text_positions::block_removal(self.tree, &parts, *first, *last) {
                 self.write(span, text);
             }
         }
     }
 
     /// Leaves empty brackets of a collection.
-    fn empty(&mut self, parent: Node<'t>, parts: &[place::Part<'t>]) {
+    fn empty(&mut self, parent: Node<'t>, parts: &[text_positions::Part<'t>]) {
         let text = self.tree.text();
         let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return };
         let empty = if parent.is_mapping() { "{}" } else { "[]" };
         let span = parent.span();
         let start = span.start as usize;
-        let (mut from, comment) = place::before_blanks(text, start);
+        let (mut from, comment) = text_positions::before_blanks(text, start);
         if parent.layout() == Some(Layout::Flow) {
-            let end = place::after(text, b',', last.end).unwrap_or(last.end);
+            let end = text_positions::after(text, b',', last.end).unwrap_or(last.end);
             let around = [(start, first.start), (end, span.end as usize)];
             // Comments between the brackets stay there.
-            if place::has_brackets(parent) && around.iter().any(|(a, b)| text.get(*a..*b).is_some_and(|gap| gap.contains('#'))) {
+            if text_positions::has_brackets(parent)
+                && around.iter().any(|(a, b)| text.get(*a..*b).is_some_and(|gap| gap.contains('#')))
+            {
                 return self.write(Span::of(first.start, end), "");
             }
             return self.write(span, empty);
@@ -254,7 +258,7 @@ impl<'t> Edit<'t> {
             if mapping.is_empty() {
                 return self.fill(mapping, inner);
             }
-            if !place::has_brackets(mapping) {
+            if !text_positions::has_brackets(mapping) {
                 return self.insert_into_bare(mapping, inner);
             }
             let last = mapping.entries().last().map(|(_, value)| value);
@@ -272,8 +276,9 @@ impl<'t> Edit<'t> {
 
     /// Adds a pair before another one.
     pub fn insert_before(&mut self, mapping: Node<'t>, before: Node<'t>, key: &str, value: &Value) {
-        let Some(part) =
-            place::parts(mapping).into_iter().find(|part| part.key.is_some_and(|key| key.written_id() == before.written_id()))
+        let Some(part) = text_positions::parts(mapping)
+            .into_iter()
+            .find(|part| part.key.is_some_and(|key| key.written_id() == before.written_id()))
         else {
             return self.insert_entry(mapping, key, value);
         };
@@ -289,7 +294,7 @@ impl<'t> Edit<'t> {
 
     /// Adds an entry after the last one between brackets.
     fn insert_at_flow_end(&mut self, parent: Node<'t>, last: Option<Node<'t>>, printed: &str) {
-        let (at, comma) = place::flow_end(self.tree.text(), parent);
+        let (at, comma) = text_positions::flow_end(self.tree.text(), parent);
         let text = if comma { format!(" {printed},") } else { format!("{}, {printed}", blank_behind(last)) };
         self.write(Span::of(at, at), text);
     }
@@ -311,7 +316,7 @@ impl<'t> Edit<'t> {
 
     /// Adds an item to a sequence that has some.
     pub(super) fn insert_item(&mut self, sequence: Node<'t>, index: usize, value: &Value) {
-        let part = place::parts(sequence).into_iter().nth(index);
+        let part = text_positions::parts(sequence).into_iter().nth(index);
         self.plan.add(sequence, part.map(|part| part.value), Added::Item(value.clone()));
         if sequence.layout() == Some(Layout::Flow) {
             let printed = print_flow(value, &self.options);
@@ -332,7 +337,7 @@ impl<'t> Edit<'t> {
 
     /// Adds what a block collection holds before the entry that starts at `at`.
     fn insert_line_before(&mut self, at: usize, added: &Value) {
-        let column = place::column(self.tree.text(), at);
+        let column = text_positions::column(self.tree.text(), at);
         let printed = print_value(added, column, &self.options);
         self.write(Span::of(at, at), format!("{printed}\n{}", " ".repeat(column)));
     }
@@ -340,11 +345,11 @@ impl<'t> Edit<'t> {
     /// Adds what a block collection holds after the last line of another.
     fn insert_last(&mut self, parent: Node<'t>, added: &Value) {
         let text = self.tree.text();
-        let column = place::column(text, parent.span().start as usize);
-        let at = place::end_of_block(parent);
+        let column = text_positions::column(text, parent.span().start as usize);
+        let at = text_positions::end_of_block(parent);
         // The end of a line may be where another begins.
         let end = at.saturating_sub(usize::from(text.get(..at).is_some_and(|before| before.ends_with(['\n', '\r']))));
-        let literals = self.options.literals && place::literal_may_end(text, end);
+        let literals = self.options.literals && text_positions::literal_may_end(text, end);
         let printed = print_value(added, column, &PrintOptions { literals, ..self.options.clone() });
         self.add_line(at, column, &printed);
     }
@@ -369,7 +374,8 @@ impl<'t> Edit<'t> {
         // `{"a":1}`: after anything but quotes this colon would be text.
         let end = span.end as usize;
         let colon = text.as_bytes().get(end..).unwrap_or(&[]).first() == Some(&b':');
-        let joined = colon && !text.get(end + 1..).is_some_and(|rest| rest.is_empty() || rest.starts_with(place::BLANKS));
+        let joined =
+            colon && !text.get(end + 1..).is_some_and(|rest| rest.is_empty() || rest.starts_with(text_positions::BLANKS));
         if joined && style.is_none() {
             value.style = Some(Style::Double);
         }
@@ -382,7 +388,7 @@ impl<'t> Edit<'t> {
         let begins_there = |value: &Node<'_>| text.get(end..value.span().start as usize).is_some_and(|gap| !gap.contains('\n'));
         if span.is_empty() && value.is_some_and(|value| value.layout() == Some(Layout::Block) && begins_there(&value)) {
             // `: - x`: what begins on the line of its colon must have a mark before its key.
-            let indent = " ".repeat(place::column(text, span.start as usize));
+            let indent = " ".repeat(text_positions::column(text, span.start as usize));
             return self.write(span, format!("? {printed}\n{indent}"));
         }
         self.write(span, printed);

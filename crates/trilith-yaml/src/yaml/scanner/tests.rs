@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::Layout;
-use super::super::agree::{fast, readers_agree};
+use super::super::compare_readers::{fast, readers_agree};
 use super::*;
 use trilith_sample::corpus_trees;
 

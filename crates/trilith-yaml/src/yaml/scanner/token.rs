@@ -1,7 +1,7 @@
 //! Tokens: scalars of every style, anchors, tags, aliases.
 
-use super::super::cook::{block_end, escape_digits};
 use super::super::event::{Receiver, Style};
+use super::super::scalar_text::{block_end, escape_digits};
 use super::{Props, Scan, Scanner, Stop, swar};
 use crate::span::Span;
 

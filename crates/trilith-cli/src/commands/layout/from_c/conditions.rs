@@ -7,9 +7,9 @@ use std::collections::{HashMap, HashSet};
 
 use trilith::{Error, Result, line_column};
 
-use super::constant::value;
-use super::known::Known;
-use super::token::{Kind, Token, error, tokens};
+use super::constant_expr::value;
+use super::symbol_table::Known;
+use super::lexer::{Kind, Token, error, tokens};
 
 /// The part of a source that the preprocessor of a compiler leaves.
 pub(super) struct Taken<'t> {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use trilith::layout::quoted_name;
 use trilith::{Error, Result};
 
-use super::known::Known;
+use super::symbol_table::Known;
 
 /// The members of a struct.
 #[derive(Debug, Default)]

@@ -1,0 +1,62 @@
+//! Text that comes from C, and text that goes there.
+
+use std::ffi::{CStr, CString, c_char};
+
+use library::tree::{Tree, Value};
+use library::{Error, Limits, Result};
+
+use crate::error::c_text;
+
+/// The text that C handed in; None for a null pointer.
+///
+/// # Safety
+/// `text` is null, or ends in NUL and outlives `'a`.
+pub unsafe fn optional<'a>(text: *const c_char) -> Result<Option<&'a str>> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: not null, and as the caller promises.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str().map(Some).map_err(|error| Error::invalid_input(format!("text that is not UTF-8: {error}")))
+}
+
+/// The text that C handed in.
+///
+/// # Safety
+/// As [`optional`].
+pub unsafe fn given<'a>(text: *const c_char) -> Result<&'a str> {
+    // SAFETY: as the caller promises.
+    unsafe { optional(text) }?.ok_or_else(|| Error::invalid_input("a null pointer in place of text"))
+}
+
+/// The value of a YAML text that C handed in.
+///
+/// # Safety
+/// As [`optional`].
+pub unsafe fn given_yaml(text: *const c_char) -> Result<Value> {
+    let limits = Limits::from_env()?;
+    // SAFETY: as the caller promises.
+    Tree::parse(unsafe { given(text) }?, &limits)?.root().to_value(&limits)
+}
+
+/// Text for C, as [`give`], all of which C can show.
+pub fn give_all(text: &str) -> Result<*mut c_char> {
+    match text.contains('\0') {
+        true => Err(Error::unsupported("a text that holds NUL, which C cannot show")),
+        false => Ok(give(text)),
+    }
+}
+
+/// Text for C, which frees it with trilith_string_free.
+pub fn give(text: &str) -> *mut c_char {
+    c_text(text).into_raw()
+}
+
+/// Frees a string that a call returned. Null is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_string_free(text: *mut c_char) {
+    if !text.is_null() {
+        // SAFETY: it came from `give`, as the header asks.
+        drop(unsafe { CString::from_raw(text) });
+    }
+}

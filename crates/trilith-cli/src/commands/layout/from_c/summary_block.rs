@@ -1,0 +1,342 @@
+//! The struct at the beginning of a file whose members are lengths: the summary block of a template.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use trilith::layout::quoted_name;
+use trilith::{Error, Result};
+
+use super::symbol_table::Known;
+use super::structs::{Members, Structs, parts};
+
+/// A member of a C struct that is a length: `nx=mesh.nx`, or `nx=head.mesh.nx` for a struct in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Length {
+    /// The name of the parameter.
+    name: String,
+    /// A variable, or a struct.
+    of: String,
+    /// The members that lead to it.
+    path: Vec<String>,
+}
+
+impl std::str::FromStr for Length {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let parts = text.split_once('=').map(|(name, place)| (name.trim(), place.split('.').map(str::trim)));
+        if let Some((name, mut place)) = parts
+            && let Some(of) = place.next()
+        {
+            let path: Vec<String> = place.map(str::to_owned).collect();
+            if !path.is_empty() && !name.is_empty() && !of.is_empty() && !path.iter().any(String::is_empty) {
+                return Ok(Self { name: name.to_owned(), of: of.to_owned(), path });
+            }
+        }
+        Err(Error::invalid_input(format!("{text:?} is no length")).hint("write NAME=STRUCT.MEMBER, such as nx=mesh.nx"))
+    }
+}
+
+/// The facts about the block that a source has given so far.
+#[derive(Debug, Default)]
+pub(super) struct Summary {
+    lengths: Vec<Length>,
+    structs: Structs,
+    /// The struct that begins the file, and the name of its variable if it has one.
+    header: Option<(String, Option<String>)>,
+    /// The least alignment of the struct and the items so far, and their names.
+    least: u64,
+    items: Vec<String>,
+    /// The end of the last item in a file without lengths, if it is known.
+    end: Option<u64>,
+    /// Bytes after the last member of the struct, if the block has to name them.
+    padding: u64,
+}
+
+/// A member of the block.
+struct Flat {
+    /// The members of the struct that lead to it.
+    path: Vec<String>,
+    name: String,
+    spelled: String,
+    docs: String,
+    is_length: bool,
+}
+
+impl Summary {
+    /// Creates a summary for these lengths.
+    pub(super) fn of(lengths: &[Length]) -> Result<Self> {
+        for (at, length) in lengths.iter().enumerate() {
+            if lengths.iter().take(at).any(|other| other.name == length.name) {
+                return Err(Error::invalid_input(format!("two lengths are called {}", length.name)));
+            }
+        }
+        Ok(Self { lengths: lengths.to_vec(), ..Self::default() })
+    }
+
+    /// Returns `true` if the layout is that of a file, of which every variable has a place.
+    pub(super) fn is_wanted(&self) -> bool {
+        !self.lengths.is_empty()
+    }
+
+    /// Keeps a struct.
+    pub(super) fn know(&mut self, name: &str, members: Members, docs: String, text: String) {
+        self.structs.know(name, members, docs, text);
+    }
+
+    /// Keeps a name for a type. `spelled` is the type it means in C; `made` is its name in the layout.
+    pub(super) fn know_type(&mut self, name: &str, spelled: &str, made: &str) {
+        self.structs.know_type(name, spelled, made);
+    }
+
+    /// A length in brackets that is a stored one, plus or minus a number: `nx-` for `nx - 1`. A product of lengths and numbers
+    /// is as many dimensions: the elements are in the same places.
+    pub(super) fn length(&self, words: &[&str], constants: &Known<i64>) -> Option<String> {
+        let (mut factors, mut depth, mut from) = (Vec::new(), 0usize, 0);
+        for (at, word) in words.iter().enumerate() {
+            match *word {
+                "(" => depth += 1,
+                ")" => depth = depth.checked_sub(1)?,
+                "*" if depth == 0 => {
+                    factors.push(words.get(from..at)?);
+                    from = at + 1;
+                }
+                _ => {}
+            }
+        }
+        factors.push(words.get(from..)?);
+        let (is_product, mut dims, mut is_stored) = (factors.len() > 1, Vec::new(), false);
+        for mut factor in factors {
+            let is_bare = factor.first() != Some(&"(");
+            while let [_, inner @ .., ")"] = factor
+                && factor.first() == Some(&"(")
+                && !inner.contains(&"(")
+            {
+                factor = inner;
+            }
+            if let Some(dim) = self.dim(factor, constants).filter(|_| !is_product || !is_bare || factor.len() == 1) {
+                dims.push(dim);
+                is_stored = true;
+            } else if !is_product || is_bare && factor.len() > 1 {
+                return None;
+            } else {
+                dims.push(super::value(factor, constants).filter(|value| *value >= 0)?.to_string());
+            }
+        }
+        is_stored.then(|| dims.join(", "))
+    }
+
+    /// Returns a dimension that is a stored length, plus or minus a number, as a layout spells it.
+    fn dim(&self, words: &[&str], constants: &Known<i64>) -> Option<String> {
+        let (name, rest) = words.split_first()?;
+        self.lengths.iter().find(|length| length.name == *name)?;
+        let name = quoted_name(name);
+        let (sign, count) = match rest {
+            [] => return Some(name),
+            [sign @ ("+" | "-"), count] => (*sign, super::value(&[*count], constants)?),
+            // `nx-1` may be one word of a number with its sign.
+            [number] => (number.get(..1).filter(|sign| matches!(*sign, "+" | "-"))?, number.get(1..)?.parse().ok()?),
+            _ => return None,
+        };
+        let count = usize::try_from(count).ok().filter(|count| *count <= 31)?;
+        Some(format!("{name}{}", sign.repeat(count)))
+    }
+
+    /// Returns the members that lead to a length from the struct at the beginning of the file; None if it is not in this struct.
+    fn way(&self, length: &Length, header: &str, variable: Option<&str>) -> Result<Option<Vec<String>>> {
+        if variable == Some(length.of.as_str()) || self.structs.is_named(header, &length.of) {
+            return Ok(Some(length.path.clone()));
+        }
+        let mut found = Vec::new();
+        self.structs.inside(header, &length.of, &mut Vec::new(), &mut found);
+        match found.as_slice() {
+            [] => Ok(None),
+            [only] => Ok(Some([only.as_slice(), &length.path].concat())),
+            [first, ..] => {
+                let message = format!("the struct at the beginning of the file contains {} several times", length.of);
+                let place = [first.as_slice(), &length.path].concat().join(".");
+                Err(Error::invalid_input(message).hint(format!("name one: {}={}.{place}", length.name, variable.unwrap_or(header))))
+            }
+        }
+    }
+
+    /// Returns `true` if a variable at the top is the block at the beginning of the file, which is no item.
+    pub(super) fn takes(&mut self, name: &str, spelled: &str) -> Result<bool> {
+        if !self.structs.contains(spelled) {
+            return Ok(false);
+        }
+        let mut has = false;
+        for length in &self.lengths {
+            has |= self.way(length, spelled, Some(name))?.is_some();
+        }
+        if !has {
+            return Ok(false);
+        }
+        if self.items.is_empty() && self.header.is_none() {
+            self.least = self.structs.align_of(spelled);
+            self.header = Some((spelled.to_owned(), Some(name.to_owned())));
+            return Ok(true);
+        }
+        // A further variable of the same struct is an item, if the lengths are those of the first one.
+        let is_first = self.header.as_ref().is_some_and(|(_, variable)| variable.is_some());
+        if is_first && !self.lengths.iter().any(|length| length.of == name) {
+            return Ok(false);
+        }
+        Err(Error::invalid_input(format!("{name} has lengths, but is not the first variable of the file"))
+            .hint("declare the variables in the order in which the file has them"))
+    }
+
+    /// A type as it is written for an item, placed to follow the one before it as in memory.
+    pub(super) fn placed(&mut self, name: &str, spelled: &str) -> Result<String> {
+        if self.lengths.is_empty() {
+            return Ok(self.after_others(name, spelled));
+        }
+        if self.header.is_none() {
+            // A struct without a separate variable.
+            let of = self.lengths.first().map_or("", |first| first.of.as_str());
+            let name = self.structs.called(of).ok_or_else(|| self.no_struct(of))?;
+            self.least = self.structs.align_of(&name);
+            self.header = Some((name, None));
+        }
+        let is_first = self.items.is_empty();
+        self.items.push(name.to_owned());
+        let (base, dims) = parts(spelled);
+        let (own, least) = (self.structs.align_of(base), self.least);
+        // The alignment that the layout gives without `%`: a complex number of 2025 is aligned to its size.
+        let default = if matches!(base, "c8" | "c16") { 2 * own } else { own };
+        let padding = self.header.as_ref().filter(|_| is_first).and_then(|(header, _)| self.structs.padding(header));
+        let is_stored = |dim: &str| self.lengths.iter().any(|length| quoted_name(&length.name) == dim.trim_end_matches(['+', '-']));
+        let placement = match padding {
+            // An item without elements is nowhere, so that it cannot make up for the padding at the end of the struct.
+            Some(padding) if padding > 0 && dims.trim_matches(['[', ']']).split(',').any(|dim| is_stored(dim.trim())) => {
+                self.padding = padding;
+                None
+            }
+            // A struct ends at a multiple of its alignment.
+            padding if is_first && padding != Some(0) => Some(least),
+            _ => None,
+        };
+        let placement = match placement {
+            Some(least) => (default != least).then_some(least),
+            None => (default > least).then_some(if own <= least { own } else { 1 }),
+        };
+        self.least = own.min(least);
+        Ok(placement.map_or_else(|| format!("{base}{dims}"), |align| format!("{base}{dims} %{align}")))
+    }
+
+    /// A type as it is written for an item of a file without lengths: nothing is between items.
+    fn after_others(&mut self, name: &str, spelled: &str) -> String {
+        let (base, dims) = parts(spelled);
+        let (own, is_first) = (self.structs.align_of(base), self.items.is_empty());
+        let start = if is_first { Some(0) } else { self.end };
+        // A layout puts an item at the next multiple of its alignment, if `%` does not say otherwise.
+        let has_gap = match start {
+            Some(at) => at.checked_rem(own) != Some(0),
+            None => own > self.least,
+        };
+        self.end = start.and_then(|at| self.structs.size_of_items(base, dims)?.checked_add(at));
+        self.least = if is_first { own } else { own.min(self.least) };
+        self.items.push(name.to_owned());
+        if has_gap { format!("{base}{dims} %1") } else { spelled.to_owned() }
+    }
+
+    fn no_struct(&self, of: &str) -> Error {
+        Error::invalid_input(format!("there is no struct {of} in the source, nor a variable of that name that is one"))
+    }
+
+    /// The text of the layout with the block.
+    pub(super) fn finished(self, text: String) -> Result<String> {
+        let Some(first) = self.lengths.first() else { return Ok(text) };
+        let (header, variable) = match &self.header {
+            Some((header, variable)) => (header.clone(), variable.clone()),
+            None => (self.structs.called(&first.of).ok_or_else(|| self.no_struct(&first.of))?, None),
+        };
+        let mut ways = Vec::new();
+        for length in &self.lengths {
+            let way = self.way(length, &header, variable.as_deref())?.ok_or_else(|| {
+                if self.structs.called(&length.of).is_none() {
+                    return self.no_struct(&length.of);
+                }
+                Error::invalid_input(format!("{} is not in {header}, the struct at the beginning of the file", length.of))
+                    .hint("a template has one block at its beginning")
+            })?;
+            self.structs.check_integer(&header, &way)?;
+            if let Some((_, other)) = ways.iter().find(|(other, _): &&(Vec<String>, &Length)| *other == way) {
+                return Err(Error::invalid_input(format!("{} and {} are the same member", other.name, length.name)));
+            }
+            ways.push((way, length));
+        }
+        let mut flat = Vec::new();
+        self.flat(&header, &mut Vec::new(), &ways, &mut 1, &mut flat)?;
+        self.name(&mut flat, &header);
+        let mut block = format!("{{\n{}", self.structs.docs_of(&header));
+        for member in &flat {
+            let sign = if member.is_length { ':' } else { '=' };
+            let _ = write!(block, "  {} {sign} {}{}", quoted_name(&member.name), member.spelled, member.docs);
+        }
+        if self.padding > 0 {
+            let _ = writeln!(block, "  _pad = u1[{}]", self.padding);
+        }
+        block.push_str("}\n");
+        let text = self.structs.without_unused(&header, text);
+        let (dialect, rest) = text.split_once('\n').unwrap_or(("", &text));
+        Ok(format!("{dialect}\n{block}{rest}"))
+    }
+
+    /// Gives the members of the block their names: those of the lengths, else those of the members, with the structs around them
+    /// if another one or an item has this name.
+    fn name(&self, flat: &mut [Flat], header: &str) {
+        let mut count: HashMap<String, usize> = HashMap::new();
+        for name in flat.iter().map(|member| &member.name).chain(&self.items) {
+            *count.entry(name.clone()).or_default() += 1;
+        }
+        for member in flat.iter_mut().filter(|member| !member.is_length) {
+            if count.get(&member.name).is_some_and(|count| *count > 1) {
+                let above = if member.path.len() > 1 { String::new() } else { format!("{}_", header.trim_matches('"')) };
+                member.name = format!("{above}{}", member.path.join("_"));
+            }
+        }
+    }
+
+    /// The members of a struct of the block, one after the other. `align` is the alignment that the next one needs in addition to
+    /// its own: a struct begins and ends at a multiple of its alignment.
+    fn flat(
+        &self,
+        name: &str,
+        path: &mut Vec<String>,
+        ways: &[(Vec<String>, &Length)],
+        align: &mut u64,
+        out: &mut Vec<Flat>,
+    ) -> Result<()> {
+        for member in self.structs.members_of(name) {
+            path.push(member.name.clone());
+            let (base, dims) = parts(&member.spelled);
+            if ways.iter().any(|(way, _)| way.len() > path.len() && way.starts_with(path)) {
+                let own = self.structs.align_of(base);
+                *align = own.max(*align);
+                self.flat(base, path, ways, align, out)?;
+                *align = own.max(*align);
+            } else {
+                let length = ways.iter().find(|(way, _)| way == path).map(|(_, length)| *length);
+                let own = self.structs.align_of(base);
+                let placement = match () {
+                    () if *align > own => format!(" %{align}"),
+                    () if matches!(base, "c8" | "c16") => format!(" %{own}"),
+                    () => String::new(),
+                };
+                let spelled = match (length, base) {
+                    // Parameters of the language are signed.
+                    (Some(_), "u4") => "i4".to_owned(),
+                    (Some(_), "u8") => "i8".to_owned(),
+                    _ => self.structs.in_full(base, 1),
+                };
+                let name = length.map_or_else(|| member.name.clone(), |length| length.name.clone());
+                let spelled = format!("{spelled}{dims}{placement}");
+                out.push(Flat { path: path.clone(), name, spelled, docs: member.docs.clone(), is_length: length.is_some() });
+                *align = 1;
+            }
+            path.pop();
+        }
+        Ok(())
+    }
+}

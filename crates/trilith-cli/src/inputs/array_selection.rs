@@ -1,0 +1,107 @@
+//! Items and what is taken of them: the arguments that commands on arrays share.
+
+use clap::Args;
+use trilith::array::Index;
+use trilith::{Array, Result};
+
+use super::{Admit, Form, Job, Many, is_several, joined, run_with};
+use crate::Outcome;
+use crate::item_arg::Item;
+use crate::options::Options;
+use crate::outputs::{Claims, Outputs};
+
+/// The items that a command works on, and the part of each array that it takes.
+#[derive(Debug, Args)]
+pub(crate) struct Parts {
+    /// Files, folders, patterns and URLs; after # the path of an item
+    #[arg(value_name = "FILE#/path", required_unless_present = "files_from", allow_hyphen_values = true)]
+    item: Option<String>,
+    /// More files, folders, patterns and URLs
+    #[arg(value_name = "MORE")]
+    more: Vec<String>,
+    #[command(flatten)]
+    pub many: Many,
+    /// The slice of each axis, in numpy notation: 0:10,5,::2
+    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
+    slice: Option<String>,
+    /// One field of a structured array
+    #[arg(long, value_name = "NAME")]
+    pub field: Option<String>,
+}
+
+impl Parts {
+    /// The arguments that name items.
+    pub(crate) fn items(&self) -> Vec<String> {
+        joined(self.item.as_ref(), &self.more)
+    }
+
+    /// Returns `true` if there may be several files.
+    pub(crate) fn is_several(&self) -> bool {
+        is_several(&self.items(), Form::Items, &self.many)
+    }
+
+    /// The slice that is asked for.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it is not one.
+    pub(crate) fn slice(&self) -> Result<Option<Vec<Index>>> {
+        self.slice.as_deref().map(Index::parse_list).transpose()
+    }
+
+    /// Returns `true` if only a part of an array is selected.
+    pub(crate) fn is_part(&self) -> bool {
+        self.slice.is_some() || self.field.is_some()
+    }
+
+    /// The part of an array: first the field, then the slice.
+    ///
+    /// # Errors
+    /// Returns an error if the array has no such field, or no such elements.
+    pub(crate) fn of(&self, mut array: Array) -> Result<Array> {
+        if let Some(name) = &self.field {
+            array = array.field(name)?;
+        }
+        match self.slice()? {
+            Some(slice) => array.slice(&slice),
+            None => Ok(array),
+        }
+    }
+
+    /// Does `work` on each item. If `outputs` names files, each item has a separate one: no two are written to the
+    /// same, and none of them may be read.
+    ///
+    /// # Errors
+    /// Returns the errors of [`run_with`], and [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if several items
+    /// have one output.
+    pub(crate) fn run(
+        &self,
+        outputs: Outputs<'_>,
+        options: &Options,
+        work: impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync,
+    ) -> Result<Outcome> {
+        run_each(&self.items(), Form::Items, &self.many, outputs, options, work)
+    }
+}
+
+/// Does the same as [`run_with`], for a command that writes a file for each item: no two are written to the same,
+/// and none of them may be read.
+///
+/// # Errors
+/// Returns the errors of [`run_with`], and [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if several items have
+/// one output.
+pub(crate) fn run_each(
+    arguments: &[String],
+    form: Form,
+    many: &Many,
+    outputs: Outputs<'_>,
+    options: &Options,
+    work: impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync,
+) -> Result<Outcome> {
+    if is_several(arguments, form, many) {
+        outputs.check_several()?;
+    }
+    let mut claims = Claims::new(outputs);
+    let mut admit = |item: &Item| claims.claim(item);
+    let admit: Option<Admit<'_>> = if outputs.file().is_some() { Some(&mut admit) } else { None };
+    run_with(arguments, form, many, options, admit, work)
+}

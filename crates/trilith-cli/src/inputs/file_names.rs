@@ -1,0 +1,162 @@
+//! The names of files, from arguments and lists.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Cursor, Read};
+
+use trilith::bytes;
+use trilith::file::{Gather, Gathered};
+use trilith::{Error, Result};
+
+use super::{Form, Many, item_of};
+use crate::item_arg::Item;
+use crate::options::Options;
+use crate::output::note;
+
+/// Largest number of bytes of a listed name, with the byte that ends it.
+const LONGEST: u64 = 64 << 10;
+/// Servers are asked for this number of files at a time besides those that the cores work on.
+const CONNECTIONS: usize = 8;
+
+/// A file to be worked on, or what kept it from being found.
+pub(super) struct Input {
+    /// The file, and the path after `#`.
+    pub item: Item,
+    /// The reason why it is missing.
+    pub problem: Option<Error>,
+}
+
+/// Iterates over the files of all arguments, then over those of the list.
+pub(super) struct Names {
+    arguments: VecDeque<String>,
+    /// The names of `--files-from`, which come last, and the byte that ends each.
+    list: Option<(Box<dyn BufRead + Send>, u8)>,
+    form: Form,
+    gather: Gather,
+    /// The files of the present argument, and the path after it.
+    open: Option<(Gathered, Option<String>)>,
+    others: u64,
+    waiting: usize,
+}
+
+impl Names {
+    /// The names of arguments and a list.
+    ///
+    /// # Errors
+    /// Returns an error if the list cannot be read, or if standard input is named twice.
+    pub(super) fn new(arguments: &[String], form: Form, many: &Many, gather: Gather, options: &Options) -> Result<Self> {
+        let pipes = arguments.iter().filter(|argument| item_of(argument, form).file == "-").count();
+        let is_list = many.files_from.as_deref() == Some("-");
+        if pipes + usize::from(is_list) > 1 {
+            return Err(Error::invalid_input("standard input (-) can be read only once"));
+        }
+        let mut list = many.files_from.as_deref().map(|path| open_list(path, options)).transpose()?;
+        let mut remote = arguments.iter().any(|argument| bytes::is_url(argument));
+        if let Some(list) = &mut list {
+            let start = list.fill_buf().map_err(|e| Error::io("reading the list of files", e))?;
+            remote |= bytes::is_url(&String::from_utf8_lossy(start.get(..16).unwrap_or(start)));
+        }
+        Ok(Self {
+            arguments: arguments.iter().cloned().collect(),
+            list: list.map(|list| (list, if many.null { 0 } else { b'\n' })),
+            form,
+            gather,
+            open: None,
+            others: 0,
+            waiting: if remote { CONNECTIONS } else { 0 },
+        })
+    }
+
+    /// Returns the number of files, beyond the number of cores, that may be worked on.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Says what was left out.
+    ///
+    /// # Errors
+    /// Returns an error if there was no file at all.
+    pub(super) fn report(&self, count: u64, options: &Options) -> Result<()> {
+        let others = match self.others {
+            0 => None,
+            1 => Some("1 other file was skipped".to_owned()),
+            n => Some(format!("{n} other files were skipped")),
+        };
+        if count == 0 {
+            let others = others.map_or(String::new(), |others| format!(" ({others})"));
+            return Err(Error::invalid_input(format!("no ASDF, FITS or Dudley file was found{others}"))
+                .hint("a file is always read when it is named itself"));
+        }
+        if let (Some(others), false) = (others, options.quiet) {
+            note(&others);
+        }
+        Ok(())
+    }
+
+    /// The next name of the list.
+    fn listed(&mut self) -> Option<Result<String, Input>> {
+        let problem = |name: String, error| Some(Err(Input { item: Item { file: name, path: None }, problem: Some(error) }));
+        loop {
+            let (list, end) = self.list.as_mut()?;
+            let mut line = Vec::new();
+            if let Err(error) = list.take(LONGEST).read_until(*end, &mut line) {
+                self.list = None;
+                return problem("-".to_owned(), Error::io("reading the list of files", error));
+            }
+            if line.is_empty() {
+                self.list = None;
+                return None;
+            }
+            let is_line = *end == b'\n';
+            if line.len() as u64 == LONGEST && line.last() != Some(end) {
+                self.list = None;
+                let hint = if is_line { "-0 reads names that end with a NUL byte" } else { "without -0 each line is a name" };
+                return problem("-".to_owned(), Error::invalid_input("a name in the list of files is too long").hint(hint));
+            }
+            line.pop_if(|last| last == end);
+            if is_line {
+                line.pop_if(|last| *last == b'\r');
+            }
+            if line.is_empty() {
+                continue;
+            }
+            return Some(Ok(bytes::name_of_bytes(&line)));
+        }
+    }
+}
+
+impl Iterator for Names {
+    type Item = Input;
+
+    fn next(&mut self) -> Option<Input> {
+        loop {
+            if let Some((gathered, path)) = &mut self.open {
+                if let Some(found) = gathered.next() {
+                    return Some(Input { item: Item { file: found.name, path: path.clone() }, problem: found.problem });
+                }
+                self.others += gathered.others();
+                self.open = None;
+            }
+            self.open = Some(match self.arguments.pop_front() {
+                Some(argument) => {
+                    let item = item_of(&argument, self.form);
+                    (self.gather.clone().named(&item.file), item.path)
+                }
+                None => match self.listed()? {
+                    Ok(name) => {
+                        let item = item_of(&name, self.form);
+                        (self.gather.clone().listed(&item.file), item.path)
+                    }
+                    Err(problem) => return Some(problem),
+                },
+            });
+        }
+    }
+}
+
+fn open_list(path: &str, options: &Options) -> Result<Box<dyn BufRead + Send>> {
+    if path == "-" {
+        return Ok(Box::new(BufReader::new(std::io::stdin())));
+    }
+    let limits = options.limits()?;
+    Ok(Box::new(Cursor::new(options.read_text(path, &limits)?)))
+}

@@ -1,0 +1,253 @@
+//! Saving a file with another tree: in place if it fits and that was asked for, else next to and renamed.
+
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use trilith::array::Array;
+use trilith::asdf::{ArrayOptions, AsdfFile, complex};
+use trilith::bytes::Basis;
+use trilith::tree::Scalar;
+use trilith::{Change, Output, SaveOptions, Syntax};
+use trilith::{Error, Result, TreePath, Value};
+use trilith_yaml::yaml::resolve;
+
+use crate::Outcome;
+use crate::advice::said;
+use crate::item_arg::Item;
+use crate::options::Options;
+use crate::output::{Out, is_no, note};
+use crate::output_file::Target;
+use crate::outputs::{Form, check_name};
+use crate::progress;
+
+/// Options for saving a changed file.
+#[derive(Debug, Args)]
+pub(crate) struct Save {
+    /// Overwrite the tree in place (with a rollback journal) if the new one fits
+    #[arg(long)]
+    in_place: bool,
+    /// Write to another file and leave this one unchanged
+    #[arg(short, long, value_name = "OUT", conflicts_with = "in_place")]
+    output: Option<String>,
+}
+
+impl Save {
+    /// The file that is written, where `name` was opened.
+    pub(crate) fn output<'a>(&'a self, name: &'a str) -> &'a str {
+        self.output.as_deref().unwrap_or(name)
+    }
+
+    /// Saves a change of the file that was opened from `name`; `again` rewrites every block.
+    pub(crate) fn save(&self, change: &mut Change<'_>, name: &str, anew: bool, options: &Options) -> Result<()> {
+        let source = change.file().sections().source();
+        progress::expect(source.len());
+        let mut how = SaveOptions::default();
+        (how.in_place, how.anew) = (self.in_place, anew);
+        if let Some(output) = &self.output {
+            check_name(output, Form::of(change.file()), "name it otherwise, or convert the file")?;
+            options.check_inputs(output, &[name])?;
+            how.output = Some(Output::Created(Target::create(output, Basis::Read(&**source), options)?.into_inner()));
+        }
+        let saved = change.save(how)?;
+        if self.in_place && !saved.in_place && !options.quiet {
+            note(&format!("{}: the whole file was written", saved.why_anew.unwrap_or("it could not be changed in place")));
+        }
+        options.warn_all(saved.warnings);
+        self.report(name, saved.in_place, &saved.removed, options)
+    }
+
+    fn report(&self, name: &str, in_place: bool, removed: &[PathBuf], options: &Options) -> Result<()> {
+        let written = self.output.as_deref().unwrap_or(name);
+        if !options.quiet {
+            tell_removed(removed);
+        }
+        if options.json && written != "-" {
+            let removed: Vec<String> = removed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            let mut document = json!({"file": written, "changed": true, "in_place": in_place});
+            if !removed.is_empty() {
+                document["removed"] = json!(removed);
+            }
+            return Out::print_json(&document);
+        }
+        if options.verbose > 0 {
+            note(&format!("{written}: {}", if in_place { "changed in place" } else { "rewritten" }));
+        }
+        Ok(())
+    }
+}
+
+/// Says which parts of an exploded file are gone.
+pub(crate) fn tell_removed(parts: &[PathBuf]) {
+    for part in parts {
+        note(&format!("removed {}, which the tree no longer names", part.display()));
+    }
+}
+
+/// An array that is put into a file instead of a value.
+#[derive(Debug, Args)]
+pub(crate) struct FromArray {
+    /// Put an array there instead of a value: a .npy file, or FILE#/path
+    #[arg(long, value_name = "X.npy")]
+    from: Option<String>,
+    /// Codec of its block (default: that of the array it replaces)
+    #[arg(long, value_name = "CODEC", requires = "from")]
+    codec: Option<String>,
+}
+
+impl FromArray {
+    /// The array and how to store it; None if none was asked for.
+    pub(crate) fn array(&self, options: &Options) -> Result<Option<(Array, ArrayOptions)>> {
+        let Some(from) = &self.from else { return Ok(None) };
+        let item = Item::parse(from);
+        let array = match &item.path {
+            Some(path) => options.open_file(&item.file)?.item(path)?.as_array()?,
+            None => Array::from_npy(options.open(from)?, &options.limits()?)?,
+        };
+        let how = self.codec.as_deref().map_or_else(|| Ok(ArrayOptions::default()), ArrayOptions::codec)?;
+        Ok(Some((array, how)))
+    }
+}
+
+/// The beginning of a negative number that is no option.
+const HELD: &str = "\u{1}";
+
+/// Marks the negative numbers of a command line, so that they do not look like options. Any other word with a minus sign is an
+/// option, unless it follows `--`; it is never taken for a value.
+pub(crate) fn hold_numbers(words: &mut [OsString]) {
+    let is_dashed = |at: usize| words.get(at).and_then(|word| word.to_str()).is_some_and(|word| word.starts_with('-'));
+    // Options before the command may have values.
+    let command = (1..words.len()).find(|at| !is_dashed(*at) && (!is_dashed(at - 1) || takes_numbers(words.get(*at))));
+    let Some(start) = command.filter(|at| takes_numbers(words.get(*at))) else { return };
+    for word in words.iter_mut().skip(start + 1).take_while(|word| *word != "--") {
+        if word.to_str().is_some_and(is_negative) {
+            let mut held = OsString::from(HELD);
+            held.push(&*word);
+            *word = held;
+        }
+    }
+}
+
+fn takes_numbers(word: Option<&OsString>) -> bool {
+    ["set", "insert", "sky"].iter().any(|name| word.is_some_and(|word| word == name))
+}
+
+/// Returns `true` for a negative number as YAML, JSON or FITS write it, and for a point that begins with one.
+fn is_negative(word: &str) -> bool {
+    let Some(digits) = word.strip_prefix('-').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.')) else {
+        return false;
+    };
+    let is_part_of_point = |part: &str| part.starts_with(['+', '-', '.', ' ']) || part.starts_with(|c: char| c.is_ascii_digit());
+    digits.replace(['D', 'd'], "E").parse::<f64>().is_ok()
+        || matches!(resolve(word.into()), Scalar::Int(_) | Scalar::BigInt(_) | Scalar::Float(_))
+        || complex(word).is_some()
+        || word.contains(',') && word.split(',').all(is_part_of_point)
+}
+
+/// Returns a word of the command line as it was given.
+#[allow(clippy::unnecessary_wraps, reason = "a parser of arguments may fail")]
+pub(crate) fn taken(word: &str) -> std::result::Result<String, Infallible> {
+    Ok(word.strip_prefix(HELD).unwrap_or(word).to_owned())
+}
+
+/// A value from the command line.
+#[derive(Debug, Args)]
+pub(crate) struct Typed {
+    /// The value. A FITS card takes FITS syntax: 3, 1.5D3, T, or any text. A tree takes YAML with the numbers of JSON: 3, 1.5e5,
+    /// text, '[1, 2]', '{a: 1}'
+    ///
+    /// A text that only YAML 1.1 reads as something else (12:30:00, 010, yes, NO) is refused: quote it within the quotes
+    /// of the shell, '"12:30:00"', or add --string or --yaml.
+    ///
+    /// A VALUE that begins with a minus sign is a number, or follows --.
+    #[arg(value_name = "VALUE", value_parser = taken, required_unless_present = "from", conflicts_with = "from")]
+    value: Option<String>,
+    /// Take the value as YAML 1.1: 12:30:00 is 45000, 010 is 8, NO is false
+    #[arg(long, conflicts_with_all = ["from", "string"])]
+    yaml: bool,
+    /// Take the value as a string, whatever it looks like
+    #[arg(long, conflicts_with = "from")]
+    string: bool,
+    /// The whole tag of the value
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
+}
+
+impl Typed {
+    /// The value for a path under the file's `%TAG` handles; nothing that ASDF forbids to write.
+    pub(crate) fn value(&self, change: &mut Change<'_>, path: &TreePath) -> Result<Value> {
+        let Some(text) = &self.value else { return Err(Error::invalid_input("neither a value nor --from")) };
+        let syntax = match (self.yaml, self.string) {
+            (true, _) => Syntax::Yaml,
+            (_, true) => Syntax::String,
+            _ => Syntax::Checked,
+        };
+        let mut value = change.typed(path, text, syntax).map_err(|error| match error.advice() {
+            Some(advice) if error.kind() == trilith::ErrorKind::InvalidInput => {
+                error.hint(format!("{advice}; --yaml takes it as YAML 1.1, --string as a string"))
+            }
+            _ => error,
+        })?;
+        if let Some(tag) = &self.tag {
+            value.tag = Some(tag.clone());
+        }
+        value.check_subset()?;
+        Ok(value)
+    }
+}
+
+/// Opens the file of an item and makes an edit; a path that leads nowhere is a No, not a failure.
+pub(crate) fn edit(
+    argument: &str,
+    options: &Options,
+    save: &Save,
+    make: impl FnOnce(&mut trilith::tree::Edit<'_>, &TreePath, &AsdfFile) -> Result<()>,
+) -> Result<Outcome> {
+    change(argument, options, save, |change, path| {
+        let file = change.file();
+        change.edit(|edit, _| make(edit, path, file))
+    })
+}
+
+/// Opens the file of an item and changes it, arrays and all; a path that leads nowhere is a No, not a failure.
+pub(crate) fn change(
+    argument: &str,
+    options: &Options,
+    save: &Save,
+    make: impl FnOnce(&mut Change<'_>, &TreePath) -> Result<()>,
+) -> Result<Outcome> {
+    let item = Item::parse(argument);
+    let path = item.path.as_deref().ok_or_else(|| Error::invalid_input("name the item to change: FILE#/path"))?;
+    let (file, path) = trilith::file::toward(options.open_asdf_for(&item.file, save.output(&item.file))?, path)?;
+    if file.sections().tree().is_none() {
+        return Err(Error::invalid_input("this file has no tree"));
+    }
+    let mut change = Change::new(&file);
+    if let Err(error) = make(&mut change, &path).and_then(|()| change.tree().map(drop)) {
+        if !is_no(&error) {
+            return Err(error);
+        }
+        note(&format!("trilith: {}", said(&error)));
+        return Ok(Outcome::No);
+    }
+    save.save(&mut change, &item.file, false, options)?;
+    Ok(Outcome::Yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// First tier.
+    #[test]
+    fn negative_numbers_are_no_options() {
+        for word in ["-1", "-1.5e3", "-.5", "-1.5D3", "-.inf", "-1+2j", "-1-2.5J", "-3j", "-1,2", "-5.5,-69.7"] {
+            assert!(is_negative(word), "{word}");
+        }
+        for word in ["-", "-x", "-5x", "-j", "-i", "--in-place", "-1 km", "1"] {
+            assert!(!is_negative(word), "{word}");
+        }
+    }
+}

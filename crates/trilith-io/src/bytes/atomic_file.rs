@@ -1,0 +1,456 @@
+//! Replacement of a file that leaves the old one whole if anything fails.
+//!
+//! The new content goes to a temporary file next to the target. [`AtomicFile::commit`] syncs it, renames it over
+//! the target and syncs the folder. Until the rename the old file stays unchanged.
+//!
+//! For an object in a bucket the content waits in a temporary file without a name, and the commit uploads it.
+
+use std::fs::Metadata;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+#[cfg(any(feature = "remote", test))]
+use super::backing::Backing;
+use super::fs::{self, Output};
+use super::local::LocalOptions;
+use super::lock::{Basis, Lock, temporary};
+#[cfg(feature = "remote")]
+use super::remote::Upload;
+use super::source::SourceRef;
+use super::temporary::Listed;
+use super::write_path::WritePath;
+use super::{journal, ownership};
+use crate::error::{Error, Result};
+
+/// A new file that takes the place of `target` when it is [committed](AtomicFile::commit), or vanishes.
+///
+/// While it is being written it is locked, and so is the file that it will replace: a second writer is
+/// refused. It keeps mode, owner, group and extended attributes of the old file, and only its owner may read
+/// it until it is in place. [`remove_stale`](super::remove_stale) removes what a killed process left.
+///
+/// An object in a bucket is uploaded when it is committed. It must not exist, unless
+/// [`RemoteOptions::overwrite`](super::RemoteOptions) is set, and then it must still be the object that was there when the work
+/// began.
+#[derive(Debug)]
+pub struct AtomicFile {
+    file: Option<Output>,
+    place: Place,
+    warnings: Vec<String>,
+    /// `true` if it stays if it cannot be put in place: it was not made here.
+    is_kept: bool,
+    /// Keeps the temporary file among those that a signal removes.
+    _listed: Option<Listed>,
+}
+
+/// The place that the content goes to.
+#[allow(clippy::large_enum_variant, reason = "there is one for each file that is written")]
+#[derive(Debug)]
+enum Place {
+    /// A file of this machine.
+    Here {
+        temporary: PathBuf,
+        /// The target, and the lock on the file that is there now.
+        lock: Lock,
+    },
+    /// An object in a bucket.
+    #[cfg(feature = "remote")]
+    There(Box<Upload>),
+}
+
+impl AtomicFile {
+    /// Starts a new file next to `target`, removing what an earlier, killed run left there. `basis` says what
+    /// the new content is made from.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the folder cannot be written, another process writes the
+    /// same file, or the file is no longer what was read. [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a
+    /// target that cannot be replaced: a folder, a device, an object that exists, a file that is read-only or whose owner
+    /// the new file could not have, and if something that is not its journal is under that name.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for the URL of a web server.
+    pub fn create(target: impl Into<WritePath>, basis: Basis<'_>) -> Result<Self> {
+        let target = target.into();
+        if let Some(url) = target.url() {
+            return Self::there(url, &target, basis);
+        }
+        let given = target.path();
+        // A link stays a link: what it leads to is replaced.
+        let lock = Lock::acquire(given, basis)?;
+        journal::refuse_stranger(&lock)?;
+        let doing = || format!("writing {}", super::shown_path(given));
+        for attempt in 0u32..1000 {
+            let temporary = temporary(&lock.path, attempt);
+            let made = Listed::create(&temporary, || match &lock.there {
+                Some(_) => Output::create_private(&temporary),
+                None => Output::create_new(&temporary),
+            });
+            match made {
+                Ok((file, listed)) => {
+                    // The lock shows a later run that this file is in use; without locks it is only not removed.
+                    let _ = file.file().try_lock();
+                    let mut new = Self::here(file, temporary, lock, Some(listed));
+                    new.keep_owner()?;
+                    return Ok(new);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io(doing(), error)),
+            }
+        }
+        Err(Error::io(doing(), std::io::ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Requests space for N bytes, as [`reserve`](super::reserve) does.
+    ///
+    /// # Errors
+    /// Returns the errors of [`reserve`](super::reserve).
+    pub fn reserve(&self, bytes: u64) -> Result<()> {
+        self.file.as_ref().map_or(Ok(()), |file| super::reserve(file.file(), bytes))
+    }
+
+    /// A file that is complete next to `target` already, to be put in its place: it stays where it is if that fails.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AtomicFile::create`].
+    pub(super) fn adopt(target: &Path, made: &Path) -> Result<Self> {
+        let lock = Lock::acquire(target, Basis::Nothing)?;
+        journal::refuse_stranger(&lock)?;
+        let file = Output::open(made).map_err(|e| Error::io(format!("writing {}", target.display()), e))?;
+        let mut new = Self::here(file, made.to_path_buf(), lock, None);
+        new.keep_owner()?;
+        Ok(new)
+    }
+
+    /// A file that is being written. It stays where it is if it is not listed.
+    fn here(file: Output, temporary: PathBuf, lock: Lock, listed: Option<Listed>) -> Self {
+        let is_kept = listed.is_none();
+        Self { file: Some(file), place: Place::Here { temporary, lock }, warnings: Vec::new(), is_kept, _listed: listed }
+    }
+
+    /// Starts an object in a bucket.
+    #[cfg(feature = "remote")]
+    fn there(url: &str, target: &WritePath, basis: Basis<'_>) -> Result<Self> {
+        let options = target.options();
+        let replace = options.overwrite && !matches!(basis, Basis::Absent);
+        // A new form of the same object must be made from what is there.
+        let version = match basis {
+            Basis::Read(read) | Basis::Own(read) if read.name() == url => read.backing().and_then(Backing::version),
+            _ => None,
+        };
+        let upload = Upload::begin(url, options, replace, version.as_deref())?;
+        let file = Output::unnamed(target.path()).map_err(|e| Error::io("making a temporary file", e))?;
+        Ok(Self { file: Some(file), place: Place::There(Box::new(upload)), warnings: Vec::new(), is_kept: false, _listed: None })
+    }
+
+    #[cfg(not(feature = "remote"))]
+    fn there(_: &str, _: &WritePath, _: Basis<'_>) -> Result<Self> {
+        Err(Error::unsupported("this build writes no remote files").hint("build it with the feature remote"))
+    }
+
+    /// Gives the new file the owner of the one that it will replace.
+    fn keep_owner(&mut self) -> Result<()> {
+        let (Some(file), Some(lock)) = (&self.file, self.place.lock()) else { return Ok(()) };
+        match &lock.there {
+            Some((_, old)) => ownership::keep(file.file(), old, &lock.given, &mut self.warnings),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives the new file the owner and permissions of another, so that no other user may read it.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AtomicFile::create`].
+    pub(super) fn look_like(&mut self, old: &Metadata) -> Result<()> {
+        let (Some(file), Some(lock)) = (&self.file, self.place.lock()) else { return Ok(()) };
+        let given = lock.given.clone();
+        ownership::keep(file.file(), old, &given, &mut self.warnings)?;
+        file.file().set_permissions(old.permissions()).map_err(|e| Error::io(format!("writing {}", given.display()), e))
+    }
+
+    /// Returns the content written so far, to be read before it is put into place.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
+    pub fn written(&self) -> Result<SourceRef> {
+        match (&self.place, &self.file) {
+            (Place::Here { temporary, .. }, _) => super::open(temporary, LocalOptions::default()),
+            #[cfg(feature = "remote")]
+            (Place::There(upload), Some(file)) => super::spool::reopened(file.file(), &upload.shown()),
+            #[cfg(feature = "remote")]
+            (Place::There(_), None) => Err(Error::io("reading a temporary file", std::io::ErrorKind::NotConnected.into())),
+        }
+    }
+
+    /// Makes the new file take the place of the target: sync, rename, sync of the folder; or uploads the object. Returns
+    /// warnings about what the new file could not keep of the old one.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system or the service reports an error. The old file
+    /// is then unchanged, unless the message says that the new one is in place. Returns
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if another writer has made the object meanwhile.
+    pub fn commit(mut self) -> Result<Vec<String>> {
+        let Some(file) = self.file.take() else { return Ok(Vec::new()) };
+        let mut warnings = std::mem::take(&mut self.warnings);
+        let (temporary, lock) = match &mut self.place {
+            Place::Here { temporary, lock } => (temporary, lock),
+            #[cfg(feature = "remote")]
+            Place::There(upload) => return upload.commit(file.file()).map(|()| warnings),
+        };
+        let given = lock.given.clone();
+        let fail = |e| Error::io(format!("writing {}", given.display()), e);
+        let done = put_in_place(lock, &file, &mut warnings).and_then(|()| {
+            drop(file);
+            fs::rename(temporary, &lock.path).map_err(fail)
+        });
+        if let Err(error) = done {
+            if !self.is_kept {
+                let _ = fs::remove(temporary);
+            }
+            return Err(error);
+        }
+        lock.there = None;
+        fs::sync_folder(&lock.path)
+            .map_err(|e| fail(e).context("the new file is in place, but might not outlast a power failure"))?;
+        Ok(warnings)
+    }
+
+    fn file(&mut self) -> std::io::Result<&mut Output> {
+        self.file.as_mut().ok_or_else(|| std::io::ErrorKind::NotConnected.into())
+    }
+}
+
+/// Copies attributes, syncs, checks the lock, and removes a stale journal, before the rename.
+fn put_in_place(lock: &Lock, file: &Output, warnings: &mut Vec<String>) -> Result<()> {
+    if let Some((old, metadata)) = &lock.there {
+        ownership::keep_attributes(file.file(), old, metadata, &lock.given, warnings)?;
+    }
+    file.sync().map_err(|e| Error::io(format!("writing {}", lock.given.display()), e))?;
+    lock.still_holds()?;
+    // The journal of an update that did not finish is about the old file: it goes before that does.
+    journal::settle(lock).map(drop)
+}
+
+impl Place {
+    fn lock(&self) -> Option<&Lock> {
+        match self {
+            Self::Here { lock, .. } => Some(lock),
+            #[cfg(feature = "remote")]
+            Self::There(_) => None,
+        }
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        let is_left = self.file.take().is_some() && !self.is_kept;
+        match &self.place {
+            Place::Here { temporary, .. } if is_left => drop(fs::remove(temporary)),
+            _ => {}
+        }
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.file()?.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file()?.flush()
+    }
+}
+
+impl Seek for AtomicFile {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.file()?.seek(to)
+    }
+}
+
+/// Removes a file; that it is not there is as good.
+///
+/// # Errors
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
+pub fn remove(path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
+    let done = fs::remove(path).and_then(|()| fs::sync_folder(path));
+    match done {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io(format!("removing {}", path.display()), error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads a small text file (a layout, a schema, YAML for an edit) of at most `most` bytes.
+///
+/// # Errors
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the file is longer.
+pub fn read_text(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>> {
+    let path = path.as_ref();
+    let source = super::open(path, LocalOptions { map: false, ..Default::default() })?;
+    if source.len() > most {
+        return Err(crate::Limits::exceeded("text", most, format_args!("{} has {} bytes", path.display(), source.len())));
+    }
+    let mut bytes = vec![0; super::to_usize(source.len())?];
+    source.read_at(0, &mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::journal::tests::{file, put};
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn dropped_replacement_keeps_only_old_file() {
+        let (folder, target) = file(b"old");
+        let mut new = AtomicFile::create(&target, Basis::Nothing).unwrap();
+        new.write_all(b"half").unwrap();
+        drop(new);
+        assert_eq!(read_text(&target, 100).unwrap(), b"old");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn commit_replaces_target_and_removes_stale_temporary() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("x.asdf");
+        let stale = folder.path().join(".x.asdf.trilith-tmp-1-0");
+        std::fs::OpenOptions::new().create(true).write(true).truncate(true).open(&stale).unwrap();
+        put(&target, b"new");
+        assert_eq!(read_text(&target, 100).unwrap(), b"new");
+        assert!(!stale.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn extended_attributes_survive() {
+        use rustix::fs::{XattrFlags, getxattr, setxattr};
+        let (_folder, target) = file(b"old");
+        if setxattr(&target, "user.origin", b"telescope", XattrFlags::empty()).is_err() {
+            #[allow(clippy::print_stdout, reason = "what is not tested is said")]
+            {
+                println!("skipped: the temporary folder is on a file system without extended attributes");
+            }
+            return;
+        }
+        let mut new = AtomicFile::create(&target, Basis::Nothing).unwrap();
+        new.write_all(b"new").unwrap();
+        assert_eq!(new.commit().unwrap(), Vec::<String>::new());
+        let mut value = [0; 64];
+        let len = getxattr(&target, "user.origin", &mut value[..]).unwrap();
+        assert_eq!(value.get(..len), Some(&b"telescope"[..]));
+        assert_eq!(read_text(&target, 100).unwrap(), b"new");
+    }
+
+    #[test]
+    fn second_writer_is_refused_for_any_target() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("x.asdf");
+        for _ in 0..2 {
+            let mut first = AtomicFile::create(&target, Basis::Nothing).unwrap();
+            let error = AtomicFile::create(&target, Basis::Nothing).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Io);
+            assert!(error.to_string().contains("is being changed by another process"), "{error}");
+            first.write_all(b"first").unwrap();
+            first.commit().unwrap();
+        }
+        // Updates and replacements exclude each other.
+        let read = crate::bytes::open(&target, Default::default()).unwrap();
+        let begin = || crate::bytes::Update::new().begin(&*read);
+        let update = begin().unwrap();
+        assert!(AtomicFile::create(&target, Basis::Nothing).is_err());
+        drop(update);
+        assert!(super::super::Journal::recover(&target).unwrap());
+        let read = crate::bytes::open(&target, Default::default()).unwrap();
+        let begin = || crate::bytes::Update::new().begin(&*read);
+        let replace = AtomicFile::create(&target, Basis::Nothing).unwrap();
+        assert!(begin().is_err());
+        drop(replace);
+        assert!(begin().is_ok());
+    }
+
+    #[test]
+    fn stale_basis_is_refused_for_same_target() {
+        let (folder, target) = file(b"one");
+        let read = crate::bytes::open(&target, Default::default()).unwrap();
+        assert!(AtomicFile::create(&target, Basis::Own(&*read)).is_ok());
+        put(&target, b"two");
+        assert!(read.backing().is_some_and(Backing::is_changed));
+        for basis in [Basis::Own(&*read), Basis::Read(&*read)] {
+            let error = AtomicFile::create(&target, basis).unwrap_err();
+            assert!(error.to_string().contains("since it was read"), "{error}");
+        }
+        // Another file may still be made from the old content.
+        assert!(AtomicFile::create(folder.path().join("y"), Basis::Read(&*read)).is_ok());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn foreign_rename_aborts_commit() {
+        let (folder, target) = file(b"one");
+        let mut new = AtomicFile::create(&target, Basis::Nothing).unwrap();
+        new.write_all(b"new").unwrap();
+        let other = folder.path().join("other");
+        put(&other, b"theirs");
+        std::fs::rename(&other, &target).unwrap();
+        assert!(new.commit().unwrap_err().to_string().contains("changed by another process"));
+        assert_eq!(read_text(&target, 100).unwrap(), b"theirs");
+        // A target that did not exist at first is checked, too.
+        let fresh = folder.path().join("fresh");
+        let new = AtomicFile::create(&fresh, Basis::Nothing).unwrap();
+        put(&other, b"theirs");
+        std::fs::rename(&other, &fresh).unwrap();
+        assert!(new.commit().is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn replacement_is_private_then_takes_target_mode() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let (_folder, target) = file(b"old");
+        for mode in [0o600, 0o640, 0o644, 0o755] {
+            std::fs::set_permissions(&target, std::fs::Permissions::from_mode(mode)).unwrap();
+            let new = AtomicFile::create(&target, Basis::Nothing).unwrap();
+            assert_eq!(new.file.as_ref().unwrap().file().metadata().unwrap().mode() & 0o777, 0o600);
+            new.commit().unwrap();
+            assert_eq!(std::fs::metadata(&target).unwrap().mode() & 0o777, mode);
+        }
+        std::fs::set_permissions(&target, std::fs::Permissions::from_mode(0o444)).unwrap();
+        assert!(AtomicFile::create(&target, Basis::Nothing).unwrap_err().to_string().contains("read-only"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn replacement_keeps_valid_and_dangling_symlinks() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        let (link, target) = (folder.path().join("link"), folder.path().join("sub/x.asdf"));
+        std::os::unix::fs::symlink("sub/x.asdf", &link).unwrap();
+        for content in [b"one", b"two"] {
+            put(&link, content);
+            assert!(link.is_symlink());
+            assert_eq!(read_text(&target, 100).unwrap(), content);
+        }
+    }
+
+    #[test]
+    fn longest_file_names_are_replaced_and_updated() {
+        let folder = tempfile::tempdir().unwrap();
+        for len in [200, 223, 224, 238, 239, 255] {
+            let target = folder.path().join("n".repeat(len));
+            put(&target, b"content");
+            let read = crate::bytes::open(&target, Default::default()).unwrap();
+            let mut update = crate::bytes::Update::new();
+            update.write(0, b"C".to_vec());
+            let mut journal = update.begin(&*read).unwrap();
+            journal.write().unwrap();
+            drop(journal);
+            assert_eq!(read_text(&target, 100).unwrap(), b"content");
+            put(&target, b"another");
+            std::fs::remove_file(&target).unwrap();
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

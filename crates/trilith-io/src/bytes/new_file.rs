@@ -1,0 +1,183 @@
+//! Destinations of a new file: a path, whose old file is replaced safely, or a stream such as a pipe.
+
+use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
+use std::path::Path;
+
+use super::atomic_file::AtomicFile;
+use super::backing::Backing;
+use super::counting_writer::Metered;
+use super::gzip::{gzip, is_packed};
+use super::lock::Basis;
+use super::source::SourceRef;
+use super::spool::unnamed_file;
+use super::write_path::WritePath;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// A file that is being written.
+///
+/// A path is [replaced](AtomicFile) when the file is committed. A pipe or a device, by name or as a stream, cannot
+/// go back to fill in sizes, so the content waits in a temporary file and is copied out at the end. The same holds
+/// for a gzip file: one whose name ends in `.gz`, and one that was a gzip file and is rewritten.
+pub struct NewFile {
+    kind: Kind,
+    /// Content that is compressed when it is complete.
+    unpacked: Option<BufWriter<Metered<std::fs::File>>>,
+}
+
+enum Kind {
+    Path(Box<BufWriter<Metered<AtomicFile>>>),
+    Stream(BufWriter<Metered<std::fs::File>>, Box<dyn Write>, String),
+}
+
+/// A destination that can be written and repositioned.
+pub trait WriteSeek: Write + Seek {}
+impl<T: Write + Seek> WriteSeek for T {}
+
+/// The result of writing a new file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written {
+    /// Length of the file in bytes.
+    pub size: u64,
+    /// Properties of the replaced file that could not be kept: a group, an extended attribute.
+    pub warnings: Vec<String>,
+}
+
+impl NewFile {
+    /// Starts a file at a path; `basis` is the file that its content is made from.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AtomicFile::create`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a
+    /// terminal.
+    pub fn create(path: impl Into<WritePath>, basis: Basis<'_>) -> Result<Self> {
+        let target = path.into();
+        let path = target.path();
+        if target.is_url() || !std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+            let unpacked = if is_to_be_packed(path, basis)? { Some(aside()?) } else { None };
+            let out = BufWriter::with_capacity(1 << 20, uncounted(AtomicFile::create(target, basis)?));
+            return Ok(Self { kind: Kind::Path(Box::new(out)), unpacked });
+        }
+        let name = path.display().to_string();
+        let out = std::fs::OpenOptions::new().write(true).open(path).map_err(|e| Error::io(format!("opening {name}"), e))?;
+        if out.is_terminal() {
+            return Err(
+                Error::invalid_input(format!("this is binary data and {name} is a terminal")).hint("name a file, or pipe it on")
+            );
+        }
+        Self::stream(Box::new(out), name)
+    }
+
+    /// Starts a file that is copied into a stream when it is committed; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if there is no place for a temporary file.
+    pub fn stream(out: Box<dyn Write>, name: impl Into<String>) -> Result<Self> {
+        Ok(Self { kind: Kind::Stream(aside()?, out, name.into()), unpacked: None })
+    }
+
+    /// Counts what is written towards [`Limits::output`].
+    #[must_use]
+    pub fn with_limits(mut self, limits: &Limits) -> Self {
+        if let Some(unpacked) = &mut self.unpacked {
+            unpacked.get_mut().count_for(limits);
+        }
+        match &mut self.kind {
+            Kind::Path(out) => out.get_mut().count_for(limits),
+            Kind::Stream(out, ..) => out.get_mut().count_for(limits),
+        }
+        self
+    }
+
+    /// Returns the destination to write to.
+    pub fn writer(&mut self) -> &mut dyn WriteSeek {
+        if let Some(unpacked) = &mut self.unpacked {
+            return unpacked;
+        }
+        match &mut self.kind {
+            Kind::Path(out) => out,
+            Kind::Stream(out, ..) => out,
+        }
+    }
+
+    /// Returns the written content, to be read before it is put into place. Returns None for a stream, and for
+    /// content that is still to be compressed.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
+    pub fn written(&mut self) -> Result<Option<SourceRef>> {
+        match &mut self.kind {
+            Kind::Path(out) if self.unpacked.is_none() => {
+                out.flush().map_err(|e| Error::io("writing", e))?;
+                out.get_ref().inner().written().map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Puts the file into place.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AtomicFile::commit`], and [`ErrorKind::Io`](crate::ErrorKind::Io) if the stream
+    /// cannot be written.
+    pub fn commit(mut self) -> Result<Written> {
+        let fail = |e| Error::io("writing", e);
+        if let Some(unpacked) = self.unpacked.take() {
+            let mut unpacked = unpacked.into_inner().map_err(|e| fail(e.into_error()))?.into_inner();
+            unpacked.rewind().map_err(fail)?;
+            gzip(&mut unpacked, &mut self.writer())?;
+        }
+        match self.kind {
+            Kind::Path(out) => {
+                let mut file = out.into_inner().map_err(|e| fail(e.into_error()))?.into_inner();
+                let size = file.seek(io::SeekFrom::End(0)).map_err(fail)?;
+                Ok(Written { size, warnings: file.commit()? })
+            }
+            Kind::Stream(out, to, name) => {
+                let file = out.into_inner().map_err(|e| fail(e.into_error()))?.into_inner();
+                Ok(Written { size: copy_out(file, to, &name)?, warnings: Vec::new() })
+            }
+        }
+    }
+}
+
+/// Wraps `out` with the default limits, until those of the caller are set.
+fn uncounted<W>(out: W) -> Metered<W> {
+    Metered::new(out, Limits::default())
+}
+
+fn aside() -> Result<BufWriter<Metered<std::fs::File>>> {
+    let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
+    Ok(BufWriter::with_capacity(1 << 20, uncounted(file)))
+}
+
+/// Returns `true` if a file has the name of a gzip file, or if it is a gzip file that is rewritten.
+fn is_to_be_packed(path: &Path, basis: Basis<'_>) -> Result<bool> {
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
+        return Ok(true);
+    }
+    match basis {
+        Basis::Nothing | Basis::Absent => Ok(false),
+        Basis::Read(read) | Basis::Own(read) => {
+            Ok(read.backing().and_then(Backing::local_file).is_some_and(|local| local.is_at(path)) && is_packed(read)?)
+        }
+    }
+}
+
+fn copy_out(mut file: std::fs::File, mut to: Box<dyn Write>, name: &str) -> Result<u64> {
+    let fail = |e| Error::io("reading a temporary file", e);
+    let fail_there = |e| Error::io(format!("writing to {name}"), e);
+    file.rewind().map_err(fail)?;
+    let mut piece = vec![0; 1 << 20];
+    let mut size = 0;
+    loop {
+        let n = file.read(&mut piece).map_err(fail)?;
+        if n == 0 {
+            break;
+        }
+        to.write_all(piece.get(..n).unwrap_or_default()).map_err(fail_there)?;
+        size += n as u64;
+    }
+    to.flush().map_err(fail_there)?;
+    Ok(size)
+}

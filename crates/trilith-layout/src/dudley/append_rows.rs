@@ -1,0 +1,140 @@
+//! More records of an array that is last and whose first dimension is a stored parameter, such as
+//! `"" = {…}[NREC]`: the rows go after it, the parameter counts them, the layout moves on as it is.
+
+use std::sync::Arc;
+
+use super::append::{Change, Native, body_of, whole_text, write_past};
+use super::datatype::datatype_of;
+use super::dudley_file::{DudleyFile, Items, LayoutOrigin};
+use super::encode_elements::store;
+use super::signature::Signature;
+use super::write::param_bytes;
+use crate::array::Array;
+use crate::error::{Error, Result};
+use crate::layout::{Entry, EntryKind, Evaluation, ItemId, Options, ResolvedType, Supply};
+use crate::limits::Limits;
+
+/// Appends `rows` to the array `before` of an open native file; returns the new size.
+pub(super) fn grow(file: &DudleyFile, before: &Entry, rows: &Array, limits: &Limits) -> Result<u64> {
+    let fixed = |why: &str| Err(Error::unsupported(format!("{} cannot grow: {why}", before.path)));
+    if before.kind != EntryKind::Data || before.typed == ResolvedType::Dynamic {
+        return fixed("only arrays and lists have records");
+    }
+    if file.layout().filter_of(before.item).is_some_and(|filter| filter.compresses) {
+        return fixed("it is stored compressed, as one whole");
+    }
+    let Some(param) = file.layout().counted_by(before.item) else {
+        return fixed("its first dimension is not a parameter that is stored in the file");
+    };
+    let Native { signature, old, mut values, start, .. } = Native::of(file)?;
+    let (ordinal, count) = stored(&old, param)?;
+    let more = rows.shape().first().copied().unwrap_or(0);
+    let grown = i64::try_from(more).ok().and_then(|more| count.checked_add(more)).filter(|_| count >= 0);
+    match (values.get_mut(ordinal), grown) {
+        (Some(value), Some(grown)) => *value = grown,
+        _ => return fixed(&format!("its first dimension is {count}")),
+    }
+    if more == 0 {
+        return Ok(file.source().len());
+    }
+    let options = Options { native: true, order: Some(signature.order), limits: limits.clone() };
+    let found = file.layout().evaluate(&options, |request| {
+        let value = usize::try_from(request.ordinal).ok().and_then(|at| values.get(at));
+        Ok(value.map_or(Supply::Missing, |value| Supply::Value(*value)))
+    })?;
+    let Grown { item, counter } = compared(&old, &found, before, param, more)?;
+    let base = file.base();
+    let at = item.address.and_then(|at| at.checked_add(base)?.checked_add(before.nbytes?));
+    let counter_at = counter.address.and_then(|at| at.checked_add(base));
+    let total = found.total().and_then(|total| total.checked_add(base));
+    let (Some(at), Some(counter_at), Some(total)) = (at, counter_at, total) else { return fixed("its place is not known") };
+    if at.min(counter_at) < Signature::LEN {
+        return Err(Error::invalid_input(format!("E410: {} would be written over the header", before.path)));
+    }
+    let mut shape = item.shape.clone();
+    if let Some(first) = shape.first_mut() {
+        *first = more;
+    }
+    let (datatype, order) = datatype_of(&item.typed, &mut shape)?;
+    let counter_bytes = param_bytes(&counter)?;
+    // A layout next to the file stays the same, and stays there.
+    let is_inside = matches!(file.origin(), LayoutOrigin::Embedded(_));
+    let text = if is_inside { Some(whole_text(file, body_of(file.layout(), None))?) } else { None };
+    let change = Change { signature, start, source: Arc::clone(file.source()), total, text };
+    change.make(|update| {
+        let mut next = at;
+        store(rows, &datatype, order, &shape, &mut |bytes| {
+            let here = next;
+            next = next.saturating_add(bytes.len() as u64);
+            write_past(update, here, bytes, start)
+        })?;
+        update.write(counter_at, counter_bytes);
+        Ok(())
+    })
+}
+
+/// Returns the number of a parameter among the stored values, and its value.
+fn stored(old: &Items<'_>, param: ItemId) -> Result<(usize, i64)> {
+    let mut ordinal = 0;
+    for entry in old.entries() {
+        let entry = entry?;
+        match entry.value {
+            Some(value) if entry.item == param => return Ok((ordinal, value)),
+            Some(_) => ordinal += 1,
+            None => {}
+        }
+    }
+    Err(Error::invalid_input("the parameter that counts the records is not in the file"))
+}
+
+/// The array and its counter as they will be.
+struct Grown {
+    item: Entry,
+    counter: Entry,
+}
+
+/// Checks that all items but the growing one stay unchanged, and that it is after them.
+fn compared(old: &Items<'_>, found: &Evaluation<'_>, before: &Entry, param: ItemId, more: u64) -> Result<Grown> {
+    let refuse = |path: &str| {
+        let message = format!("{} cannot grow: {path} comes after it, or depends on the number of records", before.path);
+        Error::unsupported(message).hint("only the last array of a file can; `convert` rewrites the file")
+    };
+    let (mut item, mut counter) = (None, None);
+    let mut ends = 0u64;
+    let mut now = found.entries();
+    for entry in old.entries() {
+        let entry = entry?;
+        let new = now.next().ok_or_else(|| refuse(&entry.path))??;
+        if entry.path != before.path {
+            let is_counter = entry.item == param;
+            let same = (new.path == entry.path, new.address, new.nbytes, &new.shape, &new.datatype)
+                == (true, entry.address, entry.nbytes, &entry.shape, &entry.datatype);
+            if !same || (!is_counter && new.value != entry.value) {
+                return Err(refuse(&entry.path));
+            }
+            ends = ends.max(entry.address.unwrap_or(0).saturating_add(entry.nbytes.unwrap_or(0)));
+            if is_counter {
+                counter = Some(new);
+            }
+            continue;
+        }
+        let longer = match (entry.shape.split_first(), new.shape.split_first()) {
+            (Some((old, rest)), Some((new, same))) => rest == same && old.checked_add(more) == Some(*new),
+            _ => false,
+        };
+        if !longer || new.datatype != entry.datatype || (entry.address.is_some() && new.address != entry.address) {
+            let message = format!(
+                "{} cannot grow: its first dimension is not the parameter alone, or another dimension depends on it",
+                before.path
+            );
+            return Err(Error::unsupported(message).hint("write a new file with `layout write`"));
+        }
+        item = Some(new);
+    }
+    let (Some(item), Some(counter)) = (item, counter) else { return Err(refuse(&before.path)) };
+    let place = item.address.unwrap_or(0).saturating_add(before.nbytes.unwrap_or(0));
+    if now.next().is_some() || place < ends {
+        return Err(refuse("another item"));
+    }
+    Ok(Grown { item, counter })
+}

@@ -1,0 +1,535 @@
+//! Families of files: one layout, and a catalog of the parameters of each file.
+//!
+//! Section 8 of our specification: from the parameters alone follows if every item of every file
+//! is, so that no file of the family has to be opened.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use super::datatype::datatype_of;
+use super::dudley_file::{DudleyFile, Items};
+use super::item_request::Wanted;
+use super::new_item::Draft;
+use super::parameters::{Known, Table};
+use super::write::base_of;
+use crate::array::{Array, Byteorder, Datatype, Field, Index, StructType};
+use crate::bytes::{Backing, Source};
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::{
+    Attribute, Code, Dialect, Entry, ItemId, Kind, Layout, Literal, Located, Options, ParseOptions, Parsed, ResolvedType, Supply,
+    parse, quoted_name,
+};
+use crate::limits::Limits;
+use crate::span::Span;
+use crate::threads::lock;
+
+/// The files of a family and the stored parameters of each.
+///
+/// Read from a stream with the items `files` (text, one name a file) and `records`: the summary struct of
+/// the template for each file, with its parameters as such or as data, or one vector of all stored
+/// parameters in the order of the text; if several streams share a file, `offset` says where each begins.
+#[derive(Debug)]
+pub struct Catalog {
+    files: Arc<Files>,
+    records: Records,
+    offsets: Option<Vec<i64>>,
+    native: Option<bool>,
+    template: Option<Layout>,
+}
+
+/// The record of a catalog about its files, besides their parameters, so that it can be read without further
+/// options.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    /// The text of the layout.
+    text: String,
+    /// `true` if the files have a signature; None before there are any.
+    native: Option<bool>,
+    pub order: Option<Byteorder>,
+    /// The content of the summary block, in order: each with the values of a variable, None for a parameter.
+    summary: Vec<(String, Option<Column>)>,
+}
+
+/// The values of a variable in all files; None once a file has it in another form.
+type Column = Option<(Datatype, Vec<u64>, Vec<u8>)>;
+
+impl Record {
+    pub(super) fn new(layout: &Layout) -> Self {
+        let summary = layout.summary_members().into_iter();
+        let summary = summary.map(|(name, is_param)| (name.to_owned(), (!is_param).then_some(None))).collect();
+        Self { text: layout.text().to_owned(), native: None, order: layout.order(), summary }
+    }
+
+    /// Takes one more file; returns what does not go together with the files before it.
+    pub(super) fn admit(&mut self, file: &DudleyFile) -> Result<Option<String>> {
+        let (native, order) = (file.signature().is_some(), file.byteorder());
+        let is_first = self.native.is_none();
+        let of = |native: bool| if native { "a signature" } else { "no signature" };
+        match self.native.replace(native).filter(|before| *before != native) {
+            Some(before) => return Ok(Some(format!("it has {}, the files before it have {}", of(native), of(before)))),
+            None if is_first => self.order = order,
+            None => {}
+        }
+        let items = file.items()?;
+        for (name, column) in &mut self.summary {
+            let Some(column) = column else { continue };
+            let array = items.array_at(&format!("/{}", quoted_name(name)))?;
+            let (datatype, shape) = (array.datatype(), array.shape());
+            let mut bytes = match (column.take(), is_first) {
+                (None, true) => Vec::new(),
+                (Some((known, dims, bytes)), _) if known == *datatype && dims == shape => bytes,
+                _ => continue,
+            };
+            if array.is_empty() || datatype.as_struct().is_some() {
+                continue;
+            }
+            array.pieces(Byteorder::Little, 1 << 20, &mut |piece| {
+                bytes.extend_from_slice(piece);
+                Ok(())
+            })?;
+            *column = Some((datatype.clone(), shape.to_vec(), bytes));
+        }
+        Ok(None)
+    }
+
+    /// The records as structs of what the summary block stores; None if it stores nothing.
+    fn records(&self, rows: &[(String, Vec<i64>)]) -> Result<Option<Array>> {
+        let (mut fields, mut columns, mut ordinal) = (Vec::new(), Vec::new(), 0);
+        let mut size = 0u64;
+        for (name, column) in &self.summary {
+            let (datatype, shape, bytes) = match column {
+                Some(Some((datatype, shape, bytes))) => (datatype.clone(), shape.clone(), bytes.clone()),
+                Some(None) => continue,
+                None => {
+                    let values = rows.iter().filter_map(|(_, values)| values.get(ordinal));
+                    let bytes = values.flat_map(|value| value.to_le_bytes()).collect();
+                    ordinal += 1;
+                    (Datatype::Int64, Vec::new(), bytes)
+                }
+            };
+            let field = Field::new(name, datatype, Byteorder::Little).with_shape(shape).at(size);
+            let width = field.count().saturating_mul(field.datatype.packed_size());
+            size = size.saturating_add(width);
+            fields.push(field);
+            columns.push((crate::bytes::to_usize(width)?, bytes));
+        }
+        if fields.is_empty() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        for row in 0..rows.len() {
+            for (width, column) in &columns {
+                bytes.extend_from_slice(column.get(row * width..(row + 1) * width).unwrap_or(&[]));
+            }
+        }
+        let datatype = Datatype::Struct(Arc::new(StructType::with_offsets(fields, size)?));
+        Array::from_bytes(bytes, datatype, Byteorder::Little, vec![rows.len() as u64]).map(Some)
+    }
+}
+
+/// The files of a family by the names that the catalog has for them, and what those held that were opened.
+#[derive(Debug)]
+pub(super) struct Files {
+    pub names: Vec<String>,
+    seen: Mutex<HashMap<String, String>>,
+}
+
+impl Files {
+    /// Files of which none was opened yet.
+    pub(super) fn new(names: Vec<String>) -> Self {
+        Self { names, seen: Mutex::default() }
+    }
+
+    /// Fails if a file is opened again that holds something else by now: what was read of it before would not go together
+    /// with what is read of it now.
+    pub(super) fn check(&self, name: &str, source: &dyn Source) -> Result<()> {
+        let Some(version) = source.backing().and_then(Backing::version) else { return Ok(()) };
+        let mut seen = lock(&self.seen);
+        match seen.get(name) {
+            None => {
+                seen.insert(name.to_owned(), version);
+                Ok(())
+            }
+            Some(before) if *before == version => Ok(()),
+            Some(_) => {
+                let message = "it was replaced or written to while the family was open";
+                Err(Error::new(ErrorKind::Io, message).hint("open the family again"))
+            }
+        }
+    }
+}
+
+/// The records of a catalog.
+#[derive(Debug)]
+enum Records {
+    /// Structs, or rows of integers.
+    Array(Array),
+    /// Instances of a struct with stored parameters: the values of each, by name.
+    Instances(HashMap<String, Vec<i64>>),
+}
+
+/// The place of an item in one file of a file set.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Place<'c> {
+    /// The file, as the catalog names it.
+    pub file: &'c str,
+    /// The byte of the file at which the item starts; None if it has no data, or is not there.
+    pub offset: Option<u64>,
+    /// The array as the layout describes it; None if this file has no such item.
+    pub found: Option<Located>,
+    /// The whole item, if it is stored compressed (2026).
+    pub(super) compressed: Option<Entry>,
+}
+
+impl Catalog {
+    /// Reads a catalog.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `files` or `records` are missing or do not go
+    /// together, and an error if they cannot be read.
+    pub fn read(file: &DudleyFile) -> Result<Self> {
+        let items = file.items()?;
+        let (records, rows) = match items.located("/records")? {
+            Some(found) if found.typed == ResolvedType::Dynamic => {
+                let rows = found.shape.first().copied().unwrap_or(1);
+                match items.plain_at("/records")? {
+                    Some(records) => (Records::Array(records), rows),
+                    None => (Records::Instances(instances(file.layout(), &items)?), rows),
+                }
+            }
+            _ => {
+                let records = items.array_at("/records")?;
+                let rows = records.shape().first().copied().unwrap_or(1);
+                (Records::Array(records), rows)
+            }
+        };
+        let files = items.array_at("/files")?;
+        if !files.datatype().is_text() || files.shape().len() > 1 {
+            return Err(Error::invalid_input(format!("/files of a catalog is a list of names, not {}", files.datatype())));
+        }
+        let files = super::char_sets::presented(&files)?.load_texts()?;
+        let offsets = match items.located("/offset")? {
+            Some(_) => Some(items.array_at("/offset")?.load_as::<i64>()?),
+            None => None,
+        };
+        if rows != files.len() as u64 || offsets.as_ref().is_some_and(|offsets| offsets.len() != files.len()) {
+            return Err(Error::invalid_input(format!("the catalog has {} files and {rows} records", files.len())));
+        }
+        let (native, template) = recorded(file, &items)?;
+        Ok(Self { files: Arc::new(Files::new(files)), records, offsets, native, template })
+    }
+
+    /// Returns `true` if a file is a catalog that holds the layout of its files and records whether they have a signature, so that
+    /// nothing else is needed to read them.
+    #[doc(hidden)]
+    pub fn holds_layout(file: &DudleyFile) -> Result<bool> {
+        if !file.layout().attributes(ItemId::ROOT).any(|(name, _)| name == SIGNATURE) {
+            return Ok(false);
+        }
+        let items = file.items()?;
+        for path in ["/files", "/records", "/layout"] {
+            if items.located(path)?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns the layout of the files, if the catalog holds it.
+    pub fn template(&self) -> Option<&Layout> {
+        self.template.as_ref()
+    }
+
+    /// Returns whether the files have a signature, if the catalog records it.
+    pub fn is_native(&self) -> Option<bool> {
+        self.native
+    }
+
+    /// Returns `true` if several streams share a file.
+    pub(super) fn has_offsets(&self) -> bool {
+        self.offsets.is_some()
+    }
+
+    /// Returns the values of the files that the summary block of the template stores, as the catalog has them.
+    /// Returns None for anything else, and if the catalog has them in another form than the template.
+    pub(super) fn summarized(&self, of: Wanted<'_>) -> Result<Option<Array>> {
+        let Wanted { template, item, rows, options } = of;
+        let Records::Array(records) = &self.records else { return Ok(None) };
+        let chosen: Vec<&Range<usize>> = rows.iter().filter(|rows| !rows.is_empty()).collect();
+        let Some(first) = chosen.first().map(|rows| rows.start) else { return Ok(None) };
+        let path = crate::layout::canonical_path(item).unwrap_or_default();
+        let mut members = template.summary_members().into_iter();
+        let Some((name, _)) = members.find(|(name, _)| path == format!("/{}", quoted_name(name))) else { return Ok(None) };
+        let has_field = |fields: &StructType| fields.fields().iter().any(|field| field.name.as_deref() == Some(name));
+        if !records.datatype().as_struct().is_some_and(has_field) {
+            return Ok(None);
+        }
+        let number = |at: usize| i64::try_from(at).ok();
+        let column = records.field(name)?;
+        let part =
+            |rows: &Range<usize>| column.slice([Index::Range { start: number(rows.start), stop: number(rows.end), step: 1 }]);
+        let mut parts = chosen.into_iter().map(part).collect::<Result<Vec<_>>>()?;
+        let array = match parts.pop() {
+            Some(only) if parts.is_empty() => only,
+            last => Array::concatenate(parts.into_iter().chain(last).collect())?,
+        };
+        let mut is_alike = false;
+        self.locate_rows(template, &path, &[first..first + 1], options, &mut |_, place| {
+            let said = place.described()?;
+            is_alike = said.is_some_and(|(datatype, _, shape)| {
+                array.shape().get(1..) == Some(&shape[..]) && (array.datatype() == &datatype || datatype.is_integer())
+            });
+            Ok(())
+        })?;
+        Ok(is_alike.then_some(array))
+    }
+
+    /// A catalog to be written, in which `template` is named as the layout of the files (if it has a name), each file with
+    /// its name and the values of all stored parameters in the order of the text.
+    ///
+    /// ```
+    /// use trilith_layout::dudley::Catalog;
+    /// let rows = [("a.bd".to_owned(), vec![2, 3]), ("b.bd".to_owned(), vec![4, 5])];
+    /// let (text, _) = Catalog::draft(Some("run.dud"), &rows)?.layout()?;
+    /// assert_eq!(text, "#: dialect=2025\n#: template=\"run.dud\"\nfiles = S1[2, 4]\nrecords = i8[2, 2]\n");
+    /// # Ok::<(), trilith_layout::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the files have not the same number of parameters.
+    pub fn draft(template: Option<&str>, rows: &[(String, Vec<i64>)]) -> Result<Draft> {
+        Self::draft_with(template, rows, None)
+    }
+
+    /// Does the same as [`Catalog::draft`], with the record that the catalog keeps of its files.
+    pub(super) fn draft_with(template: Option<&str>, rows: &[(String, Vec<i64>)], record: Option<&Record>) -> Result<Draft> {
+        let width = rows.first().map_or(0, |(_, values)| values.len());
+        if let Some((file, values)) = rows.iter().find(|(_, values)| values.len() != width) {
+            return Err(Error::invalid_input(format!("{file} has {} parameters, the first file {width}", values.len())));
+        }
+        let names: Vec<&str> = rows.iter().map(|(file, _)| file.as_str()).collect();
+        let records = match record.map(|record| record.records(rows)).transpose()?.flatten() {
+            Some(records) => records,
+            None => {
+                let values: Vec<i64> = rows.iter().flat_map(|(_, values)| values.iter().copied()).collect();
+                Array::from_slice(&values, &[rows.len() as u64, width as u64])?
+            }
+        };
+        let files = Draft::data(Array::from_texts(&names, &[rows.len() as u64])?);
+        let mut items = vec![("files", files), ("records", Draft::data(records))];
+        if let Some(record) = record.filter(|record| !record.text.is_empty()) {
+            let text = record.text.clone().into_bytes();
+            let datatype = Datatype::with_length("utf8", text.len() as u64)?;
+            items.push(("layout", Draft::data(Array::from_bytes(text, datatype, Byteorder::Little, Vec::new())?)));
+        }
+        let mut draft = Draft::dict(items);
+        let text = |template: &str| Attribute::Value(Literal::Text(template.to_owned()));
+        draft.attributes.extend(template.map(|template| ("template".to_owned(), text(template))));
+        if let Some(native) = record.and_then(|record| record.native) {
+            draft.attributes.push((SIGNATURE.to_owned(), Attribute::Value(Literal::Integer(native.into()))));
+        }
+        Ok(draft)
+    }
+
+    /// Returns the number of files.
+    pub fn len(&self) -> usize {
+        self.files.names.len()
+    }
+
+    /// The files, as the catalog names them.
+    pub fn files(&self) -> &[String] {
+        &self.files.names
+    }
+
+    pub(super) fn shared_files(&self) -> Arc<Files> {
+        Arc::clone(&self.files)
+    }
+
+    /// Returns `true` if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.files.names.is_empty()
+    }
+
+    /// Returns the place of an item in each file, without opening the file; the layout is evaluated once for
+    /// each. `options` say whether the files are native and what their byte order is.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the layout is no template (E408), the
+    /// records lack one of its parameters (E409) or a value is impossible, each with its place in the layout.
+    /// Returns the errors of `take`, too.
+    pub fn locate(
+        &self,
+        template: &Layout,
+        item: &str,
+        options: &Options,
+        take: &mut dyn FnMut(Place<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let all = 0..self.files.names.len();
+        self.locate_rows(template, item, &[all], options, &mut |_, place| take(place))
+    }
+
+    /// Does the same as [`Catalog::locate`], for some of the files. `take` also receives the number of each.
+    /// # Errors
+    /// Returns the errors of [`Catalog::locate`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for rows that
+    /// are not there.
+    pub fn locate_rows(
+        &self,
+        template: &Layout,
+        item: &str,
+        rows: &[Range<usize>],
+        options: &Options,
+        take: &mut dyn FnMut(usize, Place<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(rows) = rows.iter().find(|rows| self.files.names.get((*rows).clone()).is_none()) {
+            return Err(Error::invalid_input(format!(
+                "the catalog has {} files, not {}..{}",
+                self.files.names.len(),
+                rows.start,
+                rows.end
+            )));
+        }
+        if template.dialect() == Dialect::D2025 {
+            template.require_template()?;
+        }
+        let table = self.table(template, &options.limits)?;
+        let base = if options.native { base_of(template.dialect()) } else { 0 };
+        let mut evaluation = None;
+        let chosen = rows.iter().cloned().flatten().filter_map(|row| Some((row, self.files.names.get(row)?)));
+        for (row, file) in chosen {
+            let supply = |request: &crate::layout::ParamRequest| {
+                let value = table.value(row, request.item, request.ordinal);
+                Ok(value.map_or(Supply::Missing, Supply::Value))
+            };
+            let found = match evaluation.as_mut() {
+                None => evaluation.insert(template.evaluate(options, supply).map_err(|e| Error::from(e).context(file.clone()))?),
+                Some(found) => {
+                    let found: &mut crate::layout::Evaluation<'_> = found;
+                    found.again(supply).map_err(|e| Error::from(e).context(file.clone()))?;
+                    found
+                }
+            };
+            if let Some(width) = table.width {
+                let used = found.values().count();
+                if used != width {
+                    let message = format!("the records have {width} values, the layout has {used} stored parameters");
+                    return Err(Error::from(template.fault(Code::E409, Span::default(), message)).context(file.clone()));
+                }
+            }
+            let values = found;
+            let found = values.locate(item)?;
+            let compressed = match &found {
+                Some(found) if is_compressed(template, found.item) => values.find(&found.path)?,
+                _ => None,
+            };
+            let start = self.offsets.as_ref().and_then(|offsets| offsets.get(row)).copied().unwrap_or(0);
+            let start = u64::try_from(start).map_err(|_| Error::malformed(format!("offset {start} of {file} is negative")))?;
+            let address = found.as_ref().and_then(|found| found.address);
+            let offset = address.map(|address| address.checked_add(base).and_then(|at| at.checked_add(start)));
+            let offset = offset.map(|at| at.ok_or_else(|| Error::malformed("E406: an address is too large"))).transpose()?;
+            take(row, Place { file, offset, found, compressed })?;
+        }
+        Ok(())
+    }
+
+    /// The stored parameters of these files as the catalog has them.
+    pub(super) fn known(&self, template: &Layout, options: &Options) -> Result<Known> {
+        let table = self.table(template, &options.limits)?;
+        let starts = self.offsets.clone().unwrap_or_default();
+        Ok(Known { template: template.clone(), table, options: options.clone(), starts })
+    }
+
+    pub(super) fn table(&self, template: &Layout, limits: &Limits) -> Result<Table> {
+        let rows = self.files.names.len();
+        let needed = (0..template.item_count()).filter_map(|at| template.item_at(at));
+        let needed = needed
+            .filter(|id| template.kind(*id) == Kind::Param && template.param_of(*id).is_some_and(|param| param.fixed.is_none()));
+        let needed: Vec<ItemId> = needed.collect();
+        if let Records::Array(records) = &self.records {
+            if records.datatype().is_integer() {
+                let width = crate::bytes::to_usize(records.len().checked_div(rows as u64).unwrap_or(0))?;
+                return Ok(Table { columns: Vec::new(), all: records.load_as::<i64>()?, width: Some(width) });
+            }
+            let Datatype::Struct(_) = records.datatype() else {
+                return Err(Error::invalid_input(format!(
+                    "/records of a catalog are structs or integers, not {}",
+                    records.datatype()
+                )));
+            };
+        }
+        limits.charge_memory((rows as u64).saturating_mul(8).saturating_mul(needed.len() as u64), "the records of a catalog")?;
+        let mut columns = Vec::new();
+        for id in needed {
+            let name = template.name(id).unwrap_or("");
+            let column = match &self.records {
+                Records::Array(records) => records.field(name).and_then(|column| column.load_as::<i64>()),
+                Records::Instances(known) => {
+                    let column = known.get(name).filter(|column| column.len() == rows).cloned();
+                    column.ok_or_else(|| Error::not_found(format!("there is no field {name:?}")))
+                }
+            };
+            let column = column.map_err(|e| {
+                let message = format!("the records lack parameter {name}: {}", e.message());
+                template.fault(Code::E409, template.span(id), message)
+            })?;
+            columns.push((id, column));
+        }
+        Ok(Table { columns, all: Vec::new(), width: None })
+    }
+}
+
+/// The attribute of a catalog that records whether its files have a signature.
+const SIGNATURE: &str = "signature";
+
+/// Returns the record of a catalog about its files: whether they have a signature, and their layout.
+fn recorded(file: &DudleyFile, items: &Items<'_>) -> Result<(Option<bool>, Option<Layout>)> {
+    let said = file.layout().attributes(ItemId::ROOT).find(|(name, _)| *name == SIGNATURE);
+    let native = said.and_then(|(_, said)| said.as_integer()).map(|said| said != 0);
+    if items.located("/layout")?.is_none() {
+        return Ok((native, None));
+    }
+    let text = items.array_at("/layout")?;
+    if !text.datatype().is_text() || !text.shape().is_empty() {
+        return Ok((native, None));
+    }
+    let mut options = ParseOptions::default();
+    options.limits = file.limits().clone();
+    let text = text.load_texts()?.concat();
+    let template = parse(text.as_bytes(), &options).and_then(Parsed::into_layout);
+    Ok((native, Some(template.map_err(|e| e.context("the layout in the catalog"))?)))
+}
+
+/// The stored parameters of the structs that `/records` holds, by name.
+fn instances(layout: &Layout, items: &Items<'_>) -> Result<HashMap<String, Vec<i64>>> {
+    let mut columns: HashMap<String, Vec<i64>> = HashMap::new();
+    for entry in items.entries() {
+        let entry = entry?;
+        let (Some(value), Some(rest)) = (entry.value, entry.path.strip_prefix("/records")) else { continue };
+        let Some(name) = layout.name(entry.item) else { continue };
+        // A parameter of the record itself, not of a struct in it: `(3).N`, or `.N` of a single record.
+        let member = rest.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(rest, |(_, member)| member);
+        if member.strip_prefix('.').is_some_and(|member| member == quoted_name(name)) {
+            columns.entry(name.to_owned()).or_default().push(value);
+        }
+    }
+    Ok(columns)
+}
+
+/// Returns `true` if an item is stored compressed.
+fn is_compressed(layout: &Layout, item: ItemId) -> bool {
+    layout.filter_of(item).is_some_and(|filter| filter.compresses)
+}
+
+impl Place<'_> {
+    /// Datatype and shape as arrays have them; None if the file has no such item.
+    ///
+    /// # Errors
+    /// Returns the errors of [`datatype_of`].
+    pub fn described(&self) -> Result<Option<(Datatype, Byteorder, Vec<u64>)>> {
+        let Some(found) = &self.found else { return Ok(None) };
+        let mut shape = found.shape.clone();
+        let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
+        Ok(Some((datatype, order, shape)))
+    }
+}

@@ -1,0 +1,406 @@
+//! The physical values of an array, by the attributes of the conventions of netCDF: `scale_factor`, `add_offset`,
+//! `_FillValue`, `missing_value`, `valid_range`, `valid_min`, `valid_max`, `_Unsigned`; and by `GDAL_NODATA` of a
+//! TIFF file. `grid_missing` is the fill value of the library that wrote the file, which counts if there is no `_FillValue`; of a
+//! struct, it is a list of members, each with its value. `grid_factors` has a scale and an offset for each sample of an image.
+//!
+//! Files of other formats are read so, as the netCDF4 package does with `set_auto_maskandscale`. A layout that a
+//! user writes has no such conventions.
+
+use std::borrow::Cow;
+
+use super::dudley_file::DudleyFile;
+use super::item_tree::{OutlineId, Thing};
+use crate::array::{Array, Datatype, Field, StructType, physical};
+use crate::array::{Declared, Meaning, Missing, Reading};
+use crate::bytes::to_usize;
+use crate::error::{Error, Result};
+use crate::layout::{Attribute, Entry, FACTORS, ItemId, Literal, MISSING, read_value};
+
+impl DudleyFile {
+    /// The array that an entry of this stream is; what is there of one that ends after the end of the file. In a file of
+    /// another format that was opened for it, with its physical values.
+    ///
+    /// # Errors
+    /// Returns the errors of [`DudleyFile::array_at`].
+    pub fn array_of(&self, entry: &Entry) -> Result<Array> {
+        self.meant(entry.item, self.stored_array_of(entry)?).map_err(|e| e.context(entry.path.clone()))
+    }
+
+    /// Returns the attributes of [`DudleyFile::attributes`], without those that are applied to the elements of its
+    /// array.
+    ///
+    /// # Errors
+    /// Returns the errors of [`DudleyFile::outline`].
+    pub fn remaining_attributes(&self, id: OutlineId) -> Result<Vec<(Cow<'_, str>, Attribute)>> {
+        let mut all = self.attributes(id)?;
+        let datatype = match self.outline()?.thing(id) {
+            Thing::Data(entry) if self.is_physical => self.stored_array_of(entry).ok().map(|array| array.datatype().clone()),
+            _ => None,
+        };
+        let item = self.outline()?.item(id);
+        if let (Some(item), Some(datatype)) = (item, datatype)
+            && !of(self.layout().attributes(item), &datatype).is_empty()
+        {
+            all.retain(|(name, said)| !is_applied(name) || marks_nothing(name, said, &datatype));
+        }
+        Ok(all)
+    }
+
+    /// Returns `true` if the elements of an entry are not the stored ones.
+    pub fn has_meaning(&self, entry: &Entry) -> bool {
+        self.is_physical && self.layout().attributes(entry.item).any(|(name, _)| is_applied(name))
+    }
+
+    /// Returns `true` if the physical values of an entry are not the stored ones. NaN that marks NaN changes none, and
+    /// neither does the fill value that every file of a library has.
+    pub fn is_packed(&self, entry: &Entry) -> bool {
+        if !self.has_meaning(entry) {
+            return false;
+        }
+        let is_nan = |missing: &Missing| matches!(missing, Missing::Equal(number) if number.float().is_nan());
+        if self.factors(entry.item).is_ok_and(|factors| factors.is_some()) {
+            return true;
+        }
+        let same = |meaning: &Meaning| meaning.reading == Reading::Stored && meaning.missing.iter().all(is_nan);
+        let Ok(stored) = self.stored_array_of(entry) else { return false };
+        let given = self.layout().attributes(entry.item).filter(|(name, _)| *name != MISSING);
+        !of(given, stored.datatype()).iter().all(same)
+    }
+
+    /// Returns the scale and the offset of each sample, if they differ.
+    fn factors(&self, item: ItemId) -> Result<Option<Vec<(f64, f64)>>> {
+        let Some((_, said)) = self.layout().attributes(item).find(|(name, _)| *name == FACTORS) else { return Ok(None) };
+        let wrong = || Error::malformed(format!("{FACTORS} is not a list of a scale and an offset for each sample"));
+        let Attribute::List(list) = read_value(said) else { return Err(wrong()) };
+        let numbers: Vec<f64> = list.iter().filter_map(number).map(Declared::float).collect();
+        let (pairs, rest) = numbers.as_chunks::<2>();
+        if numbers.len() != list.len() || !rest.is_empty() {
+            Err(wrong())
+        } else {
+            Ok(Some(pairs.iter().map(|[a, b]| (*a, *b)).collect()))
+        }
+    }
+
+    /// The conversion of an array by the factors of its samples, which are along the axis of this name.
+    fn each(&self, item: ItemId, factors: Vec<(f64, f64)>, stored: &Array) -> Result<Reading> {
+        let datatype = stored.datatype();
+        let is_number = datatype.is_integer() || matches!(datatype, Datatype::Float32 | Datatype::Float64);
+        if !is_number || factors.iter().any(|(scale, offset)| !scale.is_finite() || !offset.is_finite()) {
+            let message = format!("{datatype} samples with scale and offset (the values {factors:?})");
+            return Err(Error::unsupported(message).hint("--stored (Python: stored=True) gives the stored numbers"));
+        }
+        let dims = self.layout().attributes(item).find(|(name, _)| *name == "grid_dims").map(|(_, dims)| read_value(dims));
+        let is_sample = |name: &Literal| matches!(name, Literal::Text(name) if name == "sample");
+        let axis = match &dims {
+            Some(Attribute::List(dims)) if dims.len() == stored.shape().len() => dims.iter().position(is_sample),
+            _ => None,
+        };
+        let after = axis.and_then(|axis| stored.shape().get(axis..)).and_then(<[u64]>::split_first);
+        match after {
+            Some((samples, inner)) if *samples == factors.len() as u64 => {
+                Ok(Reading::Each { factors, inner: inner.iter().fold(1, |n, len| n.saturating_mul(*len)) })
+            }
+            _ => Err(Error::malformed(format!("{FACTORS} has factors of {} samples, which the array has not", factors.len()))),
+        }
+    }
+
+    /// Returns `true` if an entry has missing elements that only the library of its format knows, since its attributes declare
+    /// nothing about them: records that were never written, or durations. Arrays that may have some are read.
+    ///
+    /// # Errors
+    /// Returns the errors of [`DudleyFile::array_of`], and of reading all elements.
+    pub fn is_filled(&self, entry: &Entry) -> Result<bool> {
+        let has = |wanted: &str| self.layout().attributes(entry.item).any(|(name, _)| name == wanted);
+        if !self.is_physical || !has(MISSING) || !(has("grid_fill") || has("numpy_dtype")) || self.is_packed(entry) {
+            return Ok(false);
+        }
+        Ok(self.array_of(entry)?.masked_count()? > 0)
+    }
+
+    /// The array of an item with the values that its attributes declare.
+    pub(super) fn meant(&self, item: ItemId, stored: Array) -> Result<Array> {
+        if !self.is_physical {
+            return Ok(stored);
+        }
+        if let Datatype::Struct(fields) = stored.datatype() {
+            return match of_members(self.layout().attributes(item), fields)? {
+                Some(meanings) => physical(&stored, &meanings),
+                None => Ok(stored),
+            };
+        }
+        let mut meanings = of(self.layout().attributes(item), stored.datatype());
+        if let Some(factors) = self.factors(item)? {
+            let missing = meanings.pop().map_or_else(Vec::new, |meaning| meaning.missing);
+            meanings.push(Meaning { reading: self.each(item, factors, &stored)?, missing });
+        }
+        meanings.into_iter().try_fold(stored, |array, meaning| physical(&array, &[meaning]))
+    }
+}
+
+/// The attributes that say what elements mean.
+const APPLIED: &[&str] = &[
+    "scale_factor",
+    "add_offset",
+    "_FillValue",
+    "missing_value",
+    "valid_range",
+    "valid_min",
+    "valid_max",
+    "_Unsigned",
+    "GDAL_NODATA",
+    "grid_float32",
+    "grid_integers",
+    FACTORS,
+    MISSING,
+];
+
+/// Returns `true` if an attribute defines the meaning of elements.
+pub fn is_applied(name: &str) -> bool {
+    APPLIED.contains(&name)
+}
+
+/// Returns `true` for an attribute that would mark missing elements, if it had only numbers of their type.
+fn marks_nothing(name: &str, said: &Attribute, stored: &Datatype) -> bool {
+    const MARKS: &[&str] = &["_FillValue", "missing_value", "valid_range", "valid_min", "valid_max"];
+    MARKS.contains(&name) && Said(vec![(name, said.clone())]).marks(name, stored, None).is_none()
+}
+
+/// Returns the declarations of the attributes of an array about elements of its datatype, one after the other.
+fn of<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)>, datatype: &Datatype) -> Vec<Meaning> {
+    let is_number = datatype.is_integer() || matches!(datatype, Datatype::Float32 | Datatype::Float64);
+    let said: Vec<(&str, Attribute)> =
+        attributes.filter(|(name, _)| is_number && is_applied(name)).map(|(name, said)| (name, read_value(said))).collect();
+    if said.is_empty() {
+        return Vec::new();
+    }
+    let said = Said(said);
+    let is_turned = said.is_unsigned() && datatype.is_signed();
+    let unsigned = if is_turned { Datatype::number('u', datatype.item_size()) } else { None };
+    let elements = unsigned.as_ref().unwrap_or(datatype);
+    let last = Meaning { reading: said.reading(elements), missing: said.missing(datatype, unsigned.as_ref()) };
+    let first = unsigned.clone().map(|unsigned| Meaning { reading: Reading::Bits(unsigned), missing: Vec::new() });
+    first.into_iter().chain(Some(last)).filter(|meaning| !meaning.is_stored()).collect()
+}
+
+/// Returns the declarations about the members of structs, one for each member; `None` if there are none.
+fn of_members<'a>(
+    mut attributes: impl Iterator<Item = (&'a str, &'a Attribute)>,
+    fields: &StructType,
+) -> Result<Option<Vec<Meaning>>> {
+    let Some((_, Attribute::List(list))) = attributes.find(|(name, _)| *name == MISSING) else { return Ok(None) };
+    let Attribute::List(list) = read_value(&Attribute::List(list.clone())) else { return Ok(None) };
+    let mut meanings = vec![Meaning::STORED; fields.fields().len()];
+    for pair in list.as_chunks::<2>().0 {
+        let [Literal::Text(member), value] = pair else { continue };
+        let Some(missing) = number(value).map(Missing::Equal) else { continue };
+        let Some((at, missing)) = member_of(fields, member, missing)? else {
+            return Err(Error::malformed(format!("{MISSING} names the member {member}, which the structs have not")));
+        };
+        if let Some(meaning) = meanings.get_mut(at) {
+            meaning.missing.push(missing);
+        }
+    }
+    Ok(Some(meanings))
+}
+
+/// The number of the member of a struct that a path leads to or through, and the mark as one of that member. As deep as types nest.
+fn member_of(fields: &StructType, path: &str, missing: Missing) -> Result<Option<(usize, Missing)>> {
+    for (number, field) in fields.fields().iter().enumerate() {
+        let Some(rest) = field.name.as_deref().and_then(|name| path.strip_prefix(name)) else { continue };
+        match (&field.datatype, rest.strip_prefix('.')) {
+            (_, None) if rest.is_empty() => return Ok(Some((number, missing))),
+            (Datatype::Struct(inner), Some(rest)) => {
+                let Some((at, missing)) = member_of(inner, rest, missing.clone())? else { continue };
+                let width = |field: &Field| {
+                    Ok((field.count() * field.datatype.packed_size(), field.count() * field.datatype.flags()?.packed_size()))
+                };
+                let widths = inner.fields().iter().map(width).collect::<Result<Vec<(u64, u64)>>>()?;
+                let sum = |widths: &[(u64, u64)]| -> Result<(usize, usize)> {
+                    let add = |(a, b): (u64, u64), (c, d): &(u64, u64)| (a.saturating_add(*c), b.saturating_add(*d));
+                    let (bytes, flags) = widths.iter().fold((0, 0), add);
+                    Ok((to_usize(bytes)?, to_usize(flags)?))
+                };
+                let (start, end) = (sum(widths.get(..at).unwrap_or(&[]))?, sum(widths.get(..=at).unwrap_or(&[]))?);
+                let (size, flags) = sum(&widths)?;
+                let datatype = inner.fields().get(at).map_or(Datatype::Uint8, |field| field.datatype.clone());
+                let (at, flag) = (start.0..end.0, start.1..end.1);
+                return Ok(Some((number, Missing::Member { size, flags, at, flag, datatype, missing: Box::new(missing) })));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+struct Said<'a>(Vec<(&'a str, Attribute)>);
+
+impl Said<'_> {
+    fn literals(&self, name: &str) -> &[Literal] {
+        match self.0.iter().rev().find(|(known, _)| *known == name) {
+            Some((_, Attribute::Value(value))) => std::slice::from_ref(value),
+            Some((_, Attribute::List(list))) => list,
+            _ => &[],
+        }
+    }
+
+    /// The numbers of an attribute; a string may be one.
+    fn numbers(&self, name: &str) -> Vec<Declared> {
+        self.literals(name).iter().filter_map(number).collect()
+    }
+
+    /// The numbers of an attribute that marks stored elements, as elements of their type. As the netCDF4 package has it, an
+    /// attribute of which that type does not have every number marks nothing.
+    fn marks(&self, name: &str, stored: &Datatype, unsigned: Option<&Datatype>) -> Option<Vec<Declared>> {
+        let literals = self.literals(name);
+        let numbers: Vec<Declared> = literals.iter().filter_map(typed_number).filter(|number| fits(*number, stored)).collect();
+        let bits = |number| unsigned.map_or(number, |unsigned| same_bits(number, unsigned));
+        (numbers.len() == literals.len() && !numbers.is_empty()).then(|| numbers.into_iter().map(bits).collect())
+    }
+
+    fn is_unsigned(&self) -> bool {
+        matches!(self.literals("_Unsigned"), [Literal::Text(text)] if matches!(text.as_str(), "true" | "True"))
+    }
+
+    /// The factor of a name, if there is one; an error if it is not one number.
+    fn factor(&self, name: &str) -> std::result::Result<Option<Declared>, ()> {
+        match (self.literals(name), self.numbers(name).as_slice()) {
+            ([], _) => Ok(None),
+            ([_], [one]) => Ok(Some(*one)),
+            _ => Err(()),
+        }
+    }
+
+    /// The datatype of a factor in the file.
+    fn type_of(&self, name: &str, factor: Declared) -> Datatype {
+        let is = |literal: &Literal| matches!(literal, Literal::Text(text) if text == name);
+        let integers = self.literals("grid_integers").as_chunks::<2>().0;
+        let integer = integers.iter().find(|[known, _]| is(known)).and_then(|[_, typed]| match typed {
+            Literal::Text(typed) => Datatype::from_name(typed).filter(Datatype::is_integer),
+            _ => None,
+        });
+        match factor {
+            Declared::Int(_) => integer.unwrap_or(Datatype::Int64),
+            Declared::Float(_) if self.literals("grid_float32").iter().any(is) => Datatype::Float32,
+            Declared::Float(_) => Datatype::Float64,
+        }
+    }
+
+    /// The datatype of `elements * scale_factor + add_offset`: the one that numpy has for elements and factors.
+    fn reading(&self, elements: &Datatype) -> Reading {
+        let (Ok(scale), Ok(offset)) = (self.factor("scale_factor"), self.factor("add_offset")) else { return Reading::Stored };
+        let is_neutral = scale.is_none_or(|n| n.float() == 1.0) && offset.is_none_or(|n| n.float() == 0.0);
+        let (by, plus) = (scale.map(|n| self.type_of("scale_factor", n)), offset.map(|n| self.type_of("add_offset", n)));
+        let into = match (by, plus) {
+            // Elements get the type of the factor, although it changes no value, if that type has them.
+            (Some(by), Some(_)) if is_neutral => {
+                if by.is_float() || common(elements, &by) == by {
+                    by
+                } else {
+                    return Reading::Stored;
+                }
+            }
+            _ if is_neutral => return Reading::Stored,
+            (by, plus) => by.into_iter().chain(plus).fold(elements.clone(), |into, factor| common(&into, &factor)),
+        };
+        if is_neutral && into == *elements {
+            return Reading::Stored;
+        }
+        let whole = |declared: Option<Declared>, neutral: i64| match declared {
+            Some(Declared::Int(n)) => i64::try_from(n).ok(),
+            Some(Declared::Float(_)) => None,
+            None => Some(neutral),
+        };
+        match (whole(scale, 1), whole(offset, 0)) {
+            (Some(scale), Some(offset)) if into.is_integer() => Reading::Whole { scale, offset, into },
+            _ => {
+                let (scale, offset) = (scale.map_or(1.0, Declared::float), offset.map_or(0.0, Declared::float));
+                Reading::Linear { scale, offset, into: if into.is_integer() { Datatype::Float64 } else { into } }
+            }
+        }
+    }
+
+    /// Returns the marks of missing elements. Without a `_FillValue` the fill value of the library is one; elements that are
+    /// read as unsigned never have it.
+    fn missing(&self, stored: &Datatype, unsigned: Option<&Datatype>) -> Vec<Missing> {
+        let marks = |name: &str| self.marks(name, stored, unsigned);
+        let unset = || if unsigned.is_none() { self.numbers(MISSING) } else { Vec::new() };
+        let equal =
+            [marks("missing_value").unwrap_or_default(), marks("_FillValue").unwrap_or_else(unset), self.numbers("GDAL_NODATA")];
+        let mut missing: Vec<Missing> = Vec::new();
+        for number in equal.into_iter().flatten() {
+            if !missing.contains(&Missing::Equal(number)) {
+                missing.push(Missing::Equal(number));
+            }
+        }
+        let (low, high) = match marks("valid_range").as_deref() {
+            Some([low, high]) => (Some(*low), Some(*high)),
+            _ => {
+                let one = |name: &str| marks(name).and_then(|numbers| numbers.first().copied());
+                (one("valid_min"), one("valid_max"))
+            }
+        };
+        missing.extend(low.map(Missing::Below));
+        missing.extend(high.map(Missing::Above));
+        missing
+    }
+}
+
+/// The datatype that numpy has for results of two numbers: the smallest that holds both, where 64 bits of a float hold any
+/// integer.
+fn common(a: &Datatype, b: &Datatype) -> Datatype {
+    if a == b {
+        return a.clone();
+    }
+    let (wide, narrow) = if a.item_size() >= b.item_size() { (a, b) } else { (b, a) };
+    match (a.is_float() || b.is_float(), wide.item_size()) {
+        (true, _) => {
+            let is_short =
+                |datatype: &Datatype| *datatype == Datatype::Float32 || datatype.is_integer() && datatype.item_size() <= 2;
+            if is_short(a) && is_short(b) { Datatype::Float32 } else { Datatype::Float64 }
+        }
+        (false, _) if wide.is_signed() == narrow.is_signed() => wide.clone(),
+        (false, size) if wide.is_signed() && size > narrow.item_size() => wide.clone(),
+        (false, 1) => Datatype::Int16,
+        (false, 2) => Datatype::Int32,
+        (false, 4) => Datatype::Int64,
+        (false, _) => Datatype::Float64,
+    }
+}
+
+/// Returns `true` if a datatype has a number exactly.
+fn fits(number: Declared, datatype: &Datatype) -> bool {
+    match datatype {
+        Datatype::Float32 => {
+            let float = number.float();
+            float.is_nan() || f64::from(float as f32) == float
+        }
+        Datatype::Float64 => true,
+        whole => number.integer_in(whole).is_some(),
+    }
+}
+
+/// A signed number of an attribute as the unsigned one that has its bits.
+fn same_bits(declared: Declared, datatype: &Datatype) -> Declared {
+    match declared {
+        Declared::Int(n @ ..0) => Declared::Int(n + (1i128 << datatype.item_size().saturating_mul(8).min(64))),
+        other => other,
+    }
+}
+
+/// A number, or a text that is one, as GDAL writes it.
+fn number(literal: &Literal) -> Option<Declared> {
+    typed_number(literal).or_else(|| match literal {
+        Literal::Text(text) => Declared::from_text(text),
+        _ => None,
+    })
+}
+
+/// A number.
+fn typed_number(literal: &Literal) -> Option<Declared> {
+    match literal {
+        Literal::Integer(n) => Some(Declared::Int((*n).into())),
+        Literal::Large(digits) => digits.parse().ok().map(Declared::Int),
+        Literal::Float(x) => Some(Declared::Float(*x)),
+        Literal::Text(_) => None,
+    }
+}

@@ -1,0 +1,462 @@
+//! The items of a stream as the tree that users see: dicts, lists, arrays, parameters.
+
+use std::collections::{HashMap, HashSet};
+
+use super::chunk_grid::{Collected, GridArray};
+use super::dudley_file::Items;
+use super::item_path::{Step, steps};
+use crate::error::Result;
+use crate::layout::{Entry, EntryKind, ItemId, Kind, Layout, ResolvedType, own_name, quoted_name, read_own};
+
+/// The number of a node of an [`Outline`]; 0 is the root dict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OutlineId(usize);
+
+impl OutlineId {
+    /// The root dict.
+    pub const ROOT: OutlineId = OutlineId(0);
+
+    /// The node with a number.
+    pub fn of(index: usize) -> Self {
+        Self(index)
+    }
+
+    /// The number of the node.
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// The kind of a node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Thing<'o> {
+    /// Named items; also a struct with stored parameters.
+    Dict,
+    /// Items without names; also an array of structs with stored parameters.
+    List,
+    /// An array; also an item that cannot be read, of which [`DudleyFile::array_of`](super::DudleyFile::array_of)
+    /// returns the reason.
+    Data(&'o Entry),
+    /// A parameter and its value.
+    Param(i64, Option<&'o Entry>),
+    /// An item of type `{}`.
+    Null,
+}
+
+#[derive(Debug)]
+struct Node {
+    step: Step,
+    parent: usize,
+    is_param: bool,
+    children: Vec<usize>,
+    /// Apart, since most of the nodes above items have none.
+    entry: Option<Box<Entry>>,
+    item: Option<ItemId>,
+    is_list: bool,
+    is_grid: bool,
+    /// `true` if the layout marks it as unreadable. It is then an array whose elements are an error.
+    is_unreadable: bool,
+    /// `true` if it is only a part of another array, which users do not see.
+    is_part: bool,
+    /// `true` if its children are in [`Outline::found`].
+    is_indexed: bool,
+}
+
+/// The items of a stream as a tree.
+///
+/// Elements of a list that hold nothing at all (an empty dict, an empty list) take part in no address and
+/// are not seen.
+#[derive(Debug)]
+pub struct Outline {
+    nodes: Vec<Node>,
+    /// The children of nodes that have many, but for the elements of lists in their order.
+    found: HashMap<(usize, Step, bool), usize>,
+    /// The values of fixed parameters.
+    fixed: HashMap<usize, i64>,
+    /// The nodes with entries, in the order of the text.
+    order: Vec<usize>,
+    /// The arrays in chunks, by their paths.
+    grids: HashMap<String, Result<GridArray>>,
+}
+
+/// The attribute of an item that is only a part of another one.
+const PART: &str = "grid_part";
+
+/// About as many bytes as a node takes, with its names and its places.
+const NODE: u64 = 400;
+
+/// Number of children that are looked through one by one.
+const FEW: usize = 8;
+
+/// The children of a node: name or None, and node.
+pub type Children<'o> = Vec<(Option<&'o str>, OutlineId)>;
+
+impl Outline {
+    pub(super) fn of(items: &Items<'_>) -> Result<Self> {
+        let mut outline =
+            Self { nodes: Vec::new(), found: HashMap::new(), fixed: HashMap::new(), order: Vec::new(), grids: HashMap::new() };
+        outline.nodes.push(Node::new(Step::Name(String::new()), 0, false));
+        if let Some(root) = outline.nodes.first_mut() {
+            root.item = Some(ItemId::ROOT);
+        }
+        let declared = outline.declare(items.file().layout());
+        let mut grids = Collected::of(items.file().layout());
+        for (number, entry) in items.condensed().enumerate() {
+            if number.is_multiple_of(1 << 14) {
+                let taken = (outline.nodes.len() as u64).saturating_mul(NODE);
+                items.file().limits().charge_memory(taken, "the tree of a stream")?;
+            }
+            let entry = entry?;
+            match grids.take(&entry, items.file().layout()) {
+                // The first chunk gives the array its position among the items. The array is set when all chunks are known.
+                Some((path, true)) => outline.enter(Entry { path, ..entry }, items.file().layout(), &declared)?,
+                Some((_, false)) => {}
+                None => outline.enter(entry, items.file().layout(), &declared)?,
+            }
+        }
+        let find = |path: &str| outline.nodes.get(outline.find(path).ok()??.0)?.entry.as_deref().cloned();
+        for (entry, grid) in grids.finish(&find, (items.file().base(), items.file().source().len()), items.file().limits())? {
+            outline.replace(entry, grid)?;
+        }
+        // The outline lives as long as the file, and a vector that grows has up to twice the space that it needs.
+        outline.nodes.shrink_to_fit();
+        outline.order.shrink_to_fit();
+        Ok(outline)
+    }
+
+    /// Puts an array in chunks at the place of its items.
+    fn replace(&mut self, entry: Entry, grid: Result<GridArray>) -> Result<()> {
+        let Some(id) = self.find(&entry.path)? else { return Ok(()) };
+        if let Some(node) = self.nodes.get_mut(id.0) {
+            self.grids.insert(entry.path.clone(), grid);
+            (node.item, node.is_list, node.is_grid) = (Some(entry.item), false, true);
+            node.entry = Some(Box::new(entry));
+        }
+        Ok(())
+    }
+
+    /// The array in chunks at the path of an entry; why it cannot be read, if that is so.
+    pub(crate) fn grid(&self, path: &str) -> Option<&Result<GridArray>> {
+        self.grids.get(path)
+    }
+
+    /// Returns `true` if a node is an array in chunks.
+    pub fn is_grid(&self, id: OutlineId) -> bool {
+        self.nodes.get(id.0).is_some_and(|node| node.is_grid)
+    }
+
+    /// Enters the items outside of lists, in the order of their declaration: also those that take no space. Returns the
+    /// node of each item of the layout.
+    fn declare(&mut self, layout: &Layout) -> Vec<Option<usize>> {
+        let mut nodes = vec![None; layout.item_count()];
+        if let Some(root) = nodes.first_mut() {
+            *root = Some(0);
+        }
+        let may_have_parts = layout.text().contains(PART);
+        let referenced: HashSet<ItemId> = layout.references().map(|(id, _)| id).collect();
+        for id in (1..layout.item_count()).filter_map(|at| layout.item_at(at)) {
+            let Some(parent) = layout.parent(id) else { continue };
+            let (Some(&Some(parent_node)), Kind::Dict) = (nodes.get(parent.index()), layout.kind(parent)) else { continue };
+            let Some(name) = layout.name(id) else { continue };
+            let kind = layout.kind(id);
+            if !matches!(kind, Kind::Dict | Kind::List | Kind::Param | Kind::Data) || referenced.contains(&id) {
+                continue;
+            }
+            let node = self.child(parent_node, Step::Name(read_own(name).into_owned()), kind == Kind::Param);
+            if let Some(node) = self.nodes.get_mut(node) {
+                node.item = Some(id);
+                node.is_list = kind == Kind::List;
+                node.is_part = may_have_parts && layout.attributes(id).any(|(name, _)| name == PART);
+            }
+            if let Some(value) = layout.param_of(id).and_then(|param| param.fixed) {
+                self.fixed.insert(node, value);
+            }
+            if let Some(of) = nodes.get_mut(id.index()) {
+                *of = Some(node);
+            }
+        }
+        nodes
+    }
+
+    /// The child of a node at a step.
+    fn known(&self, parent: usize, step: &Step, is_param: bool) -> Option<usize> {
+        let node = self.nodes.get(parent)?;
+        if node.is_indexed {
+            return self.found.get(&(parent, step.clone(), is_param)).copied();
+        }
+        let of = |child: usize| self.nodes.get(child).filter(|of| of.is_param == is_param).map(|of| &of.step);
+        if node.children.len() <= FEW {
+            return node.children.iter().copied().find(|child| of(*child) == Some(step));
+        }
+        // Children without an index, beyond the first few, are list elements in ascending order.
+        let Step::Element(index) = step else { return None };
+        let number = |child: &usize| match of(*child) {
+            Some(Step::Element(number)) => *number,
+            _ => u64::MAX,
+        };
+        node.children.binary_search_by_key(index, number).ok().and_then(|at| node.children.get(at)).copied()
+    }
+
+    /// Returns `true` if a new child can be found without an index: among few, or as the next element of a list.
+    fn is_in_order(&self, parent: &Node, step: &Step, is_param: bool) -> bool {
+        let element = |step: &Step, is_param: bool| match step {
+            Step::Element(index) if !is_param => Some(*index),
+            _ => None,
+        };
+        let of = |child: &usize| self.nodes.get(*child).and_then(|of| element(&of.step, of.is_param));
+        match parent.children.len() {
+            count if count < FEW => true,
+            FEW => {
+                let numbers: Vec<Option<u64>> = parent.children.iter().map(of).chain([element(step, is_param)]).collect();
+                numbers.iter().all(Option::is_some) && numbers.is_sorted_by(|a, b| a < b)
+            }
+            _ => element(step, is_param).is_some_and(|index| parent.children.last().and_then(of) < Some(index)),
+        }
+    }
+
+    /// The child of a node, made if it is missing.
+    fn child(&mut self, parent: usize, step: Step, is_param: bool) -> usize {
+        if let Some(known) = self.known(parent, &step, is_param) {
+            return known;
+        }
+        let id = self.nodes.len();
+        let Some(above) = self.nodes.get(parent) else { return id };
+        let is_indexed = above.is_indexed || !self.is_in_order(above, &step, is_param);
+        if is_indexed && !above.is_indexed {
+            let of = |child: usize| self.nodes.get(child).map(|of| ((parent, of.step.clone(), of.is_param), child));
+            self.found.extend(above.children.iter().filter_map(|child| of(*child)));
+        }
+        if is_indexed {
+            self.found.insert((parent, step.clone(), is_param), id);
+        }
+        if let Some(above) = self.nodes.get_mut(parent) {
+            above.is_indexed = is_indexed;
+            above.children.push(id);
+            // A long list of equal dicts is seen as one dict of arrays.
+            above.is_list = matches!(step, Step::Element(_)) || (above.is_list && !matches!(step, Step::Name(_)));
+        }
+        self.nodes.push(Node::new(step, parent, is_param));
+        id
+    }
+
+    fn enter(&mut self, entry: Entry, layout: &Layout, declared: &[Option<usize>]) -> Result<()> {
+        // The path of an item outside of lists and structs says no more than its declaration.
+        match declared.get(entry.item.index()) {
+            Some(Some(node)) if !entry.path.contains(['[', '.', '#']) => self.fill(*node, entry, layout),
+            _ => self.enter_at_path(entry, layout)?,
+        }
+        Ok(())
+    }
+
+    fn enter_at_path(&mut self, entry: Entry, layout: &Layout) -> Result<()> {
+        let mut at = 0;
+        let mut way = Vec::new();
+        let path = steps(&entry.path)?;
+        if path.last() == Some(&Step::Length) {
+            return Ok(());
+        }
+        let last = path.len().saturating_sub(1);
+        let is_inside = path.iter().any(|step| matches!(step, Step::Member(_) | Step::Instance(_)));
+        for (n, step) in path.into_iter().enumerate() {
+            match step {
+                Step::Instance(indices) => {
+                    for index in indices {
+                        at = self.child(at, Step::Element(index), false);
+                    }
+                }
+                step => at = self.child(at, step, n == last && entry.kind == EntryKind::Param),
+            }
+            way.push(at);
+        }
+        if way.len() > 1 && !is_inside {
+            // The dicts and lists on the way, where they are not known yet: elements of lists.
+            let mut item = layout.parent(entry.item);
+            for &node in way.iter().rev().skip(1) {
+                match (self.nodes.get_mut(node), item) {
+                    (Some(node), Some(id)) if node.item.is_none() => node.item = Some(id),
+                    _ => break,
+                }
+                item = item.and_then(|id| layout.parent(id));
+            }
+        }
+        self.fill(at, entry, layout);
+        Ok(())
+    }
+
+    fn fill(&mut self, at: usize, mut entry: Entry, layout: &Layout) {
+        if let Some(node) = self.nodes.get_mut(at) {
+            node.item = Some(entry.item);
+            node.is_list |= entry.typed == ResolvedType::Dynamic && !entry.shape.is_empty();
+            node.is_unreadable = entry.kind == EntryKind::Null && layout.unreadable(entry.item).is_some();
+            // A file may have very many entries, so their spare memory is released.
+            entry.path.shrink_to_fit();
+            entry.datatype.shrink_to_fit();
+            node.entry = Some(Box::new(entry));
+            self.order.push(at);
+        }
+    }
+
+    /// Returns the number of nodes.
+    pub fn node_count(&self) -> u64 {
+        self.nodes.len() as u64
+    }
+
+    /// The node at a path.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no path.
+    pub fn find(&self, path: &str) -> Result<Option<OutlineId>> {
+        let trimmed = path.trim_end_matches('/');
+        let mut at = 0;
+        for step in steps(trimmed)? {
+            let indices = match step {
+                Step::Instance(indices) => indices.into_iter().map(Step::Element).collect(),
+                step => vec![step],
+            };
+            for step in indices {
+                let is_there = |is_param| self.known(at, &step, is_param);
+                match is_there(false).or_else(|| is_there(true)) {
+                    Some(next) => at = next,
+                    None => return Ok(None),
+                }
+            }
+        }
+        Ok(Some(OutlineId(at)))
+    }
+
+    /// Returns the kind of a node. A struct whose only data is its member `""` represents that member.
+    pub fn thing(&self, id: OutlineId) -> Thing<'_> {
+        let at = self.presented(id.0);
+        let Some(node) = self.nodes.get(at) else { return Thing::Null };
+        match (node.entry.as_deref(), self.fixed.get(&at).copied()) {
+            (Some(entry), _) if entry.typed == ResolvedType::Dynamic => {
+                if node.is_list {
+                    Thing::List
+                } else {
+                    Thing::Dict
+                }
+            }
+            (Some(entry), _) => match entry.kind {
+                EntryKind::Param => Thing::Param(entry.value.unwrap_or(0), Some(entry)),
+                EntryKind::Null if node.is_unreadable => Thing::Data(entry),
+                EntryKind::Null => Thing::Null,
+                EntryKind::Data => Thing::Data(entry),
+            },
+            (None, Some(value)) => Thing::Param(value, None),
+            (None, None) if node.is_list => Thing::List,
+            (None, None) => Thing::Dict,
+        }
+    }
+
+    /// The arrays, in the order of the text; those that cannot be read are among them.
+    pub fn arrays(&self) -> impl Iterator<Item = (OutlineId, &Entry)> {
+        let is_array = |(id, _): &(OutlineId, &Entry)| matches!(self.thing(*id), Thing::Data(_));
+        self.entries()
+            .filter(|(_, entry)| entry.kind != EntryKind::Param && entry.typed != ResolvedType::Dynamic)
+            .filter(is_array)
+    }
+
+    /// The items that have a place in the file, in the order of the text.
+    pub fn entries(&self) -> impl Iterator<Item = (OutlineId, &Entry)> {
+        self.order.iter().filter_map(|&id| {
+            let node = self.nodes.get(id).filter(|node| !node.is_part)?;
+            Some((OutlineId(id), node.entry.as_deref()?))
+        })
+    }
+
+    /// The children of a dict, with their names, or of a list, in order.
+    pub fn children(&self, id: OutlineId) -> Children<'_> {
+        let Some(node) = self.nodes.get(self.presented(id.0)) else { return Vec::new() };
+        node.children
+            .iter()
+            .filter_map(|&child| {
+                let of = self.nodes.get(child).filter(|of| !of.is_part)?;
+                let name = match &of.step {
+                    Step::Name(name) | Step::Member(name) => Some(name.as_str()),
+                    _ => None,
+                };
+                Some((name, OutlineId(child)))
+            })
+            .collect()
+    }
+
+    /// The child of a dict with a name: a parameter if nothing else has it.
+    pub fn named(&self, id: OutlineId, name: &str) -> Option<OutlineId> {
+        let parent = self.presented(id.0);
+        let find = |step: Step, is_param| self.known(parent, &step, is_param).map(OutlineId);
+        let step = || Step::Name(name.to_owned());
+        let found = find(step(), false).or_else(|| find(step(), true));
+        let member = || Step::Member(name.to_owned());
+        found.or_else(|| find(member(), false)).or_else(|| find(member(), true))
+    }
+
+    /// The path of a node, as [`Outline::find`] takes it.
+    pub fn path(&self, id: OutlineId) -> String {
+        let mut steps = Vec::new();
+        let mut at = id.0;
+        while let Some(node) = self.nodes.get(at).filter(|_| at != 0) {
+            if let Some(entry) = node.entry.as_deref() {
+                steps.push(entry.path.clone());
+                break;
+            }
+            steps.push(match &node.step {
+                Step::Name(name) => format!("/{}", quoted_name(&own_name(name))),
+                // Stands for what holds it.
+                Step::Member(name) if name.is_empty() => String::new(),
+                Step::Member(name) => format!(".{}", quoted_name(&own_name(name))),
+                Step::Element(index) => format!("[{index}]"),
+                _ => String::new(),
+            });
+            at = node.parent;
+        }
+        steps.into_iter().rev().collect()
+    }
+
+    /// Returns `true` if a node is a parameter whose name something else next to it has too.
+    pub fn is_hidden(&self, id: OutlineId) -> bool {
+        self.nodes.get(id.0).is_some_and(|node| self.is_shadowed(OutlineId(node.parent), id))
+    }
+
+    /// The item of the layout that declares a node; None for an element or an instance.
+    pub fn item(&self, id: OutlineId) -> Option<ItemId> {
+        self.nodes.get(id.0).and_then(|node| node.item)
+    }
+
+    /// Returns `true` if a node is a parameter whose name an array, dict or list of the same dict has too.
+    pub fn is_shadowed(&self, parent: OutlineId, id: OutlineId) -> bool {
+        let Some(node) = self.nodes.get(id.0).filter(|node| node.is_param) else { return false };
+        self.known(self.presented(parent.0), &node.step, false).is_some()
+    }
+
+    /// Section 5.9: a typedef with stored parameters is presented as its one member without a name.
+    fn presented(&self, id: usize) -> usize {
+        let mut at = id;
+        loop {
+            let Some(node) = self.nodes.get(at) else { return at };
+            let mut data = node.children.iter().filter(|&&child| self.nodes.get(child).is_some_and(|of| !of.is_param));
+            let (Some(&only), None) = (data.next(), data.next()) else { return at };
+            match self.nodes.get(only).map(|of| &of.step) {
+                Some(Step::Member(name)) if name.is_empty() => at = only,
+                _ => return at,
+            }
+        }
+    }
+}
+
+impl Node {
+    fn new(step: Step, parent: usize, is_param: bool) -> Self {
+        Self {
+            step,
+            parent,
+            is_param,
+            children: Vec::new(),
+            entry: None,
+            item: None,
+            is_list: false,
+            is_grid: false,
+            is_unreadable: false,
+            is_part: false,
+            is_indexed: false,
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Items with paths, written as dicts in dicts.
+
+use std::collections::HashMap;
+
+use super::layout_text::LayoutText;
+use crate::error::Result;
+
+/// An item: the steps that lead to it, the last of which is its name, and what it is.
+pub(super) type Item<'a, T> = (Vec<&'a str>, T);
+
+/// A function that writes an item of this name.
+type Write<'w, T> = &'w mut dyn FnMut(&mut LayoutText, &str, &T) -> Result<()>;
+
+/// Writes items, those of one group together, groups and items in the order in which they first appear.
+///
+/// # Errors
+/// Returns the errors of `write`, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if groups nest too deep.
+pub(super) fn write<T>(items: &[Item<'_, T>], text: &mut LayoutText, write: Write<'_, T>) -> Result<()> {
+    level(&items.iter().collect::<Vec<_>>(), 0, text, write)
+}
+
+/// The items of one group; as deep as a layout may nest.
+fn level<T>(items: &[&Item<'_, T>], depth: usize, text: &mut LayoutText, write: Write<'_, T>) -> Result<()> {
+    let mut groups: HashMap<&str, Vec<&Item<'_, T>>> = HashMap::new();
+    for item in items {
+        if let [name, _, ..] = item.0.get(depth..).unwrap_or(&[]) {
+            groups.entry(name).or_default().push(item);
+        }
+    }
+    for item in items {
+        match item.0.get(depth..).unwrap_or(&[]) {
+            [] => write(text, "", &item.1)?,
+            [name] => write(text, name, &item.1)?,
+            [name, ..] => {
+                // The first of a group writes all of it.
+                if let Some(group) = groups.remove(name) {
+                    text.enter(name)?;
+                    level(&group, depth + 1, text, write)?;
+                    text.leave()?;
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! Scale and offset of the samples of an image, as GDAL writes them into the XML of its tag: an `Item` whose `role` is `scale` or
+//! `offset`, for the sample of a number ("`GeoTIFF` driver", the page of GDAL, and `GTiffDataset::ApplyMetadataInformation`).
+
+use super::hyperstack::{self, Tags};
+use super::ifd::{Directory, Tiff, Values};
+use super::{Page, id};
+use crate::error::Result;
+use crate::foreign::layout_text::LayoutText;
+use crate::layout::{FACTORS, Literal};
+
+/// Samples of an image: their number takes two bytes.
+const MOST: usize = 1 << 16;
+
+/// The factors of an image without any.
+const NEUTRAL: (f64, f64) = (1.0, 0.0);
+
+/// The image that a page without its own factors is a smaller version of, among the pages before it.
+pub(super) fn full<'p>(file: &Tiff<'_>, planes: &[&Directory], before: &'p [Page]) -> Option<&'p Directory> {
+    /// Bits of the kind of a page: a smaller version, and a mask.
+    const SMALLER: u64 = 1;
+    const MASK: u64 = 4;
+    let kind = |tags: &Directory| tags.number(file, id::SUBFILE, 0).unwrap_or(0) & (SMALLER | MASK);
+    planes.first().filter(|tags| kind(tags) == SMALLER)?;
+    before.iter().map(|page| &page.directory).rev().find(|tags| kind(tags) == 0)
+}
+
+/// Returns a scale and an offset for each sample of the planes of an image. If planes differ, there are those of all planes. Planes
+/// without any have those of `full`, an image of which they are a smaller version.
+pub(super) fn of(file: &Tiff<'_>, planes: &[&Directory], full: Option<&Directory>) -> Option<Vec<(f64, f64)>> {
+    let own = |tags: &Directory| one(file, tags).or_else(|| one(file, full?));
+    let all: Vec<Option<Vec<(f64, f64)>>> = planes.iter().map(|tags| own(tags)).collect();
+    let first = all.iter().flatten().next()?.clone();
+    let neutral = vec![NEUTRAL; first.len()];
+    let all: Vec<Vec<(f64, f64)>> = all.into_iter().map(|one| one.unwrap_or_else(|| neutral.clone())).collect();
+    if all.iter().all(|one| *one == first) { Some(first) } else { Some(all.concat()) }
+}
+
+/// The factors of one page. A fault of the tag is reported when it becomes an attribute.
+fn one(file: &Tiff<'_>, tags: &Directory) -> Option<Vec<(f64, f64)>> {
+    let Values::Text(text) = file.values(tags.tag(id::GDAL)?).ok()? else { return None };
+    let samples = usize::try_from(hyperstack::samples(file, tags).0).ok().filter(|samples| *samples <= MOST)?;
+    let mut found = std::collections::HashMap::new();
+    for tag in Tags(&text).filter(|tag| tag.name == "Item") {
+        let Some(sample) = tag.number("sample").and_then(|sample| usize::try_from(sample).ok()) else { continue };
+        let role = tag.value("role").unwrap_or_default();
+        // NaN is refused when the elements are read.
+        let value = || tag.text.trim().parse().unwrap_or(f64::NAN);
+        let (scale, offset) = found.entry(sample).or_insert(NEUTRAL);
+        match () {
+            () if role.eq_ignore_ascii_case("scale") => *scale = value(),
+            () if role.eq_ignore_ascii_case("offset") => *offset = value(),
+            () => {}
+        }
+    }
+    if !found.iter().any(|(sample, factors)| *sample < samples && *factors != NEUTRAL) {
+        return None;
+    }
+    Some((0..samples).map(|sample| found.get(&sample).copied().unwrap_or(NEUTRAL)).collect())
+}
+
+/// Writes the factors of the item before: `scale_factor` and `add_offset` of netCDF, if all samples have the same.
+///
+/// # Errors
+/// Returns the errors of [`LayoutText::enter`].
+pub(super) fn write(factors: &[(f64, f64)], is_number: bool, text: &mut LayoutText) -> Result<()> {
+    match factors {
+        [(scale, offset), rest @ ..]
+            if is_number && scale.is_finite() && offset.is_finite() && rest.iter().all(|other| other == &(*scale, *offset)) =>
+        {
+            if *scale != NEUTRAL.0 {
+                text.attribute("scale_factor", Literal::Float(*scale))?;
+            }
+            if *offset != NEUTRAL.1 {
+                text.attribute("add_offset", Literal::Float(*offset))?;
+            }
+            Ok(())
+        }
+        all => {
+            let numbers = all.iter().flat_map(|(scale, offset)| [Literal::Float(*scale), Literal::Float(*offset)]);
+            text.attribute(FACTORS, numbers.collect::<Vec<_>>())
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Evaluation of a layout for one stream: the place of every item.
+//!
+//! Addresses follow the text (section 5 of our specification): each item goes after the one before, rounded up to
+//! its alignment, or to the place that `@` and `%` give. Stored parameters are requested in their turn, since each
+//! may decide the address of the next. A list that is repeated without stored parameters is not walked: from its
+//! second repetition on all are alike, so two of them tell its whole length.
+
+use super::diagnostic::Code;
+use super::evaluator::{Machine, Values};
+use super::model::{ItemId, Layout};
+use super::param_request::{Fault, Options, ParamRequest, Stored, Supply};
+use crate::Limits;
+use crate::error::Result;
+
+impl Layout {
+    /// Finds all addresses for one stream; `supply` gives the values of stored parameters, in order.
+    ///
+    /// ```
+    /// use trilith_layout::layout::{Layout, Options, Supply};
+    /// let layout = Layout::read(b"N : <i4  name = S1[N]  x = <f8").unwrap();
+    /// let found = layout.evaluate(&Options::default(), |request| {
+    ///     assert_eq!((request.address, request.datatype.name()), (Some(0), "i4"));
+    ///     Ok(Supply::Value(5))
+    /// }).unwrap();
+    /// assert_eq!(found.total(), Some(24));
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`Fault::Text`] with E401 to E407, or with E409 if values are missing. Returns [`Fault::Other`] if a
+    /// limit would be exceeded, and for the errors of `supply`.
+    pub fn evaluate(
+        &self,
+        options: &Options,
+        supply: impl FnMut(&ParamRequest) -> Result<Supply>,
+    ) -> std::result::Result<Evaluation<'_>, Fault> {
+        let mut evaluation = Evaluation {
+            machine: Machine::new(self, options),
+            start: self.start(options),
+            starts: Vec::new(),
+            ordinals: Vec::new(),
+            record: Vec::new(),
+            limits: options.limits.clone(),
+        };
+        evaluation.again(supply)?;
+        Ok(evaluation)
+    }
+
+    /// Does the same as [`Layout::evaluate`], with the values of all stored parameters in order. The lengths of
+    /// compressed arrays may be left out, all of them.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Layout::evaluate`], and E409 if `values` are too few or too many.
+    pub fn evaluate_with(&self, options: &Options, values: &[i64]) -> std::result::Result<Evaluation<'_>, Fault> {
+        let all = self.evaluate(options, supply_from(values, false));
+        let with_all = match all {
+            Ok(found) if found.record.len() == values.len() => return Ok(found),
+            other => other,
+        };
+        if !self.filters.iter().any(|filter| filter.compresses) {
+            return self.all_used(with_all?, values);
+        }
+        match self.evaluate(options, supply_from(values, true)) {
+            Ok(found) if found.given() == values.len() => Ok(found),
+            _ => self.all_used(with_all?, values),
+        }
+    }
+
+    fn all_used<'l>(&self, found: Evaluation<'l>, values: &[i64]) -> std::result::Result<Evaluation<'l>, Fault> {
+        let used = found.record.len();
+        if used == values.len() {
+            return Ok(found);
+        }
+        let last = found.record.last().map_or(ItemId::ROOT, |value| value.item);
+        let message = format!("{} values were given, the layout has {used} stored parameters", values.len());
+        Err(self.fault(Code::E409, self.item(last).span, message))
+    }
+}
+
+fn supply_from(values: &[i64], skip_lengths: bool) -> impl FnMut(&ParamRequest) -> Result<Supply> {
+    let mut next = values.iter();
+    move |request| {
+        if skip_lengths && request.is_length {
+            return Ok(Supply::Unknown);
+        }
+        Ok(next.next().map_or(Supply::Missing, |&value| Supply::Value(value)))
+    }
+}
+
+/// A layout evaluated for one stream.
+pub struct Evaluation<'l> {
+    pub(super) machine: Machine<'l>,
+    start: u64,
+    /// The cursor before each of the layout's top-level places.
+    pub(crate) starts: Vec<u64>,
+    /// Number of stored values before each, if that is not simply its number.
+    pub(crate) ordinals: Vec<u32>,
+    /// All stored values in order.
+    pub(crate) record: Vec<Stored>,
+    pub(crate) limits: Limits,
+}
+
+impl<'l> Evaluation<'l> {
+    /// Evaluates the same layout for another stream, without new allocations.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Layout::evaluate`].
+    pub fn again(&mut self, mut supply: impl FnMut(&ParamRequest) -> Result<Supply>) -> std::result::Result<(), Fault> {
+        let layout = self.machine.layout;
+        self.machine.reset(self.start);
+        self.starts.clear();
+        self.ordinals.clear();
+        self.record.clear();
+        let mut values = Values { source: &mut supply, record: &mut self.record };
+        let machine = &mut self.machine;
+        for &step in &layout.plan.places {
+            self.starts.push(machine.cursor);
+            if layout.plan.dynamic {
+                self.ordinals.push(values.record.len() as u32);
+            }
+            machine.run_step(step, false, &mut values)?;
+        }
+        Ok(())
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> &'l Layout {
+        self.machine.layout
+    }
+
+    /// The largest end of an item; `None` if a length is not known.
+    pub fn total(&self) -> Option<u64> {
+        self.machine.known_total()
+    }
+
+    /// The next available address; `None` if a length is not known.
+    pub fn next(&self) -> Option<u64> {
+        super::evaluator::known(self.machine.cursor)
+    }
+
+    /// The values of all stored parameters in order; `None` for lengths that were left unknown.
+    pub fn values(&self) -> impl Iterator<Item = Option<i64>> {
+        self.record.iter().map(|stored| stored.value)
+    }
+
+    /// Returns the number of known values.
+    fn given(&self) -> usize {
+        self.record.iter().filter(|stored| stored.value.is_some()).count()
+    }
+
+    pub(crate) fn begin(&self) -> u64 {
+        self.start
+    }
+}

@@ -1,0 +1,404 @@
+//! The numbers of an array in runs, on all threads: what everything here is computed from.
+
+use std::sync::Arc;
+
+use trilith::array::{Byteorder, Datatype};
+use trilith::bytes::to_usize;
+use trilith::interrupt::check;
+use trilith::num_complex::Complex;
+use trilith::{Array, Error, Result};
+use trilith_io::threads::each;
+
+/// Bytes that are read at once: a codec decodes several pieces of them at the same time.
+const BAND: usize = 16 << 20;
+/// Bytes of a run, independent of the number of threads, so that an array always has the same runs.
+const PART: usize = 2 << 20;
+/// Maximum number of decoded bytes that are kept for a second pass.
+const HELD: u64 = 128 << 20;
+
+/// A type of numbers that arrays are looked at as.
+pub(crate) trait Sample: Copy + PartialOrd + Send + Sync + 'static {
+    /// Bits of a key.
+    const BITS: u32;
+    /// `true` if there are numbers that are none, or infinite.
+    const FLOAT: bool = false;
+
+    /// The numbers in native bytes.
+    fn all(bytes: &[u8]) -> impl ExactSizeIterator<Item = Self> + '_;
+
+    /// The nearest double.
+    fn double(self) -> f64;
+
+    /// Returns `true` if it is finite.
+    fn is_finite(self) -> bool {
+        true
+    }
+
+    /// Returns `true` if it is not a number.
+    fn is_nan(self) -> bool {
+        false
+    }
+
+    /// A whole number in the same order as the numbers.
+    fn key(self) -> u64;
+
+    /// The number of a key.
+    fn of_key(key: u64) -> Self;
+
+    /// The number itself, for a report.
+    fn exact(self) -> crate::Number;
+
+    /// Returns the mean of two numbers, with the precision that numpy's median of this type has.
+    fn halfway(a: Self, b: Self) -> f64 {
+        (a.double() + b.double()) / 2.0
+    }
+}
+
+macro_rules! whole {
+    ($($type:ty, $bits:literal, $flip:expr, $unsigned:ty;)+) => {$(
+        impl Sample for $type {
+            const BITS: u32 = $bits;
+
+            fn all(bytes: &[u8]) -> impl ExactSizeIterator<Item = Self> + '_ {
+                bytes.as_chunks::<{ size_of::<$type>() }>().0.iter().map(|bytes| <$type>::from_ne_bytes(*bytes))
+            }
+
+            #[inline]
+            fn double(self) -> f64 {
+                self as f64
+            }
+
+            #[inline]
+            fn key(self) -> u64 {
+                u64::from(self as $unsigned ^ $flip)
+            }
+
+            fn of_key(key: u64) -> Self {
+                (key as $unsigned ^ $flip) as $type
+            }
+
+            fn exact(self) -> crate::Number {
+                crate::Number::Whole(i128::from(self))
+            }
+        }
+    )+};
+}
+
+whole! {
+    i8, 8, 1 << 7, u8;
+    i16, 16, 1 << 15, u16;
+    i32, 32, 1 << 31, u32;
+    i64, 64, 1 << 63, u64;
+    u8, 8, 0, u8;
+    u16, 16, 0, u16;
+    u32, 32, 0, u32;
+    u64, 64, 0, u64;
+}
+
+macro_rules! float {
+    ($($type:ty, $bits:literal, $unsigned:ty;)+) => {$(
+        impl Sample for $type {
+            const BITS: u32 = $bits;
+            const FLOAT: bool = true;
+
+            fn all(bytes: &[u8]) -> impl ExactSizeIterator<Item = Self> + '_ {
+                bytes.as_chunks::<{ size_of::<$type>() }>().0.iter().map(|bytes| <$type>::from_ne_bytes(*bytes))
+            }
+
+            #[inline]
+            fn double(self) -> f64 {
+                self.into()
+            }
+
+            #[inline]
+            fn is_finite(self) -> bool {
+                self.is_finite()
+            }
+
+            #[inline]
+            fn is_nan(self) -> bool {
+                self.is_nan()
+            }
+
+            #[inline]
+            fn key(self) -> u64 {
+                // Negative numbers count downwards in their bits, positive ones upwards from the middle.
+                let bits = self.to_bits();
+                let sign = 1 << ($bits - 1);
+                u64::from(if bits & sign == 0 { bits | sign } else { !bits })
+            }
+
+            fn of_key(key: u64) -> Self {
+                let sign = 1 << ($bits - 1);
+                let key = key as $unsigned;
+                Self::from_bits(if key & sign == 0 { !key } else { key ^ sign })
+            }
+
+            fn exact(self) -> crate::Number {
+                crate::Number::Real(self.into())
+            }
+
+            fn halfway(a: Self, b: Self) -> f64 {
+                f64::from((a + b) / 2.0)
+            }
+        }
+    )+};
+}
+
+float! {
+    f32, 32, u32;
+    f64, 64, u64;
+}
+
+/// Runs `$body` with `$type`, the type of the numbers that [`Numbers`] gives.
+macro_rules! with_type {
+    ($numbers:expr, |$type:ident| $body:expr) => {{
+        macro_rules! of {
+            ($to:ty) => {{
+                type $type = $to;
+                $body
+            }};
+        }
+        match $numbers.kind() {
+            $crate::numeric::Kind::I8 => of!(i8),
+            $crate::numeric::Kind::I16 => of!(i16),
+            $crate::numeric::Kind::I32 => of!(i32),
+            $crate::numeric::Kind::I64 => of!(i64),
+            $crate::numeric::Kind::U8 => of!(u8),
+            $crate::numeric::Kind::U16 => of!(u16),
+            $crate::numeric::Kind::U32 => of!(u32),
+            $crate::numeric::Kind::U64 => of!(u64),
+            $crate::numeric::Kind::F32 => of!(f32),
+            $crate::numeric::Kind::F64 => of!(f64),
+        }
+    }};
+}
+pub(crate) use with_type;
+
+/// The type in which the numbers of an array are seen: booleans are 0 and 1, halves are singles, float128 are
+/// doubles, and a complex number is its magnitude.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F32,
+    F64,
+}
+
+impl Kind {
+    fn of(datatype: &Datatype) -> Option<Self> {
+        Some(match datatype {
+            Datatype::Int8 => Self::I8,
+            Datatype::Int16 => Self::I16,
+            Datatype::Int32 => Self::I32,
+            Datatype::Int64 => Self::I64,
+            Datatype::Uint8 | Datatype::Bool8 => Self::U8,
+            Datatype::Uint16 => Self::U16,
+            Datatype::Uint32 => Self::U32,
+            Datatype::Uint64 => Self::U64,
+            Datatype::Float16 | Datatype::Float32 => Self::F32,
+            plain if plain.is_float() || plain.is_complex() => Self::F64,
+            _ => return None,
+        })
+    }
+}
+
+/// Returns `true` if elements of this datatype can be looked at as numbers.
+pub fn is_numeric(datatype: &Datatype) -> bool {
+    Kind::of(datatype).is_some()
+}
+
+/// An array of numbers.
+#[derive(Debug, Clone)]
+pub(crate) struct Numbers {
+    array: Array,
+    kind: Kind,
+}
+
+/// Consecutive numbers in C order.
+pub(crate) struct Run<'a> {
+    /// The place of the first one among all.
+    pub(crate) start: u64,
+    /// The numbers, in the byte order of this machine.
+    pub(crate) bytes: &'a [u8],
+    /// A byte for each: other than 0 if it is masked. Empty if there is no mask.
+    pub(crate) mask: &'a [u8],
+}
+
+impl Run<'_> {
+    /// Counts the numbers that are finite and not masked.
+    pub(crate) fn finite<T: Sample>(&self) -> usize {
+        if self.mask.is_empty() {
+            T::all(self.bytes).filter(|number| number.is_finite()).count()
+        } else {
+            self.unmasked::<T>().filter(|(_, number)| number.is_finite()).count()
+        }
+    }
+
+    /// The numbers that are not masked, with their places among all.
+    pub(crate) fn unmasked<T: Sample>(&self) -> impl Iterator<Item = (u64, T)> + '_ {
+        let masks = self.mask.iter().copied().chain(std::iter::repeat(0));
+        (self.start..).zip(T::all(self.bytes)).zip(masks).filter(|(_, mask)| *mask == 0).map(|(number, _)| number)
+    }
+}
+
+impl Numbers {
+    /// The array, if its elements are numbers.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if they are not.
+    pub(crate) fn new(array: &Array) -> Result<Self> {
+        let kind = Kind::of(array.datatype())
+            .ok_or_else(|| Error::invalid_input(format!("elements of {} are not numbers", short(array.datatype()))))?;
+        Ok(Self { array: array.clone(), kind })
+    }
+
+    /// Returns the type of its numbers.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Returns the number of elements.
+    pub(crate) fn len(&self) -> u64 {
+        self.array.len()
+    }
+
+    /// Returns `true` if some may be masked.
+    pub(crate) fn is_masked(&self) -> bool {
+        self.array.mask().is_some()
+    }
+
+    /// The lengths of the axes.
+    pub(crate) fn shape(&self) -> &[u64] {
+        self.array.shape()
+    }
+
+    /// Returns the numbers prepared for several looks, like [`held`].
+    ///
+    /// # Errors
+    /// Returns an error if the array cannot be read.
+    pub(crate) fn held(self) -> Result<Self> {
+        Ok(Self { array: held(&self.array)?, ..self })
+    }
+
+    /// Gives all numbers in runs to `work`, on several threads, and what it makes of them to `take`, in order.
+    ///
+    /// # Errors
+    /// Returns an error if the array cannot be read, and the errors of `work` and `take`.
+    pub(crate) fn runs<R: Send>(
+        &self,
+        work: &(dyn Fn(&Run<'_>) -> Result<R> + Sync),
+        take: &mut dyn FnMut(R) -> Result<()>,
+    ) -> Result<()> {
+        let item = to_usize(self.array.datatype().packed_size().max(1))?;
+        let mut at = 0u64;
+        let mut share = |bytes: &[u8], mask: &[u8]| -> Result<()> {
+            check()?;
+            let most = (PART / item).max(1);
+            let masks = mask.chunks(most).chain(std::iter::repeat(&[][..]));
+            let (starts, parts) = ((at..).step_by(most), bytes.chunks(most * item));
+            let jobs: Vec<_> = starts.zip(parts).zip(masks).collect();
+            at += (bytes.len() / item) as u64;
+            let done = each(jobs, |((start, bytes), mask)| self.as_kind(bytes, &|bytes| work(&Run { start, bytes, mask })))?;
+            done.into_iter().try_for_each(&mut *take)
+        };
+        if self.array.mask().is_none() {
+            let size = (BAND / item).max(1) * item;
+            return self.array.pieces(Byteorder::NATIVE, size, &mut |bytes| share(bytes, &[]));
+        }
+        for block in self.array.row_blocks(BAND as u64) {
+            // A mask by value looks at the elements: they are read once.
+            let block = loaded(&block)?;
+            let mask = block.mask_bytes()?.unwrap_or_default();
+            let bytes = block.source().view(block.offset(), block.nbytes()).unwrap_or_default();
+            share(bytes, &mask)?;
+        }
+        Ok(())
+    }
+
+    /// The native bytes of elements as those of [`Numbers::kind`].
+    fn as_kind<R>(&self, bytes: &[u8], work: &dyn Fn(&[u8]) -> Result<R>) -> Result<R> {
+        let datatype = self.array.datatype();
+        let copy = || {
+            let count = bytes.len() as u64 / datatype.packed_size().max(1);
+            Array::from_bytes(bytes.to_vec(), datatype.clone(), Byteorder::NATIVE, vec![count])
+        };
+        match datatype {
+            Datatype::Float16 => work(bytemuck::cast_slice(&copy()?.load_as::<f32>()?)),
+            Datatype::Float128 => work(bytemuck::cast_slice(&copy()?.load_as::<f64>()?)),
+            complex if complex.is_complex() => {
+                let sizes: Vec<f64> = copy()?.load_as::<Complex<f64>>()?.into_iter().map(Complex::norm).collect();
+                work(bytemuck::cast_slice(&sizes))
+            }
+            _ => work(bytes),
+        }
+    }
+}
+
+/// An array for several looks: what must be read or decoded is, once, and kept in memory if it is not more than 128 MiB.
+///
+/// # Errors
+/// Returns the errors of reading.
+pub fn held(array: &Array) -> Result<Array> {
+    let extent = array.extent();
+    let is_there = array.source().view(extent.start, extent.end - extent.start).is_some();
+    if is_there || array.nbytes() > HELD { Ok(array.clone()) } else { loaded(array) }
+}
+
+/// The array in memory, in C order and the byte order of this machine.
+fn loaded(array: &Array) -> Result<Array> {
+    let bytes = array.read_bytes(Byteorder::NATIVE)?;
+    let datatype = array.datatype().packed(Byteorder::NATIVE);
+    let copy = Array::from_bytes(bytes, datatype, Byteorder::NATIVE, array.shape().to_vec())?;
+    let copy = copy.with_limits(Arc::clone(array.limits()));
+    match array.mask() {
+        Some(mask) => copy.with_mask(mask.clone()),
+        None => Ok(copy),
+    }
+}
+
+/// A datatype for a message: that of a structured array may have a thousand fields.
+fn short(datatype: &Datatype) -> String {
+    match datatype.as_struct() {
+        Some(fields) => format!("a structure of {}", trilith_io::error::counted(fields.fields().len(), "field")),
+        None => datatype.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn keys_keep_order<T: Sample + std::fmt::Debug>(a: T, b: T) {
+        assert_eq!(T::of_key(a.key()).key(), a.key());
+        assert!(T::BITS == 64 || a.key() >> T::BITS == 0);
+        if a < b {
+            assert!(a.key() < b.key(), "{a:?} {b:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn keys_keep_number_order(a: i64, b: i64, x: f64, y: f64) {
+            keys_keep_order(a, b);
+            keys_keep_order(a as u64, b as u64);
+            keys_keep_order(a as i8, b as i8);
+            keys_keep_order(a as i16, b as i16);
+            keys_keep_order(a as u16, b as u16);
+            keys_keep_order(a as i32, b as i32);
+            keys_keep_order(a as u32, b as u32);
+            keys_keep_order(x, y);
+            keys_keep_order(x as f32, y as f32);
+        }
+    }
+}

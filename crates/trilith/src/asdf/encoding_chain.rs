@@ -1,0 +1,278 @@
+//! Encoding chains as a file states them: the YAML in front of the data, or the codes of the branch.
+//!
+//! ASDF 0.1.0, "Block encoding"; generation E0 wrote one ASCII code a step into the block header.
+
+use memchr::memmem;
+
+use super::block::Block;
+use super::ndarray::{Dim, Ndarray};
+use crate::array::{Byteorder, Datatype, c_strides};
+use crate::bytes::{Source, SourceRef, Window, read_vec};
+use crate::codec::encoding_chain::{self, Described, Step};
+use crate::error::{Context, Error, Result};
+use crate::limits::Limits;
+use crate::tree::{Node, Origin, PrintOptions, Tree, Value, print_value};
+
+/// The steps of a block, in the order of encoding, and where its data begin.
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the YAML is broken.
+pub(crate) fn read(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<(Vec<Step>, u64)> {
+    if !block.is_encoded() {
+        let codes = block.codes.iter().take_while(|code| **code != 0);
+        return Ok((codes.map(|code| Step::from_code(*code)).collect(), 0));
+    }
+    let yaml = yaml(block, stored, limits)?;
+    let end = yaml.len() as u64;
+    let tree = Tree::parse_bytes(yaml, Origin::new(block.data_offset, 1), limits)?;
+    Ok((steps(tree.root())?, end))
+}
+
+/// The YAML at the beginning of a block with a chain, end marker included; it "may have any length".
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it has no end marker, and
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it has none within [`Limits::text`].
+pub(crate) fn yaml(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<Vec<u8>> {
+    let mut len = 4096;
+    loop {
+        len = stored.len().min(len);
+        let mut text = read_vec(stored, 0, len, limits)?;
+        if let Some(end) = find_end(&text) {
+            text.truncate(end);
+            return Ok(text);
+        }
+        if len == stored.len() {
+            let found = "the YAML of the encoding chain has no end marker (...)";
+            return Err(Error::malformed(found).at_byte(block.data_offset));
+        }
+        if len >= limits.text {
+            let found = "the YAML of the encoding chain has no end marker in that many bytes";
+            return Err(Limits::exceeded("text", limits.text, found).at_byte(block.data_offset));
+        }
+        len = len.saturating_mul(8).min(limits.text);
+    }
+}
+
+/// Reads a chain from text, as the command line gives it: `[[tile, {shape: [32, 32]}], zlib]`.
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is no list of steps.
+///
+/// ```
+/// use trilith::asdf::{Step, parse_chain};
+/// let steps = parse_chain("[[tile, {shape: [2, 3]}], zlib]", &trilith::Limits::default())?;
+/// assert_eq!(steps[1], Step::Zlib);
+/// # Ok::<(), trilith::Error>(())
+/// ```
+pub fn parse(text: &str, limits: &Limits) -> Result<Vec<Step>> {
+    steps(Tree::parse(text, limits)?.root())
+}
+
+/// The chain as it is before the data, end marker included.
+pub fn print(steps: &[Step]) -> String {
+    let list = |numbers: &Option<Vec<u64>>| numbers.as_ref().map(|n| Value::seq(n.iter().copied()));
+    let items = steps.iter().map(|step| {
+        let arguments: Vec<(&str, Option<Value>)> = match step {
+            Step::Tile { shape, original_shape, item_size } => vec![
+                ("shape", Some(Value::seq(shape.iter().copied()))),
+                ("original_shape", list(original_shape)),
+                ("item_size", item_size.map(Value::from)),
+            ],
+            Step::Quantize { bits, original_shape, quality, .. } => vec![
+                ("dtype", bits.map(Value::from)),
+                ("original_shape", list(original_shape)),
+                ("quality", quality.map(Value::from)),
+            ],
+            _ => Vec::new(),
+        };
+        let stated = arguments.into_iter().filter_map(|(name, value)| value.map(|value| (name, value)));
+        let stated: Vec<(&str, Value)> = stated.collect();
+        if stated.is_empty() { Value::from(step.name()) } else { Value::seq([Value::from(step.name()), Value::map(stated)]) }
+    });
+    let mut options = PrintOptions::default();
+    options.width = usize::MAX;
+    format!("--- {}\n...\n", print_value(&Value::seq(items).flow(), 0, &options))
+}
+
+/// The byte after the line of the end marker.
+fn find_end(text: &[u8]) -> Option<usize> {
+    memmem::find_iter(text, b"\n...").find_map(|at| match text.get(at + 4..)? {
+        [b'\n', ..] => Some(at + 5),
+        [b'\r', b'\n', ..] => Some(at + 6),
+        [] => Some(text.len()),
+        _ => None,
+    })
+}
+
+/// Returns the steps of a list of names, or of pairs of name and arguments.
+fn steps(root: Node<'_>) -> Result<Vec<Step>> {
+    if !root.is_sequence() {
+        return Err(root.error("the encoding chain is not a list"));
+    }
+    // The null encoding, elements in C order, is where a chain of steps on bytes begins anyway.
+    let stated = root.items().filter(|node| !node.is_null() && node.text() != "null");
+    stated.map(step).collect::<Result<Vec<_>>>().map_err(|e| e.context("the encoding chain"))
+}
+
+/// A name, or a pair of name and arguments.
+fn step(node: Node<'_>) -> Result<Step> {
+    let (name, arguments) = if node.is_scalar() {
+        (node, None)
+    } else {
+        let name = node.index(0).filter(|name| name.is_scalar());
+        let name = name.ok_or_else(|| node.error("a step is a name, or a name and its arguments"))?;
+        (name, node.index(1))
+    };
+    let get = |key: &str| arguments.and_then(|arguments| arguments.get(key)).filter(|value| !value.is_null());
+    let number = |key: &str| {
+        let wrong = |value: Node<'_>| value.error(format!("{key} is not a whole number from 0"));
+        get(key).map(|value| value.as_u64().ok_or_else(|| wrong(value))).transpose()
+    };
+    let shape = |key: &str| {
+        let wrong = |value: Node<'_>| value.error(format!("{key} is not a list of whole numbers from 0"));
+        let read = |value: Node<'_>| {
+            let items: Option<Vec<u64>> = value.items().map(Node::as_u64).collect();
+            items.filter(|_| value.is_sequence()).ok_or_else(|| wrong(value))
+        };
+        get(key).map(read).transpose()
+    };
+    Ok(match &*name.text() {
+        "tile" => Step::Tile {
+            shape: shape("shape")?.ok_or_else(|| node.error("tile has no shape"))?,
+            original_shape: shape("original_shape")?,
+            item_size: number("item_size")?,
+        },
+        "quantize" => Step::Quantize {
+            bits: match get("dtype").map(Node::text).as_deref() {
+                Some("float32") => Some(32),
+                Some("float64") => Some(64),
+                _ => number("dtype")?,
+            },
+            original_shape: shape("original_shape")?,
+            quality: match get("quality") {
+                Some(value) => Some(value.as_f64().ok_or_else(|| value.error("quality is not a number"))?),
+                None => None,
+            },
+            dither: get("dither").and_then(Node::as_bool).unwrap_or(false),
+        },
+        "zlib" => Step::Zlib,
+        "sparse" => Step::Sparse,
+        other => Step::Unknown(other.to_owned()),
+    })
+}
+
+/// The names of the steps; None for a block without a chain or with one that cannot be read.
+pub(crate) fn names(block: &Block, source: &SourceRef, limits: &Limits) -> Option<Vec<String>> {
+    if !block.is_encoded() && block.codes == [0; 16] {
+        return None;
+    }
+    let stored = block.stored(source).ok()?;
+    let (steps, _) = read(block, &*stored, limits).ok()?;
+    Some(steps.iter().map(|step| step.name().to_owned()).collect())
+}
+
+/// The array that fills a block of `len` bytes, as its ndarray describes it; None if that is a
+/// view of a part, or leaves something open.
+pub(crate) fn described(array: &Ndarray<'_>, len: u64) -> Option<Described> {
+    let datatype = array.datatype.as_ref()?;
+    let item_size = datatype.item_size();
+    let dims = array.shape.as_ref()?.iter().map(|dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None });
+    let shape: Vec<u64> = dims.collect::<Option<_>>()?;
+    let bytes = shape.iter().try_fold(item_size, |bytes, n| bytes.checked_mul(*n))?;
+    let in_order = array.strides.as_ref().is_none_or(|strides| c_strides(&shape, item_size).is_ok_and(|c| c == *strides));
+    let big_endian = array.byteorder == Byteorder::Big;
+    (array.offset == 0 && in_order && bytes == len).then_some(Described { shape, item_size, big_endian })
+}
+
+/// Checks that an array over a block has the floats that the block's chain makes.
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for other elements, and the errors of [`read`].
+pub(super) fn agrees(block: &Block, stored: &dyn Source, array: &Ndarray<'_>, limits: &Limits) -> Result<()> {
+    let (steps, _) = read(block, stored, limits)?;
+    let quantized = steps.iter().find_map(|step| if let Step::Quantize { bits, .. } = step { Some(*bits) } else { None });
+    let (Some(bits), Some(datatype)) = (quantized, &array.datatype) else { return Ok(()) };
+    let of_array = datatype.item_size().saturating_mul(8);
+    if matches!(datatype, Datatype::Float32 | Datatype::Float64) && bits.is_none_or(|bits| bits == of_array) {
+        return Ok(());
+    }
+    let made = bits.map_or_else(|| "floats".to_owned(), |bits| format!("floats of {bits} bits (the argument dtype)"));
+    let found = format!("quantize makes {made}, but the datatype of the array is {datatype}");
+    Err(Error::malformed(found).at_byte(block.data_offset).context("the encoding chain"))
+}
+
+/// Returns `true` if the chain of a block makes floats, whose byte order it does not state.
+pub(super) fn makes_floats(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<bool> {
+    Ok(read(block, stored, limits)?.0.iter().any(is_quantize))
+}
+
+fn is_quantize(step: &Step) -> bool {
+    matches!(step, Step::Quantize { .. })
+}
+
+/// Returns `true` if the array in a block has something to say about its chain.
+fn asks_array(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Tile { original_shape, item_size, .. } => original_shape.is_none() || item_size.is_none(),
+        Step::Quantize { .. } => true,
+        _ => false,
+    })
+}
+
+/// The decoded bytes of a block with a chain; `array` finds the array that fills it, if the chain
+/// leaves arguments to it, and `order` the byte order of floats that the chain makes.
+///
+/// # Errors
+/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) naming the first step that is unknown, and
+/// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for steps in the wrong order or arguments that do not fit.
+pub(crate) fn decoder(
+    block: &Block,
+    stored: SourceRef,
+    array: impl FnOnce() -> Option<Described>,
+    order: impl FnOnce() -> Result<Byteorder>,
+    limits: &Limits,
+) -> Result<SourceRef> {
+    let (steps, start) = read(block, &*stored, limits)?;
+    let doing = || "the encoding chain";
+    if let Some(field) = block.generation.fields.encoding.filter(|_| !block.is_encoded())
+        && steps.iter().any(|step| matches!(step, Step::Unknown(_)))
+    {
+        let codes: Vec<u8> = block.codes.iter().copied().take_while(|code| *code != 0).collect();
+        let found = format!("unknown encoding {:?} in the field encoding of the block header", codes.escape_ascii().to_string());
+        let at = block.data_offset - u64::from(block.header_size) + u64::from(field.at);
+        return Err(Error::unsupported(found).at_byte(at).hint("known are the codes z (zlib) and s (sparse)"));
+    }
+    encoding_chain::check(&steps).map_err(|e| e.at_byte(block.data_offset)).doing(doing)?;
+    let len = stored.len().saturating_sub(start);
+    let data: SourceRef = std::sync::Arc::new(Window::new(stored, start, len)?);
+    let array = if asks_array(&steps) { array() } else { None };
+    // The branch of codes stored no decoded size.
+    let memory_size = block.is_encoded().then_some(block.data_size);
+    let order = if steps.iter().any(is_quantize) { order()? } else { Byteorder::Little };
+    encoding_chain::decoder(&steps, data, memory_size, array.as_ref(), order, limits)
+        .map_err(|e| e.at_byte(block.data_offset))
+        .doing(doing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_are_printed_as_they_are_read() {
+        let limits = Limits::default();
+        let text = "--- [[tile, {shape: [32, 32]}], [quantize, {dtype: 32, quality: 4.0}], zlib]\n...\n";
+        assert_eq!(print(&parse(text, &limits).unwrap()), text);
+        assert_eq!(print(&parse("[null, zlib]", &limits).unwrap()), "--- [zlib]\n...\n");
+        for (text, said) in [
+            ("zlib", "the encoding chain is not a list"),
+            ("[[tile, {}]]", "tile has no shape"),
+            ("[[tile, {shape: [a]}]]", "shape is not a list of whole numbers"),
+            ("[[]]", "a step is a name"),
+        ] {
+            let error = parse(text, &limits).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The arrays of a file that is to be converted: the block of each, and those that need a separate block.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::array::{Array, Datatype};
+use crate::asdf::ndarray::{Dim, Ndarray, Origin, check_complete, is_ndarray};
+use crate::asdf::{AsdfFile, Target, chunked_array};
+use crate::diagnostic::Diagnostic;
+use crate::error::{Error, Result};
+use crate::tree::{Node, TreePath};
+
+use super::cast;
+
+/// An ndarray of the tree as written, and what becomes of it.
+pub(super) struct Use<'t> {
+    pub(super) node: Node<'t>,
+    pub(super) path: TreePath,
+    pub(super) described: Ndarray<'t>,
+    /// The block of this file that it is in.
+    pub(super) block: Option<usize>,
+    /// The datatype it gets, if that is another.
+    pub(super) datatype: Option<Datatype>,
+    /// The new `source`, if it changes.
+    pub(super) source: Option<i64>,
+    /// Elements of the array, if they are written into a separate block.
+    pub(super) own: Option<Array>,
+    /// `true` if its separate block is streamed.
+    pub(super) streamed: bool,
+}
+
+/// The content of a block of the new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// The bytes of a block of this file.
+    Block(usize),
+    /// The elements of one ndarray: its number in the list of uses.
+    Array(usize),
+    /// No content: an empty block keeps the numbers of the blocks after it.
+    Nothing,
+}
+
+/// Lists every ndarray as written, in document order. A node that cannot be read as an ndarray is left unchanged.
+pub(super) fn uses<'t>(
+    file: &'t AsdfFile,
+    target: &Target,
+    losses: &mut Vec<Diagnostic>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Use<'t>>> {
+    let (mut list, mut text) = (Vec::new(), 0);
+    let mut walk = file.tree().root().walk(file.limits()).as_written();
+    while let Some(visit) = walk.step()? {
+        let node = visit.node;
+        if node.is_alias() || !is_ndarray(node) {
+            continue;
+        }
+        let described = match Ndarray::read(node, file.limits()) {
+            Ok(described) => described,
+            // An ndarray with a source must be complete, because no other file states the meaning of its elements.
+            Err(_) if node.get("source").is_some_and(|source| !source.is_null()) => {
+                check_complete(node, file.limits()).map_err(|error| error.at_path(walk.path().to_string()))?;
+                continue;
+            }
+            Err(_) => continue,
+        };
+        let path = walk.path();
+        if let Some(assumption) = described.assumption {
+            notes.push(format!("{path}: the array has {assumption}"));
+        }
+        file.limits().charge_text(&mut text, path.text_len(), "the paths of the arrays")?;
+        let in_chunks = matches!(described.origin, Origin::Chunks(_));
+        // The standards 1.x have these as an extension; what is outside of the file is nowhere else.
+        if in_chunks && (target.standard.is_some() || described.datatype.is_none()) {
+            continue;
+        }
+        let block = block_of(file, &described.origin);
+        let datatype = match &described.datatype {
+            Some(datatype) => cast::replacement(datatype, target)?,
+            None => None,
+        };
+        if let (Some(from), Some(to)) = (&described.datatype, &datatype) {
+            losses.push(Diagnostic::loss(&path, cast::describe(from, to)));
+        }
+        let apart = match described.origin {
+            Origin::Inline(_) => false,
+            // An HDU of the FITS file around this one is left out.
+            Origin::Fits(_) => file.container().is_some(),
+            Origin::Chunks(_) => true,
+            _ => datatype.is_some(),
+        };
+        let own = if apart { Some(file.stored_array(node)?.without_mask()) } else { None };
+        list.push(Use { node, path, described, block, datatype, source: None, own, streamed: false });
+    }
+    Ok(list)
+}
+
+/// Returns the number of the block of this file that an array is in, or the table of its chunks.
+pub(super) fn block_of(file: &AsdfFile, origin: &Origin<'_>) -> Option<usize> {
+    let number = match origin {
+        Origin::Chunks(node) => node.get(chunked_array::MAP)?.as_i64()?,
+        Origin::Block(number) => *number,
+        _ => return None,
+    };
+    Some(file.sections().block(number).ok()?.index)
+}
+
+/// Returns the blocks of the new file: those of this one under their numbers, then the arrays that need a separate
+/// one, the streamed one last. It sets the `source` of every use that changes. If the target has no `streams`,
+/// every block has its place from the start.
+pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>], streams: bool) -> Result<Vec<Content>> {
+    let blocks = file.sections().all_blocks()?;
+    // Arrays in chunks either all stay unchanged, or all get separate blocks.
+    let in_chunks = chunked_array::Named::of(file, file.tree())?.blocks;
+    let leave_chunks = uses.iter().any(|item| matches!(item.described.origin, Origin::Chunks(_)));
+    let (staying, left) = if leave_chunks { (BTreeSet::new(), in_chunks) } else { (in_chunks, BTreeSet::new()) };
+    if let Some(lost) = uses.iter().filter_map(|item| item.block).find(|block| *block >= blocks.len()) {
+        let found = format!("block {lost} is known from the index alone: the blocks before it are broken");
+        return Err(Error::malformed(found).hint("repair the file first"));
+    }
+    let mut contents: Vec<Content> = blocks.iter().map(|block| Content::Block(block.index)).collect();
+    let mut streamed = blocks.last().filter(|block| streams && block.is_streamed()).and_then(|_| contents.pop());
+    let mut added = Vec::new();
+    let mut users: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (place, item) in uses.iter().enumerate() {
+        if let Some(block) = item.block {
+            users.entry(block).or_default().push(place);
+        }
+    }
+    for place in 0..uses.len() {
+        let Some(current) = uses.get(place).filter(|item| item.own.is_some()) else { continue };
+        let block = current.block;
+        let users = block.and_then(|block| users.get(&block)).map_or(&[][..], Vec::as_slice);
+        let all_leave = users.iter().all(|i| uses.get(*i).is_some_and(|u| u.own.is_some()));
+        let is_open = current.described.shape.as_ref().is_some_and(|shape| shape.first() == Some(&Dim::Open));
+        let slot = block.and_then(|block| contents.get_mut(block));
+        match slot {
+            // The first of the arrays that leave a block takes its place.
+            Some(slot) if all_leave && !block.is_some_and(|block| staying.contains(&block)) && users.first() == Some(&place) => {
+                *slot = Content::Array(place);
+            }
+            None if block.is_some() && users == [place] && is_open && streamed.is_some() => {
+                streamed = Some(Content::Array(place));
+                if let Some(item) = uses.get_mut(place) {
+                    item.streamed = true;
+                }
+            }
+            _ => added.push(place),
+        }
+    }
+    for slot in &mut contents {
+        let is_used = |index: &usize| users.get(index).is_some_and(|users| !users.is_empty());
+        if matches!(slot, Content::Block(index) if left.contains(index) && !is_used(index)) {
+            *slot = Content::Nothing;
+        }
+    }
+    while contents.last() == Some(&Content::Nothing) {
+        contents.pop();
+    }
+    let first = contents.len();
+    for (i, place) in added.iter().enumerate() {
+        if let Some(item) = uses.get_mut(*place) {
+            item.source = Some((first + i) as i64);
+        }
+    }
+    let last = streamed.map(|_| blocks.len().saturating_sub(1));
+    for (place, item) in uses.iter_mut().enumerate() {
+        let (Origin::Block(number), Some(block)) = (&item.described.origin, item.block) else { continue };
+        let stays = !added.contains(&place);
+        // If blocks are added in between, only the streamed block is numbered from the end.
+        if stays && (!added.is_empty() || !streams) && (*number < 0 || Some(block) == last) {
+            let source = if Some(block) == last { -1 } else { block as i64 };
+            item.source = Some(source).filter(|source| source != number);
+        }
+    }
+    contents.extend(added.into_iter().map(Content::Array));
+    contents.extend(streamed);
+    Ok(contents)
+}

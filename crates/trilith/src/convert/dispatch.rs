@@ -1,0 +1,346 @@
+//! An open file of any family, written in any form.
+
+use std::path::Path;
+
+use super::dudley;
+use super::loss::{refusal, refuses};
+use super::{CodecChoice, ConvertOptions, Converted, Plan, chunks, convert, fits, items_to_asdf, unreadable};
+use crate::asdf::{ArrayOptions, AsdfFile, Target};
+use crate::bytes::{self, AtomicFile, Basis, WritePath, WriteSeek};
+use crate::diagnostic::Diagnostic;
+use crate::error::{Error, Result, Setting};
+use crate::file::{File, Form, check_written};
+use crate::layout::Dialect;
+use crate::limits::Limits;
+use crate::progress::Progress;
+
+/// The form that a file is written in.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub enum To {
+    /// The ASDF family: the generation of the file, or the newest if it has none.
+    #[default]
+    Same,
+    /// Like [`To::Same`], but FINF becomes ASDF.
+    Asdf,
+    /// Like [`To::Same`], but ASDF becomes FINF.
+    Finf,
+    /// A given generation of the ASDF family.
+    Generation(&'static Target),
+    /// A native Dudley file, in this dialect; None is that of the file, or 2025.
+    Dudley(Option<Dialect>),
+    /// FITS.
+    Fits,
+}
+
+impl From<&To> for Form {
+    /// The format of the file.
+    fn from(to: &To) -> Self {
+        match to {
+            To::Same | To::Asdf | To::Finf | To::Generation(_) => Self::Asdf,
+            To::Dudley(_) => Self::Dudley,
+            To::Fits => Self::Fits,
+        }
+    }
+}
+
+impl To {
+    /// The generation or dialect of a name: `asdf-1.6`, `finf-0.1`, `dudley-2026`, `dudley`.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that exist.
+    pub fn named(name: &str) -> Result<Self> {
+        match name.strip_prefix("dudley") {
+            _ if name == "fits" => {
+                Err(Error::invalid_input("FITS has no generation").hint("give the file a name that ends in .fits"))
+            }
+            None if Self::names().any(|known| known == name) => Target::named(name).map(Self::Generation),
+            Some(rest) if rest.is_empty() || Self::names().any(|known| known == name) => Self::dialect(rest),
+            _ => Err(Error::unknown("generation", name, Self::names())),
+        }
+    }
+
+    /// The names that [`To::named`] accepts, oldest first.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        crate::asdf::TARGETS.iter().map(|target| target.name).chain(["dudley-2025", "dudley-2026"])
+    }
+
+    /// A dialect of Dudley, by what follows `dudley`.
+    fn dialect(rest: &str) -> Result<Self> {
+        match rest.strip_prefix('-').and_then(Dialect::named) {
+            _ if rest.is_empty() => Ok(Self::Dudley(None)),
+            Some(dialect) => Ok(Self::Dudley(Some(dialect))),
+            None => Err(Error::unknown("generation", &format!("dudley{rest}"), Self::names())),
+        }
+    }
+
+    /// Returns `true` if what is written is a file of the ASDF family with blocks, not inside of another.
+    fn has_blocks(self) -> bool {
+        !matches!(self, Self::Fits | Self::Dudley(_))
+    }
+
+    /// Returns `true` if it is ASDF 1.x, as far as that is said.
+    pub(super) fn may_have_chunks(self) -> bool {
+        match self {
+            Self::Generation(target) => target.standard.is_some(),
+            Self::Finf => false,
+            other => other.has_blocks(),
+        }
+    }
+
+    /// The form that the ending of a file's name represents, `.gz` after it aside.
+    ///
+    /// ```
+    /// use trilith::convert::To;
+    /// assert!(matches!(To::of_name("run.bd"), To::Dudley(None)));
+    /// assert!(matches!(To::of_name("image.FITS.gz"), To::Fits));
+    /// assert!(matches!(To::of_name("anything.dat"), To::Same));
+    /// ```
+    pub fn of_name(path: &str) -> Self {
+        let path = path.to_ascii_lowercase();
+        let path = Path::new(path.strip_suffix(".gz").unwrap_or(&path));
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("bd") => Self::Dudley(None),
+            Some("fits" | "fit" | "fts") => Self::Fits,
+            Some("finf") => Self::Finf,
+            Some("asdf") => Self::Asdf,
+            _ => Self::Same,
+        }
+    }
+}
+
+impl File {
+    /// Writes the file into `out`, which is at its start, in the form that `options.to` selects. References in its
+    /// text stay unchanged ([`File::moved_to`]). `progress` receives the number of decoded bytes done so far.
+    ///
+    /// If something would be lost and `options.allow_loss` is not set, [`Converted::written`] is false, and the
+    /// content of `out` is no valid file.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for options that the form has no place for,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if one form is not written from the other, and the
+    /// errors of reading and writing.
+    pub fn convert_into(&self, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
+        if options.stack && self.as_asdf().is_some() {
+            return Err(Error::invalid_input("the lists of a Dudley file can be stacked, and this is not one")
+                .setting("", Setting::Omit(&["stack"])));
+        }
+        let by_rows = options.rows.map(|_| options.by_rows()).transpose()?;
+        let options = by_rows.as_ref().unwrap_or(options);
+        if options.rows.is_some() && (options.encode.is_some() || !options.to.has_blocks()) {
+            return Err(Error::invalid_input("only blocks of ASDF that are compressed by a codec have pieces of whole rows")
+                .hint("name the output .asdf"));
+        }
+        chunks::check(options)?;
+        let _call = self.limits().call();
+        let mut done = match self.as_asdf() {
+            Some(file) => of_asdf(file, options, out, progress)?,
+            None => of_other(self, options, out, progress)?,
+        };
+        done.written = !refuses(&done.losses, options);
+        Ok(done)
+    }
+
+    /// Converts the file like [`File::convert_into`], into a new file at `path`, which is complete or not there at
+    /// all. It may be the path that was read. References in the text are rewritten so that they lead to the same
+    /// targets.
+    ///
+    /// ```
+    /// # let folder = std::env::temp_dir().join(format!("trilith-doc-convert-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder).unwrap();
+    /// # let path = folder.join("old.finf");
+    /// use trilith::convert::{ConvertOptions, To};
+    /// let file = trilith::OpenOptions::new().open_bytes(b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: 1}\n...\n".to_vec())?;
+    /// let mut options = ConvertOptions::default();
+    /// options.to = To::named("finf-0.1")?;
+    /// file.convert(&path, &options)?;
+    /// assert_eq!(trilith::open(&path)?.family(), "finf");
+    /// # std::fs::remove_dir_all(&folder).unwrap();
+    /// # Ok::<(), trilith::Error>(())
+    /// ```
+    ///
+    /// Returns the errors of [`File::convert_into`], [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with every loss
+    /// if losses are not allowed, and an error if the file changed since it was opened.
+    pub fn convert(self, path: impl Into<WritePath>, options: &ConvertOptions) -> Result<Converted> {
+        let path = path.into();
+        let file = self.moved_to(&bytes::Base::of(&bytes::name_of(path.path())))?;
+        let mut out = AtomicFile::create(path, Basis::Read(&**file.source()))?;
+        let done = file.convert_into(options, &mut out, Progress::default())?;
+        if !done.written {
+            return Err(refusal("the new form", &done.losses, "form"));
+        }
+        check_written(out.written()?, file.as_asdf(), file.limits())?;
+        out.commit()?;
+        Ok(done)
+    }
+}
+
+/// A file of the ASDF family, or one inside a FITS file.
+fn of_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
+    if matches!(options.to, To::Fits) {
+        return fits::to_fits_with(file, options, out, progress);
+    }
+    let mut notes = fits::notes(file);
+    if !options.physical {
+        notes.extend(fits::stored_notes(file));
+    }
+    if fits::is_copied_out(file, options) {
+        let losses = fits::out_of_fits(file, out, options)?;
+        return Ok(Converted { losses, notes, ..Converted::default() });
+    }
+    let alone = fits::alone(file, options)?;
+    let (file, losses) = match &alone {
+        Some((alone, losses)) => (alone, losses.clone()),
+        None => (file, Vec::new()),
+    };
+    if refuses(&losses, options) {
+        return Ok(Converted { losses, notes, ..Converted::default() });
+    }
+    let mut done = match options.to {
+        To::Dudley(dialect) => dudley::of_asdf(file, dialect, options, out)?,
+        _ => asdf_to_asdf(file, options, out, progress)?,
+    };
+    done.notes.splice(0..0, notes);
+    done.losses.splice(0..0, losses);
+    Ok(done)
+}
+
+/// A file of the ASDF family as one.
+fn asdf_to_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
+    let to = target(file, options)?;
+    let Some((rest, skipped)) = unreadable::without(file, to, options)? else {
+        return readable_to_asdf(file, to, options, out, progress);
+    };
+    let mut done = readable_to_asdf(&rest, to, options, out, progress)?;
+    done.losses.splice(0..0, skipped);
+    Ok(done)
+}
+
+/// A file of the ASDF family whose blocks can be decoded, or need not be, as one.
+fn readable_to_asdf(
+    file: &AsdfFile,
+    to: Option<&'static Target>,
+    options: &ConvertOptions,
+    out: &mut dyn WriteSeek,
+    progress: Progress<'_>,
+) -> Result<Converted> {
+    let Some(to) = to else {
+        let done = match &options.chunks {
+            None => convert(file, out, options, progress)?,
+            Some(lengths) => chunks::convert(file, lengths, out, options, progress)?,
+        };
+        return Ok(Converted { is_counted: true, ..done });
+    };
+    let plan = Plan::new(file, to, options)?;
+    let mut losses = plan.losses().to_vec();
+    if !losses.is_empty() && !options.allow_loss {
+        return Ok(Converted { losses, ..Converted::default() });
+    }
+    let Some(lengths) = &options.chunks else {
+        return Ok(Converted { is_counted: true, ..plan.write(out, progress)? });
+    };
+    let mut notes = Vec::new();
+    let made = bytes::set_aside(file.sections().source().name(), |out| {
+        let done = plan.write(out, Progress::default())?;
+        (notes, losses) = (done.notes, done.losses);
+        Ok(())
+    })?;
+    let made = AsdfFile::open(made, file.limits())?.with_resolver(file.resolver().clone());
+    let done = chunks::convert(&made, lengths, out, options, progress)?;
+    notes.extend(done.notes);
+    // A block that is damaged in the first file is so in the second.
+    Ok(Converted { is_counted: true, losses, notes, ..done })
+}
+
+/// The generation to write; None keeps that of the file.
+fn target(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<&'static Target>> {
+    if let To::Generation(target) = options.to {
+        return Ok(Some(target));
+    }
+    let generation = file.sections().generation();
+    if options.encode.is_some() && generation.is_some_and(|generation| generation.encoded) {
+        return Target::named("asdf-0.1").map(Some);
+    }
+    if options.encode.is_some() {
+        return Err(Error::invalid_input("this generation has no encoding chains").setting("", Setting::Give("to", "asdf-0.1")));
+    }
+    match (options.to, generation.map_or("", |generation| generation.family)) {
+        (To::Finf, "asdf") => Target::named("finf-0.1").map(Some),
+        (To::Asdf, "finf") => Ok(Some(Target::newest())),
+        _ => Ok(None),
+    }
+}
+
+/// A file of another family, or several files under one layout, in any form.
+fn of_other(file: &File, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
+    if let Some(stream) = file.as_dudley() {
+        return dudley::of_stream(stream, options, out, progress);
+    }
+    let skip = options.skip_unreadable;
+    let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| items_to_asdf::to_asdf(file, target, how, skip, out);
+    if let To::Dudley(dialect) = options.to {
+        let then = |file: &AsdfFile| dudley::of_asdf(file, dialect, options, out);
+        return through_asdf(file.family(), file.limits(), options, &write, then);
+    }
+    as_new_asdf(&format!("a file of the family {}", file.family()), file.limits(), options, out, progress, &write)
+}
+
+/// Writes a file of the ASDF family in a generation, and returns the losses.
+pub(super) type WriteAsdf<'a> = &'a dyn Fn(&'static Target, &ArrayOptions, &mut dyn WriteSeek) -> Result<Vec<Diagnostic>>;
+
+/// Makes a new file of the ASDF family with `write`. Options that only [`convert`] supports are applied afterwards.
+pub(super) fn as_new_asdf(
+    what: &str,
+    limits: &Limits,
+    options: &ConvertOptions,
+    out: &mut dyn WriteSeek,
+    progress: Progress<'_>,
+    write: WriteAsdf<'_>,
+) -> Result<Converted> {
+    if matches!(options.to, To::Fits) {
+        return through_asdf(what, limits, options, write, |file| fits::to_fits_with(file, options, out, progress));
+    }
+    let layout = &options.write;
+    let is_rare =
+        options.codec == CodecChoice::Auto || options.encode.is_some() || options.rows.is_some() || options.chunks.is_some();
+    if is_rare || layout.as_documented || layout.align.is_some() || !layout.checksums {
+        return through_asdf(what, limits, options, write, |file| asdf_to_asdf(file, options, out, progress));
+    }
+    let target = match options.to {
+        To::Generation(target) => target,
+        To::Finf => Target::named("finf-0.1")?,
+        _ => Target::newest(),
+    };
+    let mut how = ArrayOptions::default();
+    match options.codec {
+        CodecChoice::Set(id) => (how.codec, how.level, how.blosc) = (Some(id), options.level, options.blosc),
+        _ if options.level.is_some() => {
+            return Err(
+                Error::invalid_input("a level was given, and no codec").setting("", Setting::Give("codec", "zlib, or another"))
+            );
+        }
+        _ => {}
+    }
+    Ok(Converted { losses: write(target, &how, out)?, ..Converted::default() })
+}
+
+/// Writes a temporary file of the newest generation, which `then` converts.
+pub(super) fn through_asdf(
+    what: &str,
+    limits: &Limits,
+    options: &ConvertOptions,
+    write: WriteAsdf<'_>,
+    then: impl FnOnce(&AsdfFile) -> Result<Converted>,
+) -> Result<Converted> {
+    let mut losses = Vec::new();
+    let made = bytes::set_aside(what, |out| {
+        losses = write(Target::newest(), &ArrayOptions::default(), out)?;
+        Ok(())
+    })?;
+    if refuses(&losses, options) {
+        return Ok(Converted { losses, ..Converted::default() });
+    }
+    let mut done = then(&AsdfFile::open(made, limits)?)?;
+    done.losses.splice(0..0, losses);
+    Ok(done)
+}

@@ -1,0 +1,437 @@
+//! Images in compressed tiles: a table whose rows are the tiles (ZIMAGE).
+//!
+//! FITS Standard 4.0, section 10: RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1 and NOCOMPRESS, whole numbers
+//! and quantised floats with and without dithering. The tiles are the chunks of a grid: a slice decodes those that it touches.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use super::dither::Random;
+use super::gzip::gunzipped;
+use super::hdu::{Hdu, bitpix, required};
+use super::header::Header;
+use super::scaling::{Number, array_of};
+use super::table::{Column, columns};
+use super::{hcompress, heap, image, plio, rice};
+use crate::array::physical as physical_of;
+use crate::array::{Array, Byteorder, element_count};
+use crate::array::{ChunkedSource, Chunks, Cut};
+use crate::bytes::{SourceRef, read_vec, to_usize};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// The compression of a tile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Rice {
+        width: usize,
+        block: usize,
+    },
+    Gzip,
+    /// GZIP_2: the first bytes of all numbers, then the second ones, and so on.
+    Shuffled,
+    /// Runs of zeros and of one value: for masks.
+    Plio,
+    /// The H-transform.
+    Transformed,
+    Plain,
+}
+
+/// Column that holds the bytes of a tile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Compressed,
+    Zipped,
+    Plain,
+}
+
+/// The dithering of the quantised numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dither {
+    None,
+    Subtract,
+    /// Like [`Dither::Subtract`], but a special number represents zero.
+    KeepZero,
+}
+
+/// The number that represents zero in SUBTRACTIVE_DITHER_2.
+const ZERO: i32 = i32::MIN + 2;
+
+/// Minimum number of stored bytes that a tile counts as: the tiles of an empty image are a few bytes each.
+const FREE: u64 = 256 << 10;
+/// Bytes of a value while it is decoded.
+const WIDTH: u64 = 4;
+
+/// The tiles of a compressed image.
+struct Tiles {
+    source: SourceRef,
+    plan: Plan,
+    limits: Arc<Limits>,
+    /// The table with the place of each tile, if the source has no bytes in memory.
+    table: OnceLock<Vec<u8>>,
+}
+
+/// The settings in the header.
+#[derive(Debug, Clone)]
+struct Plan {
+    number: Number,
+    method: Method,
+    /// Axes of the image and of a full tile, the fastest first.
+    axes: Vec<u64>,
+    tile: Vec<u64>,
+    dither: Dither,
+    seed: u64,
+    scale: Value,
+    zero: Value,
+    blank: Value,
+    columns: Vec<Column>,
+    row_size: u64,
+    table: u64,
+    heap: u64,
+    end: u64,
+}
+
+/// A parameter that a keyword gives for all tiles, or a column for each.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Value {
+    None,
+    All(f64),
+    Column(usize),
+}
+
+/// Returns `true` for a keyword that describes the compression, or that a compressed image keeps for its uncompressed form.
+pub(super) fn is_keyword(keyword: &str) -> bool {
+    let stem = keyword.trim_end_matches(|c: char| c.is_ascii_digit());
+    match stem.strip_prefix('Z') {
+        Some("NAXIS" | "TILE" | "NAME" | "VAL") => true,
+        Some(
+            "IMAGE" | "CMPTYPE" | "BITPIX" | "MASKCMP" | "QUANTIZ" | "SCALE" | "ZERO" | "BLANK" | "SIMPLE" | "TENSION" | "EXTEND"
+            | "BLOCKED" | "PCOUNT" | "GCOUNT" | "HECKSUM" | "DATASUM",
+        ) => stem == keyword,
+        _ => keyword == "ZDITHER0",
+    }
+}
+
+/// The image of a compressed HDU: as it is meant, or else as it was stored before it was compressed, but with its sign.
+pub(super) fn array(hdu: &Hdu, source: &SourceRef, physical: bool, limits: &Arc<Limits>) -> Result<Array> {
+    let header = hdu.header();
+    let plan = Plan::read(hdu)?;
+    let shape: Vec<u64> = plan.axes.iter().rev().copied().collect();
+    let size = element_count(&shape)?.checked_mul(plan.number.size() as u64);
+    let size = size.filter(|n| *n <= i64::MAX as u64).ok_or_else(|| Error::malformed("the image is larger than 2^63 bytes"))?;
+    let stored = hdu.data().end - hdu.data().start;
+    if size > stored.saturating_mul(limits.ratio) {
+        let what = format_args!("an image of {size} bytes comes out of {stored}");
+        return Err(Limits::exceeded("ratio", limits.ratio, what));
+    }
+    let number = plan.number;
+    let mut linear = image::linear(header)?;
+    if let (None, Value::All(blank)) = (linear.blank, plan.blank) {
+        linear.blank = Some(blank as i64);
+    }
+    let chunk: Vec<u64> = plan.tile.iter().rev().copied().collect();
+    let cut = Cut { shape: shape.clone(), chunk, item: number.size() as u64, cut_edges: true };
+    let tiles = Tiles { source: source.clone(), plan, limits: Arc::clone(limits), table: OnceLock::new() };
+    let grid = ChunkedSource::new(cut, Box::new(tiles), vec![0; number.size()], Arc::clone(limits))?;
+    let grid = Arc::new(grid);
+    if let (false, Some(unsigned)) = (physical, image::unsigned(number, linear)) {
+        return array_of(grid, 0, shape, number, Some(unsigned), limits);
+    }
+    let stored = Array::chunked(grid, number.datatype(), Byteorder::Big, shape)?.with_limits(Arc::clone(limits));
+    if !physical {
+        return Ok(stored);
+    }
+    physical_of(&stored, &[image::meaning(number, linear)])
+}
+
+impl Plan {
+    fn read(hdu: &Hdu) -> Result<Self> {
+        let header = hdu.header();
+        let columns = columns(header)?;
+        let find = |name: &str| columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
+        let value = |name: &str| -> Result<Value> {
+            match (find(name), header.number(name)?) {
+                (Some(column), _) => Ok(Value::Column(column)),
+                (None, Some(number)) => Ok(Value::All(number)),
+                (None, None) => Ok(Value::None),
+            }
+        };
+        let axes = super::hdu::axes(header, "Z")?;
+        let tile = |(i, len): (usize, &u64)| -> Result<u64> {
+            let given = header.integer(&format!("ZTILE{}", i + 1))?.and_then(|n| u64::try_from(n).ok());
+            Ok(given.unwrap_or(if i == 0 { *len } else { 1 }).clamp(1, (*len).max(1)))
+        };
+        let tile = axes.iter().enumerate().map(tile).collect::<Result<Vec<_>>>()?;
+        let (rows, row_size) = (required(header, "NAXIS2")?, required(header, "NAXIS1")?);
+        let table = rows.checked_mul(row_size).ok_or_else(|| Error::malformed("the table is larger than 2^64 bytes"))?;
+        let start = hdu.data().start;
+        let plan = Self {
+            number: image::number(bitpix(header, "ZBITPIX")?),
+            method: method(header)?,
+            axes,
+            tile,
+            dither: dither(header)?,
+            seed: header.integer("ZDITHER0")?.and_then(|n| u64::try_from(n).ok()).unwrap_or(1),
+            scale: value("ZSCALE")?,
+            zero: value("ZZERO")?,
+            blank: value("ZBLANK")?,
+            row_size,
+            table: start,
+            heap: heap::start(hdu, table)?,
+            end: hdu.data().end,
+            columns,
+        };
+        let tiles = plan.counts().try_fold(1u64, u64::checked_mul);
+        if tiles.is_none_or(|tiles| tiles > rows) {
+            let counts: Vec<_> = plan.counts().collect();
+            return Err(Error::malformed(format!("the table has {rows} rows, expected one for each of {counts:?} tiles")));
+        }
+        Ok(plan)
+    }
+
+    /// Returns the number of tiles along each axis.
+    fn counts(&self) -> impl Iterator<Item = u64> {
+        self.axes.iter().zip(&self.tile).map(|(len, tile)| len.div_ceil(*tile))
+    }
+
+    /// Returns the place of the array in the heap that a column of a row points to, or None if it is empty.
+    fn heap_place(&self, row: &[u8], name: &str) -> Result<Option<Range<u64>>> {
+        let Some(column) = self.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)) else { return Ok(None) };
+        if !column.in_heap() {
+            return Err(Error::malformed(format!("column {name} is {}, expected an array in the heap", column.form())));
+        }
+        let place = heap::Place::read(column, row, self.heap..self.end)?.bytes;
+        Ok(Some(place).filter(|place| !place.is_empty()))
+    }
+
+    /// Returns the form and the place of the bytes of the tile of a row, or None if there are none.
+    fn tile_place(&self, row: &[u8]) -> Result<Option<(Form, Range<u64>)>> {
+        // Tiles that could not be quantised are kept without loss.
+        let forms =
+            [("COMPRESSED_DATA", Form::Compressed), ("GZIP_COMPRESSED_DATA", Form::Zipped), ("UNCOMPRESSED_DATA", Form::Plain)];
+        for (name, form) in forms {
+            if let Some(place) = self.heap_place(row, name)? {
+                return Ok(Some((form, place)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The value of a parameter for the tile of a row.
+    fn value(&self, value: Value, row: &[u8]) -> Result<Option<f64>> {
+        let at = match value {
+            Value::None => return Ok(None),
+            Value::All(number) => return Ok(Some(number)),
+            Value::Column(at) => at,
+        };
+        let Some(column) = self.columns.get(at) else { return Ok(None) };
+        let bytes = row.get(to_usize(column.offset)?..).unwrap_or_default();
+        let number = match (column.code, bytes) {
+            ('D', bytes) => bytes.first_chunk().map(|b| f64::from_be_bytes(*b)),
+            ('E', bytes) => bytes.first_chunk().map(|b| f32::from_be_bytes(*b).into()),
+            ('J', bytes) => bytes.first_chunk().map(|b| i32::from_be_bytes(*b).into()),
+            _ => None,
+        };
+        number
+            .map(Some)
+            .ok_or_else(|| Error::malformed(format!("column {} is {}, expected one number", column.name, column.form())))
+    }
+}
+
+fn method(header: &Header) -> Result<Method> {
+    let parameter = |name: &str, default: usize| -> Result<usize> {
+        // ZNAME1 = 'BLOCKSIZE', ZVAL1 = 32, and so on.
+        for i in 1..=9 {
+            if header.text(&format!("ZNAME{i}")).is_some_and(|text| text.trim() == name) {
+                return to_usize(required(header, &format!("ZVAL{i}"))?);
+            }
+        }
+        Ok(default)
+    };
+    match header.text("ZCMPTYPE").unwrap_or_default().trim() {
+        "RICE_1" | "RICE_ONE" => Ok(Method::Rice { width: parameter("BYTEPIX", 4)?, block: parameter("BLOCKSIZE", 32)? }),
+        "GZIP_1" => Ok(Method::Gzip),
+        "GZIP_2" => Ok(Method::Shuffled),
+        "PLIO_1" => Ok(Method::Plio),
+        "HCOMPRESS_1" if parameter("SMOOTH", 0)? > 0 => {
+            Err(Error::unsupported("tiles of HCOMPRESS_1 that are to be smoothed are not read"))
+        }
+        "HCOMPRESS_1" => Ok(Method::Transformed),
+        "NOCOMPRESS" => Ok(Method::Plain),
+        other => Err(Error::unsupported(format!("images in tiles compressed by {other:?} are not read"))
+            .hint("RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1 and NOCOMPRESS are; funpack of CFITSIO unpacks all")),
+    }
+}
+
+fn dither(header: &Header) -> Result<Dither> {
+    match header.text("ZQUANTIZ").map(str::trim) {
+        None | Some("NO_DITHER" | "NONE" | "") => Ok(Dither::None),
+        Some("SUBTRACTIVE_DITHER_1") => Ok(Dither::Subtract),
+        Some("SUBTRACTIVE_DITHER_2") => Ok(Dither::KeepZero),
+        Some(other) => Err(Error::unsupported(format!("floats quantised by {other:?} are not read"))),
+    }
+}
+
+impl Tiles {
+    /// The row of the table for a tile.
+    fn row(&self, number: u64) -> Result<&[u8]> {
+        let (size, missing) = (self.plan.row_size, || Error::malformed("the table has no row for it"));
+        let at = number.checked_mul(size).ok_or_else(missing)?;
+        if let Some(row) = self.source.view(self.plan.table.saturating_add(at), size) {
+            return Ok(row);
+        }
+        let table = match self.table.get() {
+            Some(table) => table,
+            None => {
+                let count: u64 = self.plan.counts().product();
+                let table = read_vec(&*self.source, self.plan.table, count.saturating_mul(size), &self.limits)?;
+                self.table.get_or_init(|| table)
+            }
+        };
+        let at = to_usize(at)?;
+        table.get(at..at.saturating_add(to_usize(size)?)).ok_or_else(missing)
+    }
+
+    /// Refuses tiles of this number of values that need far more memory than those of an honest image of this number of stored bytes.
+    fn check_memory(&self, count: u64) -> Result<()> {
+        // The last is what a tile needs for each byte of its values.
+        let (name, ratio, needed) = match self.plan.method {
+            Method::Rice { .. } => ("rice_ratio", self.limits.rice_ratio, 2),
+            Method::Plio => ("plio_ratio", self.limits.plio_ratio, 2),
+            Method::Transformed => ("hcompress_ratio", self.limits.hcompress_ratio, 3),
+            Method::Gzip | Method::Shuffled | Method::Plain => ("zlib_ratio", self.limits.zlib_ratio, 2),
+        };
+        let needed = count.saturating_mul(WIDTH).saturating_mul(needed);
+        let whole = self.plan.end.saturating_sub(self.plan.table);
+        if needed > whole.max(FREE).saturating_mul(ratio) {
+            let what = format_args!("tiles of {count} values need {needed} bytes of memory, out of {whole} that are stored");
+            return Err(Limits::exceeded(name, ratio, what));
+        }
+        self.limits.charge_memory(needed, "a tile")
+    }
+
+    /// Counts what decoding a tile costs besides writing its values down.
+    fn charge_tile(&self, stored: &[u8], count: usize) -> Result<()> {
+        let cost = match self.plan.method {
+            Method::Rice { .. } => 4,
+            Method::Transformed => hcompress::cost(stored),
+            _ => 2,
+        };
+        self.limits.charge_work((count as u64).saturating_mul(WIDTH).saturating_mul(cost))
+    }
+
+    /// The values of a tile, big-endian.
+    fn tile(&self, number: u64, count: usize) -> Result<Vec<u8>> {
+        let (plan, size, row) = (&self.plan, self.plan.number.size(), self.row(number)?);
+        let cut = || Error::malformed("its bytes are cut short or do not decode");
+        let Some((form, place)) = plan.tile_place(row)? else { return Err(Error::malformed("it has no data")) };
+        let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
+        match form {
+            Form::Plain if bytes.len() == count * size => return Ok(bytes),
+            Form::Plain => return Err(Error::malformed("it has no data")),
+            Form::Zipped => {
+                self.charge_tile(&[], count)?;
+                let (bytes, width) = gunzipped(&bytes, count, false)?;
+                return if width == size { Ok(bytes) } else { Err(cut()) };
+            }
+            Form::Compressed => self.charge_tile(&bytes, count)?,
+        }
+        let whole: Vec<i32> = match plan.method {
+            Method::Rice { width, block } => rice::decode(&bytes, count, width, block).ok_or_else(cut)?,
+            Method::Plio => plio::decode(&bytes, count).ok_or_else(cut)?,
+            Method::Transformed => hcompress::decode(&bytes, count).ok_or_else(cut)?,
+            _ => {
+                let (bytes, width) = self.unpacked(&bytes, count)?;
+                // Integers as wide as the pixels are values of the image. Quantised floats are integers of 4 bytes.
+                let is_quantised = !plan.number.is_integer() && plan.scale != Value::None;
+                if width == size && !(is_quantised && size == 4) {
+                    return Ok(bytes);
+                }
+                wholes(&bytes, width).ok_or_else(cut)?
+            }
+        };
+        self.values(number, row, &whole)
+    }
+
+    /// The bytes of a tile that is not Rice coded, and how many of them are a value.
+    fn unpacked(&self, bytes: &[u8], count: usize) -> Result<(Vec<u8>, usize)> {
+        match self.plan.method {
+            Method::Gzip => gunzipped(bytes, count, false),
+            Method::Shuffled => gunzipped(bytes, count, true),
+            _ if count > 0 && bytes.len().is_multiple_of(count) => Ok((bytes.to_vec(), bytes.len() / count)),
+            _ => Err(Error::malformed(format!("{} bytes for {count} values", bytes.len()))),
+        }
+    }
+
+    /// Converts integers to values of the image.
+    fn values(&self, number: u64, row: &[u8], whole: &[i32]) -> Result<Vec<u8>> {
+        let plan = &self.plan;
+        match plan.number {
+            Number::U8 => return elements(whole, |n| u8::try_from(n).ok(), |n| [n as u8]),
+            Number::I16 => return elements(whole, |n| i16::try_from(n).ok(), |n| (n as i16).to_be_bytes()),
+            Number::I32 => return elements(whole, Some, i32::to_be_bytes),
+            Number::I64 => return elements(whole, Some, |n| i64::from(n).to_be_bytes()),
+            Number::F32 | Number::F64 => {}
+        }
+        let mut out = Vec::with_capacity(whole.len() * plan.number.size());
+        let scale = plan.value(plan.scale, row)?.unwrap_or(1.0);
+        let zero = plan.value(plan.zero, row)?.unwrap_or(0.0);
+        let blank = plan.value(plan.blank, row)?.map(|n| n as i32);
+        let mut random = Random::new(number.wrapping_add(plan.seed).wrapping_sub(1));
+        for n in whole {
+            let shift = if plan.dither == Dither::None { 0.0 } else { 0.5 - f64::from(random.next()) };
+            let value = match *n {
+                n if Some(n) == blank => f64::NAN,
+                ZERO if plan.dither == Dither::KeepZero => 0.0,
+                n => (f64::from(n) + shift) * scale + zero,
+            };
+            match plan.number {
+                Number::F32 => out.extend_from_slice(&(value as f32).to_be_bytes()),
+                _ => out.extend_from_slice(&value.to_be_bytes()),
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Converts integers to elements of a type, and fails if one does not fit.
+fn elements<T, const N: usize>(whole: &[i32], fit: impl Fn(i32) -> Option<T>, to: impl Fn(i32) -> [u8; N]) -> Result<Vec<u8>> {
+    if let Some(n) = whole.iter().find(|n| fit(**n).is_none()) {
+        return Err(Error::malformed(format!("it has the value {n}, which ZBITPIX does not allow")));
+    }
+    let mut out = vec![0; whole.len() * N];
+    out.as_chunks_mut().0.iter_mut().zip(whole).for_each(|(element, n)| *element = to(*n));
+    Ok(out)
+}
+
+/// Big-endian whole numbers of this number of bytes.
+fn wholes(bytes: &[u8], width: usize) -> Option<Vec<i32>> {
+    Some(match width {
+        1 => bytes.iter().map(|b| i32::from(*b)).collect(),
+        2 => bytes.as_chunks().0.iter().map(|b| i16::from_be_bytes(*b).into()).collect(),
+        4 => bytes.as_chunks().0.iter().map(|b| i32::from_be_bytes(*b)).collect(),
+        _ => return None,
+    })
+}
+
+impl Chunks for Tiles {
+    fn place(&self, number: u64) -> Result<Option<Range<u64>>> {
+        // A tile without data is an error when it is decoded, not one that was never written.
+        let place = self.plan.tile_place(self.row(number)?)?;
+        Ok(Some(place.map_or(self.plan.heap..self.plan.heap, |(_, place)| place)))
+    }
+
+    fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>> {
+        let count = size / self.plan.number.size() as u64;
+        self.check_memory(count)?;
+        self.tile(number, to_usize(count)?)
+    }
+
+    fn source(&self) -> &SourceRef {
+        &self.source
+    }
+
+    fn name(&self) -> &'static str {
+        "tile"
+    }
+}

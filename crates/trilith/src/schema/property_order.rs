@@ -1,0 +1,74 @@
+//! `propertyOrder`: keys that do not have the order that a schema states.
+//!
+//! 0.1.0dev, 5.1.2: the object "must have its properties presented in the given order", with the remark that it is
+//! not clear whether the keyword is necessary. So it is a warning, and only for a schema that the caller gives: for
+//! Python asdf it is a hint to writers ([`Hints`]).
+
+use std::collections::HashSet;
+
+use super::compile::{PartId, Program};
+use super::hints::{Hints, children, closure};
+use super::json_view::{Json, Pairs, json, key_text};
+use super::tree_scan::Survey;
+use crate::tree::Node;
+
+/// A key and its value.
+type Pair<'t> = (Node<'t>, Node<'t>);
+
+/// Maximum number of findings.
+const MOST: usize = 1000;
+
+/// The first key of each mapping that comes too late, and the order that was stated.
+pub(super) fn misplaced<'t>(
+    program: &Program,
+    survey: &Survey<'t>,
+    root: Node<'t>,
+    parts: &[PartId],
+) -> Vec<(Pair<'t>, Vec<String>)> {
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    let mut todo = vec![(root, closure(program, parts.to_vec()))];
+    while let Some((node, parts)) = todo.pop() {
+        let is_reference = survey.references.contains(&(node.id().index() as u32));
+        if parts.is_empty() || is_reference || !seen.insert(node.id().index()) || found.len() >= MOST {
+            continue;
+        }
+        match json(node) {
+            Json::Object => {
+                let pairs: Vec<_> = Pairs::of(node, &survey.odd).collect();
+                let order = Hints::of(program, &parts).order;
+                found.extend(late_key(&pairs, &order).map(|late| (late, order.clone())));
+                for (key, value) in pairs.into_iter().rev() {
+                    if let Some(name) = key_text(key) {
+                        todo.push((value, below(program, &parts, &name)));
+                    }
+                }
+            }
+            Json::Array => {
+                let items: Vec<_> = node.items().enumerate().collect();
+                todo.extend(items.into_iter().rev().map(|(at, item)| (item, below(program, &parts, &at.to_string()))));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The parts that hold for a child.
+fn below(program: &Program, parts: &[PartId], key: &str) -> Vec<PartId> {
+    let next = parts.iter().flat_map(|part| program.rules(*part)).flat_map(|rule| children(rule, key)).collect();
+    closure(program, next)
+}
+
+/// The first key, with its value, that is named before one that it follows.
+fn late_key<'t>(pairs: &[Pair<'t>], order: &[String]) -> Option<Pair<'t>> {
+    let mut last = 0;
+    for (key, value) in pairs {
+        let Some(place) = key_text(*key).and_then(|name| order.iter().position(|known| **known == *name)) else { continue };
+        if place < last {
+            return Some((*key, *value));
+        }
+        last = place;
+    }
+    None
+}

@@ -1,0 +1,247 @@
+//! Places of descriptions: of the coordinates of an array, and of all in a file.
+
+use std::collections::HashMap;
+
+use super::from_wcs;
+use super::{Found, Wcs, gwcs, keywords};
+use crate::error::{Error, Result};
+use crate::file::{File, Item, ItemKind, preference};
+
+/// Places of a GWCS below a mapping.
+const WORLDS: [&str; 2] = ["/meta/wcs", "/wcs"];
+/// Places of the keywords of a FITS header below a mapping.
+const HEADERS: [&str; 6] = ["/header", "/meta", "/wcs", "/wcsinfo", "/meta/wcsinfo", ""];
+/// Arrays of a file that are tried if no path is given.
+const TRIED: usize = 1000;
+
+impl File {
+    /// Returns the coordinates of the array at a path, or those that the item at the path is or holds; `None` if there are none.
+    ///
+    /// The empty path means the image of the file that has coordinates: an array `data`, or the largest.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if coordinates are described by something that Trilith does
+    /// not evaluate, [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the description contradicts itself,
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is no such item, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
+    /// the description is too large.
+    pub fn wcs(&self, path: &str) -> Result<Option<Found>> {
+        if !path.trim_matches('/').is_empty() {
+            // The paths of coordinates begin with a slash, however the array is named.
+            let path = if path.starts_with('/') { path } else { &format!("/{path}") };
+            return of_item(&self.root(), path, &self.item(path)?);
+        }
+        self.wcs_of_image(self.every_wcs()?)
+    }
+
+    /// Returns those of [`File::every_wcs`] that [`File::wcs`] returns for the empty path.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::wcs`].
+    pub(crate) fn wcs_of_image(&self, all: Vec<Result<Found>>) -> Result<Option<Found>> {
+        let described = below(&self.root(), "")?;
+        let mut refused = None;
+        for found in all {
+            match found {
+                Ok(found) if described.as_ref().is_none_or(|described| described.path == found.path) => return Ok(Some(found)),
+                Ok(_) => {}
+                Err(error) => drop(refused.get_or_insert(error)),
+            }
+        }
+        match (described, refused) {
+            (None, Some(error)) => Err(error),
+            (described, _) => Ok(described),
+        }
+    }
+
+    /// Returns all coordinates that the file describes for its arrays, each once; in place of those that cannot be built the reason,
+    /// as [`File::wcs`] gives it.
+    ///
+    /// # Errors
+    /// Returns an error if the arrays cannot be listed.
+    pub fn every_wcs(&self) -> Result<Vec<Result<Found>>> {
+        let root = self.root();
+        let mut all: Vec<Result<Found>> = Vec::new();
+        // The coordinates that were found in a mapping, or above it.
+        let mut known: HashMap<String, Option<usize>> = HashMap::new();
+        let mut arrays = Vec::new();
+        let mut entries: Vec<_> = self.arrays()?.into_iter().take(TRIED).enumerate().collect();
+        // Coordinates are found by the arrays next to them, before the arrays of their coefficients, which are then left out.
+        entries.sort_by_key(|(_, entry)| entry.path.matches('/').count());
+        for (number, entry) in entries {
+            let is_part = |found: &Result<Found>| {
+                let path = found.as_ref().map_or("", |found| found.path.as_str());
+                WORLDS.iter().any(|place| path.ends_with(place)) && is_below(&entry.path, path)
+            };
+            if all.iter().any(is_part) {
+                continue;
+            }
+            let Ok(item) = entry.item else { continue };
+            let mut passed = Vec::new();
+            let mut place = None;
+            for above in aboves(&entry.path) {
+                if let Some(found) = known.get(above) {
+                    place = *found;
+                    break;
+                }
+                passed.push(above.to_owned());
+                if let Some(found) = below(&root, above).transpose() {
+                    let is_same = |other: &Result<Found>| matches!((other, &found), (Ok(a), Ok(b)) if a.path == b.path);
+                    place = Some(all.iter().position(is_same).unwrap_or(all.len()));
+                    if place == Some(all.len()) {
+                        all.push(found);
+                    }
+                    break;
+                }
+            }
+            known.extend(passed.into_iter().map(|above| (above, place)));
+            if let (Some(place), Ok(about)) = (place, item.describe())
+                && about.datatype.as_struct().is_none()
+            {
+                let preference = preference(&entry.path, &about.datatype, &about.shape);
+                arrays.push((place, (std::cmp::Reverse(preference), number), entry.path, about.shape));
+            }
+        }
+        // The first of those that are alike.
+        arrays.sort_by_key(|(_, rank, ..)| *rank);
+        for (place, _, path, shape) in arrays {
+            if let Some(Ok(found)) = all.get_mut(place)
+                && found.array.is_none()
+                && !is_below(&path, &found.path)
+                && found.describes(&shape)
+            {
+                shaped(found, &path, &shape);
+            }
+        }
+        if all.is_empty() {
+            all.extend(below(&root, "").transpose());
+        }
+        Ok(all)
+    }
+}
+
+impl Item<'_> {
+    /// Returns the coordinates that the item describes: a GWCS, or a mapping with the keywords of a FITS header.
+    ///
+    /// The coefficients in blocks are fetched together.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it describes none, and as [`File::wcs`].
+    pub fn wcs(&self) -> Result<Wcs> {
+        if gwcs::is_wcs(self) {
+            return gwcs::wcs(self);
+        }
+        let limits = gwcs::limits(self.backend().limits());
+        let found = keywords::of(self, true)?.map(|keywords| keywords.wcs(&limits)).transpose().map_err(from_wcs)?;
+        found.flatten().ok_or_else(|| {
+            Error::invalid_input("this item describes no coordinates").hint("name an array, a GWCS or a FITS header")
+        })
+    }
+
+    /// Returns the coordinates of the array that the item is, or those that it is or holds; `None` if there are none.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::wcs`].
+    pub fn coordinates(&self) -> Result<Option<Found>> {
+        let root = self.at(self.backend().root());
+        self.path().map_or(Ok(None), |path| of_item(&root, &path, self))
+    }
+}
+
+impl Found {
+    /// Returns true if the last axes of an array are the pixels of the coordinates: of their shape, or about as far as their
+    /// bounding box.
+    pub fn describes(&self, shape: &[u64]) -> bool {
+        let coordinates = &self.wcs;
+        let axes = coordinates.pixel_axes();
+        let last: Vec<u64> = shape.iter().rev().take(axes).copied().collect();
+        if last.len() < axes {
+            return false;
+        }
+        if coordinates.pixel_shape().is_some_and(|known| known != last) {
+            return false;
+        }
+        let boxed = coordinates.bounding_box().map(|bounds| bounds.intervals()).unwrap_or_default();
+        last.iter().zip(boxed).all(|(length, interval)| {
+            let length = *length as f64;
+            interval.is_none_or(|(low, high)| low >= -1.0 && high <= length + 0.5 && high - low >= length / 2.0)
+        })
+    }
+}
+
+/// Returns `true` if an item is below the item at another path.
+fn is_below(path: &str, above: &str) -> bool {
+    !above.is_empty() && path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Paths of the mappings above an item, the nearest first.
+fn aboves(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path), |path| (!path.is_empty()).then(|| path.rsplit_once('/').map_or("", |(above, _)| above)))
+        .skip(1)
+}
+
+fn of_item(root: &Item<'_>, path: &str, item: &Item<'_>) -> Result<Option<Found>> {
+    let item = item.follow()?;
+    if item.kind() == ItemKind::Mapping {
+        if gwcs::is_wcs(&item) {
+            return Ok(Some(Found { wcs: item.wcs()?, path: path.to_owned(), array: None }));
+        }
+        if let Some(found) = below(root, path)? {
+            return Ok(Some(found));
+        }
+    }
+    for above in aboves(path) {
+        if let Some(mut found) = below(root, above)? {
+            if let (ItemKind::Array, Ok(about)) = (item.kind(), item.describe()) {
+                shaped(&mut found, path, &about.shape);
+            }
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// Path of the item that describes the coordinates of the array at a path, whether they can be built or not.
+pub(crate) fn described_at(root: &Item<'_>, path: &str) -> Option<String> {
+    aboves(path).find_map(|above| {
+        let at = |place: &str| at(root, above, place);
+        if let Some((path, _)) = WORLDS.iter().filter_map(|place| at(place)).find(|(_, item)| gwcs::is_wcs(item)) {
+            return Some(path);
+        }
+        HEADERS.iter().filter_map(|place| at(place)).find_map(|(path, item)| {
+            let found = keywords::of(&item, path.ends_with("/header")).ok().flatten()?;
+            let is_described = found.wcs(&trilith_wcs::Limits::default()).map_or(true, |wcs| wcs.is_some());
+            is_described.then_some(path)
+        })
+    })
+}
+
+/// The item at a place below a mapping, with its path.
+fn at<'f>(root: &Item<'f>, above: &str, place: &str) -> Option<(String, Item<'f>)> {
+    let path = format!("{above}{place}");
+    let item = if path.is_empty() { root.clone() } else { root.find(&path).ok().flatten()? };
+    item.follow().ok().map(|item| (path, item))
+}
+
+/// Adds the path and the shape of an array to its coordinates.
+fn shaped(found: &mut Found, path: &str, shape: &[u64]) {
+    found.wcs.set_pixel_shape(shape.iter().rev().take(found.wcs.pixel_axes()).copied().collect());
+    found.array = Some(path.to_owned());
+}
+
+/// The coordinates that are described in a mapping.
+fn below(root: &Item<'_>, above: &str) -> Result<Option<Found>> {
+    let at = |place: &str| at(root, above, place);
+    let mut worlds = WORLDS.iter().filter_map(|place| at(place));
+    if let Some((path, item)) = worlds.find(|(_, item)| gwcs::is_wcs(item)) {
+        return Ok(Some(Found { wcs: item.wcs().map_err(|error| error.context(path.clone()))?, path, array: None }));
+    }
+    for (path, item) in HEADERS.iter().filter_map(|place| at(place)) {
+        let is_cards = path.ends_with("/header");
+        let Some(found) = keywords::of(&item, is_cards)? else { continue };
+        let limits = gwcs::limits(item.backend().limits());
+        if let Some(wcs) = found.wcs(&limits).map_err(|error| from_wcs(error).context(path.clone()))? {
+            return Ok(Some(Found { wcs, path, array: None }));
+        }
+    }
+    Ok(None)
+}

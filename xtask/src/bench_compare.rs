@@ -1,0 +1,304 @@
+//! `cargo xtask bench --against COMMIT`: whether this state is slower than another, on the same machine at the same time.
+//!
+//! Both commands are built as they are released and do the same work in turns. Work of the processor is counted in
+//! instructions, which are the same however busy the machine is; work of the disk is timed. The files are made here,
+//! so that nothing but cargo, git and valgrind is needed.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::command::{cargo, output, program, root, run, target};
+use crate::fs;
+
+const USAGE: &str = "bench --against takes COMMIT [--at-least RATIO] [--small] [--runs N]";
+
+/// The arguments of the task.
+struct Asked {
+    commit: String,
+    at_least: Option<f64>,
+    small: bool,
+    runs: usize,
+}
+
+impl Asked {
+    fn parse(arguments: &[String]) -> Result<Self, String> {
+        let mut asked = Self { commit: String::new(), at_least: None, small: false, runs: 5 };
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| USAGE.to_owned());
+            let number = |text: &String| text.parse().map_err(|_| format!("{text:?} is no number; {USAGE}"));
+            match word.as_str() {
+                "--against" => asked.commit.clone_from(value()?),
+                "--at-least" => asked.at_least = Some(number(value()?)?),
+                "--runs" => asked.runs = number(value()?)? as usize,
+                "--small" => asked.small = true,
+                _ => return Err(format!("unexpected {word:?}; {USAGE}")),
+            }
+        }
+        if asked.commit.is_empty() || asked.runs == 0 { Err(USAGE.to_owned()) } else { Ok(asked) }
+    }
+}
+
+/// A kind of work that is measured.
+struct Row {
+    name: &'static str,
+    words: Vec<String>,
+    by: By,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Instructions,
+    WallTime,
+}
+
+/// Builds both, measures, prints, and fails where the ratio is less than was asked for.
+pub(crate) fn against(arguments: &[String]) -> Result<(), String> {
+    let asked = Asked::parse(arguments)?;
+    let folder = target().join("against");
+    fs::create(&folder)?;
+    let before = built(&asked.commit, &folder)?;
+    run(&mut cargo(["build", "--locked", "--quiet", "--release", "--package", "trilith-cli"]))?;
+    // Both programs are copies in one folder, because the output of the linker starts up to 5 % slower than a copy of it.
+    let now = folder.join(format!("trilith-now{}", std::env::consts::EXE_SUFFIX));
+    let linked = program("release");
+    std::fs::copy(&linked, &now).map_err(|error| format!("{}: {error}", linked.display()))?;
+    let programs = [before, now];
+    let has_valgrind = output(Command::new("valgrind").arg("--version")).is_ok();
+    if !has_valgrind {
+        println!(
+            "There is no valgrind on this machine: everything is timed, and what else the machine does shows in the ratios."
+        );
+    }
+    let files = Files::make(&folder, asked.small)?;
+    let mut rows = files.rows();
+    if !has_valgrind {
+        rows.iter_mut().for_each(|row| row.by = By::WallTime);
+    }
+    println!("{}: {} runs in turn, the best of each; load {}", asked.commit, asked.runs, load());
+    println!("{:<22} {:<13} {:>14} {:>14} {:>7}", "work", "by", "before", "now", "ratio");
+    let mut slower = Vec::new();
+    for row in &rows {
+        let [before, now] = measured(row, &programs, asked.runs)?;
+        let ratio = before / now;
+        let by = if row.by == By::Instructions { "instructions" } else { "seconds" };
+        let figure = |value: f64| if row.by == By::Instructions { format!("{value:.0}") } else { format!("{value:.4}") };
+        println!("{:<22} {by:<13} {:>14} {:>14} {ratio:>7.3}", row.name, figure(before), figure(now));
+        if asked.at_least.is_some_and(|least| ratio < least) {
+            slower.push(row.name);
+        }
+    }
+    if slower.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("less than {} of {}: {}", asked.at_least.unwrap_or(1.0), asked.commit, slower.join(", ")))
+    }
+}
+
+/// The command of another commit; it is built once.
+fn built(commit: &str, folder: &Path) -> Result<PathBuf, String> {
+    let hash = output(Command::new("git").current_dir(root()).args(["rev-parse", "--verify", &format!("{commit}^{{commit}}")]))?;
+    let kept = folder.join(format!("trilith-{}{}", hash.trim(), std::env::consts::EXE_SUFFIX));
+    if kept.exists() {
+        return Ok(kept);
+    }
+    let tree = folder.join("tree");
+    let git = |words: &[&str]| {
+        let mut git = Command::new("git");
+        git.current_dir(root()).args(words).arg(&tree);
+        git
+    };
+    // Leftovers of an interrupted run.
+    let _ = output(&mut git(&["worktree", "remove", "--force"]));
+    let mut add = git(&["worktree", "add", "--quiet", "--detach"]);
+    run(add.arg(hash.trim()))?;
+    let build = ["build", "--locked", "--quiet", "--release", "--package", "trilith-cli"];
+    let outputs = folder.join("build");
+    let built = run(cargo(build).current_dir(&tree).arg("--target-dir").arg(&outputs).env_remove("CARGO_TARGET_DIR"));
+    let removed = run(&mut git(&["worktree", "remove", "--force"]));
+    built.and(removed)?;
+    let from = outputs.join("release").join(format!("trilith{}", std::env::consts::EXE_SUFFIX));
+    std::fs::copy(&from, &kept).map_err(|error| format!("{}: {error}", from.display()))?;
+    Ok(kept)
+}
+
+/// The best figure of each program, measured in turns so that a busy minute falls on both.
+fn measured(row: &Row, programs: &[PathBuf; 2], runs: usize) -> Result<[f64; 2], String> {
+    let mut best = [f64::INFINITY; 2];
+    // A clock sees what else the machine does: it takes more runs to meet a quiet moment.
+    let runs = if row.by == By::WallTime { runs * 8 } else { runs };
+    for round in 0..runs {
+        for which in [round % 2, 1 - round % 2] {
+            let words: Vec<String> = row.words.iter().map(|word| word.replace("%round", &format!("1{round}{which}"))).collect();
+            if let (Some(best), Some(program)) = (best.get_mut(which), programs.get(which)) {
+                *best = best.min(figure(program, &words, row.by)?);
+            }
+        }
+    }
+    Ok(best)
+}
+
+fn figure(program: &Path, words: &[String], by: By) -> Result<f64, String> {
+    let mut command = if by == By::Instructions {
+        let mut valgrind = Command::new("valgrind");
+        valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program);
+        valgrind
+    } else {
+        Command::new(program)
+    };
+    command.args(words).stdout(Stdio::null()).stderr(Stdio::piped());
+    let start = Instant::now();
+    let done = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
+    let wall = start.elapsed().as_secs_f64();
+    let said = String::from_utf8_lossy(&done.stderr);
+    if !done.status.success() {
+        return Err(format!("`{} {}` ended with {}: {}", program.display(), words.join(" "), done.status, said.trim()));
+    }
+    if by == By::WallTime {
+        return Ok(wall);
+    }
+    let counted = said.lines().find_map(|line| line.split_once("Collected : ")).map(|(_, number)| number.trim());
+    counted.and_then(|number| number.parse().ok()).ok_or_else(|| format!("valgrind does not say how many instructions: {said}"))
+}
+
+fn load() -> String {
+    std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split(' ').next().map(str::to_owned)).unwrap_or_default()
+}
+
+/// The input of the work.
+struct Files {
+    tree: PathBuf,
+    large: PathBuf,
+    many: PathBuf,
+    /// The folder of small files of other formats, which is in the repository.
+    other_formats: PathBuf,
+    out: PathBuf,
+    /// Number of elements of the large array.
+    elements: u64,
+}
+
+/// Number of times that a row opens a small file.
+const OPENINGS: usize = 100;
+
+const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
+
+impl Files {
+    /// Makes those that are not there yet.
+    fn make(folder: &Path, small: bool) -> Result<Self, String> {
+        let (megabytes, count, items) = if small { (64, 1000, 5_000) } else { (1024, 10_000, 100_000) };
+        let files = Self {
+            tree: folder.join(format!("tree-{items}.asdf")),
+            large: folder.join(format!("large-{megabytes}.asdf")),
+            many: folder.join(format!("many-{count}.asdf")),
+            other_formats: root().join("tests/compatibility/51ec5374"),
+            out: folder.join("out"),
+            elements: megabytes << 17,
+        };
+        fs::create(&files.out)?;
+        write(&files.tree, |out| tree(out, items))?;
+        write(&files.large, |out| large(out, megabytes << 20))?;
+        write(&files.many, |out| many(out, count))?;
+        Ok(files)
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let (tree, large, many) = (self.tree.display(), self.large.display(), self.many.display());
+        let (copy, slice) = (self.out.join("t.asdf"), self.out.join("t.npy"));
+        let middle = self.elements / 2 + 5;
+        let span = format!("{middle}:{}", middle + (1 << 20).min(self.elements / 8));
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let row = |name, by, words| Row { name, words, by };
+        // Opened often, since the start of the process costs more than one opening of a small file.
+        let opening = |name, file: &str| {
+            let path = self.other_formats.join(file).display().to_string();
+            row(name, By::Instructions, [words(&["tree"]), vec![path; OPENINGS]].concat())
+        };
+        vec![
+            row("opening", By::Instructions, words(&["get", &format!("{tree}#/maps/0/id")])),
+            opening("opening HDF5", "run.h5"),
+            opening("opening FITS", "image.fits"),
+            opening("opening TIFF", "page.tif"),
+            row("listing", By::Instructions, words(&["tree", &many.to_string()])),
+            row("digest", By::Instructions, words(&["digest", &many.to_string()])),
+            row(
+                "slicing",
+                By::Instructions,
+                words(&["get", &format!("{large}#/a"), "--slice", &span, "-o", &slice.to_string_lossy()]),
+            ),
+            row(
+                "writing many arrays",
+                By::Instructions,
+                words(&["convert", "--overwrite", &many.to_string(), &copy.to_string_lossy()]),
+            ),
+            row("set --in-place", By::WallTime, words(&["set", "--in-place", &format!("{large}#/n"), "%round"])),
+        ]
+    }
+}
+
+/// Writes a file under another name first, so that one that is there is whole.
+fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), String> {
+    if path.exists() {
+        return Ok(());
+    }
+    let part = path.with_extension("part");
+    let made = std::fs::File::create(&part).and_then(|file| {
+        let mut out = BufWriter::with_capacity(1 << 20, file);
+        content(&mut out)?;
+        out.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
+        std::fs::rename(&part, path)
+    });
+    made.map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn tree(out: &mut dyn Write, items: u64) -> std::io::Result<()> {
+    writeln!(out, "{HEAD}maps:")?;
+    for n in 0..items {
+        write!(out, "- id: {n}\n  x: {}.5\n  ok: true\n  name: n{n}\n  pos: {{a: 1, b: 2}}\n", n % 97)?;
+    }
+    out.write_all(b"...\n")
+}
+
+fn large(out: &mut dyn Write, size: u64) -> std::io::Result<()> {
+    let ndarray = format!("!core/ndarray-1.1.0 {{source: 0, datatype: float64, byteorder: little, shape: [{}]}}", size / 8);
+    write!(out, "{HEAD}n: 0\na: {ndarray}\n...\n")?;
+    // Room for the tree to grow.
+    out.write_all(&[0; 4096])?;
+    block_header(out, size)?;
+    let mut seed = 0x9e37_79b9_7f4a_7c15u64;
+    for _ in 0..size / 8 {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        out.write_all(&((seed >> 40) as f64).to_le_bytes())?;
+    }
+    Ok(())
+}
+
+fn many(out: &mut dyn Write, count: u64) -> std::io::Result<()> {
+    out.write_all(HEAD.as_bytes())?;
+    for n in 0..count {
+        if n.is_multiple_of(100) {
+            writeln!(out, "group{:03}:", n / 100)?;
+        }
+        writeln!(
+            out,
+            "  array{:03}: !core/ndarray-1.1.0 {{source: {n}, datatype: float32, byteorder: little, shape: [100]}}",
+            n % 100
+        )?;
+    }
+    out.write_all(b"...\n")?;
+    for n in 0..count {
+        block_header(out, 400)?;
+        (0..100).try_for_each(|_| out.write_all(&(n as f32).to_le_bytes()))?;
+    }
+    Ok(())
+}
+
+/// A block without checksum.
+fn block_header(out: &mut dyn Write, size: u64) -> std::io::Result<()> {
+    out.write_all(b"\xd3BLK\0\x30\0\0\0\0\0\0\0\0")?;
+    (0..3).try_for_each(|_| out.write_all(&size.to_be_bytes()))?;
+    out.write_all(&[0; 16])
+}
