@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arbitrary::{Arbitrary, Result, Unstructured};
 use trilith::Limits;
 use trilith::bytes::{MemorySource, SourceRef};
-use trilith::tree::{Data, Value};
+use trilith::tree::{Value, ValueData};
 
 /// Limits under which no input takes long; what they refuse is an error like any other.
 pub fn limits() -> Limits {
@@ -34,10 +34,10 @@ impl<'a> Arbitrary<'a> for AnyValue {
 fn value(u: &mut Unstructured<'_>, depth: usize) -> Result<Value> {
     let kinds = if depth == 0 { 6 } else { 9 };
     let mut value: Value = match u.int_in_range(0..=kinds)? {
-        0 => Data::Null.into(),
-        1 => Data::Bool(u.arbitrary()?).into(),
-        2 => Data::Int(u.arbitrary()?).into(),
-        3 => Data::Float(u.arbitrary()?).into(),
+        0 => ValueData::Null.into(),
+        1 => ValueData::Bool(u.arbitrary()?).into(),
+        2 => ValueData::Int(u.arbitrary()?).into(),
+        3 => ValueData::Float(u.arbitrary()?).into(),
         4 => Value::from(u.int_in_range(-3..=300i64)?),
         5 => Value::from(*u.choose(&["yes", "null", "1.0", "<<", "a: b", "- x", "#", "two\nlines", " lead", "~"])?),
         6 => Value::from(text(u)?),
@@ -49,14 +49,14 @@ fn value(u: &mut Unstructured<'_>, depth: usize) -> Result<Value> {
                     pairs.push((Value::from(key), self::value(u, depth - 1)?));
                 }
             }
-            Data::Map(pairs).into()
+            ValueData::Map(pairs).into()
         }
         _ => {
             let mut items = Vec::new();
             for _ in 0..u.int_in_range(0..=4)? {
                 items.push(self::value(u, depth - 1)?);
             }
-            Data::Seq(items).into()
+            ValueData::Seq(items).into()
         }
     };
     match u.int_in_range(0..=7)? {
@@ -95,11 +95,11 @@ pub fn same(a: &Value, b: &Value) -> bool {
     a.tag == b.tag
         && match (&a.data, &b.data) {
             // A scalar with a tag of its own is what the tag makes of its text.
-            (Data::Str(_), Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_))
-            | (Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_), Data::Str(_)) => a.tag.is_some(),
-            (Data::Float(x), Data::Float(y)) => x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()),
-            (Data::Seq(x), Data::Seq(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y)),
-            (Data::Map(x), Data::Map(y)) => {
+            (ValueData::Str(_), ValueData::Null | ValueData::Bool(_) | ValueData::Int(_) | ValueData::Float(_))
+            | (ValueData::Null | ValueData::Bool(_) | ValueData::Int(_) | ValueData::Float(_), ValueData::Str(_)) => a.tag.is_some(),
+            (ValueData::Float(x), ValueData::Float(y)) => x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()),
+            (ValueData::Seq(x), ValueData::Seq(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y)),
+            (ValueData::Map(x), ValueData::Map(y)) => {
                 x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(&x.0, &y.0) && same(&x.1, &y.1))
             }
             (x, y) => x == y,

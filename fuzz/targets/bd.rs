@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use trilith::bytes::{MemorySource, SourceRef, Window};
+use trilith::bytes::{MemorySource, SourceRef, WindowSource};
 use trilith::dudley::{DudleyFile, NewStream, Signature};
 use trilith::layout::{Byteorder, ResolvedType};
 use trilith::{Limits, Result, check};
@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     let direct: SourceRef = Arc::new(MemorySource::new(bytes.clone(), "memory"));
     let mut padded = vec![0x8d; 5];
     padded.extend_from_slice(&bytes);
-    let window = Window::new(Arc::new(MemorySource::new(padded, "memory")), 5, bytes.len() as u64).expect("it lies inside");
+    let window = WindowSource::new(Arc::new(MemorySource::new(padded, "memory")), 5, bytes.len() as u64).expect("it lies inside");
     let (one, other) = (open(direct), open(Arc::new(window)));
     assert_eq!(one.is_ok(), other.is_ok(), "a window opens as the bytes themselves do");
     let (Ok(one), Ok(other)) = (one, other) else { return };
@@ -26,8 +26,8 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(first.as_ref().ok(), digests(&other).as_ref().ok());
     let Ok(items) = one.items() else { return };
     if let Ok(outline) = items.outline() {
-        for (name, id) in outline.children(trilith::dudley::OutlineId::ROOT) {
-            let _ = (name, outline.thing(id), outline.children(id).len());
+        for (name, id) in outline.children(trilith::dudley::ItemTreeId::ROOT) {
+            let _ = (name, outline.kind(id), outline.children(id).len());
         }
     }
     if let Ok(first) = first
@@ -72,7 +72,7 @@ fn written_anew(file: &DudleyFile, expected: &Digests) {
     let Ok(items) = file.items() else { return };
     let Some(signature) = file.signature() else { return };
     let plain = items.entries().all(|entry| {
-        entry.is_ok_and(|entry| file.layout().filter_of(entry.item).is_none() && entry.typed != ResolvedType::Dynamic)
+        entry.is_ok_and(|entry| file.layout().filter_of(entry.item).is_none() && entry.resolved_type != ResolvedType::Dynamic)
     });
     let overlaps = items.evaluation().overlaps().map_or(true, |found| !found.is_empty());
     let Some(values) = items.evaluation().values().collect::<Option<Vec<i64>>>() else { return };

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use trilith::asdf::{GENERATIONS, Generation, Sections, magic_len, print_index};
-use trilith::bytes::Window;
+use trilith::asdf::{GENERATIONS, Generation, AsdfSections, magic_len, print_index};
+use trilith::bytes::WindowSource;
 use trilith_fuzz::{limits, memory};
 
 #[derive(Arbitrary, Debug)]
@@ -42,7 +42,7 @@ fuzz_target!(|file: File| {
     let (bytes, offsets, honest) = build(&file, row);
     let limits = limits();
     let source = memory(bytes);
-    let Ok(sections) = Sections::read(source.clone(), &limits) else {
+    let Ok(sections) = AsdfSections::read(source.clone(), &limits) else {
         assert!(!honest, "an honest file has a readable header");
         return;
     };
@@ -54,7 +54,7 @@ fuzz_target!(|file: File| {
         assert!(magic_len(&mark).is_some() || mark[1..] == *b"BFF");
         assert!(number == 0 || blocks[number - 1].offset < found.offset);
         assert_eq!(sections.block(number as i64).expect("a listed block is found").offset, found.offset);
-        let _ = found.stored(&source);
+        let _ = found.stored_source(&source);
     }
     if let Some(last) = blocks.last() {
         assert_eq!(sections.block(-1).expect("there is a last block").offset, last.offset);
@@ -65,19 +65,19 @@ fuzz_target!(|file: File| {
         assert_eq!(found, offsets, "{:?}", sections.warnings());
     }
     let _ = (sections.warnings(), sections.index_report(), sections.generation_name());
-    let window = Window::new(source.clone(), 0, source.len()).expect("a window of everything");
-    let again = Sections::read(Arc::new(window), &limits).expect("a window reads as the bytes themselves do");
+    let window = WindowSource::new(source.clone(), 0, source.len()).expect("a window of everything");
+    let again = AsdfSections::read(Arc::new(window), &limits).expect("a window reads as the bytes themselves do");
     assert_eq!(again.blocks().map(|blocks| blocks.len()).ok(), Some(blocks.len()));
 });
 
 /// The bytes, where the honest blocks begin, and whether all of the file is honest.
 fn build(file: &File, row: &'static Generation) -> (Vec<u8>, Vec<u64>, bool) {
-    let line = match (row.token, row.major) {
+    let line = match (row.token, row.major_version) {
         ("#ASDF", 1) => "#ASDF 1.0.0\n".to_owned(),
         (token, _) => format!("{token} 0.1.0\n"),
     };
     let mut bytes = line.into_bytes();
-    if row.major == 1 && !file.comments.is_empty() {
+    if row.major_version == 1 && !file.comments.is_empty() {
         bytes.push(b'#');
         bytes.extend(file.comments.iter().map(|b| b'A' + b % 26));
         bytes.push(b'\n');
@@ -98,7 +98,7 @@ fn build(file: &File, row: &'static Generation) -> (Vec<u8>, Vec<u64>, bool) {
                 offsets.push(bytes.len() as u64);
                 let allocated = data.len() as u64 + u64::from(*spare);
                 // Only the newest row tells an enlarged header without doubt.
-                let longer = if row.major == 1 { u16::from(*longer_header) } else { 0 };
+                let longer = if row.major_version == 1 { u16::from(*longer_header) } else { 0 };
                 header(&mut bytes, row, file.documented, row.fields.size + longer, [0; 4], 0, [allocated, data.len() as u64, data.len() as u64]);
                 bytes.extend_from_slice(data);
                 bytes.resize(bytes.len() + usize::from(*spare), 0);
@@ -119,7 +119,7 @@ fn build(file: &File, row: &'static Generation) -> (Vec<u8>, Vec<u64>, bool) {
             }
             Part::Index(list) => {
                 let list: Vec<u64> = list.iter().map(|at| u64::from(*at)).collect();
-                honest &= !ended && row.major == 1 && !offsets.is_empty();
+                honest &= !ended && row.major_version == 1 && !offsets.is_empty();
                 ended = true;
                 bytes.extend_from_slice(print_index(&list).as_bytes());
             }
@@ -129,14 +129,14 @@ fn build(file: &File, row: &'static Generation) -> (Vec<u8>, Vec<u64>, bool) {
                 if let Some(entry) = list.get_mut(at) {
                     *entry = entry.saturating_add_signed(i64::from(*by));
                 }
-                honest &= !ended && row.major == 1 && !offsets.is_empty();
+                honest &= !ended && row.major_version == 1 && !offsets.is_empty();
                 ended = true;
                 bytes.extend_from_slice(print_index(&list).as_bytes());
             }
         }
     }
     // Only where every row can be told by its size is the first block known for what it is.
-    (bytes, offsets, honest && row.major == 1)
+    (bytes, offsets, honest && row.major_version == 1)
 }
 
 fn header(bytes: &mut Vec<u8>, row: &Generation, documented: bool, size: u16, codec: [u8; 4], flags: u32, sizes: [u64; 3]) {
@@ -151,14 +151,14 @@ fn header(bytes: &mut Vec<u8>, row: &Generation, documented: bool, size: u16, co
     };
     let fields = &row.fields;
     if let Some(slot) = fields.flags {
-        put(slot.at, &flags.to_be_bytes());
+        put(slot.offset, &flags.to_be_bytes());
     }
     if let Some(slot) = fields.compression {
-        put(slot.at, &codec);
+        put(slot.offset, &codec);
     }
-    put(fields.allocated.at, &sizes[0].to_be_bytes());
-    put(fields.used.at, &sizes[1].to_be_bytes());
+    put(fields.allocated.offset, &sizes[0].to_be_bytes());
+    put(fields.used.offset, &sizes[1].to_be_bytes());
     if let Some(slot) = fields.data_size {
-        put(slot.at, &sizes[2].to_be_bytes());
+        put(slot.offset, &sizes[2].to_be_bytes());
     }
 }

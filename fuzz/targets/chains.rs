@@ -6,7 +6,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use trilith::array::Byteorder;
 use trilith::asdf::{parse_chain as parse, print_chain as print};
-use trilith_codec::codec::chain::{Described, Step, decoder, encoder, filled};
+use trilith_codec::codec::encoding_chain::{BlockArray, ChainStep, decoder, encoder, with_defaults};
 use trilith_fuzz::{limits, memory};
 
 #[derive(Arbitrary, Debug)]
@@ -31,24 +31,24 @@ enum OneStep {
 }
 
 impl OneStep {
-    fn step(&self, axes: usize) -> Step {
+    fn step(&self, axes: usize) -> ChainStep {
         match self {
             Self::Tile { shape, original, size } => {
                 let mut tile: Vec<u64> = shape.iter().take(5).map(|n| u64::from(*n)).collect();
                 if original.is_none() {
                     tile.resize(axes, 3);
                 }
-                Step::Tile { shape: tile, original_shape: original.clone(), item_size: *size }
+                ChainStep::Tile { shape: tile, original_shape: original.clone(), item_size: *size }
             }
-            Self::Quantize { bits, quality, dither } => Step::Quantize {
+            Self::Quantize { bits, quality, dither } => ChainStep::Quantize {
                 bits: bits.map(|bits| if bits % 4 == 0 { u64::from(bits) } else { [32, 64][usize::from(bits % 2)] }),
                 original_shape: None,
                 quality: *quality,
                 dither: *dither,
             },
-            Self::Zlib => Step::Zlib,
-            Self::Sparse => Step::Sparse,
-            Self::Unknown(name) => Step::Unknown(name.clone()),
+            Self::Zlib => ChainStep::Zlib,
+            Self::Sparse => ChainStep::Sparse,
+            Self::Unknown(name) => ChainStep::Unknown(name.clone()),
         }
     }
 }
@@ -56,9 +56,9 @@ impl OneStep {
 fuzz_target!(|input: Input| {
     let limits = limits();
     let shape: Vec<u64> = input.shape.iter().take(4).map(|n| u64::from(n % 12)).collect();
-    let steps: Vec<Step> = input.steps.iter().take(4).map(|step| step.step(shape.len())).collect();
+    let steps: Vec<ChainStep> = input.steps.iter().take(4).map(|step| step.step(shape.len())).collect();
     let item_size = [1, 2, 4, 8, 3, 16][usize::from(input.item_size % 6)];
-    let array = Described { shape: shape.clone(), item_size, big_endian: input.big_endian };
+    let array = BlockArray { shape: shape.clone(), item_size, big_endian: input.big_endian };
     let total = shape.iter().product::<u64>() * item_size;
 
     if let Ok(mut encoder) = encoder(&steps, &array, &limits) {
@@ -68,7 +68,7 @@ fuzz_target!(|input: Input| {
         let mut stored = Vec::new();
         let done = encoder.write(&data, &mut stored).and_then(|()| encoder.finish(&mut stored));
         if done.is_ok() {
-            let full = filled(&steps, &array).expect("an encoder was made of these steps");
+            let full = with_defaults(&steps, &array).expect("an encoder was made of these steps");
             let printed = print(&full);
             let document = printed.trim_end_matches("...\n");
             let again = parse(document, &limits).unwrap_or_else(|error| panic!("{error}\n{printed}"));
@@ -84,7 +84,7 @@ fuzz_target!(|input: Input| {
             if read.as_ref().is_err_and(is_limit) {
                 return;
             }
-            let lossy = steps.iter().any(|step| matches!(step, Step::Quantize { .. }));
+            let lossy = steps.iter().any(|step| matches!(step, ChainStep::Quantize { .. }));
             // Floats so large that no scale holds them may not come back.
             if !lossy {
                 read.expect("our own bytes decode");
@@ -102,7 +102,7 @@ fn order(big_endian: bool) -> Byteorder {
     if big_endian { Byteorder::Big } else { Byteorder::Little }
 }
 
-fn any(steps: &[Step], input: &Input, array: &Described) {
+fn any(steps: &[ChainStep], input: &Input, array: &BlockArray) {
     let array = input.described.then_some(array);
     let claimed = input.claimed.map(|n| u64::from(n % (1 << 20)));
     let Ok(source) = decoder(steps, memory(input.bytes.clone()), claimed, array, order(input.big_endian), &limits()) else { return };

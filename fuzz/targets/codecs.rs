@@ -5,7 +5,7 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use trilith::bytes::stored_ranges;
-use trilith_codec::codec::{Blosc, CODECS, Codec, EncodeOptions, Shuffle, decoder, encoder};
+use trilith_codec::codec::{BloscCodec, CODECS, Codec, EncodeOptions, ShuffleMode, decoder, encoder};
 use trilith_fuzz::{limits, memory};
 
 #[derive(Arbitrary, Debug)]
@@ -83,10 +83,10 @@ fn encode(codec: &Codec, data: &[u8], cuts: &[u16], how: &Options) -> Option<Vec
     options.level = how.level.map(|level| i32::from(level % 10));
     options.item_size = usize::from(how.item_size).max(1);
     options.row_bytes = how.row_bytes.map(u64::from);
-    options.total = how.told.then_some(data.len() as u64);
-    options.shuffle = [Shuffle::None, Shuffle::Bytes, Shuffle::Bits][usize::from(how.shuffle % 3)];
-    options.blosc = [Blosc::Lz4, Blosc::Zlib, Blosc::Zstd][usize::from(how.blosc % 3)];
-    options.frames = how.frames;
+    options.total_len = how.told.then_some(data.len() as u64);
+    options.shuffle = [ShuffleMode::None, ShuffleMode::Bytes, ShuffleMode::Bits][usize::from(how.shuffle % 3)];
+    options.blosc = [BloscCodec::Lz4, BloscCodec::Zlib, BloscCodec::Zstd][usize::from(how.blosc % 3)];
+    options.multiple_frames = how.frames;
     // A level that the codec does not have.
     let mut encoder = encoder(codec.id, &options).ok()?;
     let (mut out, mut rest) = (Vec::new(), data);

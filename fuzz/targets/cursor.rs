@@ -9,7 +9,7 @@ fuzz_target!(|input: (u64, Vec<u8>, Vec<u8>)| {
     let (origin, reads, bytes) = input;
     let mut at = Cursor::new(&bytes, origin);
     for read in reads {
-        let (before, rest) = (at.position(), at.rest());
+        let (before, rest) = (at.position(), at.remaining());
         let width = match read % 5 {
             0 => 1,
             1 => 2,
@@ -29,12 +29,12 @@ fuzz_target!(|input: (u64, Vec<u8>, Vec<u8>)| {
                 if read % 5 < 4 {
                     assert_eq!(number, rest[..width].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)));
                 }
-                assert_eq!(at.rest(), &rest[width..]);
+                assert_eq!(at.remaining(), &rest[width..]);
                 assert_eq!(at.position(), before.saturating_add(width as u64).max(before));
             }
             Err(_) => {
                 assert!(rest.len() < width);
-                assert_eq!((at.position(), at.rest()), (before, rest));
+                assert_eq!((at.position(), at.remaining()), (before, rest));
             }
         }
     }

@@ -6,7 +6,7 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use trilith::ErrorKind;
-use trilith::tree::{Data, PrintOptions, Tree, TreePath, Value, print_document};
+use trilith::tree::{ValueData, PrintOptions, Tree, TreePath, Value, print_document};
 use trilith_fuzz::{AnyValue, limits, same};
 
 #[allow(dead_code, reason = "the model serves an ordinary test too")]
@@ -71,11 +71,11 @@ fn made(mut model: Value, changes: &[Change]) {
                 let key = format!("new{}", key % 4);
                 let parent = place(&mut model, &keys);
                 let (at, fits) = match &mut parent.data {
-                    Data::Map(pairs) if pairs.iter().all(|(known, _)| known.as_str() != Some(&key)) => {
+                    ValueData::Map(pairs) if pairs.iter().all(|(known, _)| known.as_str() != Some(&key)) => {
                         pairs.push((Value::from(key.as_str()), value.0.clone()));
                         (key, true)
                     }
-                    Data::Seq(items) => {
+                    ValueData::Seq(items) => {
                         let at = usize::from(value_byte(&key)) % (items.len() + 1);
                         items.insert(at, value.0.clone());
                         (at.to_string(), true)
@@ -91,11 +91,11 @@ fn made(mut model: Value, changes: &[Change]) {
                 done
             }
             What::Append(value) => match &mut place(&mut model, &keys).data {
-                Data::Seq(items) => {
+                ValueData::Seq(items) => {
                     items.push(value.0.clone());
                     edit.append(&path, &value.0)
                 }
-                Data::Null => continue,
+                ValueData::Null => continue,
                 _ => {
                     assert!(edit.append(&path, &value.0).is_err());
                     continue;
@@ -108,8 +108,8 @@ fn made(mut model: Value, changes: &[Change]) {
                 }
                 Some((last, above)) => {
                     match &mut place(&mut model, above).data {
-                        Data::Map(pairs) => drop(pairs.remove(*last)),
-                        Data::Seq(items) => drop(items.remove(*last)),
+                        ValueData::Map(pairs) => drop(pairs.remove(*last)),
+                        ValueData::Seq(items) => drop(items.remove(*last)),
                         _ => {}
                     }
                     edit.delete(&path)
@@ -119,7 +119,7 @@ fn made(mut model: Value, changes: &[Change]) {
                 let key = format!("name{}", key % 4);
                 let Some((last, above)) = keys.split_last() else { continue };
                 match &mut place(&mut model, above).data {
-                    Data::Map(pairs) if pairs.iter().all(|(known, _)| known.as_str() != Some(&key)) => {
+                    ValueData::Map(pairs) if pairs.iter().all(|(known, _)| known.as_str() != Some(&key)) => {
                         pairs[*last].0 = Value::from(key.as_str());
                         edit.rename(&path, &key)
                     }
@@ -141,8 +141,8 @@ fn made(mut model: Value, changes: &[Change]) {
 /// A value without a tag takes that of the node it replaces, where both are of one kind and it is not null.
 fn set(old: &mut Value, new: &Value) {
     let kind = |value: &Value| match value.data {
-        Data::Seq(_) => 0,
-        Data::Map(_) => 1,
+        ValueData::Seq(_) => 0,
+        ValueData::Map(_) => 1,
         _ => 2,
     };
     let inherited = (new.tag.is_none() && kind(old) == kind(new) && !new.is_null()).then(|| old.tag.clone()).flatten();
@@ -166,11 +166,11 @@ fn walk(model: &Value, way: &[u8]) -> (TreePath, Vec<usize>) {
         }
         let place = usize::from(*step) % len;
         match &at.data {
-            Data::Map(pairs) => {
+            ValueData::Map(pairs) => {
                 path.push(pairs[place].0.as_str().unwrap_or_default());
                 at = &pairs[place].1;
             }
-            Data::Seq(items) => {
+            ValueData::Seq(items) => {
                 path.push(place.to_string());
                 at = &items[place];
             }
@@ -183,8 +183,8 @@ fn walk(model: &Value, way: &[u8]) -> (TreePath, Vec<usize>) {
 
 fn place<'v>(model: &'v mut Value, places: &[usize]) -> &'v mut Value {
     places.iter().fold(model, |at, place| match &mut at.data {
-        Data::Map(pairs) => &mut pairs[*place].1,
-        Data::Seq(items) => &mut items[*place],
+        ValueData::Map(pairs) => &mut pairs[*place].1,
+        ValueData::Seq(items) => &mut items[*place],
         _ => unreachable!("a place was found on the way down"),
     })
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use trilith::asdf::{ArrayOptions, AsdfFile, Block, Builder, WriteOptions};
+use trilith::asdf::{ArrayOptions, AsdfFile, Block, AsdfBuilder, WriteOptions};
 use trilith::bytes::{Resolve, SourceRef};
 use trilith::tree::Value;
 use trilith::{Array, Error, Result, Target, assemble, check, file};
@@ -72,10 +72,10 @@ fuzz_target!(|input: Input| {
     let before = digests(&one);
 
     if let Ok(plan) = assemble::resolve(&one) {
-        let _ = rewritten(&one, &plan.tree, &plan.taken);
+        let _ = rewritten(&one, &plan.tree, &plan.blocks);
     }
     if let Ok(plan) = assemble::implode(&one, None) {
-        let taken: Vec<_> = plan.taken.iter().map(|file| (file.clone(), 0)).collect();
+        let taken: Vec<_> = plan.blocks.iter().map(|file| (file.clone(), 0)).collect();
         if let Some(bytes) = rewritten(&one, &plan.tree, &taken) {
             let again = open(bytes, &names).expect("what was taken in opens");
             compare(&before, &digests(&again), "taken in");
@@ -83,12 +83,12 @@ fuzz_target!(|input: Input| {
     }
     if let Ok(plan) = assemble::explode(&one, None, false, |n| format!("part{n}.asdf")) {
         let mut all = names.clone();
-        for (block, name) in &plan.leaving {
+        for (block, name) in &plan.external_blocks {
             let Ok(block) = one.sections().block(*block as i64) else { return };
             let Some(bytes) = rewritten_blocks(&one, None, std::slice::from_ref(block)) else { return };
             all.insert(name.clone(), bytes);
         }
-        if let Some(bytes) = rewritten_blocks(&one, Some(&plan.tree), &plan.staying) {
+        if let Some(bytes) = rewritten_blocks(&one, Some(&plan.tree), &plan.kept_blocks) {
             let again = open(bytes, &all).expect("what was cut up opens");
             compare(&before, &digests(&again), "cut up");
         }
@@ -130,7 +130,7 @@ fn rewritten_blocks(file: &AsdfFile, tree: Option<&str>, blocks: &[Block]) -> Op
 }
 
 fn build(items: &[(u8, Item)]) -> Option<Vec<u8>> {
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let mut root = Value::map::<&str, Value>([]);
     for (key, item) in items.iter().take(8) {
         let name = |file: &u8| format!("{}.asdf", file % 5);

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use trilith::Limits;
-use trilith::layout::{self, Dialect, Entry, Evaluation, Layout, Options, ParseOptions, Supply};
+use trilith::layout::{self, Dialect, LayoutEntry, LayoutEvaluation, Layout, EvaluateOptions, ParseOptions, SuppliedValue};
 
 fuzz_target!(|bytes: &[u8]| {
     for dialect in [None, Some(Dialect::D2025), Some(Dialect::D2026)] {
@@ -63,19 +63,19 @@ fn same_when_translated(layout: &Layout, seed: u64) {
     }
 }
 
-fn evaluated(layout: &Layout, seed: u64) -> Option<Evaluation<'_>> {
+fn evaluated(layout: &Layout, seed: u64) -> Option<LayoutEvaluation<'_>> {
     let mut state = seed;
     let mut roll = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize
     };
-    let mut options = Options::default();
-    (options.order, options.limits) = (layout.order(), limits());
-    layout.evaluate(&options, |_| Ok(Supply::Value([0, 1, 2, 3, -1][roll() % 5]))).ok()
+    let mut options = EvaluateOptions::default();
+    (options.byteorder, options.limits) = (layout.order(), limits());
+    layout.evaluate(&options, |_| Ok(SuppliedValue::Value([0, 1, 2, 3, -1][roll() % 5]))).ok()
 }
 
-fn listed(found: &Evaluation<'_>, names: bool) -> Vec<String> {
-    let line = |e: Entry| {
+fn listed(found: &LayoutEvaluation<'_>, names: bool) -> Vec<String> {
+    let line = |e: LayoutEntry| {
         let name = if names { e.path.as_str() } else { "" };
         let datatype = if names { e.datatype.clone() } else { String::new() };
         format!("{name} {:?} {:?} {datatype} {:?} {:?} {:?}", e.kind, e.address, e.shape, e.nbytes, e.value)

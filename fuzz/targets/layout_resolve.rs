@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use trilith::layout::{self, Byteorder, Entry, Evaluation, Layout, Options, ParamRequest, ParseOptions, Supply};
+use trilith::layout::{self, Byteorder, LayoutEntry, LayoutEvaluation, Layout, EvaluateOptions, ParamRequest, ParseOptions, SuppliedValue};
 use trilith::{Limits, Result};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -17,12 +17,12 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(parsed) = layout::parse(text, &how) else { return };
     let Some(layout) = parsed.layout else { return };
     for order in [Byteorder::Little, Byteorder::Big] {
-        let mut options = Options::default();
-        (options.native, options.order, options.limits) = (bytes.len() % 2 == 0, Some(order), limits());
+        let mut options = EvaluateOptions::default();
+        (options.is_native, options.byteorder, options.limits) = (bytes.len() % 2 == 0, Some(order), limits());
         if let Ok(mut found) = layout.evaluate(&options, |request| supply(stream, request)) {
             check(&layout, &options, &found);
             let before = listed(&found);
-            found.again(|request| supply(stream, request)).expect("it went well before");
+            found.reevaluate(|request| supply(stream, request)).expect("it went well before");
             assert_eq!(listed(&found), before);
         }
     }
@@ -36,31 +36,31 @@ fn limits() -> Limits {
     limits
 }
 
-fn supply(stream: &[u8], request: &ParamRequest) -> Result<Supply> {
+fn supply(stream: &[u8], request: &ParamRequest) -> Result<SuppliedValue> {
     let at = request.address.and_then(|at| usize::try_from(at).ok());
     let have = at.and_then(|at| stream.get(at..at.checked_add(request.datatype.size() as usize)?));
     Ok(match have {
         Some(stored) => {
             let mut bytes = [0; 8];
             bytes[..stored.len()].copy_from_slice(stored);
-            Supply::Bytes(bytes)
+            SuppliedValue::Bytes(bytes)
         }
-        None if request.is_length => Supply::Unknown,
-        None => Supply::Short(stream.len() as u64),
+        None if request.is_length => SuppliedValue::Unknown,
+        None => SuppliedValue::TooFewBytes(stream.len() as u64),
     })
 }
 
-fn listed(found: &Evaluation<'_>) -> Vec<Entry> {
+fn listed(found: &LayoutEvaluation<'_>) -> Vec<LayoutEntry> {
     found.entries().take(100).filter_map(std::result::Result::ok).collect()
 }
 
-fn check(layout: &Layout, options: &Options, found: &Evaluation<'_>) {
+fn check(layout: &Layout, options: &EvaluateOptions, found: &LayoutEvaluation<'_>) {
     let entries = listed(found);
     for entry in &entries {
         if let (Some(address), Some(size), Some(total)) = (entry.address, entry.nbytes, found.total()) {
             assert!(address.checked_add(size).is_some_and(|end| end <= total), "{entry:?} ends behind {total}");
         }
-        if let Some(size) = entry.typed.size() {
+        if let Some(size) = entry.resolved_type.size() {
             let plain = layout.filter_of(entry.item).is_none_or(|filter| !filter.compresses);
             let all = entry.shape.iter().try_fold(size, |n, dim| n.checked_mul(*dim));
             if let (true, Some(all), Some(stored)) = (plain, all, entry.nbytes) {

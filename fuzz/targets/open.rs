@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use trilith::asdf::AsdfFile;
-use trilith::bytes::{NoReferences, SourceRef, Window};
+use trilith::bytes::{NoReferences, SourceRef, WindowSource};
 use trilith::{Result, check, file};
 use trilith_fuzz::{limits, memory};
 
@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     let open = |source: SourceRef| file::open_asdf_source(source, Arc::new(NoReferences), &limits);
     let mut padded = vec![0xd3; 7];
     padded.extend_from_slice(bytes);
-    let window = Window::new(memory(padded), 7, bytes.len() as u64).expect("it lies inside");
+    let window = WindowSource::new(memory(padded), 7, bytes.len() as u64).expect("it lies inside");
     let (one, other) = (open(memory(bytes)), open(Arc::new(window)));
     assert_eq!(one.is_ok(), other.is_ok(), "a window opens as the bytes themselves do");
     if let (Ok(one), Ok(other)) = (one, other) {

@@ -11,7 +11,7 @@ use trilith::asdf::WriteOptions;
 use trilith::bytes::NoReferences;
 use trilith::check::{RepairReport, salvage};
 use trilith::tree::Value;
-use trilith::{Array, ArrayOptions, Builder, Target, check, file};
+use trilith::{Array, ArrayOptions, AsdfBuilder, Target, check, file};
 use trilith_fuzz::{limits, memory};
 
 #[derive(Arbitrary, Debug)]
@@ -22,15 +22,15 @@ enum Input {
 
 /// A file of each codec and some generations.
 static WHOLE: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
-    let codecs = ["zlib", "bzp2", "lz4", "lz4f", "zstd", "blsc"].map(|codec| (Target::newest(), Some(codec)));
-    let old = ["finf-0.1", "asdf-0.1-dev", "asdf-0.1", "asdf-1.0"].map(|name| (Target::named(name).expect("it exists"), None));
+    let codecs = ["zlib", "bzp2", "lz4", "lz4f", "zstd", "blsc"].map(|codec| (Target::latest(), Some(codec)));
+    let old = ["finf-0.1", "asdf-0.1-dev", "asdf-0.1", "asdf-1.0"].map(|name| (Target::from_name(name).expect("it exists"), None));
     codecs.into_iter().chain(old).map(|(target, codec)| build(target, codec)).collect()
 });
 
 fn build(target: &'static Target, codec: Option<&str>) -> Vec<u8> {
     let mut how = WriteOptions::default();
     how.align = Some(1);
-    let mut builder = Builder::new(target).with_options(how);
+    let mut builder = AsdfBuilder::new(target).with_options(how);
     let values: Vec<i16> = (0..60).collect();
     let options = codec.map_or_else(ArrayOptions::default, |codec| ArrayOptions::codec(codec).expect("it exists"));
     let one = builder.array(&Array::from_slice(&values, &[20, 3]).expect("60 elements"), &options).expect("an array");

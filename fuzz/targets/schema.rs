@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use trilith::check::{Schemas, Validator};
+use trilith::check::{SchemaSet, Validator};
 use trilith::tree::{PrintOptions, Tree, Value, print_document};
 use trilith_fuzz::{AnyValue, key, limits, text};
 
@@ -100,11 +100,11 @@ fuzz_target!(|input: Input| match input {
 });
 
 /// Reading the bundled schemas takes longer than any input.
-static BUNDLED: LazyLock<Schemas> = LazyLock::new(Schemas::bundled);
+static BUNDLED: LazyLock<SchemaSet> = LazyLock::new(SchemaSet::bundled);
 
 /// Whether the tree fits; None where the schema cannot be used.
 fn valid(schema: &str, tree: &Tree) -> Option<bool> {
-    let mut validator = Validator::new(Schemas::empty()).with_limits(limits());
+    let mut validator = Validator::new(SchemaSet::empty()).with_limits(limits());
     validator.add_custom(schema, "").ok()?;
     validator.validate(tree, None).ok().map(|report| report.is_valid())
 }

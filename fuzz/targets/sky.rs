@@ -5,7 +5,7 @@
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use trilith::wcs::{FitOptions, Inverse, Options};
+use trilith::wcs::{FitOptions, InverseMethod, WcsOptions};
 use trilith::{Limits, OpenOptions};
 
 /// A GWCS of some transforms, as text.
@@ -217,11 +217,11 @@ fuzz_target!(|text: Text| {
         (0..wcs.pixel_axes()).map(|axis| (0..count).map(|n| (n * (axis + 2)) as f64 / 2.0 - 1.0).collect()).collect();
     let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
     for boxed in [true, false] {
-        let how = Options::default().with_bounding_box(boxed);
+        let how = WcsOptions::default().with_bounding_box(boxed);
         let world = wcs.pixel_to_world(&slices, how).expect("as many columns as axes");
         assert_eq!(world.len(), wcs.world_axes());
         let world: Vec<&[f64]> = world.iter().map(Vec::as_slice).collect();
-        let _ = wcs.world_to_pixel(&world, how.with_inverse(Inverse::File));
+        let _ = wcs.world_to_pixel(&world, how.with_inverse(InverseMethod::Declared));
         let Ok(pixels) = wcs.world_to_pixel(&world, how) else { continue };
         assert_eq!(pixels.len(), wcs.pixel_axes());
         // A pixel is found in all of its numbers or in none.
@@ -232,6 +232,6 @@ fuzz_target!(|text: Text| {
     }
     let _ = (wcs.footprint(), wcs.centre(), wcs.scale(), wcs.contains(&[[10.0, 20.0]]), wcs.touches([10.0, 20.0], 1.0));
     let _ = (wcs.to_fits(&FitOptions::default()), found.pixel_box([10.0, 20.0], "3px".parse().expect("a size")));
-    let dependencies = wcs.forward().dependencies();
+    let dependencies = wcs.forward().separability();
     assert!(dependencies.len() == wcs.world_axes() && dependencies.iter().all(|row| row.len() == wcs.pixel_axes()));
 });

@@ -89,7 +89,7 @@ fn datatype(which: u8) -> Datatype {
         Field::new("b", Datatype::Float32, Byteorder::Little).with_shape(vec![2]),
         Field::new("c", Datatype::Ascii(3), Byteorder::Little),
     ]);
-    let names: Vec<Datatype> = Datatype::names().filter_map(Datatype::from_name).collect();
+    let names: Vec<Datatype> = Datatype::known_names().filter_map(Datatype::from_name).collect();
     match usize::from(which) % (names.len() + 5) {
         n if n < names.len() => names[n].clone(),
         n if n == names.len() => Datatype::Ascii(5),
@@ -188,9 +188,9 @@ fn apply(step: &Step, array: &Array, model: &Model) -> (trilith::Result<Array>, 
 impl Cut {
     fn index(&self) -> Index {
         match self {
-            Cut::At(at) => Index::At(i64::from(*at)),
+            Cut::At(at) => Index::Integer(i64::from(*at)),
             Cut::Range(start, stop, step) => {
-                Index::Range { start: start.map(i64::from), stop: stop.map(i64::from), step: i64::from(*step) }
+                Index::Slice { start: start.map(i64::from), stop: stop.map(i64::from), step: i64::from(*step) }
             }
             Cut::Dots => Index::Ellipsis,
         }
@@ -262,7 +262,7 @@ fn compare(array: &Array, model: &Model, input: &Input, datatype: &Datatype) {
         let whole = array.read_bytes(order).expect("elements inside the bytes can be read");
         let mut joined = Vec::new();
         let most = (usize::from(input.piece) + 1) * datatype.packed_size().max(1) as usize;
-        array.pieces(order, most, &mut |piece| {
+        array.for_each_piece_in(order, most, &mut |piece| {
             joined.extend_from_slice(piece);
             Ok(())
         }).expect("and in pieces");

@@ -9,29 +9,29 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::command::{cargo, output, program, root, run, target};
+use crate::command::{cargo_command, program_path, repository_root, run, run_for_output, target_dir};
 use crate::fs;
 
 const USAGE: &str = "bench --against takes COMMIT [--at-least RATIO] [--small] [--runs N]";
 
 /// The arguments of the task.
-struct Asked {
+struct CompareArgs {
     commit: String,
-    at_least: Option<f64>,
+    min_ratio: Option<f64>,
     small: bool,
     runs: usize,
 }
 
-impl Asked {
+impl CompareArgs {
     fn parse(arguments: &[String]) -> Result<Self, String> {
-        let mut asked = Self { commit: String::new(), at_least: None, small: false, runs: 5 };
+        let mut asked = Self { commit: String::new(), min_ratio: None, small: false, runs: 5 };
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| USAGE.to_owned());
             let number = |text: &String| text.parse().map_err(|_| format!("{text:?} is no number; {USAGE}"));
             match word.as_str() {
                 "--against" => asked.commit.clone_from(value()?),
-                "--at-least" => asked.at_least = Some(number(value()?)?),
+                "--at-least" => asked.min_ratio = Some(number(value()?)?),
                 "--runs" => asked.runs = number(value()?)? as usize,
                 "--small" => asked.small = true,
                 _ => return Err(format!("unexpected {word:?}; {USAGE}")),
@@ -42,64 +42,68 @@ impl Asked {
 }
 
 /// A kind of work that is measured.
-struct Row {
+struct Workload {
     name: &'static str,
-    words: Vec<String>,
-    by: By,
+    arguments: Vec<String>,
+    metric: Metric,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
+enum Metric {
     Instructions,
     WallTime,
 }
 
 /// Builds both, measures, prints, and fails where the ratio is less than was asked for.
-pub(crate) fn against(arguments: &[String]) -> Result<(), String> {
-    let asked = Asked::parse(arguments)?;
-    let folder = target().join("against");
-    fs::create(&folder)?;
-    let before = built(&asked.commit, &folder)?;
-    run(&mut cargo(["build", "--locked", "--quiet", "--release", "--package", "trilith-cli"]))?;
+pub(crate) fn compare_with_commit(arguments: &[String]) -> Result<(), String> {
+    let asked = CompareArgs::parse(arguments)?;
+    let folder = target_dir().join("against");
+    fs::ensure_dir_exists(&folder)?;
+    let before = build_commit(&asked.commit, &folder)?;
+    run(&mut cargo_command(["build", "--locked", "--quiet", "--release", "--package", "trilith-cli"]))?;
     // Both programs are copies in one folder, because the output of the linker starts up to 5 % slower than a copy of it.
     let now = folder.join(format!("trilith-now{}", std::env::consts::EXE_SUFFIX));
-    let linked = program("release");
+    let linked = program_path("release");
     std::fs::copy(&linked, &now).map_err(|error| format!("{}: {error}", linked.display()))?;
     let programs = [before, now];
-    let has_valgrind = output(Command::new("valgrind").arg("--version")).is_ok();
+    let has_valgrind = run_for_output(Command::new("valgrind").arg("--version")).is_ok();
     if !has_valgrind {
         println!(
             "There is no valgrind on this machine: everything is timed, and what else the machine does shows in the ratios."
         );
     }
-    let files = Files::make(&folder, asked.small)?;
-    let mut rows = files.rows();
+    let files = WorkFiles::create_missing(&folder, asked.small)?;
+    let mut rows = files.benchmark_rows();
     if !has_valgrind {
-        rows.iter_mut().for_each(|row| row.by = By::WallTime);
+        rows.iter_mut().for_each(|row| row.metric = Metric::WallTime);
     }
-    println!("{}: {} runs in turn, the best of each; load {}", asked.commit, asked.runs, load());
+    println!("{}: {} runs in turn, the best of each; load {}", asked.commit, asked.runs, read_load_average());
     println!("{:<22} {:<13} {:>14} {:>14} {:>7}", "work", "by", "before", "now", "ratio");
     let mut slower = Vec::new();
     for row in &rows {
-        let [before, now] = measured(row, &programs, asked.runs)?;
+        let [before, now] = measure_row(row, &programs, asked.runs)?;
         let ratio = before / now;
-        let by = if row.by == By::Instructions { "instructions" } else { "seconds" };
-        let figure = |value: f64| if row.by == By::Instructions { format!("{value:.0}") } else { format!("{value:.4}") };
+        let by = if row.metric == Metric::Instructions { "instructions" } else { "seconds" };
+        let figure = |value: f64| if row.metric == Metric::Instructions { format!("{value:.0}") } else { format!("{value:.4}") };
         println!("{:<22} {by:<13} {:>14} {:>14} {ratio:>7.3}", row.name, figure(before), figure(now));
-        if asked.at_least.is_some_and(|least| ratio < least) {
+        if asked.min_ratio.is_some_and(|least| ratio < least) {
             slower.push(row.name);
         }
     }
     if slower.is_empty() {
         Ok(())
     } else {
-        Err(format!("less than {} of {}: {}", asked.at_least.unwrap_or(1.0), asked.commit, slower.join(", ")))
+        Err(format!("less than {} of {}: {}", asked.min_ratio.unwrap_or(1.0), asked.commit, slower.join(", ")))
     }
 }
 
 /// The command of another commit; it is built once.
-fn built(commit: &str, folder: &Path) -> Result<PathBuf, String> {
-    let hash = output(Command::new("git").current_dir(root()).args(["rev-parse", "--verify", &format!("{commit}^{{commit}}")]))?;
+fn build_commit(commit: &str, folder: &Path) -> Result<PathBuf, String> {
+    let hash = run_for_output(Command::new("git").current_dir(repository_root()).args([
+        "rev-parse",
+        "--verify",
+        &format!("{commit}^{{commit}}"),
+    ]))?;
     let kept = folder.join(format!("trilith-{}{}", hash.trim(), std::env::consts::EXE_SUFFIX));
     if kept.exists() {
         return Ok(kept);
@@ -107,16 +111,16 @@ fn built(commit: &str, folder: &Path) -> Result<PathBuf, String> {
     let tree = folder.join("tree");
     let git = |words: &[&str]| {
         let mut git = Command::new("git");
-        git.current_dir(root()).args(words).arg(&tree);
+        git.current_dir(repository_root()).args(words).arg(&tree);
         git
     };
     // Leftovers of an interrupted run.
-    let _ = output(&mut git(&["worktree", "remove", "--force"]));
+    let _ = run_for_output(&mut git(&["worktree", "remove", "--force"]));
     let mut add = git(&["worktree", "add", "--quiet", "--detach"]);
     run(add.arg(hash.trim()))?;
     let build = ["build", "--locked", "--quiet", "--release", "--package", "trilith-cli"];
     let outputs = folder.join("build");
-    let built = run(cargo(build).current_dir(&tree).arg("--target-dir").arg(&outputs).env_remove("CARGO_TARGET_DIR"));
+    let built = run(cargo_command(build).current_dir(&tree).arg("--target-dir").arg(&outputs).env_remove("CARGO_TARGET_DIR"));
     let removed = run(&mut git(&["worktree", "remove", "--force"]));
     built.and(removed)?;
     let from = outputs.join("release").join(format!("trilith{}", std::env::consts::EXE_SUFFIX));
@@ -125,23 +129,24 @@ fn built(commit: &str, folder: &Path) -> Result<PathBuf, String> {
 }
 
 /// The best figure of each program, measured in turns so that a busy minute falls on both.
-fn measured(row: &Row, programs: &[PathBuf; 2], runs: usize) -> Result<[f64; 2], String> {
+fn measure_row(row: &Workload, programs: &[PathBuf; 2], runs: usize) -> Result<[f64; 2], String> {
     let mut best = [f64::INFINITY; 2];
     // A clock sees what else the machine does: it takes more runs to meet a quiet moment.
-    let runs = if row.by == By::WallTime { runs * 8 } else { runs };
+    let runs = if row.metric == Metric::WallTime { runs * 8 } else { runs };
     for round in 0..runs {
         for which in [round % 2, 1 - round % 2] {
-            let words: Vec<String> = row.words.iter().map(|word| word.replace("%round", &format!("1{round}{which}"))).collect();
+            let words: Vec<String> =
+                row.arguments.iter().map(|word| word.replace("%round", &format!("1{round}{which}"))).collect();
             if let (Some(best), Some(program)) = (best.get_mut(which), programs.get(which)) {
-                *best = best.min(figure(program, &words, row.by)?);
+                *best = best.min(measure(program, &words, row.metric)?);
             }
         }
     }
     Ok(best)
 }
 
-fn figure(program: &Path, words: &[String], by: By) -> Result<f64, String> {
-    let mut command = if by == By::Instructions {
+fn measure(program: &Path, words: &[String], by: Metric) -> Result<f64, String> {
+    let mut command = if by == Metric::Instructions {
         let mut valgrind = Command::new("valgrind");
         valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program);
         valgrind
@@ -156,19 +161,19 @@ fn figure(program: &Path, words: &[String], by: By) -> Result<f64, String> {
     if !done.status.success() {
         return Err(format!("`{} {}` ended with {}: {}", program.display(), words.join(" "), done.status, said.trim()));
     }
-    if by == By::WallTime {
+    if by == Metric::WallTime {
         return Ok(wall);
     }
     let counted = said.lines().find_map(|line| line.split_once("Collected : ")).map(|(_, number)| number.trim());
     counted.and_then(|number| number.parse().ok()).ok_or_else(|| format!("valgrind does not say how many instructions: {said}"))
 }
 
-fn load() -> String {
+fn read_load_average() -> String {
     std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split(' ').next().map(str::to_owned)).unwrap_or_default()
 }
 
 /// The input of the work.
-struct Files {
+struct WorkFiles {
     tree: PathBuf,
     large: PathBuf,
     many: PathBuf,
@@ -182,63 +187,63 @@ struct Files {
 /// Number of times that a row opens a small file.
 const OPENINGS: usize = 100;
 
-const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
+const TREE_HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
 
-impl Files {
+impl WorkFiles {
     /// Makes those that are not there yet.
-    fn make(folder: &Path, small: bool) -> Result<Self, String> {
+    fn create_missing(folder: &Path, small: bool) -> Result<Self, String> {
         let (megabytes, count, items) = if small { (64, 1000, 5_000) } else { (1024, 10_000, 100_000) };
         let files = Self {
             tree: folder.join(format!("tree-{items}.asdf")),
             large: folder.join(format!("large-{megabytes}.asdf")),
             many: folder.join(format!("many-{count}.asdf")),
-            other_formats: root().join("tests/compatibility/51ec5374"),
+            other_formats: repository_root().join("tests/compatibility/51ec5374"),
             out: folder.join("out"),
             elements: megabytes << 17,
         };
-        fs::create(&files.out)?;
-        write(&files.tree, |out| tree(out, items))?;
-        write(&files.large, |out| large(out, megabytes << 20))?;
-        write(&files.many, |out| many(out, count))?;
+        fs::ensure_dir_exists(&files.out)?;
+        write_missing_file(&files.tree, |out| write_tree_file(out, items))?;
+        write_missing_file(&files.large, |out| write_large_file(out, megabytes << 20))?;
+        write_missing_file(&files.many, |out| write_many_blocks(out, count))?;
         Ok(files)
     }
 
-    fn rows(&self) -> Vec<Row> {
+    fn benchmark_rows(&self) -> Vec<Workload> {
         let (tree, large, many) = (self.tree.display(), self.large.display(), self.many.display());
         let (copy, slice) = (self.out.join("t.asdf"), self.out.join("t.npy"));
         let middle = self.elements / 2 + 5;
         let span = format!("{middle}:{}", middle + (1 << 20).min(self.elements / 8));
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        let row = |name, by, words| Row { name, words, by };
+        let row = |name, by, words| Workload { name, arguments: words, metric: by };
         // Opened often, since the start of the process costs more than one opening of a small file.
         let opening = |name, file: &str| {
             let path = self.other_formats.join(file).display().to_string();
-            row(name, By::Instructions, [words(&["tree"]), vec![path; OPENINGS]].concat())
+            row(name, Metric::Instructions, [words(&["tree"]), vec![path; OPENINGS]].concat())
         };
         vec![
-            row("opening", By::Instructions, words(&["get", &format!("{tree}#/maps/0/id")])),
+            row("opening", Metric::Instructions, words(&["get", &format!("{tree}#/maps/0/id")])),
             opening("opening HDF5", "run.h5"),
             opening("opening FITS", "image.fits"),
             opening("opening TIFF", "page.tif"),
-            row("listing", By::Instructions, words(&["tree", &many.to_string()])),
-            row("digest", By::Instructions, words(&["digest", &many.to_string()])),
+            row("listing", Metric::Instructions, words(&["tree", &many.to_string()])),
+            row("digest", Metric::Instructions, words(&["digest", &many.to_string()])),
             row(
                 "slicing",
-                By::Instructions,
+                Metric::Instructions,
                 words(&["get", &format!("{large}#/a"), "--slice", &span, "-o", &slice.to_string_lossy()]),
             ),
             row(
                 "writing many arrays",
-                By::Instructions,
+                Metric::Instructions,
                 words(&["convert", "--overwrite", &many.to_string(), &copy.to_string_lossy()]),
             ),
-            row("set --in-place", By::WallTime, words(&["set", "--in-place", &format!("{large}#/n"), "%round"])),
+            row("set --in-place", Metric::WallTime, words(&["set", "--in-place", &format!("{large}#/n"), "%round"])),
         ]
     }
 }
 
 /// Writes a file under another name first, so that one that is there is whole.
-fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), String> {
+fn write_missing_file(path: &Path, content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), String> {
     if path.exists() {
         return Ok(());
     }
@@ -252,17 +257,17 @@ fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> std::io::Result<()
     made.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn tree(out: &mut dyn Write, items: u64) -> std::io::Result<()> {
-    writeln!(out, "{HEAD}maps:")?;
+fn write_tree_file(out: &mut dyn Write, items: u64) -> std::io::Result<()> {
+    writeln!(out, "{TREE_HEAD}maps:")?;
     for n in 0..items {
         write!(out, "- id: {n}\n  x: {}.5\n  ok: true\n  name: n{n}\n  pos: {{a: 1, b: 2}}\n", n % 97)?;
     }
     out.write_all(b"...\n")
 }
 
-fn large(out: &mut dyn Write, size: u64) -> std::io::Result<()> {
+fn write_large_file(out: &mut dyn Write, size: u64) -> std::io::Result<()> {
     let ndarray = format!("!core/ndarray-1.1.0 {{source: 0, datatype: float64, byteorder: little, shape: [{}]}}", size / 8);
-    write!(out, "{HEAD}n: 0\na: {ndarray}\n...\n")?;
+    write!(out, "{TREE_HEAD}n: 0\na: {ndarray}\n...\n")?;
     // Room for the tree to grow.
     out.write_all(&[0; 4096])?;
     block_header(out, size)?;
@@ -276,8 +281,8 @@ fn large(out: &mut dyn Write, size: u64) -> std::io::Result<()> {
     Ok(())
 }
 
-fn many(out: &mut dyn Write, count: u64) -> std::io::Result<()> {
-    out.write_all(HEAD.as_bytes())?;
+fn write_many_blocks(out: &mut dyn Write, count: u64) -> std::io::Result<()> {
+    out.write_all(TREE_HEAD.as_bytes())?;
     for n in 0..count {
         if n.is_multiple_of(100) {
             writeln!(out, "group{:03}:", n / 100)?;

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::command::{build_program, cargo, output, root, target};
+use crate::command::{build_program, cargo_command, repository_root, run_for_output, target_dir};
 use crate::fs;
-use crate::interop::{environment, pytest};
-use crate::python::develop;
+use crate::interop::{full_environment, pytest_command};
+use crate::python::install_development_package;
 
 /// A random test that can take any number of cases.
 struct Campaign {
@@ -19,11 +19,11 @@ struct Campaign {
     subject: &'static str,
     /// Number of cases, if none is given.
     cases: u64,
-    work: Work,
+    work: CampaignProgram,
 }
 
 /// The program of a campaign.
-enum Work {
+enum CampaignProgram {
     /// A test of a test program of the workspace.
     Rust { program: &'static str, test: &'static str },
     /// A file of Python tests, run with the package and the peers.
@@ -35,26 +35,26 @@ const CAMPAIGNS: &[Campaign] = &[
         name: "crash",
         subject: "writing processes that are killed at random moments",
         cases: 5000,
-        work: Work::Rust { program: "crash", test: "killed_process_leaves_old_or_new_content" },
+        work: CampaignProgram::Rust { program: "crash", test: "killed_process_leaves_old_or_new_content" },
     },
     Campaign {
         name: "edits",
         subject: "edits of trees in every style, against a plain model",
         cases: 100_000,
-        work: Work::Rust { program: "edits", test: "random_edits_match_model" },
+        work: CampaignProgram::Rust { program: "edits", test: "random_edits_match_model" },
     },
     Campaign {
         name: "fits",
         subject: "FITS files of every kind of HDU and compression, against astropy",
         cases: 500,
-        work: Work::Python("tests/interop/test_generated_fits.py"),
+        work: CampaignProgram::Python("tests/interop/test_generated_fits.py"),
     },
 ];
 
 const USAGE: &str = "campaign takes NAME [--cases N] [--seed N]";
 
 /// Runs a campaign, and writes its report below `target/campaigns`.
-pub(crate) fn campaign(arguments: &[String]) -> Result<(), String> {
+pub(crate) fn run_campaign(arguments: &[String]) -> Result<(), String> {
     let Some((name, options)) = arguments.split_first() else {
         for Campaign { name, subject, cases, .. } in CAMPAIGNS {
             println!("{name:<8} {cases:>7} {subject}");
@@ -71,13 +71,14 @@ pub(crate) fn campaign(arguments: &[String]) -> Result<(), String> {
             _ => return Err(USAGE.to_owned()),
         }
     }
-    let mut command = campaign.command()?;
+    let mut command = campaign.test_command()?;
     command.env("TRILITH_CAMPAIGN", cases.to_string()).env("TRILITH_CAMPAIGN_SEED", seed.to_string());
     println!("{name}: {cases} {}, seed {seed}", campaign.subject);
     let start = Instant::now();
     let done = command.stdin(Stdio::null()).output().map_err(|error| format!("{name}: {error}"))?;
     let result = if done.status.success() { "passed" } else { "failed" };
-    let commit = output(Command::new("git").current_dir(root()).args(["rev-parse", "--short", "HEAD"])).unwrap_or_default();
+    let commit = run_for_output(Command::new("git").current_dir(repository_root()).args(["rev-parse", "--short", "HEAD"]))
+        .unwrap_or_default();
     let report = format!(
         "{name}: {cases} {}, seed {seed}, commit {}: {result} in {:.0} s\n\n{}{}",
         campaign.subject,
@@ -87,24 +88,24 @@ pub(crate) fn campaign(arguments: &[String]) -> Result<(), String> {
         String::from_utf8_lossy(&done.stderr),
     );
     print!("{report}");
-    let path: PathBuf = target().join("campaigns").join(format!("{name}-{cases}-{seed}.txt"));
-    fs::write(&path, &report)?;
+    let path: PathBuf = target_dir().join("campaigns").join(format!("{name}-{cases}-{seed}.txt"));
+    fs::write_text(&path, &report)?;
     if done.status.success() { Ok(()) } else { Err(format!("{name} failed; the report is {}", path.display())) }
 }
 
 impl Campaign {
-    fn command(&self) -> Result<Command, String> {
+    fn test_command(&self) -> Result<Command, String> {
         Ok(match self.work {
-            Work::Rust { program, test } => {
-                let mut command = cargo(["test", "--locked", "--workspace", "--test"]);
+            CampaignProgram::Rust { program, test } => {
+                let mut command = cargo_command(["test", "--locked", "--workspace", "--test"]);
                 command.args([program, "--", test, "--nocapture"]);
                 command
             }
-            Work::Python(path) => {
-                let python = environment()?;
-                develop(&python)?;
-                let mut command = pytest(&python);
-                command.current_dir(root()).args(["-W", "ignore", path]).env("TRILITH_BIN", build_program()?);
+            CampaignProgram::Python(path) => {
+                let python = full_environment()?;
+                install_development_package(&python)?;
+                let mut command = pytest_command(&python);
+                command.current_dir(repository_root()).args(["-W", "ignore", path]).env("TRILITH_BIN", build_program()?);
                 command
             }
         })
@@ -119,13 +120,17 @@ mod tests {
     fn every_entry_names_test_reading_case_count() {
         for campaign in CAMPAIGNS {
             let texts = match campaign.work {
-                Work::Rust { program, test } => {
-                    let listed = output(Command::new("git").current_dir(root()).args(["grep", "-l", &format!("fn {test}\\b")]));
+                CampaignProgram::Rust { program, test } => {
+                    let listed = run_for_output(Command::new("git").current_dir(repository_root()).args([
+                        "grep",
+                        "-l",
+                        &format!("fn {test}\\b"),
+                    ]));
                     let listed = listed.unwrap_or_default();
                     assert!(listed.contains(&format!("tests/{program}")), "{}: {listed}", campaign.name);
-                    listed.lines().map(|path| fs::read(&root().join(path))).collect::<Result<String, _>>()
+                    listed.lines().map(|path| fs::read_text(&repository_root().join(path))).collect::<Result<String, _>>()
                 }
-                Work::Python(path) => fs::read(&root().join(path)),
+                CampaignProgram::Python(path) => fs::read_text(&repository_root().join(path)),
             };
             assert!(texts.unwrap_or_default().contains("TRILITH_CAMPAIGN"), "{}", campaign.name);
         }

@@ -6,45 +6,49 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{build_seeds, nightly_tool, output, root, run, target};
+use crate::command::{build_seeds, nightly_tool, repository_root, run, run_for_output, target_dir};
 use crate::fs;
-use crate::interop::environment;
-use crate::test::{Done, Share};
+use crate::interop::full_environment;
+use crate::test::{PartOutcome, TierSelection};
 
 /// Builds every target and runs each for five seconds.
-pub(crate) fn smoke(_: Share) -> Result<Done, String> {
+pub(crate) fn run_smoke_test(_: TierSelection) -> Result<PartOutcome, String> {
     let cargo_fuzz = match cargo_fuzz() {
         Ok(path) => path,
-        Err(reason) => return Ok(Done::Skipped(reason)),
+        Err(reason) => return Ok(PartOutcome::Skipped(reason)),
     };
     // A fixed seed gives the same inputs on every run, so the result does not depend on chance. `cargo xtask fuzz` finds bugs.
-    run_targets(&cargo_fuzz, &targets()?, 5, Some(1))?;
-    Ok(Done::Passed)
+    run_targets(&cargo_fuzz, &list_targets()?, 5, Some(1))?;
+    Ok(PartOutcome::Passed)
 }
 
 /// Builds every target at a low priority and without a word, for [`smoke`] to find them built: that says what is wrong.
 pub(crate) fn build_beside() {
     let Ok(cargo_fuzz) = cargo_fuzz() else { return };
-    let build = command(&cargo_fuzz, &["build"]);
+    let build = fuzz_command(&cargo_fuzz, &["build"]);
     let mut calm = Command::new("nice");
-    calm.arg("-n10").arg(build.get_program()).args(build.get_args()).current_dir(root());
+    calm.arg("-n10").arg(build.get_program()).args(build.get_args()).current_dir(repository_root());
     for (name, value) in build.get_envs() {
         calm.env(name, value.unwrap_or_default());
     }
-    let _ = output(&mut calm);
+    let _ = run_for_output(&mut calm);
 }
 
 /// `cargo fuzz` with these words, the first of which is its own command.
-fn command(cargo_fuzz: &Path, words: &[&str]) -> Command {
+fn fuzz_command(cargo_fuzz: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(cargo_fuzz);
-    command.current_dir(root()).env("RUSTUP_TOOLCHAIN", "nightly").args(words.iter().take(1)).args(["--fuzz-dir", "fuzz"]);
+    command
+        .current_dir(repository_root())
+        .env("RUSTUP_TOOLCHAIN", "nightly")
+        .args(words.iter().take(1))
+        .args(["--fuzz-dir", "fuzz"]);
     command.args(words.iter().skip(1));
     crate::sanitize::set_c_flags(&mut command);
     command
 }
 
 /// `cargo xtask fuzz [--minutes N] [TARGET…]`: the minutes are shared by the targets.
-pub(crate) fn fuzz(arguments: &[String]) -> Result<(), String> {
+pub(crate) fn run_fuzzing(arguments: &[String]) -> Result<(), String> {
     let mut minutes = 10.0;
     let mut chosen = Vec::new();
     let mut words = arguments.iter();
@@ -57,7 +61,7 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<(), String> {
             name => chosen.push(name.to_owned()),
         }
     }
-    let known = targets()?;
+    let known = list_targets()?;
     if let Some(unknown) = chosen.iter().find(|name| !known.contains(name)) {
         return Err(format!("no target {unknown:?}; there are {}", known.join(", ")));
     }
@@ -67,21 +71,21 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<(), String> {
 }
 
 fn run_targets(cargo_fuzz: &Path, targets: &[String], seconds: u64, seed: Option<u32>) -> Result<(), String> {
-    let fuzz = |words: &[&str]| command(cargo_fuzz, words);
+    let fuzz = |words: &[&str]| fuzz_command(cargo_fuzz, words);
     run(&mut fuzz(&["build"]))?;
-    let seeds = target().join("fuzz-seeds");
+    let seeds = target_dir().join("fuzz-seeds");
     run(Command::new(build_seeds()?).arg(&seeds))?;
     if seed.is_none() && targets.iter().any(|name| ["foreign", "hdf5"].contains(&name.as_str())) {
-        match environment() {
-            Ok(python) => run(Command::new(python).arg(root().join("fuzz/foreign_seeds.py")).arg(&seeds))?,
+        match full_environment() {
+            Ok(python) => run(Command::new(python).arg(repository_root().join("fuzz/foreign_seeds.py")).arg(&seeds))?,
             Err(reason) => println!("no seeds of other formats: {reason}"),
         }
     }
     let mut failed = Vec::new();
     for name in targets {
-        let (corpus, own) = (root().join("fuzz/corpus").join(name), seeds.join(name));
+        let (corpus, own) = (repository_root().join("fuzz/corpus").join(name), seeds.join(name));
         if own.is_dir() {
-            fs::create(&corpus)?;
+            fs::ensure_dir_exists(&corpus)?;
             run(fuzz(&["run", name]).arg(&corpus).arg(&own).args(["--", "-merge=1", "-verbosity=0"]))?;
         }
         let mut command = fuzz(&["run", name, "--"]);
@@ -98,7 +102,7 @@ fn run_targets(cargo_fuzz: &Path, targets: &[String], seconds: u64, seed: Option
         if let Some(seed) = seed {
             command.arg(format!("-seed={seed}"));
         }
-        if let Some(words) = dictionary(name) {
+        if let Some(words) = find_dictionary(name) {
             command.arg(format!("-dict={}", words.display()));
         }
         if let Err(reason) = run(&mut command) {
@@ -109,20 +113,20 @@ fn run_targets(cargo_fuzz: &Path, targets: &[String], seconds: u64, seed: Option
 }
 
 /// Returns the dictionary of a target's inputs: that of its name, or of the format that it reads.
-fn dictionary(name: &str) -> Option<PathBuf> {
+fn find_dictionary(name: &str) -> Option<PathBuf> {
     let format = match name {
         "open" | "blocks" | "index" | "chains" | "external" | "repair" => "asdf",
         "tree" | "edits" | "schema" | "yaml" => "yaml",
         "layout_resolve" | "bd" | "grid" => "layout",
         own => own,
     };
-    let words = root().join("fuzz/dictionaries").join(format!("{format}.dict"));
+    let words = repository_root().join("fuzz/dictionaries").join(format!("{format}.dict"));
     words.exists().then_some(words)
 }
 
 /// The names of the targets: the files of `fuzz/targets`.
-fn targets() -> Result<Vec<String>, String> {
-    let folder = root().join("fuzz/targets");
+fn list_targets() -> Result<Vec<String>, String> {
+    let folder = repository_root().join("fuzz/targets");
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut names: Vec<String> =
         entries.flatten().filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".rs").map(str::to_owned)).collect();

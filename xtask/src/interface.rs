@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{LIBRARY_CRATES, nightly_tool, output, root, target};
+use crate::command::{LIBRARY_CRATES, nightly_tool, repository_root, run_for_output, target_dir};
 use crate::fs;
-use crate::test::{Done, Share};
+use crate::test::{PartOutcome, TierSelection};
 
 /// The most modules that the crate `trilith` shows: a newcomer reads through them.
 const MODULES: usize = 12;
@@ -18,7 +18,7 @@ const MODULES: usize = 12;
 const TYPES: usize = 150;
 
 /// Types that may not grow, since callers build them or match them completely. Each has its reason.
-const CLOSED: &[(&str, &str)] = &[
+const CLOSED_TYPES: &[(&str, &str)] = &[
     ("Byteorder", "there are two"),
     ("Span", "two numbers"),
     ("CodecId", "four bytes"),
@@ -45,57 +45,60 @@ const CLOSED: &[(&str, &str)] = &[
 ];
 
 /// Compares the interface of each crate with the one on record.
-pub(crate) fn interface(_: Share) -> Result<Done, String> {
-    let tool = match tool() {
+pub(crate) fn check_interfaces(_: TierSelection) -> Result<PartOutcome, String> {
+    let tool = match install_public_api_tool() {
         Ok(path) => path,
-        Err(reason) => return Ok(Done::Skipped(reason)),
+        Err(reason) => return Ok(PartOutcome::Skipped(reason)),
     };
     let (mut faults, mut lists) = (String::new(), Vec::new());
     for package in LIBRARY_CRATES {
-        let found = list(&tool, package)?;
-        let known = fs::read(&record(package)).unwrap_or_default();
-        faults += &changes(package, &known, &found);
+        let found = list_interface(&tool, package)?;
+        let known = fs::read_text(&interface_path(package)).unwrap_or_default();
+        faults += &diff_interfaces(package, &known, &found);
         faults += &unable_to_grow(&found);
         lists.push(found);
     }
     let all = lists.concat();
-    let (modules, types) = shown(&all);
+    let (modules, types) = collect_facade_names(&all);
     if modules.len() > MODULES {
         faults += &format!("{} public modules, {MODULES} are allowed: {modules:?}\n", modules.len());
     }
     if types.len() > TYPES {
         faults += &format!("{} public types, {TYPES} are allowed: {types:?}\n", types.len());
     }
-    if faults.is_empty() { Ok(Done::Passed) } else { Err(faults) }
+    if faults.is_empty() { Ok(PartOutcome::Passed) } else { Err(faults) }
 }
 
 /// Writes the lists again.
-pub(crate) fn bless() -> Result<(), String> {
-    let tool = tool()?;
+pub(crate) fn write_interfaces() -> Result<(), String> {
+    let tool = install_public_api_tool()?;
     for package in LIBRARY_CRATES {
-        fs::write(&record(package), &list(&tool, package)?)?;
+        fs::write_text(&interface_path(package), &list_interface(&tool, package)?)?;
     }
     Ok(())
 }
 
-fn tool() -> Result<PathBuf, String> {
+fn install_public_api_tool() -> Result<PathBuf, String> {
     nightly_tool("cargo-public-api", "^0.52")
 }
 
-fn record(package: &str) -> PathBuf {
-    root().join("crates").join(package).join("interface.txt")
+fn interface_path(package: &str) -> PathBuf {
+    repository_root().join("crates").join(package).join("interface.txt")
 }
 
 /// The interface of a crate with all of its features, one item on a line, without what follows from a derive or holds for all types.
-fn list(tool: &Path, package: &str) -> Result<String, String> {
+fn list_interface(tool: &Path, package: &str) -> Result<String, String> {
     let mut command = Command::new(tool);
-    command.current_dir(root()).env("RUSTUP_TOOLCHAIN", "nightly").env("CARGO_TARGET_DIR", target().join("interface"));
+    command
+        .current_dir(repository_root())
+        .env("RUSTUP_TOOLCHAIN", "nightly")
+        .env("CARGO_TARGET_DIR", target_dir().join("interface"));
     command.args(["public-api", "--package", package, "--all-features", "-sss", "--color", "never"]);
-    output(&mut command)
+    run_for_output(&mut command)
 }
 
 /// The lines that a list lost, and its new ones.
-fn changes(package: &str, known: &str, found: &str) -> String {
+fn diff_interfaces(package: &str, known: &str, found: &str) -> String {
     let (old, new): (BTreeSet<&str>, BTreeSet<&str>) = (known.lines().collect(), found.lines().collect());
     if known == found {
         return String::new();
@@ -117,7 +120,7 @@ fn unable_to_grow(list: &str) -> String {
         let path: &str = path.split(['<', '(', ' ']).next().unwrap_or_default();
         let name = path.rsplit("::").next().unwrap_or_default();
         let has_fields = list.lines().any(|line| line.starts_with(&format!("pub {path}::")));
-        if (*kind == "pub enum " || has_fields) && !CLOSED.iter().any(|(closed, _)| *closed == name) {
+        if (*kind == "pub enum " || has_fields) && !CLOSED_TYPES.iter().any(|(closed, _)| *closed == name) {
             faults += &format!("without #[non_exhaustive], and not in CLOSED of xtask/src/interface.rs: {line}\n");
         }
     }
@@ -125,7 +128,7 @@ fn unable_to_grow(list: &str) -> String {
 }
 
 /// The names of the modules and types that the facade shows, its own and those of lower crates.
-fn shown(lists: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
+fn collect_facade_names(lists: &str) -> (BTreeSet<&str>, BTreeSet<&str>) {
     let after = |start: &str| lists.lines().filter_map(|line| line.strip_prefix(start)).collect::<BTreeSet<_>>();
     let lower: BTreeSet<&str> = after("pub mod ").iter().filter_map(|path| path.split_once("::")).map(|(_, name)| name).collect();
     let own = after("pub mod trilith::").into_iter().filter(|name| !name.contains("::"));
@@ -165,7 +168,7 @@ mod tests {
                      pub enum trilith_io::error::Setting\npub mod trilith\npub mod trilith::fits\npub use trilith::half\n\
                      pub use trilith::bytes\npub struct trilith::Open<'a>\npub trait trilith::Part: core::marker::Sync\n\
                      pub type trilith::Part::Out\n";
-        let (modules, types) = shown(lists);
+        let (modules, types) = collect_facade_names(lists);
         assert_eq!(modules.into_iter().collect::<Vec<_>>(), ["bytes", "fits"]);
         assert_eq!(types.into_iter().collect::<Vec<_>>(), ["Open", "Part", "Window"]);
     }

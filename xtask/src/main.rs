@@ -36,45 +36,49 @@ type Task = fn(&[String]) -> Result<(), String>;
 const TASKS: &[(&str, Task, &str)] = &[
     (
         "test",
-        test::test,
+        test::run_test_parts,
         "the first tier, in ten minutes; --all: everything; --rest: what the first tier left out; PART…: these, whole; --seed N: \
          other samples",
     ),
-    ("bless", test::bless, "write the expected outputs of tests/cases again; read the diff before you commit it"),
-    ("fuzz", fuzz::fuzz, "run the fuzz targets: [--minutes N] [TARGET…]"),
+    ("bless", test::bless_outputs, "write the expected outputs of tests/cases again; read the diff before you commit it"),
+    ("fuzz", fuzz::run_fuzzing, "run the fuzz targets: [--minutes N] [TARGET…]"),
     (
         "campaign",
-        campaign::campaign,
+        campaign::run_campaign,
         "a large random test, run once, with a report in target/campaigns: NAME [--cases N] [--seed N]; without NAME the list of them",
     ),
-    ("sanitize", sanitize::sanitize, "the tests of maps and codecs under AddressSanitizer (nightly): [FILTER…]"),
+    ("sanitize", sanitize::run_sanitized_tests, "the tests of maps and codecs under AddressSanitizer (nightly): [FILTER…]"),
     (
         "bench",
-        bench::bench,
+        bench::run_benchmarks,
         "compare with the peers on files made for it: [--json] [--small] [--runs N] [--callgrind] [GROUP…|WORK…]; \
          or with another commit: --against COMMIT [--at-least RATIO] [--small] [--runs N]",
     ),
     (
         "package",
-        package::package,
+        package::build_packages,
         "what a release consists of, in target/dist, each installed in a fresh place and tried: crates, archive, deb, wheel, sdist, c \
          [--no-try] [PART…]",
     ),
-    ("notes", package::notes, "what the changelog says of a version, after comparing where versions are written: VERSION"),
+    (
+        "notes",
+        package::print_release_notes,
+        "what the changelog says of a version, after comparing where versions are written: VERSION",
+    ),
     (
         "peers",
-        peers::peers,
+        peers::run_peer_suites,
         "the test suites of packages that build on asdf, with Trilith and without: [--plain-from-last] [SUITE…]",
     ),
     (
         "emulate",
-        emulate::emulate,
+        emulate::run_emulated_tests,
         "the library's tests and the digests of all sample files on another kind of processor, by qemu: s390x-unknown-linux-gnu \
          (big-endian), i686-unknown-linux-gnu (32 bits)",
     ),
-    ("docs", site::docs, "build the documentation site in target/site and check its links"),
-    ("web", web::web, "the viewer without a server, as a folder of static files: [FOLDER]"),
-    ("help", help, "this list"),
+    ("docs", site::build_docs, "build the documentation site in target/site and check its links"),
+    ("web", web::build_web_viewer, "the viewer without a server, as a folder of static files: [FOLDER]"),
+    ("help", print_help, "this list"),
 ];
 
 fn main() -> ExitCode {
@@ -97,7 +101,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn help(_: &[String]) -> Result<(), String> {
+fn print_help(_: &[String]) -> Result<(), String> {
     println!("cargo xtask TASK\n");
     for (name, _, line) in TASKS {
         println!("  {name:<8} {line}");
@@ -107,11 +111,11 @@ fn help(_: &[String]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{TASKS, command::root};
+    use super::{TASKS, command::repository_root};
 
     #[test]
     fn workflows_name_tasks_that_exist() {
-        let folder = root().join(".github/workflows");
+        let folder = repository_root().join(".github/workflows");
         let mut called = 0;
         for name in ["test.yml", "release.yml"] {
             let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();

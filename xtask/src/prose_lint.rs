@@ -4,9 +4,9 @@
 //! comments, other comments, docstrings, help and messages. Every area has a recorded maximum for both habits: lower it when you have
 //! rewritten something.
 
-use crate::command::root;
-use crate::fs::read;
-use crate::site::{files, prose};
+use crate::command::repository_root;
+use crate::fs::read_text;
+use crate::site::{list_files, prose_lines};
 
 /// An area, the maximum of sentences that begin with one of [`FIRST`], and the maximum of words in [`WORDS`].
 const AREAS: &[(&str, usize, usize)] = &[
@@ -40,7 +40,7 @@ const AREAS: &[(&str, usize, usize)] = &[
 const FIRST: &[&str] = &["What", "Where", "Who", "Whoever", "Whatever", "Whose", "How"];
 
 /// Words that have a usual equivalent.
-const WORDS: &[(&str, &str)] = &[
+const WORD_REPLACEMENTS: &[(&str, &str)] = &[
     ("anew", "again"),
     ("whoever", "the noun"),
     ("nobody", "the noun"),
@@ -63,11 +63,11 @@ const WORDS: &[(&str, &str)] = &[
 ];
 
 /// Fails if an area has more of a habit than it had.
-pub(crate) fn check() -> Result<(), String> {
+pub(crate) fn check_habits() -> Result<(), String> {
     let mut faults = String::new();
     for (area, first, words) in AREAS {
         let text = text_of(area)?;
-        let (begin, used) = count(&text);
+        let (begin, used) = find_habits(&text);
         println!("{area}: {} sentences begin with a relative word, {} words have a usual equivalent", begin.len(), used.len());
         for (found, most) in [(begin, first), (used, words)] {
             if found.len() > *most {
@@ -82,8 +82,8 @@ pub(crate) fn check() -> Result<(), String> {
 /// Paragraphs of an area: prose of its pages, comments and messages of its sources, docstrings. A file with a separate maximum is not
 /// counted in its folder.
 fn text_of(area: &str) -> Result<Vec<String>, String> {
-    let path = root().join(area);
-    let paths = if path.is_dir() { files(&path) } else { vec![path] };
+    let path = repository_root().join(area);
+    let paths = if path.is_dir() { list_files(&path) } else { vec![path] };
     let mut found = Vec::new();
     for path in paths.iter().filter(|path| is_counted(area, path)) {
         let parts: &[fn(&str) -> Vec<String>] = match path.extension().and_then(|extension| extension.to_str()) {
@@ -93,7 +93,7 @@ fn text_of(area: &str) -> Result<Vec<String>, String> {
             Some("h" | "hpp") => &[|source| of_comments(source, &["// ", "* ", "/* "])],
             _ => continue,
         };
-        let text = read(path)?;
+        let text = read_text(path)?;
         parts.iter().for_each(|part| found.extend(part(&text)));
     }
     Ok(found)
@@ -101,7 +101,7 @@ fn text_of(area: &str) -> Result<Vec<String>, String> {
 
 /// Returns `true` if the file has no separate area, and is not about the habits themselves.
 fn is_counted(area: &str, path: &std::path::Path) -> bool {
-    let name = path.strip_prefix(root()).unwrap_or(path);
+    let name = path.strip_prefix(repository_root()).unwrap_or(path);
     let is_separate = AREAS.iter().any(|(other, ..)| *other != area && std::path::Path::new(other) == name);
     !is_separate && !path.ends_with("src/english.rs")
 }
@@ -109,7 +109,7 @@ fn is_counted(area: &str, path: &std::path::Path) -> bool {
 /// The paragraphs, headings, list items and table cells of a page.
 fn of_page(page: &str) -> Vec<String> {
     let mut found = vec![String::new()];
-    for line in prose(page) {
+    for line in prose_lines(page) {
         let bare = line.trim_start_matches([' ', '#', '>', '-', '*', '|']);
         if bare.len() < line.len() || bare.is_empty() {
             found.push(String::new());
@@ -118,7 +118,7 @@ fn of_page(page: &str) -> Vec<String> {
             if at > 0 {
                 found.push(String::new());
             }
-            join(&mut found, cell);
+            append_to_paragraph(&mut found, cell);
         }
     }
     found
@@ -137,7 +137,7 @@ fn of_comments(source: &str, marks: &[&str]) -> Vec<String> {
             found.push(String::new());
         }
         if !fenced {
-            join(&mut found, bare);
+            append_to_paragraph(&mut found, bare);
         }
     }
     found
@@ -164,7 +164,7 @@ fn of_docstrings(source: &str) -> Vec<String> {
             if line.is_empty() || line.starts_with(">>>") || line.starts_with("...") {
                 found.push(String::new());
             } else {
-                join(&mut found, line);
+                append_to_paragraph(&mut found, line);
             }
         }
     }
@@ -172,7 +172,7 @@ fn of_docstrings(source: &str) -> Vec<String> {
 }
 
 /// Adds a line to the last paragraph, without code.
-fn join(paragraphs: &mut [String], line: &str) {
+fn append_to_paragraph(paragraphs: &mut [String], line: &str) {
     let Some(last) = paragraphs.last_mut() else { return };
     let bare: Vec<&str> = line.split('`').enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "_" }).collect();
     if !last.is_empty() {
@@ -182,7 +182,7 @@ fn join(paragraphs: &mut [String], line: &str) {
 }
 
 /// The sentences that begin with a relative word, and the words that have a usual equivalent, each with its place.
-fn count(paragraphs: &[String]) -> (Vec<String>, Vec<String>) {
+fn find_habits(paragraphs: &[String]) -> (Vec<String>, Vec<String>) {
     let (mut begin, mut used) = (Vec::new(), Vec::new());
     for sentence in paragraphs.iter().flat_map(|paragraph| paragraph.split(". ")) {
         let first = sentence.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
@@ -194,7 +194,7 @@ fn count(paragraphs: &[String]) -> (Vec<String>, Vec<String>) {
         let words = sentence.split_whitespace().map(|word| word.trim_matches(edges));
         let words: Vec<&str> = words.map(|word| if word.contains(|c: char| "/#=_.{}".contains(c)) { "" } else { word }).collect();
         let words = format!(" {} ", words.join(" "));
-        let known = WORDS.iter().filter(|(word, _)| words.contains(&format!(" {word} ")));
+        let known = WORD_REPLACEMENTS.iter().filter(|(word, _)| words.contains(&format!(" {word} ")));
         used.extend(known.map(|(word, better)| format!("{word} (write {better}): {sentence}")));
     }
     (begin, used)
@@ -209,21 +209,21 @@ mod tests {
         let page = of_page(
             "# How it works\n\nA text. Where it is,\nit stays anew.\n\n```\nWhat\n```\n| a | Who reads |\n- `What` is code\n",
         );
-        let (begin, used) = count(&page);
+        let (begin, used) = find_habits(&page);
         assert_eq!(begin, ["How it works", "Where it is, it stays anew.", "Who reads |"]);
         assert_eq!(used, ["anew (write again): Where it is, it stays anew."]);
         let source =
             of_comments("/// What is read.\n/// Where?\nfn x() {}\n//! Reads. Who\n/// ```\n/// How\n/// ```\n", &["///", "//!"]);
-        assert_eq!(count(&source).0, ["What is read", "Who"]);
+        assert_eq!(find_habits(&source).0, ["What is read", "Who"]);
         let messages = of_messages("f(\"it stays behind {x}\"); // \"a b\"\n#[cfg(test)]\nmod tests {\n\"it is behind\"");
-        assert_eq!(count(&messages).1, ["behind (write after): it stays behind {x}"]);
+        assert_eq!(find_habits(&messages).1, ["behind (write after): it stays behind {x}"]);
         let strings = of_docstrings("def f():\n    \"\"\"What it does.\n\n    >>> Where\n    \"\"\"\n");
-        assert_eq!(count(&strings).0, ["What it does."]);
+        assert_eq!(find_habits(&strings).0, ["What it does."]);
     }
 
     #[test]
     fn no_habit_grows() -> Result<(), String> {
-        assert!(AREAS.iter().all(|(area, ..)| root().join(area).exists()));
-        check()
+        assert!(AREAS.iter().all(|(area, ..)| repository_root().join(area).exists()));
+        check_habits()
     }
 }

@@ -3,30 +3,36 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::command::{build_program, root, run, target};
-use crate::interop::{environment, pytest_on_all_cores};
+use crate::command::{build_program, repository_root, run, target_dir};
+use crate::interop::{full_environment, pytest_on_all_cores};
 use crate::python;
-use crate::test::{Done, Share};
+use crate::test::{PartOutcome, TierSelection};
 
 /// Runs the tests of `tests/remote` against nginx, or our own server if that is missing, a proxy that breaks
 /// answers, and emulators of object stores: moto, Azurite, gcp-storage-emulator.
-pub(crate) fn remote(_: Share) -> Result<Done, String> {
-    let python = match environment() {
+pub(crate) fn run_remote_tests(_: TierSelection) -> Result<PartOutcome, String> {
+    let python = match full_environment() {
         Ok(python) => python,
-        Err(reason) => return Ok(Done::Skipped(reason)),
+        Err(reason) => return Ok(PartOutcome::Skipped(reason)),
     };
     let program = build_program()?;
-    python::develop(&python)?;
-    let folder = root().join("tests/remote");
+    python::install_development_package(&python)?;
+    let folder = repository_root().join("tests/remote");
     let mut tests = pytest_on_all_cores(&python);
-    tests.current_dir(target()).env("TRILITH_BIN", program).env("AZURITE", azurite()?).arg("--rootdir").arg(&folder).arg(&folder);
+    tests
+        .current_dir(target_dir())
+        .env("TRILITH_BIN", program)
+        .env("AZURITE", install_azurite()?)
+        .arg("--rootdir")
+        .arg(&folder)
+        .arg(&folder);
     run(&mut tests)?;
-    Ok(Done::Passed)
+    Ok(PartOutcome::Passed)
 }
 
 /// Returns the folder in which Azurite is installed, by npm if it is not there yet. Later versions need a newer Node.
-fn azurite() -> Result<PathBuf, String> {
-    let folder = target().join("azurite");
+fn install_azurite() -> Result<PathBuf, String> {
+    let folder = target_dir().join("azurite");
     if !folder.join("node_modules/.bin/azurite-blob").exists() {
         let mut install = Command::new("npm");
         install.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]).arg(&folder).arg("azurite@3.35.0");

@@ -9,13 +9,13 @@ use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{build_program, output, root, run, target};
-use crate::fs::{empty, read, write};
-use crate::interop::environment;
-use crate::test::{Done, Share, reference_of_the_library};
+use crate::command::{build_program, repository_root, run, run_for_output, target_dir};
+use crate::fs::{create_empty_dir, read_text, write_text};
+use crate::interop::full_environment;
+use crate::test::{PartOutcome, TierSelection, reference_of_the_library};
 
 /// Pages outside `docs`.
-const BESIDE: &[&str] = &[
+const EXTRA_PAGES: &[&str] = &[
     "README.md",
     "ARCHITECTURE.md",
     "CHANGELOG.md",
@@ -28,107 +28,111 @@ const BESIDE: &[&str] = &[
 ];
 
 /// `cargo xtask docs`.
-pub(crate) fn docs(_: &[String]) -> Result<(), String> {
-    match site(Share::Whole)? {
-        Done::Skipped(reason) => Err(reason),
+pub(crate) fn build_docs(_: &[String]) -> Result<(), String> {
+    match build_site(TierSelection::Whole)? {
+        PartOutcome::Skipped(reason) => Err(reason),
         _ => {
-            println!("{}", target().join("site/index.html").display());
+            println!("{}", target_dir().join("site/index.html").display());
             Ok(())
         }
     }
 }
 
 /// Builds the site, and fails where a link leads nowhere.
-pub(crate) fn site(_: Share) -> Result<Done, String> {
+pub(crate) fn build_site(_: TierSelection) -> Result<PartOutcome, String> {
     links_of_sources()?;
-    let python = match environment() {
+    let python = match full_environment() {
         Ok(python) => python,
-        Err(reason) => return Ok(Done::Skipped(reason)),
+        Err(reason) => return Ok(PartOutcome::Skipped(reason)),
     };
     let trilith = match std::env::var_os("TRILITH_BIN") {
         Some(path) => PathBuf::from(path),
         None => build_program()?,
     };
-    let source = target().join("site-source");
-    empty(&source)?;
-    stage(&source, &trilith)?;
+    let source = target_dir().join("site-source");
+    create_empty_dir(&source)?;
+    stage_pages(&source, &trilith)?;
     python_reference(&python, &source.join("docs/reference/python"))?;
-    let site = target().join("site");
-    empty(&site)?;
+    let site = target_dir().join("site");
+    create_empty_dir(&site)?;
     // Without -W a broken link would be only a warning.
     let mut build = Command::new(&python);
     build.args(["-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-n"]).arg(&source).arg(&site);
     run(build.env("TRILITH_VERSION", env!("CARGO_PKG_VERSION")))?;
     reference_of_the_library()?;
-    copy(&target().join("doc"), &site.join("rust"))?;
+    copy_dir(&target_dir().join("doc"), &site.join("rust"))?;
     let home = "<!doctype html><meta charset=\"utf-8\"><title>Trilith</title>\
                 <meta http-equiv=\"refresh\" content=\"0; url=docs/index.html\"><a href=\"docs/index.html\">Trilith</a>\n";
-    write(&site.join("index.html"), home)?;
+    write_text(&site.join("index.html"), home)?;
     let count = links_of_site(&site)?;
     println!("{count} links of the site lead somewhere");
-    Ok(Done::Passed)
+    Ok(PartOutcome::Passed)
 }
 
 /// Lays out the pages as they are in the repository, so that their links mean the same.
-fn stage(source: &Path, trilith: &Path) -> Result<(), String> {
-    for page in pages() {
-        let text = read(&root().join(&page))?;
-        write(&source.join(&page), &text)?;
+fn stage_pages(source: &Path, trilith: &Path) -> Result<(), String> {
+    for page in list_pages() {
+        let text = read_text(&repository_root().join(&page))?;
+        write_text(&source.join(&page), &text)?;
     }
-    let folder = root().join("docs");
-    for picture in files(&folder).iter().filter(|path| path.extension().is_some_and(|ending| ending == "png")) {
+    let folder = repository_root().join("docs");
+    for picture in list_files(&folder).iter().filter(|path| path.extension().is_some_and(|ending| ending == "png")) {
         if let Ok(name) = picture.strip_prefix(&folder) {
-            crate::fs::copy(picture, &source.join("docs").join(name))?;
+            crate::fs::copy_file(picture, &source.join("docs").join(name))?;
         }
     }
-    write(&source.join("conf.py"), &read(&root().join("docs/site/conf.py"))?)?;
-    write(&source.join("_static/style.css"), &read(&root().join("docs/site/style.css"))?)?;
-    let commands = reference(&source.join("docs/reference"), trilith)?;
+    write_text(&source.join("conf.py"), &read_text(&repository_root().join("docs/site/conf.py"))?)?;
+    write_text(&source.join("_static/style.css"), &read_text(&repository_root().join("docs/site/style.css"))?)?;
+    let commands = write_command_pages(&source.join("docs/reference"), trilith)?;
     let index = source.join("docs/index.md");
-    let text = read(&index)?;
+    let text = read_text(&index)?;
     let mut text = text.replace(
         "- [The command line for scripts](command-line.md)",
         "- [All commands](reference/index.md)\n- [The Python package, name by name](reference/python/index.md)\n- <a href=\"../rust/trilith/index.html\">The Rust library</a>\n- [The command line for scripts](command-line.md)",
     );
-    text.push_str(&contents(&text, "docs"));
-    write(&index, &text)?;
+    text.push_str(&build_toctrees(&text, "docs"));
+    write_text(&index, &text)?;
     let list: String = commands.iter().map(|name| format!("- [trilith {}]({name}.md)\n", name.replace('-', " "))).collect();
     let text = format!("# All commands\n\nThe output of `--help` for each command.\n\n## Commands\n\n{list}");
-    write(&source.join("docs/reference/index.md"), &format!("{text}{}", contents(&text, "docs/reference")))?;
+    write_text(&source.join("docs/reference/index.md"), &format!("{text}{}", build_toctrees(&text, "docs/reference")))?;
     Ok(())
 }
 
 /// A page for each public name of the Python package, from its sources.
 fn python_reference(python: &Path, folder: &Path) -> Result<(), String> {
-    let script = root().join("docs/site/python_reference.py");
-    run(Command::new(python).arg(script).arg(root().join("crates/trilith-py/python/trilith")).arg(folder))?;
+    let script = repository_root().join("docs/site/python_reference.py");
+    run(Command::new(python).arg(script).arg(repository_root().join("crates/trilith-py/python/trilith")).arg(folder))?;
     let index = folder.join("index.md");
-    let text = read(&index)?;
-    write(&index, &format!("{text}{}", contents(&text, "docs/reference/python")))
+    let text = read_text(&index)?;
+    write_text(&index, &format!("{text}{}", build_toctrees(&text, "docs/reference/python")))
 }
 
 /// Returns the paths of all pages of the repository.
-fn pages() -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = BESIDE.iter().map(PathBuf::from).collect();
-    found.extend(files(&root().join("docs")).into_iter().filter_map(|path| Some(path.strip_prefix(root()).ok()?.to_path_buf())));
+fn list_pages() -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = EXTRA_PAGES.iter().map(PathBuf::from).collect();
+    found.extend(
+        list_files(&repository_root().join("docs"))
+            .into_iter()
+            .filter_map(|path| Some(path.strip_prefix(repository_root()).ok()?.to_path_buf())),
+    );
     found.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
     found
 }
 
 /// A page for each command, from its `--help`; their names.
-fn reference(folder: &Path, trilith: &Path) -> Result<Vec<String>, String> {
-    let pages = target().join("site-man");
-    empty(&pages)?;
+fn write_command_pages(folder: &Path, trilith: &Path) -> Result<Vec<String>, String> {
+    let pages = target_dir().join("site-man");
+    create_empty_dir(&pages)?;
     run(Command::new(trilith).args(["--quiet", "man", "--install"]).arg(&pages))?;
     let name = |path: &PathBuf| Some(path.file_stem()?.to_str()?.strip_prefix("trilith-")?.to_owned());
-    let names: Vec<String> = files(&pages).iter().filter_map(name).collect();
+    let names: Vec<String> = list_files(&pages).iter().filter_map(name).collect();
     if names.len() < 30 {
         return Err(format!("only {} commands have a manual page", names.len()));
     }
     for name in &names {
-        let words = words(name);
-        let help = output(Command::new(trilith).args(&words).arg("--help").env("NO_COLOR", "1"))?;
-        write(
+        let words = split_command_name(name);
+        let help = run_for_output(Command::new(trilith).args(&words).arg("--help").env("NO_COLOR", "1"))?;
+        write_text(
             &folder.join(format!("{name}.md")),
             &format!("# trilith {}\n\n```text\n{}\n```\n", words.join(" "), help.trim_end()),
         )?;
@@ -137,7 +141,7 @@ fn reference(folder: &Path, trilith: &Path) -> Result<Vec<String>, String> {
 }
 
 /// Returns the words of a command from the name of its page: only `layout` and the like have subcommands.
-fn words(name: &str) -> Vec<&str> {
+fn split_command_name(name: &str) -> Vec<&str> {
     match name.split_once('-') {
         Some((group @ ("layout" | "history" | "schema"), rest)) => vec![group, rest],
         _ => vec![name],
@@ -145,7 +149,7 @@ fn words(name: &str) -> Vec<&str> {
 }
 
 /// The list of contents of a page, in the words of MyST: each heading with a list of links is a part.
-fn contents(text: &str, folder: &str) -> String {
+fn build_toctrees(text: &str, folder: &str) -> String {
     let mut parts: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in text.lines() {
         if let Some(heading) = line.strip_prefix("## ") {
@@ -162,7 +166,7 @@ fn contents(text: &str, folder: &str) -> String {
     for (heading, links) in parts.iter().filter(|(_, links)| !links.is_empty()) {
         let _ = write!(made, "\n```{{toctree}}\n:hidden:\n:caption: {heading}\n\n");
         for link in links {
-            let _ = writeln!(made, "/{}", plain(&Path::new(folder).join(link)).with_extension("").display());
+            let _ = writeln!(made, "/{}", normalize_path(&Path::new(folder).join(link)).with_extension("").display());
         }
         made.push_str("```\n");
     }
@@ -173,19 +177,19 @@ fn contents(text: &str, folder: &str) -> String {
 pub(crate) fn links_of_sources() -> Result<(), String> {
     let mut headings: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
     let mut faults = String::new();
-    for page in pages() {
-        let text = read(&root().join(&page))?;
+    for page in list_pages() {
+        let text = read_text(&repository_root().join(&page))?;
         for link in markdown_links(&text) {
             let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
             if path.contains("://") || path.starts_with("mailto:") {
                 continue;
             }
-            let there = if path.is_empty() { page.clone() } else { plain(&page.with_file_name("").join(path)) };
-            if !root().join(&there).exists() {
+            let there = if path.is_empty() { page.clone() } else { normalize_path(&page.with_file_name("").join(path)) };
+            if !repository_root().join(&there).exists() {
                 let _ = writeln!(faults, "{}: {link} leads nowhere", page.display());
             } else if !anchor.is_empty() && there.extension().is_some_and(|ending| ending == "md") {
                 if !headings.contains_key(&there) {
-                    headings.insert(there.clone(), anchors(&read(&root().join(&there))?));
+                    headings.insert(there.clone(), heading_anchors(&read_text(&repository_root().join(&there))?));
                 }
                 if headings.get(&there).is_none_or(|known| !known.contains(anchor)) {
                     let _ = writeln!(faults, "{}: {link}: there is no such heading", page.display());
@@ -197,7 +201,7 @@ pub(crate) fn links_of_sources() -> Result<(), String> {
 }
 
 /// The lines of a page that are not code.
-pub(crate) fn prose(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     text.lines().filter(move |line| {
         let is_fence = line.trim_start().starts_with("```");
@@ -209,7 +213,7 @@ pub(crate) fn prose(text: &str) -> impl Iterator<Item = &str> {
 /// Returns the targets of the links of a page.
 fn markdown_links(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for line in prose(text) {
+    for line in prose_lines(text) {
         // Code within a line names things that look like links.
         let bare: String = line.split('`').enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "code" }).collect();
         let targets = bare.split("](").skip(1).filter_map(|rest| rest.split(')').next());
@@ -219,10 +223,10 @@ fn markdown_links(text: &str) -> Vec<String> {
 }
 
 /// The anchors of the headings of a page, as GitHub and MyST make them.
-fn anchors(text: &str) -> BTreeSet<String> {
+fn heading_anchors(text: &str) -> BTreeSet<String> {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     let mut found = BTreeSet::new();
-    for line in prose(text).filter(|line| line.starts_with('#')) {
+    for line in prose_lines(text).filter(|line| line.starts_with('#')) {
         let heading = line.trim_start_matches('#').trim().to_lowercase();
         let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
         let anchor: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
@@ -240,22 +244,23 @@ fn links_of_site(site: &Path) -> Result<usize, String> {
     let is_page = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "html");
     // rustdoc has checked its own pages; only its front page is ours.
     let rust = site.join("rust");
-    for page in files(site).into_iter().filter(is_page).filter(|page| !page.starts_with(&rust)) {
-        let text = read(&page)?;
-        for link in attributes(&text, &["href", "src"]) {
+    for page in list_files(site).into_iter().filter(is_page).filter(|page| !page.starts_with(&rust)) {
+        let text = read_text(&page)?;
+        for link in find_attribute_values(&text, &["href", "src"]) {
             if link.is_empty() || link.contains("://") || link.starts_with("data:") || link.starts_with("mailto:") {
                 continue;
             }
             count += 1;
             let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
             let path = path.split('?').next().unwrap_or(path);
-            let there = if path.is_empty() { page.clone() } else { plain(&page.with_file_name("").join(path)) };
+            let there = if path.is_empty() { page.clone() } else { normalize_path(&page.with_file_name("").join(path)) };
             let there = if there.is_dir() { there.join("index.html") } else { there };
             if !there.exists() {
                 let _ = writeln!(faults, "{}: {link} leads nowhere", page.display());
             } else if !anchor.is_empty() && !there.starts_with(&rust) && is_page(&there) {
                 if !names.contains_key(&there) {
-                    names.insert(there.clone(), attributes(&read(&there)?, &["id", "name"]).into_iter().collect());
+                    names
+                        .insert(there.clone(), find_attribute_values(&read_text(&there)?, &["id", "name"]).into_iter().collect());
                 }
                 if names.get(&there).is_none_or(|known| !known.contains(anchor)) {
                     let _ = writeln!(faults, "{}: {link}: there is no such place", page.display());
@@ -267,7 +272,7 @@ fn links_of_site(site: &Path) -> Result<usize, String> {
 }
 
 /// The values of attributes in HTML that a program wrote.
-fn attributes(text: &str, names: &[&str]) -> Vec<String> {
+fn find_attribute_values(text: &str, names: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for name in names {
         let begin = format!(" {name}=\"");
@@ -278,7 +283,7 @@ fn attributes(text: &str, names: &[&str]) -> Vec<String> {
 }
 
 /// A path without `.` and `..`.
-fn plain(path: &Path) -> PathBuf {
+fn normalize_path(path: &Path) -> PathBuf {
     let mut found = PathBuf::new();
     for part in path.components() {
         match part {
@@ -291,7 +296,7 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// Returns all files in a folder and its subfolders, sorted.
-pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn list_files(folder: &Path) -> Vec<PathBuf> {
     let (mut folders, mut found) = (vec![folder.to_path_buf()], Vec::new());
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -304,10 +309,10 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Copies a folder with all below it into another.
-pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    for path in files(from) {
+pub(crate) fn copy_dir(from: &Path, to: &Path) -> Result<(), String> {
+    for path in list_files(from) {
         let Ok(name) = path.strip_prefix(from) else { continue };
-        crate::fs::copy(&path, &to.join(name))?;
+        crate::fs::copy_file(&path, &to.join(name))?;
     }
     Ok(())
 }
@@ -320,8 +325,8 @@ mod tests {
     fn links_and_anchors_match_page() {
         let text = "# A b, c\n\n[x](y.md#z) and `[no](link)` and [`code`](#a-b-c \"title\")\n\n    [no](code)\n\n```\n# no\n```\n## A b, c\n";
         assert_eq!(markdown_links(text), ["y.md#z", "#a-b-c"]);
-        assert_eq!(anchors(text), ["a-b-c", "a-b-c-1"].map(str::to_owned).into());
-        assert_eq!(plain(Path::new("docs/./tutorials/../x.md")), Path::new("docs/x.md"));
+        assert_eq!(heading_anchors(text), ["a-b-c", "a-b-c-1"].map(str::to_owned).into());
+        assert_eq!(normalize_path(Path::new("docs/./tutorials/../x.md")), Path::new("docs/x.md"));
     }
 
     #[test]
@@ -331,7 +336,7 @@ mod tests {
 
     #[test]
     fn contents_are_made_of_headings_with_links() {
-        let made = contents("# T\n## A\n- [x](x.md): why\n- [r](../rust/index.html)\n## B\ntext\n", "docs");
+        let made = build_toctrees("# T\n## A\n- [x](x.md): why\n- [r](../rust/index.html)\n## B\ntext\n", "docs");
         assert_eq!(made, "\n```{toctree}\n:hidden:\n:caption: A\n\n/docs/x\n```\n");
     }
 }

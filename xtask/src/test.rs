@@ -8,12 +8,13 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::command::{
-    COMPLETE, LIBRARY_CRATES, SAMPLE, cargo, has_clippy, in_ci, linting_cargo, output, root, run, shared, target,
+    COMPLETE, LIBRARY_CRATES, SAMPLE, cargo_command, has_clippy, in_ci, linting_cargo, repository_root, run, run_for_output,
+    shared_dir, target_dir,
 };
 use crate::{c, fs, fuzz, interface, interop, prose_lint, python, remote, site, test_binaries, wasm, web};
 
 /// The result of a part that did not fail.
-pub(crate) enum Done {
+pub(crate) enum PartOutcome {
     Passed,
     /// Could not be run here. In continuous integration this is a failure.
     Skipped(String),
@@ -23,7 +24,7 @@ pub(crate) enum Done {
 
 /// The share of a part that is run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Share {
+pub(crate) enum TierSelection {
     /// `cargo xtask test`: the first tier, with random samples of the matrices.
     First,
     /// `cargo xtask test --rest`: what the first tier left out, and the complete matrices.
@@ -37,38 +38,46 @@ enum Tier {
     /// The whole part is in the first tier.
     First,
     /// The whole part is in the rest.
-    Rest,
+    Second,
     /// The first tier leaves out what is named.
     Both(&'static str),
 }
 
-struct Part {
+struct TestPart {
     name: &'static str,
     tier: Tier,
-    run: fn(Share) -> Result<Done, String>,
+    run: fn(TierSelection) -> Result<PartOutcome, String>,
 }
 
 /// All parts. Each test is in one of them.
-const PARTS: &[Part] = &[
-    Part { name: "format", tier: Tier::First, run: format },
-    Part { name: "lints", tier: Tier::Both("programs that measure, and the oldest compiler"), run: lints },
-    Part {
+const TEST_PARTS: &[TestPart] = &[
+    TestPart { name: "format", tier: Tier::First, run: check_format },
+    TestPart { name: "lints", tier: Tier::Both("programs that measure, and the oldest compiler"), run: run_lints },
+    TestPart {
         name: "tests",
         tier: Tier::Both("most cells of the matrices, most random cases of properties, tests of many seconds"),
-        run: tests,
+        run: run_rust_tests,
     },
-    Part { name: "corpus", tier: Tier::Rest, run: corpus },
-    Part { name: "documentation", tier: Tier::Rest, run: documentation },
-    Part { name: "site", tier: Tier::Rest, run: site::site },
-    Part { name: "features", tier: Tier::Rest, run: features },
-    Part { name: "interface", tier: Tier::Rest, run: interface::interface },
-    Part { name: "interop", tier: Tier::Rest, run: interop::interop },
-    Part { name: "python", tier: Tier::Both("tests with other packages, those of Ctrl-C, and with asdf 5"), run: python::python },
-    Part { name: "remote", tier: Tier::Rest, run: remote::remote },
-    Part { name: "c", tier: Tier::Both("C++, Fortran, and hostile files through C"), run: c::c },
-    Part { name: "wasm", tier: Tier::Rest, run: wasm::wasm },
-    Part { name: "browser", tier: Tier::Both("all tests but one, and the page without a server"), run: web::browser },
-    Part { name: "fuzz", tier: Tier::Rest, run: fuzz::smoke },
+    TestPart { name: "corpus", tier: Tier::Second, run: run_corpus_tests },
+    TestPart { name: "documentation", tier: Tier::Second, run: build_documentation },
+    TestPart { name: "site", tier: Tier::Second, run: site::build_site },
+    TestPart { name: "features", tier: Tier::Second, run: check_feature_sets },
+    TestPart { name: "interface", tier: Tier::Second, run: interface::check_interfaces },
+    TestPart { name: "interop", tier: Tier::Second, run: interop::run_interop_tests },
+    TestPart {
+        name: "python",
+        tier: Tier::Both("tests with other packages, those of Ctrl-C, and with asdf 5"),
+        run: python::run_python_tests,
+    },
+    TestPart { name: "remote", tier: Tier::Second, run: remote::run_remote_tests },
+    TestPart { name: "c", tier: Tier::Both("C++, Fortran, and hostile files through C"), run: c::run_c_tests },
+    TestPart { name: "wasm", tier: Tier::Second, run: wasm::run_wasm_tests },
+    TestPart {
+        name: "browser",
+        tier: Tier::Both("all tests but one, and the page without a server"),
+        run: web::run_browser_tests,
+    },
+    TestPart { name: "fuzz", tier: Tier::Second, run: fuzz::run_smoke_test },
 ];
 
 /// Tests that the first tier runs as random samples: the test program or `lib`, and the name of the test.
@@ -100,7 +109,7 @@ const MATRICES: &[(&str, &str)] = &[
 ];
 
 /// Tests that the first tier leaves out, since each takes many seconds: the test program or `lib`, and the name of the test.
-const LATER: &[(&str, &str)] = &[
+const SLOW_TESTS: &[(&str, &str)] = &[
     ("lib", "encoded_bytes_eq_with_any_thread_count"),
     ("lib", "broken_bytes_decode_eq_with_any_thread_count"),
     ("lib", "elements_without_bytes_cannot_claim_endless_work"),
@@ -128,30 +137,30 @@ const LATER: &[(&str, &str)] = &[
 ];
 
 /// The random cases of a property test in the first tier, if the test does not say how many it needs. Otherwise there are 256.
-const CASES: u32 = 64;
+const PROPTEST_CASES: u32 = 64;
 
 /// The arguments of the task: the parts, their share, and the seed of the samples.
-struct Asked {
+struct TestArgs {
     names: Vec<String>,
-    share: Share,
+    share: TierSelection,
     seed: Option<u64>,
 }
 
-impl Asked {
+impl TestArgs {
     fn parse(arguments: &[String]) -> Result<Self, String> {
-        let mut asked = Self { names: Vec::new(), share: Share::First, seed: None };
+        let mut asked = Self { names: Vec::new(), share: TierSelection::First, seed: None };
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             match word.as_str() {
-                "--all" => asked.share = Share::Whole,
-                "--rest" => asked.share = Share::Rest,
+                "--all" => asked.share = TierSelection::Whole,
+                "--rest" => asked.share = TierSelection::Rest,
                 "--seed" => {
                     let seed = words.next().and_then(|seed| seed.parse().ok());
                     asked.seed = Some(seed.ok_or("--seed needs a number")?);
                 }
-                name if PARTS.iter().any(|part| part.name == name) => asked.names.push(name.to_owned()),
+                name if TEST_PARTS.iter().any(|part| part.name == name) => asked.names.push(name.to_owned()),
                 unknown => {
-                    let known: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
+                    let known: Vec<&str> = TEST_PARTS.iter().map(|part| part.name).collect();
                     return Err(format!(
                         "cannot run {unknown:?}: expected --all, --rest, --seed N or some of {}",
                         known.join(", ")
@@ -160,16 +169,16 @@ impl Asked {
             }
         }
         // A part that is named is run whole, unless a sample is asked for.
-        if !asked.names.is_empty() && asked.share == Share::First && asked.seed.is_none() {
-            asked.share = Share::Whole;
+        if !asked.names.is_empty() && asked.share == TierSelection::First && asked.seed.is_none() {
+            asked.share = TierSelection::Whole;
         }
         Ok(asked)
     }
 
-    fn is_chosen(&self, part: &Part) -> bool {
+    fn is_chosen(&self, part: &TestPart) -> bool {
         let in_tier = match part.tier {
-            Tier::First => self.share != Share::Rest,
-            Tier::Rest => self.share != Share::First,
+            Tier::First => self.share != TierSelection::Rest,
+            Tier::Second => self.share != TierSelection::First,
             Tier::Both(_) => true,
         };
         if self.names.is_empty() { in_tier } else { self.names.iter().any(|name| name == part.name) }
@@ -177,13 +186,13 @@ impl Asked {
 }
 
 /// Runs the first tier, the rest, all, or the parts that are named, and says at the end what passed, failed and was skipped.
-pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
-    let asked = Asked::parse(arguments)?;
-    let sampled = asked.share == Share::First;
+pub(crate) fn run_test_parts(arguments: &[String]) -> Result<(), String> {
+    let asked = TestArgs::parse(arguments)?;
+    let sampled = asked.share == TierSelection::First;
     let seed = asked.seed.unwrap_or_else(seed_of_the_commit);
     println!("samples and random cases have seed {seed}; `--seed N` takes others");
     SEED.set(seed).map_err(|_| "two runs in one process")?;
-    let chosen: Vec<&Part> = PARTS.iter().filter(|part| asked.is_chosen(part)).collect();
+    let chosen: Vec<&TestPart> = TEST_PARTS.iter().filter(|part| asked.is_chosen(part)).collect();
     let is_chosen = |name: &str| chosen.iter().any(|part| part.name == name);
     let (mut rows, mut beside) = (Vec::new(), None);
     for part in &chosen {
@@ -199,17 +208,17 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), String> {
             let _ = built.join();
         }
         let outcome = match (part.run)(asked.share) {
-            Ok(Done::Skipped(reason)) if in_ci() => Err(format!("could not run, and CI is set: {reason}")),
+            Ok(PartOutcome::Skipped(reason)) if in_ci() => Err(format!("could not run, and CI is set: {reason}")),
             outcome => outcome,
         };
         if let Err(reason) = &outcome {
             println!("failed: {reason}");
         }
-        rows.push(Row { name: part.name, outcome, time: start.elapsed(), processor: processor_time() - before });
+        rows.push(ReportRow { name: part.name, outcome, time: start.elapsed(), processor: processor_time() - before });
     }
-    let done = report(&rows);
+    let done = print_report(&rows);
     if sampled && asked.names.is_empty() {
-        say_what_is_left_out();
+        print_skipped();
     }
     done
 }
@@ -219,7 +228,8 @@ static SEED: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
 
 /// Returns a number from the hash of the commit, so that a commit gives the same result each time and the next one tries other cases.
 fn seed_of_the_commit() -> u64 {
-    let commit = output(Command::new("git").args(["rev-parse", "HEAD"]).current_dir(root())).unwrap_or_default();
+    let commit =
+        run_for_output(Command::new("git").args(["rev-parse", "HEAD"]).current_dir(repository_root())).unwrap_or_default();
     commit.get(..5).and_then(|start| u64::from_str_radix(start, 16).ok()).unwrap_or(1)
 }
 
@@ -232,10 +242,10 @@ fn processor_time() -> f64 {
 }
 
 /// Says what the first tier does not run, and what does.
-fn say_what_is_left_out() {
-    let rest: Vec<&str> = PARTS.iter().filter(|part| matches!(part.tier, Tier::Rest)).map(|part| part.name).collect();
+fn print_skipped() {
+    let rest: Vec<&str> = TEST_PARTS.iter().filter(|part| matches!(part.tier, Tier::Second)).map(|part| part.name).collect();
     println!("\nleft out here, and run by `cargo xtask test --all`: {}", rest.join(", "));
-    for part in PARTS {
+    for part in TEST_PARTS {
         if let Tier::Both(what) = part.tier {
             println!("  of {}: {what}", part.name);
         }
@@ -243,24 +253,24 @@ fn say_what_is_left_out() {
 }
 
 /// A row of the summary table.
-struct Row {
+struct ReportRow {
     name: &'static str,
-    outcome: Result<Done, String>,
+    outcome: Result<PartOutcome, String>,
     time: Duration,
     /// Seconds.
     processor: f64,
 }
 
 /// Prints the table; the last line counts the parts.
-fn report(rows: &[Row]) -> Result<(), String> {
+fn print_report(rows: &[ReportRow]) -> Result<(), String> {
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     println!("\n==== summary ====");
     println!("{:<14} {:<8} {:>9} {:>9}", "part", "", "clock", "processor");
-    for Row { name, outcome, time, processor } in rows {
+    for ReportRow { name, outcome, time, processor } in rows {
         let (count, word, reason) = match outcome {
-            Ok(Done::Passed) => (&mut passed, "passed", ""),
-            Ok(Done::Skipped(reason)) => (&mut skipped, "skipped", reason.as_str()),
-            Ok(Done::NoShared) => (&mut skipped, "skipped", "no ../shared/corpus next to the repository"),
+            Ok(PartOutcome::Passed) => (&mut passed, "passed", ""),
+            Ok(PartOutcome::Skipped(reason)) => (&mut skipped, "skipped", reason.as_str()),
+            Ok(PartOutcome::NoShared) => (&mut skipped, "skipped", "no ../shared/corpus next to the repository"),
             Err(reason) => (&mut failed, "failed", reason.as_str()),
         };
         *count += 1;
@@ -273,43 +283,43 @@ fn report(rows: &[Row]) -> Result<(), String> {
     if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} parts failed", rows.len())) }
 }
 
-fn format(_: Share) -> Result<Done, String> {
-    run(&mut cargo(["fmt", "--all", "--check"]))?;
-    Ok(Done::Passed)
+fn check_format(_: TierSelection) -> Result<PartOutcome, String> {
+    run(&mut cargo_command(["fmt", "--all", "--check"]))?;
+    Ok(PartOutcome::Passed)
 }
 
-fn lints(share: Share) -> Result<Done, String> {
-    if share != Share::Rest {
-        prose_lint::check()?;
+fn run_lints(share: TierSelection) -> Result<PartOutcome, String> {
+    if share != TierSelection::Rest {
+        prose_lint::check_habits()?;
     }
     if !has_clippy() {
         return Err("Clippy is missing: run `rustup component add clippy`".to_owned());
     }
     let mut command = linting_cargo(["test", "--locked", "--workspace", "--no-run"]);
-    if share != Share::First {
+    if share != TierSelection::First {
         command.arg("--all-targets");
     }
     run(&mut command)?;
-    if share == Share::First { Ok(Done::Passed) } else { with_the_oldest_compiler() }
+    if share == TierSelection::First { Ok(PartOutcome::Passed) } else { with_the_oldest_compiler() }
 }
 
 /// The version of `rust-version` in `Cargo.toml`.
 fn oldest_compiler() -> Result<String, String> {
-    let manifest = fs::read(&root().join("Cargo.toml"))?;
+    let manifest = fs::read_text(&repository_root().join("Cargo.toml"))?;
     let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = \"")?.strip_suffix('"'));
     version.map(str::to_owned).ok_or_else(|| "Cargo.toml has no rust-version".to_owned())
 }
 
 /// Checks the library, with all of its features, by the oldest compiler that `Cargo.toml` accepts.
-fn with_the_oldest_compiler() -> Result<Done, String> {
+fn with_the_oldest_compiler() -> Result<PartOutcome, String> {
     let version = oldest_compiler()?;
-    if output(Command::new("rustup").args(["run", &version, "rustc", "--version"])).is_err() {
-        return Ok(Done::Skipped(format!(
+    if run_for_output(Command::new("rustup").args(["run", &version, "rustc", "--version"])).is_err() {
+        return Ok(PartOutcome::Skipped(format!(
             "Rust {version} is missing: run `rustup toolchain install {version} --profile minimal`"
         )));
     }
     let mut check = Command::new("rustup");
-    check.current_dir(root()).args([
+    check.current_dir(repository_root()).args([
         "run",
         &version,
         "cargo",
@@ -324,17 +334,17 @@ fn with_the_oldest_compiler() -> Result<Done, String> {
     for name in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"] {
         check.env_remove(name);
     }
-    run(check.arg("--target-dir").arg(target().join("oldest")))?;
-    Ok(Done::Passed)
+    run(check.arg("--target-dir").arg(target_dir().join("oldest")))?;
+    Ok(PartOutcome::Passed)
 }
 
 /// Unit, property, case and documentation tests, the floors and the tidy rules; the tests of [`MATRICES`] as samples in the first
 /// tier, and then complete, with those of [`LATER`]. Tests whose name holds `corpus_` are the part [`corpus`].
-fn tests(share: Share) -> Result<Done, String> {
+fn run_rust_tests(share: TierSelection) -> Result<PartOutcome, String> {
     let seed = SEED.get().copied().unwrap_or(1).to_string();
     let mut environment = vec![("PROPTEST_RNG_SEED", seed.clone()), (SAMPLE, COMPLETE.to_owned())];
-    if share == Share::Rest {
-        let left: Vec<_> = MATRICES.iter().chain(LATER).collect();
+    if share == TierSelection::Rest {
+        let left: Vec<_> = MATRICES.iter().chain(SLOW_TESTS).collect();
         let programs: BTreeSet<&str> = left.iter().map(|(program, _)| *program).collect();
         let mut command = linting_cargo(["test", "--locked", "--workspace", "--no-fail-fast"]);
         for program in programs {
@@ -346,78 +356,79 @@ fn tests(share: Share) -> Result<Done, String> {
         }
         command.arg("--").args(left.iter().map(|(_, name)| name));
         run(command.envs(environment))?;
-        return Ok(Done::Passed);
+        return Ok(PartOutcome::Passed);
     }
     let mut skipped = vec!["corpus_"];
-    if share == Share::First {
-        environment.extend([(SAMPLE, seed), ("PROPTEST_CASES", CASES.to_string())]);
-        skipped.extend(LATER.iter().map(|(_, name)| *name));
+    if share == TierSelection::First {
+        environment.extend([(SAMPLE, seed), ("PROPTEST_CASES", PROPTEST_CASES.to_string())]);
+        skipped.extend(SLOW_TESTS.iter().map(|(_, name)| *name));
     }
     test_binaries::run_all(&skipped, &environment)?;
-    Ok(Done::Passed)
+    Ok(PartOutcome::Passed)
 }
 
 /// The test programs, in addition to those of the libraries, with tests of the part [`corpus`].
 const CORPUS_PROGRAMS: [&str; 2] = ["conformance", "corpus"];
 
 /// Runs the tests that use the sample files of `../shared/corpus`.
-fn corpus(_: Share) -> Result<Done, String> {
+fn run_corpus_tests(_: TierSelection) -> Result<PartOutcome, String> {
     let mut command = linting_cargo(["test", "--locked", "--workspace", "--lib"]);
     command.args(CORPUS_PROGRAMS.iter().flat_map(|program| ["--test", program])).args(["--", "corpus_", "--nocapture"]);
-    if let Some(shared) = shared() {
+    if let Some(shared) = shared_dir() {
         run(command.env("TRILITH_SHARED", shared))?;
-        return Ok(Done::Passed);
+        return Ok(PartOutcome::Passed);
     }
     run(&mut command)?; // what needs the samples skips itself; nothing else may hide behind the name
-    Ok(Done::NoShared)
+    Ok(PartOutcome::NoShared)
 }
 
-fn documentation(_: Share) -> Result<Done, String> {
+fn build_documentation(_: TierSelection) -> Result<PartOutcome, String> {
     // Documents each lower crate separately, as docs.rs does.
     for package in LIBRARY_CRATES.iter().filter(|name| **name != "trilith") {
-        let mut command = cargo(["doc", "--locked", "--package", package, "--all-features", "--no-deps"]);
+        let mut command = cargo_command(["doc", "--locked", "--package", package, "--all-features", "--no-deps"]);
         run(command.env("RUSTDOCFLAGS", "-D warnings"))?;
     }
     reference_of_the_library()?;
-    Ok(Done::Passed)
+    Ok(PartOutcome::Passed)
 }
 
 /// Writes the pages of the library into `target/doc`.
 pub(crate) fn reference_of_the_library() -> Result<(), String> {
     // The command has the library's name, so their pages would overwrite each other: library only.
-    run(cargo(["doc", "--locked", "--package", "trilith", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+    run(cargo_command(["doc", "--locked", "--package", "trilith", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// Each crate of the library without features, with all, and with sets of them in which each feature is once without each other
 /// one: a use of something that its feature does not bring is found by that.
-fn features(_: Share) -> Result<Done, String> {
+fn check_feature_sets(_: TierSelection) -> Result<PartOutcome, String> {
     for package in LIBRARY_CRATES {
-        let manifest = root().join("crates").join(package).join("Cargo.toml");
-        let names: Vec<String> = feature_names(&fs::read(&manifest)?).into_iter().filter(|name| name != "default").collect();
+        let manifest = repository_root().join("crates").join(package).join("Cargo.toml");
+        let names: Vec<String> = feature_names(&fs::read_text(&manifest)?).into_iter().filter(|name| name != "default").collect();
         for features in feature_sets(&names)? {
             // Not `check`, because denying warnings by a flag of the compiler would compile all dependencies for the flag again.
-            let mut command = cargo(["clippy", "--locked", "--package", package, "--lib", "--no-default-features"]);
+            let mut command = cargo_command(["clippy", "--locked", "--package", package, "--lib", "--no-default-features"]);
             run(command.args(["--features", &features, "--", "-D", "warnings"]))?;
         }
     }
-    Ok(Done::Passed)
+    Ok(PartOutcome::Passed)
 }
 
 /// Number of sets besides none and all. Each feature is in half of them, and no two in the same half.
-const SETS: u32 = 6;
+const FEATURE_SETS: u32 = 6;
 
 /// Returns the sets of features, each as cargo expects it: no feature, the chosen sets, and all features.
 fn feature_sets(names: &[String]) -> Result<Vec<String>, String> {
-    let halves: Vec<u32> = (0..1 << SETS).filter(|half: &u32| half.count_ones() == SETS / 2).collect();
+    let halves: Vec<u32> = (0..1 << FEATURE_SETS).filter(|half: &u32| half.count_ones() == FEATURE_SETS / 2).collect();
     if names.len() > halves.len() {
-        return Err(format!("cannot tell {} features apart by {SETS} sets: make `SETS` larger", names.len()));
+        return Err(format!("cannot tell {} features apart by {FEATURE_SETS} sets: make `SETS` larger", names.len()));
     }
     let set = |number: u32| {
         let chosen = names.iter().zip(&halves).filter(|(_, half)| *half & (1 << number) != 0).map(|(name, _)| name.as_str());
         chosen.collect::<Vec<_>>().join(",")
     };
     // If there are few features, some of the sets are equal.
-    let mut sets: Vec<String> = std::iter::once(String::new()).chain((0..SETS).map(set)).chain([names.join(",")]).collect();
+    let mut sets: Vec<String> =
+        std::iter::once(String::new()).chain((0..FEATURE_SETS).map(set)).chain([names.join(",")]).collect();
     let mut seen = BTreeSet::new();
     sets.retain(|set| seen.insert(set.clone()));
     Ok(sets)
@@ -434,11 +445,11 @@ fn feature_names(manifest: &str) -> Vec<String> {
 }
 
 /// Writes the expected outputs of the cases again, and the tables of what is refused and of what conforms.
-pub(crate) fn bless(_: &[String]) -> Result<(), String> {
-    let mut tests = cargo(["test", "--workspace", "--no-fail-fast"]);
+pub(crate) fn bless_outputs(_: &[String]) -> Result<(), String> {
+    let mut tests = cargo_command(["test", "--workspace", "--no-fail-fast"]);
     tests.args(["cases", "compatibility", "writes", "conformance"].iter().flat_map(|program| ["--test", program]));
     run(tests.env("BLESS", "1"))?;
-    interface::bless()?;
+    interface::write_interfaces()?;
     println!("the expected outputs are written; `git diff tests/cases docs crates/*/interface.txt` shows what changed");
     Ok(())
 }
@@ -449,23 +460,31 @@ mod tests {
 
     #[test]
     fn readme_names_commands_and_ci_runs_tests() {
-        let page = fs::read(&root().join("README.md")).unwrap_or_default();
+        let page = fs::read_text(&repository_root().join("README.md")).unwrap_or_default();
         let blocks: Vec<&str> = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
         assert!(blocks.contains(&"cargo install --locked --path crates/trilith-cli\ntrilith tour\n"), "{blocks:?}");
         assert!(blocks.contains(&"cargo xtask test\n"), "{blocks:?}");
-        let script = fs::read(&root().join(".ci/run")).unwrap_or_default();
+        let script = fs::read_text(&repository_root().join(".ci/run")).unwrap_or_default();
         assert!(script.contains("grep -m 1 '^cargo xtask test$' README.md"), "{script}");
     }
 
     #[test]
     fn oldest_compiler_is_stated_consistently() {
         let version = oldest_compiler().unwrap_or_default();
-        let manifests =
-            output(Command::new("git").current_dir(root()).args(["grep", "-l", "^rust-version = ", "--", "*Cargo.toml"]));
+        let manifests = run_for_output(Command::new("git").current_dir(repository_root()).args([
+            "grep",
+            "-l",
+            "^rust-version = ",
+            "--",
+            "*Cargo.toml",
+        ]));
         // The programs of peers are another workspace.
         assert_eq!(manifests.unwrap_or_default().lines().collect::<Vec<_>>(), ["Cargo.toml", "xtask/bench/peers/Cargo.toml"]);
         for page in ["README.md", "docs/install.md", ".github/workflows/test.yml"] {
-            assert!(fs::read(&root().join(page)).unwrap_or_default().contains(&version), "{page} does not name {version}");
+            assert!(
+                fs::read_text(&repository_root().join(page)).unwrap_or_default().contains(&version),
+                "{page} does not name {version}"
+            );
         }
     }
 
@@ -493,28 +512,28 @@ mod tests {
     #[test]
     fn words_choose_parts_and_shares() -> Result<(), String> {
         let chosen = |words: &[&str]| -> Result<Vec<&str>, String> {
-            let asked = Asked::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())?;
-            Ok(PARTS.iter().filter(|part| asked.is_chosen(part)).map(|part| part.name).collect())
+            let asked = TestArgs::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())?;
+            Ok(TEST_PARTS.iter().filter(|part| asked.is_chosen(part)).map(|part| part.name).collect())
         };
-        assert_eq!(chosen(&["--all"])?.len(), PARTS.len());
+        assert_eq!(chosen(&["--all"])?.len(), TEST_PARTS.len());
         let (first, rest) = (chosen(&[])?, chosen(&["--rest"])?);
         assert_eq!(first, ["format", "lints", "tests", "python", "c", "browser"]);
-        assert!(PARTS.iter().all(|part| first.contains(&part.name) || rest.contains(&part.name)));
+        assert!(TEST_PARTS.iter().all(|part| first.contains(&part.name) || rest.contains(&part.name)));
         assert_eq!(chosen(&["fuzz", "lints"])?, ["lints", "fuzz"]);
-        assert!(Asked::parse(&["tests".to_owned()])?.share == Share::Whole && chosen(&["nothing"]).is_err());
+        assert!(TestArgs::parse(&["tests".to_owned()])?.share == TierSelection::Whole && chosen(&["nothing"]).is_err());
         Ok(())
     }
 
     /// Returns all tests of the crates: the file, the test program or `lib`, and the name.
     fn all_tests() -> Vec<(String, String, String)> {
         let mut found = Vec::new();
-        let mut folders = vec![root().join("crates")];
+        let mut folders = vec![repository_root().join("crates")];
         while let Some(folder) = folders.pop() {
             for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
                 if path.is_dir() {
                     folders.push(path);
                 } else if path.extension().is_some_and(|ending| ending == "rs") {
-                    let shown = path.strip_prefix(root()).unwrap_or(&path).to_string_lossy().into_owned();
+                    let shown = path.strip_prefix(repository_root()).unwrap_or(&path).to_string_lossy().into_owned();
                     let program = match shown.split_once("/tests/") {
                         Some((krate, rest)) if !krate.contains("/src") => {
                             rest.split(['/', '.']).next().unwrap_or_default().to_owned()
@@ -535,8 +554,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn single_package_tests_have_workspace_features() -> Result<(), String> {
         let features = |words: &[&str]| -> Result<BTreeSet<String>, String> {
-            let mut tree = cargo(["tree", "--locked", "--edges", "normal,build,dev", "--prefix", "none", "--no-dedupe"]);
-            let said = output(tree.args(["--format", "{p} [{f}]"]).args(words))?;
+            let mut tree = cargo_command(["tree", "--locked", "--edges", "normal,build,dev", "--prefix", "none", "--no-dedupe"]);
+            let said = run_for_output(tree.args(["--format", "{p} [{f}]"]).args(words))?;
             let is_ours = |line: &&str| line.starts_with("trilith") || line.starts_with("xtask");
             Ok(said.lines().filter(|line| !is_ours(line)).map(|line| line.replace(" (proc-macro)", "")).collect())
         };
@@ -552,7 +571,7 @@ mod tests {
     #[test]
     fn every_matrix_names_test() {
         let tests = all_tests();
-        for (program, name) in MATRICES.iter().chain(LATER) {
+        for (program, name) in MATRICES.iter().chain(SLOW_TESTS) {
             assert!(tests.iter().any(|(_, of, test)| of == program && test == name), "{program} has no test {name}");
         }
     }

@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Instant;
 
-use crate::command::{linting_cargo, root, run};
+use crate::command::{linting_cargo, repository_root, run};
 
 /// The number of programs that run at the same time. Each of them has a thread for each processor.
-const LANES: usize = 2;
+const PARALLEL_PROGRAMS: usize = 2;
 
 /// A compiled test program.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,10 +24,10 @@ struct Program {
 
 /// Builds all test programs, runs them without the tests whose name holds one of `skipped`, and then the documentation tests.
 pub(crate) fn run_all(skipped: &[&str], environment: &[(&str, String)]) -> Result<(), String> {
-    let programs = build()?;
+    let programs = build_test_programs()?;
     let (queue, failures) = (Mutex::new(programs.iter()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
-        for _ in 0..LANES {
+        for _ in 0..PARALLEL_PROGRAMS {
             scope.spawn(|| {
                 loop {
                     let Some(program) = queue.lock().ok().and_then(|mut queue| queue.next()) else { return };
@@ -68,29 +68,29 @@ fn run_one(program: &Program, skipped: &[&str], environment: &[(&str, String)]) 
 }
 
 /// Builds the test programs, and the command that many of them run.
-fn build() -> Result<Vec<Program>, String> {
+fn build_test_programs() -> Result<Vec<Program>, String> {
     let mut command =
         linting_cargo(["test", "--locked", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"]);
     let output = command.stderr(Stdio::inherit()).output().map_err(|error| format!("cargo test --no-run: {error}"))?;
     if !output.status.success() {
         return Err(format!("`cargo test --no-run` ended with {}", output.status));
     }
-    let programs: Vec<Program> = String::from_utf8_lossy(&output.stdout).lines().filter_map(program).collect();
+    let programs: Vec<Program> = String::from_utf8_lossy(&output.stdout).lines().filter_map(parse_test_program).collect();
     if programs.is_empty() { Err("cargo names no test program".to_owned()) } else { Ok(programs) }
 }
 
 /// The test program that a message of cargo names, if it names one.
-fn program(message: &str) -> Option<Program> {
+fn parse_test_program(message: &str) -> Option<Program> {
     let is_test = message.contains(r#""reason":"compiler-artifact""#) && message.contains(r#""test":true},"features""#);
-    let executable = text(message, "executable").filter(|_| is_test)?;
-    let folder = Path::new(&text(message, "manifest_path")?).parent()?.to_owned();
-    let source = text(message, "src_path")?;
-    let source = Path::new(&source).strip_prefix(root()).map_or(source.clone(), |path| path.display().to_string());
+    let executable = find_json_string(message, "executable").filter(|_| is_test)?;
+    let folder = Path::new(&find_json_string(message, "manifest_path")?).parent()?.to_owned();
+    let source = find_json_string(message, "src_path")?;
+    let source = Path::new(&source).strip_prefix(repository_root()).map_or(source.clone(), |path| path.display().to_string());
     Some(Program { folder, executable: executable.into(), source })
 }
 
 /// The value of a key whose value is a string, in a JSON document where each such key occurs once. Paths need no escape but the backslash.
-fn text(message: &str, key: &str) -> Option<String> {
+fn find_json_string(message: &str, key: &str) -> Option<String> {
     let (_, rest) = message.split_once(&format!(r#""{key}":""#))?;
     Some(rest.split_once('"')?.0.replace(r"\\", r"\"))
 }
@@ -106,12 +106,12 @@ mod tests {
                 r#"{{"reason":"compiler-artifact","package_id":"p","manifest_path":"/r/c/Cargo.toml","target":{{"kind":["test"],"crate_types":["bin"],"name":"cases","src_path":"/r/c/tests/cases.rs","edition":"2024","doc":false,"doctest":false,"test":true}},"profile":{{"opt_level":"0","debuginfo":1,"debug_assertions":true,"overflow_checks":true,"test":{test}}},"features":[],"filenames":["/t/cases-1"],"executable":{executable},"fresh":true}}"#
             )
         };
-        let found = program(&message(true, r#""/t/cases-1""#));
+        let found = parse_test_program(&message(true, r#""/t/cases-1""#));
         let expected =
             Program { folder: "/r/c".into(), executable: "/t/cases-1".into(), source: "/r/c/tests/cases.rs".to_owned() };
         assert_eq!(found, Some(expected));
-        assert_eq!(program(&message(false, r#""/t/trilith""#)), None);
-        assert_eq!(program(&message(true, "null")), None);
-        assert_eq!(program(r#"{"reason":"build-finished","success":true}"#), None);
+        assert_eq!(parse_test_program(&message(false, r#""/t/trilith""#)), None);
+        assert_eq!(parse_test_program(&message(true, "null")), None);
+        assert_eq!(parse_test_program(r#"{"reason":"build-finished","success":true}"#), None);
     }
 }

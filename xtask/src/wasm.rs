@@ -7,25 +7,25 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{cargo, in_ci, output, root, run, target};
-use crate::test::{Done, Share};
+use crate::command::{cargo_command, in_ci, repository_root, run, run_for_output, target_dir};
+use crate::test::{PartOutcome, TierSelection};
 
 /// The target of modules.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Builds the module and runs it.
-pub(crate) fn wasm(_: Share) -> Result<Done, String> {
-    if let Err(reason) = output(Command::new("node").arg("--version")) {
-        return Ok(Done::Skipped(format!("no Node: {reason}")));
+pub(crate) fn run_wasm_tests(_: TierSelection) -> Result<PartOutcome, String> {
+    if let Err(reason) = run_for_output(Command::new("node").arg("--version")) {
+        return Ok(PartOutcome::Skipped(format!("no Node: {reason}")));
     }
     let library = match standard_library() {
         Ok(library) => library,
-        Err(reason) => return Ok(Done::Skipped(reason)),
+        Err(reason) => return Ok(PartOutcome::Skipped(reason)),
     };
-    run(library.on(&mut cargo(["build", "--locked", "--package", "trilith-wasm", "--target", TARGET])))?;
-    let module = target().join(TARGET).join("debug/trilith_wasm.wasm");
-    run(Command::new("node").arg(root().join("tests/wasm/run.mjs")).arg(module))?;
-    Ok(Done::Passed)
+    run(library.configure_build(&mut cargo_command(["build", "--locked", "--package", "trilith-wasm", "--target", TARGET])))?;
+    let module = target_dir().join(TARGET).join("debug/trilith_wasm.wasm");
+    run(Command::new("node").arg(repository_root().join("tests/wasm/run.mjs")).arg(module))?;
+    Ok(PartOutcome::Passed)
 }
 
 /// The origin of the target's standard library.
@@ -38,7 +38,7 @@ pub(crate) enum Library {
 
 impl Library {
     /// A build for the target with this standard library.
-    pub(crate) fn on<'c>(&self, build: &'c mut Command) -> &'c mut Command {
+    pub(crate) fn configure_build<'c>(&self, build: &'c mut Command) -> &'c mut Command {
         match self {
             Self::Installed => build,
             Self::Source => build.env("RUSTC_BOOTSTRAP", "1").args(["-Z", "build-std=std,panic_abort"]),
@@ -48,7 +48,7 @@ impl Library {
 
 /// Returns the available standard library. Continuous integration obtains it.
 pub(crate) fn standard_library() -> Result<Library, String> {
-    let rustlib = Path::new(output(Command::new("rustc").args(["--print", "sysroot"]))?.trim()).join("lib/rustlib");
+    let rustlib = Path::new(run_for_output(Command::new("rustc").args(["--print", "sysroot"]))?.trim()).join("lib/rustlib");
     let is_installed = || rustlib.join(TARGET).join("lib").is_dir();
     let is_source = || rustlib.join("src/rust/library/Cargo.lock").is_file();
     if is_installed() {
@@ -64,7 +64,7 @@ pub(crate) fn standard_library() -> Result<Library, String> {
     if !is_source() {
         let because = |error| format!("no target {TARGET}: {}; and {error}", by_rustup.clone().err().unwrap_or_default());
         let sources = debian_sources().map_err(because)?;
-        link(&sources, &rustlib.join("src/rust")).map_err(because)?;
+        link_sources(&sources, &rustlib.join("src/rust")).map_err(because)?;
     }
     if is_source() { Ok(Library::Source) } else { Err("the package rust-src has no Cargo.lock of the standard library".into()) }
 }
@@ -75,14 +75,14 @@ const SUITES: &[&str] = &["trixie-backports", "testing", "sid"];
 /// Returns the sources of the compiler's version, from Debian's package, unpacked under `target`. Nothing is
 /// installed.
 fn debian_sources() -> Result<PathBuf, String> {
-    let said = output(Command::new("rustc").arg("-vV"))?;
+    let said = run_for_output(Command::new("rustc").arg("-vV"))?;
     let version = said.lines().find_map(|line| line.strip_prefix("release: ")).ok_or("the compiler does not say its version")?;
-    let folder = target().join("wasm-source");
+    let folder = target_dir().join("wasm-source");
     let unpacked = folder.join("usr/src").join(format!("rustc-{version}"));
     if unpacked.is_dir() {
         return Ok(unpacked);
     }
-    let settings = lists(&folder)?;
+    let settings = prepare_apt_options(&folder)?;
     let apt = |program: &str, words: &[&str]| {
         let mut command = Command::new(program);
         command.current_dir(&folder).args(&settings).args(words);
@@ -90,7 +90,7 @@ fn debian_sources() -> Result<PathBuf, String> {
     };
     // A suite that this server does not have is no reason to look in none.
     let updated = run(&mut apt("apt-get", &["update", "--quiet"]));
-    let packages = output(&mut apt("apt-cache", &["madison", "rust-src"]))?;
+    let packages = run_for_output(&mut apt("apt-cache", &["madison", "rust-src"]))?;
     let package = packages
         .lines()
         .filter_map(|line| line.split('|').nth(1).map(str::trim))
@@ -107,12 +107,13 @@ fn debian_sources() -> Result<PathBuf, String> {
 }
 
 /// Returns options that make apt use separate lists: the machine's server and key, the suites of [`SUITES`].
-fn lists(folder: &Path) -> Result<Vec<String>, String> {
+fn prepare_apt_options(folder: &Path) -> Result<Vec<String>, String> {
     let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
     for name in ["lists/partial", "cache/archives/partial"] {
         std::fs::create_dir_all(folder.join(name)).map_err(fail)?;
     }
-    let known = output(Command::new("sh").args(["-c", "cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || :"]))?;
+    let known =
+        run_for_output(Command::new("sh").args(["-c", "cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || :"]))?;
     let server = known
         .lines()
         .filter(|line| !line.trim_start().starts_with('#'))
@@ -136,7 +137,7 @@ fn lists(folder: &Path) -> Result<Vec<String>, String> {
 }
 
 /// The place in a toolchain where cargo looks for the sources leads to those.
-fn link(sources: &Path, place: &Path) -> Result<(), String> {
+fn link_sources(sources: &Path, place: &Path) -> Result<(), String> {
     let fail = |error: std::io::Error| format!("{}: {error}", place.display());
     if let Some(folder) = place.parent() {
         std::fs::create_dir_all(folder).map_err(fail)?;

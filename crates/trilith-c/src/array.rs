@@ -2,14 +2,14 @@
 
 use std::ffi::{CString, c_char, c_void};
 
-use library::array::{Byteorder, Element, ElementValue, FloatText};
+use library::array::{ArrayElement, Byteorder, ElementValue, FloatText};
 use library::{Array, Datatype, Error, Index, Result};
 
 use crate::cancel::cancelled;
 use crate::error::{c_text, call, trilith_error};
-use crate::handle::{free, handle, look};
+use crate::handle::{free, get_ref, handle};
 use crate::slices;
-use crate::strings::{give_all, given};
+use crate::strings::{into_c_string_strict, required_str};
 
 /// The stored elements: records and strings packed, numbers in the byte order of this machine.
 pub const TRILITH_STORED: i32 = 0;
@@ -63,7 +63,7 @@ handle! {
 
 impl trilith_array {
     /// Hands an array over to C.
-    pub fn of(array: Array) -> *mut Self {
+    pub fn into_raw(array: Array) -> *mut Self {
         let datatype = c_text(array.datatype().name());
         let fields = array.datatype().as_struct().map_or_else(Vec::new, |record| {
             record.fields().iter().enumerate().map(|(at, field)| c_text(&field.name_or(at))).collect()
@@ -119,63 +119,63 @@ fn constant_of(datatype: &Datatype) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_ndim(array: *const trilith_array) -> usize {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(array) }.map_or(0, |array| array.array.shape().len())
+    unsafe { get_ref(array) }.map_or(0, |array| array.array.shape().len())
 }
 
 /// The length of each axis, in C order: the last varies fastest. It lives as long as the array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_shape(array: *const trilith_array) -> *const u64 {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(array) }.map_or(std::ptr::null(), |array| array.array.shape().as_ptr())
+    unsafe { get_ref(array) }.map_or(std::ptr::null(), |array| array.array.shape().as_ptr())
 }
 
 /// Number of elements.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_len(array: *const trilith_array) -> u64 {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(array) }.map_or(0, |array| array.array.len())
+    unsafe { get_ref(array) }.map_or(0, |array| array.array.len())
 }
 
 /// The datatype of its elements: TRILITH_FLOAT32 and so on; -1 for a handle that is not an array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_datatype(array: *const trilith_array) -> i32 {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(array) }.map_or(-1, |array| constant_of(array.array.datatype()))
+    unsafe { get_ref(array) }.map_or(-1, |array| constant_of(array.array.datatype()))
 }
 
 /// The name of the datatype in the ASDF standard: `float32`, `ucs4`, `struct`. It lives as long as the array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_datatype_name(array: *const trilith_array) -> *const c_char {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(array) }.map_or(std::ptr::null(), |array| array.datatype.as_ptr())
+    unsafe { get_ref(array) }.map_or(std::ptr::null(), |array| array.datatype.as_ptr())
 }
 
 /// Number of bytes of one element in the form TRILITH_STORED.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_item_size(array: *const trilith_array) -> u64 {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(array) }.map_or(0, |array| array.array.datatype().packed_size())
+    unsafe { get_ref(array) }.map_or(0, |array| array.array.datatype().packed_size())
 }
 
 /// Returns 1 if some elements may be masked, else 0: see trilith_array_read_mask.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_is_masked(array: *const trilith_array) -> i32 {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(array) }.map_or(0, |array| i32::from(array.array.mask().is_some()))
+    unsafe { get_ref(array) }.map_or(0, |array| i32::from(array.array.mask().is_some()))
 }
 
 /// Number of fields of a record; 0 for everything else.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_field_count(array: *const trilith_array) -> usize {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(array) }.map_or(0, |array| array.fields.len())
+    unsafe { get_ref(array) }.map_or(0, |array| array.fields.len())
 }
 
 /// The name of a field, counted from 0, or null if there are fewer. It lives as long as the array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_field_name(array: *const trilith_array, index: usize) -> *const c_char {
     // SAFETY: the caller keeps the rules of the header.
-    let name = unsafe { look(array) }.ok().and_then(|array| array.fields.get(index));
+    let name = unsafe { get_ref(array) }.ok().and_then(|array| array.fields.get(index));
     name.map_or(std::ptr::null(), |name| name.as_ptr())
 }
 
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn trilith_array_field(
     out: *mut *mut trilith_array,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(out, error, trilith_array::of(look(array)?.array.field(given(name)?)?))
+    call!(out, error, trilith_array::into_raw(get_ref(array)?.array.field(required_str(name)?)?))
 }
 
 /// Returns a part of an array, with the same number of axes: on each of the first `count` axes from `start` up to but without `stop`, every `step`th. Negative
@@ -204,71 +204,76 @@ pub unsafe extern "C" fn trilith_array_slice(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let array = look(array)?;
-        let axes = |start: *const i64| if start.is_null() { Ok(&[][..]) } else { slices::list(start, count) };
+        let array = get_ref(array)?;
+        let axes = |start: *const i64| if start.is_null() { Ok(&[][..]) } else { slices::slice(start, count) };
         let (start, stop, step) = (axes(start)?, axes(stop)?, axes(step)?);
         let bound = |list: &[i64], axis| list.get(axis).copied().filter(|at| *at != TRILITH_END);
         let axes = 0..count.min(array.array.shape().len().saturating_add(1));
         let ranges: Result<Vec<Index>> = axes
             .map(|axis| match step.get(axis).copied().unwrap_or(1) {
                 0 => Err(Error::invalid_input(format!("the step of axis {axis} is 0"))),
-                step => Ok(Index::Range { start: bound(start, axis), stop: bound(stop, axis), step }),
+                step => Ok(Index::Slice { start: bound(start, axis), stop: bound(stop, axis), step }),
             })
             .collect();
-        trilith_array::of(array.array.slice(ranges?)?)
+        trilith_array::into_raw(array.array.slice(ranges?)?)
     })
 }
 
 /// Bytes that are read, converted and handed on at a time.
-const PIECE: u64 = 8 << 20;
+const BUFFER_SIZE: u64 = 8 << 20;
 
 /// Progress callback: receives the number of bytes read since the last call. Any result but 0 cancels. Any thread may call it, one at
 /// a time.
 pub type trilith_progress = Option<unsafe extern "C" fn(user: *mut c_void, bytes: u64) -> i32>;
 
 /// Options of a read: the caller's memory, and the progress callback.
-struct Reading<'m> {
-    into: &'m mut [u8],
+struct ReadOptions<'m> {
+    out: &'m mut [u8],
     strides: Option<&'m [i64]>,
-    hear: trilith_progress,
-    user: *mut c_void,
+    progress: trilith_progress,
+    user_data: *mut c_void,
 }
 
-impl Reading<'_> {
-    fn heard(&self, bytes: u64) -> Result<()> {
+impl ReadOptions<'_> {
+    fn report_progress(&self, bytes: u64) -> Result<()> {
         // SAFETY: the function is the caller's, with the pointer that came with it.
-        match self.hear.map(|hear| unsafe { hear(self.user, bytes) }) {
+        match self.progress.map(|hear| unsafe { hear(self.user_data, bytes) }) {
             None | Some(0) => Ok(()),
             Some(_) => Err(cancelled()),
         }
     }
 
     /// The elements of `array`, each `size` bytes long where `encode` has made them.
-    fn read(self, array: &Array, size: usize, mut encode: impl FnMut(&Array, &mut Vec<u8>) -> Result<()>) -> Result<()> {
+    fn read_row_blocks(
+        self,
+        array: &Array,
+        size: usize,
+        mut encode: impl FnMut(&Array, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
         let shape = array.shape();
-        let walk = Walk::new(shape, self.strides, size, self.into.len())?;
+        let walk = ElementPositions::new(shape, self.strides, size, self.out.len())?;
         let mut piece = Vec::new();
         let mut at = walk;
-        for part in array.row_blocks(PIECE) {
+        for part in array.row_blocks(BUFFER_SIZE) {
             piece.clear();
             encode(&part, &mut piece)?;
-            at.scatter(&piece, size, self.into)?;
-            self.heard(part.nbytes())?;
+            at.copy_strided(&piece, size, self.out)?;
+            self.report_progress(part.nbytes())?;
         }
         Ok(())
     }
 }
 
 /// Places of the elements in the caller's memory, in C order.
-struct Walk {
+struct ElementPositions {
     shape: Vec<u64>,
     /// Bytes from one index to the next; None if the elements are consecutive.
     strides: Option<Vec<usize>>,
     index: Vec<u64>,
-    at: usize,
+    position: usize,
 }
 
-impl Walk {
+impl ElementPositions {
     fn new(shape: &[u64], strides: Option<&[i64]>, size: usize, room: usize) -> Result<Self> {
         let too_small = |needed: u64| Error::invalid_input(format!("{needed} bytes are needed, the memory has {room}"));
         let count = shape.iter().try_fold(1u64, |count, len| count.checked_mul(*len));
@@ -277,7 +282,7 @@ impl Walk {
             if needed > room as u64 {
                 return Err(too_small(needed));
             }
-            return Ok(Self { shape: shape.to_vec(), strides: None, index: Vec::new(), at: 0 });
+            return Ok(Self { shape: shape.to_vec(), strides: None, index: Vec::new(), position: 0 });
         };
         let mut last = size as u64;
         let mut steps = Vec::with_capacity(strides.len());
@@ -291,29 +296,29 @@ impl Walk {
         if count != Some(0) && last > room as u64 {
             return Err(too_small(last));
         }
-        Ok(Self { shape: shape.to_vec(), strides: Some(steps), index: vec![0; shape.len()], at: 0 })
+        Ok(Self { shape: shape.to_vec(), strides: Some(steps), index: vec![0; shape.len()], position: 0 })
     }
 
     /// Appends packed elements to those of the last call.
-    fn scatter(&mut self, packed: &[u8], size: usize, into: &mut [u8]) -> Result<()> {
+    fn copy_strided(&mut self, packed: &[u8], size: usize, into: &mut [u8]) -> Result<()> {
         let outside = || Error::invalid_input("the memory is too small: an element would be outside of it");
         let Some(strides) = &self.strides else {
-            let end = self.at.checked_add(packed.len()).ok_or_else(outside)?;
-            into.get_mut(self.at..end).ok_or_else(outside)?.copy_from_slice(packed);
-            self.at = end;
+            let end = self.position.checked_add(packed.len()).ok_or_else(outside)?;
+            into.get_mut(self.position..end).ok_or_else(outside)?.copy_from_slice(packed);
+            self.position = end;
             return Ok(());
         };
         for element in packed.chunks_exact(size.max(1)) {
-            let end = self.at.checked_add(size).ok_or_else(outside)?;
-            into.get_mut(self.at..end).ok_or_else(outside)?.copy_from_slice(element);
+            let end = self.position.checked_add(size).ok_or_else(outside)?;
+            into.get_mut(self.position..end).ok_or_else(outside)?.copy_from_slice(element);
             // The next index, the last axis fastest.
             for ((index, len), stride) in self.index.iter_mut().zip(&self.shape).zip(strides).rev() {
                 *index += 1;
-                self.at = self.at.wrapping_add(*stride);
+                self.position = self.position.wrapping_add(*stride);
                 if *index < *len {
                     break;
                 }
-                self.at = self.at.wrapping_sub(stride.wrapping_mul(usize::try_from(*len).unwrap_or(0)));
+                self.position = self.position.wrapping_sub(stride.wrapping_mul(usize::try_from(*len).unwrap_or(0)));
                 *index = 0;
             }
         }
@@ -322,18 +327,18 @@ impl Walk {
 }
 
 /// The elements of a part as another type, as bytes of this machine.
-fn converted<T: Element>(part: &Array, into: &mut Vec<u8>) -> Result<()> {
+fn convert<T: ArrayElement>(part: &Array, into: &mut Vec<u8>) -> Result<()> {
     into.extend_from_slice(&T::bytes(&part.load_as::<T>()?));
     Ok(())
 }
 
 /// The stored elements of a part, packed, in the byte order of this machine.
-fn stored(part: &Array, into: &mut Vec<u8>) -> Result<()> {
+fn read_stored(part: &Array, into: &mut Vec<u8>) -> Result<()> {
     *into = part.read_bytes(Byteorder::NATIVE)?;
     Ok(())
 }
 
-fn read(array: &Array, datatype: i32, reading: Reading<'_>) -> Result<()> {
+fn read_as_datatype(array: &Array, datatype: i32, reading: ReadOptions<'_>) -> Result<()> {
     if let Some(strides) = reading.strides
         && strides.len() != array.shape().len()
     {
@@ -342,14 +347,14 @@ fn read(array: &Array, datatype: i32, reading: Reading<'_>) -> Result<()> {
     if datatype == TRILITH_STORED {
         let size =
             usize::try_from(array.datatype().packed_size()).map_err(|_| Error::unsupported("an element larger than memory"))?;
-        return reading.read(array, size, stored);
+        return reading.read_row_blocks(array, size, read_stored);
     }
     // Elements that need no conversion are copied unchanged.
     if datatype_of(datatype)? == *array.datatype() {
         let size = usize::try_from(array.datatype().item_size()).unwrap_or(0);
-        return reading.read(array, size, stored);
+        return reading.read_row_blocks(array, size, read_stored);
     }
-    with_type!(datatype, T => reading.read(array, size_of::<T>(), converted::<T>), else Err(unknown_datatype(datatype)))
+    with_type!(datatype, T => reading.read_row_blocks(array, size_of::<T>(), convert::<T>), else Err(unknown_datatype(datatype)))
 }
 
 /// Reads all elements into `buffer`, which has `size` bytes, in the byte order of this machine. `datatype` is that
@@ -371,10 +376,14 @@ pub unsafe extern "C" fn trilith_array_read(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(error, {
-        let array = &look(array)?.array;
+        let array = &get_ref(array)?.array;
         let axes = array.shape().len();
-        let strides = if strides.is_null() { None } else { Some(slices::list(strides, axes)?) };
-        read(array, datatype, Reading { into: slices::bytes_mut(buffer, size)?, strides, hear, user })
+        let strides = if strides.is_null() { None } else { Some(slices::slice(strides, axes)?) };
+        read_as_datatype(
+            array,
+            datatype,
+            ReadOptions { out: slices::bytes_mut(buffer, size)?, strides, progress: hear, user_data: user },
+        )
     })
 }
 
@@ -388,7 +397,7 @@ pub unsafe extern "C" fn trilith_array_read_mask(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(error, {
-        let array = &look(array)?.array;
+        let array = &get_ref(array)?.array;
         let into = slices::bytes_mut(buffer.cast(), size)?;
         let room = into.len();
         let into = usize::try_from(array.len())
@@ -414,7 +423,7 @@ pub unsafe extern "C" fn trilith_array_text(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let array = &look(array)?.array;
+        let array = &get_ref(array)?.array;
         if index >= array.len() {
             return Err(Error::invalid_input(format!("element {index} of an array of {}", array.len())));
         }
@@ -434,7 +443,7 @@ pub unsafe extern "C" fn trilith_array_text(
             ElementValue::Text(text) => text,
             other => other.json(FloatText::Shortest),
         };
-        give_all(&text)?
+        into_c_string_strict(&text)?
     })
 }
 

@@ -7,15 +7,15 @@ use library::file::ListedArray;
 
 use crate::array::trilith_array;
 use crate::error::{c_text, call, trilith_error};
-use crate::handle::{free, handle, look};
-use crate::item::{Reach, trilith_item};
+use crate::handle::{free, get_ref, handle};
+use crate::item::{FileRef, trilith_item};
 use crate::open::trilith_file;
-use crate::strings::given;
+use crate::strings::required_str;
 
 handle! {
     /// The arrays of a file. Any number of threads may use one at the same time.
     trilith_arrays, b"tri:arrs", {
-        reach: Reach,
+        reach: FileRef,
         listed: Vec<(CString, ListedArray)>,
     }
 }
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn trilith_list_arrays(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let reach = Reach::Own(look(file)?.file.clone());
+        let reach = FileRef::This(get_ref(file)?.file.clone());
         let listed = reach.backend().arrays()?.into_iter().map(|array| (c_text(&array.path), array)).collect();
         trilith_arrays::give(reach, listed)
     })
@@ -38,14 +38,14 @@ pub unsafe extern "C" fn trilith_list_arrays(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_arrays_count(arrays: *const trilith_arrays) -> usize {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(arrays) }.map_or(0, |arrays| arrays.listed.len())
+    unsafe { get_ref(arrays) }.map_or(0, |arrays| arrays.listed.len())
 }
 
 /// Returns the path of one, counted from 0, or null if there are fewer. It lives as long as the list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_arrays_path(arrays: *const trilith_arrays, index: usize) -> *const c_char {
     // SAFETY: the caller keeps the rules of the header.
-    let path = unsafe { look(arrays) }.ok().and_then(|arrays| arrays.listed.get(index));
+    let path = unsafe { get_ref(arrays) }.ok().and_then(|arrays| arrays.listed.get(index));
     path.map_or(std::ptr::null(), |(path, _)| path.as_ptr())
 }
 
@@ -58,10 +58,10 @@ pub unsafe extern "C" fn trilith_arrays_item(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let arrays = look(arrays)?;
+        let arrays = get_ref(arrays)?;
         let none = || Error::invalid_input(format!("array {index} of a list of {}", arrays.listed.len()));
         let (_, listed) = arrays.listed.get(index).ok_or_else(none)?;
-        arrays.reach.to(match &listed.target {
+        arrays.reach.wrap_target(match &listed.target {
             Ok(found) => found.clone(),
             // The search is repeated to return a separate error to the caller.
             Err(_) => arrays.reach.backend().find(&listed.path)?,
@@ -84,5 +84,5 @@ pub unsafe extern "C" fn trilith_array_at(
     out: *mut *mut trilith_array,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(out, error, trilith_array::of(look(file)?.file.array(given(path)?)?))
+    call!(out, error, trilith_array::into_raw(get_ref(file)?.file.array(required_str(path)?)?))
 }

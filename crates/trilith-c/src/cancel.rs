@@ -8,7 +8,7 @@ use library::bytes::{Source, SourceOrigin, SourceRef};
 use library::{Error, ErrorKind, Result};
 
 use crate::error::{TRILITH_OK, TRILITH_USAGE, call, trilith_error};
-use crate::handle::{free, handle, look, put};
+use crate::handle::{free, get_ref, handle, write_out};
 
 handle! {
     /// Ends calls that are under way. Any number of files may be opened with one, from any thread.
@@ -23,46 +23,46 @@ pub fn cancelled() -> Error {
 }
 
 /// Bytes that are read only until the work is cancelled.
-pub struct Cancellable {
+pub struct CancellableSource {
     inner: SourceRef,
     flag: Arc<AtomicBool>,
 }
 
-impl Cancellable {
+impl CancellableSource {
     /// Wraps a source, whose reads fail once the flag is set.
     pub fn new(inner: SourceRef, flag: Arc<AtomicBool>) -> Self {
         Self { inner, flag }
     }
 
-    fn go_on(&self) -> Result<()> {
+    fn check_cancelled(&self) -> Result<()> {
         if self.flag.load(Ordering::Relaxed) { Err(cancelled()) } else { Ok(()) }
     }
 }
 
-impl Source for Cancellable {
+impl Source for CancellableSource {
     fn len(&self) -> u64 {
         self.inner.len()
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        self.go_on()?;
+        self.check_cancelled()?;
         self.inner.read_at(offset, into)
     }
 
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
         // Without a view the caller falls back to `read_at`, which reports the cancellation.
-        self.go_on().ok()?;
+        self.check_cancelled().ok()?;
         self.inner.view(offset, len)
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        self.go_on()?;
+        self.check_cancelled()?;
         self.inner.prefetch(ranges)
     }
 
     fn stream(&self, range: Range<u64>, piece: usize, take: &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<bool> {
         self.inner.stream(range, piece, &mut |bytes| {
-            self.go_on()?;
+            self.check_cancelled()?;
             take(bytes)
         })
     }
@@ -75,7 +75,7 @@ impl Source for Cancellable {
 /// Makes a handle that cancels calls, for trilith_options_cancel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_cancel_new(out: *mut *mut trilith_cancel, error: *mut *mut trilith_error) -> i32 {
-    call!(error, put(out, trilith_cancel::give(Arc::default())))
+    call!(error, write_out(out, trilith_cancel::give(Arc::default())))
 }
 
 /// Ends all calls that read a file which was opened with this: they return TRILITH_CANCELLED at their next read. From then on
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn trilith_cancel_new(out: *mut *mut trilith_cancel, error
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_cancel_now(cancel: *const trilith_cancel) -> i32 {
     // SAFETY: the caller keeps the rules of the header. Nothing is allocated where the handle is right.
-    match unsafe { look(cancel) } {
+    match unsafe { get_ref(cancel) } {
         Ok(cancel) => {
             cancel.flag.store(true, Ordering::Relaxed);
             TRILITH_OK

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use library::tree::{TreePath, Value};
 use library::{Array, ArrayOptions, File, Result};
-use library::{Output, SaveOptions};
+use library::{SaveOptions, SaveTarget};
 
 use crate::error::{call, trilith_error};
-use crate::handle::{free, handle, look, look_mut};
+use crate::handle::{free, get_mut, get_ref, handle};
 use crate::open::trilith_file;
 use crate::slices;
-use crate::strings::{given, given_yaml, optional};
-use crate::write::Given;
+use crate::strings::{optional_str, parse_yaml_arg, required_str};
+use crate::write::CallerArray;
 
 /// Write only the changes, if they fit into the file.
 pub const TRILITH_IN_PLACE: u32 = 1;
@@ -22,12 +22,12 @@ handle! {
     /// Changes that were not saved yet. One thread at a time.
     trilith_change, b"tri:chng", {
         file: Arc<File>,
-        steps: Vec<Step>,
+        steps: Vec<Edit>,
     }
 }
 
 /// A change of a file.
-pub enum Step {
+pub enum Edit {
     Set(TreePath, Value),
     Array(TreePath, Box<Array>, ArrayOptions),
     Delete(TreePath),
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn trilith_change_new(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let file = look(file)?.file.clone();
+        let file = get_ref(file)?.file.clone();
         // Files that cannot be edited are refused at once.
         file.edit()?;
         trilith_change::give(file, Vec::new())
@@ -52,10 +52,10 @@ pub unsafe extern "C" fn trilith_change_new(
 ///
 /// # Safety
 /// See the header for the duties of the caller.
-unsafe fn set(change: *mut trilith_change, path: *const c_char, value: impl Into<Value>) -> Result<()> {
+unsafe fn push_set_step(change: *mut trilith_change, path: *const c_char, value: impl Into<Value>) -> Result<()> {
     // SAFETY: as the caller promises.
-    let (change, path) = unsafe { (look_mut(change)?, given(path)?) };
-    change.steps.push(Step::Set(TreePath::parse(path)?, value.into()));
+    let (change, path) = unsafe { (get_mut(change)?, required_str(path)?) };
+    change.steps.push(Edit::Set(TreePath::parse(path)?, value.into()));
     Ok(())
 }
 
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn trilith_change_int(
     value: i64,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, set(change, path, value))
+    call!(error, push_set_step(change, path, value))
 }
 
 /// Sets a number at a path.
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn trilith_change_double(
     value: f64,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, set(change, path, value))
+    call!(error, push_set_step(change, path, value))
 }
 
 /// Sets a boolean at a path. Every number but 0 is true.
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn trilith_change_bool(
     value: i32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, set(change, path, value != 0))
+    call!(error, push_set_step(change, path, value != 0))
 }
 
 /// Sets a string at a path.
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn trilith_change_text(
     value: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, set(change, path, given(value)?))
+    call!(error, push_set_step(change, path, required_str(value)?))
 }
 
 /// Sets the value of a YAML text at a path.
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn trilith_change_yaml(
     yaml: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, set(change, path, given_yaml(yaml)?))
+    call!(error, push_set_step(change, path, parse_yaml_arg(yaml)?))
 }
 
 /// Sets an array at a path. It is copied. `codec` is that of its block, or null. The other arguments are those of
@@ -130,10 +130,10 @@ pub unsafe extern "C" fn trilith_change_array(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(error, {
-        let (change, path) = (look_mut(change)?, TreePath::parse(given(path)?)?);
-        let array = Given { datatype, shape: slices::list(shape, ndim)?, data, mask }.copied()?;
-        let options = optional(codec)?.map_or_else(|| Ok(ArrayOptions::default()), ArrayOptions::codec)?;
-        change.steps.push(Step::Array(path, Box::new(array), options));
+        let (change, path) = (get_mut(change)?, TreePath::parse(required_str(path)?)?);
+        let array = CallerArray { datatype, shape: slices::slice(shape, ndim)?, data, mask }.copy_array()?;
+        let options = optional_str(codec)?.map_or_else(|| Ok(ArrayOptions::default()), ArrayOptions::codec)?;
+        change.steps.push(Edit::Array(path, Box::new(array), options));
         Ok(())
     })
 }
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn trilith_change_delete(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(error, {
-        look_mut(change)?.steps.push(Step::Delete(TreePath::parse(given(path)?)?));
+        get_mut(change)?.steps.push(Edit::Delete(TreePath::parse(required_str(path)?)?));
         Ok(())
     })
 }
@@ -162,18 +162,18 @@ pub unsafe extern "C" fn trilith_change_save(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(error, {
-        let (held, path) = (look(change)?, optional(path)?);
+        let (held, path) = (get_ref(change)?, optional_str(path)?);
         let mut change = held.file.edit()?;
         for step in &held.steps {
             match step {
-                Step::Set(path, value) => change.set(path.clone(), value.clone())?,
-                Step::Array(path, array, options) => change.set_array(path.clone(), array, options)?,
-                Step::Delete(path) => change.delete(path.clone())?,
+                Edit::Set(path, value) => change.set(path.clone(), value.clone())?,
+                Edit::Array(path, array, options) => change.set_array(path.clone(), array, options)?,
+                Edit::Delete(path) => change.delete(path.clone())?,
             }
         }
         let mut options = SaveOptions::default();
         options.in_place = flags & TRILITH_IN_PLACE != 0;
-        options.output = path.map(|path| Output::Path(Path::new(path).into()));
+        options.output = path.map(|path| SaveTarget::Path(Path::new(path).into()));
         change.save(options).map(drop)
     })
 }

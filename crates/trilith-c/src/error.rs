@@ -3,10 +3,10 @@
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use library::Setting;
+use library::SuggestedSetting;
 use library::{Error, ErrorKind, Location, Result};
 
-use crate::handle::{free, handle, look};
+use crate::handle::{free, get_ref, handle};
 
 /// The call succeeded.
 pub const TRILITH_OK: i32 = 0;
@@ -41,14 +41,14 @@ handle! {
 }
 
 /// Returns the wording of a setting in this interface.
-fn words(setting: &Setting) -> String {
+fn setting_text(setting: &SuggestedSetting) -> String {
     match setting {
-        Setting::Limit(name) => format!("raise the limit with trilith_options_limit(options, \"{name}=N\")"),
+        SuggestedSetting::Limit(name) => format!("raise the limit with trilith_options_limit(options, \"{name}=N\")"),
         other => other.to_string(),
     }
 }
 
-fn status(error: &Error) -> i32 {
+fn error_to_status(error: &Error) -> i32 {
     match error.kind() {
         ErrorKind::Io => TRILITH_IO,
         ErrorKind::Malformed => TRILITH_MALFORMED,
@@ -67,7 +67,7 @@ pub fn c_text(text: &str) -> CString {
     CString::new(text.get(..end).unwrap_or("")).unwrap_or_default()
 }
 
-fn described(error: &Error) -> *mut trilith_error {
+fn into_raw_error(error: &Error) -> *mut trilith_error {
     let (mut byte, mut line, mut column, mut path) = (-1, 0, 0, None);
     match error.location() {
         Location::Byte(at) => byte = i64::try_from(*at).unwrap_or(i64::MAX),
@@ -75,8 +75,8 @@ fn described(error: &Error) -> *mut trilith_error {
         Location::Path(at) => path = Some(c_text(at)),
         _ => {}
     }
-    let advice = error.advice_in(&words).map(|text| c_text(&text));
-    trilith_error::give(status(error), c_text(&error.text_in(&words)), advice, path, byte, line, column)
+    let advice = error.advice_in(&setting_text).map(|text| c_text(&text));
+    trilith_error::give(error_to_status(error), c_text(&error.text_in(&setting_text)), advice, path, byte, line, column)
 }
 
 /// Does the work of a call: what it returns and what it panics with become a status and an error object.
@@ -88,8 +88,8 @@ pub unsafe fn guard(error: *mut *mut trilith_error, work: impl FnOnce() -> Resul
     let place = unsafe { error.as_mut() };
     let (status, made) = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => (TRILITH_OK, std::ptr::null_mut()),
-        Ok(Err(failed)) if place.is_some() => (status(&failed), described(&failed)),
-        Ok(Err(failed)) => (status(&failed), std::ptr::null_mut()),
+        Ok(Err(failed)) if place.is_some() => (error_to_status(&failed), into_raw_error(&failed)),
+        Ok(Err(failed)) => (error_to_status(&failed), std::ptr::null_mut()),
         Err(_) if place.is_some() => {
             let message = c_text("a fault in the library trilith; please report it with the file");
             (TRILITH_INTERNAL, trilith_error::give(TRILITH_INTERNAL, message, None, None, -1, 0, 0))
@@ -111,9 +111,9 @@ macro_rules! call {
     };
     ($out:expr, $error:expr, $work:expr) => {
         $crate::error::call!($error, {
-            $crate::handle::wanted($out)?;
+            $crate::handle::check_out_pointer($out)?;
             let made = $work;
-            $crate::handle::put($out, made)
+            $crate::handle::write_out($out, made)
         })
     };
 }
@@ -123,21 +123,21 @@ pub(crate) use call;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_status(error: *const trilith_error) -> i32 {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(error) }.map_or(TRILITH_USAGE, |error| error.status)
+    unsafe { get_ref(error) }.map_or(TRILITH_USAGE, |error| error.status)
 }
 
 /// Returns the error with its place and advice, in one line of UTF-8. Never null; it lives as long as the error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_message(error: *const trilith_error) -> *const c_char {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(error) }.map_or(c"no error".as_ptr(), |error| error.message.as_ptr())
+    unsafe { get_ref(error) }.map_or(c"no error".as_ptr(), |error| error.message.as_ptr())
 }
 
 /// Returns advice, or null if there is none. It lives as long as the error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_advice(error: *const trilith_error) -> *const c_char {
     // SAFETY: the caller keeps the rules of the header.
-    let advice = unsafe { look(error) }.ok().and_then(|error| error.advice.as_ref());
+    let advice = unsafe { get_ref(error) }.ok().and_then(|error| error.advice.as_ref());
     advice.map_or(std::ptr::null(), |text| text.as_ptr())
 }
 
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn trilith_error_advice(error: *const trilith_error) -> *c
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_path(error: *const trilith_error) -> *const c_char {
     // SAFETY: the caller keeps the rules of the header.
-    let path = unsafe { look(error) }.ok().and_then(|error| error.path.as_ref());
+    let path = unsafe { get_ref(error) }.ok().and_then(|error| error.path.as_ref());
     path.map_or(std::ptr::null(), |text| text.as_ptr())
 }
 
@@ -153,21 +153,21 @@ pub unsafe extern "C" fn trilith_error_path(error: *const trilith_error) -> *con
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_byte(error: *const trilith_error) -> i64 {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(error) }.map_or(-1, |error| error.byte)
+    unsafe { get_ref(error) }.map_or(-1, |error| error.byte)
 }
 
 /// Returns the line of the text at which it happened, counted from 1, or 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_line(error: *const trilith_error) -> u32 {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(error) }.map_or(0, |error| error.line)
+    unsafe { get_ref(error) }.map_or(0, |error| error.line)
 }
 
 /// Returns the column of the text at which it happened, counted from 1, or 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_error_column(error: *const trilith_error) -> u32 {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(error) }.map_or(0, |error| error.column)
+    unsafe { get_ref(error) }.map_or(0, |error| error.column)
 }
 
 /// Frees an error. Null is allowed.

@@ -3,15 +3,15 @@
 use library::{Error, Result};
 
 /// A struct that C holds a pointer to.
-pub trait Handle: Sized {
+pub trait OpaqueHandle: Sized {
     /// The mark of its kind.
     const MARK: u64;
     /// Name of the kind in messages.
     const NAME: &'static str;
     /// The mark that it has.
-    fn mark(&self) -> u64;
+    fn magic(&self) -> u64;
     /// Returns the place of the mark.
-    fn mark_mut(&mut self) -> &mut u64;
+    fn magic_mut(&mut self) -> &mut u64;
 }
 
 /// Declares a handle: a struct with a mark and what it holds.
@@ -26,17 +26,17 @@ macro_rules! handle {
         impl $name {
             /// A new one, handed over to C.
             pub(crate) fn give($($field: $type),*) -> *mut Self {
-                Box::into_raw(Box::new(Self { mark: <Self as $crate::handle::Handle>::MARK, $($field),* }))
+                Box::into_raw(Box::new(Self { mark: <Self as $crate::handle::OpaqueHandle>::MARK, $($field),* }))
             }
         }
 
-        impl $crate::handle::Handle for $name {
+        impl $crate::handle::OpaqueHandle for $name {
             const MARK: u64 = u64::from_be_bytes(*$mark);
             const NAME: &'static str = stringify!($name);
-            fn mark(&self) -> u64 {
+            fn magic(&self) -> u64 {
                 self.mark
             }
-            fn mark_mut(&mut self) -> &mut u64 {
+            fn magic_mut(&mut self) -> &mut u64 {
                 &mut self.mark
             }
         }
@@ -44,7 +44,7 @@ macro_rules! handle {
 }
 pub(crate) use handle;
 
-fn wrong<H: Handle>(found: u64) -> Error {
+fn wrong_handle_error<H: OpaqueHandle>(found: u64) -> Error {
     match found {
         0 => Error::invalid_input(format!("this {} was freed", H::NAME)),
         _ => Error::invalid_input(format!("this is not a {}", H::NAME)),
@@ -55,32 +55,32 @@ fn wrong<H: Handle>(found: u64) -> Error {
 ///
 /// # Safety
 /// `handle` is null, or a handle of this library that outlives `'a` and that no other thread changes meanwhile.
-pub unsafe fn look<'a, H: Handle>(handle: *const H) -> Result<&'a H> {
+pub unsafe fn get_ref<'a, H: OpaqueHandle>(handle: *const H) -> Result<&'a H> {
     // SAFETY: as the caller promises; every handle begins life as a box of a struct with a mark.
     let held =
         unsafe { handle.as_ref() }.ok_or_else(|| Error::invalid_input(format!("a null pointer in place of a {}", H::NAME)))?;
-    if held.mark() == H::MARK { Ok(held) } else { Err(wrong::<H>(held.mark())) }
+    if held.magic() == H::MARK { Ok(held) } else { Err(wrong_handle_error::<H>(held.magic())) }
 }
 
 /// Returns the content of a handle, to be changed.
 ///
 /// # Safety
 /// The conditions of [`look`] hold, and no other thread uses the handle meanwhile.
-pub unsafe fn look_mut<'a, H: Handle>(handle: *mut H) -> Result<&'a mut H> {
+pub unsafe fn get_mut<'a, H: OpaqueHandle>(handle: *mut H) -> Result<&'a mut H> {
     // SAFETY: as the caller promises.
     let held =
         unsafe { handle.as_mut() }.ok_or_else(|| Error::invalid_input(format!("a null pointer in place of a {}", H::NAME)))?;
-    if held.mark() == H::MARK { Ok(held) } else { Err(wrong::<H>(held.mark())) }
+    if held.magic() == H::MARK { Ok(held) } else { Err(wrong_handle_error::<H>(held.magic())) }
 }
 
 /// Frees a handle; null, and what is no handle of this kind, is left alone.
 ///
 /// # Safety
 /// As [`look_mut`]; the handle is not used again.
-pub unsafe fn free<H: Handle>(handle: *mut H) {
+pub unsafe fn free<H: OpaqueHandle>(handle: *mut H) {
     // SAFETY: as the caller promises.
-    if let Ok(held) = unsafe { look_mut(handle) } {
-        *held.mark_mut() = 0;
+    if let Ok(held) = unsafe { get_mut(handle) } {
+        *held.magic_mut() = 0;
         // SAFETY: the mark shows that `give` made it, and that it was not freed.
         let held = unsafe { Box::from_raw(handle) };
         // The dropped value may be a program's own callback: a panic there must not cross into C.
@@ -92,7 +92,7 @@ pub unsafe fn free<H: Handle>(handle: *mut H) {
 ///
 /// # Safety
 /// `place` is null or points to memory for a `T`.
-pub unsafe fn put<T>(place: *mut T, value: T) -> Result<()> {
+pub unsafe fn write_out<T>(place: *mut T, value: T) -> Result<()> {
     if place.is_null() {
         return Err(Error::invalid_input("a null pointer in place of memory for the result"));
     }
@@ -102,6 +102,6 @@ pub unsafe fn put<T>(place: *mut T, value: T) -> Result<()> {
 }
 
 /// Checks that there is a place for the result, before the work is done.
-pub fn wanted<T>(place: *mut T) -> Result<()> {
+pub fn check_out_pointer<T>(place: *mut T) -> Result<()> {
     if place.is_null() { Err(Error::invalid_input("a null pointer in place of memory for the result")) } else { Ok(()) }
 }

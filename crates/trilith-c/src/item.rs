@@ -3,15 +3,15 @@
 use std::ffi::{CString, c_char};
 use std::sync::Arc;
 
-use library::file::{Backend, Destination, Place};
+use library::file::{Backend, ItemLocation, ResolvedItem};
 use library::tree::Scalar;
 use library::{Error, File, ItemKind, Result};
 
 use crate::array::trilith_array;
 use crate::error::{c_text, call, trilith_error};
-use crate::handle::{free, handle, look, look_mut, put};
+use crate::handle::{free, get_mut, get_ref, handle, write_out};
 use crate::open::trilith_file;
-use crate::strings::{give, give_all, given};
+use crate::strings::{into_c_string, into_c_string_strict, required_str};
 
 /// Named items.
 pub const TRILITH_MAPPING: i32 = 1;
@@ -31,16 +31,16 @@ pub const TRILITH_REFERENCE: i32 = 7;
 handle! {
     /// One item of a file. Any number of threads may use one at the same time.
     trilith_item, b"tri:item", {
-        reach: Reach,
-        place: Place,
+        reach: FileRef,
+        place: ItemLocation,
     }
 }
 
 handle! {
     /// The children of an item, to be taken one after the other. One thread at a time.
     trilith_children, b"tri:chil", {
-        reach: Reach,
-        left: std::vec::IntoIter<(Option<CString>, Place)>,
+        reach: FileRef,
+        left: std::vec::IntoIter<(Option<CString>, ItemLocation)>,
         /// The name that was handed over last.
         name: Option<CString>,
     }
@@ -48,22 +48,22 @@ handle! {
 
 /// The file that an item is in: the one that was opened, or one that it refers to.
 #[derive(Clone)]
-pub enum Reach {
-    Own(Arc<File>),
-    Other(Arc<dyn Backend>),
+pub enum FileRef {
+    This(Arc<File>),
+    External(Arc<dyn Backend>),
 }
 
-impl Reach {
+impl FileRef {
     pub fn backend(&self) -> &dyn Backend {
         match self {
-            Self::Own(file) => file.backend(),
-            Self::Other(backend) => &**backend,
+            Self::This(file) => file.backend(),
+            Self::External(backend) => &**backend,
         }
     }
 
     /// Returns the target of a path or a reference.
-    pub fn to(&self, found: Destination) -> *mut trilith_item {
-        trilith_item::give(found.other.map_or_else(|| self.clone(), Reach::Other), found.place)
+    pub fn wrap_target(&self, found: ResolvedItem) -> *mut trilith_item {
+        trilith_item::give(found.external_file.map_or_else(|| self.clone(), FileRef::External), found.place)
     }
 }
 
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn trilith_root(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let reach = Reach::Own(look(file)?.file.clone());
+        let reach = FileRef::This(get_ref(file)?.file.clone());
         let place = reach.backend().root();
         trilith_item::give(reach, place)
     })
@@ -90,9 +90,9 @@ pub unsafe extern "C" fn trilith_item_at(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let reach = Reach::Own(look(file)?.file.clone());
-        let found = reach.backend().find(given(path)?)?;
-        reach.to(found)
+        let reach = FileRef::This(get_ref(file)?.file.clone());
+        let found = reach.backend().find(required_str(path)?)?;
+        reach.wrap_target(found)
     })
 }
 
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn trilith_item_at(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_item_kind(item: *const trilith_item) -> i32 {
     // SAFETY: the caller keeps the rules of the header.
-    let kind = unsafe { look(item) }.map(|item| item.reach.backend().kind(&item.place));
+    let kind = unsafe { get_ref(item) }.map(|item| item.reach.backend().kind(&item.place));
     match kind {
         Ok(ItemKind::Mapping) => TRILITH_MAPPING,
         Ok(ItemKind::List) => TRILITH_LIST,
@@ -121,13 +121,13 @@ pub unsafe extern "C" fn trilith_item_follow(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let item = look(item)?;
+        let item = get_ref(item)?;
         let backend = item.reach.backend();
         let found = match backend.kind(&item.place) {
             ItemKind::Reference => backend.target(&item.place)?,
-            _ => Destination::here(item.place.clone()),
+            _ => ResolvedItem::same_file(item.place.clone()),
         };
-        item.reach.to(found)
+        item.reach.wrap_target(found)
     })
 }
 
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn trilith_item_children(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let item = look(item)?;
+        let item = get_ref(item)?;
         let found = item.reach.backend().children(&item.place)?;
         let children: Vec<_> = found.into_iter().map(|child| (child.name.map(|name| c_text(&name)), child.place)).collect();
         trilith_children::give(item.reach.clone(), children.into_iter(), None)
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn trilith_item_children(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_children_left(children: *const trilith_children) -> usize {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(children) }.map_or(0, |children| children.left.len())
+    unsafe { get_ref(children) }.map_or(0, |children| children.left.len())
 }
 
 /// Returns the next child, or null after the last. `name`, which may be null itself, gets its name, or null in a list; the name lives until
@@ -163,14 +163,14 @@ pub unsafe extern "C" fn trilith_children_next(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let children = look_mut(children)?;
+        let children = get_mut(children)?;
         let (found, item) = match children.left.next() {
             Some((name, place)) => (name, trilith_item::give(children.reach.clone(), place)),
             None => (None, std::ptr::null_mut()),
         };
         children.name = found;
         if !name.is_null() {
-            put(name, children.name.as_ref().map_or(std::ptr::null(), |name| name.as_ptr()))?;
+            write_out(name, children.name.as_ref().map_or(std::ptr::null(), |name| name.as_ptr()))?;
         }
         item
     })
@@ -183,11 +183,11 @@ pub unsafe extern "C" fn trilith_children_free(children: *mut trilith_children) 
     unsafe { free(children) }
 }
 
-fn value(item: &trilith_item) -> Result<Scalar<'_>> {
+fn scalar_value(item: &trilith_item) -> Result<Scalar<'_>> {
     item.reach.backend().value(&item.place)
 }
 
-fn not_a(what: &str, found: &Scalar<'_>) -> Error {
+fn wrong_kind_error(what: &str, found: &Scalar<'_>) -> Error {
     let found = match found {
         Scalar::Null => "null",
         Scalar::Bool(_) => "a boolean",
@@ -206,9 +206,9 @@ fn not_a(what: &str, found: &Scalar<'_>) -> Error {
 pub unsafe extern "C" fn trilith_item_int(item: *const trilith_item, out: *mut i64, error: *mut *mut trilith_error) -> i32 {
     call!(
         error,
-        match value(look(item)?)? {
-            Scalar::Int(number) => put(out, number),
-            other => Err(not_a("an integer of 64 bits", &other)),
+        match scalar_value(get_ref(item)?)? {
+            Scalar::Int(number) => write_out(out, number),
+            other => Err(wrong_kind_error("an integer of 64 bits", &other)),
         }
     )
 }
@@ -218,11 +218,11 @@ pub unsafe extern "C" fn trilith_item_int(item: *const trilith_item, out: *mut i
 pub unsafe extern "C" fn trilith_item_double(item: *const trilith_item, out: *mut f64, error: *mut *mut trilith_error) -> i32 {
     call!(
         error,
-        match value(look(item)?)? {
-            Scalar::Float(number) => put(out, number),
-            Scalar::Int(number) if (number as f64) as i128 == i128::from(number) => put(out, number as f64),
+        match scalar_value(get_ref(item)?)? {
+            Scalar::Float(number) => write_out(out, number),
+            Scalar::Int(number) if (number as f64) as i128 == i128::from(number) => write_out(out, number as f64),
             Scalar::Int(number) => Err(Error::invalid_input(format!("a double does not hold {number} exactly"))),
-            other => Err(not_a("a number", &other)),
+            other => Err(wrong_kind_error("a number", &other)),
         }
     )
 }
@@ -232,9 +232,9 @@ pub unsafe extern "C" fn trilith_item_double(item: *const trilith_item, out: *mu
 pub unsafe extern "C" fn trilith_item_bool(item: *const trilith_item, out: *mut i32, error: *mut *mut trilith_error) -> i32 {
     call!(
         error,
-        match value(look(item)?)? {
-            Scalar::Bool(is) => put(out, i32::from(is)),
-            other => Err(not_a("a boolean", &other)),
+        match scalar_value(get_ref(item)?)? {
+            Scalar::Bool(is) => write_out(out, i32::from(is)),
+            other => Err(wrong_kind_error("a boolean", &other)),
         }
     )
 }
@@ -247,8 +247,8 @@ pub unsafe extern "C" fn trilith_item_text(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let item = look(item)?;
-        give_all(&item.reach.backend().text(&item.place)?)?
+        let item = get_ref(item)?;
+        into_c_string_strict(&item.reach.backend().text(&item.place)?)?
     })
 }
 
@@ -260,8 +260,8 @@ pub unsafe extern "C" fn trilith_item_tag(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let item = look(item)?;
-        item.reach.backend().notes(&item.place).tag.map_or(std::ptr::null_mut(), give)
+        let item = get_ref(item)?;
+        item.reach.backend().metadata(&item.place).tag.map_or(std::ptr::null_mut(), into_c_string)
     })
 }
 
@@ -273,8 +273,8 @@ pub unsafe extern "C" fn trilith_item_unit(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let item = look(item)?;
-        item.reach.backend().notes(&item.place).unit.map_or(std::ptr::null_mut(), |unit| give(&unit))
+        let item = get_ref(item)?;
+        item.reach.backend().metadata(&item.place).unit.map_or(std::ptr::null_mut(), |unit| into_c_string(&unit))
     })
 }
 
@@ -286,8 +286,8 @@ pub unsafe extern "C" fn trilith_item_array(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let item = look(item)?;
-        trilith_array::of(item.reach.backend().as_array(&item.place)?)
+        let item = get_ref(item)?;
+        trilith_array::into_raw(item.reach.backend().as_array(&item.place)?)
     })
 }
 

@@ -6,15 +6,15 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use library::bytes::{MemorySource, NoReferences, Resolve, Source, SourceRef};
-use library::file::Permissions;
+use library::file::ReferencePermissions;
 use library::layout::ParseOptions;
 use library::{Error, File, Limits, OpenOptions, Result};
 
-use crate::cancel::{Cancellable, trilith_cancel};
+use crate::cancel::{CancellableSource, trilith_cancel};
 use crate::error::{c_text, call, trilith_error};
-use crate::handle::{free, handle, look, look_mut};
+use crate::handle::{free, get_mut, get_ref, handle};
 use crate::slices;
-use crate::strings::{given, optional};
+use crate::strings::{optional_str, required_str};
 
 handle! {
     /// Options for opening files. Use them in one thread at a time.
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn trilith_options_limit(
     assignment: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, look_mut(options)?.limits.set(given(assignment)?))
+    call!(error, get_mut(options)?.limits.set(required_str(assignment)?))
 }
 
 /// Allows references to lead to this folder (a path that ends in `/`) or to URLs that begin like this.
@@ -60,9 +60,9 @@ pub unsafe extern "C" fn trilith_options_allow(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(error, {
-        let options = look_mut(options)?;
-        options.allowed.push(given(folder_or_address)?.to_owned());
-        options.opening = options.opening.clone().allow(Permissions::read(&options.allowed)?);
+        let options = get_mut(options)?;
+        options.allowed.push(required_str(folder_or_address)?.to_owned());
+        options.opening = options.opening.clone().allow(ReferencePermissions::read(&options.allowed)?);
         Ok(())
     })
 }
@@ -75,8 +75,8 @@ pub unsafe extern "C" fn trilith_options_layout(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(error, {
-        let options = look_mut(options)?;
-        let layout = match optional(layout)? {
+        let options = get_mut(options)?;
+        let layout = match optional_str(layout)? {
             Some(text) => {
                 let mut parsing = ParseOptions::default();
                 parsing.limits = options.limits.clone();
@@ -97,8 +97,8 @@ pub unsafe extern "C" fn trilith_options_cancel(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(error, {
-        let flag = if cancel.is_null() { None } else { Some(look(cancel)?.flag.clone()) };
-        look_mut(options)?.cancel = flag;
+        let flag = if cancel.is_null() { None } else { Some(get_ref(cancel)?.flag.clone()) };
+        get_mut(options)?.cancel = flag;
         Ok(())
     })
 }
@@ -119,7 +119,7 @@ unsafe fn options_of(options: *const trilith_options) -> Result<(OpenOptions, Op
         return Ok((OpenOptions::new().limits(Limits::from_env()?), None));
     }
     // SAFETY: as the caller promises.
-    let options = unsafe { look(options) }?;
+    let options = unsafe { get_ref(options) }?;
     Ok((options.opening.clone().limits(options.limits.clone()), options.cancel.clone()))
 }
 
@@ -130,7 +130,7 @@ fn open_source(
     resolve: Arc<dyn Resolve>,
 ) -> Result<*mut trilith_file> {
     let source = match cancel {
-        Some(flag) => Arc::new(Cancellable::new(source, flag)),
+        Some(flag) => Arc::new(CancellableSource::new(source, flag)),
         None => source,
     };
     let file = opening.open_source(source, resolve)?;
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn trilith_open(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let path = PathBuf::from(given(path)?);
+        let path = PathBuf::from(required_str(path)?);
         let (opening, cancel) = options_of(options)?;
         let (source, resolve) = opening.source(&path)?;
         open_source(&opening, cancel, source, resolve)?
@@ -174,19 +174,19 @@ pub unsafe extern "C" fn trilith_open_memory(
 pub type trilith_read = Option<unsafe extern "C" fn(user: *mut c_void, offset: u64, buffer: *mut c_void, size: usize) -> i32>;
 
 /// Bytes that a program reads with a callback.
-struct Callback {
+struct CallbackSource {
     read: unsafe extern "C" fn(*mut c_void, u64, *mut c_void, usize) -> i32,
-    user: *mut c_void,
+    user_data: *mut c_void,
     size: u64,
 }
 
 // SAFETY: the header requires a function that may be called from any thread, several at once; the pointer is only handed
 // back to it.
-unsafe impl Send for Callback {}
+unsafe impl Send for CallbackSource {}
 // SAFETY: as for `Send`.
-unsafe impl Sync for Callback {}
+unsafe impl Sync for CallbackSource {}
 
-impl Source for Callback {
+impl Source for CallbackSource {
     fn len(&self) -> u64 {
         self.size
     }
@@ -198,7 +198,7 @@ impl Source for Callback {
             return Err(Error::malformed(text).at_byte(offset));
         }
         // SAFETY: the function is the program's, with the pointer that came with it; the memory is ours and has this size.
-        match unsafe { (self.read)(self.user, offset, into.as_mut_ptr().cast(), into.len()) } {
+        match unsafe { (self.read)(self.user_data, offset, into.as_mut_ptr().cast(), into.len()) } {
             0 => Ok(()),
             status => {
                 let failed = std::io::Error::other(format!("the function that reads returned {status}"));
@@ -225,7 +225,7 @@ pub unsafe extern "C" fn trilith_open_callback(
 ) -> i32 {
     call!(out, error, {
         let read = read.ok_or_else(|| Error::invalid_input("a null pointer in place of a function that reads"))?;
-        let source: SourceRef = Arc::new(Callback { read, user, size });
+        let source: SourceRef = Arc::new(CallbackSource { read, user_data: user, size });
         let (opening, cancel) = options_of(options)?;
         open_source(&opening, cancel, source, Arc::new(NoReferences))?
     })
@@ -235,7 +235,7 @@ pub unsafe extern "C" fn trilith_open_callback(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_file_family(file: *const trilith_file) -> *const c_char {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(file) }.map_or(std::ptr::null(), |file| file.family.get_or_init(|| c_text(file.file.family())).as_ptr())
+    unsafe { get_ref(file) }.map_or(std::ptr::null(), |file| file.family.get_or_init(|| c_text(file.file.family())).as_ptr())
 }
 
 /// Lists problems of a file that can be read nevertheless: one line each, or an empty string. Free it with
@@ -246,7 +246,7 @@ pub unsafe extern "C" fn trilith_file_warnings(
     out: *mut *mut c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(out, error, crate::strings::give(&look(file)?.file.warnings().join("\n")))
+    call!(out, error, crate::strings::into_c_string(&get_ref(file)?.file.warnings().join("\n")))
 }
 
 /// Closes a file. Null is allowed.

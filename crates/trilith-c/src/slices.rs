@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use library::{Error, Result};
 
-fn missing() -> Error {
+fn null_pointer_error() -> Error {
     Error::invalid_input("a null pointer in place of memory")
 }
 
@@ -19,7 +19,7 @@ fn too_large() -> Error {
 pub unsafe fn bytes<'a>(start: *const c_void, size: usize) -> Result<&'a [u8]> {
     match (start.is_null(), size) {
         (_, 0) => Ok(&[]),
-        (true, _) => Err(missing()),
+        (true, _) => Err(null_pointer_error()),
         (_, size) if isize::try_from(size).is_err() => Err(too_large()),
         // SAFETY: not null, no larger than memory can be, and as the caller promises.
         _ => Ok(unsafe { std::slice::from_raw_parts(start.cast(), size) }),
@@ -33,7 +33,7 @@ pub unsafe fn bytes<'a>(start: *const c_void, size: usize) -> Result<&'a [u8]> {
 pub unsafe fn bytes_mut<'a>(start: *mut c_void, size: usize) -> Result<&'a mut [u8]> {
     match (start.is_null(), size) {
         (_, 0) => Ok(&mut []),
-        (true, _) => Err(missing()),
+        (true, _) => Err(null_pointer_error()),
         (_, size) if isize::try_from(size).is_err() => Err(too_large()),
         // SAFETY: not null, no larger than memory can be, and as the caller promises.
         _ => Ok(unsafe { std::slice::from_raw_parts_mut(start.cast(), size) }),
@@ -44,12 +44,12 @@ pub unsafe fn bytes_mut<'a>(start: *mut c_void, size: usize) -> Result<&'a mut [
 ///
 /// # Safety
 /// As [`bytes`], and aligned for a `T`.
-pub unsafe fn list<'a, T: Copy>(start: *const T, count: usize) -> Result<&'a [T]> {
+pub unsafe fn slice<'a, T: Copy>(start: *const T, count: usize) -> Result<&'a [T]> {
     if count == 0 {
         return Ok(&[]);
     }
     if start.is_null() {
-        return Err(missing());
+        return Err(null_pointer_error());
     }
     if !start.is_aligned() {
         return Err(Error::invalid_input(format!("memory that is not aligned to {} bytes", align_of::<T>())));

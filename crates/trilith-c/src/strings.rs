@@ -11,7 +11,7 @@ use crate::error::c_text;
 ///
 /// # Safety
 /// `text` is null, or ends in NUL and outlives `'a`.
-pub unsafe fn optional<'a>(text: *const c_char) -> Result<Option<&'a str>> {
+pub unsafe fn optional_str<'a>(text: *const c_char) -> Result<Option<&'a str>> {
     if text.is_null() {
         return Ok(None);
     }
@@ -24,31 +24,31 @@ pub unsafe fn optional<'a>(text: *const c_char) -> Result<Option<&'a str>> {
 ///
 /// # Safety
 /// As [`optional`].
-pub unsafe fn given<'a>(text: *const c_char) -> Result<&'a str> {
+pub unsafe fn required_str<'a>(text: *const c_char) -> Result<&'a str> {
     // SAFETY: as the caller promises.
-    unsafe { optional(text) }?.ok_or_else(|| Error::invalid_input("a null pointer in place of text"))
+    unsafe { optional_str(text) }?.ok_or_else(|| Error::invalid_input("a null pointer in place of text"))
 }
 
 /// The value of a YAML text that C handed in.
 ///
 /// # Safety
 /// As [`optional`].
-pub unsafe fn given_yaml(text: *const c_char) -> Result<Value> {
+pub unsafe fn parse_yaml_arg(text: *const c_char) -> Result<Value> {
     let limits = Limits::from_env()?;
     // SAFETY: as the caller promises.
-    Tree::parse(unsafe { given(text) }?, &limits)?.root().to_value(&limits)
+    Tree::parse(unsafe { required_str(text) }?, &limits)?.root().to_value(&limits)
 }
 
 /// Text for C, as [`give`], all of which C can show.
-pub fn give_all(text: &str) -> Result<*mut c_char> {
+pub fn into_c_string_strict(text: &str) -> Result<*mut c_char> {
     match text.contains('\0') {
         true => Err(Error::unsupported("a text that holds NUL, which C cannot show")),
-        false => Ok(give(text)),
+        false => Ok(into_c_string(text)),
     }
 }
 
 /// Text for C, which frees it with trilith_string_free.
-pub fn give(text: &str) -> *mut c_char {
+pub fn into_c_string(text: &str) -> *mut c_char {
     c_text(text).into_raw()
 }
 

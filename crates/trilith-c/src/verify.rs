@@ -9,24 +9,24 @@ use library::Progress;
 use crate::array::trilith_progress;
 use crate::cancel::cancelled;
 use crate::error::{call, trilith_error};
-use crate::handle::{look, put, wanted};
+use crate::handle::{check_out_pointer, get_ref, write_out};
 use crate::open::trilith_file;
-use crate::strings::give;
+use crate::strings::into_c_string;
 
 /// A program's function and its pointer, called by one thread at a time.
-struct Hear {
-    hear: trilith_progress,
-    user: Mutex<*mut c_void>,
+struct ProblemCallback {
+    callback: trilith_progress,
+    user_data: Mutex<*mut c_void>,
     stopped: AtomicBool,
 }
 
 // SAFETY: the header requires a function that may be called from any thread; the mutex lets one call it at a time.
-unsafe impl Sync for Hear {}
+unsafe impl Sync for ProblemCallback {}
 
-impl Hear {
-    fn add(&self, bytes: u64) {
-        let Some(hear) = self.hear else { return };
-        let user = self.user.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+impl ProblemCallback {
+    fn report_problem(&self, bytes: u64) {
+        let Some(hear) = self.callback else { return };
+        let user = self.user_data.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // SAFETY: the function is the caller's, with the pointer that came with it.
         if unsafe { hear(*user, bytes) } != 0 {
             self.stopped.store(true, Ordering::Relaxed);
@@ -48,14 +48,14 @@ pub unsafe extern "C" fn trilith_verify(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(error, {
-        wanted(problems)?;
-        let file = &look(file)?.file;
-        let heard = Hear { hear, user: Mutex::new(user), stopped: AtomicBool::new(false) };
-        let tell = |bytes| heard.add(bytes);
+        check_out_pointer(problems)?;
+        let file = &get_ref(file)?.file;
+        let heard = ProblemCallback { callback: hear, user_data: Mutex::new(user), stopped: AtomicBool::new(false) };
+        let tell = |bytes| heard.report_problem(bytes);
         let report = file.verify(deep != 0, Progress::new(&tell))?;
         if heard.stopped.load(Ordering::Relaxed) {
             return Err(cancelled());
         }
-        put(problems, give(&report.problems().join("\n")))
+        write_out(problems, into_c_string(&report.problems().join("\n")))
     })
 }

@@ -2,13 +2,13 @@
 
 use std::ffi::{CString, c_char};
 
-use library::wcs::{FitOptions, Inverse, Options, Wcs, fits_cards, from_wcs};
+use library::wcs::{FitOptions, InverseMethod, Wcs, WcsOptions, fits_cards, from_wcs};
 use library::{Error, Result};
 
 use crate::error::{c_text, call, trilith_error};
-use crate::handle::{free, handle, look, put, wanted};
+use crate::handle::{check_out_pointer, free, get_ref, handle, write_out};
 use crate::open::trilith_file;
-use crate::strings::{give, optional};
+use crate::strings::{into_c_string, optional_str};
 
 /// Compute coordinates of points outside of the bounding box, too.
 pub const TRILITH_WCS_NO_BOX: u32 = 1;
@@ -35,11 +35,11 @@ pub unsafe extern "C" fn trilith_wcs_open(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let path = optional(path)?.unwrap_or_default();
-        let found = look(file)?.file.wcs(path)?;
+        let path = optional_str(path)?.unwrap_or_default();
+        let found = get_ref(file)?.file.wcs(path)?;
         let wcs = found.ok_or_else(|| Error::new(library::ErrorKind::NotFound, format!("no coordinates for {path:?}")))?.wcs;
         let axes = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis));
-        let axes = axes.map(|axis| [axis.name, axis.unit, axis.physical].map(|text| c_text(&text))).collect();
+        let axes = axes.map(|axis| [axis.name, axis.unit, axis.physical_type].map(|text| c_text(&text))).collect();
         trilith_wcs::give(wcs, axes)
     })
 }
@@ -48,14 +48,14 @@ pub unsafe extern "C" fn trilith_wcs_open(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_wcs_pixel_ndim(wcs: *const trilith_wcs) -> usize {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(wcs) }.map_or(0, |wcs| wcs.wcs.pixel_axes())
+    unsafe { get_ref(wcs) }.map_or(0, |wcs| wcs.wcs.pixel_axes())
 }
 
 /// Number of world axes: numbers that a position has.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_wcs_world_ndim(wcs: *const trilith_wcs) -> usize {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { look(wcs) }.map_or(0, |wcs| wcs.wcs.world_axes())
+    unsafe { get_ref(wcs) }.map_or(0, |wcs| wcs.wcs.world_axes())
 }
 
 /// Returns name, unit and physical type of a world axis, as lon, deg, pos.eq.ra; empty if it has none. Any of the pointers may be null. The
@@ -70,11 +70,11 @@ pub unsafe extern "C" fn trilith_wcs_axis(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(error, {
-        let axes = &look(wcs)?.axes;
+        let axes = &get_ref(wcs)?.axes;
         let texts = axes.get(axis).ok_or_else(|| Error::invalid_input(format!("world axis {axis} of {}", axes.len())))?;
         for (place, text) in [name, unit, physical_type].into_iter().zip(texts) {
             if !place.is_null() {
-                put(place, text.as_ptr())?;
+                write_out(place, text.as_ptr())?;
             }
         }
         Ok(())
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn trilith_wcs_axis(
 ///
 /// # Safety
 /// `points` has `count * axes` numbers.
-unsafe fn columns(points: *const f64, count: usize, axes: usize) -> Result<Vec<Vec<f64>>> {
+unsafe fn read_point_columns(points: *const f64, count: usize, axes: usize) -> Result<Vec<Vec<f64>>> {
     if count == 0 {
         return Ok(vec![Vec::new(); axes]);
     }
@@ -103,22 +103,22 @@ unsafe fn columns(points: *const f64, count: usize, axes: usize) -> Result<Vec<V
 ///
 /// # Safety
 /// `points` has `count` points with a number for each input axis, and `out` has room for a number for each output axis.
-unsafe fn convert(wcs: &Wcs, count: usize, points: *const f64, out: *mut f64, flags: u32, to_pixels: bool) -> Result<()> {
+unsafe fn convert_points(wcs: &Wcs, count: usize, points: *const f64, out: *mut f64, flags: u32, to_pixels: bool) -> Result<()> {
     if flags & !(TRILITH_WCS_NO_BOX | TRILITH_WCS_FILE_INVERSE) != 0 {
         return Err(Error::invalid_input(format!("unknown flags {flags:#x}")));
     }
     let (takes, gives) = if to_pixels { (wcs.world_axes(), wcs.pixel_axes()) } else { (wcs.pixel_axes(), wcs.world_axes()) };
     // SAFETY: as the caller promises.
-    let columns = unsafe { columns(points, count, takes) }?;
+    let columns = unsafe { read_point_columns(points, count, takes) }?;
     let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-    let inverse = if flags & TRILITH_WCS_FILE_INVERSE != 0 { Inverse::File } else { Inverse::Exact };
-    let options = Options::default().with_bounding_box(flags & TRILITH_WCS_NO_BOX == 0).with_inverse(inverse);
+    let inverse = if flags & TRILITH_WCS_FILE_INVERSE != 0 { InverseMethod::Declared } else { InverseMethod::Iterative };
+    let options = WcsOptions::default().with_bounding_box(flags & TRILITH_WCS_NO_BOX == 0).with_inverse(inverse);
     let found =
         if to_pixels { wcs.world_to_pixel(&slices, options) } else { wcs.pixel_to_world(&slices, options) }.map_err(from_wcs)?;
     if count == 0 {
         return Ok(());
     }
-    wanted(out)?;
+    check_out_pointer(out)?;
     for at in 0..count {
         for (axis, column) in found.iter().enumerate() {
             // SAFETY: as the caller promises: `out` has room for `count * gives` numbers.
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn trilith_wcs_pixel_to_world(
     flags: u32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, convert(&look(wcs)?.wcs, count, pixels, out, flags, false))
+    call!(error, convert_points(&get_ref(wcs)?.wcs, count, pixels, out, flags, false))
 }
 
 /// Computes the pixels of `count` positions, the reverse of trilith_wcs_pixel_to_world. The result is exact unless TRILITH_WCS_FILE_INVERSE is set.
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn trilith_wcs_world_to_pixel(
     flags: u32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, convert(&look(wcs)?.wcs, count, world, out, flags, true))
+    call!(error, convert_points(&get_ref(wcs)?.wcs, count, world, out, flags, true))
 }
 
 /// Returns longitude and latitude of the four corners in degrees, eight numbers: lower left, upper left, upper right, lower right of the
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn trilith_wcs_world_to_pixel(
 pub unsafe extern "C" fn trilith_wcs_footprint(wcs: *const trilith_wcs, out: *mut f64, error: *mut *mut trilith_error) -> i32 {
     call!(out.cast::<[[f64; 2]; 4]>(), error, {
         let none = || Error::unsupported("coordinates without a sky, or of an unknown number of pixels, have no footprint");
-        look(wcs)?.wcs.footprint().ok_or_else(none)?
+        get_ref(wcs)?.wcs.footprint().ok_or_else(none)?
     })
 }
 
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn trilith_wcs_contains(
     out: *mut i32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(out, error, i32::from(look(wcs)?.wcs.contains(&[[longitude, latitude]]).map_err(from_wcs)?.contains(&true)))
+    call!(out, error, i32::from(get_ref(wcs)?.wcs.contains(&[[longitude, latitude]]).map_err(from_wcs)?.contains(&true)))
 }
 
 /// Returns the cards of a FITS header that describes the coordinates: 80 characters each, without line ends and without END, as wcslib (wcspih) and
@@ -194,9 +194,9 @@ pub unsafe extern "C" fn trilith_wcs_fits_header(
         let mut options = FitOptions::default();
         options.degree = (order > 0).then_some(order as usize);
         options.max_error = (max_error > 0.0).then_some(max_error);
-        let cards = fits_cards(&look(wcs)?.wcs, &options)?;
+        let cards = fits_cards(&get_ref(wcs)?.wcs, &options)?;
         let text: String = cards.iter().map(|card| String::from_utf8_lossy(card.bytes())).collect();
-        give(&text)
+        into_c_string(&text)
     })
 }
 

@@ -3,25 +3,25 @@
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
-use library::array::{Byteorder, Element, Mask};
+use library::array::{ArrayElement, Byteorder, Mask};
 use library::bytes::MemorySource;
 use library::{Array, Datatype, Error, Result};
 
 use crate::array::{datatype_of, unknown_datatype, with_type};
 use crate::error::{call, trilith_error};
-use crate::handle::{free, handle, look_mut};
+use crate::handle::{free, get_mut, handle};
 use crate::slices;
-use crate::strings::{given, given_yaml, optional};
+use crate::strings::{optional_str, parse_yaml_arg, required_str};
 
 handle! {
     /// A file that is being put together. One thread at a time.
     trilith_writer, b"tri:writ", {
         /// `None` after the file was written.
-        writer: Option<library::Writer<'static>>,
+        writer: Option<library::AsdfWriter<'static>>,
     }
 }
 
-fn writer(held: &mut trilith_writer) -> Result<&mut library::Writer<'static>> {
+fn require_writer(held: &mut trilith_writer) -> Result<&mut library::AsdfWriter<'static>> {
     held.writer.as_mut().ok_or_else(|| Error::invalid_input("this file was written already"))
 }
 
@@ -33,9 +33,9 @@ pub unsafe extern "C" fn trilith_writer_new(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(out, error, {
-        let writer = match optional(generation)? {
-            Some(name) => library::Writer::generation(name)?,
-            None => library::Writer::new(),
+        let writer = match optional_str(generation)? {
+            Some(name) => library::AsdfWriter::generation(name)?,
+            None => library::AsdfWriter::new(),
         };
         trilith_writer::give(Some(writer))
     })
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn trilith_writer_codec(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(error, {
-        let (held, codec) = (look_mut(writer)?, given(codec)?);
+        let (held, codec) = (get_mut(writer)?, required_str(codec)?);
         // The codec is known before the writer is taken apart.
         if codec != "none" {
             library::ArrayOptions::codec(codec)?;
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn trilith_writer_int(
     value: i64,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, writer(look_mut(held)?)?.set(given(path)?, &value))
+    call!(error, require_writer(get_mut(held)?)?.set(required_str(path)?, &value))
 }
 
 /// Sets a number at a path.
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn trilith_writer_double(
     value: f64,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, writer(look_mut(held)?)?.set(given(path)?, &value))
+    call!(error, require_writer(get_mut(held)?)?.set(required_str(path)?, &value))
 }
 
 /// Sets a boolean at a path. Every number but 0 is true.
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn trilith_writer_bool(
     value: i32,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, writer(look_mut(held)?)?.set(given(path)?, &(value != 0)))
+    call!(error, require_writer(get_mut(held)?)?.set(required_str(path)?, &(value != 0)))
 }
 
 /// Sets a string at a path.
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn trilith_writer_text(
     value: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, writer(look_mut(held)?)?.set(given(path)?, given(value)?))
+    call!(error, require_writer(get_mut(held)?)?.set(required_str(path)?, required_str(value)?))
 }
 
 /// Sets the value of a YAML text at a path: a mapping, a list, or any value without explicit tags.
@@ -112,19 +112,19 @@ pub unsafe extern "C" fn trilith_writer_yaml(
     yaml: *const c_char,
     error: *mut *mut trilith_error,
 ) -> i32 {
-    call!(error, writer(look_mut(held)?)?.value(given(path)?, given_yaml(yaml)?))
+    call!(error, require_writer(get_mut(held)?)?.value(required_str(path)?, parse_yaml_arg(yaml)?))
 }
 
 /// A description of a program's array.
-pub struct Given<'m> {
+pub struct CallerArray<'m> {
     pub datatype: i32,
     pub shape: &'m [u64],
     pub data: *const c_void,
     pub mask: *const u8,
 }
 
-impl Given<'_> {
-    fn count(&self) -> Result<usize> {
+impl CallerArray<'_> {
+    fn element_count(&self) -> Result<usize> {
         let count = self.shape.iter().try_fold(1u64, |count, len| count.checked_mul(*len));
         count
             .and_then(|count| usize::try_from(count).ok())
@@ -135,18 +135,18 @@ impl Given<'_> {
     ///
     /// # Safety
     /// `data` points to the elements of the shape, which do not change during `'a`.
-    unsafe fn elements<'a, T: Element>(&self) -> Result<&'a [T]> {
+    unsafe fn as_elements<'a, T: ArrayElement>(&self) -> Result<&'a [T]> {
         // SAFETY: as the caller promises; `list` checks that they are aligned.
-        unsafe { slices::list(self.data.cast::<T>(), self.count()?) }
+        unsafe { slices::slice(self.data.cast::<T>(), self.element_count()?) }
     }
 
     /// A copy.
     ///
     /// # Safety
     /// `data`, and `mask` where it is not null, point to as many elements as the shape has.
-    pub unsafe fn copied(&self) -> Result<Array> {
+    pub unsafe fn copy_array(&self) -> Result<Array> {
         let datatype = datatype_of(self.datatype)?;
-        let size = usize::try_from(datatype.item_size()).unwrap_or(0).checked_mul(self.count()?);
+        let size = usize::try_from(datatype.item_size()).unwrap_or(0).checked_mul(self.element_count()?);
         let size = size.ok_or_else(|| Error::invalid_input("more bytes than memory can have"))?;
         // SAFETY: as the caller promises.
         let bytes = unsafe { slices::bytes(self.data, size) }?;
@@ -155,7 +155,7 @@ impl Given<'_> {
             return Ok(array);
         }
         // SAFETY: as the caller promises.
-        let mask = unsafe { slices::bytes(self.mask.cast(), self.count()?) }?;
+        let mask = unsafe { slices::bytes(self.mask.cast(), self.element_count()?) }?;
         let mask: Vec<u8> = mask.iter().map(|byte| u8::from(*byte != 0)).collect();
         array.with_mask(Mask::Array(Arc::new(in_memory(&mask, Datatype::Bool8, self.shape)?)))
     }
@@ -181,13 +181,13 @@ pub unsafe extern "C" fn trilith_writer_array(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(error, {
-        let (writer, path) = (writer(look_mut(held)?)?, given(path)?);
-        let given = Given { datatype, shape: slices::list(shape, ndim)?, data, mask };
+        let (writer, path) = (require_writer(get_mut(held)?)?, required_str(path)?);
+        let given = CallerArray { datatype, shape: slices::slice(shape, ndim)?, data, mask };
         if !mask.is_null() || datatype == crate::array::TRILITH_BOOL8 {
             // Bytes that are neither 0 nor 1 are not booleans in Rust: they are copied, not borrowed.
-            return writer.array(path, &given.copied()?);
+            return writer.array(path, &given.copy_array()?);
         }
-        with_type!(datatype, T => writer.slice::<T>(path, given.elements::<T>()?, given.shape), else Err(unknown_datatype(datatype)))
+        with_type!(datatype, T => writer.slice::<T>(path, given.as_elements::<T>()?, given.shape), else Err(unknown_datatype(datatype)))
     })
 }
 
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn trilith_writer_write(
     error: *mut *mut trilith_error,
 ) -> i32 {
     call!(error, {
-        let (held, path) = (look_mut(held)?, given(path)?);
+        let (held, path) = (get_mut(held)?, required_str(path)?);
         held.writer.take().ok_or_else(|| Error::invalid_input("this file was written already"))?.write(path)
     })
 }

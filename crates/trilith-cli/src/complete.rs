@@ -15,49 +15,49 @@ use clap::{Arg, Command};
 use crate::{os_names, possible_values};
 
 /// The hidden subcommand for completions.
-const ASK: &str = "__complete";
+const SUBCOMMAND: &str = "__complete";
 /// Largest number of candidates that are offered.
-const MOST: usize = 1000;
+const MAX_CANDIDATES: usize = 1000;
 
 /// The candidates for a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum Candidates {
     /// The name of a file.
     Files,
     /// Complete words, each with a short description.
-    Words(Vec<(String, String)>),
+    Final(Vec<(String, String)>),
     /// Beginnings of words, to which more may be added.
-    Parts(Vec<(String, String)>),
+    Partial(Vec<(String, String)>),
 }
 
 /// Returns `true` for a request of completions.
-pub(crate) fn is_asked(words: &[OsString]) -> bool {
-    words.get(1).is_some_and(|word| word == ASK)
+pub(crate) fn is_completion_request(words: &[OsString]) -> bool {
+    words.get(1).is_some_and(|word| word == SUBCOMMAND)
 }
 
 /// Answers on standard output.
-pub(crate) fn answer(words: &[OsString]) {
+pub(crate) fn respond(words: &[OsString]) {
     let words: Vec<String> = words.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
     let is_bash = words.first().is_some_and(|shell| shell == "bash");
     let typed: Vec<String> = words.into_iter().skip_while(|word| word != "--").skip(1).collect();
-    let answer = answer_to(&if is_bash { joined(typed) } else { typed });
+    let answer = candidates(&if is_bash { rejoin_words(typed) } else { typed });
     let (kind, candidates) = match &answer {
-        Answer::Files => ("files", [].as_slice()),
-        Answer::Words(words) => ("words", words.as_slice()),
-        Answer::Parts(parts) => ("parts", parts.as_slice()),
+        Candidates::Files => ("files", [].as_slice()),
+        Candidates::Final(words) => ("words", words.as_slice()),
+        Candidates::Partial(parts) => ("parts", parts.as_slice()),
     };
     let mut text = format!("{kind}\n");
     // A line break or a control character in a name would make two candidates, or drive the terminal.
     let candidates = candidates.iter().filter(|(word, _)| !word.chars().any(char::is_control));
-    for (word, about) in candidates.take(MOST) {
-        let _ = writeln!(text, "{word}\t{}", crate::output::clean(about));
+    for (word, about) in candidates.take(MAX_CANDIDATES) {
+        let _ = writeln!(text, "{word}\t{}", crate::output::escape_controls(about));
     }
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
 /// Bash cuts words at `=` and `:`: `--codec = lz4` was typed as `--codec=lz4`. The last part stays by itself, since
 /// it is what bash replaces.
-fn joined(words: Vec<String>) -> Vec<String> {
+fn rejoin_words(words: Vec<String>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for word in words {
         match out.last_mut().filter(|last| *last == "=") {
@@ -72,27 +72,27 @@ fn joined(words: Vec<String>) -> Vec<String> {
 }
 
 /// Returns the candidates for the last of these words.
-fn answer_to(words: &[String]) -> Answer {
-    let Some((current, before)) = words.split_last() else { return Answer::Files };
-    let mut command = crate::help::command();
+fn candidates(words: &[String]) -> Candidates {
+    let Some((current, before)) = words.split_last() else { return Candidates::Files };
+    let mut command = crate::help::build_command();
     command.build();
-    let at = Position::behind(&command, before);
+    let at = CursorContext::parse_context(&command, before);
     if let Some(option) = at.option {
-        return value(&at, option, current, before);
+        return value_candidates(&at, option, current, before);
     }
     if let Some((name, typed)) = current.strip_prefix("--").and_then(|rest| rest.split_once('=')) {
-        let Some(option) = long(at.command, name) else { return Answer::Words(Vec::new()) };
+        let Some(option) = find_long_option(at.command, name) else { return Candidates::Final(Vec::new()) };
         let behind = |(word, about)| (format!("--{name}={word}"), about);
-        return match value(&at, option, typed, before) {
-            Answer::Files => Answer::Files,
-            Answer::Words(words) => Answer::Words(words.into_iter().map(behind).collect()),
-            Answer::Parts(words) => Answer::Parts(words.into_iter().map(behind).collect()),
+        return match value_candidates(&at, option, typed, before) {
+            Candidates::Files => Candidates::Files,
+            Candidates::Final(words) => Candidates::Final(words.into_iter().map(behind).collect()),
+            Candidates::Partial(words) => Candidates::Partial(words.into_iter().map(behind).collect()),
         };
     }
     if current.starts_with('-') && current != "-" && !at.only_positionals {
         let all = at.command.get_arguments().filter(|arg| !arg.is_hide_set());
-        let named = all.filter_map(|arg| Some((format!("--{}", arg.get_long()?), about(arg))));
-        return Answer::Words(starting(named, current));
+        let named = all.filter_map(|arg| Some((format!("--{}", arg.get_long()?), help_text(arg))));
+        return Candidates::Final(with_prefix(named, current));
     }
     if at.command.has_subcommands() {
         let all = at.command.get_subcommands().filter(|sub| !sub.is_hide_set());
@@ -100,18 +100,18 @@ fn answer_to(words: &[String]) -> Answer {
             let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
             std::iter::once(sub.get_name()).chain(sub.get_visible_aliases()).map(move |name| (name.to_owned(), about.clone()))
         });
-        let found = starting(named, current);
+        let found = with_prefix(named, current);
         // `trilith FILE` is `trilith info FILE`.
-        return if found.is_empty() && at.path.is_empty() { item_or_file(current, before) } else { Answer::Words(found) };
+        return if found.is_empty() && at.path.is_empty() { item_or_file(current, before) } else { Candidates::Final(found) };
     }
     match at.command.get_positionals().nth(at.positional).or_else(|| at.command.get_positionals().last()) {
-        Some(arg) => value(&at, arg, current, before),
-        None => Answer::Words(Vec::new()),
+        Some(arg) => value_candidates(&at, arg, current, before),
+        None => Candidates::Final(Vec::new()),
     }
 }
 
 /// The position of a word in the command line.
-struct Position<'c> {
+struct CursorContext<'c> {
     command: &'c Command,
     /// The names of the subcommands so far.
     path: String,
@@ -123,16 +123,16 @@ struct Position<'c> {
     only_positionals: bool,
 }
 
-impl<'c> Position<'c> {
-    fn behind(command: &'c Command, words: &[String]) -> Self {
+impl<'c> CursorContext<'c> {
+    fn parse_context(command: &'c Command, words: &[String]) -> Self {
         let mut at = Self { command, path: String::new(), option: None, positional: 0, only_positionals: false };
         for word in words {
-            at.step(word);
+            at.consume_word(word);
         }
         at
     }
 
-    fn step(&mut self, word: &str) {
+    fn consume_word(&mut self, word: &str) {
         if self.option.take().is_some() {
             return;
         }
@@ -147,7 +147,7 @@ impl<'c> Position<'c> {
         } else if word == "--" {
             self.only_positionals = true;
         } else if let Some(name) = word.strip_prefix("--") {
-            self.option = long(self.command, name).filter(|arg| takes_value(arg));
+            self.option = find_long_option(self.command, name).filter(|arg| takes_value(arg));
         } else {
             let last = word.chars().last();
             self.option = self.command.get_arguments().find(|arg| arg.get_short() == last).filter(|arg| takes_value(arg));
@@ -155,7 +155,7 @@ impl<'c> Position<'c> {
     }
 }
 
-fn long<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
+fn find_long_option<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
     command.get_arguments().find(|arg| arg.get_long() == Some(name))
 }
 
@@ -163,40 +163,44 @@ fn takes_value(arg: &Arg) -> bool {
     arg.get_action().takes_values()
 }
 
-fn about(arg: &Arg) -> String {
+fn help_text(arg: &Arg) -> String {
     arg.get_help().map(ToString::to_string).unwrap_or_default()
 }
 
 /// Returns the candidates for the value of an option, or for an argument.
-fn value(at: &Position<'_>, arg: &Arg, typed: &str, before: &[String]) -> Answer {
+fn value_candidates(at: &CursorContext<'_>, arg: &Arg, typed: &str, before: &[String]) -> Candidates {
     let values = arg.get_possible_values();
     if !values.is_empty() {
         let named = values
             .iter()
             .map(|value| (value.get_name().to_owned(), value.get_help().map(ToString::to_string).unwrap_or_default()));
-        return Answer::Words(starting(named, typed));
+        return Candidates::Final(with_prefix(named, typed));
     }
-    let choices = possible_values::completed(&at.path, arg.get_id().as_str());
+    let choices = possible_values::completion_values(&at.path, arg.get_id().as_str());
     if !choices.is_empty() {
         let is_open = choices.iter().any(|choice| choice.ends_with('='));
-        let found = starting(choices.into_iter().map(|choice| (choice, String::new())), typed);
-        return if is_open { Answer::Parts(found) } else { Answer::Words(found) };
+        let found = with_prefix(choices.into_iter().map(|choice| (choice, String::new())), typed);
+        return if is_open { Candidates::Partial(found) } else { Candidates::Final(found) };
     }
     let name = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string).unwrap_or_default();
     if !os_names::is_file(arg) {
-        return Answer::Words(Vec::new());
+        return Candidates::Final(Vec::new());
     }
-    if name.contains('#') || at.path == "info" || arg.get_id() == "from" { item_or_file(typed, before) } else { Answer::Files }
+    if name.contains('#') || at.path == "info" || arg.get_id() == "from" {
+        item_or_file(typed, before)
+    } else {
+        Candidates::Files
+    }
 }
 
 /// A file, or an item after its `#`.
-fn item_or_file(typed: &str, before: &[String]) -> Answer {
+fn item_or_file(typed: &str, before: &[String]) -> Candidates {
     let layout = before.windows(2).find_map(|pair| (pair.first()? == "--layout").then(|| pair.last()).flatten());
-    item_paths::behind(typed, layout.map(String::as_str)).map_or(Answer::Files, Answer::Parts)
+    item_paths::path_candidates(typed, layout.map(String::as_str)).map_or(Candidates::Files, Candidates::Partial)
 }
 
 /// Returns the candidates that begin with the typed text.
-fn starting(all: impl Iterator<Item = (String, String)>, typed: &str) -> Vec<(String, String)> {
+fn with_prefix(all: impl Iterator<Item = (String, String)>, typed: &str) -> Vec<(String, String)> {
     all.filter(|(word, _)| word.starts_with(typed)).collect()
 }
 
@@ -206,9 +210,9 @@ mod tests {
 
     fn words(line: &str) -> Vec<String> {
         let line: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        match answer_to(&line) {
-            Answer::Files => vec!["<files>".to_owned()],
-            Answer::Words(found) | Answer::Parts(found) => found.into_iter().map(|(word, _)| word).collect(),
+        match candidates(&line) {
+            Candidates::Files => vec!["<files>".to_owned()],
+            Candidates::Final(found) | Candidates::Partial(found) => found.into_iter().map(|(word, _)| word).collect(),
         }
     }
 
@@ -235,9 +239,9 @@ mod tests {
 
     #[test]
     fn bash_words_rejoin_at_equals_sign() {
-        let cut = |line: &str| joined(line.split(' ').map(str::to_owned).collect());
+        let cut = |line: &str| rejoin_words(line.split(' ').map(str::to_owned).collect());
         assert_eq!(cut("--codec = lz"), ["--codec", "lz"]);
-        assert_eq!(joined(vec!["--codec".into(), "=".into()]), ["--codec", ""]);
+        assert_eq!(rejoin_words(vec!["--codec".into(), "=".into()]), ["--codec", ""]);
         assert_eq!(cut("--limit depth"), ["--limit", "depth"]);
     }
 }

@@ -10,38 +10,38 @@ use crate::commands::GROUPS;
 use crate::possible_values;
 
 /// Options that only files under a Dudley layout or of its kind need.
-const DUDLEY_ONLY: &[&str] = &["under", "stream_order"];
+const DUDLEY_OPTIONS: &[&str] = &["under", "stream_order"];
 /// Options about how files are opened.
-const OPENING: &[&str] = &["threads", "no_mmap", "limits", "allow", "remote", "download", "under", "stream_order"];
+const OPEN_OPTIONS: &[&str] = &["threads", "no_mmap", "limits", "allow", "remote", "download", "under", "stream_order"];
 
 /// The command with groups, examples, choices and without the options that a subcommand refuses.
-pub(crate) fn command() -> Command {
+pub(crate) fn build_command() -> Command {
     let command = crate::Cli::command();
     let globals: Vec<Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     let top = top_template(&command);
     names
         .into_iter()
-        .fold(command, |command, name| command.mut_subcommand(&name, |sub| dressed(sub, &name, &globals)))
+        .fold(command, |command, name| command.mut_subcommand(&name, |sub| with_help_layout(sub, &name, &globals)))
         .help_template(top)
         .after_help("trilith COMMAND --help shows examples and all options.\ntrilith FILE is the same as trilith info FILE.")
 }
 
 /// Completes the help of a subcommand; `path` is what is typed to get there.
-fn dressed(mut command: Command, path: &str, globals: &[Arg]) -> Command {
-    for global in globals.iter().filter(|global| is_refused(path, global.get_id().as_str())) {
+fn with_help_layout(mut command: Command, path: &str, globals: &[Arg]) -> Command {
+    for global in globals.iter().filter(|global| is_unsupported_option(path, global.get_id().as_str())) {
         command = command.arg(global.clone().hide(true));
     }
     command = command.mut_args(|arg| with_choices(path, arg));
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     for name in names {
         let below = format!("{path} {name}");
-        command = command.mut_subcommand(&name, |sub| dressed(sub, &below, globals));
+        command = command.mut_subcommand(&name, |sub| with_help_layout(sub, &below, globals));
     }
     if let Some(usage) = usage_with_files(&command, path) {
         command = command.override_usage(usage);
     }
-    let examples = examples::text(path);
+    let examples = examples::examples_text(path);
     let short = "Common options (--json, --quiet, --limit and more): see --help";
     let both = if examples.is_empty() { short.into() } else { format!("{examples}\n\n{short}") };
     command.after_help(StyledStr::from(both)).after_long_help(StyledStr::from(examples))
@@ -58,7 +58,7 @@ fn usage_with_files(command: &Command, path: &str) -> Option<String> {
 
 /// Adds the choices that an option has to its help.
 fn with_choices(path: &str, arg: Arg) -> Arg {
-    let choices = possible_values::of(path, arg.get_id().as_str());
+    let choices = possible_values::possible_values(path, arg.get_id().as_str());
     if choices.is_empty() {
         return arg;
     }
@@ -73,12 +73,12 @@ fn with_choices(path: &str, arg: Arg) -> Arg {
 }
 
 /// Returns `true` if a command refuses a common option, or has no use for it.
-fn is_refused(path: &str, id: &str) -> bool {
+fn is_unsupported_option(path: &str, id: &str) -> bool {
     let first = path.split(' ').next().unwrap_or(path);
     match first {
-        "completions" | "man" | "tour" => OPENING.contains(&id),
+        "completions" | "man" | "tour" => OPEN_OPTIONS.contains(&id),
         "set" | "insert" | "delete" | "rename" | "edit" | "update" | "history" | "refs" | "resolve" | "explode" | "implode"
-        | "describe" | "to-yaml" | "repack" | "repair" | "schema" => DUDLEY_ONLY.contains(&id),
+        | "describe" | "to-yaml" | "repack" | "repair" | "schema" => DUDLEY_OPTIONS.contains(&id),
         _ => false,
     }
 }
@@ -103,13 +103,13 @@ fn top_template(command: &Command) -> StyledStr {
 
 /// Returns the part of a summary that fits next to the name of a command on 80 columns.
 fn first_part(about: &str) -> &str {
-    const FITS: usize = 64;
+    const MAX_USAGE_WIDTH: usize = 64;
     let cuts = [about.len()].into_iter().chain([about.find([':', ';']), about.find(", ")].into_iter().flatten());
-    cuts.filter_map(|end| about.get(..end)).find(|part| part.chars().count() <= FITS).unwrap_or(about)
+    cuts.filter_map(|end| about.get(..end)).find(|part| part.chars().count() <= MAX_USAGE_WIDTH).unwrap_or(about)
 }
 
 /// Names that other programs have for our commands.
-const MEANT: &[(&str, &str)] = &[
+const FOREIGN_COMMAND_NAMES: &[(&str, &str)] = &[
     ("append-rows", "append"),
     ("browse", "view"),
     ("check", "verify"),
@@ -141,8 +141,8 @@ const MEANT: &[(&str, &str)] = &[
 ];
 
 /// The command that somebody means who types another program's name for it.
-pub(crate) fn meant(word: &str) -> Option<&'static str> {
-    MEANT.iter().find(|(typed, _)| *typed == word).map(|(_, command)| *command)
+pub(crate) fn suggested_command(word: &str) -> Option<&'static str> {
+    FOREIGN_COMMAND_NAMES.iter().find(|(typed, _)| *typed == word).map(|(_, command)| *command)
 }
 
 #[cfg(test)]
@@ -159,12 +159,16 @@ mod tests {
             command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(|sub| sub.get_name().to_owned()).collect();
         names.sort();
         assert_eq!(listed, names);
-        assert!(MEANT.iter().all(|(typed, meant)| names.contains(&(*meant).to_owned()) && !names.contains(&(*typed).to_owned())));
+        assert!(
+            FOREIGN_COMMAND_NAMES
+                .iter()
+                .all(|(typed, meant)| names.contains(&(*meant).to_owned()) && !names.contains(&(*typed).to_owned()))
+        );
     }
 
     #[test]
     fn short_page_fits_80_columns_without_common_options() {
-        let mut command = command();
+        let mut command = build_command();
         let page = command.render_help().to_string();
         assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
         assert!(page.contains("\nTake data out:\n  get ") && !page.contains("--limit"));
@@ -174,7 +178,7 @@ mod tests {
     #[test]
     fn refused_options_are_hidden() {
         let help = |path: &[&str]| {
-            let mut command = command();
+            let mut command = build_command();
             command.build();
             let mut at = &mut command;
             for name in path {

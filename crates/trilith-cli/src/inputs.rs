@@ -14,27 +14,27 @@ use std::io::Write;
 use clap::Args;
 use serde_json::{Value, json};
 use trilith::asdf::AsdfFile;
-use trilith::asdf::Notes;
-use trilith::bytes::shown_name;
-use trilith::file::Gather;
+use trilith::asdf::ReferenceLog;
+use trilith::bytes::display_name;
+use trilith::file::FileFinder;
 use trilith::{Error, ErrorKind, File, Limits, Result};
-use trilith_io::threads::{Turn, in_order};
+use trilith_io::threads::{JobTurn, map_in_order};
 
-pub(crate) use self::array_selection::{Parts, run_each};
-pub(crate) use self::buffered_output::Held;
-use self::buffered_output::Shared;
-use self::file_names::{Input, Names};
+pub(crate) use self::array_selection::{ArraySelection, run_each};
+pub(crate) use self::buffered_output::BufferedOutput;
+use self::buffered_output::SharedStdout;
+use self::file_names::{InputFile, InputNames};
 use crate::Outcome;
-use crate::advice::said;
-use crate::item_arg::Item;
-use crate::json::{error_json, error_problem, whole};
+use crate::advice::error_with_advice;
+use crate::item_arg::ItemArg;
+use crate::json::{error_json, error_problem, write_complete};
 use crate::options::Options;
-use crate::output::{Out, is_broken_pipe, is_no, json_text, json_value, note};
-use crate::outputs::told;
+use crate::output::{Output, eprint_line, is_broken_pipe, is_negative_result, json_text, json_value};
+use crate::outputs::report_written;
 
 /// Sources of a command's files, besides its arguments.
 #[derive(Debug, Args)]
-pub(crate) struct Many {
+pub(crate) struct FileListArgs {
     /// Also use the files in this list, one name a line; - for standard input
     #[arg(long, value_name = "LIST")]
     files_from: Option<String>,
@@ -48,24 +48,24 @@ pub(crate) struct Many {
 
 /// The files of a command that reads any number of them.
 #[derive(Debug, Args)]
-pub(crate) struct Files {
+pub(crate) struct InputFiles {
     /// Files, folders, patterns and URLs, or - for standard input
     #[arg(value_name = "FILE", required_unless_present = "files_from")]
     pub files: Vec<String>,
     #[command(flatten)]
-    pub many: Many,
+    pub list_args: FileListArgs,
 }
 
-impl Files {
+impl InputFiles {
     /// Does `work` on each, as [`run`].
-    pub(crate) fn run(&self, options: &Options, work: impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync) -> Result<Outcome> {
-        run(&self.files, Form::Files, &self.many, options, work)
+    pub(crate) fn run(&self, options: &Options, work: impl Fn(&mut FileJob<'_>) -> Result<Outcome> + Sync) -> Result<Outcome> {
+        run(&self.files, ArgumentKind::Files, &self.list_args, options, work)
     }
 }
 
 /// The interpretation of the arguments of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ArgumentKind {
     /// `FILE`
     Files,
     /// `FILE#/path`
@@ -73,27 +73,27 @@ pub(crate) enum Form {
 }
 
 /// A file that a command works on.
-pub(crate) struct Job<'o> {
+pub(crate) struct FileJob<'o> {
     /// The file; `-` is standard input.
     pub name: String,
     /// The part after `#`.
     pub path: Option<String>,
     /// The destination of its results.
-    pub out: Out,
+    pub out: Output,
     /// `true` if there may be others: then each result names its file.
-    pub several: bool,
+    pub is_one_of_many: bool,
     /// The options of the command.
     pub options: &'o Options,
     /// Number of files before this one.
     pub index: usize,
     limits: Limits,
     notes: Vec<String>,
-    followed: Vec<Notes>,
+    opened_references: Vec<ReferenceLog>,
 }
 
 /// The result of a job.
-struct Done {
-    held: Option<Held>,
+struct JobResult {
+    output: Option<BufferedOutput>,
     notes: Vec<String>,
     outcome: Outcome,
 }
@@ -105,59 +105,60 @@ struct Done {
 /// standard output fails.
 pub(crate) fn run(
     arguments: &[String],
-    form: Form,
-    many: &Many,
+    form: ArgumentKind,
+    many: &FileListArgs,
     options: &Options,
-    work: impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync,
+    work: impl Fn(&mut FileJob<'_>) -> Result<Outcome> + Sync,
 ) -> Result<Outcome> {
-    run_with(arguments, form, many, options, None, work)
+    run_checked(arguments, form, many, options, None, work)
 }
 
 /// The first argument, which may begin with a hyphen (`-#/path`), and those after it, which may not: options are among
 /// them.
-pub(crate) fn joined(first: Option<&String>, more: &[String]) -> Vec<String> {
+pub(crate) fn all_arguments(first: Option<&String>, more: &[String]) -> Vec<String> {
     first.into_iter().chain(more).cloned().collect()
 }
 
 /// Returns `true` if there may be several files, so that each result names its file.
-pub(crate) fn is_several(arguments: &[String], form: Form, many: &Many) -> bool {
+pub(crate) fn is_several(arguments: &[String], form: ArgumentKind, many: &FileListArgs) -> bool {
     match (arguments, &many.files_from) {
-        ([argument], None) => Gather::is_several(&item_of(argument, form).file),
+        ([argument], None) => FileFinder::is_several(&item_of(argument, form).file),
         _ => true,
     }
 }
 
 /// A check of each item, in their order. If it fails, no work is done.
-pub(crate) type Admit<'a> = &'a mut (dyn FnMut(&Item) -> Result<()> + Send);
+pub(crate) type ItemCheck<'a> = &'a mut (dyn FnMut(&ItemArg) -> Result<()> + Send);
 
 /// Does the same as [`run`], for a command that writes a file for each: `admit` checks all of them before any work
 /// begins, and none of them may be overwritten.
 ///
 /// # Errors
 /// Returns the errors of [`run`] and of `admit`.
-pub(crate) fn run_with(
+pub(crate) fn run_checked(
     arguments: &[String],
-    form: Form,
-    many: &Many,
+    form: ArgumentKind,
+    many: &FileListArgs,
     options: &Options,
-    mut admit: Option<Admit<'_>>,
-    work: impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync,
+    mut admit: Option<ItemCheck<'_>>,
+    work: impl Fn(&mut FileJob<'_>) -> Result<Outcome> + Sync,
 ) -> Result<Outcome> {
     if let ([argument], false) = (arguments, is_several(arguments, form, many)) {
         let item = item_of(argument, form);
         if let Some(admit) = &mut admit {
             admit(&item)?;
         }
-        let mut job = Job::single(item, options)?;
+        let mut job = FileJob::from_item(item, options)?;
         let outcome = work(&mut job)?;
         job.out.finish()?;
         return Ok(outcome);
     }
-    let gather = Gather::new().hidden(many.hidden).all(options.under.is_some()).remote(options.remote()?);
-    let mut names = Names::new(arguments, form, many, gather, options)?;
-    let shared = Shared::default();
-    let (mut outcome, mut count) = (Outcome::Yes, 0u64);
-    let waiting = names.waiting();
+    let gather =
+        FileFinder::new().include_hidden(many.hidden).all_files(options.under.is_some()).remote(options.remote_options()?);
+    let mut names = InputNames::new(arguments, form, many, gather, options)?;
+    let shared = SharedStdout::default();
+    let (mut outcome, mut count) = (Outcome::Success, 0u64);
+    let waiting = names.max_in_flight();
     let mut ahead = Vec::new();
     if let Some(admit) = admit {
         for input in names.by_ref() {
@@ -169,108 +170,108 @@ pub(crate) fn run_with(
         }
     }
     let jobs = ahead.into_iter().chain(names.by_ref());
-    in_order(
+    map_in_order(
         jobs,
         waiting,
-        |input, turn| one(input, turn, &shared, options, &work),
+        |input, turn| run_job(input, turn, &shared, options, &work),
         |done| {
             let done = done?;
             count += 1;
             outcome = outcome.max(done.outcome);
-            if let Some(held) = done.held {
+            if let Some(held) = done.output {
                 held.release()?;
             }
-            done.notes.iter().for_each(|text| note(text));
+            done.notes.iter().for_each(|text| eprint_line(text));
             Ok(())
         },
     )?;
-    shared.finish()?;
-    names.report(count, options)?;
+    shared.flush_all()?;
+    names.report_skipped(count, options)?;
     Ok(outcome)
 }
 
 /// Does the work on one file of several. An error here ends the command.
-fn one(
-    input: Input,
-    turn: &Turn,
-    shared: &Shared,
+fn run_job(
+    input: InputFile,
+    turn: &JobTurn,
+    shared: &SharedStdout,
     options: &Options,
-    work: &(impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync),
-) -> Result<Done> {
-    let limits = options.limits()?.for_command(0);
-    let held = Held::new(turn.clone(), shared.clone(), options.json);
-    let mut job = Job {
+    work: &(impl Fn(&mut FileJob<'_>) -> Result<Outcome> + Sync),
+) -> Result<JobResult> {
+    let limits = options.command_limits()?.for_command(0);
+    let held = BufferedOutput::new(turn.clone(), shared.clone(), options.json);
+    let mut job = FileJob {
         name: input.item.file,
         path: input.item.path,
-        out: Out::held(held, limits.clone()),
-        several: true,
+        out: Output::buffered(held, limits.clone()),
+        is_one_of_many: true,
         options,
         index: turn.index(),
         limits,
         notes: Vec::new(),
-        followed: Vec::new(),
+        opened_references: Vec::new(),
     };
     let worked = match input.problem {
         Some(problem) => Err(problem),
         None => work(&mut job),
     };
-    let followed = std::mem::take(&mut job.followed);
-    job.warn_all(followed.iter().flat_map(Notes::remarks));
+    let followed = std::mem::take(&mut job.opened_references);
+    job.warn_all(followed.iter().flat_map(ReferenceLog::remarks));
     let outcome = match worked {
         Ok(outcome) => outcome,
         // After a broken pipe nobody reads the output.
         Err(error) if is_broken_pipe(&error) => return Err(error),
-        Err(error) => return job.failed(&error),
+        Err(error) => return job.finish_with_error(&error),
     };
-    Ok(Done { held: job.out.into_held(), notes: job.notes, outcome })
+    Ok(JobResult { output: job.out.into_buffered(), notes: job.notes, outcome })
 }
 
-impl<'o> Job<'o> {
-    fn single(item: Item, options: &'o Options) -> Result<Self> {
+impl<'o> FileJob<'o> {
+    fn from_item(item: ItemArg, options: &'o Options) -> Result<Self> {
         Ok(Self {
             name: item.file,
             path: item.path,
-            out: Out::new(),
-            several: false,
+            out: Output::new(),
+            is_one_of_many: false,
             options,
             index: 0,
-            limits: options.limits()?,
+            limits: options.command_limits()?,
             notes: Vec::new(),
-            followed: Vec::new(),
+            opened_references: Vec::new(),
         })
     }
 
     /// Reports an error of one file of several. In JSON it has a separate line.
-    fn failed(mut self, error: &Error) -> Result<Done> {
-        let text = said(error);
-        self.note(&format!("trilith: {}{text}", self.prefix(&text)));
+    fn finish_with_error(mut self, error: &Error) -> Result<JobResult> {
+        let text = error_with_advice(error);
+        self.print_note(&format!("trilith: {}{text}", self.message_prefix(&text)));
         let is_answer = self.options.malformed_is_no && error.kind() == ErrorKind::Malformed;
         let is_json = self.options.json;
         let line = json_value(&json!({"file": self.name, "error": error_json(error)})) + "\n";
-        let mut held = self.out.into_held();
+        let mut held = self.out.into_buffered();
         if let (true, Some(held)) = (is_json, &mut held) {
-            held.replace(&line)?;
+            held.replace_output(&line)?;
         }
-        Ok(Done { held, notes: self.notes, outcome: if is_answer { Outcome::No } else { Outcome::Failed } })
+        Ok(JobResult { output: held, notes: self.notes, outcome: if is_answer { Outcome::Negative } else { Outcome::Failed } })
     }
 
     /// Opens the file, whatever its family.
-    pub(crate) fn open(&mut self) -> Result<File> {
-        if !self.several {
+    pub(crate) fn open_file(&mut self) -> Result<File> {
+        if !self.is_one_of_many {
             return self.options.open_file(&self.name);
         }
         let file = self.options.open_one(&self.name, &self.limits)?;
-        self.followed.extend(file.as_asdf().map(|file| file.notes().clone()));
+        self.opened_references.extend(file.as_asdf().map(|file| file.reference_log().clone()));
         Ok(file)
     }
 
     /// Opens the file as one of the ASDF family.
     pub(crate) fn open_asdf(&mut self) -> Result<AsdfFile> {
-        if !self.several {
+        if !self.is_one_of_many {
             return self.options.open_asdf(&self.name);
         }
         let file = self.options.open_one_asdf(&self.name, &self.limits)?;
-        self.followed.push(file.notes().clone());
+        self.opened_references.push(file.reference_log().clone());
         Ok(file)
     }
 
@@ -293,20 +294,20 @@ impl<'o> Job<'o> {
     }
 
     /// A path in the file; of several, after the name of the file.
-    pub(crate) fn labelled(&self, path: &str) -> String {
-        if self.several { format!("{}#{path}", self.name) } else { path.to_owned() }
+    pub(crate) fn path_label(&self, path: &str) -> String {
+        if self.is_one_of_many { format!("{}#{path}", self.name) } else { path.to_owned() }
     }
 
     /// The reason why an item cannot be read, after its path.
-    pub(crate) fn reason(&self, path: &str, error: &Error) -> String {
-        let text = said(error);
+    pub(crate) fn unreadable_reason(&self, path: &str, error: &Error) -> String {
+        let text = error_with_advice(error);
         let reason = text.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&text);
-        format!("{}: {reason}", self.labelled(path))
+        format!("{}: {reason}", self.path_label(path))
     }
 
     /// Returns the prefix of a message: the name of the file if there are several, unless the message has it.
-    pub(crate) fn prefix(&self, text: &str) -> String {
-        if self.several && !text.contains(&*shown_name(&self.name)) && !text.contains(&self.name) {
+    pub(crate) fn message_prefix(&self, text: &str) -> String {
+        if self.is_one_of_many && !text.contains(&*display_name(&self.name)) && !text.contains(&self.name) {
             format!("{}: ", self.name)
         } else {
             String::new()
@@ -315,93 +316,93 @@ impl<'o> Job<'o> {
 
     /// Writes the JSON document that `write` makes; if there are several files, under `name`, with the file and the path.
     pub(crate) fn json_value(&mut self, name: &str, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-        if self.several {
+        if self.is_one_of_many {
             let (file, path) = (json_text(&self.name), json_text(self.item_path()));
-            self.out.raw(&format!("{{\"file\":{file},\"path\":{path},\"{name}\":"))?;
+            self.out.write_raw_text(&format!("{{\"file\":{file},\"path\":{path},\"{name}\":"))?;
         }
-        whole(&mut self.out, write)?;
-        self.out.raw(if self.several { "}\n" } else { "\n" })
+        write_complete(&mut self.out, write)?;
+        self.out.write_raw_text(if self.is_one_of_many { "}\n" } else { "\n" })
     }
 
     /// Says what was written for the file: JSON on stdout, or a line on stderr.
-    pub(crate) fn told(&mut self, output: &str, mut json: Value, line: &str) -> Result<()> {
-        if !self.several {
-            return told(output, &json, line, self.options);
+    pub(crate) fn report_written(&mut self, output: &str, mut json: Value, line: &str) -> Result<()> {
+        if !self.is_one_of_many {
+            return report_written(output, &json, line, self.options);
         }
         if self.options.json {
             (json["file"], json["output"]) = (json!(self.name), json!(output));
-            return self.out.json(&json);
+            return self.out.write_json(&json);
         }
         if !self.options.quiet {
-            self.note(line);
+            self.print_note(line);
         }
         Ok(())
     }
 
     /// Prints the name of the file before text of several lines, if there are several files.
-    pub(crate) fn heading(&mut self) -> Result<()> {
-        if !self.several {
+    pub(crate) fn print_heading(&mut self) -> Result<()> {
+        if !self.is_one_of_many {
             return Ok(());
         }
         if self.index > 0 {
-            self.out.line("")?;
+            self.out.write_line("")?;
         }
         let label = self.label();
-        self.out.line(&format!("{label}:"))
+        self.out.write_line(&format!("{label}:"))
     }
 
     /// Prints an empty line between the texts of several files.
-    pub(crate) fn gap(&mut self) -> Result<()> {
-        if self.several && self.index > 0 { self.out.line("") } else { Ok(()) }
+    pub(crate) fn print_separator(&mut self) -> Result<()> {
+        if self.is_one_of_many && self.index > 0 { self.out.write_line("") } else { Ok(()) }
     }
 
     /// Prints a line on stderr.
-    pub(crate) fn note(&mut self, text: &str) {
-        if self.several { self.notes.push(text.to_owned()) } else { note(text) }
+    pub(crate) fn print_note(&mut self, text: &str) {
+        if self.is_one_of_many { self.notes.push(text.to_owned()) } else { eprint_line(text) }
     }
 
     /// Prints a warning on stderr, unless `--quiet`.
-    pub(crate) fn warn(&mut self, text: &str) {
+    pub(crate) fn print_warning(&mut self, text: &str) {
         if !self.options.quiet {
-            self.note(&format!("warning: {}{text}", self.prefix(text)));
+            self.print_note(&format!("warning: {}{text}", self.message_prefix(text)));
         }
     }
 
     /// Says that the file is malformed, if that is an answer.
-    pub(crate) fn invalid(&mut self, error: &Error) -> Result<Outcome> {
+    pub(crate) fn report_invalid(&mut self, error: &Error) -> Result<Outcome> {
         if self.options.json {
-            self.out.json(&json!({"file": self.name, "valid": false, "problems": [error_problem(error, None, None)]}))?;
+            self.out.write_json(&json!({"file": self.name, "valid": false, "problems": [error_problem(error, None, None)]}))?;
         } else {
-            self.out.line(&format!("{}: {}", self.name, said(error)))?;
+            self.out.write_line(&format!("{}: {}", self.name, error_with_advice(error)))?;
         }
-        Ok(Outcome::No)
+        Ok(Outcome::Negative)
     }
 
     /// Prints warnings on stderr, unless `--quiet`.
     pub(crate) fn warn_all(&mut self, warnings: impl IntoIterator<Item = String>) {
-        warnings.into_iter().for_each(|warning| self.warn(&warning));
+        warnings.into_iter().for_each(|warning| self.print_warning(&warning));
     }
 
     /// Returns the target of a path, or reports that there is none and returns None.
-    pub(crate) fn found<T>(&mut self, item: Result<T>) -> Result<Option<T>> {
+    pub(crate) fn report_missing<T>(&mut self, item: Result<T>) -> Result<Option<T>> {
         let error = match item {
             Ok(item) => return Ok(Some(item)),
-            Err(error) if is_no(&error) => error,
+            Err(error) if is_negative_result(&error) => error,
             Err(error) => return Err(error),
         };
-        let text = said(&error);
-        self.note(&format!("trilith: {}{text}", self.prefix(&text)));
-        if self.several && self.options.json {
-            self.out.json(&json!({"file": self.name, "error": error_json(&error)}))?;
+        let text = error_with_advice(&error);
+        self.print_note(&format!("trilith: {}{text}", self.message_prefix(&text)));
+        if self.is_one_of_many && self.options.json {
+            self.out.write_json(&json!({"file": self.name, "error": error_json(&error)}))?;
         }
         Ok(None)
     }
 }
 
 /// Returns the item that an argument names.
-fn item_of(argument: &str, form: Form) -> Item {
+fn item_of(argument: &str, form: ArgumentKind) -> ItemArg {
     match form {
-        Form::Files => Item { file: argument.to_owned(), path: None },
-        Form::Items => Item::parse(argument),
+        ArgumentKind::Files => ItemArg { file: argument.to_owned(), path: None },
+        ArgumentKind::Items => ItemArg::parse(argument),
     }
 }

@@ -4,14 +4,14 @@ use trilith::bytes::{is_url, path_of};
 
 /// The target of an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Item {
+pub(crate) struct ItemArg {
     /// The file; `-` is standard input.
     pub file: String,
     /// The part after `#`, or None if there is no `#`.
     pub path: Option<String>,
 }
 
-impl Item {
+impl ItemArg {
     /// Splits at the last `#` that is followed by `/` or ends the argument; a file that exists under
     /// the whole name is that file.
     pub(crate) fn parse(argument: &str) -> Self {
@@ -44,10 +44,10 @@ mod tests {
 
     #[test]
     fn first_hash_splits_file_and_path() {
-        assert_eq!(Item::parse("x.asdf#/a/b"), Item { file: "x.asdf".into(), path: Some("/a/b".into()) });
-        assert_eq!(Item::parse("x.asdf#"), Item { file: "x.asdf".into(), path: Some(String::new()) });
-        assert_eq!(Item::parse("x.asdf"), Item { file: "x.asdf".into(), path: None });
-        assert_eq!(Item::parse("x.asdf#/a#/b"), Item { file: "x.asdf".into(), path: Some("/a#/b".into()) });
-        assert_eq!(Item::parse("-#/a"), Item { file: "-".into(), path: Some("/a".into()) });
+        assert_eq!(ItemArg::parse("x.asdf#/a/b"), ItemArg { file: "x.asdf".into(), path: Some("/a/b".into()) });
+        assert_eq!(ItemArg::parse("x.asdf#"), ItemArg { file: "x.asdf".into(), path: Some(String::new()) });
+        assert_eq!(ItemArg::parse("x.asdf"), ItemArg { file: "x.asdf".into(), path: None });
+        assert_eq!(ItemArg::parse("x.asdf#/a#/b"), ItemArg { file: "x.asdf".into(), path: Some("/a#/b".into()) });
+        assert_eq!(ItemArg::parse("-#/a"), ItemArg { file: "-".into(), path: Some("/a".into()) });
     }
 }

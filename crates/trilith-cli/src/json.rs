@@ -4,22 +4,22 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 use trilith::array::{Datatype, Field};
-use trilith::bytes::set_aside;
-use trilith::file::Description;
+use trilith::bytes::spool_output;
+use trilith::file::ArrayDescription;
 use trilith::{Diagnostic, Error, Location, Result};
 use trilith_codec::codec::stream_source;
 
-use crate::advice::{advice, said};
-use crate::output::clean;
+use crate::advice::{error_remedy, error_with_advice};
+use crate::output::escape_controls;
 
 /// Writes a document that `write` writes, once it is complete: if that fails, nothing is written.
-pub(crate) fn whole(out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-    let document = set_aside("a document", |out| write(out))?;
+pub(crate) fn write_complete(out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let document = spool_output("a document", |out| write(out))?;
     stream_source(&*document, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("writing", e)))
 }
 
 /// A codec id as text, or null if it is zero.
-pub(crate) fn codec(id: [u8; 4]) -> Value {
+pub(crate) fn codec_json(id: [u8; 4]) -> Value {
     if id == [0; 4] {
         return Value::Null;
     }
@@ -27,21 +27,21 @@ pub(crate) fn codec(id: [u8; 4]) -> Value {
 }
 
 /// A datatype as the tree of ASDF 1.6 writes it, without byteorder.
-pub(crate) fn datatype(datatype: &Datatype) -> Value {
+pub(crate) fn datatype_json(datatype: &Datatype) -> Value {
     match datatype {
         Datatype::Ascii(n) | Datatype::Ucs4(n) | Datatype::Utf8(n) | Datatype::Ucs2(n) => json!([datatype.name(), n]),
-        Datatype::Struct(structure) => Value::Array(structure.fields().iter().map(field).collect()),
+        Datatype::Struct(structure) => Value::Array(structure.fields().iter().map(field_json).collect()),
         simple => json!(simple.name()),
     }
 }
 
 // Structures nest no deeper than the library allows, so this recursion is bounded.
-fn field(field: &Field) -> Value {
+fn field_json(field: &Field) -> Value {
     let mut value = json!({});
     if let Some(name) = &field.name {
         value["name"] = json!(name);
     }
-    value["datatype"] = datatype(&field.datatype);
+    value["datatype"] = datatype_json(&field.datatype);
     if !field.shape.is_empty() {
         value["shape"] = json!(field.shape);
     }
@@ -49,12 +49,12 @@ fn field(field: &Field) -> Value {
 }
 
 /// Adds the metadata of a layout about an item and the members of its structs.
-pub(crate) fn tell(facts: &mut Value, found: &Description) {
+pub(crate) fn add_layout_metadata(facts: &mut Value, found: &ArrayDescription) {
     let Some(facts) = facts.as_object_mut() else { return };
     let words = |doc: &Option<String>, unit: &Option<String>| {
         let pairs = [("doc", doc), ("unit", unit)].into_iter();
         pairs
-            .filter_map(|(name, text)| Some((name.to_owned(), json!(clean(text.as_deref()?)))))
+            .filter_map(|(name, text)| Some((name.to_owned(), json!(escape_controls(text.as_deref()?)))))
             .collect::<serde_json::Map<_, _>>()
     };
     facts.extend(words(&found.doc, &found.unit));
@@ -82,7 +82,7 @@ pub(crate) fn fields_text(datatype: &Datatype) -> String {
 
 /// A datatype for people: the name alone, or the JSON of what has no name.
 pub(crate) fn datatype_text(datatype: &Datatype) -> String {
-    match self::datatype(datatype) {
+    match datatype_json(datatype) {
         Value::String(name) => name,
         other => other.to_string(),
     }
@@ -98,9 +98,9 @@ pub(crate) fn diagnostic_json(found: &Diagnostic) -> Value {
     json!({
         "severity": found.severity.to_string(),
         "where": {"path": found.path, "line": place.0, "column": place.1, "byte": found.byte, "block": null},
-        "message": clean(&message),
+        "message": escape_controls(&message),
         "schema": (!found.schema.is_empty()).then_some(&found.schema),
-        "hint": found.hint.as_deref().map(clean),
+        "hint": found.hint.as_deref().map(escape_controls),
     })
 }
 
@@ -120,15 +120,15 @@ pub(crate) fn where_json(error: &Error, path: Option<&str>, block: Option<usize>
 /// An error as a problem of `verify` and `validate`.
 pub(crate) fn error_problem(error: &Error, path: Option<&str>, block: Option<usize>) -> Value {
     json!({
-        "severity": "error", "where": where_json(error, path, block), "message": clean(&said(error)), "schema": null,
-        "hint": advice(error),
+        "severity": "error", "where": where_json(error, path, block), "message": escape_controls(&error_with_advice(error)), "schema": null,
+        "hint": error_remedy(error),
     })
 }
 
 /// An error as JSON.
 pub(crate) fn error_json(error: &Error) -> Value {
     json!({
-        "kind": error.kind().name(), "message": clean(&said(error)), "where": where_json(error, None, None),
-        "hint": advice(error).as_deref().map(clean),
+        "kind": error.kind().name(), "message": escape_controls(&error_with_advice(error)), "where": where_json(error, None, None),
+        "hint": error_remedy(error).as_deref().map(escape_controls),
     })
 }

@@ -35,7 +35,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as Unparsed};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
-use trilith::bytes::{hidden_name, name_of, shown_name};
+use trilith::bytes::{display_name, hidden_name, name_of};
 use trilith::{Error, ErrorKind};
 
 use crate::commands::Command;
@@ -45,9 +45,9 @@ use crate::options::Options;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     /// The command is done, or its answer is yes: exit status 0.
-    Yes,
+    Success,
     /// The answer is no: different, invalid, nothing found, refused: exit status 1.
-    No,
+    Negative,
     /// The answer for some file is unknown, for a reason that was printed: exit status 2.
     Failed,
 }
@@ -65,7 +65,7 @@ struct Cli {
 /// The command with all its subcommands and options, for tests that must not forget one.
 #[must_use]
 pub fn command() -> clap::Command {
-    help::command()
+    help::build_command()
 }
 
 /// The examples of `--help`, which a test runs in this order.
@@ -77,66 +77,66 @@ pub fn examples() -> &'static [(&'static str, &'static str)] {
 /// Runs the command with these words, its own name first, and returns the exit status.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words: Vec<OsString> = words.into_iter().collect();
-    if complete::is_asked(&words) {
-        complete::answer(&words);
+    if complete::is_completion_request(&words) {
+        complete::respond(&words);
         return 0;
     }
-    let (mut cli, name) = match parse(words.clone()) {
+    let (mut cli, name) = match parse_arguments(words.clone()) {
         Ok(parsed) => parsed,
         Err(error) => {
-            usage(&error, &words);
+            print_usage(&error, &words);
             return if error.use_stderr() { 2 } else { 0 };
         }
     };
     #[cfg(unix)]
-    signals::watch();
-    let malformed_is_no = cli.command.malformed_is_no();
+    signals::install_handlers();
+    let malformed_is_no = cli.command.malformed_is_negative_result();
     cli.options.malformed_is_no = malformed_is_no;
-    cli.options.whole = cli.command.reads_all();
-    cli.options.itself = cli.command.reads_itself();
+    cli.options.whole = cli.command.accepts_many_files();
+    cli.options.itself = cli.command.resolves_own_inputs();
     cli.options.is_of_rows = matches!(cli.command, Command::Table(_));
     // Programs that read references apply what the attributes declare.
     cli.options.encoded = matches!(cli.command, Command::Manifest(_));
-    cli.options.instead = cli.command.instead();
-    let shown = progress::Shown::start(&name, cli.options.quiet);
-    let done = cli.options.prepare().and_then(|()| cli.command.run(&cli.options));
+    cli.options.instead = cli.command.dudley_alternative();
+    let shown = progress::ProgressDisplay::start_bar(&name, cli.options.quiet);
+    let done = cli.options.apply_process_settings().and_then(|()| cli.command.run(&cli.options));
     drop(shown);
     cli.options.warn_of_references();
     match done {
-        Ok(Outcome::Yes) => 0,
-        Ok(Outcome::No) => 1,
+        Ok(Outcome::Success) => 0,
+        Ok(Outcome::Negative) => 1,
         Ok(Outcome::Failed) => 2,
         // The reader of our output has seen enough.
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
-            report(&error);
+            print_error(&error);
             if malformed_is_no && error.kind() == ErrorKind::Malformed { 1 } else { 2 }
         }
     }
 }
 
 /// Reads the words, and gives the name of the command; `trilith FILE` is `trilith info FILE`.
-fn parse(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
+fn parse_arguments(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
     save_options::hold_numbers(&mut words);
     // Help and errors need the complete command, which takes longer to build than most commands run.
-    static PLAIN: LazyLock<Mutex<clap::Command>> = LazyLock::new(|| Mutex::new(Cli::command()));
+    static PLAIN_COMMANDS: LazyLock<Mutex<clap::Command>> = LazyLock::new(|| Mutex::new(Cli::command()));
     let is_text = words.iter().all(|word| os_names::is_text(word));
-    let plain = is_text.then(|| PLAIN.lock().unwrap_or_else(PoisonError::into_inner).try_get_matches_from_mut(&words));
+    let plain = is_text.then(|| PLAIN_COMMANDS.lock().unwrap_or_else(PoisonError::into_inner).try_get_matches_from_mut(&words));
     if let Some(Ok(matches)) = plain
         && let Some(name) = matches.subcommand_name().map(str::to_owned)
     {
         return Ok((Cli::from_arg_matches(&matches)?, name));
     }
-    let command = os_names::taken(help::command()).color(style::early(&words));
+    let command = os_names::accept_os_names(help::build_command()).color(style::color_from_args(&words));
     let matches = match command.clone().try_get_matches_from(&words) {
         Ok(matches) => matches,
         Err(mut error) => {
             let Some(word) = unknown_command(&error) else { return Err(error) };
             let at = words.iter().position(|given| given.to_string_lossy() == word).unwrap_or(1);
             if words.get(at).is_some_and(|given| item_arg::is_file(&name_of(Path::new(given)))) {
-                show(&mut words, at);
+                insert_default_command(&mut words, at);
                 command.try_get_matches_from(&words)?
-            } else if let Some(meant) = help::meant(&word) {
+            } else if let Some(meant) = help::suggested_command(&word) {
                 error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![meant.to_owned()]));
                 return Err(error);
             } else if word.contains(['.', '/']) && word != "." {
@@ -153,7 +153,7 @@ fn parse(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
 }
 
 /// Turns `trilith FILE` into `trilith info FILE`, and a group of commands with a file into the command that shows it.
-fn show(words: &mut Vec<OsString>, at: usize) {
+fn insert_default_command(words: &mut Vec<OsString>, at: usize) {
     match at.checked_sub(1).and_then(|before| words.get_mut(before)) {
         Some(group) if group == "history" => {
             *group = "tree".into();
@@ -176,7 +176,7 @@ fn unknown_command(error: &clap::Error) -> Option<String> {
 }
 
 /// Prints help, or an error of usage without the secrets of URLs among the words.
-fn usage(error: &clap::Error, words: &[OsString]) {
+fn print_usage(error: &clap::Error, words: &[OsString]) {
     let words = words.iter().filter_map(|word| word.to_str());
     let texts = words.flat_map(|word| [Some(word), word.split_once('=').map(|(_, value)| value)]).flatten();
     let secrets: Vec<_> = texts.map(|text| (text, hidden_name(text))).filter(|(text, hidden)| text != hidden).collect();
@@ -185,11 +185,11 @@ fn usage(error: &clap::Error, words: &[OsString]) {
         return;
     }
     let text = error.render().to_string();
-    let text = secrets.into_iter().fold(text, |text, (secret, hidden)| text.replace(secret, &shown_name(&hidden)));
-    text.lines().for_each(output::note);
+    let text = secrets.into_iter().fold(text, |text, (secret, hidden)| text.replace(secret, &display_name(&hidden)));
+    text.lines().for_each(output::eprint_line);
 }
 
 /// Prints an error for a person, on stderr.
-fn report(error: &Error) {
-    output::note(&format!("trilith: {}", advice::said(error)));
+fn print_error(error: &Error) {
+    output::eprint_line(&format!("trilith: {}", advice::error_with_advice(error)));
 }

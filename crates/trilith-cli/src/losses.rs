@@ -6,7 +6,7 @@ use trilith::{Diagnostic, Result};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::{Out, note};
+use crate::output::{Output, eprint_line};
 
 /// Permission for losses.
 #[derive(Debug, Clone, Copy, Args)]
@@ -18,31 +18,31 @@ pub(crate) struct AllowLoss {
 
 impl AllowLoss {
     /// Returns `true` if the file is not to be written.
-    pub(crate) fn refuses(self, losses: &[Diagnostic]) -> bool {
+    pub(crate) fn is_refused(self, losses: &[Diagnostic]) -> bool {
         !losses.is_empty() && !self.allow_loss
     }
 }
 
 /// Lists what would be lost, on stderr or as JSON; nothing is written.
-pub(crate) fn refuse(input: &str, output: &str, losses: &[Diagnostic], options: &Options) -> Result<Outcome> {
+pub(crate) fn report_refused(input: &str, output: &str, losses: &[Diagnostic], options: &Options) -> Result<Outcome> {
     for loss in losses {
-        note(&format!("trilith: {input}: loss: {loss}"));
+        eprint_line(&format!("trilith: {input}: loss: {loss}"));
     }
-    note("trilith: nothing was written; add --allow-loss to write it anyway");
+    eprint_line("trilith: nothing was written; add --allow-loss to write it anyway");
     if options.json {
-        Out::print_json(&json!({ "file": output, "written": false, "losses": listed(losses) }))?;
+        Output::print_json(&json!({ "file": output, "written": false, "losses": losses_json(losses) }))?;
     }
-    Ok(Outcome::No)
+    Ok(Outcome::Negative)
 }
 
 /// Says on stderr what was lost.
-pub(crate) fn report(input: &str, losses: &[Diagnostic]) {
+pub(crate) fn report_losses(input: &str, losses: &[Diagnostic]) {
     for loss in losses {
-        note(&format!("trilith: {input}: lost: {loss}"));
+        eprint_line(&format!("trilith: {input}: lost: {loss}"));
     }
 }
 
 /// Losses as `--json` shows them.
-pub(crate) fn listed(losses: &[Diagnostic]) -> Vec<Value> {
+pub(crate) fn losses_json(losses: &[Diagnostic]) -> Vec<Value> {
     losses.iter().map(|loss| json!({ "path": loss.path, "message": loss.message })).collect()
 }

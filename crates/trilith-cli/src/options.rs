@@ -7,16 +7,16 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use trilith::asdf::AsdfFile;
-use trilith::asdf::{Notes, uris};
-use trilith::bytes::{self, Base, DirectoryResolver, LocalOptions, RemoteOptions, Resolve, Source, SourceRef};
-use trilith::dudley::{DudleyFile, Selection};
-use trilith::file::{FileKind, Permissions, Series};
+use trilith::asdf::{ReferenceLog, uris};
+use trilith::bytes::{self, BaseUri, DirectoryResolver, LocalOptions, RemoteOptions, Resolve, Source, SourceRef};
+use trilith::dudley::{DudleyFile, FileSelection};
+use trilith::file::{FileKind, FileSet, ReferencePermissions};
 use trilith::layout::{Byteorder, Layout};
 use trilith::tree::Tree;
 use trilith::{Error, File, Limits, OpenOptions, Result, file};
 
-use crate::item_arg::Item;
-use crate::output::Out;
+use crate::item_arg::ItemArg;
+use crate::output::Output;
 
 /// Options shared by all commands.
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ pub(crate) struct Options {
     pub verbose: u8,
     /// Colour the output
     #[arg(long, global = true, hide_short_help = true, value_name = "WHEN", default_value = "auto")]
-    pub color: Color,
+    pub color: ColorChoice,
     /// Number of threads (also TRILITH_THREADS; default: one per core)
     #[arg(long, global = true, hide_short_help = true, value_name = "N")]
     pub threads: Option<usize>,
@@ -85,7 +85,7 @@ pub(crate) struct Options {
     budget: OnceLock<Limits>,
     /// Remarks from following references, in the files that were opened.
     #[arg(skip)]
-    notes: Mutex<Vec<Notes>>,
+    notes: Mutex<Vec<ReferenceLog>>,
     /// Files that were opened, and files that the output refers to.
     #[arg(skip)]
     inputs: Mutex<Vec<String>>,
@@ -100,12 +100,12 @@ pub(crate) struct Options {
     pub encoded: bool,
     /// Byte order of data if neither the layout nor the file gives it
     #[arg(long = "byteorder", global = true, hide_short_help = true, value_name = "ORDER")]
-    pub stream_order: Option<Order>,
+    pub stream_order: Option<ByteorderArg>,
 }
 
 /// A byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Order {
+pub(crate) enum ByteorderArg {
     /// Least significant byte first.
     Little,
     /// Most significant byte first.
@@ -114,7 +114,7 @@ pub(crate) enum Order {
 
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
+pub(crate) enum ColorChoice {
     /// On a terminal, unless NO_COLOR, CLICOLOR=0 or TERM=dumb is set; anywhere with CLICOLOR_FORCE.
     Auto,
     /// Always.
@@ -125,27 +125,31 @@ pub(crate) enum Color {
 
 impl Options {
     /// Applies what is set once for the whole process.
-    pub(crate) fn prepare(&self) -> Result<()> {
+    pub(crate) fn apply_process_settings(&self) -> Result<()> {
         if let Some(threads) = self.threads.or_else(trilith_io::threads::threads_from_env) {
             trilith_io::threads::set_threads(Some(threads));
         }
-        crate::style::force(match self.color {
-            Color::Auto => None,
-            Color::Always => Some(true),
-            Color::Never => Some(false),
+        crate::style::set_choice(match self.color {
+            ColorChoice::Auto => None,
+            ColorChoice::Always => Some(true),
+            ColorChoice::Never => Some(false),
         });
-        crate::output::count_for(self.limits()?);
+        crate::output::count_for(self.command_limits()?);
         Ok(())
     }
 
     /// Prints to stdout: with `--json` a document, else what `text` writes.
-    pub(crate) fn print(&self, json: impl FnOnce() -> Value, text: impl FnOnce(&mut Out) -> Result<()>) -> Result<()> {
-        if self.json { Out::print_json(&json()) } else { Out::print(text) }
+    pub(crate) fn print_json_or_text(
+        &self,
+        json: impl FnOnce() -> Value,
+        text: impl FnOnce(&mut Output) -> Result<()>,
+    ) -> Result<()> {
+        if self.json { Output::print_json(&json()) } else { Output::print_with(text) }
     }
 
     /// The limits: defaults, environment, then `--limit`. They have one budget, which counts everything that the command
     /// reads and writes.
-    pub(crate) fn limits(&self) -> Result<Limits> {
+    pub(crate) fn command_limits(&self) -> Result<Limits> {
         if let Some(limits) = self.budget.get() {
             return Ok(limits.clone());
         }
@@ -163,44 +167,44 @@ impl Options {
     }
 
     /// Returns the options for remote files: defaults, environment, then the options.
-    pub(crate) fn remote(&self) -> Result<RemoteOptions> {
+    pub(crate) fn remote_options(&self) -> Result<RemoteOptions> {
         let mut remote = RemoteOptions::from_env()?;
         for assignment in &self.remote {
             remote.set(assignment)?;
         }
-        for prefix in Permissions::read(&self.allow)?.addresses() {
+        for prefix in ReferencePermissions::read(&self.allow)?.addresses() {
             remote.allow(prefix)?;
         }
         remote.download |= self.download;
         remote.overwrite |= self.overwrite;
         remote.whole = self.whole;
-        remote.watch = crate::progress::watch(self.quiet);
+        remote.watch = crate::progress::download_callback(self.quiet);
         Ok(remote)
     }
 
     /// Opens a file to read; `-` is standard input.
-    pub(crate) fn open(&self, path: &str) -> Result<SourceRef> {
-        self.open_with(path, &self.limits()?).map(|(source, _)| source)
+    pub(crate) fn open_source(&self, path: &str) -> Result<SourceRef> {
+        self.open_with(path, &self.command_limits()?).map(|(source, _)| source)
     }
 
     /// Opens a file to read, and gives what opens the files that it refers to.
     pub(crate) fn open_with(&self, path: &str, limits: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         self.add_input(path.to_owned());
-        let (source, resolve) = self.reach(path, limits).map_err(|error| match Item::parse(path) {
-            Item { file, path: Some(_) } if bytes::path_of(&file).exists() => {
+        let (source, resolve) = self.open_with_resolver(path, limits).map_err(|error| match ItemArg::parse(path) {
+            ItemArg { file, path: Some(_) } if bytes::path_of(&file).exists() => {
                 Error::invalid_input(format!("expected a whole file, not an item of it: {path}")).hint(format!("give {file}"))
             }
             _ => error,
         })?;
         limits.add_input(source.len());
         if self.whole {
-            crate::progress::expect(source.len());
+            crate::progress::add_expected(source.len());
         }
         Ok((source, resolve))
     }
 
-    fn reach(&self, path: &str, limits: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
-        let opening = self.opening()?.limits(limits.clone());
+    fn open_with_resolver(&self, path: &str, limits: &Limits) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+        let opening = self.open_options()?.limits(limits.clone());
         if path == "-" {
             return Ok((bytes::spool(std::io::stdin().lock(), "-", limits.spool)?, opening.resolver(path)));
         }
@@ -208,19 +212,23 @@ impl Options {
     }
 
     /// Returns the library's options for opening files, as the command line sets them.
-    pub(crate) fn opening(&self) -> Result<OpenOptions> {
+    pub(crate) fn open_options(&self) -> Result<OpenOptions> {
         // A file that another process truncates under a map would kill the command, and the commands
         // go through their files from front to back, where a map gains nothing.
-        let mut files = self.of_catalog.as_deref().map(Selection::parse).transpose()?.unwrap_or_default();
+        let mut files = self.of_catalog.as_deref().map(FileSelection::parse).transpose()?.unwrap_or_default();
         files.condition = self.condition.clone().filter(|_| !self.is_of_rows);
-        let opening = OpenOptions::new().limits(self.limits()?).map(false).byteorder(self.order());
-        let opening = opening.catalog_itself(self.itself).files(files);
-        Ok(opening.allow(Permissions::read(&self.allow)?).remote(self.remote()?).stored(self.stored).encoded(self.encoded))
+        let opening = OpenOptions::new().limits(self.command_limits()?).memory_map(false).byteorder(self.byteorder());
+        let opening = opening.open_catalog_only(self.itself).select_files(files);
+        Ok(opening
+            .allow(ReferencePermissions::read(&self.allow)?)
+            .remote(self.remote_options()?)
+            .stored_values(self.stored)
+            .encoded(self.encoded))
     }
 
     /// Opens a file of any family, under `--layout` if that is given; `-` is standard input.
     pub(crate) fn open_file(&self, path: &str) -> Result<File> {
-        let file = self.open_one(path, &self.limits()?)?;
+        let file = self.open_one(path, &self.command_limits()?)?;
         self.watch_file(&file);
         Ok(file)
     }
@@ -235,14 +243,14 @@ impl Options {
                 Some(self.layout.get_or_init(|| read).clone())
             }
         };
-        self.open_by(path, &self.opening()?.limits(limits.clone()).layout(layout), limits)
+        self.open_through(path, &self.open_options()?.limits(limits.clone()).layout(layout), limits)
     }
 
     /// Opens a file of any family, under a layout if one is named.
-    pub(crate) fn open_under(&self, path: &str, layout: Option<&str>) -> Result<File> {
-        let limits = self.limits()?;
+    pub(crate) fn open_with_layout(&self, path: &str, layout: Option<&str>) -> Result<File> {
+        let limits = self.command_limits()?;
         let layout = layout.map(|path| self.read_layout(path, &limits)).transpose()?;
-        let file = self.open_by(path, &self.opening()?.layout(layout), &limits)?;
+        let file = self.open_through(path, &self.open_options()?.layout(layout), &limits)?;
         self.watch_file(&file);
         Ok(file)
     }
@@ -250,36 +258,41 @@ impl Options {
     /// Opens the files that a catalog lists as one file. `layout` is the layout of these files, which have no signature
     /// if they are `raw`.
     pub(crate) fn open_family(&self, catalog: &str, layout: Option<Layout>, raw: bool) -> Result<File> {
-        self.open_by(catalog, &self.opening()?.catalog_itself(false).family(layout).raw(raw), &self.limits()?)
+        self.open_through(
+            catalog,
+            &self.open_options()?.open_catalog_only(false).file_set_layout(layout).without_signature(raw),
+            &self.command_limits()?,
+        )
     }
 
     /// Opens one of the files of a set by its path.
-    pub(crate) fn open_member(&self, path: &str, set: &Series) -> Result<File> {
-        let opening = self.opening()?.files(Selection::default()).byteorder(self.order().or(set.order()));
-        self.open_by(path, &opening.layout(set.template().clone()), &self.limits()?)
+    pub(crate) fn open_file_set_member(&self, path: &str, set: &FileSet) -> Result<File> {
+        let opening =
+            self.open_options()?.select_files(FileSelection::default()).byteorder(self.byteorder().or(set.native_byteorder()));
+        self.open_through(path, &opening.layout(set.template().clone()), &self.command_limits()?)
     }
 
     /// Opens a catalog as the file that it is.
     pub(crate) fn open_catalog(&self, catalog: &str) -> Result<DudleyFile> {
-        self.open_by(catalog, &self.opening()?.catalog_itself(true), &self.limits()?)?.into_dudley()
+        self.open_through(catalog, &self.open_options()?.open_catalog_only(true), &self.command_limits()?)?.into_dudley()
     }
 
-    fn open_by(&self, path: &str, opening: &OpenOptions, limits: &Limits) -> Result<File> {
+    fn open_through(&self, path: &str, opening: &OpenOptions, limits: &Limits) -> Result<File> {
         let (source, resolve) = self.open_with(path, limits)?;
         opening.open_source(source, resolve)
     }
 
     fn watch_file(&self, file: &File) {
         if let Some(file) = file.as_asdf() {
-            self.watch(file);
+            self.collect_notes(file);
         }
     }
 
     /// The byte order that `--byteorder` gives.
-    pub(crate) fn order(&self) -> Option<Byteorder> {
+    pub(crate) fn byteorder(&self) -> Option<Byteorder> {
         self.stream_order.map(|order| match order {
-            Order::Little => Byteorder::Little,
-            Order::Big => Byteorder::Big,
+            ByteorderArg::Little => Byteorder::Little,
+            ByteorderArg::Big => Byteorder::Big,
         })
     }
 
@@ -290,9 +303,9 @@ impl Options {
 
     /// Reads a text, in at most as many bytes as the limit `text` allows.
     pub(crate) fn read_text(&self, path: &str, limits: &Limits) -> Result<Vec<u8>> {
-        let source = self.open(path)?;
+        let source = self.open_source(path)?;
         if source.len() > limits.text {
-            return Err(Limits::exceeded("text", limits.text, format_args!("{path} has {} bytes", source.len())));
+            return Err(Limits::exceeded_error("text", limits.text, format_args!("{path} has {} bytes", source.len())));
         }
         bytes::read_vec(&*source, 0, source.len(), limits)
     }
@@ -307,17 +320,17 @@ impl Options {
     /// that they have the same targets from there.
     pub(crate) fn open_asdf_for(&self, path: &str, output: &str) -> Result<AsdfFile> {
         let file = self.open_asdf(path)?;
-        if path == output { Ok(file) } else { self.for_output(file.into(), &Base::of(output))?.into_asdf() }
+        if path == output { Ok(file) } else { self.for_output(file.into(), &BaseUri::of_file(output))?.into_asdf() }
     }
 
     /// Returns the file with its references converted to begin at `base`. A warning says which of them lead out
     /// of the folder there, since they are opened only if that is allowed.
-    pub(crate) fn for_output(&self, file: File, base: &Base) -> Result<File> {
+    pub(crate) fn for_output(&self, file: File, base: &BaseUri) -> Result<File> {
         let is_moved = file.as_asdf().is_some_and(|asdf| asdf.base() != *base);
-        let file = file.moved_to(base)?;
+        let file = file.rebased_to(base)?;
         let Some(asdf) = file.as_asdf() else { return Ok(file) };
         let uris = self.add_references(asdf, asdf.tree())?;
-        if let (true, Base::Folder(folder)) = (is_moved, base) {
+        if let (true, BaseUri::Folder(folder)) = (is_moved, base) {
             let there = DirectoryResolver::new(folder, LocalOptions::default(), 1);
             if let Some(first) = uris.iter().find(|uri| !uri.is_empty() && !there.permits(uri)) {
                 self.warn(&format!("the new file refers to files outside of its folder ({first}): read it with --allow"));
@@ -328,8 +341,8 @@ impl Options {
 
     /// Opens a file of the ASDF family; its references may lead into its folder and those below.
     pub(crate) fn open_asdf(&self, path: &str) -> Result<AsdfFile> {
-        let file = self.open_one_asdf(path, &self.limits()?)?;
-        self.watch(&file);
+        let file = self.open_one_asdf(path, &self.command_limits()?)?;
+        self.collect_notes(&file);
         Ok(file)
     }
 
@@ -345,7 +358,7 @@ impl Options {
 
     /// Refuses a native Dudley file, and names the command for it.
     pub(crate) fn check_not_dudley(&self, source: &dyn Source) -> Result<()> {
-        let start = bytes::read_vec(source, 0, source.len().min(80), &self.limits()?)?;
+        let start = bytes::read_vec(source, 0, source.len().min(80), &self.command_limits()?)?;
         if FileKind::detect(&start) != Some(FileKind::Dudley) {
             return Ok(());
         }
@@ -353,8 +366,8 @@ impl Options {
         Err(Error::unsupported(message).hint(self.instead))
     }
 
-    fn watch(&self, file: &AsdfFile) {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(file.notes().clone());
+    fn collect_notes(&self, file: &AsdfFile) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(file.reference_log().clone());
     }
 
     /// Adds the targets of a tree's references to the inputs, because overwriting them would break the tree.
@@ -380,16 +393,16 @@ impl Options {
     }
 
     /// Returns every file that was opened so far, or that a file which is written refers to.
-    pub(crate) fn inputs(&self) -> Vec<String> {
+    pub(crate) fn collect_inputs(&self) -> Vec<String> {
         let mut all = self.inputs.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        all.extend(self.notes.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(Notes::files));
+        all.extend(self.notes.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(ReferenceLog::files));
         all
     }
 
     /// Prints on stderr what came up while references were followed, once the command is done.
     pub(crate) fn warn_of_references(&self) {
-        let files: Vec<Notes> = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
-        let all: BTreeSet<String> = files.iter().flat_map(Notes::remarks).collect();
+        let files: Vec<ReferenceLog> = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        let all: BTreeSet<String> = files.iter().flat_map(ReferenceLog::remarks).collect();
         self.warn_all(all.into_iter().collect());
     }
 
@@ -408,7 +421,7 @@ impl Options {
     /// Prints a warning on stderr, unless `--quiet`.
     pub(crate) fn warn(&self, message: &str) {
         if !self.quiet {
-            crate::output::note(&format!("warning: {message}"));
+            crate::output::eprint_line(&format!("warning: {message}"));
         }
     }
 }

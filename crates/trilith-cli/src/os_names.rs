@@ -10,7 +10,7 @@ use clap::{Arg, Command};
 use trilith::bytes::name_of;
 
 /// The names, in the help, of values that are files or items of files.
-const FILES: &[&str] = &[
+const FILE_VALUE_NAMES: &[&str] = &[
     "A",
     "B",
     "BASE.fits",
@@ -42,7 +42,7 @@ const FILES: &[&str] = &[
 
 /// Returns `true` for an argument whose value names a file.
 pub(crate) fn is_file(arg: &Arg) -> bool {
-    arg.get_value_names().and_then(<[_]>::first).is_some_and(|name| FILES.contains(&name.as_str()))
+    arg.get_value_names().and_then(<[_]>::first).is_some_and(|name| FILE_VALUE_NAMES.contains(&name.as_str()))
 }
 
 /// Returns `true` for a word that every argument can take: its name is the word itself.
@@ -51,16 +51,18 @@ pub(crate) fn is_text(word: &OsStr) -> bool {
 }
 
 /// The command, with every argument that names a file taking any name.
-pub(crate) fn taken(command: Command) -> Command {
+pub(crate) fn accept_os_names(command: Command) -> Command {
     let is_text = |arg: &Arg| arg.get_value_parser().type_id() == ValueParser::string().type_id();
-    command.mut_args(|arg| if is_file(&arg) && is_text(&arg) { arg.value_parser(Name) } else { arg }).mut_subcommands(taken)
+    command
+        .mut_args(|arg| if is_file(&arg) && is_text(&arg) { arg.value_parser(OsNameParser) } else { arg })
+        .mut_subcommands(accept_os_names)
 }
 
 /// Takes a name as a string.
 #[derive(Clone)]
-struct Name;
+struct OsNameParser;
 
-impl TypedValueParser for Name {
+impl TypedValueParser for OsNameParser {
     type Value = String;
 
     fn parse_ref(&self, _: &Command, _: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
@@ -81,11 +83,11 @@ mod tests {
         }
         let mut found = Vec::new();
         of(&crate::command(), &mut found);
-        for name in FILES {
+        for name in FILE_VALUE_NAMES {
             assert!(found.iter().any(|used| used == name), "{name} is not the name of a value");
         }
         let files: Vec<_> =
             found.iter().filter(|name| name.contains("FILE") || name.contains("OUT") || name.contains(".npy")).collect();
-        assert!(files.iter().all(|name| FILES.contains(&name.as_str())), "{files:?}");
+        assert!(files.iter().all(|name| FILE_VALUE_NAMES.contains(&name.as_str())), "{files:?}");
     }
 }

@@ -6,12 +6,12 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
-use trilith::bytes::{Metered, shown_name};
+use trilith::bytes::{CountingWriter, display_name};
 use trilith::{Error, Limits, Result};
 
-use crate::inputs::Held;
-use crate::progress::suspended;
-use crate::style::{Ink, err, out as paint};
+use crate::inputs::BufferedOutput;
+use crate::progress::with_bar_hidden;
+use crate::style::{StyleRole, paint_stderr, paint_stdout as paint};
 
 /// The limits of the command that runs: its output counts towards them.
 static LIMITS: Mutex<Option<Limits>> = Mutex::new(None);
@@ -22,42 +22,43 @@ pub(crate) fn count_for(limits: Limits) {
 }
 
 /// The limits of the command that runs.
-pub(crate) fn limits() -> Limits {
+pub(crate) fn current_limits() -> Limits {
     LIMITS.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
 }
 
 /// Prints a line on stderr; control characters of a file never pass through.
-pub(crate) fn note(message: &str) {
-    let message = clean(message);
-    let inks = [("trilith: ", Ink::Bad), ("warning: ", Ink::Warning)];
-    let painted = inks.into_iter().find_map(|(lead, ink)| Some(format!("{}{}", err(ink, lead), message.strip_prefix(lead)?)));
-    suspended(|| {
+pub(crate) fn eprint_line(message: &str) {
+    let message = escape_controls(message);
+    let inks = [("trilith: ", StyleRole::Error), ("warning: ", StyleRole::Warning)];
+    let painted =
+        inks.into_iter().find_map(|(lead, ink)| Some(format!("{}{}", paint_stderr(ink, lead), message.strip_prefix(lead)?)));
+    with_bar_hidden(|| {
         let _ = writeln!(io::stderr().lock(), "{}", painted.as_deref().unwrap_or(&message));
     });
 }
 
 /// Buffered stdout, or what one file of several has to say there.
-pub(crate) struct Out(Sink);
+pub(crate) struct Output(Sink);
 
 enum Sink {
-    Stdout(io::BufWriter<Metered<Stdout>>),
-    Held(Metered<Held>),
+    Stdout(io::BufWriter<CountingWriter<Stdout>>),
+    Buffered(CountingWriter<BufferedOutput>),
 }
 
 /// Standard output without the line buffer of the standard library.
 pub(crate) enum Stdout {
-    Direct(std::fs::File),
-    Lines(io::Stdout),
+    Unbuffered(std::fs::File),
+    LineBuffered(io::Stdout),
 }
 
 impl Stdout {
     /// Takes it.
-    pub(crate) fn open() -> Self {
-        Self::direct().map_or_else(|_| Self::Lines(io::stdout()), Self::Direct)
+    pub(crate) fn new() -> Self {
+        Self::raw_stdout().map_or_else(|_| Self::LineBuffered(io::stdout()), Self::Unbuffered)
     }
 
     #[cfg(unix)]
-    fn direct() -> io::Result<std::fs::File> {
+    fn raw_stdout() -> io::Result<std::fs::File> {
         std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned().map(Into::into)
     }
 
@@ -70,29 +71,29 @@ impl Stdout {
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let write = || match self {
-            Self::Direct(out) => out.write(bytes),
-            Self::Lines(out) => out.write(bytes),
+            Self::Unbuffered(out) => out.write(bytes),
+            Self::LineBuffered(out) => out.write(bytes),
         };
         // The progress display is suspended, because both may be on one terminal.
-        suspended(write)
+        with_bar_hidden(write)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::Direct(out) => out.flush(),
-            Self::Lines(out) => out.flush(),
+            Self::Unbuffered(out) => out.flush(),
+            Self::LineBuffered(out) => out.flush(),
         }
     }
 }
 
-impl Out {
+impl Output {
     /// Takes stdout.
     pub(crate) fn new() -> Self {
-        Self(Sink::Stdout(io::BufWriter::with_capacity(64 << 10, Metered::new(Stdout::open(), limits()))))
+        Self(Sink::Stdout(io::BufWriter::with_capacity(64 << 10, CountingWriter::new(Stdout::new(), current_limits()))))
     }
 
     /// Prints what `say` writes to stdout.
-    pub(crate) fn print(say: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    pub(crate) fn print_with(say: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let mut out = Self::new();
         say(&mut out)?;
         out.finish()
@@ -100,102 +101,102 @@ impl Out {
 
     /// Prints a JSON document to stdout.
     pub(crate) fn print_json(value: &Value) -> Result<()> {
-        Self::print(|out| out.json(value))
+        Self::print_with(|out| out.write_json(value))
     }
 
     /// Returns the output of one file of several, which is printed when it is its turn. JSON is on one line.
-    pub(crate) fn held(held: Held, limits: Limits) -> Self {
-        Self(Sink::Held(Metered::new(held, limits)))
+    pub(crate) fn buffered(held: BufferedOutput, limits: Limits) -> Self {
+        Self(Sink::Buffered(CountingWriter::new(held, limits)))
     }
 
     /// Returns the output that is still held back.
-    pub(crate) fn into_held(self) -> Option<Held> {
+    pub(crate) fn into_buffered(self) -> Option<BufferedOutput> {
         match self.0 {
             Sink::Stdout(_) => None,
-            Sink::Held(held) => Some(held.into_inner()),
+            Sink::Buffered(held) => Some(held.into_inner()),
         }
     }
 
     /// Writes a line of text, control characters made visible.
-    pub(crate) fn line(&mut self, text: &str) -> Result<()> {
-        writeln!(self, "{}", clean(text)).map_err(failed)
+    pub(crate) fn write_line(&mut self, text: &str) -> Result<()> {
+        writeln!(self, "{}", escape_controls(text)).map_err(stdout_error)
     }
 
     /// Writes facts, each a name and a value in columns.
-    pub(crate) fn facts<S: Display>(&mut self, facts: impl IntoIterator<Item = (&'static str, S)>) -> Result<()> {
-        facts.into_iter().try_for_each(|(fact, value)| self.line(&format!("{fact:<12} {value}")))
+    pub(crate) fn name_value_lines<S: Display>(&mut self, facts: impl IntoIterator<Item = (&'static str, S)>) -> Result<()> {
+        facts.into_iter().try_for_each(|(fact, value)| self.write_line(&format!("{fact:<12} {value}")))
     }
 
     /// Writes a verdict on a file: `NAME: OK (2 blocks)`, the word painted.
-    pub(crate) fn verdict(&mut self, name: &str, ink: Ink, word: &str, more: &str) -> Result<()> {
-        self.raw(&format!("{}: {}{}\n", clean(name), paint(ink, word), clean(more)))
+    pub(crate) fn print_verdict(&mut self, name: &str, ink: StyleRole, word: &str, more: &str) -> Result<()> {
+        self.write_raw_text(&format!("{}: {}{}\n", escape_controls(name), paint(ink, word), escape_controls(more)))
     }
 
     /// Writes text of several lines, control characters made visible.
-    pub(crate) fn lines(&mut self, text: &str) -> Result<()> {
-        self.raw(&clean_text(text))?;
-        self.raw("\n")
+    pub(crate) fn write_lines(&mut self, text: &str) -> Result<()> {
+        self.write_raw_text(&escape_controls_in_text(text))?;
+        self.write_raw_text("\n")
     }
 
     /// Writes text that was made here and may hold line breaks and colours.
-    pub(crate) fn raw(&mut self, text: &str) -> Result<()> {
-        self.write_all(text.as_bytes()).map_err(failed)
+    pub(crate) fn write_raw_text(&mut self, text: &str) -> Result<()> {
+        self.write_all(text.as_bytes()).map_err(stdout_error)
     }
 
     /// Writes text of a file unchanged, except for control characters on a terminal.
-    pub(crate) fn text(&mut self, text: &str) -> Result<()> {
-        if io::stdout().is_terminal() { self.raw(&clean_text(text)) } else { self.raw(text) }
+    pub(crate) fn write_file_text(&mut self, text: &str) -> Result<()> {
+        if io::stdout().is_terminal() { self.write_raw_text(&escape_controls_in_text(text)) } else { self.write_raw_text(text) }
     }
 
     /// Writes bytes, but never to a terminal.
-    pub(crate) fn binary(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn write_binary(&mut self, bytes: &[u8]) -> Result<()> {
         if io::stdout().is_terminal() {
             return Err(Error::invalid_input("this is binary data and stdout is a terminal")
                 .hint("write it to a file with -o FILE, or pipe it on"));
         }
-        self.write_all(bytes).map_err(failed)
+        self.write_all(bytes).map_err(stdout_error)
     }
 
     /// Writes one JSON document.
-    pub(crate) fn json(&mut self, value: &Value) -> Result<()> {
+    pub(crate) fn write_json(&mut self, value: &Value) -> Result<()> {
         let written = match &mut self.0 {
-            Sink::Stdout(out) => serde_json::to_writer_pretty(Escaped(out), value),
-            Sink::Held(out) => serde_json::to_writer(Escaped(out), value),
+            Sink::Stdout(out) => serde_json::to_writer_pretty(JsonEscaper(out), value),
+            Sink::Buffered(out) => serde_json::to_writer(JsonEscaper(out), value),
         };
-        written.map_err(|e| failed(e.into()))?;
-        self.write_all(b"\n").map_err(failed)
+        written.map_err(|e| stdout_error(e.into()))?;
+        self.write_all(b"\n").map_err(stdout_error)
     }
 
     /// Makes sure that everything is out.
     pub(crate) fn finish(mut self) -> Result<()> {
-        self.flush().map_err(failed)
+        self.flush().map_err(stdout_error)
     }
 }
 
-impl Write for Out {
+impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
             Sink::Stdout(out) => out.write(bytes),
-            Sink::Held(out) => out.write(bytes),
+            Sink::Buffered(out) => out.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
             Sink::Stdout(out) => out.flush(),
-            Sink::Held(out) => out.flush(),
+            Sink::Buffered(out) => out.flush(),
         }
     }
 }
 
 /// Writing to stdout failed.
-pub(crate) fn failed(error: io::Error) -> Error {
+pub(crate) fn stdout_error(error: io::Error) -> Error {
     Error::io("writing to stdout", error)
 }
 
 /// Returns `true` if an error answers the question of a command with no: a path leads to nothing, or what is asked of an item
 /// cannot be. Every other error means that the command could not tell.
-pub(crate) fn is_no(error: &Error) -> bool {
+pub(crate) fn is_negative_result(error: &Error) -> bool {
     error.kind().is_request()
 }
 
@@ -206,22 +207,22 @@ pub(crate) fn is_broken_pipe(error: &Error) -> bool {
 
 /// Writes JSON with control characters and marks of direction as escapes. JSON itself requires escapes only for
 /// those below a space. They occur in strings alone, so that an escape means the same.
-pub(crate) struct Escaped<W>(W);
+pub(crate) struct JsonEscaper<W>(W);
 
-impl<W: Write> Escaped<W> {
+impl<W: Write> JsonEscaper<W> {
     /// JSON goes through here to `out`.
     pub(crate) fn new(out: W) -> Self {
         Self(out)
     }
 }
 
-impl<W: Write> Write for Escaped<W> {
+impl<W: Write> Write for JsonEscaper<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // The input is whole characters, or bytes that are none of these.
-        match std::str::from_utf8(bytes).map(shown_name) {
-            Ok(text) if text.contains(is_bad) => {
+        match std::str::from_utf8(bytes).map(display_name) {
+            Ok(text) if text.contains(is_control) => {
                 for c in text.chars() {
-                    if is_bad(c) { write!(self.0, "\\u{:04x}", u32::from(c))? } else { write!(self.0, "{c}")? }
+                    if is_control(c) { write!(self.0, "\\u{:04x}", u32::from(c))? } else { write!(self.0, "{c}")? }
                 }
             }
             Ok(text) => self.0.write_all(text.as_bytes())?,
@@ -243,31 +244,31 @@ pub(crate) fn json_text(text: &str) -> String {
 /// A value as JSON on one line, without a character that drives a terminal.
 pub(crate) fn json_value(value: &Value) -> String {
     let mut out = Vec::new();
-    let _ = Escaped(&mut out).write_all(value.to_string().as_bytes());
+    let _ = JsonEscaper(&mut out).write_all(value.to_string().as_bytes());
     String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Characters that drive a terminal, or turn the order of others round.
-fn is_bad(c: char) -> bool {
+fn is_control(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns a line of text. Control characters, which could drive a terminal, become their escapes, and so do line
 /// ends, after which a name could write its own lines.
-pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    cleaned(text, |c| is_bad(c) || c == '\n')
+pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| is_control(c) || c == '\n')
 }
 
 /// Text of several lines, control characters made visible.
-pub(crate) fn clean_text(text: &str) -> Cow<'_, str> {
-    cleaned(text, is_bad)
+pub(crate) fn escape_controls_in_text(text: &str) -> Cow<'_, str> {
+    escaped(text, is_control)
 }
 
-fn cleaned(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
+fn escaped(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.into();
     }
-    let shown = shown_name(text);
+    let shown = display_name(text);
     if !shown.contains(&is_bad) {
         return shown;
     }
@@ -283,7 +284,7 @@ fn cleaned(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
 }
 
 /// A size for people: `512 B`, `80.3 kB`, `1.07 GB` (powers of 1000, as disks and networks count).
-pub(crate) fn size(bytes: u64) -> String {
+pub(crate) fn display_size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
     if bytes < 1000 {
         return format!("{bytes} B");
@@ -305,49 +306,49 @@ pub(crate) fn size(bytes: u64) -> String {
 }
 
 /// Rows of text in aligned columns.
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     rows: Vec<Vec<String>>,
-    right: Vec<bool>,
+    right_aligned: Vec<bool>,
 }
 
-impl Table {
+impl TextTable {
     /// A table whose columns are named; a name that begins with `>` is set flush right.
     pub(crate) fn new(names: &[&str]) -> Self {
         let right = names.iter().map(|n| n.starts_with('>')).collect();
-        Self { rows: vec![names.iter().map(|n| n.trim_start_matches('>').to_owned()).collect()], right }
+        Self { rows: vec![names.iter().map(|n| n.trim_start_matches('>').to_owned()).collect()], right_aligned: right }
     }
 
     /// Adds a row.
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells.into_iter().map(|cell| clean(&cell).into_owned()).collect());
+    pub(crate) fn push_row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells.into_iter().map(|cell| escape_controls(&cell).into_owned()).collect());
     }
 
     /// The lines of the table. On a terminal columns of text that make it too wide are shortened.
-    pub(crate) fn print(&self, out: &mut Out) -> Result<()> {
-        self.lines().iter().try_for_each(|line| out.line(line))
+    pub(crate) fn print(&self, out: &mut Output) -> Result<()> {
+        self.format_lines().iter().try_for_each(|line| out.write_line(line))
     }
 
     /// The lines of the table as [`Table::print`] prints them, each with its end.
-    pub(crate) fn text(&self) -> String {
-        self.lines().iter().map(|line| format!("{line}\n")).collect()
+    pub(crate) fn to_text(&self) -> String {
+        self.format_lines().iter().map(|line| format!("{line}\n")).collect()
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn format_lines(&self) -> Vec<String> {
         let widest = |column: usize| self.rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0);
-        let mut widths: Vec<usize> = (0..self.right.len()).map(widest).collect();
-        if let Some(room) = columns() {
-            self.narrow(&mut widths, room);
+        let mut widths: Vec<usize> = (0..self.right_aligned.len()).map(widest).collect();
+        if let Some(room) = terminal_columns() {
+            self.shrink_widths(&mut widths, room);
         }
         let line = |row: &Vec<String>| {
             let mut line = String::new();
             for (column, cell) in row.iter().enumerate() {
                 let width = widths.get(column).copied().unwrap_or(0);
-                let cell = middle_cut(cell, width);
+                let cell = truncate_middle(cell, width);
                 let fill = " ".repeat(width.saturating_sub(cell.chars().count()));
                 if column > 0 {
                     line.push_str("  ");
                 }
-                let parts = if self.right.get(column) == Some(&true) { [&fill, &*cell] } else { [&*cell, &fill] };
+                let parts = if self.right_aligned.get(column) == Some(&true) { [&fill, &*cell] } else { [&*cell, &fill] };
                 parts.iter().for_each(|part| line.push_str(part));
             }
             line.trim_end().to_owned()
@@ -357,13 +358,14 @@ impl Table {
 
     /// Takes from the widest columns of text what is more than there is room for. Numbers are never cut, and a column
     /// keeps the width of its name.
-    fn narrow(&self, widths: &mut [usize], room: usize) {
-        const LEAST: usize = 8;
+    fn shrink_widths(&self, widths: &mut [usize], room: usize) {
+        const MIN_COLUMN_WIDTH: usize = 8;
         let gaps = 2 * widths.len().saturating_sub(1);
         let named = |at: usize| self.rows.first().and_then(|names| names.get(at)).map_or(0, |name| name.chars().count());
         while widths.iter().sum::<usize>() + gaps > room {
-            let text = widths.iter_mut().enumerate().filter(|(at, _)| self.right.get(*at) == Some(&false));
-            let Some((_, width)) = text.filter(|(at, width)| **width > named(*at).max(LEAST)).max_by_key(|(_, width)| **width)
+            let text = widths.iter_mut().enumerate().filter(|(at, _)| self.right_aligned.get(*at) == Some(&false));
+            let Some((_, width)) =
+                text.filter(|(at, width)| **width > named(*at).max(MIN_COLUMN_WIDTH)).max_by_key(|(_, width)| **width)
             else {
                 return;
             };
@@ -374,12 +376,12 @@ impl Table {
 
 /// Returns the number of columns of the terminal that standard output is, or None if it is no terminal, since other
 /// programs need whole lines.
-pub(crate) fn columns() -> Option<usize> {
+pub(crate) fn terminal_columns() -> Option<usize> {
     terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }
 
 /// A text in N characters: what does not fit is left out in its middle, since names differ at both ends.
-fn middle_cut(text: &str, width: usize) -> Cow<'_, str> {
+fn truncate_middle(text: &str, width: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     if count <= width {
         return text.into();
@@ -390,7 +392,7 @@ fn middle_cut(text: &str, width: usize) -> Cow<'_, str> {
 }
 
 /// The beginning of a text in N characters, `…` after it if it is longer.
-pub(crate) fn cut(text: &str, width: usize) -> Cow<'_, str> {
+pub(crate) fn truncate_end(text: &str, width: usize) -> Cow<'_, str> {
     match text.char_indices().nth(width) {
         None => text.into(),
         Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect::<String>().into(),
@@ -403,22 +405,22 @@ mod tests {
 
     #[test]
     fn sizes_print_three_digits_and_unit() {
-        assert_eq!(size(0), "0 B");
-        assert_eq!(size(999), "999 B");
-        assert_eq!(size(1000), "1.00 kB");
-        assert_eq!(size(80_307), "80.3 kB");
-        assert_eq!(size(999_999), "1.00 MB");
-        assert_eq!(size(1 << 30), "1.07 GB");
-        assert_eq!(size(u64::MAX), "18.4 EB");
+        assert_eq!(display_size(0), "0 B");
+        assert_eq!(display_size(999), "999 B");
+        assert_eq!(display_size(1000), "1.00 kB");
+        assert_eq!(display_size(80_307), "80.3 kB");
+        assert_eq!(display_size(999_999), "1.00 MB");
+        assert_eq!(display_size(1 << 30), "1.07 GB");
+        assert_eq!(display_size(u64::MAX), "18.4 EB");
     }
 
     #[test]
     fn table_narrows_to_available_width() {
-        let mut table = Table::new(&["file", ">bytes", "what"]);
-        table.row(vec!["archive/2026/observations/r0001.asdf".into(), "123456789".into(), "a text that says much".into()]);
+        let mut table = TextTable::new(&["file", ">bytes", "what"]);
+        table.push_row(vec!["archive/2026/observations/r0001.asdf".into(), "123456789".into(), "a text that says much".into()]);
         let widths = |room: usize| {
             let mut widths = vec![36, 9, 21];
-            table.narrow(&mut widths, room);
+            table.shrink_widths(&mut widths, room);
             widths
         };
         assert_eq!(widths(200), [36, 9, 21]);
@@ -427,18 +429,21 @@ mod tests {
         assert_eq!(widths(40).iter().sum::<usize>() + 4, 40);
         // Numbers and a little of each text stay, however small the terminal.
         assert_eq!(widths(5), [8, 9, 8]);
-        assert_eq!(middle_cut("archive/r0001.asdf", 12), "archi…1.asdf");
-        assert_eq!(cut("archive", 4), "arc…");
+        assert_eq!(truncate_middle("archive/r0001.asdf", 12), "archi…1.asdf");
+        assert_eq!(truncate_end("archive", 4), "arc…");
         for (text, width) in [("µµµµ", 4), ("µµµµ", 3), ("µ", 1), ("abc", 1), ("abc", 0), ("", 0)] {
-            assert!(middle_cut(text, width).chars().count() <= width.max(1) && cut(text, width).chars().count() <= width.max(1));
+            assert!(
+                truncate_middle(text, width).chars().count() <= width.max(1)
+                    && truncate_end(text, width).chars().count() <= width.max(1)
+            );
         }
     }
 
     #[test]
     fn control_characters_are_escaped() {
-        assert_eq!(clean("a\u{1b}[31mb\u{202e}"), "a\\u{1b}[31mb\\u{202e}");
-        assert_eq!(clean("plain µ"), "plain µ");
-        assert_eq!(clean("a\nb: right\r\n\tc"), "a\\nb: right\\u{d}\\n\tc");
-        assert_eq!(clean_text("a\nb\u{9b}"), "a\nb\\u{9b}");
+        assert_eq!(escape_controls("a\u{1b}[31mb\u{202e}"), "a\\u{1b}[31mb\\u{202e}");
+        assert_eq!(escape_controls("plain µ"), "plain µ");
+        assert_eq!(escape_controls("a\nb: right\r\n\tc"), "a\\nb: right\\u{d}\\n\tc");
+        assert_eq!(escape_controls_in_text("a\nb\u{9b}"), "a\nb\\u{9b}");
     }
 }

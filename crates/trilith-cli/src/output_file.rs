@@ -4,33 +4,33 @@ use std::io::{self, IsTerminal};
 
 use trilith::asdf::AsdfFile;
 pub(crate) use trilith::bytes::WriteSeek;
-use trilith::bytes::{Basis, NewFile, WritePath, path_of};
-use trilith::file::check_written;
+use trilith::bytes::{NewFile, WriteBasis, WritePath, path_of};
+use trilith::file::verify_written;
 use trilith::{Error, Result};
 
 use crate::options::Options;
-use crate::output::limits;
+use crate::output::current_limits;
 
 /// A file being written.
-pub(crate) struct Target(NewFile);
+pub(crate) struct OutputFile(NewFile);
 
-impl Target {
+impl OutputFile {
     /// Starts a file at a path or a URL, or on standard output (`-`), which is refused if that is a terminal. `basis` says
     /// what it is made from.
-    pub(crate) fn create(path: &str, basis: Basis<'_>, options: &Options) -> Result<Self> {
+    pub(crate) fn create(path: &str, basis: WriteBasis<'_>, options: &Options) -> Result<Self> {
         if path != "-" {
-            return NewFile::create(WritePath::from(path_of(path)).remote(options.remote()?), basis)
-                .map(|new| Self(new.with_limits(&limits())));
+            return NewFile::create(WritePath::from(path_of(path)).remote(options.remote_options()?), basis)
+                .map(|new| Self(new.with_limits(&current_limits())));
         }
         if io::stdout().is_terminal() {
             return Err(Error::invalid_input("this is binary data and stdout is a terminal").hint("name a file, or pipe it on"));
         }
-        NewFile::stream(Box::new(io::stdout()), "stdout").map(|new| Self(new.with_limits(&limits())))
+        NewFile::stream(Box::new(io::stdout()), "stdout").map(|new| Self(new.with_limits(&current_limits())))
     }
 
     /// Writes a text as a file that is made from no other, and returns its size.
     pub(crate) fn write_text(path: &str, text: &str, options: &Options) -> Result<u64> {
-        let mut target = Self::create(path, Basis::Nothing, options)?;
+        let mut target = Self::create(path, WriteBasis::Nothing, options)?;
         target.writer().write_all(text.as_bytes()).map_err(|error| Error::io(format!("writing {path}"), error))?;
         target.commit(options)
     }
@@ -43,8 +43,8 @@ impl Target {
     /// Does the same as [`Target::commit`], after checking that the output can be opened; `from` is the file that
     /// it was made of.
     pub(crate) fn commit_checked(mut self, from: Option<&AsdfFile>, options: &Options) -> Result<u64> {
-        if let Some(written) = self.0.written()? {
-            check_written(written, from, &options.limits()?)?;
+        if let Some(written) = self.0.reread_source()? {
+            verify_written(written, from, &options.command_limits()?)?;
         }
         self.commit(options)
     }

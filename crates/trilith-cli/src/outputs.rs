@@ -6,14 +6,14 @@ mod name_template;
 use std::path::{Path, PathBuf};
 use trilith::bytes::shown_path;
 
-pub(crate) use self::name_template::{Claims, Outputs, last_part, named};
+pub(crate) use self::name_template::{ClaimedOutputs, OutputTemplate, expand_template, last_part};
 use serde_json::Value;
 use trilith::bytes::{is_one_file, is_url, path_of};
-pub(crate) use trilith::file::{Form, check_name, is_stream};
+pub(crate) use trilith::file::{FileFormat, check_name, is_stream};
 use trilith::{Error, ErrorKind, Result};
 
 use crate::options::Options;
-use crate::output::{Out, note};
+use crate::output::{Output, eprint_line};
 
 impl Options {
     /// Refuses an output that is something the command reads, by whatever name: its data would be gone. `rewritten`
@@ -26,7 +26,7 @@ impl Options {
         let there = &*path_of(path);
         let lost = || Error::invalid_input(format!("{path} is read by this command, and would be lost"));
         if is_url(path) {
-            return match self.inputs().iter().any(|input| input == path) && !rewritten.contains(&path) {
+            return match self.collect_inputs().iter().any(|input| input == path) && !rewritten.contains(&path) {
                 true => Err(lost().hint("write to another file")),
                 false => Ok(()),
             };
@@ -34,7 +34,7 @@ impl Options {
         if is_stream(path) || !there.exists() || rewritten.iter().any(|input| is_one_file(there, &path_of(input))) {
             return Ok(());
         }
-        match self.inputs().iter().find(|input| is_one_file(there, &path_of(input))) {
+        match self.collect_inputs().iter().find(|input| is_one_file(there, &path_of(input))) {
             Some(input) if path_of(input).file_name() == there.file_name() => Err(lost()),
             Some(input) => Err(Error::invalid_input(format!("{path} is {input}, which this command reads, and would be lost"))),
             None => return Ok(()),
@@ -53,7 +53,7 @@ impl Options {
         if self.overwrite || is_url(path) || is_stream(path) || !there.is_file() || is_input() {
             return Ok(());
         }
-        let opening = self.opening()?;
+        let opening = self.open_options()?;
         match opening.source(there).and_then(|(source, resolve)| opening.open_source(source, resolve)) {
             // A damaged file is one of a known format as well.
             Err(error) if !matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) => Ok(()),
@@ -96,15 +96,15 @@ pub(crate) fn make_folder(folder: &Path) -> Result<()> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](trilith::ErrorKind::Io) if writing fails.
-pub(crate) fn told(output: &str, json: &Value, line: &str, options: &Options) -> Result<()> {
+pub(crate) fn report_written(output: &str, json: &Value, line: &str, options: &Options) -> Result<()> {
     if output == "-" {
         return Ok(());
     }
     if options.json {
-        return Out::print_json(json);
+        return Output::print_json(json);
     }
     if !options.quiet {
-        note(line);
+        eprint_line(line);
     }
     Ok(())
 }

@@ -9,42 +9,42 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use trilith::bytes::{Watch, bytes_read};
+use trilith::bytes::{DownloadProgress, bytes_read};
 
 /// Work that is over sooner needs no bar.
-const SOON: Duration = Duration::from_secs(1);
+const SHOW_DELAY: Duration = Duration::from_secs(1);
 /// Time between two steps of the bar.
-const TICK: Duration = Duration::from_millis(100);
+const TICK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Bytes that are to be read, as far as that is known.
-static EXPECTED: AtomicU64 = AtomicU64::new(0);
+static EXPECTED_BYTES: AtomicU64 = AtomicU64::new(0);
 /// Bytes that came from servers.
-static FETCHED: AtomicU64 = AtomicU64::new(0);
+static FETCHED_BYTES: AtomicU64 = AtomicU64::new(0);
 /// Progress reported by the command: bytes done, and to do.
 static DONE: AtomicU64 = AtomicU64::new(0);
-static TO_DO: AtomicU64 = AtomicU64::new(0);
+static TOTAL: AtomicU64 = AtomicU64::new(0);
 /// The bar, while a command runs that may show one.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// A bar for the time of a command.
-pub(crate) struct Shown(Option<(Arc<AtomicBool>, std::thread::JoinHandle<()>)>);
+pub(crate) struct ProgressDisplay(Option<(Arc<AtomicBool>, std::thread::JoinHandle<()>)>);
 
-impl Shown {
+impl ProgressDisplay {
     /// Shows how far a command is, if it takes a while and somebody looks.
-    pub(crate) fn start(doing: &str, quiet: bool) -> Self {
+    pub(crate) fn start_bar(doing: &str, quiet: bool) -> Self {
         if quiet || !std::io::stderr().is_terminal() {
             return Self(None);
         }
-        for count in [&EXPECTED, &FETCHED, &DONE, &TO_DO] {
+        for count in [&EXPECTED_BYTES, &FETCHED_BYTES, &DONE, &TOTAL] {
             count.store(0, Ordering::Relaxed);
         }
         let over = Arc::new(AtomicBool::new(false));
         let (seen, doing) = (over.clone(), doing.to_owned());
-        Self(Some((over, std::thread::spawn(move || tick(&doing, &seen)))))
+        Self(Some((over, std::thread::spawn(move || run_bar_updates(&doing, &seen)))))
     }
 }
 
-impl Drop for Shown {
+impl Drop for ProgressDisplay {
     fn drop(&mut self) {
         if let Some((over, thread)) = self.0.take() {
             over.store(true, Ordering::Relaxed);
@@ -54,44 +54,44 @@ impl Drop for Shown {
     }
 }
 
-fn bar() -> std::sync::MutexGuard<'static, Option<ProgressBar>> {
+fn lock_bar() -> std::sync::MutexGuard<'static, Option<ProgressBar>> {
     BAR.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Moves the bar until the command is over.
-fn tick(doing: &str, over: &AtomicBool) {
+fn run_bar_updates(doing: &str, over: &AtomicBool) {
     let (start, before) = (Instant::now(), bytes_read());
     while !over.load(Ordering::Relaxed) {
-        std::thread::park_timeout(TICK);
-        if start.elapsed() >= SOON && !over.load(Ordering::Relaxed) {
-            let read = bytes_read().saturating_sub(before).saturating_add(FETCHED.load(Ordering::Relaxed));
-            let (done, total) = position(read);
-            let mut bar = bar();
-            let bar = bar.get_or_insert_with(|| made(doing, start));
-            styled(bar, total);
+        std::thread::park_timeout(TICK_INTERVAL);
+        if start.elapsed() >= SHOW_DELAY && !over.load(Ordering::Relaxed) {
+            let read = bytes_read().saturating_sub(before).saturating_add(FETCHED_BYTES.load(Ordering::Relaxed));
+            let (done, total) = bar_position(read);
+            let mut bar = lock_bar();
+            let bar = bar.get_or_insert_with(|| new_bar(doing, start));
+            update_bar_style(bar, total);
             bar.set_position(done);
         }
     }
-    if let Some(bar) = bar().take() {
+    if let Some(bar) = lock_bar().take() {
         bar.finish_and_clear();
     }
 }
 
 /// Returns the number of bytes done, and the total or 0 if that is unknown.
-fn position(read: u64) -> (u64, u64) {
-    let (done, to_do) = (DONE.load(Ordering::Relaxed), TO_DO.load(Ordering::Relaxed));
-    let (done, total) = if to_do > 0 { (done, to_do) } else { (read, EXPECTED.load(Ordering::Relaxed)) };
+fn bar_position(read: u64) -> (u64, u64) {
+    let (done, to_do) = (DONE.load(Ordering::Relaxed), TOTAL.load(Ordering::Relaxed));
+    let (done, total) = if to_do > 0 { (done, to_do) } else { (read, EXPECTED_BYTES.load(Ordering::Relaxed)) };
     // Bytes that are read twice are no further than the end.
     (if total > 0 { done.min(total) } else { done }, total)
 }
 
-fn made(doing: &str, start: Instant) -> ProgressBar {
+fn new_bar(doing: &str, start: Instant) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_elapsed(start.elapsed());
     bar.set_message(doing.to_owned());
     bar
 }
 
-fn styled(bar: &ProgressBar, total: u64) {
+fn update_bar_style(bar: &ProgressBar, total: u64) {
     if bar.length() == Some(total) {
         return;
     }
@@ -106,43 +106,43 @@ fn styled(bar: &ProgressBar, total: u64) {
 }
 
 /// Does something that writes to the terminal without a bar in between.
-pub(crate) fn suspended<T>(write: impl FnOnce() -> T) -> T {
-    match bar().as_ref() {
+pub(crate) fn with_bar_hidden<T>(write: impl FnOnce() -> T) -> T {
+    match lock_bar().as_ref() {
         Some(bar) => bar.suspend(write),
         None => write(),
     }
 }
 
 /// Announces the number of bytes that will be read.
-pub(crate) fn expect(bytes: u64) {
-    EXPECTED.fetch_add(bytes, Ordering::Relaxed);
+pub(crate) fn add_expected(bytes: u64) {
+    EXPECTED_BYTES.fetch_add(bytes, Ordering::Relaxed);
 }
 
 /// A part of the work whose size is known.
-pub(crate) struct Progress {
-    at: AtomicU64,
+pub(crate) struct ProgressPart {
+    last_reported: AtomicU64,
 }
 
-impl Progress {
+impl ProgressPart {
     /// Adds to the bytes that are to be done.
     pub(crate) fn bytes(total: u64) -> Self {
-        TO_DO.fetch_add(total, Ordering::Relaxed);
-        Self { at: AtomicU64::new(0) }
+        TOTAL.fetch_add(total, Ordering::Relaxed);
+        Self { last_reported: AtomicU64::new(0) }
     }
 
     /// Adds to the bytes that are done.
     pub(crate) fn add(&self, bytes: u64) {
-        self.at.fetch_add(bytes, Ordering::Relaxed);
+        self.last_reported.fetch_add(bytes, Ordering::Relaxed);
         DONE.fetch_add(bytes, Ordering::Relaxed);
     }
 }
 
 /// Counts what comes from servers.
-pub(crate) fn watch(quiet: bool) -> Option<Watch> {
+pub(crate) fn download_callback(quiet: bool) -> Option<DownloadProgress> {
     if quiet || !std::io::stderr().is_terminal() {
         return None;
     }
     Some(Arc::new(|bytes, _| {
-        FETCHED.fetch_add(bytes, Ordering::Relaxed);
+        FETCHED_BYTES.fetch_add(bytes, Ordering::Relaxed);
     }))
 }

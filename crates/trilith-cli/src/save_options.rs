@@ -8,24 +8,24 @@ use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
 use trilith::asdf::{ArrayOptions, AsdfFile, complex};
-use trilith::bytes::Basis;
+use trilith::bytes::WriteBasis;
 use trilith::tree::Scalar;
-use trilith::{Change, Output, SaveOptions, Syntax};
+use trilith::{Change, SaveOptions, SaveTarget, ValueSyntax};
 use trilith::{Error, Result, TreePath, Value};
 use trilith_yaml::yaml::resolve;
 
 use crate::Outcome;
-use crate::advice::said;
-use crate::item_arg::Item;
+use crate::advice::error_with_advice;
+use crate::item_arg::ItemArg;
 use crate::options::Options;
-use crate::output::{Out, is_no, note};
-use crate::output_file::Target;
-use crate::outputs::{Form, check_name};
+use crate::output::{Output, eprint_line, is_negative_result};
+use crate::output_file::OutputFile;
+use crate::outputs::{FileFormat, check_name};
 use crate::progress;
 
 /// Options for saving a changed file.
 #[derive(Debug, Args)]
-pub(crate) struct Save {
+pub(crate) struct SaveArgs {
     /// Overwrite the tree in place (with a rollback journal) if the new one fits
     #[arg(long)]
     in_place: bool,
@@ -34,35 +34,39 @@ pub(crate) struct Save {
     output: Option<String>,
 }
 
-impl Save {
+impl SaveArgs {
     /// The file that is written, where `name` was opened.
-    pub(crate) fn output<'a>(&'a self, name: &'a str) -> &'a str {
+    pub(crate) fn output_path<'a>(&'a self, name: &'a str) -> &'a str {
         self.output.as_deref().unwrap_or(name)
     }
 
     /// Saves a change of the file that was opened from `name`; `again` rewrites every block.
-    pub(crate) fn save(&self, change: &mut Change<'_>, name: &str, anew: bool, options: &Options) -> Result<()> {
+    pub(crate) fn save_change(&self, change: &mut Change<'_>, name: &str, anew: bool, options: &Options) -> Result<()> {
         let source = change.file().sections().source();
-        progress::expect(source.len());
+        progress::add_expected(source.len());
         let mut how = SaveOptions::default();
-        (how.in_place, how.anew) = (self.in_place, anew);
+        (how.in_place, how.force_rewrite) = (self.in_place, anew);
         if let Some(output) = &self.output {
-            check_name(output, Form::of(change.file()), "name it otherwise, or convert the file")?;
+            check_name(output, FileFormat::from_asdf(change.file()), "name it otherwise, or convert the file")?;
             options.check_inputs(output, &[name])?;
-            how.output = Some(Output::Created(Target::create(output, Basis::Read(&**source), options)?.into_inner()));
+            how.output =
+                Some(SaveTarget::Created(OutputFile::create(output, WriteBasis::SameAs(&**source), options)?.into_inner()));
         }
         let saved = change.save(how)?;
         if self.in_place && !saved.in_place && !options.quiet {
-            note(&format!("{}: the whole file was written", saved.why_anew.unwrap_or("it could not be changed in place")));
+            eprint_line(&format!(
+                "{}: the whole file was written",
+                saved.rewrite_reason.unwrap_or("it could not be changed in place")
+            ));
         }
         options.warn_all(saved.warnings);
-        self.report(name, saved.in_place, &saved.removed, options)
+        self.report_save(name, saved.in_place, &saved.removed_parts, options)
     }
 
-    fn report(&self, name: &str, in_place: bool, removed: &[PathBuf], options: &Options) -> Result<()> {
+    fn report_save(&self, name: &str, in_place: bool, removed: &[PathBuf], options: &Options) -> Result<()> {
         let written = self.output.as_deref().unwrap_or(name);
         if !options.quiet {
-            tell_removed(removed);
+            report_removed(removed);
         }
         if options.json && written != "-" {
             let removed: Vec<String> = removed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
@@ -70,25 +74,25 @@ impl Save {
             if !removed.is_empty() {
                 document["removed"] = json!(removed);
             }
-            return Out::print_json(&document);
+            return Output::print_json(&document);
         }
         if options.verbose > 0 {
-            note(&format!("{written}: {}", if in_place { "changed in place" } else { "rewritten" }));
+            eprint_line(&format!("{written}: {}", if in_place { "changed in place" } else { "rewritten" }));
         }
         Ok(())
     }
 }
 
 /// Says which parts of an exploded file are gone.
-pub(crate) fn tell_removed(parts: &[PathBuf]) {
+pub(crate) fn report_removed(parts: &[PathBuf]) {
     for part in parts {
-        note(&format!("removed {}, which the tree no longer names", part.display()));
+        eprint_line(&format!("removed {}, which the tree no longer names", part.display()));
     }
 }
 
 /// An array that is put into a file instead of a value.
 #[derive(Debug, Args)]
-pub(crate) struct FromArray {
+pub(crate) struct ArrayArg {
     /// Put an array there instead of a value: a .npy file, or FILE#/path
     #[arg(long, value_name = "X.npy")]
     from: Option<String>,
@@ -97,14 +101,14 @@ pub(crate) struct FromArray {
     codec: Option<String>,
 }
 
-impl FromArray {
+impl ArrayArg {
     /// The array and how to store it; None if none was asked for.
-    pub(crate) fn array(&self, options: &Options) -> Result<Option<(Array, ArrayOptions)>> {
+    pub(crate) fn open_array(&self, options: &Options) -> Result<Option<(Array, ArrayOptions)>> {
         let Some(from) = &self.from else { return Ok(None) };
-        let item = Item::parse(from);
+        let item = ItemArg::parse(from);
         let array = match &item.path {
             Some(path) => options.open_file(&item.file)?.item(path)?.as_array()?,
-            None => Array::from_npy(options.open(from)?, &options.limits()?)?,
+            None => Array::from_npy(options.open_source(from)?, &options.command_limits()?)?,
         };
         let how = self.codec.as_deref().map_or_else(|| Ok(ArrayOptions::default()), ArrayOptions::codec)?;
         Ok(Some((array, how)))
@@ -112,7 +116,7 @@ impl FromArray {
 }
 
 /// The beginning of a negative number that is no option.
-const HELD: &str = "\u{1}";
+const NEGATIVE_NUMBER_MARK: &str = "\u{1}";
 
 /// Marks the negative numbers of a command line, so that they do not look like options. Any other word with a minus sign is an
 /// option, unless it follows `--`; it is never taken for a value.
@@ -123,7 +127,7 @@ pub(crate) fn hold_numbers(words: &mut [OsString]) {
     let Some(start) = command.filter(|at| takes_numbers(words.get(*at))) else { return };
     for word in words.iter_mut().skip(start + 1).take_while(|word| *word != "--") {
         if word.to_str().is_some_and(is_negative) {
-            let mut held = OsString::from(HELD);
+            let mut held = OsString::from(NEGATIVE_NUMBER_MARK);
             held.push(&*word);
             *word = held;
         }
@@ -148,13 +152,13 @@ fn is_negative(word: &str) -> bool {
 
 /// Returns a word of the command line as it was given.
 #[allow(clippy::unnecessary_wraps, reason = "a parser of arguments may fail")]
-pub(crate) fn taken(word: &str) -> std::result::Result<String, Infallible> {
-    Ok(word.strip_prefix(HELD).unwrap_or(word).to_owned())
+pub(crate) fn strip_number_mark(word: &str) -> std::result::Result<String, Infallible> {
+    Ok(word.strip_prefix(NEGATIVE_NUMBER_MARK).unwrap_or(word).to_owned())
 }
 
 /// A value from the command line.
 #[derive(Debug, Args)]
-pub(crate) struct Typed {
+pub(crate) struct ValueArg {
     /// The value. A FITS card takes FITS syntax: 3, 1.5D3, T, or any text. A tree takes YAML with the numbers of JSON: 3, 1.5e5,
     /// text, '[1, 2]', '{a: 1}'
     ///
@@ -162,7 +166,7 @@ pub(crate) struct Typed {
     /// of the shell, '"12:30:00"', or add --string or --yaml.
     ///
     /// A VALUE that begins with a minus sign is a number, or follows --.
-    #[arg(value_name = "VALUE", value_parser = taken, required_unless_present = "from", conflicts_with = "from")]
+    #[arg(value_name = "VALUE", value_parser = strip_number_mark, required_unless_present = "from", conflicts_with = "from")]
     value: Option<String>,
     /// Take the value as YAML 1.1: 12:30:00 is 45000, 010 is 8, NO is false
     #[arg(long, conflicts_with_all = ["from", "string"])]
@@ -175,16 +179,16 @@ pub(crate) struct Typed {
     tag: Option<String>,
 }
 
-impl Typed {
+impl ValueArg {
     /// The value for a path under the file's `%TAG` handles; nothing that ASDF forbids to write.
-    pub(crate) fn value(&self, change: &mut Change<'_>, path: &TreePath) -> Result<Value> {
+    pub(crate) fn parse_value(&self, change: &mut Change<'_>, path: &TreePath) -> Result<Value> {
         let Some(text) = &self.value else { return Err(Error::invalid_input("neither a value nor --from")) };
         let syntax = match (self.yaml, self.string) {
-            (true, _) => Syntax::Yaml,
-            (_, true) => Syntax::String,
-            _ => Syntax::Checked,
+            (true, _) => ValueSyntax::Yaml,
+            (_, true) => ValueSyntax::String,
+            _ => ValueSyntax::Checked,
         };
-        let mut value = change.typed(path, text, syntax).map_err(|error| match error.advice() {
+        let mut value = change.parse_value(path, text, syntax).map_err(|error| match error.advice() {
             Some(advice) if error.kind() == trilith::ErrorKind::InvalidInput => {
                 error.hint(format!("{advice}; --yaml takes it as YAML 1.1, --string as a string"))
             }
@@ -199,41 +203,41 @@ impl Typed {
 }
 
 /// Opens the file of an item and makes an edit; a path that leads nowhere is a No, not a failure.
-pub(crate) fn edit(
+pub(crate) fn edit_item(
     argument: &str,
     options: &Options,
-    save: &Save,
+    save: &SaveArgs,
     make: impl FnOnce(&mut trilith::tree::Edit<'_>, &TreePath, &AsdfFile) -> Result<()>,
 ) -> Result<Outcome> {
-    change(argument, options, save, |change, path| {
+    apply(argument, options, save, |change, path| {
         let file = change.file();
         change.edit(|edit, _| make(edit, path, file))
     })
 }
 
 /// Opens the file of an item and changes it, arrays and all; a path that leads nowhere is a No, not a failure.
-pub(crate) fn change(
+pub(crate) fn apply(
     argument: &str,
     options: &Options,
-    save: &Save,
+    save: &SaveArgs,
     make: impl FnOnce(&mut Change<'_>, &TreePath) -> Result<()>,
 ) -> Result<Outcome> {
-    let item = Item::parse(argument);
+    let item = ItemArg::parse(argument);
     let path = item.path.as_deref().ok_or_else(|| Error::invalid_input("name the item to change: FILE#/path"))?;
-    let (file, path) = trilith::file::toward(options.open_asdf_for(&item.file, save.output(&item.file))?, path)?;
+    let (file, path) = trilith::file::resolve_fits_path(options.open_asdf_for(&item.file, save.output_path(&item.file))?, path)?;
     if file.sections().tree().is_none() {
         return Err(Error::invalid_input("this file has no tree"));
     }
     let mut change = Change::new(&file);
     if let Err(error) = make(&mut change, &path).and_then(|()| change.tree().map(drop)) {
-        if !is_no(&error) {
+        if !is_negative_result(&error) {
             return Err(error);
         }
-        note(&format!("trilith: {}", said(&error)));
-        return Ok(Outcome::No);
+        eprint_line(&format!("trilith: {}", error_with_advice(&error)));
+        return Ok(Outcome::Negative);
     }
-    save.save(&mut change, &item.file, false, options)?;
-    Ok(Outcome::Yes)
+    save.save_change(&mut change, &item.file, false, options)?;
+    Ok(Outcome::Success)
 }
 
 #[cfg(test)]

@@ -24,22 +24,22 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use trilith::{Error, Result};
 use trilith_io::suggest::hex;
 use trilith_view::assets;
-use trilith_view::requests::{Request, Response, Session, answer};
+use trilith_view::requests::{ViewerRequest, ViewerResponse, ViewerSession, respond};
 
-use self::connections::{Guest, Room};
+use self::connections::{ConnectionGuard, ConnectionPool};
 
 /// Maximum time for a request to arrive, and for a connection without data.
-const ARRIVAL: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum time for an answer.
-const ANSWER: Duration = Duration::from_secs(600);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Content security policy of our pages: load from this server, and from nowhere else.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
+const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
      base-uri 'none'; form-action 'none'";
 
 /// The served files, and the URL.
-pub(crate) struct Site {
-    session: Session,
+pub(crate) struct ServedSite {
+    session: ViewerSession,
     secret: String,
     port: u16,
     /// `true` if other pages that know the URL may show this one in a frame.
@@ -52,37 +52,38 @@ pub(crate) enum Route {
     /// A file of the page: what it is, and its content.
     Asset(&'static str, &'static [u8]),
     /// An answer about the files.
-    Ask(Request),
+    Request(ViewerRequest),
     /// A refusal: a status and the reason.
-    Refused(StatusCode, &'static str),
+    Rejected(StatusCode, &'static str),
 }
 
-impl Site {
+impl ServedSite {
     /// A site at this port of this machine.
-    pub(crate) fn new(session: Session, secret: String, port: u16) -> Self {
+    pub(crate) fn new(session: ViewerSession, secret: String, port: u16) -> Self {
         Self { session, secret, port, embedded: false }
     }
 
     /// Sets whether other pages that know the URL, such as a notebook, may show the page in a frame.
     #[must_use]
-    pub(crate) fn embedded(self, embedded: bool) -> Self {
+    pub(crate) fn with_embedding(self, embedded: bool) -> Self {
         Self { embedded, ..self }
     }
 
     /// The address of the page.
-    pub(crate) fn address(&self) -> String {
+    pub(crate) fn page_address(&self) -> String {
         format!("http://127.0.0.1:{}/{}/", self.port, self.secret)
     }
 
     /// Returns the answer to a request.
-    pub(crate) fn route(&self, method: &Method, path: &str, query: &str, headers: &HeaderMap) -> Route {
-        let refused = Route::Refused;
+    pub(crate) fn route_request(&self, method: &Method, path: &str, query: &str, headers: &HeaderMap) -> Route {
+        let refused = Route::Rejected;
         // A page elsewhere could use another name of this machine to bypass the same-origin policy of the browser.
-        if !header_text(headers, header::HOST).is_some_and(|host| self.is_own(host)) {
+        if !header_text(headers, header::HOST).is_some_and(|host| self.is_local_host(host)) {
             return refused(StatusCode::FORBIDDEN, "this server answers to 127.0.0.1 and localhost alone");
         }
         let origin = header_text(headers, header::ORIGIN);
-        let is_own_origin = origin.is_none_or(|origin| origin.strip_prefix("http://").is_some_and(|host| self.is_own(host)));
+        let is_own_origin =
+            origin.is_none_or(|origin| origin.strip_prefix("http://").is_some_and(|host| self.is_local_host(host)));
         let site = header_text(headers, header::HeaderName::from_static("sec-fetch-site"));
         // A page in a frame sends its own requests; another page requests the frame itself.
         let is_frame = header_text(headers, header::HeaderName::from_static("sec-fetch-dest")) == Some("iframe");
@@ -94,14 +95,14 @@ impl Site {
             return refused(StatusCode::METHOD_NOT_ALLOWED, "this server only gives: GET and HEAD");
         }
         let (secret, rest) = path.trim_start_matches('/').split_once('/').unwrap_or(("", ""));
-        if !is_same(secret, &self.secret) {
+        if !constant_time_eq(secret, &self.secret) {
             return refused(
                 StatusCode::NOT_FOUND,
                 "no such page; use the whole URL that `trilith view` printed, with its secret",
             );
         }
         if let Some(name) = rest.strip_prefix("api/") {
-            return Route::Ask(Request::new(name, query));
+            return Route::Request(ViewerRequest::new(name, query));
         }
         match assets::asset(if rest.is_empty() { "index.html" } else { rest }) {
             Some((content_type, content)) => Route::Asset(content_type, content),
@@ -110,7 +111,7 @@ impl Site {
     }
 
     /// Returns `true` if a browser on this machine uses this name for the server.
-    fn is_own(&self, host: &str) -> bool {
+    fn is_local_host(&self, host: &str) -> bool {
         let port = format!(":{}", self.port);
         host.strip_suffix(&port).is_some_and(|name| matches!(name, "127.0.0.1" | "localhost" | "[::1]"))
     }
@@ -124,20 +125,20 @@ fn header_text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
 }
 
 /// Returns `true` if two strings are the same, in a time that does not depend on the place of a difference.
-fn is_same(given: &str, secret: &str) -> bool {
+fn constant_time_eq(given: &str, secret: &str) -> bool {
     let differ = given.bytes().zip(secret.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     given.len() == secret.len() && differ == 0
 }
 
 /// Returns a secret that cannot be guessed: 128 random bits.
-pub(crate) fn secret() -> Result<String> {
+pub(crate) fn generate_secret() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| Error::unsupported(format!("the system gives no random numbers: {error}")))?;
     Ok(hex(&bytes))
 }
 
 /// Serves until the process ends.
-pub(crate) fn run(listener: TcpListener, site: Site) -> Result<()> {
+pub(crate) fn run(listener: TcpListener, site: ServedSite) -> Result<()> {
     let embedded = site.embedded;
     let fail = |error| Error::io("serving the page", error);
     listener.set_nonblocking(true).map_err(fail)?;
@@ -145,7 +146,7 @@ pub(crate) fn run(listener: TcpListener, site: Site) -> Result<()> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(workers + 1).build().map_err(fail)?;
     let served = async {
-        let served = tokio::spawn(accept(listener, Arc::new(site)));
+        let served = tokio::spawn(accept_loop(listener, Arc::new(site)));
         if !embedded {
             return served.await.unwrap_or(Ok(()));
         }
@@ -160,26 +161,26 @@ pub(crate) fn run(listener: TcpListener, site: Site) -> Result<()> {
 }
 
 /// Content security policy that also forbids other pages to show ours in a frame.
-const ALONE: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
+const CSP_NO_FRAMES: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-async fn accept(listener: TcpListener, site: Arc<Site>) -> std::io::Result<()> {
+async fn accept_loop(listener: TcpListener, site: Arc<ServedSite>) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let room = Room::default();
+    let room = ConnectionPool::default();
     loop {
         // A connection that fails, or too many open files for a moment, does not end the server.
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let (site, guest) = (site.clone(), Arc::new(room.enter().await));
+        let (site, guest) = (site.clone(), Arc::new(room.acquire().await));
         tokio::spawn(async move {
             let own = guest.clone();
-            let service = service_fn(move |request| respond(site.clone(), own.clone(), request));
+            let service = service_fn(move |request| respond_to_request(site.clone(), own.clone(), request));
             let mut http = hyper::server::conn::http1::Builder::new();
-            http.timer(TokioTimer::new()).header_read_timeout(ARRIVAL).max_buf_size(64 << 10);
+            http.timer(TokioTimer::new()).header_read_timeout(REQUEST_TIMEOUT).max_buf_size(64 << 10);
             let mut served = pin!(http.serve_connection(TokioIo::new(stream), service));
-            let mut away = pin!(guest.is_sent_away());
+            let mut away = pin!(guest.evicted());
             poll_fn(|context| match away.as_mut().poll(context).is_ready() || served.as_mut().poll(context).is_ready() {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
@@ -190,34 +191,36 @@ async fn accept(listener: TcpListener, site: Arc<Site>) -> std::io::Result<()> {
 }
 
 /// Sets the flag when the answer is no longer waited for.
-struct Waiting(Arc<AtomicBool>);
+struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for Waiting {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-async fn respond(
-    site: Arc<Site>,
-    guest: Arc<Guest>,
+async fn respond_to_request(
+    site: Arc<ServedSite>,
+    guest: Arc<ConnectionGuard>,
     request: hyper::Request<Incoming>,
 ) -> Result<hyper::Response<Full<Bytes>>, Infallible> {
     let own = site.clone();
     let uri = request.uri();
-    let route = site.route(request.method(), uri.path(), uri.query().unwrap_or(""), request.headers());
-    let _served = (!matches!(route, Route::Refused(..))).then(|| guest.is_served());
+    let route = site.route_request(request.method(), uri.path(), uri.query().unwrap_or(""), request.headers());
+    let _served = (!matches!(route, Route::Rejected(..))).then(|| guest.begin_request());
     let (status, content_type, body) = match route {
         Route::Asset(content_type, content) => (StatusCode::OK, content_type, Bytes::from_static(content)),
-        Route::Refused(status, reason) => (status, "text/plain; charset=utf-8", Bytes::from_static(reason.as_bytes())),
-        Route::Ask(asked) => {
-            let waiting = Waiting(Arc::default());
+        Route::Rejected(status, reason) => (status, "text/plain; charset=utf-8", Bytes::from_static(reason.as_bytes())),
+        Route::Request(asked) => {
+            let waiting = CancelOnDrop(Arc::default());
             let asked = asked.cancelled_by(waiting.0.clone());
-            let work = tokio::task::spawn_blocking(move || answer(&site.session, &asked));
-            let said = match tokio::time::timeout(ANSWER, work).await {
+            let work = tokio::task::spawn_blocking(move || respond(&site.session, &asked));
+            let said = match tokio::time::timeout(RESPONSE_TIMEOUT, work).await {
                 Ok(Ok(said)) => said,
-                Ok(Err(_)) => Response::error(&Error::unsupported("internal error while handling the request; please report it")),
-                Err(_) => Response::error(&Error::unsupported("the answer took longer than ten minutes, and was given up")),
+                Ok(Err(_)) => {
+                    ViewerResponse::error(&Error::unsupported("internal error while handling the request; please report it"))
+                }
+                Err(_) => ViewerResponse::error(&Error::unsupported("the answer took longer than ten minutes, and was given up")),
             };
             drop(waiting);
             (StatusCode::from_u16(said.status).unwrap_or(StatusCode::BAD_REQUEST), said.content_type, Bytes::from(said.body))
@@ -226,7 +229,7 @@ async fn respond(
     let mut response = hyper::Response::new(Full::new(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    let policy = if own.embedded { HeaderValue::from_static(POLICY) } else { HeaderValue::from_static(ALONE) };
+    let policy = if own.embedded { HeaderValue::from_static(CSP) } else { HeaderValue::from_static(CSP_NO_FRAMES) };
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     if !own.embedded {
         headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
@@ -248,8 +251,8 @@ async fn respond(
 mod tests {
     use super::*;
 
-    fn site() -> Site {
-        Site::new(Session::new(|_| Err(Error::invalid_input("nothing"))), "s3cret".to_owned(), 4000)
+    fn site() -> ServedSite {
+        ServedSite::new(ViewerSession::new(|_| Err(Error::invalid_input("nothing"))), "s3cret".to_owned(), 4000)
     }
 
     fn status(method: &str, path: &str, headers: &[(&'static str, &str)]) -> u16 {
@@ -257,8 +260,8 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, HeaderValue::from_str(value).unwrap());
         }
-        match site().route(&Method::from_bytes(method.as_bytes()).unwrap(), path, "", &map) {
-            Route::Refused(status, _) => status.as_u16(),
+        match site().route_request(&Method::from_bytes(method.as_bytes()).unwrap(), path, "", &map) {
+            Route::Rejected(status, _) => status.as_u16(),
             _ => 200,
         }
     }
@@ -294,16 +297,16 @@ mod tests {
 
     #[test]
     fn cross_site_frame_requires_embedding_and_secret() {
-        let asked = |site: Site, dest: &str, path: &str| {
+        let asked = |site: ServedSite, dest: &str, path: &str| {
             let mut map = HeaderMap::new();
             map.insert("host", HeaderValue::from_static("127.0.0.1:4000"));
             map.insert("sec-fetch-site", HeaderValue::from_static("cross-site"));
             map.insert("sec-fetch-dest", HeaderValue::from_str(dest).unwrap());
-            !matches!(site.route(&Method::GET, path, "", &map), Route::Refused(..))
+            !matches!(site.route_request(&Method::GET, path, "", &map), Route::Rejected(..))
         };
-        assert!(asked(site().embedded(true), "iframe", "/s3cret/"));
-        assert!(!asked(site().embedded(true), "empty", "/s3cret/api/files"), "what another page fetches is refused");
-        assert!(!asked(site().embedded(true), "iframe", "/other/"), "the secret is needed");
+        assert!(asked(site().with_embedding(true), "iframe", "/s3cret/"));
+        assert!(!asked(site().with_embedding(true), "empty", "/s3cret/api/files"), "what another page fetches is refused");
+        assert!(!asked(site().with_embedding(true), "iframe", "/other/"), "the secret is needed");
         assert!(!asked(site(), "iframe", "/s3cret/"));
     }
 

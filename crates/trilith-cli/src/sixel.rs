@@ -5,23 +5,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use trilith_view::Picture;
+use trilith_view::ColorImage;
 
 type Rgb = [u8; 3];
 
 /// Colours that every terminal with sixel has room for.
-const COLOURS: usize = 256;
+const MAX_COLORS: usize = 256;
 /// Levels of red, green and blue if there are more colours: 252 of them, most for the eye's best channel.
-const LEVELS: [u32; 3] = [6, 7, 6];
-const ROWS: usize = 6;
+const CHANNEL_LEVELS: [u32; 3] = [6, 7, 6];
+const BAND_ROWS: usize = 6;
 
 /// Returns a picture as sixel text. Pixels that are not opaque are left out.
-pub(crate) fn encode(picture: &Picture) -> String {
+pub(crate) fn encode_sixel(picture: &ColorImage) -> String {
     let rgba = picture.rgba();
     let pixels = rgba.as_chunks::<4>().0;
     let colour = |[r, g, b, alpha]: &[u8; 4]| (*alpha > 127).then_some([*r, *g, *b]);
     let exact: BTreeSet<Rgb> = pixels.iter().filter_map(colour).collect();
-    let shown = |rgb: Rgb| if exact.len() > COLOURS { rounded(rgb) } else { rgb };
+    let shown = |rgb: Rgb| if exact.len() > MAX_COLORS { round_to_palette(rgb) } else { rgb };
     let palette: BTreeSet<Rgb> = exact.iter().map(|rgb| shown(*rgb)).collect();
     let palette: BTreeMap<Rgb, usize> = palette.into_iter().zip(0..).collect();
 
@@ -32,7 +32,7 @@ pub(crate) fn encode(picture: &Picture) -> String {
         let _ = write!(out, "#{number};2;{};{};{}", percent(*r), percent(*g), percent(*b));
     }
     let width = picture.width().max(1);
-    for band in pixels.chunks(width * ROWS) {
+    for band in pixels.chunks(width * BAND_ROWS) {
         let mut layers: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
         for (at, pixel) in band.iter().enumerate() {
             if let Some(number) = colour(pixel).and_then(|rgb| palette.get(&shown(rgb))) {
@@ -44,7 +44,7 @@ pub(crate) fn encode(picture: &Picture) -> String {
         }
         for (number, layer) in layers {
             let _ = write!(out, "#{number}");
-            runs(&layer, &mut out);
+            push_layer_runs(&layer, &mut out);
             out.push('$');
         }
         out.push('-');
@@ -54,7 +54,7 @@ pub(crate) fn encode(picture: &Picture) -> String {
 }
 
 /// Writes a row of a band, with equal neighbours as a count.
-fn runs(layer: &[u8], out: &mut String) {
+fn push_layer_runs(layer: &[u8], out: &mut String) {
     for run in layer.chunk_by(|a, b| a == b) {
         let letter = char::from(b'?' + run.first().copied().unwrap_or(0));
         if run.len() > 3 {
@@ -66,9 +66,9 @@ fn runs(layer: &[u8], out: &mut String) {
 }
 
 /// Returns the nearest colour of the fixed palette.
-fn rounded(rgb: Rgb) -> Rgb {
+fn round_to_palette(rgb: Rgb) -> Rgb {
     let mut found = rgb;
-    for (level, levels) in found.iter_mut().zip(LEVELS) {
+    for (level, levels) in found.iter_mut().zip(CHANNEL_LEVELS) {
         let step = (u32::from(*level) * (levels - 1) + 127) / 255;
         *level = (step * 255 / (levels - 1)) as u8;
     }
@@ -112,7 +112,7 @@ mod tests {
                     continue;
                 }
                 '-' => {
-                    (x, y) = (0, y + ROWS);
+                    (x, y) = (0, y + BAND_ROWS);
                     continue;
                 }
                 '!' => {
@@ -123,7 +123,7 @@ mod tests {
             }
             for _ in 0..count {
                 let bits = letter as u8 - b'?';
-                (0..ROWS)
+                (0..BAND_ROWS)
                     .filter(|row| bits & (1 << row) != 0)
                     .for_each(|row| pixels[(y + row) * width + x] = Some(colours[&colour]));
                 x += 1;
@@ -138,8 +138,8 @@ mod tests {
         let grey = |n: usize| (n % 5 * 51) as u8;
         let rgba: Vec<u8> =
             (0..width * height).flat_map(|n| [grey(n), 255, grey(n / 3), if n == 10 { 0 } else { 255 }]).collect();
-        let picture = Picture::from_rgba(width, height, rgba).unwrap();
-        let drawn = decoded(&encode(&picture), width, height);
+        let picture = ColorImage::from_rgba(width, height, rgba).unwrap();
+        let drawn = decoded(&encode_sixel(&picture), width, height);
         for (n, pixel) in drawn.into_iter().enumerate() {
             let wanted = [grey(n) as u32 * 100 / 255, 100, grey(n / 3) as u32 * 100 / 255];
             assert_eq!(pixel, (n != 10).then_some(wanted), "pixel {n}");
@@ -150,8 +150,8 @@ mod tests {
     fn pictures_of_many_colours_are_rounded() {
         let rgba: Vec<u8> =
             (0..64 * 64).flat_map(|n: u32| [(n % 64 * 4) as u8, (n / 64 * 4) as u8, (n / 16) as u8, 255]).collect();
-        let picture = Picture::from_rgba(64, 64, rgba.clone()).unwrap();
-        for (pixel, given) in decoded(&encode(&picture), 64, 64).into_iter().zip(rgba.chunks(4)) {
+        let picture = ColorImage::from_rgba(64, 64, rgba.clone()).unwrap();
+        for (pixel, given) in decoded(&encode_sixel(&picture), 64, 64).into_iter().zip(rgba.chunks(4)) {
             for (level, wanted) in pixel.unwrap().into_iter().zip(given) {
                 assert!((i64::from(level) * 255 / 100 - i64::from(*wanted)).abs() < 28, "{level} % of {wanted}");
             }

@@ -7,13 +7,13 @@ use std::sync::OnceLock;
 
 /// The role of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ink {
+pub(crate) enum StyleRole {
     /// An error, or the verdict that something is wrong.
-    Bad,
+    Error,
     /// A warning.
     Warning,
     /// The verdict that all is well.
-    Good,
+    Success,
     /// The name of an item.
     Name,
     /// An array.
@@ -22,12 +22,12 @@ pub(crate) enum Ink {
     Tag,
 }
 
-impl Ink {
-    fn code(self) -> &'static str {
+impl StyleRole {
+    fn ansi_code(self) -> &'static str {
         match self {
-            Self::Bad => "1;31",
+            Self::Error => "1;31",
             Self::Warning => "33",
-            Self::Good => "32",
+            Self::Success => "32",
             Self::Name => "36",
             Self::Array => "32",
             Self::Tag => "35",
@@ -36,10 +36,10 @@ impl Ink {
 }
 
 /// The choice of `--color`, if there is one.
-static FORCED: OnceLock<bool> = OnceLock::new();
+static CHOICE: OnceLock<bool> = OnceLock::new();
 
 /// Looks for `--color` before the words are parsed, since the parser prints in colour itself.
-pub(crate) fn early(words: &[OsString]) -> clap::ColorChoice {
+pub(crate) fn color_from_args(words: &[OsString]) -> clap::ColorChoice {
     let words: Vec<Cow<'_, str>> = words.iter().take_while(|word| *word != "--").map(|word| word.to_string_lossy()).collect();
     let behind = words.windows(2).filter_map(|pair| (pair.first()? == "--color").then(|| pair.last()).flatten());
     let joined = words.iter().filter_map(|word| word.strip_prefix("--color="));
@@ -51,9 +51,9 @@ pub(crate) fn early(words: &[OsString]) -> clap::ColorChoice {
 }
 
 /// Sets the value of `--color`; None leaves it to the terminal and the environment.
-pub(crate) fn force(colored: Option<bool>) {
+pub(crate) fn set_choice(colored: Option<bool>) {
     if let Some(colored) = colored {
-        let _ = FORCED.set(colored);
+        let _ = CHOICE.set(colored);
     }
 }
 
@@ -61,13 +61,13 @@ pub(crate) fn force(colored: Option<bool>) {
 /// `TERM=dumb`, then whether it is a terminal.
 fn is_colored(is_terminal: bool) -> bool {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    FORCED
+    CHOICE
         .get()
         .copied()
-        .unwrap_or_else(|| decide(&|name| variable(name).map(|value| value.to_string_lossy().into_owned()), is_terminal))
+        .unwrap_or_else(|| is_color_wanted(&|name| variable(name).map(|value| value.to_string_lossy().into_owned()), is_terminal))
 }
 
-fn decide(variable: &dyn Fn(&str) -> Option<String>, is_terminal: bool) -> bool {
+fn is_color_wanted(variable: &dyn Fn(&str) -> Option<String>, is_terminal: bool) -> bool {
     if variable("NO_COLOR").is_some() {
         return false;
     }
@@ -79,27 +79,27 @@ fn decide(variable: &dyn Fn(&str) -> Option<String>, is_terminal: bool) -> bool 
 
 /// Returns `true` if standard output is coloured.
 pub(crate) fn out_is_colored() -> bool {
-    static OUT: OnceLock<bool> = OnceLock::new();
-    *OUT.get_or_init(|| is_colored(std::io::stdout().is_terminal()))
+    static STDOUT_COLORED: OnceLock<bool> = OnceLock::new();
+    *STDOUT_COLORED.get_or_init(|| is_colored(std::io::stdout().is_terminal()))
 }
 
 fn err_is_colored() -> bool {
-    static ERR: OnceLock<bool> = OnceLock::new();
-    *ERR.get_or_init(|| is_colored(std::io::stderr().is_terminal()))
+    static STDERR_COLORED: OnceLock<bool> = OnceLock::new();
+    *STDERR_COLORED.get_or_init(|| is_colored(std::io::stderr().is_terminal()))
 }
 
 /// Text for standard output. It must be free of control characters.
-pub(crate) fn out(ink: Ink, text: &str) -> Cow<'_, str> {
-    painted(ink, text, out_is_colored())
+pub(crate) fn paint_stdout(ink: StyleRole, text: &str) -> Cow<'_, str> {
+    paint(ink, text, out_is_colored())
 }
 
 /// Text for standard error. It must be free of control characters.
-pub(crate) fn err(ink: Ink, text: &str) -> Cow<'_, str> {
-    painted(ink, text, err_is_colored())
+pub(crate) fn paint_stderr(ink: StyleRole, text: &str) -> Cow<'_, str> {
+    paint(ink, text, err_is_colored())
 }
 
-fn painted(ink: Ink, text: &str, is_colored: bool) -> Cow<'_, str> {
-    if is_colored { format!("\x1b[{}m{text}\x1b[0m", ink.code()).into() } else { text.into() }
+fn paint(ink: StyleRole, text: &str, is_colored: bool) -> Cow<'_, str> {
+    if is_colored { format!("\x1b[{}m{text}\x1b[0m", ink.ansi_code()).into() } else { text.into() }
 }
 
 #[cfg(test)]
@@ -109,7 +109,10 @@ mod tests {
     #[test]
     fn environment_variables_decide_in_order() {
         let with = |set: &'static [(&str, &str)], is_terminal| {
-            decide(&|name| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()), is_terminal)
+            is_color_wanted(
+                &|name| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
+                is_terminal,
+            )
         };
         assert!(with(&[], true) && !with(&[], false));
         assert!(!with(&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], true));
@@ -121,7 +124,7 @@ mod tests {
 
     #[test]
     fn early_parse_finds_color_option() {
-        let early = |line: &str| early(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        let early = |line: &str| color_from_args(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
         assert_eq!(early("trilith --color always tree x"), clap::ColorChoice::Always);
         assert_eq!(early("trilith tree x --color=never"), clap::ColorChoice::Never);
         assert_eq!(early("trilith get x -- --color=never"), clap::ColorChoice::Auto);

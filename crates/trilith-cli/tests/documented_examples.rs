@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{repository, run, say, trilith};
-use trilith::asdf::{ArrayOptions, Builder, Target};
+use trilith::asdf::{ArrayOptions, AsdfBuilder, Target};
 use trilith::{Array, Value};
 
 /// A folder to run lines in, with the command first on the path.
@@ -91,7 +91,7 @@ impl Folder {
     }
 
     fn asdf(&self, name: &str, numbers: &[f64], shape: &[u64], how: &ArrayOptions) {
-        let mut builder = Builder::new(Target::newest());
+        let mut builder = AsdfBuilder::new(Target::latest());
         let rows = builder.array(&Array::from_slice(numbers, shape).unwrap(), how).unwrap();
         builder.write(self.path().join(name), Value::map([("rows", rows)])).unwrap();
     }
@@ -425,7 +425,7 @@ const NO: &[&str] = &["trilith verify --conform asdf-1.x image.asdf", "trilith r
 /// The files that the pages name.
 fn named() -> Folder {
     let folder = furnished();
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let numbers: Vec<f64> = (0..64 * 64).map(f64::from).collect();
     let array = builder.array(&Array::from_slice(&numbers, &[64, 64]).unwrap(), &ArrayOptions::default()).unwrap();
     builder.write(folder.path().join("flat.asdf"), Value::map([("data", array.clone()), ("path", array)])).unwrap();

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use common::{run, trilith};
-use trilith::asdf::{GENERATIONS, Generation, Slot};
+use trilith::asdf::{FieldSlot, GENERATIONS, Generation};
 
 const TARGETS: [&str; 10] =
     ["finf-0.1", "asdf-0.1-dev", "asdf-0.1", "asdf-1.0", "asdf-1.1", "asdf-1.2", "asdf-1.3", "asdf-1.4", "asdf-1.5", "asdf-1.6"];
@@ -139,9 +139,9 @@ fn block_of(row: &Generation, stored: &[u8], flags: u32, codec: [u8; 4], codes: 
     let mut header = vec![0; usize::from(fields.size)];
     let used = if flags & 1 != 0 { 0 } else { stored.len() as u64 };
     let size = if flags & 1 != 0 { 0 } else { decoded };
-    let mut set = |slot: Option<Slot>, value: &[u8]| {
+    let mut set = |slot: Option<FieldSlot>, value: &[u8]| {
         if let Some(slot) = slot {
-            header[usize::from(slot.at)..][..value.len()].copy_from_slice(value);
+            header[usize::from(slot.offset)..][..value.len()].copy_from_slice(value);
         }
     };
     set(fields.version, &[0, 1, 0]);
@@ -168,7 +168,7 @@ fn zlib(bytes: &[u8]) -> Vec<u8> {
 /// A file of a row: a plain array, one stored in every way that the row has, a stream where it has streams.
 fn file_of(row: &Generation) -> Vec<u8> {
     let (key, prefix, ndarray) = (row.tree.datatype_key, row.tree.prefix, row.tree.ndarray);
-    let version = if row.major == 0 { "0.1.0" } else { "1.0.0" };
+    let version = if row.major_version == 0 { "0.1.0" } else { "1.0.0" };
     let mut tree = format!("{} {version}\n%YAML 1.1\n%TAG ! {prefix}\n--- !{}\n# kept\n", row.token, row.tree.root);
     let mut blocks = Vec::new();
     let mut add = |name: &str, shape: &str, block: Vec<u8>| {
@@ -219,7 +219,8 @@ fn every_generation_explode_implode_keeps_blocks() {
         let kinds = |name: &str| {
             let file = trilith::open_asdf(folder.join(name)).unwrap();
             let blocks = file.sections().blocks().unwrap();
-            let kind = |b: &&trilith::asdf::Block| (b.generation.name, b.header_size, b.flags, b.compression, b.codes, b.used);
+            let kind =
+                |b: &&trilith::asdf::Block| (b.generation.name, b.header_size, b.flags, b.compression, b.encoding_codes, b.used);
             blocks.iter().map(kind).collect::<Vec<_>>()
         };
         assert_eq!(kinds("all.asdf"), kinds("x.asdf"), "{}", row.name);
@@ -241,7 +242,7 @@ fn headers(path: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
         let end = data + usize::try_from(block.stored_len()).unwrap();
         let mut header = bytes[start..data].to_vec();
         let fields = header.len() - usize::from(block.header_size);
-        header[fields + usize::from(block.generation.fields.allocated.at)..][..8].fill(0);
+        header[fields + usize::from(block.generation.fields.allocated.offset)..][..8].fill(0);
         // The plain block and the stream hold the same.
         let kind = block.flags.to_be_bytes();
         ([&kind[..], &bytes[data..end]].concat(), header)
@@ -264,10 +265,10 @@ fn copying_commands_keep_early_block_headers() {
                 let fields = at + magic.len() + 2;
                 if row.fields.checksum.len == 8 {
                     let sum = [0x0e, 0xe0, 0x64, 0x6c, 0x1c, 0x77, 0xd8, at as u8];
-                    bytes[fields + usize::from(row.fields.checksum.at)..][..8].copy_from_slice(&sum);
+                    bytes[fields + usize::from(row.fields.checksum.offset)..][..8].copy_from_slice(&sum);
                 }
                 if let Some(version) = row.fields.version {
-                    bytes[fields + usize::from(version.at)..][..3].copy_from_slice(&[0, 1, 7]);
+                    bytes[fields + usize::from(version.offset)..][..3].copy_from_slice(&[0, 1, 7]);
                 }
             }
             std::fs::write(folder.join("x.asdf"), bytes).unwrap();

@@ -469,7 +469,7 @@ fn concurrent_writer_is_never_overwritten() {
         let desk = Desk::new(name, bytes);
         let path = trilith::TreePath::parse("/fits/0/header/OBJECT").unwrap();
         let file = trilith::open_asdf(desk.path(name)).unwrap();
-        let file = trilith::file::toward(file, "/fits").unwrap().0;
+        let file = trilith::file::resolve_fits_path(file, "/fits").unwrap().0;
         let mut change = Change::new(&file);
         change.edit(|edit, _| edit.set(&path, &"mine".into())).unwrap();
         let other = desk.run(&["set".to_owned(), format!("{name}#/fits/1/header/OBJECT"), "theirs".to_owned()], None);

@@ -12,7 +12,7 @@ use trilith::asdf::WriteOptions;
 use trilith::dudley::Draft;
 use trilith::layout::Byteorder;
 use trilith::tree::Value;
-use trilith::{Array, ArrayOptions, Builder, ErrorKind, Limits, Target};
+use trilith::{Array, ArrayOptions, AsdfBuilder, ErrorKind, Limits, Target};
 
 /// One limit: a value that is too low, what makes a file that exceeds it, and a command that reads it.
 struct Row {
@@ -63,7 +63,7 @@ const ROWS: &[Row] = &[
 ];
 
 fn asdf(path: &Path, value: Vec<(&str, Value)>, codec: Option<&str>) {
-    let mut builder = Builder::new(Target::newest()).with_options(WriteOptions::default());
+    let mut builder = AsdfBuilder::new(Target::latest()).with_options(WriteOptions::default());
     let options = codec.map_or_else(ArrayOptions::default, |codec| ArrayOptions::codec(codec).unwrap());
     let data = builder.array(&Array::from_slice(&[7u8; 4000], &[4000]).unwrap(), &options).unwrap();
     let mut tree = Value::map(value);
@@ -73,7 +73,7 @@ fn asdf(path: &Path, value: Vec<(&str, Value)>, codec: Option<&str>) {
 
 /// An array of one element that claims to be ten thousand, twice.
 fn spread(path: &Path) {
-    let mut builder = Builder::new(Target::newest()).with_options(WriteOptions::default());
+    let mut builder = AsdfBuilder::new(Target::latest()).with_options(WriteOptions::default());
     let mut data = builder.array(&Array::from_slice(&[7u8], &[1]).unwrap(), &ArrayOptions::default()).unwrap();
     data.set("shape", Value::seq([10_000]));
     data.set("strides", Value::seq([0]));
@@ -236,7 +236,7 @@ fn limits_set_by_name_eq_set_by_field() {
 #[test]
 fn statistics_charge_array_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let values: Vec<u8> = (0..500_000u32).map(|n| (n / 1000) as u8).collect();
     let array = Array::from_slice(&values, &[500_000]).unwrap();
     let arrays: Vec<(String, Value)> = ["zlib", "lz4", "zstd", "blsc"]

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use common::{Ended, in_parallel, run, sample, say, trilith};
 use trilith::array::Array;
-use trilith::asdf::{ArrayOptions, Builder, Target, WriteOptions};
+use trilith::asdf::{ArrayOptions, AsdfBuilder, Target, WriteOptions};
 use trilith::tree::Value;
 
 /// Runs the command in a folder.
@@ -53,7 +53,7 @@ fn damaged(path: &Path, target: &str, codec: Option<&str>) {
     if let Some(codec) = codec {
         how = ArrayOptions::codec(codec).unwrap();
     }
-    let mut builder = Builder::new(Target::named(target).unwrap()).with_options(WriteOptions::default());
+    let mut builder = AsdfBuilder::new(Target::from_name(target).unwrap()).with_options(WriteOptions::default());
     let numbers: Vec<i32> = (0..5000).map(|n| n * n % 7919).collect();
     let a = builder.array(&Array::from_slice(&numbers, &[50, 100]).unwrap(), &how).unwrap();
     let b = builder.array(&Array::from_slice(&numbers[..100], &[100]).unwrap(), &how).unwrap();
@@ -131,7 +131,7 @@ fn copies_of_damaged_block_never_verify() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path();
         damaged(&folder.join("x.asdf"), target, *codec);
-        let mut builder = Builder::new(Target::newest());
+        let mut builder = AsdfBuilder::new(Target::latest());
         let node = builder.array(&Array::from_slice(&[1u8; 64], &[64]).unwrap(), &ArrayOptions::default()).unwrap();
         builder.write(folder.join("good.asdf"), Value::map([("b", node)])).unwrap();
         let array = "source: x.asdf, datatype: int32, byteorder: little, shape: [50, 100]";
@@ -255,7 +255,7 @@ fn unreferenced_hdus_of_embedded_asdf_are_losses() {
         done(folder, &[words, &["--allow-loss"]].concat());
     }
     // A file of this program holds nothing but its arrays.
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let node = builder.array(&Array::from_slice(&[1i16, 2, 3], &[3]).unwrap(), &ArrayOptions::default()).unwrap();
     builder.write(folder.join("own.asdf"), Value::map([("data", node.clone()), ("sci", node)])).unwrap();
     done(folder, &["convert", "own.asdf", "own.fits"]);
@@ -294,7 +294,7 @@ fn unexpected_bytes_in_fits_padding_are_losses() {
 fn user_mapping_named_dudley_round_trips() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path();
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let mut array = |n: i16| builder.array(&Array::from_slice(&[n, 2, 3], &[3]).unwrap(), &ArrayOptions::default()).unwrap();
     let (inner, outer) = (array(1), array(5));
     builder.write(folder.join("x.asdf"), Value::map([("dudley", Value::map([("data", inner)])), ("b", outer)])).unwrap();
@@ -384,7 +384,7 @@ fn odd_keys_round_trip_through_fits() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path();
     for key in ["", "1", "0", " ", "a b", "a,1", "é", "ASDF", "asdf", "primary", "a'b", "a/b", "~", "7x", "-1", "x,2"] {
-        let mut builder = Builder::new(Target::newest());
+        let mut builder = AsdfBuilder::new(Target::latest());
         let mut array = |n: i16| builder.array(&Array::from_slice(&[n, 2, 3], &[3]).unwrap(), &ArrayOptions::default()).unwrap();
         let (first, second) = (array(1), array(5));
         builder.write(folder.join("x.asdf"), Value::map([(key, first), ("other", second)])).unwrap();
@@ -429,7 +429,7 @@ fn set_rejects_merge_key() {
 fn edit_keeps_or_rejects_text_before_first_block() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path();
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let node = builder.array(&Array::from_slice(&[1i16, 2, 3], &[3]).unwrap(), &ArrayOptions::default()).unwrap();
     builder.write(folder.join("sound.asdf"), Value::map([("a", node), ("b", "short".into())])).unwrap();
     let sound = std::fs::read(folder.join("sound.asdf")).unwrap();
@@ -474,7 +474,7 @@ fn resolve_rejects_target_of_other_version() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path();
     for target in ["finf-0.1", "asdf-0.1", "asdf-1.0", "asdf-1.6"] {
-        let mut builder = Builder::new(Target::named(target).unwrap());
+        let mut builder = AsdfBuilder::new(Target::from_name(target).unwrap());
         let node = builder.array(&Array::from_slice(&[1i16, 2, 3], &[3]).unwrap(), &ArrayOptions::default()).unwrap();
         builder.write(folder.join("other.asdf"), Value::map([("a", node)])).unwrap();
         put(folder, "x.asdf", "b: {$ref: 'other.asdf#/a'}\n");
@@ -496,7 +496,7 @@ fn shared_output_is_refused_before_any_write() {
     let folder = scratch.path();
     std::fs::create_dir(folder.join("deep")).unwrap();
     for name in ["x.asdf", "deep/x.asdf", "y.asdf"] {
-        let mut builder = Builder::new(Target::newest());
+        let mut builder = AsdfBuilder::new(Target::latest());
         let mut image =
             || builder.array(&Array::from_slice(&[1i16, 2, 3, 4], &[2, 2]).unwrap(), &ArrayOptions::default()).unwrap();
         let (a, b) = (image(), image());
@@ -537,7 +537,7 @@ fn url_and_pattern_characters_give_distinct_outputs() {
     let folder = scratch.path();
     let names = ["run", "run#2", "run?x", "a\\run", "{item}", "{stem}"];
     for (n, name) in names.iter().enumerate() {
-        let mut builder = Builder::new(Target::newest());
+        let mut builder = AsdfBuilder::new(Target::latest());
         let array = Array::from_slice(&vec![1u8; n + 1], &[n as u64 + 1]).unwrap();
         let node = builder.array(&array, &ArrayOptions::default()).unwrap();
         builder.write(folder.join(format!("{name}.asdf")), Value::map([("a", node)])).unwrap();

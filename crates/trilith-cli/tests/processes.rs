@@ -12,15 +12,17 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use trilith::bytes::{self, AtomicFile, Backing, Basis, DirectoryResolver, Journal, LocalOptions, Resolve, Update};
+use trilith::bytes::{
+    self, AtomicFile, DirectoryResolver, FileUpdate, JournaledUpdate, LocalOptions, Resolve, SourceBacking, WriteBasis,
+};
 use trilith::tree::Value;
-use trilith::{Array, ArrayOptions, Builder, ErrorKind, Target};
+use trilith::{Array, ArrayOptions, AsdfBuilder, ErrorKind, Target};
 
 fn file(folder: &Path, name: &str) -> PathBuf {
     let path = folder.join("x.asdf");
     let mut options = trilith::asdf::WriteOptions::default();
     options.tree_padding = 500;
-    let mut builder = Builder::new(Target::newest()).with_options(options);
+    let mut builder = AsdfBuilder::new(Target::latest()).with_options(options);
     let values: Vec<f64> = (0..100_000).map(f64::from).collect();
     let a = builder.array(&Array::from_slice(&values, &[100_000]).unwrap(), &ArrayOptions::default()).unwrap();
     let z = builder.array(&Array::from_slice(&values, &[100_000]).unwrap(), &ArrayOptions::codec("lz4").unwrap()).unwrap();
@@ -45,12 +47,12 @@ fn second_writer_gets_clear_err() {
     };
     for words in [&["--in-place"][..], &[]] {
         let read = bytes::open(&path, LocalOptions::default()).unwrap();
-        let update = Update::new().begin(&*read).unwrap();
+        let update = FileUpdate::new().begin_commit(&*read).unwrap();
         let refused = set(words);
         assert_eq!(refused.status, Ok(2), "{}", refused.stderr);
         assert!(refused.stderr.contains("is being changed by another process"), "{}", refused.stderr);
         update.roll_back().unwrap();
-        let replace = AtomicFile::create(&path, Basis::Nothing).unwrap();
+        let replace = AtomicFile::create(&path, WriteBasis::Nothing).unwrap();
         let refused = set(words);
         assert_eq!(refused.status, Ok(2), "{}", refused.stderr);
         assert!(refused.stderr.contains("is being changed by another process"), "{}", refused.stderr);
@@ -70,23 +72,23 @@ fn readers_keep_old_content_and_notice_change() {
     later();
     // Replaced by a rename: a process that has it open continues in the old file, and can notice.
     file(folder.path(), "new");
-    assert!(reader.sections().source().backing().is_some_and(Backing::is_changed));
+    assert!(reader.sections().source().backing().is_some_and(SourceBacking::is_changed));
     assert_eq!(reader.array_at("/z").unwrap().load::<f64>().unwrap(), old);
     // Changed in place: reading on would mix.
     let reader = trilith::open_asdf(&path).unwrap();
-    assert!(!reader.sections().source().backing().is_some_and(Backing::is_changed));
+    assert!(!reader.sections().source().backing().is_some_and(SourceBacking::is_changed));
     let refused = |reader: &trilith::AsdfFile, at| reader.array_at(at).and_then(|array| array.load::<f64>()).unwrap_err();
     let place = reader.sections().blocks().unwrap().first().unwrap().data_offset;
     let change = |place: u64, bytes: &[u8]| {
         later();
         let other = bytes::open(&path, LocalOptions::default()).unwrap();
-        let mut update = Update::new();
+        let mut update = FileUpdate::new();
         update.write(place, bytes.to_vec());
         update.commit(&*other).unwrap();
     };
     // This process changed known bytes: all other bytes are unchanged.
     change(std::fs::metadata(&path).unwrap().len(), b"more");
-    assert!(reader.sections().source().backing().is_some_and(Backing::is_changed));
+    assert!(reader.sections().source().backing().is_some_and(SourceBacking::is_changed));
     assert_eq!(reader.array_at("/z").unwrap().load::<f64>().unwrap(), old);
     change(place, &[0xff; 8]);
     let error = refused(&reader, "/a");
@@ -106,26 +108,26 @@ fn unfinished_update_shows_notice_and_old_content() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "old");
     let place = std::fs::read(&path).unwrap().windows(3).position(|w| w == b"old").unwrap() as u64;
-    let mut update = Update::new();
+    let mut update = FileUpdate::new();
     update.write(place, b"new".to_vec());
     update.write(std::fs::metadata(&path).unwrap().len(), b"more".to_vec());
-    let mut journal = update.begin(&*bytes::open(&path, LocalOptions::default()).unwrap()).unwrap();
-    assert!(!journal.write_at_most(1).unwrap());
+    let mut journal = update.begin_commit(&*bytes::open(&path, LocalOptions::default()).unwrap()).unwrap();
+    assert!(!journal.write_pieces(1).unwrap());
     // While the writer is at work nothing has gone wrong.
     let early = trilith::open_asdf(&path).unwrap();
-    assert_eq!(early.tree().at("/name").unwrap().text(), "old");
+    assert_eq!(early.tree().node_at_pointer("/name").unwrap().text(), "old");
     assert!(early.warnings().iter().any(|warning| warning.contains("is updating this file")), "{:?}", early.warnings());
     drop(early);
     drop(journal);
     let reader = trilith::open_asdf(&path).unwrap();
-    assert_eq!(reader.tree().at("/name").unwrap().text(), "old");
+    assert_eq!(reader.tree().node_at_pointer("/name").unwrap().text(), "old");
     assert!(reader.warnings().iter().any(|warning| warning.contains("did not finish")), "{:?}", reader.warnings());
     let mut command = common::trilith();
     command.arg("info").arg(&path);
     let ended = common::run(command, None);
     assert!(ended.stderr.contains("did not finish"), "{}", ended.stderr);
     drop(reader);
-    assert!(Journal::recover(&path).unwrap());
+    assert!(JournaledUpdate::recover(&path).unwrap());
     assert!(trilith::open_asdf(&path).unwrap().warnings().is_empty());
 }
 
@@ -156,13 +158,13 @@ fn child_process_reads_changing_file() {
     let (Ok(what), Some(path)) = (std::env::var("WHAT"), std::env::var_os("FILE")) else { return };
     let path = PathBuf::from(path);
     let mut options = LocalOptions::default();
-    options.map = what != "without maps";
+    options.memory_map = what != "without maps";
     let source = bytes::open(&path, options).unwrap();
     let limits = trilith::Limits::default();
     let reader = trilith::file::open_asdf_source(source.clone(), std::sync::Arc::new(bytes::NoReferences), &limits).unwrap();
     let (a, z) = (reader.array_at("/a").unwrap(), reader.array_at("/z").unwrap());
     // The map is there and was used.
-    assert_eq!(a.view::<f64>().is_some(), options.map);
+    assert_eq!(a.view::<f64>().is_some(), options.memory_map);
     let expected: Vec<f64> = a.load().unwrap();
     later();
     let open = OpenOptions::new().write(true).open(&path).unwrap();
@@ -179,7 +181,7 @@ fn child_process_reads_changing_file() {
         _ => open.set_len(5000).unwrap(),
     }
     if what == "replaced" {
-        assert!(source.backing().is_some_and(Backing::is_changed));
+        assert!(source.backing().is_some_and(SourceBacking::is_changed));
         assert_eq!(a.load::<f64>().unwrap(), expected);
     } else {
         assert!(a.view::<f64>().is_none());
@@ -222,9 +224,9 @@ fn pipes_and_devices_are_never_replaced() {
     let path = file(folder.path(), "old");
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    assert_eq!(AtomicFile::create(&pipe, Basis::Nothing).err().map(|e| e.kind()), Some(ErrorKind::InvalidInput));
+    assert_eq!(AtomicFile::create(&pipe, WriteBasis::Nothing).err().map(|e| e.kind()), Some(ErrorKind::InvalidInput));
     assert_eq!(
-        Builder::new(Target::newest()).write(&pipe, Value::from(1)).err().map(|e| e.kind()),
+        AsdfBuilder::new(Target::latest()).write(&pipe, Value::from(1)).err().map(|e| e.kind()),
         Some(ErrorKind::InvalidInput)
     );
     for words in [&["convert", "x.asdf", "pipe"][..], &["repack", "x.asdf", "pipe"], &["get", "x.asdf#/a", "-o", "pipe"]] {
@@ -302,7 +304,7 @@ fn four_concurrent_writers_lose_no_change() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = trilith::asdf::WriteOptions::default();
     options.tree_padding = 20_000;
-    let builder = Builder::new(Target::newest()).with_options(options);
+    let builder = AsdfBuilder::new(Target::latest()).with_options(options);
     builder.write(folder.path().join("x.asdf"), Value::map([("a", Value::from(1))])).unwrap();
     let writer = |name: usize| {
         let folder = folder.path();
@@ -327,7 +329,7 @@ fn four_concurrent_writers_lose_no_change() {
         writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
     });
     let file = trilith::open_asdf(folder.path().join("x.asdf")).unwrap();
-    let lost: Vec<&String> = said.iter().filter(|key| file.tree().at(&format!("/{key}")).is_none()).collect();
+    let lost: Vec<&String> = said.iter().filter(|key| file.tree().node_at_pointer(&format!("/{key}")).is_none()).collect();
     assert!(!said.is_empty() && lost.is_empty(), "{lost:?} of {} lost", said.len());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     common::say(&format!("four writers at once: {} changes made, 0 lost", said.len()));
@@ -340,7 +342,7 @@ fn concurrent_dudley_appends_are_readable() {
     let layout = trilith::layout::Layout::read(b"who = [i4]\nt = [f8]\n").unwrap();
     let who = |who: i32| Array::from_slice(&[who], &[1]).unwrap();
     let t = |who: i32| Array::from_slice(&[f64::from(who)], &[1]).unwrap();
-    let mut filling = trilith::dudley::Filling::default();
+    let mut filling = trilith::dudley::LayoutValues::default();
     filling.data.extend([("who".to_owned(), who(0)), ("t".to_owned(), t(0))]);
     let mut out = std::io::Cursor::new(Vec::new());
     filling.write(&layout, trilith::array::Byteorder::Little, true, &trilith::Limits::default(), &mut out).unwrap();
@@ -412,7 +414,7 @@ fn signal_removes_temporary_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.asdf");
     let values: Vec<u32> = (0..4_000_000u32).map(|n| n.wrapping_mul(2_654_435_761)).collect();
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let array = Array::from_slice(&values, &[4_000_000]).unwrap();
     let node = builder.array(&array, &ArrayOptions::default()).unwrap();
     builder.write(&path, Value::map([("a", node)])).unwrap();
@@ -437,7 +439,7 @@ fn signal_removes_parts_of_unfinished_explode() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.asdf");
     let values: Vec<u32> = (0..100_000u32).collect();
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let array = Array::from_slice(&values, &[100_000]).unwrap();
     let nodes: Vec<Value> = (0..200).map(|_| builder.array(&array, &ArrayOptions::default()).unwrap()).collect();
     builder.write(&path, Value::map([("a", Value::seq(nodes))])).unwrap();

@@ -8,7 +8,7 @@ mod common;
 use std::process::{Command, Stdio};
 
 use common::{run, say, trilith};
-use trilith::asdf::{ArrayOptions, Builder, Target};
+use trilith::asdf::{ArrayOptions, AsdfBuilder, Target};
 use trilith::{Array, Value};
 
 /// The numbers of the block: so many pieces of it that a fast machine, too, is still at several of them
@@ -23,7 +23,7 @@ fn one_block(path: &std::path::Path) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         *number = (state >> 33) as u32;
     }
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let data = builder.array(&Array::from_slice(&numbers, &[u64::from(COUNT)]).unwrap(), &ArrayOptions::default()).unwrap();
     builder.write(path, Value::map([("data", data)])).unwrap();
 }

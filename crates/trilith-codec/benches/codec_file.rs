@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [what, id, from, to, more @ ..] = args.as_slice() else {
         return Err("usage: codec_file encode|decode ID IN OUT [ITEM_SIZE|LEN]".into());
     };
-    let id = CodecId::named(id).ok_or("a codec's name has at most four letters")?;
+    let id = CodecId::from_name(id).ok_or("a codec's name has at most four letters")?;
     #[allow(clippy::disallowed_methods, reason = "a program outside of the library")]
     let bytes = std::fs::read(from)?;
     let number = more.first().map(|n| n.parse::<u64>()).transpose()?;

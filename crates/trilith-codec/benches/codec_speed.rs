@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use trilith_codec::Limits;
-use trilith_codec::codec::{Blosc, CODECS, CodecId, EncodeOptions, Shuffle, decoder, encoder, set_threads};
+use trilith_codec::codec::{BloscCodec, CODECS, CodecId, EncodeOptions, ShuffleMode, decoder, encoder, set_threads};
 use trilith_io::bytes::MemorySource;
 
 /// Normally distributed noise around a sky of 100, with stars, as big-endian float32; or the same
@@ -58,23 +58,23 @@ fn best(times: usize, alone: bool, mut work: impl FnMut()) -> f64 {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let mib: usize = args.first().map_or(Ok(64), |n| n.parse())?;
-    let wanted: Vec<_> = args.iter().skip(1).filter_map(|name| CodecId::named(name)).collect();
+    let wanted: Vec<_> = args.iter().skip(1).filter_map(|name| CodecId::from_name(name)).collect();
     let cores = std::thread::available_parallelism()?.get();
     let usual = EncodeOptions::default;
     let mut rows: Vec<(String, CodecId, EncodeOptions)> =
         CODECS.iter().map(|codec| (codec.id.to_string(), codec.id, usual())).collect();
     let blsc = CodecId(*b"blsc");
     for (name, blosc, shuffle) in [
-        ("blsc lz4, no shuffle", Blosc::Lz4, Shuffle::None),
-        ("blsc lz4, bits", Blosc::Lz4, Shuffle::Bits),
-        ("blsc zstd, bytes", Blosc::Zstd, Shuffle::Bytes),
+        ("blsc lz4, no shuffle", BloscCodec::Lz4, ShuffleMode::None),
+        ("blsc lz4, bits", BloscCodec::Lz4, ShuffleMode::Bits),
+        ("blsc zstd, bytes", BloscCodec::Zstd, ShuffleMode::Bytes),
     ] {
         let mut options = usual();
         (options.blosc, options.shuffle) = (blosc, shuffle);
         rows.push((name.into(), blsc, options));
     }
     let mut options = usual();
-    options.frames = true;
+    options.multiple_frames = true;
     rows.push(("zstd, frames".into(), CodecId(*b"zstd"), options));
     for (kind, wide) in [("float32", true), ("int16", false)] {
         let item_size = if wide { 4 } else { 2 };
@@ -85,7 +85,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 continue;
             }
             let mut options = options.clone();
-            (options.item_size, options.total) = (item_size, Some(data.len() as u64));
+            (options.item_size, options.total_len) = (item_size, Some(data.len() as u64));
             let slow = name == "bzp2";
             let mut stored = Vec::new();
             let mut speeds = Vec::new();

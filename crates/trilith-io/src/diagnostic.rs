@@ -102,12 +102,12 @@ impl Diagnostic {
     /// Returns a loss when `path` is written in another form.
     #[doc(hidden)]
     pub fn loss(path: &(impl fmt::Display + ?Sized), message: impl Into<String>) -> Self {
-        Self { path: Some(path.to_string()), ..Self::lost(message) }
+        Self { path: Some(path.to_string()), ..Self::loss_without_path(message) }
     }
 
     /// Returns a loss that concerns no item.
     #[doc(hidden)]
-    pub fn lost(message: impl Into<String>) -> Self {
+    pub fn loss_without_path(message: impl Into<String>) -> Self {
         Self { is_harmless: false, ..Self::new(Severity::Warning, message) }
     }
 
@@ -153,7 +153,7 @@ impl Diagnostic {
 
     /// Sets a remedy, if there is one.
     #[doc(hidden)]
-    pub fn maybe_hint(mut self, hint: Option<String>) -> Self {
+    pub fn opt_hint(mut self, hint: Option<String>) -> Self {
         self.hint = hint;
         self
     }
@@ -176,7 +176,7 @@ impl Diagnostic {
     /// );
     /// ```
     pub fn render(&self, text: &str, file: &str) -> String {
-        const WIDTH: usize = 160;
+        const MAX_LINE_WIDTH: usize = 160;
         let code = if self.code.is_empty() { String::new() } else { format!(" {}", self.code) };
         let mut out = format!("{}{code}: {}\n --> {file}:{}:{}\n", self.severity, self.message, self.line, self.column);
         let start = (self.span.start as usize).min(text.len());
@@ -185,12 +185,12 @@ impl Diagnostic {
         let line = line.split(['\n', '\r']).next().unwrap_or("");
         let column = self.column.saturating_sub(1) as usize;
         // A window of a long line, so that the caret is in sight.
-        let skip = column.saturating_sub(WIDTH * 3 / 4);
-        let shown: String = line.chars().skip(skip).take(WIDTH).map(visible).collect();
+        let skip = column.saturating_sub(MAX_LINE_WIDTH * 3 / 4);
+        let shown: String = line.chars().skip(skip).take(MAX_LINE_WIDTH).map(replace_control_char).collect();
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
         let marked = self.span.slice(text).split(['\n', '\r']).next().unwrap_or("").chars().count();
-        let carets = "^".repeat(marked.clamp(1, WIDTH.saturating_sub(column - skip).max(1)));
+        let carets = "^".repeat(marked.clamp(1, MAX_LINE_WIDTH.saturating_sub(column - skip).max(1)));
         out.push_str(&format!("{margin} |\n{number} | {shown}\n{margin} | {}{carets}\n", " ".repeat(column - skip)));
         if let Some(hint) = &self.hint {
             out.push_str(&format!("{margin} = help: {hint}\n"));
@@ -200,7 +200,7 @@ impl Diagnostic {
 }
 
 /// Tabs count one column and control characters must not reach a terminal.
-fn visible(c: char) -> char {
+fn replace_control_char(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }
 

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-pub use crate::suggest::counted;
+pub use crate::suggest::count_noun;
 
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -44,13 +44,13 @@ impl ErrorKind {
 
     /// Returns `true` if neither the file nor the request is at fault: a later attempt may succeed.
     #[doc(hidden)]
-    pub fn is_passing(self) -> bool {
+    pub fn is_transient(self) -> bool {
         matches!(self, ErrorKind::Io | ErrorKind::Cancelled)
     }
 
     /// Returns the kind of a name that [`ErrorKind::name`] gives.
     #[doc(hidden)]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
@@ -127,13 +127,13 @@ impl fmt::Display for Location {
 ///     "reading block 3: block header too short: 31 bytes, expected 48 (at byte 8000 (0x1f40))"
 /// );
 /// ```
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorInner>);
 
 /// A setting of the caller that would let an operation succeed. Each interface words it in its own way: an option
 /// of the command, a keyword of Python, a method of `OpenOptions`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Setting {
+pub enum SuggestedSetting {
     /// Raise this limit of [`Limits`](crate::Limits).
     Limit(String),
     /// Allow references to lead into this folder, or to addresses that begin so.
@@ -155,12 +155,12 @@ pub enum Setting {
     /// Set an option of remote files, `NAME=VALUE`.
     Remote(&'static str),
     /// Set an option of the call to one of these values: its name as in the options of the library, and the values.
-    Give(&'static str, &'static str),
+    Provide(&'static str, &'static str),
     /// Leave out an option of the call, or several.
-    Omit(&'static [&'static str]),
+    Remove(&'static [&'static str]),
 }
 
-impl fmt::Display for Setting {
+impl fmt::Display for SuggestedSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Limit(name) => write!(f, "raise the limit {name}"),
@@ -173,20 +173,20 @@ impl fmt::Display for Setting {
             Self::Overwrite => f.write_str("set the remote option overwrite=yes to replace it"),
             Self::Schemas => f.write_str("give the folder of the schemas"),
             Self::Remote(option) => write!(f, "set the remote option {option}"),
-            Self::Give(option, values) => write!(f, "set {option} to {values}"),
-            Self::Omit(options) => write!(f, "leave out {}", options.join(" and ")),
+            Self::Provide(option, values) => write!(f, "set {option} to {values}"),
+            Self::Remove(options) => write!(f, "leave out {}", options.join(" and ")),
         }
     }
 }
 
-struct Inner {
+struct ErrorInner {
     kind: ErrorKind,
     message: String,
     location: Location,
     /// Innermost first.
     context: Vec<String>,
     hint: Option<String>,
-    setting: Option<(&'static str, Setting)>,
+    setting: Option<(&'static str, SuggestedSetting)>,
     source: Option<std::io::Error>,
     /// `true` if another process was using the file at the same time.
     is_contended: bool,
@@ -196,7 +196,7 @@ impl Error {
     /// An error of any kind.
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorInner {
             kind,
             message: message.into(),
             location: Location::Unknown,
@@ -209,7 +209,7 @@ impl Error {
     }
 
     /// Notes that another process was at the file at the same time, so that the same work may succeed later.
-    pub(crate) fn contended(mut self) -> Self {
+    pub(crate) fn with_contention(mut self) -> Self {
         self.0.is_contended = true;
         self
     }
@@ -234,7 +234,7 @@ impl Error {
     #[cold]
     #[allow(dead_code, reason = "with all features nothing is left out")]
     #[doc(hidden)]
-    pub fn left_out(what: &str, feature: &str) -> Self {
+    pub fn feature_disabled(what: &str, feature: &str) -> Self {
         Self::unsupported(format!("{what} is not part of this build")).hint(format!("build with the feature {feature}"))
     }
 
@@ -273,20 +273,20 @@ impl Error {
     /// A key that a mapping with these `names` does not have, or a list of this number of items.
     #[cold]
     #[doc(hidden)]
-    pub fn no_key(key: &str, names: &[&str], items: usize) -> Self {
-        Self::not_found(format!("there is no {key:?} here")).instead_of(key, names, items)
+    pub fn missing_key(key: &str, names: &[&str], items: usize) -> Self {
+        Self::not_found(format!("there is no {key:?} here")).with_known_keys(key, names, items)
     }
 
     /// Adds the existing keys as a hint.
     #[doc(hidden)]
-    pub fn instead_of(self, key: &str, names: &[&str], items: usize) -> Self {
-        const LISTED: usize = 12;
+    pub fn with_known_keys(self, key: &str, names: &[&str], items: usize) -> Self {
+        const MAX_LISTED: usize = 12;
         let error = self;
         match (names, items) {
             ([], 0) => error.hint("it holds no items"),
             ([], 1) => error.hint("it is a list of 1 item, 0"),
             ([], n) => error.hint(format!("it is a list of {n} items, 0 to {}", n - 1)),
-            (names, _) => error.hint(crate::suggest::offer(key, "there are: ", names, LISTED)),
+            (names, _) => error.hint(crate::suggest::offer(key, "there are: ", names, MAX_LISTED)),
         }
     }
 
@@ -313,24 +313,24 @@ impl Error {
     /// Sets the byte of the file, unless a place is set already.
     #[must_use]
     pub fn at_byte(self, byte: u64) -> Self {
-        self.at(Location::Byte(byte))
+        self.with_location(Location::Byte(byte))
     }
 
     /// Sets the line and column (from 1), unless a place is set already.
     #[must_use]
     pub fn at_text(self, line: u32, column: u32) -> Self {
-        self.at(Location::Text { line, column })
+        self.with_location(Location::Text { line, column })
     }
 
     /// Sets the tree path, unless a place is set already.
     #[must_use]
     pub fn at_path(self, path: impl Into<String>) -> Self {
-        self.at(Location::Path(path.into()))
+        self.with_location(Location::Path(path.into()))
     }
 
     /// Sets the place, unless one is set already: the innermost is the most precise.
     #[must_use]
-    pub fn at(mut self, location: Location) -> Self {
+    pub fn with_location(mut self, location: Location) -> Self {
         if self.0.location == Location::Unknown {
             self.0.location = location;
         }
@@ -357,7 +357,7 @@ impl Error {
 
     /// Adds a setting that would let the operation succeed, after the condition `when`: "if you trust the file".
     #[must_use]
-    pub fn setting(mut self, when: &'static str, setting: Setting) -> Self {
+    pub fn setting(mut self, when: &'static str, setting: SuggestedSetting) -> Self {
         self.0.setting = Some((when, setting));
         self
     }
@@ -365,7 +365,7 @@ impl Error {
     /// Returns a copy of the error without its [system error](Error::io_error).
     #[doc(hidden)]
     pub fn copy(&self) -> Self {
-        let mut copy = Self::new(self.0.kind, self.0.message.clone()).advised_by(self);
+        let mut copy = Self::new(self.0.kind, self.0.message.clone()).with_settings_of(self);
         copy.0.location = self.0.location.clone();
         copy.0.context.clone_from(&self.0.context);
         copy
@@ -373,7 +373,7 @@ impl Error {
 
     /// Takes over the hint and the setting of another error.
     #[doc(hidden)]
-    pub fn advised_by(mut self, other: &Self) -> Self {
+    pub fn with_settings_of(mut self, other: &Self) -> Self {
         self.0.hint.clone_from(&other.0.hint);
         self.0.setting.clone_from(&other.0.setting);
         self
@@ -381,7 +381,7 @@ impl Error {
 
     /// Adds to the hint.
     #[doc(hidden)]
-    pub fn also(mut self, more: impl fmt::Display) -> Self {
+    pub fn add_hint(mut self, more: impl fmt::Display) -> Self {
         self.0.hint = Some(self.0.hint.map_or_else(|| more.to_string(), |hint| format!("{hint}; {more}")));
         self
     }
@@ -403,12 +403,12 @@ impl Error {
 
     /// Returns the action to take, if there is one.
     pub fn advice(&self) -> Option<String> {
-        self.advice_in(&Setting::to_string)
+        self.advice_in(&SuggestedSetting::to_string)
     }
 
     /// Does the same as [`Error::advice`], where `words` expresses a setting: as an option of a command, or as a
     /// keyword.
-    pub fn advice_in(&self, words: &dyn Fn(&Setting) -> String) -> Option<String> {
+    pub fn advice_in(&self, words: &dyn Fn(&SuggestedSetting) -> String) -> Option<String> {
         let setting = self.0.setting.as_ref().map(|(when, setting)| match *when {
             "" => words(setting),
             when => format!("{when}, {}", words(setting)),
@@ -432,7 +432,7 @@ impl Error {
     /// };
     /// assert_eq!(error.text_in(&option), "too deep; if you trust the file, raise it with --limit depth=N");
     /// ```
-    pub fn text_in(&self, words: &dyn Fn(&Setting) -> String) -> String {
+    pub fn text_in(&self, words: &dyn Fn(&SuggestedSetting) -> String) -> String {
         let mut text = String::new();
         for doing in self.0.context.iter().rev() {
             text.push_str(doing);
@@ -481,7 +481,7 @@ impl From<std::convert::Infallible> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text_in(&Setting::to_string))
+        f.write_str(&self.text_in(&SuggestedSetting::to_string))
     }
 }
 
@@ -499,16 +499,16 @@ impl std::error::Error for Error {
 }
 
 /// Adds context to the error of a result, built only when there is one.
-pub trait Context<T> {
+pub trait ResultExt<T> {
     /// Adds the failed operation.
     ///
     /// # Errors
     /// Returns the same error, with the context added.
-    fn doing<S: Into<String>>(self, what: impl FnOnce() -> S) -> Result<T>;
+    fn with_context<S: Into<String>>(self, what: impl FnOnce() -> S) -> Result<T>;
 }
 
-impl<T> Context<T> for Result<T> {
-    fn doing<S: Into<String>>(self, what: impl FnOnce() -> S) -> Result<T> {
+impl<T> ResultExt<T> for Result<T> {
+    fn with_context<S: Into<String>>(self, what: impl FnOnce() -> S) -> Result<T> {
         self.map_err(|error| error.context(what()))
     }
 }

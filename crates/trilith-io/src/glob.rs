@@ -13,29 +13,29 @@ use std::cmp::Ordering;
 /// assert!(Pattern::new("/roman/**/time").matches("/roman/meta/exposure/time"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pattern {
-    parts: Vec<Part>,
+pub struct GlobPattern {
+    parts: Vec<PatternPart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum PatternPart {
     /// `**`
-    Parts,
-    One(Vec<Mark>),
+    AnyDepth,
+    One(Vec<PatternToken>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Mark {
-    Letter(char),
+enum PatternToken {
+    Char(char),
     Any,
     Some,
     Set { ranges: Vec<(char, char)>, is_negated: bool },
 }
 
-impl Pattern {
+impl GlobPattern {
     /// Reads a pattern; every text is one. A `[` without `]` is a letter.
     pub fn new(text: &str) -> Self {
-        let part = |part: &str| if part == "**" { Part::Parts } else { Part::One(marks(part)) };
+        let part = |part: &str| if part == "**" { PatternPart::AnyDepth } else { PatternPart::One(tokenize(part)) };
         Self { parts: text.split('/').map(part).collect() }
     }
 
@@ -47,13 +47,13 @@ impl Pattern {
     /// Returns `true` if the pattern fits the whole text.
     pub fn matches(&self, text: &str) -> bool {
         let names: Vec<&str> = text.split('/').collect();
-        wild(
+        match_tokens(
             &self.parts,
             &names,
-            |part| matches!(part, Part::Parts),
+            |part| matches!(part, PatternPart::AnyDepth),
             |part, name| match part {
-                Part::One(marks) => part_fits(marks, name),
-                Part::Parts => false,
+                PatternPart::One(marks) => part_fits(marks, name),
+                PatternPart::AnyDepth => false,
             },
         )
     }
@@ -72,7 +72,7 @@ pub fn natural(one: &str, other: &str) -> Ordering {
     let parts = |name: &str, other: &str| -> Ordering {
         let (mut one, mut other) = (name, other);
         loop {
-            let (number, another) = (digits(one), digits(other));
+            let (number, another) = (leading_digits(one), leading_digits(other));
             if number.is_empty() || another.is_empty() {
                 let (mut left, mut right) = (one.chars(), other.chars());
                 match (left.next(), right.next()) {
@@ -106,33 +106,35 @@ pub fn natural(one: &str, other: &str) -> Ordering {
 }
 
 /// The digits at the start of a text.
-fn digits(text: &str) -> &str {
+fn leading_digits(text: &str) -> &str {
     text.get(..text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len())).unwrap_or("")
 }
 
 /// Returns `true` if one part of a pattern fits one name.
 pub fn fits(part: &str, name: &str) -> bool {
-    part_fits(&marks(part), name)
+    part_fits(&tokenize(part), name)
 }
 
-fn part_fits(marks: &[Mark], name: &str) -> bool {
+fn part_fits(marks: &[PatternToken], name: &str) -> bool {
     let letters: Vec<char> = name.chars().collect();
-    wild(
+    match_tokens(
         marks,
         &letters,
-        |mark| *mark == Mark::Some,
+        |mark| *mark == PatternToken::Some,
         |mark, letter| match mark {
-            Mark::Letter(wanted) => wanted == letter,
-            Mark::Any => true,
-            Mark::Some => false,
-            Mark::Set { ranges, is_negated } => ranges.iter().any(|(from, to)| (from..=to).contains(&letter)) != *is_negated,
+            PatternToken::Char(wanted) => wanted == letter,
+            PatternToken::Any => true,
+            PatternToken::Some => false,
+            PatternToken::Set { ranges, is_negated } => {
+                ranges.iter().any(|(from, to)| (from..=to).contains(&letter)) != *is_negated
+            }
         },
     )
 }
 
 /// Returns `true` if a pattern fits, part by part, where some parts represent any number of things. Going back to
 /// the last of these is enough, so that the time is at most the product of the lengths.
-fn wild<P, T>(pattern: &[P], things: &[T], is_many: impl Fn(&P) -> bool, fits: impl Fn(&P, &T) -> bool) -> bool {
+fn match_tokens<P, T>(pattern: &[P], things: &[T], is_many: impl Fn(&P) -> bool, fits: impl Fn(&P, &T) -> bool) -> bool {
     let (mut at, mut thing) = (0, 0);
     let mut last: Option<(usize, usize)> = None;
     while let Some(found) = things.get(thing) {
@@ -155,28 +157,28 @@ fn wild<P, T>(pattern: &[P], things: &[T], is_many: impl Fn(&P) -> bool, fits: i
     pattern.iter().skip(at).all(is_many)
 }
 
-fn marks(text: &str) -> Vec<Mark> {
+fn tokenize(text: &str) -> Vec<PatternToken> {
     let mut rest = text.chars();
     let mut marks = Vec::new();
     while let Some(letter) = rest.next() {
         marks.push(match letter {
-            '*' => Mark::Some,
-            '?' => Mark::Any,
-            '[' => match set(rest.as_str()) {
+            '*' => PatternToken::Some,
+            '?' => PatternToken::Any,
+            '[' => match parse_letter_set(rest.as_str()) {
                 Some((mark, behind)) => {
                     rest = behind.chars();
                     mark
                 }
-                None => Mark::Letter('['),
+                None => PatternToken::Char('['),
             },
-            letter => Mark::Letter(letter),
+            letter => PatternToken::Char(letter),
         });
     }
     marks
 }
 
 /// The set after a `[`, and what follows its `]`; a `]` that comes first is a letter of the set.
-fn set(text: &str) -> Option<(Mark, &str)> {
+fn parse_letter_set(text: &str) -> Option<(PatternToken, &str)> {
     let (is_negated, inner) = match text.strip_prefix(['!', '^']) {
         Some(inner) => (true, inner),
         None => (false, text),
@@ -198,7 +200,7 @@ fn set(text: &str) -> Option<(Mark, &str)> {
             [] => break,
         };
     }
-    Some((Mark::Set { ranges, is_negated }, inner.get(end + 1..)?))
+    Some((PatternToken::Set { ranges, is_negated }, inner.get(end + 1..)?))
 }
 
 #[cfg(test)]
@@ -220,7 +222,7 @@ mod tests {
             ("/a/**/b/*/c", &["/a/b/x/c", "/a/b/b/b/x/c"], &["/a/b/c"]),
             ("*a*b*c", &["abc", "xaxbxbxc"], &["abcx"]),
         ] {
-            let found = Pattern::new(pattern);
+            let found = GlobPattern::new(pattern);
             for text in yes {
                 assert!(found.matches(text), "{pattern} {text}");
             }
@@ -281,9 +283,9 @@ mod tests {
 
     #[test]
     fn hostile_patterns_match_fast() {
-        let pattern = Pattern::new(&"*a".repeat(2000));
+        let pattern = GlobPattern::new(&"*a".repeat(2000));
         assert!(!pattern.matches(&"a".repeat(1999)));
-        let pattern = Pattern::new(&"**/a/".repeat(1000));
+        let pattern = GlobPattern::new(&"**/a/".repeat(1000));
         assert!(!pattern.matches(&"a/".repeat(900)));
     }
 }

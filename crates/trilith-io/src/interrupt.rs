@@ -12,23 +12,23 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Time between two calls of the callback.
-const EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 thread_local! {
-    static NOW: RefCell<Option<Work>> = const { RefCell::new(None) };
+    static NOW: RefCell<Option<CurrentWork>> = const { RefCell::new(None) };
 }
 
 /// The work that this thread does.
 #[derive(Clone)]
-struct Work {
-    over: Arc<AtomicBool>,
+struct CurrentWork {
+    is_cancelled: Arc<AtomicBool>,
     /// Callback of the caller, on the thread that began the work; `None` on helper threads and if a flag ends the work.
-    question: Option<Rc<Question>>,
+    question: Option<Rc<CancelQuery>>,
 }
 
-struct Question {
-    go_on: Box<dyn Fn() -> bool>,
-    last: Cell<Instant>,
+struct CancelQuery {
+    callback: Box<dyn Fn() -> bool>,
+    last_asked: Cell<Instant>,
 }
 
 /// Does `work`, and calls `go_on` about every 50 milliseconds. If that returns false, the work soon fails, and its
@@ -43,9 +43,9 @@ struct Question {
 /// });
 /// assert_eq!(done.kind(), trilith_io::ErrorKind::Cancelled);
 /// ```
-pub fn until<R>(go_on: impl Fn() -> bool + 'static, work: impl FnOnce() -> R) -> R {
-    let question = Question { go_on: Box::new(go_on), last: Cell::new(Instant::now()) };
-    with(Some(Work { over: Arc::default(), question: Some(Rc::new(question)) }), work)
+pub fn with_callback<R>(go_on: impl Fn() -> bool + 'static, work: impl FnOnce() -> R) -> R {
+    let question = CancelQuery { callback: Box::new(go_on), last_asked: Cell::new(Instant::now()) };
+    with_work(Some(CurrentWork { is_cancelled: Arc::default(), question: Some(Rc::new(question)) }), work)
 }
 
 /// Does `work`, which fails soon once `flag` is true; any thread may set it.
@@ -57,24 +57,24 @@ pub fn until<R>(go_on: impl Fn() -> bool + 'static, work: impl FnOnce() -> R) ->
 /// assert!(until_set(Arc::new(false.into()), work).is_ok());
 /// assert!(until_set(Arc::new(true.into()), work).is_err());
 /// ```
-pub fn until_set<R>(flag: Arc<AtomicBool>, work: impl FnOnce() -> R) -> R {
-    with(Some(Work { over: flag, question: None }), work)
+pub fn with_flag<R>(flag: Arc<AtomicBool>, work: impl FnOnce() -> R) -> R {
+    with_work(Some(CurrentWork { is_cancelled: flag, question: None }), work)
 }
 
 /// Does `work` to its end whatever is asked: what undoes a change must not be given up.
-pub(crate) fn never<R>(work: impl FnOnce() -> R) -> R {
-    with(None, work)
+pub(crate) fn uninterrupted<R>(work: impl FnOnce() -> R) -> R {
+    with_work(None, work)
 }
 
 /// Does `work` as the work `now`, and puts back what this thread did before.
-fn with<R>(now: Option<Work>, work: impl FnOnce() -> R) -> R {
-    struct Back(Option<Work>);
-    impl Drop for Back {
+fn with_work<R>(now: Option<CurrentWork>, work: impl FnOnce() -> R) -> R {
+    struct RestoreGuard(Option<CurrentWork>);
+    impl Drop for RestoreGuard {
         fn drop(&mut self) {
             NOW.with(|place| place.replace(self.0.take()));
         }
     }
-    let _back = Back(NOW.with(|place| place.replace(now)));
+    let _back = RestoreGuard(NOW.with(|place| place.replace(now)));
     work()
 }
 
@@ -86,39 +86,39 @@ pub fn check() -> Result<()> {
     // The callback may do other work on this thread, so nothing is borrowed during the call.
     let Some(work) = NOW.with(|now| now.borrow().clone()) else { return Ok(()) };
     if let Some(question) = &work.question
-        && question.last.get().elapsed() >= EVERY
+        && question.last_asked.get().elapsed() >= POLL_INTERVAL
     {
-        question.last.set(Instant::now());
-        if !(question.go_on)() {
-            work.over.store(true, Ordering::Relaxed);
+        question.last_asked.set(Instant::now());
+        if !(question.callback)() {
+            work.is_cancelled.store(true, Ordering::Relaxed);
         }
     }
-    if work.over.load(Ordering::Relaxed) { Err(interrupted()) } else { Ok(()) }
+    if work.is_cancelled.load(Ordering::Relaxed) { Err(cancelled_error()) } else { Ok(()) }
 }
 
 /// Returns `true` if anybody may end the work of this thread.
 #[doc(hidden)]
-pub fn is_heard() -> bool {
+pub fn is_cancellable() -> bool {
     NOW.with(|now| now.borrow().is_some())
 }
 
 #[cold]
-fn interrupted() -> Error {
+fn cancelled_error() -> Error {
     Error::new(ErrorKind::Cancelled, "cancelled")
 }
 
 /// State that a helper thread shares with the work of this thread.
-pub(crate) struct Shared(Option<Arc<AtomicBool>>);
+pub(crate) struct SharedWork(Option<Arc<AtomicBool>>);
 
 /// The work of this thread, for a helper.
-pub(crate) fn shared() -> Shared {
-    Shared(NOW.with(|now| now.borrow().as_ref().map(|work| work.over.clone())))
+pub(crate) fn share_work() -> SharedWork {
+    SharedWork(NOW.with(|now| now.borrow().as_ref().map(|work| work.is_cancelled.clone())))
 }
 
-impl Shared {
+impl SharedWork {
     /// Does a helper's part of the work.
-    pub(crate) fn help<R>(self, work: impl FnOnce() -> R) -> R {
-        with(self.0.map(|over| Work { over, question: None }), work)
+    pub(crate) fn run_as_helper<R>(self, work: impl FnOnce() -> R) -> R {
+        with_work(self.0.map(|over| CurrentWork { is_cancelled: over, question: None }), work)
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(1));
             }
         };
-        let done: Result<Vec<()>> = until(|| false, || crate::threads::each((0..8).collect(), busy));
+        let done: Result<Vec<()>> = with_callback(|| false, || crate::threads::map_parallel((0..8).collect(), busy));
         assert_eq!(done.unwrap_err().kind(), ErrorKind::Cancelled);
         assert!(begun.elapsed() < Duration::from_secs(5));
         assert!(check().is_ok());
@@ -143,11 +143,11 @@ mod tests {
 
     #[test]
     fn what_undoes_is_not_given_up() {
-        until(
+        with_callback(
             || false,
             || {
                 while check().is_ok() {}
-                assert!(never(check).is_ok() && check().is_err());
+                assert!(uninterrupted(check).is_ok() && check().is_err());
             },
         );
     }

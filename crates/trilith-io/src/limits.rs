@@ -10,10 +10,10 @@ mod system_memory;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::error::{Error, Result, Setting};
+use crate::error::{Error, Result, SuggestedSetting};
 
 #[doc(hidden)]
-pub use budget::Call;
+pub use budget::CallGuard;
 
 macro_rules! limits {
     ($($(#[$doc:meta])* $name:ident : $default:expr),+ $(,)?) => {
@@ -31,7 +31,7 @@ macro_rules! limits {
         pub struct Limits {
             $($(#[$doc])* pub $name: u64,)+
             /// The sums of the command, if they are counted.
-            pub(crate) spent: Option<Arc<budget::Spent>>,
+            pub(crate) spent: Option<Arc<budget::BudgetUse>>,
         }
 
         impl Default for Limits {
@@ -80,7 +80,7 @@ limits! {
     overlap: 512 << 20,
     /// Bytes that may be allocated at once for what a file declares; the memory of the machine, or what the control
     /// group of the process allows.
-    memory: system_memory::memory(),
+    memory: system_memory::usable_memory(),
     /// Bytes that a command may decode, hash, compare and go through in all, aliases and repeated references
     /// included, if [`Limits::for_command`] counts them; 0 is 4 GiB and 1,000 times the size of its input. Bytes
     /// that slow codecs (bzip2, tiles of FITS images) decode count several times.
@@ -137,15 +137,15 @@ impl Limits {
     /// Returns the errors of [`Limits::set`].
     pub fn from_env() -> Result<Self> {
         let mut limits = Self::default();
-        assignments("TRILITH_LIMITS", |assignment| limits.set(assignment))?;
+        for_each_env_assignment("TRILITH_LIMITS", |assignment| limits.set(assignment))?;
         Ok(limits)
     }
 
     /// The error for something that is over a limit.
     #[cold]
-    pub fn exceeded(name: &str, limit: u64, what: impl std::fmt::Display) -> Error {
+    pub fn exceeded_error(name: &str, limit: u64, what: impl std::fmt::Display) -> Error {
         Error::limit(format!("{what}, more than the limit {name}={limit}"))
-            .setting("if you trust the file", Setting::Limit(name.to_owned()))
+            .setting("if you trust the file", SuggestedSetting::Limit(name.to_owned()))
     }
 
     /// Refuses to allocate more than [`Limits::memory`] at once for what a file declares.
@@ -154,7 +154,7 @@ impl Limits {
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.
     pub fn charge_memory(&self, bytes: u64, what: &str) -> Result<()> {
         if bytes > self.memory {
-            return Err(Self::exceeded("memory", self.memory, format_args!("{what} needs {bytes} bytes")));
+            return Err(Self::exceeded_error("memory", self.memory, format_args!("{what} needs {bytes} bytes")));
         }
         Ok(())
     }
@@ -168,7 +168,7 @@ impl Limits {
     pub fn charge_text(&self, sum: &mut u64, bytes: usize, what: &str) -> Result<()> {
         *sum = sum.saturating_add(bytes as u64);
         if *sum > self.text {
-            return Err(Self::exceeded("text", self.text, format_args!("{what} have more bytes")));
+            return Err(Self::exceeded_error("text", self.text, format_args!("{what} have more bytes")));
         }
         Ok(())
     }
@@ -179,7 +179,7 @@ impl Limits {
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.
     pub fn charge_depth(&self, depth: usize, what: &str) -> Result<()> {
         if depth as u64 > self.depth {
-            return Err(Self::exceeded("depth", self.depth, format_args!("{what} nests {depth} deep")));
+            return Err(Self::exceeded_error("depth", self.depth, format_args!("{what} nests {depth} deep")));
         }
         Ok(())
     }
@@ -198,7 +198,7 @@ impl FromStr for Limits {
 }
 
 /// Takes the assignments of an environment variable, `name=value,…`.
-pub(crate) fn assignments(variable: &str, mut set: impl FnMut(&str) -> Result<()>) -> Result<()> {
+pub(crate) fn for_each_env_assignment(variable: &str, mut set: impl FnMut(&str) -> Result<()>) -> Result<()> {
     let list = std::env::var(variable).unwrap_or_default();
     let mut given = list.split(',').map(str::trim).filter(|part| !part.is_empty());
     given.try_for_each(|assignment| set(assignment).map_err(|e| e.context(variable)))

@@ -27,7 +27,7 @@ impl Span {
 
     /// The span `start..end` of a text that is known to be shorter than 4 GiB.
     #[doc(hidden)]
-    pub fn of(start: usize, end: usize) -> Self {
+    pub fn new_u32(start: usize, end: usize) -> Self {
         debug_assert!(end <= u32::MAX as usize);
         Self { start: start as u32, end: end as u32 }
     }

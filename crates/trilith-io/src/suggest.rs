@@ -1,8 +1,8 @@
 //! Lookup of the known word that a misspelt one was meant to be.
 
 /// The longest word that is looked at, and how many known words are.
-const LONGEST: usize = 64;
-const MOST: usize = 20_000;
+const MAX_WORD_LEN: usize = 64;
+const MAX_WORDS: usize = 20_000;
 
 /// The name that is nearest to `word`, if one is near enough to be meant: at most a third of its letters
 /// differ, whatever their case.
@@ -13,19 +13,19 @@ const MOST: usize = 20_000;
 /// assert_eq!(nearest("banana", ["float32", "int64"]), None);
 /// ```
 pub fn nearest<'w>(word: &str, names: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
-    let wanted = letters(word);
-    if wanted.is_empty() || wanted.len() > LONGEST {
+    let wanted = to_lowercase_letters(word);
+    if wanted.is_empty() || wanted.len() > MAX_WORD_LEN {
         return None;
     }
     let most = (wanted.len() / 3).clamp(1, 4);
     names
         .into_iter()
-        .take(MOST)
+        .take(MAX_WORDS)
         // A letter has at most four bytes.
         .filter(|name| name.len() <= 4 * (wanted.len() + most) && *name != word)
-        .map(|name| (letters(name), name))
+        .map(|name| (to_lowercase_letters(name), name))
         .filter(|(known, _)| known.len().abs_diff(wanted.len()) <= most)
-        .map(|(known, name)| (distance(&wanted, &known), known.len(), name))
+        .map(|(known, name)| (edit_distance(&wanted, &known), known.len(), name))
         .filter(|(far, length, _)| *far <= most && *far < wanted.len().max(*length))
         .min_by_key(|(far, ..)| *far)
         .map(|(.., name)| name)
@@ -43,7 +43,7 @@ pub fn hex(bytes: &[u8]) -> String {
 /// assert_eq!(counted(1, "block"), "1 block");
 /// assert_eq!(counted(1000, "entry"), "1000 entries");
 /// ```
-pub fn counted(count: impl TryInto<u64> + Copy + std::fmt::Display, one: &str) -> String {
+pub fn count_noun(count: impl TryInto<u64> + Copy + std::fmt::Display, one: &str) -> String {
     if count.try_into().is_ok_and(|count| count == 1) {
         return format!("{count} {one}");
     }
@@ -55,7 +55,7 @@ pub fn counted(count: impl TryInto<u64> + Copy + std::fmt::Display, one: &str) -
 
 /// Suggests alternatives to `word`: the nearest of the names, then the first `most` of them after `lead`.
 pub fn offer(word: &str, lead: &str, names: &[&str], most: usize) -> String {
-    let near = longer(word, names).or_else(|| nearest(word, names.iter().copied()));
+    let near = unique_completion(word, names).or_else(|| nearest(word, names.iter().copied()));
     let mut text = near.map_or_else(String::new, |near| format!("did you mean {near:?}? "));
     text.push_str(lead);
     let listed: Vec<&str> = names.iter().copied().take(most).collect();
@@ -67,17 +67,17 @@ pub fn offer(word: &str, lead: &str, names: &[&str], most: usize) -> String {
 }
 
 /// The only name that goes on where `word` ends: `exp` for `exposure_time`.
-fn longer<'w>(word: &str, names: &[&'w str]) -> Option<&'w str> {
+fn unique_completion<'w>(word: &str, names: &[&'w str]) -> Option<&'w str> {
     let mut longer = names.iter().copied().filter(|name| word.len() > 1 && name.len() > word.len() && name.starts_with(word));
     longer.next().filter(|_| longer.next().is_none())
 }
 
-fn letters(word: &str) -> Vec<char> {
-    word.chars().take(LONGEST + 1).flat_map(char::to_lowercase).collect()
+fn to_lowercase_letters(word: &str) -> Vec<char> {
+    word.chars().take(MAX_WORD_LEN + 1).flat_map(char::to_lowercase).collect()
 }
 
 /// Edits between two words: insertions, deletions, changes and swaps of neighbours.
-fn distance(a: &[char], b: &[char]) -> usize {
+fn edit_distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn distance_counts_transposition_once() {
-        assert_eq!(distance(&letters("flaot64"), &letters("float64")), 1);
-        assert_eq!(distance(&letters("kitten"), &letters("sitting")), 3);
+        assert_eq!(edit_distance(&to_lowercase_letters("flaot64"), &to_lowercase_letters("float64")), 1);
+        assert_eq!(edit_distance(&to_lowercase_letters("kitten"), &to_lowercase_letters("sitting")), 3);
     }
 
     #[test]

@@ -19,9 +19,9 @@ use crate::error::Result;
 use crate::interrupt;
 
 /// Set by [`set_threads`]; 0 means not set.
-static CHOSEN: AtomicUsize = AtomicUsize::new(0);
+static CONFIGURED: AtomicUsize = AtomicUsize::new(0);
 /// Threads at work at this moment besides those that asked for work.
-static HELPERS: AtomicUsize = AtomicUsize::new(0);
+static ACTIVE_HELPERS: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the number of threads that one call may use: that of [`set_threads`], else one for each core.
 ///
@@ -32,9 +32,9 @@ static HELPERS: AtomicUsize = AtomicUsize::new(0);
 /// assert!(trilith_io::threads::threads() >= 1);
 /// ```
 pub fn threads() -> usize {
-    static DEFAULT: OnceLock<usize> = OnceLock::new();
-    match CHOSEN.load(Ordering::Relaxed) {
-        0 => *DEFAULT.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get)),
+    static DEFAULT_THREADS: OnceLock<usize> = OnceLock::new();
+    match CONFIGURED.load(Ordering::Relaxed) {
+        0 => *DEFAULT_THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get)),
         n => n,
     }
 }
@@ -49,18 +49,18 @@ pub fn threads_from_env() -> Option<usize> {
 ///
 /// The bytes that come out, decoded or encoded, never depend on it.
 pub fn set_threads(n: Option<usize>) {
-    CHOSEN.store(n.unwrap_or(0), Ordering::Relaxed);
+    CONFIGURED.store(n.unwrap_or(0), Ordering::Relaxed);
 }
 
 /// Helpers taken out of the common budget, given back when dropped.
-struct Permits(usize);
+struct HelperPermits(usize);
 
-impl Permits {
+impl HelperPermits {
     /// Takes up to `wanted` helpers. All calls together have at most one helper fewer than [`threads`].
-    fn take(wanted: usize) -> Self {
+    fn acquire(wanted: usize) -> Self {
         let most = threads().saturating_sub(1);
         let mut got = 0;
-        let _ = HELPERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |busy| {
+        let _ = ACTIVE_HELPERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |busy| {
             got = wanted.min(most.saturating_sub(busy));
             Some(busy + got)
         });
@@ -68,9 +68,9 @@ impl Permits {
     }
 }
 
-impl Drop for Permits {
+impl Drop for HelperPermits {
     fn drop(&mut self) {
-        HELPERS.fetch_sub(self.0, Ordering::Relaxed);
+        ACTIVE_HELPERS.fetch_sub(self.0, Ordering::Relaxed);
     }
 }
 
@@ -87,13 +87,13 @@ impl Drop for Permits {
 ///
 /// # Errors
 /// Returns the error of the first job that failed.
-pub fn each<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R> + Sync) -> Result<Vec<R>> {
-    let permits = Permits::take(jobs.len().saturating_sub(1));
+pub fn map_parallel<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R> + Sync) -> Result<Vec<R>> {
+    let permits = HelperPermits::acquire(jobs.len().saturating_sub(1));
     if permits.0 == 0 {
         return jobs.into_iter().map(|job| interrupt::check().and_then(|()| work(job))).collect();
     }
     let done: Vec<_> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    begun_in_order(jobs, permits.0, |at, job| {
+    start_in_order(jobs, permits.0, |at, job| {
         interrupt::check()?;
         let result = work(job)?;
         if let Some(done) = done.get(at) {
@@ -106,18 +106,18 @@ pub fn each<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> Result<R> + Sync
 
 /// Does every job, begun in their order, here and on this number of threads besides. After an error none is begun any more;
 /// of several errors that of the first job in order is given.
-fn begun_in_order<J: Send>(jobs: Vec<J>, besides: usize, work: impl Fn(usize, J) -> Result<()> + Sync) -> Result<()> {
+fn start_in_order<J: Send>(jobs: Vec<J>, besides: usize, work: impl Fn(usize, J) -> Result<()> + Sync) -> Result<()> {
     let jobs: Vec<_> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
-    numbered(jobs.len(), besides, &|at| {
+    for_each_index(jobs.len(), besides, &|at| {
         let job = jobs.get(at).and_then(|job| lock(job).take());
         job.map_or(Ok(()), |job| work(at, job))
     })
 }
 
 /// Does the work of each number below `count`, as [`begun_in_order`]. It is compiled once for all kinds of jobs.
-fn numbered(count: usize, besides: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+fn for_each_index(count: usize, besides: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None::<(usize, crate::Error)>));
-    crew(besides, &|| {
+    run_workers(besides, &|| {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             if at >= count {
@@ -136,40 +136,40 @@ fn numbered(count: usize, besides: usize, work: &(dyn Fn(usize) -> Result<()> + 
 }
 
 /// Runs `work` here and on this number of threads besides, until it returns everywhere.
-fn crew(besides: usize, work: &(dyn Fn() + Sync)) {
-    let busy = Busy::default();
-    within(|scope| {
+fn run_workers(besides: usize, work: &(dyn Fn() + Sync)) {
+    let busy = BusyCount::default();
+    scope(|scope| {
         // If the system has no thread left, those that run do the work.
         let _ = (0..besides).all(|_| {
-            let turn = busy.begin();
-            helper(scope, move || {
+            let turn = busy.begin_task();
+            spawn_helper(scope, move || {
                 let _turn = turn;
                 work();
             })
         });
         work();
-        busy.wait();
+        busy.wait_until_idle();
     });
 }
 
 /// Number of helpers at work.
 #[derive(Default)]
-struct Busy {
+struct BusyCount {
     count: Mutex<usize>,
     changed: Condvar,
 }
 
 /// A helper at work, until this value is dropped.
-struct BusyOne<'b>(&'b Busy);
+struct BusyGuard<'b>(&'b BusyCount);
 
-impl Busy {
-    fn begin(&self) -> BusyOne<'_> {
+impl BusyCount {
+    fn begin_task(&self) -> BusyGuard<'_> {
         *lock(&self.count) += 1;
-        BusyOne(self)
+        BusyGuard(self)
     }
 
     /// Waits for all of them; who began the work is asked meanwhile whether it shall go on, and they hear of it.
-    fn wait(&self) {
+    fn wait_until_idle(&self) {
         let mut count = lock(&self.count);
         while *count > 0 {
             let waited = self.changed.wait_timeout(count, Duration::from_millis(50));
@@ -181,7 +181,7 @@ impl Busy {
     }
 }
 
-impl Drop for BusyOne<'_> {
+impl Drop for BusyGuard<'_> {
     fn drop(&mut self) {
         *lock(&self.0.count) -= 1;
         self.0.changed.notify_all();
@@ -193,34 +193,34 @@ impl Drop for BusyOne<'_> {
 ///
 /// # Errors
 /// Returns the errors of `work`.
-pub fn side_by_side<J: Send>(jobs: Vec<J>, count: usize, work: impl Fn(J) -> Result<()> + Sync) -> Result<()> {
+pub fn for_each_concurrent<J: Send>(jobs: Vec<J>, count: usize, work: impl Fn(J) -> Result<()> + Sync) -> Result<()> {
     let others = count.min(jobs.len()).saturating_sub(1);
-    begun_in_order(jobs, others, |_, job| work(job))
+    start_in_order(jobs, others, |_, job| work(job))
 }
 
 /// Does `work` here while `ahead` prepares the next step on a separate thread. The result of `ahead` is None if the
 /// system has no thread left.
-pub fn ahead<A: Send, W>(ahead: impl FnOnce() -> A + Send, work: impl FnOnce() -> W) -> (W, Option<A>) {
-    within(|scope| {
-        let shared = interrupt::shared();
-        let ahead = Builder::new().spawn_scoped(scope, move || shared.help(ahead));
+pub fn read_ahead<A: Send, W>(ahead: impl FnOnce() -> A + Send, work: impl FnOnce() -> W) -> (W, Option<A>) {
+    scope(|scope| {
+        let shared = interrupt::share_work();
+        let ahead = Builder::new().spawn_scoped(scope, move || shared.run_as_helper(ahead));
         (work(), ahead.ok().and_then(|ahead| ahead.join().ok()))
     })
 }
 
 /// Calls `work` with a scope for [`helper`]s, which end before this does.
-pub(crate) fn within<'e, R>(work: impl for<'s> FnOnce(&'s Scope<'s, 'e>) -> R) -> R {
+pub(crate) fn scope<'e, R>(work: impl for<'s> FnOnce(&'s Scope<'s, 'e>) -> R) -> R {
     std::thread::scope(work)
 }
 
 /// Starts a thread; whether the system had one left.
-pub(crate) fn helper<'s>(scope: &'s Scope<'s, '_>, work: impl FnOnce() + Send + 's) -> bool {
-    let shared = interrupt::shared();
-    Builder::new().spawn_scoped(scope, move || shared.help(work)).is_ok()
+pub(crate) fn spawn_helper<'s>(scope: &'s Scope<'s, '_>, work: impl FnOnce() + Send + 's) -> bool {
+    let shared = interrupt::share_work();
+    Builder::new().spawn_scoped(scope, move || shared.run_as_helper(work)).is_ok()
 }
 
 /// Starts a thread that outlives the call; None if the system has none left.
-pub fn lasting<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
+pub fn spawn_daemon<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
     Builder::new().name(name.to_owned()).spawn(work).ok()
 }
 
@@ -232,7 +232,7 @@ pub fn lasting<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 
 /// let sum = trilith_io::threads::watched(|| 1 + 2, Duration::from_millis(50), || true);
 /// assert_eq!(sum, Some(3));
 /// ```
-pub fn watched<R: Send + 'static>(
+pub fn run_watched<R: Send + 'static>(
     work: impl FnOnce() -> R + Send + 'static,
     every: Duration,
     mut go_on: impl FnMut() -> bool,
@@ -240,7 +240,7 @@ pub fn watched<R: Send + 'static>(
     let work = Arc::new(Mutex::new(Some(work)));
     let (send, receive) = mpsc::channel();
     let theirs = work.clone();
-    let begun = lasting("trilith-work", move || {
+    let begun = spawn_daemon("trilith-work", move || {
         let work = lock(&theirs).take();
         // If the caller does not wait any more, the result is of no use.
         let _ = work.map(|work| send.send(work()));
@@ -261,65 +261,65 @@ pub fn watched<R: Send + 'static>(
 
 /// The place of one job among those of [`in_order`].
 #[derive(Debug, Clone)]
-pub struct Turn {
-    line: Arc<Line>,
-    at: usize,
+pub struct JobTurn {
+    queue: Arc<JobQueue>,
+    index: usize,
 }
 
 /// Progress of a row of jobs.
 #[derive(Debug, Default)]
-struct Line {
-    state: Mutex<LineState>,
-    moved: Condvar,
+struct JobQueue {
+    state: Mutex<JobQueueState>,
+    changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct LineState {
+struct JobQueueState {
     /// The first job whose result was not taken yet.
-    head: usize,
+    next_result: usize,
     /// `true` if no job is begun any more.
-    over: bool,
+    is_finished: bool,
 }
 
-impl Turn {
+impl JobTurn {
     /// Returns the number of jobs before this one.
     pub fn index(&self) -> usize {
-        self.at
+        self.index
     }
 
     /// Returns `true` if all jobs before this one are done and their results taken.
-    pub fn has_come(&self) -> bool {
-        lock(&self.line.state).head == self.at
+    pub fn is_current(&self) -> bool {
+        lock(&self.queue.state).next_result == self.index
     }
 
     /// Waits until [`Turn::has_come`]; false if the work was given up meanwhile.
     pub fn wait(&self) -> bool {
-        self.line.wait(|state| state.head >= self.at)
+        self.queue.wait_for_state(|state| state.next_result >= self.index)
     }
 }
 
-impl Line {
+impl JobQueue {
     /// Waits for a state; false if the work is over before.
-    fn wait(&self, is_there: impl Fn(&LineState) -> bool) -> bool {
+    fn wait_for_state(&self, is_there: impl Fn(&JobQueueState) -> bool) -> bool {
         let state = lock(&self.state);
-        let state = self.moved.wait_while(state, |state| !state.over && !is_there(state));
+        let state = self.changed.wait_while(state, |state| !state.is_finished && !is_there(state));
         let state = state.unwrap_or_else(PoisonError::into_inner);
-        !state.over
+        !state.is_finished
     }
 
-    fn set(&self, change: impl FnOnce(&mut LineState)) {
+    fn update_state(&self, change: impl FnOnce(&mut JobQueueState)) {
         change(&mut lock(&self.state));
-        self.moved.notify_all();
+        self.changed.notify_all();
     }
 }
 
 /// Ends the work if a job panics, so that no thread waits for it.
-struct Ends<'l>(&'l Line);
+struct PanicGuard<'l>(&'l JobQueue);
 
-impl Drop for Ends<'_> {
+impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.set(|state| state.over = true);
+            self.0.update_state(|state| state.is_finished = true);
         }
     }
 }
@@ -343,51 +343,51 @@ impl Drop for Ends<'_> {
 ///
 /// # Errors
 /// Returns the first error of `take`.
-pub fn in_order<J: Send, R: Send>(
+pub fn map_in_order<J: Send, R: Send>(
     jobs: impl Iterator<Item = J> + Send,
     waiting: usize,
-    work: impl Fn(J, &Turn) -> R + Sync,
+    work: impl Fn(J, &JobTurn) -> R + Sync,
     take: impl FnMut(R) -> Result<()> + Send,
 ) -> Result<()> {
-    let mut permits: Vec<Permits> = Vec::new();
-    while let Some(permit) = Some(Permits::take(1)).filter(|permit| permit.0 > 0) {
+    let mut permits: Vec<HelperPermits> = Vec::new();
+    while let Some(permit) = Some(HelperPermits::acquire(1)).filter(|permit| permit.0 > 0) {
         permits.push(permit);
     }
     let most = permits.len() + waiting + 1;
-    let line = Arc::new(Line::default());
+    let line = Arc::new(JobQueue::default());
     let queue = Mutex::new(jobs.enumerate());
     let done = Mutex::new((BTreeMap::new(), take, Ok(())));
-    let run = |_: Option<Permits>| {
-        let _ends = Ends(&line);
+    let run = |_: Option<HelperPermits>| {
+        let _ends = PanicGuard(&line);
         loop {
             let Some((at, job)) = lock(&queue).next() else { return };
             // At most this many jobs run ahead of the slowest one.
-            if !line.wait(|state| at < state.head + 4 * most) {
+            if !line.wait_for_state(|state| at < state.next_result + 4 * most) {
                 return;
             }
-            let result = work(job, &Turn { line: line.clone(), at });
+            let result = work(job, &JobTurn { queue: line.clone(), index: at });
             let mut done = lock(&done);
             let (results, take, outcome) = &mut *done;
             results.insert(at, result);
-            let mut head = lock(&line.state).head;
+            let mut head = lock(&line.state).next_result;
             while let Some(next) = results.remove(&head) {
                 if let Err(error) = take(next) {
                     *outcome = Err(error);
-                    line.set(|state| state.over = true);
+                    line.update_state(|state| state.is_finished = true);
                     return;
                 }
                 head += 1;
-                line.set(|state| state.head = head);
+                line.update_state(|state| state.next_result = head);
             }
         }
     };
-    within(|scope| {
+    scope(|scope| {
         let run = &run;
         let helpers = permits.into_iter().map(Some).chain((0..waiting).map(|_| None));
         for permit in helpers {
             // If the system has no thread left, those that run do the work. A permit is free again when its thread
             // has nothing left to do.
-            if !helper(scope, move || run(permit)) {
+            if !spawn_helper(scope, move || run(permit)) {
                 break;
             }
         }
@@ -408,11 +408,14 @@ mod tests {
 
     #[test]
     fn each_keeps_order_and_returns_first_error() {
-        let squares = each((0..100u64).collect(), |n| Ok(n * n)).unwrap();
+        let squares = map_parallel((0..100u64).collect(), |n| Ok(n * n)).unwrap();
         assert_eq!(squares, (0..100u64).map(|n| n * n).collect::<Vec<_>>());
         for _ in 0..20 {
             let failed =
-                each((0..50u64).collect(), |n| if n % 7 == 3 { Err(Error::malformed(format!("job {n}"))) } else { Ok(n) });
+                map_parallel(
+                    (0..50u64).collect(),
+                    |n| if n % 7 == 3 { Err(Error::malformed(format!("job {n}"))) } else { Ok(n) },
+                );
             assert_eq!(failed.unwrap_err().message(), "job 3");
         }
     }
@@ -421,7 +424,7 @@ mod tests {
     fn results_come_in_order_and_few_wait() {
         let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let mut seen = Vec::new();
-        let work = |n: usize, turn: &Turn| {
+        let work = |n: usize, turn: &JobTurn| {
             begun.fetch_add(1, Ordering::SeqCst);
             assert_eq!(turn.index(), n);
             if n.is_multiple_of(100) {
@@ -430,7 +433,7 @@ mod tests {
                 assert!(begun.load(Ordering::SeqCst) <= taken.load(Ordering::SeqCst) + 4 * (threads() + 3) + 1);
             }
             if n.is_multiple_of(7) {
-                assert!(turn.wait() && turn.has_come());
+                assert!(turn.wait() && turn.is_current());
             }
             n
         };
@@ -439,45 +442,47 @@ mod tests {
             seen.push(n);
             Ok(())
         };
-        in_order(0..1000, 3, work, take).unwrap();
+        map_in_order(0..1000, 3, work, take).unwrap();
         assert_eq!(seen, (0..1000).collect::<Vec<_>>());
     }
 
     #[test]
     fn work_ends_where_nobody_takes_its_results() {
         let begun = AtomicUsize::new(0);
-        let work = |n: usize, turn: &Turn| {
+        let work = |n: usize, turn: &JobTurn| {
             begun.fetch_add(1, Ordering::SeqCst);
             turn.wait();
             n
         };
         let take = |n| if n == 20 { Err(Error::invalid_input("enough")) } else { Ok(()) };
-        assert_eq!(in_order(0.., 2, work, take).unwrap_err().message(), "enough");
+        assert_eq!(map_in_order(0.., 2, work, take).unwrap_err().message(), "enough");
         assert!(begun.load(Ordering::SeqCst) < 200);
     }
 
     #[test]
     fn calls_inside_of_calls_share_one_budget() {
-        let sums = each((0..8u64).collect(), |a| Ok(each((0..8u64).collect(), |b| Ok(a * b))?.iter().sum::<u64>())).unwrap();
+        let sums =
+            map_parallel((0..8u64).collect(), |a| Ok(map_parallel((0..8u64).collect(), |b| Ok(a * b))?.iter().sum::<u64>()))
+                .unwrap();
         assert_eq!(sums.iter().sum::<u64>(), 28 * 28);
     }
 
     #[test]
     fn side_by_side_starts_no_job_after_error() {
         let done = Mutex::new(0);
-        let failed = side_by_side((0..1000).collect(), 4, |n| {
+        let failed = for_each_concurrent((0..1000).collect(), 4, |n| {
             *done.lock().unwrap() += 1;
             if n == 10 { Err(Error::invalid_input("ten")) } else { Ok(()) }
         });
         assert_eq!(failed.unwrap_err().message(), "ten");
         assert!(*done.lock().unwrap() < 1000);
-        side_by_side((0..100).collect(), 4, |_: i32| Ok(())).unwrap();
+        for_each_concurrent((0..100).collect(), 4, |_: i32| Ok(())).unwrap();
     }
 
     #[test]
     fn side_by_side_returns_first_of_several_errors() {
         let all = std::sync::Barrier::new(4);
-        let failed = side_by_side((0..4).collect(), 4, |n| {
+        let failed = for_each_concurrent((0..4).collect(), 4, |n| {
             all.wait();
             Err(Error::invalid_input(format!("job {n}")))
         });
@@ -488,7 +493,7 @@ mod tests {
     fn who_watches_may_give_up() {
         let (send, receive) = mpsc::channel::<()>();
         let mut asked = 0;
-        let given_up = watched(
+        let given_up = run_watched(
             move || receive.recv().is_ok(),
             Duration::from_millis(1),
             || {
@@ -498,12 +503,12 @@ mod tests {
         );
         assert_eq!((given_up, asked), (None, 3));
         drop(send);
-        assert_eq!(watched(|| 7, Duration::from_secs(60), || false), Some(7));
+        assert_eq!(run_watched(|| 7, Duration::from_secs(60), || false), Some(7));
     }
 
     #[test]
     fn ahead_returns_both_results() {
-        let (sum, next) = ahead(|| 7, || 1 + 2);
+        let (sum, next) = read_ahead(|| 7, || 1 + 2);
         assert_eq!((sum, next), (3, Some(7)));
     }
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use trilith_layout::Result;
-use trilith_layout::layout::{self, Dialect, Layout, Options, ParseOptions, Supply};
+use trilith_layout::layout::{self, Dialect, EvaluateOptions, Layout, ParseOptions, SuppliedValue};
 
 fn main() -> Result<()> {
     if let Some(path) = std::env::args().skip(1).find(|word| word != "--bench") {
@@ -82,9 +82,9 @@ fn large(name: &str, text: &str) -> Result<()> {
     println!("{name}: {VARIABLES} variables, {megabytes:.1} MB: parsed in {took:.3} s, {:.0} MB/s", megabytes / took);
     let Some(layout) = parsed.layout else { return Ok(()) };
     let values = &[100, 200][..layout_params(&layout)];
-    let (took, evaluated) = best(|| layout.evaluate_with(&Options::default(), values).map(|found| found.total()));
+    let (took, evaluated) = best(|| layout.evaluate_with(&EvaluateOptions::default(), values).map(|found| found.total()));
     println!("  evaluated in {:.1} ms, total {:?}", took * 1e3, evaluated?);
-    let found = layout.evaluate_with(&Options::default(), values)?;
+    let found = layout.evaluate_with(&EvaluateOptions::default(), values)?;
     let (took, count) = best(|| found.entries().count());
     println!("  listed {count} entries in {took:.3} s");
     let last = found.entries().last().and_then(std::result::Result::ok).map(|entry| entry.path).unwrap_or_default();
@@ -96,7 +96,7 @@ fn large(name: &str, text: &str) -> Result<()> {
 }
 
 fn layout_params(layout: &Layout) -> usize {
-    (0..layout.item_count()).filter_map(|at| layout.item_at(at)).filter(|&id| layout.kind(id) == layout::Kind::Param).count()
+    (0..layout.item_count()).filter_map(|at| layout.item_at(at)).filter(|&id| layout.kind(id) == layout::ItemKind::Param).count()
 }
 
 /// A template of 100 items for 100,000 files.
@@ -112,11 +112,11 @@ fn template() -> Result<()> {
     }
     let layout = Layout::read(text.as_bytes())?;
     const RECORDS: i64 = 100_000;
-    let mut found = layout.evaluate(&Options::default(), |_| Ok(Supply::Value(1)))?;
+    let mut found = layout.evaluate(&EvaluateOptions::default(), |_| Ok(SuppliedValue::Value(1)))?;
     let (took, sum) = best(|| {
         let mut sum = 0u64;
         for record in 0..RECORDS {
-            let done = found.again(|request| Ok(Supply::Value(record % 17 + request.ordinal as i64)));
+            let done = found.reevaluate(|request| Ok(SuppliedValue::Value(record % 17 + request.ordinal as i64)));
             sum = sum.wrapping_add(done.ok().and_then(|()| found.total()).unwrap_or(0));
         }
         sum

@@ -12,12 +12,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use trilith_layout::layout::{self, Byteorder, Dialect, Fault, Options, ParseOptions, Supply};
+use trilith_layout::layout::{self, Byteorder, Dialect, EvaluateOptions, EvaluationError, ParseOptions, SuppliedValue};
 
 #[derive(Default)]
 struct Run {
     parse: ParseOptions,
-    options: Options,
+    options: EvaluateOptions,
     params: Option<Vec<i64>>,
     docs: bool,
     total: bool,
@@ -29,13 +29,13 @@ fn run_line(text: &str) -> Run {
     let mut words = line.split_whitespace();
     while let Some(word) = words.next() {
         match word {
-            "--native" => run.options.native = true,
+            "--native" => run.options.is_native = true,
             "--docs" => run.docs = true,
             "--total" => run.total = true,
             "--params" => run.params = Some(words.next().unwrap().split(',').map(|n| n.parse().unwrap()).collect()),
-            "--dialect" => run.parse.dialect = Dialect::named(words.next().unwrap()),
-            "--order" if words.next() == Some("little") => run.options.order = Some(Byteorder::Little),
-            "--order" => run.options.order = Some(Byteorder::Big),
+            "--dialect" => run.parse.dialect = Dialect::from_name(words.next().unwrap()),
+            "--order" if words.next() == Some("little") => run.options.byteorder = Some(Byteorder::Little),
+            "--order" => run.options.byteorder = Some(Byteorder::Big),
             other => panic!("unknown option {other} in {line}"),
         }
     }
@@ -61,10 +61,12 @@ fn outcome(text: &[u8], run: &Run) -> String {
     }
     let evaluated = match &run.params {
         Some(values) => found.evaluate_with(&run.options, values),
-        None => found.evaluate(&run.options, |request| Ok(if request.is_length { Supply::Unknown } else { Supply::Missing })),
+        None => found.evaluate(&run.options, |request| {
+            Ok(if request.is_length { SuppliedValue::Unknown } else { SuppliedValue::Missing })
+        }),
     };
     match evaluated {
-        Err(Fault::Text(d)) => writeln!(out, "{} {}:{}", d.code, d.line, d.column).unwrap(),
+        Err(EvaluationError::Text(d)) => writeln!(out, "{} {}:{}", d.code, d.line, d.column).unwrap(),
         Err(fault) => writeln!(out, "{fault}").unwrap(),
         Ok(evaluation) => {
             for entry in evaluation.entries().take(if run.total { 0 } else { 200 }) {
@@ -103,7 +105,7 @@ fn outcome(text: &[u8], run: &Run) -> String {
 /// The laws of the printer: a print is a fix-point and means the same; a faithful translation too.
 fn printed(found: &layout::Layout, run: &Run, out: &mut String) {
     let again = |text: &str, dialect| {
-        let parsed = layout::parse(text.as_bytes(), &ParseOptions::of(dialect)).unwrap();
+        let parsed = layout::parse(text.as_bytes(), &ParseOptions::with_dialect(dialect)).unwrap();
         parsed.layout.ok_or_else(|| format!("{text}{:?}", parsed.diagnostics))
     };
     let first = found.print();
@@ -125,7 +127,7 @@ fn printed(found: &layout::Layout, run: &Run, out: &mut String) {
     }
     match again(&translation.text, other) {
         Err(problem) => writeln!(out, "translate: {problem}").unwrap(),
-        Ok(second) if run.options.native => drop(second),
+        Ok(second) if run.options.is_native => drop(second),
         Ok(second) => {
             let (old, new) = (entries(found, run), entries(&second, run));
             if let Some((old, new)) = old.iter().zip(&new).find(|(old, new)| old != new) {
@@ -139,10 +141,11 @@ fn printed(found: &layout::Layout, run: &Run, out: &mut String) {
 
 fn entries(found: &layout::Layout, run: &Run) -> Vec<String> {
     let mut options = run.options.clone();
-    options.order = options.order.or(found.order());
+    options.byteorder = options.byteorder.or(found.order());
     let evaluated = match &run.params {
         Some(values) => found.evaluate_with(&options, values),
-        None => found.evaluate(&options, |request| Ok(if request.is_length { Supply::Unknown } else { Supply::Missing })),
+        None => found
+            .evaluate(&options, |request| Ok(if request.is_length { SuppliedValue::Unknown } else { SuppliedValue::Missing })),
     };
     let Ok(evaluated) = evaluated else { return Vec::new() };
     // Names may change and references become items: what lies where may not.

@@ -14,7 +14,7 @@ use std::process::Command;
 use trilith_array::Array;
 use trilith_io::bytes::LocalOptions;
 use trilith_layout::dudley::{DudleyFile, NewStream, datatype_of, stored_text};
-use trilith_layout::layout::{Byteorder, Entry, Language, Layout};
+use trilith_layout::layout::{Byteorder, CodeLanguage, Layout, LayoutEntry};
 use trilith_layout::{ErrorKind, Limits};
 
 /// Example 1 of the document: a template.
@@ -85,9 +85,9 @@ fn random(seed: u64) -> (String, Vec<i64>) {
 }
 
 /// Elements without a NaN: no byte is 0 or above 100, and all are different from their neighbours.
-fn filled(entry: &Entry) -> trilith_layout::Result<Array> {
+fn filled(entry: &LayoutEntry) -> trilith_layout::Result<Array> {
     let mut shape = entry.shape.clone();
-    let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
+    let (datatype, order) = datatype_of(&entry.resolved_type, &mut shape)?;
     let size = datatype.item_size() * shape.iter().product::<u64>();
     let is_bool = entry.datatype.ends_with("b1");
     let first = entry.address.unwrap_or(0);
@@ -147,7 +147,14 @@ fn done(mut command: Command, folder: &Path, what: &str) {
 }
 
 /// Compiles the program of a language in a folder, and returns what runs it.
-fn compiled(layout: &Layout, language: Language, order: Byteorder, text: Option<&str>, folder: &Path, what: &str) -> Vec<String> {
+fn compiled(
+    layout: &Layout,
+    language: CodeLanguage,
+    order: Byteorder,
+    text: Option<&str>,
+    folder: &Path,
+    what: &str,
+) -> Vec<String> {
     let code = layout.code(language, "demo", order, text).unwrap_or_else(|e| panic!("{what}: {e}"));
     std::fs::write(folder.join(format!("demo.{}", language.extension())), code).unwrap();
     let (main, source) = main_of(language.name());
@@ -172,7 +179,7 @@ fn agrees(text: &str, params: &[i64], order: Byteorder, embed: bool) {
     let layout = Layout::read(text.as_bytes()).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let expected = native(&layout, params, order, embed);
     let stored = embed.then(|| stored_text(&layout));
-    for language in Language::all().filter(|language| is_there(language.name())) {
+    for language in CodeLanguage::all().filter(|language| is_there(language.name())) {
         let what = format!("{}, {params:?}, {order:?}, {text}", language.name());
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("in.bd"), &expected).unwrap();
@@ -221,7 +228,7 @@ fn c_program_output_is_read_by_library() {
     }
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::read(b"{ N : i8  time = f8 }\nrho = f8[N, 2]\nname = S1[4]\nz = c16\n").unwrap();
-    let c = Language::named("c").unwrap();
+    let c = CodeLanguage::from_name("c").unwrap();
     let code = layout.code(c, "demo", Byteorder::Big, Some(&stored_text(&layout))).unwrap();
     std::fs::write(folder.path().join("demo.h"), code).unwrap();
     let main = "#include \"demo.h\"\nint main(void)\n{\n  double rho[] = {1, 2, 3, 4, 5, 6};\n  char name[] = {'a', 'b', 'c', 'd'};\n  struct demo v = {.N = 3, .time = 2.5, .rho = rho, .name = name, .z = 1};\n  const char *error = demo_write(\"out.bd\", &v);\n  if (error)\n    fprintf(stderr, \"%s\\n\", error);\n  return error != NULL;\n}\n";
@@ -249,7 +256,7 @@ fn unsupported_items_return_err_with_path() {
         ("x: f8(3) -> gzip", "rust", "/x is compressed"),
     ] {
         let layout = Layout::read(text.as_bytes()).unwrap();
-        let error = layout.code(Language::named(language).unwrap(), "demo", Byteorder::Little, None).unwrap_err();
+        let error = layout.code(CodeLanguage::from_name(language).unwrap(), "demo", Byteorder::Little, None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{text}");
         assert!(error.to_string().contains(what), "{text}: {error}");
     }

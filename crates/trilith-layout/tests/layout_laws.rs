@@ -5,7 +5,7 @@
 
 use proptest::prelude::*;
 use trilith_layout::Limits;
-use trilith_layout::layout::{self, Dialect, Evaluation, Layout, Options, ParseOptions, Supply};
+use trilith_layout::layout::{self, Dialect, EvaluateOptions, Layout, LayoutEvaluation, ParseOptions, SuppliedValue};
 
 /// A small generator of numbers, seeded by proptest.
 struct Dice(u64);
@@ -116,10 +116,10 @@ fn exercise(layout: &Layout, seed: u64) {
     let mut dice = Dice(seed);
     let mut limits = Limits::default();
     limits.nodes = 20_000;
-    let mut options = Options::default();
+    let mut options = EvaluateOptions::default();
     options.limits = limits;
     let values = [0, 1, 2, 3, -1, 7, -2, i64::MAX, 1 << 40];
-    let found = layout.evaluate(&options, |_| Ok(Supply::Value(values[dice.roll(values.len())])));
+    let found = layout.evaluate(&options, |_| Ok(SuppliedValue::Value(values[dice.roll(values.len())])));
     if let Ok(found) = found {
         for entry in found.entries().take(50).filter_map(Result::ok) {
             let _ = found.find(&entry.path);
@@ -137,7 +137,7 @@ proptest! {
     fn no_text_panics(seed in any::<u64>()) {
         let text = soup(seed);
         for dialect in [None, Some(Dialect::D2025), Some(Dialect::D2026)] {
-            let parsed = layout::parse(text.as_bytes(), &ParseOptions::of(dialect)).unwrap();
+            let parsed = layout::parse(text.as_bytes(), &ParseOptions::with_dialect(dialect)).unwrap();
             prop_assert_eq!(parsed.layout.is_some(), parsed.diagnostics.iter().all(|d| d.is_harmless));
             for diagnostic in &parsed.diagnostics {
                 prop_assert!(diagnostic.line >= 1 && diagnostic.column >= 1);
@@ -300,12 +300,12 @@ fn made(seed: u64, old: bool, large: bool) -> (Layout, String) {
         Maker { dice: Dice(seed), old, text: String::new(), names: 0, types: Vec::new(), params: vec![Vec::new()], large };
     maker.items(0, 6);
     let dialect = Some(if old { Dialect::D2025 } else { Dialect::D2026 });
-    let parsed = layout::parse(maker.text.as_bytes(), &ParseOptions::of(dialect)).unwrap();
+    let parsed = layout::parse(maker.text.as_bytes(), &ParseOptions::with_dialect(dialect)).unwrap();
     let problem = format!("{}{:?}", maker.text, parsed.diagnostics);
     (parsed.layout.expect(&problem), maker.text)
 }
 
-fn listed(found: &Evaluation<'_>) -> Vec<String> {
+fn listed(found: &LayoutEvaluation<'_>) -> Vec<String> {
     found
         .entries()
         .take(300)
@@ -314,13 +314,13 @@ fn listed(found: &Evaluation<'_>) -> Vec<String> {
         .collect()
 }
 
-fn evaluated<'l>(layout: &'l Layout, seed: u64) -> Option<Evaluation<'l>> {
+fn evaluated<'l>(layout: &'l Layout, seed: u64) -> Option<LayoutEvaluation<'l>> {
     let mut dice = Dice(seed);
-    layout.evaluate(&Options::default(), |_| Ok(Supply::Value([0, 1, 2, 3, -1][dice.roll(5)]))).ok()
+    layout.evaluate(&EvaluateOptions::default(), |_| Ok(SuppliedValue::Value([0, 1, 2, 3, -1][dice.roll(5)]))).ok()
 }
 
 fn again(text: &str, dialect: Dialect) -> Layout {
-    let parsed = layout::parse(text.as_bytes(), &ParseOptions::of(dialect)).unwrap();
+    let parsed = layout::parse(text.as_bytes(), &ParseOptions::with_dialect(dialect)).unwrap();
     let problem = format!("{text}{:?}", parsed.diagnostics);
     parsed.layout.expect(&problem)
 }

@@ -27,7 +27,7 @@ use trilith_array::Array;
 use trilith_io::bytes::MemorySource;
 use trilith_layout::Limits;
 use trilith_layout::dudley::{self, DudleyFile, NewStream};
-use trilith_layout::layout::{Byteorder, Dialect, Entry, EntryKind, Layout, Options, ResolvedType};
+use trilith_layout::layout::{Byteorder, Dialect, EntryKind, EvaluateOptions, Layout, LayoutEntry, ResolvedType};
 use walk::{Kind, Placed, Walk};
 
 /// A layout, and what the model says of it.
@@ -118,10 +118,10 @@ impl Model {
 }
 
 /// The bytes of items by their paths, as arrays.
-fn supply<'m>(items: &'m HashMap<&str, &Vec<u8>>) -> impl FnMut(&Entry) -> trilith_layout::Result<Array> + 'm {
+fn supply<'m>(items: &'m HashMap<&str, &Vec<u8>>) -> impl FnMut(&LayoutEntry) -> trilith_layout::Result<Array> + 'm {
     |entry| {
         let mut shape = entry.shape.clone();
-        let (datatype, order) = dudley::datatype_of(&entry.typed, &mut shape)?;
+        let (datatype, order) = dudley::datatype_of(&entry.resolved_type, &mut shape)?;
         Array::from_bytes(items[entry.path.as_str()].clone(), datatype, order, shape)
     }
 }
@@ -129,8 +129,8 @@ fn supply<'m>(items: &'m HashMap<&str, &Vec<u8>>) -> impl FnMut(&Entry) -> trili
 /// Path, address, shape, bytes, and whether it is a parameter or has instances.
 type Seen = (String, Option<u64>, Vec<u64>, u64, Kind);
 
-fn seen(entry: &Entry) -> Seen {
-    let kind = match (entry.kind, &entry.typed) {
+fn seen(entry: &LayoutEntry) -> Seen {
+    let kind = match (entry.kind, &entry.resolved_type) {
         (EntryKind::Param, _) => Kind::Param,
         (_, ResolvedType::Dynamic) => Kind::Instances,
         _ => Kind::Data,
@@ -148,8 +148,8 @@ fn check(seed: u64, is_old: bool, folder: &std::path::Path, used: &mut BTreeMap<
     let layout = Layout::read(model.text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{about}"));
     assert_eq!(layout.dialect() == Dialect::D2025, is_old, "{about}");
     // The place of every item.
-    let mut options = Options::default();
-    (options.native, options.order) = (true, Some(model.file_order));
+    let mut options = EvaluateOptions::default();
+    (options.is_native, options.byteorder) = (true, Some(model.file_order));
     let first = &model.items[..model.before.0];
     let stored = model.stored[..model.before.1].to_vec();
     let found = layout.evaluate_with(&options, &stored).unwrap_or_else(|error| panic!("{error}\n{about}"));
@@ -180,7 +180,7 @@ fn check(seed: u64, is_old: bool, folder: &std::path::Path, used: &mut BTreeMap<
     // Read it back.
     let file = DudleyFile::open(std::sync::Arc::new(MemorySource::new(written, "x.bd")), None, &Limits::default()).unwrap();
     let items = file.items().unwrap();
-    let entries: Vec<Entry> = items.entries().map(|entry| entry.unwrap()).collect();
+    let entries: Vec<LayoutEntry> = items.entries().map(|entry| entry.unwrap()).collect();
     assert_eq!(entries.iter().map(seen).collect::<Vec<_>>(), expected(&model.items), "{about}");
     let mut values = model.stored.iter();
     for (entry, item) in entries.iter().zip(&model.items) {

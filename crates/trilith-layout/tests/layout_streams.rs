@@ -4,20 +4,21 @@
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "tests report, and read files on their own")]
 
 use trilith_layout::layout::{
-    self, Byteorder, Code, Dialect, EntryKind, Fault, Layout, Options, ParseOptions, ResolvedType, Supply,
+    self, Byteorder, Code, Dialect, EntryKind, EvaluateOptions, EvaluationError, Layout, ParseOptions, ResolvedType,
+    SuppliedValue,
 };
 use trilith_layout::{ErrorKind, Limits};
 
-fn code(fault: Fault) -> (Code, u32, u32) {
+fn code(fault: EvaluationError) -> (Code, u32, u32) {
     match fault {
-        Fault::Text(diagnostic) => (Code::of(&diagnostic).unwrap(), diagnostic.line, diagnostic.column),
-        Fault::Other(error) => panic!("{error}"),
+        EvaluationError::Text(diagnostic) => (Code::from_diagnostic(&diagnostic).unwrap(), diagnostic.line, diagnostic.column),
+        EvaluationError::Other(error) => panic!("{error}"),
     }
 }
 
-fn with(order: Option<Byteorder>) -> Options {
-    let mut options = Options::default();
-    options.order = order;
+fn with(order: Option<Byteorder>) -> EvaluateOptions {
+    let mut options = EvaluateOptions::default();
+    options.byteorder = order;
     options
 }
 
@@ -25,7 +26,7 @@ fn with(order: Option<Byteorder>) -> Options {
 fn bytes_of_parameters_are_read_in_their_order() {
     let read = |text: &str, order, bytes: [u8; 8]| -> Result<Vec<Option<i64>>, (Code, u32, u32)> {
         let layout = Layout::read(text.as_bytes()).unwrap();
-        let found = layout.evaluate(&with(order), |_| Ok(Supply::Bytes(bytes))).map_err(code)?;
+        let found = layout.evaluate(&with(order), |_| Ok(SuppliedValue::Bytes(bytes))).map_err(code)?;
         Ok(found.values().collect())
     };
     let bytes = [1, 2, 0, 0, 0, 0, 0, 0];
@@ -44,7 +45,7 @@ fn bytes_of_parameters_are_read_in_their_order() {
 #[test]
 fn short_stream_err_names_parameter_address_and_length() {
     let layout = Layout::read(b"x = <f8[3]\nNLAT : <i8 @24\n").unwrap();
-    let fault = layout.evaluate(&Options::default(), |_| Ok(Supply::Short(30))).err().unwrap();
+    let fault = layout.evaluate(&EvaluateOptions::default(), |_| Ok(SuppliedValue::TooFewBytes(30))).err().unwrap();
     let text = fault.to_string();
     assert_eq!(text, "E401: stream too short for parameter `NLAT` at address 24 (have 30 bytes)");
     assert_eq!(code(fault), (Code::E401, 2, 1));
@@ -62,7 +63,7 @@ fn out_of_range_parameter_returns_e402() {
         ("N : i8", i64::MAX, true),
     ] {
         let layout = Layout::read(text.as_bytes()).unwrap();
-        let found = layout.evaluate_with(&Options::default(), &[value]).map(|_| ()).map_err(code);
+        let found = layout.evaluate_with(&EvaluateOptions::default(), &[value]).map(|_| ()).map_err(code);
         assert_eq!(found, if fits { Ok(()) } else { Err((Code::E402, 1, 1)) }, "{text} {value}");
     }
 }
@@ -72,9 +73,9 @@ fn requests_follow_stream_order() {
     let layout = Layout::read(b"N : <i4  s = {k : i1 a = u1[k]}[N]  M : <i2").unwrap();
     let mut asked = Vec::new();
     layout
-        .evaluate(&Options::default(), |request| {
+        .evaluate(&EvaluateOptions::default(), |request| {
             asked.push((request.ordinal, request.address.unwrap(), request.datatype.name()));
-            Ok(Supply::Value(2))
+            Ok(SuppliedValue::Value(2))
         })
         .unwrap();
     assert_eq!(asked, [(0, 0, "i4"), (1, 4, "i1"), (2, 7, "i1"), (3, 10, "i2")]);
@@ -83,7 +84,7 @@ fn requests_follow_stream_order() {
 #[test]
 fn find_in_billion_element_list_is_fast() {
     let layout = Layout::read(b"l [|u1, <f8, / a = <i2 k [|u1]*1000000]*1000000000  z = |u1").unwrap();
-    let found = layout.evaluate_with(&Options::default(), &[]).unwrap();
+    let found = layout.evaluate_with(&EvaluateOptions::default(), &[]).unwrap();
     // One repetition: u1 @0, f8 @8, i2 @16, a million bytes, and padding to the next f8's turn.
     let stride = 18 + 1_000_000;
     let entry = found.find("/l[2999999999]/k[999999]").unwrap().unwrap();
@@ -106,17 +107,17 @@ fn nested_repetitions_cost_no_more_than_their_text() {
         text = format!("[{text}]*2");
     }
     let layout = Layout::read(format!("l [{text}]").as_bytes()).unwrap();
-    let found = layout.evaluate_with(&Options::default(), &[]).unwrap();
+    let found = layout.evaluate_with(&EvaluateOptions::default(), &[]).unwrap();
     assert_eq!(found.total(), Some(16 << 59));
 }
 
 #[test]
 fn endless_empty_repetition_returns_limit_err() {
     let layout = Layout::read(b"l [[|u1]*0]*1000000000000  x = |u1").unwrap();
-    let mut options = Options::default();
+    let mut options = EvaluateOptions::default();
     options.limits.nodes = 100_000;
     let found = layout.evaluate_with(&options, &[]).unwrap();
-    let Some(Err(Fault::Other(error))) = found.entries().next() else { panic!() };
+    let Some(Err(EvaluationError::Other(error))) = found.entries().next() else { panic!() };
     assert_eq!(error.kind(), ErrorKind::Limit);
     assert_eq!(found.find("/x").unwrap().unwrap().address, Some(0));
     // Structs of no length with stored parameters in them, of which there are none: one array, or too many steps if a length may
@@ -124,13 +125,15 @@ fn endless_empty_repetition_returns_limit_err() {
     let layout = Layout::read(b"s = {a = {n : i1}[0]}[1000000000000]").unwrap();
     assert_eq!(layout.evaluate_with(&options, &[]).unwrap().total(), Some(0));
     let layout = Layout::read(b"s = {a = {n : i1  x = u1[n]}[0]}[1000000000000]").unwrap();
-    assert!(matches!(layout.evaluate_with(&options, &[]), Err(Fault::Other(error)) if error.kind() == ErrorKind::Limit));
+    assert!(
+        matches!(layout.evaluate_with(&options, &[]), Err(EvaluationError::Other(error)) if error.kind() == ErrorKind::Limit)
+    );
 }
 
 #[test]
 fn deep_nesting_returns_limit_err() {
     for text in ["l [".to_owned() + &"[".repeat(100_000), "x = ".to_owned() + &"{a = ".repeat(100_000), "a/".repeat(100_000)] {
-        let error = layout::parse(text.as_bytes(), &ParseOptions::of(Dialect::D2025)).unwrap_err();
+        let error = layout::parse(text.as_bytes(), &ParseOptions::with_dialect(Dialect::D2025)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
         assert!(error.to_string().contains("depth=256"), "{error}");
     }
@@ -152,25 +155,25 @@ fn long_type_spelling_returns_limit_err() {
     let layout = Layout::read(text.as_bytes()).unwrap();
     let mut limits = Limits::default();
     limits.text = 1 << 20;
-    let mut options = Options::default();
+    let mut options = EvaluateOptions::default();
     options.limits = limits;
     let found = layout.evaluate_with(&options, &[]).unwrap();
     assert_eq!(found.total(), Some(1 << 59));
-    assert!(matches!(found.entries().next(), Some(Err(Fault::Other(error))) if error.kind() == ErrorKind::Limit));
+    assert!(matches!(found.entries().next(), Some(Err(EvaluationError::Other(error))) if error.kind() == ErrorKind::Limit));
 }
 
 #[test]
 fn one_layout_is_evaluated_for_many_files() {
     let layout = Layout::read(b"{ N : <i8  t = <f8 }  mesh {\"\" = <f4[N]}  x = mesh[2]  y = {a = mesh b = <f8}").unwrap();
     assert!(layout.is_template());
-    let mut found = layout.evaluate_with(&Options::default(), &[3]).unwrap();
+    let mut found = layout.evaluate_with(&EvaluateOptions::default(), &[3]).unwrap();
     for n in 0..50i64 {
-        found.again(|_| Ok(Supply::Value(n))).unwrap();
+        found.reevaluate(|_| Ok(SuppliedValue::Value(n))).unwrap();
         let x = found.find("/x").unwrap().unwrap();
         assert_eq!(x.shape, [2, n as u64]);
         let record = (4 * n as u64).next_multiple_of(8) + 8;
         assert_eq!(found.total(), Some((16 + 8 * n as u64).next_multiple_of(8) + record));
-        let fresh = layout.evaluate_with(&Options::default(), &[n]).unwrap();
+        let fresh = layout.evaluate_with(&EvaluateOptions::default(), &[n]).unwrap();
         assert_eq!(
             fresh.entries().map(Result::unwrap).collect::<Vec<_>>(),
             found.entries().map(Result::unwrap).collect::<Vec<_>>()
@@ -181,10 +184,10 @@ fn one_layout_is_evaluated_for_many_files() {
 #[test]
 fn members_have_offsets_and_strides() {
     let layout = Layout::read(b"N : 2\nr = {t = <f8 v = {x = >f4 y = |i1[N]}[3]}[4,5]").unwrap();
-    let found = layout.evaluate_with(&Options::default(), &[]).unwrap();
+    let found = layout.evaluate_with(&EvaluateOptions::default(), &[]).unwrap();
     let y = found.locate("/r.v.y").unwrap().unwrap();
     assert_eq!((y.address, y.shape, y.strides), (Some(12), vec![4, 5, 3, 2], vec![160, 32, 8, 1]));
-    let ResolvedType::Struct(record) = found.find("/r").unwrap().unwrap().typed else { panic!() };
+    let ResolvedType::Struct(record) = found.find("/r").unwrap().unwrap().resolved_type else { panic!() };
     assert_eq!((record.size, record.alignment), (32, 8));
     let ResolvedType::Struct(inner) = &record.members[1].datatype else { panic!() };
     assert_eq!((inner.size, inner.members[1].offset), (8, Some(4)));
@@ -194,7 +197,7 @@ fn members_have_offsets_and_strides() {
 #[test]
 fn named_item_hides_member_of_nameless_item() {
     let layout = Layout::read(b"\"\" = {a = |u1 b = |u1}[3]  a = <f8").unwrap();
-    let found = layout.evaluate_with(&Options::default(), &[]).unwrap();
+    let found = layout.evaluate_with(&EvaluateOptions::default(), &[]).unwrap();
     assert_eq!(found.locate("/a").unwrap().unwrap().address, Some(8));
     let b = found.locate("b").unwrap().unwrap();
     assert_eq!((b.address, b.shape, b.strides), (Some(1), vec![3], vec![2]));
@@ -212,7 +215,7 @@ fn bytes_after_terminator_are_ignored() {
 #[test]
 fn hints_say_what_is_meant() {
     let hint = |text: &str, dialect| {
-        let parsed = layout::parse(text.as_bytes(), &ParseOptions::of(dialect)).unwrap();
+        let parsed = layout::parse(text.as_bytes(), &ParseOptions::with_dialect(dialect)).unwrap();
         parsed.diagnostics.into_iter().find_map(|d| d.hint).unwrap_or_default()
     };
     let old = |text| hint(text, Dialect::D2025);
@@ -231,7 +234,7 @@ fn hints_say_what_is_meant() {
 #[test]
 fn kinds_of_entries() {
     let layout = Layout::read(b"N : i1 x = {} y = |u1[N]").unwrap();
-    let found = layout.evaluate_with(&Options::default(), &[0]).unwrap();
+    let found = layout.evaluate_with(&EvaluateOptions::default(), &[0]).unwrap();
     let kinds: Vec<EntryKind> = found.entries().map(|entry| entry.unwrap().kind).collect();
     assert_eq!(kinds, [EntryKind::Param, EntryKind::Null, EntryKind::Data]);
 }

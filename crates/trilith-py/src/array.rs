@@ -9,17 +9,17 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
 use trilith::array::{Array as Described, Byteorder, Datatype, Index, Mask};
-use trilith::bytes::Backing;
+use trilith::bytes::SourceBacking;
 use trilith::file::Item;
 
-use crate::array_origin::Way;
-use crate::buffer::{self, Lent};
-use crate::detached::calm;
-use crate::dtype::{alignment, is_native, keywords, numpy, to_numpy};
-use crate::errors::{About, Raise};
-use crate::nodes::Place;
+use crate::array_origin::ArrayOrigin;
+use crate::buffer::{self, BorrowedBuffer};
+use crate::detached::detach_interruptible;
+use crate::dtype::{build_keyword_arguments, element_alignment, import_numpy, is_native, to_numpy};
+use crate::errors::{IntoPyResult, UsageErrorKind};
+use crate::nodes::ItemRef;
 use crate::repr;
-use crate::scalar::{self, helper};
+use crate::scalar::{self, import_value_helper};
 
 /// An array of a file. Its elements are read when you index it.
 ///
@@ -42,29 +42,29 @@ use crate::scalar::{self, helper};
 #[pyclass(frozen, weakref, module = "trilith")]
 pub(crate) struct Array {
     pub array: Described,
-    way: Option<Way>,
+    way: Option<ArrayOrigin>,
 }
 
 impl Array {
     /// An array, and the way to it.
-    pub(crate) fn new(array: Described, way: Option<Way>) -> Self {
+    pub(crate) fn new(array: Described, way: Option<ArrayOrigin>) -> Self {
         Self { array, way }
     }
 
     /// The item that the array is, if it is not a part of one.
-    pub(crate) fn whole(&self) -> Option<&Item<'static>> {
-        self.way.as_ref().filter(|way| way.is_whole()).map(|way| &way.place.item)
+    pub(crate) fn as_item(&self) -> Option<&Item<'static>> {
+        self.way.as_ref().filter(|way| way.is_entire_array()).map(|way| &way.item.item)
     }
 
     /// The item that the array is, or is a part of.
-    fn place(&self) -> Option<&Place> {
-        self.way.as_ref().map(|way| &way.place)
+    fn item_place(&self) -> Option<&ItemRef> {
+        self.way.as_ref().map(|way| &way.item)
     }
 }
 
 /// The dtype of the elements as they are read. Strings that padding would multiply are Python's.
 fn dtype_of<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
-    if array.is_padded() { numpy(py)?.call_method1(intern!(py, "dtype"), ("O",)) } else { to_numpy(py, array.datatype()) }
+    if array.is_padded() { import_numpy(py)?.call_method1(intern!(py, "dtype"), ("O",)) } else { to_numpy(py, array.datatype()) }
 }
 
 /// Bytes of one element when it is read.
@@ -73,64 +73,66 @@ fn item_size(array: &Described) -> u64 {
 }
 
 /// Strings of variable length as Python's.
-fn strings<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
-    let texts = calm(py, || array.load_texts())?.or_raise(About::Argument)?;
+fn load_strings<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
+    let texts = detach_interruptible(py, || array.load_texts())?.or_raise(UsageErrorKind::Argument)?;
     let dtype = dtype_of(py, array)?;
-    let made = numpy(py)?.call_method1(intern!(py, "array"), (PyList::new(py, texts)?, dtype))?;
+    let made = import_numpy(py)?.call_method1(intern!(py, "array"), (PyList::new(py, texts)?, dtype))?;
     made.call_method1(intern!(py, "reshape"), (PyTuple::new(py, array.shape())?,))
 }
 
 /// A copy of the elements: a fresh array in C order and this machine's byte order.
-pub(crate) fn load<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn load_array<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
     if array.is_padded() {
-        return strings(py, array);
+        return load_strings(py, array);
     }
     let dtype = to_numpy(py, array.datatype())?;
-    array.charge().or_raise(About::Argument)?;
+    array.charge().or_raise(UsageErrorKind::Argument)?;
     let shape = PyTuple::new(py, array.shape())?;
     // numpy makes text of at least one letter, for which nothing is read.
     let way = if array.nbytes() == 0 { intern!(py, "zeros") } else { intern!(py, "empty") };
-    let made = numpy(py)?.call_method1(way, (shape, dtype))?;
-    fill(array, &made)?;
+    let made = import_numpy(py)?.call_method1(way, (shape, dtype))?;
+    read_into(array, &made)?;
     Ok(made)
 }
 
 /// The bytes of a C-contiguous numpy array that has some.
-pub(crate) fn memory<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+pub(crate) fn view_bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<u8>>> {
     let py = array.py();
     let flat = array.call_method1(intern!(py, "reshape"), (-1,))?;
     Ok(flat.call_method1(intern!(py, "view"), (intern!(py, "u1"),))?.cast_into()?)
 }
 
 /// Reads the elements into an array in C order whose dtype is that of [`to_numpy`].
-fn fill(array: &Described, into: &Bound<'_, PyAny>) -> PyResult<()> {
+fn read_into(array: &Described, into: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = into.py();
     if array.nbytes() == 0 {
         return Ok(());
     }
-    let memory = memory(into)?;
+    let memory = view_bytes(into)?;
     let mut bytes = memory.try_readwrite()?;
     let bytes = bytes.as_slice_mut()?;
-    calm(py, || array.read_bytes_into(bytes, Byteorder::NATIVE))?.or_raise(About::Argument)
+    detach_interruptible(py, || array.read_bytes_into(bytes, Byteorder::NATIVE))?.or_raise(UsageErrorKind::Argument)
 }
 
 /// Does the same as [`lend`], for programs that know no masks and need aligned memory.
-fn lend_plain<'py>(py: Python<'py>, array: &Described) -> PyResult<Option<Bound<'py, PyAny>>> {
-    if array.mask().is_some() { Ok(None) } else { lend(py, array, true) }
+fn borrow_unmasked_aligned<'py>(py: Python<'py>, array: &Described) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if array.mask().is_some() { Ok(None) } else { borrow_buffer(py, array, true) }
 }
 
 /// The elements in place, read-only; nothing if they are compressed, of the other byte order,
 /// or not in memory. `aligned` asks for addresses that any program can use.
-pub(crate) fn lend<'py>(py: Python<'py>, array: &Described, aligned: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub(crate) fn borrow_buffer<'py>(py: Python<'py>, array: &Described, aligned: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
     if array.nbytes() == 0 || !is_native(array.datatype(), array.byteorder()) {
         return Ok(None);
     }
-    let extent = array.extent();
-    let Some(lent) = py.detach(|| Lent::new(array.source(), extent.start, extent.end - extent.start)) else { return Ok(None) };
+    let extent = array.byte_range();
+    let Some(lent) = py.detach(|| BorrowedBuffer::new(array.source(), extent.start, extent.end - extent.start)) else {
+        return Ok(None);
+    };
     let first = array.offset() - extent.start;
     if aligned {
-        let unit = alignment(array.datatype());
-        let address = lent.address().map_or(1, |address| (address as u64).wrapping_add(first));
+        let unit = element_alignment(array.datatype());
+        let address = lent.start_address().map_or(1, |address| (address as u64).wrapping_add(first));
         let fits = |n: u64| n.is_multiple_of(unit);
         if !fits(address) || !array.strides().iter().all(|stride| fits(stride.unsigned_abs())) {
             return Ok(None);
@@ -143,43 +145,43 @@ pub(crate) fn lend<'py>(py: Python<'py>, array: &Described, aligned: bool) -> Py
         ("offset", first.into_pyobject(py)?.into_any()),
         ("strides", PyTuple::new(py, array.strides())?.into_any()),
     ];
-    numpy(py)?.getattr(intern!(py, "ndarray"))?.call((), Some(&keywords(py, &arguments)?)).map(Some)
+    import_numpy(py)?.getattr(intern!(py, "ndarray"))?.call((), Some(&build_keyword_arguments(py, &arguments)?)).map(Some)
 }
 
 /// The elements with their mask, if there is one.
 pub(crate) fn masked<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
-    with_mask(array, load(py, array)?)
+    with_mask(array, load_array(py, array)?)
 }
 
 /// Returns elements that were read from an array as a masked array with its mask.
 fn with_mask<'py>(array: &Described, data: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = data.py();
-    let mask = calm(py, || array.mask_array())?.or_raise(About::Argument)?;
+    let mask = detach_interruptible(py, || array.mask_array())?.or_raise(UsageErrorKind::Argument)?;
     let mut arguments = vec![("copy", PyBool::new(py, false).to_owned().into_any())];
     if let Some(mask) = mask {
-        arguments.push(("mask", load(py, &mask)?));
+        arguments.push(("mask", load_array(py, &mask)?));
     }
-    let module = numpy(py)?.getattr(intern!(py, "ma"))?;
-    module.getattr(intern!(py, "MaskedArray"))?.call((data,), Some(&keywords(py, &arguments)?))
+    let module = import_numpy(py)?.getattr(intern!(py, "ma"))?;
+    module.getattr(intern!(py, "MaskedArray"))?.call((data,), Some(&build_keyword_arguments(py, &arguments)?))
 }
 
 /// Reads an array as a numpy array, masked if it has a mask.
 pub(crate) fn read<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
-    if array.mask().is_some() { masked(py, array) } else { load(py, array) }
+    if array.mask().is_some() { masked(py, array) } else { load_array(py, array) }
 }
 
 /// The meaning of an index.
-pub(crate) enum Wanted {
+pub(crate) enum IndexKind {
     /// A field, by its name.
     Field(String),
     /// Parts of axes; whether an axis may be left (`...`), so that the result stays an array.
-    Part(Vec<Index>, bool),
+    Basic(Vec<Index>, bool),
     /// Any other index that numpy accepts: the array is read first.
-    Fancy,
+    Advanced,
 }
 
 /// A number of a slice; one beyond 64 bits is as good as the largest.
-fn bound(given: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+fn checked_index(given: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     match given.extract::<Option<i64>>() {
         Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => {
             Ok(Some(if given.lt(0)? { -i64::MAX } else { i64::MAX }))
@@ -188,9 +190,9 @@ fn bound(given: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     }
 }
 
-pub(crate) fn wanted(index: &Bound<'_, PyAny>) -> PyResult<Wanted> {
+pub(crate) fn parse_index(index: &Bound<'_, PyAny>) -> PyResult<IndexKind> {
     if let Ok(name) = index.cast::<PyString>() {
-        return Ok(Wanted::Field(name.to_string()));
+        return Ok(IndexKind::Field(name.to_string()));
     }
     let items = match index.cast::<PyTuple>() {
         Ok(tuple) => tuple.iter().collect(),
@@ -201,28 +203,28 @@ pub(crate) fn wanted(index: &Bound<'_, PyAny>) -> PyResult<Wanted> {
         if item.is_instance_of::<PyEllipsis>() {
             parts.push(Index::Ellipsis);
         } else if let Ok(slice) = item.cast::<PySlice>() {
-            let bound = |name: &str| bound(&slice.getattr(name)?);
+            let bound = |name: &str| checked_index(&slice.getattr(name)?);
             let step = bound("step")?.unwrap_or(1);
             if step == 0 {
                 return Err(PyValueError::new_err("slice step cannot be zero"));
             }
-            parts.push(Index::Range { start: bound("start")?, stop: bound("stop")?, step });
+            parts.push(Index::Slice { start: bound("start")?, stop: bound("stop")?, step });
         } else if item.is_instance_of::<PyBool>() || item.is_instance_of::<PyList>() || item.is_none() {
-            return Ok(Wanted::Fancy);
+            return Ok(IndexKind::Advanced);
         } else if let Ok(at) = item.extract::<i64>() {
             // A numpy array of one element counts as a number too, but means something else.
             if item.getattr_opt(intern!(item.py(), "ndim"))?.is_some_and(|ndim| ndim.extract::<usize>().is_ok_and(|n| n > 0)) {
-                return Ok(Wanted::Fancy);
+                return Ok(IndexKind::Advanced);
             }
-            parts.push(Index::At(at));
+            parts.push(Index::Integer(at));
         } else if item.is_instance_of::<PyInt>() {
             return Err(PyIndexError::new_err(format!("index {item} is outside every axis")));
         } else {
-            return Ok(Wanted::Fancy);
+            return Ok(IndexKind::Advanced);
         }
     }
     let open = parts.contains(&Index::Ellipsis);
-    Ok(Wanted::Part(parts, open))
+    Ok(IndexKind::Basic(parts, open))
 }
 
 #[pymethods]
@@ -267,7 +269,7 @@ impl Array {
     /// The tag of the node that describes the array, or None.
     #[getter]
     fn tag(&self) -> Option<String> {
-        self.way.as_ref().filter(|way| way.is_whole())?.place.tag()
+        self.way.as_ref().filter(|way| way.is_entire_array())?.item.tag()
     }
 
     /// Bytes of one element when it is read.
@@ -279,22 +281,22 @@ impl Array {
     /// Path of the node that describes the array, from the top of the tree; None if there is none.
     #[getter]
     fn path(&self) -> Option<String> {
-        self.place()?.item.path()
+        self.item_place()?.item.path()
     }
 
     /// Codec of its elements: "lz4", "zstd", ..., "plain", "inline" or "streamed"; None if it is not known.
     #[getter]
     fn codec(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        let Some(place) = self.place() else { return Ok(None) };
-        py.detach(|| place.storage()).or_raise(About::Key)
+        let Some(place) = self.item_place() else { return Ok(None) };
+        py.detach(|| place.describe_storage()).or_raise(UsageErrorKind::Key)
     }
 
     /// The attributes of the array, by name: numbers, strings, and lists of these. Those of FITS data are
     /// the header cards. An array of ASDF has none: its metadata are next to it.
     #[getter]
     fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        match self.place() {
-            Some(place) => scalar::attributes(py, &place.item),
+        match self.item_place() {
+            Some(place) => scalar::attributes_to_dict(py, &place.item),
             None => Ok(PyDict::new(py)),
         }
     }
@@ -309,8 +311,8 @@ impl Array {
     /// floats.
     #[getter]
     fn _words<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        match self.place() {
-            Some(place) => scalar::words(py, &place.item),
+        match self.item_place() {
+            Some(place) => scalar::layout_attributes(py, &place.item),
             None => Ok(PyDict::new(py)),
         }
     }
@@ -318,28 +320,28 @@ impl Array {
     /// The description of the file: "tree", "layout", "derived" or "set".
     #[getter]
     fn _form(&self) -> &'static str {
-        self.place().map_or("tree", Place::form)
+        self.item_place().map_or("tree", ItemRef::file_description_kind)
     }
 
     /// The names of the axes by the layout of the file, None for an axis without one (no names if it has none), and
     /// whether the array is a coordinate.
     #[getter]
     fn _axes(&self) -> PyResult<(Vec<Option<String>>, bool)> {
-        let Some(place) = self.place() else { return Ok((Vec::new(), false)) };
-        scalar::axes(&place.item)
+        let Some(place) = self.item_place() else { return Ok((Vec::new(), false)) };
+        scalar::item_axes(&place.item)
     }
 
     /// The unit as the file spells it: that of the quantity or column that holds the array, or one among its
     /// attributes. None if there is none.
     #[getter]
     fn unit(&self) -> Option<String> {
-        self.place()?.item.unit()
+        self.item_place()?.item.unit()
     }
 
     /// The documentation of the array in one line, as a layout or a FITS card has it; None where there is none.
     #[getter]
     fn doc(&self) -> Option<String> {
-        self.place()?.item.doc()
+        self.item_place()?.item.doc()
     }
 
     /// Marks of missing elements: an `Array` of bool, a number that they are equal to, or None.
@@ -351,7 +353,9 @@ impl Array {
             Some(Mask::Float(x)) => x.into_pyobject(py)?.into_any(),
             Some(Mask::Complex(re, im)) => PyComplex::from_doubles(py, *re, *im).into_any(),
             Some(Mask::Array(mask)) => {
-                let mask = calm(py, || self.array.mask_array())?.or_raise(About::Argument)?.unwrap_or_else(|| (**mask).clone());
+                let mask = detach_interruptible(py, || self.array.mask_array())?
+                    .or_raise(UsageErrorKind::Argument)?
+                    .unwrap_or_else(|| (**mask).clone());
                 Bound::new(py, Array::new(mask, None))?.into_any()
             }
             _ => py.None().into_bound(py),
@@ -386,7 +390,7 @@ impl Array {
     /// [0.0, 1.0, 2.0]
     #[pyo3(signature = (out=None))]
     fn read<'py>(&self, py: Python<'py>, out: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        let Some(out) = out else { return load(py, &self.array) };
+        let Some(out) = out else { return load_array(py, &self.array) };
         let Ok(shape) = out.getattr(intern!(py, "shape")).and_then(|shape| shape.extract::<Vec<u64>>()) else {
             return Err(PyTypeError::new_err(format!("out is a numpy array, not {}", out.get_type().qualname()?)));
         };
@@ -400,9 +404,9 @@ impl Array {
             && out.getattr(intern!(py, "dtype"))?.eq(&dtype)?
             && !self.array.is_padded();
         if direct {
-            fill(&self.array, &out)?;
+            read_into(&self.array, &out)?;
         } else {
-            numpy(py)?.call_method1(intern!(py, "copyto"), (&out, load(py, &self.array)?))?;
+            import_numpy(py)?.call_method1(intern!(py, "copyto"), (&out, load_array(py, &self.array)?))?;
         }
         Ok(out)
     }
@@ -424,8 +428,8 @@ impl Array {
     /// dtype('int64')
     fn widened(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         let this = slf.get();
-        let Some(place) = this.place() else { return Ok(slf) };
-        let array = place.item.widened(this.array.clone()).or_raise(About::Argument)?;
+        let Some(place) = this.item_place() else { return Ok(slf) };
+        let array = place.item.widen_small_floats(this.array.clone()).or_raise(UsageErrorKind::Argument)?;
         if array.datatype() == this.array.datatype() {
             return Ok(slf);
         }
@@ -478,12 +482,12 @@ impl Array {
     /// >>> part.shape, part[0].tolist()
     /// ((2, 2), [4, 6])
     fn part(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let array = match wanted(index)? {
-            Wanted::Field(name) => self.array.field(&name).or_raise(About::Key)?,
-            Wanted::Part(parts, _) => self.array.slice(&parts).or_raise(About::Index)?,
-            Wanted::Fancy => return Err(PyTypeError::new_err("a part is named by numbers, slices, ... or a field's name")),
+        let array = match parse_index(index)? {
+            IndexKind::Field(name) => self.array.field(&name).or_raise(UsageErrorKind::Key)?,
+            IndexKind::Basic(parts, _) => self.array.slice(&parts).or_raise(UsageErrorKind::Index)?,
+            IndexKind::Advanced => return Err(PyTypeError::new_err("a part is named by numbers, slices, ... or a field's name")),
         };
-        Ok(Self::new(array, self.way.as_ref().map(|way| way.part(py, index))))
+        Ok(Self::new(array, self.way.as_ref().map(|way| way.index(py, index))))
     }
 
     /// Returns a dask array, which reads its chunks later.
@@ -563,23 +567,23 @@ impl Array {
 
     /// The parent of the array, and its key there; None without a parent.
     fn _above<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, String)>> {
-        self.place().map_or(Ok(None), |place| place.above(py))
+        self.item_place().map_or(Ok(None), |place| place.parent(py))
     }
 
     /// Path, options, tree path and parts by which another process finds the array; None if it has no path.
     fn _way<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.way.as_ref().map_or(Ok(None), |way| way.words(py))
+        self.way.as_ref().map_or(Ok(None), |way| way.pickle_args(py))
     }
 
     /// A word for the version of the file when it was opened; None if it has none, as for an array of several
     /// files.
     fn _version(&self) -> Option<String> {
-        self.array.source().backing().and_then(Backing::version)
+        self.array.source().backing().and_then(SourceBacking::content_version)
     }
 
     /// The elements in the memory of the file, read-only; None if they are not there as numpy has them.
     fn _lent<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if self.array.mask().is_some() { Ok(None) } else { lend(py, &self.array, false) }
+        if self.array.mask().is_some() { Ok(None) } else { borrow_buffer(py, &self.array, false) }
     }
 
     /// Shape of the part that is decoded together, as in h5py and zarr; None if any part can be read alone.
@@ -596,22 +600,22 @@ impl Array {
     /// (10, 4)
     #[getter]
     fn chunks<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let chunk = calm(py, || self.array.chunk_shape())?.or_raise(About::Argument)?;
+        let chunk = detach_interruptible(py, || self.array.chunk_shape())?.or_raise(UsageErrorKind::Argument)?;
         chunk.map(|chunk| PyTuple::new(py, chunk)).transpose()
     }
 
     /// Lengths of parts of whole rows of about this number of bytes, which suit the storage of the array.
     fn _row_parts<'py>(&self, py: Python<'py>, bytes: u64) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let parts = calm(py, || self.array.row_parts(bytes))?.or_raise(About::Argument)?;
+        let parts = detach_interruptible(py, || self.array.row_parts(bytes))?.or_raise(UsageErrorKind::Argument)?;
         parts.map(|parts| PyTuple::new(py, parts)).transpose()
     }
 
     fn __reduce__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        helper(slf.py(), "reduced")?.call1((slf,))
+        import_value_helper(slf.py(), "reduced")?.call1((slf,))
     }
 
     fn __dask_tokenize__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        helper(slf.py(), "token")?.call1((slf,))
+        import_value_helper(slf.py(), "token")?.call1((slf,))
     }
 
     /// A table, or a column, in Arrow's C data interface: (schema, array).
@@ -636,14 +640,14 @@ impl Array {
 
     fn __getitem__<'py>(slf: &Bound<'py, Self>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (py, array) = (slf.py(), &slf.get().array);
-        match wanted(index)? {
-            Wanted::Field(name) => read(py, &array.field(&name).or_raise(About::Key)?),
-            Wanted::Part(parts, open) => {
-                let part = array.slice(&parts).or_raise(About::Index)?;
+        match parse_index(index)? {
+            IndexKind::Field(name) => read(py, &array.field(&name).or_raise(UsageErrorKind::Key)?),
+            IndexKind::Basic(parts, open) => {
+                let part = array.slice(&parts).or_raise(UsageErrorKind::Index)?;
                 let made = read(py, &part)?;
                 if part.shape().is_empty() && !open { made.get_item(PyTuple::empty(py)) } else { Ok(made) }
             }
-            Wanted::Fancy => slf.py().import("trilith._numpy")?.call_method1("fancy", (slf, index)),
+            IndexKind::Advanced => slf.py().import("trilith._numpy")?.call_method1("fancy", (slf, index)),
         }
     }
 
@@ -662,19 +666,19 @@ impl Array {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if matches!(self.array.datatype(), Datatype::Struct(_)) {
-            helper(py, "check_reader")?.call0()?;
+            import_value_helper(py, "check_reader")?.call0()?;
         }
         let impossible = || PyValueError::new_err("the elements of this array cannot be had without a copy");
-        let lent = if copy == Some(true) { None } else { lend(py, &self.array, false)? };
+        let lent = if copy == Some(true) { None } else { borrow_buffer(py, &self.array, false)? };
         let made = match lent {
             Some(lent) => lent,
             None if copy == Some(false) => return Err(impossible()),
-            None => load(py, &self.array)?,
+            None => load_array(py, &self.array)?,
         };
         // numpy.asarray takes the elements alone, numpy.asanyarray and numpy.ma the mask too.
         let made = if self.array.mask().is_some() { with_mask(&self.array, made)? } else { made };
         let Some(dtype) = dtype else { return Ok(made) };
-        let dtype = numpy(py)?.call_method1(intern!(py, "dtype"), (dtype,))?;
+        let dtype = import_numpy(py)?.call_method1(intern!(py, "dtype"), (dtype,))?;
         if dtype.eq(made.getattr(intern!(py, "dtype"))?)? {
             return Ok(made);
         }
@@ -686,7 +690,7 @@ impl Array {
 
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let lent = lend_plain(py, &self.array)?
+        let lent = borrow_unmasked_aligned(py, &self.array)?
             .ok_or_else(|| PyAttributeError::new_err("the elements of this array are not in memory in the form of numpy"))?;
         lent.getattr(intern!(py, "__array_interface__"))
     }
@@ -697,14 +701,14 @@ impl Array {
         if self.array.mask().is_some() {
             return Err(PyBufferError::new_err("DLPack has no masks: pass the result of read()"));
         }
-        if let Some(lent) = lend(py, &self.array, true)? {
+        if let Some(lent) = borrow_buffer(py, &self.array, true)? {
             // Consumers without support for read-only memory get a copy.
             match lent.call_method(name, (), options) {
                 Err(error) if error.is_instance_of::<PyBufferError>(py) => {}
                 done => return done,
             }
         }
-        load(py, &self.array)?.call_method(name, (), options)
+        load_array(py, &self.array)?.call_method(name, (), options)
     }
 
     fn __dlpack_device__(&self) -> (i32, i32) {
@@ -715,15 +719,15 @@ impl Array {
     #[allow(unsafe_code, reason = "a slot of the buffer protocol, forwarded to numpy's")]
     unsafe fn __getbuffer__(slf: &Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let py = slf.py();
-        let lent = lend_plain(py, &slf.get().array)?.ok_or_else(|| {
+        let lent = borrow_unmasked_aligned(py, &slf.get().array)?.ok_or_else(|| {
             PyBufferError::new_err("the elements of this array have a mask, or are not in memory; read() copies them")
         })?;
         // SAFETY: `view` and `flags` are those of the protocol.
-        unsafe { buffer::forward(&lent, view, flags) }
+        unsafe { buffer::forward_buffer(&lent, view, flags) }
     }
 
     fn __repr__(&self) -> String {
-        format!("<trilith.Array {}>", repr::array(&self.array))
+        format!("<trilith.Array {}>", repr::display_array(&self.array))
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> String {

@@ -7,14 +7,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trilith::array::{Array, Byteorder, Datatype};
 use trilith::asdf::AsdfFile;
-use trilith::file::Place as At;
+use trilith::file::ItemLocation as At;
 use trilith_io::suggest::hex;
 
 use crate::array;
-use crate::array_origin::Home;
-use crate::errors::{About, Raise};
-use crate::nodes::Place;
-use crate::open_file::Held;
+use crate::array_origin::FileOrigin;
+use crate::errors::{IntoPyResult, UsageErrorKind};
+use crate::nodes::ItemRef;
+use crate::open_file::OpenFile;
 
 /// The parts of an open file that only the ASDF family has: tree text, history, blocks.
 ///
@@ -26,8 +26,8 @@ use crate::open_file::Held;
 /// ('1.6.0', [], ['a: 1', '...'])
 #[pyclass(frozen, module = "trilith")]
 pub(crate) struct Asdf {
-    pub held: Arc<Held>,
-    pub home: Option<Arc<Home>>,
+    pub held: Arc<OpenFile>,
+    pub home: Option<Arc<FileOrigin>>,
 }
 
 /// The file as one of the ASDF family.
@@ -43,16 +43,16 @@ pub(crate) fn asdf_of(file: &trilith::File) -> PyResult<&AsdfFile> {
 
 impl Asdf {
     /// Adds header and standard to what `info` says, and returns the place of the tree and the blocks.
-    pub(crate) fn described<'py>(
+    pub(crate) fn extend_info<'py>(
         &self,
         py: Python<'py>,
         dict: &Bound<'py, PyDict>,
     ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyList>)> {
-        let file = self.held.opened()?;
+        let file = self.held.file()?;
         let (tree, list) = (PyDict::new(py), PyList::empty(py));
         let Some(file) = file.as_asdf() else { return Ok((tree, list)) };
         let sections = file.sections();
-        let blocks = py.detach(|| sections.blocks()).or_raise(About::Argument)?;
+        let blocks = py.detach(|| sections.blocks()).or_raise(UsageErrorKind::Argument)?;
         dict.set_item("header", &sections.header().line)?;
         dict.set_item("standard", sections.header().standard())?;
         dict.set_item("size", file.size())?;
@@ -84,22 +84,22 @@ impl Asdf {
     /// The YAML text of the tree, byte for byte.
     #[getter]
     pub(crate) fn text(&self) -> PyResult<String> {
-        Ok(asdf_of(&self.held.opened()?)?.tree().text().to_owned())
+        Ok(asdf_of(&self.held.file()?)?.tree().text().to_owned())
     }
 
     /// The version of the ASDF standard that the file states, or None.
     #[getter]
     pub(crate) fn standard(&self) -> PyResult<Option<String>> {
-        Ok(asdf_of(&self.held.opened()?)?.sections().header().standard().map(str::to_owned))
+        Ok(asdf_of(&self.held.file()?)?.sections().header().standard().map(str::to_owned))
     }
 
     /// The entries of the history, the oldest first, each a dictionary with a `description` and a `time`.
     #[getter]
     pub(crate) fn history<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let file = self.held.opened()?;
-        let top = Place::root(&file, self.home.as_ref());
+        let file = self.held.file()?;
+        let top = ItemRef::from_file_root(&file, self.home.as_ref());
         let entries = trilith::change::history(asdf_of(&file)?.tree()).into_iter();
-        entries.map(|node| top.to(top.item.at(At::Node(node.id().index()))).copied(py)).collect()
+        entries.map(|node| top.for_item(top.item.with_location(At::Node(node.id().index()))).to_builtin_containers(py)).collect()
     }
 
     /// Adds an entry with the current time to the history, for the next `update()`.
@@ -152,13 +152,13 @@ impl Asdf {
     /// >>> f.asdf.block(0).tolist()
     /// [0, 1, 2]
     pub(crate) fn block(&self, py: Python<'_>, number: i64) -> PyResult<array::Array> {
-        let file = self.held.opened()?;
+        let file = self.held.file()?;
         let file = asdf_of(&file)?;
         let made = py.detach(|| {
             let source = file.block_data(number)?;
             let len = source.len();
             Array::new(source, 0, Datatype::Uint8, Byteorder::NATIVE, vec![len])
         });
-        Ok(array::Array::new(made.or_raise(About::Index)?, None))
+        Ok(array::Array::new(made.or_raise(UsageErrorKind::Index)?, None))
     }
 }

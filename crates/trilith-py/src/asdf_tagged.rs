@@ -11,75 +11,84 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PySet, PyString, PyTuple};
 use trilith::Limits;
 use trilith::asdf::{AsdfFile, is_ndarray};
-use trilith::tree::{Data, Node, NodeKind, Scalar, Tree, Value};
+use trilith::tree::{Node, NodeKind, Scalar, Tree, Value, ValueData};
 
-use crate::errors::{About, Raise};
+use crate::errors::{IntoPyResult, UsageErrorKind};
 use crate::{array, scalar};
 
 /// Prefix of YAML's own types.
 const CORE: &str = "tag:yaml.org,2002:";
 
 /// The classes that keep a tag: for mappings, sequences and strings.
-pub(crate) struct Classes<'py> {
+pub(crate) struct TaggedClasses<'py> {
     pub mapping: Bound<'py, PyAny>,
     pub sequence: Bound<'py, PyAny>,
     pub text: Bound<'py, PyAny>,
 }
 
-impl<'py> Classes<'py> {
+impl<'py> TaggedClasses<'py> {
     /// Returns those of a tuple: for mappings, sequences and strings.
-    pub(crate) fn of(given: &Bound<'py, PyAny>) -> PyResult<Self> {
+    pub(crate) fn from_tuple(given: &Bound<'py, PyAny>) -> PyResult<Self> {
         let (mapping, sequence, text) = given.extract()?;
         Ok(Self { mapping, sequence, text })
     }
 }
 
 /// Returns the content below a node, with its arrays read, or nothing if only `asdf` can decide.
-pub(crate) fn below<'py>(py: Python<'py>, file: &AsdfFile, node: Node<'_>, classes: &Classes<'py>) -> Made<'py> {
-    Copier { py, classes, done: HashMap::new(), arrays: Some(file) }.copy(node)
+pub(crate) fn copy_content<'py>(
+    py: Python<'py>,
+    file: &AsdfFile,
+    node: Node<'_>,
+    classes: &TaggedClasses<'py>,
+) -> CopyResult<'py> {
+    TaggedCopier { py, classes, done: HashMap::new(), arrays: Some(file) }.copy_node(node)
 }
 
 /// A YAML text as `asdf` parses it, or nothing if PyYAML has to read it (and to say what is wrong with it).
 #[pyfunction]
 #[pyo3(name = "_load_yaml")]
-pub(crate) fn load_yaml<'py>(py: Python<'py>, text: &[u8], classes: &Bound<'py, PyAny>) -> Made<'py> {
+pub(crate) fn load_yaml<'py>(py: Python<'py>, text: &[u8], classes: &Bound<'py, PyAny>) -> CopyResult<'py> {
     let parsed = std::str::from_utf8(text).ok().and_then(|text| Tree::parse(text, &Limits::default()).ok());
-    let classes = Classes::of(classes)?;
+    let classes = TaggedClasses::from_tuple(classes)?;
     let Some(tree) = parsed else { return Ok(None) };
-    Copier { py, classes: &classes, done: HashMap::new(), arrays: None }.copy(tree.root())
+    TaggedCopier { py, classes: &classes, done: HashMap::new(), arrays: None }.copy_node(tree.root())
 }
 
 /// The tree of a file, or nothing if `asdf` has to read it.
-pub(crate) fn tree<'py>(py: Python<'py>, file: &AsdfFile, classes: &Classes<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub(crate) fn load_tagged_tree<'py>(
+    py: Python<'py>,
+    file: &AsdfFile,
+    classes: &TaggedClasses<'py>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     if file.sections().tree().is_none() {
         return Ok(None);
     }
-    Copier { py, classes, done: HashMap::new(), arrays: None }.copy(file.tree().root())
+    TaggedCopier { py, classes, done: HashMap::new(), arrays: None }.copy_node(file.tree().root())
 }
 
-struct Copier<'a, 'py> {
+struct TaggedCopier<'a, 'py> {
     py: Python<'py>,
-    classes: &'a Classes<'py>,
+    classes: &'a TaggedClasses<'py>,
     /// The object made of each node: aliases are the same object.
     done: HashMap<usize, Bound<'py, PyAny>>,
     /// The file whose arrays are read; none if they stay descriptions.
     arrays: Option<&'a AsdfFile>,
 }
 
-type Made<'py> = PyResult<Option<Bound<'py, PyAny>>>;
+type CopyResult<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
-impl<'py> Copier<'_, 'py> {
+impl<'py> TaggedCopier<'_, 'py> {
     /// The depth of a text is limited if it is parsed.
-    fn copy(&mut self, node: Node<'_>) -> Made<'py> {
+    fn copy_node(&mut self, node: Node<'_>) -> CopyResult<'py> {
         if node.kind() == NodeKind::Scalar {
-            return self.scalar(node);
+            return self.copy_scalar(node);
         }
         let id = node.id().index();
         if let Some(done) = self.done.get(&id) {
             return Ok(Some(done.clone()));
         }
         if let Some(file) = self.arrays.filter(|_| is_ndarray(node)) {
-            let array = self.py.detach(|| file.array(node)).or_raise(About::Key)?;
+            let array = self.py.detach(|| file.array(node)).or_raise(UsageErrorKind::Key)?;
             let made = array::read(self.py, &array)?;
             self.done.insert(id, made.clone());
             return Ok(Some(made));
@@ -92,17 +101,17 @@ impl<'py> Copier<'_, 'py> {
             None => ("", None),
         };
         match (node.kind(), core) {
-            (NodeKind::Sequence, "" | "seq") => self.sequence(id, node, tag),
-            (NodeKind::Sequence, "omap") => self.ordered(id, node),
-            (NodeKind::Mapping, "" | "map") => self.mapping(id, node, tag),
-            (NodeKind::Mapping, "set") => self.set(id, node),
+            (NodeKind::Sequence, "" | "seq") => self.copy_sequence(id, node, tag),
+            (NodeKind::Sequence, "omap") => self.copy_ordered_mapping(id, node),
+            (NodeKind::Mapping, "" | "map") => self.copy_mapping(id, node, tag),
+            (NodeKind::Mapping, "set") => self.copy_set(id, node),
             _ => Ok(None),
         }
     }
 
-    fn scalar(&self, node: Node<'_>) -> Made<'py> {
+    fn copy_scalar(&self, node: Node<'_>) -> CopyResult<'py> {
         // PyYAML decides what both mean.
-        if matches!(node.raw(), "=" | "<<") {
+        if matches!(node.source_text(), "=" | "<<") {
             return Ok(None);
         }
         match node.tag() {
@@ -120,7 +129,7 @@ impl<'py> Copier<'_, 'py> {
             }
             None => {}
         }
-        let read = |node: Node<'_>| scalar::written(self.py, node.scalar(), || Some(node.line_column()));
+        let read = |node: Node<'_>| scalar::value_at(self.py, node.scalar(), || Some(node.line_column()));
         match node.scalar() {
             // A day that does not exist is an error there.
             Scalar::Timestamp(_) => {
@@ -131,7 +140,7 @@ impl<'py> Copier<'_, 'py> {
         }
     }
 
-    fn sequence(&mut self, id: usize, node: Node<'_>, tag: Option<&str>) -> Made<'py> {
+    fn copy_sequence(&mut self, id: usize, node: Node<'_>, tag: Option<&str>) -> CopyResult<'py> {
         let list = PyList::empty(self.py);
         let made = match tag {
             Some(tag) => self.classes.sequence.call1((&list, tag))?,
@@ -139,13 +148,13 @@ impl<'py> Copier<'_, 'py> {
         };
         self.done.insert(id, made.clone());
         for item in node.items() {
-            let Some(item) = self.copy(item)? else { return Ok(None) };
+            let Some(item) = self.copy_node(item)? else { return Ok(None) };
             list.append(item)?;
         }
         Ok(Some(made))
     }
 
-    fn mapping(&mut self, id: usize, node: Node<'_>, tag: Option<&str>) -> Made<'py> {
+    fn copy_mapping(&mut self, id: usize, node: Node<'_>, tag: Option<&str>) -> CopyResult<'py> {
         let dict = PyDict::new(self.py);
         let made = match tag {
             Some(tag) => self.classes.mapping.call1((&dict, tag))?,
@@ -153,37 +162,37 @@ impl<'py> Copier<'_, 'py> {
         };
         self.done.insert(id, made.clone());
         for (key, value) in node.merged_entries() {
-            let (Some(key), Some(value)) = (self.key(key)?, self.copy(value)?) else { return Ok(None) };
+            let (Some(key), Some(value)) = (self.copy_key(key)?, self.copy_node(value)?) else { return Ok(None) };
             dict.set_item(key, value)?;
         }
         Ok(Some(made))
     }
 
     /// Returns a key: a scalar without an explicit tag.
-    fn key(&self, node: Node<'_>) -> Made<'py> {
+    fn copy_key(&self, node: Node<'_>) -> CopyResult<'py> {
         if node.kind() != NodeKind::Scalar || node.tag().is_some_and(|tag| !tag.starts_with(CORE)) {
             return Ok(None);
         }
-        self.scalar(node)
+        self.copy_scalar(node)
     }
 
-    fn ordered(&mut self, id: usize, node: Node<'_>) -> Made<'py> {
+    fn copy_ordered_mapping(&mut self, id: usize, node: Node<'_>) -> CopyResult<'py> {
         let made = self.py.import(intern!(self.py, "collections"))?.getattr(intern!(self.py, "OrderedDict"))?.call0()?;
         self.done.insert(id, made.clone());
         for item in node.items() {
             let entries = if item.is_mapping() { item.merged_entries() } else { Vec::new() };
             let [(key, value)] = entries.as_slice() else { return Ok(None) };
-            let (Some(key), Some(value)) = (self.key(*key)?, self.copy(*value)?) else { return Ok(None) };
+            let (Some(key), Some(value)) = (self.copy_key(*key)?, self.copy_node(*value)?) else { return Ok(None) };
             made.set_item(key, value)?;
         }
         Ok(Some(made))
     }
 
-    fn set(&mut self, id: usize, node: Node<'_>) -> Made<'py> {
+    fn copy_set(&mut self, id: usize, node: Node<'_>) -> CopyResult<'py> {
         let made = PySet::empty(self.py)?;
         self.done.insert(id, made.clone().into_any());
         for (key, value) in node.merged_entries() {
-            let Some(key) = self.key(key)? else { return Ok(None) };
+            let Some(key) = self.copy_key(key)? else { return Ok(None) };
             if !value.is_null() {
                 return Ok(None);
             }
@@ -194,22 +203,22 @@ impl<'py> Copier<'_, 'py> {
 }
 
 /// The value that `asdf` prints of a tagged tree, or nothing if only it can say: one object in several places, say.
-pub(crate) fn value<'py>(given: &Bound<'py, PyAny>, classes: &Classes<'py>) -> PyResult<Option<Value>> {
-    FromTagged { classes, seen: HashSet::new(), depth: 0 }.value(given)
+pub(crate) fn tagged_to_value<'py>(given: &Bound<'py, PyAny>, classes: &TaggedClasses<'py>) -> PyResult<Option<Value>> {
+    FromTagged { classes, seen: HashSet::new(), depth: 0 }.tagged_to_value(given)
 }
 
 struct FromTagged<'a, 'py> {
-    classes: &'a Classes<'py>,
+    classes: &'a TaggedClasses<'py>,
     /// The collections so far: PyYAML gives an anchor to one that is met again.
     seen: HashSet<usize>,
     depth: usize,
 }
 
 /// Deeper trees are left to PyYAML.
-const DEPTH: usize = 256;
+const MAX_DEPTH: usize = 256;
 
 impl<'py> FromTagged<'_, 'py> {
-    fn value(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
+    fn tagged_to_value(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
         let py = given.py();
         if let Ok(text) = given.cast_exact::<PyString>() {
             return Ok(text.to_str().ok().map(Value::from));
@@ -223,7 +232,7 @@ impl<'py> FromTagged<'_, 'py> {
         if given.is_exact_instance_of::<PyInt>() {
             let small = given.extract::<i64>().ok().map(Value::from);
             return small
-                .map_or_else(|| Ok(Some(Data::BigInt(given.str()?.to_str()?.to_owned()).into())), |small| Ok(Some(small)));
+                .map_or_else(|| Ok(Some(ValueData::BigInt(given.str()?.to_str()?.to_owned()).into())), |small| Ok(Some(small)));
         }
         if given.is_exact_instance_of::<PyFloat>() {
             return Ok(Some(given.extract::<f64>()?.into()));
@@ -232,32 +241,32 @@ impl<'py> FromTagged<'_, 'py> {
         if kind.is(&self.classes.text) {
             let data = given.getattr(intern!(py, "data"))?;
             let Some(text) = data.cast_exact::<PyString>().ok().and_then(|text| text.to_str().ok()) else { return Ok(None) };
-            return Ok(Some(Value { tag: tag(given)?, ..Value::from(text) }));
+            return Ok(Some(Value { tag: read_tag_attribute(given)?, ..Value::from(text) }));
         }
-        if self.depth == DEPTH || !self.seen.insert(given.as_ptr() as usize) {
+        if self.depth == MAX_DEPTH || !self.seen.insert(given.as_ptr() as usize) {
             return Ok(None);
         }
         self.depth += 1;
         let made = if kind.is(&self.classes.mapping) || kind.is(&self.classes.sequence) {
             let data = given.getattr(intern!(py, "data"))?;
             let made = match (data.cast_exact::<PyDict>(), data.cast_exact::<PyList>()) {
-                (Ok(dict), _) => self.mapping(dict, &given.getattr(intern!(py, "property_order"))?)?,
-                (_, Ok(list)) => self.sequence(list.iter())?,
+                (Ok(dict), _) => self.convert_mapping(dict, &given.getattr(intern!(py, "property_order"))?)?,
+                (_, Ok(list)) => self.convert_sequence(list.iter())?,
                 _ => None,
             };
             let style: Option<String> = given.getattr(intern!(py, "flow_style"))?.extract().unwrap_or_default();
-            let tag = tag(given)?;
+            let tag = read_tag_attribute(given)?;
             made.map(|made| Value { tag, ..made }).map(|made| match style.as_deref() {
                 Some("flow") => made.flow(),
                 Some("block") => made.block(),
                 _ => made,
             })
         } else if let Ok(dict) = given.cast_exact::<PyDict>() {
-            self.mapping(dict, &py.None().into_bound(py))?
+            self.convert_mapping(dict, &py.None().into_bound(py))?
         } else if let Ok(list) = given.cast_exact::<PyList>() {
-            self.sequence(list.iter())?
+            self.convert_sequence(list.iter())?
         } else if let Ok(tuple) = given.cast_exact::<PyTuple>() {
-            self.sequence(tuple.iter())?
+            self.convert_sequence(tuple.iter())?
         } else {
             None
         };
@@ -265,18 +274,18 @@ impl<'py> FromTagged<'_, 'py> {
         Ok(made)
     }
 
-    fn sequence(&mut self, items: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Option<Value>> {
-        let items: Option<Vec<Value>> = items.map(|item| self.value(&item)).collect::<PyResult<_>>()?;
+    fn convert_sequence(&mut self, items: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Option<Value>> {
+        let items: Option<Vec<Value>> = items.map(|item| self.tagged_to_value(&item)).collect::<PyResult<_>>()?;
         Ok(items.map(Value::from))
     }
 
     /// The pairs: first those that a schema wants first.
-    fn mapping(&mut self, dict: &Bound<'py, PyDict>, first: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
+    fn convert_mapping(&mut self, dict: &Bound<'py, PyDict>, first: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
         let first: Vec<Bound<'py, PyAny>> = if first.is_none() { Vec::new() } else { first.extract()? };
         let mut pairs = Vec::with_capacity(dict.len());
         for key in &first {
             if let Some(value) = dict.get_item(key)? {
-                let (Some(key), Some(value)) = (self.key(key)?, self.value(&value)?) else { return Ok(None) };
+                let (Some(key), Some(value)) = (self.convert_key(key)?, self.tagged_to_value(&value)?) else { return Ok(None) };
                 pairs.push((key, value));
             }
         }
@@ -285,25 +294,27 @@ impl<'py> FromTagged<'_, 'py> {
             if !first.is_empty() && is_first()?.contains(&true) {
                 continue;
             }
-            let (Some(key), Some(value)) = (self.key(&key)?, self.value(&value)?) else { return Ok(None) };
+            let (Some(key), Some(value)) = (self.convert_key(&key)?, self.tagged_to_value(&value)?) else { return Ok(None) };
             pairs.push((key, value));
         }
-        Ok(Some(Data::Map(pairs).into()))
+        Ok(Some(ValueData::Map(pairs).into()))
     }
 
     /// A key, if it is a scalar without a tag.
-    fn key(&mut self, key: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
-        Ok(self.value(key)?.filter(|key| key.tag.is_none() && !matches!(key.data, Data::Seq(_) | Data::Map(_))))
+    fn convert_key(&mut self, key: &Bound<'py, PyAny>) -> PyResult<Option<Value>> {
+        Ok(self
+            .tagged_to_value(key)?
+            .filter(|key| key.tag.is_none() && !matches!(key.data, ValueData::Seq(_) | ValueData::Map(_))))
     }
 }
 
 /// The tag of a tagged object.
-fn tag(given: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+fn read_tag_attribute(given: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     given.getattr(intern!(given.py(), "_tag"))?.extract()
 }
 
 /// The blocks of a file as `asdf` describes them: a dictionary of its header fields, and where header and data begin.
-pub(crate) fn blocks<'py>(py: Python<'py>, file: &AsdfFile) -> PyResult<Option<Bound<'py, PyList>>> {
+pub(crate) fn describe_blocks<'py>(py: Python<'py>, file: &AsdfFile) -> PyResult<Option<Bound<'py, PyList>>> {
     let Ok(found) = py.detach(|| file.sections().blocks()) else { return Ok(None) };
     let list = PyList::empty(py);
     for block in found {

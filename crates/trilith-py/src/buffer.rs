@@ -7,38 +7,38 @@ use std::ffi::c_int;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::{ffi, intern};
-use trilith::bytes::{Backing, Shown, SourceRef, stored_ranges, verify_backing};
+use trilith::bytes::{BorrowGuard, SourceBacking, SourceRef, stored_ranges, verify_backing};
 
-use crate::detached::calm;
-use crate::errors::{About, Raise};
+use crate::detached::detach_interruptible;
+use crate::errors::{IntoPyResult, UsageErrorKind};
 
 /// Bytes that a source holds in memory, kept alive as long as anybody uses them; read-only.
 #[pyclass(frozen, module = "trilith", name = "_Lent")]
-pub(crate) struct Lent {
+pub(crate) struct BorrowedBuffer {
     source: SourceRef,
     offset: u64,
     len: u64,
     /// Guard that keeps this process from updating these bytes in place.
-    _shown: Option<Shown>,
+    _shown: Option<BorrowGuard>,
 }
 
-impl Lent {
+impl BorrowedBuffer {
     /// Returns a range of the source, or `None` if it is not in memory.
     pub(crate) fn new(source: &SourceRef, offset: u64, len: u64) -> Option<Self> {
         source.view(offset, len)?;
         let ranges = || stored_ranges(&**source, offset..offset.saturating_add(len)).ok();
-        let shown = source.backing().and_then(Backing::local_file).and_then(|local| Some(local.show(ranges()?)));
+        let shown = source.backing().and_then(SourceBacking::local_file).and_then(|local| Some(local.borrow_ranges(ranges()?)));
         Some(Self { source: source.clone(), offset, len, _shown: shown })
     }
 
     /// The address of the first byte, for the alignment.
-    pub(crate) fn address(&self) -> Option<usize> {
+    pub(crate) fn start_address(&self) -> Option<usize> {
         Some(self.source.view(self.offset, self.len)?.as_ptr() as usize)
     }
 }
 
 #[pymethods]
-impl Lent {
+impl BorrowedBuffer {
     unsafe fn __getbuffer__(slf: &Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let lent = slf.get();
         let bytes = lent.source.view(lent.offset, lent.len);
@@ -56,13 +56,13 @@ impl Lent {
 ///
 /// # Errors
 /// Returns `FormatError` if the block is damaged.
-pub(crate) fn check_lent(array: &Bound<'_, PyAny>) -> PyResult<()> {
+pub(crate) fn verify_borrowed(array: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = array.py();
     let mut at = array.clone();
     loop {
-        if let Ok(lent) = at.cast::<Lent>() {
+        if let Ok(lent) = at.cast::<BorrowedBuffer>() {
             let source = lent.get().source.clone();
-            return calm(py, || verify_backing(&*source))?.or_raise(About::Argument);
+            return detach_interruptible(py, || verify_backing(&*source))?.or_raise(UsageErrorKind::Argument);
         }
         let base = at.getattr_opt(intern!(py, "base"))?.filter(|base| !base.is_none());
         match base.map_or_else(|| at.getattr_opt(intern!(py, "obj")), |base| Ok(Some(base)))? {
@@ -76,7 +76,7 @@ pub(crate) fn check_lent(array: &Bound<'_, PyAny>) -> PyResult<()> {
 ///
 /// # Safety
 /// `view` is what the buffer protocol handed to `__getbuffer__`.
-pub(crate) unsafe fn forward(to: &Bound<'_, PyAny>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+pub(crate) unsafe fn forward_buffer(to: &Bound<'_, PyAny>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
     // SAFETY: both are what the protocol says; the exporter noted in the view is `to`, which it keeps alive.
     let done = unsafe { ffi::PyObject_GetBuffer(to.as_ptr(), view, flags) };
     if done == 0 { Ok(()) } else { Err(PyErr::fetch(to.py())) }

@@ -2,13 +2,13 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trilith::convert::{ConvertOptions, To};
-use trilith::file::{Form, check_name};
+use trilith::convert::{ConvertOptions, TargetForm};
+use trilith::file::{FileFormat, check_name};
 
-use crate::detached::calm;
-use crate::errors::{About, Raise};
+use crate::detached::detach_interruptible;
+use crate::errors::{IntoPyResult, UsageErrorKind};
 use crate::layout;
-use crate::source::{order, origin};
+use crate::source::{detect_origin, parse_byteorder};
 
 /// Converts a file to another format, version or codec.
 ///
@@ -88,26 +88,28 @@ pub(crate) fn convert(
     remote: Option<&Bound<'_, PyDict>>,
     storage_options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<String>> {
-    let byteorder = order(byteorder)?;
-    let opening =
-        crate::remote::opening(true, &allow, remote, storage_options)?.byteorder(byteorder).layout(layout::given(layout)?);
-    let target = crate::remote::place(target, overwrite, remote, storage_options)?;
+    let byteorder = parse_byteorder(byteorder)?;
+    let opening = crate::remote::open_options(true, &allow, remote, storage_options)?
+        .byteorder(byteorder)
+        .layout(layout::parse_arg(layout)?);
+    let target = crate::remote::write_path(target, overwrite, remote, storage_options)?;
     let mut how = ConvertOptions::default();
     how.to = match to {
-        Some(name) => To::named(name).or_raise(About::Argument)?,
-        None => To::of_name(&target.path().to_string_lossy()),
+        Some(name) => TargetForm::from_name(name).or_raise(UsageErrorKind::Argument)?,
+        None => TargetForm::of_name(&target.path().to_string_lossy()),
     };
     if to.is_none() {
-        check_name(&target.path().to_string_lossy(), Form::from(&how.to), "name it otherwise").or_raise(About::Argument)?;
+        check_name(&target.path().to_string_lossy(), FileFormat::from(&how.to), "name it otherwise")
+            .or_raise(UsageErrorKind::Argument)?;
     }
     if let Some(name) = codec {
-        how.set_codec(name).or_raise(About::Argument)?;
+        how.set_codec(name).or_raise(UsageErrorKind::Argument)?;
     }
     (how.level, how.rows, how.stack, how.allow_loss, how.byteorder) = (level, rows, stack, allow_loss, byteorder);
     how.skip_unreadable = skip_unreadable;
     how.chunks = chunks;
-    let given = origin(source)?;
-    let done = calm(py, || given.open(&opening)?.convert(target, &how));
-    let done = done?.or_raise(About::Argument)?;
+    let given = detect_origin(source)?;
+    let done = detach_interruptible(py, || given.open(&opening)?.convert(target, &how));
+    let done = done?.or_raise(UsageErrorKind::Argument)?;
     Ok(done.losses.iter().map(ToString::to_string).collect())
 }

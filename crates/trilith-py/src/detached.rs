@@ -10,7 +10,7 @@ use trilith::interrupt;
 ///
 /// # Errors
 /// Returns the exception of a signal handler, `KeyboardInterrupt` as a rule.
-pub(crate) fn calm<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
+pub(crate) fn detach_interruptible<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
     let (done, raised) = py.detach(|| {
         let raised = Rc::new(RefCell::new(None));
         let heard = raised.clone();
@@ -21,7 +21,7 @@ pub(crate) fn calm<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> 
                 false
             }
         };
-        let done = interrupt::until(go_on, work);
+        let done = interrupt::with_callback(go_on, work);
         (done, raised.borrow_mut().take())
     });
     raised.map_or(Ok(done), Err)

@@ -9,18 +9,18 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use trilith::array::{Byteorder, Datatype, Field, StructType};
 
 /// The module `numpy`, imported once.
-pub(crate) fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+pub(crate) fn import_numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import(intern!(py, "numpy"))
 }
 
 /// The dtype of an array's elements as they are read: in the order of this machine, structures packed.
 pub(crate) fn to_numpy<'py>(py: Python<'py>, datatype: &Datatype) -> PyResult<Bound<'py, PyAny>> {
-    let described = describe(py, datatype)?;
-    numpy(py)?.call_method1(intern!(py, "dtype"), (described,))
+    let described = to_dtype_argument(py, datatype)?;
+    import_numpy(py)?.call_method1(intern!(py, "dtype"), (described,))
 }
 
 /// Returns the argument from which `numpy.dtype` makes a dtype.
-fn describe<'py>(py: Python<'py>, datatype: &Datatype) -> PyResult<Bound<'py, PyAny>> {
+fn to_dtype_argument<'py>(py: Python<'py>, datatype: &Datatype) -> PyResult<Bound<'py, PyAny>> {
     let name = match datatype {
         Datatype::Bool8 => "?".to_owned(),
         Datatype::Ascii(n) | Datatype::Utf8(n) => format!("S{n}"),
@@ -41,7 +41,7 @@ fn describe<'py>(py: Python<'py>, datatype: &Datatype) -> PyResult<Bound<'py, Py
 fn struct_description<'py>(py: Python<'py>, fields: &StructType) -> PyResult<Bound<'py, PyAny>> {
     let list = PyList::empty(py);
     for (i, field) in fields.fields().iter().enumerate() {
-        let (name, inner) = (field.name_or(i), describe(py, &field.datatype)?);
+        let (name, inner) = (field.name_or(i), to_dtype_argument(py, &field.datatype)?);
         if field.shape.is_empty() {
             list.append((name, inner))?;
         } else {
@@ -68,7 +68,7 @@ pub(crate) fn is_native(datatype: &Datatype, order: Byteorder) -> bool {
 }
 
 /// Returns the alignment of elements in memory.
-pub(crate) fn alignment(datatype: &Datatype) -> u64 {
+pub(crate) fn element_alignment(datatype: &Datatype) -> u64 {
     match datatype {
         Datatype::Struct(_) | Datatype::Ascii(_) | Datatype::Utf8(_) | Datatype::Bool8 => 1,
         Datatype::Ucs4(_) => 4,
@@ -112,14 +112,14 @@ fn struct_from(dtype: &Bound<'_, PyAny>, size: u64) -> PyResult<Datatype> {
         let (inner, offset) = (entry.get_item(0)?, entry.get_item(1)?.extract::<u64>()?);
         let shape: Vec<u64> = inner.getattr(intern!(py, "shape"))?.extract()?;
         let (datatype, order) = from_numpy(&inner.getattr(intern!(py, "base"))?)?;
-        fields.push(Field::new(name.extract::<String>()?, datatype, order).with_shape(shape).at(offset));
+        fields.push(Field::new(name.extract::<String>()?, datatype, order).with_shape(shape).with_offset(offset));
     }
     let made = StructType::with_offsets(fields, size).map_err(|error| PyTypeError::new_err(error.to_string()))?;
     Ok(Datatype::Struct(Arc::new(made)))
 }
 
 /// Keyword arguments from names and values.
-pub(crate) fn keywords<'py>(py: Python<'py>, pairs: &[(&str, Bound<'py, PyAny>)]) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn build_keyword_arguments<'py>(py: Python<'py>, pairs: &[(&str, Bound<'py, PyAny>)]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, value) in pairs {
         dict.set_item(name, value)?;

@@ -6,21 +6,21 @@ use pyo3::exceptions::{PyNotImplementedError, PyValueError};
 use pyo3::prelude::*;
 use trilith::array::Array;
 use trilith::asdf::{ArrayOptions, Target};
-use trilith::bytes::{AtomicFile, Basis, WritePath};
+use trilith::bytes::{AtomicFile, WriteBasis, WritePath};
 use trilith::dudley::{Draft, native_order};
 use trilith::layout::Dialect;
-use trilith::tree::{Data, Value};
+use trilith::tree::{Value, ValueData};
 use trilith::{Error, Limits, Result};
 use trilith_codec::codec;
 
-use crate::errors::{About, Raise};
-use crate::to_value::{Collector, Ready};
+use crate::errors::{IntoPyResult, UsageErrorKind};
+use crate::to_value::{DetachedArrays, ValueCollector};
 
 /// Returns one array of Python's, with its mask. A caller without a place for a mask refuses it. No caller has a
 /// place for a unit.
-pub(crate) fn array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
-    let mut collector = Collector::new(Target::newest(), 0);
-    let numpy = crate::dtype::numpy(given.py())?;
+pub(crate) fn collect_array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
+    let mut collector = ValueCollector::new(Target::latest(), 0);
+    let numpy = crate::dtype::import_numpy(given.py())?;
     if given.hasattr("to_value")? && given.hasattr("unit")? {
         let unit = given.getattr("unit")?.str()?;
         if unit.len()? > 0 {
@@ -30,88 +30,88 @@ pub(crate) fn array(given: &Bound<'_, PyAny>) -> PyResult<Array> {
     }
     let is_masked = numpy.getattr("ma")?.call_method1("isMaskedArray", (given,))?.is_truthy()?;
     let array = if is_masked { given.clone() } else { numpy.call_method1("asarray", (given,))? };
-    let value = collector.value(&array)?;
-    collector.ready()?.whole(&value).or_raise(About::Argument)
+    let value = collector.collect_value(&array)?;
+    collector.detach()?.entire_array(&value).or_raise(UsageErrorKind::Argument)
 }
 
 /// Returns one array of Python's, or the space that a `trilith.Reserved` reserves.
-pub(crate) fn array_or_space(given: &Bound<'_, PyAny>) -> PyResult<Array> {
+pub(crate) fn array_or_reserved(given: &Bound<'_, PyAny>) -> PyResult<Array> {
     let kind = given.py().import("trilith._values")?.getattr("Reserved")?;
     if !given.is_instance(&kind)? {
-        return array(given);
+        return collect_array(given);
     }
-    let mut collector = Collector::new(Target::newest(), 0);
-    let value = collector.value(given)?;
-    let space = collector.ready()?.reserved(&value);
-    space.unwrap_or_else(|| Err(Error::invalid_input("this is not a Reserved"))).or_raise(About::Argument)
+    let mut collector = ValueCollector::new(Target::latest(), 0);
+    let value = collector.collect_value(given)?;
+    let space = collector.detach()?.reserved_array(&value);
+    space.unwrap_or_else(|| Err(Error::invalid_input("this is not a Reserved"))).or_raise(UsageErrorKind::Argument)
 }
 
-impl Ready<'_> {
+impl DetachedArrays<'_> {
     /// Returns the items of a stream: integers are fixed parameters, other numbers and strings are arrays without
     /// axes. Below a list, if parameters are not seen again, integers are arrays as well.
-    pub(crate) fn draft(&self, value: &Value) -> Result<Draft> {
-        self.item(value, 0, false)
+    pub(crate) fn to_draft(&self, value: &Value) -> Result<Draft> {
+        self.to_item_draft(value, 0, false)
     }
 
-    fn item(&self, value: &Value, depth: usize, below_list: bool) -> Result<Draft> {
+    fn to_item_draft(&self, value: &Value, depth: usize, below_list: bool) -> Result<Draft> {
         // The collector accepts values up to this nesting depth.
         if depth > 256 {
             return Err(Error::invalid_input("the items nest too deep"));
         }
-        if let Some(array) = self.reserved(value).or_else(|| self.stored(value)) {
+        if let Some(array) = self.reserved_array(value).or_else(|| self.stored_array(value)) {
             return Ok(Draft::data(array?));
         }
         match &value.data {
-            Data::Map(pairs) => {
+            ValueData::Map(pairs) => {
                 let mut items = Vec::with_capacity(pairs.len());
                 for (key, item) in pairs {
                     let name = key.as_str().ok_or_else(|| Error::invalid_input("the name of an item is text"))?;
                     let item = match item.data {
-                        Data::Int(number) if below_list && self.stored(item).is_none() => {
+                        ValueData::Int(number) if below_list && self.stored_array(item).is_none() => {
                             Draft::data(Array::from_slice(&[number], &[])?)
                         }
-                        _ => self.item(item, depth + 1, below_list)?,
+                        _ => self.to_item_draft(item, depth + 1, below_list)?,
                     };
                     items.push((name.to_owned(), item));
                 }
                 if below_list && items.is_empty() {
-                    return Err(unseen());
+                    return Err(unsupported_value());
                 }
                 Ok(Draft::dict(items))
             }
-            Data::Seq(items) if below_list && items.is_empty() => Err(unseen()),
-            Data::Seq(items) => {
-                Ok(Draft::list(items.iter().map(|item| self.item(item, depth + 1, true)).collect::<Result<Vec<_>>>()?))
+            ValueData::Seq(items) if below_list && items.is_empty() => Err(unsupported_value()),
+            ValueData::Seq(items) => {
+                Ok(Draft::list(items.iter().map(|item| self.to_item_draft(item, depth + 1, true)).collect::<Result<Vec<_>>>()?))
             }
-            Data::Int(number) => Ok(Draft::param(*number)),
-            Data::Float(number) => Ok(Draft::data(Array::from_slice(&[*number], &[])?)),
-            Data::Str(text) => Ok(Draft::data(Array::from_texts(std::slice::from_ref(text), &[])?)),
+            ValueData::Int(number) => Ok(Draft::fixed_param(*number)),
+            ValueData::Float(number) => Ok(Draft::data(Array::from_slice(&[*number], &[])?)),
+            ValueData::Str(text) => Ok(Draft::data(Array::from_texts(std::slice::from_ref(text), &[])?)),
             _ => Err(Error::invalid_input("a Dudley file holds only dictionaries, lists, arrays, numbers and strings")),
         }
     }
 }
 
 #[cold]
-fn unseen() -> Error {
+fn unsupported_value() -> Error {
     Error::invalid_input("a list of a stream holds no dictionary and no list without items: it would not be seen again")
 }
 
 /// The dialect that a version names, if it is one of Dudley's.
-pub(crate) fn dialect(version: &str) -> Option<Dialect> {
-    version.strip_prefix("dudley-").and_then(Dialect::named)
+pub(crate) fn parse_dialect_version(version: &str) -> Option<Dialect> {
+    version.strip_prefix("dudley-").and_then(Dialect::from_name)
 }
 
 /// A native file, as its bytes.
-pub(crate) fn to_bytes(ready: &Ready<'_>, value: &Value, dialect: Dialect) -> Result<Vec<u8>> {
+pub(crate) fn to_bytes(ready: &DetachedArrays<'_>, value: &Value, dialect: Dialect) -> Result<Vec<u8>> {
     let mut out = Cursor::new(Vec::new());
-    ready.draft(value)?.write_as(dialect, native_order(), &Limits::from_env()?, &mut out)?;
+    ready.to_draft(value)?.write_as(dialect, native_order(), &Limits::from_env()?, &mut out)?;
     Ok(out.into_inner())
 }
 
 /// A native file, at a path.
-pub(crate) fn write(ready: &Ready<'_>, value: &Value, dialect: Dialect, place: WritePath) -> Result<()> {
-    let draft = ready.draft(value)?;
-    let mut file = AtomicFile::create(place, Basis::Nothing)?;
+pub(crate) fn write_native_file(ready: &DetachedArrays<'_>, value: &Value, dialect: Dialect, place: WritePath) -> Result<()> {
+    let draft = ready.to_draft(value)?;
+    let mut file = AtomicFile::create(place, WriteBasis::Nothing)?;
     draft.write_as(dialect, native_order(), &Limits::from_env()?, &mut file)?;
     file.commit().map(drop)
 }
@@ -123,15 +123,15 @@ pub(crate) fn write(ready: &Ready<'_>, value: &Value, dialect: Dialect, place: W
 pub(crate) fn array_options(codec: Option<&str>, level: Option<i32>) -> PyResult<ArrayOptions> {
     let mut options = match codec {
         None => ArrayOptions::default(),
-        Some(name) => known(name)?,
+        Some(name) => codec_options(name)?,
     };
     options.level = level;
     Ok(options)
 }
 
 /// The options for a codec that there is: an argument is checked although no array may need it.
-fn known(name: &str) -> PyResult<ArrayOptions> {
-    let options = ArrayOptions::codec(name).or_raise(About::Argument)?;
+fn codec_options(name: &str) -> PyResult<ArrayOptions> {
+    let options = ArrayOptions::codec(name).or_raise(UsageErrorKind::Argument)?;
     match options.codec {
         Some(codec) if codec.is_none() || codec::opt_codec(codec).is_some() => Ok(options),
         _ => {

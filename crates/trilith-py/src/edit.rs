@@ -8,65 +8,65 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use trilith::asdf::{WriteOptions, append_rows};
-use trilith::bytes::Backing;
-use trilith::change::{Change, Output, SaveOptions, target_of};
+use trilith::bytes::SourceBacking;
+use trilith::change::{Change, SaveOptions, SaveTarget, target_of};
 use trilith::tree::{Edit, TreePath, Value};
 use trilith::{Error, File};
 
-use crate::detached::calm;
+use crate::detached::detach_interruptible;
 use crate::dudley_items::array_options;
-use crate::errors::{About, Raise, raise_at};
-use crate::open_file::{Held, Step};
-use crate::to_value::Collector;
+use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
+use crate::open_file::{OpenFile, PendingEdit};
+use crate::to_value::ValueCollector;
 use crate::write::write_all;
 
 /// Sets a value.
-pub(crate) fn set(
+pub(crate) fn set_value(
     py: Python<'_>,
-    file: &Held,
+    file: &OpenFile,
     path: &str,
     value: &Bound<'_, PyAny>,
     inline: bool,
     codec: Option<&str>,
     level: Option<i32>,
 ) -> PyResult<()> {
-    let opened = file.opened()?;
-    let target = target_of(opened.edit().or_raise(About::Argument)?.file());
+    let opened = file.file()?;
+    let target = target_of(opened.edit().or_raise(UsageErrorKind::Argument)?.file());
     let options = array_options(codec, level)?;
-    let mut collector = Collector::new(target, if inline { u64::MAX } else { 0 });
-    let value = collector.value(value)?;
-    let items = collector.ready()?;
-    let path = TreePath::parse(path).or_raise(About::Key)?;
-    let (value, arrays) = items.split(target, value).or_raise(About::Argument)?;
+    let mut collector = ValueCollector::new(target, if inline { u64::MAX } else { 0 });
+    let value = collector.collect_value(value)?;
+    let items = collector.detach()?;
+    let path = TreePath::parse(path).or_raise(UsageErrorKind::Key)?;
+    let (value, arrays) = items.extract_arrays(target, value).or_raise(UsageErrorKind::Argument)?;
     // An array replaces another at once, because the old one determines the storage.
     let is_array = arrays.first().is_some_and(|(below, _)| below.is_empty());
-    let mut steps = if is_array { Vec::new() } else { vec![Step::Set(path.clone(), value)] };
+    let mut steps = if is_array { Vec::new() } else { vec![PendingEdit::Set(path.clone(), value)] };
     for (below, array) in arrays {
         let place = below.into_iter().fold(path.clone(), |path, key| path.join(key));
-        steps.push(Step::Array(place, array, options.clone()));
+        steps.push(PendingEdit::Array(place, array, options.clone()));
     }
-    change(py, file, steps)
+    stage_steps(py, file, steps)
 }
 
 /// Removes a key or an item.
-pub(crate) fn delete(py: Python<'_>, file: &Held, path: &str) -> PyResult<()> {
-    let path = TreePath::parse(path).or_raise(About::Key)?;
-    change(py, file, vec![Step::Delete(path)])
+pub(crate) fn delete_item(py: Python<'_>, file: &OpenFile, path: &str) -> PyResult<()> {
+    let path = TreePath::parse(path).or_raise(UsageErrorKind::Key)?;
+    stage_steps(py, file, vec![PendingEdit::Delete(path)])
 }
 
 /// Gives a key another name.
-pub(crate) fn rename(py: Python<'_>, file: &Held, path: &str, name: String) -> PyResult<()> {
-    let path = TreePath::parse(path).or_raise(About::Key)?;
-    change(py, file, vec![Step::Rename(path, name)])
+pub(crate) fn rename_key(py: Python<'_>, file: &OpenFile, path: &str, name: String) -> PyResult<()> {
+    let path = TreePath::parse(path).or_raise(UsageErrorKind::Key)?;
+    stage_steps(py, file, vec![PendingEdit::Rename(path, name)])
 }
 
 /// Adds an entry to the history.
-pub(crate) fn add_history(py: Python<'_>, file: &Held, text: String) -> PyResult<()> {
-    change(py, file, vec![Step::History(text)])
+pub(crate) fn add_history(py: Python<'_>, file: &OpenFile, text: String) -> PyResult<()> {
+    stage_steps(py, file, vec![PendingEdit::History(text)])
 }
 
 /// The key of `f[key] = value` as a path.
-pub(crate) fn path(key: &Bound<'_, PyAny>) -> PyResult<String> {
+pub(crate) fn extract_key_path(key: &Bound<'_, PyAny>) -> PyResult<String> {
     let text = key
         .cast::<PyString>()
         .map_err(|_| PyTypeError::new_err("the name of an item to set must be a string: a key or a path"))?;
@@ -74,63 +74,63 @@ pub(crate) fn path(key: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// Adds to the changes that the next update makes.
-fn change(py: Python<'_>, file: &Held, steps: Vec<Step>) -> PyResult<()> {
-    file.opened()?.edit().or_raise(About::Argument)?;
-    file.own_path()?;
+fn stage_steps(py: Python<'_>, file: &OpenFile, steps: Vec<PendingEdit>) -> PyResult<()> {
+    file.file()?.edit().or_raise(UsageErrorKind::Argument)?;
+    file.writable_path()?;
     let done = py.detach(|| {
-        let _turn = file.turn();
+        let _turn = file.write_lock();
         // Another thread may have written the file in the meantime.
-        let (opened, mut tree) = file.current()?;
+        let (opened, mut tree) = file.current_file_and_tree()?;
         let own = opened.edit()?.file();
         // Tried at once, so that the caller gets the error. The place of an array stays empty here.
         for step in &steps {
             let mut edit: Edit<'_> = tree.as_deref().unwrap_or(own.tree()).edit();
             match step {
-                Step::Set(path, value) => edit.set(path, value)?,
-                Step::Delete(path) => edit.delete(path)?,
-                Step::Array(path, ..) => edit.set(path, &Value::null())?,
-                Step::Rename(path, name) => edit.rename(path, name)?,
+                PendingEdit::Set(path, value) => edit.set(path, value)?,
+                PendingEdit::Delete(path) => edit.delete(path)?,
+                PendingEdit::Array(path, ..) => edit.set(path, &Value::null())?,
+                PendingEdit::Rename(path, name) => edit.rename(path, name)?,
                 // A history entry goes to the end of a list that is not read before the update.
-                Step::History(_) => {}
+                PendingEdit::History(_) => {}
             }
             tree = Some(Arc::new(edit.finish(own.limits())?));
         }
-        let mut state = file.state();
-        state.edited = tree;
-        state.steps.extend(steps);
+        let mut state = file.lock_state();
+        state.has_edits = tree;
+        state.edits.extend(steps);
         Ok(())
     });
-    done.or_raise(About::Key)
+    done.or_raise(UsageErrorKind::Key)
 }
 
 /// Adds rows to a streamed array and opens the file again.
-pub(crate) fn append(py: Python<'_>, file: &Held, path: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
-    file.opened()?;
-    let own = file.own_path()?;
-    let array = crate::dudley_items::array(rows)?;
+pub(crate) fn append_array_rows(py: Python<'_>, file: &OpenFile, path: &str, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+    file.file()?;
+    let own = file.writable_path()?;
+    let array = crate::dudley_items::collect_array(rows)?;
     let path = format!("/{}", path.trim_start_matches('/'));
-    let done = calm(py, || {
-        let _turn = file.turn();
-        let (opened, _) = file.current()?;
-        if !file.state().steps.is_empty() {
+    let done = detach_interruptible(py, || {
+        let _turn = file.write_lock();
+        let (opened, _) = file.current_file_and_tree()?;
+        if !file.lock_state().edits.is_empty() {
             return Err(Error::invalid_input("the file has changes that were not written: update() it first"));
         }
         append_rows(opened.edit()?.file(), &path, &array)?;
         file.reopen(own)
     });
-    done?.or_raise(About::Argument)
+    done?.or_raise(UsageErrorKind::Argument)
 }
 
 /// A file with changes that were not written yet.
-fn changed(file: &File, steps: Vec<Step>) -> trilith::Result<Change<'_>> {
+fn with_edits(file: &File, steps: Vec<PendingEdit>) -> trilith::Result<Change<'_>> {
     let mut change = file.edit()?;
     for step in steps {
         match step {
-            Step::Set(path, value) => change.set(path, value)?,
-            Step::Array(path, array, options) => change.set_array(&path, &array, &options)?,
-            Step::Delete(path) => change.delete(&path)?,
-            Step::Rename(path, name) => change.edit(|edit, _| edit.rename(&path, &name))?,
-            Step::History(text) => change.add_history(&text)?,
+            PendingEdit::Set(path, value) => change.set(path, value)?,
+            PendingEdit::Array(path, array, options) => change.set_array(&path, &array, &options)?,
+            PendingEdit::Delete(path) => change.delete(&path)?,
+            PendingEdit::Rename(path, name) => change.edit(|edit, _| edit.rename(&path, &name))?,
+            PendingEdit::History(text) => change.add_history(&text)?,
         }
     }
     Ok(change)
@@ -139,40 +139,40 @@ fn changed(file: &File, steps: Vec<Step>) -> trilith::Result<Change<'_>> {
 /// Writes the file with its changes somewhere else, to a path or a file object; the file itself stays unchanged.
 pub(crate) fn write_to(
     py: Python<'_>,
-    file: &Held,
+    file: &OpenFile,
     target: &Bound<'_, PyAny>,
     overwrite: bool,
     storage: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<()> {
-    file.opened()?;
+    file.file()?;
     if target.hasattr("write")? {
-        let done = calm(py, || {
-            let (opened, _) = file.current()?;
+        let done = detach_interruptible(py, || {
+            let (opened, _) = file.current_file_and_tree()?;
             let mut out = Cursor::new(Vec::new());
-            let damaged = changed(&opened, file.state().steps.clone())?.write(&mut out, &WriteOptions::default())?;
+            let damaged = with_edits(&opened, file.lock_state().edits.clone())?.write(&mut out, &WriteOptions::default())?;
             trilith::Result::Ok((out.into_inner(), damaged))
         })?;
-        let (bytes, damaged) = done.or_raise(About::Argument)?;
+        let (bytes, damaged) = done.or_raise(UsageErrorKind::Argument)?;
         write_all(target, &bytes)?;
-        return warn(py, damaged.iter().map(|found| format!("{found}; it keeps this checksum")).collect());
+        return issue_warnings(py, damaged.iter().map(|found| format!("{found}; it keeps this checksum")).collect());
     }
-    let place = crate::remote::place(target, overwrite, None, storage)?;
+    let place = crate::remote::write_path(target, overwrite, None, storage)?;
     let path = place.path().to_path_buf();
-    let done = calm(py, || {
-        let (opened, _) = file.current()?;
-        if opened.source().backing().and_then(Backing::local_file).is_some_and(|local| local.is_at(&path)) {
+    let done = detach_interruptible(py, || {
+        let (opened, _) = file.current_file_and_tree()?;
+        if opened.source().backing().and_then(SourceBacking::local_file).is_some_and(|local| local.is_at_path(&path)) {
             return Err(Error::invalid_input(format!("{} is the file itself: update() writes its changes", path.display())));
         }
         let mut how = SaveOptions::default();
-        how.output = Some(Output::Path(place));
-        let steps = file.state().steps.clone();
-        changed(&opened, steps)?.save(how)
+        how.output = Some(SaveTarget::Path(place));
+        let steps = file.lock_state().edits.clone();
+        with_edits(&opened, steps)?.save(how)
     });
-    warn(py, done?.map_err(|error| raise_at(&error, Some(&path)))?.warnings)
+    issue_warnings(py, done?.map_err(|error| raise_at(&error, Some(&path)))?.warnings)
 }
 
 /// Passes on what a written file could not keep.
-pub(crate) fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
+pub(crate) fn issue_warnings(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
     for warning in warnings {
         let text = CString::new(warning.replace('\0', "")).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
@@ -181,22 +181,22 @@ pub(crate) fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
 }
 
 /// Writes the changes and opens the file again.
-pub(crate) fn update(py: Python<'_>, file: &Held, in_place: bool) -> PyResult<()> {
-    file.opened()?;
-    let path = file.own_path()?;
-    let done = calm(py, || {
-        let _turn = file.turn();
-        let (opened, _) = file.current()?;
-        let steps = file.state().steps.clone();
+pub(crate) fn save_staged_steps(py: Python<'_>, file: &OpenFile, in_place: bool) -> PyResult<()> {
+    file.file()?;
+    let path = file.writable_path()?;
+    let done = detach_interruptible(py, || {
+        let _turn = file.write_lock();
+        let (opened, _) = file.current_file_and_tree()?;
+        let steps = file.lock_state().edits.clone();
         if steps.is_empty() {
             return Ok(Vec::new());
         }
-        let mut change = changed(&opened, steps)?;
+        let mut change = with_edits(&opened, steps)?;
         let mut how = SaveOptions::default();
         how.in_place = in_place;
         let saved = change.save(how)?;
         file.reopen(path)?;
         Ok(saved.warnings)
     });
-    warn(py, done?.or_raise(About::Argument)?)
+    issue_warnings(py, done?.or_raise(UsageErrorKind::Argument)?)
 }

@@ -7,8 +7,8 @@ use pyo3::exceptions::{
     PyIndexError, PyInterruptedError, PyIsADirectoryError, PyKeyError, PyNotImplementedError, PyOSError, PyValueError,
 };
 use pyo3::prelude::*;
-use trilith::Setting;
-use trilith::bytes::shown_name;
+use trilith::SuggestedSetting;
+use trilith::bytes::display_name;
 use trilith::{Error, ErrorKind};
 
 create_exception!(trilith, FormatError, PyValueError, "The file breaks the rules of its format.");
@@ -16,7 +16,7 @@ create_exception!(trilith, LimitError, PyValueError, "The file exceeds a safety 
 
 /// The subject of a usage error, which decides its exception in Python.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum About {
+pub(crate) enum UsageErrorKind {
     /// A key or a path.
     Key,
     /// An index.
@@ -26,8 +26,8 @@ pub(crate) enum About {
 }
 
 /// An error of the library as the exception that Python expects.
-pub(crate) fn raise(error: &Error, about: About) -> PyErr {
-    let message = shown_name(&error.text_in(&keyword)).into_owned();
+pub(crate) fn to_python_error(error: &Error, about: UsageErrorKind) -> PyErr {
+    let message = display_name(&error.text_in(&describe_setting)).into_owned();
     match error.kind() {
         ErrorKind::Io => os_error(error, message),
         ErrorKind::Malformed => FormatError::new_err(message),
@@ -35,26 +35,26 @@ pub(crate) fn raise(error: &Error, about: About) -> PyErr {
         ErrorKind::Limit => LimitError::new_err(message),
         ErrorKind::Cancelled => PyInterruptedError::new_err(message),
         _ => match about {
-            About::Key => PyKeyError::new_err(message),
-            About::Index => PyIndexError::new_err(message),
-            About::Argument => PyValueError::new_err(message),
+            UsageErrorKind::Key => PyKeyError::new_err(message),
+            UsageErrorKind::Index => PyIndexError::new_err(message),
+            UsageErrorKind::Argument => PyValueError::new_err(message),
         },
     }
 }
 
 /// Returns the wording of a setting in Python.
-fn keyword(setting: &Setting) -> String {
+fn describe_setting(setting: &SuggestedSetting) -> String {
     match setting {
-        Setting::Limit(name) => format!("raise it with the environment variable TRILITH_LIMITS={name}=N"),
-        Setting::Allow(place) => format!("add {place:?} to allow=[...]"),
-        Setting::Layout => "give its layout=".to_owned(),
-        Setting::NoLayout => "leave out layout=".to_owned(),
-        Setting::Byteorder => "give byteorder=\"little\" or \"big\"".to_owned(),
-        Setting::Download => "fetch it whole with remote={\"download\": True}".to_owned(),
-        Setting::Overwrite => "give overwrite=True to replace it".to_owned(),
-        Setting::Give(option, values) => format!("give {option}={values}"),
-        Setting::Omit(options) => format!("leave out {}=", options.join("= and ")),
-        Setting::Remote(option) => format!("set {option} in remote={{...}}"),
+        SuggestedSetting::Limit(name) => format!("raise it with the environment variable TRILITH_LIMITS={name}=N"),
+        SuggestedSetting::Allow(place) => format!("add {place:?} to allow=[...]"),
+        SuggestedSetting::Layout => "give its layout=".to_owned(),
+        SuggestedSetting::NoLayout => "leave out layout=".to_owned(),
+        SuggestedSetting::Byteorder => "give byteorder=\"little\" or \"big\"".to_owned(),
+        SuggestedSetting::Download => "fetch it whole with remote={\"download\": True}".to_owned(),
+        SuggestedSetting::Overwrite => "give overwrite=True to replace it".to_owned(),
+        SuggestedSetting::Provide(option, values) => format!("give {option}={values}"),
+        SuggestedSetting::Remove(options) => format!("leave out {}=", options.join("= and ")),
+        SuggestedSetting::Remote(option) => format!("set {option} in remote={{...}}"),
         other => other.to_string(),
     }
 }
@@ -68,7 +68,7 @@ pub(crate) fn raise_at(error: &Error, path: Option<&Path>) -> PyErr {
         Some(path) if error.kind() == ErrorKind::InvalidInput && path.is_dir() => {
             PyIsADirectoryError::new_err((IS_A_DIRECTORY, error.to_string()))
         }
-        _ => raise(error, About::Argument),
+        _ => to_python_error(error, UsageErrorKind::Argument),
     }
 }
 
@@ -81,13 +81,13 @@ fn os_error(error: &Error, message: String) -> PyErr {
 }
 
 /// Turns the errors of a result into exceptions.
-pub(crate) trait Raise<T> {
+pub(crate) trait IntoPyResult<T> {
     /// The value, or the exception for an error about this.
-    fn or_raise(self, about: About) -> PyResult<T>;
+    fn or_raise(self, about: UsageErrorKind) -> PyResult<T>;
 }
 
-impl<T> Raise<T> for trilith::Result<T> {
-    fn or_raise(self, about: About) -> PyResult<T> {
-        self.map_err(|error| raise(&error, about))
+impl<T> IntoPyResult<T> for trilith::Result<T> {
+    fn or_raise(self, about: UsageErrorKind) -> PyResult<T> {
+        self.map_err(|error| to_python_error(&error, about))
     }
 }

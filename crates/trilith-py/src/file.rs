@@ -9,21 +9,21 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice};
 use trilith::Limits;
 use trilith::asdf::Target;
-use trilith::dudley::{DudleyFile, LayoutOrigin, Selection, StreamOptions, append_draft, append_records, append_variables};
-use trilith::file::Series;
+use trilith::dudley::{DudleyFile, FileSelection, LayoutOrigin, StreamOptions, append_draft, append_records, append_variables};
+use trilith::file::FileSet;
 use trilith::layout::Layout as Parsed;
 use trilith_io::suggest::hex;
 
-use crate::array_origin::Home;
+use crate::array_origin::FileOrigin;
 use crate::asdf::{Asdf, asdf_of};
-use crate::detached::calm;
-use crate::errors::{About, Raise, raise_at};
+use crate::detached::detach_interruptible;
+use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
 use crate::layout::{self, Layout};
-use crate::nodes::Place;
-use crate::open_file::{self, Held};
+use crate::nodes::ItemRef;
+use crate::open_file::{self, OpenFile};
 use crate::search::Conditions;
-use crate::source::{Origin, origin};
-use crate::to_value::Collector;
+use crate::source::{SourceKind, detect_origin};
+use crate::to_value::ValueCollector;
 use crate::{array, asdf_tagged, dudley_items, raw_blocks, repr, scalar};
 
 /// Opens a file of any format.
@@ -103,49 +103,61 @@ pub(crate) fn open(
     files: Option<&Bound<'_, PyAny>>,
     r#where: Option<String>,
 ) -> PyResult<File> {
-    let byteorder = crate::source::order(byteorder)?;
+    let byteorder = crate::source::parse_byteorder(byteorder)?;
     let is_set = family.and_then(|family| family.extract::<bool>().ok());
-    let (layout, template) = (layout::given(layout)?, layout::given(family.filter(|_| is_set.is_none()))?);
-    let mut files = files.map(chosen).transpose()?.unwrap_or_default();
+    let (layout, template) = (layout::parse_arg(layout)?, layout::parse_arg(family.filter(|_| is_set.is_none()))?);
+    let mut files = files.map(parse_selection).transpose()?.unwrap_or_default();
     files.condition = r#where;
     let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
     // Another process may have another working directory, so the paths of folders become absolute.
-    let allow = crate::remote::allowed(&allow)?;
-    let opening = crate::remote::opening(memmap, &allow, remote, storage_options)?.byteorder(byteorder).stored(stored);
+    let allow = crate::remote::normalize_allowed_prefixes(&allow)?;
+    let opening =
+        crate::remote::open_options(memmap, &allow, remote, storage_options)?.byteorder(byteorder).stored_values(stored);
     let itself = is_set == Some(false);
     let (path, layout_text) = (PathBuf::new(), text(&layout));
-    let home = Home { path, memmap, layout: layout_text, family: None, itself, byteorder, allow, raw, stored, files };
+    let home = FileOrigin {
+        path,
+        memmap,
+        layout: layout_text,
+        file_set_layout: None,
+        catalog_only: itself,
+        byteorder,
+        allow,
+        without_signature: raw,
+        stored_values: stored,
+        files,
+    };
     let is_family = is_set == Some(true) || template.is_some();
-    let opening = if is_family { opening.family(template) } else { opening.layout(layout) };
-    let opening = opening.raw(raw).files(home.files.clone()).catalog_itself(itself);
-    let source = origin(source)?;
-    let path = if let Origin::Path(path) = &source { Some(path.clone()) } else { None };
-    let opened = calm(py, || source.open(&opening))?;
+    let opening = if is_family { opening.file_set_layout(template) } else { opening.layout(layout) };
+    let opening = opening.without_signature(raw).select_files(home.files.clone()).open_catalog_only(itself);
+    let source = detect_origin(source)?;
+    let path = if let SourceKind::Path(path) = &source { Some(path.clone()) } else { None };
+    let opened = detach_interruptible(py, || source.open(&opening))?;
     let file = opened.map_err(|error| raise_at(&error, path.as_deref()))?;
     let template = file.as_family().map(|family| family.template().clone());
-    let mut home = Home { family: text(&template), ..home };
+    let mut home = FileOrigin { file_set_layout: text(&template), ..home };
     let is_conditional = home.files.condition.is_some();
     if let Some(set) = file.as_family().filter(|_| is_conditional) {
         // The files are fixed here, so that another process takes the same ones, whatever values they have then.
         home.files.ranges = set.rows().iter().map(|rows| Some(rows.start)..Some(rows.end)).collect();
         home.files.condition = None;
     }
-    let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(Home { path, ..home }));
-    let file = py.detach(|| open_file::opened(file)).or_raise(About::Argument)?;
-    Ok(File { held: Arc::new(Held::new(file, path, opening)), home })
+    let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(FileOrigin { path, ..home }));
+    let file = py.detach(|| open_file::ensure_layout_outline(file)).or_raise(UsageErrorKind::Argument)?;
+    Ok(File { held: Arc::new(OpenFile::new(file, path, opening)), home })
 }
 
 /// Reads which files of a file set are chosen: a number, a slice, a string, or a list of these.
-fn chosen(files: &Bound<'_, PyAny>) -> PyResult<Selection> {
-    let mut selection = Selection::default();
-    choose(files, &mut selection)?;
+fn parse_selection(files: &Bound<'_, PyAny>) -> PyResult<FileSelection> {
+    let mut selection = FileSelection::default();
+    add_selection(files, &mut selection)?;
     Ok(selection)
 }
 
-fn choose(files: &Bound<'_, PyAny>, selection: &mut Selection) -> PyResult<()> {
+fn add_selection(files: &Bound<'_, PyAny>, selection: &mut FileSelection) -> PyResult<()> {
     let wrong = || PyTypeError::new_err("files= takes numbers of files, slices without a step, and strings such as \"pad\"");
     if let Ok(text) = files.extract::<String>() {
-        return text.split(',').try_for_each(|word| selection.add(word.trim())).or_raise(About::Argument);
+        return text.split(',').try_for_each(|word| selection.add(word.trim())).or_raise(UsageErrorKind::Argument);
     }
     if let Ok(number) = files.extract::<usize>() {
         selection.ranges.push(Some(number)..Some(number + 1));
@@ -162,7 +174,7 @@ fn choose(files: &Bound<'_, PyAny>, selection: &mut Selection) -> PyResult<()> {
         };
     }
     for one in files.try_iter().map_err(|_| wrong())? {
-        choose(&one?, selection)?;
+        add_selection(&one?, selection)?;
     }
     Ok(())
 }
@@ -190,26 +202,26 @@ fn choose(files: &Bound<'_, PyAny>, selection: &mut Selection) -> PyResult<()> {
 /// (np.float64(1.0), 4, ['t', 'run'], {'/run/n': 4})
 #[pyclass(frozen, mapping, weakref, module = "trilith")]
 pub(crate) struct File {
-    held: Arc<Held>,
-    home: Option<Arc<Home>>,
+    held: Arc<OpenFile>,
+    home: Option<Arc<FileOrigin>>,
 }
 
 impl File {
-    pub(crate) fn opened(&self) -> PyResult<trilith::File> {
-        self.held.opened()
+    pub(crate) fn trilith_file(&self) -> PyResult<trilith::File> {
+        self.held.file()
     }
 
     /// The parts that only a file of the ASDF family has.
-    pub(crate) fn sections(&self) -> Asdf {
+    pub(crate) fn asdf_sections(&self) -> Asdf {
         Asdf { held: self.held.clone(), home: self.home.clone() }
     }
 
-    fn top(&self) -> PyResult<Place> {
-        Ok(Place::root(&self.opened()?, self.home.as_ref()))
+    fn root_ref(&self) -> PyResult<ItemRef> {
+        Ok(ItemRef::from_file_root(&self.trilith_file()?, self.home.as_ref()))
     }
 
-    fn root<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.top()?.into_mapping(py)
+    fn root_mapping<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.root_ref()?.into_mapping(py)
     }
 
     /// Appends records of several variables.
@@ -217,28 +229,28 @@ impl File {
         let Ok(variables) = variables.cast::<PyDict>() else {
             return Err(PyTypeError::new_err("append() takes a path and rows, or a dict of paths and rows"));
         };
-        if self.opened()?.as_asdf().is_some() {
+        if self.trilith_file()?.as_asdf().is_some() {
             return Err(PyNotImplementedError::new_err("rows of a file with a tree are appended to one array at a time"));
         }
         let mut all = Vec::with_capacity(variables.len());
         for (path, rows) in variables.iter() {
             let path: String = path.extract()?;
-            all.push((format!("/{}", path.trim_start_matches('/')), dudley_items::array(&rows)?));
+            all.push((format!("/{}", path.trim_start_matches('/')), dudley_items::collect_array(&rows)?));
         }
-        self.grow(py, |file| append_variables(file, &all, &StreamOptions::default(), &Limits::from_env()?).map(drop))
+        self.append_dudley(py, |file| append_variables(file, &all, &StreamOptions::default(), &Limits::from_env()?).map(drop))
     }
 
     /// Appends to a file without a tree, which is then opened again.
-    fn grow(&self, py: Python<'_>, make: impl FnOnce(&Path) -> trilith::Result<()> + Send) -> PyResult<()> {
-        let Some(home) = self.home.as_deref().filter(|home| home.layout.is_none() && home.family.is_none()) else {
+    fn append_dudley(&self, py: Python<'_>, make: impl FnOnce(&Path) -> trilith::Result<()> + Send) -> PyResult<()> {
+        let Some(home) = self.home.as_deref().filter(|home| home.layout.is_none() && home.file_set_layout.is_none()) else {
             return Err(PyValueError::new_err("only a native file that was opened by its path can be appended to"));
         };
-        let done = calm(py, || {
-            let _turn = self.held.turn();
+        let done = detach_interruptible(py, || {
+            let _turn = self.held.write_lock();
             make(&home.path)?;
-            trilith::bytes::retried(|| self.held.reopen(&home.path))
+            trilith::bytes::retry_if_replaced(|| self.held.reopen(&home.path))
         });
-        done?.or_raise(About::Argument)
+        done?.or_raise(UsageErrorKind::Argument)
     }
 }
 
@@ -277,12 +289,12 @@ impl File {
     /// The path of the file, or the source that it was read from.
     #[getter]
     fn name(&self) -> PyResult<String> {
-        Ok(self.opened()?.source().name().to_owned())
+        Ok(self.trilith_file()?.source().name().to_owned())
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.opened()?;
-        crate::array_origin::reduce(self.home.as_deref(), py)
+        self.trilith_file()?;
+        crate::array_origin::reduce_open_file(self.home.as_deref(), py)
     }
 
     /// The absolute path of the file, or None if it was not opened by its path.
@@ -294,29 +306,29 @@ impl File {
     /// "rw" if `update()` can write changes: the file has a tree and was opened by its path. "r" otherwise.
     #[getter]
     fn mode(&self) -> &'static str {
-        let is_editable = self.held.path.is_some() && self.opened().is_ok_and(|file| file.as_asdf().is_some());
+        let is_editable = self.held.path.is_some() && self.trilith_file().is_ok_and(|file| file.as_asdf().is_some());
         if is_editable { "rw" } else { "r" }
     }
 
     /// The parts of the file that only the ASDF family has: tree text, history, blocks. None for other formats.
     #[getter]
     fn asdf(&self) -> PyResult<Option<Asdf>> {
-        Ok(self.opened()?.as_asdf().map(|_| self.sections()))
+        Ok(self.trilith_file()?.as_asdf().map(|_| self.asdf_sections()))
     }
 
     /// The layout of the file, of the files of a file set, or derived from the metadata of another format. None for a
     /// file with a tree.
     #[getter]
     fn layout(&self) -> PyResult<Option<Layout>> {
-        let file = self.opened()?;
-        let layout = file.as_dudley().map(DudleyFile::layout).or_else(|| file.as_family().map(Series::template));
+        let file = self.trilith_file()?;
+        let layout = file.as_dudley().map(DudleyFile::layout).or_else(|| file.as_family().map(FileSet::template));
         Ok(layout.map(|layout| Layout(layout.clone(), None)))
     }
 
     /// The names of the files of a file set, as its catalog has them. Empty for any other file.
     #[getter]
     fn files(&self) -> PyResult<Vec<String>> {
-        Ok(self.opened()?.as_family().map(|set| set.catalog().files().to_vec()).unwrap_or_default())
+        Ok(self.trilith_file()?.as_family().map(|set| set.catalog().files().to_vec()).unwrap_or_default())
     }
 
     /// Returns the files of a file set that are masked in an item, because they omit it or are missing.
@@ -342,22 +354,22 @@ impl File {
     /// >>> trilith.open(trilith.dumps({"a": [1, 2]})).omitted("a")
     /// []
     fn omitted(&self, py: Python<'_>, key: &str) -> PyResult<Vec<String>> {
-        let file = self.opened()?;
+        let file = self.trilith_file()?;
         let Some(set) = file.as_family() else { return Ok(Vec::new()) };
         let found = py.detach(|| set.omitted(&format!("/{}", key.trim_start_matches('/'))));
-        Ok(found.or_raise(About::Key)?.into_iter().map(|one| one.file).collect())
+        Ok(found.or_raise(UsageErrorKind::Key)?.into_iter().map(|one| one.file).collect())
     }
 
     /// The attributes of the root, by name: numbers, strings, and lists of these.
     #[getter]
     fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        scalar::attributes(py, &self.top()?.item)
+        scalar::attributes_to_dict(py, &self.root_ref()?.item)
     }
 
     /// The documentation of the file in one line, as its layout has it; None where there is none.
     #[getter]
     fn doc(&self) -> PyResult<Option<String>> {
-        Ok(self.top()?.item.doc())
+        Ok(self.root_ref()?.item.doc())
     }
 
     /// The attributes of the root, as `attrs`.
@@ -375,7 +387,7 @@ impl File {
     /// The version of the format, as `trilith info` names it: "asdf-1.x", "finf-0.1-hs43", "dudley-2025", ...
     #[getter]
     fn generation(&self) -> PyResult<String> {
-        Ok(self.opened()?.generation().to_owned())
+        Ok(self.trilith_file()?.generation().to_owned())
     }
 
     /// The version of the ASDF standard that the file states, or None.
@@ -387,21 +399,21 @@ impl File {
     /// Problems of the file that do not prevent reading it.
     #[getter]
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let file = self.opened()?;
-        let remarks = || file.as_asdf().map(|file| file.notes().remarks()).unwrap_or_default();
+        let file = self.trilith_file()?;
+        let remarks = || file.as_asdf().map(|file| file.reference_log().remarks()).unwrap_or_default();
         Ok(py.detach(|| file.warnings().into_iter().chain(remarks()).collect()))
     }
 
     /// The root item: usually a `Mapping`.
     #[getter]
     fn tree<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.top()?.into_python(py)
+        self.root_ref()?.into_python(py)
     }
 
     /// The YAML text of the tree, byte for byte.
     #[getter]
     fn text(&self) -> PyResult<String> {
-        self.sections().text()
+        self.asdf_sections().text()
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -413,7 +425,7 @@ impl File {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.root(py)?.len()
+        self.root_mapping(py)?.len()
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -438,7 +450,7 @@ impl File {
     /// >>> list(f.keys())[-2:]
     /// ['a', 'b']
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.root(py)?.call_method0("keys")
+        self.root_mapping(py)?.call_method0("keys")
     }
 
     /// Returns a view of the values at the root.
@@ -459,7 +471,7 @@ impl File {
     /// >>> list(f.values())[-2:]
     /// [1, 'x']
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.root(py)?.call_method0("values")
+        self.root_mapping(py)?.call_method0("values")
     }
 
     /// Returns a view of the pairs of key and value at the root.
@@ -480,7 +492,7 @@ impl File {
     /// >>> list(f.items())[-2:]
     /// [('a', 1), ('b', 'x')]
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.root(py)?.call_method0("items")
+        self.root_mapping(py)?.call_method0("items")
     }
 
     /// Returns the value of a key or path.
@@ -521,14 +533,14 @@ impl File {
     ) -> PyResult<Bound<'py, PyAny>> {
         let how = PyDict::new(py);
         how.set_item("as_", as_)?;
-        self.root(py)?.call_method("get", (key, default), Some(&how))
+        self.root_mapping(py)?.call_method("get", (key, default), Some(&how))
     }
 
     /// Paths of what meets conditions.
     #[pyo3(name = "_search")]
     #[allow(clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
     fn search(&self, py: Python<'_>, conditions: Conditions) -> PyResult<Vec<String>> {
-        crate::search::paths(py, &self.top()?, &conditions)
+        crate::search::find_paths(py, &self.root_ref()?, &conditions)
     }
 
     /// Returns the tree as dictionaries and lists.
@@ -550,7 +562,7 @@ impl File {
     /// >>> trilith.open(trilith.dumps({"meta": {"filters": ["F106"]}})).to_dict()["meta"]
     /// {'filters': ['F106']}
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.root(py)?.call_method0("to_dict")
+        self.root_mapping(py)?.call_method0("to_dict")
     }
 
     /// Describes how the file is stored.
@@ -574,13 +586,13 @@ impl File {
     /// >>> info["generation"], info["blocks"][0]["codec"]
     /// ('asdf-1.x', 'lz4')
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let file = self.opened()?;
+        let file = self.trilith_file()?;
         let dict = PyDict::new(py);
         dict.set_item("file", file.source().name())?;
         dict.set_item("family", file.family())?;
         dict.set_item("generation", py.detach(|| file.generation().to_owned()))?;
         dict.set_item("size", file.source().len())?;
-        let (tree, blocks) = self.sections().described(py, &dict)?;
+        let (tree, blocks) = self.asdf_sections().extend_info(py, &dict)?;
         dict.set_item("tree", tree)?;
         dict.set_item("blocks", blocks)?;
         if let Some(file) = file.as_dudley() {
@@ -616,7 +628,7 @@ impl File {
     /// >>> f.block(0).tolist()
     /// [0, 1, 2]
     fn block(&self, py: Python<'_>, number: i64) -> PyResult<array::Array> {
-        self.sections().block(py, number)
+        self.asdf_sections().block(py, number)
     }
 
     /// The tree as Python's `asdf` parses it, and its blocks; None if only that package can say.
@@ -628,29 +640,29 @@ impl File {
         sequence: Bound<'py, PyAny>,
         text: Bound<'py, PyAny>,
     ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyList>)>> {
-        let file = self.opened()?;
-        let classes = asdf_tagged::Classes { mapping, sequence, text };
-        let Some(tree) = asdf_tagged::tree(py, asdf_of(&file)?, &classes)? else { return Ok(None) };
-        Ok(asdf_tagged::blocks(py, asdf_of(&file)?)?.map(|blocks| (tree, blocks)))
+        let file = self.trilith_file()?;
+        let classes = asdf_tagged::TaggedClasses { mapping, sequence, text };
+        let Some(tree) = asdf_tagged::load_tagged_tree(py, asdf_of(&file)?, &classes)? else { return Ok(None) };
+        Ok(asdf_tagged::describe_blocks(py, asdf_of(&file)?)?.map(|blocks| (tree, blocks)))
     }
 
     /// The text of the tree after what Python's `asdf` has tagged takes its place: see [`parts::tagged_toward`].
     #[pyo3(name = "_toward")]
     fn toward<'py>(&self, tree: &Bound<'py, PyAny>, classes: &Bound<'py, PyAny>) -> PyResult<Option<String>> {
-        raw_blocks::tagged_toward(asdf_of(&self.opened()?)?, tree, &asdf_tagged::Classes::of(classes)?)
+        raw_blocks::merge_tagged(asdf_of(&self.trilith_file()?)?, tree, &asdf_tagged::TaggedClasses::from_tuple(classes)?)
     }
 
     /// The headers of the blocks, as Python's `asdf` has them; None if only that package can say.
     #[pyo3(name = "_headers")]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
-        asdf_tagged::blocks(py, asdf_of(&self.opened()?)?)
+        asdf_tagged::describe_blocks(py, asdf_of(&self.trilith_file()?)?)
     }
 
     /// Offset of the tree; None without one.
     #[getter]
     #[pyo3(name = "_tree_offset")]
     fn tree_offset(&self) -> PyResult<Option<u64>> {
-        Ok(asdf_of(&self.opened()?)?.sections().tree().map(|tree| tree.start))
+        Ok(asdf_of(&self.trilith_file()?)?.sections().tree().map(|tree| tree.start))
     }
 
     /// Gives the file this tree, and blocks besides its own: see [`parts::become_parts`].
@@ -659,7 +671,7 @@ impl File {
         &self,
         py: Python<'py>,
         text: &str,
-        added: Vec<raw_blocks::Given<'py>>,
+        added: Vec<raw_blocks::BlockInput<'py>>,
     ) -> PyResult<(bool, Vec<Option<usize>>)> {
         raw_blocks::become_parts(py, &self.held, text, added)
     }
@@ -667,13 +679,13 @@ impl File {
     /// Returns `True` if memory has the same bytes as a block.
     #[pyo3(name = "_same")]
     fn is_same(&self, py: Python<'_>, number: i64, memory: &Bound<'_, PyAny>) -> PyResult<bool> {
-        raw_blocks::is_same(py, asdf_of(&self.opened()?)?, number, memory)
+        raw_blocks::is_same(py, asdf_of(&self.trilith_file()?)?, number, memory)
     }
 
     /// Compares the checksum of a block with its bytes: see [`parts::check_block`].
     #[pyo3(name = "_check_block")]
     fn check_block(&self, py: Python<'_>, number: i64) -> PyResult<()> {
-        raw_blocks::check_block(py, asdf_of(&self.opened()?)?, number)
+        raw_blocks::check_block(py, asdf_of(&self.trilith_file()?)?, number)
     }
 
     /// Returns the SHA-256 of the elements of each array.
@@ -698,10 +710,10 @@ impl File {
     /// >>> plain.digest() == small.digest(), list(plain.digest())
     /// (True, ['/a'])
     fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let file = self.opened()?;
+        let file = self.trilith_file()?;
         let dict = PyDict::new(py);
-        for entry in calm(py, || file.digest())?.or_raise(About::Argument)? {
-            let (_, sums) = entry.digest.map_err(|e| e.context(entry.path.clone())).or_raise(About::Argument)?;
+        for entry in detach_interruptible(py, || file.digest())?.or_raise(UsageErrorKind::Argument)? {
+            let (_, sums) = entry.digest.map_err(|e| e.context(entry.path.clone())).or_raise(UsageErrorKind::Argument)?;
             dict.set_item(&entry.path, hex(&sums.sha256))?;
             if let Some(mask) = sums.mask_sha256 {
                 dict.set_item(format!("{}/mask", entry.path), hex(&mask))?;
@@ -738,8 +750,10 @@ impl File {
     /// True
     #[pyo3(signature = (*, deep=false))]
     fn verify(&self, py: Python<'_>, deep: bool) -> PyResult<Vec<String>> {
-        let file = self.opened()?;
-        Ok(calm(py, || file.verify(deep, trilith::Progress::default()))?.or_raise(About::Argument)?.problems())
+        let file = self.trilith_file()?;
+        Ok(detach_interruptible(py, || file.verify(deep, trilith::Progress::default()))?
+            .or_raise(UsageErrorKind::Argument)?
+            .problems())
     }
 
     /// Sets the value at a path, or adds a key, for the next `update()`.
@@ -786,15 +800,15 @@ impl File {
         codec: Option<&str>,
         level: Option<i32>,
     ) -> PyResult<()> {
-        crate::edit::set(py, &self.held, path, value, inline, codec, level)
+        crate::edit::set_value(py, &self.held, path, value, inline, codec, level)
     }
 
     fn __setitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        crate::edit::set(py, &self.held, &crate::edit::path(key)?, value, false, None, None)
+        crate::edit::set_value(py, &self.held, &crate::edit::extract_key_path(key)?, value, false, None, None)
     }
 
     fn __delitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<()> {
-        crate::edit::delete(py, &self.held, &crate::edit::path(key)?)
+        crate::edit::delete_item(py, &self.held, &crate::edit::extract_key_path(key)?)
     }
 
     /// Removes the item at a path, with the comment on its line, for the next `update()`.
@@ -821,7 +835,7 @@ impl File {
     /// ...     f["meta"].to_dict()
     /// {'filter': 'F106'}
     fn delete(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        crate::edit::delete(py, &self.held, path)
+        crate::edit::delete_item(py, &self.held, path)
     }
 
     /// Renames the key at a path, for the next `update()`. The item keeps its place.
@@ -850,7 +864,7 @@ impl File {
     /// ...     list(f["meta"])
     /// ['band', 'seeing']
     fn rename(&self, py: Python<'_>, path: &str, name: String) -> PyResult<()> {
-        crate::edit::rename(py, &self.held, path, name)
+        crate::edit::rename_key(py, &self.held, path, name)
     }
 
     /// Adds an entry with the current time to the history, for the next `update()`.
@@ -877,7 +891,7 @@ impl File {
     /// ...     f.history[0]["description"]
     /// 'flat field done'
     fn add_history_entry(&self, py: Python<'_>, description: String) -> PyResult<()> {
-        self.sections().add_history_entry(py, description)
+        self.asdf_sections().add_history_entry(py, description)
     }
 
     /// Writes the file, with its changes, to another path. The file itself stays unchanged.
@@ -948,12 +962,12 @@ impl File {
     fn append(&self, py: Python<'_>, path: &Bound<'_, PyAny>, rows: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let Some(rows) = rows else { return self.append_all(py, path) };
         let path: &str = path.extract()?;
-        if self.opened()?.as_asdf().is_some() {
-            return crate::edit::append(py, &self.held, path, rows);
+        if self.trilith_file()?.as_asdf().is_some() {
+            return crate::edit::append_array_rows(py, &self.held, path, rows);
         }
-        let array = dudley_items::array(rows)?;
+        let array = dudley_items::collect_array(rows)?;
         let path = format!("/{}", path.trim_start_matches('/'));
-        self.grow(py, |file| append_records(file, &path, &array, &Limits::from_env()?).map(drop))
+        self.append_dudley(py, |file| append_records(file, &path, &array, &Limits::from_env()?).map(drop))
     }
 
     /// Appends items to the root of a Dudley file of the dialect 2025, and writes them at once.
@@ -978,13 +992,13 @@ impl File {
     /// ...     list(f)
     /// ['t', 'x']
     fn extend(&self, py: Python<'_>, items: &Bound<'_, PyAny>) -> PyResult<()> {
-        if self.opened()?.as_asdf().is_some() {
+        if self.trilith_file()?.as_asdf().is_some() {
             return Err(PyNotImplementedError::new_err("a file with a tree gets items by f[key] = value and f.update()"));
         }
-        let mut collector = Collector::new(Target::newest(), 0);
-        let value = collector.value(items)?;
-        let draft = collector.ready()?.draft(&value).or_raise(About::Argument)?;
-        self.grow(py, |file| append_draft(file, &draft, &Limits::from_env()?).map(drop))
+        let mut collector = ValueCollector::new(Target::latest(), 0);
+        let value = collector.collect_value(items)?;
+        let draft = collector.detach()?.to_draft(&value).or_raise(UsageErrorKind::Argument)?;
+        self.append_dudley(py, |file| append_draft(file, &draft, &Limits::from_env()?).map(drop))
     }
 
     /// Writes the changes into the file. No array is decoded.
@@ -1013,23 +1027,23 @@ impl File {
     /// 0.7
     #[pyo3(signature = (*, in_place=true))]
     fn update(&self, py: Python<'_>, in_place: bool) -> PyResult<()> {
-        crate::edit::update(py, &self.held, in_place)
+        crate::edit::save_staged_steps(py, &self.held, in_place)
     }
 
     fn __repr__(&self) -> String {
-        match self.opened() {
+        match self.trilith_file() {
             Ok(file) => {
-                let tree = repr::tree(&file.root(), "tree");
-                format!("<trilith.File {}>\n{}", repr::file(&file), tree.split_once('\n').map_or("", |(_, rest)| rest))
+                let tree = repr::display_tree(&file.root(), "tree");
+                format!("<trilith.File {}>\n{}", repr::display_file(&file), tree.split_once('\n').map_or("", |(_, rest)| rest))
             }
             Err(_) => "<trilith.File, closed>".to_owned(),
         }
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> String {
-        match self.opened() {
+        match self.trilith_file() {
             Ok(file) => {
-                let tree = repr::tree_html(&file.root(), &format!("trilith.File {}", repr::file(&file)));
+                let tree = repr::tree_html(&file.root(), &format!("trilith.File {}", repr::display_file(&file)));
                 tree + &py.detach(|| crate::picture::image_of(&file)).unwrap_or_default()
             }
             Err(_) => "<div class=\"trilith\"><b>trilith.File</b>, closed</div>".to_owned(),

@@ -6,15 +6,15 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use trilith::Limits;
-use trilith::bytes::{self, Basis, LocalOptions, NewFile, NoReferences, read_text};
-use trilith::dudley::{Catalog, DudleyFile, Filling, Listing, StreamOptions, native_order};
-use trilith::file::Gather;
-use trilith::layout::{Byteorder, Dialect, Kind, Layout as Parsed, ParseOptions, parse};
+use trilith::bytes::{self, LocalOptions, NewFile, NoReferences, WriteBasis, read_text};
+use trilith::dudley::{Catalog, CatalogListing, DudleyFile, LayoutValues, StreamOptions, native_order};
+use trilith::file::FileFinder;
+use trilith::layout::{Byteorder, Dialect, ItemKind, Layout as Parsed, ParseOptions, parse};
 
-use crate::detached::calm;
+use crate::detached::detach_interruptible;
 use crate::dudley_items;
-use crate::errors::{About, Raise, raise_at};
-use crate::parallel::{ParallelWriter, absolute};
+use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
+use crate::parallel::{ParallelWriter, to_absolute_path};
 
 /// A layout: the byte offset of every array of a binary file, in the Dudley language.
 ///
@@ -52,7 +52,7 @@ impl Layout {
                 _ => return Self::read(py, text.extract()?),
             },
         };
-        Ok(Self(py.detach(|| read(&bytes)).or_raise(About::Argument)?, None))
+        Ok(Self(py.detach(|| read(&bytes)).or_raise(UsageErrorKind::Argument)?, None))
     }
 
     /// Reads a layout from a file.
@@ -83,7 +83,7 @@ impl Layout {
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let made =
             py.detach(|| read(&read_text(&path, Limits::from_env()?.text)?).map_err(|e| e.context(path.display().to_string())));
-        Ok(Self(made.or_raise(About::Argument)?, Some(path)))
+        Ok(Self(made.or_raise(UsageErrorKind::Argument)?, Some(path)))
     }
 
     /// Writes a native file with this layout. An existing file is replaced when all is written.
@@ -128,10 +128,10 @@ impl Layout {
         byteorder: Option<&str>,
         items: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        let (filling, order) = self.filling(values, items, byteorder)?;
-        let done = calm(py, || {
+        let (filling, order) = self.extract_filling(values, items, byteorder)?;
+        let done = detach_interruptible(py, || {
             let limits = Limits::from_env()?;
-            let mut file = NewFile::create(&path, Basis::Nothing)?;
+            let mut file = NewFile::create(&path, WriteBasis::Nothing)?;
             filling.write(&self.0, order, embed, &limits, &mut file.writer())?;
             file.commit().map(drop)
         })?;
@@ -186,9 +186,9 @@ impl Layout {
         byteorder: Option<&str>,
         items: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<ParallelWriter> {
-        let (filling, order) = self.filling(values, items, byteorder)?;
-        let path = absolute(path);
-        let begun = calm(py, || trilith::ParallelWriter::create_under(&path, &self.0, &filling, order))?;
+        let (filling, order) = self.extract_filling(values, items, byteorder)?;
+        let path = to_absolute_path(path);
+        let begun = detach_interruptible(py, || trilith::ParallelWriter::create_under(&path, &self.0, &filling, order))?;
         Ok(ParallelWriter { writer: begun.map_err(|error| raise_at(&error, Some(&path)))? })
     }
 
@@ -234,12 +234,12 @@ impl Layout {
         byteorder: Option<&str>,
         add: bool,
     ) -> PyResult<()> {
-        let order = crate::source::order(byteorder)?;
+        let order = crate::source::parse_byteorder(byteorder)?;
         let files = match files.extract::<PathBuf>() {
             Ok(file) => vec![file],
             Err(_) => files.try_iter()?.map(|file| file?.extract()).collect::<PyResult<Vec<PathBuf>>>()?,
         };
-        let done = calm(py, || {
+        let done = detach_interruptible(py, || {
             let limits = Limits::from_env()?;
             let known = add.then(|| DudleyFile::open(bytes::open(&path, LocalOptions::default())?, None, &limits)).transpose()?;
             // Files without a signature are in the byte order of the catalog, as those that it lists.
@@ -250,13 +250,13 @@ impl Layout {
                 DudleyFile::open_with(trilith::OpenOptions::new().source(path)?.0, &NoReferences, how, &limits)
             };
             let listed = known.as_ref().map(Catalog::read).transpose()?;
-            let named = Gather::new().all(true).all_named(files.iter().map(|file| bytes::name_of(file)), &path, add)?;
-            let files = Listing::files(&path, listed.as_ref(), named.iter().map(|name| bytes::path_of(name)))?;
-            let listing = Listing::read(&path, self.1.as_deref(), &files, &self.0, &mut open)?;
+            let named = FileFinder::new().all_files(true).all_named(files.iter().map(|file| bytes::name_of(file)), &path, add)?;
+            let files = CatalogListing::files(&path, listed.as_ref(), named.iter().map(|name| bytes::path_of(name)))?;
+            let listing = CatalogListing::read(&path, self.1.as_deref(), &files, &self.0, &mut open)?;
             let draft = listing.draft()?;
-            let basis = known.as_ref().map_or(Basis::Nothing, |known| Basis::Own(&**known.source()));
+            let basis = known.as_ref().map_or(WriteBasis::Nothing, |known| WriteBasis::LockedBy(&**known.source()));
             let mut file = NewFile::create(&path, basis)?;
-            draft.write(listing.order().unwrap_or(native_order()), &limits, &mut file.writer())?;
+            draft.write(listing.native_byteorder().unwrap_or(native_order()), &limits, &mut file.writer())?;
             file.commit().map(drop)
         })?;
         done.map_err(|error| raise_at(&error, Some(&path)))
@@ -323,17 +323,17 @@ impl Layout {
         let ids = (1..self.0.item_count()).filter_map(|at| self.0.item_at(at));
         let named = ids.filter_map(|id| {
             let kind = match self.0.kind(id) {
-                Kind::Dict => "dict",
-                Kind::List => "list",
-                Kind::Param => "param",
-                Kind::Data => "data",
+                ItemKind::Dict => "dict",
+                ItemKind::List => "list",
+                ItemKind::Param => "param",
+                ItemKind::Data => "data",
                 _ => return None,
             };
             // Elements of lists and members of structs have no separate path.
             let mut above = Some(id);
             while let Some(at) = above {
                 self.0.name(at).or(if self.0.parent(at).is_none() { Some("") } else { None })?;
-                if self.0.kind(at) == Kind::Type {
+                if self.0.kind(at) == ItemKind::Type {
                     return None;
                 }
                 above = self.0.parent(at);
@@ -370,21 +370,21 @@ impl Layout {
 
 impl Layout {
     /// The parameters and items that Python gave, and the byte order.
-    fn filling(
+    fn extract_filling(
         &self,
         values: Option<&Bound<'_, PyDict>>,
         items: Option<&Bound<'_, PyDict>>,
         byteorder: Option<&str>,
-    ) -> PyResult<(Filling, Byteorder)> {
-        let order = crate::source::order(byteorder)?.or(self.0.order()).unwrap_or(native_order());
-        let mut filling = Filling::default();
+    ) -> PyResult<(LayoutValues, Byteorder)> {
+        let order = crate::source::parse_byteorder(byteorder)?.or(self.0.order()).unwrap_or(native_order());
+        let mut filling = LayoutValues::default();
         for given in values.into_iter().chain(items) {
             for (name, value) in given {
                 let name: String = name.extract()?;
-                if Filling::is_param(&self.0, &name) {
+                if LayoutValues::is_param(&self.0, &name) {
                     filling.params.push((name, value.extract()?));
                 } else {
-                    filling.data.push((name, dudley_items::array_or_space(&value)?));
+                    filling.data.push((name, dudley_items::array_or_reserved(&value)?));
                 }
             }
         }
@@ -398,7 +398,7 @@ fn is_path(text: &str) -> bool {
 }
 
 /// A layout that was handed in: as such, as the path of its file, or as its text.
-pub(crate) fn given(layout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Parsed>> {
+pub(crate) fn parse_arg(layout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Parsed>> {
     let Some(layout) = layout else { return Ok(None) };
     if let Ok(layout) = layout.cast::<Layout>() {
         return Ok(Some(layout.get().0.clone()));

@@ -55,15 +55,15 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LimitError", py.get_type::<errors::LimitError>())?;
     module.add_class::<file::File>()?;
     module.add_class::<asdf::Asdf>()?;
-    module.add_class::<mapping::Keyed>()?;
+    module.add_class::<mapping::MappingBase>()?;
     module.add_class::<mapping::Mapping>()?;
-    module.add_class::<mapping::Columns>()?;
+    module.add_class::<mapping::TableMapping>()?;
     module.add_class::<nodes::Sequence>()?;
     module.add_class::<array::Array>()?;
     module.add_class::<layout::Layout>()?;
     module.add_class::<picture::Picture>()?;
     module.add_class::<parallel::ParallelWriter>()?;
-    module.add_class::<hierarchy::Axes>()?;
+    module.add_class::<hierarchy::AxisNameCache>()?;
     module.add_class::<wcs::Wcs>()?;
     module.add_function(wrap_pyfunction!(file::open, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;

@@ -5,13 +5,13 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-use crate::nodes::{Place, view};
+use crate::nodes::{ItemRef, import_abc_class};
 use crate::search::Conditions;
 use crate::{repr, scalar};
 
 /// The common base of the mappings of a tree.
 #[pyclass(frozen, mapping, subclass, weakref, module = "trilith", name = "_Keyed")]
-pub(crate) struct Keyed(pub Place);
+pub(crate) struct MappingBase(pub ItemRef);
 
 /// A mapping of the tree, which behaves like a dictionary that cannot be changed.
 ///
@@ -23,7 +23,7 @@ pub(crate) struct Keyed(pub Place);
 /// (139.8, 139.8)
 /// >>> "meta" in f["roman"], len(f["roman"]), f["roman"].get("nothing", 0)
 /// (True, 1, 0)
-#[pyclass(frozen, mapping, extends = Keyed, module = "trilith")]
+#[pyclass(frozen, mapping, extends = MappingBase, module = "trilith")]
 pub(crate) struct Mapping;
 
 /// A table of astropy in the tree: a mapping with its `columns`, which other libraries take as the table.
@@ -39,11 +39,11 @@ pub(crate) struct Mapping;
 /// ('Columns', 'flux')
 /// >>> polars.DataFrame(f["stars"]).equals(stars)
 /// True
-#[pyclass(frozen, mapping, extends = Keyed, module = "trilith")]
-pub(crate) struct Columns;
+#[pyclass(frozen, mapping, extends = MappingBase, name = "Columns", module = "trilith")]
+pub(crate) struct TableMapping;
 
 #[pymethods]
-impl Columns {
+impl TableMapping {
     /// The rows as an array of structures in Arrow's C data interface: (schema, array).
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(slf: Bound<'py, Self>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
@@ -61,7 +61,7 @@ impl Columns {
 }
 
 #[pymethods]
-impl Keyed {
+impl MappingBase {
     /// The whole tag of the node, or None.
     #[getter]
     fn tag(&self) -> Option<String> {
@@ -72,7 +72,7 @@ impl Keyed {
     /// the header cards. A mapping of ASDF has none.
     #[getter]
     fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        scalar::attributes(py, &self.0.item)
+        scalar::attributes_to_dict(py, &self.0.item)
     }
 
     /// The attributes, as `attrs`.
@@ -90,28 +90,28 @@ impl Keyed {
     /// The names of the first axes of all arrays in the mapping, and `false`.
     #[getter]
     fn _axes(&self) -> PyResult<(Vec<Option<String>>, bool)> {
-        scalar::axes(&self.0.item)
+        scalar::item_axes(&self.0.item)
     }
 
     /// The description of the file: "tree", "layout", "derived" or "set".
     #[getter]
     fn _form(&self) -> &'static str {
-        self.0.form()
+        self.0.file_description_kind()
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        match self.lookup(py, key)? {
+        match self.find_by_key(py, key)? {
             Some(place) => place.into_python(py),
             None => Err(self.0.key_error(&key.str()?.to_string())),
         }
     }
 
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let Ok(text) = key.cast::<PyString>() else { return Ok(self.lookup(py, key)?.is_some()) };
+        let Ok(text) = key.cast::<PyString>() else { return Ok(self.find_by_key(py, key)?.is_some()) };
         // The target of a reference does not matter for whether it is here.
         let item = &self.0.item;
-        let is_here = |text: &str| matches!(item.backend().child(item.place(), text), Ok(Some(_)));
-        Ok(text.to_str().is_ok_and(|text| is_here(text) || matches!(self.0.find(py, text), Ok(Some(_)))))
+        let is_here = |text: &str| matches!(item.backend().child(item.location(), text), Ok(Some(_)));
+        Ok(text.to_str().is_ok_and(|text| is_here(text) || matches!(self.0.find_by_path(py, text), Ok(Some(_)))))
     }
 
     pub(crate) fn __len__(&self) -> PyResult<usize> {
@@ -120,9 +120,9 @@ impl Keyed {
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        scalar::helper(py, "check_reader")?.call1((slf.is_instance_of::<Columns>(),))?;
+        scalar::import_value_helper(py, "check_reader")?.call1((slf.is_instance_of::<TableMapping>(),))?;
         let members = slf.get().0.members()?;
-        let keys = members.into_iter().filter_map(|(name, _)| name).map(|name| scalar::value(py, name));
+        let keys = members.into_iter().filter_map(|(name, _)| name).map(|name| scalar::scalar_to_python(py, name));
         let keys = keys.collect::<PyResult<Vec<_>>>()?;
         Ok(PyList::new(py, keys)?.try_iter()?.into_any())
     }
@@ -140,7 +140,7 @@ impl Keyed {
     /// >>> list(f["meta"].keys())
     /// ['a', 'b']
     fn keys<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view(slf.py(), "KeysView")?.call1((slf,))
+        import_abc_class(slf.py(), "KeysView")?.call1((slf,))
     }
 
     /// Returns a view of the values.
@@ -156,7 +156,7 @@ impl Keyed {
     /// >>> list(f["meta"].values())
     /// [1, 'x']
     fn values<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view(slf.py(), "ValuesView")?.call1((slf,))
+        import_abc_class(slf.py(), "ValuesView")?.call1((slf,))
     }
 
     /// Returns a view of the pairs of key and value.
@@ -172,7 +172,7 @@ impl Keyed {
     /// >>> list(f["meta"].items())
     /// [('a', 1), ('b', 'x')]
     fn items<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view(slf.py(), "ItemsView")?.call1((slf,))
+        import_abc_class(slf.py(), "ItemsView")?.call1((slf,))
     }
 
     /// Returns the value of a key or path.
@@ -211,23 +211,23 @@ impl Keyed {
         default: Option<Bound<'py, PyAny>>,
         as_: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        match (self.lookup(py, key)?, as_) {
+        match (self.find_by_key(py, key)?, as_) {
             (Some(place), None) => place.into_python(py),
-            (Some(place), Some(form)) => place.converted(py, form),
+            (Some(place), Some(form)) => place.convert_with_asdf(py, form),
             (None, _) => Ok(default.unwrap_or_else(|| py.None().into_bound(py))),
         }
     }
 
     /// The parent of the mapping, and its key there; None at the top.
     fn _above<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, String)>> {
-        self.0.above(py)
+        self.0.parent(py)
     }
 
     /// Paths below this mapping, of what meets conditions.
     #[pyo3(name = "_search")]
     #[allow(clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
     fn search(&self, py: Python<'_>, conditions: Conditions) -> PyResult<Vec<String>> {
-        crate::search::paths(py, &self.0, &conditions)
+        crate::search::find_paths(py, &self.0, &conditions)
     }
 
     /// A table in Arrow's C stream interface: one of astropy, or arrays of one length.
@@ -253,7 +253,7 @@ impl Keyed {
     /// >>> trilith.open(trilith.dumps({"meta": {"filters": ["F106"]}}))["meta"].to_dict()
     /// {'filters': ['F106']}
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.0.copied(py)
+        self.0.to_builtin_containers(py)
     }
 
     fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -262,7 +262,7 @@ impl Keyed {
             Err(_) if other.is_instance_of::<PyDict>() => other.clone(),
             Err(_) => return Ok(py.NotImplemented().into_bound(py)),
         };
-        scalar::helper(py, "same")?.call1((self.to_dict(py)?, other))
+        scalar::import_value_helper(py, "same")?.call1((self.to_dict(py)?, other))
     }
 
     fn __or__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -290,11 +290,11 @@ impl Keyed {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.get().0.reduced(slf)
+        slf.get().0.reduce_for_pickle(slf)
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        Ok(repr::tree(&slf.get().0.item, &format!("trilith.{}", slf.get_type().name()?)))
+        Ok(repr::display_tree(&slf.get().0.item, &format!("trilith.{}", slf.get_type().name()?)))
     }
 
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
@@ -302,16 +302,16 @@ impl Keyed {
     }
 }
 
-impl Keyed {
-    fn lookup(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<Place>> {
+impl MappingBase {
+    fn find_by_key(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<ItemRef>> {
         if let Ok(text) = key.cast::<PyString>() {
-            return self.0.find(py, text.to_str()?);
+            return self.0.find_by_path(py, text.to_str()?);
         }
         for (name, value) in self.0.members()? {
             if let Some(name) = name
-                && scalar::value(py, name)?.eq(key)?
+                && scalar::scalar_to_python(py, name)?.eq(key)?
             {
-                return value.followed(py).map(Some);
+                return value.resolve_reference(py).map(Some);
             }
         }
         Ok(None)

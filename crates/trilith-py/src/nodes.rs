@@ -8,62 +8,62 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PySlice, PyString, PyTuple, PyType};
 use trilith::dudley::{DudleyFile, LayoutOrigin};
-use trilith::file::{Item, ItemKind, Place as At, Series};
+use trilith::file::{FileSet, Item, ItemKind, ItemLocation as At};
 use trilith::tree::Scalar;
 
 use crate::array::Array;
-use crate::array_origin::{Home, Way};
-use crate::errors::{About, LimitError, Raise, raise};
-use crate::mapping::{Columns, Keyed, Mapping};
+use crate::array_origin::{ArrayOrigin, FileOrigin};
+use crate::errors::{IntoPyResult, LimitError, UsageErrorKind, to_python_error};
+use crate::mapping::{Mapping, MappingBase, TableMapping};
 use crate::{asdf_tagged, repr, scalar};
 
 /// An item of an open file, and the file on this machine that it is in.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct ItemRef {
     pub item: Item<'static>,
-    home: Option<Arc<Home>>,
+    origin: Option<Arc<FileOrigin>>,
 }
 
-impl Place {
+impl ItemRef {
     /// The root of a file.
-    pub(crate) fn root(file: &trilith::File, home: Option<&Arc<Home>>) -> Self {
-        Self { item: file.shared_root(), home: home.cloned() }
+    pub(crate) fn from_file_root(file: &trilith::File, home: Option<&Arc<FileOrigin>>) -> Self {
+        Self { item: file.shared_root(), origin: home.cloned() }
     }
 
     /// The file and the path in it by which another process finds the item.
-    pub(crate) fn address(&self) -> Option<(Arc<Home>, String)> {
-        Some((self.home.clone()?, self.item.path()?))
+    pub(crate) fn home_and_path(&self) -> Option<(Arc<FileOrigin>, String)> {
+        Some((self.origin.clone()?, self.item.path()?))
     }
 
     /// Returns a node for another item, of this file or one that it refers to.
-    pub(crate) fn to(&self, item: Item<'static>) -> Self {
-        let home = self.home.clone().filter(|_| item.is_beside(&self.item));
-        Self { item, home }
+    pub(crate) fn for_item(&self, item: Item<'static>) -> Self {
+        let home = self.origin.clone().filter(|_| item.is_same_file(&self.item));
+        Self { item, origin: home }
     }
 
     /// The item itself, or what it refers to.
-    pub(crate) fn followed(self, py: Python<'_>) -> PyResult<Self> {
+    pub(crate) fn resolve_reference(self, py: Python<'_>) -> PyResult<Self> {
         if self.item.kind() != ItemKind::Reference {
             return Ok(self);
         }
-        let found = py.detach(|| self.item.follow()).or_raise(About::Key)?;
-        Ok(self.to(found))
+        let found = py.detach(|| self.item.resolve()).or_raise(UsageErrorKind::Key)?;
+        Ok(self.for_item(found))
     }
 
     /// The item that a key or a path leads to from here.
-    pub(crate) fn find(&self, py: Python<'_>, path: &str) -> PyResult<Option<Self>> {
-        let found = py.detach(|| self.item.find(path)).or_raise(About::Key)?;
-        Ok(found.map(|item| self.to(item)))
+    pub(crate) fn find_by_path(&self, py: Python<'_>, path: &str) -> PyResult<Option<Self>> {
+        let found = py.detach(|| self.item.find(path)).or_raise(UsageErrorKind::Key)?;
+        Ok(found.map(|item| self.for_item(item)))
     }
 
     /// The error for a path that leads nowhere.
     pub(crate) fn key_error(&self, path: &str) -> PyErr {
-        raise(&self.item.missing(path), About::Key)
+        to_python_error(&self.item.missing_error(path), UsageErrorKind::Key)
     }
 
     /// The whole tag of the item.
     pub(crate) fn tag(&self) -> Option<String> {
-        self.item.notes().tag.map(str::to_owned)
+        self.item.metadata().tag.map(str::to_owned)
     }
 
     /// Returns the Python object for the item: an array, a scalar's value, a mapping or a sequence.
@@ -71,55 +71,55 @@ impl Place {
         match self.item.kind() {
             ItemKind::Array => Ok(Bound::new(py, self.array(py)?)?.into_any()),
             ItemKind::List => Ok(Bound::new(py, Sequence(self))?.into_any()),
-            ItemKind::Mapping => match py.detach(|| self.item.integer()).or_raise(About::Key)? {
-                Some(digits) => scalar::integer(py, &digits),
+            ItemKind::Mapping => match py.detach(|| self.item.integer()).or_raise(UsageErrorKind::Key)? {
+                Some(digits) => scalar::digits_to_python_int(py, &digits),
                 None => self.into_mapping(py),
             },
-            ItemKind::Reference => self.followed(py)?.into_python(py),
+            ItemKind::Reference => self.resolve_reference(py)?.into_python(py),
             _ => scalar::to_python(py, &self.item),
         }
     }
 
     /// The array that the item is.
     fn array(self, py: Python<'_>) -> PyResult<Array> {
-        let array = py.detach(|| self.item.legible()).or_raise(About::Key)?;
+        let array = py.detach(|| self.item.read_decoded()).or_raise(UsageErrorKind::Key)?;
         let any: &dyn std::any::Any = self.item.backend();
         if array.mask().is_some()
-            && let (Some(set), Some(path)) = (any.downcast_ref::<Series>(), self.item.path())
+            && let (Some(set), Some(path)) = (any.downcast_ref::<FileSet>(), self.item.path())
         {
-            crate::edit::warn(py, py.detach(|| set.remarks(&path)).or_raise(About::Key)?)?;
+            crate::edit::issue_warnings(py, py.detach(|| set.remarks(&path)).or_raise(UsageErrorKind::Key)?)?;
         }
-        Ok(Array::new(array, Some(Way::to(self))))
+        Ok(Array::new(array, Some(ArrayOrigin::for_item(self))))
     }
 
     /// A mapping, or a table of astropy.
     pub(crate) fn into_mapping(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        let name = self.item.notes().tag.and_then(|tag| tag.rsplit('/').next());
+        let name = self.item.metadata().tag.and_then(|tag| tag.rsplit('/').next());
         let is_table = name.is_some_and(|name| name.starts_with("table-"));
         if is_table && matches!(self.item.get("columns"), Ok(Some(columns)) if columns.kind() == ItemKind::List) {
-            return Ok(Bound::new(py, PyClassInitializer::from(Keyed(self)).add_subclass(Columns))?.into_any());
+            return Ok(Bound::new(py, PyClassInitializer::from(MappingBase(self)).add_subclass(TableMapping))?.into_any());
         }
-        Ok(Bound::new(py, PyClassInitializer::from(Keyed(self)).add_subclass(Mapping))?.into_any())
+        Ok(Bound::new(py, PyClassInitializer::from(MappingBase(self)).add_subclass(Mapping))?.into_any())
     }
 
     /// Dictionaries and lists of it with the tags that are left, in which arrays were read.
-    pub(crate) fn tagged<'py>(
+    pub(crate) fn to_tagged_tree<'py>(
         &self,
         py: Python<'py>,
-        classes: &asdf_tagged::Classes<'py>,
+        classes: &asdf_tagged::TaggedClasses<'py>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some((file, node)) = self.item.as_asdf() else { return Ok(None) };
-        asdf_tagged::below(py, file, node, classes)
+        asdf_tagged::copy_content(py, file, node, classes)
     }
 
     /// The object that the converters of the `asdf` package make of it.
-    pub(crate) fn converted<'py>(&self, py: Python<'py>, form: &str) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn convert_with_asdf<'py>(&self, py: Python<'py>, form: &str) -> PyResult<Bound<'py, PyAny>> {
         if form != "asdf" {
             return Err(PyValueError::new_err(format!("as_ is \"asdf\", not {form:?}")));
         }
         let module = py.import("trilith._objects")?;
-        let classes = asdf_tagged::Classes::of(&module.call_method0("classes")?)?;
-        let (Some(tree), Some((file, _))) = (self.tagged(py, &classes)?, self.item.as_asdf()) else {
+        let classes = asdf_tagged::TaggedClasses::from_tuple(&module.call_method0("classes")?)?;
+        let (Some(tree), Some((file, _))) = (self.to_tagged_tree(py, &classes)?, self.item.as_asdf()) else {
             return Err(PyNotImplementedError::new_err(
                 "only the asdf package reads this tree: open the file with trilith.asdf.open",
             ));
@@ -128,83 +128,83 @@ impl Place {
     }
 
     /// The item and all below it as dictionaries and lists.
-    pub(crate) fn copied<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Copier::new().copy(py, self.clone())
+    pub(crate) fn to_builtin_containers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        DeepCopier::new().copy_item(py, self.clone())
     }
 
     /// Returns the parent of the item, and its key there.
-    pub(crate) fn above<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, String)>> {
+    pub(crate) fn parent<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, String)>> {
         let Some((above, key)) = self.item.parent() else { return Ok(None) };
-        Ok(Some((self.to(above).into_python(py)?, key)))
+        Ok(Some((self.for_item(above).into_python(py)?, key)))
     }
 
     /// Returns the storage of its array in the words of a listing, or the filter for a file without a tree.
-    pub(crate) fn storage(&self) -> trilith::Result<Option<String>> {
+    pub(crate) fn describe_storage(&self) -> trilith::Result<Option<String>> {
         let found = self.item.describe()?;
         Ok(if self.item.as_asdf().is_some() { Some(found.storage) } else { found.filter })
     }
 
     /// Returns the description of the file: "tree", "layout", "derived" for the layout of another format, or "set"
     /// for a file set.
-    pub(crate) fn form(&self) -> &'static str {
+    pub(crate) fn file_description_kind(&self) -> &'static str {
         let any: &dyn std::any::Any = self.item.backend();
         match any.downcast_ref::<DudleyFile>() {
             Some(file) if matches!(file.origin(), LayoutOrigin::Derived(_)) => "derived",
             Some(_) => "layout",
-            None if any.is::<Series>() => "set",
+            None if any.is::<FileSet>() => "set",
             None => "tree",
         }
     }
 
     /// Pickles the item: as the path to it, or as its values if no path leads there.
-    pub(crate) fn reduced<'py>(&self, slf: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn reduce_for_pickle<'py>(&self, slf: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        match Way::to(self.clone()).words(py)? {
-            Some(way) => Ok((scalar::helper(py, "found")?, way).into_pyobject(py)?.into_any()),
-            None if self.item.as_asdf().is_none() => crate::array_origin::reduce(None, py),
-            None => scalar::helper(py, "carried")?.call1((slf,)),
+        match ArrayOrigin::for_item(self.clone()).pickle_args(py)? {
+            Some(way) => Ok((scalar::import_value_helper(py, "found")?, way).into_pyobject(py)?.into_any()),
+            None if self.item.as_asdf().is_none() => crate::array_origin::reduce_open_file(None, py),
+            None => scalar::import_value_helper(py, "carried")?.call1((slf,)),
         }
     }
 
     /// The pairs of a mapping, or the items of a sequence.
     pub(crate) fn members(&self) -> PyResult<Vec<(Option<Scalar<'_>>, Self)>> {
-        let members = self.item.members().or_raise(About::Key)?;
-        Ok(members.into_iter().map(|(key, item)| (key, self.to(item))).collect())
+        let members = self.item.keyed_children().or_raise(UsageErrorKind::Key)?;
+        Ok(members.into_iter().map(|(key, item)| (key, self.for_item(item))).collect())
     }
 
     /// Returns the number of members.
     pub(crate) fn len(&self) -> PyResult<usize> {
-        Ok(self.item.members().or_raise(About::Key)?.len())
+        Ok(self.item.keyed_children().or_raise(UsageErrorKind::Key)?.len())
     }
 
-    fn values<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        self.members()?.into_iter().map(|(_, place)| place.followed(py)?.into_python(py)).collect()
+    fn child_values<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.members()?.into_iter().map(|(_, place)| place.resolve_reference(py)?.into_python(py)).collect()
     }
 }
 
 /// Copies what is below an item into dictionaries and lists; an item that several places refer to is one object.
-pub(crate) struct Copier {
-    done: HashMap<(usize, usize), Py<PyAny>>,
+pub(crate) struct DeepCopier {
+    memo: HashMap<(usize, usize), Py<PyAny>>,
     depth: u64,
 }
 
-impl Copier {
+impl DeepCopier {
     /// Copies nothing yet.
     pub(crate) fn new() -> Self {
-        Self { done: HashMap::new(), depth: 0 }
+        Self { memo: HashMap::new(), depth: 0 }
     }
 
     /// An item and what is below it.
-    pub(crate) fn copy<'py>(&mut self, py: Python<'py>, place: Place) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn copy_item<'py>(&mut self, py: Python<'py>, place: ItemRef) -> PyResult<Bound<'py, PyAny>> {
         let kind = place.item.kind();
-        if !kind.is_collection() || place.item.integer().or_raise(About::Key)?.is_some() {
+        if !kind.is_collection() || place.item.integer().or_raise(UsageErrorKind::Key)?.is_some() {
             return place.into_python(py);
         }
-        let id = match place.item.place() {
+        let id = match place.item.location() {
             At::Node(number) => Some((std::ptr::from_ref(place.item.backend()).cast::<()>() as usize, *number)),
             _ => None,
         };
-        if let Some(done) = id.and_then(|id| self.done.get(&id)) {
+        if let Some(done) = id.and_then(|id| self.memo.get(&id)) {
             return Ok(done.bind(py).clone());
         }
         // References can nest deeper than the text does.
@@ -212,7 +212,7 @@ impl Copier {
         if self.depth > place.item.backend().limits().depth {
             return Err(LimitError::new_err("references nest too deep to be copied into dictionaries and lists"));
         }
-        let mut keep = |made: &Bound<'py, PyAny>| id.map(|id| self.done.insert(id, made.clone().unbind()));
+        let mut keep = |made: &Bound<'py, PyAny>| id.map(|id| self.memo.insert(id, made.clone().unbind()));
         let made = if kind == ItemKind::List {
             let list = match place.tag() {
                 Some(tag) => scalar::tagged_class(py, "TaggedList")?.call1(((), tag))?.cast_into::<PyList>()?,
@@ -220,7 +220,7 @@ impl Copier {
             };
             keep(&list);
             for (_, item) in place.members()? {
-                list.append(self.copy(py, item.followed(py)?)?)?;
+                list.append(self.copy_item(py, item.resolve_reference(py)?)?)?;
             }
             list.into_any()
         } else {
@@ -230,13 +230,13 @@ impl Copier {
             };
             keep(&dict);
             for (name, value) in place.members()? {
-                let name = name.map_or_else(|| Ok(py.None().into_bound(py)), |name| scalar::value(py, name))?;
+                let name = name.map_or_else(|| Ok(py.None().into_bound(py)), |name| scalar::scalar_to_python(py, name))?;
                 if dict.contains(&name)? {
                     let message =
                         format!("cannot make a dictionary: two keys of the mapping are equal in Python ({})", name.repr()?);
                     return Err(PyValueError::new_err(message));
                 }
-                dict.set_item(name, self.copy(py, value.followed(py)?)?)?;
+                dict.set_item(name, self.copy_item(py, value.resolve_reference(py)?)?)?;
             }
             dict.into_any()
         };
@@ -246,7 +246,7 @@ impl Copier {
 }
 
 /// A class of `collections.abc`.
-pub(crate) fn view<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
+pub(crate) fn import_abc_class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     Ok(py.import(intern!(py, "collections.abc"))?.getattr(name)?.cast_into()?)
 }
 
@@ -259,7 +259,7 @@ pub(crate) fn view<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyTy
 /// >>> f["filters"][:2]
 /// ['F062', 'F087']
 #[pyclass(frozen, sequence, weakref, module = "trilith")]
-pub(crate) struct Sequence(pub Place);
+pub(crate) struct Sequence(pub ItemRef);
 
 #[pymethods]
 impl Sequence {
@@ -272,7 +272,7 @@ impl Sequence {
     /// The attributes of the list, by name.
     #[getter]
     fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        scalar::attributes(py, &self.0.item)
+        scalar::attributes_to_dict(py, &self.0.item)
     }
 
     /// The documentation of the list in one line, as a layout has it; None where there is none.
@@ -296,8 +296,8 @@ impl Sequence {
     ///     If the items are not equal.
     #[getter]
     fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Array>> {
-        let array = py.detach(|| self.0.item.presented(self.0.item.as_array()?)).or_raise(About::Argument)?;
-        Bound::new(py, Array::new(array, Some(Way::to(self.0.clone()))))
+        let array = py.detach(|| self.0.item.decode_text(self.0.item.as_array()?)).or_raise(UsageErrorKind::Argument)?;
+        Bound::new(py, Array::new(array, Some(ArrayOrigin::for_item(self.0.clone()))))
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]
@@ -310,14 +310,16 @@ impl Sequence {
         if self.0.item.is_history() {
             return self.array(py)?.into_any().call_method1("__array__", (dtype, copy));
         }
-        let arguments = crate::dtype::keywords(py, &[("dtype", dtype.into_pyobject(py)?.into_any())])?;
-        crate::dtype::numpy(py)?.getattr(intern!(py, "array"))?.call((PyList::new(py, self.0.values(py)?)?,), Some(&arguments))
+        let arguments = crate::dtype::build_keyword_arguments(py, &[("dtype", dtype.into_pyobject(py)?.into_any())])?;
+        crate::dtype::import_numpy(py)?
+            .getattr(intern!(py, "array"))?
+            .call((PyList::new(py, self.0.child_values(py)?)?,), Some(&arguments))
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(path) = index.cast::<PyString>() {
             let path = path.to_str()?;
-            return self.0.find(py, path)?.ok_or_else(|| self.0.key_error(path))?.into_python(py);
+            return self.0.find_by_path(py, path)?.ok_or_else(|| self.0.key_error(path))?.into_python(py);
         }
         if index.is_instance_of::<PyTuple>() {
             return self.array(py)?.into_any().get_item(index);
@@ -334,7 +336,7 @@ impl Sequence {
             let mut at = range.start;
             for _ in 0..range.slicelength {
                 if let Some((_, item)) = usize::try_from(at).ok().and_then(|at| items.get(at)) {
-                    list.append(item.clone().followed(py)?.into_python(py)?)?;
+                    list.append(item.clone().resolve_reference(py)?.into_python(py)?)?;
                 }
                 at += range.step;
             }
@@ -342,9 +344,9 @@ impl Sequence {
         };
         let len = if at < 0 { self.0.len()? as u64 } else { 0 };
         let place = at.checked_add_unsigned(len).and_then(|at| usize::try_from(at).ok());
-        let item = place.map(|at| self.0.item.get(&at.to_string())).transpose().or_raise(About::Key)?.flatten();
+        let item = place.map(|at| self.0.item.get(&at.to_string())).transpose().or_raise(UsageErrorKind::Key)?.flatten();
         match item {
-            Some(item) => self.0.to(item).into_python(py),
+            Some(item) => self.0.for_item(item).into_python(py),
             None => Err(PyIndexError::new_err(format!("index {at} is outside a list of {} items", self.0.len()?))),
         }
     }
@@ -354,11 +356,11 @@ impl Sequence {
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(PyList::new(py, self.0.values(py)?)?.try_iter()?.into_any())
+        Ok(PyList::new(py, self.0.child_values(py)?)?.try_iter()?.into_any())
     }
 
     fn __contains__(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-        PyList::new(py, self.0.values(py)?)?.contains(value)
+        PyList::new(py, self.0.child_values(py)?)?.contains(value)
     }
 
     /// Returns the first index of a value.
@@ -383,7 +385,7 @@ impl Sequence {
     /// >>> trilith.open(trilith.dumps({"filters": ["F062", "F087"]}))["filters"].index("F087")
     /// 1
     fn index(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
-        PyList::new(py, self.0.values(py)?)?.index(value)
+        PyList::new(py, self.0.child_values(py)?)?.index(value)
     }
 
     /// Returns the number of occurrences of a value.
@@ -403,7 +405,7 @@ impl Sequence {
     /// >>> trilith.open(trilith.dumps({"filters": ["F062", "F087"]}))["filters"].count("F062")
     /// 1
     fn count<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyInt>> {
-        Ok(PyList::new(py, self.0.values(py)?)?.call_method1(intern!(py, "count"), (value,))?.cast_into()?)
+        Ok(PyList::new(py, self.0.child_values(py)?)?.call_method1(intern!(py, "count"), (value,))?.cast_into()?)
     }
 
     /// Returns the sequence and everything below it as lists and dictionaries.
@@ -420,7 +422,7 @@ impl Sequence {
     /// >>> trilith.open(trilith.dumps({"filters": ["F062", {"name": "F106"}]}))["filters"].to_list()
     /// ['F062', {'name': 'F106'}]
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.0.copied(py)
+        self.0.to_builtin_containers(py)
     }
 
     fn __eq__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -429,14 +431,14 @@ impl Sequence {
             Err(_) if other.is_instance_of::<PyList>() => other.clone(),
             Err(_) => return Ok(py.NotImplemented().into_bound(py)),
         };
-        scalar::helper(py, "same")?.call1((self.to_list(py)?, other))
+        scalar::import_value_helper(py, "same")?.call1((self.to_list(py)?, other))
     }
 
     fn __add__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if !other.is_instance_of::<PyList>() && !other.is_instance_of::<Self>() {
             return Ok(py.NotImplemented().into_bound(py));
         }
-        let list = PyList::new(py, self.0.values(py)?)?;
+        let list = PyList::new(py, self.0.child_values(py)?)?;
         list.call_method1(intern!(py, "extend"), (other,))?;
         Ok(list.into_any())
     }
@@ -456,11 +458,11 @@ impl Sequence {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.get().0.reduced(slf)
+        slf.get().0.reduce_for_pickle(slf)
     }
 
     fn __repr__(&self) -> String {
-        repr::tree(&self.0.item, "trilith.Sequence")
+        repr::display_tree(&self.0.item, "trilith.Sequence")
     }
 
     fn _repr_html_(&self) -> String {

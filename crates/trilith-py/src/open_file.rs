@@ -12,7 +12,7 @@ use trilith::{File, OpenOptions};
 
 /// A change that waits for the next update.
 #[derive(Clone)]
-pub(crate) enum Step {
+pub(crate) enum PendingEdit {
     Set(TreePath, Value),
     Array(TreePath, Array, ArrayOptions),
     Delete(TreePath),
@@ -21,82 +21,82 @@ pub(crate) enum Step {
 }
 
 /// An open file, how it is opened again, and its changes.
-pub(crate) struct Held {
+pub(crate) struct OpenFile {
     pub path: Option<PathBuf>,
-    opening: OpenOptions,
-    state: Mutex<State>,
+    open_options: OpenOptions,
+    state: Mutex<OpenFileState>,
     /// Changes wait for each other, without the interpreter.
-    turn: Mutex<()>,
+    write_lock: Mutex<()>,
 }
 
 /// State that changes while a file is open.
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct OpenFileState {
     file: Option<File>,
     /// The tree with the changes that were not written yet.
-    pub edited: Option<Arc<Tree>>,
+    pub has_edits: Option<Arc<Tree>>,
     /// Changes that were not written yet, in order.
-    pub steps: Vec<Step>,
+    pub edits: Vec<PendingEdit>,
 }
 
-impl State {
+impl OpenFileState {
     fn new(file: File) -> Self {
         Self { file: Some(file), ..Self::default() }
     }
 }
 
-impl Held {
+impl OpenFile {
     /// A file that was just opened.
     pub(crate) fn new(file: File, path: Option<PathBuf>, opening: OpenOptions) -> Self {
-        Self { path, opening, state: Mutex::new(State::new(file)), turn: Mutex::new(()) }
+        Self { path, open_options: opening, state: Mutex::new(OpenFileState::new(file)), write_lock: Mutex::new(()) }
     }
 
     /// The open file.
-    pub(crate) fn opened(&self) -> PyResult<File> {
-        self.state().file.clone().ok_or_else(|| PyValueError::new_err("this file is closed"))
+    pub(crate) fn file(&self) -> PyResult<File> {
+        self.lock_state().file.clone().ok_or_else(|| PyValueError::new_err("this file is closed"))
     }
 
     /// The path of a file that can be changed.
     ///
     /// # Errors
     /// Returns `ValueError` if it was not opened by its path.
-    pub(crate) fn own_path(&self) -> PyResult<&Path> {
+    pub(crate) fn writable_path(&self) -> PyResult<&Path> {
         let refused = || PyValueError::new_err("only a file that was opened by its path can be changed");
         self.path.as_deref().ok_or_else(refused)
     }
 
     /// Returns `True` if it was closed.
     pub(crate) fn is_closed(&self) -> bool {
-        self.state().file.is_none()
+        self.lock_state().file.is_none()
     }
 
     /// Closes it and drops changes that were not written.
     pub(crate) fn close(&self) {
-        let old = std::mem::take(&mut *self.state());
+        let old = std::mem::take(&mut *self.lock_state());
         drop(old);
     }
 
     /// Held for moments only: nothing is read under it.
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock_state(&self) -> MutexGuard<'_, OpenFileState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The open file, and its tree with the changes that were not written yet.
-    pub(crate) fn current(&self) -> trilith::Result<(File, Option<Arc<Tree>>)> {
-        let state = self.state();
+    pub(crate) fn current_file_and_tree(&self) -> trilith::Result<(File, Option<Arc<Tree>>)> {
+        let state = self.lock_state();
         let file = state.file.clone().ok_or_else(|| trilith::Error::invalid_input("this file is closed"))?;
-        Ok((file, state.edited.clone()))
+        Ok((file, state.has_edits.clone()))
     }
 
     /// Waits until no other thread changes the file. The interpreter must not be held.
-    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn write_lock(&self) -> MutexGuard<'_, ()> {
+        self.write_lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens the file again after it was written.
     pub(crate) fn reopen(&self, path: &Path) -> trilith::Result<()> {
-        let file = opened(self.opening.open(path)?)?;
-        *self.state() = State::new(file);
+        let file = ensure_layout_outline(self.open_options.open(path)?)?;
+        *self.lock_state() = OpenFileState::new(file);
         Ok(())
     }
 }
@@ -105,7 +105,7 @@ impl Held {
 ///
 /// # Errors
 /// Returns an error if the items of a layout cannot be found.
-pub(crate) fn opened(file: File) -> trilith::Result<File> {
+pub(crate) fn ensure_layout_outline(file: File) -> trilith::Result<File> {
     if let Some(file) = file.as_dudley() {
         file.outline()?;
     }

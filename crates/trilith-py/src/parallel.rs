@@ -7,17 +7,17 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trilith::ParallelWriter as Writer;
-use trilith::asdf::Builder;
+use trilith::asdf::AsdfBuilder;
 use trilith::dudley::native_order;
 
-use crate::array::{Wanted, wanted};
-use crate::detached::calm;
+use crate::array::{IndexKind, parse_index};
+use crate::detached::detach_interruptible;
 use crate::dtype::to_numpy;
 use crate::dudley_items::{self, array_options};
-use crate::errors::{About, Raise, raise_at};
-use crate::scalar::helper;
-use crate::to_value::Collector;
-use crate::write::family;
+use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
+use crate::scalar::import_value_helper;
+use crate::to_value::ValueCollector;
+use crate::write::resolve_target_and_dialect;
 
 /// Begins a file that many processes write.
 ///
@@ -66,21 +66,21 @@ pub(crate) fn create<'py>(
     tree: &Bound<'py, PyAny>,
     version: Option<&str>,
 ) -> PyResult<ParallelWriter> {
-    let path = absolute(path);
-    let (form, dialect) = family(&path.to_string_lossy(), version)?;
+    let path = to_absolute_path(path);
+    let (form, dialect) = resolve_target_and_dialect(&path.to_string_lossy(), version)?;
     let options = array_options(None, None)?;
-    let mut collector = Collector::new(form, 0);
-    let value = collector.value(tree)?;
-    let ready = collector.ready_for(&value)?;
-    let done = calm(py, || {
+    let mut collector = ValueCollector::new(form, 0);
+    let value = collector.collect_value(tree)?;
+    let ready = collector.detach_for(&value)?;
+    let done = detach_interruptible(py, || {
         if let Some(dialect) = dialect {
-            return Writer::create_draft(&path, &ready.draft(&value)?, dialect, native_order());
+            return Writer::create_draft(&path, &ready.to_draft(&value)?, dialect, native_order());
         }
-        let mut builder = Builder::new(form);
-        let value = ready.place(&mut builder, &options, value)?;
+        let mut builder = AsdfBuilder::new(form);
+        let value = ready.placeholder_value(&mut builder, &options, value)?;
         Writer::create_from(&path, builder, value)
     });
-    let writer = collector.raised(done.and_then(|done| done.map_err(|error| raise_at(&error, Some(&path)))))?;
+    let writer = collector.or_pending_exception(done.and_then(|done| done.map_err(|error| raise_at(&error, Some(&path)))))?;
     Ok(ParallelWriter { writer })
 }
 
@@ -114,21 +114,21 @@ pub(crate) fn create<'py>(
 #[pyfunction]
 #[pyo3(signature = (path, *, id=None))]
 pub(crate) fn resume(py: Python<'_>, path: PathBuf, id: Option<&str>) -> PyResult<ParallelWriter> {
-    let path = absolute(path);
+    let path = to_absolute_path(path);
     let opened = py.detach(|| match id {
         Some(id) => Writer::open_id(&path, id),
         None => Writer::open(&path),
     });
-    Ok(ParallelWriter { writer: opened.or_raise(About::Argument)? })
+    Ok(ParallelWriter { writer: opened.or_raise(UsageErrorKind::Argument)? })
 }
 
 /// Makes a path absolute, because another process may have another working directory.
-pub(crate) fn absolute(path: PathBuf) -> PathBuf {
+pub(crate) fn to_absolute_path(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
 /// A path of the tree, with or without a `/` at its beginning.
-fn place(path: &str) -> String {
+fn normalize_tree_path(path: &str) -> String {
     format!("/{}", path.trim_start_matches('/'))
 }
 
@@ -167,7 +167,7 @@ impl ParallelWriter {
     /// Number of elements of each array that were not written yet.
     #[getter]
     fn unwritten(&self, py: Python<'_>) -> PyResult<BTreeMap<String, u64>> {
-        calm(py, || self.writer.unwritten())?.or_raise(About::Argument)
+        detach_interruptible(py, || self.writer.unwritten())?.or_raise(UsageErrorKind::Argument)
     }
 
     /// Writes a region of an array. When it returns, the elements are on the disk.
@@ -200,12 +200,12 @@ impl ParallelWriter {
     /// >>> work.unwritten
     /// {'/data': 3}
     fn write_region(&self, py: Python<'_>, path: &str, region: &Bound<'_, PyAny>, data: &Bound<'_, PyAny>) -> PyResult<()> {
-        let Wanted::Part(indices, _) = wanted(region)? else {
+        let IndexKind::Basic(indices, _) = parse_index(region)? else {
             return Err(PyTypeError::new_err("a region is named by numbers, slices and ..."));
         };
-        let data = dudley_items::array(data)?;
-        let path = place(path);
-        calm(py, || self.writer.write_region(&path, &indices, &data))?.or_raise(About::Argument)
+        let data = dudley_items::collect_array(data)?;
+        let path = normalize_tree_path(path);
+        detach_interruptible(py, || self.writer.write_region(&path, &indices, &data))?.or_raise(UsageErrorKind::Argument)
     }
 
     /// Computes the checksums and puts the file in place. No process may be writing.
@@ -233,12 +233,12 @@ impl ParallelWriter {
     fn finish(&self, py: Python<'_>, fill: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         if let Some(fill) = fill {
             for (path, array) in self.writer.arrays() {
-                let value = crate::dtype::numpy(py)?.call_method1("full", ((), fill, to_numpy(py, array.datatype())?))?;
-                let value = dudley_items::array(&value)?;
-                calm(py, || self.writer.fill(path, &value))?.or_raise(About::Argument)?;
+                let value = crate::dtype::import_numpy(py)?.call_method1("full", ((), fill, to_numpy(py, array.datatype())?))?;
+                let value = dudley_items::collect_array(&value)?;
+                detach_interruptible(py, || self.writer.fill(path, &value))?.or_raise(UsageErrorKind::Argument)?;
             }
         }
-        calm(py, || self.writer.finish())?.or_raise(About::Argument).map(drop)
+        detach_interruptible(py, || self.writer.finish())?.or_raise(UsageErrorKind::Argument).map(drop)
     }
 
     /// Removes the unfinished file. A file that was at the path before stays.
@@ -255,12 +255,12 @@ impl ParallelWriter {
     /// >>> work = trilith.create(path, {"data": trilith.Reserved((2, 3), "f4")})
     /// >>> work.abort()
     fn abort(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.writer.abort()).or_raise(About::Argument)
+        py.detach(|| self.writer.abort()).or_raise(UsageErrorKind::Argument)
     }
 
     /// Returns one of the arrays as a target of assignments: `work["data"][0:10] = rows`. dask's `store` takes it, too.
     fn __getitem__<'py>(slf: Bound<'py, Self>, path: &str) -> PyResult<Bound<'py, PyAny>> {
-        let (py, path) = (slf.py(), place(path));
+        let (py, path) = (slf.py(), normalize_tree_path(path));
         let arrays = slf.get().arrays(py)?;
         let Some(known) = arrays.get_item(&path)? else {
             let names = PyList::new(py, arrays.keys())?;
@@ -280,7 +280,7 @@ impl ParallelWriter {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let words = (self.path(), self.id());
-        Ok((helper(py, "resumed")?, words).into_pyobject(py)?.into_any())
+        Ok((import_value_helper(py, "resumed")?, words).into_pyobject(py)?.into_any())
     }
 
     fn __repr__(&self) -> String {

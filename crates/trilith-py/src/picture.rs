@@ -6,26 +6,26 @@ use trilith::bytes::shown_path;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use trilith::bytes::{AtomicFile, Basis};
+use trilith::bytes::{AtomicFile, WriteBasis};
 use trilith::{Array as Described, Error};
-use trilith_view::preview::{self, Glance, How};
-use trilith_view::{Cuts, Interval};
+use trilith_view::preview::{self, Preview, PreviewOptions};
+use trilith_view::{IntervalMethod, Limits};
 
 use crate::array::Array;
-use crate::detached::calm;
-use crate::dtype::{from_numpy, numpy};
-use crate::errors::{About, Raise, raise, raise_at};
+use crate::detached::detach_interruptible;
+use crate::dtype::{from_numpy, import_numpy};
+use crate::errors::{IntoPyResult, UsageErrorKind, raise_at, to_python_error};
 
 /// A picture of an array, as `show` returns it. A notebook draws it.
 #[pyclass(frozen, module = "trilith")]
 pub(crate) struct Picture {
-    form: Form,
+    form: PictureFormat,
     what: String,
 }
 
-enum Form {
+enum PictureFormat {
     /// A PNG, and the numbers at the ends of its colours.
-    Png(Vec<u8>, Option<Cuts>),
+    Png(Vec<u8>, Option<Limits>),
     Svg(String),
 }
 
@@ -35,7 +35,7 @@ impl Picture {
     #[getter]
     fn range(&self) -> Option<(f64, f64)> {
         match &self.form {
-            Form::Png(_, Some(cuts)) => Some((cuts.low, cuts.high)),
+            PictureFormat::Png(_, Some(cuts)) => Some((cuts.low, cuts.high)),
             _ => None,
         }
     }
@@ -62,15 +62,15 @@ impl Picture {
     #[allow(clippy::needless_pass_by_value, reason = "an argument of Python")]
     fn save(&self, path: PathBuf) -> PyResult<()> {
         let (ending, bytes) = match &self.form {
-            Form::Png(bytes, _) => ("png", bytes.as_slice()),
-            Form::Svg(text) => ("svg", text.as_bytes()),
+            PictureFormat::Png(bytes, _) => ("png", bytes.as_slice()),
+            PictureFormat::Svg(text) => ("svg", text.as_bytes()),
         };
         let is_so = path.extension().is_some_and(|given| given.eq_ignore_ascii_case(ending));
         if !is_so {
             let message = format!("cannot write {}: this picture needs the extension .{ending}", shown_path(path));
-            return Err(raise(&Error::invalid_input(message), About::Argument));
+            return Err(to_python_error(&Error::invalid_input(message), UsageErrorKind::Argument));
         }
-        let done = AtomicFile::create(&path, Basis::Nothing).and_then(|mut file| {
+        let done = AtomicFile::create(&path, WriteBasis::Nothing).and_then(|mut file| {
             file.write_all(bytes).map_err(|error| Error::io("writing a picture", error))?;
             file.commit().map(drop)
         });
@@ -79,15 +79,15 @@ impl Picture {
 
     fn _repr_png_<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         match &self.form {
-            Form::Png(bytes, _) => Some(PyBytes::new(py, bytes)),
-            Form::Svg(_) => None,
+            PictureFormat::Png(bytes, _) => Some(PyBytes::new(py, bytes)),
+            PictureFormat::Svg(_) => None,
         }
     }
 
     fn _repr_svg_(&self) -> Option<&str> {
         match &self.form {
-            Form::Png(..) => None,
-            Form::Svg(text) => Some(text),
+            PictureFormat::Png(..) => None,
+            PictureFormat::Svg(text) => Some(text),
         }
     }
 
@@ -152,45 +152,45 @@ pub(crate) fn show(
     width: Option<usize>,
     origin: &str,
 ) -> PyResult<Picture> {
-    let array = described(array)?;
-    let mut how = How::default();
+    let array = array_arg(array)?;
+    let mut how = PreviewOptions::default();
     how.interval = match range {
-        Some((low, high)) => Interval::Fixed(Cuts { low, high }),
-        None => interval.parse().or_raise(About::Argument)?,
+        Some((low, high)) => IntervalMethod::Fixed(Limits { low, high }),
+        None => interval.parse().or_raise(UsageErrorKind::Argument)?,
     };
-    how.stretch = stretch.parse().or_raise(About::Argument)?;
-    how.colours = cmap.parse().or_raise(About::Argument)?;
-    how.resample = resample.parse().or_raise(About::Argument)?;
+    how.stretch = stretch.parse().or_raise(UsageErrorKind::Argument)?;
+    how.colours = cmap.parse().or_raise(UsageErrorKind::Argument)?;
+    how.resample = resample.parse().or_raise(UsageErrorKind::Argument)?;
     how.width = width;
     how.is_lower = match origin {
         "upper" => false,
         "lower" => true,
         _ => {
-            return Err(raise(
+            return Err(to_python_error(
                 &Error::invalid_input(format!("origin is {origin:?}, not \"upper\" or \"lower\"")),
-                About::Argument,
+                UsageErrorKind::Argument,
             ));
         }
     };
-    let what = crate::repr::array(&array);
-    let form = calm(py, || match Glance::of(&array, &how)? {
-        Glance::Image(picture, cuts) => Ok(Form::Png(picture.to_png()?, cuts)),
-        Glance::Plot(svg) => Ok(Form::Svg(svg)),
+    let what = crate::repr::display_array(&array);
+    let form = detach_interruptible(py, || match Preview::new(&array, &how)? {
+        Preview::Image(picture, cuts) => Ok(PictureFormat::Png(picture.to_png()?, cuts)),
+        Preview::Plot(svg) => Ok(PictureFormat::Svg(svg)),
         _ => Err(Error::unsupported("cannot draw this view of the array")),
     })?;
-    Ok(Picture { form: form.or_raise(About::Argument)?, what })
+    Ok(Picture { form: form.or_raise(UsageErrorKind::Argument)?, what })
 }
 
 /// An array of a file, or a copy of one of numpy's.
-fn described(array: &Bound<'_, PyAny>) -> PyResult<Described> {
+fn array_arg(array: &Bound<'_, PyAny>) -> PyResult<Described> {
     if let Ok(ours) = array.cast::<Array>() {
         return Ok(ours.get().array.clone());
     }
-    let plain = numpy(array.py())?.call_method1("ascontiguousarray", (array,))?;
+    let plain = import_numpy(array.py())?.call_method1("ascontiguousarray", (array,))?;
     let (datatype, order) = from_numpy(&plain.getattr("dtype")?)?;
     let shape: Vec<u64> = plain.getattr("shape")?.extract()?;
     let bytes: Vec<u8> = plain.call_method0("tobytes")?.cast::<PyBytes>()?.as_bytes().to_vec();
-    Described::from_bytes(bytes, datatype, order, shape).or_raise(About::Argument)
+    Described::from_bytes(bytes, datatype, order, shape).or_raise(UsageErrorKind::Argument)
 }
 
 /// A small picture of the image of a file.

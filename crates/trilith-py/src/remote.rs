@@ -6,43 +6,43 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use trilith::bytes::{self, Parts, RemoteOptions, SourceRef, WritePath};
-use trilith::file::Permissions;
+use trilith::bytes::{self, RangeFetcher, RemoteOptions, SourceRef, WritePath};
+use trilith::file::ReferencePermissions;
 use trilith::{Error, ErrorKind, Limits, OpenOptions, Result};
 
 /// Returns the options for remote files: the environment, then those of the caller.
-pub(crate) fn options(allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult<RemoteOptions> {
-    let mut options = RemoteOptions::from_env().map_err(wrong)?;
-    for prefix in Permissions::read(allow).map_err(wrong)?.addresses() {
-        options.allow(prefix).map_err(wrong)?;
+pub(crate) fn build_remote_options(allow: &[String], remote: Option<&Bound<'_, PyDict>>) -> PyResult<RemoteOptions> {
+    let mut options = RemoteOptions::from_env().map_err(usage_error)?;
+    for prefix in ReferencePermissions::read(allow).map_err(usage_error)?.addresses() {
+        options.allow(prefix).map_err(usage_error)?;
     }
     for (name, value) in remote.into_iter().flatten() {
-        options.set(&format!("{}={}", name.extract::<String>()?.replace('_', "-"), text_of(&value)?)).map_err(wrong)?;
+        options.set(&format!("{}={}", name.extract::<String>()?.replace('_', "-"), text_of(&value)?)).map_err(usage_error)?;
     }
     Ok(options)
 }
 
 /// Takes over options of a store as fsspec names them; those in `client_kwargs` count as its own.
-fn store(options: &mut RemoteOptions, given: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+fn apply_storage_options(options: &mut RemoteOptions, given: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
     for (name, value) in given.into_iter().flatten() {
         let name = name.extract::<String>()?;
         let inner = value.cast::<PyDict>();
         match (name.as_str(), inner) {
             (_, _) if value.is_none() => {}
-            ("client_kwargs", Ok(inner)) => store(options, Some(inner))?,
+            ("client_kwargs", Ok(inner)) => apply_storage_options(options, Some(inner))?,
             // gcsfs takes the content of a file of credentials.
             ("token", Ok(inner)) => {
                 let text = inner.py().import("json")?.call_method1("dumps", (inner,))?.extract::<String>()?;
-                options.storage(&name, &text).map_err(wrong)?;
+                options.from_storage_options(&name, &text).map_err(usage_error)?;
             }
-            _ => options.storage(&name, &text_of(&value)?).map_err(wrong)?,
+            _ => options.from_storage_options(&name, &text_of(&value)?).map_err(usage_error)?,
         }
     }
     Ok(())
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "so it goes to map_err")]
-fn wrong(error: Error) -> PyErr {
+fn usage_error(error: Error) -> PyErr {
     pyo3::exceptions::PyValueError::new_err(error.to_string())
 }
 
@@ -55,50 +55,51 @@ fn text_of(value: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// Returns the places that a caller allows references to lead to, in a form that means the same in every folder.
-pub(crate) fn allowed(allow: &[String]) -> PyResult<Vec<String>> {
-    let read = Permissions::read(allow).map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
+pub(crate) fn normalize_allowed_prefixes(allow: &[String]) -> PyResult<Vec<String>> {
+    let read = ReferencePermissions::read(allow).map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))?;
     let folders = read.folders().iter().map(|folder| bytes::file_uri(folder));
     Ok(folders.chain(read.addresses().iter().cloned()).collect())
 }
 
 /// Returns the options for opening files: the environment, then those of the caller.
-pub(crate) fn opening(
+pub(crate) fn open_options(
     memmap: bool,
     allow: &[String],
     remote: Option<&Bound<'_, PyDict>>,
     storage: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<OpenOptions> {
-    let limits = Limits::from_env().map_err(wrong)?;
-    let opening = OpenOptions::new().limits(limits).map(memmap).allow(Permissions::read(allow).map_err(wrong)?);
-    Ok(opening.remote(servers(allow, remote, storage)?))
+    let limits = Limits::from_env().map_err(usage_error)?;
+    let opening =
+        OpenOptions::new().limits(limits).memory_map(memmap).allow(ReferencePermissions::read(allow).map_err(usage_error)?);
+    Ok(opening.remote(build_server_options(allow, remote, storage)?))
 }
 
 /// Returns the options for servers and object stores: the environment, then those of the caller.
-pub(crate) fn servers(
+pub(crate) fn build_server_options(
     allow: &[String],
     remote: Option<&Bound<'_, PyDict>>,
     storage: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<RemoteOptions> {
-    let mut options = options(allow, remote)?;
-    store(&mut options, storage)?;
+    let mut options = build_remote_options(allow, remote)?;
+    apply_storage_options(&mut options, storage)?;
     Ok(options)
 }
 
 /// Returns the place for a new file: a path, or a URL with the options of its store.
-pub(crate) fn place(
+pub(crate) fn write_path(
     target: &Bound<'_, PyAny>,
     overwrite: bool,
     remote: Option<&Bound<'_, PyDict>>,
     storage: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<WritePath> {
     let path: std::path::PathBuf = target.extract()?;
-    let mut options = servers(&[], remote, storage)?;
+    let mut options = build_server_options(&[], remote, storage)?;
     options.overwrite |= overwrite;
     Ok(WritePath::from(path).remote(options))
 }
 
 /// Options of fsspec file systems that say nothing about where the bytes are.
-const OF_FSSPEC: &[&str] = &[
+const IGNORED_FSSPEC_OPTIONS: &[&str] = &[
     "asynchronous",
     "cache_regions",
     "cache_type",
@@ -114,7 +115,7 @@ const OF_FSSPEC: &[&str] = &[
 
 /// Returns the URL of a file of an fsspec file system, with the options of its store, if Trilith would ask the same service in
 /// the same way.
-fn direct(given: &Bound<'_, PyAny>, fs: &Bound<'_, PyAny>, path: &str) -> PyResult<Option<(String, RemoteOptions)>> {
+fn native_url(given: &Bound<'_, PyAny>, fs: &Bound<'_, PyAny>, path: &str) -> PyResult<Option<(String, RemoteOptions)>> {
     let module = fs.get_type().module()?.extract::<String>()?;
     // A class of somebody else's, or a cache around another file system, may do more than the name of its protocol says.
     let url = match module.as_str() {
@@ -128,7 +129,7 @@ fn direct(given: &Bound<'_, PyAny>, fs: &Bound<'_, PyAny>, path: &str) -> PyResu
         return Ok(None);
     }
     let given = fs.getattr("storage_options")?.cast_into::<PyDict>()?.copy()?;
-    for name in OF_FSSPEC {
+    for name in IGNORED_FSSPEC_OPTIONS {
         if given.contains(name)? {
             given.del_item(name)?;
         }
@@ -137,18 +138,18 @@ fn direct(given: &Bound<'_, PyAny>, fs: &Bound<'_, PyAny>, path: &str) -> PyResu
         return Ok(None);
     }
     // An option that is not known here may be one that matters.
-    Ok(servers(&[], None, Some(&given)).ok().map(|options| (url, options)))
+    Ok(build_server_options(&[], None, Some(&given)).ok().map(|options| (url, options)))
 }
 
 /// Returns the file of an fsspec handle (an open file, or the result of `fsspec.open`), read by ranges and not
 /// through the handle: by the URL itself if that is known, else by the file system. Returns None if it is no such handle.
-pub(crate) fn fsspec(given: &Bound<'_, PyAny>) -> PyResult<Option<SourceRef>> {
+pub(crate) fn open_fsspec_source(given: &Bound<'_, PyAny>) -> PyResult<Option<SourceRef>> {
     let (Ok(fs), Ok(path)) = (given.getattr("fs"), given.getattr("path")) else { return Ok(None) };
     if !fs.hasattr("cat_ranges")? || !fs.hasattr("cat_file")? || given.getattr("compression").is_ok_and(|c| !c.is_none()) {
         return Ok(None);
     }
     let Ok(path) = path.extract::<String>() else { return Ok(None) };
-    if let Some((url, options)) = direct(given, &fs, &path)?
+    if let Some((url, options)) = native_url(given, &fs, &path)?
         && let Ok((source, _)) = given.py().detach(|| bytes::open_url(&url, &options, 0))
     {
         return Ok(Some(source));
@@ -158,23 +159,23 @@ pub(crate) fn fsspec(given: &Bound<'_, PyAny>) -> PyResult<Option<SourceRef>> {
         Err(_) => fs.call_method1("size", (&path,))?.extract::<Option<u64>>()?,
     };
     let Some(size) = size else { return Ok(None) };
-    let parts = Filesystem { fs: fs.unbind(), path, size };
-    Ok(Some(bytes::by_parts(Arc::new(parts), &options(&[], None)?)))
+    let parts = FsspecFile { fs: fs.unbind(), path, size };
+    Ok(Some(bytes::by_parts(Arc::new(parts), &build_remote_options(&[], None)?)))
 }
 
 /// A file of an fsspec file system.
-struct Filesystem {
+struct FsspecFile {
     fs: Py<PyAny>,
     path: String,
     size: u64,
 }
 
-impl Filesystem {
-    fn ask(&self, py: Python<'_>, ranges: &[Range<u64>]) -> PyResult<Vec<Vec<u8>>> {
+impl FsspecFile {
+    fn fetch_ranges(&self, py: Python<'_>, ranges: &[Range<u64>]) -> PyResult<Vec<Vec<u8>>> {
         let fs = self.fs.bind(py);
         if let [range] = ranges {
             let found = fs.call_method1("cat_file", (&self.path, range.start, range.end))?;
-            return Ok(vec![copied(&found)?]);
+            return Ok(vec![copy_options(&found)?]);
         }
         let paths = PyList::new(py, ranges.iter().map(|_| &self.path))?;
         let starts: Vec<u64> = ranges.iter().map(|range| range.start).collect();
@@ -182,11 +183,11 @@ impl Filesystem {
         let how = PyDict::new(py);
         how.set_item("on_error", "raise")?;
         let found = fs.call_method("cat_ranges", (paths, starts, ends), Some(&how))?;
-        found.try_iter()?.map(|item| copied(&item?)).collect()
+        found.try_iter()?.map(|item| copy_options(&item?)).collect()
     }
 }
 
-impl Parts for Filesystem {
+impl RangeFetcher for FsspecFile {
     fn size(&self) -> u64 {
         self.size
     }
@@ -195,14 +196,14 @@ impl Parts for Filesystem {
         &self.path
     }
 
-    fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
-        Python::attach(|py| self.ask(py, ranges))
+    fn fetch_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
+        Python::attach(|py| self.fetch_ranges(py, ranges))
             .map_err(|error| Error::new(ErrorKind::Io, error.to_string()).context(format!("reading {}", self.path)))
     }
 }
 
 /// The bytes of a `bytes` object, or of anything that lends its memory.
-pub(crate) fn copied(given: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+pub(crate) fn copy_options(given: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     if let Ok(bytes) = given.cast::<PyBytes>() {
         return Ok(bytes.as_bytes().to_vec());
     }

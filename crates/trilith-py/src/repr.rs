@@ -2,44 +2,49 @@
 //! reference is followed.
 
 use trilith::array::{Array, Datatype, element_count};
-use trilith::asdf::{Dim, Ndarray};
+use trilith::asdf::{Ndarray, ShapeDimension};
 use trilith::tree::Node;
 use trilith::tree::Scalar;
 use trilith::{File, Item, ItemKind, Limits};
 
 /// Lines of a text, and levels below the top.
-const LINES: usize = 40;
-const LEVELS: usize = 6;
+const MAX_LINES: usize = 40;
+const MAX_LEVELS: usize = 6;
 /// Rows of HTML.
-const ROWS: usize = 400;
+const MAX_HTML_ROWS: usize = 400;
 /// Characters of one value.
-const WIDTH: usize = 60;
+const MAX_VALUE_CHARS: usize = 60;
 
 /// `float32 (2, 3), 24 B`
-pub(crate) fn array(array: &Array) -> String {
-    format!("{}{}, {}", datatype(array.datatype()), shape(array.shape().iter().map(u64::to_string)), size(array.nbytes()))
+pub(crate) fn display_array(array: &Array) -> String {
+    format!(
+        "{}{}, {}",
+        display_datatype(array.datatype()),
+        display_shape(array.shape().iter().map(u64::to_string)),
+        display_byte_size(array.nbytes())
+    )
 }
 
 /// Returns the description of an array as HTML.
 pub(crate) fn array_html(array: &Array, tag: Option<&str>) -> String {
     let mask = if array.mask().is_some() { ", masked" } else { "" };
-    let tag = tag.map(|tag| format!(" <small>{}</small>", escaped(tag))).unwrap_or_default();
-    format!("<div class=\"trilith\"><b>trilith.Array</b> {}{mask}{tag}</div>", escaped(&self::array(array)))
+    let tag = tag.map(|tag| format!(" <small>{}</small>", escape_html(tag))).unwrap_or_default();
+    format!("<div class=\"trilith\"><b>trilith.Array</b> {}{mask}{tag}</div>", escape_html(&display_array(array)))
 }
 
 /// Returns the description of a file in one line.
-pub(crate) fn file(file: &File) -> String {
+pub(crate) fn display_file(file: &File) -> String {
     let standard = file.as_asdf().and_then(|file| file.sections().header().standard());
     let standard = standard.map(|standard| format!(", standard {standard}")).unwrap_or_default();
     let set = file.as_family().map(|set| format!(", {} files", set.catalog().len())).unwrap_or_default();
     let bytes = file.as_asdf().map_or_else(|| file.source().len(), |file| file.size());
-    clean(&format!("{:?}: {}{standard}{set}, {}", file.source().name(), file.format(), size(bytes)))
+    escape_controls(&format!("{:?}: {}{standard}{set}, {}", file.source().name(), file.format(), display_byte_size(bytes)))
 }
 
 /// An item and what is below it, indented.
-pub(crate) fn tree(item: &Item<'_>, title: &str) -> String {
-    let mut rows = Rows { rows: Vec::new(), most: LINES, cut: false };
-    rows.below(item, 1);
+pub(crate) fn display_tree(item: &Item<'_>, title: &str) -> String {
+    let mut rows = ReprRows { rows: Vec::new(), max_rows: MAX_LINES, is_truncated: false };
+    rows.add_children(item, 1);
     let mut text = format!("<{title} of {}>", len(item));
     for row in &rows.rows {
         text.push('\n');
@@ -50,7 +55,7 @@ pub(crate) fn tree(item: &Item<'_>, title: &str) -> String {
             text.push_str(&row.value);
         }
     }
-    if rows.cut {
+    if rows.is_truncated {
         text.push_str("\n  …");
     }
     text
@@ -58,16 +63,16 @@ pub(crate) fn tree(item: &Item<'_>, title: &str) -> String {
 
 /// An item and what is below it as HTML that folds.
 pub(crate) fn tree_html(item: &Item<'_>, title: &str) -> String {
-    let mut rows = Rows { rows: Vec::new(), most: ROWS, cut: false };
-    rows.below(item, 1);
-    let mut html = format!("<div class=\"trilith\"><b>{}</b> of {}<ul>", escaped(title), len(item));
+    let mut rows = ReprRows { rows: Vec::new(), max_rows: MAX_HTML_ROWS, is_truncated: false };
+    rows.add_children(item, 1);
+    let mut html = format!("<div class=\"trilith\"><b>{}</b> of {}<ul>", escape_html(title), len(item));
     let mut level = 1;
     for (i, row) in rows.rows.iter().enumerate() {
         while level > row.level {
             html.push_str("</ul></details></li>");
             level -= 1;
         }
-        let (key, value) = (escaped(&row.key), escaped(&row.value));
+        let (key, value) = (escape_html(&row.key), escape_html(&row.value));
         if rows.rows.get(i + 1).is_some_and(|next| next.level > row.level) {
             let open = if row.level < 2 { " open" } else { "" };
             html.push_str(&format!("<li><details{open}><summary><b>{key}</b> {value}</summary><ul>"));
@@ -80,49 +85,49 @@ pub(crate) fn tree_html(item: &Item<'_>, title: &str) -> String {
         html.push_str("</ul></details></li>");
         level -= 1;
     }
-    if rows.cut {
+    if rows.is_truncated {
         html.push_str("<li>…</li>");
     }
     html + "</ul></div>"
 }
 
-struct Row {
+struct ReprRow {
     level: usize,
     key: String,
     value: String,
 }
 
-struct Rows {
-    rows: Vec<Row>,
-    most: usize,
-    cut: bool,
+struct ReprRows {
+    rows: Vec<ReprRow>,
+    max_rows: usize,
+    is_truncated: bool,
 }
 
-impl Rows {
+impl ReprRows {
     /// Adds the children of an item, at most [`LEVELS`] deep: the recursion is bounded.
-    fn below(&mut self, item: &Item<'_>, level: usize) {
-        for (n, (key, child)) in item.members().unwrap_or_default().into_iter().enumerate() {
-            if self.rows.len() >= self.most {
-                self.cut = true;
+    fn add_children(&mut self, item: &Item<'_>, level: usize) {
+        for (n, (key, child)) in item.keyed_children().unwrap_or_default().into_iter().enumerate() {
+            if self.rows.len() >= self.max_rows {
+                self.is_truncated = true;
                 return;
             }
-            let key = key.map_or_else(|| n.to_string(), |key| short(&spelled(key)));
-            let leaf = leaf(&child);
+            let key = key.map_or_else(|| n.to_string(), |key| truncate_to_line(&key_text(key)));
+            let leaf = display_leaf(&child);
             let what = || match child.is_history() {
                 true => format!("list of {}", len(&child)),
-                false if level >= LEVELS => format!("{} items", len(&child)),
+                false if level >= MAX_LEVELS => format!("{} items", len(&child)),
                 false => String::new(),
             };
-            self.rows.push(Row { level, key, value: leaf.clone().unwrap_or_else(what) });
-            if leaf.is_none() && level < LEVELS {
-                self.below(&child, level + 1);
+            self.rows.push(ReprRow { level, key, value: leaf.clone().unwrap_or_else(what) });
+            if leaf.is_none() && level < MAX_LEVELS {
+                self.add_children(&child, level + 1);
             }
         }
     }
 }
 
 /// A key.
-fn spelled(key: Scalar<'_>) -> String {
+fn key_text(key: Scalar<'_>) -> String {
     match key {
         Scalar::Null => "null".to_owned(),
         Scalar::Bool(value) => value.to_string(),
@@ -134,47 +139,48 @@ fn spelled(key: Scalar<'_>) -> String {
 }
 
 fn len(item: &Item<'_>) -> usize {
-    item.members().map_or(0, |members| members.len())
+    item.keyed_children().map_or(0, |members| members.len())
 }
 
 /// The text for an item that is not entered.
-fn leaf(item: &Item<'_>) -> Option<String> {
+fn display_leaf(item: &Item<'_>) -> Option<String> {
     match item.kind() {
         ItemKind::Array => Some(match item.as_asdf() {
             // The tree is shown without opening blocks or other files.
-            Some((_, node)) => described(node),
+            Some((_, node)) => describe_array(node),
             None => item.describe().map_or_else(
                 |_| "a broken array".to_owned(),
-                |found| format!("{}{}", datatype(&found.datatype), shape(found.shape.iter().map(u64::to_string))),
+                |found| format!("{}{}", display_datatype(&found.datatype), display_shape(found.shape.iter().map(u64::to_string))),
             ),
         }),
-        ItemKind::Reference => match item.notes().reference {
-            Some(target) => Some(format!("-> {}", short(&target))),
+        ItemKind::Reference => match item.metadata().reference {
+            Some(target) => Some(format!("-> {}", truncate_to_line(&target))),
             None => {
                 let anchor = item.as_asdf().and_then(|(_, node)| node.anchor()).unwrap_or("");
-                Some(format!("*{}", short(anchor)))
+                Some(format!("*{}", truncate_to_line(anchor)))
             }
         },
         ItemKind::Mapping if len(item) == 0 => Some("{}".to_owned()),
         ItemKind::List if len(item) == 0 => Some("[]".to_owned()),
         ItemKind::Mapping | ItemKind::List => None,
-        _ => Some(item.text().map_or_else(|error| error.to_string(), |text| short(&text))),
+        _ => Some(item.text().map_or_else(|error| error.to_string(), |text| truncate_to_line(&text))),
     }
 }
 
 /// Describes the array of an ndarray node.
-fn described(node: Node<'_>) -> String {
-    let Ok(array) = Ndarray::read(node, &Limits::default()) else { return "a broken ndarray".to_owned() };
-    let mut text = array.datatype.as_ref().map_or_else(|| "array".to_owned(), datatype);
+fn describe_array(node: Node<'_>) -> String {
+    let Ok(array) = Ndarray::parse(node, &Limits::default()) else { return "a broken ndarray".to_owned() };
+    let mut text = array.datatype.as_ref().map_or_else(|| "array".to_owned(), display_datatype);
     if let Some(dims) = &array.shape {
-        let fixed: Option<Vec<u64>> = dims.iter().map(|dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None }).collect();
-        text.push_str(&shape(dims.iter().map(|dim| match dim {
-            Dim::Fixed(n) => n.to_string(),
+        let fixed: Option<Vec<u64>> =
+            dims.iter().map(|dim| if let ShapeDimension::Fixed(n) = dim { Some(*n) } else { None }).collect();
+        text.push_str(&display_shape(dims.iter().map(|dim| match dim {
+            ShapeDimension::Fixed(n) => n.to_string(),
             _ => "*".to_owned(),
         })));
         let count = fixed.and_then(|shape| element_count(&shape).ok());
         if let (Some(count), Some(datatype)) = (count, &array.datatype) {
-            text.push_str(&format!(", {}", size(count.saturating_mul(datatype.item_size()))));
+            text.push_str(&format!(", {}", display_byte_size(count.saturating_mul(datatype.item_size()))));
         }
     }
     if array.mask.is_some() {
@@ -183,26 +189,26 @@ fn described(node: Node<'_>) -> String {
     text
 }
 
-fn datatype(datatype: &Datatype) -> String {
+fn display_datatype(datatype: &Datatype) -> String {
     match datatype {
         Datatype::Struct(fields) => {
             let names: Vec<String> = fields.fields().iter().enumerate().take(6).map(|(i, field)| field.name_or(i)).collect();
             let more = if fields.fields().len() > names.len() { ", …" } else { "" };
-            clean(&format!("{{{}{more}}}", names.join(", ")))
+            escape_controls(&format!("{{{}{more}}}", names.join(", ")))
         }
         Datatype::Ascii(n) | Datatype::Ucs4(n) | Datatype::Utf8(n) | Datatype::Ucs2(n) => format!("{}[{n}]", datatype.name()),
         plain => plain.name().to_owned(),
     }
 }
 
-fn shape(lengths: impl Iterator<Item = String>) -> String {
+fn display_shape(lengths: impl Iterator<Item = String>) -> String {
     let lengths: Vec<String> = lengths.collect();
     let comma = if lengths.len() == 1 { "," } else { "" };
     format!(" ({}{comma})", lengths.join(", "))
 }
 
 /// Bytes for people, in powers of 1000.
-fn size(bytes: u64) -> String {
+fn display_byte_size(bytes: u64) -> String {
     let mut value = bytes as f64;
     for unit in ["B", "kB", "MB", "GB", "TB"] {
         if value < 999.5 {
@@ -214,19 +220,19 @@ fn size(bytes: u64) -> String {
 }
 
 /// Returns the start of a string as one line of at most [`WIDTH`] characters.
-fn short(text: &str) -> String {
-    let cut: String = text.chars().take(WIDTH).collect();
+fn truncate_to_line(text: &str) -> String {
+    let cut: String = text.chars().take(MAX_VALUE_CHARS).collect();
     let more = if cut.len() < text.len() { "…" } else { "" };
-    clean(&cut) + more
+    escape_controls(&cut) + more
 }
 
 /// Control characters of a file are shown, not obeyed.
-fn clean(text: &str) -> String {
+fn escape_controls(text: &str) -> String {
     let shown = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().map(|c| if shown(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
 }
 
-fn escaped(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -1,17 +1,17 @@
 //! Finding items: the conditions of the library in Python's words.
 
 use pyo3::prelude::*;
-use trilith::Search;
+use trilith::SearchQuery;
 
-use crate::detached::calm;
-use crate::errors::{About, Raise};
-use crate::nodes::Place;
+use crate::detached::detach_interruptible;
+use crate::errors::{IntoPyResult, UsageErrorKind};
+use crate::nodes::ItemRef;
 
 /// Conditions of a search: regular expressions of keys and values, patterns of path and tag, datatype, shape.
 pub(crate) type Conditions = (Vec<String>, Vec<String>, Option<String>, Option<String>, Option<String>, Option<String>);
 
-fn search((keys, values, path, tag, datatype, shape): &Conditions) -> trilith::Result<Search> {
-    let mut all = Search::new();
+fn build_search((keys, values, path, tag, datatype, shape): &Conditions) -> trilith::Result<SearchQuery> {
+    let mut all = SearchQuery::new();
     for key in keys {
         all = all.key(key)?;
     }
@@ -28,16 +28,16 @@ fn search((keys, values, path, tag, datatype, shape): &Conditions) -> trilith::R
         all = all.datatype(datatype);
     }
     match shape {
-        Some(shape) => all.shape(shape),
+        Some(shape) => all.parse_shape(shape),
         None => Ok(all),
     }
 }
 
 /// The paths, from a place on, of what meets the conditions: the place itself and what is below it.
-pub(crate) fn paths(py: Python<'_>, place: &Place, conditions: &Conditions) -> PyResult<Vec<String>> {
-    let found = calm(py, || {
+pub(crate) fn find_paths(py: Python<'_>, place: &ItemRef, conditions: &Conditions) -> PyResult<Vec<String>> {
+    let found = detach_interruptible(py, || {
         let mut paths = Vec::new();
-        search(conditions)?.run(&place.item, |path, item| {
+        build_search(conditions)?.run(&place.item, |path, item| {
             if !item.is_hidden() {
                 paths.push(path.to_owned());
             }
@@ -45,5 +45,5 @@ pub(crate) fn paths(py: Python<'_>, place: &Place, conditions: &Conditions) -> P
         })?;
         trilith::Result::Ok(paths)
     })?;
-    found.or_raise(About::Argument)
+    found.or_raise(UsageErrorKind::Argument)
 }

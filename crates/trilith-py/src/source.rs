@@ -7,12 +7,12 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
-use trilith::bytes::{Backing, NoReferences, Source, SourceRef};
+use trilith::bytes::{NoReferences, Source, SourceBacking, SourceRef};
 use trilith::layout::Byteorder;
 use trilith::{Error, File, OpenOptions, Result};
 
 /// The origin of a file.
-pub(crate) enum Origin {
+pub(crate) enum SourceKind {
     /// A file of this machine.
     Path(PathBuf),
     /// An address of a remote file.
@@ -21,7 +21,7 @@ pub(crate) enum Origin {
     Other(SourceRef),
 }
 
-impl Origin {
+impl SourceKind {
     /// Opens it.
     pub(crate) fn open(self, opening: &OpenOptions) -> Result<File> {
         match self {
@@ -33,25 +33,25 @@ impl Origin {
 }
 
 /// Tells what was handed to `open`.
-pub(crate) fn origin(given: &Bound<'_, PyAny>) -> PyResult<Origin> {
+pub(crate) fn detect_origin(given: &Bound<'_, PyAny>) -> PyResult<SourceKind> {
     if let Ok(bytes) = given.cast::<PyBytes>() {
-        return Ok(Origin::Other(Arc::new(Held { bytes: bytes.clone().into() })));
+        return Ok(SourceKind::Other(Arc::new(PyBytesSource { bytes: bytes.clone().into() })));
     }
     if given.is_instance_of::<PyByteArray>() || given.is_instance_of::<PyMemoryView>() {
         let copy = given.py().get_type::<PyBytes>().call1((given,))?.cast_into::<PyBytes>()?;
-        return Ok(Origin::Other(Arc::new(Held { bytes: copy.into() })));
+        return Ok(SourceKind::Other(Arc::new(PyBytesSource { bytes: copy.into() })));
     }
     if let Some(url) = given.extract::<String>().ok().filter(|text| trilith::bytes::is_url(text)) {
-        return Ok(Origin::Url(url));
+        return Ok(SourceKind::Url(url));
     }
     if given.is_instance_of::<PyString>() || given.hasattr("__fspath__")? {
-        return Ok(Origin::Path(given.extract()?));
+        return Ok(SourceKind::Path(given.extract()?));
     }
-    if let Some(source) = crate::remote::fsspec(given)? {
-        return Ok(Origin::Other(source));
+    if let Some(source) = crate::remote::open_fsspec_source(given)? {
+        return Ok(SourceKind::Other(source));
     }
     if given.hasattr("read")? && given.hasattr("seek")? {
-        return Ok(Origin::Other(Arc::new(FileObject::new(given)?)));
+        return Ok(SourceKind::Other(Arc::new(PyFileSource::new(given)?)));
     }
     Err(PyTypeError::new_err(format!(
         "expected a path, bytes, or a binary file object that can seek, found {}",
@@ -60,18 +60,18 @@ pub(crate) fn origin(given: &Bound<'_, PyAny>) -> PyResult<Origin> {
 }
 
 /// The memory of a `bytes` object, which is kept alive.
-struct Held {
+struct PyBytesSource {
     bytes: PyBackedBytes,
 }
 
-impl Source for Held {
+impl Source for PyBytesSource {
     fn len(&self) -> u64 {
         self.bytes.len() as u64
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         let part = self.view(offset, into.len() as u64);
-        into.copy_from_slice(part.ok_or_else(|| short(offset, into.len(), self.len()))?);
+        into.copy_from_slice(part.ok_or_else(|| short_read_error(offset, into.len(), self.len()))?);
         Ok(())
     }
 
@@ -86,33 +86,33 @@ impl Source for Held {
 }
 
 #[cold]
-fn short(offset: u64, len: usize, size: u64) -> Error {
+fn short_read_error(offset: u64, len: usize, size: u64) -> Error {
     Error::malformed(format!("the file ends at byte {size}, but {len} bytes are expected from byte {offset} on")).at_byte(offset)
 }
 
 /// A Python file object. It is read in its place, and its opener closes it.
-struct FileObject {
+struct PyFileSource {
     /// The lock is taken without holding the interpreter, and covers seeking and reading.
     object: Mutex<Py<PyAny>>,
     len: u64,
     name: String,
 }
 
-impl FileObject {
+impl PyFileSource {
     fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let len = object.call_method1("seek", (0, 2))?.extract()?;
         let name = object.getattr("name").ok().and_then(|name| name.extract::<String>().ok());
         Ok(Self { object: Mutex::new(object.clone().unbind()), len, name: name.unwrap_or_else(|| "file object".to_owned()) })
     }
 
-    fn fill(object: &Py<PyAny>, offset: u64, into: &mut [u8]) -> PyResult<()> {
+    fn read_exact_at(object: &Py<PyAny>, offset: u64, into: &mut [u8]) -> PyResult<()> {
         Python::attach(|py| {
             let object = object.bind(py);
             object.call_method1("seek", (offset,))?;
             let mut done = 0;
             while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
                 let read = object.call_method1("read", (rest.len(),))?;
-                let bytes = crate::remote::copied(&read)?;
+                let bytes = crate::remote::copy_options(&read)?;
                 if bytes.is_empty() || bytes.len() > rest.len() {
                     return Err(pyo3::exceptions::PyEOFError::new_err("the file object ended early"));
                 }
@@ -124,23 +124,23 @@ impl FileObject {
     }
 }
 
-impl Backing for FileObject {}
+impl SourceBacking for PyFileSource {}
 
-impl Source for FileObject {
+impl Source for PyFileSource {
     fn len(&self) -> u64 {
         self.len
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         if offset.checked_add(into.len() as u64).is_none_or(|end| end > self.len) {
-            return Err(short(offset, into.len(), self.len));
+            return Err(short_read_error(offset, into.len(), self.len));
         }
         let object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
-        Self::fill(&object, offset, into)
+        Self::read_exact_at(&object, offset, into)
             .map_err(|error| Error::new(trilith::ErrorKind::Io, error.to_string()).context(format!("reading {}", self.name)))
     }
 
-    fn backing(&self) -> Option<&dyn Backing> {
+    fn backing(&self) -> Option<&dyn SourceBacking> {
         Some(self)
     }
 
@@ -150,7 +150,7 @@ impl Source for FileObject {
 }
 
 /// The byte order that a keyword names.
-pub(crate) fn order(name: Option<&str>) -> PyResult<Option<Byteorder>> {
+pub(crate) fn parse_byteorder(name: Option<&str>) -> PyResult<Option<Byteorder>> {
     match name {
         None => Ok(None),
         Some("little") => Ok(Some(Byteorder::Little)),

@@ -7,18 +7,18 @@ use std::time::Duration;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use trilith::file::{Found, Gather};
-use trilith::table::{Cell, Collected, Query, collect};
-use trilith_io::threads::watched;
+use trilith::file::{FileFinder, FoundFile};
+use trilith::table::{CollectedTable, Query, TableCell, collect};
+use trilith_io::threads::run_watched;
 
-use crate::errors::{About, Raise, raise};
+use crate::errors::{IntoPyResult, UsageErrorKind, to_python_error};
 use crate::layout;
 
 /// Python is asked so often whether somebody pressed Ctrl-C.
-const OFTEN: Duration = Duration::from_millis(50);
+const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The names of the columns, their types and values, the files that could not be read with exceptions, and warnings.
-type Columns = (Vec<String>, Vec<&'static str>, Vec<Py<PyList>>, Vec<(String, Py<PyAny>)>, Vec<String>);
+type TableColumns = (Vec<String>, Vec<&'static str>, Vec<Py<PyList>>, Vec<(String, Py<PyAny>)>, Vec<String>);
 
 /// The table of `trilith.table`, column by column.
 #[pyfunction]
@@ -38,27 +38,28 @@ pub(crate) fn _table(
     allow: Vec<String>,
     remote: Option<&Bound<'_, PyDict>>,
     storage_options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Columns> {
-    let mut query = query(&columns, condition, each, sort).or_raise(About::Argument)?;
+) -> PyResult<TableColumns> {
+    let mut query = build_query(&columns, condition, each, sort).or_raise(UsageErrorKind::Argument)?;
     if let Some((lon, lat, radius)) = covers {
-        query = query.covers([lon, lat], radius);
+        query = query.covering_position([lon, lat], radius);
     }
-    let layout = layout::given(layout)?;
-    let servers = crate::remote::servers(&allow, remote, storage_options)?;
-    let gather = Gather::new().hidden(hidden).all(layout.is_some()).remote(servers);
-    let opening =
-        crate::remote::opening(true, &allow, remote, storage_options)?.byteorder(crate::source::order(byteorder)?).layout(layout);
+    let layout = layout::parse_arg(layout)?;
+    let servers = crate::remote::build_server_options(&allow, remote, storage_options)?;
+    let gather = FileFinder::new().include_hidden(hidden).all_files(layout.is_some()).remote(servers);
+    let opening = crate::remote::open_options(true, &allow, remote, storage_options)?
+        .byteorder(crate::source::parse_byteorder(byteorder)?)
+        .layout(layout);
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = stop.clone();
     let read = move || {
         let found = files
             .into_iter()
-            .flat_map(move |name| -> Box<dyn Iterator<Item = Found> + Send> { Box::new(gather.clone().named(&name)) });
+            .flat_map(move |name| -> Box<dyn Iterator<Item = FoundFile> + Send> { Box::new(gather.clone().find(&name)) });
         collect(&query, found, &opening, &stopped)
     };
     let mut interrupted = Ok(());
     let found = py.detach(|| {
-        watched(read, OFTEN, || {
+        run_watched(read, SIGNAL_CHECK_INTERVAL, || {
             interrupted = Python::attach(|py| py.check_signals());
             interrupted.is_ok()
         })
@@ -66,18 +67,18 @@ pub(crate) fn _table(
     stop.store(true, Ordering::Relaxed);
     interrupted?;
     let found = found.ok_or_else(|| PyRuntimeError::new_err("the files could not be read"))?;
-    into_columns(py, &found.or_raise(About::Argument)?)
+    into_columns(py, &found.or_raise(UsageErrorKind::Argument)?)
 }
 
-fn query(
+fn build_query(
     columns: &[(String, String)],
     condition: Option<&str>,
     each: Option<&str>,
     sort: Option<&str>,
 ) -> trilith::Result<Query> {
-    let mut query = Query::named(columns.iter().map(|(name, place)| (name, place)))?;
+    let mut query = Query::with_names(columns.iter().map(|(name, place)| (name, place)))?;
     if let Some(each) = each {
-        query = query.each(each)?;
+        query = query.rows_of(each)?;
     }
     if let Some(condition) = condition {
         query = query.filter(condition)?;
@@ -88,27 +89,30 @@ fn query(
     }
 }
 
-fn into_columns(py: Python<'_>, found: &Collected) -> PyResult<Columns> {
+fn into_columns(py: Python<'_>, found: &CollectedTable) -> PyResult<TableColumns> {
     let types = found.table.types().into_iter().map(trilith::table::CellType::name).collect();
     let mut columns = Vec::new();
     for at in 0..found.table.names().len() {
-        let values = found.table.column(at).map(|cell| value(py, &cell));
+        let values = found.table.column(at).map(|cell| cell_to_python(py, &cell));
         let values = values.collect::<PyResult<Vec<_>>>()?;
         columns.push(PyList::new(py, values)?.unbind());
     }
-    let failed = found.failed.iter().map(|(name, error)| (name.clone(), raise(error, About::Argument).into_value(py).into_any()));
+    let failed = found
+        .failed
+        .iter()
+        .map(|(name, error)| (name.clone(), to_python_error(error, UsageErrorKind::Argument).into_value(py).into_any()));
     let notices = found.notices.iter().map(|(name, notice)| format!("{name}: {notice}"));
     let warnings = found.table.warnings().into_iter().chain(notices).collect();
     Ok((found.table.names().to_vec(), types, columns, failed.collect(), warnings))
 }
 
-fn value<'py>(py: Python<'py>, cell: &Cell) -> PyResult<Bound<'py, PyAny>> {
+fn cell_to_python<'py>(py: Python<'py>, cell: &TableCell) -> PyResult<Bound<'py, PyAny>> {
     Ok(match cell {
-        Cell::Null => py.None().into_bound(py),
-        Cell::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
-        Cell::Int(value) => value.into_pyobject(py)?.into_any(),
-        Cell::Float(value) => value.into_pyobject(py)?.into_any(),
-        Cell::Text(value) => value.into_pyobject(py)?.into_any(),
+        TableCell::Null => py.None().into_bound(py),
+        TableCell::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
+        TableCell::Int(value) => value.into_pyobject(py)?.into_any(),
+        TableCell::Float(value) => value.into_pyobject(py)?.into_any(),
+        TableCell::Text(value) => value.into_pyobject(py)?.into_any(),
         _ => return Err(PyValueError::new_err("a value of a type that is not known here")),
     })
 }

@@ -8,80 +8,80 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyDictMethods, PyFloat, PyInt, PyList, PyString, PyTuple};
-use trilith::array::{Array, Byteorder, Datatype, FloatText, Mask, Precision, complex_text};
-use trilith::asdf::{ArrayOptions, Builder, Target};
-use trilith::tree::{Data, Value};
+use trilith::array::{Array, Byteorder, Datatype, FloatPrecision, FloatText, Mask, complex_text};
+use trilith::asdf::{ArrayOptions, AsdfBuilder, Target};
+use trilith::tree::{Value, ValueData};
 use trilith::{Error, Result};
 
 use crate::array::Array as PyArray;
-use crate::buffer::check_lent;
-use crate::dtype::{from_numpy, numpy};
-use crate::mapping::Keyed;
-use crate::nodes::{Place, Sequence};
-use crate::scalar::{helper, tagged_class};
+use crate::buffer::verify_borrowed;
+use crate::dtype::{from_numpy, import_numpy};
+use crate::mapping::MappingBase;
+use crate::nodes::{ItemRef, Sequence};
+use crate::scalar::{import_value_helper, tagged_class};
 
 /// Maximum depth of nested dictionaries and lists.
-const DEPTH: usize = 256;
+const MAX_DEPTH: usize = 256;
 
 /// The tag of the placeholder of an array until the file is put together; no tag of a file begins like this.
-const PLACE: &str = "\0array";
+const PLACEHOLDER_TAG: &str = "\0array";
 
 /// The bytes of a numpy array in C order; none if it has no bytes.
-type Held<'py> = Option<PyReadonlyArray1<'py, u8>>;
+type ContiguousBytes<'py> = Option<PyReadonlyArray1<'py, u8>>;
 
 /// An array in pieces, as `trilith._values` takes it apart: what gives pieces, what gives masks, shape, dtype,
 /// whether it is streamed.
-type GivenPieces<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Vec<u64>, Bound<'py, PyAny>, bool);
+type PieceCallbacks<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Vec<u64>, Bound<'py, PyAny>, bool);
 
 /// The elements of an array that is still somewhere else: type, byte order and shape.
-struct Form {
+struct ArrayForm {
     datatype: Datatype,
     order: Byteorder,
     shape: Vec<u64>,
 }
 
 /// An array among the values.
-enum Item<'py> {
+enum CollectedArray<'py> {
     /// A source of elements, piece by piece, when they are written; and whether rows can be appended later.
-    Pieces {
+    Streamed {
         pieces: Bound<'py, PyAny>,
         /// A source of their masks, used afterwards.
         masks: Option<Bound<'py, PyAny>>,
-        form: Form,
+        form: ArrayForm,
         streamed: bool,
     },
     Numpy {
-        bytes: Held<'py>,
-        form: Form,
-        mask: Option<Held<'py>>,
+        bytes: ContiguousBytes<'py>,
+        form: ArrayForm,
+        mask: Option<ContiguousBytes<'py>>,
         inline: bool,
     },
-    Ours {
+    TrilithArray {
         array: Array,
         inline: bool,
     },
     /// Space for elements that other processes write.
-    Reserved(Form),
+    Reserved(ArrayForm),
 }
 
 /// Turns Python values into values of the tree and collects the arrays among them.
-pub(crate) struct Collector<'py> {
+pub(crate) struct ValueCollector<'py> {
     target: &'static Target,
     inline: u64,
-    items: Vec<Item<'py>>,
+    items: Vec<CollectedArray<'py>>,
     /// Arrays by identity. An array that occurs twice is stored once.
     seen: HashMap<usize, usize>,
-    kept: Vec<Bound<'py, PyAny>>,
+    references: Vec<Bound<'py, PyAny>>,
     /// The collections that are being gone through.
-    open: Vec<usize>,
+    open_collections: Vec<usize>,
     /// The exception that Python raised for the pieces of an array.
-    failed: Failed,
+    pending_exception: PendingException,
 }
 
 /// An exception that waits to be raised, because the library knows none.
-pub(crate) type Failed = Arc<Mutex<Option<PyErr>>>;
+pub(crate) type PendingException = Arc<Mutex<Option<PyErr>>>;
 
-impl<'py> Collector<'py> {
+impl<'py> ValueCollector<'py> {
     /// Values for a file of this form; arrays of at most `inline` elements go into the tree, none if it is 0.
     pub(crate) fn new(target: &'static Target, inline: u64) -> Self {
         Self {
@@ -89,15 +89,15 @@ impl<'py> Collector<'py> {
             inline,
             items: Vec::new(),
             seen: HashMap::new(),
-            kept: Vec::new(),
-            open: Vec::new(),
-            failed: Failed::default(),
+            references: Vec::new(),
+            open_collections: Vec::new(),
+            pending_exception: PendingException::default(),
         }
     }
 
     /// Raises what Python raised while pieces were asked for, rather than what the library made of it.
-    pub(crate) fn raised<T>(&self, done: PyResult<T>) -> PyResult<T> {
-        let waiting = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+    pub(crate) fn or_pending_exception<T>(&self, done: PyResult<T>) -> PyResult<T> {
+        let waiting = self.pending_exception.lock().unwrap_or_else(PoisonError::into_inner).take();
         done.map_err(|error| waiting.unwrap_or(error))
     }
 
@@ -106,12 +106,12 @@ impl<'py> Collector<'py> {
         self.inline > 0 && size <= self.inline
     }
 
-    fn tag(&self, name: &str) -> String {
+    fn with_tag_prefix(&self, name: &str) -> String {
         format!("{}{name}", self.target.tree.prefix)
     }
 
     /// A value of the tree.
-    pub(crate) fn value(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
+    pub(crate) fn collect_value(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
         let py = given.py();
         if given.is_none() {
             return Ok(Value::null());
@@ -120,13 +120,13 @@ impl<'py> Collector<'py> {
             return Ok(value.is_true().into());
         }
         if given.is_instance_of::<PyInt>() {
-            return self.integer(given);
+            return self.collect_integer(given);
         }
         if given.is_instance_of::<PyFloat>() {
             return Ok(given.extract::<f64>()?.into());
         }
         if let Ok(text) = given.cast::<PyString>()
-            && !is_of_asdf(given)?
+            && !is_asdf_object(given)?
         {
             let value = Value::from(text.to_str()?);
             if given.is_instance(tagged_class(py, "TaggedString")?)? {
@@ -135,211 +135,219 @@ impl<'py> Collector<'py> {
             return Ok(value);
         }
         if given.is_instance_of::<PyBytes>() {
-            let text: String = helper(py, "base64")?.call1((given,))?.extract()?;
+            let text: String = import_value_helper(py, "base64")?.call1((given,))?.extract()?;
             return Ok(Value::from(text).tagged("tag:yaml.org,2002:binary"));
         }
         if let Ok(value) = given.cast::<PyComplex>() {
-            let text = complex_text(value.real(), value.imag(), Precision::Double, FloatText::Shortest);
-            return Ok(Value::from(text).tagged(self.tag("core/complex-1.0.0")));
+            let text = complex_text(value.real(), value.imag(), FloatPrecision::Double, FloatText::Shortest);
+            return Ok(Value::from(text).tagged(self.with_tag_prefix("core/complex-1.0.0")));
         }
         if let Ok(dict) = given.cast::<PyDict>()
-            && !is_of_asdf(given)?
+            && !is_asdf_object(given)?
         {
             let tag = if given.is_instance(tagged_class(py, "TaggedDict")?)? { Some(own_tag(given)?) } else { None };
-            return Ok(Value { tag, ..self.inside(given, |this| this.mapping(dict))? });
+            return Ok(Value { tag, ..self.enter_collection(given, |this| this.collect_mapping(dict))? });
         }
-        if (given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>()) && !is_of_asdf(given)? {
+        if (given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>()) && !is_asdf_object(given)? {
             let tag = if given.is_instance(tagged_class(py, "TaggedList")?)? { Some(own_tag(given)?) } else { None };
-            return Ok(Value { tag, ..self.inside(given, |this| this.sequence(given))? });
+            return Ok(Value { tag, ..self.enter_collection(given, |this| this.collect_sequence(given))? });
         }
-        if let Ok(mapping) = given.cast::<Keyed>() {
+        if let Ok(mapping) = given.cast::<MappingBase>() {
             let place = &mapping.get().0;
-            return Ok(Value { tag: place.tag(), ..self.inside(given, |this| this.children(py, place))? });
+            return Ok(Value { tag: place.tag(), ..self.enter_collection(given, |this| this.collect_file_mapping(py, place))? });
         }
         if let Ok(sequence) = given.cast::<Sequence>() {
             let tag = sequence.get().0.tag();
-            return Ok(Value { tag, ..self.inside(given, |this| this.sequence(given))? });
+            return Ok(Value { tag, ..self.enter_collection(given, |this| this.collect_sequence(given))? });
         }
         if let Ok(array) = given.cast::<PyArray>() {
             let array = array.get().array.clone();
             let inline = self.is_inline(array.len());
-            return Ok(self.add(given, Item::Ours { array, inline }));
+            return Ok(self.push_item(given, CollectedArray::TrilithArray { array, inline }));
         }
-        let module = numpy(py)?;
+        let module = import_numpy(py)?;
         if given.is_instance(&module.getattr(intern!(py, "ndarray"))?)? {
-            return self.array(given);
+            return self.collect_array(given);
         }
-        self.other(given)
+        self.convert_by_python(given)
     }
 
     /// Converts values that Python's own modules know better: dates, paths, numbers and collections of other
     /// libraries.
-    fn other(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
-        let plain = helper(given.py(), "plain")?.call1((given, self.target.standard))?;
+    fn convert_by_python(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
+        let plain = import_value_helper(given.py(), "plain")?.call1((given, self.target.standard))?;
         let (kind, value): (String, Bound<'py, PyAny>) = plain.extract()?;
         match kind.as_str() {
-            "timestamp" => Ok(Value::plain(value.extract::<String>()?)),
+            "timestamp" => Ok(Value::plain_scalar(value.extract::<String>()?)),
             "pieces" => {
-                let (pieces, masks, shape, dtype, streamed): GivenPieces<'py> = value.extract()?;
+                let (pieces, masks, shape, dtype, streamed): PieceCallbacks<'py> = value.extract()?;
                 let (datatype, order) = from_numpy(&dtype)?;
-                Ok(self.add(given, Item::Pieces { pieces, masks, form: Form { datatype, order, shape }, streamed }))
+                Ok(self.push_item(
+                    given,
+                    CollectedArray::Streamed { pieces, masks, form: ArrayForm { datatype, order, shape }, streamed },
+                ))
             }
             "reserved" => {
                 let (shape, dtype): (Vec<u64>, Bound<'py, PyAny>) = value.extract()?;
                 let (datatype, order) = from_numpy(&dtype)?;
-                Ok(self.add(given, Item::Reserved(Form { datatype: datatype.packed(order), order, shape })))
+                Ok(self.push_item(given, CollectedArray::Reserved(ArrayForm { datatype: datatype.packed(order), order, shape })))
             }
             "tagged" => {
                 let (tag, node): (String, Bound<'py, PyAny>) = value.extract()?;
-                let made = self.inside(given, |this| this.value(&node))?;
-                self.kept.push(node);
+                let made = self.enter_collection(given, |this| this.collect_value(&node))?;
+                self.references.push(node);
                 Ok(Value { tag: Some(tag), ..made })
             }
-            _ => self.inside(given, |this| this.value(&value)),
+            _ => self.enter_collection(given, |this| this.collect_value(&value)),
         }
     }
 
     /// Goes into a collection, which must not contain itself.
-    fn inside(&mut self, given: &Bound<'py, PyAny>, go: impl FnOnce(&mut Self) -> PyResult<Value>) -> PyResult<Value> {
+    fn enter_collection(&mut self, given: &Bound<'py, PyAny>, go: impl FnOnce(&mut Self) -> PyResult<Value>) -> PyResult<Value> {
         let id = given.as_ptr() as usize;
-        if self.open.contains(&id) {
+        if self.open_collections.contains(&id) {
             return Err(PyValueError::new_err("a tree that contains itself cannot be written"));
         }
-        if self.open.len() >= DEPTH {
-            return Err(PyValueError::new_err(format!("the tree nests more than {DEPTH} deep")));
+        if self.open_collections.len() >= MAX_DEPTH {
+            return Err(PyValueError::new_err(format!("the tree nests more than {MAX_DEPTH} deep")));
         }
-        self.open.push(id);
+        self.open_collections.push(id);
         let value = go(self);
-        self.open.pop();
+        self.open_collections.pop();
         value
     }
 
-    fn mapping(&mut self, dict: &Bound<'py, PyDict>) -> PyResult<Value> {
-        self.pairs(&dict.items().into_any())
+    fn collect_mapping(&mut self, dict: &Bound<'py, PyDict>) -> PyResult<Value> {
+        self.collect_pairs(&dict.items().into_any())
     }
 
-    fn pairs(&mut self, items: &Bound<'py, PyAny>) -> PyResult<Value> {
+    fn collect_pairs(&mut self, items: &Bound<'py, PyAny>) -> PyResult<Value> {
         let mut pairs = Vec::new();
         for pair in items.try_iter()? {
             let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = pair?.extract()?;
-            let key = self.key(&key)?;
-            pairs.push((key, self.value(&value)?));
+            let key = self.collect_key(&key)?;
+            pairs.push((key, self.collect_value(&value)?));
         }
-        Ok(Data::Map(pairs).into())
+        Ok(ValueData::Map(pairs).into())
     }
 
     /// The pairs of a mapping of a file: no dictionary in between, in which `1` and `true` would be one key.
-    fn children(&mut self, py: Python<'py>, place: &Place) -> PyResult<Value> {
+    fn collect_file_mapping(&mut self, py: Python<'py>, place: &ItemRef) -> PyResult<Value> {
         let mut pairs = Vec::new();
         for (name, value) in place.members()? {
             let Some(name) = name else { continue };
-            let name = self.key(&crate::scalar::value(py, name)?)?;
-            pairs.push((name, self.value(&value.followed(py)?.into_python(py)?)?));
+            let name = self.collect_key(&crate::scalar::scalar_to_python(py, name)?)?;
+            pairs.push((name, self.collect_value(&value.resolve_reference(py)?.into_python(py)?)?));
         }
-        Ok(Data::Map(pairs).into())
+        Ok(ValueData::Map(pairs).into())
     }
 
-    fn key(&mut self, key: &Bound<'py, PyAny>) -> PyResult<Value> {
+    fn collect_key(&mut self, key: &Bound<'py, PyAny>) -> PyResult<Value> {
         let simple =
             key.is_none() || key.is_instance_of::<PyString>() || key.is_instance_of::<PyInt>() || key.is_instance_of::<PyFloat>();
         if !simple {
             return Err(PyTypeError::new_err(format!("a key is text or a number, not {}", key.get_type().qualname()?)));
         }
-        self.value(key)
+        self.collect_value(key)
     }
 
-    fn sequence(&mut self, items: &Bound<'py, PyAny>) -> PyResult<Value> {
-        let items: Vec<Value> = items.try_iter()?.map(|item| self.value(&item?)).collect::<PyResult<_>>()?;
+    fn collect_sequence(&mut self, items: &Bound<'py, PyAny>) -> PyResult<Value> {
+        let items: Vec<Value> = items.try_iter()?.map(|item| self.collect_value(&item?)).collect::<PyResult<_>>()?;
         Ok(items.into())
     }
 
     /// An integer; one of more than 64 bits as core/integer, if the standard has that.
-    fn integer(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
+    fn collect_integer(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
         if let Ok(value) = given.extract::<i64>() {
             return Ok(value.into());
         }
-        let (sign, words): (String, Bound<'py, PyAny>) = helper(given.py(), "words")?.call1((given,))?.extract()?;
+        let (sign, words): (String, Bound<'py, PyAny>) = import_value_helper(given.py(), "words")?.call1((given,))?.extract()?;
         let tag = self
             .target
             .tag_for("tag:stsci.edu:asdf/core/integer-0")
             .ok_or_else(|| PyValueError::new_err(format!("{} has no integers of more than 64 bits", self.target.name)))?;
         let words = self.numpy_item(&words, None, true)?;
-        let words = self.add(given, words);
+        let words = self.push_item(given, words);
         Ok(Value::map([("words", words), ("sign", sign.into())]).tagged(tag))
     }
 
-    fn array(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
+    fn collect_array(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Value> {
         let py = given.py();
         let id = given.as_ptr() as usize;
         if let Some(number) = self.seen.get(&id) {
-            return Ok(place(*number));
+            return Ok(placeholder_value(*number));
         }
         // Array types of other packages add what numpy does not know (a unit, say), which would be lost silently.
         if !given.get_type().module()?.to_str()?.starts_with("numpy") {
-            return self.other(given);
+            return self.convert_by_python(given);
         }
         let kind: String = given.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "kind"))?.extract()?;
         if kind == "M" {
-            let text = helper(py, "times")?.call1((given,))?;
-            let value = self.array(&text)?;
-            self.kept.push(text);
+            let text = import_value_helper(py, "times")?.call1((given,))?;
+            let value = self.collect_array(&text)?;
+            self.references.push(text);
             let node = Value::map([("value", value), ("format", "iso".into()), ("scale", "utc".into())]);
-            return Ok(node.tagged(self.tag(time_tag(self.target))));
+            return Ok(node.tagged(self.with_tag_prefix(time_tag(self.target))));
         }
-        let ma = numpy(py)?.getattr(intern!(py, "ma"))?;
+        let ma = import_numpy(py)?.getattr(intern!(py, "ma"))?;
         let (data, mask) = if given.is_instance(&ma.getattr(intern!(py, "MaskedArray"))?)? {
-            (ma.call_method1(intern!(py, "getdata"), (given,))?, helper(py, "mask")?.call1((given,))?)
+            (ma.call_method1(intern!(py, "getdata"), (given,))?, import_value_helper(py, "mask")?.call1((given,))?)
         } else {
             (given.clone(), py.None().into_bound(py))
         };
         let inline = self.is_inline(given.getattr(intern!(py, "size"))?.extract()?);
         let item = self.numpy_item(&data, Some(&mask).filter(|mask| !mask.is_none()), inline)?;
-        Ok(self.add(given, item))
+        Ok(self.push_item(given, item))
     }
 
-    fn numpy_item(&self, data: &Bound<'py, PyAny>, mask: Option<&Bound<'py, PyAny>>, inline: bool) -> PyResult<Item<'py>> {
+    fn numpy_item(
+        &self,
+        data: &Bound<'py, PyAny>,
+        mask: Option<&Bound<'py, PyAny>>,
+        inline: bool,
+    ) -> PyResult<CollectedArray<'py>> {
         let py = data.py();
         let (datatype, order) = from_numpy(&data.getattr(intern!(py, "dtype"))?)?;
         let shape = data.getattr(intern!(py, "shape"))?.extract()?;
-        let mask = mask.map(held).transpose()?;
-        Ok(Item::Numpy { bytes: held(data)?, form: Form { datatype, order, shape }, mask, inline })
+        let mask = mask.map(contiguous_bytes).transpose()?;
+        Ok(CollectedArray::Numpy { bytes: contiguous_bytes(data)?, form: ArrayForm { datatype, order, shape }, mask, inline })
     }
 
-    fn add(&mut self, given: &Bound<'py, PyAny>, item: Item<'py>) -> Value {
+    fn push_item(&mut self, given: &Bound<'py, PyAny>, item: CollectedArray<'py>) -> Value {
         self.seen.insert(given.as_ptr() as usize, self.items.len());
         // Kept, so that no other object gets the same address.
-        self.kept.push(given.clone());
+        self.references.push(given.clone());
         self.items.push(item);
-        place(self.items.len() - 1)
+        placeholder_value(self.items.len() - 1)
     }
 
     /// Returns the arrays of a tree, whose top must be a dictionary.
-    pub(crate) fn ready_for(&self, tree: &Value) -> PyResult<Ready<'_>> {
+    pub(crate) fn detach_for(&self, tree: &Value) -> PyResult<DetachedArrays<'_>> {
         match tree.data {
-            Data::Map(_) => self.ready(),
+            ValueData::Map(_) => self.detach(),
             _ => Err(PyTypeError::new_err("the top of a tree is a dictionary")),
         }
     }
 
     /// The arrays as they are needed without the interpreter.
-    pub(crate) fn ready(&self) -> PyResult<Ready<'_>> {
+    pub(crate) fn detach(&self) -> PyResult<DetachedArrays<'_>> {
         let mut arrays = Vec::with_capacity(self.items.len());
         for item in &self.items {
             arrays.push(match item {
-                Item::Pieces { pieces, masks, form, streamed } => {
-                    let (pieces, failed) = (pieces.clone().unbind(), self.failed.clone());
+                CollectedArray::Streamed { pieces, masks, form, streamed } => {
+                    let (pieces, failed) = (pieces.clone().unbind(), self.pending_exception.clone());
                     let masks = masks.clone().map(Bound::unbind);
-                    Stored::Pieces { pieces, masks, form, streamed: *streamed, failed }
+                    DetachedArray::Streamed { pieces, masks, form, streamed: *streamed, failed }
                 }
-                Item::Ours { array, inline } => Stored::Ours { array, inline: *inline },
-                Item::Reserved(form) => Stored::Reserved(form),
-                Item::Numpy { bytes, form, mask, inline } => {
-                    let mask = mask.as_ref().map(slice).transpose()?;
-                    Stored::Bytes { bytes: slice(bytes)?, form, mask, inline: *inline }
+                CollectedArray::TrilithArray { array, inline } => DetachedArray::TrilithArray { array, inline: *inline },
+                CollectedArray::Reserved(form) => DetachedArray::Reserved(form),
+                CollectedArray::Numpy { bytes, form, mask, inline } => {
+                    let mask = mask.as_ref().map(as_byte_slice).transpose()?;
+                    DetachedArray::Bytes { bytes: as_byte_slice(bytes)?, form, mask, inline: *inline }
                 }
             });
         }
-        Ok(Ready(arrays))
+        Ok(DetachedArrays(arrays))
     }
 }
 
@@ -349,7 +357,7 @@ fn own_tag(given: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// Returns `true` for a tagged value of the `asdf` package: a dictionary, list or string that holds nothing itself.
-fn is_of_asdf(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+fn is_asdf_object(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = given.get_type();
     if class.is(given.py().get_type::<PyDict>())
         || class.is(given.py().get_type::<PyList>())
@@ -370,91 +378,104 @@ fn time_tag(target: &Target) -> &'static str {
 }
 
 /// The bytes of an array in C order.
-fn held<'py>(array: &Bound<'py, PyAny>) -> PyResult<Held<'py>> {
+fn contiguous_bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<ContiguousBytes<'py>> {
     let py = array.py();
     if array.getattr(intern!(py, "nbytes"))?.extract::<u64>()? == 0 {
         return Ok(None);
     }
-    check_lent(array)?;
-    let bytes = helper(py, "flat")?.call1((array,))?;
+    verify_borrowed(array)?;
+    let bytes = import_value_helper(py, "flat")?.call1((array,))?;
     Ok(Some(bytes.cast_into::<PyArray1<u8>>()?.try_readonly()?))
 }
 
-fn slice<'a>(held: &'a Held<'_>) -> PyResult<&'a [u8]> {
+fn as_byte_slice<'a>(held: &'a ContiguousBytes<'_>) -> PyResult<&'a [u8]> {
     match held {
         Some(array) => Ok(array.as_slice()?),
         None => Ok(&[]),
     }
 }
 
-fn place(number: usize) -> Value {
-    Value::from(number as u64).tagged(PLACE)
+fn placeholder_value(number: usize) -> Value {
+    Value::from(number as u64).tagged(PLACEHOLDER_TAG)
 }
 
 /// Returns the item of a place, if the value is one.
-fn at_place<'l, T>(list: &'l [T], value: &Value) -> Option<Result<&'l T>> {
-    value.tag.as_deref().filter(|tag| *tag == PLACE)?;
+fn placeholder_item<'l, T>(list: &'l [T], value: &Value) -> Option<Result<&'l T>> {
+    value.tag.as_deref().filter(|tag| *tag == PLACEHOLDER_TAG)?;
     let found = value.as_i64().and_then(|number| list.get(usize::try_from(number).ok()?));
     Some(found.ok_or_else(|| Error::invalid_input("a tag that begins with NUL")))
 }
 
 /// An array that can be written while the interpreter is not held.
-enum Stored<'a> {
-    Pieces { pieces: Py<PyAny>, masks: Option<Py<PyAny>>, form: &'a Form, streamed: bool, failed: Failed },
-    Bytes { bytes: &'a [u8], form: &'a Form, mask: Option<&'a [u8]>, inline: bool },
-    Ours { array: &'a Array, inline: bool },
-    Reserved(&'a Form),
+enum DetachedArray<'a> {
+    Streamed { pieces: Py<PyAny>, masks: Option<Py<PyAny>>, form: &'a ArrayForm, streamed: bool, failed: PendingException },
+    Bytes { bytes: &'a [u8], form: &'a ArrayForm, mask: Option<&'a [u8]>, inline: bool },
+    TrilithArray { array: &'a Array, inline: bool },
+    Reserved(&'a ArrayForm),
 }
 
 /// The arrays of a tree, without Python.
-pub(crate) struct Ready<'a>(Vec<Stored<'a>>);
+pub(crate) struct DetachedArrays<'a>(Vec<DetachedArray<'a>>);
 
-impl<'a> Ready<'a> {
+impl<'a> DetachedArrays<'a> {
     /// Adds the arrays to a file, and puts their nodes into the tree.
-    pub(crate) fn place(&self, builder: &mut Builder<'a>, options: &ArrayOptions, mut value: Value) -> Result<Value> {
+    pub(crate) fn placeholder_value(
+        &self,
+        builder: &mut AsdfBuilder<'a>,
+        options: &ArrayOptions,
+        mut value: Value,
+    ) -> Result<Value> {
         let mut nodes = vec![Value::null(); self.0.len()];
         // A streamed block is the last of its file.
         for last in [false, true] {
             for (stored, node) in self.0.iter().zip(&mut nodes) {
-                if last == matches!(stored, Stored::Pieces { streamed: true, .. }) {
-                    *node = add(stored, builder, options)?;
+                if last == matches!(stored, DetachedArray::Streamed { streamed: true, .. }) {
+                    *node = add_stored_array(stored, builder, options)?;
                 }
             }
         }
-        fill(&mut value, &nodes)?;
+        replace_placeholders(&mut value, &nodes)?;
         Ok(value)
     }
 
     /// The space of a placeholder, if it is one for elements that other processes write.
-    pub(crate) fn reserved(&self, value: &Value) -> Option<Result<Array>> {
-        match at_place(&self.0, value)?.ok()? {
-            Stored::Reserved(form) => Some(trilith::dudley::reserved(form.datatype.clone(), form.order, form.shape.clone())),
+    pub(crate) fn reserved_array(&self, value: &Value) -> Option<Result<Array>> {
+        match placeholder_item(&self.0, value)?.ok()? {
+            DetachedArray::Reserved(form) => {
+                Some(trilith::dudley::reserved(form.datatype.clone(), form.order, form.shape.clone()))
+            }
             _ => None,
         }
     }
 
     /// The array of a placeholder.
-    pub(crate) fn stored(&self, value: &Value) -> Option<Result<Array>> {
-        Some(at_place(&self.0, value)?.and_then(Stored::owned).map(|(array, _)| array))
+    pub(crate) fn stored_array(&self, value: &Value) -> Option<Result<Array>> {
+        Some(placeholder_item(&self.0, value)?.and_then(DetachedArray::owned_array).map(|(array, _)| array))
     }
 
     /// The array that a value is.
-    pub(crate) fn whole(&self, value: &Value) -> Result<Array> {
-        self.stored(value).ok_or_else(|| Error::invalid_input("this is not an array"))?
+    pub(crate) fn entire_array(&self, value: &Value) -> Result<Array> {
+        self.stored_array(value).ok_or_else(|| Error::invalid_input("this is not an array"))?
     }
 
     /// The value without the arrays that need blocks, and those with the paths where they belong.
-    pub(crate) fn split(&self, target: &'static Target, mut value: Value) -> Result<(Value, Placed)> {
+    pub(crate) fn extract_arrays(&self, target: &'static Target, mut value: Value) -> Result<(Value, PlacedArrays)> {
         let mut found = Vec::new();
-        self.take(target, &mut value, &mut Vec::new(), &mut found)?;
+        self.extract(target, &mut value, &mut Vec::new(), &mut found)?;
         Ok((value, found))
     }
 
-    fn take(&self, target: &'static Target, value: &mut Value, path: &mut Vec<String>, found: &mut Placed) -> Result<()> {
-        if let Some(stored) = at_place(&self.0, value) {
-            let (array, inline) = stored?.owned()?;
+    fn extract(
+        &self,
+        target: &'static Target,
+        value: &mut Value,
+        path: &mut Vec<String>,
+        found: &mut PlacedArrays,
+    ) -> Result<()> {
+        if let Some(stored) = placeholder_item(&self.0, value) {
+            let (array, inline) = stored?.owned_array()?;
             if inline {
-                *value = Builder::new(target).array(&array, &ArrayOptions::inline())?;
+                *value = AsdfBuilder::new(target).array(&array, &ArrayOptions::inline())?;
             } else {
                 found.push((path.clone(), array));
                 *value = Value::null();
@@ -462,13 +483,13 @@ impl<'a> Ready<'a> {
             return Ok(());
         }
         let children: Vec<(String, &mut Value)> = match &mut value.data {
-            Data::Seq(items) => items.iter_mut().enumerate().map(|(i, item)| (i.to_string(), item)).collect(),
-            Data::Map(pairs) => pairs.iter_mut().map(|(key, item)| (key_text(key), item)).collect(),
+            ValueData::Seq(items) => items.iter_mut().enumerate().map(|(i, item)| (i.to_string(), item)).collect(),
+            ValueData::Map(pairs) => pairs.iter_mut().map(|(key, item)| (key_text(key), item)).collect(),
             _ => return Ok(()),
         };
         for (key, child) in children {
             path.push(key);
-            self.take(target, child, path, found)?;
+            self.extract(target, child, path, found)?;
             path.pop();
         }
         Ok(())
@@ -476,25 +497,25 @@ impl<'a> Ready<'a> {
 }
 
 /// Arrays and the keys that lead to them.
-pub(crate) type Placed = Vec<(Vec<String>, Array)>;
+pub(crate) type PlacedArrays = Vec<(Vec<String>, Array)>;
 
 /// A key as a path names it.
 fn key_text(key: &Value) -> String {
     match &key.data {
-        Data::Str(text) | Data::Plain(text) | Data::BigInt(text) => text.clone(),
-        Data::Int(number) => number.to_string(),
-        Data::Bool(value) => value.to_string(),
-        Data::Float(value) => value.to_string(),
+        ValueData::Str(text) | ValueData::Plain(text) | ValueData::BigInt(text) => text.clone(),
+        ValueData::Int(number) => number.to_string(),
+        ValueData::Bool(value) => value.to_string(),
+        ValueData::Float(value) => value.to_string(),
         _ => "null".to_owned(),
     }
 }
 
-impl Stored<'_> {
+impl DetachedArray<'_> {
     /// Returns an array with its elements, and whether it goes into the tree.
-    fn owned(&self) -> Result<(Array, bool)> {
+    fn owned_array(&self) -> Result<(Array, bool)> {
         match *self {
-            Stored::Ours { array, inline } => Ok((array.clone(), inline)),
-            Stored::Bytes { bytes, form, mask, inline } => {
+            DetachedArray::TrilithArray { array, inline } => Ok((array.clone(), inline)),
+            DetachedArray::Bytes { bytes, form, mask, inline } => {
                 let mut array = Array::from_bytes(bytes.to_vec(), form.datatype.clone(), form.order, form.shape.clone())?;
                 if let Some(mask) = mask {
                     let mask = Array::from_bytes(mask.to_vec(), Datatype::Bool8, form.order, form.shape.clone())?;
@@ -502,8 +523,8 @@ impl Stored<'_> {
                 }
                 Ok((array, inline))
             }
-            Stored::Reserved(_) => Err(Error::invalid_input("a Reserved array is for trilith.create")),
-            Stored::Pieces { .. } => {
+            DetachedArray::Reserved(_) => Err(Error::invalid_input("a Reserved array is for trilith.create")),
+            DetachedArray::Streamed { .. } => {
                 Err(Error::unsupported("an array in pieces cannot be put into a file that exists: write a new file with it"))
             }
         }
@@ -511,7 +532,7 @@ impl Stored<'_> {
 }
 
 /// Asks Python for the pieces of an array, one after the other.
-fn ask(pieces: &Py<PyAny>, failed: &Failed, take: &mut Take<'_>) -> Result<()> {
+fn request_pieces(pieces: &Py<PyAny>, failed: &PendingException, take: &mut PieceSink<'_>) -> Result<()> {
     let raised = |error: PyErr| {
         let said = Error::invalid_input(format!("a piece of an array: {error}"));
         *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -537,61 +558,61 @@ fn ask(pieces: &Py<PyAny>, failed: &Failed, take: &mut Take<'_>) -> Result<()> {
     }
 }
 
-fn add<'a>(stored: &Stored<'a>, builder: &mut Builder<'a>, options: &ArrayOptions) -> Result<Value> {
+fn add_stored_array<'a>(stored: &DetachedArray<'a>, builder: &mut AsdfBuilder<'a>, options: &ArrayOptions) -> Result<Value> {
     match *stored {
-        Stored::Pieces { ref pieces, ref masks, form: Form { datatype, order, shape }, streamed, ref failed } => {
+        DetachedArray::Streamed { ref pieces, ref masks, form: ArrayForm { datatype, order, shape }, streamed, ref failed } => {
             let mut how = options.clone();
             if streamed {
                 (how.streamed, how.codec) = (true, None);
             }
             let asked = |what: &Py<PyAny>| {
                 let (what, failed) = (Python::attach(|py| what.clone_ref(py)), failed.clone());
-                move |take: &mut Take<'_>| ask(&what, &failed, take)
+                move |take: &mut PieceSink<'_>| request_pieces(&what, &failed, take)
             };
-            let mut node = builder.pieces(datatype, *order, shape, &how, asked(pieces))?;
+            let mut node = builder.array_in_pieces(datatype, *order, shape, &how, asked(pieces))?;
             if let Some(masks) = masks {
                 // Blocks are written in their order: the masks are there when they are asked for.
-                node.set("mask", builder.pieces(&Datatype::Bool8, *order, shape, options, asked(masks))?);
+                node.set("mask", builder.array_in_pieces(&Datatype::Bool8, *order, shape, options, asked(masks))?);
             }
             return Ok(node);
         }
-        Stored::Reserved(form) => return builder.reserve(&form.datatype, form.order, &form.shape),
-        Stored::Bytes { bytes, form: Form { datatype, order, shape }, mask, inline: false } => {
+        DetachedArray::Reserved(form) => return builder.reserve(&form.datatype, form.order, &form.shape),
+        DetachedArray::Bytes { bytes, form: ArrayForm { datatype, order, shape }, mask, inline: false } => {
             let is_packed = match datatype {
                 Datatype::Struct(_) => *datatype == datatype.packed(*order),
                 _ => true,
             };
             if is_packed {
-                let mut node = builder.pieces(datatype, *order, shape, options, pieces(bytes))?;
+                let mut node = builder.array_in_pieces(datatype, *order, shape, options, bytes_in_pieces(bytes))?;
                 if let Some(mask) = mask {
-                    node.set("mask", builder.pieces(&Datatype::Bool8, *order, shape, options, pieces(mask))?);
+                    node.set("mask", builder.array_in_pieces(&Datatype::Bool8, *order, shape, options, bytes_in_pieces(mask))?);
                 }
                 return Ok(node);
             }
         }
         _ => {}
     }
-    let (array, inline) = stored.owned()?;
+    let (array, inline) = stored.owned_array()?;
     builder.array(&array, &if inline { ArrayOptions::inline() } else { options.clone() })
 }
 
 /// A callback that takes the pieces of an array.
-type Take<'t> = dyn FnMut(&[u8]) -> Result<()> + 't;
+type PieceSink<'t> = dyn FnMut(&[u8]) -> Result<()> + 't;
 
 /// Hands over bytes piece by piece.
-fn pieces<'a>(bytes: &'a [u8]) -> impl FnOnce(&mut Take<'_>) -> Result<()> + 'a {
+fn bytes_in_pieces<'a>(bytes: &'a [u8]) -> impl FnOnce(&mut PieceSink<'_>) -> Result<()> + 'a {
     move |take| bytes.chunks(4 << 20).try_for_each(take)
 }
 
 /// Puts the nodes of arrays in their places; values nest no deeper than [`DEPTH`].
-fn fill(value: &mut Value, nodes: &[Value]) -> Result<()> {
-    if let Some(node) = at_place(nodes, value) {
+fn replace_placeholders(value: &mut Value, nodes: &[Value]) -> Result<()> {
+    if let Some(node) = placeholder_item(nodes, value) {
         *value = node?.clone();
         return Ok(());
     }
     match &mut value.data {
-        Data::Seq(items) => items.iter_mut().try_for_each(|item| fill(item, nodes)),
-        Data::Map(pairs) => pairs.iter_mut().try_for_each(|(_, item)| fill(item, nodes)),
+        ValueData::Seq(items) => items.iter_mut().try_for_each(|item| replace_placeholders(item, nodes)),
+        ValueData::Map(pairs) => pairs.iter_mut().try_for_each(|(_, item)| replace_placeholders(item, nodes)),
         _ => Ok(()),
     }
 }

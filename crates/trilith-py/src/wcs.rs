@@ -6,45 +6,45 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trilith::convert::ConvertOptions;
-use trilith::wcs::{CardValue, FitOptions, Found, Inverse, Options, from_wcs};
-use trilith::{CutoutOptions, Edge};
+use trilith::wcs::{CardValue, FitOptions, FoundWcs, InverseMethod, WcsOptions, from_wcs};
+use trilith::{CutoutOptions, EdgeMode};
 
 use crate::array::Array;
-use crate::detached::calm;
-use crate::edit::warn;
-use crate::errors::{About, Raise};
+use crate::detached::detach_interruptible;
+use crate::edit::issue_warnings;
+use crate::errors::{IntoPyResult, UsageErrorKind};
 use crate::file::File;
 
 /// Coordinates of a file, for columns of numbers.
 #[pyclass(frozen, name = "_Wcs", module = "trilith._trilith")]
 pub(crate) struct Wcs {
-    pub found: Found,
+    pub found: FoundWcs,
 }
 
 /// A card of a FITS header: keyword, value and comment.
-type Card<'py> = (String, Bound<'py, PyAny>, &'static str);
+type CardTuple<'py> = (String, Bound<'py, PyAny>, &'static str);
 
 /// Points in columns, a column for each axis.
-type Columns<'py> = Vec<Bound<'py, PyArray1<f64>>>;
+type CoordinateColumns<'py> = Vec<Bound<'py, PyArray1<f64>>>;
 
-fn options(is_boxed: bool, inverse: &str) -> PyResult<Options> {
+fn parse_options(is_boxed: bool, inverse: &str) -> PyResult<WcsOptions> {
     let inverse = match inverse {
-        "exact" => Inverse::Exact,
-        "file" => Inverse::File,
+        "exact" => InverseMethod::Iterative,
+        "file" => InverseMethod::Declared,
         other => return Err(PyValueError::new_err(format!("inverse is \"exact\" or \"file\", not {other:?}"))),
     };
-    Ok(Options::default().with_bounding_box(is_boxed).with_inverse(inverse))
+    Ok(WcsOptions::default().with_bounding_box(is_boxed).with_inverse(inverse))
 }
 
 impl Wcs {
     /// Coordinates that were found, with a warning for each axis that they leave out.
-    fn told(py: Python<'_>, found: Option<Found>) -> PyResult<Option<Self>> {
+    fn wrap_with_warnings(py: Python<'_>, found: Option<FoundWcs>) -> PyResult<Option<Self>> {
         let Some(found) = found else { return Ok(None) };
-        warn(py, found.wcs.left_out().to_vec())?;
+        issue_warnings(py, found.wcs.left_out().to_vec())?;
         Ok(Some(Self { found }))
     }
 
-    fn compute(&self, columns: &[&[f64]], to_pixels: bool, options: Options) -> trilith::Result<Vec<Vec<f64>>> {
+    fn transform_columns(&self, columns: &[&[f64]], to_pixels: bool, options: WcsOptions) -> trilith::Result<Vec<Vec<f64>>> {
         let wcs = &self.found.wcs;
         if to_pixels { wcs.world_to_pixel(columns, options) } else { wcs.pixel_to_world(columns, options) }.map_err(from_wcs)
     }
@@ -61,10 +61,11 @@ impl Wcs {
         to_pixels: bool,
         boxed: bool,
         inverse: &str,
-    ) -> PyResult<Columns<'py>> {
-        let options = options(boxed, inverse)?;
+    ) -> PyResult<CoordinateColumns<'py>> {
+        let options = parse_options(boxed, inverse)?;
         let slices = points.iter().map(|column| Ok(column.as_slice()?)).collect::<PyResult<Vec<&[f64]>>>()?;
-        let found = calm(py, || self.compute(&slices, to_pixels, options))?.or_raise(About::Argument)?;
+        let found = detach_interruptible(py, || self.transform_columns(&slices, to_pixels, options))?
+            .or_raise(UsageErrorKind::Argument)?;
         Ok(found.into_iter().map(|column| PyArray1::from_vec(py, column)).collect())
     }
 
@@ -72,7 +73,8 @@ impl Wcs {
     #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
     fn point(&self, point: Vec<f64>, to_pixels: bool, boxed: bool, inverse: &str) -> PyResult<Vec<f64>> {
         let columns: Vec<&[f64]> = point.iter().map(std::slice::from_ref).collect();
-        let found = self.compute(&columns, to_pixels, options(boxed, inverse)?).or_raise(About::Argument)?;
+        let found =
+            self.transform_columns(&columns, to_pixels, parse_options(boxed, inverse)?).or_raise(UsageErrorKind::Argument)?;
         Ok(found.into_iter().flatten().collect())
     }
 
@@ -84,10 +86,11 @@ impl Wcs {
         start: &str,
         end: &str,
         points: Vec<PyReadonlyArray1<'py, f64>>,
-    ) -> PyResult<Columns<'py>> {
+    ) -> PyResult<CoordinateColumns<'py>> {
         let slices = points.iter().map(|column| Ok(column.as_slice()?)).collect::<PyResult<Vec<&[f64]>>>()?;
-        let transform = self.found.wcs.between(start, end).map_err(from_wcs).or_raise(About::Argument)?;
-        let found = calm(py, || transform.evaluate(&slices))?.map_err(from_wcs).or_raise(About::Argument)?;
+        let transform = self.found.wcs.between(start, end).map_err(from_wcs).or_raise(UsageErrorKind::Argument)?;
+        let found =
+            detach_interruptible(py, || transform.evaluate(&slices))?.map_err(from_wcs).or_raise(UsageErrorKind::Argument)?;
         Ok(found.into_iter().map(|column| PyArray1::from_vec(py, column)).collect())
     }
 
@@ -95,20 +98,21 @@ impl Wcs {
     #[allow(clippy::needless_pass_by_value, reason = "they come from Python")]
     fn contains(&self, py: Python<'_>, lon: PyReadonlyArray1<'_, f64>, lat: PyReadonlyArray1<'_, f64>) -> PyResult<Vec<bool>> {
         let places: Vec<[f64; 2]> = lon.as_slice()?.iter().zip(lat.as_slice()?).map(|(lon, lat)| [*lon, *lat]).collect();
-        calm(py, || self.found.wcs.contains(&places))?.map_err(from_wcs).or_raise(About::Argument)
+        detach_interruptible(py, || self.found.wcs.contains(&places))?.map_err(from_wcs).or_raise(UsageErrorKind::Argument)
     }
 
     /// Derivatives of the world coordinates at a pixel, row by row.
     #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
     fn jacobian(&self, pixel: Vec<f64>) -> PyResult<Vec<Vec<f64>>> {
-        self.found.wcs.jacobian(&pixel).map_err(from_wcs).or_raise(About::Argument)
+        self.found.wcs.jacobian(&pixel).map_err(from_wcs).or_raise(UsageErrorKind::Argument)
     }
 
     /// Cards of a FITS header: keyword, value and comment.
-    fn fits_header<'py>(&self, py: Python<'py>, order: Option<usize>, max_error: Option<f64>) -> PyResult<Vec<Card<'py>>> {
+    fn fits_header<'py>(&self, py: Python<'py>, order: Option<usize>, max_error: Option<f64>) -> PyResult<Vec<CardTuple<'py>>> {
         let mut how = FitOptions::default();
         (how.degree, how.max_error) = (order, max_error);
-        let header = calm(py, || self.found.wcs.to_fits(&how))?.map_err(from_wcs).or_raise(About::Argument)?;
+        let header =
+            detach_interruptible(py, || self.found.wcs.to_fits(&how))?.map_err(from_wcs).or_raise(UsageErrorKind::Argument)?;
         let card = |card: trilith::wcs::Card| {
             let value = match card.value {
                 CardValue::Text(text) => text.into_bound_py_any(py)?,
@@ -138,12 +142,12 @@ impl Wcs {
         dict.set_item("name", wcs.name())?;
         dict.set_item("frames", wcs.frames().iter().map(|frame| frame.name.as_str()).collect::<Vec<_>>())?;
         dict.set_item("pixel_names", (0..wcs.pixel_axes()).map(pixel_name).collect::<Vec<_>>())?;
-        dict.set_item("world", axes.into_iter().map(|axis| (axis.name, axis.unit, axis.physical)).collect::<Vec<_>>())?;
+        dict.set_item("world", axes.into_iter().map(|axis| (axis.name, axis.unit, axis.physical_type)).collect::<Vec<_>>())?;
         dict.set_item("shape", wcs.pixel_shape())?;
         dict.set_item("bounds", wcs.bounding_box().map(|bounds| bounds.intervals()))?;
-        dict.set_item("depends", wcs.forward().dependencies())?;
+        dict.set_item("depends", wcs.forward().separability())?;
         dict.set_item("sky", wcs.sky())?;
-        dict.set_item("reference", frame.map_or("", |frame| frame.reference.as_str()))?;
+        dict.set_item("reference", frame.map_or("", |frame| frame.reference_frame.as_str()))?;
         dict.set_item("equinox", frame.and_then(|frame| frame.equinox))?;
         dict.set_item("centre", wcs.centre())?;
         dict.set_item("scale", wcs.scale())?;
@@ -154,17 +158,17 @@ impl Wcs {
 /// The coordinates of an array.
 #[pyfunction]
 pub(crate) fn _wcs_of_array(array: &Bound<'_, Array>) -> PyResult<Option<Wcs>> {
-    let Some(item) = array.get().whole() else { return Ok(None) };
-    let found = calm(array.py(), || item.coordinates())?.or_raise(About::Argument)?;
-    Wcs::told(array.py(), found)
+    let Some(item) = array.get().as_item() else { return Ok(None) };
+    let found = detach_interruptible(array.py(), || item.coordinates())?.or_raise(UsageErrorKind::Argument)?;
+    Wcs::wrap_with_warnings(array.py(), found)
 }
 
 /// The coordinates at a path of an open file.
 #[pyfunction]
 pub(crate) fn _wcs_at(opened: &Bound<'_, File>, path: &str) -> PyResult<Option<Wcs>> {
-    let file = opened.get().opened()?;
-    let found = calm(opened.py(), || file.wcs(path))?.or_raise(About::Key)?;
-    Wcs::told(opened.py(), found)
+    let file = opened.get().trilith_file()?;
+    let found = detach_interruptible(opened.py(), || file.wcs(path))?.or_raise(UsageErrorKind::Key)?;
+    Wcs::wrap_with_warnings(opened.py(), found)
 }
 
 /// The pixels around a position, as the bytes of a file, and remarks about them; None if there is no cutout.
@@ -182,20 +186,20 @@ pub(crate) fn _cutout<'py>(
 ) -> PyResult<Option<(Bound<'py, PyBytes>, Vec<String>)>> {
     let mut how = CutoutOptions::default();
     how.edge = match edge {
-        "fill" => Edge::Fill,
-        "trim" => Edge::Trim,
-        "skip" => Edge::Skip,
+        "fill" => EdgeMode::Fill,
+        "trim" => EdgeMode::Trim,
+        "skip" => EdgeMode::Skip,
         other => return Err(PyValueError::new_err(format!("edge is \"fill\", \"trim\" or \"skip\", not {other:?}"))),
     };
-    (how.fill, how.only) = (fill, only);
-    let size = size.parse().or_raise(About::Argument)?;
-    let file = opened.get().opened()?;
-    let made = calm(py, || {
+    (how.fill, how.image_only) = (fill, only);
+    let size = size.parse().or_raise(UsageErrorKind::Argument)?;
+    let file = opened.get().trilith_file()?;
+    let made = detach_interruptible(py, || {
         let Some(cutout) = file.cutout(path, sky, size, how)? else { return Ok(None) };
         let mut out = std::io::Cursor::new(Vec::new());
-        let notes = cutout.write(cutout.form(), &ConvertOptions::default(), &mut out)?;
+        let notes = cutout.write(cutout.preferred_format(), &ConvertOptions::default(), &mut out)?;
         Ok(Some((out.into_inner(), notes)))
     });
-    let made = made?.or_raise(About::Argument)?;
+    let made = made?.or_raise(UsageErrorKind::Argument)?;
     Ok(made.map(|(bytes, notes)| (PyBytes::new(py, &bytes), notes)))
 }

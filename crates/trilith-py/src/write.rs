@@ -6,16 +6,16 @@ use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyMemoryView, PySlice};
-use trilith::asdf::{ArrayOptions, Builder, Target, WriteOptions};
-use trilith::file::{Form, check_name};
+use trilith::asdf::{ArrayOptions, AsdfBuilder, Target, WriteOptions};
+use trilith::file::{FileFormat, check_name};
 use trilith::layout::Dialect;
 use trilith::tree::Value;
 
-use crate::detached::calm;
+use crate::detached::detach_interruptible;
 use crate::dudley_items::{self, array_options};
-use crate::errors::{About, Raise, raise_at};
+use crate::errors::{IntoPyResult, UsageErrorKind, raise_at};
 use crate::file::File;
-use crate::to_value::{Collector, Ready};
+use crate::to_value::{DetachedArrays, ValueCollector};
 
 /// Writes a file.
 ///
@@ -71,44 +71,45 @@ pub(crate) fn write<'py>(
     overwrite: bool,
     storage_options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<()> {
-    let (form, dialect) = family(&target.str().map_or_else(|_| String::new(), |name| name.to_string()), version)?;
+    let (form, dialect) =
+        resolve_target_and_dialect(&target.str().map_or_else(|_| String::new(), |name| name.to_string()), version)?;
     if dialect.is_some() && (codec.is_some() || level.is_some() || inline.is_some()) {
         return Err(PyValueError::new_err("a Dudley file takes no codec, level or inline"));
     }
     let options = array_options(codec, level)?;
-    let mut collector = Collector::new(form, threshold(inline)?);
+    let mut collector = ValueCollector::new(form, extract_inline_threshold(inline)?);
     let mut value = match tree.cast::<File>() {
-        Ok(file) => collector.value(&file.getattr("tree")?)?,
-        Err(_) => collector.value(tree)?,
+        Ok(file) => collector.collect_value(&file.getattr("tree")?)?,
+        Err(_) => collector.collect_value(tree)?,
     };
     // The root is that of the file that is written, in its own version.
     value.tag = value.tag.filter(|tag| !tag.starts_with("tag:stsci.edu:") || !tag.contains("core/asdf"));
-    let ready = collector.ready_for(&value)?;
+    let ready = collector.detach_for(&value)?;
     let mut layout = WriteOptions::default();
     layout.checksums = checksums;
     if target.hasattr("write")? {
-        let bytes = calm(py, || match dialect {
+        let bytes = detach_interruptible(py, || match dialect {
             Some(dialect) => dudley_items::to_bytes(&ready, &value, dialect),
             None => to_bytes(form, layout, &ready, &options, value),
         });
-        let bytes = bytes.and_then(|bytes| bytes.or_raise(About::Argument));
-        let bytes = collector.raised(bytes)?;
+        let bytes = bytes.and_then(|bytes| bytes.or_raise(UsageErrorKind::Argument));
+        let bytes = collector.or_pending_exception(bytes)?;
         return write_all(target, &bytes);
     }
-    let place = crate::remote::place(target, overwrite, None, storage_options)?;
+    let place = crate::remote::write_path(target, overwrite, None, storage_options)?;
     let path = place.path().to_path_buf();
-    let written = if dialect.is_some() { Form::Dudley } else { Form::Asdf };
+    let written = if dialect.is_some() { FileFormat::Dudley } else { FileFormat::Asdf };
     check_name(&path.to_string_lossy(), written, "name it otherwise, or convert the file that is written")
-        .or_raise(About::Argument)?;
-    let done = calm(py, || {
+        .or_raise(UsageErrorKind::Argument)?;
+    let done = detach_interruptible(py, || {
         if let Some(dialect) = dialect {
-            return dudley_items::write(&ready, &value, dialect, place);
+            return dudley_items::write_native_file(&ready, &value, dialect, place);
         }
-        let mut builder = Builder::new(form).with_options(layout);
-        let value = ready.place(&mut builder, &options, value)?;
+        let mut builder = AsdfBuilder::new(form).with_options(layout);
+        let value = ready.placeholder_value(&mut builder, &options, value)?;
         builder.write(place, value)
     });
-    collector.raised(done.and_then(|done| done.map_err(|error| raise_at(&error, Some(&path)))))
+    collector.or_pending_exception(done.and_then(|done| done.map_err(|error| raise_at(&error, Some(&path)))))
 }
 
 /// Writes all bytes to a file object of Python: again and again, as long as it takes less than it is given.
@@ -150,36 +151,36 @@ fn is_of_asdf_io(target: &Bound<'_, PyAny>) -> PyResult<bool> {
 fn to_bytes(
     form: &'static Target,
     layout: WriteOptions,
-    ready: &Ready<'_>,
+    ready: &DetachedArrays<'_>,
     options: &ArrayOptions,
     value: Value,
 ) -> trilith::Result<Vec<u8>> {
-    let mut builder = Builder::new(form).with_options(layout);
-    let value = ready.place(&mut builder, options, value)?;
+    let mut builder = AsdfBuilder::new(form).with_options(layout);
+    let value = ready.placeholder_value(&mut builder, options, value)?;
     let mut out = Cursor::new(Vec::new());
     builder.write_to(&mut out, value)?;
     Ok(out.into_inner())
 }
 
 /// The target of a file of this name in a version, and the dialect of a Dudley file.
-pub(crate) fn family(name: &str, version: Option<&str>) -> PyResult<(&'static Target, Option<Dialect>)> {
+pub(crate) fn resolve_target_and_dialect(name: &str, version: Option<&str>) -> PyResult<(&'static Target, Option<Dialect>)> {
     let is_stream = name.to_ascii_lowercase().ends_with(".bd");
     let version = version.unwrap_or(if is_stream { "dudley-2025" } else { "1.6" });
-    match dudley_items::dialect(version) {
-        Some(dialect) => Ok((Target::newest(), Some(dialect))),
-        None => Ok((form(version)?, None)),
+    match dudley_items::parse_dialect_version(version) {
+        Some(dialect) => Ok((Target::latest(), Some(dialect))),
+        None => Ok((resolve_target(version)?, None)),
     }
 }
 
 /// The form of a version: `1.6`, `1.6.0` or `asdf-1.6`.
-pub(crate) fn form(version: &str) -> PyResult<&'static Target> {
+pub(crate) fn resolve_target(version: &str) -> PyResult<&'static Target> {
     let short = version.strip_suffix(".0").filter(|short| short.contains('.')).unwrap_or(version);
     let name = if short.starts_with(|c: char| c.is_ascii_digit()) { format!("asdf-{short}") } else { short.to_owned() };
-    Target::named(&name).or_raise(About::Argument)
+    Target::from_name(&name).or_raise(UsageErrorKind::Argument)
 }
 
 /// Arrays of up to this number of elements go into the tree.
-fn threshold(inline: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
+fn extract_inline_threshold(inline: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
     match inline {
         None => Ok(0),
         Some(given) => match given.cast::<PyBool>() {

@@ -19,36 +19,36 @@ use trilith::{Error, Result};
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ColourMap {
+pub struct ColorMap {
     map: usize,
     reversed: bool,
 }
 
 /// The colours of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Colours {
+pub struct Palette {
     /// The map for numbers.
-    pub map: ColourMap,
+    pub map: ColorMap,
     /// Red, green, blue and opacity of what is masked.
     pub masked: [u8; 4],
     /// Red, green, blue and opacity of what is not a number.
     pub nan: [u8; 4],
 }
 
-impl Colours {
+impl Palette {
     /// Returns the colors of a map. Masked pixels are dark red and NaNs blue, so that both can be seen in any map.
-    pub fn of(map: ColourMap) -> Self {
+    pub fn new(map: ColorMap) -> Self {
         Self { map, masked: [0x80, 0x20, 0x20, 255], nan: [0x20, 0x50, 0xa0, 255] }
     }
 }
 
-impl Default for Colours {
+impl Default for Palette {
     fn default() -> Self {
-        Self::of(ColourMap::default())
+        Self::new(ColorMap::default())
     }
 }
 
-impl Default for ColourMap {
+impl Default for ColorMap {
     /// `gray`.
     fn default() -> Self {
         Self { map: 0, reversed: false }
@@ -56,11 +56,11 @@ impl Default for ColourMap {
 }
 
 /// A colour on a map: its number from 0 to 255, and red, green and blue as one number.
-type Knot = (u8, u32);
+type ColorStop = (u8, u32);
 
 /// The maps: straight lines between these colours.
 #[rustfmt::skip]
-const MAPS: [(&str, &[Knot]); 7] = [
+const COLOR_MAPS: [(&str, &[ColorStop]); 7] = [
     ("gray", &[(0x00, 0x000000), (0xff, 0xffffff)]),
     ("viridis", &[
         (0x00, 0x440154), (0x13, 0x481c6e), (0x28, 0x453681), (0x40, 0x3a528b), (0x6a, 0x287b8e), (0x87, 0x1e978a), (0x96, 0x20a585),
@@ -91,15 +91,15 @@ const MAPS: [(&str, &[Knot]); 7] = [
     ]),
 ];
 
-impl ColourMap {
+impl ColorMap {
     /// The names; with `_r` after it a map is turned round.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        MAPS.iter().map(|(name, _)| *name)
+        COLOR_MAPS.iter().map(|(name, _)| *name)
     }
 
     /// Returns the 256 colors of the map: red, green and blue, the color of the lowest number first.
     pub fn table(self) -> [[u8; 3]; 256] {
-        let knots = MAPS.get(self.map).map_or(&[][..], |(_, knots)| knots);
+        let knots = COLOR_MAPS.get(self.map).map_or(&[][..], |(_, knots)| knots);
         let mut table = [[0; 3]; 256];
         for pair in knots.windows(2) {
             let [(first, from), (last, to)] = *pair else { continue };
@@ -117,7 +117,7 @@ impl ColourMap {
     }
 }
 
-impl FromStr for ColourMap {
+impl FromStr for ColorMap {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -134,17 +134,17 @@ impl FromStr for ColourMap {
     }
 }
 
-impl fmt::Display for ColourMap {
+impl fmt::Display for ColorMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = MAPS.get(self.map).map_or("", |(name, _)| name);
+        let name = COLOR_MAPS.get(self.map).map_or("", |(name, _)| name);
         write!(f, "{name}{}", if self.reversed { "_r" } else { "" })
     }
 }
 
 /// The colour of label or bit number `n`: hues a golden section of the circle apart, so that neighbours differ.
-pub fn label_colour(n: u8) -> [u8; 3] {
-    const SECTION: f64 = 0.618_033_988_749_895;
-    let hue = (f64::from(n) * SECTION).fract();
+pub fn label_color(n: u8) -> [u8; 3] {
+    const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
+    let hue = (f64::from(n) * GOLDEN_RATIO).fract();
     // Each of four groups of eight colors is a little darker than the one before.
     let light = 1.0 - f64::from(n / 8 % 4) * 0.15;
     let channel = |offset: f64| {

@@ -5,15 +5,15 @@ use trilith::File;
 /// The meaning of the bits of an array of flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Names {
+pub struct FlagNames {
     /// The source of these names.
-    pub whose: &'static str,
+    pub observatory: &'static str,
     names: &'static [&'static str],
 }
 
-impl Names {
+impl FlagNames {
     /// The name of a bit, counted from 0; None if it has none.
-    pub fn of(&self, bit: u8) -> Option<&'static str> {
+    pub fn name(&self, bit: u8) -> Option<&'static str> {
         self.names.get(usize::from(bit)).copied().filter(|name| !name.is_empty())
     }
 }
@@ -30,21 +30,21 @@ impl Names {
 /// assert_eq!(trilith_view::bits::names(&file, "/roman/data"), None);
 /// # Ok::<(), trilith::Error>(())
 /// ```
-pub fn names(file: &File, path: &str) -> Option<Names> {
+pub fn flag_names(file: &File, path: &str) -> Option<FlagNames> {
     if !path.to_ascii_lowercase().ends_with("dq") {
         return None;
     }
     let telescope = |path: &str| Some(file.item(path).ok()?.text().ok()?.trim().to_ascii_uppercase());
     let places = ["/roman/meta/telescope", "/meta/telescope"];
     match places.into_iter().find_map(telescope)?.as_str() {
-        "ROMAN" => Some(Names { whose: "Roman", names: ROMAN }),
-        "JWST" => Some(Names { whose: "JWST", names: JWST }),
+        "ROMAN" => Some(FlagNames { observatory: "Roman", names: ROMAN_FLAGS }),
+        "JWST" => Some(FlagNames { observatory: "JWST", names: JWST_FLAGS }),
         _ => None,
     }
 }
 
 /// The pixel flags of Roman, from bit 0 on.
-const ROMAN: &[&str] = &[
+const ROMAN_FLAGS: &[&str] = &[
     "DO_NOT_USE",
     "SATURATED",
     "JUMP_DET",
@@ -80,7 +80,7 @@ const ROMAN: &[&str] = &[
 ];
 
 /// The pixel flags of JWST, from bit 0 on.
-const JWST: &[&str] = &[
+const JWST_FLAGS: &[&str] = &[
     "DO_NOT_USE",
     "SATURATED",
     "JUMP_DET",

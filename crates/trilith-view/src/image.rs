@@ -7,13 +7,13 @@ mod resample;
 use trilith::bytes::to_usize;
 use trilith::{Array, Error, Index, Result};
 
-pub use self::flags::Flags;
-pub use self::picture::{Picture, picture};
-use crate::numeric::Numbers;
+pub use self::flags::FlagRaster;
+pub use self::picture::{ColorImage, picture};
+use crate::numeric::NumericArray;
 
 /// Reduction of several elements to one pixel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Resample {
+pub enum ResampleMethod {
     /// The mean of those that are finite and not masked.
     #[default]
     Mean,
@@ -23,12 +23,12 @@ pub enum Resample {
     Nearest,
 }
 
-impl Resample {
+impl ResampleMethod {
     /// The names.
     pub const NAMES: [&'static str; 3] = ["mean", "max", "nearest"];
 }
 
-impl std::str::FromStr for Resample {
+impl std::str::FromStr for ResampleMethod {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -44,7 +44,7 @@ impl std::str::FromStr for Resample {
 
 /// A rectangle of a plane: columns `x` to `x + width` of the rows `y` to `y + height`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Region {
+pub struct PixelRegion {
     /// The first column (the last axis).
     pub x: u64,
     /// The first row (the axis before it).
@@ -55,12 +55,12 @@ pub struct Region {
     pub height: u64,
 }
 
-impl Region {
+impl PixelRegion {
     /// All of a plane.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if the array does not have two axes.
-    pub fn all(array: &Array) -> Result<Self> {
+    pub fn full(array: &Array) -> Result<Self> {
         match *array.shape() {
             [height, width] => Ok(Self { x: 0, y: 0, width, height }),
             _ => Err(Error::invalid_input(format!("an image has two axes, this array has the shape {:?}", array.shape()))
@@ -72,8 +72,8 @@ impl Region {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it is not inside.
-    pub fn of(self, array: &Array) -> Result<Array> {
-        let all = Self::all(array)?;
+    pub fn crop(self, array: &Array) -> Result<Array> {
+        let all = Self::full(array)?;
         let is_inside = |start: u64, len: u64, of: u64| start.checked_add(len).is_some_and(|end| end <= of);
         if !is_inside(self.x, self.width, all.width) || !is_inside(self.y, self.height, all.height) {
             let message = format!(
@@ -87,34 +87,34 @@ impl Region {
             );
             return Err(Error::invalid_input(message));
         }
-        array.slice([range(self.y, self.height), range(self.x, self.width)])
+        array.slice([index_range(self.y, self.height), index_range(self.x, self.width)])
     }
 
     /// The size in pixels that fits into `width` by `height` with the shape of the region, and is no larger than it.
-    pub fn fit(self, width: usize, height: usize) -> (usize, usize) {
+    pub fn fit_into(self, width: usize, height: usize) -> (usize, usize) {
         let (wide, high) = (self.width.max(1) as f64, self.height.max(1) as f64);
         let scale = (width as f64 / wide).min(height as f64 / high).min(1.0);
         (((wide * scale).round() as usize).max(1), ((high * scale).round() as usize).max(1))
     }
 
     /// Returns the height of the region in pixels if it is `width` pixels wide.
-    pub fn height_at(self, width: usize) -> usize {
+    pub fn height_for_width(self, width: usize) -> usize {
         ((width as f64 * self.height as f64 / self.width.max(1) as f64).round() as usize).max(1)
     }
 }
 
-fn range(start: u64, len: u64) -> Index {
+fn index_range(start: u64, len: u64) -> Index {
     let bound = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    Index::Range { start: Some(bound(start)), stop: Some(bound(start.saturating_add(len))), step: 1 }
+    Index::Slice { start: Some(bound(start)), stop: Some(bound(start.saturating_add(len))), step: 1 }
 }
 
 /// The most pixels of a raster: 16,384 by 16,384.
-const MOST: u64 = 1 << 28;
+const MAX_PIXELS: u64 = 1 << 28;
 
 /// Numbers as pixels, row by row from the first.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Raster {
+pub struct ValueRaster {
     /// Pixels in a row.
     pub width: usize,
     /// Rows.
@@ -125,7 +125,7 @@ pub struct Raster {
     pub masked: Vec<bool>,
 }
 
-impl Raster {
+impl ValueRaster {
     /// Reads a plane, or a region of it, in `width` by `height` pixels. If there are fewer elements than pixels,
     /// elements repeat.
     ///
@@ -141,9 +141,9 @@ impl Raster {
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if the array is not a plane of numbers or the region
     /// is not inside of it, [`ErrorKind::Limit`](trilith::ErrorKind::Limit) for very many pixels, and an error if
     /// the array cannot be read.
-    pub fn of(array: &Array, region: Option<Region>, size: (usize, usize), how: Resample) -> Result<Self> {
-        let region = region.map_or_else(|| Region::all(array), Ok)?;
-        let part = region.of(array)?;
+    pub fn read(array: &Array, region: Option<PixelRegion>, size: (usize, usize), how: ResampleMethod) -> Result<Self> {
+        let region = region.map_or_else(|| PixelRegion::full(array), Ok)?;
+        let part = region.crop(array)?;
         let (width, height) = (size.0.max(1), size.1.max(1));
         check_size(width, height)?;
         if region.width == 0 || region.height == 0 {
@@ -151,25 +151,25 @@ impl Raster {
         }
         let (columns, rows) = (to_usize(region.width)?.min(width), to_usize(region.height)?.min(height));
         let raster = match how {
-            Resample::Nearest => resample::nearest(&part, columns, rows)?,
-            Resample::Mean => resample::reduced::<resample::Mean>(&Numbers::new(&part)?, columns, rows)?,
-            Resample::Max => resample::reduced::<resample::Most>(&Numbers::new(&part)?, columns, rows)?,
+            ResampleMethod::Nearest => resample::sample_nearest(&part, columns, rows)?,
+            ResampleMethod::Mean => resample::reduce_plane::<resample::MeanReducer>(&NumericArray::new(&part)?, columns, rows)?,
+            ResampleMethod::Max => resample::reduce_plane::<resample::MaxReducer>(&NumericArray::new(&part)?, columns, rows)?,
         };
-        Ok(raster.enlarged(width, height))
+        Ok(raster.enlarge(width, height))
     }
 
     /// Repeats elements if this size has more pixels.
-    fn enlarged(self, width: usize, height: usize) -> Self {
+    fn enlarge(self, width: usize, height: usize) -> Self {
         if (width, height) == (self.width, self.height) {
             return self;
         }
-        let values = spread(&self.values, (self.width, self.height), (width, height));
-        let masked = spread(&self.masked, (self.width, self.height), (width, height));
+        let values = repeat_pixels(&self.values, (self.width, self.height), (width, height));
+        let masked = repeat_pixels(&self.masked, (self.width, self.height), (width, height));
         Self { width, height, values, masked }
     }
 
     /// The number of a pixel; None if it is masked, not a number or outside.
-    pub fn at(&self, x: usize, y: usize) -> Option<f64> {
+    pub fn pixel_value(&self, x: usize, y: usize) -> Option<f64> {
         let at = (x < self.width).then(|| y * self.width + x)?;
         let masked = self.masked.get(at).copied().unwrap_or(false);
         self.values.get(at).copied().filter(|value| !masked && !value.is_nan())
@@ -189,13 +189,13 @@ impl Raster {
 /// Refuses more pixels than a picture may have.
 fn check_size(width: usize, height: usize) -> Result<()> {
     match (width as u64).checked_mul(height as u64) {
-        Some(pixels) if pixels <= MOST => Ok(()),
-        _ => Err(Error::limit(format!("a picture of {width} by {height} pixels, at most {MOST} are possible"))),
+        Some(pixels) if pixels <= MAX_PIXELS => Ok(()),
+        _ => Err(Error::limit(format!("a picture of {width} by {height} pixels, at most {MAX_PIXELS} are possible"))),
     }
 }
 
 /// Pixels repeated to a larger size; none if there are none.
-fn spread<P: Copy>(pixels: &[P], from: (usize, usize), to: (usize, usize)) -> Vec<P> {
+fn repeat_pixels<P: Copy>(pixels: &[P], from: (usize, usize), to: (usize, usize)) -> Vec<P> {
     if pixels.is_empty() {
         return Vec::new();
     }

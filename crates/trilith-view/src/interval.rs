@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use trilith::{Array, Error, Result};
 
-use crate::image::Raster;
-use crate::statistics::{Statistics, Wanted};
+use crate::image::ValueRaster;
+use crate::statistics::{Statistics, StatisticsOptions};
 
 /// A way of choosing the two ends.
 ///
@@ -20,7 +20,7 @@ use crate::statistics::{Statistics, Wanted};
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum Interval {
+pub enum IntervalMethod {
     /// The smallest and the greatest finite number.
     MinMax,
     /// Two percentiles of the finite numbers, the lower first.
@@ -30,19 +30,19 @@ pub enum Interval {
     #[default]
     ZScale,
     /// Fixed numbers, whatever the array holds.
-    Fixed(Cuts),
+    Fixed(Limits),
 }
 
 /// The numbers at the two ends of the colours.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cuts {
+pub struct Limits {
     /// Numbers up to this have the first colour.
     pub low: f64,
     /// Numbers from this on have the last colour.
     pub high: f64,
 }
 
-impl Interval {
+impl IntervalMethod {
     /// The names, as [`str::parse`] takes them; `percentile` is followed by the percentage between the ends, or
     /// both percentiles: `percentile:99`, `percentile:1,99.5`.
     pub const NAMES: [&'static str; 3] = ["minmax", "zscale", "percentile"];
@@ -52,20 +52,20 @@ impl Interval {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if the elements are not numbers, and an error if
     /// they cannot be read.
-    pub fn of(&self, array: &Array) -> Result<Cuts> {
+    pub fn limits(&self, array: &Array) -> Result<Limits> {
         let found = match *self {
             Self::Fixed(cuts) => return Ok(cuts),
-            Self::ZScale => zscale::of(array)?,
+            Self::ZScale => zscale::zscale_limits(array)?,
             Self::MinMax => {
-                let found = Statistics::of(array, &Wanted::nothing())?;
-                found.min.zip(found.max).map(|(low, high)| Cuts { low: low.double(), high: high.double() })
+                let found = Statistics::compute(array, &StatisticsOptions::none())?;
+                found.min.zip(found.max).map(|(low, high)| Limits { low: low.as_f64(), high: high.as_f64() })
             }
             Self::Percentile(low, high) => {
-                let found = Statistics::of(array, &Wanted::percentiles(&[low, high]))?;
-                found.percentile(low).zip(found.percentile(high)).map(|(low, high)| Cuts { low, high })
+                let found = Statistics::compute(array, &StatisticsOptions::percentiles(&[low, high]))?;
+                found.percentile(low).zip(found.percentile(high)).map(|(low, high)| Limits { low, high })
             }
         };
-        Ok(found.unwrap_or(Cuts { low: 0.0, high: 1.0 }))
+        Ok(found.unwrap_or(Limits { low: 0.0, high: 1.0 }))
     }
 
     /// The ends for what a raster shows: quick if the array is large, and a little different, since its pixels are
@@ -73,14 +73,14 @@ impl Interval {
     ///
     /// # Errors
     /// Returns the errors of [`Interval::of`].
-    pub fn of_raster(&self, raster: &Raster) -> Result<Cuts> {
-        self.of(&raster.as_array()?)
+    pub fn limits_of_raster(&self, raster: &ValueRaster) -> Result<Limits> {
+        self.limits(&raster.as_array()?)
     }
 }
 
-impl Cuts {
+impl Limits {
     /// Returns the position of a number between the ends: 0 at and below the lower, 1 at and above the upper.
-    pub fn share(&self, x: f64) -> f64 {
+    pub fn normalize(&self, x: f64) -> f64 {
         if x <= self.low {
             0.0
         } else if x >= self.high {
@@ -91,7 +91,7 @@ impl Cuts {
     }
 }
 
-impl FromStr for Interval {
+impl FromStr for IntervalMethod {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -119,7 +119,7 @@ impl FromStr for Interval {
     }
 }
 
-impl FromStr for Cuts {
+impl FromStr for Limits {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -134,7 +134,7 @@ impl FromStr for Cuts {
     }
 }
 
-impl fmt::Display for Interval {
+impl fmt::Display for IntervalMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MinMax => f.write_str("minmax"),

@@ -7,27 +7,27 @@ use trilith::bytes::to_usize;
 use trilith::interrupt::check;
 use trilith::num_complex::Complex;
 use trilith::{Array, Error, Result};
-use trilith_io::threads::each;
+use trilith_io::threads::map_parallel;
 
 /// Bytes that are read at once: a codec decodes several pieces of them at the same time.
-const BAND: usize = 16 << 20;
+const READ_SIZE: usize = 16 << 20;
 /// Bytes of a run, independent of the number of threads, so that an array always has the same runs.
-const PART: usize = 2 << 20;
+const RUN_SIZE: usize = 2 << 20;
 /// Maximum number of decoded bytes that are kept for a second pass.
-const HELD: u64 = 128 << 20;
+const MAX_IN_MEMORY: u64 = 128 << 20;
 
 /// A type of numbers that arrays are looked at as.
 pub(crate) trait Sample: Copy + PartialOrd + Send + Sync + 'static {
     /// Bits of a key.
-    const BITS: u32;
+    const KEY_BITS: u32;
     /// `true` if there are numbers that are none, or infinite.
-    const FLOAT: bool = false;
+    const CAN_BE_NON_FINITE: bool = false;
 
     /// The numbers in native bytes.
-    fn all(bytes: &[u8]) -> impl ExactSizeIterator<Item = Self> + '_;
+    fn from_bytes(bytes: &[u8]) -> impl ExactSizeIterator<Item = Self> + '_;
 
     /// The nearest double.
-    fn double(self) -> f64;
+    fn to_double(self) -> f64;
 
     /// Returns `true` if it is finite.
     fn is_finite(self) -> bool {
@@ -40,45 +40,45 @@ pub(crate) trait Sample: Copy + PartialOrd + Send + Sync + 'static {
     }
 
     /// A whole number in the same order as the numbers.
-    fn key(self) -> u64;
+    fn sort_key(self) -> u64;
 
     /// The number of a key.
-    fn of_key(key: u64) -> Self;
+    fn from_sort_key(key: u64) -> Self;
 
     /// The number itself, for a report.
-    fn exact(self) -> crate::Number;
+    fn to_number(self) -> crate::ExactNumber;
 
     /// Returns the mean of two numbers, with the precision that numpy's median of this type has.
-    fn halfway(a: Self, b: Self) -> f64 {
-        (a.double() + b.double()) / 2.0
+    fn midpoint(a: Self, b: Self) -> f64 {
+        (a.to_double() + b.to_double()) / 2.0
     }
 }
 
 macro_rules! whole {
     ($($type:ty, $bits:literal, $flip:expr, $unsigned:ty;)+) => {$(
         impl Sample for $type {
-            const BITS: u32 = $bits;
+            const KEY_BITS: u32 = $bits;
 
-            fn all(bytes: &[u8]) -> impl ExactSizeIterator<Item = Self> + '_ {
+            fn from_bytes(bytes: &[u8]) -> impl ExactSizeIterator<Item = Self> + '_ {
                 bytes.as_chunks::<{ size_of::<$type>() }>().0.iter().map(|bytes| <$type>::from_ne_bytes(*bytes))
             }
 
             #[inline]
-            fn double(self) -> f64 {
+            fn to_double(self) -> f64 {
                 self as f64
             }
 
             #[inline]
-            fn key(self) -> u64 {
+            fn sort_key(self) -> u64 {
                 u64::from(self as $unsigned ^ $flip)
             }
 
-            fn of_key(key: u64) -> Self {
+            fn from_sort_key(key: u64) -> Self {
                 (key as $unsigned ^ $flip) as $type
             }
 
-            fn exact(self) -> crate::Number {
-                crate::Number::Whole(i128::from(self))
+            fn to_number(self) -> crate::ExactNumber {
+                crate::ExactNumber::Integer(i128::from(self))
             }
         }
     )+};
@@ -98,15 +98,15 @@ whole! {
 macro_rules! float {
     ($($type:ty, $bits:literal, $unsigned:ty;)+) => {$(
         impl Sample for $type {
-            const BITS: u32 = $bits;
-            const FLOAT: bool = true;
+            const KEY_BITS: u32 = $bits;
+            const CAN_BE_NON_FINITE: bool = true;
 
-            fn all(bytes: &[u8]) -> impl ExactSizeIterator<Item = Self> + '_ {
+            fn from_bytes(bytes: &[u8]) -> impl ExactSizeIterator<Item = Self> + '_ {
                 bytes.as_chunks::<{ size_of::<$type>() }>().0.iter().map(|bytes| <$type>::from_ne_bytes(*bytes))
             }
 
             #[inline]
-            fn double(self) -> f64 {
+            fn to_double(self) -> f64 {
                 self.into()
             }
 
@@ -121,24 +121,24 @@ macro_rules! float {
             }
 
             #[inline]
-            fn key(self) -> u64 {
+            fn sort_key(self) -> u64 {
                 // Negative numbers count downwards in their bits, positive ones upwards from the middle.
                 let bits = self.to_bits();
                 let sign = 1 << ($bits - 1);
                 u64::from(if bits & sign == 0 { bits | sign } else { !bits })
             }
 
-            fn of_key(key: u64) -> Self {
+            fn from_sort_key(key: u64) -> Self {
                 let sign = 1 << ($bits - 1);
                 let key = key as $unsigned;
                 Self::from_bits(if key & sign == 0 { !key } else { key ^ sign })
             }
 
-            fn exact(self) -> crate::Number {
-                crate::Number::Real(self.into())
+            fn to_number(self) -> crate::ExactNumber {
+                crate::ExactNumber::Float(self.into())
             }
 
-            fn halfway(a: Self, b: Self) -> f64 {
+            fn midpoint(a: Self, b: Self) -> f64 {
                 f64::from((a + b) / 2.0)
             }
         }
@@ -160,16 +160,16 @@ macro_rules! with_type {
             }};
         }
         match $numbers.kind() {
-            $crate::numeric::Kind::I8 => of!(i8),
-            $crate::numeric::Kind::I16 => of!(i16),
-            $crate::numeric::Kind::I32 => of!(i32),
-            $crate::numeric::Kind::I64 => of!(i64),
-            $crate::numeric::Kind::U8 => of!(u8),
-            $crate::numeric::Kind::U16 => of!(u16),
-            $crate::numeric::Kind::U32 => of!(u32),
-            $crate::numeric::Kind::U64 => of!(u64),
-            $crate::numeric::Kind::F32 => of!(f32),
-            $crate::numeric::Kind::F64 => of!(f64),
+            $crate::numeric::NumericKind::I8 => of!(i8),
+            $crate::numeric::NumericKind::I16 => of!(i16),
+            $crate::numeric::NumericKind::I32 => of!(i32),
+            $crate::numeric::NumericKind::I64 => of!(i64),
+            $crate::numeric::NumericKind::U8 => of!(u8),
+            $crate::numeric::NumericKind::U16 => of!(u16),
+            $crate::numeric::NumericKind::U32 => of!(u32),
+            $crate::numeric::NumericKind::U64 => of!(u64),
+            $crate::numeric::NumericKind::F32 => of!(f32),
+            $crate::numeric::NumericKind::F64 => of!(f64),
         }
     }};
 }
@@ -178,7 +178,7 @@ pub(crate) use with_type;
 /// The type in which the numbers of an array are seen: booleans are 0 and 1, halves are singles, float128 are
 /// doubles, and a complex number is its magnitude.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum NumericKind {
     I8,
     I16,
     I32,
@@ -191,8 +191,8 @@ pub(crate) enum Kind {
     F64,
 }
 
-impl Kind {
-    fn of(datatype: &Datatype) -> Option<Self> {
+impl NumericKind {
+    fn from_datatype(datatype: &Datatype) -> Option<Self> {
         Some(match datatype {
             Datatype::Int8 => Self::I8,
             Datatype::Int16 => Self::I16,
@@ -211,18 +211,18 @@ impl Kind {
 
 /// Returns `true` if elements of this datatype can be looked at as numbers.
 pub fn is_numeric(datatype: &Datatype) -> bool {
-    Kind::of(datatype).is_some()
+    NumericKind::from_datatype(datatype).is_some()
 }
 
 /// An array of numbers.
 #[derive(Debug, Clone)]
-pub(crate) struct Numbers {
+pub(crate) struct NumericArray {
     array: Array,
-    kind: Kind,
+    kind: NumericKind,
 }
 
 /// Consecutive numbers in C order.
-pub(crate) struct Run<'a> {
+pub(crate) struct ElementRun<'a> {
     /// The place of the first one among all.
     pub(crate) start: u64,
     /// The numbers, in the byte order of this machine.
@@ -231,36 +231,36 @@ pub(crate) struct Run<'a> {
     pub(crate) mask: &'a [u8],
 }
 
-impl Run<'_> {
+impl ElementRun<'_> {
     /// Counts the numbers that are finite and not masked.
-    pub(crate) fn finite<T: Sample>(&self) -> usize {
+    pub(crate) fn count_finite<T: Sample>(&self) -> usize {
         if self.mask.is_empty() {
-            T::all(self.bytes).filter(|number| number.is_finite()).count()
+            T::from_bytes(self.bytes).filter(|number| number.is_finite()).count()
         } else {
-            self.unmasked::<T>().filter(|(_, number)| number.is_finite()).count()
+            self.unmasked_samples::<T>().filter(|(_, number)| number.is_finite()).count()
         }
     }
 
     /// The numbers that are not masked, with their places among all.
-    pub(crate) fn unmasked<T: Sample>(&self) -> impl Iterator<Item = (u64, T)> + '_ {
+    pub(crate) fn unmasked_samples<T: Sample>(&self) -> impl Iterator<Item = (u64, T)> + '_ {
         let masks = self.mask.iter().copied().chain(std::iter::repeat(0));
-        (self.start..).zip(T::all(self.bytes)).zip(masks).filter(|(_, mask)| *mask == 0).map(|(number, _)| number)
+        (self.start..).zip(T::from_bytes(self.bytes)).zip(masks).filter(|(_, mask)| *mask == 0).map(|(number, _)| number)
     }
 }
 
-impl Numbers {
+impl NumericArray {
     /// The array, if its elements are numbers.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if they are not.
     pub(crate) fn new(array: &Array) -> Result<Self> {
-        let kind = Kind::of(array.datatype())
-            .ok_or_else(|| Error::invalid_input(format!("elements of {} are not numbers", short(array.datatype()))))?;
+        let kind = NumericKind::from_datatype(array.datatype())
+            .ok_or_else(|| Error::invalid_input(format!("elements of {} are not numbers", short_name(array.datatype()))))?;
         Ok(Self { array: array.clone(), kind })
     }
 
     /// Returns the type of its numbers.
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> NumericKind {
         self.kind
     }
 
@@ -283,38 +283,40 @@ impl Numbers {
     ///
     /// # Errors
     /// Returns an error if the array cannot be read.
-    pub(crate) fn held(self) -> Result<Self> {
-        Ok(Self { array: held(&self.array)?, ..self })
+    pub(crate) fn in_memory(self) -> Result<Self> {
+        Ok(Self { array: cache_small_array(&self.array)?, ..self })
     }
 
     /// Gives all numbers in runs to `work`, on several threads, and what it makes of them to `take`, in order.
     ///
     /// # Errors
     /// Returns an error if the array cannot be read, and the errors of `work` and `take`.
-    pub(crate) fn runs<R: Send>(
+    pub(crate) fn for_each_run<R: Send>(
         &self,
-        work: &(dyn Fn(&Run<'_>) -> Result<R> + Sync),
+        work: &(dyn Fn(&ElementRun<'_>) -> Result<R> + Sync),
         take: &mut dyn FnMut(R) -> Result<()>,
     ) -> Result<()> {
         let item = to_usize(self.array.datatype().packed_size().max(1))?;
         let mut at = 0u64;
         let mut share = |bytes: &[u8], mask: &[u8]| -> Result<()> {
             check()?;
-            let most = (PART / item).max(1);
+            let most = (RUN_SIZE / item).max(1);
             let masks = mask.chunks(most).chain(std::iter::repeat(&[][..]));
             let (starts, parts) = ((at..).step_by(most), bytes.chunks(most * item));
             let jobs: Vec<_> = starts.zip(parts).zip(masks).collect();
             at += (bytes.len() / item) as u64;
-            let done = each(jobs, |((start, bytes), mask)| self.as_kind(bytes, &|bytes| work(&Run { start, bytes, mask })))?;
+            let done = map_parallel(jobs, |((start, bytes), mask)| {
+                self.as_kind(bytes, &|bytes| work(&ElementRun { start, bytes, mask }))
+            })?;
             done.into_iter().try_for_each(&mut *take)
         };
         if self.array.mask().is_none() {
-            let size = (BAND / item).max(1) * item;
-            return self.array.pieces(Byteorder::NATIVE, size, &mut |bytes| share(bytes, &[]));
+            let size = (READ_SIZE / item).max(1) * item;
+            return self.array.for_each_piece_in(Byteorder::NATIVE, size, &mut |bytes| share(bytes, &[]));
         }
-        for block in self.array.row_blocks(BAND as u64) {
+        for block in self.array.row_blocks(READ_SIZE as u64) {
             // A mask by value looks at the elements: they are read once.
-            let block = loaded(&block)?;
+            let block = load_native(&block)?;
             let mask = block.mask_bytes()?.unwrap_or_default();
             let bytes = block.source().view(block.offset(), block.nbytes()).unwrap_or_default();
             share(bytes, &mask)?;
@@ -345,14 +347,14 @@ impl Numbers {
 ///
 /// # Errors
 /// Returns the errors of reading.
-pub fn held(array: &Array) -> Result<Array> {
-    let extent = array.extent();
+pub fn cache_small_array(array: &Array) -> Result<Array> {
+    let extent = array.byte_range();
     let is_there = array.source().view(extent.start, extent.end - extent.start).is_some();
-    if is_there || array.nbytes() > HELD { Ok(array.clone()) } else { loaded(array) }
+    if is_there || array.nbytes() > MAX_IN_MEMORY { Ok(array.clone()) } else { load_native(array) }
 }
 
 /// The array in memory, in C order and the byte order of this machine.
-fn loaded(array: &Array) -> Result<Array> {
+fn load_native(array: &Array) -> Result<Array> {
     let bytes = array.read_bytes(Byteorder::NATIVE)?;
     let datatype = array.datatype().packed(Byteorder::NATIVE);
     let copy = Array::from_bytes(bytes, datatype, Byteorder::NATIVE, array.shape().to_vec())?;
@@ -364,9 +366,9 @@ fn loaded(array: &Array) -> Result<Array> {
 }
 
 /// A datatype for a message: that of a structured array may have a thousand fields.
-fn short(datatype: &Datatype) -> String {
+fn short_name(datatype: &Datatype) -> String {
     match datatype.as_struct() {
-        Some(fields) => format!("a structure of {}", trilith_io::error::counted(fields.fields().len(), "field")),
+        Some(fields) => format!("a structure of {}", trilith_io::error::count_noun(fields.fields().len(), "field")),
         None => datatype.to_string(),
     }
 }
@@ -380,10 +382,10 @@ mod tests {
     use super::*;
 
     fn keys_keep_order<T: Sample + std::fmt::Debug>(a: T, b: T) {
-        assert_eq!(T::of_key(a.key()).key(), a.key());
-        assert!(T::BITS == 64 || a.key() >> T::BITS == 0);
+        assert_eq!(T::from_sort_key(a.sort_key()).sort_key(), a.sort_key());
+        assert!(T::KEY_BITS == 64 || a.sort_key() >> T::KEY_BITS == 0);
         if a < b {
-            assert!(a.key() < b.key(), "{a:?} {b:?}");
+            assert!(a.sort_key() < b.sort_key(), "{a:?} {b:?}");
         }
     }
 

@@ -6,13 +6,13 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use trilith::{Error, Result};
 
-use crate::decimate::{Point, Series};
+use crate::decimate::{DecimatedSeries, SeriesPoint};
 use crate::statistics::Histogram;
 
 /// The look of a plot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Look {
+pub struct PlotStyle {
     /// Pixels from left to right.
     pub width: u32,
     /// Pixels from top to bottom.
@@ -25,16 +25,16 @@ pub struct Look {
     pub along: String,
 }
 
-impl Default for Look {
+impl Default for PlotStyle {
     fn default() -> Self {
         Self { width: 800, height: 400, title: String::new(), unit: String::new(), along: String::new() }
     }
 }
 
 /// The least and the most pixels of a side.
-const SIDES: std::ops::RangeInclusive<u32> = 64..=16_384;
+const SIDE_RANGE: std::ops::RangeInclusive<u32> = 64..=16_384;
 /// The colour of lines and bars.
-const INK: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
+const LINE_COLOR: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
 
 /// A series as a line over the index, with a vertical bar from the smallest to the greatest number of a point.
 ///
@@ -48,55 +48,55 @@ const INK: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) for an impossible size.
-pub fn line(series: &Series, look: &Look) -> Result<String> {
-    drawn(look, |area| series_on(area, series, look, false))
+pub fn line(series: &DecimatedSeries, look: &PlotStyle) -> Result<String> {
+    render_svg(look, |area| draw_series(area, series, look, false))
 }
 
 /// Does the same as [`line`], with each number as a step of its width.
 ///
 /// # Errors
 /// Returns the errors of [`line`].
-pub fn steps(series: &Series, look: &Look) -> Result<String> {
-    drawn(look, |area| series_on(area, series, look, true))
+pub fn draw_steps(series: &DecimatedSeries, look: &PlotStyle) -> Result<String> {
+    render_svg(look, |area| draw_series(area, series, look, true))
 }
 
 /// A histogram as bars.
 ///
 /// # Errors
 /// Returns the errors of [`line`].
-pub fn histogram(histogram: &Histogram, look: &Look) -> Result<String> {
-    drawn(look, |area| bars_on(area, histogram, look))
+pub fn histogram(histogram: &Histogram, look: &PlotStyle) -> Result<String> {
+    render_svg(look, |area| draw_bars(area, histogram, look))
 }
 
 /// The drawing of a column of a table.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Panel {
+pub enum ColumnPanel {
     /// A line over the row.
-    Line(Series),
+    Line(DecimatedSeries),
     /// A histogram of the numbers.
     Bars(Histogram),
     /// Text for a column that cannot be drawn.
-    Words(String),
+    Message(String),
 }
 
 /// The columns of a table, by their names, below each other; the height of the look is that of one column.
 ///
 /// # Errors
 /// Returns the errors of [`line`].
-pub fn columns(panels: &[(String, Panel)], look: &Look) -> Result<String> {
+pub fn columns(panels: &[(String, ColumnPanel)], look: &PlotStyle) -> Result<String> {
     let count = u32::try_from(panels.len().max(1)).unwrap_or(u32::MAX);
-    let whole = Look { height: look.height.saturating_mul(count), ..look.clone() };
-    drawn(&whole, |area| {
+    let whole = PlotStyle { height: look.height.saturating_mul(count), ..look.clone() };
+    render_svg(&whole, |area| {
         for ((name, panel), area) in panels.iter().zip(area.split_evenly((panels.len().max(1), 1))) {
-            let look = Look { title: name.clone(), ..look.clone() };
+            let look = PlotStyle { title: name.clone(), ..look.clone() };
             match panel {
-                Panel::Line(series) => series_on(&area, series, &look, false)?,
-                Panel::Bars(histogram) => bars_on(&area, histogram, &look)?,
-                Panel::Words(words) => {
+                ColumnPanel::Line(series) => draw_series(&area, series, &look, false)?,
+                ColumnPanel::Bars(histogram) => draw_bars(&area, histogram, &look)?,
+                ColumnPanel::Message(words) => {
                     let text = format!("{name}: {words}");
                     let middle = i32::try_from(look.height / 2).unwrap_or(0);
-                    area.draw(&Text::new(text, (16, middle), ("sans-serif", 16))).map_err(failed)?;
+                    area.draw(&Text::new(text, (16, middle), ("sans-serif", 16))).map_err(plot_error)?;
                 }
             }
         }
@@ -104,48 +104,52 @@ pub fn columns(panels: &[(String, Panel)], look: &Look) -> Result<String> {
     })
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type SvgArea<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// The SVG that `draw` draws.
-fn drawn(look: &Look, draw: impl FnOnce(&Area<'_>) -> Result<()>) -> Result<String> {
-    if !SIDES.contains(&look.width) || !SIDES.contains(&look.height) {
+fn render_svg(look: &PlotStyle, draw: impl FnOnce(&SvgArea<'_>) -> Result<()>) -> Result<String> {
+    if !SIDE_RANGE.contains(&look.width) || !SIDE_RANGE.contains(&look.height) {
         let message = format!("a plot of {} by {} pixels", look.width, look.height);
-        return Err(Error::invalid_input(message).hint(format!("from {} to {} are possible", SIDES.start(), SIDES.end())));
+        return Err(Error::invalid_input(message).hint(format!(
+            "from {} to {} are possible",
+            SIDE_RANGE.start(),
+            SIDE_RANGE.end()
+        )));
     }
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, (look.width, look.height)).into_drawing_area();
-        area.fill(&WHITE).map_err(failed)?;
+        area.fill(&WHITE).map_err(plot_error)?;
         draw(&area)?;
-        area.present().map_err(failed)?;
+        area.present().map_err(plot_error)?;
     }
     Ok(svg)
 }
 
-fn failed(error: impl Display) -> Error {
+fn plot_error(error: impl Display) -> Error {
     Error::unsupported(format!("the plot cannot be drawn: {error}"))
 }
 
 /// A little more than from `low` to `high`, so that nothing touches the frame.
-fn padded(low: f64, high: f64) -> std::ops::Range<f64> {
+fn with_margin(low: f64, high: f64) -> std::ops::Range<f64> {
     let width = high / 2.0 - low / 2.0;
     let room = if width > 0.0 { width * 0.1 } else { low.abs().max(1.0) * 0.1 };
     (low - room).max(f64::MIN / 4.0)..(high + room).min(f64::MAX / 4.0)
 }
 
-fn series_on(area: &Area<'_>, series: &Series, look: &Look, steps: bool) -> Result<()> {
+fn draw_series(area: &SvgArea<'_>, series: &DecimatedSeries, look: &PlotStyle, steps: bool) -> Result<()> {
     let (low, high) = series.range().unwrap_or((0.0, 1.0));
-    let (places, range) = series.places();
+    let (places, range) = series.x_positions();
     let end = if steps { series.count } else { series.count.saturating_sub(1) }.max(1) as f64;
-    let across = if series.at.is_some() && range.start < range.end { range } else { 0.0..end };
-    let mut chart = frame(area, across, padded(low, high), look)?;
-    let points: Vec<(f64, &Point)> = places.into_iter().zip(&series.points).collect();
-    let is_gap = |(place, point): &(f64, &Point)| point.low.is_nan() || !place.is_finite();
+    let across = if series.coordinate.is_some() && range.start < range.end { range } else { 0.0..end };
+    let mut chart = draw_axes(area, across, with_margin(low, high), look)?;
+    let points: Vec<(f64, &SeriesPoint)> = places.into_iter().zip(&series.points).collect();
+    let is_gap = |(place, point): &(f64, &SeriesPoint)| point.low.is_nan() || !place.is_finite();
     for run in points.split(is_gap).filter(|run| !run.is_empty()) {
         let mut corners: Vec<(f64, f64)> = Vec::with_capacity(run.len() * 2);
         for &(x, point) in run {
             if steps {
-                let width = if series.is_whole() { 1.0 } else { series.count as f64 / series.points.len().max(1) as f64 };
+                let width = if series.is_exact() { 1.0 } else { series.count as f64 / series.points.len().max(1) as f64 };
                 corners.extend([(x, point.mean), (x + width, point.mean)]);
             } else if point.low == point.high {
                 corners.push((x, point.mean));
@@ -154,22 +158,22 @@ fn series_on(area: &Area<'_>, series: &Series, look: &Look, steps: bool) -> Resu
             }
         }
         if let [(x, y)] = corners[..] {
-            chart.draw_series([Circle::new((x, y), 2, INK.filled())]).map_err(failed)?;
+            chart.draw_series([Circle::new((x, y), 2, LINE_COLOR.filled())]).map_err(plot_error)?;
         } else {
-            chart.draw_series(LineSeries::new(corners, INK.stroke_width(1))).map_err(failed)?;
+            chart.draw_series(LineSeries::new(corners, LINE_COLOR.stroke_width(1))).map_err(plot_error)?;
         }
     }
     Ok(())
 }
 
-fn bars_on(area: &Area<'_>, histogram: &Histogram, look: &Look) -> Result<()> {
+fn draw_bars(area: &SvgArea<'_>, histogram: &Histogram, look: &PlotStyle) -> Result<()> {
     let most = histogram.counts.iter().copied().max().unwrap_or(0).max(1) as f64;
-    let mut chart = frame(area, histogram.low..histogram.high, 0.0..most * 1.05, look)?;
+    let mut chart = draw_axes(area, histogram.low..histogram.high, 0.0..most * 1.05, look)?;
     let bars = histogram.counts.iter().enumerate().filter(|(_, count)| **count > 0);
     let bars = bars.map(|(at, count)| {
-        Rectangle::new([(histogram.edge(at), 0.0), (histogram.edge(at + 1), *count as f64)], INK.mix(0.8).filled())
+        Rectangle::new([(histogram.bin_edge(at), 0.0), (histogram.bin_edge(at + 1), *count as f64)], LINE_COLOR.mix(0.8).filled())
     });
-    chart.draw_series(bars).map_err(failed)?;
+    chart.draw_series(bars).map_err(plot_error)?;
     Ok(())
 }
 
@@ -177,17 +181,22 @@ type Chart<'a, 'b> =
     ChartContext<'a, SVGBackend<'b>, Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>>;
 
 /// Axes with their numbers.
-fn frame<'a, 'b>(area: &'a Area<'b>, x: std::ops::Range<f64>, y: std::ops::Range<f64>, look: &Look) -> Result<Chart<'a, 'b>> {
+fn draw_axes<'a, 'b>(
+    area: &'a SvgArea<'b>,
+    x: std::ops::Range<f64>,
+    y: std::ops::Range<f64>,
+    look: &PlotStyle,
+) -> Result<Chart<'a, 'b>> {
     let mut builder = ChartBuilder::on(area);
     builder.margin(12).x_label_area_size(if look.along.is_empty() { 28 } else { 44 }).y_label_area_size(72);
     if !look.title.is_empty() {
         builder.caption(&look.title, ("sans-serif", 16));
     }
     let (x_step, y_step) = (x.end - x.start, y.end - y.start);
-    let mut chart = builder.build_cartesian_2d(x, y).map_err(failed)?;
+    let mut chart = builder.build_cartesian_2d(x, y).map_err(plot_error)?;
     let rows = (look.height / 60).clamp(2, 12) as usize;
     let mut mesh = chart.configure_mesh();
-    let (x_text, y_text) = (|x: &f64| tick(*x, x_step), |y: &f64| tick(*y, y_step));
+    let (x_text, y_text) = (|x: &f64| format_tick_label(*x, x_step), |y: &f64| format_tick_label(*y, y_step));
     mesh.x_label_formatter(&x_text).y_label_formatter(&y_text).y_labels(rows).x_labels(10);
     mesh.light_line_style(TRANSPARENT).bold_line_style(BLACK.mix(0.1));
     if !look.unit.is_empty() {
@@ -196,12 +205,12 @@ fn frame<'a, 'b>(area: &'a Area<'b>, x: std::ops::Range<f64>, y: std::ops::Range
     if !look.along.is_empty() {
         mesh.x_desc(look.along.clone());
     }
-    mesh.draw().map_err(failed)?;
+    mesh.draw().map_err(plot_error)?;
     Ok(chart)
 }
 
 /// A number at an axis of this length: as many digits as tell its neighbours apart.
-fn tick(x: f64, length: f64) -> String {
+fn format_tick_label(x: f64, length: f64) -> String {
     let size = x.abs().max(length.abs());
     // A zero that a sum of steps missed by a rounding.
     let x = if x.abs() < length.abs() * 1e-9 { 0.0 } else { x };

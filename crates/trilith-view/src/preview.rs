@@ -2,44 +2,47 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use trilith::bytes::Cost;
+use trilith::bytes::AccessCost;
 use trilith::{Array, Datatype, Error, Index, Result};
 
 use crate::image::picture;
-use crate::{ColourMap, Colours, Cuts, Interval, Picture, Region, Resample, Statistics, Stretch, Wanted, held, is_numeric};
+use crate::{
+    ColorImage, ColorMap, IntensityStretch, IntervalMethod, Limits, Palette, PixelRegion, ResampleMethod, Statistics,
+    StatisticsOptions, cache_small_array, is_numeric,
+};
 
 /// Default length of the longer side, in pixels.
-const SIDE: usize = 1024;
+const DEFAULT_SIDE: usize = 1024;
 /// Length of the longer side of a small picture, in pixels.
-const SMALL: usize = 256;
+const THUMBNAIL_SIDE: usize = 256;
 /// Bytes of an array that are gone through unasked.
-const UNASKED: u64 = 64 << 20;
+const MAX_EAGER_BYTES: u64 = 64 << 20;
 
 /// Options for a picture of an array.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct How {
+pub struct PreviewOptions {
     /// Numbers that have the first and the last colour.
-    pub interval: Interval,
+    pub interval: IntervalMethod,
     /// Scale of the numbers between them.
-    pub stretch: Stretch,
+    pub stretch: IntensityStretch,
     /// The colours.
-    pub colours: ColourMap,
+    pub colours: ColorMap,
     /// Reduction of several elements to one pixel.
-    pub resample: Resample,
+    pub resample: ResampleMethod,
     /// Pixels across; None for at most 1024.
     pub width: Option<usize>,
     /// `true` if the last row is at the top, as on the sky.
     pub is_lower: bool,
 }
 
-impl Default for How {
+impl Default for PreviewOptions {
     fn default() -> Self {
         Self {
-            interval: Interval::ZScale,
-            stretch: Stretch::Linear,
-            colours: ColourMap::default(),
-            resample: Resample::Mean,
+            interval: IntervalMethod::ZScale,
+            stretch: IntensityStretch::Linear,
+            colours: ColorMap::default(),
+            resample: ResampleMethod::Mean,
             width: None,
             is_lower: false,
         }
@@ -49,15 +52,15 @@ impl Default for How {
 /// An array to look at.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum Glance {
+pub enum Preview {
     /// A picture of two axes, and the numbers at the ends of its colors.
-    Image(Picture, Option<Cuts>),
+    Image(ColorImage, Option<Limits>),
     /// A drawing of one axis, as SVG.
     #[cfg(feature = "plot")]
     Plot(String),
 }
 
-impl Glance {
+impl Preview {
     /// An array of two axes as an image (of more, its first plane; with colours along the last axis, in those), one of one
     /// axis as a line.
     ///
@@ -72,7 +75,7 @@ impl Glance {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if the array is empty or holds no numbers, and an
     /// error if it cannot be read.
-    pub fn of(array: &Array, how: &How) -> Result<Self> {
+    pub fn new(array: &Array, how: &PreviewOptions) -> Result<Self> {
         if !is_numeric(array.datatype()) {
             return Err(Error::invalid_input(format!("elements of {} cannot be drawn", array.datatype().name())));
         }
@@ -81,71 +84,77 @@ impl Glance {
         }
         match *array.shape() {
             [] => Err(Error::invalid_input("a single number cannot be drawn")),
-            [_] => line(array, how),
+            [_] => preview_line(array, how),
             [.., height, width, 3 | 4] if *array.datatype() == Datatype::Uint8 => {
-                let plane = first(array, 3)?;
-                let size = size(Region { x: 0, y: 0, width, height }, how);
-                Ok(Self::Image(turned(Picture::of_colours(&plane, size, how.resample, None)?, how), None))
+                let plane = first_plane(array, 3)?;
+                let size = picture_size(PixelRegion { x: 0, y: 0, width, height }, how);
+                Ok(Self::Image(orient(ColorImage::from_palette_colors(&plane, size, how.resample, None)?, how), None))
             }
             _ => {
-                let plane = held(&first(array, 2)?)?;
-                let region = Region::all(&plane)?;
-                let cuts = how.interval.of(&plane)?;
-                let colours = Colours::of(how.colours);
-                let made = picture(&plane, None, size(region, how), how.resample, (cuts, how.stretch), &colours)?;
-                Ok(Self::Image(turned(made, how), Some(cuts)))
+                let plane = cache_small_array(&first_plane(array, 2)?)?;
+                let region = PixelRegion::full(&plane)?;
+                let cuts = how.interval.limits(&plane)?;
+                let colours = Palette::new(how.colours);
+                let made = picture(&plane, None, picture_size(region, how), how.resample, (cuts, how.stretch), &colours)?;
+                Ok(Self::Image(orient(made, how), Some(cuts)))
             }
         }
     }
 }
 
 /// The first plane of an array of more axes.
-fn first(array: &Array, axes: usize) -> Result<Array> {
-    array.slice(vec![Index::At(0); array.shape().len().saturating_sub(axes)])
+fn first_plane(array: &Array, axes: usize) -> Result<Array> {
+    array.slice(vec![Index::Integer(0); array.shape().len().saturating_sub(axes)])
 }
 
-fn size(region: Region, how: &How) -> (usize, usize) {
-    how.width.map_or_else(|| region.fit(SIDE, SIDE * 4), |width| (width.max(1), region.height_at(width.max(1))))
+fn picture_size(region: PixelRegion, how: &PreviewOptions) -> (usize, usize) {
+    how.width.map_or_else(
+        || region.fit_into(DEFAULT_SIDE, DEFAULT_SIDE * 4),
+        |width| (width.max(1), region.height_for_width(width.max(1))),
+    )
 }
 
-fn turned(picture: Picture, how: &How) -> Picture {
+fn orient(picture: ColorImage, how: &PreviewOptions) -> ColorImage {
     if how.is_lower { picture.flipped() } else { picture }
 }
 
 #[cfg(feature = "plot")]
-fn line(array: &Array, how: &How) -> Result<Glance> {
-    let mut look = crate::plot::Look::default();
+fn preview_line(array: &Array, how: &PreviewOptions) -> Result<Preview> {
+    let mut look = crate::plot::PlotStyle::default();
     if let Some(width) = how.width {
         look.width = u32::try_from(width).unwrap_or(u32::MAX);
         look.height = (look.width / 2).max(160);
     }
-    let series = crate::Series::of(array, look.width as usize * 2)?;
-    crate::plot::line(&series, &look).map(Glance::Plot)
+    let series = crate::DecimatedSeries::new(array, look.width as usize * 2)?;
+    crate::plot::line(&series, &look).map(Preview::Plot)
 }
 
 #[cfg(not(feature = "plot"))]
-fn line(_: &Array, _: &How) -> Result<Glance> {
+fn preview_line(_: &Array, _: &PreviewOptions) -> Result<Preview> {
     Err(Error::unsupported("this build draws no lines").hint("build it with the feature plot"))
 }
 
 /// A small picture and the statistics of an array as HTML, the statistics folded; None if there is nothing to draw, or
 /// if it would cost much to read. Only numbers of ours come into it.
 pub fn html(array: &Array) -> Option<String> {
-    let is_cheap = array.nbytes() <= UNASKED && array.source().access().cost != Cost::Request;
+    let is_cheap = array.nbytes() <= MAX_EAGER_BYTES && array.source().access().cost != AccessCost::Request;
     if !is_cheap || array.shape().len() < 2 {
         return None;
     }
     let [.., height, width] = *array.shape() else { return None };
-    let (width, _) = Region { x: 0, y: 0, width, height }.fit(SMALL, SMALL);
-    let Ok(Glance::Image(picture, _)) = Glance::of(array, &How { width: Some(width), ..How::default() }) else { return None };
+    let (width, _) = PixelRegion { x: 0, y: 0, width, height }.fit_into(THUMBNAIL_SIDE, THUMBNAIL_SIDE);
+    let Ok(Preview::Image(picture, _)) = Preview::new(array, &PreviewOptions { width: Some(width), ..PreviewOptions::default() })
+    else {
+        return None;
+    };
     let png = STANDARD.encode(picture.to_png().ok()?);
     let image = format!("<img alt=\"the array as a picture\" src=\"data:image/png;base64,{png}\">");
-    Some(format!("<div>{image}</div>{}", statistics(array).unwrap_or_default()))
+    Some(format!("<div>{image}</div>{}", statistics_html(array).unwrap_or_default()))
 }
 
 /// The statistics of an array as a table that folds.
-fn statistics(array: &Array) -> Result<String> {
-    let found = Statistics::of(array, &Wanted::default())?;
+fn statistics_html(array: &Array) -> Result<String> {
+    let found = Statistics::compute(array, &StatisticsOptions::default())?;
     let mut rows = vec![("elements", found.count.to_string())];
     let counts = [("masked", found.masked), ("not a number", found.nan), ("infinite", found.infinite)];
     rows.extend(counts.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name, count.to_string())));
@@ -168,17 +177,17 @@ mod tests {
         let of = |shape: &[u64]| {
             let count = shape.iter().product::<u64>();
             let numbers: Vec<u8> = (0..count).map(|n| n as u8).collect();
-            Glance::of(&Array::from_slice(&numbers, shape).unwrap(), &How::default())
+            Preview::new(&Array::from_slice(&numbers, shape).unwrap(), &PreviewOptions::default())
         };
         let size = |shape: &[u64]| match of(shape).unwrap() {
-            Glance::Image(picture, cuts) => (picture.width(), picture.height(), cuts.is_some()),
-            Glance::Plot(_) => (0, 0, false),
+            Preview::Image(picture, cuts) => (picture.width(), picture.height(), cuts.is_some()),
+            Preview::Plot(_) => (0, 0, false),
         };
         assert_eq!(size(&[5, 7]), (7, 5, true));
         assert_eq!(size(&[2, 5, 7]), (7, 5, true));
         assert_eq!(size(&[5, 7, 3]), (7, 5, false));
         assert_eq!(size(&[9, 5, 7, 4]), (7, 5, false));
-        assert!(matches!(of(&[9]).unwrap(), Glance::Plot(svg) if svg.starts_with("<svg")));
+        assert!(matches!(of(&[9]).unwrap(), Preview::Plot(svg) if svg.starts_with("<svg")));
         assert!(of(&[]).is_err() && of(&[0, 4]).is_err());
     }
 

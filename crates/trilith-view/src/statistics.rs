@@ -8,35 +8,35 @@ use std::fmt;
 use trilith::{Array, Error, Result};
 
 use self::moments::Moments;
-use self::percentiles::Ranks;
-use crate::interval::Cuts;
-use crate::numeric::{Numbers, Sample, with_type};
+use self::percentiles::DigitCounts;
+use crate::interval::Limits;
+use crate::numeric::{NumericArray, Sample, with_type};
 
 /// A number of the array, exactly: a double cannot hold all integers of 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum Number {
+pub enum ExactNumber {
     /// A whole number, or a boolean as 0 or 1.
-    Whole(i128),
+    Integer(i128),
     /// A number with a fraction.
-    Real(f64),
+    Float(f64),
 }
 
-impl Number {
+impl ExactNumber {
     /// The nearest double.
-    pub fn double(self) -> f64 {
+    pub fn as_f64(self) -> f64 {
         match self {
-            Self::Whole(n) => n as f64,
-            Self::Real(x) => x,
+            Self::Integer(n) => n as f64,
+            Self::Float(x) => x,
         }
     }
 }
 
-impl fmt::Display for Number {
+impl fmt::Display for ExactNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Whole(n) => n.fmt(f),
-            Self::Real(x) => x.fmt(f),
+            Self::Integer(n) => n.fmt(f),
+            Self::Float(x) => x.fmt(f),
         }
     }
 }
@@ -44,28 +44,28 @@ impl fmt::Display for Number {
 /// Results besides those that one pass over the numbers gives.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Wanted {
+pub struct StatisticsOptions {
     /// Percentiles, 0 to 100.
     pub percentiles: Vec<f64>,
     /// Number of bins of a histogram; 0 for none.
     pub bins: usize,
     /// Range of the histogram; without it, from the smallest number to the greatest.
-    pub range: Option<Cuts>,
+    pub range: Option<Limits>,
     /// `true` if percentiles are exact. If not, the array is read once and each percentile says by how much it may
     /// be off.
     pub exact: bool,
 }
 
-impl Default for Wanted {
+impl Default for StatisticsOptions {
     /// The median, exact.
     fn default() -> Self {
         Self { percentiles: vec![50.0], bins: 0, range: None, exact: true }
     }
 }
 
-impl Wanted {
+impl StatisticsOptions {
     /// Requests neither percentiles nor a histogram: one pass is enough.
-    pub fn nothing() -> Self {
+    pub fn none() -> Self {
         Self { percentiles: Vec::new(), ..Self::default() }
     }
 
@@ -74,15 +74,15 @@ impl Wanted {
         Self { percentiles: percentiles.to_vec(), ..Self::default() }
     }
 
-    fn check(&self) -> Result<()> {
+    fn ensure_valid(&self) -> Result<()> {
         if let Some(wrong) = self.percentiles.iter().find(|p| !(0.0..=100.0).contains(*p)) {
             return Err(Error::invalid_input(format!("percentile {wrong} is not between 0 and 100")));
         }
-        if self.bins > MOST_BINS {
-            return Err(Error::invalid_input(format!("a histogram of {} bins, at most {MOST_BINS} are possible", self.bins)));
+        if self.bins > MAX_BINS {
+            return Err(Error::invalid_input(format!("a histogram of {} bins, at most {MAX_BINS} are possible", self.bins)));
         }
         match self.range {
-            Some(Cuts { low, high }) if !(low < high && (high - low).is_finite()) => {
+            Some(Limits { low, high }) if !(low < high && (high - low).is_finite()) => {
                 Err(Error::invalid_input(format!("a histogram from {low} to {high} has no room for bins")))
             }
             _ => Ok(()),
@@ -91,7 +91,7 @@ impl Wanted {
 }
 
 /// The most bins of a histogram.
-const MOST_BINS: usize = 1 << 20;
+const MAX_BINS: usize = 1 << 20;
 
 /// Statistics of the numbers of an array. Size, mean and order are those of the finite numbers that are not masked.
 /// A complex number counts by its magnitude, a boolean as 0 or 1.
@@ -118,15 +118,15 @@ pub struct Statistics {
     /// Number of finite numbers.
     pub finite: u64,
     /// The smallest.
-    pub min: Option<Number>,
+    pub min: Option<ExactNumber>,
     /// The greatest.
-    pub max: Option<Number>,
+    pub max: Option<ExactNumber>,
     /// The mean.
     pub mean: Option<f64>,
     /// The standard deviation of the population, as numpy's `std` gives it.
     pub std: Option<f64>,
     /// The percentiles that were wanted, in that order; none if no number is finite.
-    pub percentiles: Vec<Percentile>,
+    pub percentiles: Vec<PercentileValue>,
     /// The histogram, if one was wanted and there are finite numbers.
     pub histogram: Option<Histogram>,
 }
@@ -134,7 +134,7 @@ pub struct Statistics {
 /// One percentile, interpolated between two numbers as numpy does it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub struct Percentile {
+pub struct PercentileValue {
     /// The percentage: 50 is the median.
     pub percent: f64,
     /// Value of the percentile.
@@ -165,13 +165,13 @@ impl Statistics {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if the elements are not numbers or `wanted` makes no
     /// sense, and an error if they cannot be read.
-    pub fn of(array: &Array, wanted: &Wanted) -> Result<Self> {
-        wanted.check()?;
-        charge(array)?;
+    pub fn compute(array: &Array, wanted: &StatisticsOptions) -> Result<Self> {
+        wanted.ensure_valid()?;
+        check_budget(array)?;
         let ranks_wanted = !wanted.percentiles.is_empty();
         let again = (ranks_wanted && wanted.exact) || (wanted.bins > 0 && wanted.range.is_none());
-        let numbers = Numbers::new(array)?;
-        let numbers = if again { numbers.held()? } else { numbers };
+        let numbers = NumericArray::new(array)?;
+        let numbers = if again { numbers.in_memory()? } else { numbers };
         with_type!(numbers, |T| of_type::<T>(&numbers, wanted))
     }
 
@@ -188,36 +188,36 @@ impl Statistics {
 
 /// Counts the bytes of an array that are gone through towards the limit `work`, as those that are decoded: so views of one
 /// block cannot keep a reader busy, and no file is refused whose arrays are read.
-fn charge(array: &Array) -> Result<()> {
+fn check_budget(array: &Array) -> Result<()> {
     array.limits().charge_work(array.nbytes())
 }
 
-fn of_type<T: Sample>(numbers: &Numbers, wanted: &Wanted) -> Result<Statistics> {
+fn of_type<T: Sample>(numbers: &NumericArray, wanted: &StatisticsOptions) -> Result<Statistics> {
     let mut moments = Moments::<T>::default();
-    let mut ranks = (!wanted.percentiles.is_empty()).then(Ranks::<T>::new);
+    let mut ranks = (!wanted.percentiles.is_empty()).then(DigitCounts::<T>::new);
     // A range that is known can be counted along with the rest.
     let mut histogram = wanted.range.filter(|_| wanted.bins > 0).map(|range| Histogram::new(range, wanted.bins));
     let (begun, with_ranks) = (histogram.clone(), ranks.is_some());
-    numbers.runs(
+    numbers.for_each_run(
         &|run| {
-            let moments = Moments::<T>::of(run);
-            let counted = with_ranks.then(|| Ranks::<T>::count(run)).transpose()?;
-            let histogram = begun.clone().map(|histogram| histogram.counted::<T>(run));
+            let moments = Moments::<T>::from_run(run);
+            let counted = with_ranks.then(|| DigitCounts::<T>::count_leading_digits(run)).transpose()?;
+            let histogram = begun.clone().map(|histogram| histogram.add_run::<T>(run));
             Ok((moments, counted, histogram))
         },
         &mut |(part, counted, part_histogram)| {
-            moments.add(&part);
+            moments.merge_moments(&part);
             if let (Some(ranks), Some(counted)) = (&mut ranks, counted) {
-                ranks.add(counted);
+                ranks.add_counts(counted);
             }
             if let (Some(histogram), Some(part)) = (&mut histogram, part_histogram) {
-                histogram.add(&part);
+                histogram.merge_counts(&part);
             }
             Ok(())
         },
     )?;
     if let (Some(low), Some(high), true, None) = (moments.min, moments.max, wanted.bins > 0, wanted.range) {
-        histogram = Some(counted_in(numbers, Histogram::around(low.double(), high.double(), wanted.bins))?);
+        histogram = Some(counted_in(numbers, Histogram::range_around(low.to_double(), high.to_double(), wanted.bins))?);
     }
     let percentiles = match ranks {
         Some(ranks) => ranks.percentiles(numbers, &wanted.percentiles, wanted.exact)?,
@@ -229,8 +229,8 @@ fn of_type<T: Sample>(numbers: &Numbers, wanted: &Wanted) -> Result<Statistics> 
         nan: moments.nan,
         infinite: moments.infinite,
         finite: moments.finite,
-        min: moments.min.map(Sample::exact),
-        max: moments.max.map(Sample::exact),
+        min: moments.min.map(Sample::to_number),
+        max: moments.max.map(Sample::to_number),
         mean: moments.mean(),
         std: moments.std(),
         percentiles,
@@ -239,10 +239,10 @@ fn of_type<T: Sample>(numbers: &Numbers, wanted: &Wanted) -> Result<Statistics> 
 }
 
 /// A histogram with the numbers in it.
-fn counted_in(numbers: &Numbers, mut histogram: Histogram) -> Result<Histogram> {
+fn counted_in(numbers: &NumericArray, mut histogram: Histogram) -> Result<Histogram> {
     let begun = histogram.clone();
-    with_type!(numbers, |T| numbers.runs(&|run| Ok(begun.clone().counted::<T>(run)), &mut |part| {
-        histogram.add(&part);
+    with_type!(numbers, |T| numbers.for_each_run(&|run| Ok(begun.clone().add_run::<T>(run)), &mut |part| {
+        histogram.merge_counts(&part);
         Ok(())
     }))?;
     Ok(histogram)
@@ -253,24 +253,24 @@ impl Histogram {
     ///
     /// # Errors
     /// Returns the errors of [`Statistics::of`].
-    pub fn of(array: &Array, range: Cuts, bins: usize) -> Result<Self> {
-        Wanted { bins, range: Some(range), ..Wanted::nothing() }.check()?;
-        charge(array)?;
-        counted_in(&Numbers::new(array)?, Self::new(range, bins.max(1)))
+    pub fn compute(array: &Array, range: Limits, bins: usize) -> Result<Self> {
+        StatisticsOptions { bins, range: Some(range), ..StatisticsOptions::none() }.ensure_valid()?;
+        check_budget(array)?;
+        counted_in(&NumericArray::new(array)?, Self::new(range, bins.max(1)))
     }
 
-    fn new(range: Cuts, bins: usize) -> Self {
+    fn new(range: Limits, bins: usize) -> Self {
         Self { low: range.low, high: range.high, counts: vec![0; bins], below: 0, above: 0 }
     }
 
     /// Creates bins from the smallest number to the greatest. If the two are equal, adds half a unit on both sides, like numpy.
-    fn around(low: f64, high: f64, bins: usize) -> Self {
+    fn range_around(low: f64, high: f64, bins: usize) -> Self {
         let (low, high) = if low < high { (low, high) } else { (low - 0.5, high + 0.5) };
-        Self::new(Cuts { low, high }, bins)
+        Self::new(Limits { low, high }, bins)
     }
 
     /// Returns the start of bin `at`.
-    pub fn edge(&self, at: usize) -> f64 {
+    pub fn bin_edge(&self, at: usize) -> f64 {
         if at >= self.counts.len() {
             return self.high;
         }
@@ -280,23 +280,23 @@ impl Histogram {
     }
 
     /// The bin of a number between the ends.
-    fn bin(&self, x: f64) -> usize {
+    fn bin_index(&self, x: f64) -> usize {
         let last = self.counts.len().saturating_sub(1);
         let share = (x / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0);
         let at = ((share * self.counts.len() as f64) as usize).min(last);
         // The division may have rounded across an edge.
-        if x < self.edge(at) {
+        if x < self.bin_edge(at) {
             at.saturating_sub(1)
-        } else if at < last && x >= self.edge(at + 1) {
+        } else if at < last && x >= self.bin_edge(at + 1) {
             at + 1
         } else {
             at
         }
     }
 
-    fn counted<T: Sample>(mut self, run: &crate::numeric::Run<'_>) -> Self {
-        for (_, number) in run.unmasked::<T>() {
-            let x = number.double();
+    fn add_run<T: Sample>(mut self, run: &crate::numeric::ElementRun<'_>) -> Self {
+        for (_, number) in run.unmasked_samples::<T>() {
+            let x = number.to_double();
             if !number.is_finite() {
                 continue;
             }
@@ -305,7 +305,7 @@ impl Histogram {
             } else if x > self.high {
                 self.above += 1;
             } else {
-                let bin = self.bin(x);
+                let bin = self.bin_index(x);
                 if let Some(count) = self.counts.get_mut(bin) {
                     *count += 1;
                 }
@@ -314,7 +314,7 @@ impl Histogram {
         self
     }
 
-    fn add(&mut self, part: &Self) {
+    fn merge_counts(&mut self, part: &Self) {
         self.below += part.below;
         self.above += part.above;
         self.counts.iter_mut().zip(&part.counts).for_each(|(all, part)| *all += part);

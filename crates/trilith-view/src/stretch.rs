@@ -15,7 +15,7 @@ use trilith::{Error, Result};
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum Stretch {
+pub enum IntensityStretch {
     /// Linear.
     #[default]
     Linear,
@@ -30,11 +30,11 @@ pub enum Stretch {
 }
 
 /// The factor in [`Stretch::Log`].
-const LOG: f64 = 1000.0;
+const LOG_FACTOR: f64 = 1000.0;
 /// The factor in [`Stretch::Asinh`].
-const ASINH: f64 = 10.0;
+const ASINH_FACTOR: f64 = 10.0;
 
-impl Stretch {
+impl IntensityStretch {
     /// The names, as [`str::parse`] takes them; `power` may have an exponent after it: `power:0.5`.
     pub const NAMES: [&'static str; 5] = ["linear", "sqrt", "log", "asinh", "power"];
 
@@ -44,14 +44,14 @@ impl Stretch {
         match self {
             Self::Linear => x,
             Self::Sqrt => x.sqrt(),
-            Self::Log => (LOG * x).ln_1p() / LOG.ln_1p(),
-            Self::Asinh => (ASINH * x).asinh() / ASINH.asinh(),
+            Self::Log => (LOG_FACTOR * x).ln_1p() / LOG_FACTOR.ln_1p(),
+            Self::Asinh => (ASINH_FACTOR * x).asinh() / ASINH_FACTOR.asinh(),
             Self::Power(exponent) => x.powf(exponent),
         }
     }
 }
 
-impl FromStr for Stretch {
+impl FromStr for IntensityStretch {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -73,7 +73,7 @@ impl FromStr for Stretch {
     }
 }
 
-impl fmt::Display for Stretch {
+impl fmt::Display for IntensityStretch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Linear => f.write_str("linear"),
@@ -95,20 +95,20 @@ mod tests {
 
     #[test]
     fn names_are_read_and_written() {
-        for name in Stretch::NAMES {
-            let stretch: Stretch = name.parse().unwrap();
-            assert_eq!(stretch.to_string().parse::<Stretch>().unwrap(), stretch);
+        for name in IntensityStretch::NAMES {
+            let stretch: IntensityStretch = name.parse().unwrap();
+            assert_eq!(stretch.to_string().parse::<IntensityStretch>().unwrap(), stretch);
             assert!((stretch.apply(0.0)).abs() < 1e-15 && (stretch.apply(1.0) - 1.0).abs() < 1e-15, "{name}");
         }
         for wrong in ["", "cubic", "power:", "power:0", "power:-1", "power:nan", "power:inf"] {
-            assert!(wrong.parse::<Stretch>().is_err(), "{wrong}");
+            assert!(wrong.parse::<IntensityStretch>().is_err(), "{wrong}");
         }
     }
 
     proptest! {
         #[test]
         fn none_falls_or_leaves_its_range(a in -0.5f64..1.5, b in -0.5f64..1.5, exponent in 0.1f64..5.0) {
-            let stretches = [Stretch::Linear, Stretch::Sqrt, Stretch::Log, Stretch::Asinh, Stretch::Power(exponent)];
+            let stretches = [IntensityStretch::Linear, IntensityStretch::Sqrt, IntensityStretch::Log, IntensityStretch::Asinh, IntensityStretch::Power(exponent)];
             for stretch in stretches {
                 let (low, high) = (stretch.apply(a.min(b)), stretch.apply(a.max(b)));
                 prop_assert!((0.0..=1.0).contains(&low) && low <= high && high <= 1.0);

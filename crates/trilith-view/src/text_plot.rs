@@ -1,13 +1,13 @@
 //! Plots out of characters, for terminals: [`line`] and [`bars`]; nothing in them is coloured.
 
-use crate::decimate::Series;
+use crate::decimate::DecimatedSeries;
 use crate::statistics::Histogram;
 
 /// Heights of a bar in one character.
-const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const BAR_CHARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Dots in a character of Braille: two columns, four rows from the top.
-const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+const BRAILLE_DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
 /// Returns the number of points that a series needs to be drawn in this many characters.
 pub const fn points(width: usize) -> usize {
@@ -23,7 +23,7 @@ pub const fn points(width: usize) -> usize {
 /// assert_eq!(trilith_view::characters::line(&series, 2, 1), ["⡠⠊"]);
 /// # Ok::<(), trilith::Error>(())
 /// ```
-pub fn line(series: &Series, width: usize, height: usize) -> Vec<String> {
+pub fn line(series: &DecimatedSeries, width: usize, height: usize) -> Vec<String> {
     let Some((low, high)) = series.range() else { return Vec::new() };
     let rows = height.max(1) * 4;
     let row = |x: f64| {
@@ -33,7 +33,7 @@ pub fn line(series: &Series, width: usize, height: usize) -> Vec<String> {
     let mut cells = vec![vec![0u32; width]; height.max(1)];
     let mut dot = |column: usize, row: usize| {
         let cell = cells.get_mut(row / 4).and_then(|line| line.get_mut(column / 2));
-        if let (Some(cell), Some(bit)) = (cell, DOTS.get(column % 2).and_then(|dots| dots.get(row % 4))) {
+        if let (Some(cell), Some(bit)) = (cell, BRAILLE_DOTS.get(column % 2).and_then(|dots| dots.get(row % 4))) {
             *cell |= bit;
         }
     };
@@ -81,7 +81,7 @@ pub fn bars(histogram: &Histogram, height: usize) -> Vec<String> {
     };
     let line = |row: usize| {
         let below = (height.max(1) - 1 - row) * 8;
-        let bar = |count: &u64| BARS.get(eighths(*count).saturating_sub(below).min(8)).copied().unwrap_or(' ');
+        let bar = |count: &u64| BAR_CHARS.get(eighths(*count).saturating_sub(below).min(8)).copied().unwrap_or(' ');
         histogram.counts.iter().map(bar).collect()
     };
     (0..height.max(1)).map(line).collect()
@@ -98,12 +98,12 @@ mod tests {
     #[test]
     fn line_is_continuous_and_skips_nan() {
         let array = Array::from_slice(&[0f32, 9.0, 0.0, f32::NAN, 5.0, 5.0], &[6]).unwrap();
-        let drawn = line(&Series::of(&array, points(3)).unwrap(), 3, 2);
+        let drawn = line(&DecimatedSeries::new(&array, points(3)).unwrap(), 3, 2);
         assert_eq!(drawn.len(), 2);
         assert!(drawn.iter().all(|line| line.chars().count() == 3));
         let nothing = Array::from_slice(&[f32::NAN], &[1]).unwrap();
-        assert!(line(&Series::of(&nothing, 8).unwrap(), 4, 2).is_empty());
+        assert!(line(&DecimatedSeries::new(&nothing, 8).unwrap(), 4, 2).is_empty());
         let level = Array::from_slice(&[1e300f64; 4], &[4]).unwrap();
-        assert_eq!(line(&Series::of(&level, 4).unwrap(), 2, 1), ["⠤⠤"]);
+        assert_eq!(line(&DecimatedSeries::new(&level, 4).unwrap(), 2, 1), ["⠤⠤"]);
     }
 }

@@ -9,7 +9,7 @@ use crate::numeric::is_numeric;
 /// An array of numbers in a file, or a structured one with columns of numbers.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Found {
+pub struct ViewableArray {
     /// The path from the item at which the search began; empty for the item itself.
     pub path: String,
     /// The array, or why it cannot be read.
@@ -32,16 +32,16 @@ pub struct Found {
 ///
 /// # Errors
 /// Returns an error if the items cannot be read. An error of one array is in its entry.
-pub fn arrays(item: &Item<'_>) -> Result<Vec<Found>> {
+pub fn arrays(item: &Item<'_>) -> Result<Vec<ViewableArray>> {
     let mut found = Vec::new();
     let mut walk = item.walk();
-    while let Some(visit) = walk.step()? {
+    while let Some(visit) = walk.try_next()? {
         if visit.item.kind() != ItemKind::Array {
             continue;
         }
         let array = visit.item.array();
         if array.as_ref().map_or(Ok(true), |array| columns(array).map(|columns| !columns.is_empty()))? {
-            found.push(Found { path: walk.path(), array });
+            found.push(ViewableArray { path: walk.path(), array });
         }
     }
     Ok(found)

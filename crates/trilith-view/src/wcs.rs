@@ -2,13 +2,13 @@
 //!
 //! [`trilith::wcs`] finds and computes them, for GWCS and for the keywords of FITS headers; here they are written for people.
 
-use trilith::wcs::Options;
+use trilith::wcs::WcsOptions;
 use trilith::{File, Result};
 
 /// An axis of the coordinates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Axis {
+pub struct WorldAxis {
     /// The name in the header: `RA`, `DEC`, `GLON`, `WAVE`.
     pub name: String,
     /// Degrees for positions on the sky.
@@ -20,27 +20,27 @@ pub struct Axis {
 /// A coordinate of an element.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Coordinate {
+pub struct WorldCoordinate {
     /// The axis.
-    pub axis: Axis,
+    pub axis: WorldAxis,
     /// Value in the unit of the axis; `None` outside of the sky that a projection draws.
     pub value: Option<f64>,
 }
 
-impl Coordinate {
+impl WorldCoordinate {
     /// The value as people write it: right ascension in hours, other angles of the sky in degrees, minutes and seconds.
     pub fn text(&self) -> String {
         let Some(value) = self.value else { return "–".to_owned() };
         match self.axis.name.as_str() {
-            "RA" => sexagesimal(value.rem_euclid(360.0) / 15.0, ["h", "m", "s"], 3),
-            "DEC" => format!("{}{}", if value < 0.0 { '−' } else { '+' }, sexagesimal(value.abs(), ["°", "′", "″"], 2)),
+            "RA" => format_sexagesimal(value.rem_euclid(360.0) / 15.0, ["h", "m", "s"], 3),
+            "DEC" => format!("{}{}", if value < 0.0 { '−' } else { '+' }, format_sexagesimal(value.abs(), ["°", "′", "″"], 2)),
             _ => format!("{} {}", (value * 1e9).round() / 1e9, self.axis.unit).trim_end().to_owned(),
         }
     }
 }
 
 /// A number in units, sixtieths and sixtieths of these, which carry if the last is rounded up.
-fn sexagesimal(value: f64, [unit, minute, second]: [&str; 3], digits: usize) -> String {
+fn format_sexagesimal(value: f64, [unit, minute, second]: [&str; 3], digits: usize) -> String {
     let scale = 10f64.powi(i32::try_from(digits).unwrap_or(0));
     let all = (value * 3600.0 * scale).round();
     let (whole, seconds) = ((all / (3600.0 * scale)).floor(), all.rem_euclid(60.0 * scale) / scale);
@@ -50,9 +50,9 @@ fn sexagesimal(value: f64, [unit, minute, second]: [&str; 3], digits: usize) -> 
 
 /// The world coordinates of an array.
 #[derive(Debug, Clone)]
-pub struct Wcs(trilith::wcs::Wcs);
+pub struct ArrayWcs(trilith::wcs::Wcs);
 
-impl Wcs {
+impl ArrayWcs {
     /// The coordinates of the array at a path of a file, if there are any that Trilith computes.
     ///
     /// ```
@@ -63,12 +63,12 @@ impl Wcs {
     /// assert_eq!(wcs.at(&[4]).first().map(|found| found.text()).as_deref(), Some("4 um"));
     /// # Ok::<(), trilith::Error>(())
     /// ```
-    pub fn of(file: &File, path: &str) -> Option<Self> {
+    pub fn open(file: &File, path: &str) -> Option<Self> {
         file.wcs(path).ok().flatten().map(|found| Self(found.wcs))
     }
 
     /// Returns true if two of the axes are a position on the sky.
-    pub fn has_sky(&self) -> bool {
+    pub fn is_celestial(&self) -> bool {
         self.0.sky().is_some()
     }
 
@@ -76,25 +76,25 @@ impl Wcs {
     ///
     /// # Errors
     /// Returns the error of the inverse transform.
-    pub fn pixel(&self, position: [f64; 2]) -> Result<Option<[f64; 2]>> {
-        let found = self.0.sky_to_pixel(&[position], Options::default()).map_err(trilith::wcs::from_wcs)?;
+    pub fn pixel_at(&self, position: [f64; 2]) -> Result<Option<[f64; 2]>> {
+        let found = self.0.sky_to_pixel(&[position], WcsOptions::default()).map_err(trilith::wcs::from_wcs)?;
         let of = |axis: usize| found.get(axis).and_then(|column| column.first()).copied().filter(|x| x.is_finite());
         Ok(of(0).zip(of(1)).map(|(x, y)| [x, y]))
     }
 
     /// The coordinates of an element: `index` counts from 0, in the order of the array's axes.
-    pub fn at(&self, index: &[u64]) -> Vec<Coordinate> {
+    pub fn world_at(&self, index: &[u64]) -> Vec<WorldCoordinate> {
         // The last axes of the array; one that has fewer is at the first pixel of the others.
         let pixels: Vec<f64> =
             index.iter().rev().map(|at| *at as f64).chain(std::iter::repeat(0.0)).take(self.0.pixel_axes()).collect();
         let columns: Vec<&[f64]> = pixels.iter().map(std::slice::from_ref).collect();
-        let world = self.0.pixel_to_world(&columns, Options::default()).unwrap_or_default();
-        let reference = self.0.frames().last().map_or("", |frame| frame.reference.as_str());
+        let world = self.0.pixel_to_world(&columns, WcsOptions::default()).unwrap_or_default();
+        let reference = self.0.frames().last().map_or("", |frame| frame.reference_frame.as_str());
         let coordinate = |(number, column): (usize, &Vec<f64>)| {
             let axis = self.0.world_axis(number);
             let is_sky = self.0.sky().is_some_and(|(longitude, latitude)| number == longitude || number == latitude);
             // The names of GWCS say less than the physical types.
-            let name = match axis.physical.as_str() {
+            let name = match axis.physical_type.as_str() {
                 "pos.eq.ra" => "RA".to_owned(),
                 "pos.eq.dec" => "DEC".to_owned(),
                 _ if axis.name.is_empty() => format!("axis {}", number + 1),
@@ -102,7 +102,7 @@ impl Wcs {
             };
             let frame = if is_sky { reference.to_owned() } else { String::new() };
             let value = column.first().copied().filter(|value| value.is_finite());
-            Coordinate { axis: Axis { name, unit: axis.unit, frame }, value }
+            WorldCoordinate { axis: WorldAxis { name, unit: axis.unit, frame }, value }
         };
         world.iter().enumerate().map(coordinate).collect()
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use trilith::OpenOptions;
 use trilith::bytes::{NoReferences, Source};
-use trilith_view::requests::{Request, Session, answer};
+use trilith_view::requests::{ViewerRequest, ViewerSession, respond};
 
 /// Rows and columns of an array of bytes: more of them than are held for a second look, which are read in one go.
 const LARGE: u64 = 12_000;
@@ -65,9 +65,9 @@ impl Source for Leaving {
 fn asked(name: &str, query: &str, side: u64, leaves: bool) -> (u16, u64) {
     let source = Arc::new(Leaving::new(side, leaves));
     let (opened, left) = (source.clone(), source.left.clone());
-    let session = Session::new(move |_| OpenOptions::new().open_source(opened.clone(), Arc::new(NoReferences)));
+    let session = ViewerSession::new(move |_| OpenOptions::new().open_source(opened.clone(), Arc::new(NoReferences)));
     session.add("x.asdf", "x.asdf");
-    let said = answer(&session, &Request::new(name, query).cancelled_by(left));
+    let said = respond(&session, &ViewerRequest::new(name, query).cancelled_by(left));
     (said.status, source.read.load(Ordering::Relaxed))
 }
 

@@ -7,8 +7,11 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use trilith::array::{Byteorder, Mask};
 use trilith::{Array, Index};
-use trilith_view::image::Flags;
-use trilith_view::{Colours, Cuts, Interval, Raster, Region, Resample, Series, Statistics, Stretch, Wanted};
+use trilith_view::image::FlagRaster;
+use trilith_view::{
+    DecimatedSeries, IntensityStretch, IntervalMethod, Limits, Palette, PixelRegion, ResampleMethod, Statistics,
+    StatisticsOptions, ValueRaster,
+};
 
 /// A percentile of sorted numbers, as numpy interpolates it.
 fn percentile(sorted: &[f64], percent: f64) -> f64 {
@@ -32,7 +35,7 @@ fn stored_otherwise(numbers: &[f32], rows: u64, columns: u64) -> Vec<Array> {
         Byteorder::Big,
         vec![columns, rows],
     );
-    let back = Index::Range { start: None, stop: None, step: -1 };
+    let back = Index::Slice { start: None, stop: None, step: -1 };
     let backwards = plain.slice([back, Index::ALL]).unwrap();
     let bytes = backwards.read_bytes(Byteorder::Little).unwrap();
     let again = Array::from_bytes(bytes, plain.datatype().clone(), Byteorder::Little, vec![rows, columns]).unwrap();
@@ -55,10 +58,10 @@ proptest! {
     fn statistics_match_sorted_numbers((numbers, rows, columns) in plane(), percent in 0.0f64..=100.0) {
         let mut sorted: Vec<f64> = numbers.iter().filter(|x| x.is_finite()).map(|x| f64::from(*x)).collect();
         sorted.sort_by(f64::total_cmp);
-        let mut wanted = Wanted::percentiles(&[percent, 50.0]);
+        let mut wanted = StatisticsOptions::percentiles(&[percent, 50.0]);
         wanted.bins = 7;
         for array in stored_otherwise(&numbers, rows, columns) {
-            let found = Statistics::of(&array, &wanted).unwrap();
+            let found = Statistics::compute(&array, &wanted).unwrap();
             prop_assert_eq!(found.finite, sorted.len() as u64);
             prop_assert_eq!(found.count, numbers.len() as u64);
             prop_assert_eq!(found.nan, numbers.iter().filter(|x| x.is_nan()).count() as u64);
@@ -67,8 +70,8 @@ proptest! {
                 prop_assert!(found.mean.is_none() && found.percentiles.is_empty() && found.histogram.is_none());
                 continue;
             };
-            prop_assert_eq!(found.min.unwrap().double(), *first);
-            prop_assert_eq!(found.max.unwrap().double(), *last);
+            prop_assert_eq!(found.min.unwrap().as_f64(), *first);
+            prop_assert_eq!(found.max.unwrap().as_f64(), *last);
             let mean = sorted.iter().map(|x| x / sorted.len() as f64).sum::<f64>();
             let size = last.abs().max(first.abs()).max(1.0);
             prop_assert!((found.mean.unwrap() - mean).abs() <= 1e-12 * size, "{:?} {mean}", found.mean);
@@ -78,7 +81,7 @@ proptest! {
             prop_assert_eq!(histogram.counts.iter().sum::<u64>(), sorted.len() as u64);
             let mut once = wanted.clone();
             once.exact = false;
-            let rough = Statistics::of(&array, &once).unwrap();
+            let rough = Statistics::compute(&array, &once).unwrap();
             for (rough, exact) in rough.percentiles.iter().zip(&found.percentiles) {
                 prop_assert!((rough.value - exact.value).abs() <= rough.error * (1.0 + 1e-12), "{rough:?} {exact:?}");
             }
@@ -92,19 +95,19 @@ proptest! {
         let array = Array::from_slice(&numbers, &[numbers.len() as u64]).unwrap().with_mask(mask).unwrap();
         let left: Vec<f32> = numbers.iter().zip(marks).filter(|(_, masked)| !**masked).map(|(x, _)| *x).collect();
         let alone = Array::from_slice(&left, &[left.len() as u64]).unwrap();
-        let (found, wanted) = (Statistics::of(&array, &Wanted::default()).unwrap(), Statistics::of(&alone, &Wanted::default()).unwrap());
+        let (found, wanted) = (Statistics::compute(&array, &StatisticsOptions::default()).unwrap(), Statistics::compute(&alone, &StatisticsOptions::default()).unwrap());
         prop_assert_eq!(found.masked, (numbers.len() - left.len()) as u64);
         prop_assert_eq!((found.finite, found.nan, found.min, found.max), (wanted.finite, wanted.nan, wanted.min, wanted.max));
         prop_assert_eq!(found.percentiles, wanted.percentiles);
-        prop_assert_eq!(Interval::ZScale.of(&array).unwrap(), Interval::ZScale.of(&alone).unwrap());
+        prop_assert_eq!(IntervalMethod::ZScale.limits(&array).unwrap(), IntervalMethod::ZScale.limits(&alone).unwrap());
     }
 
     #[test]
     fn pixel_matches_reduction_of_its_elements((numbers, rows, columns) in plane(), width in 1usize..40, height in 1usize..40) {
         let (high, wide) = (rows as usize, columns as usize);
         for array in stored_otherwise(&numbers, rows, columns) {
-            let mean = Raster::of(&array, None, (width, height), Resample::Mean).unwrap();
-            let most = Raster::of(&array, None, (width, height), Resample::Max).unwrap();
+            let mean = ValueRaster::read(&array, None, (width, height), ResampleMethod::Mean).unwrap();
+            let most = ValueRaster::read(&array, None, (width, height), ResampleMethod::Max).unwrap();
             prop_assert_eq!(mean.values.len(), width * height);
             // Fewer elements than pixels repeat.
             let (pixels_wide, pixels_high) = (width.min(wide), height.min(high));
@@ -127,7 +130,7 @@ proptest! {
                     prop_assert_eq!(greatest, finite.iter().copied().fold(f64::NEG_INFINITY, f64::max));
                 }
             }
-            let nearest = Raster::of(&array, None, (width, height), Resample::Nearest).unwrap();
+            let nearest = ValueRaster::read(&array, None, (width, height), ResampleMethod::Nearest).unwrap();
             let is_one_of = |value: &f64| numbers.iter().any(|x| f64::from(*x) == *value || (x.is_nan() && value.is_nan()));
             prop_assert!(nearest.values.iter().all(is_one_of));
         }
@@ -136,13 +139,13 @@ proptest! {
     #[test]
     fn region_raster_eq_raster_of_slice((numbers, rows, columns) in plane(), at in (0u64..30, 0u64..30), size in (1u64..30, 1u64..30)) {
         let array = Array::from_slice(&numbers, &[rows, columns]).unwrap();
-        let region = Region { x: at.0, y: at.1, width: size.0, height: size.1 };
+        let region = PixelRegion { x: at.0, y: at.1, width: size.0, height: size.1 };
         let is_inside = at.0 + size.0 <= columns && at.1 + size.1 <= rows;
-        let found = Raster::of(&array, Some(region), (5, 5), Resample::Mean);
+        let found = ValueRaster::read(&array, Some(region), (5, 5), ResampleMethod::Mean);
         prop_assert_eq!(found.is_ok(), is_inside);
         if let Ok(raster) = found {
-            let part = region.of(&array).unwrap();
-            let again = Raster::of(&part, None, (5, 5), Resample::Mean).unwrap();
+            let part = region.crop(&array).unwrap();
+            let again = ValueRaster::read(&part, None, (5, 5), ResampleMethod::Mean).unwrap();
             let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
             prop_assert!(raster.values.iter().zip(&again.values).all(same));
         }
@@ -151,10 +154,10 @@ proptest! {
     #[test]
     fn picture_colors_match_numbers((numbers, rows, columns) in plane(), low in -1e3f64..0.0, high in 1.0f64..1e3) {
         let array = Array::from_slice(&numbers, &[rows, columns]).unwrap();
-        let raster = Raster::of(&array, None, (columns as usize, rows as usize), Resample::Mean).unwrap();
-        let colours = Colours::of("viridis".parse().unwrap());
-        let cuts = Cuts { low, high };
-        let picture = raster.paint(cuts, Stretch::Sqrt, &colours);
+        let raster = ValueRaster::read(&array, None, (columns as usize, rows as usize), ResampleMethod::Mean).unwrap();
+        let colours = Palette::new("viridis".parse().unwrap());
+        let cuts = Limits { low, high };
+        let picture = raster.paint(cuts, IntensityStretch::Sqrt, &colours);
         let table = colours.map.table();
         for (pixel, x) in picture.rgba().chunks(4).zip(&numbers) {
             let x = f64::from(*x);
@@ -179,16 +182,16 @@ proptest! {
     fn no_flag_is_lost(values in prop::collection::vec(prop_oneof![9 => Just(0u32), 1 => any::<u32>()], 1..400), width in 1usize..9) {
         let rows = values.len() as u64;
         let array = Array::from_slice(&values, &[rows, 1]).unwrap();
-        let flags = Flags::of(&array, None, (1, width), u64::MAX).unwrap();
+        let flags = FlagRaster::read(&array, None, (1, width), u64::MAX).unwrap();
         let all = values.iter().fold(0, |all, value| all | u64::from(*value));
         prop_assert_eq!(flags.values.iter().fold(0, |all, value| all | value), all);
-        prop_assert_eq!(flags.paint([0; 4]).width(), 1);
+        prop_assert_eq!(flags.to_picture([0; 4]).width(), 1);
     }
 
     #[test]
     fn series_keeps_peaks(numbers in prop::collection::vec(number(), 0..500), points in 1usize..60) {
         let array = Array::from_slice(&numbers, &[numbers.len() as u64]).unwrap();
-        let series = Series::of(&array, points).unwrap();
+        let series = DecimatedSeries::new(&array, points).unwrap();
         prop_assert!(series.points.len() <= points);
         let finite = || numbers.iter().filter(|x| x.is_finite()).map(|x| f64::from(*x));
         let wanted = finite().reduce(f64::min).zip(finite().reduce(f64::max));
@@ -206,7 +209,7 @@ fn ranks_of_many_equal_beginnings_are_exact() {
     let array = Array::from_slice(&numbers, &[count]).unwrap();
     let mut sorted = numbers;
     sorted.sort_unstable();
-    let found = Statistics::of(&array, &Wanted::percentiles(&[0.0, 0.01, 50.0, 99.0, 100.0])).unwrap();
+    let found = Statistics::compute(&array, &StatisticsOptions::percentiles(&[0.0, 0.01, 50.0, 99.0, 100.0])).unwrap();
     let sorted: Vec<f64> = sorted.into_iter().map(|n| n as f64).collect();
     for found in found.percentiles {
         assert_eq!(found.value, percentile(&sorted, found.percent), "{}", found.percent);
@@ -216,17 +219,17 @@ fn ranks_of_many_equal_beginnings_are_exact() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     let text = Array::from_bytes(b"abcd".to_vec(), trilith::Datatype::Ascii(2), Byteorder::Little, vec![2]).unwrap();
-    assert!(Statistics::of(&text, &Wanted::default()).is_err());
+    assert!(Statistics::compute(&text, &StatisticsOptions::default()).is_err());
     let plane = Array::from_slice(&[1u8; 12], &[3, 4]).unwrap();
-    assert!(Raster::of(&plane, None, (1 << 20, 1 << 20), Resample::Mean).is_err());
-    assert!(Series::of(&plane, 10).is_err());
+    assert!(ValueRaster::read(&plane, None, (1 << 20, 1 << 20), ResampleMethod::Mean).is_err());
+    assert!(DecimatedSeries::new(&plane, 10).is_err());
     let line = Array::from_slice(&[1u8; 12], &[12]).unwrap();
-    assert!(Raster::of(&line, None, (4, 4), Resample::Mean).is_err());
+    assert!(ValueRaster::read(&line, None, (4, 4), ResampleMethod::Mean).is_err());
     let empty = Array::from_slice::<u8>(&[], &[0, 4]).unwrap();
-    assert!(Raster::of(&empty, None, (4, 4), Resample::Mean).is_err());
-    assert_eq!(Statistics::of(&empty, &Wanted::default()).unwrap().finite, 0);
-    assert_eq!(Interval::ZScale.of(&empty).unwrap(), Cuts { low: 0.0, high: 1.0 });
+    assert!(ValueRaster::read(&empty, None, (4, 4), ResampleMethod::Mean).is_err());
+    assert_eq!(Statistics::compute(&empty, &StatisticsOptions::default()).unwrap().finite, 0);
+    assert_eq!(IntervalMethod::ZScale.limits(&empty).unwrap(), Limits { low: 0.0, high: 1.0 });
     for percent in [-1.0, 100.5, f64::NAN] {
-        assert!(Statistics::of(&line, &Wanted::percentiles(&[percent])).is_err());
+        assert!(Statistics::compute(&line, &StatisticsOptions::percentiles(&[percent])).is_err());
     }
 }

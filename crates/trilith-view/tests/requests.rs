@@ -4,21 +4,21 @@
 
 use serde_json::{Value, json};
 use trilith::OpenOptions;
-use trilith_view::requests::{Request, Response, Session, answer};
+use trilith_view::requests::{ViewerRequest, ViewerResponse, ViewerSession, respond};
 
 /// A session with one file: this tree.
-fn session(tree: &str) -> Session {
+fn session(tree: &str) -> ViewerSession {
     let bytes = format!("#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\n{tree}...\n").into_bytes();
-    let session = Session::new(move |_| OpenOptions::new().open_bytes(bytes.clone()));
+    let session = ViewerSession::new(move |_| OpenOptions::new().open_bytes(bytes.clone()));
     session.add("x.asdf", "x.asdf");
     session
 }
 
-fn ask(session: &Session, name: &str, query: &str) -> Response {
-    answer(session, &Request::new(name, query))
+fn ask(session: &ViewerSession, name: &str, query: &str) -> ViewerResponse {
+    respond(session, &ViewerRequest::new(name, query))
 }
 
-fn json_of(session: &Session, name: &str, query: &str) -> Value {
+fn json_of(session: &ViewerSession, name: &str, query: &str) -> Value {
     let said = ask(session, name, query);
     assert_eq!(said.status, 200, "{name}?{query}: {}", String::from_utf8_lossy(&said.body));
     serde_json::from_slice(&said.body).unwrap()
@@ -127,6 +127,6 @@ fn what_cannot_be_answered_is_refused() {
         assert_eq!(said.status, status, "{name}?{query}: {}", String::from_utf8_lossy(&said.body));
         assert!(serde_json::from_slice::<Value>(&said.body).unwrap()["error"]["message"].is_string());
     }
-    let given_up = Request::new("tree", "").cancelled_by(std::sync::Arc::new(true.into()));
-    assert_eq!(answer(&session, &given_up).status, 499);
+    let given_up = ViewerRequest::new("tree", "").cancelled_by(std::sync::Arc::new(true.into()));
+    assert_eq!(respond(&session, &given_up).status, 499);
 }

@@ -2,39 +2,39 @@
 
 /// Intervals of the pixel axes in which a transform is valid, ends included; an axis without one is free.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BoundingBox(Form);
+pub struct BoundingBox(BoundingBoxKind);
 
 /// An interval for each pixel axis, x first.
-type Intervals = Vec<Option<(f64, f64)>>;
+type AxisIntervals = Vec<Option<(f64, f64)>>;
 
 #[derive(Debug, Clone, PartialEq)]
-enum Form {
-    One(Intervals),
+enum BoundingBoxKind {
+    Single(AxisIntervals),
     /// A box for each value of some inputs.
-    Several {
+    Compound {
         inputs: Vec<usize>,
-        cases: Vec<(Vec<f64>, Intervals)>,
+        cases: Vec<(Vec<f64>, AxisIntervals)>,
     },
 }
 
 impl BoundingBox {
     /// Returns a box of an interval for each pixel axis, x first.
-    pub fn new(intervals: Intervals) -> Self {
-        Self(Form::One(intervals))
+    pub fn new(intervals: AxisIntervals) -> Self {
+        Self(BoundingBoxKind::Single(intervals))
     }
 
     /// Returns one box for each combination of values of some inputs, as `compound_bounding_box` has them. A point with other
     /// values is outside.
-    pub fn compound(inputs: Vec<usize>, cases: Vec<(Vec<f64>, Intervals)>) -> Self {
-        Self(Form::Several { inputs, cases })
+    pub fn compound(inputs: Vec<usize>, cases: Vec<(Vec<f64>, AxisIntervals)>) -> Self {
+        Self(BoundingBoxKind::Compound { inputs, cases })
     }
 
     /// Interval of each axis, which of several boxes holds them all.
-    pub fn intervals(&self) -> Intervals {
+    pub fn intervals(&self) -> AxisIntervals {
         match &self.0 {
-            Form::One(intervals) => intervals.clone(),
-            Form::Several { cases, .. } => {
-                let mut all: Intervals = cases.first().map(|case| case.1.clone()).unwrap_or_default();
+            BoundingBoxKind::Single(intervals) => intervals.clone(),
+            BoundingBoxKind::Compound { cases, .. } => {
+                let mut all: AxisIntervals = cases.first().map(|case| case.1.clone()).unwrap_or_default();
                 for (_, intervals) in cases {
                     for (sum, one) in all.iter_mut().zip(intervals) {
                         *sum = sum.zip(*one).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
@@ -46,10 +46,10 @@ impl BoundingBox {
     }
 
     /// Brings a point that is outside by less than `room` for each axis to the edge. Returns whether it is inside then.
-    pub(crate) fn hold(&self, point: &mut [f64], room: &[f64]) -> bool {
+    pub(crate) fn clamp_to_edge(&self, point: &mut [f64], room: &[f64]) -> bool {
         let intervals = match &self.0 {
-            Form::One(intervals) => intervals,
-            Form::Several { inputs, cases } => {
+            BoundingBoxKind::Single(intervals) => intervals,
+            BoundingBoxKind::Compound { inputs, cases } => {
                 let is_it = |key: &[f64]| {
                     inputs.iter().zip(key).all(|(input, wanted)| point.get(*input).is_some_and(|found| found == wanted))
                 };

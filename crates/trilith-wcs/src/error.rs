@@ -34,7 +34,7 @@ impl std::error::Error for Error {}
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct WcsLimits {
     /// Nodes of a transform, each use of a shared node counted.
     pub nodes: usize,
     /// Nodes above each other.
@@ -51,7 +51,7 @@ pub struct Limits {
     pub iterations: usize,
 }
 
-impl Default for Limits {
+impl Default for WcsLimits {
     fn default() -> Self {
         Self { nodes: 10_000, depth: 64, axes: 32, degree: 64, terms: 100_000, table: 16 << 20, iterations: 40 }
     }

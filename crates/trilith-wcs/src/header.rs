@@ -2,48 +2,50 @@
 
 mod keywords;
 
-pub use keywords::Keywords;
+pub use keywords::HeaderKeywords;
 
-use crate::wcs::{Axis, Frame, Step, Wcs, degrees};
-use crate::{Basis, BoundingBox, Error, Limits, Polynomial, Projection, Result, Transform, native_to_celestial, pole};
+use crate::wcs::{Frame, FrameAxis, PipelineStep, Wcs, degrees_per_unit};
+use crate::{
+    BoundingBox, Error, Polynomial, PolynomialBasis, Projection, Result, Transform, WcsLimits, native_to_celestial, pole,
+};
 
 /// Axes of a header, at most; more than any instrument has.
-const AXES: usize = 16;
+const MAX_AXES: usize = 16;
 /// Terms of SIP have powers up to this.
-const ORDER: usize = 9;
+const MAX_SIP_ORDER: usize = 9;
 
 /// A header that is read.
-struct Reader<'k> {
-    keywords: &'k Keywords,
+struct HeaderParser<'k> {
+    keywords: &'k HeaderKeywords,
     count: usize,
     /// Types of the axes; those of the AIPS convention are translated to the standard.
     kinds: Vec<String>,
-    limits: &'k Limits,
+    limits: &'k WcsLimits,
 }
 
-impl<'k> Reader<'k> {
-    fn new(keywords: &'k Keywords, count: usize, limits: &'k Limits) -> Self {
+impl<'k> HeaderParser<'k> {
+    fn new(keywords: &'k HeaderKeywords, count: usize, limits: &'k WcsLimits) -> Self {
         let reference = keywords.get("VELREF").unwrap_or(0.0);
-        let kinds = (1..=count).map(|axis| standard_kind(keywords.said(&format!("CTYPE{axis}")), reference)).collect();
+        let kinds = (1..=count).map(|axis| standard_kind(keywords.text_value(&format!("CTYPE{axis}")), reference)).collect();
         Self { keywords, count, kinds, limits }
     }
 
-    fn number(&self, name: &str, axis: usize) -> Option<f64> {
+    fn axis_keyword_value(&self, name: &str, axis: usize) -> Option<f64> {
         self.keywords.get(&format!("{name}{}", axis + 1))
     }
 
-    fn wcs(&self) -> Result<Wcs> {
-        let sky = self.sky()?;
+    fn build_wcs(&self) -> Result<Wcs> {
+        let sky = self.find_sky_axes()?;
         if let Some(axis) = self.kinds.iter().position(|kind| kind == "CUBEFACE") {
             return Err(Error::Unsupported(format!("CTYPE{} = CUBEFACE", axis + 1)));
         }
-        let distortion = self.distortion(sky)?;
+        let distortion = self.resolve_distortion(sky)?;
         let mut parts = vec![self.to_reference()?];
-        parts.extend(self.sip(distortion)?);
+        parts.extend(self.build_sip_transform(distortion)?);
         parts.push(self.to_plane(sky)?);
         // Longitude and latitude first, then the axes in proportion to pixels, in their order.
         let is_sky = |axis: usize| sky.is_some_and(|(longitude, latitude)| axis == longitude || axis == latitude);
-        let linear: Vec<usize> = (0..self.count).filter(|axis| !is_sky(*axis) && !is_curved(&self.kinds[*axis])).collect();
+        let linear: Vec<usize> = (0..self.count).filter(|axis| !is_sky(*axis) && !needs_projection(&self.kinds[*axis])).collect();
         let chosen: Vec<usize> = sky.into_iter().flat_map(|(a, b)| [a, b]).chain(linear.iter().copied()).collect();
         if chosen.is_empty() {
             return Err(Error::Unsupported(format!("axes of type {}", self.kinds.join(", "))));
@@ -51,9 +53,9 @@ impl<'k> Reader<'k> {
         parts.push(Transform::remap(chosen.clone(), self.count)?);
         let mut ways = Vec::new();
         if let Some(sky) = sky {
-            ways.push(self.celestial(sky, distortion)?);
+            ways.push(self.build_celestial_transform(sky, distortion)?);
         }
-        ways.extend(linear.iter().map(|axis| Transform::shift(self.number("CRVAL", *axis).unwrap_or(0.0))));
+        ways.extend(linear.iter().map(|axis| Transform::shift(self.axis_keyword_value("CRVAL", *axis).unwrap_or(0.0))));
         parts.push(Transform::parallel(ways));
         let mut order: Vec<usize> = (0..chosen.len()).collect();
         order.sort_by_key(|at| chosen.get(*at).copied());
@@ -62,33 +64,33 @@ impl<'k> Reader<'k> {
         let transform = Transform::chain(parts)?;
 
         let lengths: Option<Vec<u64>> = (0..self.count)
-            .map(|axis| self.number("NAXIS", axis).filter(|length| *length >= 1.0).map(|length| length as u64))
+            .map(|axis| self.axis_keyword_value("NAXIS", axis).filter(|length| *length >= 1.0).map(|length| length as u64))
             .collect();
-        let mut frame = Frame::named("world");
-        frame.axes = known.iter().map(|axis| self.axis(*axis, is_sky(*axis))).collect();
-        frame.reference = self.reference(sky);
-        let usual = if frame.reference.starts_with("FK4") { 1950.0 } else { 2000.0 };
-        let has_equinox = frame.reference.starts_with("FK");
+        let mut frame = Frame::unknown_frame("world");
+        frame.axes = known.iter().map(|axis| self.describe_axis(*axis, is_sky(*axis))).collect();
+        frame.reference_frame = self.reference_point(sky);
+        let usual = if frame.reference_frame.starts_with("FK4") { 1950.0 } else { 2000.0 };
+        let has_equinox = frame.reference_frame.starts_with("FK");
         frame.equinox = self.equinox().filter(|equinox| has_equinox && *equinox != usual);
         frame.sky = sky.and_then(|(longitude, latitude)| {
             let at = |axis: usize| known.iter().position(|known| *known == axis);
             at(longitude).zip(at(latitude))
         });
-        let mut pixels = Frame::named("pixel");
+        let mut pixels = Frame::unknown_frame("pixel");
         let name =
             |axis: usize| ["x", "y", "z"].get(axis).map_or_else(|| format!("pixel {}", axis + 1), |name| (*name).to_owned());
-        pixels.axes = (0..self.count).map(|axis| Axis::new(name(axis), "pixel", "")).collect();
+        pixels.axes = (0..self.count).map(|axis| FrameAxis::new(name(axis), "pixel", "")).collect();
         let bounds: Option<BoundingBox> = None;
-        let steps = vec![Step { frame: pixels, transform: Some(transform) }, Step { frame, transform: None }];
-        let mut wcs = Wcs::new(self.keywords.said("WCSNAME"), steps, bounds, lengths, self.limits)?;
-        let is_left_out = |axis: &usize| !is_sky(*axis) && is_curved(&self.kinds[*axis]);
+        let steps = vec![PipelineStep { frame: pixels, transform: Some(transform) }, PipelineStep { frame, transform: None }];
+        let mut wcs = Wcs::new(self.keywords.text_value("WCSNAME"), steps, bounds, lengths, self.limits)?;
+        let is_left_out = |axis: &usize| !is_sky(*axis) && needs_projection(&self.kinds[*axis]);
         wcs.left_out = (0..self.count).filter(is_left_out).map(|axis| self.left_out(axis)).collect();
         Ok(wcs)
     }
 
     /// The axes of longitude and latitude.
-    fn sky(&self) -> Result<Option<(usize, usize)>> {
-        let parts = self.kinds.iter().enumerate().filter_map(|(axis, kind)| Some((axis, celestial(kind)?)));
+    fn find_sky_axes(&self) -> Result<Option<(usize, usize)>> {
+        let parts = self.kinds.iter().enumerate().filter_map(|(axis, kind)| Some((axis, parse_celestial_ctype(kind)?)));
         let found: Vec<(usize, (&str, bool))> = parts.collect();
         match found[..] {
             [] => Ok(None),
@@ -105,15 +107,15 @@ impl<'k> Reader<'k> {
 
     /// Says which axis is left out, and why.
     fn left_out(&self, axis: usize) -> String {
-        let said = self.keywords.said(&format!("CTYPE{}", axis + 1));
+        let said = self.keywords.text_value(&format!("CTYPE{}", axis + 1));
         format!("axis {} is left out: the values of type {said} are not in proportion to pixels", axis + 1)
     }
 
     /// The reference frame of the sky, as `RADESYS` gives it, or the equinox implies it. That of other systems than the equatorial
     /// and the Galactic has no name here.
-    fn reference(&self, sky: Option<(usize, usize)>) -> String {
+    fn reference_point(&self, sky: Option<(usize, usize)>) -> String {
         let Some((longitude, _)) = sky else { return String::new() };
-        let (said, old) = (self.keywords.said("RADESYS"), self.keywords.said("RADECSYS"));
+        let (said, old) = (self.keywords.text_value("RADESYS"), self.keywords.text_value("RADECSYS"));
         match (self.kinds[longitude].get(..4), self.equinox()) {
             (Some("GLON"), _) => "Galactic",
             (Some("RA--"), _) if !said.is_empty() => said,
@@ -131,18 +133,18 @@ impl<'k> Reader<'k> {
         self.keywords.get("EQUINOX").or(self.keywords.get("EPOCH"))
     }
 
-    fn parameter(&self, axis: usize, number: usize) -> Option<f64> {
+    fn pv_parameter(&self, axis: usize, number: usize) -> Option<f64> {
         self.keywords.get(&format!("PV{}_{number}", axis + 1))
     }
 
     /// The parameter of an axis with the highest number, if that is at least so high.
     fn parameter_from(&self, axis: usize, least: usize) -> Option<String> {
-        let most = self.keywords.parameters(axis).map(|(number, _)| number).max()?;
+        let most = self.keywords.pv_parameters(axis).map(|(number, _)| number).max()?;
         (most >= least).then(|| format!("PV{}_{most}", axis + 1))
     }
 
     /// Decides which distortion counts if there are keywords of several, as astropy does.
-    fn distortion(&self, sky: Option<(usize, usize)>) -> Result<Distortion> {
+    fn resolve_distortion(&self, sky: Option<(usize, usize)>) -> Result<Distortion> {
         let keywords = self.keywords;
         let refused = |text: String| Err(Error::Unsupported(text));
         let (a, b) = (keywords.get("A_ORDER"), keywords.get("B_ORDER"));
@@ -179,7 +181,7 @@ impl<'k> Reader<'k> {
             (Some(_), None) => return refused("A_ORDER without B_ORDER".to_owned()),
             _ => {}
         }
-        match keywords.nonzero(&["A_#_#", "B_#_#"]) {
+        match keywords.find_nonzero_keyword(&["A_#_#", "B_#_#"]) {
             Some(key) => refused(format!("{key} of SIP without A_ORDER and B_ORDER of 2 or more")),
             None => Ok(Distortion::None),
         }
@@ -187,26 +189,26 @@ impl<'k> Reader<'k> {
 
     /// Pixels as offsets from the reference pixel. FITS counts pixels from 1.
     fn to_reference(&self) -> Result<Transform> {
-        let shifts = (0..self.count).map(|axis| Transform::shift(1.0 - self.number("CRPIX", axis).unwrap_or(0.0)));
+        let shifts = (0..self.count).map(|axis| Transform::shift(1.0 - self.axis_keyword_value("CRPIX", axis).unwrap_or(0.0)));
         Ok(Transform::parallel(shifts.collect()))
     }
 
     /// The distortion of the first two axes by SIP.
-    fn sip(&self, distortion: Distortion) -> Result<Option<Transform>> {
+    fn build_sip_transform(&self, distortion: Distortion) -> Result<Option<Transform>> {
         if !matches!(distortion, Distortion::Sip | Distortion::SipAlone) {
             return Ok(None);
         }
         if self.count < 2 {
             return Err(Error::Invalid("SIP of one axis".to_owned()));
         }
-        let forward = [self.terms("A", true)?, self.terms("B", false)?];
+        let forward = [self.sip_polynomial("A", true)?, self.sip_polynomial("B", false)?];
         let pair = |[a, b]: [Polynomial; 2]| {
             let both = Transform::parallel(vec![Transform::polynomial(a), Transform::polynomial(b)]);
             Transform::chain(vec![Transform::remap(vec![0, 1, 0, 1], 2)?, both])
         };
         let forward = pair(forward)?;
         let sip = if self.keywords.has("AP_ORDER") && self.keywords.has("BP_ORDER") {
-            forward.with_inverse(pair([self.terms("AP", true)?, self.terms("BP", false)?])?)
+            forward.with_inverse(pair([self.sip_polynomial("AP", true)?, self.sip_polynomial("BP", false)?])?)
         } else {
             forward.nearly_identity()
         };
@@ -215,13 +217,19 @@ impl<'k> Reader<'k> {
     }
 
     /// A coordinate plus the polynomial of keywords `A_p_q`.
-    fn terms(&self, name: &str, is_first: bool) -> Result<Polynomial> {
+    fn sip_polynomial(&self, name: &str, is_first: bool) -> Result<Polynomial> {
         let order = self.keywords.get(&format!("{name}_ORDER")).unwrap_or(0.0);
-        if !(0.0..=ORDER as f64).contains(&order) {
-            return Err(Error::Unsupported(format!("{name}_ORDER = {order} (expected 0 to {ORDER})")));
+        if !(0.0..=MAX_SIP_ORDER as f64).contains(&order) {
+            return Err(Error::Unsupported(format!("{name}_ORDER = {order} (expected 0 to {MAX_SIP_ORDER})")));
         }
         let order = (order as usize).max(1);
-        let mut all = Polynomial::two(Basis::Power, &vec![0.0; (order + 1) * (order + 1)], order + 1, [None, None], self.limits)?;
+        let mut all = Polynomial::bivariate(
+            PolynomialBasis::Power,
+            &vec![0.0; (order + 1) * (order + 1)],
+            order + 1,
+            [None, None],
+            self.limits,
+        )?;
         for (p, q) in (0..=order).flat_map(|p| (0..=order - p).map(move |q| (p, q))) {
             if let Some(value) = self.keywords.get(&format!("{name}_{p}_{q}")) {
                 all.add_term(p, q, value);
@@ -240,9 +248,9 @@ impl<'k> Reader<'k> {
         let count = self.count;
         let mut units = vec![1.0; count];
         for axis in sky.into_iter().flat_map(|(longitude, latitude)| [longitude, latitude]) {
-            units[axis] = self.unit(axis)?;
+            units[axis] = self.axis_unit_degrees(axis)?;
         }
-        let (matrix, name) = match (self.named("CD"), self.named("PC")) {
+        let (matrix, name) = match (self.find_matrix_keyword("CD"), self.find_matrix_keyword("PC")) {
             (Some(cd), Some(pc)) => {
                 let (whole, product) = (self.whole_matrix(sky, &units)?, self.stepped_matrix(sky, &units)?);
                 let is_same = |(a, b): (&[f64], &[f64])| {
@@ -267,8 +275,8 @@ impl<'k> Reader<'k> {
     }
 
     /// Degrees in the unit of an angle; also in the spellings that wcslib translates.
-    fn unit(&self, axis: usize) -> Result<f64> {
-        let unit = self.keywords.said(&format!("CUNIT{}", axis + 1));
+    fn axis_unit_degrees(&self, axis: usize) -> Result<f64> {
+        let unit = self.keywords.text_value(&format!("CUNIT{}", axis + 1));
         let standard = match unit {
             "Deg" | "Degree" | "Degrees" | "DEG" | "DEGREE" | "DEGREES" => "deg",
             "arcmins" | "ARCMIN" | "ARCMINS" => "arcmin",
@@ -278,18 +286,18 @@ impl<'k> Reader<'k> {
             "h" | "hourangle" => "",
             unit => unit,
         };
-        let found = degrees(standard).filter(|_| unit.is_empty() || !standard.is_empty());
+        let found = degrees_per_unit(standard).filter(|_| unit.is_empty() || !standard.is_empty());
         found.ok_or_else(|| Error::Unsupported(format!("CUNIT{} = {unit:?} for an angle", axis + 1)))
     }
 
-    fn entry(&self, name: &str, i: usize, j: usize) -> Option<f64> {
+    fn matrix_element(&self, name: &str, i: usize, j: usize) -> Option<f64> {
         self.keywords.get(&format!("{name}{}_{}", i + 1, j + 1))
     }
 
     /// The first element of a matrix that the header has.
-    fn named(&self, name: &str) -> Option<String> {
+    fn find_matrix_keyword(&self, name: &str) -> Option<String> {
         let mut pairs = (0..self.count).flat_map(|i| (0..self.count).map(move |j| (i, j)));
-        let (i, j) = pairs.find(|(i, j)| self.entry(name, *i, *j).is_some())?;
+        let (i, j) = pairs.find(|(i, j)| self.matrix_element(name, *i, *j).is_some())?;
         Some(format!("{name}{}_{}", i + 1, j + 1))
     }
 
@@ -298,22 +306,24 @@ impl<'k> Reader<'k> {
         let count = self.count;
         let mut matrix = vec![0.0; count * count];
         for (i, j) in (0..count).flat_map(|i| (0..count).map(move |j| (i, j))) {
-            matrix[i * count + j] = self.entry("CD", i, j).unwrap_or(0.0) * units[i];
+            matrix[i * count + j] = self.matrix_element("CD", i, j).unwrap_or(0.0) * units[i];
         }
         for axis in 0..count {
             let row = axis * count..(axis + 1) * count;
-            let present = (0..count).find(|j| self.entry("CD", axis, *j).is_some());
+            let present = (0..count).find(|j| self.matrix_element("CD", axis, *j).is_some());
             if let Some(j) = present.filter(|_| matrix[row].iter().all(|value| *value == 0.0)) {
                 return Err(Error::Invalid(format!("CD{}_{} = 0, without another element of that axis", axis + 1, j + 1)));
             }
-            let is_absent = |j: usize| self.entry("CD", axis, j).is_none() && self.entry("CD", j, axis).unwrap_or(0.0) == 0.0;
+            let is_absent = |j: usize| {
+                self.matrix_element("CD", axis, j).is_none() && self.matrix_element("CD", j, axis).unwrap_or(0.0) == 0.0
+            };
             if !(0..count).all(is_absent) {
                 continue;
             }
             // wcslib takes a step of 1 for an axis that no element is about.
             let is_sky = sky.is_some_and(|(longitude, latitude)| axis == longitude || axis == latitude);
             let number = axis + 1;
-            match self.number("CDELT", axis) {
+            match self.axis_keyword_value("CDELT", axis) {
                 Some(step) if step != 1.0 => {
                     let text = format!("CD{number}_{number} is missing: CDELT{number} = {step} has no effect next to CDi_j");
                     return Err(Error::Invalid(text));
@@ -332,7 +342,7 @@ impl<'k> Reader<'k> {
         let count = self.count;
         let mut steps = vec![1.0; count];
         for (axis, place) in steps.iter_mut().enumerate() {
-            let step = self.number("CDELT", axis).unwrap_or(1.0);
+            let step = self.axis_keyword_value("CDELT", axis).unwrap_or(1.0);
             if step == 0.0 {
                 return Err(Error::Invalid(format!(
                     "CDELT{} = 0, which gives all pixels along the axis one coordinate",
@@ -343,10 +353,10 @@ impl<'k> Reader<'k> {
         }
         let mut matrix = vec![0.0; count * count];
         for (i, j) in (0..count).flat_map(|i| (0..count).map(move |j| (i, j))) {
-            matrix[i * count + j] = self.entry("PC", i, j).unwrap_or(if i == j { 1.0 } else { 0.0 }) * steps[i];
+            matrix[i * count + j] = self.matrix_element("PC", i, j).unwrap_or(if i == j { 1.0 } else { 0.0 }) * steps[i];
         }
-        if let Some((longitude, latitude)) = sky.filter(|_| self.named("PC").is_none())
-            && let Some(angle) = self.number("CROTA", latitude)
+        if let Some((longitude, latitude)) = sky.filter(|_| self.find_matrix_keyword("PC").is_none())
+            && let Some(angle) = self.axis_keyword_value("CROTA", latitude)
         {
             let (sine, cosine) = angle.to_radians().sin_cos();
             matrix[longitude * count + longitude] = cosine * steps[longitude];
@@ -369,9 +379,9 @@ impl<'k> Reader<'k> {
         // TAN has no parameters of its latitude: wcslib ignores those that SCAMP writes for a polynomial of degree 1, and takes those
         // of the longitude for a reference point.
         let is_neutral = |(number, value): &(usize, f64)| *value == if *number == 1 { 1.0 } else { 0.0 };
-        let mut of_latitude = self.keywords.parameters(latitude).peekable();
+        let mut of_latitude = self.keywords.pv_parameters(latitude).peekable();
         if of_latitude.peek().is_some()
-            && let Some((number, _)) = self.keywords.parameters(longitude).find(|(number, _)| *number < 3)
+            && let Some((number, _)) = self.keywords.pv_parameters(longitude).find(|(number, _)| *number < 3)
         {
             return refused(format!("PV{}_{number}", longitude + 1), "and parameters of the latitude of projection TAN");
         }
@@ -382,10 +392,10 @@ impl<'k> Reader<'k> {
     }
 
     /// The parameters of a projection, those of the latitude axis.
-    fn projection(&self, code: &str, latitude: usize) -> Result<Projection> {
+    fn read_projection(&self, code: &str, latitude: usize) -> Result<Projection> {
         let mut given = [f64::NAN; 3];
         for (place, number) in given.iter_mut().zip(1..) {
-            let (own, old) = (self.parameter(latitude, number), self.keywords.get(&format!("PROJP{number}")));
+            let (own, old) = (self.pv_parameter(latitude, number), self.keywords.get(&format!("PROJP{number}")));
             if let (Some(own), Some(old)) = (own, old)
                 && own != old
             {
@@ -397,7 +407,7 @@ impl<'k> Reader<'k> {
     }
 
     /// Returns the transform from the plane of the projection to the sky.
-    fn celestial(&self, sky: (usize, usize), distortion: Distortion) -> Result<Transform> {
+    fn build_celestial_transform(&self, sky: (usize, usize), distortion: Distortion) -> Result<Transform> {
         let (longitude, latitude) = sky;
         let code = |axis: usize| self.kinds[axis].get(5..8).unwrap_or("");
         let (code, other) = (code(longitude), code(latitude));
@@ -405,8 +415,8 @@ impl<'k> Reader<'k> {
             return Err(Error::Invalid(format!("projections {code} and {other} of one sky")));
         }
         let at = (
-            self.number("CRVAL", longitude).unwrap_or(0.0) * self.unit(longitude)?,
-            self.number("CRVAL", latitude).unwrap_or(0.0) * self.unit(latitude)?,
+            self.axis_keyword_value("CRVAL", longitude).unwrap_or(0.0) * self.axis_unit_degrees(longitude)?,
+            self.axis_keyword_value("CRVAL", latitude).unwrap_or(0.0) * self.axis_unit_degrees(latitude)?,
         );
         let mut parts = Vec::new();
         // Parameters that are terms of a distortion are none of the projection.
@@ -417,16 +427,16 @@ impl<'k> Reader<'k> {
         // The names of AIPS: wcslib sets their parameters itself.
         let projection = match (distortion, code) {
             (Distortion::Tpv, _) => {
-                parts.push(self.tpv(sky)?);
+                parts.push(self.build_tpv_transform(sky)?);
                 Projection::new("TAN", &[])?
             }
             (Distortion::SipAlone, _) => Projection::new(code, &[])?,
             (_, "GLS") => Projection::new("SFL", &[])?,
             (_, "NCP") if at.1 == 0.0 => return Err(Error::Invalid("projection NCP at latitude 0".to_owned())),
             (_, "NCP") => Projection::new("SIN", &[0.0, 1.0 / at.1.to_radians().tan()])?,
-            _ => self.projection(code, latitude)?,
+            _ => self.read_projection(code, latitude)?,
         };
-        let own = |number: usize| self.parameter(longitude, number).filter(|_| has_parameters);
+        let own = |number: usize| self.pv_parameter(longitude, number).filter(|_| has_parameters);
         // Native coordinates of the reference point, and whether it is the origin of the plane (paper II, section 2.5).
         let (phi, theta, is_origin) = match code {
             "GLS" => (0.0, at.1, true),
@@ -445,29 +455,29 @@ impl<'k> Reader<'k> {
         let pole = pole(theta, at, lonpole - phi, latpole)
             .ok_or_else(|| Error::Invalid(format!("LONPOLE = {lonpole} does not fit CRVAL = {}, {}", at.0, at.1)))?;
         parts.push(Transform::to_sphere(projection));
-        parts.push(Transform::turn(native_to_celestial(pole, lonpole), [true, false]));
+        parts.push(Transform::rotate_sphere(native_to_celestial(pole, lonpole), [true, false]));
         Transform::chain(parts)
     }
 
     /// The distortion of TPV in the plane, longitude first.
-    fn tpv(&self, (longitude, latitude): (usize, usize)) -> Result<Transform> {
+    fn build_tpv_transform(&self, (longitude, latitude): (usize, usize)) -> Result<Transform> {
         if let Some(key) = self.parameter_from(longitude, 40).or_else(|| self.parameter_from(latitude, 40)) {
             return Err(Error::Unsupported(format!("{key} of TPV (expected numbers up to 39)")));
         }
         let terms = |axis: usize| {
             let mut terms = [0.0; 40];
             for (number, term) in terms.iter_mut().enumerate() {
-                *term = self.parameter(axis, number).unwrap_or(if number == 1 { 1.0 } else { 0.0 });
+                *term = self.pv_parameter(axis, number).unwrap_or(if number == 1 { 1.0 } else { 0.0 });
             }
             terms
         };
-        Ok(Transform::tpv([terms(longitude), terms(latitude)]))
+        Ok(Transform::from_tpv_terms([terms(longitude), terms(latitude)]))
     }
 
-    fn axis(&self, axis: usize, is_sky: bool) -> Axis {
+    fn describe_axis(&self, axis: usize, is_sky: bool) -> FrameAxis {
         let kind = self.kinds[axis].as_str();
         let name = if is_sky { kind.split('-').next().unwrap_or("") } else { kind };
-        let unit = if is_sky { "deg" } else { self.keywords.said(&format!("CUNIT{}", axis + 1)) };
+        let unit = if is_sky { "deg" } else { self.keywords.text_value(&format!("CUNIT{}", axis + 1)) };
         let physical = match name {
             "RA" => "pos.eq.ra",
             "DEC" => "pos.eq.dec",
@@ -485,7 +495,7 @@ impl<'k> Reader<'k> {
             _ => "",
         };
         let name = if name.is_empty() { format!("axis {}", axis + 1) } else { name.to_owned() };
-        Axis::new(name, unit, physical)
+        FrameAxis::new(name, unit, physical)
     }
 }
 
@@ -520,7 +530,7 @@ fn standard_kind(kind: &str, reference: f64) -> String {
 }
 
 /// The system of a `CTYPE` of the sky, and whether it is the longitude.
-fn celestial(kind: &str) -> Option<(&str, bool)> {
+fn parse_celestial_ctype(kind: &str) -> Option<(&str, bool)> {
     let (name, code) = kind.split_at_checked(4)?;
     if code.len() < 4 || !code.starts_with('-') {
         return None;
@@ -537,7 +547,7 @@ fn celestial(kind: &str) -> Option<(&str, bool)> {
 }
 
 /// Returns `true` if the values of an axis are not in proportion to pixels.
-fn is_curved(kind: &str) -> bool {
+fn needs_projection(kind: &str) -> bool {
     kind.get(4..).is_some_and(|code| code.starts_with('-'))
 }
 
@@ -545,9 +555,9 @@ fn is_curved(kind: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn keywords(numbers: &[(&str, f64)], texts: &[(&str, &str)]) -> Keywords {
-        let mut keywords = Keywords::default();
-        numbers.iter().for_each(|(key, value)| keywords.number(key, *value));
+    fn keywords(numbers: &[(&str, f64)], texts: &[(&str, &str)]) -> HeaderKeywords {
+        let mut keywords = HeaderKeywords::default();
+        numbers.iter().for_each(|(key, value)| keywords.insert_number(key, *value));
         texts.iter().for_each(|(key, value)| keywords.text(key, value));
         keywords
     }
@@ -555,18 +565,18 @@ mod tests {
     #[test]
     fn linear_axes_count_pixels_from_one() {
         let keywords = keywords(&[("CRPIX1", 1.0), ("CRVAL1", 5.0), ("CDELT1", 0.5)], &[("CTYPE1", "WAVE"), ("CUNIT1", "um")]);
-        let wcs = keywords.wcs(&Limits::default()).unwrap().unwrap();
-        assert_eq!(wcs.forward().at(&[3.0]).unwrap(), [6.5]);
+        let wcs = keywords.wcs(&WcsLimits::default()).unwrap().unwrap();
+        assert_eq!(wcs.forward().evaluate_point(&[3.0]).unwrap(), [6.5]);
         assert_eq!((wcs.world_axis(0).name.as_str(), wcs.world_axis(0).unit.as_str()), ("WAVE", "um"));
     }
 
     #[test]
     fn nonlinear_axes_are_left_out() {
         let texts = [("CTYPE1", "FREQ-F2W"), ("CTYPE2", "RA---TAN"), ("CTYPE3", "DEC--TAN"), ("CTYPE4", "STOKES")];
-        let wcs = keywords(&[("CRVAL4", 1.0), ("CRPIX4", 1.0)], &texts).wcs(&Limits::default()).unwrap().unwrap();
+        let wcs = keywords(&[("CRVAL4", 1.0), ("CRPIX4", 1.0)], &texts).wcs(&WcsLimits::default()).unwrap().unwrap();
         assert_eq!((wcs.pixel_axes(), wcs.world_axes(), wcs.sky()), (4, 3, Some((0, 1))));
         assert_eq!(wcs.world_axis(2).name, "STOKES");
-        assert_eq!(wcs.forward().at(&[9.0, -1.0, -1.0, 2.0]).unwrap(), [0.0, 0.0, 3.0]);
+        assert_eq!(wcs.forward().evaluate_point(&[9.0, -1.0, -1.0, 2.0]).unwrap(), [0.0, 0.0, 3.0]);
         assert!(
             matches!(wcs.left_out(), [one] if one.contains("FREQ-F2W") && one.starts_with("axis 1 ")),
             "{:?}",
@@ -598,7 +608,7 @@ mod tests {
     fn what_is_not_evaluated_is_named() {
         let sky = |a: &str, b: &str, cards: &[(&str, f64)], more: &[(&str, &str)]| {
             let texts: Vec<(&str, &str)> = [("CTYPE1", a), ("CTYPE2", b)].into_iter().chain(more.iter().copied()).collect();
-            keywords(cards, &texts).wcs(&Limits::default())
+            keywords(cards, &texts).wcs(&WcsLimits::default())
         };
         assert!(sky("RA---TAN", "DEC--TAN", &[], &[]).unwrap().is_some());
         assert!(sky("RA---TAN-SIP", "DEC--TAN-SIP", &[], &[]).unwrap().is_some());

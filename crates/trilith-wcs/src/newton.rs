@@ -1,42 +1,42 @@
 //! The exact inverse: Newton's method on the forward transform.
 
-use crate::wcs::{Wcs, offset};
+use crate::wcs::{Wcs, sky_offset};
 use crate::{Error, Result};
 
 /// Points that are solved together.
-const TOGETHER: usize = 1024;
+const BATCH_SIZE: usize = 1024;
 /// Length of the step with which derivatives are taken, in pixels.
-const STEP: f64 = 0.05;
+const DERIVATIVE_STEP: f64 = 0.05;
 /// A smaller step changes no pixel that anybody could measure.
-const SMALL: f64 = 1e-10;
+const STEP_TOLERANCE: f64 = 1e-10;
 /// A step that is not taken any more.
 const SMALLEST: f64 = 1e-11;
 /// The room that rounding gets at the edges of a box, in pixels: at least, and at most.
-const ROOM: (f64, f64) = (1e-8, 1e-2);
+const EDGE_TOLERANCE: (f64, f64) = (1e-8, 1e-2);
 /// Difference of coordinates that is never one of rounding, in units of a coordinate that is at least 1.
-const WRONG: f64 = 1e-9;
+const MAX_ROUNDING_DIFFERENCE: f64 = 1e-9;
 /// Points along each axis of a grid from which to start.
-const GRID: usize = 25;
+const START_GRID_POINTS: usize = 25;
 
 /// State of a point in the iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Active,
-    Found,
-    Lost,
+    Converged,
+    Failed,
 }
 
 impl Wcs {
     /// Pixels of world coordinates, and for each the room that rounding needs at the edges of a box.
-    pub(crate) fn solve(&self, world: &[&[f64]]) -> Result<(Vec<Vec<f64>>, Vec<f64>)> {
+    pub(crate) fn solve_world_to_pixel(&self, world: &[&[f64]]) -> Result<(Vec<Vec<f64>>, Vec<f64>)> {
         let axes = self.pixel_axes();
         if axes != self.world_axes() {
             return Err(Error::Unsupported(format!("no inverse: {} world coordinates of {axes} pixel axes", self.world_axes())));
         }
-        if self.rough.is_none() && self.extent().is_none() {
+        if self.approximate_inverse.is_none() && self.pixel_range().is_none() {
             return Err(Error::Unsupported("no inverse: none is given, and neither a bounding box nor a shape".to_owned()));
         }
-        if self.rough.is_none() && axes > 2 {
+        if self.approximate_inverse.is_none() && axes > 2 {
             return Err(Error::Unsupported(format!("no inverse: none is given for {axes} axes")));
         }
         let count = world.first().map_or(0, |column| column.len());
@@ -44,17 +44,17 @@ impl Wcs {
         let mut grid = None;
         let mut start = 0;
         while start < count {
-            let end = count.min(start + TOGETHER);
+            let end = count.min(start + BATCH_SIZE);
             let part: Vec<&[f64]> = world.iter().map(|column| column.get(start..end).unwrap_or(&[])).collect();
-            let starts = match &self.rough {
+            let starts = match &self.approximate_inverse {
                 Some(rough) => rough.evaluate(&part)?,
                 None => vec![vec![f64::NAN; end - start]; axes],
             };
-            let mut newton = Newton::new(self, &part, &starts);
+            let mut newton = NewtonSolver::new(self, &part, &starts);
             newton.run(self.iterations);
-            let lost: Vec<usize> = (0..end - start).filter(|at| newton.state[*at] == State::Lost).collect();
+            let lost: Vec<usize> = (0..end - start).filter(|at| newton.state[*at] == State::Failed).collect();
             if !lost.is_empty() && axes <= 2 {
-                let grid = grid.get_or_insert_with(|| self.grid());
+                let grid = grid.get_or_insert_with(|| self.sample_start_grid());
                 newton.restart(&lost, grid);
                 newton.run(self.iterations);
             }
@@ -65,7 +65,7 @@ impl Wcs {
     }
 
     /// Coordinates whose differences are distances: on the sky those of a vector.
-    fn place(&self, world: &[f64]) -> Vec<f64> {
+    fn to_metric(&self, world: &[f64]) -> Vec<f64> {
         let Some((longitude, latitude, unit)) = self.sky else { return world.to_vec() };
         let ((sin_lon, cos_lon), (sin, cos)) =
             ((world[longitude] * unit).to_radians().sin_cos(), (world[latitude] * unit).to_radians().sin_cos());
@@ -75,36 +75,42 @@ impl Wcs {
     }
 
     /// Pixels of a grid over the extent, with the places of their world coordinates.
-    fn grid(&self) -> Vec<(Vec<f64>, Vec<f64>)> {
-        let Some(extent) = self.extent() else { return Vec::new() };
-        let share = |at: usize| (at as f64 + 0.5) / GRID as f64;
+    fn sample_start_grid(&self) -> Vec<(Vec<f64>, Vec<f64>)> {
+        let Some(extent) = self.pixel_range() else { return Vec::new() };
+        let share = |at: usize| (at as f64 + 0.5) / START_GRID_POINTS as f64;
         let place = |(low, high): &(f64, f64), at: usize| low + (high - low) * share(at);
-        let count = GRID.pow(extent.len().min(2) as u32);
+        let count = START_GRID_POINTS.pow(extent.len().min(2) as u32);
         let columns: Vec<Vec<f64>> = extent
             .iter()
             .enumerate()
-            .map(|(axis, interval)| (0..count).map(|n| place(interval, if axis == 0 { n % GRID } else { n / GRID })).collect())
+            .map(|(axis, interval)| {
+                (0..count)
+                    .map(|n| place(interval, if axis == 0 { n % START_GRID_POINTS } else { n / START_GRID_POINTS }))
+                    .collect()
+            })
             .collect();
         let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
         let world = self.forward.evaluate(&slices).unwrap_or_default();
         let row = |columns: &[Vec<f64>], at: usize| columns.iter().map(|column| column[at]).collect::<Vec<f64>>();
-        (0..count).map(|at| (row(&columns, at), self.place(&row(&world, at)))).collect()
+        (0..count).map(|at| (row(&columns, at), self.to_metric(&row(&world, at)))).collect()
     }
 
     /// Computes the distance of a point from its goal: on the sky east and north, in the unit of the axes.
-    fn fault(&self, wanted: &[f64], found: &[f64], out: &mut [f64]) {
+    fn residual(&self, wanted: &[f64], found: &[f64], out: &mut [f64]) {
         for (place, (found, wanted)) in out.iter_mut().zip(found.iter().zip(wanted)) {
             *place = found - wanted;
         }
         if let Some((longitude, latitude, unit)) = self.sky {
-            let [east, north] =
-                offset([wanted[longitude] * unit, wanted[latitude] * unit], [found[longitude] * unit, found[latitude] * unit]);
+            let [east, north] = sky_offset(
+                [wanted[longitude] * unit, wanted[latitude] * unit],
+                [found[longitude] * unit, found[latitude] * unit],
+            );
             (out[longitude], out[latitude]) = (east / unit, north / unit);
         }
     }
 
     /// The size of the numbers that a coordinate is rounded as. That of one on the sky is at most a radian smaller.
-    fn size(&self, wanted: &[f64], axis: usize) -> f64 {
+    fn coordinate_magnitude(&self, wanted: &[f64], axis: usize) -> f64 {
         match self.sky {
             Some((longitude, latitude, _)) if axis == longitude || axis == latitude => {
                 wanted[longitude].abs().max(wanted[latitude].abs())
@@ -114,8 +120,8 @@ impl Wcs {
     }
 
     /// The faults that rounding alone may make: two units in the last place of each coordinate.
-    fn rounding(&self, wanted: &[f64], axis: usize) -> f64 {
-        2.0 * f64::EPSILON * self.size(wanted, axis)
+    fn rounding_tolerance(&self, wanted: &[f64], axis: usize) -> f64 {
+        2.0 * f64::EPSILON * self.coordinate_magnitude(wanted, axis)
     }
 
     /// Returns `true` if faults are those of rounding: of the coordinates and of numbers on the way, or by so little that no pixel
@@ -123,40 +129,40 @@ impl Wcs {
     fn is_rounded(&self, wanted: &[f64], faults: &[f64], at: &[f64], slopes: &[f64]) -> bool {
         let axes = faults.len();
         let mut derivatives = vec![0.0; axes * axes];
-        if !invert(&mut slopes.to_vec(), &mut derivatives, axes) {
+        if !invert_matrix(&mut slopes.to_vec(), &mut derivatives, axes) {
             return false;
         }
         (0..axes).all(|axis| {
             let is_sky = self.sky.is_some_and(|(longitude, latitude, _)| axis == longitude || axis == latitude);
             // Positions come out of trigonometry, which rounds as numbers of the size of a radian.
             let radian = self.sky.filter(|_| is_sky).map_or(0.0, |(.., unit)| 1f64.to_degrees() / unit);
-            let size = self.size(wanted, axis).max(radian);
+            let size = self.coordinate_magnitude(wanted, axis).max(radian);
             let row = derivatives.get(axis * axes..(axis + 1) * axes).unwrap_or(&[]);
-            let step = |x: &f64| SMALL.max(64.0 * f64::EPSILON * x.abs());
+            let step = |x: &f64| STEP_TOLERANCE.max(64.0 * f64::EPSILON * x.abs());
             let moved: f64 = row.iter().zip(at).map(|(slope, x)| slope.abs() * step(x)).sum();
-            faults[axis].abs() <= 64.0 * f64::EPSILON * size + moved.min(WRONG * size.max(1.0))
+            faults[axis].abs() <= 64.0 * f64::EPSILON * size + moved.min(MAX_ROUNDING_DIFFERENCE * size.max(1.0))
         })
     }
 }
 
 /// The iteration of some points. Lists have a number for each axis of a point, point after point.
-struct Newton<'w> {
+struct NewtonSolver<'w> {
     wcs: &'w Wcs,
     axes: usize,
-    wanted: Vec<f64>,
-    at: Vec<f64>,
-    before: Vec<f64>,
+    target: Vec<f64>,
+    current: Vec<f64>,
+    previous: Vec<f64>,
     /// The inverse of the derivatives.
-    slopes: Vec<f64>,
+    jacobian: Vec<f64>,
     /// The length of the last step.
     step: Vec<f64>,
-    is_fresh: Vec<bool>,
-    halved: Vec<u8>,
+    has_jacobian: Vec<bool>,
+    halvings: Vec<u8>,
     state: Vec<State>,
-    room: Vec<f64>,
+    tolerance: Vec<f64>,
 }
 
-impl<'w> Newton<'w> {
+impl<'w> NewtonSolver<'w> {
     fn new(wcs: &'w Wcs, world: &[&[f64]], starts: &[Vec<f64>]) -> Self {
         let (axes, count) = (starts.len(), starts.first().map_or(0, Vec::len));
         let rows = |columns: &[&[f64]]| (0..count).flat_map(|at| columns.iter().map(move |c| c[at])).collect::<Vec<f64>>();
@@ -164,22 +170,22 @@ impl<'w> Newton<'w> {
         let (wanted, at) = (rows(world), rows(&starts));
         let state = at.chunks(axes).zip(wanted.chunks(axes)).map(|(x, wanted)| {
             let is_good = x.iter().chain(wanted).all(|number| number.is_finite());
-            if is_good { State::Active } else { State::Lost }
+            if is_good { State::Active } else { State::Failed }
         });
         let state = state.collect();
         let before = at.clone();
         Self {
             wcs,
             axes,
-            wanted,
-            at,
-            before,
-            slopes: vec![0.0; count * axes * axes],
+            target: wanted,
+            current: at,
+            previous: before,
+            jacobian: vec![0.0; count * axes * axes],
             step: vec![f64::INFINITY; count],
-            is_fresh: vec![false; count],
-            halved: vec![0; count],
+            has_jacobian: vec![false; count],
+            halvings: vec![0; count],
             state,
-            room: vec![ROOM.0; count],
+            tolerance: vec![EDGE_TOLERANCE.0; count],
         }
     }
 
@@ -187,11 +193,11 @@ impl<'w> Newton<'w> {
     fn restart(&mut self, lost: &[usize], grid: &[(Vec<f64>, Vec<f64>)]) {
         let axes = self.axes;
         for point in lost {
-            let wanted = &self.wanted[point * axes..(point + 1) * axes];
+            let wanted = &self.target[point * axes..(point + 1) * axes];
             if wanted.iter().any(|number| !number.is_finite()) {
                 continue;
             }
-            let wanted = self.wcs.place(wanted);
+            let wanted = self.wcs.to_metric(wanted);
             let mut best = (f64::INFINITY, None);
             for (pixel, place) in grid {
                 let far = place.iter().zip(&wanted).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
@@ -200,32 +206,32 @@ impl<'w> Newton<'w> {
                 }
             }
             if let Some(pixel) = best.1 {
-                self.at[point * axes..(point + 1) * axes].copy_from_slice(pixel);
-                self.before[point * axes..(point + 1) * axes].copy_from_slice(pixel);
-                (self.state[*point], self.step[*point], self.is_fresh[*point]) = (State::Active, f64::INFINITY, false);
-                self.halved[*point] = 0;
+                self.current[point * axes..(point + 1) * axes].copy_from_slice(pixel);
+                self.previous[point * axes..(point + 1) * axes].copy_from_slice(pixel);
+                (self.state[*point], self.step[*point], self.has_jacobian[*point]) = (State::Active, f64::INFINITY, false);
+                self.halvings[*point] = 0;
             }
         }
     }
 
     /// World coordinates of some points, each moved along an axis; axis after axis.
-    fn evaluate(&self, points: &[usize], moved: Option<(usize, f64)>) -> Vec<Vec<f64>> {
+    fn evaluate_points(&self, points: &[usize], moved: Option<(usize, f64)>) -> Vec<Vec<f64>> {
         let by = |axis: usize| moved.filter(|(along, _)| *along == axis).map_or(0.0, |(_, by)| by);
         let columns: Vec<Vec<f64>> =
-            (0..self.axes).map(|axis| points.iter().map(|p| self.at[p * self.axes + axis] + by(axis)).collect()).collect();
+            (0..self.axes).map(|axis| points.iter().map(|p| self.current[p * self.axes + axis] + by(axis)).collect()).collect();
         let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
         self.wcs.forward.evaluate(&slices).unwrap_or_default()
     }
 
     /// The faults of some points, point after point.
-    fn faults(&self, points: &[usize], moved: Option<(usize, f64)>) -> Vec<f64> {
-        let (axes, world) = (self.axes, self.evaluate(points, moved));
+    fn residuals(&self, points: &[usize], moved: Option<(usize, f64)>) -> Vec<f64> {
+        let (axes, world) = (self.axes, self.evaluate_points(points, moved));
         let mut faults = vec![f64::NAN; points.len() * axes];
         let mut found = vec![0.0; axes];
         for (n, point) in points.iter().enumerate() {
             found.iter_mut().zip(&world).for_each(|(place, column)| *place = column[n]);
-            let wanted = &self.wanted[point * axes..(point + 1) * axes];
-            self.wcs.fault(wanted, &found, &mut faults[n * axes..(n + 1) * axes]);
+            let wanted = &self.target[point * axes..(point + 1) * axes];
+            self.wcs.residual(wanted, &found, &mut faults[n * axes..(n + 1) * axes]);
         }
         faults
     }
@@ -236,20 +242,20 @@ impl<'w> Newton<'w> {
             if active.is_empty() {
                 return;
             }
-            let faults = self.faults(&active, None);
-            self.derive(&active, &faults);
+            let faults = self.residuals(&active, None);
+            self.update_jacobian(&active, &faults);
             for (n, point) in active.iter().enumerate() {
-                self.advance(*point, &faults[n * self.axes..(n + 1) * self.axes]);
+                self.step_point(*point, &faults[n * self.axes..(n + 1) * self.axes]);
             }
         }
-        self.state.iter_mut().filter(|state| **state == State::Active).for_each(|state| *state = State::Lost);
+        self.state.iter_mut().filter(|state| **state == State::Active).for_each(|state| *state = State::Failed);
     }
 
     /// Takes derivatives at the points that need them.
-    fn derive(&mut self, active: &[usize], faults: &[f64]) {
+    fn update_jacobian(&mut self, active: &[usize], faults: &[f64]) {
         let axes = self.axes;
         let is_due = |(n, point): &(usize, &usize)| {
-            !self.is_fresh[**point] && faults[n * axes..(n + 1) * axes].iter().all(|fault| fault.is_finite())
+            !self.has_jacobian[**point] && faults[n * axes..(n + 1) * axes].iter().all(|fault| fault.is_finite())
         };
         let (places, points): (Vec<usize>, Vec<usize>) =
             active.iter().enumerate().filter(is_due).map(|(n, point)| (n, *point)).unzip();
@@ -258,16 +264,16 @@ impl<'w> Newton<'w> {
         }
         let mut matrices = vec![0.0; points.len() * axes * axes];
         for axis in 0..axes {
-            let there = self.faults(&points, Some((axis, STEP)));
+            let there = self.residuals(&points, Some((axis, DERIVATIVE_STEP)));
             let mut back: Option<Vec<f64>> = None;
             for (n, place) in places.iter().enumerate() {
                 for row in 0..axes {
                     let here = faults[place * axes + row];
-                    let mut slope = (there[n * axes + row] - here) / STEP;
+                    let mut slope = (there[n * axes + row] - here) / DERIVATIVE_STEP;
                     if !slope.is_finite() {
                         // At the edge of the domain, the slope is taken in the other direction.
-                        let back = back.get_or_insert_with(|| self.faults(&points, Some((axis, -STEP))));
-                        slope = (here - back[n * axes + row]) / STEP;
+                        let back = back.get_or_insert_with(|| self.residuals(&points, Some((axis, -DERIVATIVE_STEP))));
+                        slope = (here - back[n * axes + row]) / DERIVATIVE_STEP;
                     }
                     matrices[(n * axes + row) * axes + axis] = slope;
                 }
@@ -275,22 +281,22 @@ impl<'w> Newton<'w> {
         }
         for (n, point) in points.iter().enumerate() {
             let matrix = &mut matrices[n * axes * axes..(n + 1) * axes * axes];
-            let slopes = &mut self.slopes[point * axes * axes..(point + 1) * axes * axes];
-            if invert(matrix, slopes, axes) {
-                self.is_fresh[*point] = true;
+            let slopes = &mut self.jacobian[point * axes * axes..(point + 1) * axes * axes];
+            if invert_matrix(matrix, slopes, axes) {
+                self.has_jacobian[*point] = true;
             } else {
-                self.state[*point] = State::Lost;
+                self.state[*point] = State::Failed;
             }
         }
     }
 
     /// Moves a point by one step, or ends its iteration.
-    fn advance(&mut self, point: usize, faults: &[f64]) {
+    fn step_point(&mut self, point: usize, faults: &[f64]) {
         let axes = self.axes;
         if self.state[point] != State::Active {
             return;
         }
-        let slopes = &self.slopes[point * axes * axes..(point + 1) * axes * axes];
+        let slopes = &self.jacobian[point * axes * axes..(point + 1) * axes * axes];
         let step: Vec<f64> =
             slopes.chunks(axes).map(|row| -row.iter().zip(faults).map(|(slope, fault)| slope * fault).sum::<f64>()).collect();
         let length = step.iter().fold(0.0, |most: f64, x| if x.is_nan() { f64::NAN } else { most.max(x.abs()) });
@@ -298,55 +304,55 @@ impl<'w> Newton<'w> {
         let is_worse = !length.is_finite() || length > 2.0 * self.step[point];
         if is_worse && self.step[point].is_finite() {
             // Back half of the way.
-            self.halved[point] += 1;
-            if self.halved[point] > 30 {
-                self.state[point] = State::Lost;
+            self.halvings[point] += 1;
+            if self.halvings[point] > 30 {
+                self.state[point] = State::Failed;
                 return;
             }
-            for (at, before) in self.at[range.clone()].iter_mut().zip(&self.before[range]) {
+            for (at, before) in self.current[range.clone()].iter_mut().zip(&self.previous[range]) {
                 *at = (*at + before) / 2.0;
             }
-            self.is_fresh[point] = false;
+            self.has_jacobian[point] = false;
             return;
         }
         if !length.is_finite() {
-            self.state[point] = State::Lost;
+            self.state[point] = State::Failed;
             return;
         }
-        let wanted = &self.wanted[range.clone()];
-        let is_exact = (0..axes).all(|axis| faults[axis].abs() <= self.wcs.rounding(wanted, axis));
+        let wanted = &self.target[range.clone()];
+        let is_exact = (0..axes).all(|axis| faults[axis].abs() <= self.wcs.rounding_tolerance(wanted, axis));
         // Distance that rounding of the coordinates alone moves the pixel.
-        let noise = slopes
-            .chunks(axes)
-            .map(|row| row.iter().enumerate().map(|(axis, slope)| slope.abs() * self.wcs.rounding(wanted, axis)).sum::<f64>());
+        let noise = slopes.chunks(axes).map(|row| {
+            row.iter().enumerate().map(|(axis, slope)| slope.abs() * self.wcs.rounding_tolerance(wanted, axis)).sum::<f64>()
+        });
         let noise = noise.fold(0.0, f64::max);
-        let is_still = length <= SMALLEST || (length > self.step[point] / 2.0 && length <= SMALL.max(4.0 * noise));
+        let is_still = length <= SMALLEST || (length > self.step[point] / 2.0 && length <= STEP_TOLERANCE.max(4.0 * noise));
         // If derivatives are nearly zero or enormous, a small step does not mean a small fault.
-        if is_exact || (is_still && self.wcs.is_rounded(wanted, faults, &self.at[range.clone()], slopes)) {
-            self.room[point] = (4.0 * noise).clamp(ROOM.0, ROOM.1);
-            self.state[point] = State::Found;
+        if is_exact || (is_still && self.wcs.is_rounded(wanted, faults, &self.current[range.clone()], slopes)) {
+            self.tolerance[point] = (4.0 * noise).clamp(EDGE_TOLERANCE.0, EDGE_TOLERANCE.1);
+            self.state[point] = State::Converged;
             return;
         }
-        self.before[range.clone()].copy_from_slice(&self.at[range.clone()]);
-        self.at[range].iter_mut().zip(&step).for_each(|(at, step)| *at += step);
+        self.previous[range.clone()].copy_from_slice(&self.current[range.clone()]);
+        self.current[range].iter_mut().zip(&step).for_each(|(at, step)| *at += step);
         // Derivatives hardly change over a small step.
-        self.is_fresh[point] = length < 0.1 && !is_still;
+        self.has_jacobian[point] = length < 0.1 && !is_still;
         self.step[point] = length;
     }
 
     fn finish(self, pixels: &mut [Vec<f64>], rooms: &mut Vec<f64>) {
         for (point, state) in self.state.iter().enumerate() {
-            let row = &self.at[point * self.axes..(point + 1) * self.axes];
+            let row = &self.current[point * self.axes..(point + 1) * self.axes];
             for (column, x) in pixels.iter_mut().zip(row) {
-                column.push(if *state == State::Found { *x } else { f64::NAN });
+                column.push(if *state == State::Converged { *x } else { f64::NAN });
             }
         }
-        rooms.extend(self.room);
+        rooms.extend(self.tolerance);
     }
 }
 
 /// The inverse of a matrix, which is used up; false for one that has none.
-fn invert(matrix: &mut [f64], out: &mut [f64], n: usize) -> bool {
+fn invert_matrix(matrix: &mut [f64], out: &mut [f64], n: usize) -> bool {
     if let ([a, b, c, d], 2) = (&*matrix, n) {
         let determinant = a * d - b * c;
         let found = [d / determinant, -b / determinant, -c / determinant, a / determinant];
@@ -382,8 +388,8 @@ fn invert(matrix: &mut [f64], out: &mut [f64], n: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::wcs::{Frame, Options, Step, Wcs};
-    use crate::{Basis, Limits, Polynomial, Transform};
+    use crate::wcs::{Frame, PipelineStep, Wcs, WcsOptions};
+    use crate::{Polynomial, PolynomialBasis, Transform, WcsLimits};
 
     /// Numbers from -1 to 1.
     fn random(state: &mut u64) -> f64 {
@@ -394,14 +400,14 @@ mod tests {
     /// The most that a coordinate of a pixel that is returned differs from the one that was asked for, and how many are returned.
     fn worst(transform: Transform, state: &mut u64) -> (f64, usize) {
         let steps = vec![
-            Step { frame: Frame::named("pixel"), transform: Some(transform) },
-            Step { frame: Frame::named("world"), transform: None },
+            PipelineStep { frame: Frame::unknown_frame("pixel"), transform: Some(transform) },
+            PipelineStep { frame: Frame::unknown_frame("world"), transform: None },
         ];
-        let wcs = Wcs::new("", steps, None, Some(vec![40, 40]), &Limits::default()).unwrap();
+        let wcs = Wcs::new("", steps, None, Some(vec![40, 40]), &WcsLimits::default()).unwrap();
         let column = |state: &mut u64| (0..100).map(|_| 19.5 + 19.5 * random(state)).collect::<Vec<f64>>();
         let (x, y) = (column(state), column(state));
         let world = wcs.forward().evaluate(&[&x, &y]).unwrap();
-        let pixels = wcs.world_to_pixel(&[&world[0], &world[1]], Options::default().with_bounding_box(false)).unwrap();
+        let pixels = wcs.world_to_pixel(&[&world[0], &world[1]], WcsOptions::default().with_bounding_box(false)).unwrap();
         let found = wcs.forward().evaluate(&[&pixels[0], &pixels[1]]).unwrap();
         let (mut worst, mut count) = (0.0f64, 0);
         for at in (0..x.len()).filter(|at| pixels[0][*at].is_finite()) {
@@ -422,7 +428,9 @@ mod tests {
             let terms: Vec<f64> = (0..columns * columns)
                 .map(|n| if n / columns + n % columns <= degree { size * random(state) } else { 0.0 })
                 .collect();
-            Transform::polynomial(Polynomial::two(Basis::Power, &terms, columns, [None, None], &Limits::default()).unwrap())
+            Transform::polynomial(
+                Polynomial::bivariate(PolynomialBasis::Power, &terms, columns, [None, None], &WcsLimits::default()).unwrap(),
+            )
         };
         let both = || Transform::remap(vec![0, 1, 0, 1], 2).unwrap();
         let turn = |angle: f64| {

@@ -1,11 +1,11 @@
 //! Polynomials in one and two variables, in four bases.
 
-use crate::{Error, Limits, Result};
+use crate::{Error, Result, WcsLimits};
 
 /// Functions that a polynomial is a sum of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Basis {
+pub enum PolynomialBasis {
     /// Powers.
     Power,
     /// Chebyshev polynomials of the first kind.
@@ -22,21 +22,21 @@ pub enum Basis {
 /// of the second variable. With one variable there is one row, of its functions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Polynomial {
-    basis: Basis,
+    basis: PolynomialBasis,
     rows: Vec<Vec<f64>>,
     /// Factor and offset of each variable, which map its domain to its window.
     maps: Vec<(f64, f64)>,
 }
 
 /// An interval of a variable, and the one that it is mapped to before the functions are evaluated.
-pub type Map = ((f64, f64), (f64, f64));
+pub type DomainMap = ((f64, f64), (f64, f64));
 
 impl Polynomial {
     /// Returns a polynomial of one variable.
     ///
     /// # Errors
     /// Returns [`Error::Limit`] for a degree above the limit, and [`Error::Invalid`] for no coefficients or an empty domain.
-    pub fn one(basis: Basis, coefficients: &[f64], map: Option<Map>, limits: &Limits) -> Result<Self> {
+    pub fn univariate(basis: PolynomialBasis, coefficients: &[f64], map: Option<DomainMap>, limits: &WcsLimits) -> Result<Self> {
         Self::new(basis, vec![coefficients.to_vec()], &[map], limits)
     }
 
@@ -47,9 +47,15 @@ impl Polynomial {
     ///
     /// # Errors
     /// Returns the errors of [`Polynomial::one`].
-    pub fn two(basis: Basis, coefficients: &[f64], columns: usize, maps: [Option<Map>; 2], limits: &Limits) -> Result<Self> {
+    pub fn bivariate(
+        basis: PolynomialBasis,
+        coefficients: &[f64],
+        columns: usize,
+        maps: [Option<DomainMap>; 2],
+        limits: &WcsLimits,
+    ) -> Result<Self> {
         let mut rows: Vec<Vec<f64>> = coefficients.chunks(columns.max(1)).map(<[f64]>::to_vec).collect();
-        if basis == Basis::Power {
+        if basis == PolynomialBasis::Power {
             let count = rows.len();
             for (i, row) in rows.iter_mut().enumerate() {
                 row.truncate(count - i);
@@ -58,7 +64,7 @@ impl Polynomial {
         Self::new(basis, rows, &maps, limits)
     }
 
-    fn new(basis: Basis, rows: Vec<Vec<f64>>, maps: &[Option<Map>], limits: &Limits) -> Result<Self> {
+    fn new(basis: PolynomialBasis, rows: Vec<Vec<f64>>, maps: &[Option<DomainMap>], limits: &WcsLimits) -> Result<Self> {
         let degree = rows.len().max(rows.iter().map(Vec::len).max().unwrap_or(0)).saturating_sub(1);
         if degree > limits.degree {
             return Err(Error::Limit(format!("a polynomial of degree {degree} (at most {})", limits.degree)));
@@ -66,7 +72,7 @@ impl Polynomial {
         if rows.iter().all(Vec::is_empty) {
             return Err(Error::Invalid("a polynomial without coefficients".to_owned()));
         }
-        let map = |map: &Option<Map>| match map {
+        let map = |map: &Option<DomainMap>| match map {
             None => Ok((1.0, 0.0)),
             Some((domain, window)) if domain == window => Ok((1.0, 0.0)),
             Some(((low, high), (to_low, to_high))) if high != low => {
@@ -78,7 +84,7 @@ impl Polynomial {
     }
 
     /// Number of variables.
-    pub fn variables(&self) -> usize {
+    pub fn input_count(&self) -> usize {
         self.maps.len()
     }
 
@@ -103,14 +109,14 @@ impl Polynomial {
     }
 
     /// Writes the values at points into `out`; all slices have its length.
-    pub(crate) fn values(&self, variables: &[&[f64]], out: &mut [f64], scratch: &mut Vec<f64>) {
+    pub(crate) fn evaluate_into(&self, variables: &[&[f64]], out: &mut [f64], scratch: &mut Vec<f64>) {
         let count = out.len();
         let mapped = |axis: usize| self.maps.get(axis).copied().unwrap_or((1.0, 0.0));
         let [x, y] = [variables.first(), variables.get(1)].map(|points| points.copied().unwrap_or(&[]));
-        if self.basis == Basis::Power {
+        if self.basis == PolynomialBasis::Power {
             match self.maps.len() {
                 1 => horner(self.rows.first().map_or(&[][..], Vec::as_slice), x, mapped(0), out),
-                _ => self.powers(x, y, scratch, out),
+                _ => self.evaluate_power_basis(x, y, scratch, out),
             }
             return;
         }
@@ -120,11 +126,11 @@ impl Polynomial {
         for point in 0..count {
             let turned =
                 |points: &[f64], axis: usize| points.get(point).map_or(f64::NAN, |at| at * mapped(axis).0 + mapped(axis).1);
-            self.functions(turned(x, 0), &mut at_x);
+            self.evaluate_basis_functions(turned(x, 0), &mut at_x);
             let value = if self.maps.len() == 1 {
                 self.rows.first().map_or(0.0, |row| row.iter().zip(&at_x).map(|(term, f)| term * f).sum())
             } else {
-                self.functions(turned(y, 1), &mut at_y);
+                self.evaluate_basis_functions(turned(y, 1), &mut at_y);
                 let row = |row: &Vec<f64>| row.iter().zip(&at_y).map(|(term, f)| term * f).sum::<f64>();
                 self.rows.iter().zip(&at_x).map(|(terms, f)| f * row(terms)).sum()
             };
@@ -135,7 +141,7 @@ impl Polynomial {
     }
 
     /// Horner's scheme in both variables, coefficient by coefficient over all points.
-    fn powers(&self, x: &[f64], y: &[f64], scratch: &mut Vec<f64>, out: &mut [f64]) {
+    fn evaluate_power_basis(&self, x: &[f64], y: &[f64], scratch: &mut Vec<f64>, out: &mut [f64]) {
         let [(a, b), (c, d)] = [self.maps.first(), self.maps.get(1)].map(|map| map.copied().unwrap_or((1.0, 0.0)));
         let (is_x, is_y) = ((a, b) == (1.0, 0.0), (c, d) == (1.0, 0.0));
         out.fill(0.0);
@@ -163,18 +169,18 @@ impl Polynomial {
     }
 
     /// The functions of the basis at a place.
-    fn functions(&self, x: f64, out: &mut [f64]) {
+    fn evaluate_basis_functions(&self, x: f64, out: &mut [f64]) {
         for n in 0..out.len() {
             let before = |k: usize| n.checked_sub(k).and_then(|at| out.get(at)).copied().unwrap_or(0.0);
             let (one, two, m) = (before(1), before(2), n as f64 - 1.0);
             let value = match (n, self.basis) {
                 (0, _) => 1.0,
-                (1, Basis::Hermite) => 2.0 * x,
+                (1, PolynomialBasis::Hermite) => 2.0 * x,
                 (1, _) => x,
-                (_, Basis::Power) => one * x,
-                (_, Basis::Chebyshev) => 2.0 * x * one - two,
-                (_, Basis::Legendre) => ((2.0 * m + 1.0) * x * one - m * two) / (m + 1.0),
-                (_, Basis::Hermite) => 2.0 * x * one - 2.0 * m * two,
+                (_, PolynomialBasis::Power) => one * x,
+                (_, PolynomialBasis::Chebyshev) => 2.0 * x * one - two,
+                (_, PolynomialBasis::Legendre) => ((2.0 * m + 1.0) * x * one - m * two) / (m + 1.0),
+                (_, PolynomialBasis::Hermite) => 2.0 * x * one - 2.0 * m * two,
             };
             if let Some(place) = out.get_mut(n) {
                 *place = value;

@@ -1,10 +1,10 @@
 //! Regions of the sky: whether coordinates hold a position.
 
 use crate::wcs::Wcs;
-use crate::{Error, Options, Result};
+use crate::{Error, Result, WcsOptions};
 
 /// Points along each edge of the footprint, for distances from it.
-const ALONG: usize = 32;
+const POINTS_PER_EDGE: usize = 32;
 
 impl Wcs {
     /// Returns the pixels of positions: longitude and latitude in degrees, a vector for each pixel axis. Coordinates that are not
@@ -12,16 +12,16 @@ impl Wcs {
     ///
     /// # Errors
     /// Returns [`Error::Unsupported`] if the world has no sky, and as [`Wcs::world_to_pixel`].
-    pub fn sky_to_pixel(&self, positions: &[[f64; 2]], options: Options) -> Result<Vec<Vec<f64>>> {
+    pub fn sky_to_pixel(&self, positions: &[[f64; 2]], options: WcsOptions) -> Result<Vec<Vec<f64>>> {
         let Some((longitude, latitude, unit)) = self.sky else {
             return Err(Error::Unsupported("these coordinates have no positions on the sky".to_owned()));
         };
         let mut world = vec![vec![0.0; positions.len()]; self.world_axes()];
         if world.len() > 2 {
             let middle: Option<Vec<f64>> =
-                self.extent().map(|extent| extent.iter().map(|(low, high)| (low + high) / 2.0).collect());
+                self.pixel_range().map(|extent| extent.iter().map(|(low, high)| (low + high) / 2.0).collect());
             let middle = middle.ok_or_else(|| Error::Unsupported("the length of a pixel axis is not known".to_owned()))?;
-            for (column, value) in world.iter_mut().zip(self.forward.at(&middle)?) {
+            for (column, value) in world.iter_mut().zip(self.forward.evaluate_point(&middle)?) {
                 column.fill(value);
             }
         }
@@ -40,17 +40,18 @@ impl Wcs {
     /// Returns [`Error::Unsupported`] if the world has no sky, if neither a bounding box nor a shape is known, or if there is no
     /// inverse.
     pub fn contains(&self, positions: &[[f64; 2]]) -> Result<Vec<bool>> {
-        let extent = self.extent();
+        let extent = self.pixel_range();
         let Some(extent) = extent.filter(|_| self.sky.is_some()) else {
             let reason = if self.sky.is_none() { "no positions on the sky" } else { "neither a bounding box nor a shape" };
             return Err(Error::Unsupported(format!("these coordinates have {reason}")));
         };
-        let cone = self.cone();
-        let is_far = |position: &[f64; 2]| cone.is_some_and(|(middle, most)| dot(middle, vector(*position)) < most);
+        let cone = self.bounding_cone();
+        let is_far =
+            |position: &[f64; 2]| cone.is_some_and(|(middle, most)| dot_product(middle, to_unit_vector(*position)) < most);
         let near: Vec<usize> = (0..positions.len()).filter(|at| positions.get(*at).is_some_and(|place| !is_far(place))).collect();
         let asked: Vec<[f64; 2]> = near.iter().filter_map(|at| positions.get(*at).copied()).collect();
         let mut found = vec![false; positions.len()];
-        let pixels = self.sky_to_pixel(&asked, Options::default())?;
+        let pixels = self.sky_to_pixel(&asked, WcsOptions::default())?;
         for (n, at) in near.into_iter().enumerate() {
             let is_inside =
                 pixels.iter().zip(&extent).all(|(column, (low, high))| column.get(n).is_some_and(|x| *x >= *low && *x <= *high));
@@ -72,16 +73,16 @@ impl Wcs {
         if !(radius > 0.0) {
             return Ok(false);
         }
-        let place = vector(position);
-        let edge: Vec<[f64; 3]> = self.outline(ALONG).into_iter().map(vector).collect();
+        let place = to_unit_vector(position);
+        let edge: Vec<[f64; 3]> = self.sample_sky_outline(POINTS_PER_EDGE).into_iter().map(to_unit_vector).collect();
         let next = edge.iter().cycle().skip(1);
         let closest = edge.iter().zip(next).map(|(a, b)| to_segment(place, *a, *b)).fold(f64::INFINITY, f64::min);
         Ok(closest <= radius.to_radians())
     }
 
     /// Places along the edge of the extent, in degrees; those without a position are left out.
-    fn outline(&self, along: usize) -> Vec<[f64; 2]> {
-        let Some(&[(left, right), (low, high), ..]) = self.extent().as_deref() else { return Vec::new() };
+    fn sample_sky_outline(&self, along: usize) -> Vec<[f64; 2]> {
+        let Some(&[(left, right), (low, high), ..]) = self.pixel_range().as_deref() else { return Vec::new() };
         let corners = [(left, low), (left, high), (right, high), (right, low)];
         let mut places = Vec::with_capacity(4 * along);
         for (a, b) in corners.iter().zip(corners.iter().cycle().skip(1)) {
@@ -89,27 +90,27 @@ impl Wcs {
                 (0..along).map(|n| n as f64 / along as f64).map(|part| (a.0 + (b.0 - a.0) * part, a.1 + (b.1 - a.1) * part)),
             );
         }
-        let found = self.on_sky(&places).unwrap_or_default();
+        let found = self.checked_sky(&places).unwrap_or_default();
         found.into_iter().filter(|place| place.iter().all(|x| x.is_finite())).collect()
     }
 
     /// A direction, and the cosine of an angle around it: nothing beyond is inside. `None` if the extent is large on the sky.
-    fn cone(&self) -> Option<([f64; 3], f64)> {
-        let middle = vector(self.centre().filter(|centre| centre.iter().all(|x| x.is_finite()))?);
-        let edge = self.outline(2);
-        let least = edge.iter().map(|place| dot(middle, vector(*place))).fold(1.0, f64::min);
+    fn bounding_cone(&self) -> Option<([f64; 3], f64)> {
+        let middle = to_unit_vector(self.centre().filter(|centre| centre.iter().all(|x| x.is_finite()))?);
+        let edge = self.sample_sky_outline(2);
+        let least = edge.iter().map(|place| dot_product(middle, to_unit_vector(*place))).fold(1.0, f64::min);
         // The angle is enlarged by half, because the edge is not straight.
         let angle = 1.5 * least.clamp(-1.0, 1.0).acos() + 1e-9;
         (edge.len() == 8 && angle < 1.0).then(|| (middle, angle.cos()))
     }
 }
 
-fn vector([longitude, latitude]: [f64; 2]) -> [f64; 3] {
+fn to_unit_vector([longitude, latitude]: [f64; 2]) -> [f64; 3] {
     let ((sin_lon, cos_lon), (sin, cos)) = (longitude.to_radians().sin_cos(), latitude.to_radians().sin_cos());
     [cos * cos_lon, cos * sin_lon, sin]
 }
 
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+fn dot_product(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
@@ -117,8 +118,8 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
 fn to_segment(place: [f64; 3], a: [f64; 3], b: [f64; 3]) -> f64 {
     let minus = |a: [f64; 3], b: [f64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
     let (along, from) = (minus(b, a), minus(place, a));
-    let length = dot(along, along);
-    let part = if length > 0.0 { (dot(along, from) / length).clamp(0.0, 1.0) } else { 0.0 };
+    let length = dot_product(along, along);
+    let part = if length > 0.0 { (dot_product(along, from) / length).clamp(0.0, 1.0) } else { 0.0 };
     let nearest = minus(from, along.map(|x| x * part));
-    2.0 * (dot(nearest, nearest).sqrt() / 2.0).min(1.0).asin()
+    2.0 * (dot_product(nearest, nearest).sqrt() / 2.0).min(1.0).asin()
 }

@@ -3,18 +3,18 @@
 use crate::{Error, Result};
 
 /// Matrix that turns directions.
-pub type Matrix3 = [[f64; 3]; 3];
+pub type RotationMatrix = [[f64; 3]; 3];
 
-const IDENTITY: Matrix3 = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+const IDENTITY: RotationMatrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-fn times(a: &Matrix3, b: &Matrix3) -> Matrix3 {
+fn multiply(a: &RotationMatrix, b: &RotationMatrix) -> RotationMatrix {
     let column = |j: usize| [b[0][j], b[1][j], b[2][j]];
     let entry = |row: &[f64; 3], j: usize| row.iter().zip(column(j)).map(|(x, y)| x * y).sum();
     a.map(|row| [entry(&row, 0), entry(&row, 1), entry(&row, 2)])
 }
 
 /// Rotation of the frame about an axis (`x`, `y` or `z`) by an angle in degrees.
-fn about(axis: char, angle: f64) -> Option<Matrix3> {
+fn around_axis(axis: char, angle: f64) -> Option<RotationMatrix> {
     let (s, c) = angle.to_radians().sin_cos();
     Some(match axis {
         'x' => [[1.0, 0.0, 0.0], [0.0, c, s], [0.0, -s, c]],
@@ -28,14 +28,15 @@ fn about(axis: char, angle: f64) -> Option<Matrix3> {
 ///
 /// # Errors
 /// Returns [`Error::Invalid`] if an axis is not `x`, `y` or `z`, or if there are more angles than axes or fewer.
-pub fn sequence(angles: &[f64], axes: &str) -> Result<Matrix3> {
+pub fn sequence(angles: &[f64], axes: &str) -> Result<RotationMatrix> {
     if angles.len() != axes.chars().count() {
         return Err(Error::Invalid(format!("{} angles for the axes {axes:?}", angles.len())));
     }
     let mut all = IDENTITY;
     for (angle, axis) in angles.iter().zip(axes.chars()) {
-        let one = about(axis, *angle).ok_or_else(|| Error::Invalid(format!("rotation about {axis:?} (expected x, y or z)")))?;
-        all = times(&one, &all);
+        let one =
+            around_axis(axis, *angle).ok_or_else(|| Error::Invalid(format!("rotation about {axis:?} (expected x, y or z)")))?;
+        all = multiply(&one, &all);
     }
     Ok(all)
 }
@@ -44,16 +45,16 @@ pub fn sequence(angles: &[f64], axes: &str) -> Result<Matrix3> {
 ///
 /// `pole` is the celestial longitude and latitude of the native pole, and `lonpole` the native longitude of the celestial pole,
 /// in degrees (paper II, section 2.3).
-pub fn native_to_celestial(pole: (f64, f64), lonpole: f64) -> Matrix3 {
+pub fn native_to_celestial(pole: (f64, f64), lonpole: f64) -> RotationMatrix {
     let angles = [lonpole - 90.0, -(90.0 - pole.1), -(90.0 + pole.0)];
     angles
         .iter()
         .zip(['z', 'x', 'z'])
-        .fold(IDENTITY, |all, (angle, axis)| about(axis, *angle).map_or(all, |one| times(&one, &all)))
+        .fold(IDENTITY, |all, (angle, axis)| around_axis(axis, *angle).map_or(all, |one| multiply(&one, &all)))
 }
 
 /// Returns the opposite rotation.
-pub fn transposed(matrix: &Matrix3) -> Matrix3 {
+pub fn transposed(matrix: &RotationMatrix) -> RotationMatrix {
     let column = |j: usize| [matrix[0][j], matrix[1][j], matrix[2][j]];
     [column(0), column(1), column(2)]
 }

@@ -3,19 +3,19 @@
 use std::fmt;
 
 use crate::least_squares::least_squares;
-use crate::rotation::{Matrix3, native_to_celestial, transposed};
-use crate::wcs::offset;
-use crate::{Error, Keywords, Limits, Projection, Result, Transform, Wcs};
+use crate::rotation::{RotationMatrix, native_to_celestial, transposed};
+use crate::wcs::sky_offset;
+use crate::{Error, HeaderKeywords, Projection, Result, Transform, Wcs, WcsLimits};
 
 /// Points along a side that a fit is made with, and that it is checked with.
-const FITTED: usize = 32;
-const CHECKED: usize = 64;
+const FIT_POINTS: usize = 32;
+const CHECK_POINTS: usize = 64;
 /// Highest degree of SIP.
-const MOST: usize = 9;
+const MAX_SIP_DEGREE: usize = 9;
 /// Error in pixels that is allowed if nothing else is asked for.
-const ALLOWED: f64 = 1e-3;
+const DEFAULT_MAX_ERROR: f64 = 1e-3;
 /// Error in pixels of what counts as exact.
-const EXACT: f64 = 1e-6;
+const EXACT_TOLERANCE: f64 = 1e-6;
 
 /// Choices for [`Wcs::to_fits`].
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -81,26 +81,26 @@ impl fmt::Display for CardValue {
 }
 
 impl FitsHeader {
-    fn text(&mut self, keyword: impl Into<String>, value: impl Into<String>, comment: &'static str) {
+    fn push_text(&mut self, keyword: impl Into<String>, value: impl Into<String>, comment: &'static str) {
         self.cards.push(Card { keyword: keyword.into(), value: CardValue::Text(value.into()), comment });
     }
 
-    fn number(&mut self, keyword: impl Into<String>, value: f64, comment: &'static str) {
+    fn push_number(&mut self, keyword: impl Into<String>, value: f64, comment: &'static str) {
         self.cards.push(Card { keyword: keyword.into(), value: CardValue::Number(value), comment });
     }
 
-    fn integer(&mut self, keyword: impl Into<String>, value: usize, comment: &'static str) {
+    fn push_integer(&mut self, keyword: impl Into<String>, value: usize, comment: &'static str) {
         self.cards.push(Card { keyword: keyword.into(), value: CardValue::Integer(value as i64), comment });
     }
 
     /// Returns the cards as keywords, which can be evaluated.
-    pub fn keywords(&self) -> Keywords {
-        let mut keywords = Keywords::default();
+    pub fn keywords(&self) -> HeaderKeywords {
+        let mut keywords = HeaderKeywords::default();
         for card in &self.cards {
             match &card.value {
                 CardValue::Text(text) => keywords.text(&card.keyword, text),
-                CardValue::Number(number) => keywords.number(&card.keyword, *number),
-                CardValue::Integer(number) => keywords.number(&card.keyword, *number as f64),
+                CardValue::Number(number) => keywords.insert_number(&card.keyword, *number),
+                CardValue::Integer(number) => keywords.insert_number(&card.keyword, *number as f64),
             }
         }
         keywords
@@ -128,28 +128,28 @@ impl Wcs {
     /// Returns [`Error::Unsupported`] if the coordinates are not positions of two pixel axes, if a pixel of the region has none, or
     /// if the error is larger than allowed; the message has the error.
     pub fn to_fits(&self, options: &FitOptions) -> Result<FitsHeader> {
-        let fit = Fit::new(self, options)?;
-        fit.exact()?.map_or_else(|| fit.polynomials(), Ok)
+        let fit = SipFit::new(self, options)?;
+        fit.exact_header()?.map_or_else(|| fit.fit_polynomial_header(), Ok)
     }
 }
 
 /// Points of the image with their positions on the sky, in degrees.
-struct Points {
+struct SkyPoints {
     x: Vec<f64>,
     y: Vec<f64>,
     sky: [Vec<f64>; 2],
 }
 
-struct Fit<'w> {
+struct SipFit<'w> {
     wcs: &'w Wcs,
     options: &'w FitOptions,
     region: [(f64, f64); 2],
     /// Names of longitude and latitude in `CTYPE`, and `RADESYS`.
     names: (&'static str, &'static str, String),
-    checked: Points,
+    check_points: SkyPoints,
 }
 
-impl<'w> Fit<'w> {
+impl<'w> SipFit<'w> {
     fn new(wcs: &'w Wcs, options: &'w FitOptions) -> Result<Self> {
         let Some((longitude, _)) = wcs.sky() else {
             return Err(Error::Unsupported("a FITS header of coordinates that are not positions on the sky".to_owned()));
@@ -157,64 +157,69 @@ impl<'w> Fit<'w> {
         if wcs.pixel_axes() != 2 {
             return Err(Error::Unsupported(format!("a FITS header of {} pixel axes (expected 2)", wcs.pixel_axes())));
         }
-        let whole = || wcs.extent()?.get(..2)?.try_into().ok();
+        let whole = || wcs.pixel_range()?.get(..2)?.try_into().ok();
         let region: [(f64, f64); 2] = options.region.or_else(whole).ok_or_else(|| {
             Error::Unsupported("a FITS header of coordinates without a bounding box or a pixel shape".to_owned())
         })?;
-        let names = names(wcs, longitude)?;
-        let mut fit =
-            Self { wcs, options, region, names, checked: Points { x: Vec::new(), y: Vec::new(), sky: Default::default() } };
-        let even = |(low, high): (f64, f64)| -> Vec<f64> {
-            (0..CHECKED).map(|at| low + (high - low) * at as f64 / (CHECKED - 1) as f64).collect()
+        let names = axis_names(wcs, longitude)?;
+        let mut fit = Self {
+            wcs,
+            options,
+            region,
+            names,
+            check_points: SkyPoints { x: Vec::new(), y: Vec::new(), sky: Default::default() },
         };
-        fit.checked = fit.points(&even(region[0]), &even(region[1]))?;
+        let even = |(low, high): (f64, f64)| -> Vec<f64> {
+            (0..CHECK_POINTS).map(|at| low + (high - low) * at as f64 / (CHECK_POINTS - 1) as f64).collect()
+        };
+        fit.check_points = fit.sample_points(&even(region[0]), &even(region[1]))?;
         Ok(fit)
     }
 
-    fn points(&self, xs: &[f64], ys: &[f64]) -> Result<Points> {
+    fn sample_points(&self, xs: &[f64], ys: &[f64]) -> Result<SkyPoints> {
         let (mut x, mut y) = (Vec::new(), Vec::new());
         for (b, a) in ys.iter().flat_map(|b| xs.iter().map(move |a| (b, a))) {
             x.push(*a);
             y.push(*b);
         }
-        let sky = self.sky(&self.wcs.forward, &x, &y, self.wcs.sky_unit())?;
+        let sky = self.sky_positions(&self.wcs.forward, &x, &y, self.wcs.sky_unit())?;
         if sky.iter().flatten().any(|value| !value.is_finite()) {
             return Err(Error::Unsupported("a FITS header of an image some pixels of which have no position".to_owned()));
         }
-        Ok(Points { x, y, sky })
+        Ok(SkyPoints { x, y, sky })
     }
 
     /// Longitudes and latitudes of pixels, in degrees.
-    fn sky(&self, forward: &Transform, x: &[f64], y: &[f64], unit: f64) -> Result<[Vec<f64>; 2]> {
+    fn sky_positions(&self, forward: &Transform, x: &[f64], y: &[f64], unit: f64) -> Result<[Vec<f64>; 2]> {
         let world = forward.evaluate(&[x, y])?;
         let (longitude, latitude) = self.wcs.sky().unwrap_or((0, 1));
         Ok([longitude, latitude].map(|axis| world.get(axis).into_iter().flatten().map(|value| value * unit).collect()))
     }
 
-    fn middle(&self) -> [f64; 2] {
+    fn center(&self) -> [f64; 2] {
         self.region.map(|(low, high)| (low + high) / 2.0)
     }
 
     /// Checks cards against the coordinates: the largest difference in pixels.
-    fn error(&self, header: &FitsHeader) -> Result<f64> {
-        let wcs = header.keywords().wcs(&Limits::default())?;
+    fn max_pixel_error(&self, header: &FitsHeader) -> Result<f64> {
+        let wcs = header.keywords().wcs(&WcsLimits::default())?;
         let wcs = wcs.ok_or_else(|| Error::Invalid("the cards give no coordinates".to_owned()))?;
         let moved = |column: &[f64], by: f64| column.iter().map(|value| value - by).collect::<Vec<f64>>();
-        let x = moved(&self.checked.x, self.options.origin[0]);
-        let y = moved(&self.checked.y, self.options.origin[1]);
+        let x = moved(&self.check_points.x, self.options.origin[0]);
+        let y = moved(&self.check_points.y, self.options.origin[1]);
         let found = wcs.forward().evaluate(&[&x, &y])?;
-        let [a, b] = &self.checked.sky;
+        let [a, b] = &self.check_points.sky;
         let mut worst = 0.0f64;
         // The scale differs from place to place: the neighbour of each point gives it.
         let mut steps: Option<[[f64; 2]; 2]> = None;
         for at in 0..a.len() {
             if at % 97 == 0 {
-                let point = [self.checked.x[at], self.checked.y[at]];
-                steps = self.wcs.sky_step(&point, 0)?.zip(self.wcs.sky_step(&point, 1)?).map(|(x, y)| [x, y]);
+                let point = [self.check_points.x[at], self.check_points.y[at]];
+                steps = self.wcs.local_offset(&point, 0)?.zip(self.wcs.local_offset(&point, 1)?).map(|(x, y)| [x, y]);
             }
             let Some([step_x, step_y]) = steps else { return Ok(f64::NAN) };
             let value = |axis: usize| found.get(axis).and_then(|column| column.get(at)).copied().unwrap_or(f64::NAN);
-            let [east, north] = offset([a[at], b[at]], [value(0), value(1)]);
+            let [east, north] = sky_offset([a[at], b[at]], [value(0), value(1)]);
             let determinant = step_x[0] * step_y[1] - step_x[1] * step_y[0];
             let dx = (east * step_y[1] - north * step_y[0]) / determinant;
             let dy = (north * step_x[0] - east * step_x[1]) / determinant;
@@ -228,33 +233,33 @@ impl<'w> Fit<'w> {
     }
 
     /// A header with what all have in common.
-    fn start(&self, code: &str, suffix: &str) -> FitsHeader {
+    fn initial_plane(&self, code: &str, suffix: &str) -> FitsHeader {
         let mut header = FitsHeader { degree: 1, ..FitsHeader::default() };
         let (longitude, latitude, _) = &self.names;
-        header.integer("WCSAXES", 2, "number of coordinate axes");
-        header.text("CTYPE1", format!("{longitude:-<4}-{code}{suffix}"), "longitude and its projection");
-        header.text("CTYPE2", format!("{latitude:-<4}-{code}{suffix}"), "latitude and its projection");
-        header.text("CUNIT1", "deg", "unit of CRVAL1 and CDi_j");
-        header.text("CUNIT2", "deg", "unit of CRVAL2 and CDi_j");
+        header.push_integer("WCSAXES", 2, "number of coordinate axes");
+        header.push_text("CTYPE1", format!("{longitude:-<4}-{code}{suffix}"), "longitude and its projection");
+        header.push_text("CTYPE2", format!("{latitude:-<4}-{code}{suffix}"), "latitude and its projection");
+        header.push_text("CUNIT1", "deg", "unit of CRVAL1 and CDi_j");
+        header.push_text("CUNIT2", "deg", "unit of CRVAL2 and CDi_j");
         header
     }
 
     /// Reference point and matrix: pixels count from 0 at the middle of the first.
-    fn place(&self, header: &mut FitsHeader, at: [f64; 2], sky: [f64; 2], matrix: [[f64; 2]; 2], poles: [f64; 2]) {
-        header.number("CRPIX1", at[0] - self.options.origin[0] + 1.0, "reference pixel, the first is 1");
-        header.number("CRPIX2", at[1] - self.options.origin[1] + 1.0, "reference pixel, the first is 1");
-        header.number("CRVAL1", sky[0].rem_euclid(360.0), "longitude of the reference pixel");
-        header.number("CRVAL2", sky[1], "latitude of the reference pixel");
+    fn write_reference(&self, header: &mut FitsHeader, at: [f64; 2], sky: [f64; 2], matrix: [[f64; 2]; 2], poles: [f64; 2]) {
+        header.push_number("CRPIX1", at[0] - self.options.origin[0] + 1.0, "reference pixel, the first is 1");
+        header.push_number("CRPIX2", at[1] - self.options.origin[1] + 1.0, "reference pixel, the first is 1");
+        header.push_number("CRVAL1", sky[0].rem_euclid(360.0), "longitude of the reference pixel");
+        header.push_number("CRVAL2", sky[1], "latitude of the reference pixel");
         for (i, row) in matrix.iter().enumerate() {
             for (j, value) in row.iter().enumerate() {
-                header.number(format!("CD{}_{}", i + 1, j + 1), *value, "degrees a pixel");
+                header.push_number(format!("CD{}_{}", i + 1, j + 1), *value, "degrees a pixel");
             }
         }
-        header.number("LONPOLE", poles[0], "native longitude of the celestial pole");
-        header.number("LATPOLE", poles[1], "native latitude of the celestial pole");
+        header.push_number("LONPOLE", poles[0], "native longitude of the celestial pole");
+        header.push_number("LATPOLE", poles[1], "native latitude of the celestial pole");
         let system = &self.names.2;
         if !system.is_empty() {
-            header.text("RADESYS", system.clone(), "reference frame");
+            header.push_text("RADESYS", system.clone(), "reference frame");
         }
         let usual = match system.as_str() {
             "FK5" => Some(2000.0),
@@ -263,64 +268,65 @@ impl<'w> Fit<'w> {
         };
         if let Some(usual) = usual {
             let equinox = self.wcs.frames().last().and_then(|frame| frame.equinox).unwrap_or(usual);
-            header.number("EQUINOX", equinox, "equinox of the positions");
+            header.push_number("EQUINOX", equinox, "equinox of the positions");
         }
     }
 
     /// The header of a linear transform that is followed by a projection.
-    fn exact(&self) -> Result<Option<FitsHeader>> {
+    fn exact_header(&self) -> Result<Option<FitsHeader>> {
         if self.wcs.sky() != Some((0, 1)) || self.wcs.sky_unit() != 1.0 {
             return Ok(None);
         }
-        let Some((before, projection, turn)) = self.wcs.forward.projected() else { return Ok(None) };
+        let Some((before, projection, turn)) = self.wcs.forward.split_projection() else { return Ok(None) };
         let plane = |x: f64, y: f64| -> Result<[f64; 2]> {
-            let found = before.as_ref().map_or_else(|| Ok(vec![x, y]), |before| before.at(&[x, y]))?;
+            let found = before.as_ref().map_or_else(|| Ok(vec![x, y]), |before| before.evaluate_point(&[x, y]))?;
             Ok([found.first().copied().unwrap_or(f64::NAN), found.get(1).copied().unwrap_or(f64::NAN)])
         };
         // The error shows whether the transform is as linear as its derivatives at the middle say.
-        let [x, y] = self.middle();
+        let [x, y] = self.center();
         let (here, half) = (plane(x, y)?, 0.5 * (self.region[0].1 - self.region[0].0).max(1.0));
         let (right, left, up, down) = (plane(x + half, y)?, plane(x - half, y)?, plane(x, y + half)?, plane(x, y - half)?);
         let by = |a: f64, b: f64| (a - b) / (2.0 * half);
         let matrix = [[by(right[0], left[0]), by(up[0], down[0])], [by(right[1], left[1]), by(up[1], down[1])]];
-        let Some(back) = inverted(&matrix) else { return Ok(None) };
-        let [dx, dy] = product(&back, here);
-        let (pole, sky) = poles(&projection, &turn)?;
-        let mut header = self.start(projection.code(), "");
-        self.place(&mut header, [x - dx, y - dy], sky, matrix, pole);
+        let Some(back) = invert_matrix2(&matrix) else { return Ok(None) };
+        let [dx, dy] = multiply_matrix_vector(&back, here);
+        let (pole, sky) = poles_and_reference(&projection, &turn)?;
+        let mut header = self.initial_plane(projection.code(), "");
+        self.write_reference(&mut header, [x - dx, y - dy], sky, matrix, pole);
         for (number, value) in projection.parameters().iter().enumerate() {
-            header.number(format!("PV2_{}", number + 1), *value, "parameter of the projection");
+            header.push_number(format!("PV2_{}", number + 1), *value, "parameter of the projection");
         }
-        header.max_error = self.error(&header)?;
-        Ok((header.max_error < EXACT).then_some(header))
+        header.max_error = self.max_pixel_error(&header)?;
+        Ok((header.max_error < EXACT_TOLERANCE).then_some(header))
     }
 
     /// The header of a tangent plane with polynomials.
-    fn polynomials(&self) -> Result<FitsHeader> {
-        let middle = self.middle();
-        let sky = self.sky(&self.wcs.forward, &[middle[0]], &[middle[1]], self.wcs.sky_unit())?;
+    fn fit_polynomial_header(&self) -> Result<FitsHeader> {
+        let middle = self.center();
+        let sky = self.sky_positions(&self.wcs.forward, &[middle[0]], &[middle[1]], self.wcs.sky_unit())?;
         let sky = [sky[0][0].rem_euclid(360.0), sky[1][0]];
-        let flat = Flat::new(sky)?;
+        let flat = TangentPlane::new(sky)?;
         let scale = self.region.iter().map(|(low, high)| (high - low) / 2.0).fold(1.0, f64::max);
         // Chebyshev's points: the error is then about even, up to the edges.
         let nodes = |(low, high): (f64, f64)| -> Vec<f64> {
-            let node = |at: usize| (std::f64::consts::PI * (at as f64 + 0.5) / FITTED as f64).cos();
-            (0..FITTED).map(|at| (low + high) / 2.0 - node(at) * (high - low) / 2.0).collect()
+            let node = |at: usize| (std::f64::consts::PI * (at as f64 + 0.5) / FIT_POINTS as f64).cos();
+            (0..FIT_POINTS).map(|at| (low + high) / 2.0 - node(at) * (high - low) / 2.0).collect()
         };
-        let fitted = Samples::new(&self.points(&nodes(self.region[0]), &nodes(self.region[1]))?, middle, scale, &flat)?;
-        let checked = Samples::new(&self.checked, middle, scale, &flat)?;
-        let allowed = self.options.max_error.unwrap_or(if self.options.degree.is_some() { f64::INFINITY } else { ALLOWED });
+        let fitted = FitSamples::new(&self.sample_points(&nodes(self.region[0]), &nodes(self.region[1]))?, middle, scale, &flat)?;
+        let checked = FitSamples::new(&self.check_points, middle, scale, &flat)?;
+        let allowed =
+            self.options.max_error.unwrap_or(if self.options.degree.is_some() { f64::INFINITY } else { DEFAULT_MAX_ERROR });
         let degrees = match self.options.degree {
-            Some(degree) if !(1..=MOST).contains(&degree) => {
-                return Err(Error::Unsupported(format!("SIP of degree {degree} (expected 1 to {MOST})")));
+            Some(degree) if !(1..=MAX_SIP_DEGREE).contains(&degree) => {
+                return Err(Error::Unsupported(format!("SIP of degree {degree} (expected 1 to {MAX_SIP_DEGREE})")));
             }
             Some(degree) => degree..=degree,
-            None => 1..=MOST,
+            None => 1..=MAX_SIP_DEGREE,
         };
-        let mut best: Option<(f64, usize, Forward)> = None;
+        let mut best: Option<(f64, usize, ForwardFit)> = None;
         for degree in degrees {
-            let Some(forward) = Forward::new(degree, &fitted, scale) else { break };
-            let error = forward.error(&checked);
+            let Some(forward) = ForwardFit::new(degree, &fitted, scale) else { break };
+            let error = forward.max_pixel_error(&checked);
             if best.as_ref().is_none_or(|(known, ..)| error < *known) {
                 best = Some((error, degree, forward));
             }
@@ -335,104 +341,104 @@ impl<'w> Fit<'w> {
                 "a FITS header that is off by {error:.2e} pixels with SIP of degree {degree} (allowed: {allowed:e})"
             )));
         }
-        let mut header = self.start("TAN", if degree > 1 { "-SIP" } else { "" });
-        self.place(&mut header, middle, sky, forward.matrix, [180.0, sky[1]]);
+        let mut header = self.initial_plane("TAN", if degree > 1 { "-SIP" } else { "" });
+        self.write_reference(&mut header, middle, sky, forward.matrix, [180.0, sky[1]]);
         (header.degree, header.max_error) = (degree, error);
         if degree > 1 {
-            write_terms(&mut header, ["A", "B"], degree, scale, &forward.terms, &forward.higher, "SIP distortion");
-            let (error, degree, terms, inverse) = backward(&forward, &fitted, &checked, allowed)?;
+            write_terms(&mut header, ["A", "B"], degree, scale, &forward.terms, &forward.nonlinear, "SIP distortion");
+            let (error, degree, terms, inverse) = fit_backward_terms(&forward, &fitted, &checked, allowed)?;
             write_terms(&mut header, ["AP", "BP"], degree, scale, &terms, &inverse, "inverse SIP distortion");
             header.inverse_error = Some(error);
-            header.number("SIPMXERR", header.max_error, "largest error of SIP in pixels");
-            header.number("SIPIVERR", error, "largest error of inverse SIP in pixels");
+            header.push_number("SIPMXERR", header.max_error, "largest error of SIP in pixels");
+            header.push_number("SIPIVERR", error, "largest error of inverse SIP in pixels");
         } else {
-            header.number("WCSMXERR", error, "largest error in pixels");
+            header.push_number("WCSMXERR", error, "largest error in pixels");
         }
         Ok(header)
     }
 }
 
 /// The tangent plane at a position.
-struct Flat(Transform);
+struct TangentPlane(Transform);
 
-impl Flat {
+impl TangentPlane {
     fn new(sky: [f64; 2]) -> Result<Self> {
         let turn = transposed(&native_to_celestial((sky[0], sky[1]), 180.0));
         let to_plane = Transform::to_plane(Projection::new("TAN", &[])?);
-        Ok(Self(Transform::chain(vec![Transform::turn(turn, [true, true]), to_plane])?))
+        Ok(Self(Transform::chain(vec![Transform::rotate_sphere(turn, [true, true]), to_plane])?))
     }
 }
 
 /// Points with their places in the tangent plane. Pixels count from the middle, in units of the scale.
-struct Samples {
+struct FitSamples {
     pixel: [Vec<f64>; 2],
-    plane: [Vec<f64>; 2],
+    tangent: [Vec<f64>; 2],
 }
 
-impl Samples {
-    fn new(points: &Points, middle: [f64; 2], scale: f64, flat: &Flat) -> Result<Self> {
+impl FitSamples {
+    fn new(points: &SkyPoints, middle: [f64; 2], scale: f64, flat: &TangentPlane) -> Result<Self> {
         let plane = flat.0.evaluate(&[&points.sky[0], &points.sky[1]])?;
         let [x, y]: [Vec<f64>; 2] = plane.try_into().map_err(|_| Error::Invalid("a plane of two axes".to_owned()))?;
         if x.iter().chain(&y).any(|value| !value.is_finite()) {
             return Err(Error::Unsupported("a FITS header of an image that is larger than half of the sky".to_owned()));
         }
         let unit = |column: &[f64], by: f64| column.iter().map(|value| (value - by) / scale).collect();
-        Ok(Self { pixel: [unit(&points.x, middle[0]), unit(&points.y, middle[1])], plane: [x, y] })
+        Ok(Self { pixel: [unit(&points.x, middle[0]), unit(&points.y, middle[1])], tangent: [x, y] })
     }
 }
 
 /// Powers of both variables, the sum of which is from 1 to a degree.
-fn powers(degree: usize) -> Vec<(usize, usize)> {
+fn term_powers(degree: usize) -> Vec<(usize, usize)> {
     (1..=degree).flat_map(|sum| (0..=sum).rev().map(move |p| (p, sum - p))).collect()
 }
 
 /// The values of monomials at a point.
 fn monomials(terms: &[(usize, usize)], u: f64, v: f64) -> impl Iterator<Item = f64> + '_ {
-    let table = |value: f64| -> [f64; MOST + 1] { std::array::from_fn(|power| value.powi(power as i32)) };
+    let table = |value: f64| -> [f64; MAX_SIP_DEGREE + 1] { std::array::from_fn(|power| value.powi(power as i32)) };
     let (us, vs) = (table(u), table(v));
     terms.iter().map(move |(p, q)| us[*p] * vs[*q])
 }
 
-fn solve(terms: &[(usize, usize)], at: &[Vec<f64>; 2], values: [Vec<f64>; 2]) -> Option<[Vec<f64>; 2]> {
+fn fit_term_coefficients(terms: &[(usize, usize)], at: &[Vec<f64>; 2], values: [Vec<f64>; 2]) -> Option<[Vec<f64>; 2]> {
     let matrix: Vec<f64> = at[0].iter().zip(&at[1]).flat_map(|(u, v)| monomials(terms, *u, *v)).collect();
     least_squares(terms.len(), &matrix, values)
 }
 
 /// Map from pixels to the tangent plane: polynomials that are added to the pixels, then a matrix.
-struct Forward {
+struct ForwardFit {
     matrix: [[f64; 2]; 2],
-    back: [[f64; 2]; 2],
+    inverse_matrix: [[f64; 2]; 2],
     terms: Vec<(usize, usize)>,
-    higher: [Vec<f64>; 2],
+    nonlinear: [Vec<f64>; 2],
     scale: f64,
 }
 
-impl Forward {
-    fn new(degree: usize, samples: &Samples, scale: f64) -> Option<Self> {
-        let all = powers(degree);
-        let [x, y] = solve(&all, &samples.pixel, samples.plane.clone())?;
+impl ForwardFit {
+    fn new(degree: usize, samples: &FitSamples, scale: f64) -> Option<Self> {
+        let all = term_powers(degree);
+        let [x, y] = fit_term_coefficients(&all, &samples.pixel, samples.tangent.clone())?;
         let matrix = [[x[0] / scale, x[1] / scale], [y[0] / scale, y[1] / scale]];
-        let back = inverted(&matrix)?;
+        let back = invert_matrix2(&matrix)?;
         let terms = all.get(2..)?.to_vec();
-        let pairs = x.iter().zip(&y).skip(2).map(|(x, y)| product(&back, [*x, *y]));
+        let pairs = x.iter().zip(&y).skip(2).map(|(x, y)| multiply_matrix_vector(&back, [*x, *y]));
         let (a, b) = pairs.map(|[a, b]| (a, b)).unzip();
-        Some(Self { matrix, back, terms, higher: [a, b], scale })
+        Some(Self { matrix, inverse_matrix: back, terms, nonlinear: [a, b], scale })
     }
 
     /// The largest difference in pixels.
-    fn error(&self, samples: &Samples) -> f64 {
+    fn max_pixel_error(&self, samples: &FitSamples) -> f64 {
         let mut worst = 0.0f64;
         for at in 0..samples.pixel[0].len() {
             let [u, v] = [samples.pixel[0][at], samples.pixel[1][at]];
-            let [a, b] = sums(&self.terms, &self.higher, u, v);
-            let [x, y] = product(&self.back, [samples.plane[0][at], samples.plane[1][at]]);
+            let [a, b] = normal_sums(&self.terms, &self.nonlinear, u, v);
+            let [x, y] = multiply_matrix_vector(&self.inverse_matrix, [samples.tangent[0][at], samples.tangent[1][at]]);
             worst = worst.max((u * self.scale + a - x).hypot(v * self.scale + b - y));
         }
         worst
     }
 }
 
-fn sums(terms: &[(usize, usize)], factors: &[Vec<f64>; 2], u: f64, v: f64) -> [f64; 2] {
+fn normal_sums(terms: &[(usize, usize)], factors: &[Vec<f64>; 2], u: f64, v: f64) -> [f64; 2] {
     let mut sum = [0.0; 2];
     for (at, value) in monomials(terms, u, v).enumerate() {
         sum[0] += factors[0][at] * value;
@@ -442,13 +448,16 @@ fn sums(terms: &[(usize, usize)], factors: &[Vec<f64>; 2], u: f64, v: f64) -> [f
 }
 
 /// The largest error, the degree, and the terms of the polynomials from the plane to pixels.
-type Backward = (f64, usize, Vec<(usize, usize)>, [Vec<f64>; 2]);
+type InverseFit = (f64, usize, Vec<(usize, usize)>, [Vec<f64>; 2]);
 
 /// Fits the inverse: what is to be added to the plane, in pixels, to get pixels.
-fn backward(forward: &Forward, fitted: &Samples, checked: &Samples, allowed: f64) -> Result<Backward> {
+fn fit_backward_terms(forward: &ForwardFit, fitted: &FitSamples, checked: &FitSamples, allowed: f64) -> Result<InverseFit> {
     let scale = forward.scale;
-    let intermediate = |samples: &Samples| -> [Vec<f64>; 2] {
-        let pairs = samples.plane[0].iter().zip(&samples.plane[1]).map(|(x, y)| product(&forward.back, [*x, *y]));
+    let intermediate = |samples: &FitSamples| -> [Vec<f64>; 2] {
+        let pairs = samples.tangent[0]
+            .iter()
+            .zip(&samples.tangent[1])
+            .map(|(x, y)| multiply_matrix_vector(&forward.inverse_matrix, [*x, *y]));
         let (u, v) = pairs.map(|[u, v]| (u / scale, v / scale)).unzip();
         [u, v]
     };
@@ -457,20 +466,20 @@ fn backward(forward: &Forward, fitted: &Samples, checked: &Samples, allowed: f64
         fitted.pixel[axis].iter().zip(&at[axis]).map(|(pixel, plane)| (pixel - plane) * scale).collect()
     };
     let wanted = [missing(0), missing(1)];
-    let mut best: Option<Backward> = None;
-    for degree in 2..=MOST {
-        let terms = powers(degree);
-        let Some(found) = solve(&terms, &at, wanted.clone()) else { break };
+    let mut best: Option<InverseFit> = None;
+    for degree in 2..=MAX_SIP_DEGREE {
+        let terms = term_powers(degree);
+        let Some(found) = fit_term_coefficients(&terms, &at, wanted.clone()) else { break };
         let mut worst = 0.0f64;
         for (at, (x, y)) in test[0].iter().zip(&test[1]).enumerate() {
-            let [a, b] = sums(&terms, &found, *x, *y);
+            let [a, b] = normal_sums(&terms, &found, *x, *y);
             let [u, v] = [(0, x), (1, y)].map(|(axis, plane)| (checked.pixel[axis][at] - plane) * scale);
             worst = worst.max((a - u).hypot(b - v));
         }
         if best.as_ref().is_none_or(|(known, ..)| worst < *known) {
             best = Some((worst, degree, terms, found));
         }
-        if worst <= allowed.min(ALLOWED) {
+        if worst <= allowed.min(DEFAULT_MAX_ERROR) {
             break;
         }
     }
@@ -488,22 +497,22 @@ fn write_terms(
     comment: &'static str,
 ) {
     for (name, factors) in names.iter().zip(factors) {
-        header.integer(format!("{name}_ORDER"), degree, "degree of the polynomial");
+        header.push_integer(format!("{name}_ORDER"), degree, "degree of the polynomial");
         for ((p, q), factor) in terms.iter().zip(factors) {
             // A term that moves no pixel by a billionth of one says nothing.
             if factor.abs() > 1e-12 {
-                header.number(format!("{name}_{p}_{q}"), factor / scale.powi((p + q) as i32), comment);
+                header.push_number(format!("{name}_{p}_{q}"), factor / scale.powi((p + q) as i32), comment);
             }
         }
     }
 }
 
 /// `LONPOLE` and `LATPOLE`, and the position of the reference point, of a projection that is turned.
-fn poles(projection: &Projection, turn: &Matrix3) -> Result<([f64; 2], [f64; 2])> {
+fn poles_and_reference(projection: &Projection, turn: &RotationMatrix) -> Result<([f64; 2], [f64; 2])> {
     let theta = projection.reference();
-    let sphere = Transform::turn(*turn, [true, false]);
+    let sphere = Transform::rotate_sphere(*turn, [true, false]);
     let at = |phi: f64, theta: f64| -> Result<[f64; 2]> {
-        let found = sphere.at(&[phi, theta])?;
+        let found = sphere.evaluate_point(&[phi, theta])?;
         Ok([found.first().copied().unwrap_or(f64::NAN), found.get(1).copied().unwrap_or(f64::NAN)])
     };
     let sky = at(0.0, theta)?;
@@ -518,15 +527,15 @@ fn poles(projection: &Projection, turn: &Matrix3) -> Result<([f64; 2], [f64; 2])
 }
 
 /// Names of longitude and latitude in `CTYPE`, and the value of `RADESYS`.
-fn names(wcs: &Wcs, longitude: usize) -> Result<(&'static str, &'static str, String)> {
-    const PAIRS: [(&str, &str, &str); 5] = [
+fn axis_names(wcs: &Wcs, longitude: usize) -> Result<(&'static str, &'static str, String)> {
+    const CTYPE_PAIRS: [(&str, &str, &str); 5] = [
         ("RA", "DEC", "pos.eq"),
         ("GLON", "GLAT", "pos.galactic"),
         ("ELON", "ELAT", "pos.ecliptic"),
         ("HPLN", "HPLT", "custom:pos.helioprojective"),
         ("SLON", "SLAT", "pos.supergalactic"),
     ];
-    let reference = wcs.frames().last().map_or("", |frame| frame.reference.as_str());
+    let reference = wcs.frames().last().map_or("", |frame| frame.reference_frame.as_str());
     let by_frame = match reference {
         "ICRS" | "FK5" | "FK4" | "FK4-NO-E" | "GAPPT" => Some("RA"),
         "Galactic" => Some("GLON"),
@@ -535,24 +544,24 @@ fn names(wcs: &Wcs, longitude: usize) -> Result<(&'static str, &'static str, Str
         _ => None,
     };
     let axis = wcs.world_axis(longitude);
-    let (name, kind) = (axis.name, axis.physical);
-    let by_axis = PAIRS.iter().find(|(known, ..)| *known == name).map(|(known, ..)| *known);
-    let by_type = PAIRS.iter().find(|(.., start)| kind.starts_with(start)).map(|(known, ..)| *known);
+    let (name, kind) = (axis.name, axis.physical_type);
+    let by_axis = CTYPE_PAIRS.iter().find(|(known, ..)| *known == name).map(|(known, ..)| *known);
+    let by_type = CTYPE_PAIRS.iter().find(|(.., start)| kind.starts_with(start)).map(|(known, ..)| *known);
     let found = by_axis.or(by_frame).or(if reference.is_empty() { by_type.or(Some("RA")) } else { None });
-    let Some((lon, lat, _)) = PAIRS.iter().find(|(known, ..)| Some(*known) == found) else {
+    let Some((lon, lat, _)) = CTYPE_PAIRS.iter().find(|(known, ..)| Some(*known) == found) else {
         return Err(Error::Unsupported(format!("a FITS header of positions in the frame {reference}")));
     };
     let system = if *lon == "RA" { reference.to_owned() } else { String::new() };
     Ok((lon, lat, system))
 }
 
-fn inverted(matrix: &[[f64; 2]; 2]) -> Option<[[f64; 2]; 2]> {
+fn invert_matrix2(matrix: &[[f64; 2]; 2]) -> Option<[[f64; 2]; 2]> {
     let [[a, b], [c, d]] = *matrix;
     let determinant = a * d - b * c;
     let found = [[d / determinant, -b / determinant], [-c / determinant, a / determinant]];
     found.iter().flatten().all(|value| value.is_finite()).then_some(found)
 }
 
-fn product(matrix: &[[f64; 2]; 2], vector: [f64; 2]) -> [f64; 2] {
+fn multiply_matrix_vector(matrix: &[[f64; 2]; 2], vector: [f64; 2]) -> [f64; 2] {
     matrix.map(|[a, b]| a * vector[0] + b * vector[1])
 }

@@ -5,15 +5,15 @@ mod ravel;
 mod separability;
 
 use self::function::Function;
-use self::ravel::Elements;
+use self::ravel::ArrayIndexing;
 use crate::polynomial::Polynomial;
 use crate::projection::Projection;
-use crate::rotation::{Matrix3, transposed};
-use crate::tabular::{Table, Table2};
-use crate::{Error, Limits, Result};
+use crate::rotation::{RotationMatrix, transposed};
+use crate::tabular::{Tabular1D, Tabular2D};
+use crate::{Error, Result, WcsLimits};
 
 /// Points that are evaluated together: all columns of them fit the fastest cache.
-const TOGETHER: usize = 256;
+const BATCH_SIZE: usize = 256;
 
 /// A function of some inputs with some outputs.
 ///
@@ -36,7 +36,7 @@ pub struct Transform {
 /// Operation between the outputs of two transforms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Operation {
+pub enum ArithmeticOperation {
     /// Sum.
     Add,
     /// Difference.
@@ -54,7 +54,7 @@ enum Node {
     Identity,
     Chain(Vec<Transform>),
     Parallel(Vec<Transform>),
-    Remap(Vec<usize>),
+    Mapping(Vec<usize>),
     Linear {
         slope: f64,
         intercept: f64,
@@ -68,7 +68,7 @@ enum Node {
     },
     Constant(f64),
     Polynomial(Polynomial),
-    Rotation(Matrix3),
+    Rotation(RotationMatrix),
     ToCartesian {
         half: bool,
     },
@@ -78,22 +78,22 @@ enum Node {
     ToSphere(Projection),
     ToPlane(Projection),
     Arithmetic {
-        operation: Operation,
+        operation: ArithmeticOperation,
         left: Box<Transform>,
         right: Box<Transform>,
     },
-    Table(Table),
-    Table2(Table2),
-    Fixed {
+    Table(Tabular1D),
+    Table2(Tabular2D),
+    FixedInputs {
         transform: Box<Transform>,
         values: Vec<(usize, f64)>,
     },
     /// With an inverse that was given, which may have other inputs and outputs than those of the transform, as in astropy: it is
     /// then part of the inverse of a chain. `is_rough`: it is a start for an iteration, and no inverse to hand out.
-    Given {
+    WithInverse {
         forward: Box<Transform>,
         inverse: Box<Transform>,
-        is_rough: bool,
+        is_approximate: bool,
     },
     /// A transform whose given inverse is not evaluated, with the reason.
     OneWay {
@@ -101,7 +101,7 @@ enum Node {
         reason: String,
     },
     /// One transform for each element of an array. The last inputs, rounded, are the indices of the element.
-    Varying {
+    PerElement {
         shape: Vec<usize>,
         cases: Vec<Transform>,
     },
@@ -114,9 +114,9 @@ enum Node {
     Tpv(Box<[[f64; 40]; 2]>),
     Function(Function),
     /// Indices to the number of an element.
-    Ravel(Elements),
+    Ravel(ArrayIndexing),
     /// The number of an element to indices.
-    Unravel(Elements),
+    Unravel(ArrayIndexing),
 }
 
 impl Transform {
@@ -188,7 +188,7 @@ impl Transform {
             return Err(Error::Invalid(format!("axis {input} of {inputs}")));
         }
         let outputs = mapping.len();
-        Ok(Self::new(Node::Remap(mapping), inputs, outputs))
+        Ok(Self::new(Node::Mapping(mapping), inputs, outputs))
     }
 
     /// Returns `x + offset`.
@@ -226,12 +226,12 @@ impl Transform {
 
     /// Returns the value of a polynomial.
     pub fn polynomial(polynomial: Polynomial) -> Self {
-        let inputs = polynomial.variables();
+        let inputs = polynomial.input_count();
         Self::new(Node::Polynomial(polynomial), inputs, 1)
     }
 
     /// Returns a rotation of vectors: three inputs, three outputs.
-    pub fn rotation(matrix: Matrix3) -> Self {
+    pub fn rotation(matrix: RotationMatrix) -> Self {
         Self::new(Node::Rotation(matrix), 3, 3)
     }
 
@@ -249,7 +249,7 @@ impl Transform {
     /// Returns a rotation of the sphere: longitude and latitude to longitude and latitude, in degrees.
     ///
     /// Longitudes are from -180 to 180 degrees if `half` is set, of what the inverse gives and of the outputs, else from 0 to 360.
-    pub fn turn(matrix: Matrix3, half: [bool; 2]) -> Self {
+    pub fn rotate_sphere(matrix: RotationMatrix, half: [bool; 2]) -> Self {
         let parts = vec![Self::to_cartesian(half[0]), Self::rotation(matrix), Self::to_spherical(half[1])];
         Self::new(Node::Chain(parts), 2, 2)
     }
@@ -268,7 +268,7 @@ impl Transform {
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] if they differ in the number of inputs or outputs.
-    pub fn arithmetic(operation: Operation, left: Self, right: Self) -> Result<Self> {
+    pub fn arithmetic(operation: ArithmeticOperation, left: Self, right: Self) -> Result<Self> {
         if (left.inputs, left.outputs) != (right.inputs, right.outputs) {
             return Err(Error::Invalid(format!(
                 "{operation:?} of transforms with {} and {} inputs, {} and {} outputs",
@@ -280,12 +280,12 @@ impl Transform {
     }
 
     /// Returns the value of a table.
-    pub fn table(table: Table) -> Self {
+    pub fn table(table: Tabular1D) -> Self {
         Self::new(Node::Table(table), 1, 1)
     }
 
     /// Returns the value of a table of two axes.
-    pub fn table2(table: Table2) -> Self {
+    pub fn table2(table: Tabular2D) -> Self {
         Self::new(Node::Table2(table), 2, 1)
     }
 
@@ -293,14 +293,14 @@ impl Transform {
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] if there is no such input, or if it is fixed twice.
-    pub fn fixed(transform: Self, mut values: Vec<(usize, f64)>) -> Result<Self> {
+    pub fn fix_inputs(transform: Self, mut values: Vec<(usize, f64)>) -> Result<Self> {
         values.sort_by_key(|(input, _)| *input);
         let is_twice = values.windows(2).any(|pair| matches!(pair, [a, b] if a.0 == b.0));
         if is_twice || values.last().is_some_and(|(input, _)| *input >= transform.inputs) {
             return Err(Error::Invalid("an input that is not there, or is fixed twice".to_owned()));
         }
         let (inputs, outputs) = (transform.inputs - values.len(), transform.outputs);
-        Ok(Self::new(Node::Fixed { transform: Box::new(transform), values }, inputs, outputs))
+        Ok(Self::new(Node::FixedInputs { transform: Box::new(transform), values }, inputs, outputs))
     }
 
     /// Returns a transform whose inverse is given.
@@ -309,7 +309,7 @@ impl Transform {
     /// inverses fit each other.
     #[must_use]
     pub fn with_inverse(self, inverse: Self) -> Self {
-        self.given(inverse, false)
+        self.with_given_inverse(inverse, false)
     }
 
     /// Returns a transform whose inverse is given, but is not evaluated. [`Transform::inverse`] says the reason.
@@ -319,15 +319,19 @@ impl Transform {
         Self::new(Node::OneWay { forward: Box::new(self), reason: reason.into() }, inputs, outputs)
     }
 
-    fn given(self, inverse: Self, is_rough: bool) -> Self {
+    fn with_given_inverse(self, inverse: Self, is_rough: bool) -> Self {
         let (inputs, outputs) = (self.inputs, self.outputs);
-        Self::new(Node::Given { forward: Box::new(self), inverse: Box::new(inverse), is_rough }, inputs, outputs)
+        Self::new(
+            Node::WithInverse { forward: Box::new(self), inverse: Box::new(inverse), is_approximate: is_rough },
+            inputs,
+            outputs,
+        )
     }
 
     /// Returns a transform with as many outputs as inputs that changes little, so that an iteration may start from its outputs.
     pub(crate) fn nearly_identity(self) -> Self {
         let count = self.inputs;
-        self.given(Self::identity(count), true)
+        self.with_given_inverse(Self::identity(count), true)
     }
 
     /// Returns one of many transforms for each point: the last inputs are indices into an array of the shape, rounded to the
@@ -335,7 +339,7 @@ impl Transform {
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] if there are not as many transforms as elements, or if they differ in inputs or outputs.
-    pub fn varying(shape: Vec<usize>, cases: Vec<Self>) -> Result<Self> {
+    pub fn per_element(shape: Vec<usize>, cases: Vec<Self>) -> Result<Self> {
         let count = shape.iter().try_fold(1usize, |count, length| count.checked_mul(*length));
         let Some(first) = cases.first().filter(|_| count == Some(cases.len())) else {
             return Err(Error::Invalid(format!("{} transforms for an array of {shape:?}", cases.len())));
@@ -345,7 +349,7 @@ impl Transform {
             return Err(Error::Invalid("transforms that differ in inputs or outputs".to_owned()));
         }
         let count = inputs + shape.len();
-        Ok(Self::new(Node::Varying { shape, cases }, count, outputs))
+        Ok(Self::new(Node::PerElement { shape, cases }, count, outputs))
     }
 
     /// Returns two transforms side by side, the last `shared` inputs of the left being the first of the right.
@@ -358,22 +362,22 @@ impl Transform {
         }
         let count = left.inputs + right.inputs - shared;
         let mapping = (0..left.inputs).chain(left.inputs - shared..count).collect();
-        let inverse = Self::uncoupled(&left, &right, shared).ok().map(Box::new);
+        let inverse = Self::inverse_of_coupled(&left, &right, shared).ok().map(Box::new);
         let forward = Self::chain(vec![Self::remap(mapping, count)?, Self::parallel(vec![left, right])])?;
         let outputs = forward.outputs;
         Ok(Self::new(Node::Coupled { forward: Box::new(forward), inverse }, count, outputs))
     }
 
     /// The inverse of a coupled transform: the right one gives the indices with which the left one is inverted.
-    fn uncoupled(left: &Self, right: &Self, shared: usize) -> Result<Self> {
-        let Node::Varying { shape, cases } = &left.node else {
+    fn inverse_of_coupled(left: &Self, right: &Self, shared: usize) -> Result<Self> {
+        let Node::PerElement { shape, cases } = &left.node else {
             return Err(Error::Unsupported("no inverse: transforms that share inputs".to_owned()));
         };
         if shape.len() != shared {
             return Err(Error::Unsupported("no inverse: transforms that share inputs".to_owned()));
         }
-        let back = Self::varying(shape.clone(), cases.iter().map(Self::inverse).collect::<Result<_>>()?)?;
-        let right = right.backwards(false)?;
+        let back = Self::per_element(shape.clone(), cases.iter().map(Self::inverse).collect::<Result<_>>()?)?;
+        let right = right.invert(false)?;
         let (world, pixels) = (left.outputs, right.outputs);
         let mapping = (0..world + shared).chain(world..world + pixels).collect();
         Self::chain(vec![
@@ -384,13 +388,13 @@ impl Transform {
     }
 
     /// Returns the distortion of TPV: for each axis the coefficients `PVi_0` to `PVi_39`.
-    pub(crate) fn tpv(terms: [[f64; 40]; 2]) -> Self {
+    pub(crate) fn from_tpv_terms(terms: [[f64; 40]; 2]) -> Self {
         Self::new(Node::Tpv(Box::new(terms)), 2, 2).nearly_identity()
     }
 
     /// Returns the parts of a transform that projects a plane onto the sky: the way to the plane, the projection, and the
     /// rotation from native to celestial directions. `None` if it does not end so.
-    pub(crate) fn projected(&self) -> Option<(Option<Self>, Projection, Matrix3)> {
+    pub(crate) fn split_projection(&self) -> Option<(Option<Self>, Projection, RotationMatrix)> {
         let Node::Chain(parts) = &self.node else { return None };
         let (before, last) = parts.split_at_checked(parts.len().checked_sub(4)?)?;
         let [
@@ -411,11 +415,11 @@ impl Transform {
     /// # Errors
     /// Returns [`Error::Unsupported`] that names the part that has none.
     pub fn inverse(&self) -> Result<Self> {
-        self.fitting(self.backwards(false)?)
+        self.ensure_inverse_fits(self.invert(false)?)
     }
 
     /// An inverse, if it has the inputs and outputs of one.
-    fn fitting(&self, inverse: Self) -> Result<Self> {
+    fn ensure_inverse_fits(&self, inverse: Self) -> Result<Self> {
         if (self.inputs, self.outputs) == (inverse.outputs, inverse.inputs) {
             return Ok(inverse);
         }
@@ -427,14 +431,14 @@ impl Transform {
 
     /// Does the same as [`Transform::inverse`], but accepts an inverse that is only near enough to start an
     /// iteration.
-    pub(crate) fn rough_inverse(&self) -> Result<Self> {
-        self.fitting(self.backwards(true)?)
+    pub(crate) fn approximate_inverse(&self) -> Result<Self> {
+        self.ensure_inverse_fits(self.invert(true)?)
     }
 
-    fn backwards(&self, rough: bool) -> Result<Self> {
+    fn invert(&self, rough: bool) -> Result<Self> {
         let none = |what: &str| Err(Error::Unsupported(format!("no inverse: {what}")));
         let all = |parts: &[Self], turn: bool| -> Result<Vec<Self>> {
-            let back = |part: &Self| part.backwards(rough);
+            let back = |part: &Self| part.invert(rough);
             if turn { parts.iter().rev().map(back).collect() } else { parts.iter().map(back).collect() }
         };
         Ok(match &self.node {
@@ -442,7 +446,7 @@ impl Transform {
             Node::Chain(parts) => Self::chain(all(parts, true)?)
                 .map_err(|error| Error::Unsupported(format!("no inverse: the inverses of a chain do not fit: {error}")))?,
             Node::Parallel(parts) => Self::parallel(all(parts, false)?),
-            Node::Remap(mapping) => {
+            Node::Mapping(mapping) => {
                 let place = |input: usize| mapping.iter().position(|from| *from == input);
                 match (0..self.inputs).map(place).collect::<Option<Vec<_>>>() {
                     Some(back) => Self::remap(back, self.outputs)?,
@@ -456,7 +460,7 @@ impl Transform {
                 Self::chain(vec![Self::shift(-intercept), Self::new(Node::Divide(*slope), 1, 1)])?
             }
             Node::Divide(factor) => Self::scale(*factor),
-            Node::Matrix { matrix, offset } => match inverted(matrix, offset) {
+            Node::Matrix { matrix, offset } => match invert_affine(matrix, offset) {
                 Some((matrix, offset)) => Self::matrix(matrix, offset)?,
                 None => return none("a matrix is singular"),
             },
@@ -469,23 +473,23 @@ impl Transform {
                 Some(table) => Self::table(table),
                 None => return none("a table is not monotonic"),
             },
-            Node::Given { inverse, is_rough, .. } if rough || !is_rough => (**inverse).clone(),
-            Node::Given { .. } => return none("a distortion without a given inverse"),
-            Node::OneWay { forward, .. } if rough => forward.backwards(true)?,
+            Node::WithInverse { inverse, is_approximate: is_rough, .. } if rough || !is_rough => (**inverse).clone(),
+            Node::WithInverse { .. } => return none("a distortion without a given inverse"),
+            Node::OneWay { forward, .. } if rough => forward.invert(true)?,
             Node::OneWay { reason, .. } => return none(reason),
             Node::Coupled { inverse: Some(inverse), .. } => (**inverse).clone(),
             Node::Function(function) => match function.inverse() {
                 Some(inverse) => inverse,
                 None => return none("a function without one"),
             },
-            Node::Ravel(elements) => Self::new(Node::Unravel(elements.clone()), 1, elements.rank()),
-            Node::Unravel(elements) => Self::new(Node::Ravel(elements.clone()), elements.rank(), 1),
+            Node::Ravel(elements) => Self::new(Node::Unravel(elements.clone()), 1, elements.axis_rank()),
+            Node::Unravel(elements) => Self::new(Node::Ravel(elements.clone()), elements.axis_rank(), 1),
             Node::Constant(_) => return none("a constant"),
             Node::Polynomial(_) => return none("a polynomial"),
             Node::Arithmetic { .. } => return none("arithmetic between transforms"),
             Node::Table2(_) => return none("a table of two axes"),
-            Node::Fixed { .. } => return none("fixed inputs"),
-            Node::Varying { .. } => return none("a transform that varies"),
+            Node::FixedInputs { .. } => return none("fixed inputs"),
+            Node::PerElement { .. } => return none("a transform that varies"),
             Node::Coupled { .. } => return none("transforms that share inputs"),
             Node::Tpv(_) => return none("a distortion without a given inverse"),
         })
@@ -495,7 +499,7 @@ impl Transform {
     ///
     /// # Errors
     /// Returns the errors of [`Transform::evaluate`].
-    pub fn at(&self, point: &[f64]) -> Result<Vec<f64>> {
+    pub fn evaluate_point(&self, point: &[f64]) -> Result<Vec<f64>> {
         let columns: Vec<&[f64]> = point.iter().map(std::slice::from_ref).collect();
         Ok(self.evaluate(&columns)?.into_iter().filter_map(|column| column.first().copied()).collect())
     }
@@ -510,11 +514,11 @@ impl Transform {
             let lengths: Vec<usize> = inputs.iter().map(|column| column.len()).collect();
             return Err(Error::Invalid(format!("columns of {lengths:?} points for {} inputs", self.inputs)));
         }
-        let mut stack = Stack::default();
+        let mut stack = ColumnStack::default();
         let mut outputs: Vec<Vec<f64>> = (0..self.outputs).map(|_| Vec::with_capacity(count)).collect();
         let mut start = 0;
         while start < count {
-            let end = count.min(start + TOGETHER);
+            let end = count.min(start + BATCH_SIZE);
             for column in inputs {
                 stack.push(column.get(start..end).unwrap_or(&[]));
             }
@@ -522,14 +526,14 @@ impl Transform {
             for (output, column) in outputs.iter_mut().zip(&stack.columns) {
                 output.extend_from_slice(column);
             }
-            stack.cut(0);
+            stack.truncate(0);
             start = end;
         }
         Ok(outputs)
     }
 
     /// Replaces the columns of the inputs, from `at` on, by the outputs.
-    fn run(&self, stack: &mut Stack, at: usize, count: usize) {
+    fn run(&self, stack: &mut ColumnStack, at: usize, count: usize) {
         match &self.node {
             Node::Identity => {}
             Node::Chain(parts) => parts.iter().for_each(|part| part.run(stack, at, count)),
@@ -540,13 +544,13 @@ impl Transform {
                     part.run(stack, end, count);
                 }
             }
-            Node::Remap(mapping) => stack.remap(at, self.inputs, mapping),
-            Node::Linear { slope, intercept } if *slope == 1.0 => stack.each(at, |x| x + intercept),
-            Node::Linear { slope, intercept } => stack.each(at, |x| x * slope + intercept),
-            Node::Divide(factor) => stack.each(at, |x| x / factor),
+            Node::Mapping(mapping) => stack.remap(at, self.inputs, mapping),
+            Node::Linear { slope, intercept } if *slope == 1.0 => stack.map_column(at, |x| x + intercept),
+            Node::Linear { slope, intercept } => stack.map_column(at, |x| x * slope + intercept),
+            Node::Divide(factor) => stack.map_column(at, |x| x / factor),
             Node::Matrix { matrix, offset } => {
                 let rows = matrix.chunks(self.inputs.max(1)).zip(offset);
-                stack.compute(at, self.inputs, self.outputs, |inputs, outputs| {
+                stack.replace_columns(at, self.inputs, self.outputs, |inputs, outputs| {
                     for ((row, offset), output) in rows.zip(outputs) {
                         output.fill(0.0);
                         for (factor, input) in row.iter().zip(inputs).filter(|(factor, _)| **factor != 0.0) {
@@ -558,33 +562,35 @@ impl Transform {
                     }
                 });
             }
-            Node::Constant(value) => stack.compute(at, self.inputs, 1, |_, outputs| {
+            Node::Constant(value) => stack.replace_columns(at, self.inputs, 1, |_, outputs| {
                 outputs.iter_mut().for_each(|output| output.iter_mut().for_each(|place| *place = *value));
             }),
             Node::Polynomial(polynomial) => {
-                let mut scratch = stack.fresh(0);
-                stack.compute(at, self.inputs, 1, |inputs, outputs| {
+                let mut scratch = stack.spare_column(0);
+                stack.replace_columns(at, self.inputs, 1, |inputs, outputs| {
                     let variables = [inputs.first(), inputs.get(1)].map(|points| points.map_or(&[][..], Vec::as_slice));
                     if let Some(output) = outputs.first_mut() {
-                        polynomial.values(&variables, output, &mut scratch);
+                        polynomial.evaluate_into(&variables, output, &mut scratch);
                     }
                 });
-                stack.spare.push(scratch);
+                stack.free_columns.push(scratch);
             }
-            Node::Rotation([a, b, c]) => stack.points(at, |[x, y, z]: [f64; 3]| {
+            Node::Rotation([a, b, c]) => stack.map_points(at, |[x, y, z]: [f64; 3]| {
                 let row = |row: &[f64; 3]| row[0] * x + row[1] * y + row[2] * z;
                 [row(a), row(b), row(c)]
             }),
-            Node::ToCartesian { .. } => stack.points(at, |[longitude, latitude]: [f64; 2]| {
+            Node::ToCartesian { .. } => stack.map_points(at, |[longitude, latitude]: [f64; 2]| {
                 let ((sin_lon, cos_lon), (sin, cos)) = (longitude.to_radians().sin_cos(), latitude.to_radians().sin_cos());
                 [cos * cos_lon, cos * sin_lon, sin]
             }),
             Node::ToSpherical { half } => {
                 let half = *half;
-                stack.points(at, move |vector| spherical(vector, half));
+                stack.map_points(at, move |vector| vector_to_spherical(vector, half));
             }
-            Node::ToSphere(projection) => stack.points(at, |[x, y]: [f64; 2]| pair(projection.to_sphere(x, y))),
-            Node::ToPlane(projection) => stack.points(at, |[phi, theta]: [f64; 2]| pair(projection.to_plane(phi, theta))),
+            Node::ToSphere(projection) => stack.map_points(at, |[x, y]: [f64; 2]| point_or_nan(projection.to_sphere(x, y))),
+            Node::ToPlane(projection) => {
+                stack.map_points(at, |[phi, theta]: [f64; 2]| point_or_nan(projection.to_plane(phi, theta)));
+            }
             Node::Arithmetic { operation, left, right } => {
                 let end = at + self.inputs;
                 stack.duplicate(at, self.inputs);
@@ -592,36 +598,36 @@ impl Transform {
                 left.run(stack, at, count);
                 stack.merge(at, self.outputs, *operation);
             }
-            Node::Table(table) => stack.each(at, |x| table.value(x)),
-            Node::Table2(table) => stack.points(at, |[x, y]: [f64; 2]| [table.value(x, y)]),
-            Node::Fixed { transform, values } => {
+            Node::Table(table) => stack.map_column(at, |x| table.value_at(x)),
+            Node::Table2(table) => stack.map_points(at, |[x, y]: [f64; 2]| [table.value_at(x, y)]),
+            Node::FixedInputs { transform, values } => {
                 for (input, value) in values {
-                    let mut column = stack.fresh(count);
+                    let mut column = stack.spare_column(count);
                     column.fill(*value);
                     stack.columns.insert((at + input).min(stack.columns.len()), column);
                 }
                 transform.run(stack, at, count);
             }
-            Node::Given { forward, .. } | Node::OneWay { forward, .. } | Node::Coupled { forward, .. } => {
+            Node::WithInverse { forward, .. } | Node::OneWay { forward, .. } | Node::Coupled { forward, .. } => {
                 forward.run(stack, at, count);
             }
-            Node::Varying { shape, cases } => self.vary(shape, cases, stack, at, count),
-            Node::Function(function) if self.inputs == 1 => stack.each(at, function.one()),
+            Node::PerElement { shape, cases } => self.evaluate_per_element(shape, cases, stack, at, count),
+            Node::Function(function) if self.inputs == 1 => stack.map_column(at, function.unary()),
             Node::Function(function) => {
-                let function = function.two();
-                stack.points(at, |[x, y]: [f64; 2]| [function(x, y)]);
+                let function = function.binary();
+                stack.map_points(at, |[x, y]: [f64; 2]| [function(x, y)]);
             }
-            Node::Ravel(elements) => stack.compute(at, self.inputs, 1, |inputs, outputs| {
+            Node::Ravel(elements) => stack.replace_columns(at, self.inputs, 1, |inputs, outputs| {
                 let value = |axis: usize, point: usize| {
                     inputs.get(axis).and_then(|column| column.get(point)).copied().unwrap_or(f64::NAN)
                 };
                 let places = outputs.iter_mut().flatten().enumerate();
-                places.for_each(|(point, place)| *place = elements.number(|axis| value(axis, point)));
+                places.for_each(|(point, place)| *place = elements.ravel_index(|axis| value(axis, point)));
             }),
-            Node::Unravel(elements) => stack.compute(at, 1, self.outputs, |inputs, outputs| {
+            Node::Unravel(elements) => stack.replace_columns(at, 1, self.outputs, |inputs, outputs| {
                 let mut indices = vec![0.0; outputs.len()];
                 for (point, number) in inputs.iter().flatten().enumerate() {
-                    elements.indices(*number, &mut indices);
+                    elements.unravel_index(*number, &mut indices);
                     for (column, index) in outputs.iter_mut().zip(&indices) {
                         if let Some(place) = column.get_mut(point) {
                             *place = *index;
@@ -629,15 +635,17 @@ impl Transform {
                     }
                 }
             }),
-            Node::Tpv(terms) => stack.points(at, |[x, y]: [f64; 2]| [tpv(&terms[0], x, y), tpv(&terms[1], y, x)]),
+            Node::Tpv(terms) => {
+                stack.map_points(at, |[x, y]: [f64; 2]| [evaluate_tpv(&terms[0], x, y), evaluate_tpv(&terms[1], y, x)]);
+            }
         }
     }
 
     /// Runs for each point the transform that its indices name.
-    fn vary(&self, shape: &[usize], cases: &[Self], stack: &mut Stack, at: usize, count: usize) {
+    fn evaluate_per_element(&self, shape: &[usize], cases: &[Self], stack: &mut ColumnStack, at: usize, count: usize) {
         let inner = self.inputs - shape.len();
-        let mut results: Vec<Vec<f64>> = (0..self.outputs).map(|_| stack.fresh(count)).collect();
-        let mut single = Stack::default();
+        let mut results: Vec<Vec<f64>> = (0..self.outputs).map(|_| stack.spare_column(count)).collect();
+        let mut single = ColumnStack::default();
         for point in 0..count {
             let value =
                 |axis: usize| stack.columns.get(at + axis).and_then(|column| column.get(point)).copied().unwrap_or(f64::NAN);
@@ -654,23 +662,23 @@ impl Transform {
                     *place = single.columns.get(output).and_then(|column| column.first()).copied().unwrap_or(f64::NAN);
                 }
             }
-            single.cut(0);
+            single.truncate(0);
         }
         let used: Vec<Vec<f64>> = stack.columns.splice(at..at + self.inputs, results).collect();
-        stack.spare.extend(used);
+        stack.free_columns.extend(used);
     }
 
     /// Number of nodes, and how deep they are nested, for comparing with [`Limits`].
-    fn size(&self) -> (usize, usize) {
+    fn node_count_and_depth(&self) -> (usize, usize) {
         let below = |parts: &mut dyn Iterator<Item = &Self>| {
-            parts.map(Self::size).fold((1, 1), |(nodes, depth), (more, deep)| (nodes + more, depth.max(deep + 1)))
+            parts.map(Self::node_count_and_depth).fold((1, 1), |(nodes, depth), (more, deep)| (nodes + more, depth.max(deep + 1)))
         };
         match &self.node {
             Node::Chain(parts) | Node::Parallel(parts) => below(&mut parts.iter()),
-            Node::Varying { cases, .. } => below(&mut cases.iter().take(1)),
+            Node::PerElement { cases, .. } => below(&mut cases.iter().take(1)),
             Node::Arithmetic { left, right, .. } => below(&mut [&**left, &**right].into_iter()),
-            Node::Given { forward, inverse, .. } => below(&mut [&**forward, &**inverse].into_iter()),
-            Node::Fixed { transform, .. } => below(&mut [&**transform].into_iter()),
+            Node::WithInverse { forward, inverse, .. } => below(&mut [&**forward, &**inverse].into_iter()),
+            Node::FixedInputs { transform, .. } => below(&mut [&**transform].into_iter()),
             Node::OneWay { forward, .. } | Node::Coupled { forward, .. } => below(&mut [&**forward].into_iter()),
             _ => (1, 1),
         }
@@ -680,8 +688,8 @@ impl Transform {
     ///
     /// # Errors
     /// Returns [`Error::Limit`] if it has too many nodes or axes, or if they are nested too deeply.
-    pub fn check(&self, limits: &Limits) -> Result<()> {
-        let (nodes, depth) = self.size();
+    pub fn check(&self, limits: &WcsLimits) -> Result<()> {
+        let (nodes, depth) = self.node_count_and_depth();
         if nodes > limits.nodes {
             return Err(Error::Limit(format!("a transform of {nodes} nodes (at most {})", limits.nodes)));
         }
@@ -695,12 +703,12 @@ impl Transform {
     }
 }
 
-fn pair(found: Option<(f64, f64)>) -> [f64; 2] {
+fn point_or_nan(found: Option<(f64, f64)>) -> [f64; 2] {
     found.map_or([f64::NAN; 2], |(x, y)| [x, y])
 }
 
 /// Longitude and latitude of a vector of any length, in degrees; the longitude of a pole is 0.
-fn spherical([x, y, z]: [f64; 3], half: bool) -> [f64; 2] {
+fn vector_to_spherical([x, y, z]: [f64; 3], half: bool) -> [f64; 2] {
     let across = x.hypot(y);
     let longitude = if across == 0.0 { 0.0 } else { y.atan2(x).to_degrees() };
     let whole = if longitude < 0.0 && !half { longitude + 360.0 } else { longitude };
@@ -708,7 +716,7 @@ fn spherical([x, y, z]: [f64; 3], half: bool) -> [f64; 2] {
 }
 
 /// The polynomial of TPV for one axis: `a` is the coordinate of that axis, `b` the other.
-fn tpv(terms: &[f64; 40], a: f64, b: f64) -> f64 {
+fn evaluate_tpv(terms: &[f64; 40], a: f64, b: f64) -> f64 {
     let r = a.hypot(b);
     let mut sum = terms[0] + terms[1] * a + terms[2] * b + terms[3] * r;
     let mut at = 4;
@@ -726,7 +734,7 @@ fn tpv(terms: &[f64; 40], a: f64, b: f64) -> f64 {
 }
 
 /// The inverse of a square matrix with an offset, by Gauss and Jordan with pivots; None for a singular one.
-fn inverted(matrix: &[f64], offset: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
+fn invert_affine(matrix: &[f64], offset: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
     let n = offset.len();
     if n == 0 || matrix.len() != n * n {
         return None;
@@ -765,43 +773,43 @@ fn inverted(matrix: &[f64], offset: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
 
 /// Columns of numbers, one for each axis, and some to use again.
 #[derive(Debug, Default)]
-struct Stack {
+struct ColumnStack {
     columns: Vec<Vec<f64>>,
-    spare: Vec<Vec<f64>>,
+    free_columns: Vec<Vec<f64>>,
 }
 
-impl Stack {
-    fn fresh(&mut self, count: usize) -> Vec<f64> {
-        let mut column = self.spare.pop().unwrap_or_default();
+impl ColumnStack {
+    fn spare_column(&mut self, count: usize) -> Vec<f64> {
+        let mut column = self.free_columns.pop().unwrap_or_default();
         column.clear();
         column.resize(count, 0.0);
         column
     }
 
     fn push(&mut self, points: &[f64]) {
-        let mut column = self.spare.pop().unwrap_or_default();
+        let mut column = self.free_columns.pop().unwrap_or_default();
         column.clear();
         column.extend_from_slice(points);
         self.columns.push(column);
     }
 
-    fn cut(&mut self, at: usize) {
+    fn truncate(&mut self, at: usize) {
         while self.columns.len() > at {
-            self.spare.extend(self.columns.pop());
+            self.free_columns.extend(self.columns.pop());
         }
     }
 
-    fn each(&mut self, at: usize, f: impl Fn(f64) -> f64) {
+    fn map_column(&mut self, at: usize, f: impl Fn(f64) -> f64) {
         if let Some(column) = self.columns.get_mut(at) {
             column.iter_mut().for_each(|x| *x = f(*x));
         }
     }
 
     /// Applies a function of some numbers to the columns from `at` on, point by point.
-    fn points<const N: usize, const M: usize>(&mut self, at: usize, f: impl Fn([f64; N]) -> [f64; M]) {
+    fn map_points<const N: usize, const M: usize>(&mut self, at: usize, f: impl Fn([f64; N]) -> [f64; M]) {
         let count = self.columns.get(at).map_or(0, Vec::len);
         for _ in N..M {
-            let column = self.fresh(count);
+            let column = self.spare_column(count);
             self.columns.insert((at + N).min(self.columns.len()), column);
         }
         let Some(columns) = self.columns.get_mut(at..at + N.max(M)) else { return };
@@ -816,36 +824,36 @@ impl Stack {
         }
         for _ in M..N {
             let column = self.columns.remove(at + M);
-            self.spare.push(column);
+            self.free_columns.push(column);
         }
     }
 
     /// Computes columns from those from `at` on, and puts them in their place.
-    fn compute(&mut self, at: usize, inputs: usize, outputs: usize, f: impl FnOnce(&[Vec<f64>], &mut [Vec<f64>])) {
+    fn replace_columns(&mut self, at: usize, inputs: usize, outputs: usize, f: impl FnOnce(&[Vec<f64>], &mut [Vec<f64>])) {
         let count = self.columns.get(at).map_or(0, Vec::len);
-        let mut results: Vec<Vec<f64>> = (0..outputs).map(|_| self.fresh(count)).collect();
+        let mut results: Vec<Vec<f64>> = (0..outputs).map(|_| self.spare_column(count)).collect();
         f(self.columns.get(at..at + inputs).unwrap_or(&[]), &mut results);
         let used: Vec<Vec<f64>> = self.columns.splice(at..at + inputs, results).collect();
-        self.spare.extend(used);
+        self.free_columns.extend(used);
     }
 
     fn remap(&mut self, at: usize, inputs: usize, mapping: &[usize]) {
         let count = self.columns.get(at).map_or(0, Vec::len);
-        let mut results: Vec<Vec<f64>> = (0..mapping.len()).map(|_| self.fresh(count)).collect();
+        let mut results: Vec<Vec<f64>> = (0..mapping.len()).map(|_| self.spare_column(count)).collect();
         for (result, from) in results.iter_mut().zip(mapping) {
             if let Some(column) = self.columns.get(at + from) {
                 result.copy_from_slice(column);
             }
         }
         let used: Vec<Vec<f64>> = self.columns.splice(at..at + inputs, results).collect();
-        self.spare.extend(used);
+        self.free_columns.extend(used);
     }
 
     /// Appends copies of columns.
     fn duplicate(&mut self, at: usize, count: usize) {
         for axis in 0..count {
             let points = self.columns.get(at).map_or(0, Vec::len);
-            let mut copy = self.fresh(points);
+            let mut copy = self.spare_column(points);
             if let Some(column) = self.columns.get(at + axis) {
                 copy.copy_from_slice(column);
             }
@@ -854,19 +862,19 @@ impl Stack {
     }
 
     /// Combines columns with as many that follow them, which go.
-    fn merge(&mut self, at: usize, count: usize, operation: Operation) {
+    fn merge(&mut self, at: usize, count: usize, operation: ArithmeticOperation) {
         let right: Vec<Vec<f64>> = self.columns.drain(at + count..at + 2 * count).collect();
         for (left, right) in self.columns.iter_mut().skip(at).zip(&right) {
             left.iter_mut().zip(right).for_each(|(x, y)| {
                 *x = match operation {
-                    Operation::Add => *x + y,
-                    Operation::Subtract => *x - y,
-                    Operation::Multiply => *x * y,
-                    Operation::Divide => *x / y,
-                    Operation::Power => x.powf(*y),
+                    ArithmeticOperation::Add => *x + y,
+                    ArithmeticOperation::Subtract => *x - y,
+                    ArithmeticOperation::Multiply => *x * y,
+                    ArithmeticOperation::Divide => *x / y,
+                    ArithmeticOperation::Power => x.powf(*y),
                 }
             });
         }
-        self.spare.extend(right);
+        self.free_columns.extend(right);
     }
 }

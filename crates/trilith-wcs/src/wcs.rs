@@ -1,23 +1,23 @@
 //! A coordinate system: frames, the transforms between them, a bounding box.
 
-use crate::{BoundingBox, Error, Limits, Result, Transform};
+use crate::{BoundingBox, Error, Result, Transform, WcsLimits};
 
 /// An axis of a frame.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Axis {
+pub struct FrameAxis {
     /// Name, as `lon` or `RA`; empty if the frame has none.
     pub name: String,
     /// Unit of its values, as `deg` or `pixel`; empty if the frame has none.
     pub unit: String,
     /// Physical type in the words of the virtual observatory, as `pos.eq.ra`; empty if the frame has none.
-    pub physical: String,
+    pub physical_type: String,
 }
 
-impl Axis {
+impl FrameAxis {
     /// Returns an axis.
     pub fn new(name: impl Into<String>, unit: impl Into<String>, physical: impl Into<String>) -> Self {
-        Self { name: name.into(), unit: unit.into(), physical: physical.into() }
+        Self { name: name.into(), unit: unit.into(), physical_type: physical.into() }
     }
 }
 
@@ -28,9 +28,9 @@ pub struct Frame {
     /// Name, as `detector` or `world`.
     pub name: String,
     /// Axes in the order of the transforms; none if only the name is known.
-    pub axes: Vec<Axis>,
+    pub axes: Vec<FrameAxis>,
     /// Reference frame of positions on the sky, as `ICRS`; empty if there is none.
-    pub reference: String,
+    pub reference_frame: String,
     /// Equinox of that frame as a year: Julian, or Besselian for `FK4`. `None` if it is the usual one, J2000 or B1950.
     pub equinox: Option<f64>,
     /// The axes that are longitude and latitude on the sky.
@@ -39,14 +39,14 @@ pub struct Frame {
 
 impl Frame {
     /// Returns a frame of which only the name is known.
-    pub fn named(name: impl Into<String>) -> Self {
+    pub fn unknown_frame(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 }
 
 /// A frame, and the transform from it to the next one; the last has none.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct PipelineStep {
     /// The frame.
     pub frame: Frame,
     /// The transform to the frame of the next step.
@@ -56,31 +56,31 @@ pub struct Step {
 /// Way to compute pixels from world coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Inverse {
+pub enum InverseMethod {
     /// Iterates until the forward transform gives the world coordinates, to the last digits of a double.
     #[default]
-    Exact,
+    Iterative,
     /// Evaluates the inverse that the file gives, or the analytic one, as Python's gwcs does.
-    File,
+    Declared,
 }
 
 /// Choices for evaluating.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Options {
+pub struct WcsOptions {
     /// `true` if points outside of the bounding box have no values.
     pub bounding_box: bool,
     /// Way to compute pixels.
-    pub inverse: Inverse,
+    pub inverse: InverseMethod,
 }
 
-impl Default for Options {
+impl Default for WcsOptions {
     fn default() -> Self {
-        Self { bounding_box: true, inverse: Inverse::Exact }
+        Self { bounding_box: true, inverse: InverseMethod::Iterative }
     }
 }
 
-impl Options {
+impl WcsOptions {
     /// Returns the choices with or without the bounding box.
     #[must_use]
     pub fn with_bounding_box(mut self, yes: bool) -> Self {
@@ -90,7 +90,7 @@ impl Options {
 
     /// Returns the choices with a way to compute pixels.
     #[must_use]
-    pub fn with_inverse(mut self, inverse: Inverse) -> Self {
+    pub fn with_inverse(mut self, inverse: InverseMethod) -> Self {
         self.inverse = inverse;
         self
     }
@@ -103,8 +103,8 @@ pub struct Wcs {
     frames: Vec<Frame>,
     transforms: Vec<Transform>,
     pub(crate) forward: Transform,
-    backward: std::result::Result<Transform, Error>,
-    pub(crate) rough: Option<Transform>,
+    inverse: std::result::Result<Transform, Error>,
+    pub(crate) approximate_inverse: Option<Transform>,
     bounds: Option<BoundingBox>,
     shape: Option<Vec<u64>>,
     /// Longitude, latitude, and degrees in their unit.
@@ -115,7 +115,7 @@ pub struct Wcs {
 }
 
 /// Degrees in a unit of angle.
-pub(crate) fn degrees(unit: &str) -> Option<f64> {
+pub(crate) fn degrees_per_unit(unit: &str) -> Option<f64> {
     Some(match unit {
         "" | "deg" | "degree" | "degrees" => 1.0,
         "arcmin" => 1.0 / 60.0,
@@ -138,14 +138,14 @@ impl Wcs {
     /// large.
     pub fn new(
         name: impl Into<String>,
-        steps: Vec<Step>,
+        steps: Vec<PipelineStep>,
         bounds: Option<BoundingBox>,
         shape: Option<Vec<u64>>,
-        limits: &Limits,
+        limits: &WcsLimits,
     ) -> Result<Self> {
         let count = steps.len();
         let (mut frames, mut transforms) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        for (number, Step { frame, transform }) in steps.into_iter().enumerate() {
+        for (number, PipelineStep { frame, transform }) in steps.into_iter().enumerate() {
             match transform {
                 Some(transform) if number + 1 < count => transforms.push(transform),
                 None if number + 1 < count => {
@@ -162,13 +162,25 @@ impl Wcs {
         forward.check(limits)?;
         let sky = frames.last().and_then(|frame| {
             let (longitude, latitude) = frame.sky?;
-            let unit = |axis: usize| frame.axes.get(axis).and_then(|axis| degrees(&axis.unit));
+            let unit = |axis: usize| frame.axes.get(axis).and_then(|axis| degrees_per_unit(&axis.unit));
             let (one, two) = (unit(longitude)?, unit(latitude)?);
             (one == two && longitude.max(latitude) < forward.outputs()).then_some((longitude, latitude, one))
         });
-        let (backward, rough) = (forward.inverse(), forward.rough_inverse().ok());
+        let (backward, rough) = (forward.inverse(), forward.approximate_inverse().ok());
         let (name, iterations, left_out) = (name.into(), limits.iterations, Vec::new());
-        Ok(Self { name, frames, transforms, forward, backward, rough, bounds, shape, sky, iterations, left_out })
+        Ok(Self {
+            name,
+            frames,
+            transforms,
+            forward,
+            inverse: backward,
+            approximate_inverse: rough,
+            bounds,
+            shape,
+            sky,
+            iterations,
+            left_out,
+        })
     }
 
     /// Name; empty if there is none.
@@ -197,7 +209,7 @@ impl Wcs {
     }
 
     /// Axis of the world; one without names if the frame does not describe it.
-    pub fn world_axis(&self, axis: usize) -> Axis {
+    pub fn world_axis(&self, axis: usize) -> FrameAxis {
         self.frames.last().and_then(|frame| frame.axes.get(axis)).cloned().unwrap_or_default()
     }
 
@@ -266,12 +278,11 @@ impl Wcs {
             let names: Vec<&str> = self.frames.iter().skip(1).map(|known| known.name.as_str()).collect();
             return Err(Error::Invalid(format!("no frame {frame:?} to compute (there are {})", names.join(", "))));
         };
-        let steps =
-            self.frames.iter().take(last + 1).enumerate().map(|(at, frame)| Step {
-                frame: frame.clone(),
-                transform: self.transforms.get(at).filter(|_| at < last).cloned(),
-            });
-        let limits = Limits { iterations: self.iterations, ..Limits::default() };
+        let steps = self.frames.iter().take(last + 1).enumerate().map(|(at, frame)| PipelineStep {
+            frame: frame.clone(),
+            transform: self.transforms.get(at).filter(|_| at < last).cloned(),
+        });
+        let limits = WcsLimits { iterations: self.iterations, ..WcsLimits::default() };
         Self::new(self.name.clone(), steps.collect(), self.bounds.clone(), self.shape.clone(), &limits)
     }
 
@@ -281,22 +292,22 @@ impl Wcs {
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] if there are not as many slices as pixel axes, or if they differ in length.
-    pub fn pixel_to_world(&self, pixels: &[&[f64]], options: Options) -> Result<Vec<Vec<f64>>> {
+    pub fn pixel_to_world(&self, pixels: &[&[f64]], options: WcsOptions) -> Result<Vec<Vec<f64>>> {
         let mut world = self.forward.evaluate(pixels)?;
         let count = pixels.first().map_or(0, |column| column.len());
         if let Some(bounds) = self.bounds.as_ref().filter(|_| options.bounding_box) {
             let mut point = vec![0.0; pixels.len()];
             for at in 0..count {
                 point.iter_mut().zip(pixels).for_each(|(x, column)| *x = column.get(at).copied().unwrap_or(f64::NAN));
-                if !bounds.hold(&mut point, &[]) {
-                    blank(&mut world, at, |_| true);
+                if !bounds.clamp_to_edge(&mut point, &[]) {
+                    set_nan(&mut world, at, |_| true);
                 }
             }
         }
         if let Some((longitude, latitude, _)) = self.sky {
             let is_nan = |axis: usize, at: usize| world.get(axis).and_then(|column| column.get(at)).is_none_or(|x| x.is_nan());
             let lost: Vec<usize> = (0..count).filter(|at| is_nan(longitude, *at) || is_nan(latitude, *at)).collect();
-            lost.into_iter().for_each(|at| blank(&mut world, at, |axis| axis == longitude || axis == latitude));
+            lost.into_iter().for_each(|at| set_nan(&mut world, at, |axis| axis == longitude || axis == latitude));
         }
         Ok(world)
     }
@@ -308,23 +319,23 @@ impl Wcs {
     /// # Errors
     /// Returns [`Error::Invalid`] if there are not as many slices as world axes, or if they differ in length, and
     /// [`Error::Unsupported`] if there is no inverse of the kind that [`Options`] name.
-    pub fn world_to_pixel(&self, world: &[&[f64]], options: Options) -> Result<Vec<Vec<f64>>> {
+    pub fn world_to_pixel(&self, world: &[&[f64]], options: WcsOptions) -> Result<Vec<Vec<f64>>> {
         if world.len() != self.world_axes() || world.iter().any(|column| column.len() != world.first().map_or(0, |c| c.len())) {
             return Err(Error::Invalid(format!("{} columns of coordinates for {} axes", world.len(), self.world_axes())));
         }
         let (mut pixels, room) = match options.inverse {
-            Inverse::File => {
-                let backward = self.backward.as_ref().map_err(Clone::clone)?;
+            InverseMethod::Declared => {
+                let backward = self.inverse.as_ref().map_err(Clone::clone)?;
                 (backward.evaluate(world)?, vec![0.0; world.first().map_or(0, |column| column.len())])
             }
-            Inverse::Exact => self.solve(world)?,
+            InverseMethod::Iterative => self.solve_world_to_pixel(world)?,
         };
         let mut point = vec![0.0; pixels.len()];
         for (at, room) in room.iter().enumerate() {
             point.iter_mut().zip(&pixels).for_each(|(x, column)| *x = column.get(at).copied().unwrap_or(f64::NAN));
             let rooms = vec![*room; point.len()];
             let bounds = self.bounds.as_ref().filter(|_| options.bounding_box);
-            if point.iter().any(|x| x.is_nan()) || bounds.is_some_and(|bounds| !bounds.hold(&mut point, &rooms)) {
+            if point.iter().any(|x| x.is_nan()) || bounds.is_some_and(|bounds| !bounds.clamp_to_edge(&mut point, &rooms)) {
                 point.fill(f64::NAN);
             }
             pixels.iter_mut().zip(&point).for_each(|(column, x)| {
@@ -337,16 +348,16 @@ impl Wcs {
     }
 
     /// Interval of each pixel axis: of the bounding box, else from the first pixel to the last. `None` if neither is known.
-    pub fn extent(&self) -> Option<Vec<(f64, f64)>> {
+    pub fn pixel_range(&self) -> Option<Vec<(f64, f64)>> {
         let boxed = self.bounds.as_ref().map(BoundingBox::intervals).unwrap_or_default();
         let whole = |axis: usize| self.shape.as_ref()?.get(axis).map(|length| (-0.5, *length as f64 - 0.5));
         (0..self.pixel_axes()).map(|axis| boxed.get(axis).copied().flatten().or_else(|| whole(axis))).collect()
     }
 
     /// Returns longitudes and latitudes, in degrees, of places in the first two pixel axes; the others are in the middle.
-    pub(crate) fn on_sky(&self, places: &[(f64, f64)]) -> Option<Vec<[f64; 2]>> {
+    pub(crate) fn checked_sky(&self, places: &[(f64, f64)]) -> Option<Vec<[f64; 2]>> {
         let (longitude, latitude, unit) = self.sky?;
-        let extent = self.extent()?;
+        let extent = self.pixel_range()?;
         if extent.len() < 2 {
             return None;
         }
@@ -367,24 +378,24 @@ impl Wcs {
     /// Returns longitude and latitude, in degrees, of the corners of the bounding box (else of the array): lower left, upper left,
     /// upper right, lower right. `None` if the world has no sky, or if the pixels have no extent.
     pub fn footprint(&self) -> Option<[[f64; 2]; 4]> {
-        let [(left, right), (low, high)] = self.extent()?.get(..2)?.try_into().ok()?;
-        let corners = self.on_sky(&[(left, low), (left, high), (right, high), (right, low)])?;
+        let [(left, right), (low, high)] = self.pixel_range()?.get(..2)?.try_into().ok()?;
+        let corners = self.checked_sky(&[(left, low), (left, high), (right, high), (right, low)])?;
         corners.try_into().ok()
     }
 
     /// Returns longitude and latitude, in degrees, of the middle.
     pub fn centre(&self) -> Option<[f64; 2]> {
-        let [(left, right), (low, high)] = self.extent()?.get(..2)?.try_into().ok()?;
-        self.on_sky(&[((left + right) / 2.0, (low + high) / 2.0)])?.first().copied()
+        let [(left, right), (low, high)] = self.pixel_range()?.get(..2)?.try_into().ok()?;
+        self.checked_sky(&[((left + right) / 2.0, (low + high) / 2.0)])?.first().copied()
     }
 
     /// Returns the length of a pixel in the middle, in seconds of arc: the root of its area.
     pub fn scale(&self) -> Option<f64> {
-        let [(left, right), (low, high)] = self.extent()?.get(..2)?.try_into().ok()?;
+        let [(left, right), (low, high)] = self.pixel_range()?.get(..2)?.try_into().ok()?;
         let (x, y) = ((left + right) / 2.0, (low + high) / 2.0);
-        let found = self.on_sky(&[(x - 0.5, y), (x + 0.5, y), (x, y - 0.5), (x, y + 0.5)])?;
+        let found = self.checked_sky(&[(x - 0.5, y), (x + 0.5, y), (x, y - 0.5), (x, y + 0.5)])?;
         let [a, b, c, d] = found.get(..4)?.try_into().ok()?;
-        let ([e, n], [p, q]) = (offset(a, b), offset(c, d));
+        let ([e, n], [p, q]) = (sky_offset(a, b), sky_offset(c, d));
         Some((e * q - n * p).abs().sqrt() * 3600.0)
     }
 
@@ -392,14 +403,14 @@ impl Wcs {
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] if the pixel has not as many numbers as there are pixel axes.
-    pub fn sky_step(&self, pixel: &[f64], axis: usize) -> Result<Option<[f64; 2]>> {
+    pub fn local_offset(&self, pixel: &[f64], axis: usize) -> Result<Option<[f64; 2]>> {
         let Some((longitude, latitude, unit)) = self.sky else { return Ok(None) };
         let at = |by: f64| -> Result<[f64; 2]> {
             let moved: Vec<f64> = pixel.iter().enumerate().map(|(place, x)| if place == axis { x + by } else { *x }).collect();
-            let world = self.forward.at(&moved)?;
+            let world = self.forward.evaluate_point(&moved)?;
             Ok([longitude, latitude].map(|axis| world.get(axis).map_or(f64::NAN, |value| value * unit)))
         };
-        Ok(Some(offset(at(-0.5)?, at(0.5)?)))
+        Ok(Some(sky_offset(at(-0.5)?, at(0.5)?)))
     }
 
     /// Returns the derivatives of the world coordinates at a pixel, in their units: a row for each world axis.
@@ -412,7 +423,7 @@ impl Wcs {
         for axis in 0..pixel.len() {
             let moved =
                 |by: f64| pixel.iter().enumerate().map(|(at, x)| if at == axis { x + by } else { *x }).collect::<Vec<f64>>();
-            let (before, after) = (self.forward.at(&moved(-step))?, self.forward.at(&moved(step))?);
+            let (before, after) = (self.forward.evaluate_point(&moved(-step))?, self.forward.evaluate_point(&moved(step))?);
             let mut column: Vec<f64> = before.iter().zip(&after).map(|(a, b)| (b - a) / (2.0 * step)).collect();
             if let Some((longitude, _, unit)) = self.sky
                 && let Some(turn) = column.get_mut(longitude)
@@ -428,7 +439,7 @@ impl Wcs {
     }
 }
 
-fn blank(columns: &mut [Vec<f64>], at: usize, is_meant: impl Fn(usize) -> bool) {
+fn set_nan(columns: &mut [Vec<f64>], at: usize, is_meant: impl Fn(usize) -> bool) {
     for (axis, column) in columns.iter_mut().enumerate().filter(|(axis, _)| is_meant(*axis)) {
         let _ = axis;
         if let Some(place) = column.get_mut(at) {
@@ -441,7 +452,7 @@ fn blank(columns: &mut [Vec<f64>], at: usize, is_meant: impl Fn(usize) -> bool) 
 /// No digits cancel.
 ///
 /// Places on the other half of the sky have none: the one opposite would be at distance zero.
-pub(crate) fn offset(from: [f64; 2], to: [f64; 2]) -> [f64; 2] {
+pub(crate) fn sky_offset(from: [f64; 2], to: [f64; 2]) -> [f64; 2] {
     let turn = (to[0] - from[0]).rem_euclid(360.0);
     let turn = if turn > 180.0 { turn - 360.0 } else { turn };
     if turn.abs() + (to[1] - from[1]).abs() > 90.0 {

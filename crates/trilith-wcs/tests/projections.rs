@@ -9,7 +9,7 @@
 )]
 
 use serde_json::Value;
-use trilith_wcs::{Keywords, Limits, Options, Projection};
+use trilith_wcs::{HeaderKeywords, Projection, WcsLimits, WcsOptions};
 
 fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap_or(f64::NAN)).collect()
@@ -38,24 +38,24 @@ fn headers_give_what_wcslib_gives() {
     let mut faults = Vec::new();
     for one in &all {
         let name = one["name"].as_str().unwrap();
-        let mut keywords = Keywords::default();
+        let mut keywords = HeaderKeywords::default();
         for (key, value) in one["cards"].as_object().unwrap() {
             match value {
                 Value::String(text) => keywords.text(key, text),
-                number => keywords.number(key, number.as_f64().unwrap()),
+                number => keywords.insert_number(key, number.as_f64().unwrap()),
             }
         }
-        keywords.number("NAXIS1", 201.0);
-        keywords.number("NAXIS2", 201.0);
-        let wcs = keywords.wcs(&Limits::default());
+        keywords.insert_number("NAXIS1", 201.0);
+        keywords.insert_number("NAXIS2", 201.0);
+        let wcs = keywords.wcs(&WcsLimits::default());
         if one.get("x").is_none() {
             assert!(wcs.is_err(), "{name}: wcslib refuses {}", one["cards"]);
             continue;
         }
         let wcs = wcs.unwrap().unwrap();
         let [x, y, lon, lat] = ["x", "y", "lon", "lat"].map(|key| numbers(&one[key]));
-        let world = wcs.pixel_to_world(&[&x, &y], Options::default()).unwrap();
-        let back = wcs.world_to_pixel(&[&world[0], &world[1]], Options::default().with_bounding_box(false)).unwrap();
+        let world = wcs.pixel_to_world(&[&x, &y], WcsOptions::default()).unwrap();
+        let back = wcs.world_to_pixel(&[&world[0], &world[1]], WcsOptions::default().with_bounding_box(false)).unwrap();
         for at in 0..x.len() {
             let (found, wanted) = ((world[0][at], world[1][at]), (lon[at], lat[at]));
             let far = apart(found, wanted);

@@ -36,7 +36,7 @@ impl HostFile {
         Self { handle, size, is_remote, name: name.to_owned(), kept: Mutex::default() }
     }
 
-    fn kept(&self) -> MutexGuard<'_, VecDeque<(u64, Vec<u8>)>> {
+    fn lock_cache(&self) -> MutexGuard<'_, VecDeque<(u64, Vec<u8>)>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -56,12 +56,12 @@ impl HostFile {
     }
 
     /// Reads a range, and keeps it.
-    fn keep(&self, range: Range<u64>) -> Result<()> {
+    fn fetch_and_cache(&self, range: Range<u64>) -> Result<()> {
         let len = usize::try_from(range.end.saturating_sub(range.start))
             .map_err(|_| Error::invalid_input("a range of too many bytes"))?;
         let mut bytes = vec![0; len];
         self.fetch(range.start, &mut bytes)?;
-        let mut kept = self.kept();
+        let mut kept = self.lock_cache();
         kept.push_back((range.start, bytes));
         while kept.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>() > KEPT && kept.len() > 1 {
             kept.pop_front();
@@ -70,8 +70,8 @@ impl HostFile {
     }
 
     /// Takes bytes from what is kept.
-    fn take(&self, offset: u64, into: &mut [u8]) -> bool {
-        let kept = self.kept();
+    fn read_cached(&self, offset: u64, into: &mut [u8]) -> bool {
+        let kept = self.lock_cache();
         let part = kept.iter().rev().find_map(|(start, bytes)| {
             let from = usize::try_from(offset.checked_sub(*start)?).ok()?;
             bytes.get(from..from.checked_add(into.len())?)
@@ -90,15 +90,15 @@ impl Source for HostFile {
         let end = end.ok_or_else(|| {
             Error::malformed(format!("{} ends before byte {}", self.name, offset.saturating_add(into.len() as u64)))
         })?;
-        if into.is_empty() || self.take(offset, into) {
+        if into.is_empty() || self.read_cached(offset, into) {
             return Ok(());
         }
         let least = if self.is_remote { REMOTE } else { LOCAL };
         if end - offset >= least {
             return self.fetch(offset, into);
         }
-        self.keep(offset..offset.saturating_add(least).min(self.size).max(end))?;
-        if self.take(offset, into) { Ok(()) } else { self.fetch(offset, into) }
+        self.fetch_and_cache(offset..offset.saturating_add(least).min(self.size).max(end))?;
+        if self.read_cached(offset, into) { Ok(()) } else { self.fetch(offset, into) }
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
@@ -124,7 +124,7 @@ impl Source for HostFile {
                 continue;
             }
             room -= end - range.start;
-            self.keep(range.start..end)?;
+            self.fetch_and_cache(range.start..end)?;
         }
         Ok(())
     }

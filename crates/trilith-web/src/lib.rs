@@ -13,12 +13,12 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use trilith::bytes::NoReferences;
 use trilith::{Error, OpenOptions};
-use trilith_view::requests::{Request, Session, answer};
+use trilith_view::requests::{ViewerRequest, ViewerSession, respond};
 
 use crate::host::HostFile;
 
 static BUFFER: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-static SESSION: LazyLock<Session> = LazyLock::new(|| Session::new(open));
+static SESSION: LazyLock<ViewerSession> = LazyLock::new(|| ViewerSession::new(open));
 
 /// A file by its place: `handle size is_remote name`.
 fn open(place: &str) -> trilith::Result<trilith::File> {
@@ -36,7 +36,7 @@ fn buffer() -> MutexGuard<'static, Vec<u8>> {
 }
 
 /// The first bytes of the buffer as text.
-fn words(len: usize) -> String {
+fn buffer_text(len: usize) -> String {
     String::from_utf8_lossy(buffer().get(..len).unwrap_or_default()).into_owned()
 }
 
@@ -57,7 +57,7 @@ pub extern "C" fn length() -> usize {
 /// Adds the file whose name is in the buffer, and gives its number. The worker knows it by its handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn add(handle: u32, size: f64, is_remote: u32, len: usize) -> usize {
-    let name = words(len);
+    let name = buffer_text(len);
     SESSION.add(&name, &format!("{handle} {} {is_remote} {name}", size as u64))
 }
 
@@ -65,9 +65,9 @@ pub extern "C" fn add(handle: u32, size: f64, is_remote: u32, len: usize) -> usi
 /// 1000 more where it is a picture.
 #[unsafe(no_mangle)]
 pub extern "C" fn ask(len: usize) -> u32 {
-    let asked = words(len);
+    let asked = buffer_text(len);
     let (name, query) = asked.split_once('?').unwrap_or((&asked, ""));
-    let said = answer(&SESSION, &Request::new(name, query));
+    let said = respond(&SESSION, &ViewerRequest::new(name, query));
     *buffer() = said.body;
     u32::from(said.status) + if said.content_type == "image/png" { 1000 } else { 0 }
 }

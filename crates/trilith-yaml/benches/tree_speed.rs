@@ -86,9 +86,9 @@ type Shape = (&'static str, fn(usize) -> String, usize);
 /// Asks every scalar what it is; the sum keeps the compiler honest.
 fn visit_all(tree: &Tree) -> Result<usize> {
     let limits = Limits::default();
-    let mut walk = tree.root().walk(&limits).as_written();
+    let mut walk = tree.root().walk(&limits).without_merge();
     let mut sum = 0;
-    while let Some(visit) = walk.step()? {
+    while let Some(visit) = walk.try_next()? {
         if visit.node.kind() == NodeKind::Scalar {
             sum += usize::from(visit.node.as_f64().is_some());
         }

@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use trilith::array::{Byteorder, Datatype, Field, StructType};
 use trilith::asdf::append_rows;
-use trilith::dudley::{Draft, Filling, StreamOptions, append_variables};
+use trilith::dudley::{Draft, LayoutValues, StreamOptions, append_variables};
 use trilith::layout::Layout;
-use trilith::{Array, Limits, OpenOptions, Result, Writer};
+use trilith::{Array, AsdfWriter, Limits, OpenOptions, Result};
 
 fn main() -> Result<()> {
     let count = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(100_000);
@@ -66,7 +66,7 @@ fn number(n: u64) -> Result<Array> {
 
 /// A native file of 2025 under a layout.
 fn file(path: &Path, layout: &[u8], params: &[(&str, i64)], data: Vec<(&str, Array)>) -> Result<()> {
-    let mut filling = Filling::default();
+    let mut filling = LayoutValues::default();
     filling.params = params.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
     filling.data = data.into_iter().map(|(name, array)| (name.to_owned(), array)).collect();
     let mut out = std::io::Cursor::new(Vec::new());
@@ -120,9 +120,9 @@ fn records(path: &Path, n: u64) -> Result<()> {
 
 fn rows(path: &Path, n: u64) -> Result<()> {
     if n > 0 {
-        return append_rows(&OpenOptions::new().map(false).open(path)?.into_asdf()?, "/te", &number(n)?).map(drop);
+        return append_rows(&OpenOptions::new().memory_map(false).open(path)?.into_asdf()?, "/te", &number(n)?).map(drop);
     }
-    let mut writer = Writer::new();
+    let mut writer = AsdfWriter::new();
     writer.rows("/te", &Datatype::Float64, Byteorder::Little, &[])?;
     writer.write(path)
 }

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use trilith::Limits;
-use trilith::check::{Schemas, Validator};
+use trilith::check::{SchemaSet, Validator};
 use trilith::tree::Tree;
 
 fn main() {
@@ -17,7 +17,7 @@ fn main() {
     text.push_str("...\n");
     let limits = Limits::default();
     let start = Instant::now();
-    let mut validator = Validator::new(Schemas::bundled());
+    let mut validator = Validator::new(SchemaSet::bundled());
     println!("schemas: {:?}", start.elapsed());
     for _ in 0..7 {
         let start = Instant::now();

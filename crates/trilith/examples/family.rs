@@ -6,7 +6,7 @@ use trilith::{layout::Layout, s};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [catalog, layout, item] =
         <[String; 3]>::try_from(std::env::args().skip(1).collect::<Vec<_>>()).map_err(|_| "which catalog, layout and item?")?;
-    let files = trilith::OpenOptions::new().family(Layout::read(&std::fs::read(layout)?)?).open(catalog)?;
+    let files = trilith::OpenOptions::new().file_set_layout(Layout::read(&std::fs::read(layout)?)?).open(catalog)?;
     let rho = files.array(&item)?;
     println!("{} {:?}: the first axis counts the files", rho.datatype(), rho.shape());
     // Only the files that hold the slice are opened.

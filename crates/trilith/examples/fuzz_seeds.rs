@@ -9,11 +9,11 @@ use std::path::Path;
 use trilith::asdf::{TARGETS, WriteOptions, parse_chain, print_chain};
 use trilith::convert::{ConvertOptions, convert, to_fits};
 use trilith::dudley::Draft;
-use trilith::fits::{self, Part};
+use trilith::fits::{self, HduData};
 use trilith::layout::Byteorder;
 use trilith::tree::{PrintOptions, Value, print_document};
-use trilith::{Array, ArrayOptions, Builder, Limits, Result, Target, file};
-use trilith_codec::codec::encoding_chain::{Described, encoder};
+use trilith::{Array, ArrayOptions, AsdfBuilder, Limits, Result, Target, file};
+use trilith_codec::codec::encoding_chain::{BlockArray, encoder};
 
 fn main() -> Result<()> {
     let folder = std::env::args().nth(1).ok_or_else(|| trilith::Error::invalid_input("usage: fuzz_seeds FOLDER"))?;
@@ -22,10 +22,10 @@ fn main() -> Result<()> {
         save(folder, "open", target.name, &asdf(target, &ArrayOptions::default())?)?;
     }
     for codec in ["zlib", "bzp2", "lz4", "lz4f", "zstd", "blsc"] {
-        save(folder, "open", codec, &asdf(Target::newest(), &ArrayOptions::codec(codec)?)?)?;
+        save(folder, "open", codec, &asdf(Target::latest(), &ArrayOptions::codec(codec)?)?)?;
     }
-    save(folder, "open", "inline", &asdf(Target::newest(), &ArrayOptions::inline())?)?;
-    save(folder, "open", "streamed", &asdf(Target::newest(), &ArrayOptions::streamed())?)?;
+    save(folder, "open", "inline", &asdf(Target::latest(), &ArrayOptions::inline())?)?;
+    save(folder, "open", "streamed", &asdf(Target::latest(), &ArrayOptions::streamed())?)?;
     for (name, steps) in
         [("tile", "[[tile, {shape: [2, 2]}], zlib]"), ("sparse", "[sparse]"), ("quantize", "[[quantize, {}], zlib]")]
     {
@@ -33,7 +33,7 @@ fn main() -> Result<()> {
         let mut options = ConvertOptions::default();
         options.encode = Some(steps);
         options.allow_loss = true;
-        let old = file::open_asdf_bytes(asdf(Target::named("asdf-0.1")?, &ArrayOptions::default())?)?;
+        let old = file::open_asdf_bytes(asdf(Target::from_name("asdf-0.1")?, &ArrayOptions::default())?)?;
         let mut out = Cursor::new(Vec::new());
         // A file of one array that the chain fits.
         if convert(&old, &mut out, &options, trilith::Progress::default()).is_ok() {
@@ -77,7 +77,7 @@ fn save(folder: &Path, target: &str, name: &str, bytes: &[u8]) -> Result<()> {
 fn asdf(target: &'static Target, options: &ArrayOptions) -> Result<Vec<u8>> {
     let mut how = WriteOptions::default();
     how.align = Some(1);
-    let mut builder = Builder::new(target).with_options(how);
+    let mut builder = AsdfBuilder::new(target).with_options(how);
     let mask = builder.array(&Array::from_slice(&[true, false, true, false], &[2, 2])?, &ArrayOptions::default())?;
     let mut first = builder.array(&Array::from_slice(&[1.5f32, 2.5, 3.5, 4.5], &[2, 2])?, &ArrayOptions::default())?;
     first.set("mask", mask);
@@ -93,7 +93,7 @@ fn asdf(target: &'static Target, options: &ArrayOptions) -> Result<Vec<u8>> {
 /// A block with an encoding chain, as ASDF 0.1.0 had them for a week.
 fn encoded() -> Result<Vec<u8>> {
     let steps = parse_chain("[[tile, {shape: [2, 2]}], zlib]", &Limits::default())?;
-    let array = Described { shape: vec![4, 2], item_size: 2, big_endian: false };
+    let array = BlockArray { shape: vec![4, 2], item_size: 2, big_endian: false };
     let mut stored = print_chain(&steps).into_bytes();
     let mut encoder = encoder(&steps, &array, &Limits::default())?;
     encoder.write(&[1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8, 0], &mut stored)?;
@@ -126,7 +126,7 @@ fn trees() -> Vec<(&'static str, Value)> {
 
 fn images() -> Result<Vec<(&'static str, Vec<u8>)>> {
     let image = Array::from_slice(&[1i16, 2, 3, 4, 5, 6], &[2, 3])?;
-    let written = |parts: &[Part]| -> Result<Vec<u8>> {
+    let written = |parts: &[HduData]| -> Result<Vec<u8>> {
         let mut out = Vec::new();
         fits::write(&mut out, parts)?;
         Ok(out)
@@ -134,12 +134,12 @@ fn images() -> Result<Vec<(&'static str, Vec<u8>)>> {
     let unsigned = Array::from_slice(&[1u16, 65535], &[2])?;
     let complex = Array::from_texts(&["ab", "c"], &[2])?;
     let mut held = Vec::new();
-    let file = file::open_asdf_bytes(asdf(Target::newest(), &ArrayOptions::default())?)?;
+    let file = file::open_asdf_bytes(asdf(Target::latest(), &ArrayOptions::default())?)?;
     to_fits(&file, &mut held)?;
     Ok(vec![
-        ("image.fits", written(&[Part::primary(Some(&image))?])?),
-        ("table.fits", written(&[Part::primary(None)?, Part::extension("T", &complex)?])?),
-        ("unsigned.fits", written(&[Part::primary(None)?, Part::extension("U", &unsigned)?])?),
+        ("image.fits", written(&[HduData::primary(Some(&image))?])?),
+        ("table.fits", written(&[HduData::primary(None)?, HduData::extension("T", &complex)?])?),
+        ("unsigned.fits", written(&[HduData::primary(None)?, HduData::extension("U", &unsigned)?])?),
         ("asdf.fits", held),
     ])
 }
@@ -147,7 +147,7 @@ fn images() -> Result<Vec<(&'static str, Vec<u8>)>> {
 fn draft() -> Result<Draft> {
     let one = |x: f64| Array::from_slice(&[x, x], &[2]).map(Draft::data);
     Ok(Draft::dict([
-        ("n", Draft::param(2)),
+        ("n", Draft::fixed_param(2)),
         ("time", Draft::list([one(0.5)?, one(1.5)?])),
         ("g", Draft::dict([("x", one(3.0)?)])),
     ]))

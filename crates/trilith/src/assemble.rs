@@ -12,22 +12,22 @@ use std::io::{Seek, Write};
 use std::sync::Arc;
 
 use crate::asdf::{
-    AsdfFile, Block, BlockOptions, ExpandOptions, Expansion, FileWriter, Generation, Part, StoredBlock, WriteOptions,
+    AsdfFile, Block, BlockOptions, ExpandOptions, ExpansionBudget, FileWriter, Generation, StoredBlock, TreeEvent, WriteOptions,
     chunked_array, expand_value, ndarray, walk,
 };
 use crate::bytes::{SourceRef, verify_backing};
 use crate::codec::{self, CodecId};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Context, Error, ErrorKind, Result};
-use crate::file::write_around;
+use crate::error::{Error, ErrorKind, Result, ResultExt};
+use crate::file::write_container;
 use crate::limits::Limits;
-use crate::tree::{Node, NodeId, Style, Tree, TreePath, Value};
+use crate::tree::{Node, NodeId, Tree, TreePath, Value, YamlScalarStyle};
 use crate::yaml::ValueBuilder;
 
-pub use explode::ExplodedFiles;
-pub use part_names::Parts;
-pub(crate) use part_names::{Series, is_own_part};
-pub use trim_blocks::Packed;
+pub use explode::ExplodePlan;
+pub use part_names::RemovedParts;
+pub(crate) use part_names::{PartNames, is_removable_part};
+pub use trim_blocks::RepackPlan;
 
 /// The source of an ndarray's elements after a file was assembled again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub enum NewSource {
 /// # Errors
 /// Returns the errors of [`Edit::finish`](crate::tree::Edit::finish).
 pub fn with_sources(file: &AsdfFile, sources: &BTreeMap<NodeId, NewSource>) -> Result<String> {
-    let nodes = walk::sourced(file)?;
+    let nodes = walk::ndarrays_with_source(file)?;
     let new: Vec<_> = nodes.iter().filter_map(|(node, source)| Some((*source, sources.get(&node.id())?.clone()))).collect();
     tree_with_sources(file.tree(), file.limits(), &new)
 }
@@ -54,7 +54,7 @@ pub fn with_sources(file: &AsdfFile, sources: &BTreeMap<NodeId, NewSource>) -> R
 /// # Errors
 /// Returns the errors of [`with_sources`].
 pub(crate) fn tree_with_sources<'t>(tree: &'t Tree, limits: &Limits, sources: &[(Node<'t>, NewSource)]) -> Result<String> {
-    if let Some(text) = renumbered(tree, sources) {
+    if let Some(text) = renumber_sources(tree, sources) {
         return Ok(text);
     }
     let mut edit = tree.edit();
@@ -70,13 +70,17 @@ pub(crate) fn tree_with_sources<'t>(tree: &'t Tree, limits: &Limits, sources: &[
 
 /// Returns the new text without an edit if only numbers replace numbers, otherwise `None`. A number may stand wherever another
 /// one does, and nothing else of the text can change its meaning.
-fn renumbered(tree: &Tree, sources: &[(Node<'_>, NewSource)]) -> Option<String> {
+fn renumber_sources(tree: &Tree, sources: &[(Node<'_>, NewSource)]) -> Option<String> {
     let is_number = |text: &str| text == "0" || (!text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
     let mut numbers = Vec::with_capacity(sources.len());
     for (source, new) in sources {
         let NewSource::Block(number) = new else { return None };
         let is_plain = !source.is_alias() && source.tag().is_none() && source.anchor().is_none();
-        if !is_plain || source.style() != Some(Style::Plain) || source.raw().is_empty() || !is_number(source.raw()) {
+        if !is_plain
+            || source.style() != Some(YamlScalarStyle::Plain)
+            || source.source_text().is_empty()
+            || !is_number(source.source_text())
+        {
             return None;
         }
         numbers.push((source.span(), *number));
@@ -111,7 +115,7 @@ pub fn write<W: Write + Seek>(
     options: &WriteOptions,
     codec: Option<Option<CodecId>>,
 ) -> Result<Vec<Diagnostic>> {
-    let blocks: Vec<Copied<'_>> = blocks.iter().map(|(file, block)| Copied::Of(file, block)).collect();
+    let blocks: Vec<CopiedBlock<'_>> = blocks.iter().map(|(file, block)| CopiedBlock::FromFile(file, block)).collect();
     write_copied(file, tree, &blocks, out, options, codec)
 }
 
@@ -122,8 +126,8 @@ pub fn write<W: Write + Seek>(
 pub fn damaged<'a>(blocks: impl IntoIterator<Item = (&'a AsdfFile, &'a Block)>) -> Result<Vec<Diagnostic>> {
     let mut damaged = Vec::new();
     for (file, block) in blocks {
-        match block.stored(file.sections().source()).and_then(|stored| verify_backing(&*stored)) {
-            Err(error) if error.kind() == ErrorKind::Malformed => damaged.push(Diagnostic::lost(error.to_string())),
+        match block.stored_source(file.sections().source()).and_then(|stored| verify_backing(&*stored)) {
+            Err(error) if error.kind() == ErrorKind::Malformed => damaged.push(Diagnostic::loss_without_path(error.to_string())),
             done => done?,
         }
     }
@@ -132,39 +136,41 @@ pub fn damaged<'a>(blocks: impl IntoIterator<Item = (&'a AsdfFile, &'a Block)>) 
 
 /// A block that is copied as it is stored.
 #[derive(Clone, Copy)]
-pub(crate) enum Copied<'a> {
+pub(crate) enum CopiedBlock<'a> {
     /// A block of an existing file.
-    Of(&'a AsdfFile, &'a Block),
+    FromFile(&'a AsdfFile, &'a Block),
     /// A block that is in no file yet.
-    New(&'a StoredBlock),
+    FromMemory(&'a StoredBlock),
 }
 
-impl<'a> Copied<'a> {
+impl<'a> CopiedBlock<'a> {
     fn block(self) -> &'a Block {
         match self {
-            Self::Of(_, block) => block,
-            Self::New(new) => &new.block,
+            Self::FromFile(_, block) => block,
+            Self::FromMemory(new) => &new.block,
         }
     }
 
-    fn stored(self) -> Result<SourceRef> {
+    fn stored_source(self) -> Result<SourceRef> {
         match self {
-            Self::Of(file, block) => block.stored(file.sections().source()),
-            Self::New(new) => Ok(new.stored.clone()),
+            Self::FromFile(file, block) => block.stored_source(file.sections().source()),
+            Self::FromMemory(new) => Ok(new.stored.clone()),
         }
     }
 
-    fn decoded(self, limits: &Limits) -> Result<SourceRef> {
+    fn decoded_source(self, limits: &Limits) -> Result<SourceRef> {
         match self {
-            Self::Of(file, block) => file.block_data(block.index as i64),
-            Self::New(new) => codec::decoder(CodecId(new.block.compression), new.stored.clone(), new.block.data_size, limits),
+            Self::FromFile(file, block) => file.block_data(block.index as i64),
+            Self::FromMemory(new) => {
+                codec::decoder(CodecId(new.block.compression), new.stored.clone(), new.block.data_size, limits)
+            }
         }
     }
 
     fn label(self) -> String {
         match self {
-            Self::Of(file, block) => format!("block {} of {}", block.index, file.sections().source().name()),
-            Self::New(_) => "a new block".to_owned(),
+            Self::FromFile(file, block) => format!("block {} of {}", block.index, file.sections().source().name()),
+            Self::FromMemory(_) => "a new block".to_owned(),
         }
     }
 }
@@ -173,7 +179,7 @@ impl<'a> Copied<'a> {
 pub(crate) fn write_copied<W: Write + Seek>(
     file: &AsdfFile,
     tree: Option<&str>,
-    blocks: &[Copied<'_>],
+    blocks: &[CopiedBlock<'_>],
     mut out: W,
     options: &WriteOptions,
     codec: Option<Option<CodecId>>,
@@ -185,8 +191,8 @@ pub(crate) fn write_copied<W: Write + Seek>(
     let mut damaged = Vec::new();
     let within = match is_whole {
         false => None,
-        true => write_around(file, tree, has_blocks, &mut out, |asdf| {
-            damaged = write_alone(file, tree, blocks, asdf, options, codec)?;
+        true => write_container(file, tree, has_blocks, &mut out, |asdf| {
+            damaged = write_without_container(file, tree, blocks, asdf, options, codec)?;
             Ok(())
         })?,
     };
@@ -194,61 +200,61 @@ pub(crate) fn write_copied<W: Write + Seek>(
         damaged.extend(copied);
         return Ok(damaged);
     }
-    write_alone(file, tree, blocks, out, options, codec)
+    write_without_container(file, tree, blocks, out, options, codec)
 }
 
-fn write_alone<W: Write + Seek>(
+fn write_without_container<W: Write + Seek>(
     file: &AsdfFile,
     tree: Option<&str>,
-    blocks: &[Copied<'_>],
+    blocks: &[CopiedBlock<'_>],
     out: W,
     options: &WriteOptions,
     codec: Option<Option<CodecId>>,
 ) -> Result<Vec<Diagnostic>> {
-    let row = row_for(file, blocks, codec.is_some());
+    let row = generation_for(file, blocks, codec.is_some());
     let row = row.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
-    let decoded = blocks.iter().map(|copied| copied.block()).filter(|block| codec.is_some() || !block.fits_into(row));
+    let decoded = blocks.iter().map(|copied| copied.block()).filter(|block| codec.is_some() || !block.is_within(row));
     file.check_decoding(decoded)?;
     let mut writer = FileWriter::new(out, row, options.clone());
-    writer.follow(file.sections())?;
+    writer.match_existing(file.sections())?;
     // A block in another file has "exactly the same content …, including the block header" (FINF, Exploded form).
-    if let (None, Some(Copied::Of(other, _))) = (file.sections().first_block(), blocks.first()) {
-        writer.mark_as(other.sections().is_as_documented()?);
+    if let (None, Some(CopiedBlock::FromFile(other, _))) = (file.sections().first_block(), blocks.first()) {
+        writer.set_magic(other.sections().is_as_documented()?);
     }
     let header = file.sections().header();
     writer.header_of_bytes(&header.line, &header.raw_comments, tree)?;
     for (position, copied) in blocks.iter().enumerate() {
         let (block, doing) = (copied.block(), || copied.label());
-        let stored = copied.stored().doing(doing)?;
+        let stored = copied.stored_source().with_context(doing)?;
         if block.is_streamed() && position + 1 == blocks.len() {
-            writer.copy_last(&stored, block)
-        } else if codec.is_some() || !block.fits_into(row) {
-            let data = copied.decoded(file.limits()).doing(doing)?;
+            writer.copy_last_block(&stored, block)
+        } else if codec.is_some() || !block.is_within(row) {
+            let data = copied.decoded_source(file.limits()).with_context(doing)?;
             let mut how = BlockOptions::default();
             how.codec = codec.flatten();
             writer.block(&*data, &how)
-        } else if let Copied::New(new) = copied {
-            writer.add(new)
+        } else if let CopiedBlock::FromMemory(new) = copied {
+            writer.write_stored_block(new)
         } else {
             writer.copy(&stored, block)
         }
-        .doing(doing)?;
+        .with_context(doing)?;
     }
     writer.finish()
 }
 
 /// The row of the generation table that a file with these blocks is written in: its own if it has blocks, else
 /// that of the blocks, as far as they can be copied into it; otherwise any of its header line that holds them all.
-fn row_for(file: &AsdfFile, blocks: &[Copied<'_>], encodes: bool) -> Option<&'static Generation> {
+fn generation_for(file: &AsdfFile, blocks: &[CopiedBlock<'_>], encodes: bool) -> Option<&'static Generation> {
     let sections = file.sections();
-    let rows = &sections.header().rows;
+    let rows = &sections.header().candidate_generations;
     let own = sections.block(0).ok().map(|block| block.generation);
     if encodes && own.is_some() {
         return own;
     }
     let streams = blocks.last().is_some_and(|copied| copied.block().is_streamed());
     let holds_all = |row: &&'static Generation| {
-        (!streams || row.fields.flags.is_some()) && blocks.iter().all(|copied| copied.block().fits_into(row))
+        (!streams || row.fields.flags.is_some()) && blocks.iter().all(|copied| copied.block().is_within(row))
     };
     let of_blocks = blocks.iter().map(|copied| copied.block().generation).filter(|row| rows.contains(row));
     let found = own.into_iter().chain(of_blocks).find(holds_all);
@@ -258,24 +264,24 @@ fn row_for(file: &AsdfFile, blocks: &[Copied<'_>], encodes: bool) -> Option<&'st
 /// A file cut up: the tree with external sources, and which block goes into which file.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Exploded {
+pub struct ExplodedFile {
     /// The new tree.
     pub tree: String,
     /// The blocks that leave, and the names of their files.
-    pub leaving: Vec<(usize, String)>,
+    pub external_blocks: Vec<(usize, String)>,
     /// The blocks that stay, in their order, and empty ones in the places of those that leave if numbers
     /// must not change.
-    pub staying: Vec<Block>,
+    pub kept_blocks: Vec<Block>,
     /// Number of these that no array names.
-    pub unnamed: usize,
+    pub unreferenced: usize,
     /// Number of these that belong to arrays in chunks, which name them by their numbers.
     pub in_chunks: usize,
 }
 
 /// The blocks of arrays in chunks; an error if others are to be dropped, which would change the numbers of these.
-fn may_drop(file: &AsdfFile, drop_unnamed: bool) -> Result<BTreeSet<usize>> {
-    let named = chunked_array::Named::of(file, file.tree())?;
-    if drop_unnamed && named.any {
+fn droppable_blocks(file: &AsdfFile, drop_unnamed: bool) -> Result<BTreeSet<usize>> {
+    let named = chunked_array::NamedBlocks::of_tree(file, file.tree())?;
+    if drop_unnamed && named.has_any {
         return Err(Error::unsupported("arrays in chunks name their blocks by number, so that none is dropped")
             .hint("keep the unused blocks"));
     }
@@ -291,19 +297,24 @@ fn may_drop(file: &AsdfFile, drop_unnamed: bool) -> Result<BTreeSet<usize>> {
 /// # Errors
 /// Returns [`ErrorKind::Malformed`] for an ndarray without block, [`ErrorKind::Unsupported`] if it is an array in
 /// chunks that shall leave.
-pub fn explode(file: &AsdfFile, only: Option<NodeId>, drop_unnamed: bool, name: impl Fn(usize) -> String) -> Result<Exploded> {
+pub fn explode(
+    file: &AsdfFile,
+    only: Option<NodeId>,
+    drop_unnamed: bool,
+    name: impl Fn(usize) -> String,
+) -> Result<ExplodedFile> {
     let blocks = file.sections().all_blocks()?;
     if let Some(node) = only.and_then(|only| file.tree().node(only)).filter(|node| ndarray::is_chunked(*node)) {
         return Err(node
             .error("the array is in chunks, whose blocks are named by their numbers")
             .with_kind(ErrorKind::Unsupported));
     }
-    let in_chunks = may_drop(file, drop_unnamed)?;
-    let mut unnamed = walk::numbered(file)?;
+    let in_chunks = droppable_blocks(file, drop_unnamed)?;
+    let mut unnamed = walk::fixed_number_blocks(file)?;
     let dropped = if drop_unnamed { std::mem::take(&mut unnamed) } else { BTreeSet::new() };
     let is_partial = only.is_some() || !unnamed.is_empty();
     let mut of_node = Vec::new();
-    for (node, source) in walk::sourced(file)? {
+    for (node, source) in walk::ndarrays_with_source(file)? {
         if let Some(number) = source.as_i64() {
             of_node.push((node.id(), file.sections().block(number)?.index));
         }
@@ -318,7 +329,7 @@ pub fn explode(file: &AsdfFile, only: Option<NodeId>, drop_unnamed: bool, name: 
         if !leaving.contains(&block.index) {
             staying.push(block.clone());
         } else if last_unnamed.is_some_and(|last| block.index < last) {
-            staying.push(block.emptied());
+            staying.push(block.to_empty());
         }
     }
     let parts: BTreeMap<usize, usize> = leaving.iter().enumerate().map(|(position, index)| (*index, position)).collect();
@@ -333,28 +344,34 @@ pub fn explode(file: &AsdfFile, only: Option<NodeId>, drop_unnamed: bool, name: 
     }
     let leaving = leaving.into_iter().enumerate().map(|(position, index)| (index, name(position))).collect();
     let unnamed = unnamed.difference(&in_chunks).count();
-    Ok(Exploded { tree: with_sources(file, &sources)?, leaving, staying, unnamed, in_chunks: in_chunks.len() })
+    Ok(ExplodedFile {
+        tree: with_sources(file, &sources)?,
+        external_blocks: leaving,
+        kept_blocks: staying,
+        unreferenced: unnamed,
+        in_chunks: in_chunks.len(),
+    })
 }
 
 /// The tree and the blocks of a file with external blocks taken in.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Imploded {
+pub struct ImplodedFile {
     /// The new tree.
     pub tree: String,
     /// Blocks that come from other files, after those of the file itself.
-    pub taken: Vec<Arc<AsdfFile>>,
+    pub blocks: Vec<Arc<AsdfFile>>,
 }
 
 /// Plans to take in the external blocks: all of them, or that of one ndarray.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`] for a source that is refused, and an error if it cannot be opened.
-pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<Imploded> {
+pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<ImplodedFile> {
     let own = file.sections().all_blocks()?.len();
     let mut taken: Vec<(String, Arc<AsdfFile>)> = Vec::new();
     let mut of_node = Vec::new();
-    for (node, source) in walk::sourced(file)? {
+    for (node, source) in walk::ndarrays_with_source(file)? {
         if source.as_i64().is_some() || only.is_some_and(|only| only != node.id()) {
             continue;
         }
@@ -363,7 +380,7 @@ pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<Imploded> {
             continue;
         }
         if !taken.iter().any(|(known, _)| *known == uri) {
-            taken.push((uri.clone(), file.external(&uri)?));
+            taken.push((uri.clone(), file.external_files(&uri)?));
         }
         of_node.push((node.id(), uri));
     }
@@ -374,17 +391,17 @@ pub fn implode(file: &AsdfFile, only: Option<NodeId>) -> Result<Imploded> {
         let position = taken.iter().position(|(known, _)| *known == uri).unwrap_or(0);
         sources.insert(id, NewSource::Block(own + position));
     }
-    Ok(Imploded { tree: with_sources(file, &sources)?, taken: taken.into_iter().map(|(_, other)| other).collect() })
+    Ok(ImplodedFile { tree: with_sources(file, &sources)?, blocks: taken.into_iter().map(|(_, other)| other).collect() })
 }
 
 /// A tree with the targets of its references written in, and the blocks that came with them.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Resolved {
+pub struct ResolvedTree {
     /// The new tree.
     pub tree: String,
     /// Blocks of other files, after those of the file itself.
-    pub taken: Vec<(Arc<AsdfFile>, usize)>,
+    pub blocks: Vec<(Arc<AsdfFile>, usize)>,
     /// Number of references that were replaced.
     pub count: usize,
 }
@@ -395,26 +412,27 @@ pub struct Resolved {
 /// Returns [`ErrorKind::Malformed`] for a reference that leads nowhere or into a circle, and [`ErrorKind::Limit`]
 /// for one that is refused. Returns [`ErrorKind::Unsupported`] for one into a file of another family or major
 /// version, whose nodes are written in other words.
-pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
+pub fn resolve(file: &AsdfFile) -> Result<ResolvedTree> {
     let own = file.sections().all_blocks()?.len();
     let mut taken: Vec<(Arc<AsdfFile>, usize)> = Vec::new();
     let mut edit = file.tree().edit();
     let references = file.tree().references(file.limits())?;
-    let root = walk::Found::root(file);
+    let root = walk::FoundNode::root(file);
     // All references share one budget, because each may lead to another.
-    let mut budget = Expansion::of(file);
+    let mut budget = ExpansionBudget::from_limits(file);
     for (path, node) in &references {
-        let target = walk::follow(file, &root.with(*node)).map_err(|e| e.at_path(path.to_string()))?;
-        let mut build = Build { file, own, taken: &mut taken, path, open: Vec::new() };
+        let target = walk::follow(file, &root.with_node(*node)).map_err(|e| e.at_path(path.to_string()))?;
+        let mut build = BlockCollector { file, own_blocks: own, collected: &mut taken, path, open: Vec::new() };
         let mut how = ExpandOptions::default();
         (how.resolve, how.tags) = (true, true);
-        let value = expand_value(file, &target, how, &mut budget, &mut |part, built| build.special(part, built));
+        let value = expand_value(file, &target, how, &mut budget, &mut |part, built| build.build_special_part(part, built));
         edit.set(path, &value.map_err(|e| e.at_path(path.to_string()))?)?;
     }
     // Nodes are copied verbatim, and have a meaning only in their own generation.
-    let words = |file: &AsdfFile| file.sections().header().rows.first().map(|row| (row.family, row.major));
+    let words =
+        |file: &AsdfFile| file.sections().header().candidate_generations.first().map(|row| (row.family, row.major_version));
     let is_foreign = |other: &Arc<AsdfFile>| other.sections().tree().is_some() && words(other) != words(file);
-    if let Some(other) = file.opened().into_iter().find(is_foreign).filter(|_| !references.is_empty()) {
+    if let Some(other) = file.referenced_files().into_iter().find(is_foreign).filter(|_| !references.is_empty()) {
         let name = other.sections().source().name();
         let (theirs, ours) = (other.sections().generation_name(), file.sections().generation_name());
         return Err(Error::unsupported(format!(
@@ -422,25 +440,25 @@ pub fn resolve(file: &AsdfFile) -> Result<Resolved> {
         ))
         .hint(format!("first convert {name} with trilith convert --to")));
     }
-    Ok(Resolved { tree: edit.finish(file.limits())?.into_text(), taken, count: references.len() })
+    Ok(ResolvedTree { tree: edit.finish(file.limits())?.into_text(), blocks: taken, count: references.len() })
 }
 
 /// Takes the blocks of other files along with the nodes that name them.
-struct Build<'a> {
+struct BlockCollector<'a> {
     file: &'a AsdfFile,
-    own: usize,
-    taken: &'a mut Vec<(Arc<AsdfFile>, usize)>,
+    own_blocks: usize,
+    collected: &'a mut Vec<(Arc<AsdfFile>, usize)>,
     path: &'a TreePath,
     /// Open collections: for an ndarray of another file that file, otherwise `None`.
     open: Vec<Option<Arc<AsdfFile>>>,
 }
 
-impl Build<'_> {
-    fn special(&mut self, part: &Part<'_>, built: &ValueBuilder) -> Result<Option<Value>> {
+impl BlockCollector<'_> {
+    fn build_special_part(&mut self, part: &TreeEvent<'_>, built: &ValueBuilder) -> Result<Option<Value>> {
         match part {
-            Part::Sequence(_) => self.open.push(None),
-            Part::Mapping(node) => {
-                let other = self.file.opened().into_iter().find(|other| std::ptr::eq(other.tree(), node.tree()));
+            TreeEvent::Sequence(_) => self.open.push(None),
+            TreeEvent::Mapping(node) => {
+                let other = self.file.referenced_files().into_iter().find(|other| std::ptr::eq(other.tree(), node.tree()));
                 let other = other.filter(|_| ndarray::is_ndarray(*node));
                 if other.is_some() && ndarray::is_chunked(*node) {
                     let message = "an array in chunks is not taken out of another file: these are named by the numbers of blocks";
@@ -448,40 +466,42 @@ impl Build<'_> {
                 }
                 self.open.push(other);
             }
-            Part::End => {
+            TreeEvent::End => {
                 self.open.pop();
             }
-            Part::Cycle(path) => return Ok(Some(Value::map([("$ref", format!("#{}{path}", self.path))]))),
-            Part::Scalar(node) if built.next_key().and_then(Value::as_str) == Some("source") => return self.source(*node),
+            TreeEvent::Cycle(path) => return Ok(Some(Value::map([("$ref", format!("#{}{path}", self.path))]))),
+            TreeEvent::Scalar(node) if built.next_key().and_then(Value::as_str) == Some("source") => {
+                return self.take_source_block(*node);
+            }
             _ => {}
         }
         Ok(None)
     }
 
     /// The source of an ndarray of another file becomes the block taken in, wherever that file has it.
-    fn source(&mut self, node: Node<'_>) -> Result<Option<Value>> {
+    fn take_source_block(&mut self, node: Node<'_>) -> Result<Option<Value>> {
         let Some(Some(other)) = self.open.last() else { return Ok(None) };
         let (other, index) = match node.as_i64() {
             Some(number) => (other.clone(), other.sections().block(number)?.index),
             None => {
-                let holder = other.external(&node.text())?;
+                let holder = other.external_files(&node.text())?;
                 let index = holder.sections().block(0)?.index;
                 (holder, index)
             }
         };
-        let known = self.taken.iter().position(|(file, block)| Arc::ptr_eq(file, &other) && *block == index);
+        let known = self.collected.iter().position(|(file, block)| Arc::ptr_eq(file, &other) && *block == index);
         let position = known.unwrap_or_else(|| {
-            self.taken.push((other, index));
-            self.taken.len() - 1
+            self.collected.push((other, index));
+            self.collected.len() - 1
         });
-        Ok(Some(Value::from((self.own + position) as u64)))
+        Ok(Some(Value::from((self.own_blocks + position) as u64)))
     }
 }
 
 /// The order of blocks in a file that is assembled again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Order {
+pub enum BlockOrder {
     /// The present order.
     #[default]
     Blocks,
@@ -501,14 +521,14 @@ pub enum Order {
 /// # Errors
 /// Returns [`ErrorKind::Malformed`] for an ndarray without block, [`ErrorKind::InvalidInput`] for another order if blocks
 /// must keep their numbers, and [`ErrorKind::Unsupported`] if arrays in chunks require that.
-pub fn reordered(file: &AsdfFile, order: Order, drop_unnamed: bool) -> Result<(String, Vec<usize>)> {
-    let in_chunks = may_drop(file, drop_unnamed)?;
-    let unnamed = if drop_unnamed { 0 } else { walk::unnamed(file)?.len() };
+pub fn reordered(file: &AsdfFile, order: BlockOrder, drop_unnamed: bool) -> Result<(String, Vec<usize>)> {
+    let in_chunks = droppable_blocks(file, drop_unnamed)?;
+    let unnamed = if drop_unnamed { 0 } else { walk::unreferenced_blocks(file)?.len() };
     if unnamed + in_chunks.len() > 0 {
-        if order != Order::Blocks && !in_chunks.is_empty() {
+        if order != BlockOrder::Blocks && !in_chunks.is_empty() {
             return Err(Error::unsupported("arrays in chunks name their blocks by number, so that these keep their order"));
         }
-        if order != Order::Blocks {
+        if order != BlockOrder::Blocks {
             let message = format!("{unnamed} blocks are not named by any array, and may be named by number elsewhere");
             return Err(Error::invalid_input(message).hint("keep the order, or drop them"));
         }
@@ -516,7 +536,7 @@ pub fn reordered(file: &AsdfFile, order: Order, drop_unnamed: bool) -> Result<(S
         return Ok((file.tree().text().to_owned(), all.iter().map(|block| block.index).collect()));
     }
     let mut of_node = Vec::new();
-    for (node, source) in walk::sourced(file)? {
+    for (node, source) in walk::ndarrays_with_source(file)? {
         if let Some(number) = source.as_i64() {
             of_node.push((node.id(), number, file.sections().block(number)?));
         }
@@ -525,9 +545,9 @@ pub fn reordered(file: &AsdfFile, order: Order, drop_unnamed: bool) -> Result<(S
     let mut known = std::collections::HashSet::new();
     kept.extend(of_node.iter().map(|(.., block)| *block).filter(|block| known.insert(block.index)));
     match order {
-        Order::Blocks => kept.sort_by_key(|block| block.index),
-        Order::Tree => {}
-        Order::Size => kept.sort_by_key(|block| (block.used, block.index)),
+        BlockOrder::Blocks => kept.sort_by_key(|block| block.index),
+        BlockOrder::Tree => {}
+        BlockOrder::Size => kept.sort_by_key(|block| (block.used, block.index)),
     }
     kept.sort_by_key(|block| block.is_streamed());
     let places: BTreeMap<usize, usize> = kept.iter().enumerate().map(|(place, block)| (block.index, place)).collect();
@@ -552,13 +572,13 @@ mod tests {
             let text =
                 format!("%TAG ! tag:stsci.edu:asdf/\n---\na: !core/ndarray-1.1.0\n  source: {source} # 3\n  shape: [3]\n...\n");
             let tree = Tree::parse(text, &limits).unwrap();
-            let (_, node) = walk::sourced_in(&tree, &limits).unwrap()[0];
+            let (_, node) = walk::collect_sourced(&tree, &limits).unwrap()[0];
             if by_edit {
                 let mut edit = tree.edit();
                 edit.replace_node(node, &Value::from(12u64));
                 return Some(edit.finish(&limits).unwrap().into_text());
             }
-            renumbered(&tree, &[(node, NewSource::Block(12))])
+            renumber_sources(&tree, &[(node, NewSource::Block(12))])
         };
         for plain in ["3", "0", "123456"] {
             assert_eq!(renumber(plain, false), renumber(plain, true), "{plain}");

@@ -22,26 +22,26 @@
 //! # Ok::<(), trilith::Error>(())
 //! ```
 
-pub use crate::conform::{ConformOptions, Conformity, Deviation, Document};
+pub use crate::conform::{ConformOptions, ConformityReport, RuleDeviation, StandardDocument};
 #[doc(hidden)]
-pub use crate::conform::{DOCUMENTS, Open, Place, Rule, conform};
+pub use crate::conform::{ConformanceRule, DOCUMENTS, FindingLocation, Undecided, conform};
 #[doc(hidden)]
 pub use crate::diff::ignored;
-pub use crate::diff::{DiffOptions, Difference, DifferenceKind, ElementsDiffer};
+pub use crate::diff::{DiffOptions, DifferenceKind, ElementsDiffer, ItemDifference};
 #[doc(hidden)]
-pub use crate::digest::of as digest;
-pub use crate::digest::{Digest, Entry};
+pub use crate::digest::digest_arrays as digest;
+pub use crate::digest::{Digest, DigestEntry};
 #[doc(hidden)]
-pub use crate::repair::{ArrayFate, BlockFate, Fate, Report as RepairReport, StreamSalvage, salvage_stream};
-pub use crate::repair::{Salvage, salvage};
+pub use crate::repair::{ArrayState, BlockRepairReport, BlockState, RepairReport, StreamSalvage, salvage_stream};
+pub use crate::repair::{SalvagedFile, salvage};
 #[cfg(feature = "schema")]
 #[doc(hidden)]
 pub use crate::schema::{
-    Added as AddedSchema, Description, Examination, Example, Hints, Report as ValidationReport, Tagged, examine_all, kind_of,
-    package_of,
+    AddedDocument as AddedSchema, ExampleReport, SchemaDescription, SchemaReport, TagSchemas, ValidationReport, WriteHints,
+    examine_all, kind_of, package_of,
 };
 #[cfg(feature = "schema")]
-pub use crate::schema::{Schemas, Validator};
-pub use crate::verify::{BlockReport, Report};
+pub use crate::schema::{SchemaSet, Validator};
+pub use crate::verify::{BlockReport, VerifyReport};
 #[doc(hidden)]
 pub use crate::verify::{Checksum, verify};

@@ -6,30 +6,30 @@ mod image;
 
 use std::sync::Arc;
 
-use self::fill::{copy, fill_bytes};
-use self::gwcs_tags::{Tags, plain};
-use self::image::Image;
+use self::fill::{copy_into_region, fill_bytes};
+use self::gwcs_tags::{GwcsTags, without_anchors};
+use self::image::ImageArrays;
 use crate::array::{Array, Byteorder, Datatype, Mask, announce_all};
 use crate::asdf::{ArrayOptions, AsdfFile, WriteOptions};
-use crate::bytes::{Cost, WriteSeek, verify_backing};
+use crate::bytes::{AccessCost, WriteSeek, verify_backing};
 use crate::change::Change;
-use crate::convert::{ConvertOptions, To};
+use crate::convert::{ConvertOptions, TargetForm};
 use crate::error::{Error, Result};
-use crate::file::{File, Form, OpenOptions};
-use crate::fits::{self, Card, CardValue, Header, Outside, Part, StoredImage};
+use crate::file::{File, FileFormat, OpenOptions};
+use crate::fits::{self, Card, CardValue, HduData, Header, Outside, StoredImage};
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
-use crate::wcs::{Found, PixelBox, Size};
+use crate::wcs::{BoxSize, FoundWcs, PixelBox};
 pub use image::CutoutImage;
 
 /// Byte ranges of a remote file that are closer than this are one request.
-const GAP: u64 = 64 << 10;
+const MERGE_GAP: u64 = 64 << 10;
 /// A part of an array that is read before it is written, in bytes.
-const READ_NOW: u64 = 16 << 20;
+const MAX_EAGER_BYTES: u64 = 16 << 20;
 
 /// The treatment of a cutout that reaches beyond the edge of the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Edge {
+pub enum EdgeMode {
     /// Pixels beyond the edge are filled.
     #[default]
     Fill,
@@ -44,18 +44,18 @@ pub enum Edge {
 #[non_exhaustive]
 pub struct CutoutOptions {
     /// The treatment of the edge of the image.
-    pub edge: Edge,
+    pub edge: EdgeMode,
     /// Value of pixels beyond the edge. By default NaN for floats and complex numbers, else 0. In a FITS file BLANK is NaN for
     /// integers that are scaled.
     pub fill: Option<f64>,
     /// Names of the arrays that the cutout has, as `data`; all of the shape of the image if there are none.
-    pub only: Vec<String>,
+    pub image_only: Vec<String>,
 }
 
 /// Pixels around a position.
 #[derive(Debug)]
-pub struct Cutout<'f> {
-    image: Arc<Image<'f>>,
+pub struct PixelCutout<'f> {
+    image: Arc<ImageArrays<'f>>,
     pixels: PixelBox,
     options: CutoutOptions,
 }
@@ -80,21 +80,27 @@ impl File {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the image has no coordinates, and as [`File::wcs`] and
     /// [`Found::pixel_box`].
-    pub fn cutout(&self, path: &str, position: [f64; 2], size: Size, options: CutoutOptions) -> Result<Option<Cutout<'_>>> {
+    pub fn cutout(
+        &self,
+        path: &str,
+        position: [f64; 2],
+        size: BoxSize,
+        options: CutoutOptions,
+    ) -> Result<Option<PixelCutout<'_>>> {
         self.cutout_image(path)?.cutout(position, size, options)
     }
 }
 
-impl<'f> Cutout<'f> {
+impl<'f> PixelCutout<'f> {
     /// Path of the image.
     pub fn path(&self) -> &str {
         &self.image.path
     }
 
     /// Returns the format that keeps most of the file: FITS for a FITS file without ASDF, else ASDF.
-    pub fn form(&self) -> Form {
+    pub fn preferred_format(&self) -> FileFormat {
         let around = self.image.file.as_asdf().and_then(AsdfFile::container);
-        if around.is_some_and(|container| container.hdu == 0) { Form::Fits } else { Form::Asdf }
+        if around.is_some_and(|container| container.hdu == 0) { FileFormat::Fits } else { FileFormat::Asdf }
     }
 
     /// Pixels of the image that the cutout has, x first.
@@ -103,7 +109,7 @@ impl<'f> Cutout<'f> {
     }
 
     /// Coordinates of the image, not of the cutout.
-    pub fn coordinates(&self) -> &Found {
+    pub fn coordinates(&self) -> &FoundWcs {
         &self.image.found
     }
 
@@ -113,19 +119,19 @@ impl<'f> Cutout<'f> {
     /// Returns an error if the array cannot be read, and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if its
     /// datatype does not hold the value to fill with.
     pub fn array(&self) -> Result<Array> {
-        self.cut(&self.image.file.array(&self.image.path)?)
+        self.crop(&self.image.file.array(&self.image.path)?)
     }
 
     /// The part of an array of the shape of the image.
-    fn cut(&self, array: &Array) -> Result<Array> {
+    fn crop(&self, array: &Array) -> Result<Array> {
         self.cut_with(array, || fill_bytes(array.datatype(), self.options.fill).map(Some))
     }
 
     /// Returns the part of an array, where `fill` gives the element for pixels beyond the edge. They are masked if there is none.
     fn cut_with(&self, array: &Array, fill: impl FnOnce() -> Result<Option<Vec<u8>>>) -> Result<Array> {
         // The cutout has no sums, or new ones. Those of a remote file would fetch all of it.
-        let fits = self.image.file.as_asdf().and_then(crate::file::fits_around);
-        if fits.is_some_and(|fits| fits.source().access().cost != Cost::Request) {
+        let fits = self.image.file.as_asdf().and_then(crate::file::container_fits);
+        if fits.is_some_and(|fits| fits.source().access().cost != AccessCost::Request) {
             verify_backing(&**array.source())?;
         }
         let wrong = || Error::unsupported(format!("cannot cut out of {}: its shape is {:?}", self.image.path, array.shape()));
@@ -134,15 +140,15 @@ impl<'f> Cutout<'f> {
         let lengths = self.pixels.length.iter().rev().copied();
         let shape: Vec<u64> = array.shape().iter().take(more).copied().chain(lengths).collect();
         if part.shape() != shape {
-            return self.filled(&part, &shape, fill()?);
+            return self.fill_outside(&part, &shape, fill()?);
         }
         // A checksum is that of a whole block, most of which a small cutout does not need, so it is not read for that.
-        let is_small = part.nbytes() <= READ_NOW && part.nbytes().saturating_mul(2) < array.nbytes();
+        let is_small = part.nbytes() <= MAX_EAGER_BYTES && part.nbytes().saturating_mul(2) < array.nbytes();
         if is_small { in_memory(&part) } else { Ok(part) }
     }
 
     /// The part of the image in the middle of filled pixels.
-    fn filled(&self, part: &Array, shape: &[u64], fill: Option<Vec<u8>>) -> Result<Array> {
+    fn fill_outside(&self, part: &Array, shape: &[u64], fill: Option<Vec<u8>>) -> Result<Array> {
         let datatype = part.datatype().clone();
         let item = usize::try_from(datatype.packed_size()).unwrap_or(usize::MAX);
         let limits = self.image.file.limits();
@@ -157,7 +163,7 @@ impl<'f> Cutout<'f> {
         let begin: Vec<u64> = (0..shape.len())
             .map(|axis| if axis < more { 0 } else { (-self.pixels.start[shape.len() - 1 - axis]).max(0) as u64 })
             .collect();
-        copy(&part.read_bytes(Byteorder::Little)?, part.shape(), &mut bytes, shape, &begin, item);
+        copy_into_region(&part.read_bytes(Byteorder::Little)?, part.shape(), &mut bytes, shape, &begin, item);
         let made = Array::from_bytes(bytes, datatype, Byteorder::Little, shape.to_vec())?;
         let mask = match part.mask_bytes()? {
             Some(mask) => mask,
@@ -165,7 +171,7 @@ impl<'f> Cutout<'f> {
             None => return Ok(made),
         };
         let mut whole = vec![1u8; count];
-        copy(&mask, part.shape(), &mut whole, shape, &begin, 1);
+        copy_into_region(&mask, part.shape(), &mut whole, shape, &begin, 1);
         let mask = Array::from_bytes(whole, Datatype::Bool8, Byteorder::Little, shape.to_vec())?;
         made.with_mask(Mask::Array(Arc::new(mask)))
     }
@@ -194,11 +200,11 @@ impl<'f> Cutout<'f> {
             .filter(|file| file.container().is_none_or(|container| container.hdu != 0))
             .ok_or_else(wrong)?;
         let mut change = Change::new(file);
-        let Arrays { cut, left, unlike } = self.arrays(file)?;
-        self.announce(file, &cut)?;
+        let CutoutArrays { cropped: cut, copied: left, other_shape: unlike } = self.select_arrays(file)?;
+        self.prefetch(file, &cut)?;
         let mut nodes = Vec::with_capacity(cut.len());
         for (path, array) in cut {
-            let node = change.stored(&path, &self.cut(&array)?, &ArrayOptions::default())?;
+            let node = change.replacement_node(&path, &self.crop(&array)?, &ArrayOptions::default())?;
             nodes.push((path, node));
         }
         let pixels = &self.pixels;
@@ -211,7 +217,7 @@ impl<'f> Cutout<'f> {
         let coordinates = TreePath::parse(&self.image.found.path)?;
         let node =
             file.tree().find(&coordinates).ok_or_else(|| Error::unsupported("coordinates in another file than the image"))?;
-        let step = if node.get("steps").is_some() { Some(self.step(node, file.limits())?) } else { None };
+        let step = if node.get("steps").is_some() { Some(self.shift_step(node, file.limits())?) } else { None };
         let arrays = |edit: &mut Edit<'_>| {
             nodes.iter().try_for_each(|(path, node)| edit.set(path, node))?;
             left.iter().try_for_each(|path| edit.delete(path))
@@ -219,7 +225,7 @@ impl<'f> Cutout<'f> {
         let together = change.edit(|edit, tree| {
             arrays(edit)?;
             self.move_coordinates(edit, tree, &coordinates, step.as_ref())?;
-            entry.add(edit, tree)
+            entry.add_to_history(edit, tree)
         });
         // Some edits touch the same bytes, such as the end of one mapping in braces, and are applied one after the other.
         if together.is_err() {
@@ -230,7 +236,7 @@ impl<'f> Cutout<'f> {
                 change.edit(|edit, _| edit.delete(path))?;
             }
             change.edit(|edit, tree| self.move_coordinates(edit, tree, &coordinates, step.as_ref()))?;
-            change.edit(|edit, tree| entry.add(edit, tree))?;
+            change.edit(|edit, tree| entry.add_to_history(edit, tree))?;
         }
         Ok((change, unlike))
     }
@@ -243,26 +249,26 @@ impl<'f> Cutout<'f> {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other formats, and as [`Cutout::edit`] and
     /// [`File::convert_into`].
-    pub fn write(&self, form: Form, options: &ConvertOptions, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
+    pub fn write(&self, form: FileFormat, options: &ConvertOptions, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
         match form {
-            Form::Npy => {
+            FileFormat::Npy => {
                 let array = self.array()?;
                 let masked = array.masked_count()?;
                 array.write_npy(out)?;
                 Ok((masked > 0).then(|| format!("{masked} masked elements are written without the mask")).into_iter().collect())
             }
-            Form::Asdf if self.form() == Form::Fits => {
+            FileFormat::Asdf if self.preferred_format() == FileFormat::Fits => {
                 let mut whole = std::io::Cursor::new(Vec::new());
                 let mut notes = self.write_hdus(&mut whole)?;
-                notes.extend(self.converted(whole.into_inner(), To::Asdf, &ConvertOptions::default(), out)?);
+                notes.extend(self.write_converted(whole.into_inner(), TargetForm::Asdf, &ConvertOptions::default(), out)?);
                 Ok(notes)
             }
-            Form::Asdf => self.write_asdf(out),
-            Form::Fits if self.image.file.as_asdf().is_some_and(|file| file.container().is_some()) => self.write_hdus(out),
-            Form::Fits => {
+            FileFormat::Asdf => self.write_asdf(out),
+            FileFormat::Fits if self.image.file.as_asdf().is_some_and(|file| file.container().is_some()) => self.write_hdus(out),
+            FileFormat::Fits => {
                 let mut asdf = std::io::Cursor::new(Vec::new());
                 let mut notes = self.write_asdf(&mut asdf)?;
-                notes.extend(self.converted(asdf.into_inner(), To::Fits, options, out)?);
+                notes.extend(self.write_converted(asdf.into_inner(), TargetForm::Fits, options, out)?);
                 Ok(notes)
             }
             other => Err(Error::unsupported(format!("cannot write a cutout as {}", other.name()))
@@ -271,7 +277,13 @@ impl<'f> Cutout<'f> {
     }
 
     /// Writes the bytes of a cutout in another format. Returns what a user should know.
-    fn converted(&self, bytes: Vec<u8>, to: To, options: &ConvertOptions, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
+    fn write_converted(
+        &self,
+        bytes: Vec<u8>,
+        to: TargetForm,
+        options: &ConvertOptions,
+        out: &mut dyn WriteSeek,
+    ) -> Result<Vec<String>> {
         let file = OpenOptions::new().limits(self.image.file.limits().clone()).open_bytes(bytes)?;
         let mut options = options.clone();
         (options.to, options.allow_loss) = (to, true);
@@ -284,12 +296,12 @@ impl<'f> Cutout<'f> {
         if around.is_some() {
             // The arrays of an ASDF file in a FITS file may be HDUs: it is taken out first.
             let mut options = ConvertOptions::default();
-            (options.to, options.allow_loss) = (To::Asdf, true);
+            (options.to, options.allow_loss) = (TargetForm::Asdf, true);
             let mut whole = std::io::Cursor::new(Vec::new());
             self.image.file.convert_into(&options, &mut whole, crate::Progress::default())?;
             let file = OpenOptions::new().limits(self.image.file.limits().clone()).open_bytes(whole.into_inner())?;
             let image = file.cutout_image(&self.image.path)?;
-            return image.of_pixels(self.pixels.clone(), self.options.clone()).write_asdf(out);
+            return image.by_pixel_box(self.pixels.clone(), self.options.clone()).write_asdf(out);
         }
         let (mut change, left) = self.edit()?;
         let damaged = change.write(out, &WriteOptions::default())?;
@@ -303,20 +315,20 @@ impl<'f> Cutout<'f> {
 
     /// The images of a FITS file that have the shape of this one, each with its own header.
     fn write_hdus(&self, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
-        let around = self.image.file.as_asdf().and_then(crate::file::fits_around);
+        let around = self.image.file.as_asdf().and_then(crate::file::container_fits);
         let fits = around.ok_or_else(|| Error::unsupported(format!("{} is in no FITS file", self.image.path)))?;
         let (mut parts, mut left) = (Vec::new(), 0usize);
-        let only = &self.options.only;
+        let only = &self.options.image_only;
         for hdu in fits.hdus() {
             let is_chosen = only.is_empty() || only.iter().any(|name| name.eq_ignore_ascii_case(hdu.name()));
             let is_image = is_chosen && fits.image_shape(hdu).is_some_and(|shape| self.image.has_shape(&shape));
             if let Some(image) = if is_image { fits.stored_image(hdu)? } else { None } {
-                parts.push(self.part(image, hdu.number() == 0)?);
+                parts.push(self.build_image_hdu(image, hdu.index() == 0)?);
                 continue;
             }
-            if hdu.number() == 0 {
+            if hdu.index() == 0 {
                 let cards = hdu.header().cards().iter().filter(|card| !is_sum(card)).cloned();
-                parts.push(Part::of(Header::new(cards.collect()), None));
+                parts.push(HduData::with_data(Header::new(cards.collect()), None));
             }
             left += usize::from(!hdu.data().is_empty());
         }
@@ -326,14 +338,14 @@ impl<'f> Cutout<'f> {
         }
         fits::write(out, &parts)?;
         Ok((left > 0)
-            .then(|| format!("{} of another shape or kind left out", crate::error::counted(left, "HDU")))
+            .then(|| format!("{} of another shape or kind left out", crate::error::count_noun(left, "HDU")))
             .into_iter()
             .collect())
     }
 
     /// The HDU of the pixels of an image. Its elements stay as they are stored, next to the cards that say what they mean.
-    fn part(&self, mut image: StoredImage, is_primary: bool) -> Result<Part> {
-        let outside = || match image.outside(self.options.fill)? {
+    fn build_image_hdu(&self, mut image: StoredImage, is_primary: bool) -> Result<HduData> {
+        let outside = || match image.outside_pixel(self.options.fill)? {
             Outside::Plain => fill_bytes(image.array().datatype(), self.options.fill).map(Some),
             Outside::Element(bytes) => Ok(Some(bytes)),
             Outside::Missing => Ok(None),
@@ -341,7 +353,7 @@ impl<'f> Cutout<'f> {
         let array = self.cut_with(image.array(), outside)?;
         let mut cards = Vec::new();
         for card in image.header_mut().cards().iter().filter(|card| !is_sum(card)) {
-            let moved = match (self.moved(card.keyword()), card.value()) {
+            let moved = match (self.keyword_shift(card.keyword()), card.value()) {
                 (Some(start), CardValue::Integer(old)) => Some(*old as f64 - start),
                 (Some(start), CardValue::Float(old)) => Some(*old - start),
                 _ => None,
@@ -349,44 +361,44 @@ impl<'f> Cutout<'f> {
             cards.push(moved.map_or_else(|| Ok(card.clone()), |moved| Card::new(card.keyword(), moved, card.comment()))?);
         }
         *image.header_mut() = Header::new(cards);
-        image.part(array, is_primary)
+        image.build_hdu(array, is_primary)
     }
 
     /// The pixels by which a card moves: CRPIXja, and LTVi of IRAF.
-    fn moved(&self, keyword: &str) -> Option<f64> {
+    fn keyword_shift(&self, keyword: &str) -> Option<f64> {
         let rest = keyword.strip_prefix("CRPIX").or_else(|| keyword.strip_prefix("LTV"))?;
         let axis: usize = rest.trim_end_matches(|c: char| c.is_ascii_uppercase()).parse().ok()?;
         self.pixels.start.get(axis.checked_sub(1)?).map(|start| *start as f64)
     }
 
     /// The arrays of a file: those to cut, and those to leave out.
-    fn arrays(&self, file: &AsdfFile) -> Result<Arrays> {
-        let mut arrays = Arrays { cut: Vec::new(), left: Vec::new(), unlike: Vec::new() };
-        let only = &self.options.only;
-        for member in self.image.members(file)? {
+    fn select_arrays(&self, file: &AsdfFile) -> Result<CutoutArrays> {
+        let mut arrays = CutoutArrays { cropped: Vec::new(), copied: Vec::new(), other_shape: Vec::new() };
+        let only = &self.options.image_only;
+        for member in self.image.file_arrays(file)? {
             let path = member.path.clone();
             if !member.is_image {
-                arrays.unlike.push(path.to_string());
-                arrays.left.push(path);
+                arrays.other_shape.push(path.to_string());
+                arrays.copied.push(path);
             } else if only.is_empty()
                 || path.keys().last().is_some_and(|name| only.contains(name))
                 || only.contains(&path.to_string())
             {
-                arrays.cut.push((path, member.array.clone()));
+                arrays.cropped.push((path, member.array.clone()));
             } else {
-                arrays.left.push(path);
+                arrays.copied.push(path);
             }
         }
-        if arrays.cut.is_empty() {
+        if arrays.cropped.is_empty() {
             return Err(Error::invalid_input(format!(
                 "cannot cut out {}: no array of the shape {:?} has this name",
-                self.options.only.join(", "),
+                self.options.image_only.join(", "),
                 self.image.shape
             ))
             .hint("leave --only out to take all"));
         }
         // Parts of what is left out go with it, and the last items of a list first.
-        let left = std::mem::take(&mut arrays.left);
+        let left = std::mem::take(&mut arrays.copied);
         let mut kept: Vec<TreePath> = Vec::new();
         for path in left {
             if !kept.iter().any(|known| path.keys().starts_with(known.keys())) {
@@ -394,14 +406,14 @@ impl<'f> Cutout<'f> {
             }
         }
         kept.reverse();
-        arrays.left = kept;
+        arrays.copied = kept;
         Ok(arrays)
     }
 
     /// Lets a remote source fetch the parts of all arrays together.
-    fn announce(&self, file: &AsdfFile, cut: &[(TreePath, Array)]) -> Result<()> {
+    fn prefetch(&self, file: &AsdfFile, cut: &[(TreePath, Array)]) -> Result<()> {
         let parts = cut.iter().map(|(_, array)| self.pixels.slice(array)).filter_map(Result::transpose);
-        announce_all(&**file.sections().source(), &parts.collect::<Result<Vec<_>>>()?, GAP)
+        announce_all(&**file.sections().source(), &parts.collect::<Result<Vec<_>>>()?, MERGE_GAP)
     }
 
     /// Moves the coordinates: a step before the first one, or the reference pixel of keywords.
@@ -418,7 +430,7 @@ impl<'f> Cutout<'f> {
     }
 
     /// The step from the pixels of the cutout to those of the image.
-    fn step(&self, wcs: Node<'_>, limits: &crate::limits::Limits) -> Result<Value> {
+    fn shift_step(&self, wcs: Node<'_>, limits: &crate::limits::Limits) -> Result<Value> {
         let wrong = || wcs.error("a GWCS without a first step");
         let first = wcs.get("steps").and_then(|steps| steps.index(0)).ok_or_else(wrong)?;
         let frame = first.get("frame").ok_or_else(wrong)?;
@@ -434,20 +446,20 @@ impl<'f> Cutout<'f> {
         let is_free = |name: &String| !names.contains(name);
         let name = std::iter::once("cutout".to_owned()).chain(numbered).find(is_free).ok_or_else(wrong)?;
         let new_frame = if frame.is_mapping() {
-            let mut value = plain(frame.to_value(limits)?);
+            let mut value = without_anchors(frame.to_value(limits)?);
             value.set("name", name.as_str());
             value
         } else {
             Value::from(name.as_str())
         };
-        let tags = Tags::of(wcs, limits)?;
+        let tags = GwcsTags::from_wcs(wcs, limits)?;
         let axes: Vec<&str> = ["x", "y", "z"].into_iter().take(self.pixels.start.len()).collect();
-        let quantity = tags.quantity(transform, limits)?;
+        let quantity = tags.quantity_wrapper(transform, limits)?;
         let shifts = self.pixels.start.iter().map(|start| {
             let offset = quantity(Value::from(*start as f64));
             Value::map([("inputs", Value::seq(["x"]).flow()), ("outputs", Value::seq(["y"]).flow()), ("offset", offset)])
                 .flow()
-                .tagged(tags.transform("shift"))
+                .tagged(tags.transform_tag("shift"))
         });
         let mut shift = Value::map([
             ("inputs", Value::seq(axes.iter().copied()).flow()),
@@ -472,7 +484,7 @@ impl<'f> Cutout<'f> {
         if old.is_some() {
             shift.set("bounding_box", bounds);
         }
-        let shift = shift.tagged(tags.transform("concatenate"));
+        let shift = shift.tagged(tags.transform_tag("concatenate"));
         let step = Value::map([("frame", new_frame), ("transform", shift)]);
         Ok(match first.tag() {
             Some(tag) => step.tagged(tag),
@@ -520,11 +532,11 @@ fn is_sum(card: &Card) -> bool {
 }
 
 /// The arrays of a file, as a cutout sees them.
-struct Arrays {
-    cut: Vec<(TreePath, Array)>,
-    left: Vec<TreePath>,
+struct CutoutArrays {
+    cropped: Vec<(TreePath, Array)>,
+    copied: Vec<TreePath>,
     /// Paths of the large arrays that are left out because they do not match the image.
-    unlike: Vec<String>,
+    other_shape: Vec<String>,
 }
 
 /// The elements of a part of an array, read now.

@@ -10,7 +10,7 @@ use crate::convert::stream_as_asdf;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{Backend, File, Item, ItemKind};
 use crate::limits::Limits;
-use crate::tree::{Data, Scalar, TreePath, Value};
+use crate::tree::{Scalar, TreePath, Value, ValueData};
 
 /// Options for a comparison.
 #[derive(Debug, Clone, Default)]
@@ -74,21 +74,21 @@ impl DifferenceKind {
 #[non_exhaustive]
 pub struct ElementsDiffer {
     /// Number of different elements.
-    pub different: u64,
+    pub differing: u64,
     /// Number of elements that were compared.
-    pub of: u64,
+    pub total: u64,
     /// The largest difference; None if the elements are no numbers.
     pub max_abs: Option<f64>,
     /// The largest difference as a fraction of the larger number.
     pub max_rel: Option<f64>,
     /// Index of the first that differs, in C order.
-    pub first: Vec<u64>,
+    pub first_index: Vec<u64>,
 }
 
 /// One difference between two files.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Difference {
+pub struct ItemDifference {
     /// The path.
     pub path: String,
     /// Kind of the difference.
@@ -124,7 +124,7 @@ impl File {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if reading fails, and [`ErrorKind::Limit`] if there are too many items.
-    pub fn diff(&self, other: &File, options: &DiffOptions) -> Result<Vec<Difference>> {
+    pub fn diff(&self, other: &File, options: &DiffOptions) -> Result<Vec<ItemDifference>> {
         match ((self.as_asdf(), self.as_dudley()), (other.as_asdf(), other.as_dudley())) {
             ((Some(a), _), (_, Some(b))) => {
                 let (b, left_out) = stream_as_asdf(b)?;
@@ -136,7 +136,7 @@ impl File {
             }
             _ => {}
         }
-        compare(self.root(), other.root(), options)
+        compare_items(self.root(), other.root(), options)
     }
 }
 
@@ -146,12 +146,12 @@ fn as_converted(
     (a, without_a): (&dyn Backend, &[(String, String)]),
     (b, without_b): (&dyn Backend, &[(String, String)]),
     options: &DiffOptions,
-) -> Result<Vec<Difference>> {
+) -> Result<Vec<ItemDifference>> {
     let mut how = options.clone();
     for path in ["asdf_library", "history/extensions", "dudley/dialect", "dudley/byteorder", "dudley/stored", "dudley/docs"] {
         how.ignore.push(ignored(&format!("/{path}"))?);
     }
-    let mut found = compare(Item::new(a, a.root()), Item::new(b, b.root()), &how)?;
+    let mut found = compare_items(Item::new(a, a.root()), Item::new(b, b.root()), &how)?;
     let on_one_side = |kind| matches!(kind, DifferenceKind::Added | DifferenceKind::Removed);
     found.retain(|difference| !(on_one_side(difference.kind) && matches!(difference.path.as_str(), "/dudley" | "/history")));
     for (left_out, is_first) in [(without_a, true), (without_b, false)] {
@@ -163,14 +163,14 @@ fn as_converted(
             found.retain(|difference| difference.path != *path);
             let (path, why) = (path.clone(), Some(why.clone()));
             let (a, b) = if is_first { (why, None) } else { (None, why) };
-            found.push(Difference { path, kind: DifferenceKind::Unreadable, a, b, elements: None });
+            found.push(ItemDifference { path, kind: DifferenceKind::Unreadable, a, b, elements: None });
         }
     }
     Ok(found)
 }
 
 /// Two items of the same path.
-struct Pair<'f> {
+struct ItemPair<'f> {
     /// The path in the spelling of the first file.
     path: String,
     /// The path as keys, if paths are ignored.
@@ -179,35 +179,40 @@ struct Pair<'f> {
     b: Item<'f>,
     depth: usize,
     /// `true` if the pair is below an item that was compared at another place already.
-    is_again: bool,
+    is_revisit: bool,
 }
 
 /// Compares two items and all below them, without recursion.
-fn compare<'f>(a: Item<'f>, b: Item<'f>, options: &DiffOptions) -> Result<Vec<Difference>> {
+fn compare_items<'f>(a: Item<'f>, b: Item<'f>, options: &DiffOptions) -> Result<Vec<ItemDifference>> {
     let limits = a.backend().limits().clone();
     let _calls = (limits.call(), b.backend().limits().call());
-    let mut compare = Compare { limits: &limits, out: Differences { options, found: Vec::new() }, held: 0 };
+    let mut compare = Comparer { limits: &limits, out: Differences { options, found: Vec::new() }, cached: 0 };
     let mut left = limits.nodes;
     // Items that are compared once more: with references, a small file can have very many.
     let mut again = limits.expansion;
     let mut seen = HashSet::new();
     // The pairs around the current one, so that cycles end.
     let mut inside = Vec::new();
-    let mut todo = vec![Pair { path: String::new(), keys: TreePath::root(), a, b, depth: 0, is_again: false }];
+    let mut todo = vec![ItemPair { path: String::new(), keys: TreePath::root(), a, b, depth: 0, is_revisit: false }];
     while let Some(mut pair) = todo.pop() {
-        left =
-            left.checked_sub(1).ok_or_else(|| Limits::exceeded("nodes", limits.nodes, "the files have more items to compare"))?;
-        compare.held = compare.held.saturating_sub(pair.path.len() as u64);
+        left = left
+            .checked_sub(1)
+            .ok_or_else(|| Limits::exceeded_error("nodes", limits.nodes, "the files have more items to compare"))?;
+        compare.cached = compare.cached.saturating_sub(pair.path.len() as u64);
         if compare.out.is_ignored(&pair.keys) {
             continue;
         }
         let is_referred_to = pair.a.kind() == ItemKind::Reference || pair.a.is_anchored();
-        (pair.a, pair.b) = (resolved(pair.a, &limits)?, resolved(pair.b, &limits)?);
-        let identity = (pair.a.identity(), pair.b.identity());
-        pair.is_again |= is_referred_to && !seen.insert(identity.0);
-        if pair.is_again {
+        (pair.a, pair.b) = (resolve_references(pair.a, &limits)?, resolve_references(pair.b, &limits)?);
+        let identity = (pair.a.identity_key(), pair.b.identity_key());
+        pair.is_revisit |= is_referred_to && !seen.insert(identity.0);
+        if pair.is_revisit {
             again = again.checked_sub(1 + pair.depth as u64).ok_or_else(|| {
-                Limits::exceeded("expansion", limits.expansion, "the files, references expanded, have more items to compare")
+                Limits::exceeded_error(
+                    "expansion",
+                    limits.expansion,
+                    "the files, references expanded, have more items to compare",
+                )
             })?;
         }
         inside.truncate(pair.depth);
@@ -215,7 +220,7 @@ fn compare<'f>(a: Item<'f>, b: Item<'f>, options: &DiffOptions) -> Result<Vec<Di
             continue;
         }
         inside.push(identity);
-        let mut below = compare.pair(&pair)?;
+        let mut below = compare.compare_pair(&pair)?;
         below.reverse();
         todo.extend(below);
     }
@@ -223,11 +228,11 @@ fn compare<'f>(a: Item<'f>, b: Item<'f>, options: &DiffOptions) -> Result<Vec<Di
 }
 
 /// Follows references until there is none.
-fn resolved<'f>(mut item: Item<'f>, limits: &Limits) -> Result<Item<'f>> {
+fn resolve_references<'f>(mut item: Item<'f>, limits: &Limits) -> Result<Item<'f>> {
     let mut steps = limits.depth;
     while item.kind() == ItemKind::Reference {
-        steps = steps.checked_sub(1).ok_or_else(|| Limits::exceeded("depth", limits.depth, "references lead on and on"))?;
-        item = item.follow()?;
+        steps = steps.checked_sub(1).ok_or_else(|| Limits::exceeded_error("depth", limits.depth, "references lead on and on"))?;
+        item = item.resolve()?;
     }
     Ok(item)
 }
@@ -238,7 +243,7 @@ fn is_of_item(error: &Error) -> bool {
 }
 
 /// Reads all of an array and returns the reason if that fails.
-fn why_unreadable(array: Result<Array>) -> Result<Option<String>> {
+fn read_failure(array: Result<Array>) -> Result<Option<String>> {
     match array.and_then(|array| array.read_through(|_| ())) {
         Ok(()) => Ok(None),
         Err(why) if is_of_item(&why) => Ok(Some(why.message().to_owned())),
@@ -251,58 +256,63 @@ fn is_under(path: &TreePath, pattern: &TreePath) -> bool {
     !pattern.is_empty() && pattern.len() <= path.len() && pattern.iter().zip(path).all(|(p, k)| p == "*" || p == k)
 }
 
-struct Compare<'a> {
+struct Comparer<'a> {
     limits: &'a Limits,
     out: Differences<'a>,
     /// Bytes of the paths that are still to be compared.
-    held: u64,
+    cached: u64,
 }
 
-impl Compare<'_> {
+impl Comparer<'_> {
     /// Compares two items except for their children, and returns these in pairs.
-    fn pair<'f>(&mut self, pair: &Pair<'f>) -> Result<Vec<Pair<'f>>> {
+    fn compare_pair<'f>(&mut self, pair: &ItemPair<'f>) -> Result<Vec<ItemPair<'f>>> {
         let (path, a, b) = (&pair.path, &pair.a, &pair.b);
-        self.attributes(pair)?;
+        self.compare_attributes(pair)?;
         match (a.kind(), b.kind()) {
             (ItemKind::Array, ItemKind::Array) => {
                 let (a, b) = (a.array(), b.array());
                 if let (Ok(a), Ok(b)) = (&a, &b) {
-                    match self.out.arrays(path, a, b) {
+                    match self.out.compare_arrays(path, a, b) {
                         Err(why) if is_of_item(&why) => {}
                         compared => return compared.map(|()| Vec::new()),
                     }
                 }
-                let (a, b) = (why_unreadable(a)?, why_unreadable(b)?);
-                self.out.say(path.clone(), DifferenceKind::Unreadable, a, b);
+                let (a, b) = (read_failure(a)?, read_failure(b)?);
+                self.out.push_difference(path.clone(), DifferenceKind::Unreadable, a, b);
                 return Ok(Vec::new());
             }
             (x, y) if (x.is_collection() || y.is_collection() || x == ItemKind::Array || y == ItemKind::Array) && x != y => {
-                self.out.say(path.clone(), DifferenceKind::Type, Some(word(a)), Some(word(b)));
+                self.out.push_difference(path.clone(), DifferenceKind::Type, Some(describe_item(a)), Some(describe_item(b)));
                 return Ok(Vec::new());
             }
             _ => {}
         }
-        let tags = (a.notes().tag, b.notes().tag);
+        let tags = (a.metadata().tag, b.metadata().tag);
         if tags.0 != tags.1 {
-            self.out.say(path.clone(), DifferenceKind::Tag, tags.0.map(str::to_owned), tags.1.map(str::to_owned));
+            self.out.push_difference(path.clone(), DifferenceKind::Tag, tags.0.map(str::to_owned), tags.1.map(str::to_owned));
         }
         if a.kind().is_collection() {
-            return self.children(pair);
+            return self.compare_children(pair);
         }
         if !self.out.same_scalar(&a.value()?, &b.value()?) {
-            self.out.say(path.clone(), DifferenceKind::Value, Some(a.text()?.into_owned()), Some(b.text()?.into_owned()));
+            self.out.push_difference(
+                path.clone(),
+                DifferenceKind::Value,
+                Some(a.text()?.into_owned()),
+                Some(b.text()?.into_owned()),
+            );
         }
         Ok(Vec::new())
     }
 
     /// Compares attributes. Those of a tree of ASDF are its nodes: FITS has its cards there.
-    fn attributes(&mut self, pair: &Pair<'_>) -> Result<()> {
+    fn compare_attributes(&mut self, pair: &ItemPair<'_>) -> Result<()> {
         if pair.a.as_asdf().is_some() || pair.b.as_asdf().is_some() {
             return Ok(());
         }
         let named = |item: &Item<'_>| -> Result<Vec<(String, Value)>> {
             // The names of axes are a word of the layout, and have a meaning.
-            let dims = item.words()?.into_iter().filter(|(name, _)| name == "grid_dims");
+            let dims = item.storage_attributes()?.into_iter().filter(|(name, _)| name == "grid_dims");
             let all = item.attributes()?.into_iter().chain(dims);
             Ok(all.map(|(name, value)| (name.into_owned(), value)).collect())
         };
@@ -310,7 +320,7 @@ impl Compare<'_> {
         let get =
             |list: &[(String, Value)], name: &str| list.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
         let mut say = |name: &str, kind, a: Option<&Value>, b: Option<&Value>| {
-            self.out.say(format!("{}#{name}", pair.path), kind, a.map(attribute_text), b.map(attribute_text));
+            self.out.push_difference(format!("{}#{name}", pair.path), kind, a.map(attribute_text), b.map(attribute_text));
         };
         for (name, value) in &a {
             match get(&b, name) {
@@ -326,59 +336,59 @@ impl Compare<'_> {
         Ok(())
     }
 
-    fn children<'f>(&mut self, pair: &Pair<'f>) -> Result<Vec<Pair<'f>>> {
-        let (a, b) = (named(&pair.a, &pair.path)?, named(&pair.b, &pair.path)?);
+    fn compare_children<'f>(&mut self, pair: &ItemPair<'f>) -> Result<Vec<ItemPair<'f>>> {
+        let (a, b) = (named_children(&pair.a, &pair.path)?, named_children(&pair.b, &pair.path)?);
         let in_b: HashMap<&str, &Item<'_>> = b.iter().map(|child| (child.key.as_str(), &child.item)).collect();
         let in_a: HashSet<&str> = a.iter().map(|child| child.key.as_str()).collect();
         let keys = |key: &str| if self.out.options.ignore.is_empty() { TreePath::root() } else { pair.keys.join(key) };
-        let (mut both, mut only, mut held) = (Vec::new(), Vec::new(), self.held);
+        let (mut both, mut only, mut held) = (Vec::new(), Vec::new(), self.cached);
         for child in &a {
             self.limits.charge_text(&mut held, child.path.len(), "the paths to compare")?;
             let (path, keys) = (child.path.clone(), keys(&child.key));
             match in_b.get(child.key.as_str()) {
                 Some(other) => {
-                    let (depth, is_again) = (pair.depth + 1, pair.is_again);
-                    both.push(Pair { path, keys, a: child.item.clone(), b: (*other).clone(), depth, is_again });
+                    let (depth, is_again) = (pair.depth + 1, pair.is_revisit);
+                    both.push(ItemPair { path, keys, a: child.item.clone(), b: (*other).clone(), depth, is_revisit: is_again });
                 }
                 None if self.out.is_ignored(&keys) => {}
-                None => only.push((path, DifferenceKind::Removed, Some(word(&child.item)), None)),
+                None => only.push((path, DifferenceKind::Removed, Some(describe_item(&child.item)), None)),
             }
         }
         for child in b.iter().filter(|child| !in_a.contains(child.key.as_str())) {
             self.limits.charge_text(&mut held, child.path.len(), "the paths to compare")?;
             if !self.out.is_ignored(&keys(&child.key)) {
-                only.push((child.path.clone(), DifferenceKind::Added, None, Some(word(&child.item))));
+                only.push((child.path.clone(), DifferenceKind::Added, None, Some(describe_item(&child.item))));
             }
         }
         for (path, kind, a, b) in only {
-            self.out.say(path, kind, a, b);
+            self.out.push_difference(path, kind, a, b);
         }
-        self.held = held;
+        self.cached = held;
         Ok(both)
     }
 }
 
 /// One child of a mapping or a list.
-struct Named<'f> {
+struct NamedChild<'f> {
     key: String,
     path: String,
     item: Item<'f>,
 }
 
 /// The children of an item by name or number; `path` is that of the item.
-fn named<'f>(item: &Item<'f>, path: &str) -> Result<Vec<Named<'f>>> {
-    let children = item.backend().children(item.place())?.into_iter().enumerate();
-    let named = children.map(|(n, child)| Named {
+fn named_children<'f>(item: &Item<'f>, path: &str) -> Result<Vec<NamedChild<'f>>> {
+    let children = item.backend().children(item.location())?.into_iter().enumerate();
+    let named = children.map(|(n, child)| NamedChild {
         path: item.backend().child_path(path, &child, n),
         key: child.name.map_or_else(|| n.to_string(), |name| name.into_owned()),
-        item: item.at(child.place),
+        item: item.with_location(child.place),
     });
     Ok(named.collect())
 }
 
 /// Describes an item in a few words.
-fn word(item: &Item<'_>) -> String {
-    let count = || item.backend().children(item.place()).map_or(0, |children| children.len());
+fn describe_item(item: &Item<'_>) -> String {
+    let count = || item.backend().children(item.location()).map_or(0, |children| children.len());
     match item.kind() {
         ItemKind::Array => "ndarray".to_owned(),
         ItemKind::List => format!("sequence of {}", count()),
@@ -393,12 +403,12 @@ fn word(item: &Item<'_>) -> String {
 /// Prints the value of an attribute in one line: text in quotes, lists in brackets.
 fn attribute_text(value: &Value) -> String {
     match &value.data {
-        Data::Str(text) => json_text(text),
-        Data::Seq(items) => format!("[{}]", items.iter().map(attribute_text).collect::<Vec<_>>().join(", ")),
-        Data::Int(number) => number.to_string(),
-        Data::Float(number) => format!("{number:?}"),
-        Data::Bool(value) => value.to_string(),
-        Data::BigInt(text) | Data::Plain(text) => text.clone(),
+        ValueData::Str(text) => json_text(text),
+        ValueData::Seq(items) => format!("[{}]", items.iter().map(attribute_text).collect::<Vec<_>>().join(", ")),
+        ValueData::Int(number) => number.to_string(),
+        ValueData::Float(number) => format!("{number:?}"),
+        ValueData::Bool(value) => value.to_string(),
+        ValueData::BigInt(text) | ValueData::Plain(text) => text.clone(),
         _ => String::new(),
     }
 }
@@ -406,12 +416,12 @@ fn attribute_text(value: &Value) -> String {
 /// The differences found so far, and the options of the comparison.
 struct Differences<'a> {
     options: &'a DiffOptions,
-    found: Vec<Difference>,
+    found: Vec<ItemDifference>,
 }
 
 impl Differences<'_> {
-    fn say(&mut self, path: String, kind: DifferenceKind, a: Option<String>, b: Option<String>) {
-        self.found.push(Difference { path, kind, a, b, elements: None });
+    fn push_difference(&mut self, path: String, kind: DifferenceKind, a: Option<String>, b: Option<String>) {
+        self.found.push(ItemDifference { path, kind, a, b, elements: None });
     }
 
     fn is_ignored(&self, path: &TreePath) -> bool {
@@ -421,16 +431,16 @@ impl Differences<'_> {
     fn same_scalar(&self, a: &Scalar<'_>, b: &Scalar<'_>) -> bool {
         match (a, b) {
             (Scalar::Float(a), Scalar::Float(b)) => self.same_number(*a, *b),
-            (Scalar::Float(float), Scalar::Int(int)) | (Scalar::Int(int), Scalar::Float(float)) if self.is_tolerant() => {
+            (Scalar::Float(float), Scalar::Int(int)) | (Scalar::Int(int), Scalar::Float(float)) if self.has_tolerance() => {
                 self.same_number(*float, *int as f64)
             }
             (Scalar::Float(_), Scalar::Int(_)) | (Scalar::Int(_), Scalar::Float(_)) => a.compare(b) == Some(Ordering::Equal),
-            (Scalar::Int(a), Scalar::Int(b)) => a == b || self.same_number(*a as f64, *b as f64) && self.is_tolerant(),
+            (Scalar::Int(a), Scalar::Int(b)) => a == b || self.same_number(*a as f64, *b as f64) && self.has_tolerance(),
             _ => a == b,
         }
     }
 
-    fn is_tolerant(&self) -> bool {
+    fn has_tolerance(&self) -> bool {
         self.options.rtol > 0.0 || self.options.atol > 0.0
     }
 
@@ -438,13 +448,23 @@ impl Differences<'_> {
         a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= self.options.atol + self.options.rtol * a.abs().max(b.abs())
     }
 
-    fn arrays(&mut self, path: &str, a: &Array, b: &Array) -> Result<()> {
+    fn compare_arrays(&mut self, path: &str, a: &Array, b: &Array) -> Result<()> {
         if a.shape() != b.shape() {
-            self.say(path.to_owned(), DifferenceKind::Shape, Some(format!("{:?}", a.shape())), Some(format!("{:?}", b.shape())));
+            self.push_difference(
+                path.to_owned(),
+                DifferenceKind::Shape,
+                Some(format!("{:?}", a.shape())),
+                Some(format!("{:?}", b.shape())),
+            );
             return Ok(());
         }
-        if !a.datatype().means(b.datatype()) {
-            self.say(path.to_owned(), DifferenceKind::Datatype, Some(a.datatype().to_string()), Some(b.datatype().to_string()));
+        if !a.datatype().is_equivalent(b.datatype()) {
+            self.push_difference(
+                path.to_owned(),
+                DifferenceKind::Datatype,
+                Some(a.datatype().to_string()),
+                Some(b.datatype().to_string()),
+            );
             return Ok(());
         }
         let mask = (a.mask_bytes()?, b.mask_bytes()?);
@@ -454,39 +474,39 @@ impl Differences<'_> {
                 None => "no mask".to_owned(),
                 Some(bytes) => format!("{} masked", bytes.iter().filter(|b| **b != 0).count()),
             };
-            self.say(path.to_owned(), DifferenceKind::Mask, Some(text(&mask.0)), Some(text(&mask.1)));
+            self.push_difference(path.to_owned(), DifferenceKind::Mask, Some(text(&mask.0)), Some(text(&mask.1)));
         }
         // A mask by field has bytes for values, not for elements.
-        let by_element = mask.0.as_deref().filter(|_| a.marks() == 1);
-        let elements = self.elements(a, b, by_element)?;
-        if elements.different > 0 {
+        let by_element = mask.0.as_deref().filter(|_| a.mask_bytes_per_element() == 1);
+        let elements = self.count_differing_elements(a, b, by_element)?;
+        if elements.differing > 0 {
             let kind = DifferenceKind::Elements;
-            self.found.push(Difference { path: path.to_owned(), kind, a: None, b: None, elements: Some(elements) });
+            self.found.push(ItemDifference { path: path.to_owned(), kind, a: None, b: None, elements: Some(elements) });
         }
         Ok(())
     }
 
     /// Counts the elements that differ; those that the first file masks do not count.
-    fn elements(&self, a: &Array, b: &Array, mask: Option<&[u8]>) -> Result<ElementsDiffer> {
-        const PIECE: u64 = 1 << 20;
-        let mut result = ElementsDiffer { of: a.len(), ..ElementsDiffer::default() };
+    fn count_differing_elements(&self, a: &Array, b: &Array, mask: Option<&[u8]>) -> Result<ElementsDiffer> {
+        const BUFFER_SIZE: u64 = 1 << 20;
+        let mut result = ElementsDiffer { total: a.len(), ..ElementsDiffer::default() };
         let item = a.datatype().packed_size().max(1) as usize;
         let mut first = None;
         let mut at = 0usize;
         let (a, b) = (a.clone().without_mask(), b.clone().without_mask());
-        a.charge_visits()?;
-        b.charge_visits()?;
+        a.charge_element_visits()?;
+        b.charge_element_visits()?;
         if a.is_padded() || b.is_padded() {
             for (number, (x, y)) in a.strings().zip(b.strings()).enumerate() {
                 if x? != y? && mask.is_none_or(|mask| mask.get(number).is_none_or(|m| *m == 0)) {
-                    result.different += 1;
+                    result.differing += 1;
                     first.get_or_insert(number as u64);
                 }
             }
-            result.first = first.map(|flat| unravel(flat, a.shape())).unwrap_or_default();
+            result.first_index = first.map(|flat| unravel(flat, a.shape())).unwrap_or_default();
             return Ok(result);
         }
-        for (left, right) in a.row_blocks(PIECE).zip(b.row_blocks(PIECE)) {
+        for (left, right) in a.row_blocks(BUFFER_SIZE).zip(b.row_blocks(BUFFER_SIZE)) {
             let count = usize::try_from(left.len()).unwrap_or(usize::MAX);
             let (x, y) = (left.read_bytes(crate::array::Byteorder::Little)?, right.read_bytes(crate::array::Byteorder::Little)?);
             if x != y {
@@ -498,7 +518,7 @@ impl Differences<'_> {
                         continue;
                     }
                     if let Some((p, q)) = numbers.as_ref().and_then(|(p, q)| Some((*p.get(i)?, *q.get(i)?))) {
-                        if self.same_number(p, q) && (self.is_tolerant() || p.is_nan()) {
+                        if self.same_number(p, q) && (self.has_tolerance() || p.is_nan()) {
                             continue;
                         }
                         // Zeros of different sign are the same number.
@@ -510,14 +530,14 @@ impl Differences<'_> {
                         result.max_abs = Some(result.max_abs.unwrap_or(0.0).max(apart));
                         result.max_rel = Some(result.max_rel.unwrap_or(0.0).max(if larger > 0.0 { apart / larger } else { 0.0 }));
                     }
-                    result.different += 1;
+                    result.differing += 1;
                     first.get_or_insert((at + i) as u64);
                 }
             }
             at += count;
         }
         if let Some(flat) = first {
-            result.first = unravel(flat, a.shape());
+            result.first_index = unravel(flat, a.shape());
         }
         Ok(result)
     }
@@ -579,7 +599,7 @@ mod tests {
         let b = "a: !core/ndarray-1.1.0 {data: [[1, 2], [3, 6]], datatype: int16}";
         let found = file(a).diff(&file(b), &DiffOptions::default()).unwrap();
         let elements = found[0].elements.as_ref().unwrap();
-        assert_eq!((elements.different, elements.of, elements.first.as_slice()), (1, 4, &[1, 1][..]));
+        assert_eq!((elements.differing, elements.total, elements.first_index.as_slice()), (1, 4, &[1, 1][..]));
         assert_eq!(elements.max_abs, Some(2.0));
         let c = "a: !core/ndarray-1.1.0 {data: [[1, 2], [3, 4]], datatype: int32}";
         assert_eq!(kinds(a, c, &DiffOptions::default()), [("/a".into(), "datatype")]);

@@ -12,12 +12,12 @@ use std::collections::HashMap;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::array::{Array, Byteorder, Datatype, Text, check_texts};
+use crate::array::{Array, Byteorder, Datatype, TextType, check_texts};
 use crate::error::Result;
-use crate::file::{Backend, File, ListedArray, Place};
+use crate::file::{Backend, File, ItemLocation, ListedArray};
 
 /// Bytes hashed at a time; large, so that a compressed block is decoded in few calls.
-const PIECE: usize = 8 << 20;
+const BUFFER_SIZE: usize = 8 << 20;
 
 /// The digest of one array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,22 +41,22 @@ impl Digest {
     /// assert_eq!(Digest::of(&array)?.sha256[..4], [0x7b, 0x11, 0xc1, 0x13]);
     /// # Ok::<(), trilith::Error>(())
     /// ```
-    pub fn of(array: &Array) -> Result<Self> {
+    pub fn compute(array: &Array) -> Result<Self> {
         // An array that no command can show as text has no digest either.
-        check_texts(array, Text::Utf8)?;
-        let sha256 = match array.is_void() {
-            false if array.is_mostly_padding()? => hash(|take| {
+        check_texts(array, TextType::Utf8)?;
+        let sha256 = match array.is_without_bytes() {
+            false if array.is_mostly_padding()? => hash_sha256(|take| {
                 array.strings().try_for_each(|text| {
                     let text = text?;
                     take(&(text.len() as u64).to_le_bytes())?;
                     take(&text)
                 })
             })?,
-            false => hash(|take| array.for_each_piece(PIECE, take))?,
-            true => hash(|take| cleared(array, take))?,
+            false => hash_sha256(|take| array.for_each_piece(BUFFER_SIZE, take))?,
+            true => hash_sha256(|take| clear_masked(array, take))?,
         };
         let mask_sha256 = match array.mask() {
-            Some(_) => Some(hash(|take| array.for_each_mask_piece(PIECE, take))?),
+            Some(_) => Some(hash_sha256(|take| array.for_each_mask_piece(BUFFER_SIZE, take))?),
             None => None,
         };
         Ok(Self { sha256, mask_sha256 })
@@ -64,14 +64,14 @@ impl Digest {
 }
 
 /// The canonical bytes of an array, with 0 for what is missing.
-fn cleared(array: &Array, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    array.charge_visits()?;
+fn clear_masked(array: &Array, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    array.charge_element_visits()?;
     let mut widths = Vec::new();
     widths_of(array.datatype(), &mut widths);
-    if array.marks() == 1 && widths.len() > 1 {
+    if array.mask_bytes_per_element() == 1 && widths.len() > 1 {
         widths = vec![usize::try_from(array.datatype().packed_size()).unwrap_or(0)];
     }
-    for block in array.row_blocks(PIECE as u64) {
+    for block in array.row_blocks(BUFFER_SIZE as u64) {
         let mut bytes = block.clone().without_mask().read_bytes(Byteorder::Little)?;
         let marks = block.mask_bytes()?.unwrap_or_default();
         let mut rest = &mut bytes[..];
@@ -99,7 +99,7 @@ fn widths_of(datatype: &Datatype, widths: &mut Vec<usize>) {
     }
 }
 
-fn hash(pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>) -> Result<[u8; 32]> {
+fn hash_sha256(pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>) -> Result<[u8; 32]> {
     let mut sha = Sha256::new();
     pieces(&mut |piece| {
         sha.update(piece);
@@ -111,7 +111,7 @@ fn hash(pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>) 
 /// One array of a listing: its path, and its digest or why there is none.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Entry {
+pub struct DigestEntry {
     /// JSON Pointer of the ndarray.
     pub path: String,
     /// The array and its digest.
@@ -123,8 +123,8 @@ impl File {
     ///
     /// # Errors
     /// Returns the errors of [`of`].
-    pub fn digest(&self) -> Result<Vec<Entry>> {
-        of(self.backend())
+    pub fn digest(&self) -> Result<Vec<DigestEntry>> {
+        digest_arrays(self.backend())
     }
 }
 
@@ -143,47 +143,47 @@ impl File {
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the file has too many items, and an error if they
 /// cannot be found.
-pub fn of(file: &dyn Backend) -> Result<Vec<Entry>> {
+pub fn digest_arrays(file: &dyn Backend) -> Result<Vec<DigestEntry>> {
     let _call = file.limits().call();
     // An array that many places refer to is read once, and so are equal views of one block.
     let mut known: HashMap<(*const (), usize), (Array, Digest)> = HashMap::new();
-    let mut views: HashMap<View, (Array, Digest)> = HashMap::new();
+    let mut views: HashMap<ArrayIdentity, (Array, Digest)> = HashMap::new();
     let digest = |listed: ListedArray| {
         let digest = listed.target.and_then(|found| {
-            let file = found.other.as_deref().unwrap_or(file);
+            let file = found.external_file.as_deref().unwrap_or(file);
             let place = match found.place {
-                Place::Node(number) => Some((std::ptr::from_ref(file).cast::<()>(), number)),
-                Place::Located { .. } => None,
+                ItemLocation::Node(number) => Some((std::ptr::from_ref(file).cast::<()>(), number)),
+                ItemLocation::Array { .. } => None,
             };
             if let Some((array, digest)) = place.and_then(|place| known.get(&place)) {
                 return Ok((array.clone(), *digest));
             }
             let array = file.array(&found.place)?;
-            let view = View::of(&array).filter(|_| views.len() < KNOWN);
+            let view = ArrayIdentity::from_array(&array).filter(|_| views.len() < MAX_CACHED);
             let digest = match view.as_ref().and_then(|view| views.get(view)) {
                 Some((_, digest)) => *digest,
-                None => Digest::of(&array)?,
+                None => Digest::compute(&array)?,
             };
             if let Some(view) = view {
                 // The array is kept with it, so that no other source gets the address of its source.
                 views.entry(view).or_insert_with(|| (array.clone(), digest));
             }
-            if let Some(place) = place.filter(|_| known.len() < KNOWN) {
+            if let Some(place) = place.filter(|_| known.len() < MAX_CACHED) {
                 known.insert(place, (array.clone(), digest));
             }
             Ok((array, digest))
         });
-        Entry { path: listed.path, digest }
+        DigestEntry { path: listed.path, digest }
     };
     Ok(file.arrays()?.into_iter().map(digest).collect())
 }
 
 /// Number of arrays that are kept in mind.
-const KNOWN: usize = 1 << 16;
+const MAX_CACHED: usize = 1 << 16;
 
 /// Identity of the elements of an array without a mask: equal identities have the same content.
 #[derive(PartialEq, Eq, Hash)]
-struct View {
+struct ArrayIdentity {
     source: *const (),
     offset: u64,
     datatype: Datatype,
@@ -192,8 +192,8 @@ struct View {
     strides: Vec<i64>,
 }
 
-impl View {
-    fn of(array: &Array) -> Option<Self> {
+impl ArrayIdentity {
+    fn from_array(array: &Array) -> Option<Self> {
         let (shape, strides) = (array.shape().to_vec(), array.strides().to_vec());
         let (datatype, byteorder) = (array.datatype().clone(), array.byteorder());
         let source = std::sync::Arc::as_ptr(array.source()).cast();

@@ -22,28 +22,30 @@ mod verify_written;
 use crate::asdf::header::is_asdf;
 use crate::dudley::Signature;
 
-pub use backend::{Axes, Backend, Child, Description, Destination, ListedArray, Members, Place, Take};
+pub use backend::{
+    ArrayDescription, AxisNames, Backend, ChildItem, EventSink, ItemLocation, KeyedChildren, ListedArray, ResolvedItem,
+};
 #[doc(hidden)]
-pub use default_image::preference;
+pub use default_image::rank;
 pub(crate) use dudley::value_of;
-pub use expand::{ExpandOptions, Part};
+pub use expand::{ExpandEvent, ExpandOptions};
 #[doc(hidden)]
-pub use file_format::{Form, check_name, is_stream};
-pub use file_set::Series;
+pub use file_format::{FileFormat, check_name, is_stream};
+pub use file_set::FileSet;
 #[doc(hidden)]
-pub use find_files::{Found, Gather, Gathered};
-pub(crate) use fits::fits_around;
+pub use find_files::{FileFinder, FileFinderIter, FoundFile};
+pub(crate) use fits::container_fits;
 #[doc(hidden)]
-pub use fits::{Inner, toward, write_around};
+pub use fits::{EmbeddedWriter, resolve_fits_path, write_container};
 #[doc(hidden)]
 pub use fits::{open_fits, open_fits_file};
-pub use item::{ArrayEntry, Children, File, Item, ItemKind, Notes, Visit, Walk};
+pub use item::{ArrayEntry, File, Item, ItemChildren, ItemKind, ItemMetadata, ItemWalk, WalkEntry};
 pub use open::{OpenOptions, open};
 #[doc(hidden)]
 pub use open::{open_asdf, open_asdf_bytes, open_asdf_source};
-pub use permissions::Permissions;
+pub use permissions::ReferencePermissions;
 #[doc(hidden)]
-pub use verify_written::check_written;
+pub use verify_written::verify_written;
 
 /// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -188,23 +188,23 @@ mod verify;
 pub mod wcs;
 
 pub use array::{Array, Datatype, Index};
-pub use asdf::{ArrayOptions, AsdfFile, Builder, Target};
-pub use change::{Added, Change, Output, RowOptions, RowWriter, SaveOptions, Saved, Syntax};
+pub use asdf::{ArrayOptions, AsdfBuilder, AsdfFile, Target};
+pub use change::{Change, RowOptions, RowReport, RowWriter, SaveOptions, SaveReport, SaveTarget, ValueSyntax};
 pub use codec::CodecId;
-pub use cutout::{Cutout, CutoutImage, CutoutOptions, Edge};
+pub use cutout::{CutoutImage, CutoutOptions, EdgeMode, PixelCutout};
 pub use diagnostic::{Diagnostic, Severity};
 #[doc(hidden)]
-pub use error::Setting;
+pub use error::SuggestedSetting;
 pub use error::{Error, ErrorKind, Location, Result};
 pub use file::{File, Item, ItemKind, OpenOptions, open, open_asdf, open_asdf_bytes};
 pub use limits::Limits;
 pub use parallel::ParallelWriter;
 pub use progress::Progress;
 #[cfg(feature = "search")]
-pub use search::Search;
+pub use search::SearchQuery;
 pub use span::{Span, line_column};
 pub use tree::{Node, Tree, TreePath, Value};
-pub use writer::Writer;
+pub use writer::AsdfWriter;
 
 #[doc(no_inline)]
 pub use half;

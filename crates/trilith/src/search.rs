@@ -17,27 +17,27 @@ use regex::Regex;
 
 use crate::error::{Error, Result};
 use crate::file::{Item, ItemKind};
-use crate::glob::Pattern;
+use crate::glob::GlobPattern;
 use crate::yaml::Scalar;
 
 /// Conditions that an item must meet, all of them.
 #[derive(Debug, Default)]
-pub struct Search {
+pub struct SearchQuery {
     key: Vec<Regex>,
-    value: Vec<ValueTest>,
-    path: Option<Pattern>,
+    value: Vec<ValueCondition>,
+    path: Option<GlobPattern>,
     tag: Option<Regex>,
     datatype: Option<String>,
     shape: Option<Vec<Option<u64>>>,
 }
 
 #[derive(Debug)]
-enum ValueTest {
+enum ValueCondition {
     Matches(Regex),
     Compares(&'static str, String),
 }
 
-impl Search {
+impl SearchQuery {
     /// Creates a search without conditions, which every item meets.
     pub fn new() -> Self {
         Self::default()
@@ -54,7 +54,7 @@ impl Search {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the text is not one.
     pub fn key(mut self, text: &str) -> Result<Self> {
-        self.key.push(regex(text)?);
+        self.key.push(compile_regex(text)?);
         Ok(self)
     }
 
@@ -66,8 +66,8 @@ impl Search {
     pub fn value(mut self, text: &str) -> Result<Self> {
         let comparison = ["<=", ">=", "==", "!=", "<", ">"].into_iter().find_map(|op| Some((op, text.strip_prefix(op)?)));
         self.value.push(match comparison {
-            Some((op, text)) => ValueTest::Compares(op, text.trim().to_owned()),
-            None => ValueTest::Matches(regex(text)?),
+            Some((op, text)) => ValueCondition::Compares(op, text.trim().to_owned()),
+            None => ValueCondition::Matches(compile_regex(text)?),
         });
         Ok(self)
     }
@@ -75,7 +75,7 @@ impl Search {
     /// The path fits a pattern; `*` represents any one key, `**` for any number of them: `/roman/*/time`, `**/time`.
     #[must_use]
     pub fn path(mut self, pattern: &str) -> Self {
-        self.path = Some(Pattern::new(pattern));
+        self.path = Some(GlobPattern::new(pattern));
         self
     }
 
@@ -84,14 +84,14 @@ impl Search {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is too long to be one.
     pub fn tag(mut self, pattern: &str) -> Result<Self> {
-        self.tag = Some(regex(&glob_to_regex(pattern))?);
+        self.tag = Some(compile_regex(&glob_to_regex(pattern))?);
         Ok(self)
     }
 
     /// Requires an array with this datatype, as a tree spells it.
     #[must_use]
     pub fn datatype(mut self, name: &str) -> Self {
-        self.datatype = Some(spelling(name));
+        self.datatype = Some(strip_datatype_spaces(name));
         self
     }
 
@@ -99,8 +99,8 @@ impl Search {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the text is not a shape.
-    pub fn shape(mut self, text: &str) -> Result<Self> {
-        self.shape = Some(shape(text)?);
+    pub fn parse_shape(mut self, text: &str) -> Result<Self> {
+        self.shape = Some(parse_shape(text)?);
         Ok(self)
     }
 
@@ -112,8 +112,8 @@ impl Search {
     /// too many, and the errors of `take`.
     pub fn run(&self, start: &Item<'_>, mut take: impl FnMut(&str, &Item<'_>) -> Result<()>) -> Result<()> {
         let mut walk = start.walk();
-        while let Some(visit) = walk.step()? {
-            if self.fits(visit.name.as_deref(), &visit.item, || walk.path()) {
+        while let Some(visit) = walk.try_next()? {
+            if self.matches(visit.name.as_deref(), &visit.item, || walk.path()) {
                 take(&walk.path(), &visit.item)?;
             }
         }
@@ -121,16 +121,16 @@ impl Search {
     }
 
     /// Returns `true` if an item of this name meets the conditions; its path is asked for if it matters.
-    fn fits(&self, name: Option<&str>, item: &Item<'_>, path: impl FnOnce() -> String) -> bool {
+    fn matches(&self, name: Option<&str>, item: &Item<'_>, path: impl FnOnce() -> String) -> bool {
         let key_fits = self.key.iter().all(|re| name.is_some_and(|name| re.is_match(name)));
         let path_fits = || self.path.as_ref().is_none_or(|pattern| pattern.matches(&path()));
-        let tag_fits = || self.tag.as_ref().is_none_or(|re| item.notes().tag.is_some_and(|tag| re.is_match(tag)));
-        let value_fits = || self.value.iter().all(|test| test.holds(item));
+        let tag_fits = || self.tag.as_ref().is_none_or(|re| item.metadata().tag.is_some_and(|tag| re.is_match(tag)));
+        let value_fits = || self.value.iter().all(|test| test.value_matches(item));
         key_fits && tag_fits() && value_fits() && self.array_fits(item) && path_fits()
     }
 
     fn form_fits(&self, datatype: &str, shape: &[u64]) -> bool {
-        self.datatype.as_ref().is_none_or(|wanted| spelling(datatype) == *wanted)
+        self.datatype.as_ref().is_none_or(|wanted| strip_datatype_spaces(datatype) == *wanted)
             && self.shape.as_ref().is_none_or(|wanted| {
                 wanted.len() == shape.len() && wanted.iter().zip(shape).all(|(w, n)| w.is_none_or(|w| w == *n))
             })
@@ -146,7 +146,7 @@ impl Search {
 }
 
 /// The number that a text spells, with all its digits.
-fn number(text: &str) -> Option<Scalar<'static>> {
+fn parse_number(text: &str) -> Option<Scalar<'static>> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
         let digits = digits.trim_start_matches('0');
@@ -157,15 +157,15 @@ fn number(text: &str) -> Option<Scalar<'static>> {
     text.parse().ok().map(Scalar::Float)
 }
 
-impl ValueTest {
-    fn holds(&self, item: &Item<'_>) -> bool {
+impl ValueCondition {
+    fn value_matches(&self, item: &Item<'_>) -> bool {
         let (Ok(value), Ok(said)) = (item.value(), item.text()) else { return false };
         let is_number = matches!(value, Scalar::Int(_) | Scalar::Float(_) | Scalar::BigInt(_));
         let said = &*said;
         match self {
-            ValueTest::Matches(re) => re.is_match(said),
-            ValueTest::Compares(op, text) => {
-                let order = match (is_number, number(text)) {
+            ValueCondition::Matches(re) => re.is_match(said),
+            ValueCondition::Compares(op, text) => {
+                let order = match (is_number, parse_number(text)) {
                     (true, Some(wanted)) => value.compare(&wanted),
                     // Dates and words compare as text, but a word is neither more nor less than a number.
                     (false, None) => Some(said.cmp(text.as_str())),
@@ -185,12 +185,12 @@ impl ValueTest {
     }
 }
 
-fn regex(text: &str) -> Result<Regex> {
+fn compile_regex(text: &str) -> Result<Regex> {
     Regex::new(text).map_err(|e| Error::invalid_input(format!("{text:?} is not a regular expression: {e}")))
 }
 
 /// A datatype without the spaces that may be between its parts.
-fn spelling(datatype: &str) -> String {
+fn strip_datatype_spaces(datatype: &str) -> String {
     datatype.replace(' ', "")
 }
 
@@ -200,7 +200,7 @@ fn glob_to_regex(glob: &str) -> String {
     format!("^{}$", pieces.collect::<Vec<_>>().join(".*"))
 }
 
-fn shape(text: &str) -> Result<Vec<Option<u64>>> {
+fn parse_shape(text: &str) -> Result<Vec<Option<u64>>> {
     let text = text.trim().trim_start_matches(['[', '(']).trim_end_matches([']', ')']);
     text.split(',')
         .map(str::trim)

@@ -7,7 +7,7 @@ use crate::core::unit;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::{Error, Result};
 use crate::file::File;
-use crate::schema::{Report, Validator};
+use crate::schema::{ValidationReport, Validator};
 
 impl File {
     /// Validates what the file says. Of the ASDF family: its tree against the schemas of its tags, the tag of its
@@ -26,7 +26,7 @@ impl File {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a family that has no rules, and an
     /// error if the file cannot be read.
-    pub fn validate(&self, validator: &mut Validator, strict: bool) -> Result<Report> {
+    pub fn validate(&self, validator: &mut Validator, strict: bool) -> Result<ValidationReport> {
         let checked = match self.as_asdf() {
             Some(file) => Some(of_tree(file, validator)?),
             None => self.layout_report()?,
@@ -53,23 +53,23 @@ impl File {
     }
 
     /// Returns the problems of the layout of a Dudley stream, or None for any other file.
-    fn layout_report(&self) -> Result<Option<Report>> {
+    fn layout_report(&self) -> Result<Option<ValidationReport>> {
         if let Some(file) = self.as_dudley() {
-            return layout::check(file).map(Some);
+            return layout::check_layout(file).map(Some);
         }
         Ok(None)
     }
 }
 
-fn of_tree(file: &AsdfFile, validator: &mut Validator) -> Result<Report> {
+fn of_tree(file: &AsdfFile, validator: &mut Validator) -> Result<ValidationReport> {
     let tree = file.tree();
     let mut report = validator.validate(tree, file.standard().as_deref())?;
     report.add_warnings(tree.warnings());
-    if let Some(message) = deviation::of_root(file) {
+    if let Some(message) = deviation::root_deviations(file) {
         let span = tree.root().tag_span().unwrap_or_else(|| tree.root().span());
         let place = tree.line_column(span.start as usize);
         report.push(Diagnostic::new(Severity::Warning, message).at_path("").at_span(span).at_text(place));
     }
-    unit::check(tree, file.limits())?.into_iter().for_each(|found| report.push(found));
+    unit::check_units(tree, file.limits())?.into_iter().for_each(|found| report.push(found));
     Ok(report)
 }

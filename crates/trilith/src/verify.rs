@@ -6,14 +6,14 @@ mod stream;
 
 use std::sync::Arc;
 
-use crate::array::{Array, Text, check_texts};
-use crate::asdf::checksum::{self, ChecksumOf};
-use crate::asdf::{AsdfFile, Block, For, deviation, md5, ndarray, walk};
+use crate::array::{Array, TextType, check_texts};
+use crate::asdf::checksum::{self, ChecksumScope};
+use crate::asdf::{AsdfFile, Block, BlockUse, deviation, md5, ndarray, walk};
 use crate::bytes::{Source, SourceRef};
 use crate::codec;
 use crate::dudley::DudleyFile;
 use crate::error::{Error, ErrorKind, Location, Result};
-use crate::file::{ArrayEntry, File, Series};
+use crate::file::{ArrayEntry, File, FileSet};
 use crate::fits::{FitsFile, Hdu};
 use crate::progress::Progress;
 use crate::threads;
@@ -27,7 +27,7 @@ pub struct BlockReport {
     /// Number of the block.
     pub index: usize,
     /// The bytes that the stored checksum covers; None if the block has none or it was not compared.
-    pub checksum_of: Option<ChecksumOf>,
+    pub checksum_of: Option<ChecksumScope>,
     /// The problem.
     pub problem: Option<Error>,
 }
@@ -47,7 +47,7 @@ pub struct Checksum {
 /// The result of a check.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct Report {
+pub struct VerifyReport {
     /// The result for each block.
     pub blocks: Vec<BlockReport>,
     /// Every compared checksum that is not that of a block; `None` for formats whose checksums are not counted.
@@ -60,7 +60,7 @@ pub struct Report {
     pub warnings: Vec<String>,
 }
 
-impl Report {
+impl VerifyReport {
     /// Returns the problems of the file, one in each line.
     pub fn problems(&self) -> Vec<String> {
         let arrays = self.arrays.iter().map(|(path, error)| format!("{path}: {error}"));
@@ -104,7 +104,7 @@ impl File {
     ///
     /// # Errors
     /// Returns an error if not even the blocks or items can be found.
-    pub fn verify(&self, deep: bool, progress: Progress<'_>) -> Result<Report> {
+    pub fn verify(&self, deep: bool, progress: Progress<'_>) -> Result<VerifyReport> {
         if let Some(file) = self.as_asdf() {
             return verify(file, deep, progress);
         }
@@ -123,18 +123,18 @@ impl File {
     /// Returns an error if not even the blocks can be found.
     pub fn verified_size(&self) -> Result<u64> {
         let Some(file) = self.as_asdf() else { return Ok(self.source().len()) };
-        let fits = crate::file::fits_around(file).map_or(0, |fits| fits.source().len());
+        let fits = crate::file::container_fits(file).map_or(0, |fits| fits.source().len());
         Ok(file.sections().blocks()?.iter().fold(fits, |sum, block| sum.saturating_add(block.stored_len())))
     }
 }
 
 /// Checks a catalog and the files that it lists: each has the parameters that the catalog has for it, and all of its data. With
 /// `deep` each file is checked as [`verify_stream`] checks one.
-fn verify_set(file: &File, set: &Series, deep: bool, progress: Progress<'_>) -> Result<Report> {
+fn verify_set(file: &File, set: &FileSet, deep: bool, progress: Progress<'_>) -> Result<VerifyReport> {
     let catalog = DudleyFile::open(file.source().clone(), None, file.limits())?;
     let mut report = verify_stream(&catalog, deep, progress)?;
     let mut of_items = Vec::new();
-    let found = set.compare(&mut |name, file| {
+    let found = set.compare_with_catalog(&mut |name, file| {
         if deep {
             match verify_stream(file, deep, progress) {
                 Ok(one) => of_items.extend(one.arrays.into_iter().map(|(path, error)| (format!("{name}#{path}"), error))),
@@ -152,8 +152,8 @@ fn verify_set(file: &File, set: &Series, deep: bool, progress: Progress<'_>) -> 
 }
 
 /// Checks that every array can be reached and, with `deep`, decoded.
-fn verify_items(file: &File, deep: bool, progress: Progress<'_>) -> Result<Report> {
-    let mut report = Report { warnings: file.warnings(), ..Report::default() };
+fn verify_items(file: &File, deep: bool, progress: Progress<'_>) -> Result<VerifyReport> {
+    let mut report = VerifyReport { warnings: file.warnings(), ..VerifyReport::default() };
     for ArrayEntry { path, item } in file.arrays()? {
         let checked = item.and_then(|item| item.array()).and_then(|array| match deep {
             false => Ok(()),
@@ -193,10 +193,10 @@ fn verify_items(file: &File, deep: bool, progress: Progress<'_>) -> Result<Repor
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`] if not even the blocks can be found.
-pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Report> {
+pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<VerifyReport> {
     let _call = file.limits().call();
     let blocks = file.sections().blocks()?;
-    let hashed = hash(file, &blocks, deep, progress);
+    let hashed = hash_stored_blocks(file, &blocks, deep, progress);
     let jobs: Vec<_> = blocks.into_iter().zip(hashed).collect();
     let check = |(block, found): (&Block, Option<Result<[u8; 16]>>)| {
         file.limits().charge_work(block.stored_len().min(file.sections().source().len()))?;
@@ -209,26 +209,26 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Rep
         }
         Ok(report)
     };
-    let mut report = Report {
-        blocks: threads::each(jobs, check)?,
-        checksums: Some(packed(&**file.sections().source())?),
-        ..Report::default()
+    let mut report = VerifyReport {
+        blocks: threads::map_parallel(jobs, check)?,
+        checksums: Some(gzip_checksums(&**file.sections().source())?),
+        ..VerifyReport::default()
     };
     report.structure.extend(file.sections().incomplete());
-    if let Some(tree) = file.sections().tree().filter(|tree| !tree.closed) {
+    if let Some(tree) = file.sections().tree().filter(|tree| !tree.has_end_marker) {
         report.structure.push(Error::malformed("the tree has no end (...): the file may be cut off").at_byte(tree.end));
     }
-    if let Some(fits) = crate::file::fits_around(file) {
-        report.structure.extend(fits.cut_short().map(Error::malformed));
+    if let Some(fits) = crate::file::container_fits(file) {
+        report.structure.extend(fits.is_truncated().map(Error::malformed));
         report.structure.extend(fits.illegal_cards());
-        report.checksums.get_or_insert_default().extend(sums(fits, progress)?);
+        report.checksums.get_or_insert_default().extend(compare_hdu_checksums(fits, progress)?);
         // In a tree made for a FITS file without one, a broken HDU is already an array that cannot be read.
         let is_embedded = file.container().is_some_and(|container| container.hdu > 0);
         let broken = fits.hdus().iter().filter(|_| is_embedded);
-        report.structure.extend(broken.filter_map(|hdu| Some(hdu.problem()?.copy().context(format!("HDU {}", hdu.number())))));
+        report.structure.extend(broken.filter_map(|hdu| Some(hdu.error()?.copy().context(format!("HDU {}", hdu.index())))));
     }
     for listed in walk::arrays(file)? {
-        let made = listed.found.and_then(|found| {
+        let made = listed.location.and_then(|found| {
             let array = found.file(file).stored_array(found.node(file))?;
             // A block can decode without holding the chunks of this array.
             let filtered = ndarray::is_chunked(found.node(file));
@@ -244,41 +244,41 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Rep
     }
     let said: Vec<String> = report.structure.iter().map(ToString::to_string).collect();
     report.warnings = file.warnings().into_iter().filter(|warning| !said.contains(warning)).collect();
-    report.warnings.extend(deviation::of(file)?);
+    report.warnings.extend(deviation::find_deviations(file)?);
     Ok(report)
 }
 
 /// The sums of the HDUs of a FITS file.
-fn sums(fits: &FitsFile, progress: Progress<'_>) -> Result<Vec<Checksum>> {
-    let compared = threads::each(fits.hdus().iter().collect(), |hdu: &Hdu| {
+fn compare_hdu_checksums(fits: &FitsFile, progress: Progress<'_>) -> Result<Vec<Checksum>> {
+    let compared = threads::map_parallel(fits.hdus().iter().collect(), |hdu: &Hdu| {
         let len = hdu.end().min(fits.source().len()).saturating_sub(hdu.start());
         fits.limits().charge_work(len)?;
-        let sums = fits.sums(hdu)?;
+        let sums = fits.compare_checksums(hdu)?;
         progress.add(len);
-        let path = format!("/fits/{}", hdu.number());
+        let path = format!("/fits/{}", hdu.index());
         Ok(sums.into_iter().map(move |(kind, problem)| Checksum { path: path.clone(), kind, problem }).collect::<Vec<_>>())
     })?;
     Ok(compared.into_iter().flatten().collect())
 }
 
 /// The CRC of a file that is compressed as a whole, which was compared when it was opened.
-pub(super) fn packed(source: &dyn Source) -> Result<Vec<Checksum>> {
+pub(super) fn gzip_checksums(source: &dyn Source) -> Result<Vec<Checksum>> {
     let gzip = Checksum { path: String::new(), kind: "CRC-32", problem: None };
     Ok(if crate::bytes::is_packed(source)? { vec![gzip] } else { Vec::new() })
 }
 
 /// Checks all strings of an array.
 fn check_text(array: &Array) -> Result<()> {
-    [Text::Ascii, Text::Ucs4, Text::Utf8].into_iter().try_for_each(|kind| check_texts(array, kind))
+    [TextType::Ascii, TextType::Ucs4, TextType::Utf8].into_iter().try_for_each(|kind| check_texts(array, kind))
 }
 
 /// The MD5 of the stored bytes of each block that is to be compared and is not decoded anyway.
-fn hash(file: &AsdfFile, blocks: &[&Block], deep: bool, progress: Progress<'_>) -> Vec<Option<Result<[u8; 16]>>> {
-    let wanted = |block: &&Block| block.sum().is_some() && (block.is_plain() || !deep);
+fn hash_stored_blocks(file: &AsdfFile, blocks: &[&Block], deep: bool, progress: Progress<'_>) -> Vec<Option<Result<[u8; 16]>>> {
+    let wanted = |block: &&Block| block.checksum_rule().is_some() && (block.is_uncompressed() || !deep);
     let stored: Vec<Option<Result<SourceRef>>> =
-        blocks.iter().map(|block| wanted(block).then(|| block.stored(file.sections().source()))).collect();
+        blocks.iter().map(|block| wanted(block).then(|| block.stored_source(file.sections().source()))).collect();
     let sources: Vec<&SourceRef> = stored.iter().flatten().flatten().collect();
-    let mut digests = md5::many(&sources, progress).into_iter();
+    let mut digests = md5::digest_many(&sources, progress).into_iter();
     stored
         .into_iter()
         .map(|stored| stored.and_then(|stored| stored.map_or_else(|error| Some(Err(error)), |_| digests.next())))
@@ -287,26 +287,33 @@ fn hash(file: &AsdfFile, blocks: &[&Block], deep: bool, progress: Progress<'_>) 
 
 fn check_block(file: &AsdfFile, block: &Block, deep: bool, found: Option<Result<[u8; 16]>>) -> BlockReport {
     let mut report = BlockReport { index: block.index, checksum_of: None, problem: None };
-    match compare(file, block, deep, found) {
+    match compare_block_checksum(file, block, deep, found) {
         Ok(of) => report.checksum_of = of,
-        Err(error) => report.problem = Some(error.at(Location::Byte(block.offset)).context(format!("block {}", block.index))),
+        Err(error) => {
+            report.problem = Some(error.with_location(Location::Byte(block.offset)).context(format!("block {}", block.index)));
+        }
     }
     report
 }
 
-fn compare(file: &AsdfFile, block: &Block, deep: bool, found: Option<Result<[u8; 16]>>) -> Result<Option<ChecksumOf>> {
-    let stored = || block.stored(file.sections().source());
+fn compare_block_checksum(
+    file: &AsdfFile,
+    block: &Block,
+    deep: bool,
+    found: Option<Result<[u8; 16]>>,
+) -> Result<Option<ChecksumScope>> {
+    let stored = || block.stored_source(file.sections().source());
     let decode = |stored: SourceRef, what: &mut dyn FnMut(&[u8])| -> Result<()> {
-        let data = file.decoding(block, stored, For::Check)?;
+        let data = file.decode_block(block, stored, BlockUse::Check)?;
         file.limits().check_work(data.len())?;
         codec::stream_source(&*data, &mut |bytes| {
             what(bytes);
             Ok(())
         })
     };
-    let Some(sum) = block.sum() else {
+    let Some(sum) = block.checksum_rule() else {
         let stored = stored()?;
-        if deep && !block.is_plain() {
+        if deep && !block.is_uncompressed() {
             decode(stored, &mut |_| {})?;
         }
         return Ok(None);
@@ -314,10 +321,10 @@ fn compare(file: &AsdfFile, block: &Block, deep: bool, found: Option<Result<[u8;
     let found = match found {
         Some(found) => found?,
         None => {
-            let hashing = Arc::new(checksum::Hashing::new(stored()?));
+            let hashing = Arc::new(checksum::HashingSource::new(stored()?));
             decode(hashing.clone(), &mut |_| {})?;
-            hashing.finish()?
+            hashing.finish_digest()?
         }
     };
-    checksum::compare(&sum, &found, stored()?, file.limits()).map(Some)
+    checksum::compare_checksum(&sum, &found, stored()?, file.limits()).map(Some)
 }

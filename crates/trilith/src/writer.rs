@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::array::{Array, Byteorder, Datatype, Element};
-use crate::asdf::{ArrayOptions, Builder, Target};
+use crate::array::{Array, ArrayElement, Byteorder, Datatype};
+use crate::asdf::{ArrayOptions, AsdfBuilder, Target};
 use crate::error::{Error, Result};
-use crate::tree::{self, Data, TreePath, Value};
+use crate::tree::{self, TreePath, Value, ValueData};
 
 /// Writes a file of the ASDF family: arrays and values at paths.
 ///
@@ -26,22 +26,22 @@ use crate::tree::{self, Data, TreePath, Value};
 /// assert_eq!(file.item("/roman/meta/exposure")?.text()?, "139.8");
 /// # Ok::<(), trilith::Error>(())
 /// ```
-pub struct Writer<'a> {
-    builder: Builder<'a>,
+pub struct AsdfWriter<'a> {
+    builder: AsdfBuilder<'a>,
     options: ArrayOptions,
     tree: Value,
 }
 
-impl Default for Writer<'_> {
+impl Default for AsdfWriter<'_> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<'a> Writer<'a> {
+impl<'a> AsdfWriter<'a> {
     /// Creates a writer for a file of the newest standard, without content yet.
     pub fn new() -> Self {
-        Self::for_target(Target::newest())
+        Self::for_target(Target::latest())
     }
 
     /// Creates a writer for a file of a generation, such as `asdf-1.5` or `finf-0.1`.
@@ -49,11 +49,15 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an unknown name, with those that are known.
     pub fn generation(name: &str) -> Result<Self> {
-        Ok(Self::for_target(Target::named(name)?))
+        Ok(Self::for_target(Target::from_name(name)?))
     }
 
     fn for_target(target: &'static Target) -> Self {
-        Self { builder: Builder::new(target), options: ArrayOptions::default(), tree: Value::from(Vec::<(Value, Value)>::new()) }
+        Self {
+            builder: AsdfBuilder::new(target),
+            options: ArrayOptions::default(),
+            tree: Value::from(Vec::<(Value, Value)>::new()),
+        }
     }
 
     /// Compresses the arrays that are added from now on: `lz4`, `zlib`, `bzp2`, `zstd`, `blsc`, or `none`.
@@ -72,7 +76,7 @@ impl<'a> Writer<'a> {
     /// something is at the path already.
     pub fn array(&mut self, path: &str, array: &Array) -> Result<()> {
         let node = self.builder.array(array, &self.options)?;
-        self.put(path, node)
+        self.insert(path, node)
     }
 
     /// Adds elements in memory, in C order and of this shape. They are borrowed until the file is written.
@@ -80,13 +84,13 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// Returns the errors of [`Writer::array`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if number and
     /// shape disagree.
-    pub fn slice<T: Element>(&mut self, path: &str, elements: &'a [T], shape: &[u64]) -> Result<()> {
+    pub fn slice<T: ArrayElement>(&mut self, path: &str, elements: &'a [T], shape: &[u64]) -> Result<()> {
         if shape.iter().try_fold(1u64, |n, dim| n.checked_mul(*dim)) != Some(elements.len() as u64) {
             return Err(Error::invalid_input(format!("{} elements do not fill the shape {shape:?}", elements.len())));
         }
         let pieces = move |take: &mut dyn FnMut(&[u8]) -> Result<()>| take(&T::bytes(elements));
-        let node = self.builder.pieces(&T::DATATYPE, Byteorder::NATIVE, shape, &self.options, pieces)?;
-        self.put(path, node)
+        let node = self.builder.array_in_pieces(&T::DATATYPE, Byteorder::NATIVE, shape, &self.options, pieces)?;
+        self.insert(path, node)
     }
 
     /// Adds a view of the `ndarray` crate, of any strides. Its elements are borrowed until the file is written.
@@ -94,31 +98,31 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// Returns the errors of [`Writer::array`].
     #[cfg(feature = "ndarray")]
-    pub fn ndarray<T: Element, D: ndarray::Dimension + 'a>(
+    pub fn ndarray<T: ArrayElement, D: ndarray::Dimension + 'a>(
         &mut self,
         path: &str,
         view: impl Into<ndarray::ArrayView<'a, T, D>>,
     ) -> Result<()> {
         /// Number of elements that are copied at a time, if they are not contiguous.
-        const PIECE: usize = 1 << 16;
+        const BUFFER_SIZE: usize = 1 << 16;
         let view = view.into();
         let shape: Vec<u64> = view.shape().iter().map(|len| *len as u64).collect();
         let pieces = move |take: &mut dyn FnMut(&[u8]) -> Result<()>| {
             if let Some(elements) = view.as_slice() {
                 return take(&T::bytes(elements));
             }
-            let mut piece = Vec::with_capacity(PIECE.min(view.len()));
+            let mut piece = Vec::with_capacity(BUFFER_SIZE.min(view.len()));
             for element in &view {
                 piece.push(*element);
-                if piece.len() == PIECE {
+                if piece.len() == BUFFER_SIZE {
                     take(&T::bytes(&piece))?;
                     piece.clear();
                 }
             }
             take(&T::bytes(&piece))
         };
-        let node = self.builder.pieces(&T::DATATYPE, Byteorder::NATIVE, &shape, &self.options, pieces)?;
-        self.put(path, node)
+        let node = self.builder.array_in_pieces(&T::DATATYPE, Byteorder::NATIVE, &shape, &self.options, pieces)?;
+        self.insert(path, node)
     }
 
     /// Adds an array without rows that grows once the file is there ([`RowWriter`](crate::change::RowWriter)): the
@@ -129,8 +133,8 @@ impl<'a> Writer<'a> {
     /// the generation has no streamed blocks.
     pub fn rows(&mut self, path: &str, datatype: &Datatype, order: Byteorder, row_shape: &[u64]) -> Result<()> {
         let shape = [&[0], row_shape].concat();
-        let node = self.builder.pieces(datatype, order, &shape, &ArrayOptions::streamed(), |_| Ok(()))?;
-        self.put(path, node)
+        let node = self.builder.array_in_pieces(datatype, order, &shape, &ArrayOptions::streamed(), |_| Ok(()))?;
+        self.insert(path, node)
     }
 
     /// Adds an array whose elements other processes write, in regions: the file is then made by
@@ -140,11 +144,11 @@ impl<'a> Writer<'a> {
     /// Returns the errors of [`Writer::array`].
     pub fn reserve(&mut self, path: &str, datatype: &Datatype, order: Byteorder, shape: &[u64]) -> Result<()> {
         let node = self.builder.reserve(datatype, order, shape)?;
-        self.put(path, node)
+        self.insert(path, node)
     }
 
     /// Returns the arrays, and the tree with their nodes.
-    pub(crate) fn into_parts(self) -> (Builder<'a>, Value) {
+    pub(crate) fn into_parts(self) -> (AsdfBuilder<'a>, Value) {
         (self.builder, self.tree)
     }
 
@@ -162,16 +166,16 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if something is at the path already.
     pub fn value(&mut self, path: &str, value: Value) -> Result<()> {
-        self.put(path, value)
+        self.insert(path, value)
     }
 
-    fn put(&mut self, path: &str, value: Value) -> Result<()> {
+    fn insert(&mut self, path: &str, value: Value) -> Result<()> {
         let path = TreePath::parse(path)?;
         let taken = || Error::invalid_input("the path already exists").at_path(path.to_string());
         let Some((last, way)) = path.keys().split_last() else { return Err(taken()) };
         let mut at = &mut self.tree;
         for key in way {
-            let Data::Map(pairs) = &mut at.data else { return Err(taken()) };
+            let ValueData::Map(pairs) = &mut at.data else { return Err(taken()) };
             let place = match pairs.iter().position(|(known, _)| known.as_str() == Some(key)) {
                 Some(place) => place,
                 None => {
@@ -182,7 +186,7 @@ impl<'a> Writer<'a> {
             let Some((_, below)) = pairs.get_mut(place) else { return Err(taken()) };
             at = below;
         }
-        let Data::Map(pairs) = &mut at.data else { return Err(taken()) };
+        let ValueData::Map(pairs) = &mut at.data else { return Err(taken()) };
         if pairs.iter().any(|(known, _)| known.as_str() == Some(last)) {
             return Err(taken());
         }

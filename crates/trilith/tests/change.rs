@@ -11,8 +11,8 @@
 use std::path::{Path, PathBuf};
 
 use trilith::array::{Array, Byteorder, Datatype, Index, Mask};
-use trilith::asdf::{ArrayOptions, BlockOptions, Builder, FileWriter, GENERATIONS, TARGETS, Target, WriteOptions};
-use trilith::bytes::{Basis, MemorySource};
+use trilith::asdf::{ArrayOptions, AsdfBuilder, BlockOptions, FileWriter, GENERATIONS, TARGETS, Target, WriteOptions};
+use trilith::bytes::{MemorySource, WriteBasis};
 use trilith::{AsdfFile, ErrorKind, TreePath, Value, check, open_asdf};
 use trilith::{Change, SaveOptions};
 
@@ -32,7 +32,7 @@ fn load(file: &AsdfFile, path: &str) -> Vec<i32> {
 fn sample(folder: &Path, target: &'static Target) -> PathBuf {
     let mut layout = WriteOptions::default();
     layout.tree_padding = 4096;
-    let mut builder = Builder::new(target).with_options(layout);
+    let mut builder = AsdfBuilder::new(target).with_options(layout);
     let mut tree = Value::map::<&str, Value>([]);
     for (i, name) in ["a", "b", "c"].into_iter().enumerate() {
         let node = builder.array(&numbers(i as i32 * 1000, 100), &ArrayOptions::default()).unwrap();
@@ -84,7 +84,7 @@ fn arrays_edit_in_place_in_every_target() {
         // An array of the same size takes the place of the old one.
         let file = in_place(&path_of, |c| c.set_array(path("/b"), &numbers(-100, 100), &ArrayOptions::default()).unwrap());
         assert_eq!((load(&file, "/b")[0], load(&file, "/c")[99], size(&file)), (-100, 2099, before), "{}", target.name);
-        assert_eq!(file.tree().at("/b").unwrap().tag(), file.tree().at("/a").unwrap().tag());
+        assert_eq!(file.tree().node_at_pointer("/b").unwrap().tag(), file.tree().node_at_pointer("/a").unwrap().tag());
         // Larger: appended; the old place is empty.
         let file = in_place(&path_of, |c| c.set_array(path("/b"), &numbers(7, 200), &ArrayOptions::default()).unwrap());
         assert_eq!((load(&file, "/b")[199], load(&file, "/a")[5], load(&file, "/view")[0]), (206, 5, 1), "{}", target.name);
@@ -95,7 +95,7 @@ fn arrays_edit_in_place_in_every_target() {
         // Another that fits goes there.
         let file = in_place(&path_of, |c| c.insert_array(path("/d"), &numbers(50, 60), &ArrayOptions::default()).unwrap());
         assert_eq!((load(&file, "/d")[59], size(&file), file.sections().blocks().unwrap()[1].used), (109, grown, 240));
-        assert_eq!(file.tree().at("/d/source").unwrap().as_i64(), Some(1));
+        assert_eq!(file.tree().node_at_pointer("/d/source").unwrap().as_i64(), Some(1));
         // `a` is shared with a view: its block stays when it goes.
         let file = in_place(&path_of, |c| c.delete(path("/a")).unwrap());
         assert_eq!((load(&file, "/view"), file.sections().blocks().unwrap()[0].used), (vec![1, 2, 3], 400));
@@ -111,7 +111,7 @@ fn arrays_edit_in_place_in_every_target() {
             )
             .unwrap();
         });
-        assert_eq!(file.tree().at("/note").unwrap().text(), "x");
+        assert_eq!(file.tree().node_at_pointer("/note").unwrap().text(), "x");
         let masked = file.array_at("/m").unwrap();
         assert_eq!(masked.mask_array().unwrap().unwrap().load::<bool>().unwrap(), [true, false, false], "{}", target.name);
         assert_eq!((load(&file, "/c")[0], load(&file, "/b")[0], load(&file, "/d")[0]), (2000, 7, 50));
@@ -135,7 +135,7 @@ fn anchor_edit_keeps_aliases_in_every_target() {
     for target in TARGETS {
         let mut layout = WriteOptions::default();
         layout.tree_padding = 4096;
-        let mut builder = Builder::new(target).with_options(layout);
+        let mut builder = AsdfBuilder::new(target).with_options(layout);
         let array = builder.array(&numbers(0, 100), &ArrayOptions::default()).unwrap().anchored("id001");
         let map = Value::map([("k", Value::from(1))]).anchored("id002");
         let pairs = [("arr1", array), ("arr2", Value::alias("id001")), ("m1", map), ("m2", Value::alias("id002"))];
@@ -152,7 +152,7 @@ fn anchor_edit_keeps_aliases_in_every_target() {
             let copy = trilith::open_asdf_bytes(out.into_inner()).unwrap();
             for file in [copy, in_place(&path_of, make)] {
                 assert_eq!(load(&file, "/arr2"), (0..100).collect::<Vec<_>>(), "{}", target.name);
-                assert_eq!(file.tree().at("/m2/k").unwrap().as_i64(), Some(1), "{}", target.name);
+                assert_eq!(file.tree().node_at_pointer("/m2/k").unwrap().as_i64(), Some(1), "{}", target.name);
                 assert_eq!(arr1.map(|_| load(&file, "/arr1")[0]), arr1, "{}", target.name);
                 assert_eq!(file.sections().blocks().unwrap().len(), blocks, "{}", target.name);
             }
@@ -171,8 +171,8 @@ fn blocks_of_every_row_are_replaced_in_place() {
     for row in GENERATIONS {
         let folder = tempfile::tempdir().unwrap();
         let path_of = folder.path().join("x.asdf");
-        let micro = if row.major == 0 { "0.1.0" } else { "1.0.0" };
-        let mut out = trilith::bytes::AtomicFile::create(&path_of, Basis::Nothing).unwrap();
+        let micro = if row.major_version == 0 { "0.1.0" } else { "1.0.0" };
+        let mut out = trilith::bytes::AtomicFile::create(&path_of, WriteBasis::Nothing).unwrap();
         let mut layout = WriteOptions::default();
         (layout.tree_padding, layout.align) = (500, Some(1));
         let mut writer = FileWriter::new(&mut out, row, layout);
@@ -202,7 +202,7 @@ fn impossible_in_place_edit_rewrites_file() {
     let folder = tempfile::tempdir().unwrap();
     // No room for the tree.
     let path_of = folder.path().join("tight.asdf");
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let node = builder.array(&numbers(0, 4), &ArrayOptions::streamed()).unwrap();
     builder.write(&path_of, Value::map([("rows", node)])).unwrap();
     let bytes = std::fs::read(&path_of).unwrap();
@@ -248,9 +248,9 @@ fn file_without_blocks_gets_blocks_in_place() {
 #[test]
 fn replacement_array_keeps_compression() {
     let folder = tempfile::tempdir().unwrap();
-    let path_of = sample(folder.path(), Target::newest());
+    let path_of = sample(folder.path(), Target::latest());
     let codec_of = |file: &AsdfFile, at: &str| {
-        let number = file.tree().at(at).unwrap().get("source").unwrap().as_i64().unwrap();
+        let number = file.tree().node_at_pointer(at).unwrap().get("source").unwrap().as_i64().unwrap();
         file.sections().block(number).unwrap().compression
     };
     in_place(&path_of, |c| c.set_array(path("/kept"), &numbers(0, 9), &ArrayOptions::codec("zlib").unwrap()).unwrap());
@@ -264,7 +264,7 @@ fn replacement_array_keeps_compression() {
 #[test]
 fn unreferenced_blocks_keep_their_numbers() {
     let folder = tempfile::tempdir().unwrap();
-    let path_of = sample(folder.path(), Target::newest());
+    let path_of = sample(folder.path(), Target::latest());
     let file = open_asdf(&path_of).unwrap();
     let mut edit = file.tree().edit();
     edit.set(&path("/b"), &Value::map([("chunk", 1)]).tagged("tag:example.org:map")).unwrap();
@@ -313,7 +313,7 @@ fn elements_from_any_source_are_copied_unchanged() {
             let main = folder.path().join("x.asdf");
             let mut layout = WriteOptions::default();
             layout.tree_padding = 2000;
-            let mut builder = Builder::new(Target::newest()).with_options(layout);
+            let mut builder = AsdfBuilder::new(Target::latest()).with_options(layout);
             let own = builder.array(&numbers(7, 60), &ArrayOptions::default()).unwrap();
             let turned = Array::from_slice(&(7..67).rev().collect::<Vec<i32>>(), &[60]).unwrap();
             let turned = builder.array(&turned, &ArrayOptions::default()).unwrap();
@@ -340,7 +340,7 @@ fn elements_from_any_source_are_copied_unchanged() {
 fn concurrent_source_edit_aborts_save() {
     for is_in_place in [true, false] {
         let folder = tempfile::tempdir().unwrap();
-        let main = sample(folder.path(), Target::newest());
+        let main = sample(folder.path(), Target::latest());
         let before = std::fs::read(&main).unwrap();
         let file = open_asdf(&main).unwrap();
         let (name, array) = origins_of_a_file(folder.path());
@@ -372,8 +372,8 @@ fn exploded_file_gets_separate_file_per_new_array() {
     let main = folder.path().join("x.asdf");
     let mut layout = WriteOptions::default();
     layout.align = Some(1);
-    let mut out = trilith::bytes::AtomicFile::create(folder.path().join("x0000.asdf"), Basis::Nothing).unwrap();
-    let mut writer = FileWriter::new(&mut out, Target::newest().generation(), layout);
+    let mut out = trilith::bytes::AtomicFile::create(folder.path().join("x0000.asdf"), WriteBasis::Nothing).unwrap();
+    let mut writer = FileWriter::new(&mut out, Target::latest().generation(), layout);
     writer.header("#ASDF 1.0.0", &[], None).unwrap();
     let bytes = numbers(0, 4).read_bytes(Byteorder::Little).unwrap();
     writer.block(&MemorySource::new(bytes, "numbers"), &BlockOptions::default()).unwrap();
@@ -391,7 +391,7 @@ fn exploded_file_gets_separate_file_per_new_array() {
     };
     let file = save(&|c| c.insert_array(path("/b"), &numbers(10, 3), &ArrayOptions::default()).unwrap());
     assert_eq!((load(&file, "/a"), load(&file, "/b")), (vec![0, 1, 2, 3], vec![10, 11, 12]));
-    assert_eq!(file.tree().at("/b/source").unwrap().text(), "x0001.asdf");
+    assert_eq!(file.tree().node_at_pointer("/b/source").unwrap().text(), "x0001.asdf");
     assert!(file.sections().blocks().unwrap().is_empty());
     // Replaced: the new file is there before the tree names it, the old one goes.
     let file = save(&|c| c.set_array(path("/a"), &numbers(20, 9), &ArrayOptions::default()).unwrap());
@@ -472,7 +472,7 @@ fn many_values_take_less_than_ten_times_one() {
         for n in 0..count {
             change.set(format!("/g{}/key{}", n % 500, n / 500).as_str(), n as u64).unwrap();
         }
-        assert_eq!(change.tree().unwrap().at("/g0/key0").unwrap().as_i64(), Some(0));
+        assert_eq!(change.tree().unwrap().node_at_pointer("/g0/key0").unwrap().as_i64(), Some(0));
         begun.elapsed()
     };
     let best = |count| (0..3).map(|_| time(count)).min().unwrap();

@@ -4,13 +4,13 @@ use std::io::Cursor;
 
 use trilith::array::Byteorder;
 use trilith::convert::rewrite;
-use trilith::{Array, ArrayOptions, AsdfFile, Builder, ErrorKind, Result, Target, Value, open_asdf_bytes};
+use trilith::{Array, ArrayOptions, AsdfBuilder, AsdfFile, ErrorKind, Result, Target, Value, open_asdf_bytes};
 
 const TAG: &str = "asdf://asdf-format.org/zarr/tags/zarr-1.0.0";
 
 /// A file with a map in block 0, and two chunks of two bytes behind it.
 fn file(map: &[i32], tree: &str) -> Result<AsdfFile> {
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let mut put = |bytes: &[u8]| builder.array(&Array::from_slice(bytes, &[bytes.len() as u64])?, &ArrayOptions::default());
     let map: Vec<u8> = map.iter().flat_map(|number| number.to_le_bytes()).collect();
     let blocks = [put(&map)?, put(&[1, 2])?, put(&[3, 4])?];

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is not as expected")]
 
-use trilith::convert::{ConvertOptions, To};
-use trilith::{SaveOptions, Writer, s};
+use trilith::convert::{ConvertOptions, TargetForm};
+use trilith::{AsdfWriter, SaveOptions, s};
 
 #[test]
 fn crate_root_suffices_for_common_tasks() {
@@ -12,7 +12,7 @@ fn crate_root_suffices_for_common_tasks() {
     let pixels: Vec<f32> = (0..4096u16).map(f32::from).collect();
 
     // A new file with compressed arrays.
-    let mut writer = Writer::new().codec("lz4").unwrap();
+    let mut writer = AsdfWriter::new().codec("lz4").unwrap();
     writer.slice("/data", &pixels, &[64, 64]).unwrap();
     writer.set("/meta/exposure", &139.8).unwrap();
     writer.write(&path).unwrap();
@@ -35,7 +35,7 @@ fn crate_root_suffices_for_common_tasks() {
     for (name, form) in [("old.asdf", "asdf-1.5"), ("image.bd", "dudley")] {
         let copy = folder.path().join(name);
         let mut options = ConvertOptions::default();
-        options.to = To::named(form).unwrap();
+        options.to = TargetForm::from_name(form).unwrap();
         trilith::open(&path).unwrap().convert(&copy, &options).unwrap();
         let (first, second) = (trilith::open(&path).unwrap(), trilith::open(&copy).unwrap());
         assert_eq!(first.diff(&second, &Default::default()).unwrap().len(), 0, "{name}");

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use trilith::array::Array;
 use trilith::asdf::{self, AsdfFile};
 use trilith::bytes::{MemorySource, NoReferences};
-use trilith::check::{ConformOptions, Conformity, Document, conform};
+use trilith::check::{ConformOptions, ConformityReport, StandardDocument, conform};
 use trilith::file::open_asdf_bytes;
 use trilith::{ErrorKind, Limits};
 
@@ -26,9 +26,9 @@ fn open(bytes: &[u8]) -> AsdfFile {
     open_asdf_bytes(bytes.to_vec()).unwrap_or_else(|e| panic!("{e}\n{}", bytes.escape_ascii()))
 }
 
-fn checked(bytes: &[u8], document: &str) -> Conformity {
+fn checked(bytes: &[u8], document: &str) -> ConformityReport {
     let source = Arc::new(MemorySource::new(bytes.to_vec(), "x.asdf"));
-    let document = Document::named(document).unwrap();
+    let document = StandardDocument::from_name(document).unwrap();
     conform(source, Arc::new(NoReferences), document, &ConformOptions::default(), &Limits::default()).unwrap()
 }
 
@@ -203,7 +203,7 @@ proptest! {
         prop_assert!(deviations(&bytes, "asdf-0.1").is_empty());
         // Copied as bytes they are right for every array, or refused.
         let mut out = std::io::Cursor::new(Vec::new());
-        let target = asdf::Target::named("asdf-1.6").unwrap();
+        let target = asdf::Target::from_name("asdf-1.6").unwrap();
         let options = trilith::convert::ConvertOptions::default();
         match trilith::convert::convert_to(&file, target, &mut out, &options, trilith::Progress::default()) {
             Ok(_) => {
@@ -489,7 +489,7 @@ fn unknown_encoding_converts_remaining_content() {
         let mut options = trilith::convert::ConvertOptions::default();
         match to {
             "" => options.set_codec("zlib").unwrap(),
-            to => options.to = trilith::convert::To::Generation(asdf::Target::named(to).unwrap()),
+            to => options.to = trilith::convert::TargetForm::Generation(asdf::Target::from_name(to).unwrap()),
         }
         let mut out = std::io::Cursor::new(Vec::new());
         let refused = file.convert_into(&options, &mut out, trilith::Progress::default()).unwrap_err();

@@ -6,7 +6,7 @@ use trilith::array::Array;
 use trilith::bytes::{MemorySource, NoReferences};
 use trilith::check::Digest;
 use trilith::file::{open_asdf, open_asdf_bytes, open_asdf_source};
-use trilith::fits::{FitsFile, Part, write, write_asdf};
+use trilith::fits::{FitsFile, HduData, write, write_asdf};
 use trilith::{ErrorKind, Limits};
 
 fn slice(bytes: impl Into<Vec<u8>>) -> Arc<MemorySource> {
@@ -18,7 +18,7 @@ fn slice(bytes: impl Into<Vec<u8>>) -> Arc<MemorySource> {
 fn sample() -> Vec<u8> {
     let image = Array::from_slice(&[60_000u16, 1], &[2]).unwrap();
     let mut out = Vec::new();
-    write(&mut out, &[Part::primary(None).unwrap(), Part::extension("SCI", &image).unwrap()]).unwrap();
+    write(&mut out, &[HduData::primary(None).unwrap(), HduData::extension("SCI", &image).unwrap()]).unwrap();
     out
 }
 
@@ -54,7 +54,7 @@ fn sources_resolve_to_surrounding_hdus() {
 fn file_without_tree_gets_derived_tree() {
     let file = open_asdf_bytes(sample()).unwrap();
     assert_eq!(file.array_at("/fits/1/data").unwrap().load::<u16>().unwrap(), [60_000, 1]);
-    let extname = file.tree().at("/fits/1/header/8").unwrap();
+    let extname = file.tree().node_at_pointer("/fits/1/header/8").unwrap();
     assert_eq!(extname.index(1).unwrap().as_str().as_deref(), Some("SCI"));
     assert_eq!(file.container().unwrap().hdu, 0);
 }
@@ -88,7 +88,7 @@ fn gzip_files_are_unpacked() {
 #[test]
 fn invalid_asdf_hdu_err_names_hdu() {
     let mut out = Vec::new();
-    write(&mut out, &[Part::primary(None).unwrap(), Part::asdf(slice("no such file")).unwrap()]).unwrap();
+    write(&mut out, &[HduData::primary(None).unwrap(), HduData::asdf(slice("no such file")).unwrap()]).unwrap();
     let error = open_asdf_bytes(out).unwrap_err();
     assert!(error.to_string().contains("HDU 1"), "{error}");
 }
@@ -107,7 +107,7 @@ fn samples_of_2015_and_2016_match_expected_digests() {
         let file = open_asdf(path.with_extension("fits")).unwrap();
         for (path, array) in expected["arrays"].as_object().unwrap() {
             let found = file.array_at(path).unwrap();
-            let digest: String = Digest::of(&found).unwrap().sha256.iter().map(|b| format!("{b:02x}")).collect();
+            let digest: String = Digest::compute(&found).unwrap().sha256.iter().map(|b| format!("{b:02x}")).collect();
             assert_eq!(array["sha256_le"], digest, "{name} {path}");
             assert_eq!(array["dtype"], found.datatype().to_string());
         }
@@ -193,10 +193,10 @@ fn cutout_values_match_image_in_every_storage() {
             let hdu = if kind == "primary" { 0 } else { 1 };
             // Pixels 0 to 2 of x and y, and a row and a column before them.
             for (pixel, first) in [(1.0, 0i64), (0.0, -1)] {
-                let at = found.wcs.forward().at(&[pixel, pixel]).unwrap();
+                let at = found.wcs.forward().evaluate_point(&[pixel, pixel]).unwrap();
                 let cutout = file.cutout("", [at[0], at[1]], "3px".parse().unwrap(), Default::default()).unwrap().expect(&label);
                 assert_eq!(cutout.pixels().start, [first, first], "{label}");
-                for form in [trilith::file::Form::Fits, trilith::file::Form::Asdf] {
+                for form in [trilith::file::FileFormat::Fits, trilith::file::FileFormat::Asdf] {
                     let mut out = std::io::Cursor::new(Vec::new());
                     cutout.write(form, &Default::default(), &mut out).unwrap();
                     let made = trilith::OpenOptions::new().open_bytes(out.into_inner()).unwrap();

@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use trilith::Change;
 use trilith::asdf::{AsdfFile, WriteOptions};
 use trilith::bytes::{MemorySource, NoReferences, verify_backing};
-use trilith::fits::{BLOCK, Card, CardValue, FitsFile, Header};
+use trilith::fits::{BLOCK_LEN, Card, CardValue, FitsFile, Header};
 use trilith::tree::Edit;
 use trilith::{Error, ErrorKind, Limits, Result, TreePath, Value, file};
 
@@ -23,14 +23,14 @@ use trilith::{Error, ErrorKind, Limits, Result, TreePath, Value, file};
 fn header(cards: &[String]) -> Vec<u8> {
     let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:80}").into_bytes()).collect();
     bytes.extend_from_slice(b"END");
-    bytes.resize(bytes.len().next_multiple_of(BLOCK as usize), b' ');
+    bytes.resize(bytes.len().next_multiple_of(BLOCK_LEN as usize), b' ');
     bytes
 }
 
 fn unit(cards: &[&str], data: &[u8]) -> Vec<u8> {
     let mut bytes = header(&cards.iter().map(|card| (*card).to_owned()).collect::<Vec<_>>());
     bytes.extend_from_slice(data);
-    bytes.resize(bytes.len().next_multiple_of(BLOCK as usize), 0);
+    bytes.resize(bytes.len().next_multiple_of(BLOCK_LEN as usize), 0);
     bytes
 }
 
@@ -215,7 +215,7 @@ fn rename_keyword_keeps_rest_of_card() {
 #[test]
 fn insert_and_delete_cards_shift_following_bytes() {
     let bytes = sample();
-    let block = BLOCK as usize;
+    let block = BLOCK_LEN as usize;
     // The header of HDU 0 has one block; with 40 cards more it has two, and nothing else changes.
     let mut grown = bytes.clone();
     for number in 0..40 {
@@ -361,10 +361,10 @@ proptest! {
             prop_assert!(found == expected, "{:?}", String::from_utf8_lossy(&found));
             model = cards(&text, 1);
         }
-        let start = 2 * BLOCK as usize;
+        let start = 2 * BLOCK_LEN as usize;
         prop_assert!(text[..start] == bytes[..start]);
         let end = start + Header::new(cards(&text, 1)).to_bytes().len();
-        prop_assert!(text[end..] == bytes[start + BLOCK as usize..]);
+        prop_assert!(text[end..] == bytes[start + BLOCK_LEN as usize..]);
     }
 }
 
@@ -383,7 +383,7 @@ fn summed() -> Vec<u8> {
     [unit(&primary, &[0, 0, 0, 1, 0, 2]), unit(&IMAGE, b"12345")].concat()
 }
 
-fn report(bytes: &[u8]) -> trilith::check::Report {
+fn report(bytes: &[u8]) -> trilith::check::VerifyReport {
     trilith::check::verify(&open(bytes.to_vec()), false, trilith::Progress::default()).unwrap()
 }
 
@@ -441,7 +441,7 @@ fn damaged_hdu_rejects_edit_and_names_checksum() {
 /// First tier. Elements of a damaged HDU get no new checksum, and only what is read as a whole is compared.
 #[test]
 fn damaged_hdu_rejects_conversion_but_elements_read() {
-    use trilith::convert::{ConvertOptions, To};
+    use trilith::convert::{ConvertOptions, TargetForm};
     let value = summed().windows(3).position(|window| window == b"M31").unwrap();
     for at in [value, 2881] {
         let file = trilith::OpenOptions::new().open_bytes(flipped(at)).unwrap();
@@ -452,18 +452,23 @@ fn damaged_hdu_rejects_conversion_but_elements_read() {
             let mut out = Cursor::new(Vec::new());
             file.convert_into(options, &mut out, trilith::Progress::default()).map(|done| (done, out.into_inner()))
         };
-        for (to, physical) in [(To::Asdf, false), (To::Asdf, true), (To::Dudley(None), false), (To::Dudley(None), true)] {
+        for (to, physical) in [
+            (TargetForm::Asdf, false),
+            (TargetForm::Asdf, true),
+            (TargetForm::Dudley(None), false),
+            (TargetForm::Dudley(None), true),
+        ] {
             let mut options = ConvertOptions::default();
-            (options.to, options.physical) = (to, physical);
+            (options.to, options.physical_values) = (to, physical);
             assert_eq!(convert(&options).unwrap_err().kind(), ErrorKind::Malformed);
         }
         let mut options = ConvertOptions::default();
-        (options.to, options.skip_unreadable) = (To::Asdf, true);
+        (options.to, options.skip_unreadable) = (TargetForm::Asdf, true);
         let (done, asdf) = convert(&options).unwrap();
         assert!(done.written && done.losses.len() == 2, "{:?}", done.losses);
         assert!(trilith::OpenOptions::new().open_bytes(asdf).unwrap().array("/fits/0/data").is_err());
         // A copy keeps the sums that fail, if that is allowed.
-        (options.to, options.skip_unreadable) = (To::Fits, false);
+        (options.to, options.skip_unreadable) = (TargetForm::Fits, false);
         assert!(!convert(&options).unwrap().0.written);
         options.allow_loss = true;
         let (done, copy) = convert(&options).unwrap();

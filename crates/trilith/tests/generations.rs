@@ -21,9 +21,9 @@ use std::sync::Arc;
 
 use half::f16;
 use trilith::array::{Array, Byteorder, Datatype, Field, Mask, StructType};
-use trilith::asdf::{ArrayOptions, AsdfFile, Builder, Container, FitsArrays, GENERATIONS, TARGETS, Target};
+use trilith::asdf::{ArrayOptions, AsdfBuilder, AsdfFile, FitsArrays, FitsContainer, GENERATIONS, TARGETS, Target};
 use trilith::bytes::{MemorySource, Resolve, SourceRef};
-use trilith::convert::{CodecChoice, ConvertOptions, Plan, convert_to};
+use trilith::convert::{CodecChoice, ConversionPlan, ConvertOptions, convert_to};
 use trilith::file::open_asdf_bytes;
 use trilith::tree::Value;
 use trilith::{Error, ErrorKind, Limits, Result, check};
@@ -31,7 +31,7 @@ use trilith::{Error, ErrorKind, Limits, Result, check};
 type Digests = BTreeMap<String, (String, Vec<u64>, check::Digest)>;
 
 fn digests(file: &AsdfFile) -> Digests {
-    let entry = |entry: check::Entry| {
+    let entry = |entry: check::DigestEntry| {
         let (array, digest) = entry.digest.unwrap_or_else(|e| panic!("{}: {e}", entry.path));
         let plain = array.datatype().packed(Byteorder::Little);
         (entry.path, (plain.to_string(), array.shape().to_vec(), digest))
@@ -41,7 +41,7 @@ fn digests(file: &AsdfFile) -> Digests {
 
 fn converted(file: &AsdfFile, target: &str, options: &ConvertOptions) -> Result<(Vec<u8>, Vec<String>)> {
     let mut out = Cursor::new(Vec::new());
-    let done = convert_to(file, Target::named(target)?, &mut out, options, trilith::Progress::default())?;
+    let done = convert_to(file, Target::from_name(target)?, &mut out, options, trilith::Progress::default())?;
     Ok((out.into_inner(), done.losses.iter().map(ToString::to_string).collect()))
 }
 
@@ -100,7 +100,7 @@ fn table() -> Array {
 
 /// A file with every datatype and storage, as `target` has them.
 fn everything(target: &'static Target) -> AsdfFile {
-    let mut builder = Builder::new(target);
+    let mut builder = AsdfBuilder::new(target);
     let mut tree = Value::map::<&str, Value>([]);
     let codec = if target.generation().fields.compression.is_some() { Some("zlib") } else { None };
     for (name, array) in simple_arrays() {
@@ -169,7 +169,7 @@ fn every_form_into_every_other_keeps_every_value() {
                 converted(&file, into.name, &options).unwrap_or_else(|e| panic!("{} {}: {e}", from.name, into.name));
             assert_eq!(losses.len(), if options.allow_loss { 2 } else { 0 }, "{losses:?}");
             let made = open(bytes);
-            assert_eq!(made.sections().generation().unwrap().name, into.row, "{}", from.name);
+            assert_eq!(made.sections().generation().unwrap().name, into.generation, "{}", from.name);
             assert_eq!(made.sections().header().standard(), into.standard);
             assert_eq!(made.tree().root().tag().unwrap(), format!("{}{}", into.tree.prefix, into.tree.root));
             let got = digests(&made);
@@ -177,14 +177,14 @@ fn every_form_into_every_other_keeps_every_value() {
                 let got = got.get(path).unwrap_or_else(|| panic!("{} -> {}: {path} is gone", from.name, into.name));
                 if options.allow_loss && path.starts_with("/float16") {
                     let wide = Array::from_slice(&[f16::from_f32(0.1).to_f32(), f32::INFINITY, -0.0], &[3]).unwrap();
-                    assert_eq!(got.2, check::Digest::of(&wide).unwrap(), "{path}");
+                    assert_eq!(got.2, check::Digest::compute(&wide).unwrap(), "{path}");
                 } else {
                     assert_eq!(got, want, "{} -> {}: {path}", from.name, into.name);
                 }
             }
             assert_eq!(got.len(), expected.len());
-            assert_eq!(made.tree().at("/nested/text").unwrap().text(), "a: b");
-            assert_eq!(made.tree().at("/mask_complex/mask").unwrap().tag().unwrap(), into.complex_tag());
+            assert_eq!(made.tree().node_at_pointer("/nested/text").unwrap().text(), "a: b");
+            assert_eq!(made.tree().node_at_pointer("/mask_complex/mask").unwrap().tag().unwrap(), into.complex_tag());
             assert!(made.sections().blocks().unwrap().last().unwrap().is_streamed());
             let verified = check::verify(&made, true, trilith::Progress::default()).unwrap();
             assert!(verified.is_ok(), "{} -> {}: {verified:?}", from.name, into.name);
@@ -194,12 +194,12 @@ fn every_form_into_every_other_keeps_every_value() {
 
 #[test]
 fn compressed_blocks_become_chains_only_when_asked() {
-    let file = everything(Target::newest());
+    let file = everything(Target::latest());
     let mut options = ConvertOptions::default();
     options.allow_loss = true;
     let plain = open(converted(&file, "asdf-0.1", &options).unwrap().0);
-    assert!(plain.sections().blocks().unwrap().iter().all(|block| block.is_plain()));
-    options.codec = CodecChoice::named("zlib").unwrap();
+    assert!(plain.sections().blocks().unwrap().iter().all(|block| block.is_uncompressed()));
+    options.codec = CodecChoice::from_name("zlib").unwrap();
     let (bytes, _) = converted(&file, "asdf-0.1", &options).unwrap();
     let made = open(bytes);
     let blocks = made.sections().blocks().unwrap();
@@ -213,7 +213,7 @@ fn compressed_blocks_become_chains_only_when_asked() {
     for target in ["finf-0.1", "asdf-0.1-dev"] {
         assert_eq!(converted(&file, target, &options).unwrap_err().kind(), ErrorKind::InvalidInput);
     }
-    options.codec = CodecChoice::named("lz4").unwrap();
+    options.codec = CodecChoice::from_name("lz4").unwrap();
     let refused = converted(&file, "asdf-0.1", &options).unwrap_err();
     assert!(refused.to_string().contains("cannot hold blocks compressed with lz4"), "{refused}");
 }
@@ -222,7 +222,7 @@ fn image(shape: &[u64]) -> AsdfFile {
     let count = shape.iter().product::<u64>();
     let noise = |i: u64| (i.wrapping_mul(6364136223846793005) >> 40) as f32 / 1e6;
     let values: Vec<f32> = (0..count).map(|i| if i == 5 { f32::NAN } else { 100.0 + noise(i) }).collect();
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let mut options = ArrayOptions::default();
     options.byteorder = Some(Byteorder::Big);
     let data = builder.array(&Array::from_slice(&values, shape).unwrap(), &options).unwrap();
@@ -246,7 +246,7 @@ fn tiles_round_trip_any_rank_with_partial_edges() {
         let file = image(shape);
         for text in [format!("[[tile, {{shape: {tile}}}]]"), format!("[[tile, {{shape: {tile}}}], zlib]")] {
             let mut out = Cursor::new(Vec::new());
-            let plan = Plan::new(&file, Target::named("asdf-0.1").unwrap(), &chain(&text)).unwrap();
+            let plan = ConversionPlan::new(&file, Target::from_name("asdf-0.1").unwrap(), &chain(&text)).unwrap();
             assert!(plan.losses().is_empty());
             let done = plan.write(&mut out, trilith::Progress::default()).unwrap();
             // The flags have one axis: only a tile of one fits them.
@@ -394,7 +394,7 @@ fn unknown_encoding_is_named_and_rest_is_usable() {
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("unknown encoding \"rice\""), "{error}");
     assert_eq!(made.array_at("/b").unwrap().load::<u8>().unwrap(), [7, 8]);
-    assert_eq!(made.tree().at("/c").unwrap().as_i64(), Some(1));
+    assert_eq!(made.tree().node_at_pointer("/c").unwrap().as_i64(), Some(1));
     // Copied as it is within its generation, refused elsewhere.
     let copy = to(&made, "asdf-0.1");
     assert_eq!(copy.encoding_names(copy.sections().blocks().unwrap()[0]).unwrap(), ["rice", "zlib"]);
@@ -498,9 +498,9 @@ fn encoded_and_streamed_blocks_accept_enlarged_headers() {
 /// ("block_magic_token") have d3 42 4c 4b.
 #[test]
 fn documented_block_header_is_written_on_request() {
-    let file = everything(Target::named("asdf-1.5").unwrap());
+    let file = everything(Target::from_name("asdf-1.5").unwrap());
     let mut options = ConvertOptions::default();
-    options.write.align = Some(1);
+    options.write_options.align = Some(1);
     for (target, programs, document) in [
         ("finf-0.1", b"\xd3BLK\0\x2c", b"\x89BLK\0\x28"),
         ("asdf-0.1-dev", b"\xd3BLK\0\x2c", b"\x89BLK\0\x2c"),
@@ -509,7 +509,7 @@ fn documented_block_header_is_written_on_request() {
         ("asdf-1.6", b"\xd3BLK\0\x30", b"\xd3BLK\0\x30"),
     ] {
         for (documented, mark, other) in [(false, programs, document), (true, document, programs)] {
-            options.write.as_documented = documented;
+            options.write_options.as_documented = documented;
             let (bytes, _) = converted(&file, target, &options).unwrap();
             let has = |mark: &[u8; 6]| bytes.windows(6).any(|window| window == mark);
             assert!(has(mark) && (mark == other || !has(other)), "{target} {documented}");
@@ -531,7 +531,7 @@ fn streamed_block_gets_sizes_if_flags_are_missing() {
         let blocks = [sized, block(b"\xd3BLK", 44, &[&fields], &[1, 2, 3, 4, 5, 6])];
         let made = open(file("%ASDF 0.1.0", "tag:stsci.edu:asdf/0.1.0/", "core/asdf", &body, &blocks));
         let mut options = ConvertOptions::default();
-        options.write.as_documented = true;
+        options.write_options.as_documented = true;
         let (bytes, losses) = converted(&made, "finf-0.1", &options).unwrap();
         assert!(losses.is_empty(), "{losses:?}");
         let new = open(bytes);
@@ -598,7 +598,7 @@ fn changed_array_leaves_shared_block() {
         assert_eq!(row.datatype().packed_size(), 6);
         assert_eq!(row.element(&[1]).unwrap().json(trilith::array::FloatText::AsDouble), "[2.0, 17408]");
         // 0.1 masked what was 0.1 as a half.
-        let mask = new.tree().at("/h/mask").unwrap().as_f64().unwrap();
+        let mask = new.tree().node_at_pointer("/h/mask").unwrap().as_f64().unwrap();
         assert_eq!(mask, f16::from_f32(0.1).to_f64());
     }
 }
@@ -629,11 +629,11 @@ fn comments_order_and_unknown_tags_survive_both_ways() {
         assert!(tree.text().contains(kept), "{kept}\n{}", tree.text());
     }
     let said = "extension asdf.BuiltinExtension of asdf 2.8.0";
-    assert_eq!(tree.at("/history/1/description").unwrap().text(), said);
+    assert_eq!(tree.node_at_pointer("/history/1/description").unwrap().text(), said);
     let back = to(&old, "asdf-1.5");
     let limits = Limits::default();
     for path in ["/history", "/zeta", "/wcs", "/t", "/unit", "/list"] {
-        let [a, b] = [&made, &back].map(|file| file.tree().at(path).unwrap().to_value(&limits).unwrap());
+        let [a, b] = [&made, &back].map(|file| file.tree().node_at_pointer(path).unwrap().to_value(&limits).unwrap());
         assert_eq!(a, b, "{path}\n{}", back.tree().text());
     }
     // From one standard to another: root and ndarray only.
@@ -647,7 +647,7 @@ fn references_gain_slash_and_lose_extra_parent_step() {
         e: !core/ndarray {source: ../ext0000.asdf, dtype: uint8, shape: [2]}\n";
     let made = asdf_010(body, &[]);
     let new = to(&made, "asdf-1.6");
-    let said = |path: &str| new.tree().at(path).unwrap().text().into_owned();
+    let said = |path: &str| new.tree().node_at_pointer(path).unwrap().text().into_owned();
     assert_eq!(said("/in/$ref"), "#/target/a/1");
     assert_eq!(said("/out/$ref"), "other.asdf#/x~1y");
     assert_eq!(said("/all/$ref"), "other.asdf");
@@ -659,14 +659,14 @@ fn references_gain_slash_and_lose_extra_parent_step() {
         b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\nup: {$ref: '../a.asdf#/b'}\n...\n".to_vec(),
     );
     let old = to(&up, "asdf-0.1");
-    assert_eq!(old.tree().at("/up/$ref").unwrap().text(), "./../a.asdf#/b");
+    assert_eq!(old.tree().node_at_pointer("/up/$ref").unwrap().text(), "./../a.asdf#/b");
 }
 
 #[test]
 fn discouraged_content_is_copied_with_note() {
     let made = asdf_010("1.5: a\nnull: b\nyes: c\n7: d\nlarge: 99999999999999999999\n", &[]);
     let notes = |target| {
-        let plan = Plan::new(&made, Target::named(target).unwrap(), &ConvertOptions::default()).unwrap();
+        let plan = ConversionPlan::new(&made, Target::from_name(target).unwrap(), &ConvertOptions::default()).unwrap();
         plan.write(Cursor::new(Vec::new()), trilith::Progress::default()).unwrap().notes
     };
     let told = notes("asdf-1.6");
@@ -743,7 +743,7 @@ fn merged_and_aliased_descriptions_translate_at_definition() {
     for target in TARGETS {
         let new = to(&made, target.name);
         assert_eq!(digests(&new), before, "{}", new.tree().text());
-        let named = |path: &str| new.tree().at(path).unwrap().get(target.tree.datatype_key).is_some();
+        let named = |path: &str| new.tree().node_at_pointer(path).unwrap().get(target.tree.datatype_key).is_some();
         assert!(["/m", "/d", "/e", "/f", "/dtype"].into_iter().all(named), "{}", new.tree().text());
     }
 }
@@ -753,7 +753,7 @@ fn merged_and_aliased_descriptions_translate_at_definition() {
 fn surrounding_fits_arrays_are_copied() {
     struct Hdu;
     impl FitsArrays for Hdu {
-        fn hdu(&self, spec: &str) -> Result<Array> {
+        fn hdu_array(&self, spec: &str) -> Result<Array> {
             assert_eq!(spec, "SCI,1");
             Array::from_bytes(vec![0, 1, 0, 2], Datatype::Int16, Byteorder::Big, vec![2])
         }
@@ -762,11 +762,11 @@ fn surrounding_fits_arrays_are_copied() {
         b: !core/ndarray-1.0.0 {source: 0, datatype: uint8, byteorder: little, shape: [1]}\n";
     let fields = [&[0; 8][..], &be(1), &be(1), &be(1)].concat();
     let bytes = file("#ASDF 1.0.0", "tag:stsci.edu:asdf/", "core/asdf-1.0.0", body, &[block(b"\xd3BLK", 48, &[&fields], &[9])]);
-    let made = open(bytes).within(Container { hdu: 2, offset: 0, size: 9999 }, Arc::new(Hdu));
+    let made = open(bytes).with_container(FitsContainer { hdu: 2, offset: 0, size: 9999 }, Arc::new(Hdu));
     for target in TARGETS {
         let new = to(&made, target.name);
         assert_eq!(new.array_at("/a").unwrap().load::<i16>().unwrap(), [1, 2]);
-        assert_eq!(new.tree().at("/a/source").unwrap().as_i64(), Some(1));
+        assert_eq!(new.tree().node_at_pointer("/a/source").unwrap().as_i64(), Some(1));
         assert_eq!(new.array_at("/b").unwrap().load::<u8>().unwrap(), [9]);
     }
 }
@@ -803,7 +803,7 @@ fn architecture_page_table_matches_code() {
     assert_eq!(rows.len(), GENERATIONS.len());
     for (cells, row) in rows.iter().zip(GENERATIONS) {
         assert_eq!(cells[1], format!("`{}`", row.name));
-        assert!(cells[2].starts_with(&format!("`{} {}.", row.token, row.major)), "{cells:?}");
+        assert!(cells[2].starts_with(&format!("`{} {}.", row.token, row.major_version)), "{cells:?}");
         assert_eq!(cells[3].contains("BFF"), row.magic.len() == 8, "{cells:?}");
         assert_eq!(cells[4], row.fields.size.to_string());
         assert_eq!(cells[7], row.written);

@@ -402,7 +402,7 @@ fn inline(era: &Era, body: &mut String, expected: &mut BTreeMap<String, Sample>)
 }
 
 fn digests(file: &AsdfFile) -> BTreeMap<String, check::Digest> {
-    let entry = |entry: check::Entry| {
+    let entry = |entry: check::DigestEntry| {
         let path = entry.path;
         (path.clone(), entry.digest.unwrap_or_else(|e| panic!("{path}: {e}")).1)
     };
@@ -434,7 +434,7 @@ fn every_array_reads_and_converts() {
             assert_eq!(made.sections().generation_name(), era.name, "{context}");
             assert_eq!(made.warnings(), Vec::<String>::new(), "{context}");
             check(&made, &expected, &context, true);
-            assert!(made.tree().at("/nothing").unwrap().is_null());
+            assert!(made.tree().node_at_pointer("/nothing").unwrap().is_null());
             // Every target is written as well, but only from the first layout, to save time.
             if i == 1 {
                 continue;
@@ -555,7 +555,7 @@ fn references_between_files_resolve_in_every_spelling() {
 fn trees_alone_end_in_every_way() {
     for era in ERAS {
         let start = format!("{}\n{}%YAML 1.1\n%TAG ! {}\n--- !{}", era.header, era.comments, era.prefix, era.root);
-        let plain = Target::newest();
+        let plain = Target::latest();
         for (text, keys) in [
             (format!("{start}\na: 1\n...\n"), 1),
             (format!("{start}\na: 1\n..."), 1),
@@ -574,7 +574,7 @@ fn trees_alone_end_in_every_way() {
             convert_to(&made, plain, &mut out, &ConvertOptions::default(), Progress::default())
                 .unwrap_or_else(|e| panic!("{text:?}: {e}"));
             let new = open_asdf_bytes(out.into_inner()).unwrap();
-            assert_eq!(new.tree().at("/a").and_then(|node| node.as_i64()).is_some(), keys == 1, "{text:?}");
+            assert_eq!(new.tree().node_at_pointer("/a").and_then(|node| node.as_i64()).is_some(), keys == 1, "{text:?}");
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use trilith::convert::{ConvertOptions, rewrite};
-use trilith::{Array, ArrayOptions, Builder, ErrorKind, Limits, Target, TreePath, Value, open_asdf};
+use trilith::{Array, ArrayOptions, AsdfBuilder, ErrorKind, Limits, Target, TreePath, Value, open_asdf};
 use trilith::{Change, SaveOptions};
 
 fn path(text: &str) -> TreePath {
@@ -17,7 +17,7 @@ fn path(text: &str) -> TreePath {
 fn sample(folder: &Path, blocks: usize, index: bool) -> PathBuf {
     let mut layout = trilith::asdf::WriteOptions::default();
     layout.index = index;
-    let mut builder = Builder::new(Target::newest()).with_options(layout);
+    let mut builder = AsdfBuilder::new(Target::latest()).with_options(layout);
     let mut tree = Value::map([("key", "value")]);
     for number in 0..blocks {
         let array = Array::from_slice(&[number as i32; 20], &[20]).unwrap();
@@ -117,7 +117,7 @@ fn unrecognizable_tree_text_is_rejected() {
             let mut change = Change::new(&file);
             change.replace_tree(trilith::tree::Tree::parse(right, &Limits::default()).unwrap()).unwrap();
             change.save(SaveOptions::default()).unwrap();
-            assert_eq!(open_asdf(&name).unwrap().tree().at("/b").unwrap().as_i64(), Some(5));
+            assert_eq!(open_asdf(&name).unwrap().tree().node_at_pointer("/b").unwrap().as_i64(), Some(5));
         }
     }
 }
@@ -150,7 +150,7 @@ fn replacing_array_by_mapping_drops_tag() {
         let mut out = std::io::Cursor::new(Vec::new());
         change.write(&mut out, &Default::default()).unwrap();
         let changed = trilith::open_asdf_bytes(out.into_inner()).unwrap();
-        assert_eq!(changed.tree().at("/a1").unwrap().tag(), tag);
+        assert_eq!(changed.tree().node_at_pointer("/a1").unwrap().tag(), tag);
         assert!(trilith::check::verify(&changed, true, Default::default()).unwrap().is_ok());
     }
     // The meaning of other tags is not known, and the root stays one.
@@ -161,7 +161,7 @@ fn replacing_array_by_mapping_drops_tag() {
     .unwrap();
     let mut change = Change::new(&file);
     change.set("/soft", Value::map([("name", "c"), ("author", "d")])).unwrap();
-    assert_eq!(change.tree().unwrap().at("/soft").unwrap().tag(), Some("x:software"));
+    assert_eq!(change.tree().unwrap().node_at_pointer("/soft").unwrap().tag(), Some("x:software"));
     change.set("", Value::map([("other", 1)])).unwrap();
     assert_eq!(change.tree().unwrap().root().tag(), Some("tag:stsci.edu:asdf/core/asdf-1.1.0"));
 }
@@ -185,7 +185,7 @@ fn comments_and_enlarged_block_headers_are_preserved() {
         assert_eq!(file.array_at("/a0").unwrap().load::<i32>().unwrap(), [0; 20]);
         assert_eq!(file.array_at("/a1").unwrap().load::<i32>().unwrap(), [1; 20]);
         let block = file.sections().block(0).unwrap();
-        assert_eq!((block.header_size, block.extra.as_slice()), (56, &extra[..]));
+        assert_eq!((block.header_size, block.extra_header.as_slice()), (56, &extra[..]));
         assert!(bytes.windows(comment.len()).any(|w| w == comment));
         assert_eq!(block.data_offset % 64, 0, "its data are aligned");
     };
@@ -197,7 +197,7 @@ fn comments_and_enlarged_block_headers_are_preserved() {
     check(&std::fs::read(&name).unwrap());
     // A block that is encoded again loses the bytes of the header, and that is reported.
     let mut options = ConvertOptions::default();
-    options.codec = trilith::convert::CodecChoice::Set(trilith_codec::codec::named("lz4").unwrap().0);
+    options.codec = trilith::convert::CodecChoice::Fixed(trilith_codec::codec::parse_name("lz4").unwrap().0);
     let done = rewrite(&file, file.tree().text(), std::io::Cursor::new(Vec::new()), &options, Default::default()).unwrap();
     assert!(done.notes.iter().any(|note| note.contains("the last 8 bytes of its header")), "{:?}", done.notes);
 }

@@ -6,11 +6,11 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use trilith::bytes::{MemorySource, NoReferences};
-use trilith::check::{ArrayFate, Fate, RepairReport, salvage};
-use trilith::{Array, ArrayOptions, AsdfFile, Builder, Limits, Target, Value, check, open_asdf_bytes};
+use trilith::check::{ArrayState, BlockState, RepairReport, salvage};
+use trilith::{Array, ArrayOptions, AsdfBuilder, AsdfFile, Limits, Target, Value, check, open_asdf_bytes};
 
 fn whole(codec: Option<&str>, target: &'static Target) -> Vec<u8> {
-    let mut builder = Builder::new(target);
+    let mut builder = AsdfBuilder::new(target);
     let values: Vec<i32> = (0..3000).collect();
     let options = codec.map_or_else(ArrayOptions::default, |codec| ArrayOptions::codec(codec).unwrap());
     let one = builder.array(&Array::from_slice(&values, &[300, 10]).unwrap(), &ArrayOptions::default()).unwrap();
@@ -28,7 +28,7 @@ fn repaired(bytes: &[u8]) -> (RepairReport, AsdfFile) {
     let mut out = Cursor::new(Vec::new());
     left.write(&mut out).unwrap();
     left.verified(Arc::new(NoReferences)).unwrap();
-    assert_eq!(left.report().wrong, Some(vec![]));
+    assert_eq!(left.report().verify_problems, Some(vec![]));
     let file = open_asdf_bytes(out.into_inner()).unwrap();
     let report = check::verify(&file, true, trilith::Progress::default()).unwrap();
     assert!(report.is_ok(), "{report:?}");
@@ -55,21 +55,24 @@ fn undamaged_file_of_any_generation_stays_unchanged() {
 #[test]
 fn cut_file_keeps_everything_before_cut() {
     for target in ["finf-0.1", "asdf-0.1-dev", "asdf-0.1", "asdf-1.0", "asdf-1.6"] {
-        let bytes = whole(None, Target::named(target).unwrap());
+        let bytes = whole(None, Target::from_name(target).unwrap());
         let starts = offsets(&bytes);
         for cut in (starts[0] as usize + 60..bytes.len() - 100).step_by(997) {
             let (report, file) = repaired(&bytes[..cut]);
-            let one = file.tree().at("/one").unwrap();
+            let one = file.tree().node_at_pointer("/one").unwrap();
             if cut as u64 > starts[1] {
                 assert_eq!(file.array(one).unwrap().load::<i32>().unwrap(), (0..3000).collect::<Vec<_>>(), "{target} {cut}");
             } else if one.is_null() {
                 // Not even one row.
-                assert!(report.arrays.iter().any(|(path, fate)| path == "/one" && matches!(fate, ArrayFate::Lost(_))));
+                assert!(report.arrays.iter().any(|(path, fate)| path == "/one" && matches!(fate, ArrayState::Lost(_))));
             } else {
                 let rows = file.array(one).unwrap().load::<i32>().unwrap();
                 assert_eq!(rows, (0..rows.len() as i32).collect::<Vec<_>>(), "{target} {cut}");
                 assert!(
-                    report.arrays.iter().any(|(path, fate)| path == "/one" && matches!(fate, ArrayFate::Cut { of: 300, .. }))
+                    report
+                        .arrays
+                        .iter()
+                        .any(|(path, fate)| path == "/one" && matches!(fate, ArrayState::Truncated { total: 300, .. }))
                 );
             }
             assert!(!report.is_whole());
@@ -80,26 +83,26 @@ fn cut_file_keeps_everything_before_cut() {
 #[test]
 fn cut_compressed_block_keeps_decodable_rows() {
     for codec in ["zlib", "bzp2", "lz4", "lz4f", "zstd", "blsc"] {
-        let bytes = whole(Some(codec), Target::newest());
+        let bytes = whole(Some(codec), Target::latest());
         let starts = offsets(&bytes);
         let cut = (starts[1] + (starts[2] - starts[1]) * 3 / 4) as usize;
         let (report, file) = repaired(&bytes[..cut]);
         match report.arrays.iter().find(|(path, _)| path == "/two") {
-            Some((_, ArrayFate::Cut { rows, of: 1000 })) => {
+            Some((_, ArrayState::Truncated { rows, total: 1000 })) => {
                 let values = file.array_at("/two").unwrap().load::<i32>().unwrap();
                 assert_eq!(values, (0..*rows as i32 * 3).collect::<Vec<_>>(), "{codec}");
             }
             // A block that was compressed as one piece is lost as one.
-            Some((_, ArrayFate::Lost(_))) => assert!(file.tree().at("/two").unwrap().is_null(), "{codec}"),
+            Some((_, ArrayState::Lost(_))) => assert!(file.tree().node_at_pointer("/two").unwrap().is_null(), "{codec}"),
             other => panic!("{codec}: {other:?}"),
         }
-        assert!(file.tree().at("/three").unwrap().is_null());
+        assert!(file.tree().node_at_pointer("/three").unwrap().is_null());
     }
 }
 
 #[test]
 fn damaged_middle_header_loses_only_its_block() {
-    let bytes = whole(None, Target::newest());
+    let bytes = whole(None, Target::latest());
     let starts = offsets(&bytes);
     let index = bytes.windows(17).rposition(|w| w == b"#ASDF BLOCK INDEX").unwrap();
     for keep_index in [true, false] {
@@ -110,9 +113,9 @@ fn damaged_middle_header_loses_only_its_block() {
         broken[starts[1] as usize..starts[1] as usize + 54].fill(0x55);
         let (report, file) = repaired(&broken);
         assert_eq!(report.blocks.len(), 3, "{report:?}");
-        assert!(matches!(report.blocks[1].fate, Fate::Lost(_)));
+        assert!(matches!(report.blocks[1].fate, BlockState::Lost(_)));
         assert_eq!(report.arrays.len(), 1);
-        assert!(file.tree().at("/two").unwrap().is_null());
+        assert!(file.tree().node_at_pointer("/two").unwrap().is_null());
         assert_eq!(file.array_at("/three").unwrap().load::<u8>().unwrap(), [7; 50]);
     }
     // A wrong size alone: the next block tells where this one ends.
@@ -124,7 +127,7 @@ fn damaged_middle_header_loses_only_its_block() {
 
 #[test]
 fn damaged_tree_lines_are_dropped_and_named() {
-    let bytes = whole(None, Target::newest());
+    let bytes = whole(None, Target::latest());
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let at = text.find("name: x").unwrap();
     let mut broken = bytes.clone();
@@ -137,22 +140,22 @@ fn damaged_tree_lines_are_dropped_and_named() {
     assert!(report.notes.iter().any(|note| note.contains("header")), "{report:?}");
     let (report, file) = repaired(&bytes[..at]);
     assert!(report.tree.unwrap().iter().any(|(_, why)| why.contains("end of the tree")));
-    assert!(file.tree().at("/one").unwrap().is_null());
+    assert!(file.tree().node_at_pointer("/one").unwrap().is_null());
     assert!(salvage(Arc::new(MemorySource::new(vec![0; 100], "zeros")), &Limits::default()).is_err());
 }
 
 #[test]
 fn bytes_that_changed_are_kept_and_reported() {
-    let mut bytes = whole(None, Target::newest());
+    let mut bytes = whole(None, Target::latest());
     let data = offsets(&bytes)[0] as usize + 400;
     bytes[data] ^= 1;
     let mut left = salvage(Arc::new(MemorySource::new(bytes, "test")), &Limits::default()).unwrap();
     let written = left.verified(Arc::new(NoReferences)).unwrap();
     let report = left.report();
-    assert_eq!(report.blocks[0].fate, Fate::Damaged);
+    assert_eq!(report.blocks[0].fate, BlockState::Damaged);
     assert!(report.arrays.is_empty() && !report.is_whole());
     // The wrong checksum is kept, so it fails in the written file too.
-    assert_eq!(report.wrong.as_ref().unwrap().len(), 1);
+    assert_eq!(report.verify_problems.as_ref().unwrap().len(), 1);
     let file = trilith::file::open_asdf_source(written, Arc::new(NoReferences), &Limits::default()).unwrap();
     assert!(!check::verify(&file, false, trilith::Progress::default()).unwrap().is_ok());
 }
@@ -162,7 +165,7 @@ fn file_with_missing_bytes_opens_after_salvage() {
     for name in ["finf-0.1", "asdf-0.1", "asdf-1.6"] {
         let mut options = trilith::asdf::WriteOptions::default();
         options.align = Some(1);
-        let mut builder = Builder::new(Target::named(name).unwrap()).with_options(options);
+        let mut builder = AsdfBuilder::new(Target::from_name(name).unwrap()).with_options(options);
         let one = builder.array(&Array::from_slice(&[1i16, 2, 3, 4], &[2, 2]).unwrap(), &ArrayOptions::default()).unwrap();
         let mut out = Cursor::new(Vec::new());
         builder.write_to(&mut out, Value::map([("one", one), ("name", "x: y".into())])).unwrap();
@@ -191,7 +194,7 @@ fn file_with_wrong_byte_gets_valid_index() {
     for codec in ["zlib", "zstd"] {
         let mut options = trilith::asdf::WriteOptions::default();
         options.align = Some(1);
-        let mut builder = Builder::new(Target::newest()).with_options(options);
+        let mut builder = AsdfBuilder::new(Target::latest()).with_options(options);
         let values: Vec<i16> = (0..60).collect();
         let packed = ArrayOptions::codec(codec).unwrap();
         let one = builder.array(&Array::from_slice(&values, &[20, 3]).unwrap(), &packed).unwrap();
@@ -216,7 +219,7 @@ fn file_with_wrong_byte_gets_valid_index() {
 
 /// A tree with one block of 40 bytes.
 fn with_tree(tree: &str) -> Vec<u8> {
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let node = builder.array(&Array::from_slice(&[7u8; 40], &[40]).unwrap(), &ArrayOptions::default()).unwrap();
     let mut out = Cursor::new(Vec::new());
     builder.write_to(&mut out, Value::map([("data", node)])).unwrap();
@@ -231,11 +234,11 @@ fn with_tree(tree: &str) -> Vec<u8> {
 
 /// A file whose block is encoded by a chain, with the words of the chain or the bytes of its data changed.
 fn with_chain(damage: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
-    let file = open_asdf_bytes(whole(None, Target::newest())).unwrap();
+    let file = open_asdf_bytes(whole(None, Target::latest())).unwrap();
     let mut how = trilith::convert::ConvertOptions::default();
     how.encode = Some(trilith::asdf::parse_chain("[[tile, {shape: [50, 5]}], zlib]", &Limits::default()).unwrap());
     let mut out = Cursor::new(Vec::new());
-    trilith::convert::convert_to(&file, Target::named("asdf-0.1").unwrap(), &mut out, &how, trilith::Progress::default())
+    trilith::convert::convert_to(&file, Target::from_name("asdf-0.1").unwrap(), &mut out, &how, trilith::Progress::default())
         .unwrap();
     let mut bytes = out.into_inner();
     damage(&mut bytes);
@@ -280,8 +283,8 @@ fn nothing_is_claimed_that_verifying_does_not_confirm() {
         let file = trilith::file::open_asdf_source(written, Arc::new(NoReferences), &Limits::default()).unwrap();
         let found = check::verify(&file, true, trilith::Progress::default()).unwrap();
         let report = left.report();
-        assert_eq!(report.wrong, Some(found.problems()), "{name}");
-        let lost = !report.arrays.is_empty() || report.blocks.iter().any(|block| block.fate != Fate::Whole);
+        assert_eq!(report.verify_problems, Some(found.problems()), "{name}");
+        let lost = !report.arrays.is_empty() || report.blocks.iter().any(|block| block.fate != BlockState::Whole);
         assert!(!report.is_whole() && (lost || !found.is_ok()), "{name}: {report:?}");
     }
 }
@@ -289,7 +292,7 @@ fn nothing_is_claimed_that_verifying_does_not_confirm() {
 #[test]
 fn second_pass_over_cut_file_loses_nothing() {
     for target in trilith::asdf::TARGETS {
-        let mut builder = Builder::new(target);
+        let mut builder = AsdfBuilder::new(target);
         let values: Vec<i16> = (0..60).collect();
         let one = builder.array(&Array::from_slice(&values, &[20, 3]).unwrap(), &ArrayOptions::default()).unwrap();
         let two = builder.array(&Array::from_slice(&values, &[60]).unwrap(), &ArrayOptions::default()).unwrap();

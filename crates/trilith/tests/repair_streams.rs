@@ -7,8 +7,8 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use trilith::bytes::{MemorySource, NoReferences, read_vec};
-use trilith::check::{ArrayFate, RepairReport, salvage_stream};
-use trilith::dudley::{DudleyFile, Rewrite};
+use trilith::check::{ArrayState, RepairReport, salvage_stream};
+use trilith::dudley::{DudleyFile, RewriteOptions};
 use trilith::layout::{Byteorder, Dialect, EntryKind, Layout, ResolvedType};
 use trilith::{ErrorKind, Limits, Result};
 
@@ -36,7 +36,7 @@ fn file(order: Byteorder, dialect: Dialect) -> Vec<u8> {
         Some(Layout::read(LAYOUT.as_bytes()).unwrap()),
         &Limits::default(),
     );
-    let mut how = Rewrite::default();
+    let mut how = RewriteOptions::default();
     how.dialect = Some(dialect);
     let mut out = Cursor::new(Vec::new());
     file.unwrap().rewrite(&how, &mut out).unwrap();
@@ -48,12 +48,12 @@ fn arrays(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let file = DudleyFile::open(Arc::new(MemorySource::new(bytes.to_vec(), "x")), None, &Limits::default()).unwrap();
     let items = file.items().unwrap();
     let entries = items.entries().map(Result::unwrap);
-    let data = entries.filter(|entry| entry.kind == EntryKind::Data && entry.typed != ResolvedType::Dynamic);
+    let data = entries.filter(|entry| entry.kind == EntryKind::Data && entry.resolved_type != ResolvedType::Dynamic);
     data.map(|entry| {
         let mut elements = Vec::new();
         let array = items.array(&entry).unwrap();
         array
-            .pieces(Byteorder::Little, 1 << 20, &mut |piece| {
+            .for_each_piece_in(Byteorder::Little, 1 << 20, &mut |piece| {
                 elements.extend_from_slice(piece);
                 Ok(())
             })
@@ -86,18 +86,18 @@ fn cut_file_keeps_complete_rows_and_elements() {
             whole.extend(data);
             let file = DudleyFile::open(Arc::new(MemorySource::new(whole, "x")), Some(layout), &Limits::default()).unwrap();
             let mut out = Cursor::new(Vec::new());
-            file.rewrite(&Rewrite::default(), &mut out).unwrap();
+            file.rewrite(&RewriteOptions::default(), &mut out).unwrap();
             out.into_inner()
         };
         let whole = DudleyFile::open(Arc::new(MemorySource::new(bytes.clone(), "x")), None, &Limits::default()).unwrap();
         let (text, all) = (whole.layout().clone(), arrays(&bytes));
         let (report, same) = repaired(&bytes, None).unwrap();
         assert!(report.is_whole() && same == bytes, "{report:?}");
-        let end = whole.signature().unwrap().layout_at.unwrap() as usize;
+        let end = whole.signature().unwrap().layout_offset.unwrap() as usize;
         let mut saved = 0;
         for cut in 16..end {
             let (report, written) = repaired(&bytes[..cut], Some(&text)).unwrap();
-            assert_eq!(report.wrong, Some(vec![]), "{dialect:?} cut at {cut}: {report:?}");
+            assert_eq!(report.verify_problems, Some(vec![]), "{dialect:?} cut at {cut}: {report:?}");
             let left = arrays(&written);
             for (path, elements) in &left {
                 assert!(all.get(path).is_some_and(|all| all.starts_with(elements)), "{cut}: {path} {:?} {all:?}", left.keys());
@@ -106,7 +106,7 @@ fn cut_file_keeps_complete_rows_and_elements() {
             assert!(now >= saved, "{dialect:?}: less is left of {cut} bytes than of one less");
             saved = now;
             // Missing parts are reported, and a second repair loses nothing.
-            let lost = report.arrays.iter().any(|(_, fate)| matches!(fate, ArrayFate::Cut { .. } | ArrayFate::Lost(_)));
+            let lost = report.arrays.iter().any(|(_, fate)| matches!(fate, ArrayState::Truncated { .. } | ArrayState::Lost(_)));
             assert_eq!(lost, left != all, "{cut}: {report:?}");
             let (again, same) = repaired(&written, None).unwrap();
             assert!(again.is_whole() && same == written, "{cut}: {again:?}");
@@ -167,7 +167,7 @@ fn file_cut_in_layout_is_not_whole() {
             bytes.extend((0..200).map(|n| n % 7));
             let layout = Layout::read(layout.as_bytes()).unwrap();
             let file = DudleyFile::open(Arc::new(MemorySource::new(bytes, "x")), Some(layout), &Limits::default()).unwrap();
-            let mut how = Rewrite::default();
+            let mut how = RewriteOptions::default();
             how.dialect = Some(dialect);
             let mut out = Cursor::new(Vec::new());
             file.rewrite(&how, &mut out).unwrap();

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use trilith::array::Byteorder;
-use trilith::bytes::{Base, MemorySource, SourceRef};
+use trilith::bytes::{BaseUri, MemorySource, SourceRef};
 use trilith::check::{DiffOptions, DifferenceKind};
-use trilith::convert::{ConvertOptions, To};
-use trilith::file::{Backend, Child, ExpandOptions, Part, Place};
+use trilith::convert::{ConvertOptions, TargetForm};
+use trilith::file::{Backend, ChildItem, ExpandEvent, ExpandOptions, ItemLocation};
 use trilith::tree::Scalar;
 use trilith::tree::{PrintOptions, print_document};
 use trilith::{Array, Datatype, Error, File, ItemKind, Limits, OpenOptions, Result, s};
@@ -46,34 +46,35 @@ impl Backend for Rows {
         &self.limits
     }
 
-    fn kind(&self, at: &Place) -> ItemKind {
+    fn kind(&self, at: &ItemLocation) -> ItemKind {
         match at {
-            Place::Node(0) => ItemKind::Mapping,
-            Place::Node(ROWS) => ItemKind::List,
-            Place::Node(TITLE) => ItemKind::Text,
+            ItemLocation::Node(0) => ItemKind::Mapping,
+            ItemLocation::Node(ROWS) => ItemKind::List,
+            ItemLocation::Node(TITLE) => ItemKind::Text,
             _ => ItemKind::Array,
         }
     }
 
-    fn children(&self, at: &Place) -> Result<Vec<Child<'_>>> {
-        let child = |name: Option<&'static str>, number| Child { name: name.map(Into::into), place: Place::Node(number) };
+    fn children(&self, at: &ItemLocation) -> Result<Vec<ChildItem<'_>>> {
+        let child =
+            |name: Option<&'static str>, number| ChildItem { name: name.map(Into::into), place: ItemLocation::Node(number) };
         Ok(match at {
-            Place::Node(0) => vec![child(Some("rows"), ROWS), child(Some("title"), TITLE)],
-            Place::Node(ROWS) => (0..self.source.0.len() as usize / 2).map(|n| child(None, FIRST + n)).collect(),
+            ItemLocation::Node(0) => vec![child(Some("rows"), ROWS), child(Some("title"), TITLE)],
+            ItemLocation::Node(ROWS) => (0..self.source.0.len() as usize / 2).map(|n| child(None, FIRST + n)).collect(),
             _ => Vec::new(),
         })
     }
 
-    fn value(&self, at: &Place) -> Result<Scalar<'_>> {
+    fn value(&self, at: &ItemLocation) -> Result<Scalar<'_>> {
         match at {
-            Place::Node(TITLE) => Ok(Scalar::Str(self.title.as_str().into())),
+            ItemLocation::Node(TITLE) => Ok(Scalar::Str(self.title.as_str().into())),
             _ => Err(Error::invalid_input("not a single value")),
         }
     }
 
-    fn array(&self, at: &Place) -> Result<Array> {
+    fn array(&self, at: &ItemLocation) -> Result<Array> {
         match at {
-            Place::Node(number) if *number >= FIRST => {
+            ItemLocation::Node(number) if *number >= FIRST => {
                 let offset = 2 * (number - FIRST) as u64;
                 Array::new(self.source.0.clone(), offset, Datatype::Uint8, Byteorder::Little, vec![2])
             }
@@ -81,7 +82,7 @@ impl Backend for Rows {
         }
     }
 
-    fn moved_to(self: Arc<Self>, _: &Base) -> Result<Arc<dyn Backend>> {
+    fn rebased_to(self: Arc<Self>, _: &BaseUri) -> Result<Arc<dyn Backend>> {
         Ok(self)
     }
 }
@@ -100,7 +101,7 @@ fn its_items_are_found_and_walked() {
     let mut paths = Vec::new();
     let root = file.root();
     let mut walk = root.walk();
-    while let Some(visit) = walk.step().unwrap() {
+    while let Some(visit) = walk.try_next().unwrap() {
         paths.push((walk.path(), visit.item.kind()));
     }
     let expected = [
@@ -123,11 +124,11 @@ fn its_items_are_found_from_each_other() {
     for nothing in ["rows/2", "rows/01", "rows/-1", "title/x", "nothing", "~2"] {
         assert!(root.find(nothing).unwrap().is_none(), "{nothing}");
     }
-    assert!(root.missing("rows/2").to_string().contains("a list of 2 items"));
-    let keys: Vec<_> = root.members().unwrap().into_iter().map(|(key, _)| key).collect();
+    assert!(root.missing_error("rows/2").to_string().contains("a list of 2 items"));
+    let keys: Vec<_> = root.keyed_children().unwrap().into_iter().map(|(key, _)| key).collect();
     assert_eq!(keys, [Some(Scalar::Str("rows".into())), Some(Scalar::Str("title".into()))]);
     let rows = root.get("rows").unwrap().unwrap();
-    assert!(rows.members().unwrap().iter().all(|(key, item)| key.is_none() && item.is_beside(&root)));
+    assert!(rows.keyed_children().unwrap().iter().all(|(key, item)| key.is_none() && item.is_same_file(&root)));
     // The file stays open as long as an item of it does.
     drop(file);
     assert_eq!(row.array().unwrap().load::<u8>().unwrap(), [3, 4]);
@@ -161,12 +162,12 @@ fn expand_yields_array_descriptions_or_values() {
     file.root()
         .expand(ExpandOptions::default(), |_, part| {
             said.push(match part {
-                Part::Mapping => "{".to_owned(),
-                Part::List => "[".to_owned(),
-                Part::End => "end".to_owned(),
-                Part::Key(name) => name.into_owned(),
-                Part::Scalar(scalar) => format!("{scalar:?}"),
-                Part::Description(found) => format!("{} {:?}", found.datatype, found.shape),
+                ExpandEvent::Mapping => "{".to_owned(),
+                ExpandEvent::List => "[".to_owned(),
+                ExpandEvent::End => "end".to_owned(),
+                ExpandEvent::Key(name) => name.into_owned(),
+                ExpandEvent::Scalar(scalar) => format!("{scalar:?}"),
+                ExpandEvent::Description(found) => format!("{} {:?}", found.datatype, found.shape),
                 other => panic!("{other:?}"),
             });
             Ok(())
@@ -182,7 +183,7 @@ fn converts_to_every_array_format() {
     for (to, family) in [("asdf-1.6", "asdf"), ("finf-0.1", "finf"), ("dudley-2025", "dudley"), ("dudley-2026", "dudley")] {
         let file = rows(&[1, 2, 3, 4], "a title");
         let mut options = ConvertOptions::default();
-        options.to = To::named(to).unwrap();
+        options.to = TargetForm::from_name(to).unwrap();
         let mut out = std::io::Cursor::new(Vec::new());
         let done = file.convert_into(&options, &mut out, trilith::Progress::default()).unwrap();
         assert!(done.written && done.losses.is_empty(), "{to}: {done:?}");
@@ -194,7 +195,7 @@ fn converts_to_every_array_format() {
         assert!(differences.iter().all(|difference| difference.path != "/rows/0"), "{to}: {named:?}");
     }
     let mut options = ConvertOptions::default();
-    options.to = To::Fits;
+    options.to = TargetForm::Fits;
     let mut out = std::io::Cursor::new(Vec::new());
     assert!(rows(&[1, 2], "x").convert_into(&options, &mut out, trilith::Progress::default()).unwrap().written);
     let made = OpenOptions::new().open_bytes(out.into_inner()).unwrap();
@@ -202,7 +203,7 @@ fn converts_to_every_array_format() {
     // Options that only a copy can have: a chain, another alignment, a codec for each block.
     let mut options = ConvertOptions::default();
     options.set_codec("auto").unwrap();
-    options.write.align = Some(4096);
+    options.write_options.align = Some(4096);
     let mut out = std::io::Cursor::new(Vec::new());
     assert!(rows(&[1, 2], "x").convert_into(&options, &mut out, trilith::Progress::default()).unwrap().written);
 }

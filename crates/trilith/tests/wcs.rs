@@ -11,7 +11,7 @@
 
 use trilith::array::Array;
 use trilith::bytes::LocalOptions;
-use trilith::wcs::{Inverse, Options, Wcs};
+use trilith::wcs::{InverseMethod, Wcs, WcsOptions};
 use trilith::{ErrorKind, Limits, OpenOptions};
 
 const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
@@ -51,12 +51,12 @@ fn bounding_boxes_of_every_version_are_equal() {
     ];
     for bounds in boxes {
         let wcs = wcs(&format!("!transform/concatenate-1.2.0 {{{shifts}, {bounds}}}"));
-        assert_eq!(wcs.extent().unwrap(), [(-0.5, 9.5), (-0.5, 19.5)], "{bounds}");
-        let world = wcs.pixel_to_world(&[&[9.5, 9.6, 3.0, -0.5], &[19.5, 3.0, 20.0, -0.5]], Options::default()).unwrap();
+        assert_eq!(wcs.pixel_range().unwrap(), [(-0.5, 9.5), (-0.5, 19.5)], "{bounds}");
+        let world = wcs.pixel_to_world(&[&[9.5, 9.6, 3.0, -0.5], &[19.5, 3.0, 20.0, -0.5]], WcsOptions::default()).unwrap();
         assert_eq!(world[0][0], 10.5);
         assert_eq!(world[1][3], 1.5);
         assert!(world.iter().all(|column| column[1].is_nan() && column[2].is_nan()), "{bounds}");
-        let outside = wcs.pixel_to_world(&[&[100.0], &[3.0]], Options::default().with_bounding_box(false)).unwrap();
+        let outside = wcs.pixel_to_world(&[&[100.0], &[3.0]], WcsOptions::default().with_bounding_box(false)).unwrap();
         assert_eq!((outside[0][0], outside[1][0]), (101.0, 5.0));
     }
 }
@@ -79,10 +79,12 @@ fn exact_inverse_corrects_given_inverse() {
         "!transform/concatenate-1.2.0 {{forward: [{polynomial}, {polynomial}], inverse: !transform/identity-1.2.0 {{n_dims: 2}}, bounding_box: [[0, 100], [0, 100]]}}"
     );
     let wcs = wcs(&given);
-    let world = wcs.pixel_to_world(&[&[50.0, 100.0], &[0.0, 99.0]], Options::default()).unwrap();
+    let world = wcs.pixel_to_world(&[&[50.0, 100.0], &[0.0, 99.0]], WcsOptions::default()).unwrap();
     let columns = [&world[0][..], &world[1][..]];
-    let exact = wcs.world_to_pixel(&columns, Options::default()).unwrap();
-    let file = wcs.world_to_pixel(&columns, Options::default().with_inverse(Inverse::File).with_bounding_box(false)).unwrap();
+    let exact = wcs.world_to_pixel(&columns, WcsOptions::default()).unwrap();
+    let file = wcs
+        .world_to_pixel(&columns, WcsOptions::default().with_inverse(InverseMethod::Declared).with_bounding_box(false))
+        .unwrap();
     for (axis, wanted) in [[50.0, 100.0], [0.0, 99.0]].iter().enumerate() {
         for at in 0..2 {
             assert!((exact[axis][at] - wanted[at]).abs() < 1e-9, "{exact:?}");
@@ -91,7 +93,7 @@ fn exact_inverse_corrects_given_inverse() {
     }
     // Without any inverse, from a grid.
     let none = wcs_without(&given);
-    let found = none.world_to_pixel(&columns, Options::default()).unwrap();
+    let found = none.world_to_pixel(&columns, WcsOptions::default()).unwrap();
     assert!((found[0][1] - 100.0).abs() < 1e-9 && (found[1][1] - 99.0).abs() < 1e-9, "{found:?}");
 }
 
@@ -117,10 +119,11 @@ fn mismatched_inverses_work_within_chain() {
     let pair = format!("!transform/concatenate-1.2.0 {{forward: [{}, {}]}}", polynomial(2.0, 0.5), other(4.0, 0.25));
     let inner = format!("!transform/compose-1.2.0 {{forward: [{pair}, {joined}]}}");
     let whole = wcs(&format!("!transform/compose-1.2.0 {{forward: [{split}, {inner}], bounding_box: [[0, 9], [0, 9]]}}"));
-    assert_eq!(whole.forward().at(&[3.0, 5.0]).unwrap(), [6.0, 20.0]);
-    let back = |inverse: Inverse| whole.world_to_pixel(&[&[6.0], &[20.0]], Options::default().with_inverse(inverse)).unwrap();
-    assert_eq!(back(Inverse::File), [[3.0], [5.0]]);
-    assert_eq!(back(Inverse::Exact), [[3.0], [5.0]]);
+    assert_eq!(whole.forward().evaluate_point(&[3.0, 5.0]).unwrap(), [6.0, 20.0]);
+    let back =
+        |inverse: InverseMethod| whole.world_to_pixel(&[&[6.0], &[20.0]], WcsOptions::default().with_inverse(inverse)).unwrap();
+    assert_eq!(back(InverseMethod::Declared), [[3.0], [5.0]]);
+    assert_eq!(back(InverseMethod::Iterative), [[3.0], [5.0]]);
 
     // An inverse of one part, or one that cannot be evaluated, is not enough. An iteration finds the pixel.
     let plain = polynomial(2.0, 0.5).split(", inverse").next().unwrap().to_owned() + "}";
@@ -130,17 +133,18 @@ fn mismatched_inverses_work_within_chain() {
         [(split.to_owned(), both.clone()), (split.replace("identity-1.2.0 {n_dims: 2}", "spline1d-1.0.0 {}"), both)]
     {
         let wcs = wcs(&format!("!transform/compose-1.2.0 {{forward: [{start}, {end}], bounding_box: [[0, 9], [0, 9]]}}"));
-        assert_eq!(wcs.forward().at(&[3.0, 5.0]).unwrap(), [6.0, 20.0]);
-        let found = wcs.world_to_pixel(&[&[6.0], &[20.0]], Options::default()).unwrap();
+        assert_eq!(wcs.forward().evaluate_point(&[3.0, 5.0]).unwrap(), [6.0, 20.0]);
+        let found = wcs.world_to_pixel(&[&[6.0], &[20.0]], WcsOptions::default()).unwrap();
         assert!((found[0][0] - 3.0).abs() < 1e-9 && (found[1][0] - 5.0).abs() < 1e-9, "{found:?}");
-        let error = wcs.world_to_pixel(&[&[6.0], &[20.0]], Options::default().with_inverse(Inverse::File)).unwrap_err();
+        let error =
+            wcs.world_to_pixel(&[&[6.0], &[20.0]], WcsOptions::default().with_inverse(InverseMethod::Declared)).unwrap_err();
         assert!(error.to_string().contains("no inverse"), "{error}");
     }
     let one_way = wcs("!transform/shift-1.2.0 {offset: 1.0, inverse: !transform/spline1d-1.0.0 {}}");
-    assert_eq!(one_way.forward().at(&[3.0]).unwrap(), [4.0]);
+    assert_eq!(one_way.forward().evaluate_point(&[3.0]).unwrap(), [4.0]);
     let error = one_way.forward().inverse().unwrap_err().to_string();
     assert!(error.contains("shift/inverse") && error.contains("spline1d"), "{error}");
-    let exact = one_way.world_to_pixel(&[&[4.0]], Options::default()).unwrap();
+    let exact = one_way.world_to_pixel(&[&[4.0]], WcsOptions::default()).unwrap();
     assert!((exact[0][0] - 3.0).abs() < 1e-9, "{exact:?}");
     // An inverse that contradicts itself is a fault of the file.
     let error = gwcs("!transform/shift-1.2.0 {offset: 1.0, inverse: !transform/shift-1.2.0 {offset: abc}}").wcs("").unwrap_err();
@@ -171,7 +175,7 @@ fn old_files_use_schema_defaults() {
         let stated = of_standard("1.6.0", &node(version, &format!(", {filled}"))).unwrap();
         for point in [[3.0, 4.0], [0.5, 7.0]] {
             let point = &point[..found.pixel_axes()];
-            let values = [&found, &stated].map(|wcs| format!("{:?}", wcs.forward().at(point).unwrap()));
+            let values = [&found, &stated].map(|wcs| format!("{:?}", wcs.forward().evaluate_point(point).unwrap()));
             assert_eq!(values[0], values[1], "{name}");
         }
         for (standard, version) in [("1.6.0", version), ("1.5.0", newer)] {
@@ -202,7 +206,7 @@ fn chain_accepts_quantity_first() {
         axis("detector", "pixel"),
         axis("world", "um")
     ));
-    let found = file.wcs("").unwrap().expect("there are coordinates").wcs.forward().at(&[3.0]).unwrap();
+    let found = file.wcs("").unwrap().expect("there are coordinates").wcs.forward().evaluate_point(&[3.0]).unwrap();
     assert!((found[0] - 0.106).abs() < 1e-15, "{found:?}");
 }
 
@@ -307,11 +311,12 @@ fn iteration_ends_without_matching_pixel() {
     let flat = "!transform/polynomial-1.2.0 {coefficients: !core/ndarray-1.0.0 [1.0, 0.0, 0.0, 1.0e-30]}";
     let both =
         wcs(&format!("!transform/concatenate-1.2.0 {{forward: [{square}, {square}], bounding_box: [[-10, 10], [-10, 10]]}}"));
-    let found = both.world_to_pixel(&[&[0.0, 5.0, f64::NAN, f64::INFINITY], &[5.0, 5.0, 5.0, 5.0]], Options::default()).unwrap();
+    let found =
+        both.world_to_pixel(&[&[0.0, 5.0, f64::NAN, f64::INFINITY], &[5.0, 5.0, 5.0, 5.0]], WcsOptions::default()).unwrap();
     assert!((found[0][1].abs() - 2.0).abs() < 1e-9 && (found[1][1].abs() - 2.0).abs() < 1e-9, "{found:?}");
     assert!([0, 2, 3].iter().all(|at| found.iter().all(|column| column[*at].is_nan())), "{found:?}");
     let none = wcs(&format!("!transform/concatenate-1.2.0 {{forward: [{flat}, {flat}], bounding_box: [[-10, 10], [-10, 10]]}}"));
-    assert!(none.world_to_pixel(&[&[2.0], &[2.0]], Options::default()).unwrap().iter().flatten().all(|x| x.is_nan()));
+    assert!(none.world_to_pixel(&[&[2.0], &[2.0]], WcsOptions::default()).unwrap().iter().flatten().all(|x| x.is_nan()));
 }
 
 #[test]
@@ -320,14 +325,14 @@ fn indices_of_dkist_are_raveled_and_unraveled() {
         |order: &str| wcs(&format!("!<asdf://dkist.nso.edu/tags/ravel_model-1.2.0> {{array_shape: [3, 4], order: {order}}}"));
     for (order, wanted) in [("C", [6.25, 2.75, 11.0]), ("F", [7.0, 9.0, 11.0])] {
         let number = ravel(order);
-        let found = number.pixel_to_world(&[&[1.0, 0.0, 2.0, 3.0], &[2.25, 2.75, 3.0, 0.0]], Options::default()).unwrap();
+        let found = number.pixel_to_world(&[&[1.0, 0.0, 2.0, 3.0], &[2.25, 2.75, 3.0, 0.0]], WcsOptions::default()).unwrap();
         assert_eq!(found[0][..3], wanted, "{order}");
         assert!(found[0][3].is_nan());
         let back = number.forward().inverse().unwrap();
-        assert_eq!(back.at(&[11.0]).unwrap(), [2.0, 3.0], "{order}");
-        assert!(back.at(&[12.0]).unwrap().iter().all(|x| x.is_nan()));
+        assert_eq!(back.evaluate_point(&[11.0]).unwrap(), [2.0, 3.0], "{order}");
+        assert!(back.evaluate_point(&[12.0]).unwrap().iter().all(|x| x.is_nan()));
     }
-    assert_eq!(ravel("C").forward().inverse().unwrap().at(&[6.25]).unwrap(), [1.0, 2.25]);
+    assert_eq!(ravel("C").forward().inverse().unwrap().evaluate_point(&[6.25]).unwrap(), [1.0, 2.25]);
 }
 
 #[test]
@@ -407,7 +412,7 @@ fn gwcs_samples_match_gwcs_values() {
         let (pixels, world) = (columns(&table, "pixel"), columns(&table, "world"));
         let unit: Vec<f64> =
             (0..world.len()).map(|axis| if wcs.world_axis(axis).unit == "arcsec" { 3600.0 } else { 1.0 }).collect();
-        let free = Options::default().with_bounding_box(false);
+        let free = WcsOptions::default().with_bounding_box(false);
         let found = wcs.pixel_to_world(&slices(&pixels), free).unwrap();
         let mut worst = 0f64;
         for (axis, (found, wanted)) in found.iter().zip(&world).enumerate() {
@@ -427,11 +432,11 @@ fn gwcs_samples_match_gwcs_values() {
         let edge = wcs.bounding_box().map(|bounds| edges(&bounds.intervals())).unwrap_or_default();
         let mut pixels = pixels;
         pixels.iter_mut().zip(&edge).for_each(|(column, more)| column.extend(more));
-        let boxed = wcs.pixel_to_world(&slices(&pixels), Options::default()).unwrap();
+        let boxed = wcs.pixel_to_world(&slices(&pixels), WcsOptions::default()).unwrap();
         let count = edge.first().map_or(0, Vec::len);
         let is_whole = boxed.iter().all(|column| column[column.len() - count..].iter().all(|x| x.is_finite()));
         assert!(is_whole || name.starts_with("4_"), "{name}: no coordinates at an edge of the box");
-        let back = wcs.world_to_pixel(&slices(&boxed), Options::default()).unwrap();
+        let back = wcs.world_to_pixel(&slices(&boxed), WcsOptions::default()).unwrap();
         let mut trip = 0f64;
         for at in 0..pixels[0].len() {
             if boxed.iter().any(|column| column[at].is_nan()) {
@@ -451,7 +456,7 @@ fn gwcs_samples_match_gwcs_values() {
 
         let wanted = columns(&table, "back");
         if !wanted.is_empty() {
-            let from_file = wcs.world_to_pixel(&slices(&world), free.with_inverse(Inverse::File)).unwrap();
+            let from_file = wcs.world_to_pixel(&slices(&world), free.with_inverse(InverseMethod::Declared)).unwrap();
             for (found, wanted) in from_file.iter().flatten().zip(wanted.iter().flatten()) {
                 assert!(
                     wanted.is_nan() || (found - wanted).abs() < 1e-7,
@@ -475,11 +480,13 @@ fn headers_match_positions_of_samples() {
         println!("{name}: degree {}, {:e} and {:?} pixels", header.degree, header.max_error, header.inverse_error);
         assert!(header.max_error <= 1e-3 && degrees.contains(&header.degree), "{name}: {header:?}");
         let read = header.keywords().wcs(&Default::default()).unwrap().unwrap();
-        let (low, high) = (wcs.extent().unwrap()[0].0, wcs.extent().unwrap()[0].1);
+        let (low, high) = (wcs.pixel_range().unwrap()[0].0, wcs.pixel_range().unwrap()[0].1);
         for at in 0..20 {
             let point = low + (high - low) * f64::from(at) / 19.0;
-            let (there, back) =
-                (wcs.forward().at(&[point, high - point]).unwrap(), read.forward().at(&[point, high - point]).unwrap());
+            let (there, back) = (
+                wcs.forward().evaluate_point(&[point, high - point]).unwrap(),
+                read.forward().evaluate_point(&[point, high - point]).unwrap(),
+            );
             let apart = (there[0] - back[0]).abs().max((there[1] - back[1]).abs()) * 3600.0;
             assert!(apart < 1e-3 * wcs.scale().unwrap() * 3.0, "{name} at {point}: {apart} arcsec");
         }

@@ -7,7 +7,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use trilith::{Array, ArrayOptions, Builder, Index, Result, Target, Value};
+use trilith::{Array, ArrayOptions, AsdfBuilder, Index, Result, Target, Value};
 
 static BUFFER: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 

@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Place, tar, third_party, untar};
+use super::{ReleasePlace, pack_archive, third_party, unpack_archive};
 use crate::c::TOUR;
-use crate::command::{PUBLISHED, cargo, output, root, run, target};
-use crate::fs::{copy, create, empty, write};
+use crate::command::{RELEASE_PROFILE, cargo_command, repository_root, run, run_for_output, target_dir};
+use crate::fs::{copy_file, create_empty_dir, ensure_dir_exists, write_text};
 
 /// Files that are copied unchanged, and their destinations.
 const FILES: &[(&str, &str)] = &[
@@ -23,13 +23,13 @@ const FILES: &[(&str, &str)] = &[
     ("LICENSE-APACHE", "LICENSE-APACHE"),
 ];
 
-pub(super) fn make(place: &Place) -> Result<Vec<PathBuf>, String> {
+pub(super) fn build_c_archive(place: &ReleasePlace) -> Result<Vec<PathBuf>, String> {
     let name = name_of(place);
-    let folder = target().join("dist-made").join(&name);
-    empty(&folder)?;
-    let private = libraries(place, &folder.join("lib"))?;
+    let folder = target_dir().join("dist-made").join(&name);
+    create_empty_dir(&folder)?;
+    let private = build_c_libraries(place, &folder.join("lib"))?;
     for (from, to) in FILES {
-        copy(&root().join(from), &folder.join(to))?;
+        copy_file(&repository_root().join(from), &folder.join(to))?;
     }
     let config = format!(
         "prefix=${{pcfiledir}}/../..\nincludedir=${{prefix}}/include\nlibdir=${{prefix}}/lib\n\n\
@@ -37,24 +37,24 @@ pub(super) fn make(place: &Place) -> Result<Vec<PathBuf>, String> {
          Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -ltrilith\nLibs.private: {private}\n",
         place.version
     );
-    write(&folder.join("lib/pkgconfig/trilith.pc"), &config)?;
-    third_party::licences("trilith-c", &folder.join("THIRD-PARTY.txt"))?;
+    write_text(&folder.join("lib/pkgconfig/trilith.pc"), &config)?;
+    third_party::write_licenses("trilith-c", &folder.join("THIRD-PARTY.txt"))?;
     let archive = place.dist.join(format!("{name}.tar.gz"));
-    tar(&folder, &archive)?;
+    pack_archive(&folder, &archive)?;
     Ok(vec![archive])
 }
 
 /// Builds both libraries into a folder, and gives the flags of what the static one needs.
-fn libraries(place: &Place, folder: &Path) -> Result<String, String> {
-    create(folder)?;
-    let (version, compatible) = (&place.version, compatible(&place.version));
-    let mut build = cargo(["rustc", "--locked", "--profile", PUBLISHED, "--package", "trilith-c", "--lib", "--"]);
+fn build_c_libraries(place: &ReleasePlace, folder: &Path) -> Result<String, String> {
+    ensure_dir_exists(folder)?;
+    let (version, compatible) = (&place.version, compatible_version(&place.version));
+    let mut build = cargo_command(["rustc", "--locked", "--profile", RELEASE_PROFILE, "--package", "trilith-c", "--lib", "--"]);
     build.args(["--print", "native-static-libs"]);
-    let built = target().join(PUBLISHED);
+    let built = target_dir().join(RELEASE_PROFILE);
     if cfg!(windows) {
         run(&mut build)?;
         for name in ["trilith.dll", "trilith.dll.lib", "trilith.lib"] {
-            copy(&built.join(name), &folder.join(name))?;
+            copy_file(&built.join(name), &folder.join(name))?;
         }
         return Ok(String::new());
     }
@@ -72,8 +72,8 @@ fn libraries(place: &Place, folder: &Path) -> Result<String, String> {
         return Err(format!("the C library could not be built: {}", messages.trim()));
     }
     let private = messages.lines().find_map(|line| Some(line.split_once("native-static-libs: ")?.1.to_owned()));
-    copy(&built.join(link), &folder.join(&file))?;
-    copy(&built.join("libtrilith.a"), &folder.join("libtrilith.a"))?;
+    copy_file(&built.join(link), &folder.join(&file))?;
+    copy_file(&built.join("libtrilith.a"), &folder.join("libtrilith.a"))?;
     #[cfg(unix)]
     for name in [short.as_str(), link].into_iter().filter(|name| *name != file) {
         std::os::unix::fs::symlink(&file, folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
@@ -82,7 +82,7 @@ fn libraries(place: &Place, folder: &Path) -> Result<String, String> {
 }
 
 /// The part of a version that programs are linked with: before 1.0 a minor release may change the interface.
-fn compatible(version: &str) -> String {
+fn compatible_version(version: &str) -> String {
     let parts: Vec<&str> = version.split('.').collect();
     match parts.as_slice() {
         ["0", minor, ..] => format!("0.{minor}"),
@@ -92,16 +92,16 @@ fn compatible(version: &str) -> String {
 }
 
 /// Compiles the short programs by what pkg-config says, with the shared and the static library, and runs them.
-pub(super) fn try_out(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
+pub(super) fn try_out(place: &ReleasePlace, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
     for file in files {
-        untar(file, fresh)?;
+        unpack_archive(file, fresh)?;
     }
     let prefix = fresh.join(name_of(place));
-    let programs = root().join("crates/trilith-c/tests/programs");
+    let programs = repository_root().join("crates/trilith-c/tests/programs");
     let flags = |words: &[&str]| -> Result<Vec<String>, String> {
         let mut ask = Command::new("pkg-config");
         ask.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).args(words).arg("trilith");
-        Ok(output(&mut ask)?.split_whitespace().map(str::to_owned).collect())
+        Ok(run_for_output(&mut ask)?.split_whitespace().map(str::to_owned).collect())
     };
     let module = prefix.join("share/fortran/trilith.f90");
     for (compiler, standard, source, before) in [
@@ -113,7 +113,7 @@ pub(super) fn try_out(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<
         let mut build = Command::new(compiler);
         build.current_dir(fresh).arg(standard).args(before).arg(programs.join(source)).args(flags(&["--cflags", "--libs"])?);
         run(build.arg("-o").arg(fresh.join(&name)))?;
-        says_the_tour(
+        check_tour_output(
             Command::new(fresh.join(&name)).env("LD_LIBRARY_PATH", prefix.join("lib")),
             &fresh.join(format!("{name}.asdf")),
         )?;
@@ -122,15 +122,15 @@ pub(super) fn try_out(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<
     build.current_dir(fresh).arg(programs.join("tour.c")).args(flags(&["--cflags"])?).arg(prefix.join("lib/libtrilith.a"));
     let private = flags(&["--static", "--libs-only-l"])?.into_iter().filter(|flag| flag != "-ltrilith");
     run(build.args(private).arg("-o").arg(fresh.join("static")))?;
-    says_the_tour(&mut Command::new(fresh.join("static")), &fresh.join("static.asdf"))
+    check_tour_output(&mut Command::new(fresh.join("static")), &fresh.join("static.asdf"))
 }
 
-fn name_of(place: &Place) -> String {
+fn name_of(place: &ReleasePlace) -> String {
     format!("libtrilith-{}-{}", place.version, place.triple)
 }
 
-fn says_the_tour(program: &mut Command, file: &Path) -> Result<(), String> {
-    let said = output(program.arg(file))?;
-    let plain = crate::c::plain(&said);
+fn check_tour_output(program: &mut Command, file: &Path) -> Result<(), String> {
+    let said = run_for_output(program.arg(file))?;
+    let plain = crate::c::normalize_output(&said);
     if plain == TOUR { Ok(()) } else { Err(format!("{} said {said:?}", program.get_program().to_string_lossy())) }
 }

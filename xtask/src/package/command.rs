@@ -3,42 +3,45 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Place, readme, tar, third_party, untar};
-use crate::command::{PUBLISHED, cargo, output, program, root, run, target};
-use crate::fs::{copy, create, empty, read, write};
+use super::{ReleasePlace, pack_archive, readme, third_party, unpack_archive};
+use crate::command::{RELEASE_PROFILE, cargo_command, program_path, repository_root, run, run_for_output, target_dir};
+use crate::fs::{copy_file, create_empty_dir, ensure_dir_exists, read_text, write_text};
 
 /// Files that every archive holds.
 const TEXTS: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
 /// The archive: a tree to be copied over `/usr/local` or `~/.local`.
-pub(super) fn archive(place: &Place) -> Result<Vec<PathBuf>, String> {
+pub(super) fn build_command_archive(place: &ReleasePlace) -> Result<Vec<PathBuf>, String> {
     let name = name_of(place);
-    let folder = target().join("dist-made").join(&name);
-    empty(&folder)?;
-    installed(&folder, "share/zsh/site-functions")?;
+    let folder = target_dir().join("dist-made").join(&name);
+    create_empty_dir(&folder)?;
+    install_command(&folder, "share/zsh/site-functions")?;
     for text in TEXTS {
-        copy(&root().join(text), &folder.join(text))?;
+        copy_file(&repository_root().join(text), &folder.join(text))?;
     }
-    third_party::licences("trilith-cli", &folder.join("THIRD-PARTY.txt"))?;
+    third_party::write_licenses("trilith-cli", &folder.join("THIRD-PARTY.txt"))?;
     let archive = place.dist.join(format!("{name}.tar.gz"));
-    tar(&folder, &archive)?;
+    pack_archive(&folder, &archive)?;
     Ok(vec![archive])
 }
 
-pub(super) fn try_archive(place: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
+pub(super) fn try_archive(place: &ReleasePlace, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
     for file in files {
-        untar(file, fresh)?;
+        unpack_archive(file, fresh)?;
     }
     let folder = fresh.join(name_of(place));
-    holds(&folder, &["share/man/man1/trilith-convert.1", "share/zsh/site-functions/_trilith", "LICENSE-MIT", "THIRD-PARTY.txt"])?;
+    check_contains(
+        &folder,
+        &["share/man/man1/trilith-convert.1", "share/zsh/site-functions/_trilith", "LICENSE-MIT", "THIRD-PARTY.txt"],
+    )?;
     let work = fresh.join("work");
     readme::command_lines(&folder.join("bin"), &work)?;
-    desktop(&folder, &work)
+    try_desktop_files(&folder, &work)
 }
 
 /// Does with the example files what a desktop does: asks for their type, and draws a thumbnail.
-fn desktop(prefix: &Path, work: &Path) -> Result<(), String> {
-    let thumbnailer = read(&prefix.join("share/thumbnailers/trilith.thumbnailer"))?;
+fn try_desktop_files(prefix: &Path, work: &Path) -> Result<(), String> {
+    let thumbnailer = read_text(&prefix.join("share/thumbnailers/trilith.thumbnailer"))?;
     let line = thumbnailer.lines().find_map(|line| line.strip_prefix("Exec=trilith ")).ok_or("the thumbnailer calls nothing")?;
     let program = prefix.join("bin/trilith");
     for name in ["observation.asdf", "observation.fits", "observation.bd"] {
@@ -49,12 +52,12 @@ fn desktop(prefix: &Path, work: &Path) -> Result<(), String> {
             "%s" => "128",
             word => word,
         });
-        output(Command::new(&program).current_dir(work).args(words))?;
-        holds(work, &[&picture])?;
+        run_for_output(Command::new(&program).current_dir(work).args(words))?;
+        check_contains(work, &[&picture])?;
     }
     let mut file = Command::new("file");
     file.current_dir(work).args(["--brief", "--mime-type", "-m"]).arg(prefix.join("share/trilith/magic"));
-    let Ok(said) = output(file.args(["observation.asdf", "observation-plain.asdf", "observation.bd"])) else {
+    let Ok(said) = run_for_output(file.args(["observation.asdf", "observation-plain.asdf", "observation.bd"])) else {
         println!("no file(1) here, or one that does not read the rules: not tried");
         return Ok(());
     };
@@ -63,24 +66,31 @@ fn desktop(prefix: &Path, work: &Path) -> Result<(), String> {
 }
 
 /// Makes the Debian package, if its tools are installed.
-pub(super) fn deb(place: &Place) -> Result<Vec<PathBuf>, String> {
+pub(super) fn build_debian_package(place: &ReleasePlace) -> Result<Vec<PathBuf>, String> {
     if cfg!(not(target_os = "linux")) {
         println!("packages of Debian are made on Linux: left out");
         return Ok(Vec::new());
     }
-    let architecture = output(Command::new("dpkg").arg("--print-architecture"))?.trim().to_owned();
-    let folder = target().join("dist-made/deb");
-    empty(&folder)?;
-    installed(&folder.join("usr"), "share/zsh/vendor-completions")?;
+    let architecture = run_for_output(Command::new("dpkg").arg("--print-architecture"))?.trim().to_owned();
+    let folder = target_dir().join("dist-made/deb");
+    create_empty_dir(&folder)?;
+    install_command(&folder.join("usr"), "share/zsh/vendor-completions")?;
     let documents = folder.join("usr/share/doc/trilith");
-    let licence = format!("{}\nor\n\n{}", read(&root().join("LICENSE-MIT"))?, read(&root().join("LICENSE-APACHE"))?);
-    write(&documents.join("copyright"), &format!("Trilith is under the MIT licence or the Apache licence 2.0.\n\n{licence}"))?;
-    third_party::licences("trilith-cli", &documents.join("THIRD-PARTY.txt"))?;
-    copy(&root().join("CHANGELOG.md"), &documents.join("changelog"))?;
+    let licence = format!(
+        "{}\nor\n\n{}",
+        read_text(&repository_root().join("LICENSE-MIT"))?,
+        read_text(&repository_root().join("LICENSE-APACHE"))?
+    );
+    write_text(
+        &documents.join("copyright"),
+        &format!("Trilith is under the MIT licence or the Apache licence 2.0.\n\n{licence}"),
+    )?;
+    third_party::write_licenses("trilith-cli", &documents.join("THIRD-PARTY.txt"))?;
+    copy_file(&repository_root().join("CHANGELOG.md"), &documents.join("changelog"))?;
     for folder in [documents.join("changelog"), documents.join("THIRD-PARTY.txt"), folder.join("usr/share/man/man1")] {
         run(Command::new("gzip").args(["-9", "--no-name", "--recursive"]).arg(folder))?;
     }
-    let size = output(Command::new("du").args(["-sk"]).arg(folder.join("usr")))?;
+    let size = run_for_output(Command::new("du").args(["-sk"]).arg(folder.join("usr")))?;
     let control = format!(
         "Package: trilith\nVersion: {}\nArchitecture: {architecture}\nMaintainer: The Trilith developers\n\
          Installed-Size: {}\nDepends: {}\nSection: science\nPriority: optional\n\
@@ -90,19 +100,19 @@ pub(super) fn deb(place: &Place) -> Result<Vec<PathBuf>, String> {
          any binary file that a layout in the Dudley language describes.\n",
         place.version,
         size.split_whitespace().next().unwrap_or("0"),
-        libraries(&folder.join("usr/bin/trilith"))?,
+        find_debian_dependencies(&folder.join("usr/bin/trilith"))?,
     );
-    write(&folder.join("DEBIAN/control"), &control)?;
+    write_text(&folder.join("DEBIAN/control"), &control)?;
     let file = place.dist.join(format!("trilith_{}_{architecture}.deb", place.version));
     run(Command::new("dpkg-deb").args(["--build", "--root-owner-group"]).arg(&folder).arg(&file))?;
     Ok(vec![file])
 }
 
-pub(super) fn try_deb(_: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
+pub(super) fn try_deb(_: &ReleasePlace, files: &[PathBuf], fresh: &Path) -> Result<(), String> {
     for file in files {
-        print!("{}", output(Command::new("dpkg-deb").arg("--info").arg(file))?);
+        print!("{}", run_for_output(Command::new("dpkg-deb").arg("--info").arg(file))?);
         run(Command::new("dpkg-deb").arg("--extract").arg(file).arg(fresh))?;
-        holds(
+        check_contains(
             fresh,
             &["usr/share/man/man1/trilith.1.gz", "usr/share/doc/trilith/copyright", "usr/share/mime/packages/trilith.xml"],
         )?;
@@ -111,33 +121,33 @@ pub(super) fn try_deb(_: &Place, files: &[PathBuf], fresh: &Path) -> Result<(), 
     Ok(())
 }
 
-fn name_of(place: &Place) -> String {
+fn name_of(place: &ReleasePlace) -> String {
     format!("trilith-{}-{}", place.version, place.triple)
 }
 
 /// The command and what goes with it, as it is installed below a prefix.
-fn installed(prefix: &Path, zsh: &str) -> Result<(), String> {
-    run(&mut cargo(["build", "--locked", "--profile", PUBLISHED, "--package", "trilith-cli"]))?;
-    let built = program(PUBLISHED);
+fn install_command(prefix: &Path, zsh: &str) -> Result<(), String> {
+    run(&mut cargo_command(["build", "--locked", "--profile", RELEASE_PROFILE, "--package", "trilith-cli"]))?;
+    let built = program_path(RELEASE_PROFILE);
     let name = built.file_name().unwrap_or_default();
-    copy(&built, &prefix.join("bin").join(name))?;
+    copy_file(&built, &prefix.join("bin").join(name))?;
     let share = prefix.join("share");
-    create(&share.join("man"))?;
+    ensure_dir_exists(&share.join("man"))?;
     run(Command::new(&built).args(["--quiet", "man", "--install"]).arg(share.join("man")))?;
     for (shell, file) in [
         ("bash", "share/bash-completion/completions/trilith".to_owned()),
         ("zsh", format!("{zsh}/_trilith")),
         ("fish", "share/fish/vendor_completions.d/trilith.fish".to_owned()),
     ] {
-        write(&prefix.join(file), &output(Command::new(&built).args(["completions", shell]))?)?;
+        write_text(&prefix.join(file), &run_for_output(Command::new(&built).args(["completions", shell]))?)?;
     }
-    let files = root().join("packaging");
-    copy(&files.join("magic"), &share.join("trilith/magic"))?;
-    copy(&files.join("trilith.xml"), &share.join("mime/packages/trilith.xml"))?;
-    copy(&files.join("trilith.thumbnailer"), &share.join("thumbnailers/trilith.thumbnailer"))
+    let files = repository_root().join("packaging");
+    copy_file(&files.join("magic"), &share.join("trilith/magic"))?;
+    copy_file(&files.join("trilith.xml"), &share.join("mime/packages/trilith.xml"))?;
+    copy_file(&files.join("trilith.thumbnailer"), &share.join("thumbnailers/trilith.thumbnailer"))
 }
 
-fn holds(folder: &Path, files: &[&str]) -> Result<(), String> {
+fn check_contains(folder: &Path, files: &[&str]) -> Result<(), String> {
     match files.iter().find(|file| !folder.join(file).is_file()) {
         Some(missing) => Err(format!("{missing} is missing")),
         None => Ok(()),
@@ -145,8 +155,8 @@ fn holds(folder: &Path, files: &[&str]) -> Result<(), String> {
 }
 
 /// The packages of Debian that the program needs: the C library, as new as the newest symbol, and libgcc.
-fn libraries(program: &Path) -> Result<String, String> {
-    let said = output(Command::new("objdump").arg("-p").arg(program))?;
+fn find_debian_dependencies(program: &Path) -> Result<String, String> {
+    let said = run_for_output(Command::new("objdump").arg("-p").arg(program))?;
     let versions = said.split("GLIBC_").skip(1).filter_map(|text| {
         let text = text.split_whitespace().next()?;
         let (major, minor) = text.split_once('.')?;

@@ -3,19 +3,19 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::command::{output, root};
-use crate::fs::{create, read};
+use crate::command::{repository_root, run_for_output};
+use crate::fs::{ensure_dir_exists, read_text};
 
 /// Runs the lines of the command in an empty folder, with the programs of `bin` first, and compares what they print
 /// with what README.md says.
 pub(super) fn command_lines(bin: &Path, folder: &Path) -> Result<(), String> {
-    create(folder)?;
-    shell(bin, folder, "trilith --version && trilith tour . > tour.txt")?;
-    let page = read(&root().join("README.md"))?;
-    let lines = lines_of(&block(&page, "console")?);
+    ensure_dir_exists(folder)?;
+    run_shell_line(bin, folder, "trilith --version && trilith tour . > tour.txt")?;
+    let page = read_text(&repository_root().join("README.md"))?;
+    let lines = lines_of(&find_code_block(&page, "console")?);
     for (line, expected) in &lines {
         println!("$ {line}");
-        let said = shell(bin, folder, line)?;
+        let said = run_shell_line(bin, folder, line)?;
         if !expected.is_empty() && said.trim() != expected.trim() {
             return Err(format!("`{line}` said\n{said}\nand README.md says\n{expected}"));
         }
@@ -24,28 +24,28 @@ pub(super) fn command_lines(bin: &Path, folder: &Path) -> Result<(), String> {
 }
 
 /// Runs the program for Python in an empty folder.
-pub(super) fn python(python: &Path, folder: &Path) -> Result<(), String> {
-    create(folder)?;
-    let program = block(&read(&root().join("README.md"))?, "python")?;
+pub(super) fn run_python_program(python: &Path, folder: &Path) -> Result<(), String> {
+    ensure_dir_exists(folder)?;
+    let program = find_code_block(&read_text(&repository_root().join("README.md"))?, "python")?;
     println!("$ python -c (the program of README.md)");
-    output(Command::new(python).current_dir(folder).args(["-W", "error", "-c", &program])).map(drop)
+    run_for_output(Command::new(python).current_dir(folder).args(["-W", "error", "-c", &program])).map(drop)
 }
 
 /// The program for Rust.
-pub(super) fn rust() -> Result<String, String> {
-    block(&read(&root().join("README.md"))?, "rust,no_run")
+pub(super) fn read_rust_program() -> Result<String, String> {
+    find_code_block(&read_text(&repository_root().join("README.md"))?, "rust,no_run")
 }
 
 /// Returns the output of a line, on both streams.
-fn shell(bin: &Path, folder: &Path, line: &str) -> Result<String, String> {
+fn run_shell_line(bin: &Path, folder: &Path, line: &str) -> Result<String, String> {
     let path = std::env::var("PATH").unwrap_or_default();
     let mut shell = Command::new("sh");
     shell.current_dir(folder).env("PATH", format!("{}:{path}", bin.display())).env("HOME", folder);
-    output(shell.args(["-c", &format!("{{ {line}\n}} 2>&1")]))
+    run_for_output(shell.args(["-c", &format!("{{ {line}\n}} 2>&1")]))
 }
 
 /// The first block of a page in this language.
-fn block(page: &str, language: &str) -> Result<String, String> {
+fn find_code_block(page: &str, language: &str) -> Result<String, String> {
     let start = format!("```{language}");
     let lines = page.lines().skip_while(|line| *line != start).skip(1);
     let text: Vec<&str> = lines.take_while(|line| *line != "```").collect();
@@ -70,12 +70,12 @@ fn lines_of(block: &str) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{block, lines_of};
+    use super::{find_code_block, lines_of};
 
     #[test]
     fn lines_have_what_they_print() {
         let page = "```sh\nx\n```\n```console\n$ a b\none\ntwo\n\n$ c\n```\n";
-        let lines = lines_of(&block(page, "console").unwrap_or_default());
+        let lines = lines_of(&find_code_block(page, "console").unwrap_or_default());
         assert_eq!(lines, [("a b".to_owned(), "one\ntwo\n\n".to_owned()), ("c".to_owned(), String::new())]);
     }
 }

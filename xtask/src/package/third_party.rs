@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::command::{cargo, output};
-use crate::fs::write;
+use crate::command::{cargo_command, run_for_output};
+use crate::fs::write_text;
 
 /// Prefixes of the names of licence files.
 const NAMES: &[&str] = &["license", "licence", "copying", "notice", "unlicense"];
 
 /// Writes the licences of everything from elsewhere that a package of the workspace is linked with, each text once.
-pub(super) fn licences(package: &str, file: &Path) -> Result<(), String> {
-    let mut tree = cargo(["tree", "--locked", "--edges", "normal", "--prefix", "none", "--no-dedupe"]);
-    let list = output(tree.args(["--package", package, "--format", "{p}|{l}"]))?;
-    let sources = sources()?;
+pub(super) fn write_licenses(package: &str, file: &Path) -> Result<(), String> {
+    let mut tree = cargo_command(["tree", "--locked", "--edges", "normal", "--prefix", "none", "--no-dedupe"]);
+    let list = run_for_output(tree.args(["--package", package, "--format", "{p}|{l}"]))?;
+    let sources = list_registry_sources()?;
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut names: Vec<&str> = list.lines().filter(|line| !line.contains(" (/") && !line.contains(":\\")).collect();
     names.sort_unstable();
@@ -37,11 +37,11 @@ pub(super) fn licences(package: &str, file: &Path) -> Result<(), String> {
         all.push_str(&format!("\n{}\n{}\n\n{}\n", "=".repeat(78), packages.join("\n"), text.trim()));
     }
     println!("licences of {} packages, {} files", names.len(), texts.len());
-    write(file, &all)
+    write_text(file, &all)
 }
 
 /// Returns the folder of the sources that cargo has fetched.
-fn sources() -> Result<Vec<PathBuf>, String> {
+fn list_registry_sources() -> Result<Vec<PathBuf>, String> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).ok_or("no CARGO_HOME and no home folder")?;
     let folder = home.join("registry/src");

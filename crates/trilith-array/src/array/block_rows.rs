@@ -4,12 +4,12 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::copy_program::Program;
+use super::copy_program::CopyProgram;
 use super::handle::Array;
 use super::index::Index;
-use crate::bytes::{Memory, source_piece_len, to_usize};
+use crate::bytes::{HugePageMemory, source_piece_len, to_usize};
 use crate::error::{Error, ErrorKind, Result};
-use crate::threads::{each, threads};
+use crate::threads::{map_parallel, threads};
 
 /// Decoded bytes that a thread holds at once: smaller pieces are decoded several together.
 #[cfg(not(test))]
@@ -18,10 +18,10 @@ const LEAST: u64 = 256 << 10;
 const LEAST: u64 = 1;
 
 /// Bytes of rows that are in two jobs, at most.
-const MOST: u64 = 64 << 20;
+const MAX_SPLIT_BYTES: u64 = 64 << 20;
 
 /// Consecutive rows that do not overlap.
-struct Rows {
+struct RowRange {
     axis: usize,
     /// The first byte of the first one.
     first: u64,
@@ -32,66 +32,66 @@ struct Rows {
     count: u64,
 }
 
-impl Rows {
-    fn start(&self, row: u64) -> u64 {
+impl RowRange {
+    fn row_start(&self, row: u64) -> u64 {
         self.first.saturating_add(row.saturating_mul(self.stride))
     }
 
-    fn end(&self, row: u64) -> u64 {
-        self.start(row).saturating_add(self.inner)
+    fn row_end(&self, row: u64) -> u64 {
+        self.row_start(row).saturating_add(self.inner)
     }
 
     /// Returns how many rows end at or before a byte.
-    fn before(&self, byte: u64) -> u64 {
-        byte.checked_sub(self.end(0)).map_or(0, |more| (more / self.stride + 1).min(self.count))
+    fn rows_before(&self, byte: u64) -> u64 {
+        byte.checked_sub(self.row_end(0)).map_or(0, |more| (more / self.stride + 1).min(self.count))
     }
 }
 
 /// The work that one thread does at once.
-struct Job<'o, 't> {
+struct RowJob<'o, 't> {
     /// The decoded bytes: whole pieces.
     bytes: Range<u64>,
     rows: Range<u64>,
-    out: &'o mut [u8],
+    output: &'o mut [u8],
     /// The end of a row that begins in the job before, and the beginning of one that ends in the next.
-    ends: Option<&'t mut [u8]>,
-    begins: Option<&'t mut [u8]>,
+    tail_rows: Option<&'t mut [u8]>,
+    head_rows: Option<&'t mut [u8]>,
 }
 
 impl Array {
     /// Fills `into` with parts of rows that are in several pieces of a compressed block; false if the elements are
     /// otherwise, or a piece is damaged, perhaps where nothing is wanted of it.
-    pub(super) fn fill_by_pieces(&self, program: &Program, into: &mut [u8]) -> Result<bool> {
+    pub(super) fn fill_by_pieces(&self, program: &CopyProgram, into: &mut [u8]) -> Result<bool> {
         let Some((rows, piece, size)) = self.rows_over_pieces()? else { return Ok(false) };
         let array = self.clone().without_mask();
         let row_bytes = into.len() / to_usize(rows.count)?;
-        let jobs = rows.end(rows.count - 1).div_ceil(size) - rows.first / size;
+        let jobs = rows.row_end(rows.count - 1).div_ceil(size) - rows.first / size;
         let torn_bytes = jobs.saturating_mul(rows.inner);
         let held = size.saturating_mul(jobs.min(threads() as u64)).saturating_add(torn_bytes);
-        if torn_bytes > MOST || held > self.limits().memory / 8 {
+        if torn_bytes > MAX_SPLIT_BYTES || held > self.limits().memory / 8 {
             return Ok(false);
         }
-        let mut torn_rows = Memory::zeroed(to_usize(torn_bytes)?)?;
-        let (jobs, torn) = plan(&rows, piece, size, self.source().len(), (into, row_bytes), &mut torn_rows)?;
+        let mut torn_rows = HugePageMemory::zeroed(to_usize(torn_bytes)?)?;
+        let (jobs, torn) = plan_jobs(&rows, piece, size, self.source().len(), (into, row_bytes), &mut torn_rows)?;
         let memories = Mutex::new(Vec::new());
         let lock = || memories.lock().unwrap_or_else(PoisonError::into_inner);
-        let done = each(jobs, |job| {
+        let done = map_parallel(jobs, |job| {
             if source_piece_len(&**self.source(), job.bytes.clone())? != Some(piece) {
                 // The pieces looked equal when the jobs were planned. Another thread has decoded one of another size since.
                 return Err(Error::malformed("its pieces are not of one size"));
             }
             let kept = lock().pop();
-            let mut memory = kept.map_or_else(|| Memory::scratch(to_usize(size)?), Ok)?;
-            let bytes = part_of(&mut memory, 0, to_usize(job.bytes.end - job.bytes.start)?)?;
+            let mut memory = kept.map_or_else(|| HugePageMemory::scratch(to_usize(size)?), Ok)?;
+            let bytes = job_part(&mut memory, 0, to_usize(job.bytes.end - job.bytes.start)?)?;
             self.source().read_at(job.bytes.start, bytes)?;
-            if let Some(ends) = job.ends {
-                ends.copy_from_slice(part_of(bytes, 0, ends.len())?);
+            if let Some(ends) = job.tail_rows {
+                ends.copy_from_slice(job_part(bytes, 0, ends.len())?);
             }
-            if let Some(begins) = job.begins {
-                begins.copy_from_slice(part_of(bytes, bytes.len().saturating_sub(begins.len()), begins.len())?);
+            if let Some(begins) = job.head_rows {
+                begins.copy_from_slice(job_part(bytes, bytes.len().saturating_sub(begins.len()), begins.len())?);
             }
             if !job.rows.is_empty() {
-                array.along(rows.axis, job.rows)?.fill_from(program, bytes, job.bytes.start, job.out)?;
+                array.axis_part(rows.axis, job.rows)?.copy_from_view(program, bytes, job.bytes.start, job.output)?;
             }
             lock().push(memory);
             Ok(())
@@ -103,25 +103,25 @@ impl Array {
         };
         let mut rest: &mut [u8] = &mut torn_rows;
         for (row, out) in torn {
-            let bytes = take(&mut rest, to_usize(rows.inner)?)?;
-            array.along(rows.axis, row..row + 1)?.fill_from(program, bytes, rows.start(row), out)?;
+            let bytes = split_front(&mut rest, to_usize(rows.inner)?)?;
+            array.axis_part(rows.axis, row..row + 1)?.copy_from_view(program, bytes, rows.row_start(row), out)?;
         }
         Ok(true)
     }
 
     /// A part of one axis.
-    fn along(&self, axis: usize, wanted: Range<u64>) -> Result<Self> {
-        let mut index = vec![Index::Range { start: None, stop: None, step: 1 }; axis];
-        index.push(Index::Range { start: i64::try_from(wanted.start).ok(), stop: i64::try_from(wanted.end).ok(), step: 1 });
+    fn axis_part(&self, axis: usize, wanted: Range<u64>) -> Result<Self> {
+        let mut index = vec![Index::Slice { start: None, stop: None, step: 1 }; axis];
+        index.push(Index::Slice { start: i64::try_from(wanted.start).ok(), stop: i64::try_from(wanted.end).ok(), step: 1 });
         self.slice(&index)
     }
 
     /// The rows, the bytes of a piece, and how many bytes a thread decodes at once, if parts of rows are in several pieces
     /// that decode alone and no piece between them is without any.
-    fn rows_over_pieces(&self) -> Result<Option<(Rows, u64, u64)>> {
+    fn rows_over_pieces(&self) -> Result<Option<(RowRange, u64, u64)>> {
         let source = self.source();
         let Some(axis) = self.shape().iter().position(|len| *len > 1) else { return Ok(None) };
-        let (count, stride, extent) = (self.shape()[axis], self.strides()[axis].unsigned_abs(), self.extent());
+        let (count, stride, extent) = (self.shape()[axis], self.strides()[axis].unsigned_abs(), self.byte_range());
         let inner = (extent.end - extent.start).saturating_sub((count - 1).saturating_mul(stride));
         let lie_apart = self.strides()[axis] > 0 && inner <= stride;
         if !lie_apart || self.is_c_contiguous() || source.access().prefetch_helps {
@@ -138,42 +138,42 @@ impl Array {
         }
         // A job has at least four times the bytes of a row, so that few rows are in two jobs.
         let size = LEAST.max(inner.saturating_mul(4)).div_ceil(piece).saturating_mul(piece);
-        Ok(Some((Rows { axis, first: extent.start, stride, inner, count }, piece, size)))
+        Ok(Some((RowRange { axis, first: extent.start, stride, inner, count }, piece, size)))
     }
 }
 
 /// Rows that are in two jobs, each with the place of its elements.
-type Torn<'a> = Vec<(u64, &'a mut [u8])>;
+type SplitRows<'a> = Vec<(u64, &'a mut [u8])>;
 
 /// Plans the decoding: which thread fills which rows. Each torn row gets its share of `torn_rows`.
-fn plan<'o, 't>(
-    rows: &Rows,
+fn plan_jobs<'o, 't>(
+    rows: &RowRange,
     piece: u64,
     size: u64,
     len: u64,
     (mut into, row_bytes): (&'o mut [u8], usize),
     mut torn_rows: &'t mut [u8],
-) -> Result<(Vec<Job<'o, 't>>, Torn<'o>)> {
+) -> Result<(Vec<RowJob<'o, 't>>, SplitRows<'o>)> {
     let (mut jobs, mut torn) = (Vec::new(), Vec::new());
     let (mut row, mut at, mut ends) = (0, rows.first / size * size, None);
     while row < rows.count || ends.is_some() {
         let stop = at.saturating_add(size);
-        let (whole, begins_here) = (rows.before(stop).max(row), |row| row < rows.count && rows.start(row) < stop);
+        let (whole, begins_here) = (rows.rows_before(stop).max(row), |row| row < rows.count && rows.row_start(row) < stop);
         let is_torn = begins_here(whole);
-        let first = if ends.is_some() { at } else { rows.start(row) };
+        let first = if ends.is_some() { at } else { rows.row_start(row) };
         let last = match (is_torn, whole > row) {
             (true, _) => stop,
-            (false, true) => rows.end(whole - 1),
+            (false, true) => rows.row_end(whole - 1),
             (false, false) => at.saturating_add(ends.as_ref().map_or(0, |ends: &&mut [u8]| ends.len() as u64)),
         };
         let bytes = first / piece * piece..last.div_ceil(piece).saturating_mul(piece).min(len);
-        let out = take(&mut into, to_usize(whole - row)?.saturating_mul(row_bytes))?;
-        let mut job = Job { bytes, rows: row..whole, out, ends: ends.take(), begins: None };
+        let out = split_front(&mut into, to_usize(whole - row)?.saturating_mul(row_bytes))?;
+        let mut job = RowJob { bytes, rows: row..whole, output: out, tail_rows: ends.take(), head_rows: None };
         row = whole;
         if is_torn {
-            job.begins = Some(take(&mut torn_rows, to_usize(stop - rows.start(row))?)?);
-            ends = Some(take(&mut torn_rows, to_usize(rows.end(row) - stop)?)?);
-            torn.push((row, take(&mut into, row_bytes)?));
+            job.head_rows = Some(split_front(&mut torn_rows, to_usize(stop - rows.row_start(row))?)?);
+            ends = Some(split_front(&mut torn_rows, to_usize(rows.row_end(row) - stop)?)?);
+            torn.push((row, split_front(&mut into, row_bytes)?));
             row += 1;
         }
         if !job.bytes.is_empty() {
@@ -185,19 +185,19 @@ fn plan<'o, 't>(
 }
 
 #[cold]
-fn short() -> Error {
+fn too_short_error() -> Error {
     Error::limit("the memory for decoded pieces is too small")
 }
 
 /// The first bytes, which are then taken off.
-fn take<'a>(rest: &mut &'a mut [u8], count: usize) -> Result<&'a mut [u8]> {
-    let (taken, more) = std::mem::take(rest).split_at_mut_checked(count).ok_or_else(short)?;
+fn split_front<'a>(rest: &mut &'a mut [u8], count: usize) -> Result<&'a mut [u8]> {
+    let (taken, more) = std::mem::take(rest).split_at_mut_checked(count).ok_or_else(too_short_error)?;
     *rest = more;
     Ok(taken)
 }
 
-fn part_of(bytes: &mut [u8], from: usize, len: usize) -> Result<&mut [u8]> {
-    from.checked_add(len).and_then(|end| bytes.get_mut(from..end)).ok_or_else(short)
+fn job_part(bytes: &mut [u8], from: usize, len: usize) -> Result<&mut [u8]> {
+    from.checked_add(len).and_then(|end| bytes.get_mut(from..end)).ok_or_else(too_short_error)
 }
 
 #[cfg(test)]
@@ -244,7 +244,7 @@ mod tests {
     }
 
     impl SourcePieces for Coded {
-        fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
             Ok(vec![range])
         }
 
@@ -272,10 +272,10 @@ mod tests {
         ) {
             let source = coded((rows * columns * 2) as usize, piece);
             let part = |array: &Array| {
-                let row = Index::Range { start: Some(top), stop: Some(top + height), step };
+                let row = Index::Slice { start: Some(top), stop: Some(top + height), step };
                 let column = match turned {
-                    false => Index::Range { start: Some(left), stop: Some(left + width), step: 1 },
-                    true => Index::Range { start: Some(left + width), stop: Some(left), step: -1 },
+                    false => Index::Slice { start: Some(left), stop: Some(left + width), step: 1 },
+                    true => Index::Slice { start: Some(left + width), stop: Some(left), step: -1 },
                 };
                 array.slice([row, column]).unwrap()
             };

@@ -8,52 +8,52 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use super::chunk_cache::{Chunk, Kept, join, shrink_others};
+use super::chunk_cache::{ChunkCache, DecodedChunk, evict_others, register_chunk_cache};
 use super::shape::{element_count, unravel};
 use crate::bytes::{
-    Access, Backing, Cost, Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, Step, encoding, end_in, stored_ranges,
-    to_usize, verify_backing,
+    Access, AccessCost, CodingStep, Source, SourceBacking, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, encoding,
+    end_in, stored_ranges, to_usize, verify_backing,
 };
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::threads::{each, lock};
+use crate::threads::{lock, map_parallel};
 
 /// Bytes of decoded chunks that are kept for the next read.
-const KEPT: u64 = 256 << 20;
+const CACHE_SIZE: u64 = 256 << 20;
 /// Bytes of elements of which all chunks are kept; of more only those that were needed in part.
-const SMALL: u64 = 64 << 20;
+const CACHE_ALL_BELOW: u64 = 64 << 20;
 /// Bytes of elements that are put together at once if they come from a server, or if their runs are short.
-const PIECE: u64 = 32 << 20;
+const BUFFER_SIZE: u64 = 32 << 20;
 /// Runs of fewer bytes than this are short: a list of them is nearly as large as what they hold.
-const SHORT: u64 = 256;
+const MIN_RUN_BYTES: u64 = 256;
 /// Bytes of memory for each run.
-const RUN: u64 = 24;
+const RUN_OVERHEAD: u64 = 24;
 /// Several threads put together at least this many bytes, even if nothing is to be decoded.
-const PARALLEL: usize = 8 << 20;
+const MIN_PARALLEL_BYTES: usize = 8 << 20;
 
 /// The chunks of a grid, in row-major order.
-pub trait Chunks: Send + Sync {
+pub trait ChunkProvider: Send + Sync {
     /// Returns the place of a chunk in [`Chunks::source`], or None if it was never written.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the file gives an impossible place.
-    fn place(&self, number: u64) -> Result<Option<Range<u64>>>;
+    fn chunk_range(&self, number: u64) -> Result<Option<Range<u64>>>;
 
     /// The elements of a chunk that was written, `size` bytes in C order.
     ///
     /// # Errors
     /// Returns the errors of the filters of the chunk.
-    fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>>;
+    fn decode_chunk(&self, number: u64, size: u64) -> Result<Vec<u8>>;
 
     /// Returns the bytes of a chunk without those that pad it, if the chunk is padded. `None` if it is not.
-    fn unpadded(&self, number: u64) -> Option<Result<Vec<u8>>> {
+    fn is_unpadded(&self, number: u64) -> Option<Result<Vec<u8>>> {
         let _ = number;
         None
     }
 
     /// Returns the encoding steps of a chunk and, for each chunk, the steps that it skipped, as bits. The list of
     /// bits is empty if no chunk skipped any. Returns None if no other program could undo the steps.
-    fn steps(&self) -> Option<(Vec<Step>, Vec<u64>)> {
+    fn encoding_steps(&self) -> Option<(Vec<CodingStep>, Vec<u64>)> {
         None
     }
 
@@ -74,14 +74,14 @@ pub trait Chunks: Send + Sync {
     }
 
     /// Returns the name of a chunk in messages.
-    fn name(&self) -> &'static str {
+    fn display_name(&self) -> &'static str {
         "chunk"
     }
 }
 
 /// The division of an array into chunks.
 #[derive(Debug, Clone)]
-pub struct Cut {
+pub struct ChunkShape {
     /// The lengths of the axes.
     pub shape: Vec<u64>,
     /// The lengths of a whole chunk.
@@ -89,10 +89,10 @@ pub struct Cut {
     /// Bytes of an element.
     pub item: u64,
     /// `true` if the chunks at the far edges have only the elements that are in the array.
-    pub cut_edges: bool,
+    pub trims_edges: bool,
 }
 
-impl Cut {
+impl ChunkShape {
     /// Returns the number of chunks along each axis.
     pub fn counts(&self) -> Vec<u64> {
         self.shape.iter().zip(&self.chunk).map(|(len, chunk)| len.div_ceil((*chunk).max(1))).collect()
@@ -100,19 +100,19 @@ impl Cut {
 
     /// The lengths of a chunk.
     pub fn lengths(&self, number: u64) -> Vec<u64> {
-        if self.cut_edges { self.inside(number) } else { self.chunk.clone() }
+        if self.trims_edges { self.edge_lengths(number) } else { self.chunk.clone() }
     }
 
     /// The lengths of that part of a chunk which is in the array.
-    fn inside(&self, number: u64) -> Vec<u64> {
+    fn edge_lengths(&self, number: u64) -> Vec<u64> {
         let places = unravel(number, &self.counts());
         let axes = self.shape.iter().zip(&self.chunk).zip(places);
         axes.map(|((len, chunk), place)| len.saturating_sub(place.saturating_mul(*chunk)).min(*chunk)).collect()
     }
 
     /// Returns an equal grid with as few axes as possible: if chunks span the last axis, their rows are contiguous.
-    fn simplified(mut self) -> Self {
-        if self.cut_edges {
+    fn merge_axes(mut self) -> Self {
+        if self.trims_edges {
             self.chunk.iter_mut().zip(&self.shape).for_each(|(chunk, len)| *chunk = (*chunk).min((*len).max(1)));
         }
         while let ([.., len, last], [.., chunk, last_chunk]) = (&mut self.shape[..], &mut self.chunk[..])
@@ -145,7 +145,7 @@ pub(super) struct ChunkRanges {
     /// `true` if elements are in Fortran order within a chunk.
     pub columns: bool,
     /// The encoding steps of each chunk when it was written, in this order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CodingStep>,
     /// Encoding steps that each chunk did not go through, as bits; empty if every chunk went through all.
     pub left_out: Vec<u64>,
     /// The place of each chunk in the file, in row-major order; None if it was never written.
@@ -156,31 +156,31 @@ pub(super) struct ChunkRanges {
 
 /// The elements of an array in chunks, in C order.
 pub struct ChunkedSource {
-    cut: Cut,
+    cut: ChunkShape,
     /// The shape and that of a chunk with all their axes, of which `cut` may have fewer.
     said: (Vec<u64>, Vec<u64>),
     counts: Vec<u64>,
-    chunks: Box<dyn Chunks>,
+    chunks: Box<dyn ChunkProvider>,
     /// The bytes of an element that was never written.
     fill: Vec<u8>,
     len: u64,
     limits: Arc<Limits>,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<ChunkCache>>,
 }
 
 /// A run of bytes in one chunk: the chunk, and of its bytes.
-struct Run {
+struct ByteRun {
     number: u64,
-    from: u64,
+    chunk_offset: u64,
     len: u64,
 }
 
 /// The wanted runs of one chunk: the place of each in the chunk, and its destination.
-struct Part<'a> {
+struct ChunkPart<'a> {
     number: u64,
     runs: Vec<(u64, &'a mut [u8])>,
-    wanted: u64,
-    known: Option<Chunk>,
+    destinations: u64,
+    cached: Option<DecodedChunk>,
 }
 
 impl ChunkedSource {
@@ -189,7 +189,7 @@ impl ChunkedSource {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for sizes that fit nowhere,
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for chunks that are too large.
-    pub fn new(cut: Cut, chunks: Box<dyn Chunks>, fill: Vec<u8>, limits: Arc<Limits>) -> Result<Self> {
+    pub fn new(cut: ChunkShape, chunks: Box<dyn ChunkProvider>, fill: Vec<u8>, limits: Arc<Limits>) -> Result<Self> {
         let too_large = || Error::malformed("a grid of chunks has over 2^63 bytes");
         if cut.shape.len() != cut.chunk.len() || cut.chunk.contains(&0) || fill.len() as u64 != cut.item {
             return Err(Error::malformed("the shape of a chunk does not fit that of its array"));
@@ -197,18 +197,18 @@ impl ChunkedSource {
         let size = |shape: &[u64]| element_count(shape)?.checked_mul(cut.item).filter(|n| *n < 1 << 63).ok_or_else(too_large);
         let (len, chunk) = (size(&cut.shape)?, size(&cut.chunk)?);
         let said = if cut.shape.is_empty() { (vec![1], vec![1]) } else { (cut.shape.clone(), cut.chunk.clone()) };
-        let cut = cut.simplified();
+        let cut = cut.merge_axes();
         let counts = cut.counts();
         // No chunk is ever decoded if the array has only one and it was not written.
-        let is_unwritten = element_count(&counts)? == 1 && matches!(chunks.place(0), Ok(None));
+        let is_unwritten = element_count(&counts)? == 1 && matches!(chunks.chunk_range(0), Ok(None));
         if !is_unwritten {
-            limits.charge_memory(if cut.cut_edges { chunk.min(len) } else { chunk }, "a chunk")?;
+            limits.charge_memory(if cut.trims_edges { chunk.min(len) } else { chunk }, "a chunk")?;
         }
         Ok(Self { cut, said, counts, chunks, fill, len, limits, kept: Arc::default() })
     }
 
     /// Hands the runs of a range of the elements to `take`, in their order.
-    fn runs(&self, range: Range<u64>, take: &mut dyn FnMut(Run) -> Result<()>) -> Result<()> {
+    fn for_each_run(&self, range: Range<u64>, take: &mut dyn FnMut(ByteRun) -> Result<()>) -> Result<()> {
         let Some((last, outer)) = self.cut.shape.split_last() else { return Ok(()) };
         let (chunk_last, item) = (self.cut.chunk.last().copied().unwrap_or(1), self.cut.item);
         let row = last.saturating_mul(item);
@@ -225,7 +225,7 @@ impl ChunkedSource {
                 let chunk = self.cut.chunk[axis];
                 let number = place / chunk;
                 base = base.saturating_mul(self.counts[axis]).saturating_add(number);
-                let length = match self.cut.cut_edges {
+                let length = match self.cut.trims_edges {
                     true => (outer[axis] - number * chunk).min(chunk),
                     false => chunk,
                 };
@@ -235,10 +235,10 @@ impl ChunkedSource {
             while at < end {
                 let column = at % row / width;
                 let start = column.saturating_mul(width);
-                let length = if self.cut.cut_edges { width.min(row - start) } else { width };
+                let length = if self.cut.trims_edges { width.min(row - start) } else { width };
                 let len = (end - at).min(start.saturating_add(width).min(row) - at % row);
                 let from = inside.saturating_mul(length).saturating_add(at % row - start);
-                take(Run { number: base.saturating_mul(columns).saturating_add(column), from, len })?;
+                take(ByteRun { number: base.saturating_mul(columns).saturating_add(column), chunk_offset: from, len })?;
                 at += len;
             }
             for (place, len) in places.iter_mut().zip(outer).rev() {
@@ -257,7 +257,7 @@ impl ChunkedSource {
         let mut found = BTreeSet::new();
         let mut before = None;
         for range in ranges {
-            self.runs(range.start..range.end.min(self.len), &mut |run| {
+            self.for_each_run(range.start..range.end.min(self.len), &mut |run| {
                 if before != Some(run.number) {
                     found.insert(run.number);
                     before = Some(run.number);
@@ -269,109 +269,109 @@ impl ChunkedSource {
     }
 
     /// Returns the places of the chunks that were written.
-    fn places(&self, numbers: impl Iterator<Item = u64>) -> Result<Vec<Range<u64>>> {
-        numbers.filter_map(|number| self.chunks.place(number).transpose()).collect()
+    fn collect_chunk_ranges(&self, numbers: impl Iterator<Item = u64>) -> Result<Vec<Range<u64>>> {
+        numbers.filter_map(|number| self.chunks.chunk_range(number).transpose()).collect()
     }
 
     /// Announces the chunks that will be read, if each would be a request.
-    fn announce(&self, numbers: impl Iterator<Item = u64>) -> Result<()> {
-        if self.chunks.source().access().cost != Cost::Request {
+    fn prefetch_chunks(&self, numbers: impl Iterator<Item = u64>) -> Result<()> {
+        if self.chunks.source().access().cost != AccessCost::Request {
             return Ok(());
         }
-        let places = self.places(numbers)?;
+        let places = self.collect_chunk_ranges(numbers)?;
         if places.len() > 1 { self.chunks.source().prefetch(&places) } else { Ok(()) }
     }
 
     /// The bytes of a chunk, decoded.
-    fn size(&self, number: u64) -> u64 {
+    fn decoded_chunk_size(&self, number: u64) -> u64 {
         self.cut.lengths(number).iter().fold(self.cut.item, |n, len| n.saturating_mul(*len))
     }
 
     /// A chunk, decoded; None if it was never written.
-    fn decode(&self, number: u64) -> Result<Option<Chunk>> {
-        if self.chunks.place(number)?.is_none() {
+    fn decode_written_chunk(&self, number: u64) -> Result<Option<DecodedChunk>> {
+        if self.chunks.chunk_range(number)?.is_none() {
             return Ok(None);
         }
-        let size = self.size(number);
+        let size = self.decoded_chunk_size(number);
         self.limits.charge_work(size)?;
-        let named = |e: Error| e.context(format!("{} {number}", self.chunks.name()));
-        let bytes = self.chunks.decode(number, size).map_err(named)?;
+        let named = |e: Error| e.context(format!("{} {number}", self.chunks.display_name()));
+        let bytes = self.chunks.decode_chunk(number, size).map_err(named)?;
         if bytes.len() as u64 != size {
             return Err(named(Error::malformed(format!("decodes to {} bytes, expected {size}", bytes.len()))));
         }
         Ok(Some(Arc::new(bytes)))
     }
 
-    fn keep(&self, number: u64, chunk: Chunk) {
-        let most = KEPT.min(self.limits.memory / 4);
+    fn cache_chunk(&self, number: u64, chunk: DecodedChunk) {
+        let most = CACHE_SIZE.min(self.limits.memory / 4);
         let is_first = {
             let mut kept = lock(&self.kept);
-            kept.keep(number, chunk);
-            kept.shrink(most);
+            kept.insert(number, chunk);
+            kept.evict(most);
             kept.is_new()
         };
         if is_first {
-            join(&self.kept);
+            register_chunk_cache(&self.kept);
         }
-        shrink_others(&self.kept, KEPT);
+        evict_others(&self.kept, CACHE_SIZE);
     }
 
     /// Returns the wanted part of each chunk that a range needs.
-    fn parts<'a>(&self, range: Range<u64>, into: &'a mut [u8]) -> Result<Vec<Part<'a>>> {
-        let mut parts: Vec<Part<'a>> = Vec::new();
+    fn collect_chunk_parts<'a>(&self, range: Range<u64>, into: &'a mut [u8]) -> Result<Vec<ChunkPart<'a>>> {
+        let mut parts: Vec<ChunkPart<'a>> = Vec::new();
         let mut by_number: HashMap<u64, usize> = HashMap::new();
         let mut rest = into;
-        self.runs(range, &mut |run| {
+        self.for_each_run(range, &mut |run| {
             let len = to_usize(run.len)?;
             let Some((now, later)) = std::mem::take(&mut rest).split_at_mut_checked(len) else {
                 return Err(Error::malformed("a chunk ends before its elements"));
             };
             rest = later;
             let at = *by_number.entry(run.number).or_insert_with(|| {
-                parts.push(Part { number: run.number, runs: Vec::new(), wanted: 0, known: None });
+                parts.push(ChunkPart { number: run.number, runs: Vec::new(), destinations: 0, cached: None });
                 parts.len() - 1
             });
             if let Some(part) = parts.get_mut(at) {
-                part.runs.push((run.from, now));
-                part.wanted = part.wanted.saturating_add(run.len);
+                part.runs.push((run.chunk_offset, now));
+                part.destinations = part.destinations.saturating_add(run.len);
             }
             Ok(())
         })?;
         let mut kept = lock(&self.kept);
-        kept.tick();
-        parts.iter_mut().for_each(|part| part.known = kept.get(part.number));
+        kept.next_tick();
+        parts.iter_mut().for_each(|part| part.cached = kept.get(part.number));
         Ok(parts)
     }
 
     /// Reads a range, each chunk of it on whatever thread is free.
     fn read_piece(&self, range: Range<u64>, into: &mut [u8]) -> Result<()> {
         let size = into.len();
-        let parts = self.parts(range, into)?;
-        let is_new = |part: &&Part<'_>| part.known.is_none();
-        self.announce(parts.iter().filter(is_new).map(|part| part.number))?;
-        let work = |part: Part<'_>| -> Result<()> {
-            let chunk = match &part.known {
+        let parts = self.collect_chunk_parts(range, into)?;
+        let is_new = |part: &&ChunkPart<'_>| part.cached.is_none();
+        self.prefetch_chunks(parts.iter().filter(is_new).map(|part| part.number))?;
+        let work = |part: ChunkPart<'_>| -> Result<()> {
+            let chunk = match &part.cached {
                 Some(known) => Some(Arc::clone(known)),
-                None => self.decode(part.number)?,
+                None => self.decode_written_chunk(part.number)?,
             };
             let number = part.number;
-            let all = self.cut.inside(part.number).iter().fold(self.cut.item, |n, len| n.saturating_mul(*len));
-            let is_new_and_may_come_again = part.known.is_none() && (part.wanted < all || self.len <= SMALL);
-            part.put(chunk.as_ref().map(|bytes| bytes.as_slice()), &self.fill)?;
+            let all = self.cut.edge_lengths(part.number).iter().fold(self.cut.item, |n, len| n.saturating_mul(*len));
+            let is_new_and_may_come_again = part.cached.is_none() && (part.destinations < all || self.len <= CACHE_ALL_BELOW);
+            part.scatter(chunk.as_ref().map(|bytes| bytes.as_slice()), &self.fill)?;
             if let Some(chunk) = chunk.filter(|_| is_new_and_may_come_again) {
-                self.keep(number, chunk);
+                self.cache_chunk(number, chunk);
             }
             Ok(())
         };
         // A small copy takes less time than starting threads.
-        if size < PARALLEL && !parts.iter().any(|part| is_new(&part)) {
+        if size < MIN_PARALLEL_BYTES && !parts.iter().any(|part| is_new(&part)) {
             return parts.into_iter().try_for_each(work);
         }
-        each(parts, work).map(drop)
+        map_parallel(parts, work).map(drop)
     }
 
     /// Returns the lengths of the axes and those of a whole chunk.
-    pub(super) fn cut(&self) -> (&[u64], &[u64]) {
+    pub(super) fn array_and_chunk_shapes(&self) -> (&[u64], &[u64]) {
         (&self.said.0, &self.said.1)
     }
 
@@ -383,10 +383,12 @@ impl ChunkedSource {
             return None;
         }
         let number = offset / size;
-        match self.chunks.place(number) {
-            Ok(Some(_)) => Some(self.chunks.unpadded(number)?.map_err(|e| e.context(format!("{} {number}", self.chunks.name())))),
+        match self.chunks.chunk_range(number) {
+            Ok(Some(_)) => {
+                Some(self.chunks.is_unpadded(number)?.map_err(|e| e.context(format!("{} {number}", self.chunks.display_name()))))
+            }
             // Sources that pad no strings return `None` here too.
-            Ok(None) => self.chunks.unpadded(number).map(|_| Ok(trimmed(&self.fill).to_vec())),
+            Ok(None) => self.chunks.is_unpadded(number).map(|_| Ok(trim_trailing_zeros(&self.fill).to_vec())),
             Err(error) => Some(Err(error)),
         }
     }
@@ -401,7 +403,7 @@ impl ChunkedSource {
             return Err(Error::unsupported("its chunks are in data that is compressed as a whole"));
         };
         let unknown = || Error::unsupported("no other program undoes the filters of its chunks");
-        let (steps, left_out) = self.chunks.steps().ok_or_else(unknown)?;
+        let (steps, left_out) = self.chunks.encoding_steps().ok_or_else(unknown)?;
         let count = element_count(&self.counts)?;
         self.limits.charge_memory(count.saturating_mul(24), "the places of chunks")?;
         let moved = |place: Range<u64>| start.saturating_add(place.start)..start.saturating_add(place.end);
@@ -409,11 +411,11 @@ impl ChunkedSource {
             shape: self.said.0.clone(),
             chunk: self.said.1.clone(),
             item: self.cut.item,
-            cut_edges: self.cut.cut_edges,
+            cut_edges: self.cut.trims_edges,
             columns: self.chunks.is_in_columns(),
             steps,
             left_out,
-            places: (0..count).map(|number| Ok(self.chunks.place(number)?.map(moved))).collect::<Result<_>>()?,
+            places: (0..count).map(|number| Ok(self.chunks.chunk_range(number)?.map(moved))).collect::<Result<_>>()?,
             fill: self.fill.clone(),
         })
     }
@@ -431,20 +433,20 @@ impl ChunkedSource {
         let layer = self.layer_bytes();
         let step = match self.chunks.source().access().cost {
             // Each chunk is dropped after its elements are copied, because the number of chunks is unbounded.
-            Cost::Request => layer.saturating_mul((PIECE / layer).max(1)),
-            _ if run >= SHORT => return self.len,
+            AccessCost::Request => layer.saturating_mul((BUFFER_SIZE / layer).max(1)),
+            _ if run >= MIN_RUN_BYTES => return self.len,
             // A layer that cannot be kept would be decoded again for each piece.
-            _ if layer > KEPT / 2 && self.len / run.max(1) <= self.limits.memory / 4 / RUN => return self.len,
-            _ if layer > PIECE => PIECE,
-            _ => layer.saturating_mul(PIECE / layer),
+            _ if layer > CACHE_SIZE / 2 && self.len / run.max(1) <= self.limits.memory / 4 / RUN_OVERHEAD => return self.len,
+            _ if layer > BUFFER_SIZE => BUFFER_SIZE,
+            _ => layer.saturating_mul(BUFFER_SIZE / layer),
         };
         (at / step).saturating_add(1).saturating_mul(step)
     }
 }
 
-impl Part<'_> {
+impl ChunkPart<'_> {
     /// Puts the elements of the chunk to their places; without one, `fill` for each.
-    fn put(self, chunk: Option<&[u8]>, fill: &[u8]) -> Result<()> {
+    fn scatter(self, chunk: Option<&[u8]>, fill: &[u8]) -> Result<()> {
         for (from, to) in self.runs {
             let from = to_usize(from)?;
             match (chunk, fill) {
@@ -465,25 +467,26 @@ impl Part<'_> {
 }
 
 /// Bytes without the zeros at their end.
-fn trimmed(bytes: &[u8]) -> &[u8] {
+fn trim_trailing_zeros(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     bytes.get(..end).unwrap_or(bytes)
 }
 
-impl Backing for ChunkedSource {
-    fn inner(&self) -> Option<&dyn Backing> {
+impl SourceBacking for ChunkedSource {
+    fn inner_backing(&self) -> Option<&dyn SourceBacking> {
         self.chunks.source().backing()
     }
 
-    fn verify(&self) -> Result<()> {
+    fn verify_checksum(&self) -> Result<()> {
         self.chunks.verify()
     }
 }
 
 impl SourcePieces for ChunkedSource {
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let mut stored = Vec::new();
-        for place in self.places(self.numbers(&[range])?.into_iter())?.into_iter().filter(|place| !place.is_empty()) {
+        for place in self.collect_chunk_ranges(self.numbers(&[range])?.into_iter())?.into_iter().filter(|place| !place.is_empty())
+        {
             stored.extend(stored_ranges(&**self.chunks.source(), place)?);
         }
         stored.sort_unstable_by_key(|range| range.start);
@@ -516,19 +519,19 @@ impl Source for ChunkedSource {
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let numbers = self.numbers(ranges)?;
         // Chunks that can be kept are decoded now, on all cores; of more only the bytes are requested.
-        let size = numbers.iter().fold(0u64, |sum, number| sum.saturating_add(self.size(*number)));
-        if size > KEPT.min(self.limits.memory / 4) / 2 || self.string_at(0, self.cut.item).is_some() {
-            return self.chunks.source().prefetch(&self.places(numbers.into_iter())?);
+        let size = numbers.iter().fold(0u64, |sum, number| sum.saturating_add(self.decoded_chunk_size(*number)));
+        if size > CACHE_SIZE.min(self.limits.memory / 4) / 2 || self.string_at(0, self.cut.item).is_some() {
+            return self.chunks.source().prefetch(&self.collect_chunk_ranges(numbers.into_iter())?);
         }
         let missing: Vec<u64> = {
             let mut kept = lock(&self.kept);
-            kept.tick();
+            kept.next_tick();
             numbers.into_iter().filter(|number| kept.get(*number).is_none()).collect()
         };
-        self.announce(missing.iter().copied())?;
-        each(missing, |number| {
-            let chunk = self.decode(number)?;
-            chunk.into_iter().for_each(|chunk| self.keep(number, chunk));
+        self.prefetch_chunks(missing.iter().copied())?;
+        map_parallel(missing, |number| {
+            let chunk = self.decode_written_chunk(number)?;
+            chunk.into_iter().for_each(|chunk| self.cache_chunk(number, chunk));
             Ok(())
         })
         .map(drop)
@@ -538,7 +541,7 @@ impl Source for ChunkedSource {
         Some(SourceOrigin::Made(&**self.chunks.source()))
     }
 
-    fn backing(&self) -> Option<&dyn Backing> {
+    fn backing(&self) -> Option<&dyn SourceBacking> {
         Some(self)
     }
 
@@ -584,7 +587,7 @@ mod tests {
 
     /// Chunks that hold the numbers of their elements; every fifth was never written.
     struct Numbered {
-        cut: Cut,
+        cut: ChunkShape,
         source: SourceRef,
         missing: u64,
     }
@@ -605,12 +608,12 @@ mod tests {
         }
     }
 
-    impl Chunks for Numbered {
-        fn place(&self, number: u64) -> Result<Option<Range<u64>>> {
+    impl ChunkProvider for Numbered {
+        fn chunk_range(&self, number: u64) -> Result<Option<Range<u64>>> {
             Ok((number % self.missing != self.missing - 1).then_some(number..number + 1))
         }
 
-        fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>> {
+        fn decode_chunk(&self, number: u64, size: u64) -> Result<Vec<u8>> {
             Ok((0..size / 4).flat_map(|inside| self.element(number, inside).to_be_bytes()).collect())
         }
 
@@ -628,7 +631,7 @@ mod tests {
         ) {
             let shape: Vec<u64> = axes.iter().map(|axis| axis.0).collect();
             let chunk: Vec<u64> = axes.iter().map(|axis| axis.1).collect();
-            let cut = Cut { shape: shape.clone(), chunk: chunk.clone(), item: 4, cut_edges };
+            let cut = ChunkShape { shape: shape.clone(), chunk: chunk.clone(), item: 4, trims_edges: cut_edges };
             let source: SourceRef = Arc::new(MemorySource::new(vec![0; 4096], "x"));
             let chunks = Numbered { cut: cut.clone(), source, missing };
             let written = |number: u64| number % missing != missing - 1;
@@ -645,7 +648,7 @@ mod tests {
             let whole = Array::from_slice(&wanted, &shape).unwrap();
             prop_assert_eq!(array.load::<u32>().unwrap(), wanted);
             prop_assert_eq!(array.stored_chunk(), Some(&chunk[..]));
-            let index: Vec<Index> = axes.iter().map(|axis| Index::Range { start: Some(axis.2), stop: None, step: axis.3 }).collect();
+            let index: Vec<Index> = axes.iter().map(|axis| Index::Slice { start: Some(axis.2), stop: None, step: axis.3 }).collect();
             let (got, want) = (array.slice(index.clone()).unwrap(), whole.slice(index).unwrap());
             let is_part = got.shape() != shape;
             prop_assert_eq!(got.stored_chunk(), (!is_part).then_some(&chunk[..]));

@@ -18,13 +18,13 @@ pub(super) struct Chunking {
 
 impl Chunking {
     /// Returns the chunks of a source.
-    pub(super) fn of(source: Arc<ChunkedSource>) -> Self {
-        let (shape, chunk) = source.cut();
+    pub(super) fn from_source(source: Arc<ChunkedSource>) -> Self {
+        let (shape, chunk) = source.array_and_chunk_shapes();
         Self { shape: shape.to_vec(), chunk: chunk.to_vec(), layer_bytes: source.layer_bytes(), stored: Some(source) }
     }
 
     /// Returns the same chunks of elements that are computed one by one: `size` bytes each, of `stored` bytes each.
-    pub(super) fn computed(&self, stored: u64, size: u64) -> Self {
+    pub(super) fn for_computed_elements(&self, stored: u64, size: u64) -> Self {
         Self {
             shape: self.shape.clone(),
             chunk: self.chunk.clone(),

@@ -9,10 +9,10 @@ use super::struct_type::{Field, StructType};
 use crate::error::{Error, Result};
 
 /// An empty string, as readers do not skip it.
-const EMPTY: &str = "\"\"";
+const QUOTED_EMPTY: &str = "\"\"";
 
 /// Columns that a structured array may have.
-const COLUMNS: u64 = 100_000;
+const MAX_COLUMNS: u64 = 100_000;
 
 impl Array {
     /// The array as CSV: one element a line (one axis or none), one row a line (two axes), or one
@@ -44,14 +44,14 @@ impl Array {
         let fail = |e| Error::io("writing CSV", e);
         if let Some(fields) = fields {
             let mut names = Vec::new();
-            columns(fields, "", &mut names, &mut 0)?;
-            let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+            collect_column_names(fields, "", &mut names, &mut 0)?;
+            let names: Vec<String> = names.iter().map(|name| quote_csv_field(name)).collect();
             writeln!(out, "{}", names.join(",")).map_err(fail)?;
             return self.for_each_scalar(|scalar, masked| {
                 let mut line = Vec::new();
-                flatten(&scalar, masked, &mut line);
+                flatten_element(&scalar, masked, &mut line);
                 let line = line.join(",");
-                writeln!(out, "{}", if line.is_empty() { EMPTY } else { &line }).map_err(fail)
+                writeln!(out, "{}", if line.is_empty() { QUOTED_EMPTY } else { &line }).map_err(fail)
             });
         }
         let width = if self.shape.len() == 2 { self.shape[1] } else { 1 };
@@ -59,9 +59,9 @@ impl Array {
         self.for_each_scalar(|scalar, masked| {
             column += 1;
             let text = match masked {
-                true if width == 1 => EMPTY.to_owned(),
+                true if width == 1 => QUOTED_EMPTY.to_owned(),
                 true => String::new(),
-                false => quoted(&scalar.text(FloatText::Shortest)),
+                false => quote_csv_field(&scalar.text(FloatText::Shortest)),
             };
             let end = if column == width { "\n" } else { "," };
             column %= width;
@@ -71,18 +71,18 @@ impl Array {
 }
 
 /// The names of all columns, in the order in which [`flatten`] gives their values.
-fn columns(fields: &StructType, before: &str, names: &mut Vec<String>, visited: &mut u64) -> Result<()> {
+fn collect_column_names(fields: &StructType, before: &str, names: &mut Vec<String>, visited: &mut u64) -> Result<()> {
     for (i, field) in fields.fields().iter().enumerate() {
         let name = format!("{before}{}", field.name_or(i));
         // Fields without values count too.
         *visited = visited.saturating_add(field.count().max(1));
-        if *visited > COLUMNS {
-            return Err(Error::invalid_input(format!("field {name} makes a table of more than {COLUMNS} columns")));
+        if *visited > MAX_COLUMNS {
+            return Err(Error::invalid_input(format!("field {name} makes a table of more than {MAX_COLUMNS} columns")));
         }
-        for element in places(field) {
+        for element in subscript_names(field) {
             let name = format!("{name}{element}");
             match field.datatype.as_struct() {
-                Some(inner) => columns(inner, &format!("{name}."), names, visited)?,
+                Some(inner) => collect_column_names(inner, &format!("{name}."), names, visited)?,
                 None => names.push(name),
             }
         }
@@ -91,7 +91,7 @@ fn columns(fields: &StructType, before: &str, names: &mut Vec<String>, visited: 
 }
 
 /// `[0,0]`, `[0,1]`, … for a field that is an array, nothing for one that is not.
-fn places(field: &Field) -> Vec<String> {
+fn subscript_names(field: &Field) -> Vec<String> {
     if field.shape.is_empty() {
         return vec![String::new()];
     }
@@ -102,16 +102,18 @@ fn places(field: &Field) -> Vec<String> {
     (0..field.count()).map(name).collect()
 }
 
-fn flatten(scalar: &ElementValue, masked: bool, line: &mut Vec<String>) {
+fn flatten_element(scalar: &ElementValue, masked: bool, line: &mut Vec<String>) {
     match scalar {
-        ElementValue::Struct(parts) | ElementValue::List(parts) => parts.iter().for_each(|part| flatten(part, masked, line)),
+        ElementValue::Struct(parts) | ElementValue::List(parts) => {
+            parts.iter().for_each(|part| flatten_element(part, masked, line));
+        }
         ElementValue::Missing => line.push(String::new()),
         _ if masked => line.push(String::new()),
-        plain => line.push(quoted(&plain.text(FloatText::Shortest))),
+        plain => line.push(quote_csv_field(&plain.text(FloatText::Shortest))),
     }
 }
 
-fn quoted(text: &str) -> String {
+fn quote_csv_field(text: &str) -> String {
     // Quotes keep an empty string from being read as a missing value, or, alone in its line, as no row at all.
     if text.is_empty() || text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

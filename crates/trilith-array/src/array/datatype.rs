@@ -66,17 +66,17 @@ pub enum Datatype {
 
 /// The units of bytes that make up an element, for kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum ByteUnit {
     /// Bytes without an order, as in ASCII text.
     Bytes,
     /// A boolean of one byte.
     Bool,
     /// Words of this many bytes (2, 4, 8 or 16) that have a byte order.
-    Words(usize),
+    Word(usize),
 }
 
 /// The names without a length, and what they name.
-const NAMES: [(&str, Datatype); 17] = [
+const NAMED_TYPES: [(&str, Datatype); 17] = [
     ("int8", Datatype::Int8),
     ("int16", Datatype::Int16),
     ("int32", Datatype::Int32),
@@ -99,12 +99,12 @@ const NAMES: [(&str, Datatype); 17] = [
 impl Datatype {
     /// The datatype of this name; text types have a length too: [`Datatype::with_length`].
     pub fn from_name(name: &str) -> Option<Self> {
-        NAMES.iter().find(|(known, _)| *known == name).map(|(_, datatype)| datatype.clone())
+        NAMED_TYPES.iter().find(|(known, _)| *known == name).map(|(_, datatype)| datatype.clone())
     }
 
     /// The number of a kind, by the letter that numpy and Dudley have for it, with this number of bytes.
     #[doc(hidden)]
-    pub fn number(kind: char, size: u64) -> Option<Self> {
+    pub fn numeric(kind: char, size: u64) -> Option<Self> {
         Some(match (kind, size) {
             ('i', 1) => Self::Int8,
             ('i', 2) => Self::Int16,
@@ -129,7 +129,7 @@ impl Datatype {
 
     /// Returns the letter of the kind of a number: `i`, `u`, `f`, `c`, or `b` of a boolean.
     #[doc(hidden)]
-    pub fn kind(&self) -> Option<char> {
+    pub fn kind_char(&self) -> Option<char> {
         match self {
             Self::Bool8 => Some('b'),
             _ if self.is_signed() => Some('i'),
@@ -141,8 +141,8 @@ impl Datatype {
     }
 
     /// The names that [`Datatype::from_name`] and [`Datatype::with_length`] know, for messages.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        NAMES.iter().map(|(name, _)| *name).chain(["ascii", "ucs4", "utf8", "ucs2"])
+    pub fn known_names() -> impl Iterator<Item = &'static str> {
+        NAMED_TYPES.iter().map(|(name, _)| *name).chain(["ascii", "ucs4", "utf8", "ucs2"])
     }
 
     /// The text type `ascii`, `ucs4`, `utf8` or `ucs2` of `length` units.
@@ -170,7 +170,7 @@ impl Datatype {
             Self::Utf8(_) => "utf8",
             Self::Ucs2(_) => "ucs2",
             Self::Struct(_) => "struct",
-            plain => NAMES.iter().find(|(_, datatype)| datatype == plain).map_or("", |(name, _)| name),
+            plain => NAMED_TYPES.iter().find(|(_, datatype)| datatype == plain).map_or("", |(name, _)| name),
         }
     }
 
@@ -237,7 +237,7 @@ impl Datatype {
 
     /// The smallest and the largest number of a type of whole numbers.
     #[doc(hidden)]
-    pub fn whole_range(&self) -> Option<(i128, i128)> {
+    pub fn integer_range(&self) -> Option<(i128, i128)> {
         let most = 1i128 << (8 * self.item_size()).min(64);
         self.is_integer().then_some(if self.is_signed() { (-most / 2, most / 2 - 1) } else { (0, most - 1) })
     }
@@ -266,9 +266,9 @@ impl Datatype {
     }
 
     /// Returns `true` if both mean the same values, whatever byte order, padding and offsets their fields have.
-    pub fn means(&self, other: &Self) -> bool {
+    pub fn is_equivalent(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Struct(a), Self::Struct(b)) => a.means(b),
+            (Self::Struct(a), Self::Struct(b)) => a.is_equivalent(b),
             (a, b) => a == b,
         }
     }
@@ -282,21 +282,21 @@ impl Datatype {
         // Recursion is limited with the nesting of structs.
         let Self::Struct(fields) = self else { return Ok(Self::Bool8) };
         let flags = fields.fields().iter().map(|field| {
-            let made = Field { name: field.name.clone(), ..Field::unnamed(field.datatype.flags()?, Byteorder::NATIVE) };
+            let made = Field { name: field.name.clone(), ..Field::without_name(field.datatype.flags()?, Byteorder::NATIVE) };
             Ok(made.with_shape(field.shape.clone()))
         });
         Ok(Self::Struct(Arc::new(StructType::packed_from(flags.collect::<Result<_>>()?)?)))
     }
 
     /// Returns the unit of bytes that makes up an element. A struct has none: its fields have.
-    pub(super) fn unit(&self) -> Unit {
+    pub(super) fn byte_unit(&self) -> ByteUnit {
         match self {
-            Self::Bool8 => Unit::Bool,
-            Self::Int16 | Self::Uint16 | Self::Float16 | Self::Complex32 | Self::Ucs2(_) => Unit::Words(2),
-            Self::Int32 | Self::Uint32 | Self::Float32 | Self::Complex64 | Self::Ucs4(_) => Unit::Words(4),
-            Self::Int64 | Self::Uint64 | Self::Float64 | Self::Complex128 => Unit::Words(8),
-            Self::Float128 | Self::Complex256 => Unit::Words(16),
-            Self::Int8 | Self::Uint8 | Self::Ascii(_) | Self::Utf8(_) | Self::Struct(_) => Unit::Bytes,
+            Self::Bool8 => ByteUnit::Bool,
+            Self::Int16 | Self::Uint16 | Self::Float16 | Self::Complex32 | Self::Ucs2(_) => ByteUnit::Word(2),
+            Self::Int32 | Self::Uint32 | Self::Float32 | Self::Complex64 | Self::Ucs4(_) => ByteUnit::Word(4),
+            Self::Int64 | Self::Uint64 | Self::Float64 | Self::Complex128 => ByteUnit::Word(8),
+            Self::Float128 | Self::Complex256 => ByteUnit::Word(16),
+            Self::Int8 | Self::Uint8 | Self::Ascii(_) | Self::Utf8(_) | Self::Struct(_) => ByteUnit::Bytes,
         }
     }
 }
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn standard_names_round_trip() {
-        for (name, datatype) in NAMES {
+        for (name, datatype) in NAMED_TYPES {
             assert_eq!(datatype.name(), name);
             assert_eq!(Datatype::from_name(name), Some(datatype));
         }
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn item_sizes_match_names() {
-        for (name, datatype) in NAMES {
+        for (name, datatype) in NAMED_TYPES {
             let bits: u64 = name.trim_start_matches(char::is_alphabetic).parse().unwrap();
             assert_eq!(datatype.item_size() * 8, bits, "{name}");
         }

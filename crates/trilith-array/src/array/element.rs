@@ -11,18 +11,18 @@ use crate::error::{Error, Result};
 
 mod sealed {
     #[expect(unnameable_types, reason = "the trait `Element` is sealed")]
-    pub trait Sealed {}
+    pub trait SealedElement {}
 }
 
 /// A Rust type that holds one element: `i8` … `u64`, [`half::f16`], `f32`, `f64`,
 /// [`Complex`] of the floats, and `bool`.
-pub trait Element: Copy + Default + PartialEq + Send + Sync + 'static + sealed::Sealed {
+pub trait ArrayElement: Copy + Default + PartialEq + Send + Sync + 'static + sealed::SealedElement {
     /// The datatype that it holds exactly.
     const DATATYPE: Datatype;
 
     /// `true` if every pattern of bits is one.
     #[doc(hidden)]
-    const PLAIN: bool = true;
+    const ANY_BITS_VALID: bool = true;
 
     /// The elements' bytes, in the byte order of this machine.
     #[doc(hidden)]
@@ -50,14 +50,14 @@ pub trait Element: Copy + Default + PartialEq + Send + Sync + 'static + sealed::
 
     /// Returns the number as this type, if the type has it (floats: the nearest).
     #[doc(hidden)]
-    fn from_value(value: Value) -> Option<Self>;
+    fn from_value(value: NumericValue) -> Option<Self>;
 }
 
 /// A number on its way from one type to another.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub enum Value {
+pub enum NumericValue {
     Int(i64),
     Uint(u64),
     Float(f64),
@@ -66,9 +66,9 @@ pub enum Value {
 
 macro_rules! plain {
     ($($type:ty, $datatype:ident, |$value:ident| $convert:expr;)+) => {$(
-        impl sealed::Sealed for $type {}
+        impl sealed::SealedElement for $type {}
 
-        impl Element for $type {
+        impl ArrayElement for $type {
             const DATATYPE: Datatype = Datatype::$datatype;
 
             fn bytes(elements: &[Self]) -> Cow<'_, [u8]> {
@@ -100,7 +100,7 @@ macro_rules! plain {
             }
 
             #[inline]
-            fn from_value($value: Value) -> Option<Self> {
+            fn from_value($value: NumericValue) -> Option<Self> {
                 $convert
             }
         }
@@ -110,35 +110,35 @@ macro_rules! plain {
 macro_rules! whole {
     ($type:ty, $value:expr) => {
         match $value {
-            Value::Int(n) => <$type>::try_from(n).ok(),
-            Value::Uint(n) => <$type>::try_from(n).ok(),
-            Value::Float(x) => {
+            NumericValue::Int(n) => <$type>::try_from(n).ok(),
+            NumericValue::Uint(n) => <$type>::try_from(n).ok(),
+            NumericValue::Float(x) => {
                 // The power of two after the largest number is exact as a double; the number itself may not be.
                 const BEHIND: f64 = (<$type>::MAX / 2 + 1) as f64 * 2.0;
                 (x >= <$type>::MIN as f64 && x < BEHIND && x.trunc() == x).then_some(x as $type)
             }
-            Value::Complex(..) => None,
+            NumericValue::Complex(..) => None,
         }
     };
 }
 
 /// The nearest double of a real number.
 #[inline]
-fn real(value: Value) -> Option<f64> {
+fn value_to_f64(value: NumericValue) -> Option<f64> {
     match value {
-        Value::Int(n) => Some(n as f64),
-        Value::Uint(n) => Some(n as f64),
-        Value::Float(x) => Some(x),
-        Value::Complex(..) => None,
+        NumericValue::Int(n) => Some(n as f64),
+        NumericValue::Uint(n) => Some(n as f64),
+        NumericValue::Float(x) => Some(x),
+        NumericValue::Complex(..) => None,
     }
 }
 
 /// The nearest pair of doubles.
 #[inline]
-pub(super) fn pair(value: Value) -> (f64, f64) {
+pub(super) fn value_to_complex_pair(value: NumericValue) -> (f64, f64) {
     match value {
-        Value::Complex(re, im) => (re, im),
-        other => (real(other).unwrap_or(f64::NAN), 0.0),
+        NumericValue::Complex(re, im) => (re, im),
+        other => (value_to_f64(other).unwrap_or(f64::NAN), 0.0),
     }
 }
 
@@ -151,24 +151,24 @@ plain! {
     u16, Uint16, |v| whole!(u16, v);
     u32, Uint32, |v| whole!(u32, v);
     u64, Uint64, |v| whole!(u64, v);
-    f16, Float16, |v| real(v).map(f16::from_f64);
+    f16, Float16, |v| value_to_f64(v).map(f16::from_f64);
     f32, Float32, |v| match v {
         // An integer does not go through a double, which could round twice.
-        Value::Int(n) => Some(n as f32),
-        Value::Uint(n) => Some(n as f32),
-        other => real(other).map(|x| x as f32),
+        NumericValue::Int(n) => Some(n as f32),
+        NumericValue::Uint(n) => Some(n as f32),
+        other => value_to_f64(other).map(|x| x as f32),
     };
-    f64, Float64, |v| real(v);
-    Complex<f16>, Complex32, |v| Some(Complex::new(f16::from_f64(pair(v).0), f16::from_f64(pair(v).1)));
-    Complex<f32>, Complex64, |v| Some(Complex::new(pair(v).0 as f32, pair(v).1 as f32));
-    Complex<f64>, Complex128, |v| Some(Complex::new(pair(v).0, pair(v).1));
+    f64, Float64, |v| value_to_f64(v);
+    Complex<f16>, Complex32, |v| Some(Complex::new(f16::from_f64(value_to_complex_pair(v).0), f16::from_f64(value_to_complex_pair(v).1)));
+    Complex<f32>, Complex64, |v| Some(Complex::new(value_to_complex_pair(v).0 as f32, value_to_complex_pair(v).1 as f32));
+    Complex<f64>, Complex128, |v| Some(Complex::new(value_to_complex_pair(v).0, value_to_complex_pair(v).1));
 }
 
-impl sealed::Sealed for bool {}
+impl sealed::SealedElement for bool {}
 
-impl Element for bool {
+impl ArrayElement for bool {
     const DATATYPE: Datatype = Datatype::Bool8;
-    const PLAIN: bool = false;
+    const ANY_BITS_VALID: bool = false;
 
     fn bytes(elements: &[Self]) -> Cow<'_, [u8]> {
         Cow::Owned(elements.iter().map(|x| u8::from(*x)).collect())
@@ -201,11 +201,11 @@ impl Element for bool {
         None
     }
 
-    fn from_value(value: Value) -> Option<Self> {
+    fn from_value(value: NumericValue) -> Option<Self> {
         match value {
-            Value::Int(0) | Value::Uint(0) => Some(false),
-            Value::Int(1) | Value::Uint(1) => Some(true),
-            Value::Float(x) if x == 0.0 || x == 1.0 => Some(x == 1.0),
+            NumericValue::Int(0) | NumericValue::Uint(0) => Some(false),
+            NumericValue::Int(1) | NumericValue::Uint(1) => Some(true),
+            NumericValue::Float(x) if x == 0.0 || x == 1.0 => Some(x == 1.0),
             _ => None,
         }
     }

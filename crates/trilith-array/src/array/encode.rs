@@ -3,7 +3,7 @@
 use half::f16;
 
 use super::datatype::{Byteorder, Datatype};
-use super::element::{Element, Value};
+use super::element::{ArrayElement, NumericValue};
 use super::handle::Array;
 use super::scalar::ElementValue;
 use super::shape::element_count;
@@ -40,7 +40,7 @@ impl ElementValue {
                 let mut pairs = fields.fields().iter().zip(parts);
                 pairs.try_for_each(|(field, part)| part.encode_list(&field.shape, &field.datatype, order, out))
             }
-            (Datatype::Struct(_), _) => Err(self.wrong(datatype)),
+            (Datatype::Struct(_), _) => Err(self.type_error(datatype)),
             (text, _) if text.is_text() => self.encode_text(text, order, out),
             _ => self.encode_number(datatype, order, out),
         }
@@ -63,17 +63,17 @@ impl ElementValue {
     fn encode_text(&self, datatype: &Datatype, order: Byteorder, out: &mut Vec<u8>) -> Result<()> {
         let units: Vec<u8> = match (self, datatype) {
             (Self::Text(text), Datatype::Ucs4(_)) => {
-                text.chars().flat_map(|c| words(u32::from(c).to_le_bytes(), order)).collect()
+                text.chars().flat_map(|c| to_byteorder(u32::from(c).to_le_bytes(), order)).collect()
             }
             (Self::Text(text), Datatype::Ucs2(_)) => {
-                text.encode_utf16().flat_map(|unit| words(unit.to_le_bytes(), order)).collect()
+                text.encode_utf16().flat_map(|unit| to_byteorder(unit.to_le_bytes(), order)).collect()
             }
             (Self::Text(text), Datatype::Ascii(_)) if !text.is_ascii() => {
                 return Err(Error::malformed(format!("{text:?} is not ASCII text")));
             }
             (Self::Text(text), _) => text.as_bytes().to_vec(),
             (Self::Raw(bytes), Datatype::Ascii(_) | Datatype::Utf8(_)) => bytes.clone(),
-            _ => return Err(self.wrong(datatype)),
+            _ => return Err(self.type_error(datatype)),
         };
         let size = datatype.item_size();
         let missing = size.checked_sub(units.len() as u64).ok_or_else(|| {
@@ -87,19 +87,19 @@ impl ElementValue {
 
     fn encode_number(&self, datatype: &Datatype, order: Byteorder, out: &mut Vec<u8>) -> Result<()> {
         let value = match *self {
-            Self::Int(n) => Value::Int(n),
-            Self::Uint(n) => Value::Uint(n),
-            Self::Float(x, _) => Value::Float(x),
-            Self::Complex(re, im, _) => Value::Complex(re, im),
-            Self::Bool(x) => Value::Uint(x.into()),
-            _ => return Err(self.wrong(datatype)),
+            Self::Int(n) => NumericValue::Int(n),
+            Self::Uint(n) => NumericValue::Uint(n),
+            Self::Float(x, _) => NumericValue::Float(x),
+            Self::Complex(re, im, _) => NumericValue::Complex(re, im),
+            Self::Bool(x) => NumericValue::Uint(x.into()),
+            _ => return Err(self.type_error(datatype)),
         };
         macro_rules! put {
             ($type:ty) => {
-                <$type>::from_value(value).map(|x| out.extend(words(x.to_le_bytes(), order)))
+                <$type>::from_value(value).map(|x| out.extend(to_byteorder(x.to_le_bytes(), order)))
             };
         }
-        let real = |part: f64| Self::Float(part, super::Precision::Double);
+        let real = |part: f64| Self::Float(part, super::FloatPrecision::Double);
         let done = match datatype {
             Datatype::Int8 => put!(i8),
             Datatype::Int16 => put!(i16),
@@ -112,7 +112,7 @@ impl ElementValue {
             Datatype::Float16 => put!(f16),
             Datatype::Float32 => put!(f32),
             Datatype::Float64 => put!(f64),
-            Datatype::Float128 => f64::from_value(value).map(|x| out.extend(words(to_extended(x).to_le_bytes(), order))),
+            Datatype::Float128 => f64::from_value(value).map(|x| out.extend(to_byteorder(to_extended(x).to_le_bytes(), order))),
             Datatype::Bool8 => bool::from_value(value).map(|x| out.push(x.into())),
             complex => {
                 let part = match complex {
@@ -121,16 +121,16 @@ impl ElementValue {
                     Datatype::Complex128 => Datatype::Float64,
                     _ => Datatype::Float128,
                 };
-                let (re, im) = super::element::pair(value);
+                let (re, im) = super::element::value_to_complex_pair(value);
                 real(re).encode_number(&part, order, out)?;
                 Some(real(im).encode_number(&part, order, out)?)
             }
         };
-        done.ok_or_else(|| self.wrong(datatype))
+        done.ok_or_else(|| self.type_error(datatype))
     }
 
     #[cold]
-    fn wrong(&self, datatype: &Datatype) -> Error {
+    fn type_error(&self, datatype: &Datatype) -> Error {
         let kind = match self {
             Self::Text(_) | Self::Raw(_) => "the text ",
             Self::Struct(_) | Self::List(_) => "the list ",
@@ -146,7 +146,7 @@ impl ElementValue {
 }
 
 /// Little-endian bytes in either order.
-fn words<const N: usize>(mut bytes: [u8; N], order: Byteorder) -> [u8; N] {
+fn to_byteorder<const N: usize>(mut bytes: [u8; N], order: Byteorder) -> [u8; N] {
     if order == Byteorder::Big {
         bytes.reverse();
     }

@@ -7,11 +7,11 @@ use std::sync::{Arc, LazyLock};
 
 use super::chunking::Chunking;
 use super::datatype::{Byteorder, Datatype};
-use super::element::Element;
+use super::element::ArrayElement;
 use super::mask::Mask;
 use super::shape;
 use crate::bytes::{MemorySource, SourceRef, to_usize};
-use crate::error::{Error, Result, counted};
+use crate::error::{Error, Result, count_noun};
 use crate::limits::Limits;
 
 /// An n-dimensional array: source of bytes + offset + datatype + byteorder + shape + strides + mask.
@@ -71,7 +71,7 @@ impl Array {
         let limits = Arc::clone(&DEFAULT_LIMITS);
         let (chunking, mask, is_void) = (None, None, false);
         let array = Self { source, chunking, offset, datatype, byteorder, shape, strides, mask, is_void, limits };
-        array.checked()
+        array.check_bounds()
     }
 
     /// Creates a streamed array (`shape: ['*', …]`), with the whole rows that the source has.
@@ -97,7 +97,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `shape` has another number of elements.
-    pub fn from_slice<T: Element>(elements: &[T], shape: &[u64]) -> Result<Self> {
+    pub fn from_slice<T: ArrayElement>(elements: &[T], shape: &[u64]) -> Result<Self> {
         if shape::element_count(shape)? != elements.len() as u64 {
             return Err(Error::invalid_input(format!("{} elements do not make an array of shape {shape:?}", elements.len())));
         }
@@ -115,7 +115,7 @@ impl Array {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the shapes do not fit, or if a mask array
     /// holds neither booleans nor numbers.
     pub fn with_mask(mut self, mask: Mask) -> Result<Self> {
-        self.mask = Some(mask.fit(&self)?);
+        self.mask = Some(mask.checked_for(&self)?);
         Ok(self)
     }
 
@@ -130,7 +130,7 @@ impl Array {
     /// Returns `true` if the file declares the masked elements missing, so that the stored numbers there are no
     /// values.
     #[doc(hidden)]
-    pub fn is_void(&self) -> bool {
+    pub fn is_without_bytes(&self) -> bool {
         self.is_void
     }
 
@@ -211,9 +211,9 @@ impl Array {
     }
 
     /// Returns the range of the source from the first to the last byte that belongs to an element.
-    pub fn extent(&self) -> Range<u64> {
+    pub fn byte_range(&self) -> Range<u64> {
         // Checked when the array was made.
-        shape::extent(self.offset, &self.shape, &self.strides, self.datatype.item_size(), self.source.len())
+        shape::element_byte_range(self.offset, &self.shape, &self.strides, self.datatype.item_size(), self.source.len())
             .unwrap_or(self.offset..self.offset)
     }
 
@@ -228,8 +228,8 @@ impl Array {
     }
 
     /// The array after the checks that everything else relies on.
-    pub(super) fn checked(self) -> Result<Self> {
-        shape::extent(self.offset, &self.shape, &self.strides, self.datatype.item_size(), self.source.len())?;
+    pub(super) fn check_bounds(self) -> Result<Self> {
+        shape::element_byte_range(self.offset, &self.shape, &self.strides, self.datatype.item_size(), self.source.len())?;
         let size = shape::element_count(&self.shape)?.checked_mul(self.datatype.packed_size());
         if size.is_none_or(|size| size > i64::MAX as u64) {
             return Err(Error::malformed(format!("an array of shape {:?} has more than 2^63 bytes", self.shape)));
@@ -258,9 +258,13 @@ impl Array {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the limits do not allow it.
-    pub fn charge_visits(&self) -> Result<()> {
+    pub fn charge_element_visits(&self) -> Result<()> {
         if self.nbytes() == 0 && self.len() > self.limits.nodes {
-            return Err(Limits::exceeded("nodes", self.limits.nodes, format_args!("{} elements without bytes", self.len())));
+            return Err(Limits::exceeded_error(
+                "nodes",
+                self.limits.nodes,
+                format_args!("{} elements without bytes", self.len()),
+            ));
         }
         self.charge_overlap()
     }
@@ -268,15 +272,15 @@ impl Array {
     /// Returns the number of rows of the first axis that end before byte `end` of the source, or None if all do.
     /// The number is 0 for an array without axes, and for one whose rows do not follow each other.
     #[doc(hidden)]
-    pub fn rows_up_to(&self, end: u64) -> Option<u64> {
+    pub fn rows_within(&self, end: u64) -> Option<u64> {
         let item = self.datatype.item_size();
-        if shape::extent(self.offset, &self.shape, &self.strides, item, end).is_ok() {
+        if shape::element_byte_range(self.offset, &self.shape, &self.strides, item, end).is_ok() {
             return None;
         }
         let (Some((_, rest)), Some((step, strides))) = (self.shape.split_first(), self.strides.split_first()) else {
             return Some(0);
         };
-        let row = shape::extent(self.offset, rest, strides, item, end).ok().filter(|_| *step > 0);
+        let row = shape::element_byte_range(self.offset, rest, strides, item, end).ok().filter(|_| *step > 0);
         let more = row.and_then(|row| end.checked_sub(row.end)?.checked_div(step.unsigned_abs()));
         Some(more.map_or(0, |more| more.saturating_add(1)))
     }
@@ -284,16 +288,16 @@ impl Array {
     /// Refuses elements that are after the end of a source that was cut off.
     #[doc(hidden)]
     pub fn check_present(&self) -> Result<()> {
-        let there = self.source.present();
+        let there = self.source.available_len();
         if there >= self.source.len() {
             return Ok(());
         }
         let item = self.datatype.item_size();
-        shape::extent(self.offset, &self.shape, &self.strides, item, there).map(drop).map_err(|error| {
+        shape::element_byte_range(self.offset, &self.shape, &self.strides, item, there).map(drop).map_err(|error| {
             let all = self.shape.first().copied().unwrap_or(1);
-            error.hint(match self.rows_up_to(there) {
+            error.hint(match self.rows_within(there) {
                 None | Some(0) => "the file is cut off, or not the one that is described".to_owned(),
-                Some(rows) => format!("the file is cut off: {rows} of {} can be read as a slice", counted(all, "row")),
+                Some(rows) => format!("the file is cut off: {rows} of {} can be read as a slice", count_noun(all, "row")),
             })
         })
     }
@@ -304,7 +308,7 @@ impl Array {
         if bytes > limit && bytes > self.source.len() {
             let len = self.source.len();
             let what = format_args!("an array of {bytes} bytes with overlapping elements is made of {len}");
-            return Err(Limits::exceeded("overlap", limit, what));
+            return Err(Limits::exceeded_error("overlap", limit, what));
         }
         Ok(())
     }

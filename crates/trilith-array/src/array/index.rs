@@ -25,9 +25,9 @@ use crate::error::{Error, Result};
 #[non_exhaustive]
 pub enum Index {
     /// A single index, counted from the end if it is negative; it removes the axis.
-    At(i64),
+    Integer(i64),
     /// `start:stop:step`; what is missing means everything in the direction of the step.
-    Range {
+    Slice {
         /// The first index, from the end if negative.
         start: Option<i64>,
         /// The index before which to stop, from the end if negative.
@@ -41,7 +41,7 @@ pub enum Index {
 
 impl Index {
     /// Selects a whole axis.
-    pub const ALL: Self = Self::Range { start: None, stop: None, step: 1 };
+    pub const ALL: Self = Self::Slice { start: None, stop: None, step: 1 };
 
     /// Reads a list such as `0:10,5,::2` or `...,-1`; brackets around it may stay.
     ///
@@ -62,25 +62,25 @@ macro_rules! indices {
     ($($type:ty),+) => {
         $(impl From<$type> for Index {
             fn from(at: $type) -> Self {
-                Self::At(i64::from(at))
+                Self::Integer(i64::from(at))
             }
         }
 
         impl From<std::ops::Range<$type>> for Index {
             fn from(range: std::ops::Range<$type>) -> Self {
-                Self::Range { start: Some(range.start.into()), stop: Some(range.end.into()), step: 1 }
+                Self::Slice { start: Some(range.start.into()), stop: Some(range.end.into()), step: 1 }
             }
         }
 
         impl From<std::ops::RangeFrom<$type>> for Index {
             fn from(range: std::ops::RangeFrom<$type>) -> Self {
-                Self::Range { start: Some(range.start.into()), stop: None, step: 1 }
+                Self::Slice { start: Some(range.start.into()), stop: None, step: 1 }
             }
         }
 
         impl From<std::ops::RangeTo<$type>> for Index {
             fn from(range: std::ops::RangeTo<$type>) -> Self {
-                Self::Range { start: None, stop: Some(range.end.into()), step: 1 }
+                Self::Slice { start: None, stop: Some(range.end.into()), step: 1 }
             }
         })+
     };
@@ -97,9 +97,9 @@ impl From<std::ops::RangeFull> for Index {
 impl Index {
     /// Returns the range with this step; an index stays unchanged.
     #[must_use]
-    pub fn by(self, step: i64) -> Self {
+    pub fn with_step(self, step: i64) -> Self {
         match self {
-            Self::Range { start, stop, .. } => Self::Range { start, stop, step },
+            Self::Slice { start, stop, .. } => Self::Slice { start, stop, step },
             other => other,
         }
     }
@@ -120,9 +120,9 @@ impl Index {
 macro_rules! s {
     (@list [$($done:expr,)*]) => { [$($done),*] };
     (@list [$($done:expr,)*] $at:expr; $step:expr, $($rest:tt)*) => {
-        $crate::s![@list [$($done,)* $crate::Index::from($at).by($step),] $($rest)*]
+        $crate::s![@list [$($done,)* $crate::Index::from($at).with_step($step),] $($rest)*]
     };
-    (@list [$($done:expr,)*] $at:expr; $step:expr) => { $crate::s![@list [$($done,)* $crate::Index::from($at).by($step),]] };
+    (@list [$($done:expr,)*] $at:expr; $step:expr) => { $crate::s![@list [$($done,)* $crate::Index::from($at).with_step($step),]] };
     (@list [$($done:expr,)*] $at:expr, $($rest:tt)*) => { $crate::s![@list [$($done,)* $crate::Index::from($at),] $($rest)*] };
     (@list [$($done:expr,)*] $at:expr) => { $crate::s![@list [$($done,)* $crate::Index::from($at),]] };
     ($($rest:tt)*) => { $crate::s![@list [] $($rest)*] };
@@ -144,14 +144,14 @@ impl FromStr for Index {
         }
         let parts: Vec<&str> = text.split(':').collect();
         match parts[..] {
-            [at] => number(at)?.map(Self::At).ok_or_else(wrong),
-            [start, stop] => Ok(Self::Range { start: number(start)?, stop: number(stop)?, step: 1 }),
+            [at] => number(at)?.map(Self::Integer).ok_or_else(wrong),
+            [start, stop] => Ok(Self::Slice { start: number(start)?, stop: number(stop)?, step: 1 }),
             [start, stop, step] => {
                 let step = number(step)?.unwrap_or(1);
                 if step == 0 {
                     return Err(Error::invalid_input(format!("the step of {text:?} is 0")));
                 }
-                Ok(Self::Range { start: number(start)?, stop: number(stop)?, step })
+                Ok(Self::Slice { start: number(start)?, stop: number(stop)?, step })
             }
             _ => Err(wrong()),
         }
@@ -161,9 +161,9 @@ impl FromStr for Index {
 impl fmt::Display for Index {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::At(at) => at.fmt(f),
+            Self::Integer(at) => at.fmt(f),
             Self::Ellipsis => f.write_str("..."),
-            Self::Range { start, stop, step } => {
+            Self::Slice { start, stop, step } => {
                 start.map_or(Ok(()), |n| n.fmt(f))?;
                 f.write_str(":")?;
                 stop.map_or(Ok(()), |n| n.fmt(f))?;
@@ -174,7 +174,7 @@ impl fmt::Display for Index {
 }
 
 /// The first index and the number of indices of `start:stop:step` on an axis of `len`.
-fn resolve(start: Option<i64>, stop: Option<i64>, step: i64, len: u64) -> (u64, u64) {
+fn resolve_index_range(start: Option<i64>, stop: Option<i64>, step: i64, len: u64) -> (u64, u64) {
     let (len, step) = (i128::from(len), i128::from(step));
     // Outermost stop: after the last index, or before the first.
     let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
@@ -191,22 +191,22 @@ fn resolve(start: Option<i64>, stop: Option<i64>, step: i64, len: u64) -> (u64, 
 
 /// The part of one axis that an index takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
+pub struct AxisSelection {
     /// The first index.
-    pub first: u64,
+    pub start: u64,
     /// Number of indices.
     pub count: u64,
     /// The distance between two indices.
     pub step: i64,
     /// `true` if the part has the axis, too.
-    pub stays: bool,
+    pub keeps_axis: bool,
 }
 
 /// Returns the part that the indices take of each axis of an array of this shape.
 ///
 /// # Errors
 /// Returns the errors of [`Array::slice`].
-pub fn taken(shape: &[u64], indices: &[Index]) -> Result<Vec<Taken>> {
+pub fn resolve_axes(shape: &[u64], indices: &[Index]) -> Result<Vec<AxisSelection>> {
     let given = indices.iter().filter(|index| **index != Index::Ellipsis).count();
     let axes = shape.len();
     if given > axes {
@@ -223,26 +223,26 @@ pub fn taken(shape: &[u64], indices: &[Index]) -> Result<Vec<Taken>> {
     let mut full: Vec<Index> = indices[..before].to_vec();
     full.resize(before + axes - given, Index::ALL);
     full.extend(indices.iter().skip(before + 1));
-    full.iter().zip(shape).enumerate().map(|(axis, (index, len))| index.of(axis, *len)).collect()
+    full.iter().zip(shape).enumerate().map(|(axis, (index, len))| index.resolve_axis(axis, *len)).collect()
 }
 
 impl Index {
     /// Returns the part that it takes of an axis of this length.
-    fn of(self, axis: usize, len: u64) -> Result<Taken> {
+    fn resolve_axis(self, axis: usize, len: u64) -> Result<AxisSelection> {
         match self {
-            Self::At(at) => {
+            Self::Integer(at) => {
                 let inside = if at < 0 { i128::from(at) + i128::from(len) } else { i128::from(at) };
                 match u64::try_from(inside).ok().filter(|inside| *inside < len) {
-                    Some(first) => Ok(Taken { first, count: 1, step: 1, stays: false }),
+                    Some(first) => Ok(AxisSelection { start: first, count: 1, step: 1, keeps_axis: false }),
                     None => Err(Error::invalid_input(format!("index {at} is outside axis {axis} of length {len}"))),
                 }
             }
-            Self::Range { step: 0, .. } => Err(Error::invalid_input("the step of an index is 0")),
-            Self::Range { start, stop, step } => {
-                let (first, count) = resolve(start, stop, step, len);
-                Ok(Taken { first, count, step, stays: true })
+            Self::Slice { step: 0, .. } => Err(Error::invalid_input("the step of an index is 0")),
+            Self::Slice { start, stop, step } => {
+                let (first, count) = resolve_index_range(start, stop, step, len);
+                Ok(AxisSelection { start: first, count, step, keeps_axis: true })
             }
-            Self::Ellipsis => Ok(Taken { first: 0, count: len, step: 1, stays: true }),
+            Self::Ellipsis => Ok(AxisSelection { start: 0, count: len, step: 1, keeps_axis: true }),
         }
     }
 }
@@ -256,11 +256,11 @@ impl Array {
     pub fn slice(&self, indices: impl AsRef<[Index]>) -> Result<Self> {
         let indices = indices.as_ref();
         let (mut offset, mut shape, mut strides) = (i128::from(self.offset), Vec::new(), Vec::new());
-        for (taken, stride) in taken(&self.shape, indices)?.iter().zip(&self.strides) {
+        for (taken, stride) in resolve_axes(&self.shape, indices)?.iter().zip(&self.strides) {
             if taken.count > 0 {
-                offset += i128::from(taken.first) * i128::from(*stride);
+                offset += i128::from(taken.start) * i128::from(*stride);
             }
-            if taken.stays {
+            if taken.keeps_axis {
                 shape.push(taken.count);
                 // The stride of an axis of one index is never used, so it may not overflow either.
                 let far = i128::from(*stride) * i128::from(taken.step);
@@ -271,7 +271,7 @@ impl Array {
         let offset =
             if self.is_empty() || shape.contains(&0) { self.offset } else { u64::try_from(offset).unwrap_or(self.offset) };
         let mask = self.map_mask(|mask| mask.slice(indices))?;
-        Self { offset, shape, strides, mask, ..self.bare() }.checked()
+        Self { offset, shape, strides, mask, ..self.metadata_only() }.check_bounds()
     }
 
     /// One element as an array without axes.
@@ -279,11 +279,11 @@ impl Array {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there are not as many indices as axes or one is
     /// outside.
-    pub fn at(&self, index: &[u64]) -> Result<Self> {
+    pub fn scalar_at(&self, index: &[u64]) -> Result<Self> {
         if index.len() != self.shape.len() {
             return Err(Error::invalid_input(format!("{} indices for an array of {} axes", index.len(), self.shape.len())));
         }
-        let index: Vec<Index> = index.iter().map(|at| Index::At(i64::try_from(*at).unwrap_or(i64::MAX))).collect();
+        let index: Vec<Index> = index.iter().map(|at| Index::Integer(i64::try_from(*at).unwrap_or(i64::MAX))).collect();
         self.slice(&index)
     }
 
@@ -295,7 +295,7 @@ impl Array {
         match (self.shape.first(), start.checked_add(count)) {
             (Some(len), Some(stop)) if stop <= *len => {
                 let bound = |n| i64::try_from(n).unwrap_or(i64::MAX);
-                self.slice([Index::Range { start: Some(bound(start)), stop: Some(bound(stop)), step: 1 }])
+                self.slice([Index::Slice { start: Some(bound(start)), stop: Some(bound(stop)), step: 1 }])
             }
             _ => Err(Error::invalid_input(format!("{count} rows from row {start} on of an array of shape {:?}", self.shape))),
         }
@@ -328,17 +328,17 @@ impl Array {
                 Error::not_found(format!("there is no field {name:?}")).hint(format!("the fields are {}", known.join(", ")))
             );
         };
-        let part = self.part(field)?;
+        let part = self.unmasked_field(field)?;
         let shape = part.shape.clone();
         let mask = match &self.mask {
             Some(Mask::Array(mask)) if mask.datatype.as_struct().is_some() => {
                 let part = mask.datatype.as_struct().and_then(|flags| flags.fields().get(position));
-                part.map(|part| mask.part(part).map(|part| Mask::Array(Arc::new(part)))).transpose()?
+                part.map(|part| mask.unmasked_field(part).map(|part| Mask::Array(Arc::new(part)))).transpose()?
             }
             Some(Mask::Array(mask)) => {
                 let mut strides = mask.strides.clone();
                 strides.resize(shape.len(), 0);
-                let wide = Self { shape: shape.clone(), strides, ..(**mask).clone() }.checked()?;
+                let wide = Self { shape: shape.clone(), strides, ..(**mask).clone() }.check_bounds()?;
                 Some(Mask::Array(Arc::new(wide)))
             }
             _ => None,
@@ -351,13 +351,13 @@ impl Array {
     }
 
     /// Returns one field as an array without a mask.
-    fn part(&self, field: &Field) -> Result<Self> {
+    fn unmasked_field(&self, field: &Field) -> Result<Self> {
         let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
         shape.extend_from_slice(&field.shape);
         strides.extend(shape::c_strides(&field.shape, field.datatype.item_size())?);
         let offset = if self.is_empty() { self.offset } else { self.offset.saturating_add(field.offset) };
         let (datatype, byteorder) = (field.datatype.clone(), field.byteorder);
-        Self { offset, datatype, byteorder, shape, strides, is_void: false, ..self.bare() }.checked()
+        Self { offset, datatype, byteorder, shape, strides, is_void: false, ..self.metadata_only() }.check_bounds()
     }
 
     /// The axes in another order; all of them turned round if none is given.
@@ -375,7 +375,7 @@ impl Array {
         let mask = self.map_mask(|mask| mask.transpose(Some(&order)))?;
         let shape = order.iter().map(|axis| self.shape[*axis]).collect();
         let strides = order.iter().map(|axis| self.strides[*axis]).collect();
-        Self { shape, strides, mask, ..self.bare() }.checked()
+        Self { shape, strides, mask, ..self.metadata_only() }.check_bounds()
     }
 
     /// The array as one of this shape that repeats along new axes and those of length 1.
@@ -394,7 +394,7 @@ impl Array {
             }
         }
         let mask = self.map_mask(|mask| mask.broadcast_to(shape))?;
-        Self { shape: shape.to_vec(), strides, mask, ..self.bare() }.checked()
+        Self { shape: shape.to_vec(), strides, mask, ..self.metadata_only() }.check_bounds()
     }
 
     /// Returns the elements, which must be in C order, in another shape.
@@ -420,15 +420,15 @@ impl Array {
             _ => self.map_mask(|mask| mask.reshape(shape))?,
         };
         let strides = shape::c_strides(shape, self.datatype.item_size())?;
-        Self { shape: shape.to_vec(), strides, mask, ..self.bare() }.checked()
+        Self { shape: shape.to_vec(), strides, mask, ..self.metadata_only() }.check_bounds()
     }
 
     fn map_mask(&self, f: impl FnOnce(&Self) -> Result<Self>) -> Result<Option<Mask>> {
-        self.mask.as_ref().map(|mask| mask.map(f)).transpose()
+        self.mask.as_ref().map(|mask| mask.map_array(f)).transpose()
     }
 
     /// Copies source, datatype and limits. Shape, strides and mask are left empty.
-    pub(super) fn bare(&self) -> Self {
+    pub(super) fn metadata_only(&self) -> Self {
         Self {
             source: Arc::clone(&self.source),
             chunking: self.chunking.clone(),

@@ -3,24 +3,24 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use super::element::Element;
+use super::element::ArrayElement;
 use super::handle::Array;
-use crate::bytes::{LargePages, large_pages, to_usize};
+use crate::bytes::{HugePageBuffer, large_pages, to_usize};
 use crate::error::Result;
 
 /// Elements in separate memory: a slice of `T`, on large pages if the system has them.
-pub struct Pages<T>(Memory<T>);
+pub struct LargeBuffer<T>(Memory<T>);
 
 enum Memory<T> {
     Vec(Vec<T>),
-    Map(LargePages),
+    Map(HugePageBuffer),
 }
 
-impl<T: Element> Pages<T> {
+impl<T: ArrayElement> LargeBuffer<T> {
     /// Allocates this many elements, all of them zero bytes.
-    fn zeroed(count: usize) -> Result<Self> {
+    fn allocate_zeroed(count: usize) -> Result<Self> {
         let size = count.saturating_mul(size_of::<T>());
-        if T::PLAIN
+        if T::ANY_BITS_VALID
             && let Some(map) = large_pages(size)
         {
             return Ok(Self(Memory::Map(map)));
@@ -37,7 +37,7 @@ impl<T: Element> Pages<T> {
     }
 }
 
-impl<T: Element> Deref for Pages<T> {
+impl<T: ArrayElement> Deref for LargeBuffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -48,7 +48,7 @@ impl<T: Element> Deref for Pages<T> {
     }
 }
 
-impl<T: Element> DerefMut for Pages<T> {
+impl<T: ArrayElement> DerefMut for LargeBuffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.0 {
             Memory::Vec(elements) => elements,
@@ -57,7 +57,7 @@ impl<T: Element> DerefMut for Pages<T> {
     }
 }
 
-impl<T: Element + fmt::Debug> fmt::Debug for Pages<T> {
+impl<T: ArrayElement + fmt::Debug> fmt::Debug for LargeBuffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
@@ -75,10 +75,10 @@ impl Array {
     ///
     /// # Errors
     /// Returns the errors of [`Array::load`].
-    pub fn load_pages<T: Element>(&self) -> Result<Pages<T>> {
-        self.expect::<T>()?;
+    pub fn load_pages<T: ArrayElement>(&self) -> Result<LargeBuffer<T>> {
+        self.ensure_datatype::<T>()?;
         self.charge()?;
-        let mut pages = Pages::zeroed(to_usize(self.len())?)?;
+        let mut pages = LargeBuffer::allocate_zeroed(to_usize(self.len())?)?;
         self.read_into(&mut pages)?;
         Ok(pages)
     }

@@ -10,13 +10,13 @@ use super::datatype::{Byteorder, Datatype};
 use super::handle::Array;
 use super::shape::{element_count, unravel};
 use super::struct_type::StructType;
-use crate::bytes::{Backing, CodedPiece, LocalFile, SourceEncoding, Step, encoding};
+use crate::bytes::{CodedPiece, CodingStep, LocalFile, SourceBacking, SourceEncoding, encoding};
 use crate::error::{Error, Result};
 
 /// Bytes of a chunk that is cut out of uncompressed elements, as nearly as the shape allows.
-const CUT: u64 = 4 << 20;
+const TARGET_CHUNK_BYTES: u64 = 4 << 20;
 /// Factor by which such a chunk may be larger or smaller before another cut is preferred.
-const NEAR: u64 = 8;
+const MAX_CHUNK_RATIO: u64 = 8;
 
 /// The chunks of an array.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,29 +27,36 @@ pub struct Manifest {
     /// The lengths of a chunk. All have these; if one reaches over the end of an axis, what is there does not count.
     pub chunk: Vec<u64>,
     /// `true` if elements are in Fortran order within a chunk.
-    pub columns: bool,
+    pub is_column_major: bool,
     /// The encoding steps of each chunk when it was written, in this order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CodingStep>,
     /// The place of each chunk in the file, in row-major order; None if it was never written.
-    pub places: Vec<Option<Range<u64>>>,
+    pub ranges: Vec<Option<Range<u64>>>,
     /// The bytes of an element that was never written.
-    pub fill: Vec<u8>,
+    pub fill_value: Vec<u8>,
 }
 
 impl Manifest {
     /// Returns one chunk that has all elements of an array, without a place.
-    pub fn whole(array: &Array) -> Self {
+    pub fn single_chunk(array: &Array) -> Self {
         let chunk = array.shape().iter().map(|len| (*len).max(1)).collect();
-        Self { file: array.file(), chunk, columns: false, steps: Vec::new(), places: Vec::new(), fill: array.nothing() }
+        Self {
+            file: array.source_file_name(),
+            chunk,
+            is_column_major: false,
+            steps: Vec::new(),
+            ranges: Vec::new(),
+            fill_value: array.zero_element(),
+        }
     }
 }
 
 /// Axes from the slowest to the fastest, as the elements are.
-struct Axes {
+struct StoredAxes {
     lengths: Vec<u64>,
     strides: Vec<u64>,
     item: u64,
-    columns: bool,
+    is_column_major: bool,
 }
 
 impl Array {
@@ -82,7 +89,7 @@ impl Array {
         if self
             .source()
             .backing()
-            .and_then(Backing::local_file)
+            .and_then(SourceBacking::local_file)
             .and_then(LocalFile::given_path)
             .is_some_and(|path| path.to_str().is_none())
         {
@@ -93,44 +100,44 @@ impl Array {
             .hint("rename it"));
         }
         if self.is_empty() {
-            return Ok(Manifest::whole(self));
+            return Ok(Manifest::single_chunk(self));
         }
         let rows = rows.filter(|_| !self.shape().is_empty());
         if let Some(source) = self.chunked_source() {
-            return self.gridded(source.chunk_ranges()?);
+            return self.build_chunk_manifest(source.chunk_ranges()?);
         }
         match encoding(&**self.source())? {
-            SourceEncoding::Plain(at) => self.cut_plain(at, rows),
-            SourceEncoding::Coded { codec, pieces } => self.coded(codec, &pieces),
+            SourceEncoding::Plain(at) => self.chunk_uncompressed(at, rows),
+            SourceEncoding::Coded { codec, pieces } => self.encoded_chunks(codec, &pieces),
         }
     }
 
     /// The byte order of the parts of an element; None if they differ, or if there is padding.
     pub fn uniform_byteorder(&self) -> Option<Byteorder> {
         match self.datatype() {
-            Datatype::Struct(fields) => uniform(fields),
+            Datatype::Struct(fields) => packed_record_byteorder(fields),
             _ => Some(self.byteorder()),
         }
     }
 
     /// Returns the name of its file.
-    fn file(&self) -> String {
+    fn source_file_name(&self) -> String {
         let path = self
             .source()
             .backing()
-            .and_then(Backing::local_file)
+            .and_then(SourceBacking::local_file)
             .and_then(LocalFile::given_path)
             .map(|path| path.display().to_string());
         path.unwrap_or_else(|| self.source().name().to_owned())
     }
 
     /// The bytes of an element that is all zeros.
-    fn nothing(&self) -> Vec<u8> {
+    fn zero_element(&self) -> Vec<u8> {
         vec![0; usize::try_from(self.datatype().item_size()).unwrap_or(0)]
     }
 
     /// The axes in the order of the elements; None if some share bytes or go backwards.
-    fn axes_as_stored(&self) -> Option<Axes> {
+    fn axes_as_stored(&self) -> Option<StoredAxes> {
         let columns = !self.is_c_contiguous() && self.is_fortran_contiguous();
         let strides = self.shape().iter().zip(self.strides());
         // The stride of an axis of length 1 is never used.
@@ -143,11 +150,11 @@ impl Array {
         }
         let item = self.datatype().item_size();
         let apart = lengths.iter().zip(&strides).all(|(len, stride)| *len == 1 || *stride >= item);
-        apart.then_some(Axes { lengths, strides, item, columns })
+        apart.then_some(StoredAxes { lengths, strides, item, is_column_major: columns })
     }
 
     /// Uncompressed elements, from byte `at` of the file on.
-    fn cut_plain(&self, at: u64, rows: Option<u64>) -> Result<Manifest> {
+    fn chunk_uncompressed(&self, at: u64, rows: Option<u64>) -> Result<Manifest> {
         let apart = || Error::unsupported(format!("its elements are not contiguous: their strides are {:?}", self.strides()));
         let axes = self.axes_as_stored().ok_or_else(apart)?;
         // The last axes whose elements are contiguous.
@@ -163,12 +170,12 @@ impl Array {
         let mut chunk = vec![1; axes.lengths.len()];
         let together = axes.lengths.get(inner..).unwrap_or_default();
         let cut = match rows {
-            Some(rows) if !axes.columns => {
+            Some(rows) if !axes.is_column_major => {
                 let all = self.shape().first().copied().unwrap_or(1);
                 let reason =
                     || format!("{rows} rows to a chunk, but only numbers that divide {all} make chunks that are all alike");
                 if rows == 0 || !all.is_multiple_of(rows) {
-                    return Err(Error::invalid_input(reason()).hint(format!("try {}", near(all, rows))));
+                    return Err(Error::invalid_input(reason()).hint(format!("try {}", nearest_divisors(all, rows))));
                 }
                 if inner > 0 && rows > 1 {
                     return Err(apart());
@@ -179,23 +186,23 @@ impl Array {
                 }
                 cut
             }
-            _ => cut(together, axes.item),
+            _ => chunk_lengths(together, axes.item),
         };
         if let Some(to) = chunk.get_mut(inner..) {
             to.copy_from_slice(&cut);
         }
         let places = self.places_of(&axes, &chunk, at.saturating_add(self.offset()))?;
-        if axes.columns {
+        if axes.is_column_major {
             chunk.reverse();
         }
-        Ok(Manifest { places, columns: axes.columns, chunk, ..Manifest::whole(self) })
+        Ok(Manifest { ranges: places, is_column_major: axes.is_column_major, chunk, ..Manifest::single_chunk(self) })
     }
 
     /// Returns the places of chunks that divide the axes, in row-major order of the array's axes.
-    fn places_of(&self, axes: &Axes, chunk: &[u64], start: u64) -> Result<Vec<Option<Range<u64>>>> {
+    fn places_of(&self, axes: &StoredAxes, chunk: &[u64], start: u64) -> Result<Vec<Option<Range<u64>>>> {
         let mut counts: Vec<u64> = axes.lengths.iter().zip(chunk).map(|(len, chunk)| len / (*chunk).max(1)).collect();
         let mut steps: Vec<u64> = axes.strides.iter().zip(chunk).map(|(stride, chunk)| stride.saturating_mul(*chunk)).collect();
-        if axes.columns {
+        if axes.is_column_major {
             counts.reverse();
             steps.reverse();
         }
@@ -214,7 +221,7 @@ impl Array {
     }
 
     /// Elements in pieces that decode by themselves.
-    fn coded(&self, codec: Option<Step>, pieces: &[CodedPiece]) -> Result<Manifest> {
+    fn encoded_chunks(&self, codec: Option<CodingStep>, pieces: &[CodedPiece]) -> Result<Manifest> {
         let axes = self.axes_as_stored().filter(|_| self.is_c_contiguous() || self.is_fortran_contiguous());
         let axes =
             axes.ok_or_else(|| Error::unsupported("it is a part of a compressed block, and its elements are not contiguous"))?;
@@ -240,18 +247,24 @@ impl Array {
                 axes.lengths.first().copied().unwrap_or(1)
             )));
         }
-        if axes.columns {
+        if axes.is_column_major {
             chunk.reverse();
         }
-        let places = self.in_order(&axes, &chunk, own.into_iter().map(|piece| Some(piece.stored.clone())).collect());
-        Ok(Manifest { places, columns: axes.columns, chunk, steps: codec.into_iter().collect(), ..Manifest::whole(self) })
+        let places = self.to_c_order(&axes, &chunk, own.into_iter().map(|piece| Some(piece.stored.clone())).collect());
+        Ok(Manifest {
+            ranges: places,
+            is_column_major: axes.is_column_major,
+            chunk,
+            steps: codec.into_iter().collect(),
+            ..Manifest::single_chunk(self)
+        })
     }
 
     /// Places in the order in which the elements are, in row-major order of the array's own axes.
-    fn in_order(&self, axes: &Axes, chunk: &[u64], places: Vec<Option<Range<u64>>>) -> Vec<Option<Range<u64>>> {
+    fn to_c_order(&self, axes: &StoredAxes, chunk: &[u64], places: Vec<Option<Range<u64>>>) -> Vec<Option<Range<u64>>> {
         // In storage order all axes before the innermost cut one have pieces of length 1, so only columns change the order.
         let cut_axes = self.shape().iter().zip(chunk).filter(|(len, chunk)| len > chunk).count();
-        if !axes.columns || cut_axes < 2 {
+        if !axes.is_column_major || cut_axes < 2 {
             return places;
         }
         let counts: Vec<u64> = self.shape().iter().zip(chunk).map(|(len, chunk)| len / (*chunk).max(1)).collect();
@@ -267,7 +280,7 @@ impl Array {
     }
 
     /// A grid of chunks.
-    fn gridded(&self, grid: ChunkRanges) -> Result<Manifest> {
+    fn build_chunk_manifest(&self, grid: ChunkRanges) -> Result<Manifest> {
         let is_scalar = self.shape().is_empty() && grid.shape == [1];
         let is_whole = self.offset() == 0 && self.is_c_contiguous() && (grid.shape == self.shape() || is_scalar);
         if !is_whole || grid.item != self.datatype().item_size() {
@@ -289,12 +302,19 @@ impl Array {
             });
         }
         let chunk = if is_scalar { Vec::new() } else { grid.chunk };
-        Ok(Manifest { file: self.file(), chunk, columns: grid.columns, steps, places: grid.places, fill: grid.fill })
+        Ok(Manifest {
+            file: self.source_file_name(),
+            chunk,
+            is_column_major: grid.columns,
+            steps,
+            ranges: grid.places,
+            fill_value: grid.fill,
+        })
     }
 }
 
 /// The byte order of all fields of a record without gaps. Records nest no deeper than the library allows.
-fn uniform(fields: &StructType) -> Option<Byteorder> {
+fn packed_record_byteorder(fields: &StructType) -> Option<Byteorder> {
     let mut orders = Vec::new();
     let mut end = 0;
     for field in fields.fields() {
@@ -303,7 +323,7 @@ fn uniform(fields: &StructType) -> Option<Byteorder> {
         }
         end = end.saturating_add(field.count().saturating_mul(field.datatype.item_size()));
         match &field.datatype {
-            Datatype::Struct(inner) => orders.push(uniform(inner)?),
+            Datatype::Struct(inner) => orders.push(packed_record_byteorder(inner)?),
             Datatype::Int8 | Datatype::Uint8 | Datatype::Bool8 | Datatype::Ascii(_) | Datatype::Utf8(_) => {}
             _ => orders.push(field.byteorder),
         }
@@ -313,7 +333,7 @@ fn uniform(fields: &StructType) -> Option<Byteorder> {
 }
 
 /// The lengths of chunks of `size` bytes each, if these are whole rows of some axis.
-fn whole_rows(axes: &Axes, size: u64) -> Result<Vec<u64>> {
+fn whole_rows(axes: &StoredAxes, size: u64) -> Result<Vec<u64>> {
     let mut row = axes.item;
     let mut chunk = vec![1; axes.lengths.len()];
     if axes.lengths.is_empty() && size == axes.item {
@@ -344,16 +364,16 @@ fn whole_rows(axes: &Axes, size: u64) -> Result<Vec<u64>> {
 }
 
 /// The lengths of chunks of about [`CUT`] bytes that divide these axes, cut along the slowest.
-fn cut(lengths: &[u64], item: u64) -> Vec<u64> {
+fn chunk_lengths(lengths: &[u64], item: u64) -> Vec<u64> {
     let mut chunk = lengths.to_vec();
     for axis in 0..lengths.len() {
         let row = lengths.iter().skip(axis + 1).fold(item, |n, len| n.saturating_mul(*len)).max(1);
         let length = lengths[axis];
-        if row.saturating_mul(length) <= CUT {
+        if row.saturating_mul(length) <= TARGET_CHUNK_BYTES {
             break;
         }
-        chunk[axis] = divisor(length, (CUT / row).max(1), row);
-        if row <= CUT {
+        chunk[axis] = find_nearest_divisor(length, (TARGET_CHUNK_BYTES / row).max(1), row);
+        if row <= TARGET_CHUNK_BYTES {
             break;
         }
     }
@@ -361,17 +381,17 @@ fn cut(lengths: &[u64], item: u64) -> Vec<u64> {
 }
 
 /// The divisor of a length that makes chunks nearest to `wanted` rows of this number of bytes.
-fn divisor(length: u64, wanted: u64, row: u64) -> u64 {
-    let all = divisors(length);
+fn find_nearest_divisor(length: u64, wanted: u64, row: u64) -> u64 {
+    let all = collect_divisors(length);
     let below = all.iter().copied().filter(|n| *n <= wanted).max().unwrap_or(1);
-    if below >= wanted / NEAR || row > CUT {
+    if below >= wanted / MAX_CHUNK_RATIO || row > TARGET_CHUNK_BYTES {
         return below;
     }
     let above = all.iter().copied().filter(|n| *n > wanted).min().unwrap_or(length);
-    if above <= wanted.saturating_mul(NEAR) { above } else { below }
+    if above <= wanted.saturating_mul(MAX_CHUNK_RATIO) { above } else { below }
 }
 
-fn divisors(length: u64) -> Vec<u64> {
+fn collect_divisors(length: u64) -> Vec<u64> {
     let mut found = Vec::new();
     let mut n = 1;
     while n * n <= length {
@@ -384,8 +404,8 @@ fn divisors(length: u64) -> Vec<u64> {
 }
 
 /// The divisors on either side of a number, in words.
-fn near(length: u64, wanted: u64) -> String {
-    let all = divisors(length);
+fn nearest_divisors(length: u64, wanted: u64) -> String {
+    let all = collect_divisors(length);
     let below = all.iter().copied().filter(|n| *n < wanted).max();
     let above = all.iter().copied().filter(|n| *n > wanted).min();
     let words: Vec<String> = below.into_iter().chain(above).map(|n| n.to_string()).collect();
@@ -405,7 +425,7 @@ mod tests {
     struct Placed(MemorySource, Option<u64>);
 
     impl SourcePieces for Placed {
-        fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
             Ok(vec![range])
         }
 
@@ -453,11 +473,11 @@ mod tests {
                 let chunk: Vec<u64> = at.iter().zip(&manifest.chunk).map(|(at, chunk)| at / chunk).collect();
                 let (mut inside, mut lens): (Vec<u64>, Vec<u64>) =
                     (at.iter().zip(&manifest.chunk).map(|(at, chunk)| at % chunk).collect(), manifest.chunk.clone());
-                if manifest.columns {
+                if manifest.is_column_major {
                     inside.reverse();
                     lens.reverse();
                 }
-                let place = manifest.places[joined(&chunk, &counts) as usize].clone().unwrap();
+                let place = manifest.ranges[joined(&chunk, &counts) as usize].clone().unwrap();
                 let start = (place.start - 1000) as usize + joined(&inside, &lens) as usize * item;
                 assert!(start + item <= (place.end - 1000) as usize);
                 file[start..start + item].to_vec()
@@ -505,10 +525,10 @@ mod tests {
 
         #[test]
         fn cuts_divide_and_are_near_what_is_wanted(shape in proptest::collection::vec(1u64..5000, 1..4), item in 1u64..17) {
-            let chunk = cut(&shape, item);
+            let chunk = chunk_lengths(&shape, item);
             prop_assert!(shape.iter().zip(&chunk).all(|(len, chunk)| len.is_multiple_of(*chunk)));
             let size = chunk.iter().product::<u64>() * item;
-            prop_assert!(size <= NEAR * CUT, "{chunk:?} of {shape:?}");
+            prop_assert!(size <= MAX_CHUNK_RATIO * TARGET_CHUNK_BYTES, "{chunk:?} of {shape:?}");
         }
     }
 

@@ -27,12 +27,12 @@ pub enum Mask {
 
 impl Mask {
     /// The mask of this array.
-    pub(super) fn fit(self, array: &Array) -> Result<Self> {
+    pub(super) fn checked_for(self, array: &Array) -> Result<Self> {
         let shape = array.shape();
         match self {
             Self::Array(mask) => {
                 let datatype = mask.datatype();
-                let is_by_field = datatype.as_struct().is_some() && datatype.means(&array.datatype.flags()?);
+                let is_by_field = datatype.as_struct().is_some() && datatype.is_equivalent(&array.datatype.flags()?);
                 if !is_by_field
                     && *datatype != Datatype::Bool8
                     && !datatype.is_integer()
@@ -64,7 +64,7 @@ impl Mask {
     }
 
     /// The mask after the same operation on its array, if it is one.
-    pub(super) fn map(&self, f: impl FnOnce(&Array) -> Result<Array>) -> Result<Self> {
+    pub(super) fn map_array(&self, f: impl FnOnce(&Array) -> Result<Array>) -> Result<Self> {
         match self {
             Self::Array(mask) => Ok(Self::Array(Arc::new(f(mask)?))),
             other => Ok(other.clone()),
@@ -77,7 +77,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns the errors of [`Array::with_mask`] and [`Array::mask_bytes`].
-    pub fn masked_too(self, mask: Mask) -> Result<Self> {
+    pub fn or_mask(self, mask: Mask) -> Result<Self> {
         let Some(mut marks) = self.mask_bytes()? else { return self.with_mask(mask) };
         let array = self.with_mask(mask)?;
         let others = array.mask_bytes()?.unwrap_or_default();
@@ -148,7 +148,7 @@ impl Array {
         if self.mask.is_none() {
             return Ok(None);
         }
-        self.limits.charge_memory(self.len().saturating_mul(self.marks()), "a mask")?;
+        self.limits.charge_memory(self.len().saturating_mul(self.mask_bytes_per_element()), "a mask")?;
         let mut bytes = Vec::new();
         self.for_each_mask_piece(1 << 18, |piece| {
             bytes.extend_from_slice(piece);
@@ -158,7 +158,7 @@ impl Array {
     }
 
     /// Returns how many bytes of a mask an element has: 1, or one for each value of a structure.
-    pub fn marks(&self) -> u64 {
+    pub fn mask_bytes_per_element(&self) -> u64 {
         match &self.mask {
             Some(Mask::Array(mask)) if mask.datatype().as_struct().is_some() => mask.datatype().packed_size(),
             _ => 1,
@@ -193,12 +193,12 @@ impl Array {
             }
             Some(mask) => {
                 // Said even where there are no elements.
-                numeric::mark(&self.datatype, mask, &[], &mut Vec::new())?;
+                numeric::append_mask(&self.datatype, mask, &[], &mut Vec::new())?;
                 let mut marks = Vec::new();
                 let size = max_elements.max(1).saturating_mul(self.datatype.packed_size().max(1) as usize);
-                self.pieces(Byteorder::NATIVE, size, &mut |elements| {
+                self.for_each_piece_in(Byteorder::NATIVE, size, &mut |elements| {
                     marks.clear();
-                    numeric::mark(&self.datatype, mask, elements, &mut marks)?;
+                    numeric::append_mask(&self.datatype, mask, elements, &mut marks)?;
                     take(&marks)
                 })
             }
@@ -209,9 +209,9 @@ impl Array {
     fn for_each_truth(&self, max_elements: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let size = max_elements.max(1).saturating_mul(self.datatype.packed_size().max(1) as usize);
         let mut marks = Vec::new();
-        self.pieces(Byteorder::NATIVE, size, &mut |elements| {
+        self.for_each_piece_in(Byteorder::NATIVE, size, &mut |elements| {
             marks.clear();
-            numeric::mark(&self.datatype, &Mask::Integer(0), elements, &mut marks)?;
+            numeric::append_mask(&self.datatype, &Mask::Integer(0), elements, &mut marks)?;
             marks.iter_mut().for_each(|is_zero| *is_zero ^= 1);
             take(&marks)
         })

@@ -44,17 +44,17 @@ mod varlen_strings;
 mod view;
 
 #[doc(hidden)]
-pub use chunk_grid::{ChunkedSource, Chunks, Cut, from_columns};
+pub use chunk_grid::{ChunkProvider, ChunkShape, ChunkedSource, from_columns};
 pub use datatype::{Byteorder, Datatype};
-pub use element::Element;
+pub use element::ArrayElement;
 #[doc(hidden)]
-pub use element::Value;
+pub use element::NumericValue;
 pub use handle::Array;
 pub use index::Index;
 #[doc(hidden)]
-pub use index::{Taken, taken};
+pub use index::{AxisSelection, resolve_axes};
 #[doc(hidden)]
-pub use large_buffer::Pages;
+pub use large_buffer::LargeBuffer;
 #[doc(hidden)]
 pub use manifest::Manifest;
 pub use mask::Mask;
@@ -62,11 +62,13 @@ pub use mask::Mask;
 #[doc(hidden)]
 pub use npy::npy_header_len;
 #[doc(hidden)]
-pub use npy::{Named, NamedKind, Partly, npy_header, number_descr, numpy_datatype, numpy_descr, numpy_name};
+pub use npy::{
+    PartialArray, UnsupportedDtype, UnsupportedKind, npy_header, number_descr, numpy_datatype, numpy_descr, numpy_name,
+};
 #[doc(hidden)]
 pub use physical::physical;
 #[doc(hidden)]
-pub use python_literal::Literal;
+pub use python_literal::PyLiteral;
 pub use read::RowBlocks;
 #[doc(hidden)]
 pub use read::announce_all;
@@ -76,16 +78,16 @@ pub use scalar::ElementValue;
 #[cfg(test)]
 use scalar::float_text;
 #[doc(hidden)]
-pub use scalar::{FloatText, Nested, Precision, complex_text, json_text};
+pub use scalar::{FloatPrecision, FloatText, NestedEvent, complex_text, json_text};
 #[doc(hidden)]
-pub use shape::{c_strides, element_count, extent, fortran_strides, stream_rows, unravel};
+pub use shape::{c_strides, element_byte_range, element_count, fortran_strides, stream_rows, unravel};
 #[doc(hidden)]
 pub use small_float::SmallFloat;
 #[doc(hidden)]
-pub use string_check::{CP1252, Text, check_texts, cp1252_text, undeclared_text};
+pub use string_check::{CP1252, TextType, check_texts, cp1252_text, undeclared_text};
 #[doc(hidden)]
 pub use struct_type::FIELD_COST;
 pub use struct_type::{Field, StructType};
 #[doc(hidden)]
-pub use value_decoding::{Declared, Meaning, Missing, Reading};
-pub use varlen_strings::Strings;
+pub use value_decoding::{DeclaredNumber, MissingRule, ValueDecoding, ValueTransform};
+pub use varlen_strings::ArrayStrings;

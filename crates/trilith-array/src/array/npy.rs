@@ -10,18 +10,18 @@ use std::sync::Arc;
 
 use super::datatype::{Byteorder, Datatype};
 use super::handle::Array;
-use super::python_literal::{self, Literal};
+use super::python_literal::{self, PyLiteral};
 use super::shape;
 use super::struct_type::{Field, StructType};
 use crate::bytes::{SourceRef, read_vec};
-use crate::error::{Context, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, ResultExt};
 use crate::limits::Limits;
 
-const SIGNATURE: &[u8; 6] = b"\x93NUMPY";
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Bytes written at once.
-const PIECE: usize = 4 << 20;
+const BUFFER_SIZE: usize = 4 << 20;
 /// A header longer than this is not read.
-const HEADER: u64 = 16 << 20;
+const MAX_HEADER_LEN: u64 = 16 << 20;
 
 impl Array {
     /// The array as a `.npy` file; a mask is not written.
@@ -32,7 +32,7 @@ impl Array {
     pub fn write_npy(&self, out: &mut dyn Write) -> Result<()> {
         let fail = |e| Error::io("writing .npy", e);
         out.write_all(&npy_header(&self.datatype, &self.shape)?).map_err(fail)?;
-        self.for_each_piece(PIECE, |piece| out.write_all(piece).map_err(fail))
+        self.for_each_piece(BUFFER_SIZE, |piece| out.write_all(piece).map_err(fail))
     }
 
     /// The array in a `.npy` file; its elements stay where they are.
@@ -41,7 +41,7 @@ impl Array {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is no such file,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for objects and dates.
     pub fn from_npy(source: SourceRef, limits: &Limits) -> Result<Self> {
-        Self::read_npy(source, limits, &mut Columns::all())
+        Self::read_npy(source, limits, &mut DtypeReader::strict())
     }
 
     /// Reads an array like [`Array::from_npy`], but leaves out columns that are not `known`. Returns their names
@@ -49,18 +49,18 @@ impl Array {
     ///
     /// # Errors
     /// Returns the errors of [`Array::from_npy`]. If no column is left, returns the error of the first one.
-    pub fn from_npy_partly(source: SourceRef, limits: &Limits, known: &dyn Fn(&Datatype) -> Result<()>) -> Result<Partly> {
-        let mut columns = Columns { known: Some(known), path: Vec::new(), missing: Vec::new(), named: Vec::new() };
+    pub fn from_npy_partly(source: SourceRef, limits: &Limits, known: &dyn Fn(&Datatype) -> Result<()>) -> Result<PartialArray> {
+        let mut columns = DtypeReader { check: Some(known), path: Vec::new(), omitted: Vec::new(), unsupported: Vec::new() };
         let array = Self::read_npy(source, limits, &mut columns)?;
-        Ok((array, columns.missing, columns.named))
+        Ok((array, columns.omitted, columns.unsupported))
     }
 
-    fn read_npy(source: SourceRef, limits: &Limits, columns: &mut Columns<'_>) -> Result<Self> {
+    fn read_npy(source: SourceRef, limits: &Limits, columns: &mut DtypeReader<'_>) -> Result<Self> {
         let start = read_vec(&*source, 0, 12.min(source.len()), limits)?;
         let (length_at, long) = match start.get(..8) {
-            Some([head @ .., 1, 0]) if head == SIGNATURE => (8, false),
-            Some([head @ .., 2 | 3, 0]) if head == SIGNATURE => (8, true),
-            Some([head @ .., major, minor]) if head == SIGNATURE => {
+            Some([head @ .., 1, 0]) if head == MAGIC => (8, false),
+            Some([head @ .., 2 | 3, 0]) if head == MAGIC => (8, true),
+            Some([head @ .., major, minor]) if head == MAGIC => {
                 return Err(Error::unsupported(format!(".npy version {major}.{minor}, known are 1.0 to 3.0")));
             }
             _ => return Err(Error::malformed("no .npy file: the signature \\x93NUMPY is missing").at_byte(0)),
@@ -73,27 +73,27 @@ impl Array {
         } else {
             (field(2)?.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)), 10)
         };
-        if length > HEADER {
-            return Err(Error::limit(format!("a .npy header of {length} bytes, at most {HEADER} are read")));
+        if length > MAX_HEADER_LEN {
+            return Err(Error::limit(format!("a .npy header of {length} bytes, at most {MAX_HEADER_LEN} are read")));
         }
-        let header = read_vec(&*source, begin, length, limits).doing(|| "reading the .npy header")?;
+        let header = read_vec(&*source, begin, length, limits).with_context(|| "reading the .npy header")?;
         // Versions 1 and 2 are Latin-1, which is the first 256 code points.
         let text = if start.get(6) == Some(&3) {
             String::from_utf8(header).map_err(|_| Error::malformed("the .npy header is not UTF-8"))?
         } else {
             header.iter().map(|b| char::from(*b)).collect()
         };
-        let header = python_literal::parse(&text).doing(|| "reading the .npy header")?;
+        let header = python_literal::parse_literal(&text).with_context(|| "reading the .npy header")?;
         let entry = |key| header.entry(key).ok_or_else(|| Error::malformed(format!("the .npy header has no {key:?}")));
-        let (datatype, byteorder, opaque) = columns.datatype(entry("descr")?)?;
+        let (datatype, byteorder, opaque) = columns.parse_descr(entry("descr")?)?;
         let mut shape: Vec<u64> = match entry("shape")? {
-            Literal::List(lengths) => lengths.iter().map(Literal::as_u64).collect::<Option<_>>(),
+            PyLiteral::List(lengths) => lengths.iter().map(PyLiteral::as_u64).collect::<Option<_>>(),
             _ => None,
         }
         .ok_or_else(|| Error::malformed("the shape in the .npy header is not a tuple of lengths"))?;
         let size = opaque.unwrap_or(datatype.item_size());
         let mut strides = match entry("fortran_order")? {
-            Literal::Bool(true) => shape::fortran_strides(&shape, size)?,
+            PyLiteral::Bool(true) => shape::fortran_strides(&shape, size)?,
             _ => shape::c_strides(&shape, size)?,
         };
         if let Some(size) = opaque {
@@ -111,7 +111,7 @@ pub fn npy_header_len(start: &[u8]) -> u64 {
     let wide = matches!(start.get(6), Some(2 | 3));
     let field = start.get(8..if wide { 12 } else { 10 }).unwrap_or(&[]);
     let len = field.iter().rev().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
-    len.min(HEADER).saturating_add(12)
+    len.min(MAX_HEADER_LEN).saturating_add(12)
 }
 
 /// Everything of a `.npy` file that is before the elements.
@@ -129,12 +129,13 @@ pub fn npy_header_len(start: &[u8]) -> u64 {
 pub fn npy_header(datatype: &Datatype, shape: &[u64]) -> Result<Vec<u8>> {
     let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
     let comma = if shape.len() == 1 { "," } else { "" };
-    let text = format!("{{'descr': {}, 'fortran_order': False, 'shape': ({}{comma}), }}", descr(datatype)?, lengths.join(", "));
+    let text =
+        format!("{{'descr': {}, 'fortran_order': False, 'shape': ({}{comma}), }}", packed_descr(datatype)?, lengths.join(", "));
     let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
     let unicode = latin.is_none();
     let text = latin.unwrap_or_else(|| text.into_bytes());
     let size = |before: usize| (before + text.len() + 1).next_multiple_of(64) - before;
-    let mut header = SIGNATURE.to_vec();
+    let mut header = MAGIC.to_vec();
     let length = match u16::try_from(size(10)) {
         Ok(length) if !unicode => {
             header.extend([1, 0]);
@@ -156,7 +157,7 @@ pub fn npy_header(datatype: &Datatype, shape: &[u64]) -> Result<Vec<u8>> {
 }
 
 /// numpy's name of a packed little-endian datatype, as a Python literal.
-fn descr(datatype: &Datatype) -> Result<String> {
+fn packed_descr(datatype: &Datatype) -> Result<String> {
     let name = match datatype {
         Datatype::Ascii(n) | Datatype::Utf8(n) => format!("|S{n}"),
         Datatype::Ucs4(n) => format!("<U{n}"),
@@ -173,7 +174,7 @@ fn descr(datatype: &Datatype) -> Result<String> {
 pub fn number_descr(datatype: &Datatype, order: Byteorder) -> String {
     let size = datatype.item_size();
     let mark = if size == 1 { '|' } else { order.sign() };
-    format!("{mark}{}{size}", datatype.kind().unwrap_or('V'))
+    format!("{mark}{}{size}", datatype.kind_char().unwrap_or('V'))
 }
 
 fn struct_descr(fields: &StructType) -> Result<String> {
@@ -181,7 +182,7 @@ fn struct_descr(fields: &StructType) -> Result<String> {
     let mut parts = Vec::new();
     for (i, field) in fields.fields().iter().enumerate() {
         let name = field.name_or(i);
-        let mut part = format!("({}, {}", python_literal::quote(&name), descr(&field.datatype)?);
+        let mut part = format!("({}, {}", python_literal::quote_python_string(&name), packed_descr(&field.datatype)?);
         if !field.shape.is_empty() {
             let lengths: Vec<String> = field.shape.iter().map(|len| format!("{len},")).collect();
             part.push_str(&format!(", ({})", lengths.join(" ")));
@@ -198,8 +199,8 @@ fn struct_descr(fields: &StructType) -> Result<String> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for one that there is no word for here.
-pub fn numpy_datatype(descr: &Literal) -> Result<(Datatype, Byteorder)> {
-    match Columns::all().datatype(descr)? {
+pub fn numpy_datatype(descr: &PyLiteral) -> Result<(Datatype, Byteorder)> {
+    match DtypeReader::strict().parse_descr(descr)? {
         (datatype, order, None) => Ok((datatype, order)),
         (.., Some(size)) => Err(Error::unsupported(format!("opaque elements of {size} bytes, the numpy datatype V{size}"))),
     }
@@ -209,57 +210,57 @@ pub fn numpy_datatype(descr: &Literal) -> Result<(Datatype, Byteorder)> {
 ///
 /// # Errors
 /// Returns the errors of [`npy_header`].
-pub fn numpy_descr(datatype: &Datatype) -> Result<Literal> {
-    python_literal::parse(&descr(datatype)?)
+pub fn numpy_descr(datatype: &Datatype) -> Result<PyLiteral> {
+    python_literal::parse_literal(&packed_descr(datatype)?)
 }
 
 /// Returns an error if a datatype may not be used.
 type Known<'k> = dyn Fn(&Datatype) -> Result<()> + 'k;
 
 /// Reads datatypes of numpy; columns that there is no word for may be left out.
-struct Columns<'k> {
+struct DtypeReader<'k> {
     /// A test of whether a datatype may be used; None if every column must be read.
-    known: Option<&'k Known<'k>>,
+    check: Option<&'k Known<'k>>,
     /// The names of the columns around the one that is read.
     path: Vec<String>,
     /// The columns that were left out, and why.
-    missing: Vec<(String, Error)>,
+    omitted: Vec<(String, Error)>,
     /// The elements and columns that are not what their datatypes say.
-    named: Vec<Named>,
+    unsupported: Vec<UnsupportedDtype>,
 }
 
 /// An array, the columns of it that cannot be read with the reasons, and what there is no datatype for here.
-pub type Partly = (Array, Vec<(String, Error)>, Vec<Named>);
+pub type PartialArray = (Array, Vec<(String, Error)>, Vec<UnsupportedDtype>);
 
 /// The elements of an array, or of a column, that are not what their datatype says.
-pub struct Named {
+pub struct UnsupportedDtype {
     /// The datatype in the words of numpy.
     pub name: String,
     /// The names of the column, with points between; empty for the elements of the array.
-    pub column: String,
+    pub field: String,
     /// The byte of an element at which the column begins.
-    pub at: u64,
+    pub offset: u64,
     /// The order of the bytes of its numbers.
     pub order: Byteorder,
     /// Kind of the elements in numpy.
-    pub kind: NamedKind,
+    pub kind: UnsupportedKind,
 }
 
 /// The kind of such elements.
-pub enum NamedKind {
+pub enum UnsupportedKind {
     /// Dates as whole numbers: how many units a number counts, and the unit.
     Dates(u64, String),
     /// Durations as whole numbers.
     Durations,
     /// Long doubles as strings: the number of bytes of each, and whether two of them are a complex number.
-    Long(u64, bool),
+    LongDouble(u64, bool),
     /// Bytes of which numpy knows no more, as one more axis.
     Opaque,
 }
 
-impl Named {
+impl UnsupportedDtype {
     /// The elements that numpy calls `<M8[25s]`, `<m8[D]`, `<f16` or `<c32`, and the datatype of what is stored.
-    fn of(name: &str) -> Option<(Self, Datatype)> {
+    fn from_dtype(name: &str) -> Option<(Self, Datatype)> {
         let (order, rest) = name.split_at_checked(1)?;
         let order = match order {
             ">" => Byteorder::Big,
@@ -269,7 +270,7 @@ impl Named {
         let (kind, datatype) = match rest {
             "f16" | "f12" | "c32" | "c24" => {
                 let (is_complex, size) = (rest.starts_with('c'), rest.get(1..)?.parse::<u32>().ok()?);
-                (NamedKind::Long(u64::from(size) / if is_complex { 2 } else { 1 }, is_complex), Datatype::Ascii(size))
+                (UnsupportedKind::LongDouble(u64::from(size) / if is_complex { 2 } else { 1 }, is_complex), Datatype::Ascii(size))
             }
             _ => {
                 let (kind, unit) = rest.split_once("8[")?;
@@ -278,61 +279,67 @@ impl Named {
                 let times = unit.strip_suffix(letters)?;
                 let times = if times.is_empty() { 1 } else { times.parse().ok()? };
                 match kind {
-                    "M" => (NamedKind::Dates(times, letters.to_owned()), Datatype::Int64),
-                    "m" => (NamedKind::Durations, Datatype::Int64),
+                    "M" => (UnsupportedKind::Dates(times, letters.to_owned()), Datatype::Int64),
+                    "m" => (UnsupportedKind::Durations, Datatype::Int64),
                     _ => return None,
                 }
             }
         };
-        Some((Self { name: name.to_owned(), column: String::new(), at: 0, order, kind }, datatype))
+        Some((Self { name: name.to_owned(), field: String::new(), offset: 0, order, kind }, datatype))
     }
 }
 
-impl Columns<'_> {
-    fn all() -> Self {
-        Self { known: None, path: Vec::new(), missing: Vec::new(), named: Vec::new() }
+impl DtypeReader<'_> {
+    fn strict() -> Self {
+        Self { check: None, path: Vec::new(), omitted: Vec::new(), unsupported: Vec::new() }
     }
 
     /// Returns the datatype, its byte order, and the number of bytes of an opaque element, which are one more axis.
-    fn datatype(&mut self, descr: &Literal) -> Result<(Datatype, Byteorder, Option<u64>)> {
+    fn parse_descr(&mut self, descr: &PyLiteral) -> Result<(Datatype, Byteorder, Option<u64>)> {
         match descr {
-            Literal::Text(name) => {
-                if let Some(size) = opaque(name) {
+            PyLiteral::Text(name) => {
+                if let Some(size) = parse_opaque_size(name) {
                     let (column, name) = (self.path.join("."), name.clone());
-                    self.named.push(Named { name, column, at: 0, order: Byteorder::Little, kind: NamedKind::Opaque });
+                    self.unsupported.push(UnsupportedDtype {
+                        name,
+                        field: column,
+                        offset: 0,
+                        order: Byteorder::Little,
+                        kind: UnsupportedKind::Opaque,
+                    });
                     return Ok((Datatype::Uint8, Byteorder::Little, Some(size)));
                 }
-                if let (Some(_), Some((named, datatype))) = (self.known, Named::of(name)) {
+                if let (Some(_), Some((named, datatype))) = (self.check, UnsupportedDtype::from_dtype(name)) {
                     let order = named.order;
-                    self.named.push(Named { column: self.path.join("."), ..named });
+                    self.unsupported.push(UnsupportedDtype { field: self.path.join("."), ..named });
                     return Ok((datatype, order, None));
                 }
                 let (datatype, order) = read_name(name)?;
-                self.known.map_or(Ok(()), |known| known(&datatype))?;
+                self.check.map_or(Ok(()), |known| known(&datatype))?;
                 Ok((datatype, order, None))
             }
             // Nesting was limited when the literal was read.
-            Literal::List(fields) => Ok((Datatype::Struct(Arc::new(self.fields(fields)?)), Byteorder::Little, None)),
+            PyLiteral::List(fields) => Ok((Datatype::Struct(Arc::new(self.parse_fields(fields)?)), Byteorder::Little, None)),
             _ => Err(Error::unsupported("a datatype of numpy that is neither a name nor a list of fields")),
         }
     }
 
-    fn fields(&mut self, list: &[Literal]) -> Result<StructType> {
-        let (mut fields, mut end, missing) = (Vec::new(), 0u64, self.missing.len());
+    fn parse_fields(&mut self, list: &[PyLiteral]) -> Result<StructType> {
+        let (mut fields, mut end, missing) = (Vec::new(), 0u64, self.omitted.len());
         for entry in list {
             let wrong = || Error::malformed("a field of the numpy datatype is not (name, datatype) or (name, datatype, shape)");
-            let Literal::List(parts) = entry else { return Err(wrong()) };
+            let PyLiteral::List(parts) = entry else { return Err(wrong()) };
             let lengths =
-                |lengths: &[Literal]| lengths.iter().map(Literal::as_u64).collect::<Option<Vec<u64>>>().ok_or_else(wrong);
+                |lengths: &[PyLiteral]| lengths.iter().map(PyLiteral::as_u64).collect::<Option<Vec<u64>>>().ok_or_else(wrong);
             let (name, mut descr, mut shape) = match &parts[..] {
                 [name, descr] => (name, descr, Vec::new()),
-                [name, descr, Literal::List(list)] => (name, descr, lengths(list)?),
+                [name, descr, PyLiteral::List(list)] => (name, descr, lengths(list)?),
                 [name, descr, length] => (name, descr, vec![length.as_u64().ok_or_else(wrong)?]),
                 _ => return Err(wrong()),
             };
             // The elements may be arrays again: (datatype, shape).
-            while let Literal::List(pair) = descr
-                && let [inner @ (Literal::Text(_) | Literal::List(_)), Literal::List(list)] = &pair[..]
+            while let PyLiteral::List(pair) = descr
+                && let [inner @ (PyLiteral::Text(_) | PyLiteral::List(_)), PyLiteral::List(list)] = &pair[..]
                 && list.iter().all(|length| length.as_u64().is_some())
             {
                 shape.extend(lengths(list)?);
@@ -340,8 +347,8 @@ impl Columns<'_> {
             }
             // A title may come with the name: (title, name).
             let name = match name {
-                Literal::Text(name) => name.as_str(),
-                Literal::List(both) => both.last().and_then(Literal::as_text).ok_or_else(wrong)?,
+                PyLiteral::Text(name) => name.as_str(),
+                PyLiteral::List(both) => both.last().and_then(PyLiteral::as_text).ok_or_else(wrong)?,
                 _ => return Err(wrong()),
             };
             let past = || Error::malformed("the fields of the numpy datatype are larger than 2^64 bytes");
@@ -353,14 +360,14 @@ impl Columns<'_> {
                 continue;
             }
             self.path.push(name.to_owned());
-            let before = self.named.len();
-            let read = self.datatype(descr);
+            let before = self.unsupported.len();
+            let read = self.parse_descr(descr);
             let path = self.path.join(".");
             self.path.pop();
             let (datatype, byteorder, opaque) = match (read, item_size(descr)) {
                 (Ok(read), _) => read,
-                (Err(why), Some(size)) if self.known.is_some() && why.kind() == ErrorKind::Unsupported => {
-                    self.missing.push((path, why));
+                (Err(why), Some(size)) if self.check.is_some() && why.kind() == ErrorKind::Unsupported => {
+                    self.omitted.push((path, why));
                     end = after(end, &shape, size)?;
                     continue;
                 }
@@ -368,11 +375,11 @@ impl Columns<'_> {
             };
             shape.extend(opaque);
             let field = Field { name: Some(name.to_owned()), datatype, byteorder, shape, offset: end };
-            self.named.iter_mut().skip(before).for_each(|named| named.at = named.at.saturating_add(end));
+            self.unsupported.iter_mut().skip(before).for_each(|named| named.offset = named.offset.saturating_add(end));
             end = after(end, &field.shape, field.datatype.item_size())?;
             fields.push(field);
         }
-        match self.missing.get(missing) {
+        match self.omitted.get(missing) {
             Some((_, why)) if fields.is_empty() => Err(why.copy()),
             _ => StructType::with_offsets(fields, end),
         }
@@ -380,12 +387,12 @@ impl Columns<'_> {
 }
 
 /// The number of bytes of an element that numpy calls `|V4`.
-fn opaque(name: &str) -> Option<u64> {
+fn parse_opaque_size(name: &str) -> Option<u64> {
     name.trim_start_matches(['<', '>', '|', '=']).strip_prefix('V')?.parse().ok()
 }
 
 /// The bytes of an element of a datatype of numpy; None if that is not fixed (objects), or not known.
-fn item_size(descr: &Literal) -> Option<u64> {
+fn item_size(descr: &PyLiteral) -> Option<u64> {
     let name = descr.as_text()?.trim_start_matches(['<', '>', '|', '=']);
     let (kind, size) = name.split_at_checked(1)?;
     let size: u64 = size.split('[').next().unwrap_or(size).parse().ok()?;
@@ -417,7 +424,7 @@ pub fn numpy_name(name: &str) -> Option<(Datatype, Option<Byteorder>)> {
     let datatype = match kind {
         "S" | "a" => Datatype::with_length("ascii", size).ok(),
         "U" => Datatype::with_length("ucs4", size).ok(),
-        number => Datatype::number(number.chars().next()?, size),
+        number => Datatype::numeric(number.chars().next()?, size),
     };
     Some((datatype?, order))
 }

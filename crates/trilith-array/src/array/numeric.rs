@@ -4,7 +4,7 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 
 use super::datatype::{Byteorder, Datatype};
-use super::element::{Element, Value};
+use super::element::{ArrayElement, NumericValue};
 use super::handle::Array;
 use super::mask::Mask;
 use crate::bytes::to_usize;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 
 /// Below this size memory is mostly used again, where clearing it first costs as much as the copy; above, it comes
 /// cleared from the system, and several threads fetch it faster.
-const FRESH: u64 = 32 << 20;
+const MIN_FRESH_BYTES: u64 = 32 << 20;
 
 /// Runs `$body` with `$values`, an iterator over the numbers in native `$bytes`, as [`Value`]s.
 macro_rules! each_value {
@@ -24,22 +24,22 @@ macro_rules! each_value {
             }};
         }
         match $datatype {
-            Datatype::Int8 => of!(1, |b| Value::Int(i8::from_ne_bytes(*b).into())),
-            Datatype::Int16 => of!(2, |b| Value::Int(i16::from_ne_bytes(*b).into())),
-            Datatype::Int32 => of!(4, |b| Value::Int(i32::from_ne_bytes(*b).into())),
-            Datatype::Int64 => of!(8, |b| Value::Int(i64::from_ne_bytes(*b))),
-            Datatype::Uint8 | Datatype::Bool8 => of!(1, |b| Value::Uint(u8::from_ne_bytes(*b).into())),
-            Datatype::Uint16 => of!(2, |b| Value::Uint(u16::from_ne_bytes(*b).into())),
-            Datatype::Uint32 => of!(4, |b| Value::Uint(u32::from_ne_bytes(*b).into())),
-            Datatype::Uint64 => of!(8, |b| Value::Uint(u64::from_ne_bytes(*b))),
-            Datatype::Float16 => of!(2, |b| Value::Float(f16::from_ne_bytes(*b).into())),
-            Datatype::Float32 => of!(4, |b| Value::Float(f32::from_ne_bytes(*b).into())),
-            Datatype::Float64 => of!(8, |b| Value::Float(f64::from_ne_bytes(*b))),
-            Datatype::Float128 => of!(16, |b| Value::Float(from_extended(u128::from_ne_bytes(*b)))),
-            Datatype::Complex32 => of!(4, |b| complex::<2>(b, |b| f16::from_ne_bytes(b).into())),
-            Datatype::Complex64 => of!(8, |b| complex::<4>(b, |b| f32::from_ne_bytes(b).into())),
-            Datatype::Complex128 => of!(16, |b| complex::<8>(b, f64::from_ne_bytes)),
-            Datatype::Complex256 => of!(32, |b| complex::<16>(b, |b| from_extended(u128::from_ne_bytes(b)))),
+            Datatype::Int8 => of!(1, |b| NumericValue::Int(i8::from_ne_bytes(*b).into())),
+            Datatype::Int16 => of!(2, |b| NumericValue::Int(i16::from_ne_bytes(*b).into())),
+            Datatype::Int32 => of!(4, |b| NumericValue::Int(i32::from_ne_bytes(*b).into())),
+            Datatype::Int64 => of!(8, |b| NumericValue::Int(i64::from_ne_bytes(*b))),
+            Datatype::Uint8 | Datatype::Bool8 => of!(1, |b| NumericValue::Uint(u8::from_ne_bytes(*b).into())),
+            Datatype::Uint16 => of!(2, |b| NumericValue::Uint(u16::from_ne_bytes(*b).into())),
+            Datatype::Uint32 => of!(4, |b| NumericValue::Uint(u32::from_ne_bytes(*b).into())),
+            Datatype::Uint64 => of!(8, |b| NumericValue::Uint(u64::from_ne_bytes(*b))),
+            Datatype::Float16 => of!(2, |b| NumericValue::Float(f16::from_ne_bytes(*b).into())),
+            Datatype::Float32 => of!(4, |b| NumericValue::Float(f32::from_ne_bytes(*b).into())),
+            Datatype::Float64 => of!(8, |b| NumericValue::Float(f64::from_ne_bytes(*b))),
+            Datatype::Float128 => of!(16, |b| NumericValue::Float(from_extended(u128::from_ne_bytes(*b)))),
+            Datatype::Complex32 => of!(4, |b| decode_complex::<2>(b, |b| f16::from_ne_bytes(b).into())),
+            Datatype::Complex64 => of!(8, |b| decode_complex::<4>(b, |b| f32::from_ne_bytes(b).into())),
+            Datatype::Complex128 => of!(16, |b| decode_complex::<8>(b, f64::from_ne_bytes)),
+            Datatype::Complex256 => of!(32, |b| decode_complex::<16>(b, |b| from_extended(u128::from_ne_bytes(b)))),
             _ => $other,
         }
     }};
@@ -47,10 +47,10 @@ macro_rules! each_value {
 
 /// A complex number out of two parts of `W` bytes.
 #[inline]
-fn complex<const W: usize>(bytes: &[u8], part: impl Fn([u8; W]) -> f64) -> Value {
+fn decode_complex<const W: usize>(bytes: &[u8], part: impl Fn([u8; W]) -> f64) -> NumericValue {
     match bytes.as_chunks::<W>().0 {
-        [re, im] => Value::Complex(part(*re), part(*im)),
-        _ => Value::Complex(f64::NAN, f64::NAN),
+        [re, im] => NumericValue::Complex(part(*re), part(*im)),
+        _ => NumericValue::Complex(f64::NAN, f64::NAN),
     }
 }
 
@@ -86,10 +86,10 @@ impl Array {
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the limits do not allow the size,
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the source cannot be read, and
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it does not decode.
-    pub fn load<T: Element>(&self) -> Result<Vec<T>> {
-        self.expect::<T>()?;
+    pub fn load<T: ArrayElement>(&self) -> Result<Vec<T>> {
+        self.ensure_datatype::<T>()?;
         self.charge()?;
-        if self.nbytes() < FRESH
+        if self.nbytes() < MIN_FRESH_BYTES
             && let Some(elements) = self.stored_as::<T>().and_then(T::copied)
         {
             self.limits.charge_work(self.nbytes())?;
@@ -104,8 +104,8 @@ impl Array {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for another length, and the errors of [`Array::load`].
-    pub fn read_into<T: Element>(&self, into: &mut [T]) -> Result<()> {
-        self.expect::<T>()?;
+    pub fn read_into<T: ArrayElement>(&self, into: &mut [T]) -> Result<()> {
+        self.ensure_datatype::<T>()?;
         if into.len() as u64 != self.len() {
             return Err(Error::invalid_input(format!("memory for {} elements, but the array has {}", into.len(), self.len())));
         }
@@ -116,12 +116,12 @@ impl Array {
     /// machine, of the datatype that `T` holds, in a source that has its bytes in memory.
     ///
     /// `bool` has no view, because other bytes than 0 and 1 may be stored.
-    pub fn view<T: Element>(&self) -> Option<&[T]> {
+    pub fn view<T: ArrayElement>(&self) -> Option<&[T]> {
         T::view(self.stored_as::<T>()?)
     }
 
     /// The bytes in memory of a source that are the elements of `T` one after the other in C order, aligned or not.
-    fn stored_as<T: Element>(&self) -> Option<&[u8]> {
+    fn stored_as<T: ArrayElement>(&self) -> Option<&[u8]> {
         let native = self.byteorder == Byteorder::NATIVE || size_of::<T>() == 1;
         if self.datatype != T::DATATYPE || !native || !self.is_c_contiguous() {
             return None;
@@ -146,7 +146,7 @@ impl Array {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a value that `T` does not have or elements that
     /// are no numbers, and the errors of [`Array::load`].
-    pub fn load_as<T: Element>(&self) -> Result<Vec<T>> {
+    pub fn load_as<T: ArrayElement>(&self) -> Result<Vec<T>> {
         if self.datatype == T::DATATYPE {
             return self.load();
         }
@@ -161,10 +161,10 @@ impl Array {
         self.for_each_native(|bytes| {
             let into = elements.get_mut(done..).unwrap_or_default();
             let (count, failed) = if self.datatype == Datatype::Float16 {
-                let singles = widen(bytes, &mut wide).iter().map(|x| Value::Float(f64::from(*x)));
-                store(into, singles)
+                let singles = widen_f16_to_f32(bytes, &mut wide).iter().map(|x| NumericValue::Float(f64::from(*x)));
+                store_values(into, singles)
             } else {
-                each_value!(self.datatype, bytes, |values| store(into, values), else return Err(not_numbers()))
+                each_value!(self.datatype, bytes, |values| store_values(into, values), else return Err(not_numbers()))
             };
             if let Some((at, value)) = failed {
                 return Err(does_not_fit(done + at, value, &self.datatype, &T::DATATYPE));
@@ -175,7 +175,7 @@ impl Array {
         Ok(elements)
     }
 
-    pub(super) fn expect<T: Element>(&self) -> Result<()> {
+    pub(super) fn ensure_datatype<T: ArrayElement>(&self) -> Result<()> {
         if self.datatype == T::DATATYPE {
             return Ok(());
         }
@@ -186,7 +186,10 @@ impl Array {
 
 /// Stores values one after the other; returns their number, and the first one that `T` does not have.
 #[inline]
-fn store<T: Element>(into: &mut [T], values: impl Iterator<Item = Value>) -> (usize, Option<(usize, Value)>) {
+fn store_values<T: ArrayElement>(
+    into: &mut [T],
+    values: impl Iterator<Item = NumericValue>,
+) -> (usize, Option<(usize, NumericValue)>) {
     let mut count = 0;
     for (slot, value) in into.iter_mut().zip(values) {
         match T::from_value(value) {
@@ -199,7 +202,7 @@ fn store<T: Element>(into: &mut [T], values: impl Iterator<Item = Value>) -> (us
 }
 
 /// Halves as singles, many at once if the processor can.
-fn widen<'a>(bytes: &[u8], singles: &'a mut Vec<f32>) -> &'a [f32] {
+fn widen_f16_to_f32<'a>(bytes: &[u8], singles: &'a mut Vec<f32>) -> &'a [f32] {
     let count = bytes.len() / 2;
     singles.resize(count, 0.0);
     match bytemuck::try_cast_slice::<u8, f16>(bytes) {
@@ -215,23 +218,23 @@ fn widen<'a>(bytes: &[u8], singles: &'a mut Vec<f32>) -> &'a [f32] {
 }
 
 #[cold]
-fn does_not_fit(at: usize, value: Value, from: &Datatype, to: &Datatype) -> Error {
+fn does_not_fit(at: usize, value: NumericValue, from: &Datatype, to: &Datatype) -> Error {
     let shown = match value {
-        Value::Int(n) => n.to_string(),
-        Value::Uint(n) => n.to_string(),
-        Value::Float(x) => format!("{x:?}"),
-        Value::Complex(re, im) => format!("{re:?}{im:+?}j"),
+        NumericValue::Int(n) => n.to_string(),
+        NumericValue::Uint(n) => n.to_string(),
+        NumericValue::Float(x) => format!("{x:?}"),
+        NumericValue::Complex(re, im) => format!("{re:?}{im:+?}j"),
     };
     Error::invalid_input(format!("element {at} of this {from} array is {shown}, which {to} cannot hold"))
 }
 
 /// The first number in packed native bytes; nothing for elements that are no numbers.
-pub(super) fn first_value(datatype: &Datatype, bytes: &[u8]) -> Option<Value> {
+pub(super) fn first_value(datatype: &Datatype, bytes: &[u8]) -> Option<NumericValue> {
     each_value!(datatype, bytes, |values| { values }.next(), else None)
 }
 
 /// Appends 1 for each element that the mask names, else 0.
-pub(super) fn mark(datatype: &Datatype, mask: &Mask, bytes: &[u8], marks: &mut Vec<u8>) -> Result<()> {
+pub(super) fn append_mask(datatype: &Datatype, mask: &Mask, bytes: &[u8], marks: &mut Vec<u8>) -> Result<()> {
     let wrong = || Err(Error::unsupported(format!("a mask by value for elements of {datatype}")));
     // Floats compare after rounding to the elements' precision: 0.1 masks a float32 0.1.
     let round = |x: f64| match datatype {
@@ -242,16 +245,16 @@ pub(super) fn mark(datatype: &Datatype, mask: &Mask, bytes: &[u8], marks: &mut V
     let (re, im) = match *mask {
         Mask::Nan => {
             let is_nan = |value| match value {
-                Value::Float(x) => x.is_nan(),
-                Value::Complex(re, im) => re.is_nan() || im.is_nan(),
+                NumericValue::Float(x) => x.is_nan(),
+                NumericValue::Complex(re, im) => re.is_nan() || im.is_nan(),
                 _ => false,
             };
             return each_value!(datatype, bytes, |values| { marks.extend(values.map(|v| u8::from(is_nan(v)))); Ok(()) }, else wrong());
         }
         Mask::Integer(n) if !datatype.is_float() && !datatype.is_complex() => {
             let equals = |value| match value {
-                Value::Int(x) => i128::from(x) == n,
-                Value::Uint(x) => i128::from(x) == n,
+                NumericValue::Int(x) => i128::from(x) == n,
+                NumericValue::Uint(x) => i128::from(x) == n,
                 _ => false,
             };
             return each_value!(datatype, bytes, |values| { marks.extend(values.map(|v| u8::from(equals(v)))); Ok(()) }, else wrong());
@@ -263,10 +266,10 @@ pub(super) fn mark(datatype: &Datatype, mask: &Mask, bytes: &[u8], marks: &mut V
     };
     let equals = |value| match value {
         // A whole number equals a double exactly or not at all.
-        Value::Int(x) => im == 0.0 && <i64 as Element>::from_value(Value::Float(re)) == Some(x),
-        Value::Uint(x) => im == 0.0 && <u64 as Element>::from_value(Value::Float(re)) == Some(x),
-        Value::Float(x) => im == 0.0 && x == re,
-        Value::Complex(a, b) => a == re && b == im,
+        NumericValue::Int(x) => im == 0.0 && <i64 as ArrayElement>::from_value(NumericValue::Float(re)) == Some(x),
+        NumericValue::Uint(x) => im == 0.0 && <u64 as ArrayElement>::from_value(NumericValue::Float(re)) == Some(x),
+        NumericValue::Float(x) => im == 0.0 && x == re,
+        NumericValue::Complex(a, b) => a == re && b == im,
     };
     each_value!(datatype, bytes, |values| { marks.extend(values.map(|v| u8::from(equals(v)))); Ok(()) }, else wrong())
 }

@@ -4,20 +4,20 @@
 use crate::error::{Error, Result};
 
 /// Maximum depth of nested brackets.
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// A Python literal; tuples are lists.
 #[derive(Debug, Clone, PartialEq)]
 #[doc(hidden)]
-pub enum Literal {
+pub enum PyLiteral {
     Text(String),
     Int(u64),
     Bool(bool),
-    List(Vec<Literal>),
-    Dict(Vec<(String, Literal)>),
+    List(Vec<PyLiteral>),
+    Dict(Vec<(String, PyLiteral)>),
 }
 
-impl Literal {
+impl PyLiteral {
     pub fn as_u64(&self) -> Option<u64> {
         match self {
             Self::Int(n) => Some(*n),
@@ -42,7 +42,7 @@ impl Literal {
 }
 
 /// A string in single quotes.
-pub(super) fn quote(text: &str) -> String {
+pub(super) fn quote_python_string(text: &str) -> String {
     let mut out = String::from("'");
     for c in text.chars() {
         match c {
@@ -59,109 +59,109 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 /// Reads one literal and nothing after it.
-pub(super) fn parse(text: &str) -> Result<Literal> {
-    let mut parser = Parser { text, at: 0 };
-    let value = parser.value(0)?;
-    parser.space();
-    if parser.at == text.len() { Ok(value) } else { Err(parser.wrong("the end")) }
+pub(super) fn parse_literal(text: &str) -> Result<PyLiteral> {
+    let mut parser = LiteralParser { text, at: 0 };
+    let value = parser.parse_value(0)?;
+    parser.skip_whitespace();
+    if parser.at == text.len() { Ok(value) } else { Err(parser.unexpected("the end")) }
 }
 
-struct Parser<'a> {
+struct LiteralParser<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Parser<'a> {
-    fn rest(&self) -> &'a str {
+impl<'a> LiteralParser<'a> {
+    fn remaining_text(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or("")
     }
 
-    fn space(&mut self) {
-        let rest = self.rest();
+    fn skip_whitespace(&mut self) {
+        let rest = self.remaining_text();
         self.at += rest.len() - rest.trim_start().len();
     }
 
     /// Skips space, and `token` if it comes next.
-    fn eat(&mut self, token: &str) -> bool {
-        self.space();
-        let found = self.rest().starts_with(token);
+    fn consume_if(&mut self, token: &str) -> bool {
+        self.skip_whitespace();
+        let found = self.remaining_text().starts_with(token);
         if found {
             self.at += token.len();
         }
         found
     }
 
-    fn wrong(&self, expected: &str) -> Error {
-        let found: String = self.rest().chars().take(12).collect();
+    fn unexpected(&self, expected: &str) -> Error {
+        let found: String = self.remaining_text().chars().take(12).collect();
         Error::malformed(format!("expected {expected} at character {}, found {found:?}", self.at))
     }
 
     /// value: STRING | NUMBER | "True" | "False" | "(" values ")" | "[" values "]" | "{" (STRING ":" value) … "}"
-    fn value(&mut self, depth: usize) -> Result<Literal> {
-        if depth > DEPTH {
-            return Err(Error::limit(format!("brackets nest more than {DEPTH} deep")));
+    fn parse_value(&mut self, depth: usize) -> Result<PyLiteral> {
+        if depth > MAX_DEPTH {
+            return Err(Error::limit(format!("brackets nest more than {MAX_DEPTH} deep")));
         }
-        self.space();
-        match self.rest().as_bytes().first() {
-            Some(b'\'' | b'"') => self.string().map(Literal::Text),
-            Some(b'0'..=b'9') => self.number(),
-            Some(b'(') => self.list("(", ")", depth),
-            Some(b'[') => self.list("[", "]", depth),
-            Some(b'{') => self.dict(depth),
-            _ if self.eat("True") => Ok(Literal::Bool(true)),
-            _ if self.eat("False") => Ok(Literal::Bool(false)),
-            _ => Err(self.wrong("a value")),
+        self.skip_whitespace();
+        match self.remaining_text().as_bytes().first() {
+            Some(b'\'' | b'"') => self.parse_string().map(PyLiteral::Text),
+            Some(b'0'..=b'9') => self.parse_number(),
+            Some(b'(') => self.parse_list("(", ")", depth),
+            Some(b'[') => self.parse_list("[", "]", depth),
+            Some(b'{') => self.parse_dict(depth),
+            _ if self.consume_if("True") => Ok(PyLiteral::Bool(true)),
+            _ if self.consume_if("False") => Ok(PyLiteral::Bool(false)),
+            _ => Err(self.unexpected("a value")),
         }
     }
 
-    fn number(&mut self) -> Result<Literal> {
-        let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
-        let number = self.rest()[..digits].parse().map_err(|_| self.wrong("a number below 2^64"))?;
+    fn parse_number(&mut self) -> Result<PyLiteral> {
+        let digits = self.remaining_text().bytes().take_while(u8::is_ascii_digit).count();
+        let number = self.remaining_text()[..digits].parse().map_err(|_| self.unexpected("a number below 2^64"))?;
         self.at += digits;
         // Python 2 wrote long integers with an L.
-        self.eat("L");
-        Ok(Literal::Int(number))
+        self.consume_if("L");
+        Ok(PyLiteral::Int(number))
     }
 
-    fn list(&mut self, open: &str, close: &str, depth: usize) -> Result<Literal> {
-        self.eat(open);
+    fn parse_list(&mut self, open: &str, close: &str, depth: usize) -> Result<PyLiteral> {
+        self.consume_if(open);
         let mut values = Vec::new();
-        while !self.eat(close) {
-            values.push(self.value(depth + 1)?);
-            if !self.eat(",") {
-                if !self.eat(close) {
-                    return Err(self.wrong("a comma"));
+        while !self.consume_if(close) {
+            values.push(self.parse_value(depth + 1)?);
+            if !self.consume_if(",") {
+                if !self.consume_if(close) {
+                    return Err(self.unexpected("a comma"));
                 }
                 break;
             }
         }
         // (x) without a comma is x alone, which a shape never is and a name may be.
-        Ok(Literal::List(values))
+        Ok(PyLiteral::List(values))
     }
 
-    fn dict(&mut self, depth: usize) -> Result<Literal> {
-        self.eat("{");
+    fn parse_dict(&mut self, depth: usize) -> Result<PyLiteral> {
+        self.consume_if("{");
         let mut entries = Vec::new();
-        while !self.eat("}") {
-            self.space();
-            let key = self.string()?;
-            if !self.eat(":") {
-                return Err(self.wrong("a colon"));
+        while !self.consume_if("}") {
+            self.skip_whitespace();
+            let key = self.parse_string()?;
+            if !self.consume_if(":") {
+                return Err(self.unexpected("a colon"));
             }
-            entries.push((key, self.value(depth + 1)?));
-            if !self.eat(",") {
-                if !self.eat("}") {
-                    return Err(self.wrong("a comma"));
+            entries.push((key, self.parse_value(depth + 1)?));
+            if !self.consume_if(",") {
+                if !self.consume_if("}") {
+                    return Err(self.unexpected("a comma"));
                 }
                 break;
             }
         }
-        Ok(Literal::Dict(entries))
+        Ok(PyLiteral::Dict(entries))
     }
 
-    fn string(&mut self) -> Result<String> {
-        let mut chars = self.rest().char_indices();
-        let Some((_, quote @ ('\'' | '"'))) = chars.next() else { return Err(self.wrong("a string")) };
+    fn parse_string(&mut self) -> Result<String> {
+        let mut chars = self.remaining_text().char_indices();
+        let Some((_, quote @ ('\'' | '"'))) = chars.next() else { return Err(self.unexpected("a string")) };
         let mut out = String::new();
         while let Some((at, c)) = chars.next() {
             if c == quote {
@@ -185,8 +185,8 @@ impl<'a> Parser<'a> {
                 Some('t') => Some('\t'),
                 other => other,
             };
-            out.push(escaped.ok_or_else(|| self.wrong("a character after the backslash"))?);
+            out.push(escaped.ok_or_else(|| self.unexpected("a character after the backslash"))?);
         }
-        Err(self.wrong("the end of a string"))
+        Err(self.unexpected("the end of a string"))
     }
 }

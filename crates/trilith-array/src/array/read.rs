@@ -2,35 +2,35 @@
 
 use std::ops::Range;
 
-use super::copy_program::{How, Program, convert_in_place};
+use super::copy_program::{ByteOp, CopyProgram, convert_in_place};
 use super::datatype::Byteorder;
 use super::handle::Array;
-use super::strided_copy::{Axis, gather};
+use super::strided_copy::{CopyAxis, pack_strided};
 use crate::bytes::{Access, Source, SourceEncoding, encoding, index_ranges, stored_ranges, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::threads::{ahead, each, threads};
+use crate::threads::{map_parallel, read_ahead, threads};
 
 /// Gaps up to this size are read, too: one large read costs about as much as two small ones.
-const GAP: u64 = 4096;
+const MERGE_GAP: u64 = 4096;
 /// Rows far apart that are read together.
-const ROWS: usize = 1024;
+const ROWS_PER_READ: usize = 1024;
 /// Bytes read at once if elements must be picked out of them.
-const SCRATCH: u64 = 8 << 20;
+const SCRATCH_SIZE: u64 = 8 << 20;
 /// Bytes that one thread converts at once.
-const TILE: usize = 1 << 20;
+const BYTES_PER_THREAD: usize = 1 << 20;
 /// Smallest number of bytes for which several threads share the work.
-const PARALLEL: usize = 8 << 20;
+const MIN_PARALLEL_BYTES: usize = 8 << 20;
 /// Bytes read at once from a source without bytes in memory: a codec decodes several pieces of it at the same time.
-const AHEAD: u64 = 16 << 20;
+const READ_AHEAD: u64 = 16 << 20;
 /// Bytes read at once from a file that stores them as they are: few enough for the caches of a processor.
-const COPIED: u64 = 1 << 20;
+const PLAIN_READ_SIZE: u64 = 1 << 20;
 /// Bytes given on at once from a source that comes from front to back: few enough for the caches of a processor.
-const STREAMED: usize = 512 << 10;
+const STREAM_PIECE_SIZE: usize = 512 << 10;
 /// Bytes held if the elements of a piece are far apart.
-const TURNED: u64 = 64 << 20;
+const TRANSPOSED_BUFFER: u64 = 64 << 20;
 /// Largest number of ranges; if there are more, wider gaps are merged too.
-const RANGES: u64 = 1 << 16;
+const MAX_RANGES: u64 = 1 << 16;
 
 /// Reads several arrays, each as [`Array::read_bytes_into`] does: what they need of one source is asked for at once, and
 /// they are read side by side.
@@ -57,7 +57,7 @@ pub fn read_all(arrays: Vec<(&Array, &mut [u8])>, order: Byteorder) -> Result<()
         }
         rest = others;
     }
-    each(arrays, |(array, into)| array.read_bytes_into(into, order)).map(drop)
+    map_parallel(arrays, |(array, into)| array.read_bytes_into(into, order)).map(drop)
 }
 
 /// Announces to a file the bytes that are about to be read of several of its arrays. A remote one fetches them together, and so it
@@ -66,7 +66,7 @@ pub fn announce_all(file: &dyn Source, parts: &[Array], gap: u64) -> Result<()> 
     if !file.access().prefetch_helps {
         return Ok(());
     }
-    let looks: [Look; 2] = [index_ranges, stored_ranges];
+    let looks: [RangeLookup; 2] = [index_ranges, stored_ranges];
     for look in looks {
         let mut ranges = Vec::new();
         for part in parts {
@@ -83,14 +83,14 @@ pub fn announce_all(file: &dyn Source, parts: &[Array], gap: u64) -> Result<()> 
 }
 
 /// A function that finds ranges of a file which a range of a source needs.
-type Look = fn(&dyn Source, Range<u64>) -> Result<Vec<Range<u64>>>;
+type RangeLookup = fn(&dyn Source, Range<u64>) -> Result<Vec<Range<u64>>>;
 
 /// Announces to a source the bytes that are about to be read, as one array of all these parts would have them.
 fn prefetch_all(source: &dyn Source, parts: &[&Array]) -> Result<()> {
-    let mut ranges: Vec<Range<u64>> = parts.iter().flat_map(|array| array.plan(GAP)).collect();
+    let mut ranges: Vec<Range<u64>> = parts.iter().flat_map(|array| array.plan(MERGE_GAP)).collect();
     ranges.sort_unstable_by_key(|range| range.start);
     ranges.dedup_by(|next, last| {
-        let is_one = next.start <= last.end.saturating_add(GAP);
+        let is_one = next.start <= last.end.saturating_add(MERGE_GAP);
         if is_one {
             last.end = last.end.max(next.end);
         }
@@ -106,7 +106,7 @@ impl Array {
     /// # Errors
     /// Returns the errors of [`Array::load`].
     pub fn read_bytes(&self, order: Byteorder) -> Result<Vec<u8>> {
-        let mut bytes = zeroed(self.charged_size()?)?;
+        let mut bytes = allocate_zeroed_bytes(self.charged_size()?)?;
         self.read_bytes_into(&mut bytes, order)?;
         Ok(bytes)
     }
@@ -120,7 +120,7 @@ impl Array {
             return Err(Error::invalid_input(format!("{} bytes of memory for an array of {} bytes", into.len(), self.nbytes())));
         }
         self.limits.charge_work(self.nbytes())?;
-        self.fill(&Program::new(&self.datatype, self.byteorder, order)?, into)
+        self.read_program_into(&CopyProgram::new(&self.datatype, self.byteorder, order)?, into)
     }
 
     /// Passes all elements to `take` in C order, in pieces of whole elements. Each piece has at most `max_bytes`
@@ -132,47 +132,53 @@ impl Array {
     /// # Errors
     /// Returns the errors of [`Array::load`], and those of `take`.
     pub fn for_each_piece(&self, max_bytes: usize, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        self.pieces(Byteorder::Little, max_bytes, &mut take)
+        self.for_each_piece_in(Byteorder::Little, max_bytes, &mut take)
     }
 
     /// [`Array::for_each_piece`] in pieces that fit in the cache, in the byte order of this machine.
     pub(super) fn for_each_native(&self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        self.pieces(Byteorder::NATIVE, 1 << 18, &mut take)
+        self.for_each_piece_in(Byteorder::NATIVE, 1 << 18, &mut take)
     }
 
     /// Does the same as [`Array::for_each_piece`], in either byte order.
     ///
     /// # Errors
     /// Returns the errors of [`Array::for_each_piece`].
-    pub fn pieces(&self, order: Byteorder, max_bytes: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    pub fn for_each_piece_in(&self, order: Byteorder, max_bytes: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         if self.nbytes() == 0 {
             return Ok(());
         }
         self.charge_overlap()?;
         self.limits.charge_work(self.nbytes())?;
-        let program = Program::new(&self.datatype, self.byteorder, order)?;
-        let plain = program.whole() == Some(How::Copy) && self.is_c_contiguous();
+        let program = CopyProgram::new(&self.datatype, self.byteorder, order)?;
+        let plain = program.uniform_op() == Some(ByteOp::Copy) && self.is_c_contiguous();
         let mut buffer = Vec::new();
-        let extent = self.extent();
+        let extent = self.byte_range();
         let in_memory = self.source.view(extent.start, extent.end - extent.start).is_some();
         let is_random = || self.source.access() == Access::RANDOM;
-        let size = match (self.is_turned(), in_memory) {
-            (true, _) => TURNED,
+        let size = match (self.is_transposed(), in_memory) {
+            (true, _) => TRANSPOSED_BUFFER,
             (false, true) => 0,
-            (false, false) if plain && is_random() && matches!(encoding(&*self.source), Ok(SourceEncoding::Plain(_))) => COPIED,
-            (false, false) => AHEAD,
+            (false, false) if plain && is_random() && matches!(encoding(&*self.source), Ok(SourceEncoding::Plain(_))) => {
+                PLAIN_READ_SIZE
+            }
+            (false, false) => READ_AHEAD,
         };
         let layer = Some(self.layer_bytes()).filter(|bytes| *bytes <= self.limits.memory / 8);
         let size = size.max(max_bytes as u64).max(layer.unwrap_or(0));
         let piece = (max_bytes / program.packed.max(1)).max(1).saturating_mul(program.packed);
         if self.source.access().prefetch_helps {
             let array = self.clone().without_mask();
-            if let Some(how) = program.whole().filter(|_| array.is_c_contiguous())
-                && array.in_passing(how, piece.min((STREAMED / program.packed.max(1)).max(1) * program.packed), take)?
+            if let Some(how) = program.uniform_op().filter(|_| array.is_c_contiguous())
+                && array.stream_pieces(
+                    how,
+                    piece.min((STREAM_PIECE_SIZE / program.packed.max(1)).max(1) * program.packed),
+                    take,
+                )?
             {
                 return Ok(());
             }
-            return array.pieces_ahead(&program, (size, piece), take);
+            return array.read_ahead_pieces(&program, (size, piece), take);
         }
         for block in self.clone().without_mask().row_blocks(size) {
             if plain && let Some(bytes) = self.source.view(block.offset, block.nbytes()) {
@@ -180,15 +186,15 @@ impl Array {
                 continue;
             }
             buffer.resize(block.charged_size()?, 0);
-            block.fill(&program, &mut buffer)?;
+            block.read_program_into(&program, &mut buffer)?;
             buffer.chunks(piece).try_for_each(&mut *take)?;
         }
         Ok(())
     }
 
     /// The pieces of a remote array whose elements are in a row, if its source gives them so.
-    fn in_passing(&self, how: How, piece: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
-        let extent = self.extent();
+    fn stream_pieces(&self, how: ByteOp, piece: usize, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
+        let extent = self.byte_range();
         self.source.stream(extent, piece, &mut |bytes| {
             convert_in_place(how, bytes);
             take(bytes)
@@ -196,29 +202,29 @@ impl Array {
     }
 
     /// The pieces of a remote array: one block of `size` bytes is fetched while the one before it is taken.
-    fn pieces_ahead(
+    fn read_ahead_pieces(
         &self,
-        program: &Program,
+        program: &CopyProgram,
         (size, piece): (u64, usize),
         take: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let fetch = |block: &Self| -> Result<Vec<u8>> {
             let mut bytes = vec![0; block.charged_size()?];
-            block.fill(program, &mut bytes)?;
+            block.read_program_into(program, &mut bytes)?;
             Ok(bytes)
         };
         let mut blocks = self.row_blocks(size);
         let Some(mut bytes) = blocks.next().map(|block| fetch(&block)).transpose()? else { return Ok(()) };
         loop {
             let Some(next) = blocks.next() else { return bytes.chunks(piece).try_for_each(&mut *take) };
-            let (taken, fetched) = ahead(|| fetch(&next), || bytes.chunks(piece).try_for_each(&mut *take));
+            let (taken, fetched) = read_ahead(|| fetch(&next), || bytes.chunks(piece).try_for_each(&mut *take));
             taken?;
             bytes = fetched.unwrap_or_else(|| fetch(&next))?;
         }
     }
 
     /// Returns `true` if the last axis is not the one whose elements are closest, as in Fortran order.
-    fn is_turned(&self) -> bool {
+    fn is_transposed(&self) -> bool {
         let mut axes = self.shape.iter().zip(&self.strides).filter(|(len, _)| **len > 1).map(|(_, stride)| stride.unsigned_abs());
         let last = axes.next_back();
         axes.any(|stride| stride != 0 && Some(stride) < last)
@@ -249,7 +255,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns what [`SourcePieces::stored`](crate::bytes::SourcePieces::stored) returns, but for `Unsupported`.
-    pub fn cost(&self, gap: u64) -> Result<u64> {
+    pub fn read_cost(&self, gap: u64) -> Result<u64> {
         let mut stored: Vec<Range<u64>> = Vec::new();
         let wanted = self.plan(gap);
         for range in &wanted {
@@ -281,13 +287,13 @@ impl Array {
             .map(|(len, stride)| (stride.unsigned_abs(), *len))
             .collect();
         axes.sort_unstable();
-        let extent = self.extent();
+        let extent = self.byte_range();
         // Axes whose parts are close together merge into one range, from the nearest outwards.
         let mut size = self.datatype.item_size();
         let mut melted = 0;
         for (stride, len) in &axes {
             let count = axes[melted..].iter().fold(1u64, |n, (_, len)| n.saturating_mul(*len));
-            if stride.saturating_sub(size) > gap && count <= RANGES {
+            if stride.saturating_sub(size) > gap && count <= MAX_RANGES {
                 break;
             }
             size = size.saturating_add(stride.saturating_mul(len - 1)).min(extent.end - extent.start);
@@ -318,45 +324,45 @@ impl Array {
     }
 
     /// Fills `into`, of [`Array::nbytes`] bytes, with what the program makes of the elements.
-    pub(super) fn fill(&self, program: &Program, into: &mut [u8]) -> Result<()> {
+    pub(super) fn read_program_into(&self, program: &CopyProgram, into: &mut [u8]) -> Result<()> {
         if into.is_empty() {
             return Ok(());
         }
-        let extent = self.extent();
+        let extent = self.byte_range();
         if let Some(bytes) = self.source.view(extent.start, extent.end - extent.start) {
-            if into.len() >= PARALLEL && program.whole() == Some(How::Copy) && self.is_c_contiguous() {
+            if into.len() >= MIN_PARALLEL_BYTES && program.uniform_op() == Some(ByteOp::Copy) && self.is_c_contiguous() {
                 return self.fill_run(into);
             }
-            return self.fill_from(program, bytes, extent.start, into);
+            return self.copy_from_view(program, bytes, extent.start, into);
         }
-        if self.source.access().prefetch_helps && self.announce(program, into)? {
+        if self.source.access().prefetch_helps && self.prefetch_for(program, into)? {
             return Ok(());
         }
         if self.fill_by_pieces(program, into)? {
             return Ok(());
         }
-        let axes = self.axes(program.packed)?;
-        let mut reader = Reader { source: &*self.source, program, limits: &self.limits, scratch: Vec::new() };
-        reader.read(self.offset, &axes, into, 0)
+        let axes = self.build_copy_axes(program.packed)?;
+        let mut reader = SourceReader { source: &*self.source, program, limits: &self.limits, scratch: Vec::new() };
+        reader.read_axes(self.offset, &axes, into, 0)
     }
 
     /// Announces to a remote source the bytes to be read, or reads it by parts, as much at a time as the
     /// source can hold, and returns true.
-    fn announce(&self, program: &Program, into: &mut [u8]) -> Result<bool> {
-        let ranges = self.plan(GAP);
+    fn prefetch_for(&self, program: &CopyProgram, into: &mut [u8]) -> Result<bool> {
+        let ranges = self.plan(MERGE_GAP);
         // A single run is read by one call anyway.
         if ranges.len() < 2 {
             return Ok(false);
         }
-        if into.len() as u64 <= AHEAD || self.shape.iter().all(|len| *len < 2) {
+        if into.len() as u64 <= READ_AHEAD || self.shape.iter().all(|len| *len < 2) {
             self.source.prefetch(&ranges)?;
             return Ok(false);
         }
         let mut rest = into;
-        for block in self.clone().without_mask().row_blocks(AHEAD) {
+        for block in self.clone().without_mask().row_blocks(READ_AHEAD) {
             let size = to_usize(block.len())?.saturating_mul(program.packed);
             let (part, more) = std::mem::take(&mut rest).split_at_mut(size.min(rest.len()));
-            block.fill(program, part)?;
+            block.read_program_into(program, part)?;
             rest = more;
         }
         Ok(true)
@@ -365,20 +371,20 @@ impl Array {
     /// Fills `into` with the bytes from the first element on, unchanged. Much is read rather than copied out of a
     /// map, whose pages would be fetched one after the other.
     fn fill_run(&self, into: &mut [u8]) -> Result<()> {
-        let size = (into.len() / (threads() * 4)).max(PARALLEL / 4);
+        let size = (into.len() / (threads() * 4)).max(MIN_PARALLEL_BYTES / 4);
         let starts = (self.offset..).step_by(size);
-        each(starts.zip(into.chunks_mut(size)).collect(), |(at, part)| self.source.read_at(at, part)).map(drop)
+        map_parallel(starts.zip(into.chunks_mut(size)).collect(), |(at, part)| self.source.read_at(at, part)).map(drop)
     }
 
     /// Fills `into` from bytes in memory, the first of which is byte `start` of the source.
-    pub(super) fn fill_from(&self, program: &Program, bytes: &[u8], start: u64, into: &mut [u8]) -> Result<()> {
-        let threads = if into.len() < PARALLEL { 1 } else { threads() };
+    pub(super) fn copy_from_view(&self, program: &CopyProgram, bytes: &[u8], start: u64, into: &mut [u8]) -> Result<()> {
+        let threads = if into.len() < MIN_PARALLEL_BYTES { 1 } else { threads() };
         if threads == 1 {
-            gather(program, bytes, to_usize(self.offset - start)?, into, 0, &self.axes(program.packed)?);
+            pack_strided(program, bytes, to_usize(self.offset - start)?, into, 0, &self.build_copy_axes(program.packed)?);
             return Ok(());
         }
         // Several parts a thread, so that no thread waits long for the last one.
-        let size = (into.len() / (threads * 4)).max(PARALLEL / 4) as u64;
+        let size = (into.len() / (threads * 4)).max(MIN_PARALLEL_BYTES / 4) as u64;
         let mut parts = Vec::new();
         let mut rest = into;
         for block in self.clone().without_mask().row_blocks(size) {
@@ -386,21 +392,21 @@ impl Array {
             parts.push((block, part));
             rest = more;
         }
-        each(parts, |(block, part)| {
-            gather(program, bytes, to_usize(block.offset - start)?, part, 0, &block.axes(program.packed)?);
+        map_parallel(parts, |(block, part)| {
+            pack_strided(program, bytes, to_usize(block.offset - start)?, part, 0, &block.build_copy_axes(program.packed)?);
             Ok(())
         })
         .map(drop)
     }
 
     /// The axes of a copy to packed elements of this size.
-    fn axes(&self, packed: usize) -> Result<Vec<Axis>> {
+    fn build_copy_axes(&self, packed: usize) -> Result<Vec<CopyAxis>> {
         let mut to = packed;
         let mut axes = Vec::with_capacity(self.shape.len());
         for (len, stride) in self.shape.iter().zip(&self.strides).rev() {
             let len = to_usize(*len)?;
             let from = isize::try_from(*stride).map_err(|_| Error::limit(format!("a stride of {stride} bytes")))?;
-            axes.push(Axis { len, from, to });
+            axes.push(CopyAxis { len, from, to });
             to = to.saturating_mul(len);
         }
         axes.reverse();
@@ -436,7 +442,7 @@ impl Iterator for RowBlocks {
         let mut outer = block / per_row;
         let bounds = |start: u64, stop: u64| {
             let bound = |n| i64::try_from(n).ok();
-            super::Index::Range { start: bound(start), stop: bound(stop), step: 1 }
+            super::Index::Slice { start: bound(start), stop: bound(stop), step: 1 }
         };
         let mut indices = vec![bounds(start, (start + self.step).min(shape[self.axis]))];
         for len in shape[..self.axis].iter().rev() {
@@ -454,25 +460,25 @@ impl Iterator for RowBlocks {
 }
 
 /// Memory of this many zero bytes, fresh from the system if it is much.
-pub(super) fn zeroed(len: usize) -> Result<Vec<u8>> {
+pub(super) fn allocate_zeroed_bytes(len: usize) -> Result<Vec<u8>> {
     bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::limit(format!("no memory for {len} bytes")))
 }
 
 /// Reads from a source that has no bytes in memory.
-struct Reader<'a> {
+struct SourceReader<'a> {
     source: &'a dyn Source,
-    program: &'a Program,
+    program: &'a CopyProgram,
     limits: &'a Limits,
     scratch: Vec<u8>,
 }
 
-impl Reader<'_> {
+impl SourceReader<'_> {
     /// Reads the elements of `axes`, the first of which starts at byte `at`, to `into[to..]`.
     ///
     /// Every call either reads or leaves one axis out or makes it shorter than a scratch buffer, so
     /// the recursion is no deeper than twice the number of axes.
-    fn read(&mut self, at: u64, axes: &[Axis], into: &mut [u8], to: usize) -> Result<()> {
-        if let (Some(how), Some(len)) = (self.program.whole(), run_length(axes, self.program.packed)) {
+    fn read_axes(&mut self, at: u64, axes: &[CopyAxis], into: &mut [u8], to: usize) -> Result<()> {
+        if let (Some(how), Some(len)) = (self.program.uniform_op(), run_length(axes, self.program.packed)) {
             return self.read_run(how, at, into.get_mut(to..to + len).unwrap_or_default());
         }
         let size = self.program.stored as u64;
@@ -484,31 +490,32 @@ impl Reader<'_> {
         else {
             return self.read_gather(at, axes, into, to);
         };
-        let rest: Vec<Axis> = axes.iter().enumerate().filter(|(i, _)| *i != widest).map(|(_, axis)| *axis).collect();
-        let (inner, stride) = (span(&rest, size), axis.from.unsigned_abs() as u64);
-        let dense = is_dense(&rest, size) && stride.saturating_sub(inner) <= GAP;
-        if dense && span(axes, size) <= SCRATCH {
+        let rest: Vec<CopyAxis> = axes.iter().enumerate().filter(|(i, _)| *i != widest).map(|(_, axis)| *axis).collect();
+        let (inner, stride) = (axes_byte_span(&rest, size), axis.from.unsigned_abs() as u64);
+        let dense = is_dense(&rest, size) && stride.saturating_sub(inner) <= MERGE_GAP;
+        if dense && axes_byte_span(axes, size) <= SCRATCH_SIZE {
             return self.read_gather(at, axes, into, to);
         }
-        if let (false, Some(How::Copy), Some(len)) = (dense, self.program.whole(), run_length(&rest, self.program.packed)) {
+        if let (false, Some(ByteOp::Copy), Some(len)) = (dense, self.program.uniform_op(), run_length(&rest, self.program.packed))
+        {
             return self.read_rows(at, *axis, len, into.get_mut(to..).unwrap_or_default());
         }
-        let group = if dense { to_usize(SCRATCH.saturating_sub(inner) / stride + 1)? } else { 1 };
+        let group = if dense { to_usize(SCRATCH_SIZE.saturating_sub(inner) / stride + 1)? } else { 1 };
         let mut part = axes.to_vec();
         for start in (0..axis.len).step_by(group) {
             part[widest].len = group.min(axis.len - start);
             let (at, to) = (at.wrapping_add_signed(axis.from as i64 * start as i64), to + axis.to * start);
-            self.read(at, if group == 1 { &rest } else { &part }, into, to)?;
+            self.read_axes(at, if group == 1 { &rest } else { &part }, into, to)?;
         }
         Ok(())
     }
 
     /// Rows that are far apart in the source, each of `len` bytes.
-    fn read_rows(&self, at: u64, axis: Axis, len: usize, into: &mut [u8]) -> Result<()> {
+    fn read_rows(&self, at: u64, axis: CopyAxis, len: usize, into: &mut [u8]) -> Result<()> {
         let place = |row: usize| at.wrapping_add_signed(axis.from as i64 * row as i64);
         let mut rows = into.chunks_mut(axis.to.max(1)).take(axis.len).enumerate();
         loop {
-            let some = rows.by_ref().take(ROWS).map(|(row, part)| (place(row), part.get_mut(..len).unwrap_or_default()));
+            let some = rows.by_ref().take(ROWS_PER_READ).map(|(row, part)| (place(row), part.get_mut(..len).unwrap_or_default()));
             let mut parts: Vec<_> = some.collect();
             if parts.is_empty() {
                 return Ok(());
@@ -518,17 +525,17 @@ impl Reader<'_> {
     }
 
     /// Elements that are one after the other on both sides.
-    fn read_run(&mut self, how: How, at: u64, into: &mut [u8]) -> Result<()> {
+    fn read_run(&mut self, how: ByteOp, at: u64, into: &mut [u8]) -> Result<()> {
         // Codecs decode a block fastest if all of it is read at once.
-        let whole = how == How::Copy || into.len() as u64 == self.source.len();
-        let size = if whole { into.len() } else { AHEAD as usize };
+        let whole = how == ByteOp::Copy || into.len() as u64 == self.source.len();
+        let size = if whole { into.len() } else { READ_AHEAD as usize };
         let mut at = at;
         for part in into.chunks_mut(size.max(1)) {
             self.source.read_at(at, part)?;
-            if part.len() < PARALLEL {
+            if part.len() < MIN_PARALLEL_BYTES {
                 convert_in_place(how, part);
-            } else if how != How::Copy {
-                each(part.chunks_mut(TILE).collect(), |tile| {
+            } else if how != ByteOp::Copy {
+                map_parallel(part.chunks_mut(BYTES_PER_THREAD).collect(), |tile| {
                     convert_in_place(how, tile);
                     Ok(())
                 })?;
@@ -539,43 +546,43 @@ impl Reader<'_> {
     }
 
     /// Reads the whole span from the first to the last element, and gathers the elements from it.
-    fn read_gather(&mut self, at: u64, axes: &[Axis], into: &mut [u8], to: usize) -> Result<()> {
-        let size = span(axes, self.program.stored as u64);
+    fn read_gather(&mut self, at: u64, axes: &[CopyAxis], into: &mut [u8], to: usize) -> Result<()> {
+        let size = axes_byte_span(axes, self.program.stored as u64);
         let before: u64 = axes
             .iter()
             .filter(|axis| axis.from < 0)
             .map(|axis| axis.from.unsigned_abs() as u64 * (axis.len as u64).saturating_sub(1))
             .sum();
-        if size > SCRATCH {
+        if size > SCRATCH_SIZE {
             self.limits.charge_memory(size, "one element")?;
         }
         self.scratch.resize(to_usize(size)?, 0);
         self.source.read_at(at - before, &mut self.scratch)?;
-        gather(self.program, &self.scratch, to_usize(before)?, into, to, axes);
+        pack_strided(self.program, &self.scratch, to_usize(before)?, into, to, axes);
         Ok(())
     }
 }
 
 /// Bytes from the first to the last element; these are inside the source, so nothing overflows.
-fn span(axes: &[Axis], size: u64) -> u64 {
+fn axes_byte_span(axes: &[CopyAxis], size: u64) -> u64 {
     axes.iter().fold(size, |n, axis| n + axis.from.unsigned_abs() as u64 * (axis.len as u64).saturating_sub(1))
 }
 
 /// Returns `true` if no gap between the elements is wide.
-fn is_dense(axes: &[Axis], size: u64) -> bool {
+fn is_dense(axes: &[CopyAxis], size: u64) -> bool {
     let mut sorted: Vec<(u64, u64)> =
         axes.iter().filter(|axis| axis.len > 1).map(|axis| (axis.from.unsigned_abs() as u64, axis.len as u64)).collect();
     sorted.sort_unstable();
     let mut reach = size;
     sorted.into_iter().all(|(stride, len)| {
-        let near = stride.saturating_sub(reach) <= GAP;
+        let near = stride.saturating_sub(reach) <= MERGE_GAP;
         reach += stride * (len - 1);
         near
     })
 }
 
 /// Bytes of elements that are one after the other on both sides.
-fn run_length(axes: &[Axis], size: usize) -> Option<usize> {
+fn run_length(axes: &[CopyAxis], size: usize) -> Option<usize> {
     let mut len = size;
     for axis in axes.iter().rev().filter(|axis| axis.len != 1) {
         if axis.from != len as isize || axis.to != len {

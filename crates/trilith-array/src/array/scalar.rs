@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use half::f16;
 
 use super::datatype::{Byteorder, Datatype};
-use super::element::Value;
+use super::element::NumericValue;
 use super::handle::Array;
 use super::mask::Mask;
 use super::numeric::first_value;
@@ -18,7 +18,7 @@ use crate::limits::Limits;
 /// The precision with which a number was stored. It decides how many digits its text needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Precision {
+pub enum FloatPrecision {
     /// `float16`.
     Half,
     /// `float32`.
@@ -56,9 +56,9 @@ pub enum ElementValue {
     /// An unsigned integer.
     Uint(u64),
     /// A real number.
-    Float(f64, Precision),
+    Float(f64, FloatPrecision),
     /// A complex number (re, im).
-    Complex(f64, f64, Precision),
+    Complex(f64, f64, FloatPrecision),
     /// A boolean.
     Bool(bool),
     /// Text without the NULs that pad it.
@@ -76,7 +76,7 @@ pub enum ElementValue {
 /// A step of a walk through an array as nested lists, see [`Array::for_each_nested`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Nested {
+pub enum NestedEvent {
     /// A list begins.
     Open,
     /// A list ends.
@@ -89,11 +89,11 @@ pub enum Nested {
 
 impl ElementValue {
     /// The element that packed bytes in the byte order of this machine hold.
-    fn decode(datatype: &Datatype, bytes: &mut &[u8], limits: &Limits) -> Result<Self> {
-        Self::decode_part(datatype, bytes, &mut Budget { left: limits.nodes, of: limits.nodes })
+    fn decode_packed(datatype: &Datatype, bytes: &mut &[u8], limits: &Limits) -> Result<Self> {
+        Self::decode_part(datatype, bytes, &mut ValueBudget { remaining: limits.nodes, total: limits.nodes })
     }
 
-    fn decode_part(datatype: &Datatype, bytes: &mut &[u8], budget: &mut Budget) -> Result<Self> {
+    fn decode_part(datatype: &Datatype, bytes: &mut &[u8], budget: &mut ValueBudget) -> Result<Self> {
         if let Datatype::Struct(fields) = datatype {
             // Recursion is limited with the nesting of structs.
             return fields
@@ -109,25 +109,25 @@ impl ElementValue {
             .ok_or_else(|| Error::malformed(format!("{} bytes of an element of {size}", bytes.len())))?;
         *bytes = rest;
         let precision = match datatype {
-            Datatype::Float16 | Datatype::Complex32 => Precision::Half,
-            Datatype::Float32 | Datatype::Complex64 => Precision::Single,
-            _ => Precision::Double,
+            Datatype::Float16 | Datatype::Complex32 => FloatPrecision::Half,
+            Datatype::Float32 | Datatype::Complex64 => FloatPrecision::Single,
+            _ => FloatPrecision::Double,
         };
         Ok(match (datatype, first_value(datatype, own)) {
             (Datatype::Bool8, _) => Self::Bool(own != [0]),
-            (_, Some(Value::Int(n))) => Self::Int(n),
-            (_, Some(Value::Uint(n))) => Self::Uint(n),
-            (_, Some(Value::Float(x))) => Self::Float(x, precision),
-            (_, Some(Value::Complex(re, im))) => Self::Complex(re, im, precision),
+            (_, Some(NumericValue::Int(n))) => Self::Int(n),
+            (_, Some(NumericValue::Uint(n))) => Self::Uint(n),
+            (_, Some(NumericValue::Float(x))) => Self::Float(x, precision),
+            (_, Some(NumericValue::Complex(re, im))) => Self::Complex(re, im, precision),
             (text, None) => decode_text(text, own).map_or_else(|| Self::Raw(own.to_vec()), Self::Text),
         })
     }
 
     /// The values that a mask by field marks become [`ElementValue::Missing`]; `marks` has a byte for each value.
-    fn hide(&mut self, marks: &mut std::slice::Iter<'_, u8>) {
+    fn apply_field_mask(&mut self, marks: &mut std::slice::Iter<'_, u8>) {
         match self {
             // Recursion is bounded by the nesting of the decoded struct.
-            Self::Struct(parts) | Self::List(parts) => parts.iter_mut().for_each(|part| part.hide(marks)),
+            Self::Struct(parts) | Self::List(parts) => parts.iter_mut().for_each(|part| part.apply_field_mask(marks)),
             value => {
                 if marks.next().is_some_and(|mark| *mark != 0) {
                     *value = Self::Missing;
@@ -173,18 +173,17 @@ impl ElementValue {
 }
 
 /// Number of values that an element may still have. Some have no bytes, so bytes do not limit them.
-struct Budget {
-    left: u64,
-    of: u64,
+struct ValueBudget {
+    remaining: u64,
+    total: u64,
 }
 
-fn decode_field(field: &Field, bytes: &mut &[u8], budget: &mut Budget) -> Result<ElementValue> {
+fn decode_field(field: &Field, bytes: &mut &[u8], budget: &mut ValueBudget) -> Result<ElementValue> {
     let count = field.count();
     // An empty list counts too.
-    budget.left = budget
-        .left
-        .checked_sub(count.max(1))
-        .ok_or_else(|| Limits::exceeded("nodes", budget.of, format_args!("an element of more than {} values", budget.of)))?;
+    budget.remaining = budget.remaining.checked_sub(count.max(1)).ok_or_else(|| {
+        Limits::exceeded_error("nodes", budget.total, format_args!("an element of more than {} values", budget.total))
+    })?;
     if field.shape.is_empty() {
         return ElementValue::decode_part(&field.datatype, bytes, budget);
     }
@@ -217,10 +216,10 @@ fn decode_text(datatype: &Datatype, bytes: &[u8]) -> Option<String> {
 }
 
 /// The text of a float: always with a point, an exponent, or letters (`NaN`, `inf`, `-inf`).
-pub(super) fn float_text(x: f64, precision: Precision, floats: FloatText) -> String {
+pub(super) fn float_text(x: f64, precision: FloatPrecision, floats: FloatText) -> String {
     match (precision, floats) {
-        (Precision::Single, FloatText::Shortest) => format!("{:?}", x as f32),
-        (Precision::Half, FloatText::Shortest) if x.is_finite() => half_text(x),
+        (FloatPrecision::Single, FloatText::Shortest) => format!("{:?}", x as f32),
+        (FloatPrecision::Half, FloatText::Shortest) if x.is_finite() => half_text(x),
         _ => format!("{x:?}"),
     }
 }
@@ -236,7 +235,7 @@ fn half_text(x: f64) -> String {
 }
 
 /// A complex number in the notation of core/complex: `1+2j`, `-0.5-infj`.
-pub fn complex_text(re: f64, im: f64, precision: Precision, floats: FloatText) -> String {
+pub fn complex_text(re: f64, im: f64, precision: FloatPrecision, floats: FloatText) -> String {
     let part = |x: f64| {
         let text = float_text(x, precision, floats).to_ascii_lowercase();
         text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
@@ -269,7 +268,7 @@ pub fn json_text(text: &str) -> String {
 }
 
 /// Returns the string of a datatype that bytes are: as long as they are, and no longer.
-pub(super) fn string(datatype: &Datatype, bytes: Vec<u8>) -> ElementValue {
+pub(super) fn element_from_text_bytes(datatype: &Datatype, bytes: Vec<u8>) -> ElementValue {
     match decode_text(datatype, &bytes) {
         Some(text) => ElementValue::Text(text),
         None => ElementValue::Raw(bytes),
@@ -277,7 +276,7 @@ pub(super) fn string(datatype: &Datatype, bytes: Vec<u8>) -> ElementValue {
 }
 
 /// Bytes of work that an element is worth which is taken by itself: it costs many times more than its bytes do.
-pub(super) const SCALAR: u64 = 16;
+pub(super) const SCALAR_COST: u64 = 16;
 
 impl Array {
     /// The only element of an array without axes (or of one with a single element).
@@ -290,7 +289,7 @@ impl Array {
             return Err(Error::invalid_input(format!("an array of shape {:?} is not one element", self.shape)));
         }
         let bytes = self.read_bytes(Byteorder::NATIVE)?;
-        ElementValue::decode(&self.datatype, &mut &bytes[..], &self.limits)
+        ElementValue::decode_packed(&self.datatype, &mut &bytes[..], &self.limits)
     }
 
     /// The element at these indices.
@@ -298,7 +297,7 @@ impl Array {
     /// # Errors
     /// Returns the errors of [`Array::at`] and [`Array::load`].
     pub fn element(&self, index: &[u64]) -> Result<ElementValue> {
-        self.at(index)?.scalar()
+        self.scalar_at(index)?.scalar()
     }
 
     /// Gives all elements in C order to `take`, with whether they are masked, reading a piece at a time. Of structures with a
@@ -307,21 +306,21 @@ impl Array {
     /// # Errors
     /// Returns the errors of [`Array::load`] and [`Array::mask_bytes`], and those of `take`.
     pub fn for_each_scalar(&self, mut take: impl FnMut(ElementValue, bool) -> Result<()>) -> Result<()> {
-        self.charge_visits()?;
-        self.limits.charge_work(self.len().saturating_mul(SCALAR))?;
+        self.charge_element_visits()?;
+        self.limits.charge_work(self.len().saturating_mul(SCALAR_COST))?;
         if self.is_padded() {
             return self.for_each_unpadded(&mut take);
         }
-        let (size, is_by_field) = (to_usize(self.marks())?, self.mask.as_ref().is_some_and(Mask::is_by_field));
+        let (size, is_by_field) = (to_usize(self.mask_bytes_per_element())?, self.mask.as_ref().is_some_and(Mask::is_by_field));
         for block in self.row_blocks(1 << 18) {
             let mask = block.mask_bytes()?;
             let bytes = block.read_bytes(Byteorder::NATIVE)?;
             let mut rest = &bytes[..];
             for i in 0..to_usize(block.len())? {
-                let mut element = ElementValue::decode(&self.datatype, &mut rest, &self.limits)?;
+                let mut element = ElementValue::decode_packed(&self.datatype, &mut rest, &self.limits)?;
                 let marks = mask.as_ref().and_then(|mask| mask.get(i * size..)).unwrap_or_default();
                 if is_by_field {
-                    element.hide(&mut marks.iter());
+                    element.apply_field_mask(&mut marks.iter());
                 }
                 take(element, !is_by_field && marks.first() == Some(&1))?;
             }
@@ -342,18 +341,18 @@ impl Array {
     ///
     /// # Errors
     /// Returns the errors of [`Array::for_each_scalar`].
-    pub fn for_each_nested(&self, mut take: impl FnMut(Nested) -> Result<()>) -> Result<()> {
+    pub fn for_each_nested(&self, mut take: impl FnMut(NestedEvent) -> Result<()>) -> Result<()> {
         if self.is_empty() {
-            return self.nest_empty(&mut take);
+            return self.close_empty_axes(&mut take);
         }
         let mut index = vec![0u64; self.shape.len()];
         // Number of lists that begin before the next element.
         let mut opening = self.shape.len();
         self.for_each_scalar(|scalar, masked| {
             for _ in 0..opening {
-                take(Nested::Open)?;
+                take(NestedEvent::Open)?;
             }
-            take(if masked { Nested::Masked } else { Nested::Element(scalar) })?;
+            take(if masked { NestedEvent::Masked } else { NestedEvent::Element(scalar) })?;
             opening = 0;
             for (at, len) in index.iter_mut().zip(&self.shape).rev() {
                 *at += 1;
@@ -364,18 +363,18 @@ impl Array {
                 opening += 1;
             }
             for _ in 0..opening {
-                take(Nested::Close)?;
+                take(NestedEvent::Close)?;
             }
             Ok(())
         })
     }
 
     /// The lists of an array without elements, down to its first axis of length 0.
-    fn nest_empty(&self, take: &mut dyn FnMut(Nested) -> Result<()>) -> Result<()> {
+    fn close_empty_axes(&self, take: &mut dyn FnMut(NestedEvent) -> Result<()>) -> Result<()> {
         let depth = self.shape.iter().position(|len| *len == 0).unwrap_or(0);
         let count = self.shape[..depth].iter().fold(1u64, |n, len| n.saturating_mul(*len));
         if count > self.limits.nodes {
-            return Err(Limits::exceeded("nodes", self.limits.nodes, format_args!("{count} empty lists")));
+            return Err(Limits::exceeded_error("nodes", self.limits.nodes, format_args!("{count} empty lists")));
         }
         for i in 0..count {
             let mut size = 1;
@@ -385,12 +384,12 @@ impl Array {
             });
             let ends: Vec<u64> = ends.collect();
             for _ in ends.iter().filter(|size| i % **size == 0) {
-                take(Nested::Open)?;
+                take(NestedEvent::Open)?;
             }
-            take(Nested::Open)?;
-            take(Nested::Close)?;
+            take(NestedEvent::Open)?;
+            take(NestedEvent::Close)?;
             for _ in ends.iter().filter(|size| (i + 1) % **size == 0) {
-                take(Nested::Close)?;
+                take(NestedEvent::Close)?;
             }
         }
         Ok(())
@@ -404,13 +403,13 @@ impl Array {
     pub fn write_json(&self, out: &mut dyn std::io::Write, floats: FloatText) -> Result<()> {
         let mut follows = false;
         self.for_each_nested(|step| {
-            let comma = if follows && step != Nested::Close { ", " } else { "" };
-            follows = step != Nested::Open;
+            let comma = if follows && step != NestedEvent::Close { ", " } else { "" };
+            follows = step != NestedEvent::Open;
             match step {
-                Nested::Open => write!(out, "{comma}["),
-                Nested::Close => write!(out, "]"),
-                Nested::Masked => write!(out, "{comma}null"),
-                Nested::Element(scalar) => write!(out, "{comma}{}", scalar.json(floats)),
+                NestedEvent::Open => write!(out, "{comma}["),
+                NestedEvent::Close => write!(out, "]"),
+                NestedEvent::Masked => write!(out, "{comma}null"),
+                NestedEvent::Element(scalar) => write!(out, "{comma}{}", scalar.json(floats)),
             }
             .map_err(|e| Error::io("writing", e))
         })

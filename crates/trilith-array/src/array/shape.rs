@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 pub use crate::index::unravel;
 
 /// Maximum number of axes of an array, the same as in numpy.
-pub(super) const AXES: usize = 64;
+pub(super) const MAX_AXES: usize = 64;
 
 /// Returns the number of elements of a shape.
 ///
@@ -63,12 +63,18 @@ fn packed_strides<'a>(order: impl Iterator<Item = &'a u64>, shape: &[u64], item_
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an element is before byte 0 or ends after
 /// `available`.
-pub fn extent(offset: u64, shape: &[u64], strides: &[i64], item_size: u64, available: u64) -> Result<std::ops::Range<u64>> {
+pub fn element_byte_range(
+    offset: u64,
+    shape: &[u64],
+    strides: &[i64],
+    item_size: u64,
+    available: u64,
+) -> Result<std::ops::Range<u64>> {
     if shape.len() != strides.len() {
         return Err(Error::malformed(format!("{} strides for {} axes", strides.len(), shape.len())));
     }
-    if shape.len() > AXES {
-        return Err(Error::unsupported(format!("an array of {} axes, at most {AXES} are possible", shape.len())));
+    if shape.len() > MAX_AXES {
+        return Err(Error::unsupported(format!("an array of {} axes, at most {MAX_AXES} are possible", shape.len())));
     }
     if offset > available {
         return Err(Error::malformed(format!("the array starts at byte {offset} of {available} bytes of data")));
@@ -142,21 +148,21 @@ mod tests {
 
     #[test]
     fn extents_go_both_ways_and_stay_inside() {
-        assert_eq!(extent(8, &[2, 3], &[12, 4], 4, 100).unwrap(), 8..32);
-        assert_eq!(extent(8, &[3], &[-4], 4, 100).unwrap(), 0..12);
-        assert_eq!(extent(0, &[1 << 40], &[0], 8, 8).unwrap(), 0..8);
-        assert_eq!(extent(5, &[0, 1 << 40], &[i64::MAX, i64::MIN], 8, 8).unwrap(), 5..5);
-        assert!(extent(7, &[3], &[-4], 4, 100).is_err());
-        assert!(extent(0, &[26], &[4], 4, 100).is_err());
-        assert!(extent(u64::MAX, &[], &[], 4, 100).is_err());
+        assert_eq!(element_byte_range(8, &[2, 3], &[12, 4], 4, 100).unwrap(), 8..32);
+        assert_eq!(element_byte_range(8, &[3], &[-4], 4, 100).unwrap(), 0..12);
+        assert_eq!(element_byte_range(0, &[1 << 40], &[0], 8, 8).unwrap(), 0..8);
+        assert_eq!(element_byte_range(5, &[0, 1 << 40], &[i64::MAX, i64::MIN], 8, 8).unwrap(), 5..5);
+        assert!(element_byte_range(7, &[3], &[-4], 4, 100).is_err());
+        assert!(element_byte_range(0, &[26], &[4], 4, 100).is_err());
+        assert!(element_byte_range(u64::MAX, &[], &[], 4, 100).is_err());
     }
 
     #[test]
     fn hostile_shapes_and_strides_are_errors_not_overflows() {
-        assert!(extent(0, &[u64::MAX, u64::MAX], &[i64::MAX, i64::MIN], 8, u64::MAX).is_err());
-        assert!(extent(0, &[1 << 62, 1, 1], &[i64::MIN, i64::MIN, 1], 8, u64::MAX).is_err());
-        assert!(extent(0, &[1; 65], &[1; 65], 1, 8).is_err());
-        assert!(extent(0, &[2], &[], 1, 8).is_err());
+        assert!(element_byte_range(0, &[u64::MAX, u64::MAX], &[i64::MAX, i64::MIN], 8, u64::MAX).is_err());
+        assert!(element_byte_range(0, &[1 << 62, 1, 1], &[i64::MIN, i64::MIN, 1], 8, u64::MAX).is_err());
+        assert!(element_byte_range(0, &[1; 65], &[1; 65], 1, 8).is_err());
+        assert!(element_byte_range(0, &[2], &[], 1, 8).is_err());
         assert!(c_strides(&[2, 1 << 40, 1 << 40], 8).is_err());
         assert_eq!(c_strides(&[1 << 40, 0, 1 << 40], 8).unwrap().len(), 3);
     }

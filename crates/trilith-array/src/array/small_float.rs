@@ -8,7 +8,7 @@ use crate::bytes::{MemorySource, Source, SourceOrigin, SourcePieces, SourceRef, 
 use crate::error::{Error, Result};
 
 /// Bytes of the stored elements that are widened at once.
-const PIECE: usize = 64 << 10;
+const BUFFER_SIZE: usize = 64 << 10;
 
 /// The layout of a small float: a sign, an exponent of N bits with this bias, and a mantissa of N bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,35 +16,35 @@ pub struct SmallFloat {
     exponent: u32,
     mantissa: u32,
     bias: i32,
-    special: Special,
+    special: NonFinite,
 }
 
 /// The patterns that are not finite numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Special {
+enum NonFinite {
     /// Infinities and NaNs use the largest exponent, as in IEEE 754.
     Ieee,
     /// The pattern of all ones after the sign is NaN; there are no infinities.
-    Ones,
+    AllOnes,
     /// The sign alone is NaN; there are no infinities, and no second zero.
-    Sign,
+    SignOnly,
     /// A power of two without a sign, of which all ones are NaN.
-    Power,
+    MaxExponent,
 }
 
 /// Formats, each with all its names.
 const NAMES: &[(&[&str], SmallFloat)] = &[
-    (&["BF16", "bfloat16"], SmallFloat { exponent: 8, mantissa: 7, bias: 127, special: Special::Ieee }),
-    (&["F8_E5M2", "float8_e5m2"], SmallFloat { exponent: 5, mantissa: 2, bias: 15, special: Special::Ieee }),
-    (&["F8_E4M3", "float8_e4m3fn"], SmallFloat { exponent: 4, mantissa: 3, bias: 7, special: Special::Ones }),
-    (&["F8_E5M2FNUZ", "float8_e5m2fnuz"], SmallFloat { exponent: 5, mantissa: 2, bias: 16, special: Special::Sign }),
-    (&["F8_E4M3FNUZ", "float8_e4m3fnuz"], SmallFloat { exponent: 4, mantissa: 3, bias: 8, special: Special::Sign }),
-    (&["F8_E8M0", "float8_e8m0fnu"], SmallFloat { exponent: 8, mantissa: 0, bias: 127, special: Special::Power }),
+    (&["BF16", "bfloat16"], SmallFloat { exponent: 8, mantissa: 7, bias: 127, special: NonFinite::Ieee }),
+    (&["F8_E5M2", "float8_e5m2"], SmallFloat { exponent: 5, mantissa: 2, bias: 15, special: NonFinite::Ieee }),
+    (&["F8_E4M3", "float8_e4m3fn"], SmallFloat { exponent: 4, mantissa: 3, bias: 7, special: NonFinite::AllOnes }),
+    (&["F8_E5M2FNUZ", "float8_e5m2fnuz"], SmallFloat { exponent: 5, mantissa: 2, bias: 16, special: NonFinite::SignOnly }),
+    (&["F8_E4M3FNUZ", "float8_e4m3fnuz"], SmallFloat { exponent: 4, mantissa: 3, bias: 8, special: NonFinite::SignOnly }),
+    (&["F8_E8M0", "float8_e8m0fnu"], SmallFloat { exponent: 8, mantissa: 0, bias: 127, special: NonFinite::MaxExponent }),
 ];
 
 impl SmallFloat {
     /// The one of a name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         NAMES.iter().find(|(names, _)| names.contains(&name)).map(|(_, float)| *float)
     }
 
@@ -54,8 +54,8 @@ impl SmallFloat {
     }
 
     /// The number that a pattern of bits is.
-    pub fn value(self, bits: u32) -> f32 {
-        if self.special == Special::Power {
+    pub fn to_f32(self, bits: u32) -> f32 {
+        if self.special == NonFinite::MaxExponent {
             return if bits == 0xff { f32::NAN } else { 2f64.powi(bits as i32 - self.bias) as f32 };
         }
         let low = |count: u32| (1u32 << count) - 1;
@@ -64,10 +64,10 @@ impl SmallFloat {
         let sign = if negative { -1.0 } else { 1.0 };
         let is_top = exponent == low(self.exponent);
         match self.special {
-            Special::Ieee if is_top && fraction == 0 => return sign * f32::INFINITY,
-            Special::Ieee if is_top => return f32::NAN,
-            Special::Ones if is_top && fraction == low(self.mantissa) => return f32::NAN,
-            Special::Sign if negative && exponent == 0 && fraction == 0 => return f32::NAN,
+            NonFinite::Ieee if is_top && fraction == 0 => return sign * f32::INFINITY,
+            NonFinite::Ieee if is_top => return f32::NAN,
+            NonFinite::AllOnes if is_top && fraction == low(self.mantissa) => return f32::NAN,
+            NonFinite::SignOnly if negative && exponent == 0 && fraction == 0 => return f32::NAN,
             _ => {}
         }
         // Numbers next to zero have no leading one.
@@ -81,7 +81,7 @@ impl SmallFloat {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an array of another datatype.
-    pub fn widened(self, array: &Array) -> Result<Array> {
+    pub fn widen_array(self, array: &Array) -> Result<Array> {
         if *array.datatype() != self.bits() {
             return Err(Error::invalid_input(format!(
                 "an array of {}, expected {}, to be widened",
@@ -98,43 +98,43 @@ impl SmallFloat {
         };
         let size = self.bits().item_size();
         let len = array.nbytes() / size;
-        let wide = Widened { inner, start, len, size, order, float: self };
+        let wide = WidenedSource { inner, offset: start, len, size, order, format: self };
         let made = Array::new(Arc::new(wide), 0, Datatype::Float32, Byteorder::Little, array.shape().to_vec())?;
         Ok(made.with_limits(array.limits().clone()))
     }
 }
 
 /// The elements as little-endian 32-bit floats.
-struct Widened {
+struct WidenedSource {
     inner: SourceRef,
-    start: u64,
+    offset: u64,
     /// Elements.
     len: u64,
     /// Bytes of an element as it is stored.
     size: u64,
     order: Byteorder,
-    float: SmallFloat,
+    format: SmallFloat,
 }
 
-impl Widened {
+impl WidenedSource {
     /// Returns the place of the elements that a range of bytes is made of.
-    fn below(&self, range: &Range<u64>) -> Range<u64> {
-        let at = |element: u64| self.start.saturating_add(element.min(self.len).saturating_mul(self.size));
+    fn stored_range(&self, range: &Range<u64>) -> Range<u64> {
+        let at = |element: u64| self.offset.saturating_add(element.min(self.len).saturating_mul(self.size));
         at(range.start / 4)..at(range.end.div_ceil(4))
     }
 }
 
-impl SourcePieces for Widened {
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        stored_ranges(&*self.inner, self.below(&range))
+impl SourcePieces for WidenedSource {
+    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        stored_ranges(&*self.inner, self.stored_range(&range))
     }
 
     fn index(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        index_ranges(&*self.inner, self.below(&range))
+        index_ranges(&*self.inner, self.stored_range(&range))
     }
 }
 
-impl Source for Widened {
+impl Source for WidenedSource {
     fn len(&self) -> u64 {
         self.len.saturating_mul(4)
     }
@@ -143,10 +143,10 @@ impl Source for Widened {
         end_in("array", offset, into.len() as u64, self.len())?;
         let (mut at, mut rest) = (offset, into);
         while !rest.is_empty() {
-            let count = rest.len().min(PIECE);
+            let count = rest.len().min(BUFFER_SIZE);
             let (now, later) = std::mem::take(&mut rest).split_at_mut(count);
             let range = at..at.saturating_add(count as u64);
-            let place = self.below(&range);
+            let place = self.stored_range(&range);
             let mut bytes = vec![0; to_usize(place.end - place.start)?];
             self.inner.read_at(place.start, &mut bytes)?;
             let wide = bytes.chunks_exact(to_usize(self.size)?).flat_map(|bytes| {
@@ -154,7 +154,7 @@ impl Source for Widened {
                     Byteorder::Little => bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u32::from(*byte)),
                     Byteorder::Big => bytes.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte)),
                 };
-                self.float.value(bits).to_le_bytes()
+                self.format.to_f32(bits).to_le_bytes()
             });
             // A range may begin within an element.
             now.iter_mut().zip(wide.skip(to_usize(at % 4)?)).for_each(|(to, from)| *to = from);
@@ -164,7 +164,7 @@ impl Source for Widened {
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        let below: Vec<Range<u64>> = ranges.iter().map(|range| self.below(range)).collect();
+        let below: Vec<Range<u64>> = ranges.iter().map(|range| self.stored_range(range)).collect();
         self.inner.prefetch(&below)
     }
 
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     fn value(name: &str, bits: u32) -> f32 {
-        SmallFloat::named(name).unwrap().value(bits)
+        SmallFloat::from_name(name).unwrap().to_f32(bits)
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
                 numbers.iter().flat_map(|n| if order == Byteorder::Big { n.to_be_bytes() } else { n.to_le_bytes() }).collect();
             let source = Arc::new(MemorySource::new(bytes, "x")) as SourceRef;
             let array = Array::new(source, 0, Datatype::Uint16, order, vec![200, 200]).unwrap();
-            let wide = SmallFloat::named("BF16").unwrap().widened(&array).unwrap();
+            let wide = SmallFloat::from_name("BF16").unwrap().widen_array(&array).unwrap();
             let wanted: Vec<f32> = numbers.iter().map(|n| f32::from_bits(u32::from(*n) << 16)).collect();
             assert_eq!(wide.load::<f32>().unwrap(), wanted);
             let whole: Vec<u8> = wanted.iter().flat_map(|n| n.to_le_bytes()).collect();
@@ -247,10 +247,10 @@ mod tests {
             assert!(wide.source().read_at(159_999, &mut [0; 2]).is_err());
             let turned =
                 Array::strided(array.source().clone(), 0, Datatype::Uint16, order, vec![200, 200], vec![2, 400]).unwrap();
-            let turned = SmallFloat::named("BF16").unwrap().widened(&turned).unwrap();
+            let turned = SmallFloat::from_name("BF16").unwrap().widen_array(&turned).unwrap();
             assert_eq!(turned.load::<f32>().unwrap()[1], wanted[200]);
         }
         let other = Array::from_slice(&[1.0f32], &[1]).unwrap();
-        assert!(SmallFloat::named("BF16").unwrap().widened(&other).is_err());
+        assert!(SmallFloat::from_name("BF16").unwrap().widen_array(&other).is_err());
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::{Array, Byteorder};
-use crate::bytes::{Backing, Source, SourceOrigin, SourcePieces, by_runs, stored_ranges, to_usize, verify_backing};
+use crate::bytes::{Source, SourceBacking, SourceOrigin, SourcePieces, split_runs, stored_ranges, to_usize, verify_backing};
 use crate::error::{Error, Result};
 use crate::threads::lock;
 
@@ -26,7 +26,7 @@ impl Array {
     pub fn stack(arrays: Vec<Array>) -> Result<Array> {
         let mut shape = vec![arrays.len() as u64];
         shape.extend_from_slice(arrays.first().map_or(&[], |first| first.shape()));
-        join(arrays, shape, 0)
+        join_arrays(arrays, shape, 0)
     }
 
     /// Joins arrays along their first axis; datatype and all other axes are the same. No element is read.
@@ -46,12 +46,12 @@ impl Array {
         let rows = rows.ok_or_else(|| Error::invalid_input("a number has no axis along which it could be joined"))?;
         let mut shape = vec![rows];
         shape.extend(arrays.first().into_iter().flat_map(|first| first.shape().iter().skip(1)));
-        join(arrays, shape, 1)
+        join_arrays(arrays, shape, 1)
     }
 }
 
 /// The arrays one after the other, which agree in datatype and in the axes from `from` on.
-fn join(arrays: Vec<Array>, shape: Vec<u64>, from: usize) -> Result<Array> {
+fn join_arrays(arrays: Vec<Array>, shape: Vec<u64>, from: usize) -> Result<Array> {
     let Some(first) = arrays.first() else { return Err(Error::invalid_input("an empty list has no datatype")) };
     let axes = |array: &Array| array.shape().iter().skip(from).copied().collect::<Vec<_>>();
     let mut starts = Vec::with_capacity(arrays.len());
@@ -78,7 +78,7 @@ fn join(arrays: Vec<Array>, shape: Vec<u64>, from: usize) -> Result<Array> {
     let limits = Arc::clone(first.limits());
     limits.charge_memory((arrays.len() as u64).saturating_mul(size_of::<Array>() as u64), "the items of a list")?;
     let name = first.source().name().to_owned();
-    let source = Joined { arrays, byteorder, starts, len, name, decoded: Mutex::new(None) };
+    let source = StackedSource { arrays, byteorder, starts, len, name, decoded: Mutex::new(None) };
     Ok(Array::new(Arc::new(source), 0, datatype, byteorder, shape)?.with_limits(limits))
 }
 
@@ -88,10 +88,10 @@ fn is_direct(array: &Array, byteorder: Byteorder) -> bool {
 }
 
 /// The number of an item and its bytes.
-type Decoded = Option<(usize, Arc<Vec<u8>>)>;
+type CachedItem = Option<(usize, Arc<Vec<u8>>)>;
 
 /// The bytes of the items, one after the other.
-struct Joined {
+struct StackedSource {
     arrays: Vec<Array>,
     byteorder: Byteorder,
     /// The start of each item.
@@ -99,12 +99,12 @@ struct Joined {
     len: u64,
     name: String,
     /// The last item that had to be put into order as a whole.
-    decoded: Mutex<Decoded>,
+    decoded: Mutex<CachedItem>,
 }
 
-impl Joined {
+impl StackedSource {
     /// The item that holds a byte: its number, its array, the byte within it, and how many bytes it has from there.
-    fn at(&self, offset: u64) -> Option<(usize, &Array, u64, u64)> {
+    fn locate_byte(&self, offset: u64) -> Option<(usize, &Array, u64, u64)> {
         let number = self.starts.partition_point(|start| *start <= offset).checked_sub(1)?;
         let (array, start) = (self.arrays.get(number)?, self.starts.get(number)?);
         let inside = offset.checked_sub(*start)?;
@@ -112,7 +112,7 @@ impl Joined {
         Some((number, array, inside, left))
     }
 
-    fn in_order(&self, number: usize, array: &Array) -> Result<Arc<Vec<u8>>> {
+    fn decoded_item(&self, number: usize, array: &Array) -> Result<Arc<Vec<u8>>> {
         let mut decoded = lock(&self.decoded);
         if let Some((known, bytes)) = &*decoded
             && *known == number
@@ -121,7 +121,7 @@ impl Joined {
         }
         array.limits().charge_memory(array.nbytes(), "an item of a list")?;
         let mut bytes = Vec::with_capacity(to_usize(array.nbytes())?);
-        array.pieces(self.byteorder, 1 << 20, &mut |piece| {
+        array.for_each_piece_in(self.byteorder, 1 << 20, &mut |piece| {
             bytes.extend_from_slice(piece);
             Ok(())
         })?;
@@ -132,41 +132,41 @@ impl Joined {
 
     /// The ranges of the items' own sources that hold a range of these bytes, for each item that is stored in order;
     /// all of an item that is not.
-    fn ranges(&self, range: &Range<u64>) -> Vec<(&Array, Range<u64>)> {
+    fn item_ranges(&self, range: &Range<u64>) -> Vec<(&Array, Range<u64>)> {
         let (mut found, mut from) = (Vec::new(), range.start);
         while from < range.end {
-            let Some((_, array, inside, left)) = self.at(from) else { break };
+            let Some((_, array, inside, left)) = self.locate_byte(from) else { break };
             let count = left.min(range.end - from);
             let start = array.offset().saturating_add(inside);
             let direct = is_direct(array, self.byteorder);
-            found.push((array, if direct { start..start.saturating_add(count) } else { array.extent() }));
+            found.push((array, if direct { start..start.saturating_add(count) } else { array.byte_range() }));
             from = from.saturating_add(count.max(1));
         }
         found
     }
 }
 
-impl Backing for Joined {
-    fn inner(&self) -> Option<&dyn Backing> {
+impl SourceBacking for StackedSource {
+    fn inner_backing(&self) -> Option<&dyn SourceBacking> {
         self.arrays.first()?.source().backing()
     }
 
-    fn verify(&self) -> Result<()> {
+    fn verify_checksum(&self) -> Result<()> {
         self.arrays.iter().try_for_each(|array| verify_backing(&**array.source()))
     }
 }
 
-impl SourcePieces for Joined {
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+impl SourcePieces for StackedSource {
+    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let mut stored = Vec::new();
-        for (array, range) in self.ranges(&range) {
+        for (array, range) in self.item_ranges(&range) {
             stored.extend(stored_ranges(&**array.source(), range)?);
         }
         Ok(stored)
     }
 }
 
-impl Source for Joined {
+impl Source for StackedSource {
     fn len(&self) -> u64 {
         self.len
     }
@@ -174,14 +174,14 @@ impl Source for Joined {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         let behind = || Error::malformed("the list ends before the requested bytes");
         let item = |offset, wanted| {
-            let (number, array, inside, left) = self.at(offset).ok_or_else(behind)?;
+            let (number, array, inside, left) = self.locate_byte(offset).ok_or_else(behind)?;
             Ok(((number, array, inside), left.min(wanted)))
         };
-        by_runs(offset, into, item, |(number, array, inside), now| {
+        split_runs(offset, into, item, |(number, array, inside), now| {
             if is_direct(array, self.byteorder) {
                 return array.source().read_at(array.offset().saturating_add(inside), now);
             }
-            let bytes = self.in_order(number, array)?;
+            let bytes = self.decoded_item(number, array)?;
             let from = to_usize(inside)?;
             now.copy_from_slice(bytes.get(from..from.saturating_add(now.len())).ok_or_else(behind)?);
             Ok(())
@@ -191,7 +191,7 @@ impl Source for Joined {
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         // Neighbours of one source are requested at once.
         let mut wanted: Vec<(&Array, Vec<Range<u64>>)> = Vec::new();
-        for (array, range) in ranges.iter().flat_map(|range| self.ranges(range)) {
+        for (array, range) in ranges.iter().flat_map(|range| self.item_ranges(range)) {
             match wanted.last_mut() {
                 Some((last, list)) if Arc::ptr_eq(last.source(), array.source()) => list.push(range),
                 _ => wanted.push((array, vec![range])),
@@ -204,7 +204,7 @@ impl Source for Joined {
         self.arrays.first().map(|array| SourceOrigin::Made(&**array.source()))
     }
 
-    fn backing(&self) -> Option<&dyn Backing> {
+    fn backing(&self) -> Option<&dyn SourceBacking> {
         Some(self)
     }
 

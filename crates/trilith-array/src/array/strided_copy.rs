@@ -1,26 +1,26 @@
 //! Copies of bytes at any strides into packed bytes: the walk over the axes around [`Program`].
 
-use super::copy_program::{Program, Run};
+use super::copy_program::{CopyProgram, StridedRun};
 use super::transpose;
 
 /// An axis of a copy: its length and its strides in bytes on both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Axis {
+pub(super) struct CopyAxis {
     pub len: usize,
     pub from: isize,
     pub to: usize,
 }
 
 /// Side of the square of elements in which two axes change places, so that cache lines are used whole.
-const TILE: usize = 64;
+const TILE_SIDE: usize = 64;
 /// A run shorter than this changes places with the longest axis around it.
-const SHORT: usize = 16;
+const MIN_RUN_LEN: usize = 16;
 
 /// Copies the elements of `axes` (C order, the last fastest) from `from[from_at..]` to `to[to_at..]`.
 ///
 /// Every element must be inside both slices; what does not is left out.
-pub(super) fn gather(program: &Program, from: &[u8], from_at: usize, to: &mut [u8], to_at: usize, axes: &[Axis]) {
-    let mut axes = merge(axes);
+pub(super) fn pack_strided(program: &CopyProgram, from: &[u8], from_at: usize, to: &mut [u8], to_at: usize, axes: &[CopyAxis]) {
+    let mut axes = merge_axes(axes);
     if axes.iter().any(|axis| axis.len == 0) {
         return;
     }
@@ -30,26 +30,26 @@ pub(super) fn gather(program: &Program, from: &[u8], from_at: usize, to: &mut [u
         && last.from == program.stored as isize
         && last.to == program.packed
     {
-        rows = program.of_rows(last.len);
+        rows = program.for_rows(last.len);
         if rows.is_some() {
             axes.pop();
         }
     }
     let program = rows.as_ref().unwrap_or(program);
     let Some(run) = axes.pop() else {
-        let (source, target) = (Run { at: from_at, stride: 0 }, Run { at: to_at, stride: 0 });
-        return program.apply(from, source, to, target, 1);
+        let (source, target) = (StridedRun { offset: from_at, stride: 0 }, StridedRun { offset: to_at, stride: 0 });
+        return program.convert_elements(from, source, to, target, 1);
     };
-    let partner = partner(&axes, run).map(|i| axes.remove(i));
-    let turned = partner.and_then(|other| transpose::kernel(program, run, other));
+    let partner = tile_partner(&axes, run).map(|i| axes.remove(i));
+    let turned = partner.and_then(|other| transpose::select_transpose_kernel(program, run, other));
     let mut index = vec![0; axes.len()];
     let (mut a, mut b) = (from_at, to_at);
     loop {
-        let (source, target) = (Run { at: a, stride: run.from }, Run { at: b, stride: run.to as isize });
+        let (source, target) = (StridedRun { offset: a, stride: run.from }, StridedRun { offset: b, stride: run.to as isize });
         match (partner, turned) {
-            (None, _) => program.apply(from, source, to, target, run.len),
+            (None, _) => program.convert_elements(from, source, to, target, run.len),
             (Some(other), Some(turn)) => turn(program, from, a, to, b, run, other),
-            (Some(other), None) => tiles(program, from, source, to, target, run, other),
+            (Some(other), None) => gather_tiles(program, from, source, to, target, run, other),
         }
         // The next index, the last axis fastest.
         let mut level = axes.len();
@@ -73,14 +73,14 @@ pub(super) fn gather(program: &Program, from: &[u8], from_at: usize, to: &mut [u
 }
 
 /// Drops axes of length 1 and joins neighbours that go on where the other ends.
-fn merge(axes: &[Axis]) -> Vec<Axis> {
-    let mut merged: Vec<Axis> = Vec::with_capacity(axes.len());
+fn merge_axes(axes: &[CopyAxis]) -> Vec<CopyAxis> {
+    let mut merged: Vec<CopyAxis> = Vec::with_capacity(axes.len());
     for axis in axes.iter().filter(|axis| axis.len != 1) {
         if let Some(outer) = merged.last_mut() {
             let goes_on =
                 axis.from.checked_mul(axis.len as isize) == Some(outer.from) && axis.to.checked_mul(axis.len) == Some(outer.to);
             if let (true, Some(len)) = (goes_on, outer.len.checked_mul(axis.len)) {
-                *outer = Axis { len, ..*axis };
+                *outer = CopyAxis { len, ..*axis };
                 continue;
             }
         }
@@ -90,29 +90,38 @@ fn merge(axes: &[Axis]) -> Vec<Axis> {
 }
 
 /// The axis to walk in squares with `run`: one whose elements are closer, or a longer one if the run is short.
-fn partner(axes: &[Axis], run: Axis) -> Option<usize> {
+fn tile_partner(axes: &[CopyAxis], run: CopyAxis) -> Option<usize> {
     let (closest, axis) =
         axes.iter().enumerate().filter(|(_, axis)| axis.from != 0).min_by_key(|(_, axis)| axis.from.unsigned_abs())?;
     if axis.from.unsigned_abs() < run.from.unsigned_abs() {
         return Some(closest);
     }
     let (longest, axis) = axes.iter().enumerate().max_by_key(|(_, axis)| axis.len)?;
-    (run.len < SHORT && axis.len > run.len).then_some(longest)
+    (run.len < MIN_RUN_LEN && axis.len > run.len).then_some(longest)
 }
 
 /// Copies along two axes at once, square by square; the run goes along the longer axis.
-fn tiles(program: &Program, from: &[u8], source: Run, to: &mut [u8], target: Run, run: Axis, other: Axis) {
-    let (inner, outer) = if run.len < SHORT && other.len > run.len { (other, run) } else { (run, other) };
-    let step = if inner.len >= TILE && outer.len >= TILE { TILE } else { TILE * SHORT };
+fn gather_tiles(
+    program: &CopyProgram,
+    from: &[u8],
+    source: StridedRun,
+    to: &mut [u8],
+    target: StridedRun,
+    run: CopyAxis,
+    other: CopyAxis,
+) {
+    let (inner, outer) = if run.len < MIN_RUN_LEN && other.len > run.len { (other, run) } else { (run, other) };
+    let step = if inner.len >= TILE_SIDE && outer.len >= TILE_SIDE { TILE_SIDE } else { TILE_SIDE * MIN_RUN_LEN };
     for j in (0..inner.len).step_by(step) {
         let n = step.min(inner.len - j);
         for i in 0..outer.len {
             let at = |base: usize, near: isize, far: isize| {
                 base.wrapping_add_signed(near.wrapping_mul(j as isize)).wrapping_add_signed(far.wrapping_mul(i as isize))
             };
-            let source = Run { at: at(source.at, inner.from, outer.from), stride: inner.from };
-            let target = Run { at: at(target.at, inner.to as isize, outer.to as isize), stride: inner.to as isize };
-            program.apply(from, source, to, target, n);
+            let source = StridedRun { offset: at(source.offset, inner.from, outer.from), stride: inner.from };
+            let target =
+                StridedRun { offset: at(target.offset, inner.to as isize, outer.to as isize), stride: inner.to as isize };
+            program.convert_elements(from, source, to, target, n);
         }
     }
 }

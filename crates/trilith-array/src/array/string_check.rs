@@ -31,7 +31,7 @@ pub fn undeclared_text(bytes: &[u8]) -> String {
 
 /// A datatype of text, and what its elements may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Text {
+pub enum TextType {
     /// 0.1.0dev, 4.1.3, `ascii`: "all codepoints < 128".
     Ascii,
     /// 0.1.0dev, 4.1.3, `ucs4`: "unicode text in the UCS-4 encoding".
@@ -45,7 +45,7 @@ pub enum Text {
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the first byte or code point that is none of its characters, and the
 /// errors of [`Array::for_each_piece`].
-pub fn check_texts(array: &Array, kind: Text) -> Result<()> {
+pub fn check_texts(array: &Array, kind: TextType) -> Result<()> {
     let mut places = Vec::new();
     text_places(array.datatype(), kind, 0, &mut places);
     let item = usize::try_from(array.datatype().packed_size()).unwrap_or(0);
@@ -53,26 +53,29 @@ pub fn check_texts(array: &Array, kind: Text) -> Result<()> {
         return Ok(());
     }
     if array.is_padded() {
-        return array.strings().try_for_each(|text| check(kind, std::iter::once(&text?[..])));
+        return array.strings().try_for_each(|text| check_string_encoding(kind, std::iter::once(&text?[..])));
     }
     array.clone().without_mask().for_each_piece(1 << 20, |piece| {
-        check(kind, piece.chunks_exact(item).flat_map(|element| places.iter().filter_map(|place| element.get(place.clone()))))
+        check_string_encoding(
+            kind,
+            piece.chunks_exact(item).flat_map(|element| places.iter().filter_map(|place| element.get(place.clone()))),
+        )
     })
 }
 
 /// Checks strings of one kind.
-fn check<'t>(kind: Text, texts: impl Iterator<Item = &'t [u8]>) -> Result<()> {
+fn check_string_encoding<'t>(kind: TextType, texts: impl Iterator<Item = &'t [u8]>) -> Result<()> {
     let wrong = match kind {
-        Text::Ascii => texts
+        TextType::Ascii => texts
             .flatten()
             .find(|byte| **byte >= 0x80)
             .map(|byte| format!("the byte {byte:#04x} in a text of the datatype ascii, expected less than 0x80")),
-        Text::Ucs4 => {
+        TextType::Ucs4 => {
             let mut points = texts.flat_map(|text| text.as_chunks::<4>().0).map(|bytes| u32::from_le_bytes(*bytes));
             let wrong = points.find(|point| char::from_u32(*point).is_none());
             wrong.map(|point| format!("the number {point:#x} in a ucs4 string, which is not a Unicode character"))
         }
-        Text::Utf8 => {
+        TextType::Utf8 => {
             // NULs pad it.
             let ended = |text: &[u8]| text.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
             let mut wrong = texts.filter_map(|text| str::from_utf8(text.get(..ended(text))?).err().map(|_| text));
@@ -83,12 +86,12 @@ fn check<'t>(kind: Text, texts: impl Iterator<Item = &'t [u8]>) -> Result<()> {
 }
 
 /// Collects the places of the strings of one packed element.
-fn text_places(datatype: &Datatype, kind: Text, at: usize, places: &mut Vec<Range<usize>>) {
+fn text_places(datatype: &Datatype, kind: TextType, at: usize, places: &mut Vec<Range<usize>>) {
     /// Number that is looked at: a structure may repeat its fields without end.
-    const MOST: usize = 10_000;
+    const MAX_CHECKED: usize = 10_000;
     let size = |datatype: &Datatype| usize::try_from(datatype.packed_size()).unwrap_or(0);
     match (datatype, kind) {
-        (Datatype::Ascii(_), Text::Ascii) | (Datatype::Ucs4(_), Text::Ucs4) | (Datatype::Utf8(_), Text::Utf8) => {
+        (Datatype::Ascii(_), TextType::Ascii) | (Datatype::Ucs4(_), TextType::Ucs4) | (Datatype::Utf8(_), TextType::Utf8) => {
             places.push(at..at.saturating_add(size(datatype)));
         }
         // Structures nest no deeper than the library allows, so this recursion is bounded.
@@ -96,7 +99,7 @@ fn text_places(datatype: &Datatype, kind: Text, at: usize, places: &mut Vec<Rang
             let mut at = at;
             for field in structure.fields() {
                 for _ in 0..field.count() {
-                    if places.len() >= MOST {
+                    if places.len() >= MAX_CHECKED {
                         return;
                     }
                     text_places(&field.datatype, kind, at, places);

@@ -3,13 +3,13 @@
 use std::fmt;
 
 use super::datatype::{Byteorder, Datatype};
-use super::shape::AXES;
+use super::shape::MAX_AXES;
 use crate::error::{Error, Result};
 
 /// Maximum depth of nested structs.
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 /// Maximum number of fields of a struct. Fields of a nested struct count each time they occur.
-const FIELDS: u64 = 1 << 20;
+const MAX_FIELDS: u64 = 1 << 20;
 
 /// Cost of a field, in bytes of work. A few lines can describe a million fields by aliases or by types that double,
 /// and a few more lines can describe a thousand arrays of them. So the code that makes a datatype charges this work
@@ -39,7 +39,7 @@ impl Field {
     }
 
     /// A field without a name.
-    pub fn unnamed(datatype: Datatype, byteorder: Byteorder) -> Self {
+    pub fn without_name(datatype: Datatype, byteorder: Byteorder) -> Self {
         Self { name: None, datatype, byteorder, shape: Vec::new(), offset: 0 }
     }
 
@@ -52,7 +52,7 @@ impl Field {
 
     /// The field at this offset.
     #[must_use]
-    pub fn at(mut self, offset: u64) -> Self {
+    pub fn with_offset(mut self, offset: u64) -> Self {
         self.offset = offset;
         self
     }
@@ -86,7 +86,7 @@ pub struct StructType {
     item_size: u64,
     packed_size: u64,
     depth: usize,
-    all_fields: u64,
+    total_fields: u64,
 }
 
 impl StructType {
@@ -112,8 +112,8 @@ impl StructType {
     pub fn with_offsets(fields: Vec<Field>, item_size: u64) -> Result<Self> {
         let (mut packed_size, mut depth, mut all_fields) = (0u64, 1, fields.len() as u64);
         for field in &fields {
-            if field.shape.len() > AXES {
-                let message = format!("a field of {} axes, at most {AXES} are possible", field.shape.len());
+            if field.shape.len() > MAX_AXES {
+                let message = format!("a field of {} axes, at most {MAX_AXES} are possible", field.shape.len());
                 return Err(Error::unsupported(message));
             }
             let end = field_size(field, Datatype::item_size)
@@ -128,19 +128,21 @@ impl StructType {
                 .ok_or_else(|| too_large(field))?;
             if let Datatype::Struct(inner) = &field.datatype {
                 depth = depth.max(inner.depth + 1);
-                all_fields = all_fields.saturating_add(inner.all_fields);
+                all_fields = all_fields.saturating_add(inner.total_fields);
             }
         }
         if item_size.max(packed_size) > i64::MAX as u64 {
             return Err(Error::malformed(format!("a structured element of {item_size} bytes, at most 2^63 are possible")));
         }
-        if depth > DEPTH {
-            return Err(Error::limit(format!("a structured datatype nests {depth} deep, at most {DEPTH} are possible")));
+        if depth > MAX_DEPTH {
+            return Err(Error::limit(format!("a structured datatype nests {depth} deep, at most {MAX_DEPTH} are possible")));
         }
-        if all_fields > FIELDS {
-            return Err(Error::limit(format!("a structured datatype has {all_fields} fields, at most {FIELDS} are possible")));
+        if all_fields > MAX_FIELDS {
+            return Err(Error::limit(format!(
+                "a structured datatype has {all_fields} fields, at most {MAX_FIELDS} are possible"
+            )));
         }
-        Ok(Self { fields, item_size, packed_size, depth, all_fields })
+        Ok(Self { fields, item_size, packed_size, depth, total_fields: all_fields })
     }
 
     /// The fields in their order.
@@ -164,8 +166,8 @@ impl StructType {
     }
 
     /// Returns the number of fields, including those of nested structs.
-    pub fn all_fields(&self) -> u64 {
-        self.all_fields
+    pub fn total_fields(&self) -> u64 {
+        self.total_fields
     }
 
     /// Returns the fields one after the other without padding, all in `order`.
@@ -184,13 +186,13 @@ impl StructType {
     }
 
     /// Returns `true` if both have fields of the same names, shapes and meanings, in this order.
-    pub fn means(&self, other: &Self) -> bool {
+    pub fn is_equivalent(&self, other: &Self) -> bool {
         self.fields.len() == other.fields.len()
             && self
                 .fields
                 .iter()
                 .zip(&other.fields)
-                .all(|(a, b)| a.name == b.name && a.shape == b.shape && a.datatype.means(&b.datatype))
+                .all(|(a, b)| a.name == b.name && a.shape == b.shape && a.datatype.is_equivalent(&b.datatype))
     }
 
     fn clone_head(&self) -> Self {
@@ -244,7 +246,7 @@ mod tests {
         assert!(StructType::packed_from(vec![huge]).is_err());
         let none = Field::new("a", Datatype::Float64, LITTLE).with_shape(vec![1 << 40, 1 << 40, 0]);
         assert_eq!(StructType::packed_from(vec![none]).unwrap().item_size(), 0);
-        let past = Field::new("a", Datatype::Float64, LITTLE).at(4);
+        let past = Field::new("a", Datatype::Float64, LITTLE).with_offset(4);
         assert!(StructType::with_offsets(vec![past], 8).is_err());
     }
 
@@ -271,13 +273,13 @@ mod tests {
     #[test]
     fn packing_drops_padding_and_keeps_meaning() {
         let padded = StructType::with_offsets(
-            vec![Field::new("a", Datatype::Uint8, LITTLE), Field::new("b", Datatype::Float64, Byteorder::Big).at(8)],
+            vec![Field::new("a", Datatype::Uint8, LITTLE), Field::new("b", Datatype::Float64, Byteorder::Big).with_offset(8)],
             16,
         )
         .unwrap();
         let packed = padded.packed(LITTLE);
         assert_eq!((packed.item_size(), packed.fields()[1].offset), (9, 1));
-        assert!(packed.means(&padded));
+        assert!(packed.is_equivalent(&padded));
         assert_eq!(packed.to_string(), "[{name: a, datatype: uint8}, {name: b, datatype: float64}]");
     }
 }

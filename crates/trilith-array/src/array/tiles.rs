@@ -9,13 +9,13 @@ use super::handle::Array;
 use super::shape::is_c_contiguous;
 use crate::bytes::{source_piece_len, stored_ranges};
 use crate::error::{ErrorKind, Result};
-use crate::threads::{lock, side_by_side};
+use crate::threads::{for_each_concurrent, lock};
 
 /// Number of arrays that are examined at once: each may be a request to a server.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENT: usize = 16;
 
 /// Elements that decode only as a whole are one part up to this many bytes.
-const WHOLE: u64 = 64 << 20;
+const MAX_WHOLE_BYTES: u64 = 64 << 20;
 
 impl Array {
     /// Creates an array of all elements of a source in chunks.
@@ -23,7 +23,7 @@ impl Array {
     /// # Errors
     /// Returns the errors of [`Array::new`].
     pub fn chunked(source: Arc<ChunkedSource>, datatype: Datatype, byteorder: Byteorder, shape: Vec<u64>) -> Result<Self> {
-        let chunking = Some(Arc::new(Chunking::of(Arc::clone(&source))));
+        let chunking = Some(Arc::new(Chunking::from_source(Arc::clone(&source))));
         Ok(Self { chunking, ..Self::new(source, 0, datatype, byteorder, shape)? })
     }
 
@@ -52,7 +52,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns the errors of [`SourcePieces::stored`](crate::bytes::SourcePieces::stored).
-    pub fn piece(&self) -> Result<Option<u64>> {
+    pub fn decode_unit(&self) -> Result<Option<u64>> {
         let source = &**self.source();
         let len = source.len();
         if len < 2 {
@@ -96,20 +96,22 @@ impl Array {
             return Ok(self.shape().iter().map(|len| (*len).max(1)).collect());
         }
         if let Some(chunk) = self.stored_chunk() {
-            return Ok(self.grown(chunk.to_vec(), bytes));
+            return Ok(self.merge_chunks(chunk.to_vec(), bytes));
         }
         let row = self.strides().first().and_then(|stride| u64::try_from(*stride).ok()).unwrap_or(0);
         let rows = self.shape().first().copied().unwrap_or(1);
         let piece = match row > 0 && self.is_c_contiguous() {
             // A broken part shows when it is read.
-            true => self.piece().or_else(|error| if error.kind() == ErrorKind::Malformed { Ok(None) } else { Err(error) })?,
+            true => {
+                self.decode_unit().or_else(|error| if error.kind() == ErrorKind::Malformed { Ok(None) } else { Err(error) })?
+            }
             false => None,
         };
         let mut chunk = self.shape().to_vec();
         match (piece, chunk.first_mut()) {
             (Some(piece), Some(first)) if piece >= self.source().len() => {
-                if self.nbytes() > WHOLE {
-                    *first = (WHOLE / row).clamp(1, rows);
+                if self.nbytes() > MAX_WHOLE_BYTES {
+                    *first = (MAX_WHOLE_BYTES / row).clamp(1, rows);
                 }
             }
             (Some(piece), Some(first)) => {
@@ -117,7 +119,7 @@ impl Array {
                 let together = if piece.is_multiple_of(row) { (bytes / piece).max(1).saturating_mul(piece) } else { piece };
                 *first = (together / row).clamp(1, rows);
             }
-            _ => chunk = self.grown(vec![1; self.shape().len()], bytes),
+            _ => chunk = self.merge_chunks(vec![1; self.shape().len()], bytes),
         }
         Ok(chunk)
     }
@@ -129,7 +131,7 @@ impl Array {
     pub fn tiles_of_all(arrays: &[Self], bytes: u64) -> Result<Vec<Vec<u64>>> {
         let found = Mutex::new(vec![Vec::new(); arrays.len()]);
         let jobs = arrays.iter().enumerate().collect();
-        side_by_side(jobs, AT_ONCE, |(at, array): (usize, &Self)| {
+        for_each_concurrent(jobs, MAX_CONCURRENT, |(at, array): (usize, &Self)| {
             let tiles = array.tiles(bytes)?;
             if let Some(to) = lock(&found).get_mut(at) {
                 *to = tiles;
@@ -160,7 +162,7 @@ impl Array {
         if let Some(chunk) = self.stored_chunk() {
             return Ok(Some(chunk.to_vec()));
         }
-        let Some(piece) = self.piece()? else { return Ok(None) };
+        let Some(piece) = self.decode_unit()? else { return Ok(None) };
         let mut chunk = self.shape().to_vec();
         if let (Some(row), Some(first)) = (self.row_bytes(), chunk.first_mut()) {
             *first = (piece / row).clamp(1, *first);
@@ -188,7 +190,7 @@ impl Array {
         // The ends of parts, in bytes from here on.
         let (step, from) = match chunk.and_then(|chunk| chunk.first().copied()) {
             Some(chunk) => (step_of(chunk.saturating_mul(row)), 0),
-            None => match self.piece()? {
+            None => match self.decode_unit()? {
                 Some(piece) => (step_of(piece), self.offset()),
                 None => (step_of(row), 0),
             },
@@ -214,7 +216,7 @@ impl Array {
     }
 
     /// Chunks put together to about this number of bytes, first along the last axis.
-    fn grown(&self, mut chunk: Vec<u64>, bytes: u64) -> Vec<u64> {
+    fn merge_chunks(&self, mut chunk: Vec<u64>, bytes: u64) -> Vec<u64> {
         let mut size = chunk.iter().fold(self.datatype().packed_size().max(1), |n, len| n.saturating_mul(*len));
         for (chunk, len) in chunk.iter_mut().zip(self.shape()).rev() {
             let count = len.div_ceil((*chunk).max(1)).max(1);

@@ -13,14 +13,14 @@ use crate::error::{Error, Result};
 
 /// A number that a file declares.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Declared {
+pub enum DeclaredNumber {
     /// A whole number.
     Int(i128),
     /// A floating-point number.
     Float(f64),
 }
 
-impl Declared {
+impl DeclaredNumber {
     /// Returns the number that a text is, with blanks around it or not: GDAL writes numbers so.
     pub fn from_text(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -30,7 +30,7 @@ impl Declared {
 
     /// Returns the integer that it is, if an integer type has that.
     pub fn integer_in(self, datatype: &Datatype) -> Option<i128> {
-        let (low, high) = datatype.whole_range()?;
+        let (low, high) = datatype.integer_range()?;
         let whole = match self {
             Self::Int(n) => n,
             Self::Float(x) if x.fract() == 0.0 => x as i128,
@@ -50,15 +50,15 @@ impl Declared {
 
 /// A mark of a missing stored element.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Missing {
+pub enum MissingRule {
     /// The number itself; NaN marks every NaN.
-    Equal(Declared),
+    Equal(DeclaredNumber),
     /// Every number that is smaller.
-    Below(Declared),
+    Below(DeclaredNumber),
     /// Every number that is larger.
-    Above(Declared),
+    Above(DeclaredNumber),
     /// A byte that is neither `T` nor `F`.
-    NotLogical,
+    NotBoolean,
     /// A string that is equal to this one, apart from blanks around it.
     Text(Vec<u8>),
     /// A member of the structs that the element is.
@@ -74,19 +74,19 @@ pub enum Missing {
         /// The datatype of the member.
         datatype: Datatype,
         /// The mark of a missing value of the member.
-        missing: Box<Missing>,
+        missing: Box<MissingRule>,
     },
 }
 
 /// The interpretation of a stored element.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reading {
+pub enum ValueTransform {
     /// Itself.
-    Stored,
+    Identity,
     /// An element of another type of the same size, with the bits of the stored one.
-    Bits(Datatype),
+    Reinterpret(Datatype),
     /// The integer of the other sign, half the range away: FITS stores unsigned integers so.
-    Flipped(Datatype),
+    SignFlip(Datatype),
     /// `stored * scale + offset`, computed in the type that comes out: `float32`, `float64` or `complex128`.
     Linear {
         /// The factor of the stored number.
@@ -104,7 +104,7 @@ pub enum Reading {
         inner: u64,
     },
     /// Like `Linear`, computed in integers for an integer type.
-    Whole {
+    LinearInteger {
         /// The factor of the stored number.
         scale: i64,
         /// The summand after the multiplication.
@@ -113,7 +113,7 @@ pub enum Reading {
         into: Datatype,
     },
     /// A boolean: `T` is true.
-    Logical,
+    Boolean,
     /// Truth values, the highest bit of a byte first.
     Flags {
         /// The shape of the booleans of one element.
@@ -122,10 +122,10 @@ pub enum Reading {
     /// Text that ends at its first NUL.
     Text,
     /// Text whose trailing blanks do not count.
-    Trimmed,
+    TrimmedText,
     /// A number written as text, with this number of decimals if it has no point: `int16`, `int32`, `int64` or `float64`. A blank
     /// text is 0.
-    Written {
+    ParsedText {
         /// The factor of the number in the text.
         scale: f64,
         /// The summand after the multiplication.
@@ -139,39 +139,40 @@ pub enum Reading {
 
 /// The declarations of a file about an array, or about one field of its structures.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Meaning {
+pub struct ValueDecoding {
     /// The conversion of a stored element.
-    pub reading: Reading,
+    pub transform: ValueTransform,
     /// The marks of missing stored elements.
-    pub missing: Vec<Missing>,
+    pub missing_rules: Vec<MissingRule>,
 }
 
-impl Meaning {
+impl ValueDecoding {
     /// Elements mean themselves.
-    pub const STORED: Self = Self { reading: Reading::Stored, missing: Vec::new() };
+    pub const IDENTITY: Self = Self { transform: ValueTransform::Identity, missing_rules: Vec::new() };
 
     /// Returns `true` if there is nothing to do.
     pub fn is_stored(&self) -> bool {
-        self.reading == Reading::Stored && self.missing.is_empty()
+        self.transform == ValueTransform::Identity && self.missing_rules.is_empty()
     }
 
     /// Returns `true` if the elements keep their values, perhaps with another sign or as shorter strings.
-    pub fn is_same_in_type(&self) -> bool {
-        self.missing.is_empty() && matches!(self.reading, Reading::Stored | Reading::Flipped(_) | Reading::Text)
+    pub fn is_identity_for(&self) -> bool {
+        self.missing_rules.is_empty()
+            && matches!(self.transform, ValueTransform::Identity | ValueTransform::SignFlip(_) | ValueTransform::Text)
     }
 
     /// Datatype and shape of what a field means.
     pub fn type_of(&self, datatype: &Datatype, shape: &[u64]) -> (Datatype, Vec<u64>) {
-        let datatype = match &self.reading {
-            Reading::Stored | Reading::Text | Reading::Trimmed => datatype.packed(Byteorder::NATIVE),
-            Reading::Bits(into)
-            | Reading::Flipped(into)
-            | Reading::Linear { into, .. }
-            | Reading::Whole { into, .. }
-            | Reading::Written { into, .. } => into.clone(),
-            Reading::Each { .. } => Datatype::Float64,
-            Reading::Logical => Datatype::Bool8,
-            Reading::Flags { shape } => return (Datatype::Bool8, shape.clone()),
+        let datatype = match &self.transform {
+            ValueTransform::Identity | ValueTransform::Text | ValueTransform::TrimmedText => datatype.packed(Byteorder::NATIVE),
+            ValueTransform::Reinterpret(into)
+            | ValueTransform::SignFlip(into)
+            | ValueTransform::Linear { into, .. }
+            | ValueTransform::LinearInteger { into, .. }
+            | ValueTransform::ParsedText { into, .. } => into.clone(),
+            ValueTransform::Each { .. } => Datatype::Float64,
+            ValueTransform::Boolean => Datatype::Bool8,
+            ValueTransform::Flags { shape } => return (Datatype::Bool8, shape.clone()),
         };
         (datatype, shape.to_vec())
     }
@@ -179,13 +180,13 @@ impl Meaning {
 
 /// A field, or the whole element.
 #[derive(Debug)]
-pub(super) struct Part {
-    pub meaning: Meaning,
+pub(super) struct FieldDecoding {
+    pub meaning: ValueDecoding,
     pub stored: Datatype,
     /// Bytes of a packed element before and after, and of the mask.
     pub from: Range<usize>,
     pub to: Range<usize>,
-    pub marks: Range<usize>,
+    pub mask_index: Range<usize>,
 }
 
 /// Runs `$body` with `$values`, the stored numbers in the byte order of this machine, and `$number` as their type.
@@ -215,51 +216,53 @@ macro_rules! stored_numbers {
     }};
 }
 
-impl Part {
+impl FieldDecoding {
     /// Values out of stored ones that are side by side, the first of which has this number in the array.
-    pub(super) fn convert(&self, first: u64, from: &[u8], to: &mut [u8]) -> Result<()> {
-        match &self.meaning.reading {
-            Reading::Stored | Reading::Bits(_) => _ = copy(from, to),
-            Reading::Flipped(_) => {
+    pub(super) fn convert_elements(&self, first: u64, from: &[u8], to: &mut [u8]) -> Result<()> {
+        match &self.meaning.transform {
+            ValueTransform::Identity | ValueTransform::Reinterpret(_) => _ = copy(from, to),
+            ValueTransform::SignFlip(_) => {
                 copy(from, to);
                 let size = to_usize(self.stored.item_size())?.max(1);
                 let highest = if cfg!(target_endian = "little") { size - 1 } else { 0 };
                 to.iter_mut().skip(highest).step_by(size).for_each(|byte| *byte ^= 0x80);
             }
-            Reading::Linear { scale, offset, into } => {
-                linear(&self.stored, (*scale, *offset), into, from, to);
-                self.void(from, to, into);
+            ValueTransform::Linear { scale, offset, into } => {
+                apply_linear_scaling(&self.stored, (*scale, *offset), into, from, to);
+                self.fill_missing_with_nan(from, to, into);
             }
-            Reading::Each { factors, inner } => {
-                each(&self.stored, (factors, *inner, first), from, to);
-                self.void(from, to, &Datatype::Float64);
+            ValueTransform::Each { factors, inner } => {
+                apply_scaling_per_index(&self.stored, (factors, *inner, first), from, to);
+                self.fill_missing_with_nan(from, to, &Datatype::Float64);
             }
-            Reading::Whole { scale, offset, into } => {
+            ValueTransform::LinearInteger { scale, offset, into } => {
                 // Elements that are missing have no value that could be too large.
-                let mut marks = vec![0; self.marks_in(from)];
-                self.mark(from, &mut marks)?;
-                whole(&self.stored, (*scale, *offset), into, (from, to), &marks)?;
+                let mut marks = vec![0; self.mark_field(from)];
+                self.mark_missing(from, &mut marks)?;
+                decode_linear_integer(&self.stored, (*scale, *offset), into, (from, to), &marks)?;
             }
-            Reading::Logical => to.iter_mut().zip(from).for_each(|(to, from)| *to = u8::from(*from == b'T')),
-            Reading::Flags { .. } => {
+            ValueTransform::Boolean => to.iter_mut().zip(from).for_each(|(to, from)| *to = u8::from(*from == b'T')),
+            ValueTransform::Flags { .. } => {
                 for (i, bit) in to.iter_mut().enumerate() {
                     *bit = from.get(i / 8).map_or(0, |byte| byte >> (7 - i % 8) & 1);
                 }
             }
-            Reading::Text => texts(&self.stored, from, to, |text| memchr::memchr(0, text).unwrap_or(text.len()))?,
-            Reading::Trimmed => {
-                texts(&self.stored, from, to, |text| {
+            ValueTransform::Text => {
+                copy_trimmed_strings(&self.stored, from, to, |text| memchr::memchr(0, text).unwrap_or(text.len()))?;
+            }
+            ValueTransform::TrimmedText => {
+                copy_trimmed_strings(&self.stored, from, to, |text| {
                     let end = memchr::memchr(0, text).unwrap_or(text.len());
                     text.get(..end).unwrap_or_default().trim_ascii_end().len()
                 })?;
             }
-            Reading::Written { scale, offset, decimals, into } => {
+            ValueTransform::ParsedText { scale, offset, decimals, into } => {
                 let width = to_usize(self.stored.item_size())?.max(1);
                 let size = to_usize(into.item_size())?.max(1);
                 for (text, to) in from.chunks_exact(width).zip(to.chunks_exact_mut(size)) {
-                    let missing = self.meaning.missing.iter().any(|missing| missing.is_text(text));
-                    let number = if missing { Number::Whole(0) } else { written(text, *decimals)? };
-                    number.put(*scale, *offset, into, to).ok_or_else(|| not_a_number(text))?;
+                    let missing = self.meaning.missing_rules.iter().any(|missing| missing.is_text(text));
+                    let number = if missing { ParsedNumber::Integer(0) } else { parse_fits_number(text, *decimals)? };
+                    number.store_physical(*scale, *offset, into, to).ok_or_else(|| not_a_number(text))?;
                 }
             }
         }
@@ -267,12 +270,12 @@ impl Part {
     }
 
     /// Floats whose stored numbers are missing become NaN.
-    fn void(&self, from: &[u8], to: &mut [u8], into: &Datatype) {
-        if self.meaning.missing.is_empty() {
+    fn fill_missing_with_nan(&self, from: &[u8], to: &mut [u8], into: &Datatype) {
+        if self.meaning.missing_rules.is_empty() {
             return;
         }
-        let mut marks = vec![0; self.marks_in(from)];
-        let Ok(()) = self.mark(from, &mut marks) else { return };
+        let mut marks = vec![0; self.mark_field(from)];
+        let Ok(()) = self.mark_missing(from, &mut marks) else { return };
         let nan: &[u8] = match into {
             Datatype::Float32 => &f32::NAN.to_ne_bytes(),
             Datatype::Float64 => &f64::NAN.to_ne_bytes(),
@@ -283,43 +286,43 @@ impl Part {
         }
     }
 
-    fn marks_in(&self, from: &[u8]) -> usize {
+    fn mark_field(&self, from: &[u8]) -> usize {
         from.len() / usize::try_from(self.stored.item_size()).unwrap_or(1).max(1)
     }
 
     /// 1 for each stored element that is missing, else 0.
-    pub(super) fn mark(&self, from: &[u8], marks: &mut [u8]) -> Result<()> {
+    pub(super) fn mark_missing(&self, from: &[u8], marks: &mut [u8]) -> Result<()> {
         marks.fill(0);
-        self.meaning.missing.iter().try_for_each(|missing| missing.mark(&self.stored, from, marks))
+        self.meaning.missing_rules.iter().try_for_each(|missing| missing.mark_missing(&self.stored, from, marks))
     }
 }
 
-impl Missing {
+impl MissingRule {
     /// Adds 1 for each stored element that it marks.
-    fn mark(&self, stored: &Datatype, from: &[u8], marks: &mut [u8]) -> Result<()> {
+    fn mark_missing(&self, stored: &Datatype, from: &[u8], marks: &mut [u8]) -> Result<()> {
         match self {
-            Missing::NotLogical => {
+            MissingRule::NotBoolean => {
                 marks.iter_mut().zip(from).for_each(|(mark, byte)| *mark |= u8::from(!matches!(byte, b'T' | b'F')));
             }
-            Missing::Text(_) => {
+            MissingRule::Text(_) => {
                 let width = to_usize(stored.item_size())?.max(1);
                 let texts = from.chunks_exact(width);
                 marks.iter_mut().zip(texts).for_each(|(mark, text)| *mark |= u8::from(self.is_text(text)));
             }
-            Missing::Member { size, flags, at, flag, datatype, missing } => {
+            MissingRule::Member { size, flags, at, flag, datatype, missing } => {
                 for (from, marks) in from.chunks_exact((*size).max(1)).zip(marks.chunks_exact_mut((*flags).max(1))) {
                     if let (Some(from), Some(marks)) = (from.get(at.clone()), marks.get_mut(flag.clone())) {
-                        missing.mark(datatype, from, marks)?;
+                        missing.mark_missing(datatype, from, marks)?;
                     }
                 }
             }
-            Missing::Equal(n) | Missing::Below(n) | Missing::Above(n) => {
+            MissingRule::Equal(n) | MissingRule::Below(n) | MissingRule::Above(n) => {
                 stored_numbers!(stored, from, |values: Number| {
-                    let bound = <Number as Bound>::bound(*n, self);
+                    let bound = <Number as NumericBound>::from_declared(*n, self);
                     let is = |value: Number| match (self, bound) {
                         (_, None) => false,
-                        (Missing::Equal(_), Some(n)) => value == n || value.is_void() && n.is_void(),
-                        (Missing::Below(_), Some(n)) => value < n,
+                        (MissingRule::Equal(_), Some(n)) => value == n || value.is_void() && n.is_void(),
+                        (MissingRule::Below(_), Some(n)) => value < n,
                         (_, Some(n)) => value > n,
                     };
                     marks.iter_mut().zip(values).for_each(|(mark, value)| *mark |= u8::from(is(value)));
@@ -339,22 +342,22 @@ impl Missing {
     }
 }
 
-impl Declared {
+impl DeclaredNumber {
     /// The mask of the elements that are this number; `None` if the datatype does not have it.
-    pub fn as_mask(self, datatype: &Datatype) -> Option<Mask> {
+    pub fn mask_rule(self, datatype: &Datatype) -> Option<Mask> {
         if datatype.is_float() {
             return Some(Mask::Float(self.float()));
         }
-        let same = Missing::Equal(self);
+        let same = MissingRule::Equal(self);
         stored_numbers!(datatype, [], |_values: Number| {
-            <Number as Bound>::bound(self, &same).map(|number| Mask::Integer(number as i128))
+            <Number as NumericBound>::from_declared(self, &same).map(|number| Mask::Integer(number as i128))
         }, else None)
     }
 }
 
 /// A declared number as a stored one: None if no stored number compares with it so.
-trait Bound: Sized + Copy + PartialOrd {
-    fn bound(declared: Declared, test: &Missing) -> Option<Self>;
+trait NumericBound: Sized + Copy + PartialOrd {
+    fn from_declared(declared: DeclaredNumber, test: &MissingRule) -> Option<Self>;
 
     fn is_void(self) -> bool {
         false
@@ -363,21 +366,21 @@ trait Bound: Sized + Copy + PartialOrd {
 
 macro_rules! bounds {
     ($($type:ty),*) => {$(
-        impl Bound for $type {
-            fn bound(declared: Declared, test: &Missing) -> Option<Self> {
+        impl NumericBound for $type {
+            fn from_declared(declared: DeclaredNumber, test: &MissingRule) -> Option<Self> {
                 let n = match declared {
-                    Declared::Int(n) => n,
-                    Declared::Float(x) if x.is_nan() => return None,
-                    Declared::Float(x) => match test {
-                        Missing::Equal(_) if x.fract() != 0.0 => return None,
-                        Missing::Below(_) => x.ceil() as i128,
+                    DeclaredNumber::Int(n) => n,
+                    DeclaredNumber::Float(x) if x.is_nan() => return None,
+                    DeclaredNumber::Float(x) => match test {
+                        MissingRule::Equal(_) if x.fract() != 0.0 => return None,
+                        MissingRule::Below(_) => x.ceil() as i128,
                         _ => x.floor() as i128,
                     },
                 };
                 match test {
                     // A limit outside of the type is moved to the end of its range.
-                    Missing::Below(_) if n > i128::from(Self::MAX) => Some(Self::MAX),
-                    Missing::Above(_) if n < i128::from(Self::MIN) => Some(Self::MIN),
+                    MissingRule::Below(_) if n > i128::from(Self::MAX) => Some(Self::MAX),
+                    MissingRule::Above(_) if n < i128::from(Self::MIN) => Some(Self::MIN),
                     _ => Self::try_from(n).ok(),
                 }
             }
@@ -387,8 +390,8 @@ macro_rules! bounds {
 
 bounds!(i8, i16, i32, i64, u8, u16, u32, u64);
 
-impl Bound for f32 {
-    fn bound(declared: Declared, _: &Missing) -> Option<Self> {
+impl NumericBound for f32 {
+    fn from_declared(declared: DeclaredNumber, _: &MissingRule) -> Option<Self> {
         Some(declared.float() as Self)
     }
 
@@ -397,8 +400,8 @@ impl Bound for f32 {
     }
 }
 
-impl Bound for f64 {
-    fn bound(declared: Declared, _: &Missing) -> Option<Self> {
+impl NumericBound for f64 {
+    fn from_declared(declared: DeclaredNumber, _: &MissingRule) -> Option<Self> {
         Some(declared.float())
     }
 
@@ -408,7 +411,7 @@ impl Bound for f64 {
 }
 
 /// `stored * scale + offset`; an offset of 0 is not added, so that -0 stays.
-fn linear(stored: &Datatype, (scale, offset): (f64, f64), into: &Datatype, from: &[u8], to: &mut [u8]) {
+fn apply_linear_scaling(stored: &Datatype, (scale, offset): (f64, f64), into: &Datatype, from: &[u8], to: &mut [u8]) {
     macro_rules! into {
         ($float:ty, $values:ident) => {{
             let (scale, offset) = (scale as $float, offset as $float);
@@ -438,7 +441,7 @@ fn linear(stored: &Datatype, (scale, offset): (f64, f64), into: &Datatype, from:
 }
 
 /// `stored * scale + offset` with the factors of the place of each element.
-fn each(stored: &Datatype, (factors, inner, first): (&[(f64, f64)], u64, u64), from: &[u8], to: &mut [u8]) {
+fn apply_scaling_per_index(stored: &Datatype, (factors, inner, first): (&[(f64, f64)], u64, u64), from: &[u8], to: &mut [u8]) {
     let count = (factors.len() as u64).max(1);
     stored_numbers!(stored, from, |values: Number| {
         for ((to, n), number) in to.as_chunks_mut::<8>().0.iter_mut().zip(values).zip(first..) {
@@ -449,7 +452,7 @@ fn each(stored: &Datatype, (factors, inner, first): (&[(f64, f64)], u64, u64), f
     }, else {});
 }
 
-fn whole(
+fn decode_linear_integer(
     stored: &Datatype,
     (scale, offset): (i64, i64),
     into: &Datatype,
@@ -461,7 +464,7 @@ fn whole(
     stored_numbers!(stored, from, |values: Stored| {
         for ((to, n), mark) in to.chunks_exact_mut(size).zip(values).zip(marks) {
             let value = (n as i128).checked_mul(scale).and_then(|n| n.checked_add(offset));
-            let done = value.and_then(|value| Number::Whole(value).put(1.0, 0.0, into, to));
+            let done = value.and_then(|value| ParsedNumber::Integer(value).store_physical(1.0, 0.0, into, to));
             if done.is_none() && *mark == 0 {
                 let message = format!("{n} * {scale} + {offset} is beyond {into}, the type of elements and factors");
                 return Err(Error::unsupported(message).hint("--stored (Python: stored=True) gives the stored numbers"));
@@ -472,7 +475,7 @@ fn whole(
 }
 
 /// Strings up to the end that `end` returns, filled with NUL.
-fn texts(stored: &Datatype, from: &[u8], to: &mut [u8], end: impl Fn(&[u8]) -> usize) -> Result<()> {
+fn copy_trimmed_strings(stored: &Datatype, from: &[u8], to: &mut [u8], end: impl Fn(&[u8]) -> usize) -> Result<()> {
     let width = to_usize(stored.item_size())?.max(1);
     for (from, to) in from.chunks_exact(width).zip(to.chunks_exact_mut(width)) {
         let text = from.get(..end(from)).unwrap_or_default();
@@ -484,17 +487,17 @@ fn texts(stored: &Datatype, from: &[u8], to: &mut [u8], end: impl Fn(&[u8]) -> u
 
 /// A number that was written as text.
 #[derive(Debug, Clone, Copy)]
-enum Number {
-    Whole(i128),
-    Real(f64),
+enum ParsedNumber {
+    Integer(i128),
+    Float(f64),
 }
 
-impl Number {
+impl ParsedNumber {
     /// Puts it down as an element of a type; None if the type does not have it.
-    fn put(self, scale: f64, offset: f64, into: &Datatype, to: &mut [u8]) -> Option<()> {
+    fn store_physical(self, scale: f64, offset: f64, into: &Datatype, to: &mut [u8]) -> Option<()> {
         macro_rules! put {
             ($type:ty) => {{
-                let Self::Whole(n) = self else { return None };
+                let Self::Integer(n) = self else { return None };
                 to.copy_from_slice(&<$type>::try_from(n).ok()?.to_ne_bytes());
             }};
         }
@@ -509,8 +512,8 @@ impl Number {
             Datatype::Uint64 => put!(u64),
             _ => {
                 let value = match self {
-                    Self::Whole(n) => n as f64,
-                    Self::Real(x) => x,
+                    Self::Integer(n) => n as f64,
+                    Self::Float(x) => x,
                 };
                 let value = if (scale, offset) == (1.0, 0.0) { value } else { value * scale + offset };
                 to.copy_from_slice(&value.to_ne_bytes());
@@ -521,15 +524,15 @@ impl Number {
 }
 
 /// Returns the number of a string in a FITS table: `12`, `-1.5`, `.5`, `2.E3`, `1.0D-7`, `1.0-7`; blanks are 0.
-fn written(text: &[u8], decimals: i32) -> Result<Number> {
+fn parse_fits_number(text: &[u8], decimals: i32) -> Result<ParsedNumber> {
     let end = memchr::memchr(0, text).unwrap_or(text.len());
     let trimmed = text.get(..end).unwrap_or_default().trim_ascii();
     if trimmed.is_empty() {
-        return Ok(Number::Whole(0));
+        return Ok(ParsedNumber::Integer(0));
     }
     let text = std::str::from_utf8(trimmed).map_err(|_| not_a_number(trimmed))?;
     if let Ok(n) = text.parse::<i128>() {
-        return Ok(if decimals == 0 { Number::Whole(n) } else { Number::Real(n as f64 / 10f64.powi(decimals)) });
+        return Ok(if decimals == 0 { ParsedNumber::Integer(n) } else { ParsedNumber::Float(n as f64 / 10f64.powi(decimals)) });
     }
     if !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'E' | b'D' | b'e' | b'd')) {
         return Err(not_a_number(trimmed));
@@ -541,7 +544,7 @@ fn written(text: &[u8], decimals: i32) -> Result<Number> {
         digits.insert(at, 'E');
     }
     let value = digits.parse::<f64>().map_err(|_| not_a_number(trimmed))?;
-    Ok(Number::Real(if digits.contains('.') { value } else { value / 10f64.powi(decimals) }))
+    Ok(ParsedNumber::Float(if digits.contains('.') { value } else { value / 10f64.powi(decimals) }))
 }
 
 #[cold]

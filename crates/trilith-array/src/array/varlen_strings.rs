@@ -4,20 +4,20 @@ use std::ops::Range;
 
 use super::handle::Array;
 use super::read::RowBlocks;
-use super::scalar::{ElementValue, SCALAR, string};
+use super::scalar::{ElementValue, SCALAR_COST, element_from_text_bytes};
 use super::shape::unravel;
 use super::{Byteorder, Datatype};
 use crate::bytes::{stored_ranges, to_usize};
 use crate::error::{Error, Result};
 
 /// Elements that are read together.
-const TOGETHER: u64 = 4096;
+const BATCH_ELEMENTS: u64 = 4096;
 /// Bytes of elements without padding that are read together.
-const PIECE: u64 = 1 << 20;
+const BUFFER_SIZE: u64 = 1 << 20;
 /// Padding of fewer bytes than this is no reason to do without an array.
-const LITTLE: u64 = 1 << 20;
+const MIN_PADDING_BYTES: u64 = 1 << 20;
 /// Padding is much if it makes strings this many times as large.
-const TIMES: u64 = 4;
+const MAX_PADDING_RATIO: u64 = 4;
 
 impl Array {
     /// Returns `true` if its elements are strings of variable length, which the source pads to the length of the longest.
@@ -33,7 +33,7 @@ impl Array {
     /// # Errors
     /// Returns the errors of [`Array::cost`].
     pub fn much_padded(&self) -> Result<Option<u64>> {
-        if self.nbytes() <= LITTLE || self.is_empty() || !self.is_padded() {
+        if self.nbytes() <= MIN_PADDING_BYTES || self.is_empty() || !self.is_padded() {
             return Ok(None);
         }
         let mut sum = 0u64;
@@ -44,7 +44,7 @@ impl Array {
             }
             Ok(())
         })?;
-        Ok(self.is_many_times(sum).then_some(sum))
+        Ok(self.is_much_larger(sum).then_some(sum))
     }
 
     /// Returns `true` if the elements are UTF-8 strings or of variable length, and padding makes several times as many bytes
@@ -54,26 +54,26 @@ impl Array {
     /// Returns the errors of [`Array::load`].
     pub fn is_mostly_padding(&self) -> Result<bool> {
         let may_be = || matches!(self.datatype, Datatype::Utf8(_)) || self.is_padded();
-        if self.nbytes() <= LITTLE || !may_be() {
+        if self.nbytes() <= MIN_PADDING_BYTES || !may_be() {
             return Ok(false);
         }
         let sum = self.strings().try_fold(0u64, |sum, text| Ok::<_, Error>(sum.saturating_add(text?.len() as u64)))?;
-        Ok(self.is_many_times(sum))
+        Ok(self.is_much_larger(sum))
     }
 
     /// Returns `true` if the array has several times as many bytes as its strings.
-    fn is_many_times(&self, strings: u64) -> bool {
+    fn is_much_larger(&self, strings: u64) -> bool {
         // The overhead of an element counts as 8 bytes, however short its string is.
         let needed = strings.saturating_add(self.len().saturating_mul(8));
-        self.nbytes() > needed.saturating_mul(TIMES).saturating_add(LITTLE)
+        self.nbytes() > needed.saturating_mul(MAX_PADDING_RATIO).saturating_add(MIN_PADDING_BYTES)
     }
 
     /// Returns the strings in C order, each without the NULs at its end. Strings that the source pads are read without
     /// padding. The mask does not count.
-    pub fn strings(&self) -> Strings {
+    pub fn strings(&self) -> ArrayStrings {
         let array = self.clone().without_mask();
-        let blocks = (!self.is_padded()).then(|| array.row_blocks(PIECE));
-        Strings { array, blocks, bytes: Vec::new().into_iter(), offsets: Vec::new().into_iter(), next: 0 }
+        let blocks = (!self.is_padded()).then(|| array.row_blocks(BUFFER_SIZE));
+        ArrayStrings { array, blocks, bytes: Vec::new().into_iter(), offsets: Vec::new().into_iter(), next: 0 }
     }
 
     /// Reads all elements, and calls `progress` with the number of bytes of each part. Strings that the source pads are
@@ -85,7 +85,7 @@ impl Array {
         if self.is_padded() {
             return self.strings().try_for_each(|text| text.map(|text| progress(text.len() as u64)));
         }
-        self.for_each_piece(to_usize(PIECE)?, |piece| {
+        self.for_each_piece(to_usize(BUFFER_SIZE)?, |piece| {
             progress(piece.len() as u64);
             Ok(())
         })
@@ -93,14 +93,14 @@ impl Array {
 
     /// Hands the offsets of the elements in the source to `take`, some at a time, in C order.
     fn for_each_offset(&self, take: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
-        for first in (0..self.len()).step_by(to_usize(TOGETHER)?) {
-            take(&self.offsets(first..self.len().min(first + TOGETHER)))?;
+        for first in (0..self.len()).step_by(to_usize(BATCH_ELEMENTS)?) {
+            take(&self.element_offsets(first..self.len().min(first + BATCH_ELEMENTS)))?;
         }
         Ok(())
     }
 
     /// Returns the offsets in the source of elements, which are counted in C order.
-    fn offsets(&self, numbers: Range<u64>) -> Vec<u64> {
+    fn element_offsets(&self, numbers: Range<u64>) -> Vec<u64> {
         let offset = |number| {
             let index = unravel(number, &self.shape);
             let steps = index.iter().zip(&self.strides).map(|(at, stride)| i64::try_from(*at).unwrap_or(0).wrapping_mul(*stride));
@@ -114,7 +114,7 @@ impl Array {
         let mask = self.mask_bytes()?;
         for (number, bytes) in self.strings().enumerate() {
             let is_masked = mask.as_ref().and_then(|mask| mask.get(number)) == Some(&1);
-            take(string(&self.datatype, bytes?), is_masked)?;
+            take(element_from_text_bytes(&self.datatype, bytes?), is_masked)?;
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Array {
 
 /// The strings of an array, as [`Array::strings`] returns them.
 #[derive(Debug)]
-pub struct Strings {
+pub struct ArrayStrings {
     array: Array,
     /// The parts of an array that the source does not pad.
     blocks: Option<RowBlocks>,
@@ -134,9 +134,9 @@ pub struct Strings {
     next: u64,
 }
 
-impl Strings {
+impl ArrayStrings {
     /// Returns the next string of an array that the source does not pad.
-    fn stored(&mut self) -> Result<Option<Vec<u8>>> {
+    fn next_string(&mut self) -> Result<Option<Vec<u8>>> {
         let size = to_usize(self.array.datatype.packed_size())?;
         if self.bytes.len() == 0 {
             let Some(block) = self.blocks.as_mut().and_then(Iterator::next) else { return Ok(None) };
@@ -147,11 +147,11 @@ impl Strings {
     }
 
     /// Returns the next string of an array that the source pads.
-    fn unpadded(&mut self) -> Result<Option<Vec<u8>>> {
+    fn next_unpadded(&mut self) -> Result<Option<Vec<u8>>> {
         let (array, size) = (&self.array, self.array.datatype.item_size());
         if self.offsets.len() == 0 {
-            let end = array.len().min(self.next.saturating_add(TOGETHER));
-            let offsets = array.offsets(self.next..end);
+            let end = array.len().min(self.next.saturating_add(BATCH_ELEMENTS));
+            let offsets = array.element_offsets(self.next..end);
             if array.source.access().prefetch_helps {
                 let ranges: Vec<Range<u64>> = offsets.iter().map(|at| *at..at.saturating_add(size)).collect();
                 array.source.prefetch(&ranges)?;
@@ -161,16 +161,16 @@ impl Strings {
         let Some(offset) = self.offsets.next() else { return Ok(None) };
         let bytes = array.chunked_source().and_then(|source| source.string_at(offset, size)).transpose()?.unwrap_or_default();
         // A string that is read by itself costs many times more than its bytes.
-        array.limits.charge_work(SCALAR.saturating_add(bytes.len() as u64))?;
+        array.limits.charge_work(SCALAR_COST.saturating_add(bytes.len() as u64))?;
         Ok(Some(bytes))
     }
 }
 
-impl Iterator for Strings {
+impl Iterator for ArrayStrings {
     type Item = Result<Vec<u8>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let text = if self.blocks.is_some() { self.stored() } else { self.unpadded() };
+        let text = if self.blocks.is_some() { self.next_string() } else { self.next_unpadded() };
         text.transpose().map(|text| {
             text.map(|mut text| {
                 text.truncate(text.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));

@@ -3,7 +3,7 @@
 use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder};
 
 use super::datatype::Byteorder;
-use super::element::Element;
+use super::element::ArrayElement;
 use super::handle::Array;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ impl Array {
     /// assert_eq!(across.as_ndarray::<f64>().unwrap()[[0, 1]], 3.0);
     /// # Ok::<(), trilith_array::Error>(())
     /// ```
-    pub fn as_ndarray<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
+    pub fn as_ndarray<T: ArrayElement>(&self) -> Option<ArrayViewD<'_, T>> {
         let native = self.byteorder == Byteorder::NATIVE || size_of::<T>() == 1;
         if self.datatype != T::DATATYPE || !native {
             return None;
@@ -30,7 +30,7 @@ impl Array {
         if self.is_empty() {
             return ArrayViewD::from_shape(IxDyn(&shape), &[]).ok();
         }
-        let extent = self.extent();
+        let extent = self.byte_range();
         let elements = T::view(self.source.view(extent.start, extent.end - extent.start)?)?;
         let size = size_of::<T>() as u64;
         let stride = |(len, stride): (&u64, &i64)| {
@@ -53,8 +53,8 @@ impl Array {
     ///
     /// # Errors
     /// Returns the errors of [`Array::load`].
-    pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
-        self.shaped(self.load()?)
+    pub fn to_ndarray<T: ArrayElement>(&self) -> Result<ArrayD<T>> {
+        self.elements_to_ndarray(self.load()?)
     }
 
     /// Does the same as [`Array::to_ndarray`], converted to `T`. It is an error if a number does not fit.
@@ -68,12 +68,12 @@ impl Array {
     ///
     /// # Errors
     /// Returns the errors of [`Array::load_as`].
-    pub fn to_ndarray_as<T: Element>(&self) -> Result<ArrayD<T>> {
-        self.shaped(self.load_as()?)
+    pub fn to_ndarray_as<T: ArrayElement>(&self) -> Result<ArrayD<T>> {
+        self.elements_to_ndarray(self.load_as()?)
     }
 
     /// Elements in C order, in the shape of this array.
-    fn shaped<T>(&self, elements: Vec<T>) -> Result<ArrayD<T>> {
+    fn elements_to_ndarray<T>(&self, elements: Vec<T>) -> Result<ArrayD<T>> {
         let shape: Vec<usize> = self.shape.iter().map(|len| to_usize(*len)).collect::<Result<_>>()?;
         ArrayD::from_shape_vec(IxDyn(&shape), elements).map_err(|e| Error::unsupported(e.to_string()))
     }

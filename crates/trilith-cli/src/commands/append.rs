@@ -3,17 +3,17 @@
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
-use trilith_io::error::counted;
+use trilith_io::error::count_noun;
 use trilith::asdf::append_rows;
-use trilith::bytes::{path_of, retried};
+use trilith::bytes::{path_of, retry_if_replaced};
 use trilith::dudley::{DudleyFile, LayoutOrigin, Signature, StreamOptions, append_variables};
 use trilith::{Error, Result};
 
 use crate::Outcome;
-use crate::item_arg::Item;
+use crate::item_arg::ItemArg;
 use crate::options::Options;
-use crate::output::{note, size};
-use crate::outputs::told;
+use crate::output::{eprint_line, display_size};
+use crate::outputs::report_written;
 
 /// Add rows to a streamed array, at the end of its file; a crash leaves the old rows
 ///
@@ -35,8 +35,8 @@ pub(crate) struct Append {
 impl Append {
     /// Adds the rows.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let item = Item::parse(&self.item);
-        let file = retried(|| options.open_file(&item.file))?;
+        let item = ItemArg::parse(&self.item);
+        let file = retry_if_replaced(|| options.open_file(&item.file))?;
         if file.as_dudley().is_some() {
             return self.to_stream(file.into_dudley()?, &item, options);
         }
@@ -44,15 +44,15 @@ impl Append {
         let [rows] = self.rows.as_slice() else {
             return Err(Error::invalid_input("an ASDF file takes the rows of one array at a time"));
         };
-        let rows = Array::from_npy(options.open(rows)?, &options.limits()?)?;
+        let rows = Array::from_npy(options.open_source(rows)?, &options.command_limits()?)?;
         let name = append_rows(&file, item.path(), &rows)?;
         let count = rows.shape().first().copied().unwrap_or(0);
-        told(&name, &json!({"file": name, "added": count}), &format!("{name}: {} added", counted(count, "row")), options)?;
-        Ok(Outcome::Yes)
+        report_written(&name, &json!({"file": name, "added": count}), &format!("{name}: {} added", count_noun(count, "row")), options)?;
+        Ok(Outcome::Success)
     }
 
-    fn to_stream(&self, file: DudleyFile, item: &Item, options: &Options) -> Result<Outcome> {
-        let limits = options.limits()?;
+    fn to_stream(&self, file: DudleyFile, item: &ItemArg, options: &Options) -> Result<Outcome> {
+        let limits = options.command_limits()?;
         let mut variables = Vec::new();
         for rows in &self.rows {
             let named = rows.split_once('=').filter(|_| !path_of(rows).exists());
@@ -62,13 +62,13 @@ impl Append {
                 None => return Err(Error::invalid_input(format!("{rows} does not name the variable of its records"))
                     .hint("write several as NAME=ROWS.npy")),
             };
-            let rows = Array::from_npy(options.open(name)?, &limits).map_err(|e| e.context(name.to_owned()))?;
+            let rows = Array::from_npy(options.open_source(name)?, &limits).map_err(|e| e.context(name.to_owned()))?;
             variables.push((path, rows));
         }
         let outside = match file.origin() {
             LayoutOrigin::Embedded(_) => None,
-            LayoutOrigin::Beside(name) => Some(name.clone()),
-            LayoutOrigin::Given => options.under.clone(),
+            LayoutOrigin::Sidecar(name) => Some(name.clone()),
+            LayoutOrigin::Supplied => options.under.clone(),
             LayoutOrigin::Derived(format) => {
                 return Err(Error::unsupported(format!("{format} files are read, but not written"))
                     .hint("convert it first: trilith convert FILE OUT.asdf"));
@@ -78,20 +78,20 @@ impl Append {
         drop(file);
         let mut how = StreamOptions::default();
         how.layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
-        how.order = options.order();
+        how.order = options.byteorder();
         let written = append_variables(&path_of(&item.file), &variables, &how, &limits)?;
         let count = variables.first().and_then(|(_, rows)| rows.shape().first().copied()).unwrap_or(0);
         let report = json!({"file": item.file, "added": count, "size": written});
-        let line = format!("{}: {} added, {}", item.file, counted(count, "record"), size(written));
-        told(&item.file, &report, &line, options)?;
+        let line = format!("{}: {} added, {}", item.file, count_noun(count, "record"), display_size(written));
+        report_written(&item.file, &report, &line, options)?;
         if options.quiet {
-            return Ok(Outcome::Yes);
+            return Ok(Outcome::Success);
         }
         if let Some(outside) = outside
-            && Signature::read(&*options.open(&item.file)?)?.is_some_and(|signature| signature.layout_at.is_some())
+            && Signature::read(&*options.open_source(&item.file)?)?.is_some_and(|signature| signature.layout_offset.is_some())
         {
-            note(&format!("{} now has its layout at its end; {outside} still describes the old content", item.file));
+            eprint_line(&format!("{} now has its layout at its end; {outside} still describes the old content", item.file));
         }
-        Ok(Outcome::Yes)
+        Ok(Outcome::Success)
     }
 }

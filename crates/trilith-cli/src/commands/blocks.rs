@@ -5,56 +5,56 @@ use serde_json::json;
 use trilith::asdf::AsdfFile;
 use trilith::dudley::DudleyFile;
 use trilith::file::ArrayEntry;
-use trilith::layout::{Entry, EntryKind};
+use trilith::layout::{LayoutEntry, EntryKind};
 use trilith::{File, Result};
 
 use super::info::asdf::{block_json, block_table};
 use crate::Outcome;
-use crate::inputs::{Files, Job};
+use crate::inputs::{InputFiles, FileJob};
 use crate::json::datatype_text;
 use crate::options::Options;
-use crate::output::Table;
+use crate::output::TextTable;
 
 /// List the blocks of a file, or the items of a Dudley stream
 #[derive(Debug, Args)]
 pub(crate) struct Blocks {
     #[command(flatten)]
-    files: Files,
+    files: InputFiles,
 }
 
 impl Blocks {
     /// Prints the list.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         self.files.run(options, |job| {
-            let file = job.open()?;
+            let file = job.open_file()?;
             if !options.json {
-                job.heading()?;
+                job.print_heading()?;
             }
             match (file.as_asdf(), file.as_dudley()) {
-                (Some(file), _) => blocks(job, file)?,
-                (_, Some(file)) => entries(job, file)?,
-                _ => arrays(job, &file)?,
+                (Some(file), _) => print_blocks(job, file)?,
+                (_, Some(file)) => dudley_entries(job, file)?,
+                _ => print_arrays(job, &file)?,
             }
             job.warn_all(file.warnings());
-            Ok(Outcome::Yes)
+            Ok(Outcome::Success)
         })
     }
 }
 
-fn blocks(job: &mut Job<'_>, file: &AsdfFile) -> Result<()> {
+fn print_blocks(job: &mut FileJob<'_>, file: &AsdfFile) -> Result<()> {
     let blocks = file.sections().blocks()?;
     if !job.options.json {
         return block_table(file, &blocks, usize::MAX).print(&mut job.out);
     }
     let base = file.container().map_or(0, |container| container.offset);
     let list: Vec<_> = blocks.iter().map(|block| block_json(file, block, base)).collect();
-    job.out.json(&json!({"file": job.name, "blocks": list}))
+    job.out.write_json(&json!({"file": job.name, "blocks": list}))
 }
 
 /// The items of a stream, parameters among them.
-fn entries(job: &mut Job<'_>, file: &DudleyFile) -> Result<()> {
+fn dudley_entries(job: &mut FileJob<'_>, file: &DudleyFile) -> Result<()> {
     let items = file.items()?;
-    let place = |entry: &Entry| file.offset_of(entry);
+    let place = |entry: &LayoutEntry| file.offset_of(entry);
     if job.options.json {
         let mut list = Vec::new();
         for entry in items.entries() {
@@ -68,22 +68,22 @@ fn entries(job: &mut Job<'_>, file: &DudleyFile) -> Result<()> {
             }
             list.push(value);
         }
-        return job.out.json(&json!({"file": job.name, "items": list}));
+        return job.out.write_json(&json!({"file": job.name, "items": list}));
     }
-    let mut table = Table::new(&[">byte", ">bytes", "datatype", "shape", "item"]);
+    let mut table = TextTable::new(&[">byte", ">bytes", "datatype", "shape", "item"]);
     for entry in items.entries() {
         let entry = entry?;
         let value = entry.value.map_or(String::new(), |value| format!(" = {value}"));
         let shape = format!("{:?}", entry.shape);
         let item = format!("{}{value}", entry.path);
-        table.row(vec![number(place(&entry)), number(entry.nbytes), entry.datatype, shape, item]);
+        table.push_row(vec![optional_number(place(&entry)), optional_number(entry.nbytes), entry.datatype, shape, item]);
     }
     table.print(&mut job.out)
 }
 
 /// The arrays of any other file.
-fn arrays(job: &mut Job<'_>, file: &File) -> Result<()> {
-    let mut table = Table::new(&[">byte", ">bytes", "datatype", "shape", "item"]);
+fn print_arrays(job: &mut FileJob<'_>, file: &File) -> Result<()> {
+    let mut table = TextTable::new(&[">byte", ">bytes", "datatype", "shape", "item"]);
     let mut list = Vec::new();
     for ArrayEntry { path, item } in file.arrays()? {
         let found = item?.describe()?;
@@ -91,11 +91,11 @@ fn arrays(job: &mut Job<'_>, file: &File) -> Result<()> {
         list.push(json!({
             "path": path, "kind": "array", "offset": found.offset, "datatype": kind, "shape": found.shape, "nbytes": found.nbytes,
         }));
-        table.row(vec![number(found.offset), number(found.nbytes), kind, format!("{:?}", found.shape), path]);
+        table.push_row(vec![optional_number(found.offset), optional_number(found.nbytes), kind, format!("{:?}", found.shape), path]);
     }
-    if job.options.json { job.out.json(&json!({"file": job.name, "items": list})) } else { table.print(&mut job.out) }
+    if job.options.json { job.out.write_json(&json!({"file": job.name, "items": list})) } else { table.print(&mut job.out) }
 }
 
-fn number(n: Option<u64>) -> String {
+fn optional_number(n: Option<u64>) -> String {
     n.map_or_else(|| "-".to_owned(), |n| n.to_string())
 }

@@ -5,19 +5,19 @@ use std::path::{Component, Path};
 use clap::Args;
 use serde_json::json;
 use trilith::asdf::{self, AsdfFile};
-use trilith::bytes::{Base, Basis, name_of, path_of};
-use trilith::convert::{self, Coordinates, ConvertOptions, Converted, To};
-use trilith_io::error::counted;
-use trilith::file::{Series, open_fits_file};
+use trilith::bytes::{BaseUri, WriteBasis, name_of, path_of};
+use trilith::convert::{self, CoordinateHeader, ConvertOptions, ConvertReport, TargetForm};
+use trilith_io::error::count_noun;
+use trilith::file::{FileSet, open_fits_file};
 use trilith::{Error, ErrorKind, File, Result};
 
 use crate::Outcome;
-use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
+use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
 use crate::options::Options;
-use crate::output::{note, size};
-use crate::outputs::{Form, check_name, make_folder, told};
-use crate::output_file::Target;
-use crate::advice::said;
+use crate::output::{eprint_line, display_size};
+use crate::outputs::{FileFormat, check_name, make_folder, report_written};
+use crate::output_file::OutputFile;
+use crate::advice::error_with_advice;
 
 /// Convert a file: to another version or format, recompressed, decompressed or realigned
 ///
@@ -103,24 +103,24 @@ impl Convert {
     /// Writes the file.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         if let Some(base) = &self.embed {
-            return self.put_into(base, options);
+            return self.embed_in_fits(base, options);
         }
         let file = options.open_file(&self.input)?;
         if let Some(set) = file.as_family().filter(|_| self.output.ends_with('/')) {
-            return self.each(set, options);
+            return self.convert_each_file(set, options);
         }
-        self.write(file, options)
+        self.convert_file(file, options)
     }
 
     /// Writes each file of a set into the folder that is the output, under its name with the extension of ASDF.
-    fn each(&self, set: &Series, options: &Options) -> Result<Outcome> {
+    fn convert_each_file(&self, set: &FileSet, options: &Options) -> Result<Outcome> {
         if trilith::bytes::is_url(&self.input) || trilith::bytes::is_url(&self.output) {
             return Err(Error::unsupported("the files of a set on a server are not converted one by one")
                 .hint("convert the set to one file"));
         }
         let input = path_of(&self.input);
         let folder = input.parent().unwrap_or(Path::new(""));
-        let mut outcome = Outcome::Yes;
+        let mut outcome = Outcome::Success;
         for name in set.rows().iter().cloned().flatten().filter_map(|row| set.catalog().files().get(row)) {
             if !Path::new(name).components().all(|part| matches!(part, Component::Normal(_))) {
                 return Err(Error::invalid_input(format!("{name:?} in the catalog leads out of its folder")));
@@ -132,11 +132,11 @@ impl Convert {
             }
             let (input, output) = (name_of(&path).into_owned(), name_of(&output).into_owned());
             let one = Self { input, output, ..self.clone() };
-            let done = options.open_member(&one.input, set).and_then(|file| one.write(file, options));
+            let done = options.open_file_set_member(&one.input, set).and_then(|file| one.convert_file(file, options));
             // A file that is missing or damaged does not stop the others.
             let done = match done {
                 Err(error) if error.kind() != ErrorKind::Cancelled => {
-                    note(&format!("trilith: {}", said(&error.context(name.clone()))));
+                    eprint_line(&format!("trilith: {}", error_with_advice(&error.context(name.clone()))));
                     Outcome::Failed
                 }
                 done => done?,
@@ -146,30 +146,30 @@ impl Convert {
         Ok(outcome)
     }
 
-    fn write(&self, file: File, options: &Options) -> Result<Outcome> {
-        let how = self.options(options)?;
-        let file = options.for_output(file, &Base::of(&self.output))?;
+    fn convert_file(&self, file: File, options: &Options) -> Result<Outcome> {
+        let how = self.to_convert_options(options)?;
+        let file = options.for_output(file, &BaseUri::of_file(&self.output))?;
         if let Some(set) = file.as_family().filter(|_| path_of(&self.output).exists()) {
             options.add_inputs_beside(&self.input, set.catalog().files());
         }
-        let mut target = self.create(Form::from(&how.to), Basis::Read(&**file.source()), options)?;
+        let mut target = self.create_target(FileFormat::from(&how.to), WriteBasis::SameAs(&**file.source()), options)?;
         let done = file.convert_into(&how, target.writer(), trilith::Progress::default())?;
         if done.written {
-            self.finish(target, &done, file.as_asdf(), options)
+            self.commit_and_report(target, &done, file.as_asdf(), options)
         } else {
-            refuse(&self.input, &self.output, &done.losses, options)
+            report_refused(&self.input, &self.output, &done.losses, options)
         }
     }
 
     /// Returns the options of the conversion.
-    fn options(&self, options: &Options) -> Result<ConvertOptions> {
+    fn to_convert_options(&self, options: &Options) -> Result<ConvertOptions> {
         let mut how = ConvertOptions::default();
-        how.to = match (&self.to, To::of_name(&self.output)) {
-            (Some(_), To::Fits) => {
+        how.to = match (&self.to, TargetForm::of_name(&self.output)) {
+            (Some(_), TargetForm::Fits) => {
                 return Err(Error::invalid_input(format!("{} is to be a FITS file, which has no place for --to", self.output))
                     .hint("leave out --to, or give OUT a name that ends in .asdf"));
             }
-            (Some(name), _) => To::named(name)?,
+            (Some(name), _) => TargetForm::from_name(name)?,
             (None, to) => to,
         };
         if let Some(name) = &self.codec {
@@ -177,70 +177,70 @@ impl Convert {
         }
         if let Some(text) = &self.encode {
             // The chain is the caller's: what is wrong with it is no fault of a file.
-            let steps = asdf::parse_chain(text, &options.limits()?).map_err(|error| match error.kind() {
+            let steps = asdf::parse_chain(text, &options.command_limits()?).map_err(|error| match error.kind() {
                 ErrorKind::Malformed => Error::invalid_input(error.message()).context("--encode"),
                 _ => error,
             })?;
             how.encode = Some(steps);
         }
         (how.level, how.allow_loss, how.stack) = (self.level, self.loss.allow_loss, self.stack);
-        (how.rows, how.physical, how.skip_unreadable) = (self.rows, self.physical, self.skip_unreadable);
+        (how.rows, how.physical_values, how.skip_unreadable) = (self.rows, self.physical, self.skip_unreadable);
         if self.no_wcs {
-            how.coordinates = Coordinates::Off;
+            how.coordinates = CoordinateHeader::None;
         }
         how.chunks.clone_from(&self.chunks);
-        how.byteorder = options.order();
-        how.write.align = self.align;
-        how.write.checksums = !self.no_checksums;
-        how.write.as_documented = self.as_documented;
+        how.byteorder = options.byteorder();
+        how.write_options.align = self.align;
+        how.write_options.checksums = !self.no_checksums;
+        how.write_options.as_documented = self.as_documented;
         Ok(how)
     }
 
     /// Converts to the ASDF file in another FITS file.
-    fn put_into(&self, base: &str, options: &Options) -> Result<Outcome> {
-        let base = open_fits_file(options.open(base)?, &options.limits()?)?;
+    fn embed_in_fits(&self, base: &str, options: &Options) -> Result<Outcome> {
+        let base = open_fits_file(options.open_source(base)?, &options.command_limits()?)?;
         let file = options.open_asdf_for(&self.input, &self.output)?;
-        let mut target = self.create(Form::Fits, Basis::Read(&**base.source()), options)?;
-        let mut done = Converted::default();
+        let mut target = self.create_target(FileFormat::Fits, WriteBasis::SameAs(&**base.source()), options)?;
+        let mut done = ConvertReport::default();
         done.losses = convert::embed(&file, &base, &mut target.writer())?;
-        if self.loss.refuses(&done.losses) {
-            return refuse(&self.input, &self.output, &done.losses, options);
+        if self.loss.is_refused(&done.losses) {
+            return report_refused(&self.input, &self.output, &done.losses, options);
         }
-        self.finish(target, &done, Some(&file), options)
+        self.commit_and_report(target, &done, Some(&file), options)
     }
 
     /// Starts the output, if it may be written.
-    fn create(&self, form: Form, basis: Basis<'_>, options: &Options) -> Result<Target> {
+    fn create_target(&self, form: FileFormat, basis: WriteBasis<'_>, options: &Options) -> Result<OutputFile> {
         if self.to.is_none() {
             check_name(&self.output, form, "select the format with --to, or change the extension")?;
         }
         let base = self.embed.as_deref().unwrap_or(&self.input);
         options.check_inputs(&self.output, &[&self.input, base])?;
         options.check_replaced(&self.output, &[&self.input, base])?;
-        Target::create(&self.output, basis, options)
+        OutputFile::create(&self.output, basis, options)
     }
 
     /// Puts the file into place, and reports it.
-    fn finish(&self, target: Target, done: &Converted, from: Option<&AsdfFile>, options: &Options) -> Result<Outcome> {
+    fn commit_and_report(&self, target: OutputFile, done: &ConvertReport, from: Option<&AsdfFile>, options: &Options) -> Result<Outcome> {
         // A copy can be read if what was copied can.
         let written = if done.is_copy { target.commit(options)? } else { target.commit_checked(from, options)? };
         report_losses(&self.input, &done.losses);
         for text in &done.notes {
             options.warn(text);
         }
-        let losses = listed(&done.losses);
-        let whole = format!("{}: {}", self.output, size(written));
-        let (report, line) = if done.is_counted {
+        let losses = losses_json(&done.losses);
+        let whole = format!("{}: {}", self.output, display_size(written));
+        let (report, line) = if done.has_sizes {
             let report = json!({
-                "file": self.output, "size": written, "blocks": done.blocks, "decoded": done.decoded, "stored": done.stored,
+                "file": self.output, "size": written, "blocks": done.blocks, "decoded": done.decoded_bytes, "stored": done.stored_bytes,
                 "written": true, "losses": losses, "notes": done.notes,
             });
-            let (decoded, stored) = (size(done.decoded), size(done.stored));
-            (report, format!("{whole} ({}, {decoded} decoded, {stored} stored)", counted(done.blocks, "block")))
+            let (decoded, stored) = (display_size(done.decoded_bytes), display_size(done.stored_bytes));
+            (report, format!("{whole} ({}, {decoded} decoded, {stored} stored)", count_noun(done.blocks, "block")))
         } else {
             (json!({ "file": self.output, "size": written, "written": true, "losses": losses, "notes": done.notes }), whole)
         };
-        told(&self.output, &report, &line, options)?;
-        Ok(Outcome::Yes)
+        report_written(&self.output, &report, &line, options)?;
+        Ok(Outcome::Success)
     }
 }

@@ -2,21 +2,21 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use trilith::bytes::Basis;
-use trilith::convert::{ConvertOptions, Coordinates};
-use trilith_io::threads::in_order;
-use trilith::wcs::{Points, Size, position};
-use trilith::{CutoutImage, CutoutOptions, Edge, Error, Result};
-use trilith_view::preview::{Glance, How};
+use trilith::bytes::WriteBasis;
+use trilith::convert::{ConvertOptions, CoordinateHeader};
+use trilith_io::threads::map_in_order;
+use trilith::wcs::{PointTable, BoxSize, position};
+use trilith::{CutoutImage, CutoutOptions, EdgeMode, Error, Result};
+use trilith_view::preview::{Preview, PreviewOptions};
 
 use crate::Outcome;
-use crate::inputs::{Form as Arguments, Many, joined, run_each};
+use crate::inputs::{ArgumentKind as Arguments, FileListArgs, all_arguments, run_each};
 use crate::options::Options;
-use crate::outputs::{Form, Outputs};
-use crate::output_file::Target;
+use crate::outputs::{FileFormat, OutputTemplate};
+use crate::output_file::OutputFile;
 
 /// Cutouts that may wait for the disk at once. More gain nothing, since each thread begins with new memory.
-const SYNCING: usize = 3;
+const MAX_PENDING_SYNCS: usize = 3;
 
 /// Cut images out around positions on the sky
 ///
@@ -32,7 +32,7 @@ pub(crate) struct Cutout {
     #[arg(value_name = "MORE")]
     more: Vec<String>,
     #[command(flatten)]
-    many: Many,
+    list_args: FileListArgs,
     /// Position in degrees, or in hours and degrees: 83.6,-5.4 or 05:34:24,-05:24:00
     #[arg(long, value_name = "LON,LAT", allow_hyphen_values = true, required_unless_present = "points", conflicts_with = "points")]
     sky: Option<String>,
@@ -49,7 +49,7 @@ pub(crate) struct Cutout {
     output: String,
     /// At the edge of the image: fill the pixels beyond, end there, or write nothing
     #[arg(long, value_enum, value_name = "HOW", default_value = "fill")]
-    edge: AtEdge,
+    edge: EdgeArg,
     /// Value of pixels beyond the edge (default: NaN for floats, 0 for integers)
     #[arg(long, value_name = "V", allow_hyphen_values = true)]
     fill: Option<f64>,
@@ -58,18 +58,18 @@ pub(crate) struct Cutout {
     only: Vec<String>,
     /// Coordinates in a FITS header: with SIP polynomials, or a tangent plane alone
     #[arg(long, value_enum, value_name = "KIND", default_value = "sip")]
-    wcs: Kind,
+    wcs: HeaderKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum AtEdge {
+enum EdgeArg {
     Fill,
     Trim,
     Skip,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Kind {
+enum HeaderKind {
     Sip,
     Tan,
 }
@@ -77,17 +77,17 @@ enum Kind {
 impl Cutout {
     /// Writes the cutouts.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let positions = self.positions(options)?;
+        let positions = self.read_positions(options)?;
         if positions.len() > 1 && !self.output.contains("{n}") {
             return Err(Error::invalid_input(format!("several cutouts cannot all be written to {}", self.output))
                 .hint("put {n} into the name, which is the number of the position"));
         }
-        let size: Size = self.size.parse()?;
-        let outputs = Outputs::new(Some(&self.output)).finding().numbered(positions.len());
-        run_each(&joined(self.file.as_ref(), &self.more), Arguments::Items, &self.many, outputs, options, |job| {
-            let file = job.open()?;
+        let size: BoxSize = self.size.parse()?;
+        let outputs = OutputTemplate::new(Some(&self.output)).with_recursive_search().with_count(positions.len());
+        run_each(&all_arguments(self.file.as_ref(), &self.more), Arguments::Items, &self.list_args, outputs, options, |job| {
+            let file = job.open_file()?;
             let path = job.path.clone().unwrap_or_default();
-            job.options.check_inputs(&outputs.nth(0, &job.name, &path).unwrap_or_default(), &[])?;
+            job.options.check_inputs(&outputs.nth_name(0, &job.name, &path).unwrap_or_default(), &[])?;
             let is_missing = |at: &[f64; 2]| at.iter().any(|value| value.is_nan());
             // A file of which nothing is cut out needs no image.
             let image = if positions.iter().all(is_missing) { None } else { Some(file.cutout_image(&path)?) };
@@ -95,45 +95,45 @@ impl Cutout {
             let cut = |(number, at): (usize, &[f64; 2])| {
                 let Some(image) = image.as_ref().filter(|_| !is_missing(at)) else {
                     let list = self.points.as_deref().unwrap_or_default();
-                    return Ok(Made::nothing(Outcome::No, format!("trilith: position {number} of {list} is missing")));
+                    return Ok(CutoutOutcome::failed(Outcome::Negative, format!("trilith: position {number} of {list} is missing")));
                 };
-                match image.cutout(*at, size, self.options())? {
+                match image.cutout(*at, size, self.to_cutout_options())? {
                     Some(found) => {
-                        let output = outputs.nth(number, &name, found.path());
-                        self.write(&found, *at, output.as_deref().unwrap_or("-"), options)
+                        let output = outputs.nth_name(number, &name, found.path());
+                        self.write_cutout(&found, *at, output.as_deref().unwrap_or("-"), options)
                     }
-                    None => self.none(image, *at, size, &name),
+                    None => self.no_overlap(image, *at, size, &name),
                 }
             };
-            let mut outcome = Outcome::Yes;
-            in_order(positions.iter().enumerate(), SYNCING, |position, _| cut(position), |made: Result<Made>| {
+            let mut outcome = Outcome::Success;
+            map_in_order(positions.iter().enumerate(), MAX_PENDING_SYNCS, |position, _| cut(position), |made: Result<CutoutOutcome>| {
                 let made = made?;
                 outcome = outcome.max(made.outcome);
-                made.notes.iter().for_each(|note| job.note(note));
-                made.warnings.iter().for_each(|warning| job.warn(warning));
-                made.told.map_or(Ok(()), |(output, json, line)| job.told(&output, json, &line))
+                made.notes.iter().for_each(|note| job.print_note(note));
+                made.warnings.iter().for_each(|warning| job.print_warning(warning));
+                made.report.map_or(Ok(()), |(output, json, line)| job.report_written(&output, json, &line))
             })?;
             Ok(outcome)
         })
     }
 
-    fn options(&self) -> CutoutOptions {
+    fn to_cutout_options(&self) -> CutoutOptions {
         let mut options = CutoutOptions::default();
         options.edge = match self.edge {
-            AtEdge::Fill => Edge::Fill,
-            AtEdge::Trim => Edge::Trim,
-            AtEdge::Skip => Edge::Skip,
+            EdgeArg::Fill => EdgeMode::Fill,
+            EdgeArg::Trim => EdgeMode::Trim,
+            EdgeArg::Skip => EdgeMode::Skip,
         };
         options.fill = self.fill;
-        options.only.clone_from(&self.only);
+        options.image_only.clone_from(&self.only);
         options
     }
 
-    fn positions(&self, options: &Options) -> Result<Vec<[f64; 2]>> {
+    fn read_positions(&self, options: &Options) -> Result<Vec<[f64; 2]>> {
         match (&self.sky, &self.points) {
             (Some(text), _) => Ok(vec![position(text)?]),
             (None, Some(list)) => {
-                let [lon, lat] = Points::read(options.open(list)?, &options.limits()?)?.positions()?;
+                let [lon, lat] = PointTable::read(options.open_source(list)?, &options.command_limits()?)?.positions()?;
                 Ok(lon.into_iter().zip(lat).map(|(lon, lat)| [lon, lat]).collect())
             }
             (None, None) => Err(Error::invalid_input("a cutout needs --sky or --points")),
@@ -141,40 +141,40 @@ impl Cutout {
     }
 
     /// Says why there is no cutout at a position.
-    fn none(&self, image: &CutoutImage<'_>, at: [f64; 2], size: Size, name: &str) -> Result<Made> {
-        let ([lon, lat], mut all) = (at, self.options());
-        all.edge = Edge::Trim;
-        let is_over = self.edge == AtEdge::Skip && image.cutout(at, size, all)?.is_some();
+    fn no_overlap(&self, image: &CutoutImage<'_>, at: [f64; 2], size: BoxSize, name: &str) -> Result<CutoutOutcome> {
+        let ([lon, lat], mut all) = (at, self.to_cutout_options());
+        all.edge = EdgeMode::Trim;
+        let is_over = self.edge == EdgeArg::Skip && image.cutout(at, size, all)?.is_some();
         let (outcome, why) = match is_over {
-            true => (Outcome::Yes, "it reaches beyond the edge of the image"),
-            false => (Outcome::No, "the position is outside of the image"),
+            true => (Outcome::Success, "it reaches beyond the edge of the image"),
+            false => (Outcome::Negative, "the position is outside of the image"),
         };
-        Ok(Made::nothing(outcome, format!("trilith: {name}: no cutout at {lon},{lat}: {why}")))
+        Ok(CutoutOutcome::failed(outcome, format!("trilith: {name}: no cutout at {lon},{lat}: {why}")))
     }
 
-    fn write(&self, found: &trilith::Cutout<'_>, at: [f64; 2], output: &str, options: &Options) -> Result<Made> {
-        let form = match Form::promised(output) {
+    fn write_cutout(&self, found: &trilith::PixelCutout<'_>, at: [f64; 2], output: &str, options: &Options) -> Result<CutoutOutcome> {
+        let form = match FileFormat::from_extension(output) {
             Some(form) => form,
-            None if output == "-" => Form::Asdf,
+            None if output == "-" => FileFormat::Asdf,
             None => {
                 return Err(Error::invalid_input(format!("the extension of {output} does not select a format"))
                     .hint("give a name that ends in .asdf, .fits, .npy or .png"));
             }
         };
         options.check_inputs(output, &[])?;
-        let mut target = Target::create(output, Basis::Nothing, options)?;
-        let notes = if form == Form::Png {
-            match Glance::of(&found.array()?, &How::default())? {
-                Glance::Image(picture, _) => target.writer().write_all(&picture.to_png()?).map_err(|error| Error::io("writing", error))?,
+        let mut target = OutputFile::create(output, WriteBasis::Nothing, options)?;
+        let notes = if form == FileFormat::Png {
+            match Preview::new(&found.array()?, &PreviewOptions::default())? {
+                Preview::Image(picture, _) => target.writer().write_all(&picture.to_png()?).map_err(|error| Error::io("writing", error))?,
                 _ => return Err(Error::unsupported("cannot draw a cutout that is not an image")),
             }
             Vec::new()
         } else {
             let mut how = ConvertOptions::default();
-            how.coordinates = if self.wcs == Kind::Sip { Coordinates::Sip } else { Coordinates::Tan };
+            how.coordinates = if self.wcs == HeaderKind::Sip { CoordinateHeader::Sip } else { CoordinateHeader::Tan };
             found.write(form, &how, target.writer())?
         };
-        let written = if matches!(form, Form::Asdf | Form::Fits) {
+        let written = if matches!(form, FileFormat::Asdf | FileFormat::Fits) {
             target.commit_checked(None, options)?
         } else {
             target.commit(options)?
@@ -185,21 +185,21 @@ impl Cutout {
         });
         let lengths = length.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
         let line = format!("{output}: {lengths} pixels of {}", found.path());
-        Ok(Made { outcome: Outcome::Yes, notes: Vec::new(), warnings: notes, told: Some((output.to_owned(), json, line)) })
+        Ok(CutoutOutcome { outcome: Outcome::Success, notes: Vec::new(), warnings: notes, report: Some((output.to_owned(), json, line)) })
     }
 }
 
 /// The outcome at one position, and what is said of it when it is its turn.
-struct Made {
+struct CutoutOutcome {
     outcome: Outcome,
     notes: Vec<String>,
     warnings: Vec<String>,
     /// The output, the record of it, and the line for people.
-    told: Option<(String, Value, String)>,
+    report: Option<(String, Value, String)>,
 }
 
-impl Made {
-    fn nothing(outcome: Outcome, why: String) -> Self {
-        Self { outcome, notes: vec![why], warnings: Vec::new(), told: None }
+impl CutoutOutcome {
+    fn failed(outcome: Outcome, why: String) -> Self {
+        Self { outcome, notes: vec![why], warnings: Vec::new(), report: None }
     }
 }

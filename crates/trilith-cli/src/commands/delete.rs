@@ -5,7 +5,7 @@ use trilith::Result;
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::save_options::{Save, change};
+use crate::save_options::{SaveArgs, apply};
 
 /// Remove a key or an item from the tree, and the blocks of its arrays that nothing else refers to
 ///
@@ -16,12 +16,12 @@ pub(crate) struct Delete {
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
     #[command(flatten)]
-    save: Save,
+    save: SaveArgs,
 }
 
 impl Delete {
     /// Changes the file.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        change(&self.item, options, &self.save, |change, path| change.delete(path))
+        apply(&self.item, options, &self.save, |change, path| change.delete(path))
     }
 }

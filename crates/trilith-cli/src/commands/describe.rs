@@ -3,14 +3,14 @@
 use clap::Args;
 use serde_json::json;
 use trilith::Result;
-use trilith::check::{Description, Validator, kind_of};
+use trilith::check::{SchemaDescription, Validator, kind_of};
 use trilith::tree::TreePath;
 
-use super::schema::Sources;
+use super::schema::SchemaSources;
 use crate::Outcome;
-use crate::item_arg::Item;
+use crate::item_arg::ItemArg;
 use crate::options::Options;
-use crate::output::note;
+use crate::output::eprint_line;
 
 /// Show the descriptions of a node in its schemas: title, description, rules
 #[derive(Debug, Args)]
@@ -19,46 +19,46 @@ pub(crate) struct Describe {
     #[arg(value_name = "FILE#/PATH", allow_hyphen_values = true)]
     item: String,
     #[command(flatten)]
-    sources: Sources,
+    sources: SchemaSources,
 }
 
 impl Describe {
     /// Prints it.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let item = Item::parse(&self.item);
-        let limits = options.limits()?;
+        let item = ItemArg::parse(&self.item);
+        let limits = options.command_limits()?;
         let file = options.open_asdf(&item.file)?;
         let path = TreePath::parse(item.path())?;
         let Some(node) = file.tree().find(&path) else {
-            note(&format!("trilith: {} has no {}", item.file, item.path()));
-            return Ok(Outcome::No);
+            eprint_line(&format!("trilith: {} has no {}", item.file, item.path()));
+            return Ok(Outcome::Negative);
         };
-        let mut validator = Validator::new(self.sources.load(&limits)?).with_limits(limits);
+        let mut validator = Validator::new(self.sources.load_schemas(&limits)?).with_limits(limits);
         let found = validator.describe(file.tree(), &path, file.standard().as_deref())?;
-        let one = |d: &Description| json!({"schema": d.schema, "title": d.title, "description": d.text, "rule": d.rule});
+        let one = |d: &SchemaDescription| json!({"schema": d.schema, "title": d.title, "description": d.text, "rule": d.rule});
         let document = || {
             let list: Vec<_> = found.iter().map(one).collect();
             json!({"file": item.file, "path": path.to_string(), "kind": kind_of(node), "tag": node.tag(), "schemas": list})
         };
-        options.print(document, |out| {
-            out.line(&format!("{}: {}{}", self.item, kind_of(node), node.tag().map_or(String::new(), |tag| format!(", {tag}"))))?;
+        options.print_json_or_text(document, |out| {
+            out.write_line(&format!("{}: {}{}", self.item, kind_of(node), node.tag().map_or(String::new(), |tag| format!(", {tag}"))))?;
             for description in &found {
                 if !description.title.is_empty() {
-                    out.line(&description.title)?;
+                    out.write_line(&description.title)?;
                 }
                 if !description.text.is_empty() {
-                    out.line(&format!("  {}", description.text))?;
+                    out.write_line(&format!("  {}", description.text))?;
                 }
                 if !description.rule.is_empty() {
-                    out.line(&format!("  rule: {}", description.rule))?;
+                    out.write_line(&format!("  rule: {}", description.rule))?;
                 }
-                out.line(&format!("  by {}", description.schema))?;
+                out.write_line(&format!("  by {}", description.schema))?;
             }
             if found.is_empty() {
-                out.line("no schema describes it")?;
+                out.write_line("no schema describes it")?;
             }
             Ok(())
         })?;
-        Ok(if found.is_empty() { Outcome::No } else { Outcome::Yes })
+        Ok(if found.is_empty() { Outcome::Negative } else { Outcome::Success })
     }
 }

@@ -4,12 +4,12 @@ use clap::Args;
 use serde_json::json;
 use trilith::Result;
 use trilith::bytes::read_vec;
-use trilith::check::{DiffOptions, Difference, DifferenceKind, ignored};
+use trilith::check::{DiffOptions, ItemDifference, DifferenceKind, ignored};
 use trilith::file::FileKind;
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::{Out, clean};
+use crate::output::{Output, escape_controls};
 
 /// Compare two files; exit status 0 if equal, 1 if different, 2 if an array cannot be read
 ///
@@ -47,24 +47,24 @@ impl Diff {
         let mut how = DiffOptions::default();
         (how.rtol, how.atol) = (self.rtol, self.atol);
         how.ignore = self.ignore.iter().map(|path| ignored(path)).collect::<Result<_>>()?;
-        let (under_a, under_b) = self.layouts(options)?;
-        let (a, b) = (options.open_under(&self.a, under_a)?, options.open_under(&self.b, under_b)?);
+        let (under_a, under_b) = self.select_layouts(options)?;
+        let (a, b) = (options.open_with_layout(&self.a, under_a)?, options.open_with_layout(&self.b, under_b)?);
         let found = a.diff(&b, &how)?;
-        options.print(
+        options.print_json_or_text(
             || json!({"same": found.is_empty(), "differences": found.iter().map(difference_json).collect::<Vec<_>>()}),
-            |out| found.iter().try_for_each(|difference| text(out, difference)),
+            |out| found.iter().try_for_each(|difference| print_difference(out, difference)),
         )?;
-        let outcome = |difference: &Difference| match difference.kind {
+        let outcome = |difference: &ItemDifference| match difference.kind {
             DifferenceKind::Unreadable => Outcome::Failed,
-            _ => Outcome::No,
+            _ => Outcome::Negative,
         };
-        Ok(found.iter().map(outcome).fold(Outcome::Yes, Outcome::max))
+        Ok(found.iter().map(outcome).fold(Outcome::Success, Outcome::max))
     }
 }
 
 impl Diff {
     /// The layout of each side.
-    fn layouts<'o>(&'o self, options: &'o Options) -> Result<(Option<&'o str>, Option<&'o str>)> {
+    fn select_layouts<'o>(&'o self, options: &'o Options) -> Result<(Option<&'o str>, Option<&'o str>)> {
         let both = options.under.as_deref();
         let (mut a, mut b) = (self.layout_a.as_deref().or(both), self.layout_b.as_deref().or(both));
         if both.is_some() {
@@ -73,8 +73,8 @@ impl Diff {
                 if path == "-" {
                     return Ok(false);
                 }
-                let source = options.open(path)?;
-                let start = read_vec(&*source, 0, source.len().min(80), &options.limits()?)?;
+                let source = options.open_source(path)?;
+                let start = read_vec(&*source, 0, source.len().min(80), &options.command_limits()?)?;
                 Ok(FileKind::detect(&start) == Some(FileKind::Asdf))
             };
             match (is_asdf(&self.a)?, is_asdf(&self.b)?) {
@@ -87,29 +87,29 @@ impl Diff {
     }
 }
 
-fn difference_json(difference: &Difference) -> serde_json::Value {
+fn difference_json(difference: &ItemDifference) -> serde_json::Value {
     let mut value = json!({
         "path": difference.path, "kind": difference.kind.name(), "a": difference.a, "b": difference.b,
     });
     if let Some(elements) = &difference.elements {
         value["elements"] = json!({
-            "different": elements.different, "of": elements.of, "max_abs": elements.max_abs,
-            "max_rel": elements.max_rel, "first": elements.first,
+            "different": elements.differing, "of": elements.total, "max_abs": elements.max_abs,
+            "max_rel": elements.max_rel, "first": elements.first_index,
         });
     }
     value
 }
 
-fn text(out: &mut Out, difference: &Difference) -> Result<()> {
+fn print_difference(out: &mut Output, difference: &ItemDifference) -> Result<()> {
     let path = if difference.path.is_empty() { "/" } else { &difference.path };
-    out.line(&format!("{path}: {}", difference.kind.name()))?;
+    out.write_line(&format!("{path}: {}", difference.kind.name()))?;
     if let Some(elements) = &difference.elements {
         let number = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.6e}"));
-        out.line(&format!(
+        out.write_line(&format!(
             "  {} of {} differ, first at {:?}, by at most {} (relative {})",
-            elements.different,
-            elements.of,
-            elements.first,
+            elements.differing,
+            elements.total,
+            elements.first_index,
             number(elements.max_abs),
             number(elements.max_rel)
         ))?;
@@ -117,7 +117,7 @@ fn text(out: &mut Out, difference: &Difference) -> Result<()> {
     for (sign, side) in [("-", &difference.a), ("+", &difference.b)] {
         if let Some(said) = side {
             let short: String = said.chars().take(200).collect();
-            out.line(&format!("  {sign} {}", clean(&short)))?;
+            out.write_line(&format!("  {sign} {}", escape_controls(&short)))?;
         }
     }
     Ok(())

@@ -8,11 +8,11 @@ use trilith_io::suggest::hex;
 use trilith::{ErrorKind, Result};
 
 use crate::Outcome;
-use crate::inputs::{Files, Job};
-use crate::json::datatype;
+use crate::inputs::{InputFiles, FileJob};
+use crate::json::datatype_json;
 use crate::options::Options;
-use crate::output::clean;
-use crate::advice::said;
+use crate::output::escape_controls;
+use crate::advice::error_with_advice;
 
 /// Print the SHA-256 of the elements of each array
 ///
@@ -21,31 +21,31 @@ use crate::advice::said;
 #[derive(Debug, Args)]
 pub(crate) struct Digest {
     #[command(flatten)]
-    files: Files,
+    files: InputFiles,
 }
 
 impl Digest {
     /// Prints the digests.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        self.files.run(options, one)
+        self.files.run(options, digest_file)
     }
 }
 
-fn one(job: &mut Job<'_>) -> Result<Outcome> {
+fn digest_file(job: &mut FileJob<'_>) -> Result<Outcome> {
     let is_json = job.options.json;
-    let opened = job.open().and_then(|file| Ok((file.digest()?, file)));
+    let opened = job.open_file().and_then(|file| Ok((file.digest()?, file)));
     let (entries, file) = match opened {
         Ok(found) => found,
         // A file whose tree cannot be read has no arrays, and an error at its root.
         Err(error) if is_json && error.kind() == ErrorKind::Malformed => {
-            let text = said(&error);
-            job.note(&format!("trilith: {}{text}", job.prefix(&text)));
-            job.out.json(&json!({"file": job.name, "arrays": {}, "errors": {"": clean(&text)}}))?;
-            return Ok(Outcome::No);
+            let text = error_with_advice(&error);
+            job.print_note(&format!("trilith: {}{text}", job.message_prefix(&text)));
+            job.out.write_json(&json!({"file": job.name, "arrays": {}, "errors": {"": escape_controls(&text)}}))?;
+            return Ok(Outcome::Negative);
         }
         Err(error) => return Err(error),
     };
-    let mut outcome = Outcome::Yes;
+    let mut outcome = Outcome::Success;
     let (mut arrays, mut errors) = (Map::new(), Map::new());
     for entry in entries {
         match entry.digest {
@@ -53,22 +53,22 @@ fn one(job: &mut Job<'_>) -> Result<Outcome> {
                 arrays.insert(entry.path, array_json(&array, &sums));
             }
             Ok((array, sums)) => {
-                let kind = clean(&crate::json::datatype_text(array.datatype())).into_owned();
-                let path = job.labelled(&entry.path);
-                job.out.line(&format!("{}  {kind}  {:?}  {path}", hex(&sums.sha256), array.shape()))?;
+                let kind = escape_controls(&crate::json::datatype_text(array.datatype())).into_owned();
+                let path = job.path_label(&entry.path);
+                job.out.write_line(&format!("{}  {kind}  {:?}  {path}", hex(&sums.sha256), array.shape()))?;
             }
             Err(error) => {
-                outcome = outcome.max(if error.kind() == ErrorKind::Malformed { Outcome::No } else { Outcome::Failed });
+                outcome = outcome.max(if error.kind() == ErrorKind::Malformed { Outcome::Negative } else { Outcome::Failed });
                 if is_json {
-                    errors.insert(entry.path, json!(clean(&said(&error))));
+                    errors.insert(entry.path, json!(escape_controls(&error_with_advice(&error))));
                 } else {
-                    job.note(&job.reason(&entry.path, &error));
+                    job.print_note(&job.unreadable_reason(&entry.path, &error));
                 }
             }
         }
     }
     if is_json {
-        job.out.json(&json!({"file": job.name, "arrays": arrays, "errors": errors}))?;
+        job.out.write_json(&json!({"file": job.name, "arrays": arrays, "errors": errors}))?;
     }
     job.warn_all(file.warnings());
     Ok(outcome)
@@ -76,7 +76,7 @@ fn one(job: &mut Job<'_>) -> Result<Outcome> {
 
 fn array_json(array: &Array, sums: &Sums) -> Value {
     let mut value = json!({
-        "datatype": datatype(array.datatype()),
+        "datatype": datatype_json(array.datatype()),
         "shape": array.shape(),
         "sha256": hex(&sums.sha256),
     });

@@ -11,17 +11,17 @@ use trilith::asdf::AsdfFile;
 use trilith::bytes::{private_file, read_text};
 use trilith::Change;
 use trilith::check::Validator;
-use trilith::tree::{Origin, Tree};
+use trilith::tree::{TextOrigin, Tree};
 use trilith::{Diagnostic, Error, Result, Severity};
 
-use super::schema::Sources;
+use super::schema::SchemaSources;
 use super::update::without_header;
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::{clean, note};
-use crate::outputs::told;
-use crate::save_options::Save;
-use crate::advice::said;
+use crate::output::{escape_controls, eprint_line};
+use crate::outputs::report_written;
+use crate::save_options::SaveArgs;
+use crate::advice::error_with_advice;
 
 /// Open the tree of a file in $VISUAL or $EDITOR, and save the result if it is valid
 ///
@@ -33,59 +33,59 @@ pub(crate) struct Edit {
     #[arg(value_name = "FILE")]
     file: String,
     #[command(flatten)]
-    sources: Sources,
+    sources: SchemaSources,
     #[command(flatten)]
-    save: Save,
+    save: SaveArgs,
 }
 
 /// The treatment of a draft that is wrong.
-enum Answer {
-    Again,
+enum Choice {
+    EditAgain,
     Save,
-    GiveUp,
+    Abort,
 }
 
 impl Edit {
     /// Lets a person change the tree.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf_for(&self.file, self.save.output(&self.file))?;
+        let file = options.open_asdf_for(&self.file, self.save.output_path(&self.file))?;
         let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR")).unwrap_or_else(|_| "vi".to_owned());
         let fail = |e| Error::io("writing the draft", e);
         let (mut new, draft) = private_file("edit", ".yaml").map_err(fail)?;
         new.write_all(file.tree().text().as_bytes()).map_err(fail)?;
         drop(new);
         let outcome = loop {
-            if let Err(error) = start(&editor, &draft) {
+            if let Err(error) = launch_editor(&editor, &draft) {
                 break Err(error);
             }
-            let (tree, may_be_saved) = match self.check(&file, &draft) {
+            let (tree, may_be_saved) = match self.parse_draft(&file, &draft) {
                 Ok(tree) if tree.text() == file.tree().text() => {
                     let unchanged = json!({"file": self.file, "changed": false});
-                    break told(&self.file, &unchanged, "nothing was changed", options).map(|()| Outcome::Yes);
+                    break report_written(&self.file, &unchanged, "nothing was changed", options).map(|()| Outcome::Success);
                 }
                 Ok(tree) => {
                     let problems = self.new_problems(&file, &tree)?;
                     if problems.is_empty() {
-                        break self.replace(&file, tree, options);
+                        break self.save_tree(&file, tree, options);
                     }
-                    problems.iter().for_each(show);
+                    problems.iter().for_each(print_problem);
                     (Some(tree), true)
                 }
                 Err(error) => {
-                    note(&format!("trilith: {}", said(&error)));
+                    eprint_line(&format!("trilith: {}", error_with_advice(&error)));
                     (None, false)
                 }
             };
-            match ask(may_be_saved)? {
-                Answer::Again => {}
-                Answer::Save => {
+            match prompt(may_be_saved)? {
+                Choice::EditAgain => {}
+                Choice::Save => {
                     if let Some(tree) = tree {
-                        break self.replace(&file, tree, options);
+                        break self.save_tree(&file, tree, options);
                     }
                 }
-                Answer::GiveUp => {
-                    note(&format!("the draft is left in {}", draft.display()));
-                    return Ok(Outcome::No);
+                Choice::Abort => {
+                    eprint_line(&format!("the draft is left in {}", draft.display()));
+                    return Ok(Outcome::Negative);
                 }
             }
         };
@@ -94,41 +94,41 @@ impl Edit {
     }
 
     /// Saves the file with another tree.
-    fn replace(&self, file: &AsdfFile, tree: Tree, options: &Options) -> Result<Outcome> {
+    fn save_tree(&self, file: &AsdfFile, tree: Tree, options: &Options) -> Result<Outcome> {
         let mut change = Change::new(file);
         change.replace_tree(tree)?;
-        self.save.save(&mut change, &self.file, false, options).map(|()| Outcome::Yes)
+        self.save.save_change(&mut change, &self.file, false, options).map(|()| Outcome::Success)
     }
 
     /// The tree that came back, if it parses and its arrays can be made.
-    fn check(&self, file: &AsdfFile, draft: &Path) -> Result<Tree> {
+    fn parse_draft(&self, file: &AsdfFile, draft: &Path) -> Result<Tree> {
         let bytes = read_text(draft, file.limits().text)?;
         let text = String::from_utf8(bytes).map_err(|_| Error::malformed("the draft is not UTF-8"))?;
-        let tree = Tree::parse_at(without_header(&text), Origin::default(), file.limits())?;
+        let tree = Tree::parse_at(without_header(&text), TextOrigin::default(), file.limits())?;
         Change::new(file).replace_tree(tree.clone())?;
         Ok(tree)
     }
 
     /// Lists the violations of a schema in the new tree that the old one does not have.
     fn new_problems(&self, file: &AsdfFile, tree: &Tree) -> Result<Vec<Diagnostic>> {
-        let schemas = self.sources.load(file.limits())?;
-        let mut validator = Validator::new(schemas).with_limits(file.limits().clone()).at_most(MOST);
+        let schemas = self.sources.load_schemas(file.limits())?;
+        let mut validator = Validator::new(schemas).with_limits(file.limits().clone()).max_problems(MAX_PROBLEMS);
         let standard = file.standard();
         let old = validator.validate(file.tree(), standard.as_deref())?;
         let known: HashSet<_> = old.problems.iter().map(|p| (p.path.as_deref(), p.message.as_str())).collect();
         let mut new = validator.validate(tree, standard.as_deref())?;
         new.problems.retain(|p| p.severity == Severity::Error && !known.contains(&(p.path.as_deref(), p.message.as_str())));
-        new.problems.truncate(SHOWN);
+        new.problems.truncate(MAX_SHOWN_PROBLEMS);
         Ok(new.problems)
     }
 }
 
 /// Number of problems of a tree that are looked at, and number of those shown.
-const MOST: usize = 1000;
-const SHOWN: usize = 10;
+const MAX_PROBLEMS: usize = 1000;
+const MAX_SHOWN_PROBLEMS: usize = 10;
 
 /// Starts the editor and waits for it. If the whole text names a file, it is one program, blanks included.
-fn start(editor: &str, draft: &Path) -> Result<()> {
+fn launch_editor(editor: &str, draft: &Path) -> Result<()> {
     let mut words = if Path::new(editor).is_file() { vec![editor] } else { editor.split_whitespace().collect() };
     if words.is_empty() {
         return Err(Error::invalid_input("$EDITOR is empty"));
@@ -139,20 +139,20 @@ fn start(editor: &str, draft: &Path) -> Result<()> {
     if status.success() { Ok(()) } else { Err(Error::invalid_input(format!("the editor {program} ended with {status}"))) }
 }
 
-fn show(problem: &Diagnostic) {
-    note(&clean(&format!("trilith: {problem}")));
+fn print_problem(problem: &Diagnostic) {
+    eprint_line(&escape_controls(&format!("trilith: {problem}")));
 }
 
 /// Asks what to do with a draft that is wrong; the end of the input gives up.
-fn ask(may_be_saved: bool) -> Result<Answer> {
+fn prompt(may_be_saved: bool) -> Result<Choice> {
     let save = if may_be_saved { ", s and Enter to save it unchanged" } else { "" };
-    note(&format!("Press Enter to edit again{save}, q and Enter to give up."));
+    eprint_line(&format!("Press Enter to edit again{save}, q and Enter to give up."));
     let mut answer = String::new();
     let read = std::io::stdin().read_line(&mut answer).map_err(|e| Error::io("reading the answer", e))?;
     Ok(match answer.trim() {
-        _ if read == 0 => Answer::GiveUp,
-        "s" | "S" if may_be_saved => Answer::Save,
-        "q" | "Q" => Answer::GiveUp,
-        _ => Answer::Again,
+        _ if read == 0 => Choice::Abort,
+        "s" | "S" if may_be_saved => Choice::Save,
+        "q" | "Q" => Choice::Abort,
+        _ => Choice::EditAgain,
     })
 }

@@ -4,21 +4,21 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use trilith_io::error::counted;
+use trilith_io::error::count_noun;
 use trilith::asdf::{self, AsdfFile};
-use trilith::assemble::{self, ExplodedFiles};
-use trilith::bytes::{Base, name_of, path_of};
-use trilith::convert::standing_alone;
+use trilith::assemble::{self, ExplodePlan};
+use trilith::bytes::{BaseUri, name_of, path_of};
+use trilith::convert::extract_to_temp;
 use trilith::{Error, Result};
 
-use super::implode::stem_and_ending;
+use super::implode::split_extension;
 use crate::Outcome;
-use crate::item_arg::Item;
-use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
+use crate::item_arg::ItemArg;
+use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
 use crate::options::Options;
-use crate::output::{Out, note};
+use crate::output::{Output, eprint_line};
 use crate::outputs::{check_absent, make_folder};
-use crate::save_options::tell_removed;
+use crate::save_options::report_removed;
 
 /// Write each block to a separate file; the file with the tree is then YAML
 ///
@@ -43,67 +43,67 @@ pub(crate) struct Explode {
 impl Explode {
     /// Writes the files.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let item = Item::parse(&self.item);
+        let item = ItemArg::parse(&self.item);
         let file = options.open_asdf(&item.file)?;
         let from_fits = file.container().is_some();
-        let (file, mut losses) = standing_alone(&file)?.unwrap_or((file, Vec::new()));
+        let (file, mut losses) = extract_to_temp(&file)?.unwrap_or((file, Vec::new()));
         let given = path_of(&item.file);
         let folder = self.output.clone().unwrap_or_else(|| given.parent().unwrap_or(Path::new("")).to_path_buf());
         make_folder(&folder)?;
-        let file = options.for_output(file.into(), &Base::of_folder(&folder))?.into_asdf()?;
+        let file = options.for_output(file.into(), &BaseUri::of_folder(&folder))?.into_asdf()?;
         let only = one_array(&file, &item)?;
-        let (stem, ending) = stem_and_ending(&item.file);
+        let (stem, ending) = split_extension(&item.file);
         // The arrays of a FITS file leave it: what is written are files of the ASDF family.
         let extension = if from_fits { "asdf" } else { ending.split('.').next().unwrap_or("asdf") };
-        let files = ExplodedFiles::plan(&file, only, self.drop_unused, &folder, &format!("{stem}_exploded"), extension)?;
+        let files = ExplodePlan::plan(&file, only, self.drop_unused, &folder, &format!("{stem}_exploded"), extension)?;
         let (plan, main) = (&files.plan, &files.main);
-        check_absent(files.all(), options.overwrite).map_err(|error| match main.exists() {
+        check_absent(files.paths(), options.overwrite).map_err(|error| match main.exists() {
             true => error,
             // Killed before it wrote the tree.
             false => error.hint(format!("no {} names it: an explode that did not finish left it; --overwrite replaces it", main.display())),
         })?;
-        for path in files.all() {
+        for path in files.paths() {
             options.check_inputs(&name_of(path), &[])?;
         }
         // Losses are found before the first file is written, because files take their places one after the other.
         let all = file.sections().all_blocks()?;
-        let leaving = plan.leaving.iter().filter_map(|(index, _)| all.get(*index).copied());
-        losses.extend(assemble::damaged(leaving.chain(&plan.staying).map(|block| (&file, block)))?);
-        if self.loss.refuses(&losses) {
-            return refuse(&item.file, &main.to_string_lossy(), &losses, options);
+        let leaving = plan.external_blocks.iter().filter_map(|(index, _)| all.get(*index).copied());
+        losses.extend(assemble::damaged(leaving.chain(&plan.kept_blocks).map(|block| (&file, block)))?);
+        if self.loss.is_refused(&losses) {
+            return report_refused(&item.file, &main.to_string_lossy(), &losses, options);
         }
         let (parts, warnings) = files.write(&file)?;
         options.warn_all(warnings);
-        let left = parts.left.iter();
+        let left = parts.kept.iter();
         options.warn_all(left.map(|part| format!("{} is left: the tree no longer names it, but others may", part.display())).collect());
         report_losses(&item.file, &losses);
-        let kept = plan.staying.iter().filter(|block| block.stored_len() > 0).count();
+        let kept = plan.kept_blocks.iter().filter(|block| block.stored_len() > 0).count();
         if only.is_none() {
             let name = main.display();
             if plan.in_chunks > 0 {
                 options.warn(&format!("{name} keeps the blocks of arrays in chunks ({}): their numbers name them", plan.in_chunks));
             }
-            if plan.unnamed > 0 {
+            if plan.unreferenced > 0 {
                 let way = if plan.in_chunks > 0 { "" } else { "; --drop-unused drops them" };
-                options.warn(&format!("{name} keeps the blocks that no array uses ({}), next to its YAML{way}", plan.unnamed));
+                options.warn(&format!("{name} keeps the blocks that no array uses ({}), next to its YAML{way}", plan.unreferenced));
             }
         }
         if !options.quiet {
-            tell_removed(&parts.removed);
+            report_removed(&parts.removed);
         }
-        let names: Vec<_> = files.all().map(|path| path.display().to_string()).collect();
+        let names: Vec<_> = files.paths().map(|path| path.display().to_string()).collect();
         if options.json {
-            Out::print_json(&json!({"files": names, "losses": listed(&losses)}))?;
+            Output::print_json(&json!({"files": names, "losses": losses_json(&losses)}))?;
         } else if !options.quiet {
             let kept = if kept > 0 && only.is_some() { format!("; {kept} stay") } else { String::new() };
-            note(&format!("{} and {}, one for each block{kept}", names[0], counted(names.len() - 1, "file")));
+            eprint_line(&format!("{} and {}, one for each block{kept}", names[0], count_noun(names.len() - 1, "file")));
         }
-        Ok(Outcome::Yes)
+        Ok(Outcome::Success)
     }
 }
 
 /// The node of the one array that an item names; None for the whole file.
-pub(super) fn one_array(file: &AsdfFile, item: &Item) -> Result<Option<trilith::tree::NodeId>> {
+pub(super) fn one_array(file: &AsdfFile, item: &ItemArg) -> Result<Option<trilith::tree::NodeId>> {
     match &item.path {
         None => Ok(None),
         Some(path) => {

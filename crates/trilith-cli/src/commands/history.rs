@@ -5,7 +5,7 @@ use trilith::Result;
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::save_options::{Save, change};
+use crate::save_options::{SaveArgs, apply};
 
 /// Add to the history of a file
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ enum Action {
         #[arg(value_name = "TEXT")]
         text: String,
         #[command(flatten)]
-        save: Save,
+        save: SaveArgs,
     },
 }
 
@@ -33,6 +33,6 @@ impl History {
     /// Changes the file.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let Action::Add { file, text, save } = &self.action;
-        change(&format!("{file}#"), options, save, |change, _| change.add_history(text))
+        apply(&format!("{file}#"), options, save, |change, _| change.add_history(text))
     }
 }

@@ -2,18 +2,18 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith_io::error::counted;
+use trilith_io::error::count_noun;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
-use trilith::bytes::{Basis, name_of, path_of};
+use trilith::bytes::{WriteBasis, name_of, path_of};
 use trilith::{Result, assemble};
 
 use super::explode::one_array;
 use crate::Outcome;
-use crate::item_arg::Item;
-use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
+use crate::item_arg::ItemArg;
+use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
 use crate::options::Options;
-use crate::outputs::{Form, check_absent, check_name, last_part, told};
-use crate::output_file::Target;
+use crate::outputs::{FileFormat, check_absent, check_name, last_part, report_written};
+use crate::output_file::OutputFile;
 
 /// Join an exploded file: write its external blocks into one file
 #[derive(Debug, Args)]
@@ -31,40 +31,40 @@ pub(crate) struct Implode {
 impl Implode {
     /// Writes the file.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let item = Item::parse(&self.item);
+        let item = ItemArg::parse(&self.item);
         let output = self.output.clone().unwrap_or_else(|| default_name(&item.file));
         let file = options.open_asdf_for(&item.file, &output)?;
         let plan = assemble::implode(&file, one_array(&file, &item)?)?;
         let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().all_blocks()?.into_iter().map(|block| (&file, block)).collect();
-        for other in &plan.taken {
+        for other in &plan.blocks {
             blocks.push((other, other.sections().block(0)?));
         }
-        check_name(&output, Form::of(&file), "name it otherwise")?;
+        check_name(&output, FileFormat::from_asdf(&file), "name it otherwise")?;
         options.check_inputs(&output, &[&item.file])?;
         if self.output.is_none() {
             check_absent([&path_of(&output).into_owned()], options.overwrite)?;
         }
-        let mut target = Target::create(&output, Basis::Read(&**file.sections().source()), options)?;
+        let mut target = OutputFile::create(&output, WriteBasis::SameAs(&**file.sections().source()), options)?;
         let losses = assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &WriteOptions::default(), None)?;
-        if self.loss.refuses(&losses) {
-            return refuse(&item.file, &output, &losses, options);
+        if self.loss.is_refused(&losses) {
+            return report_refused(&item.file, &output, &losses, options);
         }
         let written = target.commit_checked(Some(&file), options)?;
         report_losses(&item.file, &losses);
-        let (count, taken) = (blocks.len(), plan.taken.len());
-        let report = json!({"file": output, "written": true, "size": written, "blocks": count, "taken": taken, "losses": listed(&losses)});
-        told(&output, &report, &format!("{output}: {}, {taken} copied in", counted(count, "block")), options)?;
-        Ok(Outcome::Yes)
+        let (count, taken) = (blocks.len(), plan.blocks.len());
+        let report = json!({"file": output, "written": true, "size": written, "blocks": count, "taken": taken, "losses": losses_json(&losses)});
+        report_written(&output, &report, &format!("{output}: {}, {taken} copied in", count_noun(count, "block")), options)?;
+        Ok(Outcome::Success)
     }
 }
 
 fn default_name(file: &str) -> String {
-    let (stem, ending) = stem_and_ending(file);
+    let (stem, ending) = split_extension(file);
     name_of(&path_of(file).with_file_name(&*path_of(&format!("{stem}_all.{ending}")))).into_owned()
 }
 
 /// The two parts of the name of a file, without its folder; `.gz` belongs to the ending.
-pub(super) fn stem_and_ending(file: &str) -> (String, String) {
+pub(super) fn split_extension(file: &str) -> (String, String) {
     if file == "-" {
         return ("stdin".to_owned(), "asdf".to_owned());
     }

@@ -5,7 +5,7 @@ use trilith::Result;
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::save_options::{FromArray, Save, Typed, change};
+use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply};
 
 /// Add a key to a mapping, or an item to a sequence: a value, or an array in a separate block
 #[derive(Debug, Args)]
@@ -14,21 +14,21 @@ pub(crate) struct Insert {
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
     #[command(flatten)]
-    typed: Typed,
+    typed: ValueArg,
     #[command(flatten)]
-    array: FromArray,
+    array: ArrayArg,
     #[command(flatten)]
-    save: Save,
+    save: SaveArgs,
 }
 
 impl Insert {
     /// Changes the file.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        change(&self.item, options, &self.save, |change, path| {
-            if let Some((array, how)) = self.array.array(options)? {
+        apply(&self.item, options, &self.save, |change, path| {
+            if let Some((array, how)) = self.array.open_array(options)? {
                 return change.insert_array(path, &array, &how);
             }
-            let value = self.typed.value(change, path)?;
+            let value = self.typed.parse_value(change, path)?;
             change.insert(path, value)
         })
     }

@@ -5,18 +5,18 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use serde_json::json;
-use trilith::bytes::{is_url, shown_name};
-use trilith_io::error::counted;
-use trilith::hierarchy::{Hierarchy, ReferenceOptions, References, stored_name};
+use trilith::bytes::{is_url, display_name};
+use trilith_io::error::count_noun;
+use trilith::hierarchy::{Hierarchy, KerchunkOptions, KerchunkReferences, stored_name};
 use trilith::{Error, Result};
 
 use crate::Outcome;
-use crate::inputs::{self, Admit, Form as Names, Many, is_several};
+use crate::inputs::{self, ItemCheck, ArgumentKind as Names, FileListArgs, is_several};
 use crate::options::Options;
-use crate::output::clean;
-use crate::outputs::{Form, check_name, named, told};
-use crate::output_file::Target;
-use crate::advice::said;
+use crate::output::escape_controls;
+use crate::outputs::{FileFormat, check_name, expand_template, report_written};
+use crate::output_file::OutputFile;
+use crate::advice::error_with_advice;
 
 /// Write the byte ranges of the chunks of files, for Kerchunk
 ///
@@ -29,7 +29,7 @@ pub(crate) struct Manifest {
     #[arg(value_name = "FILE", required_unless_present = "files_from")]
     files: Vec<String>,
     #[command(flatten)]
-    many: Many,
+    list_args: FileListArgs,
     /// The file to write, .json; - for standard output
     #[arg(short, long, value_name = "OUT")]
     output: String,
@@ -46,74 +46,74 @@ pub(crate) struct Manifest {
 }
 
 /// References of one input file.
-struct One {
+struct FileReferences {
     name: String,
     group: String,
-    references: References,
+    references: KerchunkReferences,
 }
 
 impl Manifest {
     /// Writes the references.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let hint = "name it .json; for Parquet use Python: trilith.virtual.Parser, and to_kerchunk(..., format=\"parquet\") of virtualizarr";
-        check_name(&self.output, Form::Json, hint)?;
-        let several = is_several(&self.files, Names::Files, &self.many);
-        let mut how = ReferenceOptions::default();
+        check_name(&self.output, FileFormat::Json, hint)?;
+        let several = is_several(&self.files, Names::Files, &self.list_args);
+        let mut how = KerchunkOptions::default();
         (how.rows, how.inline) = (self.rows, self.inline);
         let found = Mutex::new(BTreeMap::new());
         let mut admit = |_: &_| Ok(());
-        let admit: Option<Admit<'_>> = if self.output == "-" { None } else { Some(&mut admit) };
-        let outcome = inputs::run_with(&self.files, Names::Files, &self.many, options, admit, |job| {
+        let admit: Option<ItemCheck<'_>> = if self.output == "-" { None } else { Some(&mut admit) };
+        let outcome = inputs::run_checked(&self.files, Names::Files, &self.list_args, options, admit, |job| {
             if job.name == "-" {
                 return Err(Error::invalid_input("references are to files, and standard input is none"));
             }
-            let file = job.open()?;
-            let group = if several { stored_name(&named("{stem}", &job.name, "")) } else { String::new() };
-            let mut references = References::default();
-            references.add(Hierarchy::of(&file)?, &group, &how)?;
+            let file = job.open_file()?;
+            let group = if several { stored_name(&expand_template("{stem}", &job.name, "")) } else { String::new() };
+            let mut references = KerchunkReferences::default();
+            references.add(Hierarchy::build(&file)?, &group, &how)?;
             job.warn_all(file.warnings());
-            if is_url(&job.name) && shown_name(&job.name) != job.name {
-                job.warn("the references leave out the user, password and signature of the URL, so programs need them to read it");
+            if is_url(&job.name) && display_name(&job.name) != job.name {
+                job.print_warning("the references leave out the user, password and signature of the URL, so programs need them to read it");
             }
-            let one = One { name: job.name.clone(), group, references };
+            let one = FileReferences { name: job.name.clone(), group, references };
             found.lock().unwrap_or_else(PoisonError::into_inner).insert(job.index, one);
-            Ok(Outcome::Yes)
+            Ok(Outcome::Success)
         })?;
         let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let references = self.joined(found, options)?;
-        self.write(&references, options)?;
+        let references = self.merge_references(found, options)?;
+        self.write_references(&references, options)?;
         Ok(outcome)
     }
 
     /// The references of all files, in their order.
-    fn joined(&self, found: BTreeMap<usize, One>, options: &Options) -> Result<References> {
-        let (mut made, mut taken) = (References::new(), HashSet::new());
-        for One { name, group, references } in found.into_values() {
+    fn merge_references(&self, found: BTreeMap<usize, FileReferences>, options: &Options) -> Result<KerchunkReferences> {
+        let (mut made, mut taken) = (KerchunkReferences::new(), HashSet::new());
+        for FileReferences { name, group, references } in found.into_values() {
             if !taken.insert(group.clone()) {
                 return Err(Error::invalid_input(format!("two files would be the group {group}: the second is {name}"))
                     .hint("write references for each folder by itself"));
             }
             made.append(references);
         }
-        let refused: Vec<String> = made.refused.iter().map(|(path, error)| format!("{path}: {}", said(error))).collect();
+        let refused: Vec<String> = made.refused.iter().map(|(path, error)| format!("{path}: {}", error_with_advice(error))).collect();
         if !self.skip
             && let Some((path, reason)) = made.refused.first()
         {
             let more = if refused.len() == 1 { String::new() } else { format!(" and {} more", refused.len() - 1) };
-            return Err(Error::unsupported(format!("{path}{more} cannot be referred to: {}", clean(&said(reason))))
+            return Err(Error::unsupported(format!("{path}{more} cannot be referred to: {}", escape_controls(&error_with_advice(reason))))
                 .hint("--skip leaves out such arrays; trilith.zarr.Store in Python reads all of them"));
         }
         options.warn_all(refused.into_iter().map(|line| format!("left out: {line}")).collect::<Vec<_>>());
         Ok(made)
     }
 
-    fn write(&self, references: &References, options: &Options) -> Result<()> {
+    fn write_references(&self, references: &KerchunkReferences, options: &Options) -> Result<()> {
         options.check_inputs(&self.output, &[])?;
-        let written = Target::write_text(&self.output, &format!("{}\n", references.json()), options)?;
+        let written = OutputFile::write_text(&self.output, &format!("{}\n", references.json()), options)?;
         let report = json!({
             "file": self.output, "written": true, "size": written, "arrays": references.arrays, "chunks": references.chunks,
         });
-        let (arrays, chunks) = (counted(references.arrays, "array"), counted(references.chunks, "chunk"));
-        told(&self.output, &report, &format!("{}: {arrays}, {chunks}", self.output), options)
+        let (arrays, chunks) = (count_noun(references.arrays, "array"), count_noun(references.chunks, "chunk"));
+        report_written(&self.output, &report, &format!("{}: {arrays}, {chunks}", self.output), options)
     }
 }

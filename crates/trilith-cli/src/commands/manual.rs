@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command};
 use clap_complete::Shell;
 use serde_json::json;
-use trilith::bytes::{AtomicFile, Basis};
+use trilith::bytes::{AtomicFile, WriteBasis};
 use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::help;
 use crate::options::Options;
-use crate::output::{Out, note};
+use crate::output::{Output, eprint_line};
 
 /// Print completions for a shell
 ///
@@ -34,11 +34,11 @@ impl Completions {
             shell => {
                 // The generator cannot report that its output is closed: it writes to memory.
                 let mut script = Vec::new();
-                clap_complete::generate(shell, &mut help::command(), "trilith", &mut script);
+                clap_complete::generate(shell, &mut help::build_command(), "trilith", &mut script);
                 String::from_utf8_lossy(&script).into_owned()
             }
         };
-        print(&script, options)
+        print_text(&script, options)
     }
 }
 
@@ -56,13 +56,13 @@ pub(crate) struct Man {
 impl Man {
     /// Prints it, or installs all.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let pages = pages()?;
+        let pages = build_pages()?;
         if let Some(folder) = &self.install {
-            return install(&pages, folder, options);
+            return install_pages(&pages, folder, options);
         }
         let name = std::iter::once("trilith").chain(self.command.iter().map(String::as_str)).collect::<Vec<_>>().join("-");
         match pages.iter().find(|page| page.name == name || page.aliases.contains(&name)) {
-            Some(page) => print(&page.text, options),
+            Some(page) => print_text(&page.text, options),
             None => {
                 let names = pages.iter().filter_map(|page| page.name.strip_prefix("trilith-"));
                 Err(Error::unknown("command", &self.command.join("-"), names))
@@ -72,7 +72,7 @@ impl Man {
 }
 
 /// A manual page.
-struct Page {
+struct ManPage {
     name: String,
     /// The names that its command has besides.
     aliases: Vec<String>,
@@ -80,50 +80,50 @@ struct Page {
 }
 
 /// The pages of the command and its subcommands.
-fn pages() -> Result<Vec<Page>> {
-    let mut command = help::command().disable_help_subcommand(true);
+fn build_pages() -> Result<Vec<ManPage>> {
+    let mut command = help::build_command().disable_help_subcommand(true);
     command.build();
     let mut waiting = vec![command];
     let mut pages = Vec::new();
     while let Some(command) = waiting.pop() {
         waiting.extend(command.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned());
-        pages.push(page(command)?);
+        pages.push(render_page(command)?);
     }
     pages.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(pages)
 }
 
-fn page(command: Command) -> Result<Page> {
+fn render_page(command: Command) -> Result<ManPage> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
     let parent = name.strip_suffix(command.get_name()).unwrap_or("trilith-").to_owned();
     let aliases = command.get_visible_aliases().map(|alias| format!("{parent}{alias}")).collect();
     let mut text = Vec::new();
     clap_mangen::Man::new(command).render(&mut text).map_err(|e| Error::io("making a manual page", e))?;
-    Ok(Page { name, aliases, text: String::from_utf8_lossy(&text).into_owned() })
+    Ok(ManPage { name, aliases, text: String::from_utf8_lossy(&text).into_owned() })
 }
 
-fn install(pages: &[Page], folder: &Path, options: &Options) -> Result<Outcome> {
+fn install_pages(pages: &[ManPage], folder: &Path, options: &Options) -> Result<Outcome> {
     let folder = folder.join("man1");
     std::fs::create_dir_all(&folder).map_err(|e| Error::io(format!("making {}", folder.display()), e))?;
     for page in pages {
         let path = folder.join(format!("{}.1", page.name));
-        let mut file = AtomicFile::create(&path, Basis::Nothing)?;
+        let mut file = AtomicFile::create(&path, WriteBasis::Nothing)?;
         std::io::Write::write_all(&mut file, page.text.as_bytes())
             .map_err(|e| Error::io(format!("writing {}", path.display()), e))?;
         file.commit()?;
     }
     if options.json {
         let names: Vec<_> = pages.iter().map(|page| &page.name).collect();
-        Out::print_json(&json!({ "folder": folder.display().to_string(), "pages": names }))?;
+        Output::print_json(&json!({ "folder": folder.display().to_string(), "pages": names }))?;
     } else if !options.quiet {
-        note(&format!("{}: {} pages", folder.display(), pages.len()));
+        eprint_line(&format!("{}: {} pages", folder.display(), pages.len()));
     }
-    Ok(Outcome::Yes)
+    Ok(Outcome::Success)
 }
 
-fn print(text: &str, options: &Options) -> Result<Outcome> {
-    options.print(|| json!({ "text": text }), |out| out.raw(text))?;
-    Ok(Outcome::Yes)
+fn print_text(text: &str, options: &Options) -> Result<Outcome> {
+    options.print_json_or_text(|| json!({ "text": text }), |out| out.write_raw_text(text))?;
+    Ok(Outcome::Success)
 }
 
 #[cfg(test)]
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn page_references_resolve() {
-        let pages = pages().unwrap();
+        let pages = build_pages().unwrap();
         assert!(pages.len() > 35 && pages.iter().any(|page| page.name == "trilith-layout-check"), "{}", pages.len());
         let mut references = 0;
         for page in &pages {

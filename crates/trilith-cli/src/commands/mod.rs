@@ -89,12 +89,12 @@ commands! {
 
 impl Command {
     /// Returns `true` if a malformed file is an answer (exit status 1) and not a failure to answer (2).
-    pub(crate) fn malformed_is_no(&self) -> bool {
+    pub(crate) fn malformed_is_negative_result(&self) -> bool {
         matches!(self, Command::Digest(_) | Command::Verify(_) | Command::Validate(_))
     }
 
     /// Returns the alternative for a Dudley file, if the command is only for trees of the ASDF family.
-    pub(crate) fn instead(&self) -> &'static str {
+    pub(crate) fn dudley_alternative(&self) -> &'static str {
         use Command::{
             Delete, Describe, Edit, Explode, History, Implode, Insert, Refs, Rename, Repack, Repair, Resolve, Set, ToYaml, Update,
         };
@@ -112,13 +112,13 @@ impl Command {
     }
 
     /// Returns `true` if a catalog is read as the file that it is. Other commands read the files that it lists.
-    pub(crate) fn reads_itself(&self) -> bool {
+    pub(crate) fn resolves_own_inputs(&self) -> bool {
         use Command::{Append, Blocks, Info, Layout, Validate};
         matches!(self, Info(_) | Blocks(_) | Validate(_) | Append(_) | Layout(_))
     }
 
     /// Returns `true` if it reads its files completely.
-    pub(crate) fn reads_all(&self) -> bool {
+    pub(crate) fn accepts_many_files(&self) -> bool {
         use Command::{Convert, Diff, Digest, Explode, Implode, Repack, Verify};
         matches!(self, Digest(_) | Verify(_) | Diff(_) | Convert(_) | Repack(_) | Explode(_) | Implode(_))
     }

@@ -3,54 +3,54 @@
 use clap::Args;
 use serde_json::json;
 use trilith::Result;
-use trilith::asdf::{self, AsdfFile, Found};
-use trilith::bytes::Base;
+use trilith::asdf::{self, AsdfFile, FoundNode};
+use trilith::bytes::BaseUri;
 
 use crate::Outcome;
-use crate::inputs::{Files, Job};
+use crate::inputs::{InputFiles, FileJob};
 use crate::options::Options;
-use crate::output::clean;
-use crate::advice::said;
+use crate::output::escape_controls;
+use crate::advice::error_with_advice;
 
 /// List the references of a file ($ref and external sources), and whether they resolve
 #[derive(Debug, Args)]
 pub(crate) struct Refs {
     #[command(flatten)]
-    files: Files,
+    files: InputFiles,
 }
 
 impl Refs {
     /// Prints the list.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        self.files.run(options, one)
+        self.files.run(options, list_refs)
     }
 }
 
-fn one(job: &mut Job<'_>) -> Result<Outcome> {
+fn list_refs(job: &mut FileJob<'_>) -> Result<Outcome> {
     let file = job.open_asdf()?;
-    let mut outcome = Outcome::Yes;
+    let mut outcome = Outcome::Success;
     let (mut references, mut sources) = (Vec::new(), Vec::new());
-    let root = Found::root(&file);
+    let root = FoundNode::root(&file);
     for (path, node) in file.tree().references(file.limits())? {
         let reference = node.reference_text().unwrap_or_default();
-        let problem = asdf::follow(&file, &root.with(node)).err().map(|error| clean(&said(&error)).into_owned());
+        let problem = asdf::follow(&file, &root.with_node(node)).err().map(|error| escape_controls(&error_with_advice(&error)).into_owned());
         let (uri, fragment) = reference.split_at(reference.find('#').unwrap_or(reference.len()));
-        let target = absolute(&file, &job.name, uri, fragment);
+        let target = resolve_target(&file, &job.name, uri, fragment);
         references.push(json!({
             "path": path.to_string(), "ref": reference, "resolved": problem.is_none(), "problem": problem, "target": target,
         }));
-        print(job, &path.to_string(), &reference, target, problem, &mut outcome)?;
+        print_reference(job, &path.to_string(), &reference, target, problem, &mut outcome)?;
     }
     for (path, source) in external_sources(&file)? {
-        let problem = file.external(&source).err().map(|error| clean(&said(&error)).into_owned());
-        let target = absolute(&file, &job.name, &source, "");
+        let problem = file.external_files(&source).err().map(|error| escape_controls(&error_with_advice(&error)).into_owned());
+        let target = resolve_target(&file, &job.name, &source, "");
         sources.push(json!({
             "path": path, "source": source, "resolved": problem.is_none(), "problem": problem, "target": target,
         }));
-        print(job, &path, &source, target, problem, &mut outcome)?;
+        print_reference(job, &path, &source, target, problem, &mut outcome)?;
     }
     if job.options.json {
-        job.out.json(&json!({"file": job.name, "references": references, "sources": sources}))?;
+        job.out.write_json(&json!({"file": job.name, "references": references, "sources": sources}))?;
     }
     Ok(outcome)
 }
@@ -58,8 +58,8 @@ fn one(job: &mut Job<'_>) -> Result<Outcome> {
 /// The sources in other files, each with the path of its array.
 fn external_sources(file: &AsdfFile) -> Result<Vec<(String, String)>> {
     let mut found = Vec::new();
-    let mut walk = file.tree().root().walk(file.limits()).as_written();
-    while let Some(visit) = walk.step()? {
+    let mut walk = file.tree().root().walk(file.limits()).without_merge();
+    while let Some(visit) = walk.try_next()? {
         if !visit.node.is_alias()
             && asdf::is_ndarray(visit.node)
             && let Some(source) = visit.node.get("source")
@@ -73,16 +73,16 @@ fn external_sources(file: &AsdfFile) -> Result<Vec<(String, String)>> {
 }
 
 /// Returns the target of a reference as an absolute URI.
-fn absolute(file: &AsdfFile, name: &str, uri: &str, fragment: &str) -> Option<String> {
+fn resolve_target(file: &AsdfFile, name: &str, uri: &str, fragment: &str) -> Option<String> {
     let whole = match uri {
-        "" => Base::own_uri(name),
+        "" => BaseUri::absolute_uri(name),
         uri => file.absolute(uri),
     };
     whole.map(|whole| whole + fragment)
 }
 
-fn print(
-    job: &mut Job<'_>,
+fn print_reference(
+    job: &mut FileJob<'_>,
     path: &str,
     text: &str,
     target: Option<String>,
@@ -90,13 +90,13 @@ fn print(
     outcome: &mut Outcome,
 ) -> Result<()> {
     if problem.is_some() {
-        *outcome = Outcome::No;
+        *outcome = Outcome::Negative;
     }
     if job.options.json {
         return Ok(());
     }
     let state = problem.map_or("found".to_owned(), |problem| format!("not found: {problem}"));
     let target = target.filter(|target| target != text).map_or(String::new(), |target| format!("  ({target})"));
-    let path = job.labelled(path);
-    job.out.line(&format!("{path} -> {text}{target}  {state}"))
+    let path = job.path_label(path);
+    job.out.write_line(&format!("{path} -> {text}{target}  {state}"))
 }

@@ -5,7 +5,7 @@ use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::save_options::{Save, edit};
+use crate::save_options::{SaveArgs, edit_item};
 
 /// Give a key another name
 #[derive(Debug, Args)]
@@ -17,7 +17,7 @@ pub(crate) struct Rename {
     #[arg(value_name = "NAME")]
     name: String,
     #[command(flatten)]
-    save: Save,
+    save: SaveArgs,
 }
 
 impl Rename {
@@ -27,6 +27,6 @@ impl Rename {
             let message = format!("cannot rename to {:?}: NAME is a key of the same mapping, not a path", self.name);
             return Err(Error::invalid_input(message).hint("set FILE#/path --from FILE#/path copies an array to another place"));
         }
-        edit(&self.item, options, &self.save, |edit, path, _| edit.rename(path, &self.name))
+        edit_item(&self.item, options, &self.save, |edit, path, _| edit.rename(path, &self.name))
     }
 }

@@ -2,19 +2,19 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use trilith_io::error::counted;
+use trilith_io::error::count_noun;
 use trilith::asdf::{self, WriteOptions};
-use trilith::assemble::{Order, Packed};
-use trilith::bytes::Basis;
-use trilith_codec::codec::{self, Blosc};
+use trilith::assemble::{BlockOrder, RepackPlan};
+use trilith::bytes::WriteBasis;
+use trilith_codec::codec::{self, BloscCodec};
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
-use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
+use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
 use crate::options::Options;
-use crate::output::size;
-use crate::outputs::{Form, check_name, told};
-use crate::output_file::Target;
+use crate::output::display_size;
+use crate::outputs::{FileFormat, check_name, report_written};
+use crate::output_file::OutputFile;
 
 /// Write a file without gaps and unused blocks
 ///
@@ -37,7 +37,7 @@ pub(crate) struct Repack {
     align: Option<u64>,
     /// The order of the blocks
     #[arg(long, value_name = "ORDER", value_enum, default_value_t)]
-    order: OrderOf,
+    order: BlockOrderArg,
     /// Leave out blocks that no array names
     #[arg(long)]
     drop_unused: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Repack {
 
 /// The order of the blocks.
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
-enum OrderOf {
+enum BlockOrderArg {
     /// The present order
     #[default]
     Blocks,
@@ -61,19 +61,19 @@ impl Repack {
     /// Writes the file.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf_for(&self.input, &self.output)?;
-        let codec = match self.codec.as_deref().map(codec::named).transpose()? {
+        let codec = match self.codec.as_deref().map(codec::parse_name).transpose()? {
             None => None,
-            Some((_, Blosc::Zstd)) => {
+            Some((_, BloscCodec::Zstd)) => {
                 return Err(Error::invalid_input("repack writes blsc with LZ4 inside").hint("convert --codec blsc-zstd writes it with Zstandard"));
             }
             Some((id, _)) => Some(Some(id).filter(|id| !id.is_none())),
         };
         let order = match self.order {
-            OrderOf::Blocks => Order::Blocks,
-            OrderOf::Tree => Order::Tree,
-            OrderOf::Size => Order::Size,
+            BlockOrderArg::Blocks => BlockOrder::Blocks,
+            BlockOrderArg::Tree => BlockOrder::Tree,
+            BlockOrderArg::Size => BlockOrder::Size,
         };
-        let packed = Packed::of(&file, order, self.drop_unused).map_err(|error| match error.kind() {
+        let packed = RepackPlan::plan(&file, order, self.drop_unused).map_err(|error| match error.kind() {
             ErrorKind::InvalidInput => error.hint("--order blocks keeps them, --drop-unused drops them"),
             _ => error,
         })?;
@@ -81,33 +81,33 @@ impl Repack {
         how.align = self.align;
         // So that rows can be added.
         how.stream_checksum = false;
-        check_name(&self.output, Form::of(&file), "name it otherwise, or convert the file")?;
+        check_name(&self.output, FileFormat::from_asdf(&file), "name it otherwise, or convert the file")?;
         options.check_inputs(&self.output, &[&self.input])?;
         options.check_replaced(&self.output, &[&self.input])?;
-        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()), options)?;
+        let mut target = OutputFile::create(&self.output, WriteBasis::SameAs(&**file.sections().source()), options)?;
         let losses = packed.write(target.writer(), &how, codec)?;
-        if self.loss.refuses(&losses) {
-            return refuse(&self.input, &self.output, &losses, options);
+        if self.loss.is_refused(&losses) {
+            return report_refused(&self.input, &self.output, &losses, options);
         }
         let written = target.commit_checked(Some(&file), options)?;
         report_losses(&self.input, &losses);
         let dropped = file.sections().all_blocks()?.len() - packed.len();
-        let unnamed = if self.drop_unused { 0 } else { asdf::unnamed(&file)?.len() };
+        let unnamed = if self.drop_unused { 0 } else { asdf::unreferenced_blocks(&file)?.len() };
         let kept = match unnamed {
-            0 => format!("{} dropped", counted(dropped, "unused block")),
+            0 => format!("{} dropped", count_noun(dropped, "unused block")),
             1 => "1 block that no array names is kept; --drop-unused drops it".to_owned(),
             n => format!("{n} blocks that no array names are kept; --drop-unused drops them"),
         };
         let report = json!({
             "file": self.output, "written": true, "size": written, "size_before": file.size(), "blocks": packed.len(),
-            "dropped": dropped, "cropped": packed.cropped(), "unnamed": unnamed, "losses": listed(&losses),
+            "dropped": dropped, "cropped": packed.cropped(), "unnamed": unnamed, "losses": losses_json(&losses),
         });
         let cropped = match packed.cropped() {
             0 => String::new(),
-            n => format!(", {} cut to the bytes of {} arrays", counted(n, "block"), if n == 1 { "its" } else { "their" }),
+            n => format!(", {} cut to the bytes of {} arrays", count_noun(n, "block"), if n == 1 { "its" } else { "their" }),
         };
-        let line = format!("{}: {} ({} before), {kept}{cropped}", self.output, size(written), size(file.size()));
-        told(&self.output, &report, &line, options)?;
-        Ok(Outcome::Yes)
+        let line = format!("{}: {} ({} before), {kept}{cropped}", self.output, display_size(written), display_size(file.size()));
+        report_written(&self.output, &report, &line, options)?;
+        Ok(Outcome::Success)
     }
 }

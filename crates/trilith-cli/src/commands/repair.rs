@@ -2,18 +2,18 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use trilith_io::error::counted;
-use trilith::bytes::{self, Base, Basis, Source};
+use trilith_io::error::count_noun;
+use trilith::bytes::{self, BaseUri, WriteBasis, Source};
 use trilith_codec::codec::stream_source;
 use trilith::file::FileKind;
-use trilith::check::{ArrayFate, Fate, RepairReport, salvage, salvage_stream};
+use trilith::check::{ArrayState, BlockState, RepairReport, salvage, salvage_stream};
 use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::{Out, clean};
-use crate::outputs::{Form, check_name};
-use crate::output_file::Target;
+use crate::output::{Output, escape_controls};
+use crate::outputs::{FileFormat, check_name};
+use crate::output_file::OutputFile;
 
 /// Recover the readable parts of a damaged or truncated file, and report the losses
 ///
@@ -34,96 +34,96 @@ pub(crate) struct Repair {
 impl Repair {
     /// Writes the readable parts and reports the losses.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let limits = options.limits()?;
+        let limits = options.command_limits()?;
         let (source, resolve) = options.open_with(&self.file, &limits)?;
         let start = bytes::read_vec(&*source, 0, source.len().min(80), &limits)?;
         if FileKind::detect(&start) == Some(FileKind::Dudley) {
             let layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
             let mut left = salvage_stream(&source, layout, &*resolve, &limits)?;
-            self.check_output(Form::Dudley, options)?;
+            self.check_output(FileFormat::Dudley, options)?;
             let written = left.verified()?;
-            return self.save(&*source, &*written, left.report(), options);
+            return self.save_output(&*source, &*written, left.report(), options);
         }
         if options.under.is_some() {
             return Err(Error::invalid_input(format!("{} is not a native Dudley file", self.file)).hint("leave out --layout"));
         }
-        let mut left = salvage(source.clone(), &limits)?.moved_to(&*resolve, &Base::of(&self.output), &limits)?;
-        self.check_output(if left.is_in_fits() { Form::Fits } else { Form::Asdf }, options)?;
+        let mut left = salvage(source.clone(), &limits)?.moved_to(&*resolve, &BaseUri::of_file(&self.output), &limits)?;
+        self.check_output(if left.is_in_fits() { FileFormat::Fits } else { FileFormat::Asdf }, options)?;
         // References are looked for where the file will be.
-        let resolve = if self.output == "-" { resolve } else { options.opening()?.limits(limits.clone()).resolver(bytes::path_of(&self.output)) };
+        let resolve = if self.output == "-" { resolve } else { options.open_options()?.limits(limits.clone()).resolver(bytes::path_of(&self.output)) };
         let written = left.verified(resolve)?;
-        self.save(&*source, &*written, left.report(), options)
+        self.save_output(&*source, &*written, left.report(), options)
     }
 
-    fn check_output(&self, form: Form, options: &Options) -> Result<()> {
+    fn check_output(&self, form: FileFormat, options: &Options) -> Result<()> {
         check_name(&self.output, form, "name it otherwise")?;
         options.check_inputs(&self.output, &[&self.file])
     }
 
     /// Puts the written file into place, and describes it.
-    fn save(&self, source: &dyn Source, written: &dyn Source, report: &RepairReport, options: &Options) -> Result<Outcome> {
-        let mut target = Target::create(&self.output, Basis::Read(source), options)?;
+    fn save_output(&self, source: &dyn Source, written: &dyn Source, report: &RepairReport, options: &Options) -> Result<Outcome> {
+        let mut target = OutputFile::create(&self.output, WriteBasis::SameAs(source), options)?;
         let out = target.writer();
         stream_source(written, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("writing", e)))?;
         target.commit(options)?;
         // The output may be standard output itself.
         if self.output != "-" {
-            options.print(|| self.json(report), |out| self.text(report, out))?;
+            options.print_json_or_text(|| self.report_to_json(report), |out| self.print_report(report, out))?;
         }
-        Ok(if report.is_whole() { Outcome::Yes } else { Outcome::No })
+        Ok(if report.is_whole() { Outcome::Success } else { Outcome::Negative })
     }
 
-    fn text(&self, report: &RepairReport, out: &mut Out) -> Result<()> {
+    fn print_report(&self, report: &RepairReport, out: &mut Output) -> Result<()> {
         for note in &report.notes {
-            out.line(note)?;
+            out.write_line(note)?;
         }
         match &report.tree {
-            None => out.line("there is no tree")?,
+            None => out.write_line("there is no tree")?,
             Some(lost) => {
                 for (line, why) in lost {
-                    out.line(&format!("line {line} of the tree: {why}"))?;
+                    out.write_line(&format!("line {line} of the tree: {why}"))?;
                 }
             }
         }
         for block in &report.blocks {
             if let Some(what) = block_text(&block.fate) {
-                out.line(&format!("block {}: {what}", block.number))?;
+                out.write_line(&format!("block {}: {what}", block.number))?;
             }
         }
         for (path, fate) in &report.arrays {
             match fate {
-                ArrayFate::Cut { rows, of } => out.line(&format!("{path}: {rows} of {} left", counted(*of, "row")))?,
-                ArrayFate::Lost(why) if report.items.is_some() => out.line(&format!("{path}: lost: {why}"))?,
-                ArrayFate::Lost(why) => out.line(&format!("{path}: lost, null now: {why}"))?,
+                ArrayState::Truncated { rows, total: of } => out.write_line(&format!("{path}: {rows} of {} left", count_noun(*of, "row")))?,
+                ArrayState::Lost(why) if report.items.is_some() => out.write_line(&format!("{path}: lost: {why}"))?,
+                ArrayState::Lost(why) => out.write_line(&format!("{path}: lost, null now: {why}"))?,
                 _ => {}
             }
         }
-        for wrong in report.wrong.iter().flatten() {
-            out.line(&format!("still wrong: {wrong}"))?;
+        for wrong in report.verify_problems.iter().flatten() {
+            out.write_line(&format!("still wrong: {wrong}"))?;
         }
-        let whole = report.blocks.iter().filter(|block| block.fate == Fate::Whole).count();
+        let whole = report.blocks.iter().filter(|block| block.fate == BlockState::Whole).count();
         let all = if report.is_whole() { "nothing was lost: " } else { "" };
         if let Some(items) = report.items {
-            let what = if report.arrays.is_empty() { counted(items, "array") } else { format!("{} not whole", report.arrays.len()) };
-            return out.line(&format!("{}: {all}{what}", self.output));
+            let what = if report.arrays.is_empty() { count_noun(items, "array") } else { format!("{} not whole", report.arrays.len()) };
+            return out.write_line(&format!("{}: {all}{what}", self.output));
         }
-        out.line(&format!("{}: {all}{whole} of {} whole", self.output, counted(report.blocks.len(), "block")))
+        out.write_line(&format!("{}: {all}{whole} of {} whole", self.output, count_noun(report.blocks.len(), "block")))
     }
 
-    fn json(&self, report: &RepairReport) -> Value {
+    fn report_to_json(&self, report: &RepairReport) -> Value {
         let tree = report
             .tree
             .as_ref()
-            .map(|lost| lost.iter().map(|(line, why)| json!({"line": line, "message": clean(why)})).collect::<Vec<_>>());
+            .map(|lost| lost.iter().map(|(line, why)| json!({"line": line, "message": escape_controls(why)})).collect::<Vec<_>>());
         let blocks: Vec<Value> = report
             .blocks
             .iter()
             .map(|block| {
                 let (state, have, of, why) = match &block.fate {
-                    Fate::Whole => ("whole", None, None, None),
-                    Fate::Damaged => ("damaged", None, None, None),
-                    Fate::Part { have, of } => ("part", Some(*have), Some(*of), None),
-                    Fate::Lost(why) => ("lost", None, None, Some(clean(why).into_owned())),
+                    BlockState::Whole => ("whole", None, None, None),
+                    BlockState::Damaged => ("damaged", None, None, None),
+                    BlockState::Truncated { recovered: have, total: of } => ("part", Some(*have), Some(*of), None),
+                    BlockState::Lost(why) => ("lost", None, None, Some(escape_controls(why).into_owned())),
                     _ => ("unknown", None, None, None),
                 };
                 json!({"block": block.number, "offset": block.offset, "state": state, "bytes": have, "of": of, "message": why})
@@ -133,13 +133,13 @@ impl Repair {
             .arrays
             .iter()
             .map(|(path, fate)| match fate {
-                ArrayFate::Cut { rows, of } => json!({"path": clean(path), "state": "cut", "rows": rows, "of": of}),
-                ArrayFate::Lost(why) => json!({"path": clean(path), "state": "lost", "message": clean(why)}),
-                _ => json!({"path": clean(path), "state": "unknown"}),
+                ArrayState::Truncated { rows, total: of } => json!({"path": escape_controls(path), "state": "cut", "rows": rows, "of": of}),
+                ArrayState::Lost(why) => json!({"path": escape_controls(path), "state": "lost", "message": escape_controls(why)}),
+                _ => json!({"path": escape_controls(path), "state": "unknown"}),
             })
             .collect();
-        let notes: Vec<_> = report.notes.iter().map(|note| clean(note)).collect();
-        let wrong: Vec<_> = report.wrong.iter().flatten().map(|wrong| clean(wrong)).collect();
+        let notes: Vec<_> = report.notes.iter().map(|note| escape_controls(note)).collect();
+        let wrong: Vec<_> = report.verify_problems.iter().flatten().map(|wrong| escape_controls(wrong)).collect();
         json!({
             "file": self.file, "output": self.output, "generation": report.generation, "whole": report.is_whole(),
             "tree": tree, "items": report.items, "blocks": blocks, "arrays": arrays, "wrong": wrong, "notes": notes,
@@ -147,11 +147,11 @@ impl Repair {
     }
 }
 
-fn block_text(fate: &Fate) -> Option<String> {
+fn block_text(fate: &BlockState) -> Option<String> {
     match fate {
-        Fate::Damaged => Some("its checksum is wrong: some bytes are damaged; they are kept unchanged".to_owned()),
-        Fate::Part { have, of } => Some(format!("{have} of {} left", counted(*of, "byte"))),
-        Fate::Lost(why) => Some(format!("lost: {why}")),
+        BlockState::Damaged => Some("its checksum is wrong: some bytes are damaged; they are kept unchanged".to_owned()),
+        BlockState::Truncated { recovered: have, total: of } => Some(format!("{have} of {} left", count_noun(*of, "byte"))),
+        BlockState::Lost(why) => Some(format!("lost: {why}")),
         _ => None,
     }
 }

@@ -2,16 +2,16 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith_io::error::counted;
+use trilith_io::error::count_noun;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
-use trilith::bytes::Basis;
+use trilith::bytes::WriteBasis;
 use trilith::{Error, Result, assemble};
 
 use crate::Outcome;
-use crate::losses::{AllowLoss, listed, refuse, report as report_losses};
+use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
 use crate::options::Options;
-use crate::outputs::{Form, check_name, told};
-use crate::output_file::Target;
+use crate::outputs::{FileFormat, check_name, report_written};
+use crate::output_file::OutputFile;
 
 /// Replace each $ref by its target, including arrays of other files
 #[derive(Debug, Args)]
@@ -32,27 +32,27 @@ impl Resolve {
         let file = options.open_asdf_for(&self.input, &self.output)?;
         let plan = assemble::resolve(&file)?;
         let mut blocks: Vec<(&AsdfFile, &Block)> = file.sections().all_blocks()?.into_iter().map(|block| (&file, block)).collect();
-        if !plan.taken.is_empty() && blocks.last().is_some_and(|(_, block)| block.is_streamed()) {
+        if !plan.blocks.is_empty() && blocks.last().is_some_and(|(_, block)| block.is_streamed()) {
             return Err(Error::unsupported("arrays of other files after a streamed block")
                 .hint("repack the file with another order of blocks first"));
         }
-        for (other, index) in &plan.taken {
+        for (other, index) in &plan.blocks {
             blocks.push((other, other.sections().block(*index as i64)?));
         }
-        check_name(&self.output, Form::of(&file), "name it otherwise, or convert the file")?;
+        check_name(&self.output, FileFormat::from_asdf(&file), "name it otherwise, or convert the file")?;
         options.check_inputs(&self.output, &[&self.input])?;
         options.check_replaced(&self.output, &[&self.input])?;
-        let mut target = Target::create(&self.output, Basis::Read(&**file.sections().source()), options)?;
+        let mut target = OutputFile::create(&self.output, WriteBasis::SameAs(&**file.sections().source()), options)?;
         let tree = file.sections().tree().map(|_| plan.tree.as_str());
         let losses = assemble::write(&file, tree, &blocks, target.writer(), &WriteOptions::default(), None)?;
-        if self.loss.refuses(&losses) {
-            return refuse(&self.input, &self.output, &losses, options);
+        if self.loss.is_refused(&losses) {
+            return report_refused(&self.input, &self.output, &losses, options);
         }
         let written = target.commit_checked(Some(&file), options)?;
         report_losses(&self.input, &losses);
-        let (count, taken) = (plan.count, plan.taken.len());
-        let report = json!({"file": self.output, "written": true, "size": written, "references": count, "taken": taken, "losses": listed(&losses)});
-        told(&self.output, &report, &format!("{}: {} replaced, {} copied in", self.output, counted(count, "reference"), counted(taken, "block")), options)?;
-        Ok(Outcome::Yes)
+        let (count, taken) = (plan.count, plan.blocks.len());
+        let report = json!({"file": self.output, "written": true, "size": written, "references": count, "taken": taken, "losses": losses_json(&losses)});
+        report_written(&self.output, &report, &format!("{}: {} replaced, {} copied in", self.output, count_noun(count, "reference"), count_noun(taken, "block")), options)?;
+        Ok(Outcome::Success)
     }
 }

@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use trilith_io::error::counted;
+use trilith_io::error::count_noun;
 use trilith::bytes::read_text;
-use trilith::check::{Examination, Example, Schemas, examine_all};
+use trilith::check::{SchemaReport, ExampleReport, SchemaSet, examine_all};
 use trilith::{Error, ErrorKind, Limits, Result};
 
 use crate::Outcome;
 use crate::json::{error_problem, diagnostic_json};
 use crate::options::Options;
-use crate::style::Ink;
-use crate::output::{Out, clean, note};
-use crate::advice::said;
+use crate::style::StyleRole;
+use crate::output::{Output, escape_controls, eprint_line};
+use crate::advice::error_with_advice;
 
 /// Work with schemas
 #[derive(Debug, Args)]
@@ -25,24 +25,24 @@ pub(crate) struct Schema {
 
 #[derive(Debug, Subcommand)]
 enum SchemaCommand {
-    Check(CheckSchemas),
+    Check(SchemaCheck),
 }
 
 /// Check schemas themselves: their keywords, references, patterns and examples
 ///
 /// Exit status 1 if one is wrong. Schemas of a folder may refer to each other and to the bundled ones.
 #[derive(Debug, Args)]
-pub(super) struct CheckSchemas {
+pub(super) struct SchemaCheck {
     /// A folder of schemas (*.yaml, *.yml, *.json), or one schema
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     #[command(flatten)]
-    more: Sources,
+    more: SchemaSources,
 }
 
 /// Sources of schemas, besides the bundled ones.
 #[derive(Debug, Args)]
-pub(super) struct Sources {
+pub(super) struct SchemaSources {
     /// Also use the schemas and manifests in this folder (also TRILITH_SCHEMA_PATH, several joined by `:`)
     #[arg(long = "schema-path", value_name = "DIR")]
     paths: Vec<PathBuf>,
@@ -51,10 +51,10 @@ pub(super) struct Sources {
     schemas_from_python: bool,
 }
 
-impl Sources {
+impl SchemaSources {
     /// The bundled schemas and all others that were asked for.
-    pub(super) fn load(&self, limits: &Limits) -> Result<Schemas> {
-        let mut schemas = Schemas::bundled();
+    pub(super) fn load_schemas(&self, limits: &Limits) -> Result<SchemaSet> {
+        let mut schemas = SchemaSet::bundled();
         if self.schemas_from_python {
             add_from_python(&mut schemas, limits)?;
         }
@@ -90,7 +90,7 @@ fn texts_in(folder: &Path, limits: &Limits) -> Result<Vec<(PathBuf, String)>> {
             }
         }
         if found.len() as u64 > limits.items {
-            return Err(Limits::exceeded("items", limits.items, format_args!("{} holds more schemas", folder.display())));
+            return Err(Limits::exceeded_error("items", limits.items, format_args!("{} holds more schemas", folder.display())));
         }
     }
     found.sort();
@@ -116,7 +116,7 @@ for point in importlib.metadata.entry_points(group='asdf.resource_mappings'):
         sys.stderr.write('%s: %s\\n' % (point.name, error))
 ";
 
-fn add_from_python(schemas: &mut Schemas, limits: &Limits) -> Result<()> {
+fn add_from_python(schemas: &mut SchemaSet, limits: &Limits) -> Result<()> {
     let python = std::env::var("TRILITH_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     // A name with a folder is relative to the working directory. The interpreter runs in a folder that others cannot write to.
     let program = match Path::new(&python) {
@@ -137,7 +137,7 @@ fn add_from_python(schemas: &mut Schemas, limits: &Limits) -> Result<()> {
             .hint("name another interpreter in TRILITH_PYTHON"));
     }
     for line in String::from_utf8_lossy(&output.stderr).lines() {
-        note(&format!("warning: {python}: {line}"));
+        eprint_line(&format!("warning: {python}: {line}"));
     }
     let mut count = 0;
     for line in output.stdout.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
@@ -166,13 +166,13 @@ impl Schema {
     }
 }
 
-impl CheckSchemas {
+impl SchemaCheck {
     fn run(&self, options: &Options) -> Result<Outcome> {
-        let limits = options.limits()?;
-        let schemas = self.more.load(&limits)?;
+        let limits = options.command_limits()?;
+        let schemas = self.more.load_schemas(&limits)?;
         let files = texts_in(&self.folder, &limits)?;
         let texts: Vec<&str> = files.iter().map(|(_, text)| text.as_str()).collect();
-        let (mut right, mut out, mut list) = (true, Out::new(), Vec::new());
+        let (mut right, mut out, mut list) = (true, Output::new(), Vec::new());
         for (found, (path, _)) in examine_all(schemas, &texts, &limits)?.into_iter().zip(&files) {
             let found = match found {
                 Ok(Some(found)) => found,
@@ -187,7 +187,7 @@ impl CheckSchemas {
                         let problems = [error_problem(&error, None, None)];
                         list.push(json!({"file": path.to_string_lossy(), "valid": false, "problems": problems}));
                     } else {
-                        out.line(&format!("{}: {}", path.display(), said(&error)))?;
+                        out.write_line(&format!("{}: {}", path.display(), error_with_advice(&error)))?;
                     }
                     continue;
                 }
@@ -196,48 +196,48 @@ impl CheckSchemas {
             if options.json {
                 list.push(examination_json(path, &found));
             } else {
-                print(&mut out, path, &found, options)?;
+                print_examination(&mut out, path, &found, options)?;
             }
         }
         if options.json {
-            out.json(&json!(list))?;
+            out.write_json(&json!(list))?;
         }
         out.finish()?;
-        Ok(if right { Outcome::Yes } else { Outcome::No })
+        Ok(if right { Outcome::Success } else { Outcome::Negative })
     }
 }
 
-fn print(out: &mut Out, path: &Path, found: &Examination, options: &Options) -> Result<()> {
+fn print_examination(out: &mut Output, path: &Path, found: &SchemaReport, options: &Options) -> Result<()> {
     let name = path.display();
     for warning in &found.warnings {
         options.warn(&format!("{name}: {warning}"));
     }
     if found.is_ok() && (options.verbose > 0 || !options.quiet) {
         let open = if found.unchecked.is_empty() { String::new() } else { format!(", {} not checked", found.unchecked.len()) };
-        let count = counted(found.example_count, "example");
-        out.verdict(&name.to_string(), Ink::Good, "OK", &format!(", {count}{open}"))?;
+        let count = count_noun(found.example_count, "example");
+        out.print_verdict(&name.to_string(), StyleRole::Success, "OK", &format!(", {count}{open}"))?;
     }
     for problem in &found.report.problems {
-        out.line(&format!("{name}: {problem}"))?;
+        out.write_line(&format!("{name}: {problem}"))?;
     }
     for note in &found.notes {
-        out.line(&format!("{name}: {note}"))?;
+        out.write_line(&format!("{name}: {note}"))?;
     }
     let wrong = found.examples.iter().map(|example| (example, "wrong"));
     let open = found.unchecked.iter().map(|example| (example, "not checked")).filter(|_| !options.quiet);
     for (example, verdict) in wrong.chain(open) {
-        out.line(&format!("{name}: example {} ({}) is {verdict}:", example.index, example.title))?;
+        out.write_line(&format!("{name}: example {} ({}) is {verdict}:", example.index, example.title))?;
         for problem in &example.problems {
-            out.line(&format!("  {problem}"))?;
+            out.write_line(&format!("  {problem}"))?;
         }
     }
     Ok(())
 }
 
-fn examination_json(path: &Path, found: &Examination) -> serde_json::Value {
-    let listed = |examples: &[Example]| -> Vec<_> {
+fn examination_json(path: &Path, found: &SchemaReport) -> serde_json::Value {
+    let listed = |examples: &[ExampleReport]| -> Vec<_> {
         let listed = examples.iter().map(|example| {
-            let problems: Vec<_> = example.problems.iter().map(|problem| clean(problem).into_owned()).collect();
+            let problems: Vec<_> = example.problems.iter().map(|problem| escape_controls(problem).into_owned()).collect();
             json!({"index": example.index, "title": example.title, "problems": problems})
         });
         listed.collect()

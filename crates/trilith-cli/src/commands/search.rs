@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Args;
 use serde_json::{Value, json};
 use trilith::file::{Item, ItemKind};
-use trilith::Search as Conditions;
+use trilith::SearchQuery as Conditions;
 use trilith::{Error, Result};
 
 use super::tree::scalar_json;
 use crate::Outcome;
-use crate::inputs::{Files, Job};
-use crate::json::{datatype, datatype_text};
+use crate::inputs::{InputFiles, FileJob};
+use crate::json::{datatype_json, datatype_text};
 use crate::options::Options;
-use crate::output::clean;
-use crate::advice::said;
+use crate::output::escape_controls;
+use crate::advice::error_with_advice;
 
 /// Find items in many files; exit status 1 if there is no match
 ///
@@ -23,7 +23,7 @@ use crate::advice::said;
 #[derive(Debug, Args)]
 pub(crate) struct Search {
     #[command(flatten)]
-    files: Files,
+    files: InputFiles,
     /// The key matches this regular expression; if given several times, all must match
     #[arg(long, value_name = "RE")]
     key: Vec<String>,
@@ -48,18 +48,18 @@ pub(crate) struct Search {
 impl Search {
     /// Prints what is found.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let conditions = self.conditions()?;
+        let conditions = self.parse_conditions()?;
         let any = AtomicBool::new(false);
         let outcome = self.files.run(options, |job| {
-            if one(job, &conditions)? {
+            if search_file(job, &conditions)? {
                 any.store(true, Ordering::Relaxed);
             }
-            Ok(Outcome::Yes)
+            Ok(Outcome::Success)
         })?;
-        Ok(if outcome == Outcome::Yes && !any.into_inner() { Outcome::No } else { outcome })
+        Ok(if outcome == Outcome::Success && !any.into_inner() { Outcome::Negative } else { outcome })
     }
 
-    fn conditions(&self) -> Result<Conditions> {
+    fn parse_conditions(&self) -> Result<Conditions> {
         let mut all = Conditions::new();
         for text in &self.key {
             all = all.key(text)?;
@@ -77,7 +77,7 @@ impl Search {
             all = all.datatype(name);
         }
         if let Some(shape) = &self.shape {
-            all = all.shape(shape)?;
+            all = all.parse_shape(shape)?;
         }
         if all.is_empty() {
             return Err(Error::invalid_input("nothing to search for").hint("give --key, --value, --path, --tag, --datatype or --shape"));
@@ -87,21 +87,21 @@ impl Search {
 }
 
 /// Searches one file, and returns `true` if anything was found.
-fn one(job: &mut Job<'_>, conditions: &Conditions) -> Result<bool> {
-    let file = job.open()?;
+fn search_file(job: &mut FileJob<'_>, conditions: &Conditions) -> Result<bool> {
+    let file = job.open_file()?;
     let mut matches = Vec::new();
     let mut any = false;
     conditions.run(&file.root(), |path, item| {
         any = true;
-        let text = describe(item);
+        let text = describe_item(item);
         if job.options.json {
             matches.push(match_json(&job.name, path, item, &text));
             return Ok(());
         }
-        job.out.line(&format!("{}#{}: {}", job.name, clean(path), clean(&text)))
+        job.out.write_line(&format!("{}#{}: {}", job.name, escape_controls(path), escape_controls(&text)))
     })?;
     if job.options.json {
-        job.out.json(&json!({"file": job.name, "matches": matches}))?;
+        job.out.write_json(&json!({"file": job.name, "matches": matches}))?;
     }
     Ok(any)
 }
@@ -112,17 +112,17 @@ fn match_json(name: &str, path: &str, item: &Item<'_>, text: &str) -> Value {
     let value = item.value().ok().and_then(|value| serde_json::from_str::<Value>(&scalar_json(&value)).ok());
     let mut found = json!({"file": name, "path": path, "kind": kind.name(), "value": value, "text": text});
     if let (ItemKind::Array, Ok(described)) = (kind, item.describe()) {
-        (found["datatype"], found["shape"]) = (datatype(&described.datatype), json!(described.shape));
+        (found["datatype"], found["shape"]) = (datatype_json(&described.datatype), json!(described.shape));
     }
     found
 }
 
 /// Describes an item, in a few words.
-fn describe(item: &Item<'_>) -> String {
+fn describe_item(item: &Item<'_>) -> String {
     match item.kind() {
         ItemKind::Array => match item.describe() {
             Ok(found) => format!("{} {:?}", datatype_text(&found.datatype), found.shape),
-            Err(error) => format!("(unreadable: {})", said(&error)),
+            Err(error) => format!("(unreadable: {})", error_with_advice(&error)),
         },
         ItemKind::Scalar | ItemKind::Text | ItemKind::Null => item.text().map_or_else(|_| String::new(), |text| text.into_owned()),
         _ => item.summary(),

@@ -2,13 +2,13 @@
 
 use clap::Args;
 use trilith::asdf::is_ndarray;
-use trilith_io::error::counted;
+use trilith_io::error::count_noun;
 use trilith::tree::Tree;
 use trilith::{Error, Result, TreePath};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::save_options::{FromArray, Save, Typed, change};
+use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply};
 
 /// Set a value in the tree, or an array; comments, key order and everything else stay unchanged
 ///
@@ -21,24 +21,24 @@ pub(crate) struct Set {
     #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
     item: String,
     #[command(flatten)]
-    typed: Typed,
+    typed: ValueArg,
     /// Let VALUE replace an array, or a mapping or list with arrays in it, which are removed
     #[arg(long, conflicts_with = "from")]
     replace: bool,
     #[command(flatten)]
-    array: FromArray,
+    array: ArrayArg,
     #[command(flatten)]
-    save: Save,
+    save: SaveArgs,
 }
 
 impl Set {
     /// Changes the file.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        change(&self.item, options, &self.save, |change, path| {
-            match self.array.array(options)? {
+        apply(&self.item, options, &self.save, |change, path| {
+            match self.array.open_array(options)? {
                 Some((array, how)) => change.set_array(path, &array, &how),
                 None => {
-                    let value = self.typed.value(change, path)?;
+                    let value = self.typed.parse_value(change, path)?;
                     if !self.replace {
                         check_arrays(change.tree()?, path)?;
                     }
@@ -55,7 +55,7 @@ fn check_arrays(tree: &Tree, path: &TreePath) -> Result<()> {
     let limits = trilith::Limits::default();
     let mut walk = node.walk(&limits);
     let mut arrays = 0;
-    while let Some(visit) = walk.step()? {
+    while let Some(visit) = walk.try_next()? {
         if is_ndarray(visit.node) {
             arrays += 1;
             walk.skip_children();
@@ -64,7 +64,7 @@ fn check_arrays(tree: &Tree, path: &TreePath) -> Result<()> {
     let what = match arrays {
         0 => return Ok(()),
         _ if is_ndarray(node) => "an array is there".to_owned(),
-        _ => format!("{} would be removed", counted(arrays, "array")),
+        _ => format!("{} would be removed", count_noun(arrays, "array")),
     };
     Err(Error::unsupported(format!("cannot set {path} to a value: {what}"))
         .hint("--from replaces an array by another one, --replace removes it"))

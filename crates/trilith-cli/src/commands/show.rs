@@ -5,18 +5,18 @@ mod subject;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use trilith::bytes::{Backing, Basis};
+use trilith::bytes::{SourceBacking, WriteBasis};
 use trilith::{Error, Result};
-use trilith_view::{ColourMap, Cuts, Interval, Resample, Stretch};
+use trilith_view::{ColorMap, Limits, IntervalMethod, ResampleMethod, IntensityStretch};
 
 use self::drawing::Drawing;
-use self::subject::Subject;
+use self::subject::DrawingSource;
 use crate::Outcome;
-use crate::inputs::{Job, Parts};
+use crate::inputs::{FileJob, ArraySelection};
 use crate::options::Options;
-use crate::output::size;
-use crate::outputs::{Form, Outputs, check_name};
-use crate::output_file::Target;
+use crate::output::display_size;
+use crate::outputs::{FileFormat, OutputTemplate, check_name};
+use crate::output_file::OutputFile;
 use crate::terminal::Graphics;
 
 /// Show an array: an image, a plot, the columns of a table
@@ -28,32 +28,32 @@ use crate::terminal::Graphics;
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     #[command(flatten)]
-    parts: Parts,
+    parts: ArraySelection,
     /// Take the image of several arrays, if no path chooses one: the array `data`, or the largest
     #[arg(long)]
     first: bool,
     /// Draw it as this (default: chosen by the shape of the array)
     #[arg(long = "as", value_name = "WHAT")]
-    what: Option<What>,
+    what: Option<DrawingKind>,
     /// Numbers that have the first and the last colour: minmax, zscale, percentile:P (the middle P percent) or
     /// percentile:LO,HI
     #[arg(long, value_name = "INTERVAL", default_value = "zscale")]
-    interval: Interval,
+    interval: IntervalMethod,
     /// Show the values between these two numbers, in place of --interval
     #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
-    range: Option<Cuts>,
+    range: Option<Limits>,
     /// Scale of the numbers between them: linear, sqrt, log, asinh, power:P
     #[arg(long, value_name = "STRETCH", default_value = "linear")]
-    stretch: Stretch,
+    stretch: IntensityStretch,
     /// The colour map: gray, viridis, plasma, inferno, magma, cividis, coolwarm; add _r to reverse it
     #[arg(long, value_name = "MAP", default_value = "gray")]
-    cmap: ColourMap,
+    cmap: ColorMap,
     /// Reduction of several elements to one pixel: mean, max, nearest
     #[arg(long, value_name = "HOW", default_value = "mean")]
-    resample: Resample,
+    resample: ResampleMethod,
     /// Row of the array at the top of an image: the first (upper) or the last (lower), as on the sky
     #[arg(long, value_name = "ROW", default_value = "upper")]
-    origin: Origin,
+    origin: ImageOrigin,
     /// Width in pixels, or in characters in a terminal without graphics (default: at most 1024, and what fits)
     #[arg(long, value_name = "N")]
     width: Option<usize>,
@@ -68,7 +68,7 @@ pub(crate) struct Show {
 
 /// The kind of drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum What {
+pub(super) enum DrawingKind {
     /// An image of two axes in a color map.
     Image,
     /// Red, green and blue along the last axis.
@@ -89,7 +89,7 @@ pub(super) enum What {
 
 /// The row at the top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Origin {
+enum ImageOrigin {
     Upper,
     Lower,
 }
@@ -97,69 +97,69 @@ enum Origin {
 impl Show {
     /// Shows the arrays.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        if let Some(width) = self.width.filter(|width| !(1..=MOST_WIDTH).contains(width)) {
-            return Err(Error::invalid_input(format!("a width of {width}, from 1 to {MOST_WIDTH} are possible")));
+        if let Some(width) = self.width.filter(|width| !(1..=MAX_WIDTH).contains(width)) {
+            return Err(Error::invalid_input(format!("a width of {width}, from 1 to {MAX_WIDTH} are possible")));
         }
         if self.output.as_deref() == Some("-") && self.parts.is_several() {
             return Err(Error::invalid_input("several pictures cannot be written to one stream").hint("give -o a name with {stem} in it"));
         }
-        self.parts.run(self.outputs(), options, |job| self.one(job))
+        self.parts.run(self.outputs(), options, |job| self.show_file(job))
     }
 
     /// Returns the outputs of the pictures.
-    fn outputs(&self) -> Outputs<'_> {
-        Outputs::new(self.output.as_deref()).finding()
+    fn outputs(&self) -> OutputTemplate<'_> {
+        OutputTemplate::new(self.output.as_deref()).with_recursive_search()
     }
 
-    fn one(&self, job: &mut Job<'_>) -> Result<Outcome> {
-        let file = job.open()?;
-        job.warn_all(file.source().backing().and_then(Backing::notice));
+    fn show_file(&self, job: &mut FileJob<'_>) -> Result<Outcome> {
+        let file = job.open_file()?;
+        job.warn_all(file.source().backing().and_then(SourceBacking::notice));
         let item = file.item(job.item_path());
-        let Some(item) = job.found(item)? else { return Ok(Outcome::No) };
-        let subject = Subject::of(&item, job.item_path(), &self.parts, self.what, self.first)?;
+        let Some(item) = job.report_missing(item)? else { return Ok(Outcome::Negative) };
+        let subject = DrawingSource::select(&item, job.item_path(), &self.parts, self.what, self.first)?;
         let is_drawn = self.output.is_none() && !job.options.json;
-        let graphics = is_drawn.then(|| self.graphics.settled());
-        let drawing = Drawing::of(&subject, self, graphics)?;
+        let graphics = is_drawn.then(|| self.graphics.resolve_auto());
+        let drawing = Drawing::render(&subject, self, graphics)?;
         if let Some(note) = &subject.note {
-            job.warn(note);
+            job.print_warning(note);
         }
-        let output = self.outputs().of(&job.name, &subject.path);
+        let output = self.outputs().file_for_item(&job.name, &subject.path);
         match (output, graphics) {
-            (Some(output), _) => self.write(&subject, &drawing, job, &output)?,
+            (Some(output), _) => self.write_picture(&subject, &drawing, job, &output)?,
             (None, Some(graphics)) => {
-                job.heading()?;
-                job.out.raw(&drawing.drawn(self, graphics)?)?;
-                job.out.line(&drawing.caption(&subject))?;
+                job.print_heading()?;
+                job.out.write_raw_text(&drawing.to_terminal(self, graphics)?)?;
+                job.out.write_line(&drawing.caption(&subject))?;
             }
-            (None, None) if self.output.is_some() => job.out.binary(&drawing.bytes()?)?,
+            (None, None) if self.output.is_some() => job.out.write_binary(&drawing.to_file_bytes()?)?,
             (None, None) => {
-                let mut json = drawing.json(&subject);
+                let mut json = drawing.to_json(&subject);
                 json["file"] = json!(job.name);
-                job.out.json(&json)?;
+                job.out.write_json(&json)?;
             }
         }
-        Ok(Outcome::Yes)
+        Ok(Outcome::Success)
     }
 
     /// Writes the picture to a file.
-    fn write(&self, subject: &Subject, drawing: &Drawing, job: &mut Job<'_>, path: &str) -> Result<()> {
-        let form = drawing.form();
-        let ending = if form == Form::Png { "png" } else { "svg" };
-        if Form::promised(path).is_none() && !crate::outputs::is_stream(path) {
+    fn write_picture(&self, subject: &DrawingSource, drawing: &Drawing, job: &mut FileJob<'_>, path: &str) -> Result<()> {
+        let form = drawing.output_format();
+        let ending = if form == FileFormat::Png { "png" } else { "svg" };
+        if FileFormat::from_extension(path).is_none() && !crate::outputs::is_stream(path) {
             check_name(path, form, "name it otherwise")?;
             return Err(Error::invalid_input(format!("the extension of {path} does not select a format")).hint(format!("name it .{ending}")));
         }
-        check_name(path, form, &format!("{} is written as .{ending}", drawing.noun()))?;
+        check_name(path, form, &format!("{} is written as .{ending}", drawing.kind_name()))?;
         job.options.check_inputs(path, &[])?;
-        let bytes = drawing.bytes()?;
-        let mut target = Target::create(path, Basis::Nothing, job.options)?;
+        let bytes = drawing.to_file_bytes()?;
+        let mut target = OutputFile::create(path, WriteBasis::Nothing, job.options)?;
         target.writer().write_all(&bytes).map_err(|e| Error::io("writing", e))?;
         let written = target.commit(job.options)?;
-        let mut report = drawing.json(subject);
+        let mut report = drawing.to_json(subject);
         (report["file"], report["written"], report["size"]) = (json!(path), json!(true), json!(written));
-        job.told(path, report, &format!("{path}: {}, {}", drawing.caption(subject), size(written)))
+        job.report_written(path, report, &format!("{path}: {}, {}", drawing.caption(subject), display_size(written)))
     }
 }
 
 /// The widest picture.
-const MOST_WIDTH: usize = 16_384;
+const MAX_WIDTH: usize = 16_384;

@@ -3,19 +3,19 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use trilith::array::Array;
-use trilith::bytes::Basis;
-use trilith_io::error::{Context as _, counted};
-use trilith::wcs::{self, Found, Inverse, Options as Choices, Points, Wcs, from_wcs};
+use trilith::bytes::WriteBasis;
+use trilith_io::error::{ResultExt as _, count_noun};
+use trilith::wcs::{self, FoundWcs, InverseMethod, WcsOptions as Choices, PointTable, Wcs, from_wcs};
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
-use crate::item_arg::Item;
+use crate::item_arg::ItemArg;
 use crate::options::Options;
-use crate::output::{Out, note};
-use crate::outputs::{Form, told};
-use crate::save_options::taken;
-use crate::output_file::Target;
-use crate::advice::said;
+use crate::output::{Output, eprint_line};
+use crate::outputs::{FileFormat, report_written};
+use crate::save_options::strip_number_mark;
+use crate::output_file::OutputFile;
+use crate::advice::error_with_advice;
 
 /// Compute world coordinates of pixels, and pixels of positions
 ///
@@ -29,7 +29,7 @@ pub(crate) struct Sky {
     #[arg(value_name = "FILE[#/PATH]", allow_hyphen_values = true)]
     item: String,
     /// Pixels, or with --pixel world coordinates
-    #[arg(value_name = "X,Y", value_parser = taken)]
+    #[arg(value_name = "X,Y", value_parser = strip_number_mark)]
     points: Vec<String>,
     /// The points are world coordinates, and pixels are printed
     #[arg(long)]
@@ -49,11 +49,11 @@ pub(crate) struct Sky {
     no_bounding_box: bool,
     /// Iterate to the exact pixel, or evaluate the inverse that the file gives
     #[arg(long, value_enum, value_name = "KIND", default_value = "exact")]
-    inverse: Kind,
+    inverse: InverseArg,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Kind {
+enum InverseArg {
     Exact,
     File,
 }
@@ -61,13 +61,13 @@ enum Kind {
 impl Sky {
     /// Prints what is asked for.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let item = Item::parse(&self.item);
+        let item = ItemArg::parse(&self.item);
         let file = options.open_file(&item.file)?;
         if let Err(error) = file.item(item.path()).map(drop)
             && error.kind() == ErrorKind::InvalidInput
         {
-            note(&format!("trilith: {}", said(&error)));
-            return Ok(Outcome::No);
+            eprint_line(&format!("trilith: {}", error_with_advice(&error)));
+            return Ok(Outcome::Negative);
         }
         let mut found = file.wcs(item.path())?.ok_or_else(|| {
             let message = format!("cannot compute coordinates: {} describes none", self.item);
@@ -81,19 +81,19 @@ impl Sky {
         if let Some(list) = &self.list {
             return self.convert_list(list, &self.output, &found.wcs, options);
         }
-        let mut out = Out::new();
+        let mut out = Output::new();
         let outcome = if self.points.is_empty() {
-            describe(&item.file, &found, options, &mut out)?;
-            Outcome::Yes
+            print_coordinates(&item.file, &found, options, &mut out)?;
+            Outcome::Success
         } else {
-            self.convert(&found.wcs, options, &mut out)?
+            self.convert_points(&found.wcs, options, &mut out)?
         };
         out.finish()?;
         Ok(outcome)
     }
 
     /// Prints a line for each point.
-    fn convert(&self, coordinates: &Wcs, options: &Options, out: &mut Out) -> Result<Outcome> {
+    fn convert_points(&self, coordinates: &Wcs, options: &Options, out: &mut Output) -> Result<Outcome> {
         let axes = if self.pixel { coordinates.world_axes() } else { coordinates.pixel_axes() };
         let sky = coordinates.sky().filter(|_| self.pixel);
         let mut columns = vec![Vec::with_capacity(self.points.len()); axes];
@@ -113,7 +113,7 @@ impl Sky {
                 column.push(value.ok_or_else(|| Error::invalid_input(format!("cannot read point {text:?}: {number:?} is not a number")))?);
             }
         }
-        let found = self.compute(coordinates, &columns)?;
+        let found = self.compute_coordinates(coordinates, &columns)?;
         let (mut lines, mut outside) = (Vec::with_capacity(self.points.len()), 0usize);
         for at in 0..self.points.len() {
             let point: Vec<f64> = found.iter().filter_map(|column| column.get(at).copied()).collect();
@@ -122,20 +122,20 @@ impl Sky {
             if options.json {
                 lines.push(if is_there { json!(point) } else { Value::Null });
             } else {
-                let words: Vec<String> = point.iter().map(|value| written(*value)).collect();
-                out.line(&words.join(" "))?;
+                let words: Vec<String> = point.iter().map(|value| format_coordinate(*value)).collect();
+                out.write_line(&words.join(" "))?;
             }
         }
         if options.json {
-            out.json(&Value::Array(lines))?;
+            out.write_json(&Value::Array(lines))?;
         }
-        Ok(self.outcome(outside, self.points.len()))
+        Ok(self.report_outside(outside, self.points.len()))
     }
 
     /// Coordinates of points, a column for each axis; of the sky in degrees.
-    fn compute(&self, coordinates: &Wcs, columns: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
+    fn compute_coordinates(&self, coordinates: &Wcs, columns: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
         let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-        let inverse = if self.inverse == Kind::File { Inverse::File } else { Inverse::Exact };
+        let inverse = if self.inverse == InverseArg::File { InverseMethod::Declared } else { InverseMethod::Iterative };
         let choices = Choices::default().with_bounding_box(!self.no_bounding_box).with_inverse(inverse);
         if self.pixel {
             return coordinates.world_to_pixel(&slices, choices).map_err(from_wcs);
@@ -146,37 +146,37 @@ impl Sky {
     }
 
     /// Reports how many points have no coordinates.
-    fn outcome(&self, outside: usize, count: usize) -> Outcome {
+    fn report_outside(&self, outside: usize, count: usize) -> Outcome {
         if outside == 0 {
-            return Outcome::Yes;
+            return Outcome::Success;
         }
         let (what, hint) = if self.no_bounding_box { ("no coordinates", "") } else { ("outside", "; --no-bounding-box computes them") };
-        note(&format!("trilith: {outside} of {count} points {what}{hint}"));
-        Outcome::No
+        eprint_line(&format!("trilith: {outside} of {count} points {what}{hint}"));
+        Outcome::Negative
     }
 
     /// Writes the coordinates of the points of a file.
     fn convert_list(&self, list: &str, output: &str, coordinates: &Wcs, options: &Options) -> Result<Outcome> {
-        let is_npy = match Form::promised(output) {
-            Some(Form::Npy) => true,
-            Some(Form::Csv) => false,
+        let is_npy = match FileFormat::from_extension(output) {
+            Some(FileFormat::Npy) => true,
+            Some(FileFormat::Csv) => false,
             _ if output == "-" => false,
             _ => return Err(Error::invalid_input(format!("cannot write points to {output}")).hint("name a .csv or .npy file, or - for CSV")),
         };
-        let points = Points::read(options.open(list)?, &options.limits()?).doing(|| list)?;
-        let columns = if self.pixel { points.world(coordinates) } else { points.pixels(coordinates) }.doing(|| list)?;
-        let found = self.compute(coordinates, &columns)?;
+        let points = PointTable::read(options.open_source(list)?, &options.command_limits()?).with_context(|| list)?;
+        let columns = if self.pixel { points.world(coordinates) } else { points.pixels(coordinates) }.with_context(|| list)?;
+        let found = self.compute_coordinates(coordinates, &columns)?;
         let count = found.first().map_or(0, Vec::len);
         let row = |at: usize| found.iter().map(move |column| column.get(at).copied().unwrap_or(f64::NAN));
         options.check_inputs(output, &[])?;
-        let mut target = Target::create(output, Basis::Nothing, options)?;
+        let mut target = OutputFile::create(output, WriteBasis::Nothing, options)?;
         if is_npy {
             let values: Vec<f64> = (0..count).flat_map(row).collect();
             Array::from_slice(&values, &[count as u64, found.len() as u64])?.write_npy(&mut target.writer())?;
         } else {
             let mut text = String::new();
             if !points.names().is_empty() {
-                text = names(coordinates, self.pixel).join(",") + "\n";
+                text = column_names(coordinates, self.pixel).join(",") + "\n";
             }
             for at in 0..count {
                 let cells: Vec<String> = row(at).map(|value| if value.is_nan() { "nan".to_owned() } else { format!("{value:?}") }).collect();
@@ -188,13 +188,13 @@ impl Sky {
         let written = target.commit(options)?;
         let outside = (0..count).filter(|at| row(*at).any(|value| !value.is_finite())).count();
         let report = json!({"file": output, "written": true, "size": written, "points": count, "outside": outside});
-        told(output, &report, &format!("{output}: {}", counted(count, "point")), options)?;
-        Ok(self.outcome(outside, count))
+        report_written(output, &report, &format!("{output}: {}", count_noun(count, "point")), options)?;
+        Ok(self.report_outside(outside, count))
     }
 }
 
 /// Names of the columns of the results.
-fn names(coordinates: &Wcs, are_pixels: bool) -> Vec<String> {
+fn column_names(coordinates: &Wcs, are_pixels: bool) -> Vec<String> {
     let (count, frame) = match are_pixels {
         true => (coordinates.pixel_axes(), coordinates.frames().first()),
         false => (coordinates.world_axes(), coordinates.frames().last()),
@@ -206,23 +206,23 @@ fn names(coordinates: &Wcs, are_pixels: bool) -> Vec<String> {
 }
 
 /// Twelve decimals; what has no coordinates is `nan`.
-fn written(value: f64) -> String {
+fn format_coordinate(value: f64) -> String {
     if value.is_finite() { format!("{value:.12}") } else { "nan".to_owned() }
 }
 
 /// Prints what the coordinates are.
-fn describe(file: &str, found: &Found, options: &Options, out: &mut Out) -> Result<()> {
+fn print_coordinates(file: &str, found: &FoundWcs, options: &Options, out: &mut Output) -> Result<()> {
     let wcs = &found.wcs;
     let frames: Vec<&str> = wcs.frames().iter().map(|frame| frame.name.as_str()).collect();
-    let axes: Vec<wcs::Axis> = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis)).collect();
+    let axes: Vec<wcs::FrameAxis> = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis)).collect();
     let bounds = wcs.bounding_box().map(|bounds| bounds.intervals());
     let frame = wcs.frames().last();
-    let (reference, equinox) = (frame.map_or("", |frame| frame.reference.as_str()), frame.and_then(|frame| frame.equinox));
+    let (reference, equinox) = (frame.map_or("", |frame| frame.reference_frame.as_str()), frame.and_then(|frame| frame.equinox));
     let (centre, scale, footprint) = (wcs.centre(), wcs.scale(), wcs.footprint());
     if options.json {
-        let axes: Vec<Value> = axes.iter().map(|axis| json!({"name": axis.name, "unit": axis.unit, "type": axis.physical})).collect();
+        let axes: Vec<Value> = axes.iter().map(|axis| json!({"name": axis.name, "unit": axis.unit, "type": axis.physical_type})).collect();
         let bounds = bounds.map(|bounds| bounds.iter().map(|pair| pair.map(|(low, high)| [low, high])).collect::<Vec<_>>());
-        return out.json(&json!({
+        return out.write_json(&json!({
             "file": file,
             "path": found.path,
             "array": found.array,
@@ -237,34 +237,34 @@ fn describe(file: &str, found: &Found, options: &Options, out: &mut Out) -> Resu
             "footprint": footprint,
         }));
     }
-    out.line(&format!("coordinates   {}{}", if file == "-" { "" } else { file }, if found.path.is_empty() { String::new() } else { format!("#{}", found.path) }))?;
-    out.line(&format!("frames        {}", frames.join(" -> ")))?;
+    out.write_line(&format!("coordinates   {}{}", if file == "-" { "" } else { file }, if found.path.is_empty() { String::new() } else { format!("#{}", found.path) }))?;
+    out.write_line(&format!("frames        {}", frames.join(" -> ")))?;
     for axis in &axes {
-        let words: Vec<&str> = [&axis.name, &axis.unit, &axis.physical].into_iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
-        out.line(&format!("axis          {}", words.join(", ")))?;
+        let words: Vec<&str> = [&axis.name, &axis.unit, &axis.physical_type].into_iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+        out.write_line(&format!("axis          {}", words.join(", ")))?;
     }
     if !reference.is_empty() {
         let equinox = equinox.map_or_else(String::new, |year| format!(", equinox {year}"));
-        out.line(&format!("reference     {reference}{equinox}"))?;
+        out.write_line(&format!("reference     {reference}{equinox}"))?;
     }
     if let Some(shape) = wcs.pixel_shape() {
-        out.line(&format!("pixel shape   {shape:?} (x first)"))?;
+        out.write_line(&format!("pixel shape   {shape:?} (x first)"))?;
     }
     for (number, pair) in bounds.iter().flatten().enumerate() {
         if let Some((low, high)) = pair {
             let name = wcs.frames().first().and_then(|frame| frame.axes.get(number)).map_or("", |axis| axis.name.as_str());
-            out.line(&format!("bounding box  {low} to {high}{}{name}", if name.is_empty() { "" } else { " in " }))?;
+            out.write_line(&format!("bounding box  {low} to {high}{}{name}", if name.is_empty() { "" } else { " in " }))?;
         }
     }
     let place = |[longitude, latitude]: [f64; 2]| format!("{longitude:.9} {latitude:.9}");
     if let Some(centre) = centre {
-        out.line(&format!("centre        {}", place(centre)))?;
+        out.write_line(&format!("centre        {}", place(centre)))?;
     }
     if let Some(scale) = scale {
-        out.line(&format!("scale         {scale:.6} arcsec per pixel"))?;
+        out.write_line(&format!("scale         {scale:.6} arcsec per pixel"))?;
     }
     for corner in footprint.into_iter().flatten() {
-        out.line(&format!("footprint     {}", place(corner)))?;
+        out.write_line(&format!("footprint     {}", place(corner)))?;
     }
     Ok(())
 }

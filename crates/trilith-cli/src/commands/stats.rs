@@ -3,16 +3,16 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 use trilith::Array;
-use trilith::bytes::Backing;
+use trilith::bytes::SourceBacking;
 use trilith::{Error, Result};
-use trilith_view::{Cuts, Histogram, Number, Statistics, Wanted, text_plot, viewable};
+use trilith_view::{Limits, Histogram, ExactNumber, Statistics, StatisticsOptions, text_plot, viewable};
 
 use crate::Outcome;
-use crate::inputs::{Job, Parts};
-use crate::json::{datatype, datatype_text};
+use crate::inputs::{FileJob, ArraySelection};
+use crate::json::{datatype_json, datatype_text};
 use crate::options::Options;
-use crate::output::Table;
-use crate::outputs::Outputs;
+use crate::output::TextTable;
+use crate::outputs::OutputTemplate;
 
 /// Print statistics of arrays
 ///
@@ -22,7 +22,7 @@ use crate::outputs::Outputs;
 #[derive(Debug, Args)]
 pub(crate) struct Stats {
     #[command(flatten)]
-    parts: Parts,
+    parts: ArraySelection,
     /// Percentiles, from 0 to 100
     #[arg(long, value_name = "P,P,...", value_delimiter = ',', default_value = "1,5,25,50,75,95,99")]
     percentiles: Vec<f64>,
@@ -31,39 +31,39 @@ pub(crate) struct Stats {
     bins: Option<usize>,
     /// Range of the histogram (default: minimum to maximum)
     #[arg(long, value_name = "LO,HI", allow_hyphen_values = true, requires = "bins")]
-    range: Option<Cuts>,
+    range: Option<Limits>,
     /// Read the array only once: percentiles are approximate, and are printed with their maximum error
     #[arg(long)]
     quick: bool,
 }
 
 /// The statistics of one array.
-struct Entry {
+struct ArrayStats {
     path: String,
     field: Option<String>,
     array: Array,
-    found: Statistics,
+    statistics: Statistics,
 }
 
 impl Stats {
     /// Prints the statistics.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        self.parts.run(Outputs::new(None), options, |job| self.one(job))
+        self.parts.run(OutputTemplate::new(None), options, |job| self.file_stats(job))
     }
 
-    fn wanted(&self) -> Wanted {
-        let mut wanted = Wanted::percentiles(&self.percentiles);
+    fn options(&self) -> StatisticsOptions {
+        let mut wanted = StatisticsOptions::percentiles(&self.percentiles);
         wanted.bins = self.bins.unwrap_or(0);
         wanted.range = self.range;
         wanted.exact = !self.quick;
         wanted
     }
 
-    fn one(&self, job: &mut Job<'_>) -> Result<Outcome> {
-        let file = job.open()?;
-        job.warn_all(file.source().backing().and_then(Backing::notice));
+    fn file_stats(&self, job: &mut FileJob<'_>) -> Result<Outcome> {
+        let file = job.open_file()?;
+        job.warn_all(file.source().backing().and_then(SourceBacking::notice));
         let item = file.item(job.item_path());
-        let Some(item) = job.found(item)? else { return Ok(Outcome::No) };
+        let Some(item) = job.report_missing(item)? else { return Ok(Outcome::Negative) };
         let start = job.item_path().to_owned();
         let mut all: Vec<(String, Result<Array>)> =
             viewable::arrays(&item)?.into_iter().map(|found| (format!("{start}{}", found.path), found.array)).collect();
@@ -72,58 +72,58 @@ impl Stats {
             all.push((start, Ok(array)));
         }
         let several = all.len() > 1;
-        let (mut entries, mut outcome) = (Vec::new(), Outcome::Yes);
+        let (mut entries, mut outcome) = (Vec::new(), Outcome::Success);
         for (path, array) in all {
-            match array.and_then(|array| self.entries(&path, &array)) {
+            match array.and_then(|array| self.compute_entries(&path, &array)) {
                 Ok(found) => entries.extend(found),
                 Err(error) if several => {
-                    job.note(&format!("trilith: {}", job.reason(&path, &error)));
+                    job.print_note(&format!("trilith: {}", job.unreadable_reason(&path, &error)));
                     outcome = Outcome::Failed;
                 }
                 Err(error) => return Err(error),
             }
         }
-        if entries.is_empty() && outcome == Outcome::Yes {
+        if entries.is_empty() && outcome == Outcome::Success {
             let what = self.parts.field.as_ref().map_or_else(|| "no array of numbers".to_owned(), |name| format!("no field {name:?}"));
             return Err(Error::invalid_input(format!("there is {what} at {}", job.label())));
         }
-        self.print(job, &entries)?;
+        self.print_entries(job, &entries)?;
         Ok(outcome)
     }
 
     /// The statistics of an array, or of each column of a structured one.
-    fn entries(&self, path: &str, array: &Array) -> Result<Vec<Entry>> {
+    fn compute_entries(&self, path: &str, array: &Array) -> Result<Vec<ArrayStats>> {
         let mut entries = Vec::new();
         for (field, array) in viewable::columns(array)? {
             if self.parts.field.is_some() && self.parts.field != field {
                 continue;
             }
-            let array = match self.parts.slice()? {
+            let array = match self.parts.parse_slice()? {
                 Some(slice) => array.slice(&slice)?,
                 None => array,
             };
-            let found = Statistics::of(&array, &self.wanted())?;
-            entries.push(Entry { path: path.to_owned(), field, array, found });
+            let found = Statistics::compute(&array, &self.options())?;
+            entries.push(ArrayStats { path: path.to_owned(), field, array, statistics: found });
         }
         Ok(entries)
     }
 
-    fn print(&self, job: &mut Job<'_>, entries: &[Entry]) -> Result<()> {
+    fn print_entries(&self, job: &mut FileJob<'_>, entries: &[ArrayStats]) -> Result<()> {
         if job.options.json {
-            let arrays: Vec<Value> = entries.iter().map(Entry::json).collect();
-            return job.out.json(&json!({"file": job.name, "arrays": arrays}));
+            let arrays: Vec<Value> = entries.iter().map(ArrayStats::to_json).collect();
+            return job.out.write_json(&json!({"file": job.name, "arrays": arrays}));
         }
-        job.heading()?;
+        job.print_heading()?;
         match entries {
-            [entry] => entry.print(job),
-            several => table(several).print(&mut job.out),
+            [entry] => entry.print_figures(job),
+            several => build_table(several).print(&mut job.out),
         }
     }
 }
 
-impl Entry {
-    fn json(&self) -> Value {
-        let found = &self.found;
+impl ArrayStats {
+    fn to_json(&self) -> Value {
+        let found = &self.statistics;
         let mut object = Map::new();
         object.insert("path".to_owned(), json!(self.path));
         if let Some(field) = &self.field {
@@ -135,15 +135,15 @@ impl Entry {
             .map(|p| json!({"percent": p.percent, "value": p.value, "error": p.error}))
             .collect();
         let rest = json!({
-            "datatype": datatype(self.array.datatype()),
+            "datatype": datatype_json(self.array.datatype()),
             "shape": self.array.shape(),
             "count": found.count,
             "masked": found.masked,
             "nan": found.nan,
             "infinite": found.infinite,
             "finite": found.finite,
-            "min": found.min.map(number),
-            "max": found.max.map(number),
+            "min": found.min.map(number_json),
+            "max": found.max.map(number_json),
             "mean": found.mean,
             "std": found.std,
             "median": found.median(),
@@ -161,42 +161,42 @@ impl Entry {
     }
 
     /// A line for each figure.
-    fn print(&self, job: &mut Job<'_>) -> Result<()> {
-        let found = &self.found;
+    fn print_figures(&self, job: &mut FileJob<'_>) -> Result<()> {
+        let found = &self.statistics;
         let shape = format!("{} {:?}", datatype_text(self.array.datatype()), self.array.shape());
         let mut lines = vec![("array", shape), ("elements", found.count.to_string())];
         let counts = [("masked", found.masked), ("not a number", found.nan), ("infinite", found.infinite)];
         lines.extend(counts.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name, count.to_string())));
         lines.extend(found.min.map(|min| ("min", min.to_string())));
         lines.extend(found.max.map(|max| ("max", max.to_string())));
-        lines.extend(found.mean.map(|mean| ("mean", figure(mean))));
-        lines.extend(found.std.map(|std| ("std", figure(std))));
+        lines.extend(found.mean.map(|mean| ("mean", format_short(mean))));
+        lines.extend(found.std.map(|std| ("std", format_short(std))));
         for (name, text) in lines {
-            job.out.line(&format!("{name:<14}{text}"))?;
+            job.out.write_line(&format!("{name:<14}{text}"))?;
         }
         for percentile in &found.percentiles {
             let name = if percentile.percent == 50.0 { "median".to_owned() } else { format!("{} %", percentile.percent) };
-            let error = if percentile.error > 0.0 { format!(" ± {}", figure(percentile.error)) } else { String::new() };
-            job.out.line(&format!("{name:<14}{}{error}", figure(percentile.value)))?;
+            let error = if percentile.error > 0.0 { format!(" ± {}", format_short(percentile.error)) } else { String::new() };
+            job.out.write_line(&format!("{name:<14}{}{error}", format_short(percentile.value)))?;
         }
         if let Some(histogram) = &found.histogram {
-            job.out.line("")?;
+            job.out.write_line("")?;
             for line in text_plot::bars(histogram, 6) {
-                job.out.line(line.trim_end())?;
+                job.out.write_line(line.trim_end())?;
             }
-            job.out.line(&format!("from {} to {}", figure(histogram.low), figure(histogram.high)))?;
+            job.out.write_line(&format!("from {} to {}", format_short(histogram.low), format_short(histogram.high)))?;
         }
         Ok(())
     }
 }
 
 /// A line for each array.
-fn table(entries: &[Entry]) -> Table {
-    let mut table = Table::new(&["array", "datatype", "shape", ">bad", ">min", ">max", ">mean", ">std", ">median"]);
-    for Entry { path, field, array, found } in entries {
-        let optional = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), figure);
-        let end = |x: Option<Number>| x.map_or_else(|| "-".to_owned(), end);
-        table.row(vec![
+fn build_table(entries: &[ArrayStats]) -> TextTable {
+    let mut table = TextTable::new(&["array", "datatype", "shape", ">bad", ">min", ">max", ">mean", ">std", ">median"]);
+    for ArrayStats { path, field, array, statistics: found } in entries {
+        let optional = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), format_short);
+        let end = |x: Option<ExactNumber>| x.map_or_else(|| "-".to_owned(), extreme_text);
+        table.push_row(vec![
             field.as_ref().map_or_else(|| path.clone(), |field| format!("{path} {field}")),
             datatype_text(array.datatype()),
             format!("{:?}", array.shape()),
@@ -212,23 +212,23 @@ fn table(entries: &[Entry]) -> Table {
 }
 
 /// A number of an array for people.
-fn end(number: Number) -> String {
+fn extreme_text(number: ExactNumber) -> String {
     match number {
-        Number::Real(x) => figure(x),
+        ExactNumber::Float(x) => format_short(x),
         whole => whole.to_string(),
     }
 }
 
 /// A number of an array as JSON. Integers keep all digits.
-pub(super) fn number(number: Number) -> Value {
+pub(super) fn number_json(number: ExactNumber) -> Value {
     match number {
-        Number::Whole(n) => i64::try_from(n).map_or_else(|_| json!(n as u64), |n| json!(n)),
-        other => json!(other.double()),
+        ExactNumber::Integer(n) => i64::try_from(n).map_or_else(|_| json!(n as u64), |n| json!(n)),
+        other => json!(other.as_f64()),
     }
 }
 
 /// A figure for people: seven digits.
-pub(super) fn figure(x: f64) -> String {
+pub(super) fn format_short(x: f64) -> String {
     if x == 0.0 || !x.is_finite() {
         return x.to_string();
     }
@@ -258,7 +258,7 @@ mod tests {
             (-2e30, "-2e30"),
             (99.999_999_99, "100"),
         ] {
-            assert_eq!(figure(x), text);
+            assert_eq!(format_short(x), text);
         }
     }
 }

@@ -7,15 +7,15 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use trilith::asdf::{ArrayOptions, Target, datatype_named};
-use trilith::change::{Added, RowOptions, RowWriter, finalise};
+use trilith::change::{RowReport, RowOptions, RowWriter, finalise};
 use trilith_io::limits::parse_size;
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
-use crate::item_arg::Item;
+use crate::item_arg::ItemArg;
 use crate::options::Options;
-use crate::output::size;
-use crate::outputs::{Form, check_name, is_stream, told};
+use crate::output::display_size;
+use crate::outputs::{FileFormat, check_name, is_stream, report_written};
 
 /// Add rows from standard input to a streamed array, which is created if there is none
 ///
@@ -60,7 +60,7 @@ pub(crate) struct Stream {
 impl Stream {
     /// Adds the rows.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let item = Item::parse(&self.item);
+        let item = ItemArg::parse(&self.item);
         let path = item.path.as_deref().filter(|path| !path.is_empty());
         let path = path.ok_or_else(|| Error::invalid_input("name the array: FILE#/path"))?;
         if is_stream(&item.file) {
@@ -69,67 +69,67 @@ impl Stream {
         if path_of(&item.file).extension().is_some_and(|ending| ending == "bd") && self.to.is_none() {
             return Err(Error::unsupported("a Dudley file has no streamed blocks").hint("trilith append adds records to its lists"));
         }
-        check_name(&item.file, Form::Asdf, "name it otherwise")?;
-        let (rows, stored) = (self.rows(options)?, self.stored()?);
-        let source = self.from.as_deref().map(|from| options.open(from)).transpose()?;
+        check_name(&item.file, FileFormat::Asdf, "name it otherwise")?;
+        let (rows, stored) = (self.to_row_options(options)?, self.array_options()?);
+        let source = self.from.as_deref().map(|from| options.open_source(from)).transpose()?;
         let is_piped = source.is_none() && !stdin().is_terminal();
         if source.is_none() && !is_piped && !self.finalise {
             return Err(Error::invalid_input("rows are read from standard input, which is a terminal").hint("pipe them in, or use --from"));
         }
         options.check_inputs(&item.file, &[])?;
-        let mut writer = RowWriter::open(path_of(&item.file), path, rows, options.opening()?.byteorder(None))?;
+        let mut writer = RowWriter::open(path_of(&item.file), path, rows, options.open_options()?.byteorder(None))?;
         match source {
             Some(source) => writer.add_all(&*source)?,
-            None if is_piped => writer.feed(stdin())?,
+            None if is_piped => writer.push_input(stdin())?,
             None => {}
         }
         let added = writer.finish()?;
-        let finished = if self.finalise { Some(self.finish(&item.file, path, &stored, options)?) } else { None };
-        self.report(&item.file, path, added, finished, options)?;
-        Ok(Outcome::Yes)
+        let finished = if self.finalise { Some(self.finalize_array(&item.file, path, &stored, options)?) } else { None };
+        self.report_rows(&item.file, path, added, finished, options)?;
+        Ok(Outcome::Success)
     }
 
     /// Returns the type of the rows.
-    fn rows(&self, options: &Options) -> Result<RowOptions> {
+    fn to_row_options(&self, options: &Options) -> Result<RowOptions> {
         let mut rows = RowOptions::default();
-        let limits = options.limits()?;
-        let datatype = self.dtype.as_deref().map(|text| datatype_named(text, options.order(), &limits)).transpose();
+        let limits = options.command_limits()?;
+        let datatype = self.dtype.as_deref().map(|text| datatype_named(text, options.byteorder(), &limits)).transpose();
         rows.datatype = datatype.map_err(|error| error.with_kind(ErrorKind::InvalidInput).context("--dtype"))?;
         rows.row_shape = self.row_shape.clone();
-        rows.target = self.to.as_deref().map(generation).transpose()?;
-        rows.every_bytes = parse_size(&self.every_bytes).map_err(|error| error.context("--every-bytes"))?;
+        rows.target = self.to.as_deref().map(find_streaming_target).transpose()?;
+        rows.checkpoint_bytes = parse_size(&self.every_bytes).map_err(|error| error.context("--every-bytes"))?;
         let seconds = Duration::try_from_secs_f64(self.every_seconds);
-        rows.every = seconds.map_err(|_| Error::invalid_input("seconds must not be negative").context("--every-seconds"))?;
+        rows.checkpoint_interval = seconds.map_err(|_| Error::invalid_input("seconds must not be negative").context("--every-seconds"))?;
         Ok(rows)
     }
 
     /// Returns the form of storage of the finished block.
-    fn stored(&self) -> Result<ArrayOptions> {
+    fn array_options(&self) -> Result<ArrayOptions> {
         let mut how = self.codec.as_deref().map(ArrayOptions::codec).transpose()?.unwrap_or_default();
         how.level = self.level;
         Ok(how)
     }
 
-    fn finish(&self, file: &str, path: &str, how: &ArrayOptions, options: &Options) -> Result<(u64, u64)> {
+    fn finalize_array(&self, file: &str, path: &str, how: &ArrayOptions, options: &Options) -> Result<(u64, u64)> {
         let opened = options.open_asdf(file)?;
         finalise(&opened, file, path, how)
     }
 
-    fn report(&self, file: &str, path: &str, added: Added, finished: Option<(u64, u64)>, options: &Options) -> Result<()> {
+    fn report_rows(&self, file: &str, path: &str, added: RowReport, finished: Option<(u64, u64)>, options: &Options) -> Result<()> {
         let report = json!({
             "file": file, "path": path, "added": added.rows, "rows": added.total, "checkpoints": added.checkpoints,
-            "begun": added.begun, "finalised": finished.is_some(), "size": finished.map(|(_, size)| size),
+            "begun": added.created, "finalised": finished.is_some(), "size": finished.map(|(_, size)| size),
         });
-        let done = finished.map_or_else(String::new, |(_, bytes)| format!(", finalised, {}", size(bytes)));
-        told(file, &report, &format!("{file}: {} rows added, {} in all{done}", added.rows, added.total), options)
+        let done = finished.map_or_else(String::new, |(_, bytes)| format!(", finalised, {}", display_size(bytes)));
+        report_written(file, &report, &format!("{file}: {} rows added, {} in all{done}", added.rows, added.total), options)
     }
 }
 
 /// A generation that has streamed blocks.
-fn generation(name: &str) -> Result<&'static Target> {
+fn find_streaming_target(name: &str) -> Result<&'static Target> {
     if name.starts_with("dudley") {
         return Err(Error::unsupported(format!("{name} has no streamed blocks"))
-            .hint(format!("{} has them; trilith append adds records to a list of a Dudley file", Target::newest().name)));
+            .hint(format!("{} has them; trilith append adds records to a list of a Dudley file", Target::latest().name)));
     }
-    Target::named(name)
+    Target::from_name(name)
 }

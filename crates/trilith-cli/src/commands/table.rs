@@ -11,17 +11,17 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use trilith::bytes::{Backing, Basis};
-use trilith::table::{Cell, CellType, Query, Table as Found};
+use trilith::bytes::{SourceBacking, WriteBasis};
+use trilith::table::{TableCell, CellType, Query, Table as Found};
 use trilith::{Error, Result};
 
 use super::tree::scalar_json;
 use crate::Outcome;
-use crate::inputs::{self, Admit, Files, Form as Names};
+use crate::inputs::{self, ItemCheck, InputFiles, ArgumentKind as Names};
 use crate::options::Options;
-use crate::output::{self, Escaped, Out, json_text, json_value, size};
-use crate::outputs::{Form, check_name};
-use crate::output_file::Target;
+use crate::output::{self, JsonEscaper, Output, json_text, json_value, display_size};
+use crate::outputs::{FileFormat, check_name};
+use crate::output_file::OutputFile;
 
 /// Make a table of values: a row for each file, a column for each path
 ///
@@ -31,7 +31,7 @@ use crate::output_file::Target;
 #[derive(Debug, Args)]
 pub(crate) struct Table {
     #[command(flatten)]
-    files: Files,
+    files: InputFiles,
     /// A column: its name, and the path of its values; of an array also /data@shape, @dtype, @ndim, @size, @nbytes,
     /// @codec, @min, @max, @mean, of any item @unit, @tag, @kind; of coordinates @centre, @footprint (degrees) and
     /// @scale (arcsec), also without a path for the first image
@@ -76,24 +76,24 @@ enum Format {
 }
 
 impl Format {
-    fn of(form: Form) -> Option<Self> {
+    fn from_file_format(form: FileFormat) -> Option<Self> {
         Some(match form {
-            Form::Text => Self::Text,
-            Form::Csv => Self::Csv,
-            Form::Lines => Self::Jsonl,
-            Form::Parquet => Self::Parquet,
-            Form::Arrow => Self::Arrow,
+            FileFormat::Text => Self::Text,
+            FileFormat::Csv => Self::Csv,
+            FileFormat::Lines => Self::Jsonl,
+            FileFormat::Parquet => Self::Parquet,
+            FileFormat::Arrow => Self::Arrow,
             _ => return None,
         })
     }
 
-    fn form(self) -> Form {
+    fn output_format(self) -> FileFormat {
         match self {
-            Self::Text => Form::Text,
-            Self::Csv => Form::Csv,
-            Self::Jsonl => Form::Lines,
-            Self::Parquet => Form::Parquet,
-            Self::Arrow => Form::Arrow,
+            Self::Text => FileFormat::Text,
+            Self::Csv => FileFormat::Csv,
+            Self::Jsonl => FileFormat::Lines,
+            Self::Parquet => FileFormat::Parquet,
+            Self::Arrow => FileFormat::Arrow,
         }
     }
 }
@@ -101,29 +101,29 @@ impl Format {
 impl Table {
     /// Writes the table.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let query = self.query()?;
-        let format = self.format(options)?;
+        let query = self.build_query()?;
+        let format = self.select_format(options)?;
         let table = Mutex::new(Found::new(&query));
         // An output must be none of the files.
         let mut admit = |_: &_| Ok(());
-        let admit: Option<Admit<'_>> = if self.file().is_some() { Some(&mut admit) } else { None };
-        let outcome = inputs::run_with(&self.files.files, Names::Files, &self.files.many, options, admit, |job| {
-            let file = job.open()?;
+        let admit: Option<ItemCheck<'_>> = if self.output_path().is_some() { Some(&mut admit) } else { None };
+        let outcome = inputs::run_checked(&self.files.files, Names::Files, &self.files.list_args, options, admit, |job| {
+            let file = job.open_file()?;
             let found = query.rows(&job.name, &file)?;
-            job.warn_all(file.source().backing().and_then(Backing::notice));
+            job.warn_all(file.source().backing().and_then(SourceBacking::notice));
             table.lock().unwrap_or_else(PoisonError::into_inner).add_file(job.index, found);
-            Ok(Outcome::Yes)
+            Ok(Outcome::Success)
         })?;
         let table = table.into_inner().unwrap_or_else(PoisonError::into_inner);
         options.warn_all(table.warnings());
-        self.write(&table.finished(), format, options)?;
+        self.write_table(&table.finished(), format, options)?;
         Ok(outcome)
     }
 
-    fn query(&self) -> Result<Query> {
+    fn build_query(&self) -> Result<Query> {
         let mut query = Query::new(&self.columns)?;
         if let Some(each) = &self.each {
-            query = query.each(each)?;
+            query = query.rows_of(each)?;
         }
         if let Some(position) = &self.covers {
             query = query.covers_text(position)?;
@@ -138,17 +138,17 @@ impl Table {
     }
 
     /// The file to write; None for standard output.
-    fn file(&self) -> Option<&str> {
+    fn output_path(&self) -> Option<&str> {
         self.output.as_deref().filter(|path| *path != "-")
     }
 
-    fn format(&self, options: &Options) -> Result<Format> {
-        let promised = self.file().and_then(Form::promised).and_then(Format::of);
-        let format = match (self.format, promised, self.file()) {
+    fn select_format(&self, options: &Options) -> Result<Format> {
+        let promised = self.output_path().and_then(FileFormat::from_extension).and_then(Format::from_file_format);
+        let format = match (self.format, promised, self.output_path()) {
             (Some(format), ..) | (None, Some(format), _) => format,
             (None, None, Some(path)) => {
                 // A column that means something else keeps a clear name.
-                check_name(path, Form::Csv, "write .csv, .jsonl, .parquet or .arrow, or select the format with --format")?;
+                check_name(path, FileFormat::Csv, "write .csv, .jsonl, .parquet or .arrow, or select the format with --format")?;
                 return Err(Error::invalid_input(format!("the extension of {path} does not select a format"))
                     .hint("write .csv, .jsonl, .parquet or .arrow, or select the format with --format"));
             }
@@ -157,34 +157,34 @@ impl Table {
             (None, None, None) => Format::Text,
         };
         if self.format.is_none()
-            && let Some(path) = self.file()
+            && let Some(path) = self.output_path()
         {
-            check_name(path, format.form(), "select the format with --format, or change the extension")?;
+            check_name(path, format.output_format(), "select the format with --format, or change the extension")?;
         }
-        if format == Format::Text && self.file().is_some() {
+        if format == Format::Text && self.output_path().is_some() {
             return Err(Error::invalid_input("aligned text goes to standard output only").hint("leave out -o, or write .csv"));
         }
         if matches!(format, Format::Parquet | Format::Arrow) {
-            columnar::check()?;
-            if self.file().is_none() && std::io::stdout().is_terminal() {
+            columnar::ensure_supported()?;
+            if self.output_path().is_none() && std::io::stdout().is_terminal() {
                 return Err(Error::invalid_input("this is binary data and stdout is a terminal").hint("name a file with -o"));
             }
         }
         Ok(format)
     }
 
-    fn write(&self, table: &Found, format: Format, options: &Options) -> Result<()> {
-        let Some(path) = self.file() else {
-            let mut out = Out::new();
+    fn write_table(&self, table: &Found, format: Format, options: &Options) -> Result<()> {
+        let Some(path) = self.output_path() else {
+            let mut out = Output::new();
             match format {
-                Format::Text => text(&mut out, table)?,
-                format => emit(&mut out, table, format)?,
+                Format::Text => print_aligned(&mut out, table)?,
+                format => write_in_format(&mut out, table, format)?,
             }
             return out.finish();
         };
         options.check_inputs(path, &[])?;
-        let mut target = Target::create(path, Basis::Nothing, options)?;
-        emit(&mut target.writer(), table, format)?;
+        let mut target = OutputFile::create(path, WriteBasis::Nothing, options)?;
+        write_in_format(&mut target.writer(), table, format)?;
         let written = target.commit(options)?;
         let name = format.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
         let columns: Vec<_> = table
@@ -197,35 +197,35 @@ impl Table {
             "file": path, "written": true, "size": written, "format": name, "rows": table.len(), "columns": columns,
         });
         if options.json {
-            let mut out = Out::new();
-            out.raw(&(json_value(&report) + "\n"))?;
+            let mut out = Output::new();
+            out.write_raw_text(&(json_value(&report) + "\n"))?;
             return out.finish();
         }
         if !options.quiet {
             let rows = table.len();
             let rows = if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
-            output::note(&format!("{path}: {rows}, {}", size(written)));
+            output::eprint_line(&format!("{path}: {rows}, {}", display_size(written)));
         }
         Ok(())
     }
 }
 
-fn failed(error: std::io::Error) -> Error {
+fn write_error(error: std::io::Error) -> Error {
     Error::io("writing", error)
 }
 
-fn emit(out: &mut dyn Write, table: &Found, format: Format) -> Result<()> {
+fn write_in_format(out: &mut dyn Write, table: &Found, format: Format) -> Result<()> {
     match format {
-        Format::Csv | Format::Text => csv(out, table),
-        Format::Jsonl => lines(&mut Escaped::new(out), table),
-        Format::Parquet => columnar::parquet(out, table),
-        Format::Arrow => columnar::arrow(out, table),
+        Format::Csv | Format::Text => write_csv(out, table),
+        Format::Jsonl => write_json_lines(&mut JsonEscaper::new(out), table),
+        Format::Parquet => columnar::write_parquet(out, table),
+        Format::Arrow => columnar::write_arrow(out, table),
     }
 }
 
-fn csv(out: &mut dyn Write, table: &Found) -> Result<()> {
+fn write_csv(out: &mut dyn Write, table: &Found) -> Result<()> {
     let mut line = String::new();
-    let names = table.names().iter().map(|name| Cell::Text(name.clone())).collect();
+    let names = table.names().iter().map(|name| TableCell::Text(name.clone())).collect();
     for row in std::iter::once(names).chain(table.rows()) {
         line.clear();
         for (at, cell) in row.iter().enumerate() {
@@ -234,7 +234,7 @@ fn csv(out: &mut dyn Write, table: &Found) -> Result<()> {
             }
             match cell {
                 // An empty string differs from a missing value.
-                Cell::Text(text) if text.is_empty() || text.contains([',', '"', '\n', '\r']) || text.trim() != text => {
+                TableCell::Text(text) if text.is_empty() || text.contains([',', '"', '\n', '\r']) || text.trim() != text => {
                     line.push('"');
                     line.push_str(&text.replace('"', "\"\""));
                     line.push('"');
@@ -243,40 +243,40 @@ fn csv(out: &mut dyn Write, table: &Found) -> Result<()> {
             }
         }
         line.push('\n');
-        out.write_all(line.as_bytes()).map_err(failed)?;
+        out.write_all(line.as_bytes()).map_err(write_error)?;
     }
     Ok(())
 }
 
-fn lines(out: &mut dyn Write, table: &Found) -> Result<()> {
+fn write_json_lines(out: &mut dyn Write, table: &Found) -> Result<()> {
     let names: Vec<String> = table.names().iter().map(|name| json_text(name)).collect();
     for row in table.rows() {
         let members: Vec<String> = names.iter().zip(&row).map(|(name, cell)| format!("{name}:{}", cell_json(cell))).collect();
-        out.write_all(format!("{{{}}}\n", members.join(",")).as_bytes()).map_err(failed)?;
+        out.write_all(format!("{{{}}}\n", members.join(",")).as_bytes()).map_err(write_error)?;
     }
     Ok(())
 }
 
-fn cell_json(cell: &Cell) -> String {
+fn cell_json(cell: &TableCell) -> String {
     use trilith::tree::Scalar;
     match cell {
-        Cell::Bool(value) => value.to_string(),
-        Cell::Int(value) => value.to_string(),
-        Cell::Float(value) => scalar_json(&Scalar::Float(*value)),
-        Cell::Text(text) => json_text(text),
+        TableCell::Bool(value) => value.to_string(),
+        TableCell::Int(value) => value.to_string(),
+        TableCell::Float(value) => scalar_json(&Scalar::Float(*value)),
+        TableCell::Text(text) => json_text(text),
         _ => "null".to_owned(),
     }
 }
 
 /// Aligned columns, numbers flush right.
-fn text(out: &mut Out, table: &Found) -> Result<()> {
+fn print_aligned(out: &mut Output, table: &Found) -> Result<()> {
     let is_number = |kind| matches!(kind, CellType::Int | CellType::Float);
     let flush = |(name, kind): (&String, CellType)| if is_number(kind) { format!(">{name}") } else { name.clone() };
     let names: Vec<String> = table.names().iter().zip(table.types()).map(flush).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut shown = output::Table::new(&names);
+    let mut shown = output::TextTable::new(&names);
     for row in table.rows() {
-        shown.row(row.iter().map(|cell| if *cell == Cell::Null { "-".to_owned() } else { cell.text() }).collect());
+        shown.push_row(row.iter().map(|cell| if *cell == TableCell::Null { "-".to_owned() } else { cell.text() }).collect());
     }
     shown.print(out)
 }

@@ -3,8 +3,8 @@
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
-use trilith::bytes::Base;
-use trilith::asdf::{AsdfFile, ExpandOptions, Expansion, Found, Part, expand_value, inline_node, is_chunked, is_ndarray};
+use trilith::bytes::BaseUri;
+use trilith::asdf::{AsdfFile, ExpandOptions, ExpansionBudget, FoundNode, TreeEvent, expand_value, inline_node, is_chunked, is_ndarray};
 use trilith::tree::{PrintOptions, Value, print_document};
 use trilith::{Error, Limits, Result};
 
@@ -34,41 +34,41 @@ impl ToYaml {
         let mut file = options.open_asdf(&self.file)?;
         if self.resolve {
             // The output belongs to no folder.
-            file = file.moved_to(&Base::Nowhere)?;
+            file = file.rebase(&BaseUri::None)?;
         }
         let text = if self.resolve {
-            self.resolved(&file)?
+            self.print_expanded_tree(&file)?
         } else if self.inline {
-            inlined(&file)?
+            inline_arrays(&file)?
         } else {
             file.tree().text().to_owned()
         };
         let header = file.sections().header();
         let lines: Vec<&String> = std::iter::once(&header.line).chain(&header.comments).collect();
-        options.print(
+        options.print_json_or_text(
             || json!({"file": self.file, "header": lines, "yaml": text}),
             |out| {
-                lines.iter().try_for_each(|line| out.line(line))?;
-                out.text(&text)
+                lines.iter().try_for_each(|line| out.write_line(line))?;
+                out.write_file_text(&text)
             },
         )?;
         options.warn_about(&file);
-        Ok(Outcome::Yes)
+        Ok(Outcome::Success)
     }
 
     /// A new text: aliases and references expanded.
-    fn resolved(&self, file: &AsdfFile) -> Result<String> {
+    fn print_expanded_tree(&self, file: &AsdfFile) -> Result<String> {
         let mut how = ExpandOptions::default();
-        (how.inline, how.resolve, how.inline_others, how.tags) = (self.inline, true, true, true);
+        (how.inline, how.resolve, how.inline_external, how.tags) = (self.inline, true, true, true);
         // core/integer stays a separate node, only its words are written out.
         let key_name = datatype_key(file);
-        let mut elements = Elements::new(file);
-        let root = expand_value(file, &Found::root(file), how, &mut Expansion::of(file), &mut |part, _| match part {
-            Part::Array(node, array) => {
-                elements.add(array)?;
+        let mut elements = ElementBudget::new(file);
+        let root = expand_value(file, &FoundNode::root(file), how, &mut ExpansionBudget::from_limits(file), &mut |part, _| match part {
+            TreeEvent::Array(node, array) => {
+                elements.charge_array(array)?;
                 Ok(Some(with_tag(inline_node(array, key_name, &complex_tag(file))?, node.tag())))
             }
-            Part::Integer(node, _) => integer(file, *node).map(Some),
+            TreeEvent::Integer(node, _) => inline_integer_words(file, *node).map(Some),
             _ => Ok(None),
         })?;
         let mut how = PrintOptions::default();
@@ -78,16 +78,16 @@ impl ToYaml {
 }
 
 /// The text of the file with the ndarray nodes replaced. Comments and the rest survive.
-fn inlined(file: &AsdfFile) -> Result<String> {
+fn inline_arrays(file: &AsdfFile) -> Result<String> {
     let tree = file.tree();
     let mut edit = tree.edit();
-    let mut elements = Elements::new(file);
+    let mut elements = ElementBudget::new(file);
     let mut walk = tree.root().walk(file.limits());
-    while let Some(visit) = walk.step()? {
+    while let Some(visit) = walk.try_next()? {
         let node = visit.node;
         if is_ndarray(node) && !node.is_alias() {
             let array = file.stored_array(node).map_err(|e| e.context(walk.path().to_string()))?;
-            elements.add(&array)?;
+            elements.charge_array(&array)?;
             let value = inline_node(&array, datatype_key(file), &complex_tag(file))?;
             if is_chunked(node) {
                 let target = trilith::change::target_of(file);
@@ -108,22 +108,22 @@ fn inlined(file: &AsdfFile) -> Result<String> {
 }
 
 /// Number of elements that the text may still hold, of all arrays: it is built in memory.
-struct Elements {
-    left: u64,
-    most: u64,
+struct ElementBudget {
+    remaining: u64,
+    max: u64,
 }
 
-impl Elements {
+impl ElementBudget {
     fn new(file: &AsdfFile) -> Self {
         let most = file.limits().nodes;
-        Self { left: most, most }
+        Self { remaining: most, max: most }
     }
 
-    fn add(&mut self, array: &Array) -> Result<()> {
+    fn charge_array(&mut self, array: &Array) -> Result<()> {
         // Memory of an element while it is a node of the new text.
         array.limits().charge_work(array.len().saturating_mul(128))?;
-        let left = self.left.checked_sub(array.len());
-        self.left = left.ok_or_else(|| Limits::exceeded("nodes", self.most, "the arrays together have elements to write"))?;
+        let left = self.remaining.checked_sub(array.len());
+        self.remaining = left.ok_or_else(|| Limits::exceeded_error("nodes", self.max, "the arrays together have elements to write"))?;
         Ok(())
     }
 }
@@ -136,11 +136,11 @@ fn with_tag(value: Value, tag: Option<&str>) -> Value {
 }
 
 /// A core/integer with its words written out.
-fn integer(file: &AsdfFile, node: trilith::tree::Node<'_>) -> Result<Value> {
+fn inline_integer_words(file: &AsdfFile, node: trilith::tree::Node<'_>) -> Result<Value> {
     let mut value = node.to_value(file.limits())?;
     let words = node.get("words").ok_or_else(|| Error::malformed("core/integer has no words"))?;
     // The node may be one of another file; only its own file can read its block.
-    let others = file.opened();
+    let others = file.referenced_files();
     let owner = others.iter().find(|other| std::ptr::eq(other.tree(), node.tree())).map_or(file, |other| &**other);
     let array = owner.array(words)?;
     value.set("words", with_tag(inline_node(&array, datatype_key(file), &complex_tag(file))?, words.tag()));
@@ -153,6 +153,6 @@ fn datatype_key(file: &AsdfFile) -> &'static str {
 
 fn complex_tag(file: &AsdfFile) -> String {
     let prefix = file.sections().generation().map_or("tag:stsci.edu:asdf/", |g| g.tree.prefix);
-    let is_old = file.sections().generation().is_some_and(|g| g.major == 0);
+    let is_old = file.sections().generation().is_some_and(|g| g.major_version == 0);
     if is_old { format!("{prefix}core/complex") } else { format!("{prefix}core/complex-1.0.0") }
 }

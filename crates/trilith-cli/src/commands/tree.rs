@@ -6,19 +6,19 @@ use std::io::Write;
 use clap::Args;
 use serde_json::json;
 use trilith::array::FloatText;
-use trilith::bytes::Base;
-use trilith::file::{Description, ExpandOptions, Item as Node, ItemKind, Notes, Part};
-use trilith::tree::{Data, Value};
+use trilith::bytes::BaseUri;
+use trilith::file::{ArrayDescription, ExpandOptions, Item as Node, ItemKind, ItemMetadata, ExpandEvent};
+use trilith::tree::{ValueData, Value};
 use trilith::tree::Scalar;
 use trilith::{Error, Result};
 
 use crate::Outcome;
-use crate::inputs::{self, Form, Job, Many};
-use crate::json::{datatype, fields_text, tell};
+use crate::inputs::{self, ArgumentKind, FileJob, FileListArgs};
+use crate::json::{datatype_json, fields_text, add_layout_metadata};
 use crate::options::Options;
-use crate::output::{self, Escaped, Out, clean, cut, json_text, json_value, size};
-use crate::style::{Ink, out as paint};
-use crate::advice::said;
+use crate::output::{self, JsonEscaper, Output, escape_controls, truncate_end, json_text, json_value, display_size};
+use crate::style::{StyleRole, paint_stdout as paint};
+use crate::advice::error_with_advice;
 
 /// Show the tree of a file, or the part of it at a path
 ///
@@ -33,7 +33,7 @@ pub(crate) struct Tree {
     #[arg(value_name = "MORE")]
     more: Vec<String>,
     #[command(flatten)]
-    many: Many,
+    list_args: FileListArgs,
     /// Show this many levels (not with --json)
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
@@ -57,30 +57,30 @@ impl Tree {
         if (self.inline || self.resolve) && !options.json {
             return Err(Error::invalid_input("--inline and --resolve apply to --json").hint("add --json, or take to-yaml"));
         }
-        inputs::run(&inputs::joined(self.item.as_ref(), &self.more), Form::Items, &self.many, options, |job| self.one(job))
+        inputs::run(&inputs::all_arguments(self.item.as_ref(), &self.more), ArgumentKind::Items, &self.list_args, options, |job| self.print_tree(job))
     }
 
-    fn one(&self, job: &mut Job<'_>) -> Result<Outcome> {
-        let mut file = job.open()?;
+    fn print_tree(&self, job: &mut FileJob<'_>) -> Result<Outcome> {
+        let mut file = job.open_file()?;
         if self.resolve && job.options.json {
             // The output belongs to no folder.
-            file = file.moved_to(&Base::Nowhere)?;
+            file = file.rebased_to(&BaseUri::None)?;
         }
         let item = file.item(job.item_path());
-        let Some(found) = job.found(item)? else { return Ok(Outcome::No) };
+        let Some(found) = job.report_missing(item)? else { return Ok(Outcome::Negative) };
         if job.options.json {
             let mut how = ExpandOptions::default();
-            (how.inline, how.resolve, how.inline_others) = (self.inline, self.resolve, self.resolve);
-            (how.tags, how.attributes, how.errors) = (self.tags, self.attributes, true);
+            (how.inline, how.resolve, how.inline_external) = (self.inline, self.resolve, self.resolve);
+            (how.tags, how.attributes, how.errors_as_parts) = (self.tags, self.attributes, true);
             job.json_value("tree", |out| write_json(out, &found, how))?;
         } else {
-            job.heading()?;
+            job.print_heading()?;
             let depth = self.depth.unwrap_or(usize::MAX);
-            let text = Text { depth, tags: self.tags, attributes: self.attributes, room: output::columns() };
-            text.print(&mut job.out, &found)?;
+            let text = TreePrinter { depth, tags: self.tags, attributes: self.attributes, width: output::terminal_columns() };
+            text.print_tree(&mut job.out, &found)?;
         }
         job.warn_all(file.warnings());
-        Ok(Outcome::Yes)
+        Ok(Outcome::Success)
     }
 }
 
@@ -92,11 +92,11 @@ pub(super) fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOp
     let mut open: Vec<(String, bool)> = Vec::new();
     let (mut after_key, mut attributes) = (false, None);
     item.expand(how, |tag, part| {
-        if let Part::End = part {
+        if let ExpandEvent::End = part {
             let (close, _) = open.pop().unwrap_or_default();
             return put(&close, out);
         }
-        if let Part::Attributes(said) = part {
+        if let ExpandEvent::Attributes(said) = part {
             attributes = Some(attributes_json(&said));
             return Ok(());
         }
@@ -106,7 +106,7 @@ pub(super) fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOp
             }
             *has_member = true;
         }
-        after_key = matches!(part, Part::Key(_));
+        after_key = matches!(part, ExpandEvent::Key(_));
         let attached = if after_key { None } else { attributes.take() };
         let close = if tag.is_some() || attached.is_some() { "}" } else { "" };
         match (tag.map(json_text), attached) {
@@ -116,23 +116,23 @@ pub(super) fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOp
             (Some(tag), Some(said)) => put(&format!("{{\"tag\":{tag},\"attributes\":{said},\"value\":"), out)?,
         }
         match part {
-            Part::Scalar(scalar) => put(&(scalar_json(&scalar) + close), out),
-            Part::Cycle(path) => put(&format!("{{\"$ref\":{}}}", json_text(&format!("#{path}"))), out),
-            Part::Array(array) => {
-                array.write_json(&mut Escaped::new(&mut *out), FloatText::AsDouble)?;
+            ExpandEvent::Scalar(scalar) => put(&(scalar_json(&scalar) + close), out),
+            ExpandEvent::Cycle(path) => put(&format!("{{\"$ref\":{}}}", json_text(&format!("#{path}"))), out),
+            ExpandEvent::Array(array) => {
+                array.write_json(&mut JsonEscaper::new(&mut *out), FloatText::AsDouble)?;
                 put(close, out)
             }
-            Part::Unreadable(why) => put(&(json_value(&json!({"$error": {"kind": why.kind().name(), "message": clean(&said(why))}})) + close), out),
-            Part::Description(described) => put(&(json_value(&described_json(described)) + close), out),
-            Part::List => {
+            ExpandEvent::Unreadable(why) => put(&(json_value(&json!({"$error": {"kind": why.kind().name(), "message": escape_controls(&error_with_advice(why))}})) + close), out),
+            ExpandEvent::Description(described) => put(&(json_value(&described_json(described)) + close), out),
+            ExpandEvent::List => {
                 open.push((format!("]{close}"), false));
                 put("[", out)
             }
-            Part::Mapping => {
+            ExpandEvent::Mapping => {
                 open.push((format!("}}{close}"), false));
                 put("{", out)
             }
-            Part::Key(name) => put(&format!("{}:", json_text(&name)), out),
+            ExpandEvent::Key(name) => put(&format!("{}:", json_text(&name)), out),
             _ => Ok(()),
         }
     })
@@ -148,12 +148,12 @@ pub(super) fn attributes_json(attributes: &[(Cow<'_, str>, Value)]) -> String {
 /// The value of an attribute as JSON; as deep as lists in it nest.
 pub(super) fn attribute_json(value: &Value) -> String {
     match &value.data {
-        Data::Bool(value) => value.to_string(),
-        Data::Int(value) => value.to_string(),
-        Data::BigInt(digits) => digits.clone(),
-        Data::Float(value) => scalar_json(&Scalar::Float(*value)),
-        Data::Str(text) | Data::Plain(text) => json_text(text),
-        Data::Seq(items) => format!("[{}]", items.iter().map(attribute_json).collect::<Vec<_>>().join(",")),
+        ValueData::Bool(value) => value.to_string(),
+        ValueData::Int(value) => value.to_string(),
+        ValueData::BigInt(digits) => digits.clone(),
+        ValueData::Float(value) => scalar_json(&Scalar::Float(*value)),
+        ValueData::Str(text) | ValueData::Plain(text) => json_text(text),
+        ValueData::Seq(items) => format!("[{}]", items.iter().map(attribute_json).collect::<Vec<_>>().join(",")),
         _ => "null".to_owned(),
     }
 }
@@ -173,9 +173,9 @@ pub(super) fn scalar_json(scalar: &Scalar<'_>) -> String {
 }
 
 /// An array as JSON: what it is and at which byte of the file it is.
-fn described_json(found: &Description) -> serde_json::Value {
-    let mut value = json!({"offset": found.offset, "datatype": datatype(&found.datatype), "shape": found.shape});
-    tell(&mut value, found);
+fn described_json(found: &ArrayDescription) -> serde_json::Value {
+    let mut value = json!({"offset": found.offset, "datatype": datatype_json(&found.datatype), "shape": found.shape});
+    add_layout_metadata(&mut value, found);
     if found.datatype.as_struct().is_none() {
         value["byteorder"] = json!(found.byteorder.name());
     }
@@ -186,68 +186,68 @@ fn described_json(found: &Description) -> serde_json::Value {
 }
 
 /// The tree as indented text with arrays described.
-struct Text {
+struct TreePrinter {
     depth: usize,
     tags: bool,
     /// `true` if the attributes of each item have lines below it.
     attributes: bool,
     /// Width of the terminal; None if there is none.
-    room: Option<usize>,
+    width: Option<usize>,
 }
 
-impl Text {
-    fn print(&self, out: &mut Out, root: &Node<'_>) -> Result<()> {
+impl TreePrinter {
+    fn print_tree(&self, out: &mut Output, root: &Node<'_>) -> Result<()> {
         let mut walk = root.walk();
-        while let Some(visit) = walk.step()? {
+        while let Some(visit) = walk.try_next()? {
             let (depth, item) = (visit.depth, &visit.item);
             if depth > self.depth {
                 walk.skip_children();
                 continue;
             }
-            let mut line = Line::default();
-            line.push(None, "  ".repeat(depth.saturating_sub(1)));
+            let mut line = TreeLine::default();
+            line.push_part(None, "  ".repeat(depth.saturating_sub(1)));
             if depth > 0 {
                 let name = visit.name.unwrap_or_else(|| format!("- {}", visit.index).into());
                 let name = if name.is_empty() { "\"\"".into() } else { name };
-                line.push(Some(Ink::Name), clean(&name));
-                line.push(None, ": ");
+                line.push_part(Some(StyleRole::Name), escape_controls(&name));
+                line.push_part(None, ": ");
             }
-            let notes = item.notes();
+            let notes = item.metadata();
             if let Some(tag) = notes.tag.filter(|_| self.tags) {
-                line.push(Some(Ink::Tag), format!("<{}> ", clean(&cut(tag, LONGEST))));
+                line.push_part(Some(StyleRole::Tag), format!("<{}> ", escape_controls(&truncate_end(tag, MAX_TEXT_CHARS))));
             }
-            let (what, is_whole) = self.what(item, &notes, depth)?;
-            line.push((item.kind() == ItemKind::Array).then_some(Ink::Array), what);
+            let (what, is_whole) = self.describe(item, &notes, depth)?;
+            line.push_part((item.kind() == ItemKind::Array).then_some(StyleRole::Array), what);
             if let Some(role) = notes.role {
-                line.push(None, format!("  ({role})"));
+                line.push_part(None, format!("  ({role})"));
             }
             let unit = notes.unit.iter().map(|unit| format!("unit={unit}"));
             let said: Vec<_> = unit.filter(|_| !self.attributes).chain(notes.attributes.iter().filter(|_| !self.attributes).map(|(name, value)| format!("{name}={value}")))
                 .collect();
             if !said.is_empty() && item.kind() == ItemKind::Array {
-                line.push(None, format!("  {}", clean(&said.join(", "))));
+                line.push_part(None, format!("  {}", escape_controls(&said.join(", "))));
             }
             if let Some(comment) = &notes.comment {
-                line.push(None, format!("  ## {}", clean(comment)));
+                line.push_part(None, format!("  ## {}", escape_controls(comment)));
             }
             if is_whole {
                 walk.skip_children();
             }
             if depth > 0 || is_whole {
-                out.raw(&line.text(self.room))?;
-                out.raw("\n")?;
+                out.write_raw_text(&line.render_line(self.width))?;
+                out.write_raw_text("\n")?;
             } else if let Some(comment) = &notes.comment {
-                out.raw(&format!("## {}\n", clean(comment)))?;
+                out.write_raw_text(&format!("## {}\n", escape_controls(comment)))?;
             }
-            self.members(out, depth, &notes)?;
+            self.print_members(out, depth, &notes)?;
             if self.attributes {
                 for (name, value) in item.attributes()? {
-                    let mut line = Line::default();
-                    line.push(None, "  ".repeat(depth));
-                    line.push(Some(Ink::Name), clean(&format!("@{name}")));
-                    line.push(None, format!(": {}", clean(&attribute_json(&value))));
-                    out.raw(&line.text(self.room))?;
-                    out.raw("\n")?;
+                    let mut line = TreeLine::default();
+                    line.push_part(None, "  ".repeat(depth));
+                    line.push_part(Some(StyleRole::Name), escape_controls(&format!("@{name}")));
+                    line.push_part(None, format!(": {}", escape_controls(&attribute_json(&value))));
+                    out.write_raw_text(&line.render_line(self.width))?;
+                    out.write_raw_text("\n")?;
                 }
             }
         }
@@ -255,46 +255,46 @@ impl Text {
     }
 
     /// Prints the documentation of members of structs, and of the summary block of a layout.
-    fn members(&self, out: &mut Out, depth: usize, notes: &Notes<'_>) -> Result<()> {
+    fn print_members(&self, out: &mut Output, depth: usize, notes: &ItemMetadata<'_>) -> Result<()> {
         for (name, said) in &notes.members {
-            let mut line = Line::default();
-            line.push(None, "  ".repeat(depth));
-            line.push(Some(Ink::Name), clean(name));
-            line.push(None, ":");
+            let mut line = TreeLine::default();
+            line.push_part(None, "  ".repeat(depth));
+            line.push_part(Some(StyleRole::Name), escape_controls(name));
+            line.push_part(None, ":");
             let unit = said.unit.iter().map(|unit| format!("unit={unit}"));
             let words: Vec<_> = unit.chain(said.attributes.iter().map(|(name, value)| format!("{name}={value}"))).collect();
             if !words.is_empty() {
-                line.push(None, format!(" {}", clean(&words.join(", "))));
+                line.push_part(None, format!(" {}", escape_controls(&words.join(", "))));
             }
             if let Some(comment) = &said.comment {
-                line.push(None, format!("  ## {}", clean(comment)));
+                line.push_part(None, format!("  ## {}", escape_controls(comment)));
             }
-            out.raw(&line.text(self.room))?;
-            out.raw("\n")?;
+            out.write_raw_text(&line.render_line(self.width))?;
+            out.write_raw_text("\n")?;
         }
         Ok(())
     }
 
     /// Describes an item, and returns `true` if the description is complete.
-    fn what(&self, item: &Node<'_>, notes: &Notes<'_>, depth: usize) -> Result<(String, bool)> {
+    fn describe(&self, item: &Node<'_>, notes: &ItemMetadata<'_>, depth: usize) -> Result<(String, bool)> {
         Ok(match item.kind() {
-            ItemKind::Array => (clean(&array_text(item)).into_owned(), true),
+            ItemKind::Array => (escape_controls(&array_text(item)).into_owned(), true),
             ItemKind::Reference => match &notes.reference {
-                Some(target) => (format!("-> {}", clean(target)), true),
+                Some(target) => (format!("-> {}", escape_controls(target)), true),
                 None => ("(alias, see above)".to_owned(), true),
             },
             ItemKind::Mapping | ItemKind::List => {
                 let children = item.children()?;
-                match (item.kind(), short(&children)?) {
+                match (item.kind(), inline_scalars(&children)?) {
                     (ItemKind::List, _) if children.is_empty() => ("[]".to_owned(), true),
                     (_, _) if children.is_empty() => ("{}".to_owned(), true),
-                    (ItemKind::List, Some(list)) => (clean(&list).into_owned(), true),
+                    (ItemKind::List, Some(list)) => (escape_controls(&list).into_owned(), true),
                     _ if depth == self.depth => (item.summary(), depth > 0),
                     _ => (String::new(), false),
                 }
             }
             // A terminal shows as much as it has room for.
-            _ => (clean(&cut(&item.text()?, self.room.unwrap_or(LONGEST))).into_owned(), true),
+            _ => (escape_controls(&truncate_end(&item.text()?, self.width.unwrap_or(MAX_TEXT_CHARS))).into_owned(), true),
         })
     }
 }
@@ -302,9 +302,9 @@ impl Text {
 /// `float32 [2048, 2048]  lz4, 16.8 MB` or what is wrong with it.
 fn array_text(item: &Node<'_>) -> String {
     match item.describe() {
-        Err(error) => format!("(unreadable: {})", said(&error)),
+        Err(error) => format!("(unreadable: {})", error_with_advice(&error)),
         Ok(found) => {
-            let bytes = found.nbytes.map_or(String::new(), |n| format!(", {}", size(n)));
+            let bytes = found.nbytes.map_or(String::new(), |n| format!(", {}", display_size(n)));
             let remarks: String = found.remarks.iter().map(|remark| format!(", {remark}")).collect();
             format!("{} {:?}  {}{bytes}{remarks}", fields_text(&found.datatype), found.shape, found.storage)
         }
@@ -312,19 +312,19 @@ fn array_text(item: &Node<'_>) -> String {
 }
 
 /// Number of characters of a text or a tag that are shown if there is no terminal to fit it to.
-const LONGEST: usize = 121;
+const MAX_TEXT_CHARS: usize = 121;
 
 /// The parts of a line.
 #[derive(Default)]
-struct Line(Vec<(Option<Ink>, String)>);
+struct TreeLine(Vec<(Option<StyleRole>, String)>);
 
-impl Line {
-    fn push(&mut self, ink: Option<Ink>, text: impl Into<String>) {
+impl TreeLine {
+    fn push_part(&mut self, ink: Option<StyleRole>, text: impl Into<String>) {
         self.0.push((ink, text.into()));
     }
 
     /// The line, in as much room as the terminal has.
-    fn text(&self, room: Option<usize>) -> String {
+    fn render_line(&self, room: Option<usize>) -> String {
         let is_cut = room.is_some_and(|room| self.0.iter().map(|(_, text)| text.chars().count()).sum::<usize>() > room);
         let mut left = room.filter(|_| is_cut).map_or(usize::MAX, |room| room.saturating_sub(1));
         let mut line = String::new();
@@ -348,7 +348,7 @@ impl Line {
 }
 
 /// A few short scalars on one line; None for anything else.
-fn short(children: &trilith::file::Children<'_>) -> Result<Option<String>> {
+fn inline_scalars(children: &trilith::file::ItemChildren<'_>) -> Result<Option<String>> {
     if children.len() > 16 {
         return Ok(None);
     }

@@ -1,14 +1,14 @@
 //! `trilith update FILE --from TREE.yaml`: another tree for the same blocks.
 
 use clap::Args;
-use trilith::bytes::{Base, read_text};
+use trilith::bytes::{BaseUri, read_text};
 use trilith::Change;
 use trilith::tree::Tree;
 use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::save_options::Save;
+use crate::save_options::SaveArgs;
 
 /// Replace the tree of a file by a text, or rewrite the file with room for its tree to grow
 ///
@@ -22,7 +22,7 @@ pub(crate) struct Update {
     #[arg(long, value_name = "TREE.yaml")]
     from: Option<String>,
     #[command(flatten)]
-    save: Save,
+    save: SaveArgs,
 }
 
 impl Update {
@@ -33,7 +33,7 @@ impl Update {
             None => file.tree().text().to_owned(),
             Some(from) => {
                 let bytes = if from == "-" {
-                    let source = options.open(from)?;
+                    let source = options.open_source(from)?;
                     trilith::bytes::read_vec(&*source, 0, source.len(), file.limits())?
                 } else {
                     read_text(from, file.limits().text)?
@@ -44,11 +44,11 @@ impl Update {
         };
         let tree = Tree::parse(text, file.limits())?;
         options.add_references(&file, &tree)?;
-        let tree = file.moved_text(&tree, &Base::of(self.save.output(&self.file)))?.unwrap_or(tree);
+        let tree = file.rebase_text(&tree, &BaseUri::of_file(self.save.output_path(&self.file)))?.unwrap_or(tree);
         let mut change = Change::new(&file);
         change.replace_tree(tree)?;
-        self.save.save(&mut change, &self.file, self.from.is_none(), options)?;
-        Ok(Outcome::Yes)
+        self.save.save_change(&mut change, &self.file, self.from.is_none(), options)?;
+        Ok(Outcome::Success)
     }
 }
 

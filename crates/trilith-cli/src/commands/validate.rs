@@ -5,16 +5,16 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use serde_json::json;
-use trilith::check::{Schemas, ValidationReport, Validator};
+use trilith::check::{SchemaSet, ValidationReport, Validator};
 use trilith::{Diagnostic, Error, ErrorKind, File, Result, Severity};
 
-use super::schema::{Sources, text_of};
+use super::schema::{SchemaSources, text_of};
 use crate::Outcome;
-use crate::inputs::{Files, Job};
+use crate::inputs::{InputFiles, FileJob};
 use crate::json::diagnostic_json;
 use crate::options::Options;
-use crate::output::Out;
-use crate::advice::said;
+use crate::output::Output;
+use crate::advice::error_with_advice;
 
 /// Check the trees of files against the schemas of their tags
 ///
@@ -27,38 +27,38 @@ pub(crate) struct Validate {
     #[arg(long, value_name = "S")]
     schema: Option<PathBuf>,
     #[command(flatten)]
-    sources: Sources,
+    sources: SchemaSources,
     /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
-    files: Files,
+    files: InputFiles,
 }
 
 impl Validate {
     /// Prints what is wrong.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let sources = self.sources.load(&options.limits()?)?;
+        let sources = self.sources.load_schemas(&options.command_limits()?)?;
         // Faults of the schemas hold for all files; and one thread after another takes a validator, in which
         // what it met is compiled.
-        let ready = Mutex::new(vec![self.validator(sources.clone(), options)?]);
+        let ready = Mutex::new(vec![self.build_validator(sources.clone(), options)?]);
         self.files.run(options, |job| {
             let free = ready.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut validator = match free {
                 Some(free) => free,
-                None => self.validator(sources.clone(), options)?,
+                None => self.build_validator(sources.clone(), options)?,
             };
-            let outcome = self.one(job, &mut validator);
+            let outcome = self.validate_file(job, &mut validator);
             ready.lock().unwrap_or_else(PoisonError::into_inner).push(validator);
             outcome
         })
     }
 
-    fn validator(&self, schemas: Schemas, options: &Options) -> Result<Validator> {
-        let limits = options.limits()?;
+    fn build_validator(&self, schemas: SchemaSet, options: &Options) -> Result<Validator> {
+        let limits = options.command_limits()?;
         let mut validator = Validator::new(schemas).with_limits(limits.clone());
         if options.verbose > 0 {
-            validator = validator.at_most(usize::MAX);
+            validator = validator.max_problems(usize::MAX);
         }
         if let Some(path) = &self.schema {
             let name = path.to_string_lossy();
@@ -72,39 +72,39 @@ impl Validate {
         Ok(validator)
     }
 
-    fn one(&self, job: &mut Job<'_>, validator: &mut Validator) -> Result<Outcome> {
-        let checked = job.open().and_then(|file| Ok((file.validate(validator, self.strict)?, file)));
+    fn validate_file(&self, job: &mut FileJob<'_>, validator: &mut Validator) -> Result<Outcome> {
+        let checked = job.open_file().and_then(|file| Ok((file.validate(validator, self.strict)?, file)));
         let (report, file) = match checked {
             Ok(found) => found,
             // A malformed file is an answer.
-            Err(error) if error.kind() == ErrorKind::Malformed => return job.invalid(&error),
+            Err(error) if error.kind() == ErrorKind::Malformed => return job.report_invalid(&error),
             Err(error) => return Err(error),
         };
         if job.options.json {
             let problems: Vec<_> = report.problems.iter().map(diagnostic_json).collect();
-            job.out.json(&json!({
+            job.out.write_json(&json!({
                 "file": job.name, "valid": report.is_decided().then_some(report.is_valid()), "problems": problems,
                 "errors": report.errors, "warnings": report.warnings, "notes": report.notes,
                 "unchecked": report.unchecked,
             }))?;
         } else {
-            print(&mut job.out, &job.name, &report, &file, job.options)?;
+            print_report(&mut job.out, &job.name, &report, &file, job.options)?;
         }
         if !report.is_valid() {
-            return Ok(Outcome::No);
+            return Ok(Outcome::Negative);
         }
         if !report.is_decided() && report.unchecked > 0 {
             let error = Error::unsupported("not all rules of the schemas could be checked")
                 .hint("give the folder of the schemas that are missing with --schema-path");
-            let text = said(&error);
-            job.note(&format!("trilith: {}{text}", job.prefix(&text)));
+            let text = error_with_advice(&error);
+            job.print_note(&format!("trilith: {}{text}", job.message_prefix(&text)));
             return Ok(Outcome::Failed);
         }
-        Ok(Outcome::Yes)
+        Ok(Outcome::Success)
     }
 }
 
-fn print(out: &mut Out, name: &str, report: &ValidationReport, file: &File, options: &Options) -> Result<()> {
+fn print_report(out: &mut Output, name: &str, report: &ValidationReport, file: &File, options: &Options) -> Result<()> {
     for problem in &report.problems {
         if problem.severity != Severity::Error && options.quiet {
             continue;
@@ -114,14 +114,14 @@ fn print(out: &mut Out, name: &str, report: &ValidationReport, file: &File, opti
     let shown = report.problems.len();
     let all = report.errors + report.warnings + report.notes;
     if all > shown && !options.quiet {
-        out.line(&format!("{name}: and {} more (--verbose shows all)", all - shown))?;
+        out.write_line(&format!("{name}: and {} more (--verbose shows all)", all - shown))?;
     }
     let count = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
     let mut warnings = if report.warnings > 0 { format!(", {}", count(report.warnings, "warning")) } else { String::new() };
     if report.notes > 0 && !options.quiet {
         warnings = format!("{warnings}, {}", count(report.notes, "note"));
     }
-    out.line(&match report.is_valid() {
+    out.write_line(&match report.is_valid() {
         true if !report.is_decided() => {
             format!("{name}: not decided, {} could not be checked{warnings}", count(report.unchecked, "rule"))
         }
@@ -131,16 +131,16 @@ fn print(out: &mut Out, name: &str, report: &ValidationReport, file: &File, opti
 }
 
 /// Maximum number of characters of a line that are shown.
-const WIDTH: usize = 100;
+const MAX_LINE_CHARS: usize = 100;
 
 /// A problem in a few lines: what, where, the text with carets, and what to do.
-fn print_problem(out: &mut Out, name: &str, problem: &Diagnostic, file: &File) -> Result<()> {
+fn print_problem(out: &mut Output, name: &str, problem: &Diagnostic, file: &File) -> Result<()> {
     if problem.severity == Severity::Note {
         let place = if problem.line > 0 { format!("{name}:{}:{}: ", problem.line, problem.column) } else { String::new() };
         let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!("; {hint}"));
-        return out.line(&format!("note: {place}{}{hint}", problem.message));
+        return out.write_line(&format!("note: {place}{}{hint}", problem.message));
     }
-    out.line(&format!("{}: {}", problem.severity, problem.message))?;
+    out.write_line(&format!("{}: {}", problem.severity, problem.message))?;
     if problem.line > 0 {
         let path = match problem.path.as_deref() {
             None => String::new(),
@@ -149,33 +149,33 @@ fn print_problem(out: &mut Out, name: &str, problem: &Diagnostic, file: &File) -
         };
         let number = problem.line.to_string();
         let margin = " ".repeat(number.len());
-        out.line(&format!("{margin}--> {name}:{}:{}{path}", problem.line, problem.column))?;
-        let (text, from, to) = excerpt(file.validated_text(), problem.span.range());
+        out.write_line(&format!("{margin}--> {name}:{}:{}{path}", problem.line, problem.column))?;
+        let (text, from, to) = excerpt_line(file.validated_text(), problem.span.range());
         let hint = problem.hint.as_deref().unwrap_or("");
-        out.line(&format!("{number} | {text}"))?;
-        out.line(format!("{margin} | {}{} {hint}", " ".repeat(from), "^".repeat((to - from).max(1))).trim_end())?;
+        out.write_line(&format!("{number} | {text}"))?;
+        out.write_line(format!("{margin} | {}{} {hint}", " ".repeat(from), "^".repeat((to - from).max(1))).trim_end())?;
     } else if let Some(hint) = &problem.hint {
-        out.line(&format!("  = {hint}"))?;
+        out.write_line(&format!("  = {hint}"))?;
     }
     if !problem.rule.is_empty() {
-        out.line(&format!("  = expected {}", problem.rule))?;
+        out.write_line(&format!("  = expected {}", problem.rule))?;
     }
     if !problem.schema.is_empty() {
-        out.line(&format!("  = by {}", problem.schema))?;
+        out.write_line(&format!("  = by {}", problem.schema))?;
     }
     Ok(())
 }
 
 /// The line in which a span begins, and the columns of the span in it; long lines are cut around it.
-fn excerpt(text: &str, span: std::ops::Range<usize>) -> (String, usize, usize) {
+fn excerpt_line(text: &str, span: std::ops::Range<usize>) -> (String, usize, usize) {
     let start = span.start.min(text.len());
     let head = text.get(..start).unwrap_or("");
     let begin = head.rfind(['\n', '\r']).map_or(0, |at| at + 1);
     let line = text.get(begin..).unwrap_or("").lines().next().unwrap_or("").trim_end();
     let column = text.get(begin..start).unwrap_or("").chars().count();
     let marked = text.get(start..span.end.min(begin + line.len())).map_or(0, |part| part.chars().count());
-    let skip = if column > WIDTH / 2 { column - WIDTH / 4 } else { 0 };
-    let mut shown: String = line.chars().skip(skip).take(WIDTH).map(|c| if c == '\t' { ' ' } else { c }).collect();
+    let skip = if column > MAX_LINE_CHARS / 2 { column - MAX_LINE_CHARS / 4 } else { 0 };
+    let mut shown: String = line.chars().skip(skip).take(MAX_LINE_CHARS).map(|c| if c == '\t' { ' ' } else { c }).collect();
     let mut from = column - skip;
     if skip > 0 {
         shown = format!("…{shown}");

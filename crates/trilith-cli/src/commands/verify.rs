@@ -2,20 +2,20 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use trilith::asdf::ChecksumOf;
-use trilith::check::Report;
-use trilith_io::error::counted;
+use trilith::asdf::ChecksumScope;
+use trilith::check::VerifyReport;
+use trilith_io::error::count_noun;
 use trilith::{ErrorKind, Result};
 
 use crate::Outcome;
 use crate::conform;
-use crate::inputs::{Files, Job};
+use crate::inputs::{InputFiles, FileJob};
 use crate::json::error_problem;
 use crate::options::Options;
-use crate::output::clean;
-use crate::style::Ink;
-use crate::progress::Progress;
-use crate::advice::said;
+use crate::output::escape_controls;
+use crate::style::StyleRole;
+use crate::progress::ProgressPart;
+use crate::advice::error_with_advice;
 
 /// Check the structure and the checksums of files
 ///
@@ -32,7 +32,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "DOCUMENT", conflicts_with = "deep")]
     conform: Option<String>,
     #[command(flatten)]
-    files: Files,
+    files: InputFiles,
 }
 
 impl Verify {
@@ -41,37 +41,37 @@ impl Verify {
         if let Some(document) = &self.conform {
             return conform::run(document, &self.files, options);
         }
-        self.files.run(options, |job| self.one(job))
+        self.files.run(options, |job| self.verify_file(job))
     }
 
-    fn one(&self, job: &mut Job<'_>) -> Result<Outcome> {
-        let report = match self.check(job) {
+    fn verify_file(&self, job: &mut FileJob<'_>) -> Result<Outcome> {
+        let report = match self.read_report(job) {
             Ok(report) => report,
             // A malformed file is an answer.
-            Err(error) if error.kind() == ErrorKind::Malformed => return job.invalid(&error),
+            Err(error) if error.kind() == ErrorKind::Malformed => return job.report_invalid(&error),
             Err(error) => return Err(error),
         };
         if job.options.json {
-            job.out.json(&report_json(&job.name, &report))?;
+            job.out.write_json(&report_json(&job.name, &report))?;
         } else {
             report_text(job, &report)?;
         }
         Ok(match report.verdict() {
-            Some(true) => Outcome::Yes,
-            Some(false) => Outcome::No,
+            Some(true) => Outcome::Success,
+            Some(false) => Outcome::Negative,
             None => Outcome::Failed,
         })
     }
 
-    fn check(&self, job: &mut Job<'_>) -> Result<Report> {
-        let file = job.open()?;
-        let progress = Progress::bytes(if job.several { 0 } else { file.verified_size()? });
+    fn read_report(&self, job: &mut FileJob<'_>) -> Result<VerifyReport> {
+        let file = job.open_file()?;
+        let progress = ProgressPart::bytes(if job.is_one_of_many { 0 } else { file.verified_size()? });
         let hear = |bytes| progress.add(bytes);
         file.verify(self.deep, trilith::Progress::new(&hear))
     }
 }
 
-fn report_json(name: &str, report: &Report) -> Value {
+fn report_json(name: &str, report: &VerifyReport) -> Value {
     let mut problems = Vec::new();
     for block in &report.blocks {
         if let Some(error) = &block.problem {
@@ -91,57 +91,57 @@ fn report_json(name: &str, report: &Report) -> Value {
         problems.push(json!({
             "severity": "warning",
             "where": {"path": null, "line": null, "column": null, "byte": null, "block": null},
-            "message": clean(warning), "schema": null, "hint": null,
+            "message": escape_controls(warning), "schema": null, "hint": null,
         }));
     }
     let blocks = report.blocks.iter().map(|block| json!(checksum_word(block.checksum_of)));
     let others = report.checksums.iter().flatten();
-    let others = others.map(|sum| json!({"where": clean(&sum.path), "kind": sum.kind, "ok": sum.problem.is_none()}));
+    let others = others.map(|sum| json!({"where": escape_controls(&sum.path), "kind": sum.kind, "ok": sum.problem.is_none()}));
     let checksums: Vec<_> = blocks.chain(others).collect();
     json!({"file": name, "valid": report.verdict(), "problems": problems, "checksums": checksums})
 }
 
-fn checksum_word(of: Option<ChecksumOf>) -> Option<&'static str> {
+fn checksum_word(of: Option<ChecksumScope>) -> Option<&'static str> {
     of.map(|of| match of {
-        ChecksumOf::Stored => "stored",
-        ChecksumOf::Decoded => "decoded",
+        ChecksumScope::Stored => "stored",
+        ChecksumScope::Decoded => "decoded",
     })
 }
 
-fn report_text(job: &mut Job<'_>, report: &Report) -> Result<()> {
+fn report_text(job: &mut FileJob<'_>, report: &VerifyReport) -> Result<()> {
     for warning in &report.warnings {
-        job.warn(&format!("{}: {warning}", job.name));
+        job.print_warning(&format!("{}: {warning}", job.name));
     }
     let (out, name) = (&mut job.out, &job.name);
     for block in &report.blocks {
         match (&block.problem, checksum_word(block.checksum_of)) {
-            (Some(error), _) => out.line(&format!("{name}: {}", said(error)))?,
+            (Some(error), _) => out.write_line(&format!("{name}: {}", error_with_advice(error)))?,
             (None, word) if job.options.verbose > 0 => {
                 let word = word.map_or("no checksum".to_owned(), |word| format!("checksum of the {word} bytes OK"));
-                out.line(&format!("{name}: block {}: {word}", block.index))?;
+                out.write_line(&format!("{name}: block {}: {word}", block.index))?;
             }
             _ => {}
         }
     }
     for sum in report.checksums.iter().flatten() {
         match &sum.problem {
-            Some(error) => out.line(&format!("{name}: {}", said(error)))?,
+            Some(error) => out.write_line(&format!("{name}: {}", error_with_advice(error)))?,
             None if job.options.verbose > 0 => {
                 let place = if sum.path.is_empty() { "the file" } else { sum.path.as_str() };
-                out.line(&format!("{name}: {}: {} OK", clean(place), sum.kind))?;
+                out.write_line(&format!("{name}: {}: {} OK", escape_controls(place), sum.kind))?;
             }
             None => {}
         }
     }
     for error in &report.structure {
-        out.line(&format!("{name}: {}", said(error)))?;
+        out.write_line(&format!("{name}: {}", error_with_advice(error)))?;
     }
     for (path, error) in &report.arrays {
-        out.line(&format!("{name}: {path}: {}", said(error)))?;
+        out.write_line(&format!("{name}: {path}: {}", error_with_advice(error)))?;
     }
     if report.is_ok() {
         let count = |of| report.blocks.iter().filter(|block| block.checksum_of == of).count();
-        let old = match count(Some(ChecksumOf::Decoded)) {
+        let old = match count(Some(ChecksumScope::Decoded)) {
             0 => String::new(),
             n => format!(", {n} of the decoded bytes as Python asdf wrote until 5.2"),
         };
@@ -150,15 +150,15 @@ fn report_text(job: &mut Job<'_>, report: &Report) -> Result<()> {
             n => format!(", {n} without checksum"),
         };
         let blocks = Some(report.blocks.len()).filter(|count| *count > 0);
-        let blocks = blocks.map(|count| format!("{}{old}{none}", counted(count, "block")));
+        let blocks = blocks.map(|count| format!("{}{old}{none}", count_noun(count, "block")));
         let sums = report.checksums.as_ref().map_or(0, Vec::len);
-        let sums = Some(sums).filter(|count| *count > 0).map(|count| counted(count, "checksum"));
+        let sums = Some(sums).filter(|count| *count > 0).map(|count| count_noun(count, "checksum"));
         let said = match (blocks, sums) {
             (None, None) if report.checksums.is_some() => " (no checksums: structure only)".to_owned(),
             (None, None) => String::new(),
             (blocks, sums) => format!(" ({})", blocks.into_iter().chain(sums).collect::<Vec<_>>().join(", ")),
         };
-        out.verdict(name, Ink::Good, "OK", &said)?;
+        out.print_verdict(name, StyleRole::Success, "OK", &said)?;
     }
     Ok(())
 }

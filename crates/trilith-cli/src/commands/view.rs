@@ -28,7 +28,7 @@ pub(crate) struct View {
 impl View {
     /// Says that there is no viewer.
     #[expect(clippy::unused_self, reason = "as with the feature")]
-    pub fn run(&self, _: &crate::options::Options) -> trilith::Result<crate::Outcome> {
+    pub(crate) fn run(&self, _: &crate::options::Options) -> trilith::Result<crate::Outcome> {
         Err(trilith::Error::unsupported("this build has no viewer").hint("build it with the feature view"))
     }
 }
@@ -38,50 +38,50 @@ mod serving {
 use std::net::{Ipv4Addr, TcpListener};
 
 use serde_json::json;
-use trilith::file::{Found, Gather};
+use trilith::file::{FoundFile, FileFinder};
 use trilith::{Error, Result, bytes};
-use trilith_view::requests::Session;
+use trilith_view::requests::ViewerSession;
 
 use super::View;
 use crate::Outcome;
-use crate::item_arg::Item;
+use crate::item_arg::ItemArg;
 use crate::options::Options;
-use crate::serve::{self, Site};
+use crate::serve::{self, ServedSite};
 
 impl View {
     /// Serves until it is interrupted.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let session = session(options)?;
-        let begin = self.gather(&session, options)?;
+        let session = create_session(options)?;
+        let begin = self.add_files(&session, options)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port))
             .map_err(|error| Error::io(format!("listening at port {} of this machine", self.port), error))?;
         let port = listener.local_addr().map_err(|error| Error::io("asking for the port", error))?.port();
         let count = session.len();
-        let site = Site::new(session, serve::secret()?, port).embedded(self.embed);
-        let address = format!("{}{begin}", site.address());
-        options.print(|| json!({"address": address, "port": port, "files": count}), |out| out.line(&address))?;
+        let site = ServedSite::new(session, serve::generate_secret()?, port).with_embedding(self.embed);
+        let address = format!("{}{begin}", site.page_address());
+        options.print_json_or_text(|| json!({"address": address, "port": port, "files": count}), |out| out.write_line(&address))?;
         if !options.json && !options.quiet && !self.embed {
-            crate::output::note("Ctrl-C ends the server");
+            crate::output::eprint_line("Ctrl-C ends the server");
         }
         if !self.no_browser && open::that_detached(&address).is_err() {
             options.warn("cannot start a browser: open the URL in one");
         }
         serve::run(listener, site)?;
-        Ok(Outcome::Yes)
+        Ok(Outcome::Success)
     }
 
     /// Adds the files to the session, and returns the part of the URL with the first item.
-    fn gather(&self, session: &Session, options: &Options) -> Result<String> {
+    fn add_files(&self, session: &ViewerSession, options: &Options) -> Result<String> {
         let here = [".".to_owned()];
         let mut begin = String::new();
-        let gather = Gather::new().hidden(self.hidden).remote(options.remote()?);
+        let gather = FileFinder::new().include_hidden(self.hidden).remote(options.remote_options()?);
         for given in if self.files.is_empty() { &here[..] } else { &self.files } {
-            let item = if bytes::path_of(given).exists() { Item { file: given.clone(), path: None } } else { Item::parse(given) };
+            let item = if bytes::path_of(given).exists() { ItemArg { file: given.clone(), path: None } } else { ItemArg::parse(given) };
             let first = session.len();
-            for Found { name, problem, .. } in gather.clone().named(&item.file) {
+            for FoundFile { name, problem, .. } in gather.clone().find(&item.file) {
                 match problem {
                     Some(problem) => return Err(problem),
-                    None => session.add(&bytes::shown_name(&name), &name),
+                    None => session.add(&bytes::display_name(&name), &name),
                 };
             }
             if let (Some(path), true) = (&item.path, begin.is_empty()) {
@@ -96,15 +96,15 @@ impl View {
 }
 
 /// Returns a session that opens the files with these options.
-fn session(options: &Options) -> Result<Session> {
+fn create_session(options: &Options) -> Result<ViewerSession> {
     // Each request has a separate budget, because a session may last all day.
     let limits = options.limits_of_each()?;
-    let mut remote = options.remote()?;
+    let mut remote = options.remote_options()?;
     remote.watch = None;
-    let mut opening = options.opening()?.limits(limits.clone()).remote(remote);
+    let mut opening = options.open_options()?.limits(limits.clone()).remote(remote);
     if let Some(layout) = &options.under {
         opening = opening.layout(options.read_layout(layout, &limits)?);
     }
-    Ok(Session::new(move |place| opening.open(bytes::path_of(place))))
+    Ok(ViewerSession::new(move |place| opening.open(bytes::path_of(place))))
 }
 }

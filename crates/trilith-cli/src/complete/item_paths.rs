@@ -8,14 +8,14 @@ use trilith::file::Item;
 use trilith::layout::Layout;
 use trilith::{Limits, OpenOptions, Result};
 
-use super::MOST;
+use super::MAX_CANDIDATES;
 
 /// Maximum time for the answer to a key press.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Returns the candidates for a word that has a `#`, or that names a file, or None if the shell should complete
 /// file names.
-pub(super) fn behind(typed: &str, layout: Option<&str>) -> Option<Vec<(String, String)>> {
+pub(super) fn path_candidates(typed: &str, layout: Option<&str>) -> Option<Vec<(String, String)>> {
     let (file, path) = match typed.split_once('#') {
         Some((file, path)) => (file.to_owned(), path.to_owned()),
         None if is_local(typed) => (typed.to_owned(), String::new()),
@@ -28,18 +28,18 @@ pub(super) fn behind(typed: &str, layout: Option<&str>) -> Option<Vec<(String, S
     let (give, take) = mpsc::sync_channel(1);
     // The thread ends with the process, which does not wait for it.
     std::thread::spawn(move || {
-        let _ = give.send(keys(&file, &path, layout.as_deref()));
+        let _ = give.send(complete_keys(&file, &path, layout.as_deref()));
     });
-    Some(take.recv_timeout(PATIENCE).ok().and_then(Result::ok).unwrap_or_default())
+    Some(take.recv_timeout(TIMEOUT).ok().and_then(Result::ok).unwrap_or_default())
 }
 
 /// Returns `true` for a local regular file. A key press must not fetch anything or wait.
 fn is_local(name: &str) -> bool {
-    std::fs::metadata(expanded(name)).is_ok_and(|there| there.is_file())
+    std::fs::metadata(expand_home(name)).is_ok_and(|there| there.is_file())
 }
 
 /// `~/x` as the shell means it.
-fn expanded(name: &str) -> std::path::PathBuf {
+fn expand_home(name: &str) -> std::path::PathBuf {
     match (name.strip_prefix("~/"), std::env::var_os("HOME")) {
         (Some(rest), Some(home)) => std::path::Path::new(&home).join(rest),
         _ => name.into(),
@@ -47,24 +47,24 @@ fn expanded(name: &str) -> std::path::PathBuf {
 }
 
 fn read_layout(path: &str, limits: &Limits) -> Result<Layout> {
-    let source = bytes::open(expanded(path), LocalOptions::within(limits))?;
+    let source = bytes::open(expand_home(path), LocalOptions::from_limits(limits))?;
     Layout::read(&bytes::read_vec(&*source, 0, source.len(), limits)?)
 }
 
 /// The items whose path begins so, as whole words.
-fn keys(name: &str, path: &str, layout: Option<&str>) -> Result<Vec<(String, String)>> {
+fn complete_keys(name: &str, path: &str, layout: Option<&str>) -> Result<Vec<(String, String)>> {
     let mut limits = Limits::default();
     (limits.memory, limits.text, limits.nodes) = (1 << 30, 64 << 20, 1_000_000);
-    let options = OpenOptions::new().limits(limits.for_command(0)).map(false);
+    let options = OpenOptions::new().limits(limits.for_command(0)).memory_map(false);
     let layout = layout.map(|path| read_layout(path, &limits)).transpose()?;
-    let file = options.layout(layout).open(expanded(name))?;
+    let file = options.layout(layout).open(expand_home(name))?;
     let cut = path.rfind('/').unwrap_or(0);
     let (parent, typed) = (path.get(..cut).unwrap_or(""), path.get(cut..).unwrap_or(""));
-    let above = children(&file.item(parent)?, parent, typed.trim_start_matches('/'))?;
+    let above = find_children(&file.item(parent)?, parent, typed.trim_start_matches('/'))?;
     // A complete name of a collection offers its items.
     let found = match above.as_slice() {
         [(only, _)] if only == path => match file.item(path) {
-            Ok(item) if item.kind().is_collection() => children(&item, path, "")?,
+            Ok(item) if item.kind().is_collection() => find_children(&item, path, "")?,
             _ => above,
         },
         _ => above,
@@ -73,19 +73,19 @@ fn keys(name: &str, path: &str, layout: Option<&str>) -> Result<Vec<(String, Str
 }
 
 /// The paths of the children whose key begins so, each with what it is.
-fn children(item: &Item<'_>, parent: &str, typed: &str) -> Result<Vec<(String, String)>> {
+fn find_children(item: &Item<'_>, parent: &str, typed: &str) -> Result<Vec<(String, String)>> {
     let mut found = Vec::new();
     if !item.kind().is_collection() {
         return Ok(found);
     }
     let backend = item.backend();
     let wanted = format!("{parent}/{typed}");
-    for (index, child) in backend.children(item.place())?.iter().enumerate() {
+    for (index, child) in backend.children(item.location())?.iter().enumerate() {
         let path = backend.child_path(parent, child, index);
         if path.starts_with(&wanted) {
             found.push((path, backend.kind(&child.place).name().to_owned()));
         }
-        if found.len() == MOST {
+        if found.len() == MAX_CANDIDATES {
             break;
         }
     }

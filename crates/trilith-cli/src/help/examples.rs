@@ -158,13 +158,13 @@ pub(crate) const EXAMPLES: &[(&str, &str)] = &[
 ];
 
 /// Largest number of examples below one command.
-const SHOWN: usize = 3;
+const MAX_SHOWN_EXAMPLES: usize = 3;
 
 /// The examples of a command, by what is typed to get there, under their heading; empty if there are none.
-pub(crate) fn text(path: &str) -> String {
+pub(crate) fn examples_text(path: &str) -> String {
     let prefix = format!("trilith {path} ");
     let is_of = |line: &str| format!("{line} ").contains(&prefix);
-    let shown: Vec<_> = EXAMPLES.iter().filter(|(line, _)| is_of(line)).take(SHOWN).collect();
+    let shown: Vec<_> = EXAMPLES.iter().filter(|(line, _)| is_of(line)).take(MAX_SHOWN_EXAMPLES).collect();
     let mut text = if shown.is_empty() { String::new() } else { "Examples:".to_owned() };
     for (line, what) in shown {
         let line = line.strip_prefix("EDITOR=true ").unwrap_or(line);
@@ -182,8 +182,8 @@ mod tests {
         let command = <crate::Cli as clap::CommandFactory>::command();
         for sub in clap::Command::get_subcommands(&command).filter(|sub| !sub.is_hide_set()) {
             assert_eq!(
-                text(sub.get_name()).lines().count(),
-                1 + 2 * SHOWN,
+                examples_text(sub.get_name()).lines().count(),
+                1 + 2 * MAX_SHOWN_EXAMPLES,
                 "trilith {} --help needs three examples",
                 sub.get_name()
             );

@@ -4,15 +4,15 @@ use clap::Args;
 use trilith::array::Index;
 use trilith::{Array, Result};
 
-use super::{Admit, Form, Job, Many, is_several, joined, run_with};
+use super::{ArgumentKind, FileJob, FileListArgs, ItemCheck, all_arguments, is_several, run_checked};
 use crate::Outcome;
-use crate::item_arg::Item;
+use crate::item_arg::ItemArg;
 use crate::options::Options;
-use crate::outputs::{Claims, Outputs};
+use crate::outputs::{ClaimedOutputs, OutputTemplate};
 
 /// The items that a command works on, and the part of each array that it takes.
 #[derive(Debug, Args)]
-pub(crate) struct Parts {
+pub(crate) struct ArraySelection {
     /// Files, folders, patterns and URLs; after # the path of an item
     #[arg(value_name = "FILE#/path", required_unless_present = "files_from", allow_hyphen_values = true)]
     item: Option<String>,
@@ -20,7 +20,7 @@ pub(crate) struct Parts {
     #[arg(value_name = "MORE")]
     more: Vec<String>,
     #[command(flatten)]
-    pub many: Many,
+    pub many: FileListArgs,
     /// The slice of each axis, in numpy notation: 0:10,5,::2
     #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
     slice: Option<String>,
@@ -29,22 +29,22 @@ pub(crate) struct Parts {
     pub field: Option<String>,
 }
 
-impl Parts {
+impl ArraySelection {
     /// The arguments that name items.
-    pub(crate) fn items(&self) -> Vec<String> {
-        joined(self.item.as_ref(), &self.more)
+    pub(crate) fn item_arguments(&self) -> Vec<String> {
+        all_arguments(self.item.as_ref(), &self.more)
     }
 
     /// Returns `true` if there may be several files.
     pub(crate) fn is_several(&self) -> bool {
-        is_several(&self.items(), Form::Items, &self.many)
+        is_several(&self.item_arguments(), ArgumentKind::Items, &self.many)
     }
 
     /// The slice that is asked for.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it is not one.
-    pub(crate) fn slice(&self) -> Result<Option<Vec<Index>>> {
+    pub(crate) fn parse_slice(&self) -> Result<Option<Vec<Index>>> {
         self.slice.as_deref().map(Index::parse_list).transpose()
     }
 
@@ -57,11 +57,11 @@ impl Parts {
     ///
     /// # Errors
     /// Returns an error if the array has no such field, or no such elements.
-    pub(crate) fn of(&self, mut array: Array) -> Result<Array> {
+    pub(crate) fn apply(&self, mut array: Array) -> Result<Array> {
         if let Some(name) = &self.field {
             array = array.field(name)?;
         }
-        match self.slice()? {
+        match self.parse_slice()? {
             Some(slice) => array.slice(&slice),
             None => Ok(array),
         }
@@ -75,11 +75,11 @@ impl Parts {
     /// have one output.
     pub(crate) fn run(
         &self,
-        outputs: Outputs<'_>,
+        outputs: OutputTemplate<'_>,
         options: &Options,
-        work: impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync,
+        work: impl Fn(&mut FileJob<'_>) -> Result<Outcome> + Sync,
     ) -> Result<Outcome> {
-        run_each(&self.items(), Form::Items, &self.many, outputs, options, work)
+        run_each(&self.item_arguments(), ArgumentKind::Items, &self.many, outputs, options, work)
     }
 }
 
@@ -91,17 +91,17 @@ impl Parts {
 /// one output.
 pub(crate) fn run_each(
     arguments: &[String],
-    form: Form,
-    many: &Many,
-    outputs: Outputs<'_>,
+    form: ArgumentKind,
+    many: &FileListArgs,
+    outputs: OutputTemplate<'_>,
     options: &Options,
-    work: impl Fn(&mut Job<'_>) -> Result<Outcome> + Sync,
+    work: impl Fn(&mut FileJob<'_>) -> Result<Outcome> + Sync,
 ) -> Result<Outcome> {
     if is_several(arguments, form, many) {
         outputs.check_several()?;
     }
-    let mut claims = Claims::new(outputs);
-    let mut admit = |item: &Item| claims.claim(item);
-    let admit: Option<Admit<'_>> = if outputs.file().is_some() { Some(&mut admit) } else { None };
-    run_with(arguments, form, many, options, admit, work)
+    let mut claims = ClaimedOutputs::new(outputs);
+    let mut admit = |item: &ItemArg| claims.claim_outputs(item);
+    let admit: Option<ItemCheck<'_>> = if outputs.output_path().is_some() { Some(&mut admit) } else { None };
+    run_checked(arguments, form, many, options, admit, work)
 }

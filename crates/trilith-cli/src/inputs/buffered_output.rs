@@ -4,64 +4,64 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trilith::Result;
-use trilith_io::threads::Turn;
+use trilith_io::threads::JobTurn;
 
-use crate::output::{Stdout, failed};
+use crate::output::{Stdout, stdout_error};
 
 /// Maximum number of bytes that are held back before it is the file's turn; further output waits.
-const AHEAD: usize = 1 << 20;
+const MAX_BUFFERED: usize = 1 << 20;
 /// So much is kept in its turn, so that a few large pieces go out.
-const PIECE: usize = 64 << 10;
+const BUFFER_SIZE: usize = 64 << 10;
 /// So long may a line of JSON be that an error can still take back.
-const LINE: usize = 64 << 20;
+const MAX_JSON_LINE: usize = 64 << 20;
 
 /// The stdout of all files.
 #[derive(Clone)]
-pub(crate) struct Shared(Arc<Mutex<io::BufWriter<Stdout>>>);
+pub(crate) struct SharedStdout(Arc<Mutex<io::BufWriter<Stdout>>>);
 
-impl Default for Shared {
+impl Default for SharedStdout {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(io::BufWriter::with_capacity(PIECE, Stdout::open()))))
+        Self(Arc::new(Mutex::new(io::BufWriter::with_capacity(BUFFER_SIZE, Stdout::new()))))
     }
 }
 
-impl Shared {
-    fn write(&self, bytes: &[u8]) -> io::Result<()> {
+impl SharedStdout {
+    fn write_bytes(&self, bytes: &[u8]) -> io::Result<()> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(bytes)
     }
 
     /// Makes sure that everything is out.
-    pub(crate) fn finish(&self) -> Result<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).flush().map_err(failed)
+    pub(crate) fn flush_all(&self) -> Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).flush().map_err(stdout_error)
     }
 }
 
 /// The output of one file.
-pub(crate) struct Held {
+pub(crate) struct BufferedOutput {
     bytes: Vec<u8>,
-    turn: Turn,
-    shared: Shared,
+    turn: JobTurn,
+    shared: SharedStdout,
     /// `true` for a line of JSON, which is written as a whole or not at all.
     is_json: bool,
-    has_begun: bool,
+    is_direct: bool,
 }
 
-impl Held {
+impl BufferedOutput {
     /// Creates an empty output.
-    pub(crate) fn new(turn: Turn, shared: Shared, is_json: bool) -> Self {
-        Self { bytes: Vec::new(), turn, shared, is_json, has_begun: false }
+    pub(crate) fn new(turn: JobTurn, shared: SharedStdout, is_json: bool) -> Self {
+        Self { bytes: Vec::new(), turn, shared, is_json, is_direct: false }
     }
 
     /// Puts everything out; it must be its turn.
     pub(crate) fn release(self) -> Result<()> {
-        self.shared.write(&self.bytes).map_err(failed)?;
-        if io::stdout().is_terminal() { self.shared.finish() } else { Ok(()) }
+        self.shared.write_bytes(&self.bytes).map_err(stdout_error)?;
+        if io::stdout().is_terminal() { self.shared.flush_all() } else { Ok(()) }
     }
 
     /// Discards output that is not written yet, and writes this instead.
-    pub(crate) fn replace(&mut self, line: &str) -> Result<()> {
+    pub(crate) fn replace_output(&mut self, line: &str) -> Result<()> {
         self.bytes.clear();
-        if self.has_begun {
+        if self.is_direct {
             self.bytes.push(b'\n');
         }
         self.bytes.extend_from_slice(line.as_bytes());
@@ -69,14 +69,14 @@ impl Held {
     }
 }
 
-impl Write for Held {
+impl Write for BufferedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.bytes.extend_from_slice(bytes);
-        if self.bytes.len() < PIECE {
+        if self.bytes.len() < BUFFER_SIZE {
             return Ok(bytes.len());
         }
-        if !self.turn.has_come() {
-            if self.bytes.len() < AHEAD {
+        if !self.turn.is_current() {
+            if self.bytes.len() < MAX_BUFFERED {
                 return Ok(bytes.len());
             }
             if !self.turn.wait() {
@@ -84,9 +84,9 @@ impl Write for Held {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
         }
-        if self.bytes.len() >= if self.is_json { LINE } else { PIECE } {
-            self.has_begun = true;
-            self.shared.write(&self.bytes)?;
+        if self.bytes.len() >= if self.is_json { MAX_JSON_LINE } else { BUFFER_SIZE } {
+            self.is_direct = true;
+            self.shared.write_bytes(&self.bytes)?;
             self.bytes.clear();
         }
         Ok(bytes.len())

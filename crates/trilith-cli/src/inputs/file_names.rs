@@ -4,46 +4,52 @@ use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Cursor, Read};
 
 use trilith::bytes;
-use trilith::file::{Gather, Gathered};
+use trilith::file::{FileFinder, FileFinderIter};
 use trilith::{Error, Result};
 
-use super::{Form, Many, item_of};
-use crate::item_arg::Item;
+use super::{ArgumentKind, FileListArgs, item_of};
+use crate::item_arg::ItemArg;
 use crate::options::Options;
-use crate::output::note;
+use crate::output::eprint_line;
 
 /// Largest number of bytes of a listed name, with the byte that ends it.
-const LONGEST: u64 = 64 << 10;
+const MAX_NAME_LEN: u64 = 64 << 10;
 /// Servers are asked for this number of files at a time besides those that the cores work on.
-const CONNECTIONS: usize = 8;
+const EXTRA_REMOTE_JOBS: usize = 8;
 
 /// A file to be worked on, or what kept it from being found.
-pub(super) struct Input {
+pub(super) struct InputFile {
     /// The file, and the path after `#`.
-    pub item: Item,
+    pub item: ItemArg,
     /// The reason why it is missing.
     pub problem: Option<Error>,
 }
 
 /// Iterates over the files of all arguments, then over those of the list.
-pub(super) struct Names {
+pub(super) struct InputNames {
     arguments: VecDeque<String>,
     /// The names of `--files-from`, which come last, and the byte that ends each.
     list: Option<(Box<dyn BufRead + Send>, u8)>,
-    form: Form,
-    gather: Gather,
+    form: ArgumentKind,
+    gather: FileFinder,
     /// The files of the present argument, and the path after it.
-    open: Option<(Gathered, Option<String>)>,
-    others: u64,
-    waiting: usize,
+    is_list_open: Option<(FileFinderIter, Option<String>)>,
+    skipped: u64,
+    max_in_flight: usize,
 }
 
-impl Names {
+impl InputNames {
     /// The names of arguments and a list.
     ///
     /// # Errors
     /// Returns an error if the list cannot be read, or if standard input is named twice.
-    pub(super) fn new(arguments: &[String], form: Form, many: &Many, gather: Gather, options: &Options) -> Result<Self> {
+    pub(super) fn new(
+        arguments: &[String],
+        form: ArgumentKind,
+        many: &FileListArgs,
+        gather: FileFinder,
+        options: &Options,
+    ) -> Result<Self> {
         let pipes = arguments.iter().filter(|argument| item_of(argument, form).file == "-").count();
         let is_list = many.files_from.as_deref() == Some("-");
         if pipes + usize::from(is_list) > 1 {
@@ -60,23 +66,23 @@ impl Names {
             list: list.map(|list| (list, if many.null { 0 } else { b'\n' })),
             form,
             gather,
-            open: None,
-            others: 0,
-            waiting: if remote { CONNECTIONS } else { 0 },
+            is_list_open: None,
+            skipped: 0,
+            max_in_flight: if remote { EXTRA_REMOTE_JOBS } else { 0 },
         })
     }
 
     /// Returns the number of files, beyond the number of cores, that may be worked on.
-    pub(super) fn waiting(&self) -> usize {
-        self.waiting
+    pub(super) fn max_in_flight(&self) -> usize {
+        self.max_in_flight
     }
 
     /// Says what was left out.
     ///
     /// # Errors
     /// Returns an error if there was no file at all.
-    pub(super) fn report(&self, count: u64, options: &Options) -> Result<()> {
-        let others = match self.others {
+    pub(super) fn report_skipped(&self, count: u64, options: &Options) -> Result<()> {
+        let others = match self.skipped {
             0 => None,
             1 => Some("1 other file was skipped".to_owned()),
             n => Some(format!("{n} other files were skipped")),
@@ -87,18 +93,19 @@ impl Names {
                 .hint("a file is always read when it is named itself"));
         }
         if let (Some(others), false) = (others, options.quiet) {
-            note(&others);
+            eprint_line(&others);
         }
         Ok(())
     }
 
     /// The next name of the list.
-    fn listed(&mut self) -> Option<Result<String, Input>> {
-        let problem = |name: String, error| Some(Err(Input { item: Item { file: name, path: None }, problem: Some(error) }));
+    fn next_from_list(&mut self) -> Option<Result<String, InputFile>> {
+        let problem =
+            |name: String, error| Some(Err(InputFile { item: ItemArg { file: name, path: None }, problem: Some(error) }));
         loop {
             let (list, end) = self.list.as_mut()?;
             let mut line = Vec::new();
-            if let Err(error) = list.take(LONGEST).read_until(*end, &mut line) {
+            if let Err(error) = list.take(MAX_NAME_LEN).read_until(*end, &mut line) {
                 self.list = None;
                 return problem("-".to_owned(), Error::io("reading the list of files", error));
             }
@@ -107,7 +114,7 @@ impl Names {
                 return None;
             }
             let is_line = *end == b'\n';
-            if line.len() as u64 == LONGEST && line.last() != Some(end) {
+            if line.len() as u64 == MAX_NAME_LEN && line.last() != Some(end) {
                 self.list = None;
                 let hint = if is_line { "-0 reads names that end with a NUL byte" } else { "without -0 each line is a name" };
                 return problem("-".to_owned(), Error::invalid_input("a name in the list of files is too long").hint(hint));
@@ -124,27 +131,27 @@ impl Names {
     }
 }
 
-impl Iterator for Names {
-    type Item = Input;
+impl Iterator for InputNames {
+    type Item = InputFile;
 
-    fn next(&mut self) -> Option<Input> {
+    fn next(&mut self) -> Option<InputFile> {
         loop {
-            if let Some((gathered, path)) = &mut self.open {
+            if let Some((gathered, path)) = &mut self.is_list_open {
                 if let Some(found) = gathered.next() {
-                    return Some(Input { item: Item { file: found.name, path: path.clone() }, problem: found.problem });
+                    return Some(InputFile { item: ItemArg { file: found.name, path: path.clone() }, problem: found.problem });
                 }
-                self.others += gathered.others();
-                self.open = None;
+                self.skipped += gathered.skipped_count();
+                self.is_list_open = None;
             }
-            self.open = Some(match self.arguments.pop_front() {
+            self.is_list_open = Some(match self.arguments.pop_front() {
                 Some(argument) => {
                     let item = item_of(&argument, self.form);
-                    (self.gather.clone().named(&item.file), item.path)
+                    (self.gather.clone().find(&item.file), item.path)
                 }
-                None => match self.listed()? {
+                None => match self.next_from_list()? {
                     Ok(name) => {
                         let item = item_of(&name, self.form);
-                        (self.gather.clone().listed(&item.file), item.path)
+                        (self.gather.clone().literal(&item.file), item.path)
                     }
                     Err(problem) => return Some(problem),
                 },
@@ -157,6 +164,6 @@ fn open_list(path: &str, options: &Options) -> Result<Box<dyn BufRead + Send>> {
     if path == "-" {
         return Ok(Box::new(BufReader::new(std::io::stdin())));
     }
-    let limits = options.limits()?;
+    let limits = options.command_limits()?;
     Ok(Box::new(Cursor::new(options.read_text(path, &limits)?)))
 }

@@ -9,56 +9,56 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 /// Maximum number of open connections.
-const CONNECTIONS: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 /// Number of the newest connections without a request that stay: two pages open at most twelve at once.
-const NEW: usize = 16;
+const MAX_IDLE_NEW: usize = 16;
 
 /// The open connections, those that were used longest ago first.
 #[derive(Default)]
-pub(super) struct Room(Arc<Shared>);
+pub(super) struct ConnectionPool(Arc<PoolState>);
 
 #[derive(Default)]
-struct Shared {
-    places: Mutex<Vec<Place>>,
-    left: Notify,
+struct PoolState {
+    connections: Mutex<Vec<Connection>>,
+    next_id: Notify,
 }
 
-struct Place {
+struct Connection {
     /// `true` after a request with the secret.
-    is_known: bool,
+    has_secret: bool,
     /// Number of requests that are being answered.
-    served: usize,
-    away: Arc<Notify>,
+    active_requests: usize,
+    evicted: Arc<Notify>,
 }
 
 /// A connection that has a place.
-pub(super) struct Guest {
-    room: Arc<Shared>,
+pub(super) struct ConnectionGuard {
+    pool: Arc<PoolState>,
     /// Notification to close; its identity also tells which place the connection has.
-    away: Arc<Notify>,
+    evicted: Arc<Notify>,
 }
 
 /// A request that is being answered.
-pub(super) struct Served<'g>(&'g Guest);
+pub(super) struct RequestGuard<'g>(&'g ConnectionGuard);
 
-impl Shared {
-    fn places(&self) -> MutexGuard<'_, Vec<Place>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+impl PoolState {
+    fn lock(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Frees a place if none is left. Returns `false` if every connection waits for an answer.
-    fn make_place(&self) -> bool {
-        let mut places = self.places();
-        if places.len() < CONNECTIONS {
+    fn evict_one(&self) -> bool {
+        let mut places = self.lock();
+        if places.len() < MAX_CONNECTIONS {
             return true;
         }
-        let idle = |is_known: bool| move |place: &Place| place.served == 0 && place.is_known == is_known;
-        let has_old = places.iter().filter(|place| idle(false)(place)).count() > NEW;
+        let idle = |is_known: bool| move |place: &Connection| place.active_requests == 0 && place.has_secret == is_known;
+        let has_old = places.iter().filter(|place| idle(false)(place)).count() > MAX_IDLE_NEW;
         let find = |is_known: bool| places.iter().position(idle(is_known));
         match find(!has_old).or_else(|| find(has_old)) {
             Some(at) => {
                 // The connection may not wait for the notification yet: the permit is kept.
-                places.remove(at).away.notify_one();
+                places.remove(at).evicted.notify_one();
                 true
             }
             None => false,
@@ -66,37 +66,37 @@ impl Shared {
     }
 }
 
-impl Room {
+impl ConnectionPool {
     /// Returns a place for a new connection, after another one was sent away if there are too many.
-    pub(super) async fn enter(&self) -> Guest {
-        while !self.0.make_place() {
-            self.0.left.notified().await;
+    pub(super) async fn acquire(&self) -> ConnectionGuard {
+        while !self.0.evict_one() {
+            self.0.next_id.notified().await;
         }
         let away = Arc::new(Notify::new());
-        self.0.places().push(Place { is_known: false, served: 0, away: away.clone() });
-        Guest { room: self.0.clone(), away }
+        self.0.lock().push(Connection { has_secret: false, active_requests: 0, evicted: away.clone() });
+        ConnectionGuard { pool: self.0.clone(), evicted: away }
     }
 }
 
-impl Guest {
+impl ConnectionGuard {
     /// Returns when the place is needed for another connection.
-    pub(super) async fn is_sent_away(&self) {
-        self.away.notified().await;
+    pub(super) async fn evicted(&self) {
+        self.evicted.notified().await;
     }
 
     /// Marks a request with the secret as being answered, until the result is dropped.
-    pub(super) fn is_served(&self) -> Served<'_> {
-        self.change(|place| {
-            place.is_known = true;
-            place.served += 1;
+    pub(super) fn begin_request(&self) -> RequestGuard<'_> {
+        self.update_place(|place| {
+            place.has_secret = true;
+            place.active_requests += 1;
         });
-        Served(self)
+        RequestGuard(self)
     }
 
     /// Changes the place, which was used last then.
-    fn change(&self, change: impl FnOnce(&mut Place)) {
-        let mut places = self.room.places();
-        if let Some(at) = places.iter().position(|place| Arc::ptr_eq(&place.away, &self.away)) {
+    fn update_place(&self, change: impl FnOnce(&mut Connection)) {
+        let mut places = self.pool.lock();
+        if let Some(at) = places.iter().position(|place| Arc::ptr_eq(&place.evicted, &self.evicted)) {
             let mut place = places.remove(at);
             change(&mut place);
             places.push(place);
@@ -104,17 +104,17 @@ impl Guest {
     }
 }
 
-impl Drop for Served<'_> {
+impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
-        self.0.change(|place| place.served = place.served.saturating_sub(1));
-        self.0.room.left.notify_one();
+        self.0.update_place(|place| place.active_requests = place.active_requests.saturating_sub(1));
+        self.0.pool.next_id.notify_one();
     }
 }
 
-impl Drop for Guest {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        self.room.places().retain(|place| !Arc::ptr_eq(&place.away, &self.away));
-        self.room.left.notify_one();
+        self.pool.lock().retain(|place| !Arc::ptr_eq(&place.evicted, &self.evicted));
+        self.pool.next_id.notify_one();
     }
 }
 
@@ -127,17 +127,17 @@ mod tests {
     fn new_connections_do_not_displace_each_other() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
-            let room = Room::default();
+            let room = ConnectionPool::default();
             let mut guests = Vec::new();
-            for _ in 0..CONNECTIONS {
-                let guest = room.enter().await;
-                drop(guest.is_served());
+            for _ in 0..MAX_CONNECTIONS {
+                let guest = room.acquire().await;
+                drop(guest.begin_request());
                 guests.push(guest);
             }
             // The connections of a page that is opened in addition to many others.
-            let new = [room.enter().await, room.enter().await];
-            let places = room.0.places();
-            let has_place = |guest: &Guest| places.iter().any(|place| Arc::ptr_eq(&place.away, &guest.away));
+            let new = [room.acquire().await, room.acquire().await];
+            let places = room.0.lock();
+            let has_place = |guest: &ConnectionGuard| places.iter().any(|place| Arc::ptr_eq(&place.evicted, &guest.evicted));
             assert!(new.iter().all(has_place));
             assert_eq!(guests.iter().filter(|guest| !has_place(guest)).count(), 2);
         });

@@ -10,7 +10,7 @@ use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use trilith::bytes::fs::{Act, Answer, Watch};
+use trilith::bytes::fs::{FaultAction, FsObserver, FsOp};
 
 /// Bytes that a disk writes as one.
 const SECTOR: u64 = 512;
@@ -94,64 +94,64 @@ impl Recorder {
     }
 }
 
-impl Watch for Recorder {
-    fn before(&self, act: Act<'_>) -> Answer {
+impl FsObserver for Recorder {
+    fn intercept_act(&self, act: FsOp<'_>) -> FaultAction {
         let mut inner = self.inner.lock().expect("no thread panics");
-        let at = if let Act::Read(..) = act { &mut inner.reads } else { &mut inner.acts };
+        let at = if let FsOp::Read(..) = act { &mut inner.reads } else { &mut inner.acts };
         let now = *at;
         *at += 1;
-        let Some((when, fault)) = inner.fault else { return Answer::Go };
+        let Some((when, fault)) = inner.fault else { return FaultAction::Proceed };
         let due = now == when;
-        let fail = |kind: ErrorKind| Answer::Fail(Error::from(kind));
+        let fail = |kind: ErrorKind| FaultAction::Fail(Error::from(kind));
         match (fault, act) {
-            (Fault::Unreadable, Act::Read(..)) if now >= when => Answer::Fail(Error::from_raw_os_error(5)),
-            (Fault::Unreadable, _) | (_, Act::Read(..)) => Answer::Go,
-            (Fault::Full, Act::Create(_) | Act::Write(..)) if now >= when => fail(ErrorKind::StorageFull),
-            (Fault::Broken, _) if due => Answer::Fail(Error::from_raw_os_error(5)),
-            (Fault::Interrupted, Act::Create(_)) => Answer::Go,
+            (Fault::Unreadable, FsOp::Read(..)) if now >= when => FaultAction::Fail(Error::from_raw_os_error(5)),
+            (Fault::Unreadable, _) | (_, FsOp::Read(..)) => FaultAction::Proceed,
+            (Fault::Full, FsOp::Create(_) | FsOp::Write(..)) if now >= when => fail(ErrorKind::StorageFull),
+            (Fault::Broken, _) if due => FaultAction::Fail(Error::from_raw_os_error(5)),
+            (Fault::Interrupted, FsOp::Create(_)) => FaultAction::Proceed,
             (Fault::Interrupted, _) if due => fail(ErrorKind::Interrupted),
-            (Fault::Short, Act::Write(_, _, bytes)) if due && bytes.len() > 1 => Answer::Short(bytes.len() / 2),
-            _ => Answer::Go,
+            (Fault::Short, FsOp::Write(_, _, bytes)) if due && bytes.len() > 1 => FaultAction::ShortWrite(bytes.len() / 2),
+            _ => FaultAction::Proceed,
         }
     }
 
-    fn after(&self, act: Act<'_>) {
+    fn observe_act(&self, act: FsOp<'_>) {
         let mut inner = self.inner.lock().expect("no thread panics");
         let file = |inner: &Inner, path: &Path| self.name(path).and_then(|name| inner.names.get(&name).copied());
         let event = match act {
-            Act::Create(path) => {
+            FsOp::Create(path) => {
                 let Some(name) = self.name(path) else { return };
                 let number = inner.files.len();
                 inner.files.push(Vec::new());
                 inner.names.insert(name.clone(), number);
                 Event::Names(vec![(name, Some(number))])
             }
-            Act::Write(path, at, bytes) => {
+            FsOp::Write(path, at, bytes) => {
                 let Some(number) = file(&inner, path) else { return };
                 inner.events.extend(sectors(at, bytes).map(|(at, bytes)| Event::Write(number, at, bytes.to_vec())));
                 return;
             }
-            Act::Resize(path, len) => match file(&inner, path) {
+            FsOp::Resize(path, len) => match file(&inner, path) {
                 Some(number) => Event::Resize(number, len),
                 None => return,
             },
-            Act::Sync(path) => match file(&inner, path) {
+            FsOp::Sync(path) => match file(&inner, path) {
                 Some(number) => Event::Sync(number),
                 None => return,
             },
-            Act::Rename(from, to) => {
+            FsOp::Rename(from, to) => {
                 let (Some(from), Some(to)) = (self.name(from), self.name(to)) else { return };
                 let Some(number) = inner.names.remove(&from) else { return };
                 inner.names.insert(to.clone(), number);
                 Event::Names(vec![(from, None), (to, Some(number))])
             }
-            Act::Remove(path) => {
+            FsOp::Remove(path) => {
                 let Some(name) = self.name(path) else { return };
                 inner.names.remove(&name);
                 Event::Names(vec![(name, None)])
             }
-            Act::SyncFolder(_) => Event::SyncFolder,
-            Act::Read(..) => return,
+            FsOp::SyncFolder(_) => Event::SyncFolder,
+            FsOp::Read(..) => return,
         };
         inner.events.push(event);
     }

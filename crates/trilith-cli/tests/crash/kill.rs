@@ -9,7 +9,7 @@ use super::disk::random;
 use super::readers::{Counts, Readers};
 use super::{alone, leftovers, next_writer, read_folder, seen};
 use trilith::tree::Value;
-use trilith::{Array, ArrayOptions, Builder, Target};
+use trilith::{Array, ArrayOptions, AsdfBuilder, Target};
 
 /// How often a process is killed.
 fn rounds() -> u64 {
@@ -21,7 +21,7 @@ fn rounds() -> u64 {
 fn large(path: &Path, streamed: bool) {
     let mut options = trilith::asdf::WriteOptions::default();
     options.tree_padding = 1 << 20;
-    let mut builder = Builder::new(Target::newest()).with_options(options);
+    let mut builder = AsdfBuilder::new(Target::latest()).with_options(options);
     let values: Vec<f64> = (0..400_000).map(f64::from).collect();
     let how = if streamed { ArrayOptions::streamed() } else { ArrayOptions::default() };
     let table = builder.array(&Array::from_slice(&values, &[200_000, 2]).unwrap(), &how).unwrap();

@@ -11,8 +11,8 @@ use super::disk::{Recorder, State};
 use super::operations::{self, Work};
 use super::{Place, alone, read_folder, run, seen};
 use trilith::Target;
-use trilith::bytes::Backing;
-use trilith::bytes::fs::{Act, Answer, Watch, watch};
+use trilith::bytes::SourceBacking;
+use trilith::bytes::fs::{FaultAction, FsObserver, FsOp, set_observer};
 
 const JOURNAL: &str = ".x.asdf.trilith-journal";
 
@@ -32,11 +32,11 @@ fn work(name: &str) -> &'static Work {
 
 /// A crash in the middle of a change in place: the file is no longer the old one, and the journal says how it was.
 fn crashed(place: &Place, work: &Work) -> State {
-    let old = place.prepare(work, Target::newest());
+    let old = place.prepare(work, Target::latest());
     let recorder = Arc::new(Recorder::new(&place.folder, None));
-    watch(Some(recorder.clone()));
+    set_observer(Some(recorder.clone()));
     assert_eq!(run(&place.folder, work.words), 0);
-    watch(None);
+    set_observer(None);
     let mut found = None;
     recorder.story(&old).crashes(|crash| {
         crash.state.lay_out(&place.folder);
@@ -58,7 +58,7 @@ fn restored_backup_keeps_its_content_after_crash() {
         let state = crashed(&place, work);
         let good = {
             let other = Place::new();
-            (work.prepare)(&other.folder, Target::newest());
+            (work.prepare)(&other.folder, Target::latest());
             assert_eq!(run(&other.folder, &["insert", "x.asdf#/restored", "true"]), 0);
             assert_eq!(run(&other.folder, &["insert", "x.asdf#/more", "--from", "x.asdf#/a"]), 0);
             std::fs::read(other.folder.join("x.asdf")).unwrap()
@@ -106,7 +106,7 @@ fn foreign_journal_files_never_stop_readers() {
     ];
     for (what, lay) in lay {
         let place = Place::new();
-        let old = place.prepare(work("set"), Target::newest());
+        let old = place.prepare(work("set"), Target::latest());
         let journal = place.folder.join(JOURNAL);
         lay(&journal);
         let read = say(&place.folder, &["get", "x.asdf#/name", "--limit", "memory=1M"]);
@@ -132,13 +132,13 @@ fn foreign_journal_files_never_stop_readers() {
 #[derive(Default)]
 struct Modes(Mutex<Vec<(std::path::PathBuf, u32)>>);
 
-impl Watch for Modes {
-    fn before(&self, _: Act<'_>) -> Answer {
-        Answer::Go
+impl FsObserver for Modes {
+    fn intercept_act(&self, _: FsOp<'_>) -> FaultAction {
+        FaultAction::Proceed
     }
 
-    fn after(&self, act: Act<'_>) {
-        if let Act::Create(path) = act {
+    fn observe_act(&self, act: FsOp<'_>) {
+        if let FsOp::Create(path) = act {
             let mode = path.metadata().unwrap().permissions().mode() & 0o777;
             self.0.lock().unwrap().push((path.to_path_buf(), mode));
         }
@@ -151,15 +151,15 @@ fn new_files_next_to_private_file_are_private() {
     let mut made = 0;
     // An output of another name is made as every new file is.
     let writes_to_it = |work: &&Work| work.main == "x.asdf";
-    for work in operations::ALL.iter().filter(|work| (work.of)(Target::newest())).filter(writes_to_it) {
+    for work in operations::ALL.iter().filter(|work| (work.of)(Target::latest())).filter(writes_to_it) {
         let place = Place::new();
-        for name in place.prepare(work, Target::newest()).keys() {
+        for name in place.prepare(work, Target::latest()).keys() {
             std::fs::set_permissions(place.folder.join(name), std::fs::Permissions::from_mode(0o600)).unwrap();
         }
         let modes = Arc::new(Modes::default());
-        watch(Some(modes.clone()));
+        set_observer(Some(modes.clone()));
         assert_eq!(run(&place.folder, work.words), 0, "{}", work.name);
-        watch(None);
+        set_observer(None);
         for (path, mode) in modes.0.lock().unwrap().iter() {
             assert_eq!(mode & 0o077, 0, "{}: {} was made with mode {mode:o}", work.name, path.display());
             made += 1;
@@ -174,7 +174,7 @@ fn longest_file_names_are_writable() {
     let _alone = alone();
     for length in [200, 230, 238, 250, 255] {
         let place = Place::new();
-        place.prepare(work("set"), Target::newest());
+        place.prepare(work("set"), Target::latest());
         let name = format!("{}.asdf", "n".repeat(length - 5));
         std::fs::rename(place.folder.join("x.asdf"), place.folder.join(&name)).unwrap();
         let item = format!("{name}#/name");
@@ -198,7 +198,7 @@ fn longest_file_names_are_writable() {
 fn hard_linked_file_rejects_change_in_place() {
     let _alone = alone();
     let (mut refused, mut kept) = (0, 0);
-    for target in [Target::newest(), Target::named("asdf-0.1").unwrap(), Target::named("finf-0.1").unwrap()] {
+    for target in [Target::latest(), Target::from_name("asdf-0.1").unwrap(), Target::from_name("finf-0.1").unwrap()] {
         for work in operations::ALL.iter().filter(|work| (work.of)(target)) {
             let place = Place::new();
             let old = place.prepare(work, target);
@@ -250,7 +250,7 @@ fn other_users_journal_is_ignored() {
     source.read_at(0, &mut seen).unwrap();
     assert!(
         seen == there
-            && source.backing().and_then(Backing::notice).is_some_and(|notice| notice.contains("belongs to another user"))
+            && source.backing().and_then(SourceBacking::notice).is_some_and(|notice| notice.contains("belongs to another user"))
     );
     for words in [&["set", "x.asdf#/name", "7", "--in-place"][..], &["set", "x.asdf#/name", "7"]] {
         let refused = say(&place.folder, words);
@@ -263,7 +263,7 @@ fn other_users_journal_is_ignored() {
         trilith::bytes::open(place.folder.join(work.main), Default::default())
             .unwrap()
             .backing()
-            .and_then(Backing::notice)
+            .and_then(SourceBacking::notice)
             .is_none_or(|n| !n.contains("user"))
     );
 }
@@ -272,12 +272,12 @@ fn other_users_journal_is_ignored() {
 fn rewritten_file_keeps_owner_group_and_mode() {
     use std::os::unix::fs::MetadataExt;
     let _alone = alone();
-    for work in operations::ALL.iter().filter(|work| work.main == "x.asdf" && (work.of)(Target::newest())) {
+    for work in operations::ALL.iter().filter(|work| work.main == "x.asdf" && (work.of)(Target::latest())) {
         let place = Place::new();
         if !is_root(&place.folder) {
             return common::say("skipped: only root can lay out files of another user");
         }
-        place.prepare(work, Target::newest());
+        place.prepare(work, Target::latest());
         let path = place.folder.join("x.asdf");
         std::os::unix::fs::chown(&path, Some(1234), Some(1235)).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
@@ -292,7 +292,7 @@ fn writers_remove_stale_temporary_files() {
     let _alone = alone();
     for words in [&["set", "x.asdf#/name", "new", "--in-place"][..], &["set", "x.asdf#/name", "new"]] {
         let place = Place::new();
-        place.prepare(work("set"), Target::newest());
+        place.prepare(work("set"), Target::latest());
         std::fs::write(place.folder.join(".x.asdf.trilith-tmp-1-0"), "half").unwrap();
         assert_eq!(say(&place.folder, words).status, Ok(0));
         assert_eq!(read_folder(&place.folder).keys().filter(|name| name.contains("trilith")).count(), 0, "{words:?}");
@@ -306,7 +306,7 @@ fn four_concurrent_writers_lose_no_success() {
     let folder = place.folder.as_path();
     let mut options = trilith::asdf::WriteOptions::default();
     options.tree_padding = 30_000;
-    let mut builder = trilith::Builder::new(Target::newest()).with_options(options);
+    let mut builder = trilith::AsdfBuilder::new(Target::latest()).with_options(options);
     let array = trilith::Array::from_slice(&[7u8; 100], &[100]).unwrap();
     let array = builder.array(&array, &trilith::ArrayOptions::default()).unwrap();
     builder.write(folder.join("x.asdf"), trilith::Value::map([("a", array)])).unwrap();

@@ -26,14 +26,14 @@ use common::{is_sampled, sample};
 use disk::{Event, Fault, Recorder, State, read_folder};
 use operations::Work;
 use readers::Readers;
-use trilith::bytes::{AtomicFile, Basis, Journal, LocalOptions, fs::watch};
+use trilith::bytes::{AtomicFile, JournaledUpdate, LocalOptions, WriteBasis, fs::set_observer};
 use trilith::{Target, asdf::TARGETS};
 
 /// The watch is one for the whole process, and so is the working folder.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let guard = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    watch(None);
+    set_observer(None);
     guard
 }
 
@@ -121,9 +121,9 @@ fn next_writer(folder: &Path, names: &[String]) {
     for name in names {
         let path = folder.join(name);
         if path.exists() {
-            Journal::recover(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
+            JournaledUpdate::recover(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
         }
-        drop(AtomicFile::create(&path, Basis::Nothing).unwrap_or_else(|e| panic!("{name}: {e}")));
+        drop(AtomicFile::create(&path, WriteBasis::Nothing).unwrap_or_else(|e| panic!("{name}: {e}")));
     }
 }
 
@@ -175,9 +175,9 @@ fn crash(work: &Work, target: &'static Target, counts: &mut Counts) {
     let place = Place::new();
     let old = place.prepare(work, target);
     let recorder = Arc::new(Recorder::new(&place.folder, None));
-    watch(Some(recorder.clone()));
+    set_observer(Some(recorder.clone()));
     let status = run(&place.folder, work.words);
-    watch(None);
+    set_observer(None);
     assert_eq!(status, 0, "{} of {}", work.name, target.name);
     let new = read_folder(&place.folder);
     assert!(old != new || work.name == "update", "{} of {} changes something", work.name, target.name);
@@ -221,9 +221,9 @@ fn crash_in_recovery(work: &Work, place: &Place, state: &State, old: &Files, new
     state.lay_out(&place.folder);
     let before = read_folder(&place.folder);
     let recorder = Arc::new(Recorder::new(&place.folder, None));
-    watch(Some(recorder.clone()));
-    Journal::recover(place.folder.join(work.main)).unwrap();
-    watch(None);
+    set_observer(Some(recorder.clone()));
+    JournaledUpdate::recover(place.folder.join(work.main)).unwrap();
+    set_observer(None);
     let story = recorder.story(&before);
     assert!(!story.left_pending(), "{}: something of the recovery is not synced", work.name);
     story.crashes(|crash| {
@@ -252,9 +252,9 @@ fn failing_disk_leaves_old_or_new_content() {
         let place = Place::new();
         let old = place.prepare(work, target);
         let recorder = Arc::new(Recorder::new(&place.folder, None));
-        watch(Some(recorder.clone()));
+        set_observer(Some(recorder.clone()));
         assert_eq!(run(&place.folder, work.words), 0, "{}", work.name);
-        watch(None);
+        set_observer(None);
         let new = read_folder(&place.folder);
         let (acts, reads) = recorder.counts();
         let faults = [Fault::Full, Fault::Broken, Fault::Interrupted, Fault::Short].map(|fault| (fault, acts));
@@ -276,9 +276,9 @@ fn fails(work: &Work, target: &'static Target, old: &Files, new: &Files, fault: 
     let place = Place::new();
     place.prepare(work, target);
     let where_ = || format!("{} of {}, {fault:?} at act {at}", work.name, target.name);
-    watch(Some(Arc::new(Recorder::new(&place.folder, Some((at, fault))))));
+    set_observer(Some(Arc::new(Recorder::new(&place.folder, Some((at, fault))))));
     let status = run(&place.folder, work.words);
-    watch(None);
+    set_observer(None);
     let is_new = old_or_new(&place.folder, work, old, new, &where_);
     if status == 0 {
         assert!(is_new, "{}: said to be done", where_());
@@ -304,12 +304,12 @@ fn recorder_detects_missing_sync() {
     let recorder = Recorder::new(&place.folder, None);
     let (temporary, target) = (place.folder.join("t"), place.folder.join("x"));
     {
-        use trilith::bytes::fs::{Act, Watch as _};
+        use trilith::bytes::fs::{FsObserver as _, FsOp};
         std::fs::write(&temporary, b"new").unwrap();
-        recorder.after(Act::Create(&temporary));
-        recorder.after(Act::Write(&temporary, 0, b"new"));
+        recorder.observe_act(FsOp::Create(&temporary));
+        recorder.observe_act(FsOp::Write(&temporary, 0, b"new"));
         std::fs::rename(&temporary, &target).unwrap();
-        recorder.after(Act::Rename(&temporary, &target));
+        recorder.observe_act(FsOp::Rename(&temporary, &target));
     }
     let story = recorder.story(&old);
     assert!(story.events.iter().any(|event| matches!(event, Event::Names(_))) && story.left_pending());

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use trilith::dudley::{Draft, NewStream};
-use trilith::layout::{Byteorder, Entry, Layout};
+use trilith::layout::{Byteorder, Layout, LayoutEntry};
 use trilith::tree::Value;
-use trilith::{Array, ArrayOptions, Builder, Target};
+use trilith::{Array, ArrayOptions, AsdfBuilder, Target};
 
 /// Lays out a folder.
 pub(crate) type Prepare = fn(&Path, &'static Target);
@@ -26,7 +26,7 @@ fn any(_: &Target) -> bool {
 }
 
 fn newest(target: &Target) -> bool {
-    target.name == Target::newest().name
+    target.name == Target::latest().name
 }
 
 fn streams(target: &Target) -> bool {
@@ -34,7 +34,7 @@ fn streams(target: &Target) -> bool {
 }
 
 fn with_history(target: &Target) -> bool {
-    target.generation().major == 1
+    target.generation().major_version == 1
 }
 
 /// Every operation that writes.
@@ -282,7 +282,7 @@ pub(crate) const ALL: &[Work] = &[
 
 /// The operations on one folder, for two writers at once: what lies in it, and those that can be done there.
 pub(crate) fn groups() -> Vec<(Prepare, Vec<&'static Work>)> {
-    let newest = Target::newest();
+    let newest = Target::latest();
     let on = |prepare: &[Prepare]| -> Vec<&'static Work> {
         let is = |work: &&Work| (work.of)(newest) && prepare.iter().any(|other| std::ptr::fn_addr_eq(work.prepare, *other));
         ALL.iter().filter(is).collect()
@@ -398,7 +398,7 @@ fn lists(folder: &Path, _: &'static Target) {
 /// One whose records have names of their own.
 fn record_members(folder: &Path, _: &'static Target) {
     let layout = Layout::read(b"#: dialect=2025\nN : i8\n\"\" = { te = f8[2]  time = f8[2] }[N]\n").expect("a layout");
-    let mut filling = trilith::dudley::Filling::default();
+    let mut filling = trilith::dudley::LayoutValues::default();
     filling.params.push(("N".to_owned(), 1));
     for name in ["te", "time"] {
         filling.data.push((name.to_owned(), Array::from_slice(&[0.5f64, 1.5], &[1, 2]).expect("two elements")));
@@ -423,13 +423,13 @@ fn written(folder: &Path, text: &str, embed: bool) {
     let mut bytes = std::io::Cursor::new(Vec::new());
     let mut new = NewStream::new(&layout, Vec::new());
     new.embed = embed;
-    new.write(&mut |entry: &Entry| element(entry), &mut bytes).expect("it is written");
+    new.write(&mut |entry: &LayoutEntry| element(entry), &mut bytes).expect("it is written");
     std::fs::write(folder.join("x.bd"), bytes.into_inner()).expect("it can be written");
 }
 
-fn element(entry: &Entry) -> trilith::Result<Array> {
+fn element(entry: &LayoutEntry) -> trilith::Result<Array> {
     let mut shape = entry.shape.clone();
-    let (datatype, order) = trilith::dudley::datatype_of(&entry.typed, &mut shape)?;
+    let (datatype, order) = trilith::dudley::datatype_of(&entry.resolved_type, &mut shape)?;
     let bytes = [1.5f64; 4].iter().flat_map(|n| n.to_le_bytes()).collect();
     Array::from_bytes(bytes, datatype, order, shape)
 }
@@ -447,7 +447,7 @@ fn npy(folder: &Path, name: &str, descr: &str, shape: &str, count: u8) {
 fn counted(folder: &Path, _: &'static Target) {
     let layout = Layout::read(b"#: dialect=2025\nN : i8\ntime = f8[N, 2]\n").expect("a layout");
     let mut bytes = std::io::Cursor::new(Vec::new());
-    let mut time = |_: &Entry| Array::from_slice(&[0.5f64, 1.5], &[1, 2]);
+    let mut time = |_: &LayoutEntry| Array::from_slice(&[0.5f64, 1.5], &[1, 2]);
     NewStream::new(&layout, vec![1]).write(&mut time, &mut bytes).expect("it is written");
     std::fs::write(folder.join("x.bd"), bytes.into_inner()).expect("it can be written");
     rows(folder, &[3, 2]);
@@ -480,7 +480,7 @@ fn exploded_others(folder: &Path, target: &'static Target) {
 fn file(path: &Path, target: &'static Target, name: &str, streamed: bool) {
     let mut options = trilith::asdf::WriteOptions::default();
     options.tree_padding = 200;
-    let mut builder = Builder::new(target).with_options(options);
+    let mut builder = AsdfBuilder::new(target).with_options(options);
     let one: Vec<f64> = (0..40).map(f64::from).collect();
     let a = builder.array(&Array::from_slice(&one, &[40]).expect("40 elements"), &ArrayOptions::default()).expect("an array");
     let last = if streamed { ArrayOptions::streamed() } else { ArrayOptions::default() };

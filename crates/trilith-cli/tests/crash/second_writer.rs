@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::operations::{self, Prepare, Work};
 use super::{Files, Place, alone, leftovers, read_folder, run};
 use trilith::Target;
-use trilith::bytes::fs::{Act, Answer, Watch, watch};
-use trilith::bytes::{AtomicFile, Backing, Basis};
+use trilith::bytes::fs::{FaultAction, FsObserver, FsOp, set_observer};
+use trilith::bytes::{AtomicFile, SourceBacking, WriteBasis};
 
 /// Runs the second writer before a read of the first.
 struct Interloper {
@@ -51,17 +51,17 @@ impl Interloper {
     }
 }
 
-impl Watch for Interloper {
-    fn before(&self, act: Act<'_>) -> Answer {
+impl FsObserver for Interloper {
+    fn intercept_act(&self, act: FsOp<'_>) -> FaultAction {
         if self.inside.load(Ordering::SeqCst) {
-            return Answer::Go;
+            return FaultAction::Proceed;
         }
-        if !matches!(act, Act::Read(..)) || self.is_locked() {
+        if !matches!(act, FsOp::Read(..)) || self.is_locked() {
             self.changed.store(true, Ordering::SeqCst);
-            return Answer::Go;
+            return FaultAction::Proceed;
         }
         if self.changed.load(Ordering::SeqCst) {
-            return Answer::Go;
+            return FaultAction::Proceed;
         }
         self.planned.fetch_add(1, Ordering::SeqCst);
         if self.reads.fetch_add(1, Ordering::SeqCst) == self.at && !self.words.is_empty() {
@@ -70,27 +70,27 @@ impl Watch for Interloper {
             self.status.store(usize::from(status), Ordering::SeqCst);
             self.inside.store(false, Ordering::SeqCst);
         }
-        Answer::Go
+        FaultAction::Proceed
     }
 
-    fn after(&self, _: Act<'_>) {}
+    fn observe_act(&self, _: FsOp<'_>) {}
 }
 
 /// How many reads an operation makes before it changes anything.
 fn reads(work: &Work, prepare: Prepare) -> usize {
     let place = Place::new();
-    prepare(&place.folder, Target::newest());
+    prepare(&place.folder, Target::latest());
     let nobody = Interloper::new(&place.folder, work.main, &[], 0);
-    watch(Some(nobody.clone()));
+    set_observer(Some(nobody.clone()));
     assert_eq!(run(&place.folder, work.words), 0, "{}", work.name);
-    watch(None);
+    set_observer(None);
     nobody.planned.load(Ordering::SeqCst)
 }
 
 /// What the operations leave, one after the other.
 fn one_after_the_other(works: &[&Work], prepare: Prepare) -> Option<Files> {
     let place = Place::new();
-    prepare(&place.folder, Target::newest());
+    prepare(&place.folder, Target::latest());
     let done = works.iter().all(|work| run(&place.folder, work.words) == 0);
     done.then(|| timeless(read_folder(&place.folder)))
 }
@@ -150,12 +150,12 @@ fn finished_second_writer_is_never_overwritten() {
 fn pair(first: &Work, second: &Work, after_second: &Files, prepare: Prepare, at: usize, counts: &mut Counts) {
     let where_ = || format!("{} while {} ends before read {at}", first.name, second.name);
     let place = Place::new();
-    prepare(&place.folder, Target::newest());
+    prepare(&place.folder, Target::latest());
     let before = read_folder(&place.folder);
     let between = Interloper::new(&place.folder, first.main, second.words, at);
-    watch(Some(between.clone()));
+    set_observer(Some(between.clone()));
     let ended = std::panic::catch_unwind(|| run(&place.folder, first.words));
-    watch(None);
+    set_observer(None);
     let Ok(status) = ended else {
         counts.lost.push(format!("{}: it panicked", where_()));
         return;
@@ -197,35 +197,37 @@ struct Onlooker {
     seen: std::sync::Mutex<Option<trilith::bytes::SourceRef>>,
 }
 
-impl Watch for Onlooker {
-    fn before(&self, act: Act<'_>) -> Answer {
-        if matches!(act, Act::Remove(path) if path.to_string_lossy().ends_with("-journal")) {
+impl FsObserver for Onlooker {
+    fn intercept_act(&self, act: FsOp<'_>) -> FaultAction {
+        if matches!(act, FsOp::Remove(path) if path.to_string_lossy().ends_with("-journal")) {
             *self.seen.lock().unwrap() = trilith::bytes::open(&self.path, Default::default()).ok();
         }
-        Answer::Go
+        FaultAction::Proceed
     }
 
-    fn after(&self, _: Act<'_>) {}
+    fn observe_act(&self, _: FsOp<'_>) {}
 }
 
 #[test]
 fn journal_reader_is_changed_after_update_ends() {
     let _alone = alone();
     let mut checked = 0;
-    for work in operations::ALL.iter().filter(|work| (work.of)(Target::newest())) {
+    for work in operations::ALL.iter().filter(|work| (work.of)(Target::latest())) {
         let place = Place::new();
-        let before = place.prepare(work, Target::newest());
+        let before = place.prepare(work, Target::latest());
         let path = place.folder.join(work.main);
         let onlooker = Arc::new(Onlooker { path: path.clone(), seen: std::sync::Mutex::new(None) });
-        watch(Some(onlooker.clone()));
+        set_observer(Some(onlooker.clone()));
         assert_eq!(run(&place.folder, work.words), 0, "{}", work.name);
-        watch(None);
+        set_observer(None);
         let Some(seen) = onlooker.seen.lock().unwrap().take() else { continue };
         let mut bytes = vec![0; seen.len() as usize];
         seen.read_at(0, &mut bytes).unwrap();
         assert!(before.get(work.main) == Some(&bytes), "{}: a mixture was read", work.name);
-        assert!(seen.backing().is_some_and(Backing::is_changed), "{}: the update has ended", work.name);
-        let Err(refused) = AtomicFile::create(&path, Basis::Own(&*seen)) else { panic!("{}: its basis is old", work.name) };
+        assert!(seen.backing().is_some_and(SourceBacking::is_changed), "{}: the update has ended", work.name);
+        let Err(refused) = AtomicFile::create(&path, WriteBasis::LockedBy(&*seen)) else {
+            panic!("{}: its basis is old", work.name)
+        };
         assert!(refused.to_string().contains("changed by another process"), "{refused}");
         checked += 1;
     }

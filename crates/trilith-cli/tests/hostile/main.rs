@@ -22,7 +22,7 @@ use std::process::{Command, Stdio};
 
 use make::{Case, Cases, Expect, Role};
 use trilith::bytes::{self, LocalOptions};
-use trilith::check::{Schemas, Validator};
+use trilith::check::{SchemaSet, Validator};
 use trilith::dudley::DudleyFile;
 use trilith::file;
 use trilith::fits::FitsFile;
@@ -205,7 +205,7 @@ fn any(path: &Path, limits: &Limits, errors: &mut Vec<Error>) -> trilith::Result
     for (path, _) in &references {
         errors.extend(opened.item(&path.to_string()).err());
     }
-    let mut validator = Validator::new(Schemas::bundled());
+    let mut validator = Validator::new(SchemaSet::bundled());
     validator.validate(file.tree(), None).map(drop)
 }
 
@@ -220,7 +220,7 @@ fn schema(path: &Path, limits: &Limits, errors: &mut Vec<Error>) -> trilith::Res
     let text = bytes::read_text(path, limits.text)?;
     let text = String::from_utf8(text).map_err(|_| Error::malformed("not UTF-8"))?;
     let tree = file::open_asdf(path.with_file_name("tree.asdf"))?;
-    let mut validator = Validator::new(Schemas::bundled());
+    let mut validator = Validator::new(SchemaSet::bundled());
     validator.add_custom(&text, "x.yaml")?;
     let report = validator.validate(tree.tree(), None)?;
     errors.extend(report.problems.into_iter().filter(|p| p.message.contains("schema")).map(|p| Error::malformed(p.message)));

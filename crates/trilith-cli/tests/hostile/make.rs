@@ -111,7 +111,7 @@ impl Block {
 
     /// An honest compressed block.
     pub(crate) fn encoded(codec: &str, data: &[u8]) -> Self {
-        let id = CodecId::named(codec).expect("four letters");
+        let id = CodecId::from_name(codec).expect("four letters");
         let stored = encode(id, data, &EncodeOptions::default()).expect("any bytes can be encoded");
         Self { codec: id.0, data_size: data.len() as u64, ..Self::of(&stored) }
     }

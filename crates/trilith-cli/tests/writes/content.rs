@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trilith::bytes::{self, LocalOptions, MemorySource, Resolve, SourceRef, gunzip, percent_decode};
-use trilith::check::{self, Entry};
+use trilith::check::{self, DigestEntry};
 use trilith::layout::Layout;
 use trilith::tree::NodeKind;
 use trilith::{Array, AsdfFile, Error, Limits, Node, OpenOptions};
@@ -73,7 +73,7 @@ pub(crate) struct Digest {
 
 impl Digest {
     pub(crate) fn of(array: &Array) -> Self {
-        let sha256 = check::Digest::of(array).expect("an array of the tests can be read").sha256;
+        let sha256 = check::Digest::compute(array).expect("an array of the tests can be read").sha256;
         Self { shape: array.shape().to_vec(), datatype: format!("{:?}", array.datatype()), sha256 }
     }
 }
@@ -169,8 +169,8 @@ fn of_tree(file: &AsdfFile, content: &mut Content) -> trilith::Result<()> {
     Ok(())
 }
 
-fn arrays(entries: Vec<Entry>) -> trilith::Result<BTreeMap<String, Digest>> {
-    let digest = |entry: Entry| {
+fn arrays(entries: Vec<DigestEntry>) -> trilith::Result<BTreeMap<String, Digest>> {
+    let digest = |entry: DigestEntry| {
         let (array, sums) = entry.digest.map_err(|error| error.context(entry.path.clone()))?;
         let datatype = format!("{:?}", array.datatype());
         Ok((entry.path, Digest { shape: array.shape().to_vec(), datatype, sha256: sums.sha256 }))

@@ -8,7 +8,7 @@ use trilith::asdf::{TARGETS, WriteOptions};
 use trilith::dudley::Draft;
 use trilith::layout::Byteorder;
 use trilith::tree::Value;
-use trilith::{Array, ArrayOptions, Builder, Target};
+use trilith::{Array, ArrayOptions, AsdfBuilder, Target};
 
 use super::content::Content;
 
@@ -54,7 +54,7 @@ impl Kind {
 /// Every kind, in the order of the table in the documentation.
 pub(crate) fn all() -> Vec<Kind> {
     let mut kinds: Vec<Kind> = TARGETS.iter().rev().map(|target| plain(target, target.name)).collect();
-    let newest = Target::newest();
+    let newest = Target::latest();
     kinds.push(made("exploded", "x_exploded.asdf", Kindred::Exploded, |folder| {
         file(&folder.join("x.asdf"), newest, Shape::Plain);
         run(&["explode".into(), folder.join("x.asdf").into()]);
@@ -169,7 +169,7 @@ fn row_values() -> Vec<f64> {
 fn file(path: &Path, target: &'static Target, shape: Shape) {
     let mut options = WriteOptions::default();
     options.tree_padding = 400;
-    let mut builder = Builder::new(target).with_options(options);
+    let mut builder = AsdfBuilder::new(target).with_options(options);
     let mut array = |array: &Array, how: &ArrayOptions| builder.array(array, how).expect("an array");
     let a = array(&Array::from_slice(&numbers(40), &[40]).expect("40 elements"), &ArrayOptions::default());
     let short = array(&Array::from_slice(&[1i16, -2, 3], &[3]).expect("3 elements"), &ArrayOptions::default());
@@ -189,7 +189,7 @@ fn file(path: &Path, target: &'static Target, shape: Shape) {
 /// A block more than there are arrays, before the index.
 fn unnamed(folder: &Path) {
     let path = folder.join("x.asdf");
-    file(&path, Target::newest(), Shape::Plain);
+    file(&path, Target::latest(), Shape::Plain);
     let mut bytes = std::fs::read(&path).expect("it is there");
     if let Some(index) = bytes.windows(18).position(|at| at == b"#ASDF BLOCK INDEX\n") {
         bytes.truncate(index);
@@ -264,7 +264,7 @@ fn hdu(cards: &[String], data: &[u8]) -> Vec<u8> {
 fn embedded(folder: &Path, name: &str) {
     let (base, tree) = (folder.join("base.fits"), folder.join("tree.asdf"));
     write(&base, &fits());
-    file(&tree, Target::newest(), Shape::WithImage);
+    file(&tree, Target::latest(), Shape::WithImage);
     let words = [&base, &tree, &folder.join(name)].map(|path| path.clone().into_os_string());
     run(&["convert".into(), "--embed".into(), words[0].clone(), words[1].clone(), words[2].clone()]);
     std::fs::remove_file(base).expect("it is there");

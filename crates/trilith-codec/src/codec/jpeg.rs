@@ -12,16 +12,16 @@ use crate::limits::Limits;
 
 /// The colours of an image of three samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Colors {
+pub enum ColorConversion {
     /// Red, green and blue, made of luminance and chrominance if these are stored.
-    Meant,
+    Rgb,
     /// The samples as they are stored, unless the image is a JFIF file, in which they are luminance and chrominance.
-    Stored,
+    Raw,
 }
 
 /// The shape that an image has to have, and its colours.
 #[derive(Debug, Clone, Copy)]
-pub struct Expected {
+pub struct ExpectedImage {
     /// Number of rows.
     pub rows: u64,
     /// Number of columns.
@@ -29,7 +29,7 @@ pub struct Expected {
     /// The samples of each pixel.
     pub samples: u64,
     /// Meaning of the samples.
-    pub colors: Colors,
+    pub colors: ColorConversion,
     /// `true` if it may have more rows, which are cut off.
     pub may_be_longer: bool,
 }
@@ -39,15 +39,15 @@ pub struct Expected {
 /// # Errors
 /// Returns `Malformed` for bytes that do not decode to an image of that shape, `Unsupported` for samples that are not
 /// converted, `Limit`.
-pub fn decode(bytes: &[u8], expected: &Expected, limits: &Limits) -> Result<Vec<u8>> {
-    let Expected { rows, columns, samples, colors, may_be_longer } = *expected;
+pub fn decode(bytes: &[u8], expected: &ExpectedImage, limits: &Limits) -> Result<Vec<u8>> {
+    let ExpectedImage { rows, columns, samples, colors, may_be_longer } = *expected;
     let wanted = match samples {
         1 => ColorSpace::Luma,
         3 => ColorSpace::RGB,
         4 => ColorSpace::CMYK,
         _ => return Err(Error::unsupported(format!("a JPEG image of {samples} samples"))),
     };
-    let joined = joined(bytes);
+    let joined = merge_tables(bytes);
     let bytes = joined.as_deref().unwrap_or(bytes);
     // Damage is an error, and no grey area.
     let options = DecoderOptions::default()
@@ -69,7 +69,7 @@ pub fn decode(bytes: &[u8], expected: &Expected, limits: &Limits) -> Result<Vec<
     limits.charge_memory(size.saturating_mul(4), "an image")?;
     limits.charge_work(size)?;
     let stored = decoder.input_colorspace();
-    if samples == 3 && colors == Colors::Stored && !is_jfif(bytes) {
+    if samples == 3 && colors == ColorConversion::Raw && !is_jfif(bytes) {
         decoder.set_options(options.jpeg_set_out_colorspace(stored.unwrap_or(ColorSpace::YCbCr)));
     } else if samples == 4 && stored != Some(ColorSpace::CMYK) {
         return Err(Error::unsupported(format!("a JPEG image with the colours {stored:?}")));
@@ -83,7 +83,7 @@ pub fn decode(bytes: &[u8], expected: &Expected, limits: &Limits) -> Result<Vec<
 }
 
 /// The segments of a file before its first scan, as marker and content; and the bytes of what follows the last.
-fn segments(bytes: &[u8]) -> (Vec<(u8, &[u8])>, &[u8]) {
+fn split_segments(bytes: &[u8]) -> (Vec<(u8, &[u8])>, &[u8]) {
     let (mut found, mut rest) = (Vec::new(), bytes.strip_prefix(&[0xff, 0xd8]).unwrap_or(bytes));
     while let [0xff, marker, high, low, ..] = rest
         && !matches!(marker, 0xd9 | 0xda)
@@ -97,14 +97,14 @@ fn segments(bytes: &[u8]) -> (Vec<(u8, &[u8])>, &[u8]) {
 }
 
 /// One file of two, of which the first holds only tables. None for all other bytes.
-fn joined(bytes: &[u8]) -> Option<Vec<u8>> {
-    let image = segments(bytes).1.strip_prefix(&[0xff, 0xd9])?.strip_prefix(&[0xff, 0xd8])?;
+fn merge_tables(bytes: &[u8]) -> Option<Vec<u8>> {
+    let image = split_segments(bytes).1.strip_prefix(&[0xff, 0xd9])?.strip_prefix(&[0xff, 0xd8])?;
     let tables = bytes.get(..bytes.len().checked_sub(image.len() + 4)?)?;
     Some([tables, image].concat())
 }
 
 fn is_jfif(bytes: &[u8]) -> bool {
-    segments(bytes).0.iter().any(|(marker, content)| *marker == 0xe0 && content.starts_with(b"JFIF\0"))
+    split_segments(bytes).0.iter().any(|(marker, content)| *marker == 0xe0 && content.starts_with(b"JFIF\0"))
 }
 
 #[cfg(test)]
@@ -115,9 +115,9 @@ mod tests {
     fn tables_go_before_their_image() {
         let tables = [0xff, 0xd8, 0xff, 0xdb, 0, 3, 9, 0xff, 0xd9];
         let image = [0xff, 0xd8, 0xff, 0xe0, 0, 7, b'J', b'F', b'I', b'F', 0, 0xff, 0xda, 1];
-        let whole = joined(&[&tables[..], &image].concat()).unwrap();
+        let whole = merge_tables(&[&tables[..], &image].concat()).unwrap();
         assert_eq!(whole, [&tables[..7], &image[2..]].concat());
-        assert!(is_jfif(&whole) && !is_jfif(&tables) && joined(&image).is_none() && joined(&tables).is_none());
-        assert!(joined(&[]).is_none() && joined(&[0xff, 0xd8, 0xff]).is_none());
+        assert!(is_jfif(&whole) && !is_jfif(&tables) && merge_tables(&image).is_none() && merge_tables(&tables).is_none());
+        assert!(merge_tables(&[]).is_none() && merge_tables(&[0xff, 0xd8, 0xff]).is_none());
     }
 }

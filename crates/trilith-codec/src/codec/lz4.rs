@@ -13,10 +13,10 @@ use std::io::Write;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use super::chunks::{Chunk, Chunked, Chunks, Coding};
-use super::parallel_encode::{Pieces, encode_each, piece_len};
+use super::chunks::{BlockChunk, ChunkedCodec, ChunkedSource, ExternalCodec};
+use super::parallel_encode::{PieceSplitter, encode_each, piece_len};
 use super::stored_reader::file_byte;
-use super::{Encode, EncodeOptions, no_level};
+use super::{EncodeOptions, Encoder, no_level};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -26,29 +26,35 @@ use crate::limits::Limits;
 const SUB_BLOCK: RangeInclusive<u64> = 256 << 10..=1 << 20;
 
 /// Number of sub-blocks of a block, unless they must be small: looking for one hops over those before it.
-const COUNT: u64 = 256;
+const MAX_SUB_BLOCKS: u64 = 256;
 
 /// A row of at most this number of bytes is not cut.
-const ROW: u64 = 4 << 20;
+const MAX_WHOLE_ROW: u64 = 4 << 20;
 
 /// The longest sub-block that the format can hold.
-const LONGEST: u64 = 0x7e00_0000;
+const MAX_SUB_BLOCK: u64 = 0x7e00_0000;
 
 /// The decoded bytes.
 pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> {
-    Ok(Arc::new(Chunks::new(Box::new(SubBlocks), stored, len, limits)))
+    Ok(Arc::new(ChunkedSource::new(Box::new(SubBlockDecoder), stored, len, limits)))
 }
 
 /// Reads sub-blocks.
-struct SubBlocks;
+struct SubBlockDecoder;
 
-impl Chunked for SubBlocks {
-    fn coding(&self) -> Coding {
+impl ChunkedCodec for SubBlockDecoder {
+    fn coding(&self) -> ExternalCodec {
         // The decoded length is right before each.
-        Coding::Chunks("lz4size", 4)
+        ExternalCodec::Chunks("lz4size", 4)
     }
 
-    fn locate(&self, stored: &SourceRef, at: u64, before: &Chunk, limits: &Limits) -> Result<Option<(Chunk, u64)>> {
+    fn locate_chunk(
+        &self,
+        stored: &SourceRef,
+        at: u64,
+        before: &BlockChunk,
+        limits: &Limits,
+    ) -> Result<Option<(BlockChunk, u64)>> {
         let left = stored.len().saturating_sub(at);
         if left == 0 {
             return Ok(None);
@@ -69,13 +75,13 @@ impl Chunked for SubBlocks {
         let bytes = count - 4;
         if decoded > bytes.saturating_mul(limits.lz4_ratio) {
             let what = format!("sub-block {index} claims to decode from {bytes} to {decoded} bytes");
-            return Err(Limits::exceeded("lz4_ratio", limits.lz4_ratio, what).at_byte(file_byte(stored, at)));
+            return Err(Limits::exceeded_error("lz4_ratio", limits.lz4_ratio, what).at_byte(file_byte(stored, at)));
         }
         let start = before.decoded.0.saturating_add(before.decoded.1);
-        Ok(Some((Chunk { index, stored: (at + 8, bytes), decoded: (start, decoded) }, at + 4 + count)))
+        Ok(Some((BlockChunk { index, stored: (at + 8, bytes), decoded: (start, decoded) }, at + 4 + count)))
     }
 
-    fn decode(&self, _chunk: &Chunk, bytes: &[u8], into: &mut [u8]) -> Result<()> {
+    fn decode_chunk(&self, _chunk: &BlockChunk, bytes: &[u8], into: &mut [u8]) -> Result<()> {
         let len = into.len();
         match lz4_flex::block::decompress_into(bytes, into) {
             Ok(n) if n == len => Ok(()),
@@ -86,36 +92,37 @@ impl Chunked for SubBlocks {
 }
 
 /// Writes sub-blocks of whole rows if a row fits, else of whole items.
-pub(super) struct Writer {
-    pieces: Pieces,
+pub(super) struct Lz4Encoder {
+    pieces: PieceSplitter,
 }
 
 /// A writer of sub-blocks.
-pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
+pub(super) fn new_encoder(options: &EncodeOptions) -> Result<Box<dyn Encoder>> {
     no_level("lz4", options)?;
     let len = match options.rows {
         Some(rows) => by_rows(rows, options)?,
         None => {
-            let about = options.total.unwrap_or(u64::MAX).div_ceil(COUNT).clamp(*SUB_BLOCK.start(), *SUB_BLOCK.end());
-            piece_len(options, options.row_bytes.filter(|row| *row <= ROW).map_or(about, |row| row.max(about)))?
+            let about =
+                options.total_len.unwrap_or(u64::MAX).div_ceil(MAX_SUB_BLOCKS).clamp(*SUB_BLOCK.start(), *SUB_BLOCK.end());
+            piece_len(options, options.row_bytes.filter(|row| *row <= MAX_WHOLE_ROW).map_or(about, |row| row.max(about)))?
         }
     };
-    Ok(Box::new(Writer { pieces: Pieces::new(len) }))
+    Ok(Box::new(Lz4Encoder { pieces: PieceSplitter::new(len) }))
 }
 
 /// The bytes of this number of rows.
 fn by_rows(rows: u64, options: &EncodeOptions) -> Result<usize> {
     let row = options.row_bytes.unwrap_or(options.item_size as u64).max(1);
-    let len = rows.checked_mul(row).filter(|len| (1..=LONGEST).contains(len));
+    let len = rows.checked_mul(row).filter(|len| (1..=MAX_SUB_BLOCK).contains(len));
     let len = len.ok_or_else(|| {
-        Error::invalid_input(format!("pieces of {rows} rows of {row} bytes: lz4 holds 1 to {LONGEST} bytes in each"))
-            .hint(format!("take at most {} rows", (LONGEST / row).max(1)))
+        Error::invalid_input(format!("pieces of {rows} rows of {row} bytes: lz4 holds 1 to {MAX_SUB_BLOCK} bytes in each"))
+            .hint(format!("take at most {} rows", (MAX_SUB_BLOCK / row).max(1)))
     })?;
     crate::bytes::to_usize(len)
 }
 
-impl Writer {
-    fn flush(pieces: &[&[u8]], out: &mut dyn Write) -> Result<()> {
+impl Lz4Encoder {
+    fn encode_pieces(pieces: &[&[u8]], out: &mut dyn Write) -> Result<()> {
         encode_each(pieces.to_vec(), out, |piece| {
             let mut bytes = vec![0; 8 + lz4_flex::block::get_maximum_output_size(piece.len())];
             let body = bytes.get_mut(8..).unwrap_or_default();
@@ -130,13 +137,13 @@ impl Writer {
     }
 }
 
-impl Encode for Writer {
+impl Encoder for Lz4Encoder {
     fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()> {
-        self.pieces.write(data, |pieces| Self::flush(pieces, out))
+        self.pieces.push_data(data, |pieces| Self::encode_pieces(pieces, out))
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
-        self.pieces.finish(|pieces| Self::flush(pieces, out))
+        self.pieces.finish(|pieces| Self::encode_pieces(pieces, out))
     }
 }
 
@@ -171,6 +178,6 @@ mod tests {
     #[test]
     fn encoder_rejects_oversized_pieces() {
         let options = EncodeOptions { rows: Some(u64::MAX), row_bytes: Some(16), ..EncodeOptions::default() };
-        assert!(encoder(&options).err().unwrap().to_string().contains("rows of 16 bytes"));
+        assert!(new_encoder(&options).err().unwrap().to_string().contains("rows of 16 bytes"));
     }
 }

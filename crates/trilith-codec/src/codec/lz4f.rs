@@ -12,27 +12,27 @@ use std::sync::Arc;
 
 use twox_hash::XxHash32;
 
-use super::chunks::{Chunk, Chunked};
-use super::maybe_chunked::Framed;
-use super::parallel_encode::{Pieces, encode_each, put};
+use super::chunks::{BlockChunk, ChunkedCodec};
+use super::maybe_chunked::MaybeChunkedSource;
+use super::parallel_encode::{PieceSplitter, encode_each, write_all};
 use super::stored_reader::file_byte;
-use super::stream::{Opens, Pull};
-use super::{Encode, EncodeOptions, no_level};
+use super::stream::{PullDecoder, StreamCodec};
+use super::{EncodeOptions, Encoder, no_level};
 use crate::bytes::{SourceRef, copy, read_vec};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 const MAGIC: u32 = 0x184d_2204;
 /// Frames of other programs' data, which decoders pass over: sixteen magics from here on.
-const SKIPPED: u32 = 0x184d_2a50;
+const SKIPPABLE_MAGIC: u32 = 0x184d_2a50;
 /// Distance that a linked block may refer back.
-const WINDOW: usize = 64 << 10;
+const WINDOW_SIZE: usize = 64 << 10;
 /// The high bit of a block's length: it is stored uncompressed.
-const STORED: u32 = 1 << 31;
+const UNCOMPRESSED_FLAG: u32 = 1 << 31;
 
 /// The descriptor at the start of a frame.
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+struct FrameDescriptor {
     independent: bool,
     block_sums: bool,
     content_sum: bool,
@@ -44,9 +44,9 @@ struct Frame {
     header: u64,
 }
 
-impl Frame {
+impl FrameDescriptor {
     /// Reads the frame header at byte `at` of `stored`.
-    fn read(stored: &SourceRef, at: u64) -> Result<Self> {
+    fn read_header(stored: &SourceRef, at: u64) -> Result<Self> {
         let fail = |message: String| Error::malformed(message).at_byte(file_byte(stored, at));
         let left = stored.len().saturating_sub(at);
         let bytes = read_vec(&**stored, at, left.min(19), &Limits::default())?;
@@ -88,7 +88,7 @@ impl Frame {
         {
             return Err(Error::malformed(format!("lz4 block checksum {sum:08x}, expected {:08x}", XxHash32::oneshot(0, body))));
         }
-        if field & STORED != 0 {
+        if field & UNCOMPRESSED_FLAG != 0 {
             let to = into.get_mut(..body.len()).ok_or_else(|| Error::malformed("a stored lz4 block is longer than expected"))?;
             to.copy_from_slice(body);
             return Ok(body.len());
@@ -110,66 +110,66 @@ fn u32_at(stored: &SourceRef, at: u64) -> Result<u32> {
 
 /// The decoded bytes.
 pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> {
-    Ok(Arc::new(Framed::new(look, Box::new(Lz4Frame), stored, len, limits)))
+    Ok(Arc::new(MaybeChunkedSource::new(detect_chunks, Box::new(Lz4FrameCodec), stored, len, limits)))
 }
 
 /// Opens frames.
-struct Lz4Frame;
+struct Lz4FrameCodec;
 
-impl Opens for Lz4Frame {
-    fn open(&self, stored: &SourceRef, _len: u64, _limits: &Limits) -> Result<Box<dyn Pull>> {
-        Ok(Box::new(Blocks {
+impl StreamCodec for Lz4FrameCodec {
+    fn open_stream(&self, stored: &SourceRef, _len: u64, _limits: &Limits) -> Result<Box<dyn PullDecoder>> {
+        Ok(Box::new(FrameDecoder {
             stored: stored.clone(),
             at: 0,
             frame: None,
             sum: XxHash32::with_seed(0),
-            made: 0,
+            decoded: 0,
             first: true,
             ended: false,
             body: Vec::new(),
-            open: Vec::new(),
-            taken: 0,
-            before: Vec::new(),
+            pending: Vec::new(),
+            consumed: 0,
+            dictionary: Vec::new(),
         }))
     }
 }
 
 /// Frames being decoded block by block.
-struct Blocks {
+struct FrameDecoder {
     stored: SourceRef,
     at: u64,
-    frame: Option<Frame>,
+    frame: Option<FrameDescriptor>,
     sum: XxHash32,
     /// Decoded bytes of this frame.
-    made: u64,
+    decoded: u64,
     first: bool,
     ended: bool,
     body: Vec<u8>,
     /// A decoded block of which `taken` bytes have been handed out.
-    open: Vec<u8>,
-    taken: usize,
+    pending: Vec<u8>,
+    consumed: usize,
     /// The last bytes decoded, for linked blocks.
-    before: Vec<u8>,
+    dictionary: Vec<u8>,
 }
 
-impl Blocks {
-    fn fail(&self, error: Error) -> Error {
+impl FrameDecoder {
+    fn error_at_position(&self, error: Error) -> Error {
         error.at_byte(file_byte(&self.stored, self.at))
     }
 
     /// Goes on to the next frame; other data after the first frame is left alone.
     fn next_frame(&mut self) -> Result<()> {
-        while self.stored.len().saturating_sub(self.at) >= 8 && u32_at(&self.stored, self.at)? & !15 == SKIPPED {
+        while self.stored.len().saturating_sub(self.at) >= 8 && u32_at(&self.stored, self.at)? & !15 == SKIPPABLE_MAGIC {
             let len = u64::from(u32_at(&self.stored, self.at + 4)?);
             self.at = self.at.saturating_add(8 + len);
         }
-        match Frame::read(&self.stored, self.at) {
+        match FrameDescriptor::read_header(&self.stored, self.at) {
             Ok(frame) => {
                 self.at += frame.header;
                 self.frame = Some(frame);
                 self.sum = XxHash32::with_seed(0);
-                self.made = 0;
-                self.before.clear();
+                self.decoded = 0;
+                self.dictionary.clear();
             }
             Err(error) if self.first => return Err(error),
             Err(_) => self.ended = true,
@@ -179,23 +179,24 @@ impl Blocks {
     }
 
     /// Decodes the next block of `frame` into `into`, which is long enough; 0 at the end of the frame.
-    fn block(&mut self, frame: &Frame, into: &mut [u8]) -> Result<Option<usize>> {
+    fn decode_block(&mut self, frame: &FrameDescriptor, into: &mut [u8]) -> Result<Option<usize>> {
         let cut = || Error::malformed("the lz4 frame is cut short");
         let left = self.stored.len().saturating_sub(self.at);
         if left < 4 {
-            return Err(self.fail(cut()));
+            return Err(self.error_at_position(cut()));
         }
         let field = u32_at(&self.stored, self.at)?;
         if field == 0 {
-            return self.end(frame).map(|()| None);
+            return self.finish_frame(frame).map(|()| None);
         }
-        let len = field & !STORED;
+        let len = field & !UNCOMPRESSED_FLAG;
         if len as usize > frame.block {
-            return Err(self.fail(Error::malformed(format!("lz4 block of {len} bytes, at most {} are allowed", frame.block))));
+            return Err(self
+                .error_at_position(Error::malformed(format!("lz4 block of {len} bytes, at most {} are allowed", frame.block))));
         }
         let sums = if frame.block_sums { 4 } else { 0 };
         if left - 4 < u64::from(len) + sums {
-            return Err(self.fail(cut()));
+            return Err(self.error_at_position(cut()));
         }
         let sum = if frame.block_sums { Some(u32_at(&self.stored, self.at + 4 + u64::from(len))?) } else { None };
         let mut scratch = std::mem::take(&mut self.body);
@@ -207,38 +208,41 @@ impl Blocks {
                 &scratch
             }
         };
-        let before: &[u8] = if frame.independent { &[] } else { &self.before };
-        let n = frame.block_into(body, field, sum, before, into).map_err(|error| self.fail(error))?;
+        let before: &[u8] = if frame.independent { &[] } else { &self.dictionary };
+        let n = frame.block_into(body, field, sum, before, into).map_err(|error| self.error_at_position(error))?;
         self.body = scratch;
         self.at += 4 + u64::from(len) + sums;
-        self.made += n as u64;
+        self.decoded += n as u64;
         let fresh = into.get(..n).unwrap_or(&[]);
         if frame.content_sum {
             self.sum.write(fresh);
         }
         if !frame.independent {
-            self.before.extend_from_slice(fresh.get(n.saturating_sub(WINDOW)..).unwrap_or(&[]));
-            let extra = self.before.len().saturating_sub(WINDOW);
-            self.before.drain(..extra);
+            self.dictionary.extend_from_slice(fresh.get(n.saturating_sub(WINDOW_SIZE)..).unwrap_or(&[]));
+            let extra = self.dictionary.len().saturating_sub(WINDOW_SIZE);
+            self.dictionary.drain(..extra);
         }
         Ok(Some(n))
     }
 
     /// Checks the length and the checksum of a frame after its end mark.
-    fn end(&mut self, frame: &Frame) -> Result<()> {
+    fn finish_frame(&mut self, frame: &FrameDescriptor) -> Result<()> {
         self.at += 4;
         if let Some(content) = frame.content
-            && content != self.made
+            && content != self.decoded
         {
-            return Err(self.fail(Error::malformed(format!("the lz4 frame holds {} bytes, expected {content}", self.made))));
+            return Err(self
+                .error_at_position(Error::malformed(format!("the lz4 frame holds {} bytes, expected {content}", self.decoded))));
         }
         if frame.content_sum {
             if self.stored.len().saturating_sub(self.at) < 4 {
-                return Err(self.fail(Error::malformed("the lz4 frame is cut short")));
+                return Err(self.error_at_position(Error::malformed("the lz4 frame is cut short")));
             }
             let (found, made) = (u32_at(&self.stored, self.at)?, self.sum.finish_32());
             if found != made {
-                return Err(self.fail(Error::malformed(format!("lz4 frame checksum {found:08x}, expected {made:08x}"))));
+                return Err(
+                    self.error_at_position(Error::malformed(format!("lz4 frame checksum {found:08x}, expected {made:08x}")))
+                );
             }
             self.at += 4;
         }
@@ -247,13 +251,13 @@ impl Blocks {
     }
 }
 
-impl Pull for Blocks {
-    fn pull(&mut self, into: &mut [u8]) -> Result<usize> {
+impl PullDecoder for FrameDecoder {
+    fn decode_next(&mut self, into: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
         while let Some(rest) = into.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            if let Some(found) = self.open.get(self.taken..).filter(|found| !found.is_empty()) {
+            if let Some(found) = self.pending.get(self.consumed..).filter(|found| !found.is_empty()) {
                 let n = copy(found, rest);
-                self.taken += n;
+                self.consumed += n;
                 filled += n;
                 continue;
             }
@@ -266,13 +270,13 @@ impl Pull for Blocks {
             };
             if rest.len() >= frame.block {
                 let to = rest.get_mut(..frame.block).unwrap_or_default();
-                filled += self.block(&frame, to)?.unwrap_or(0);
+                filled += self.decode_block(&frame, to)?.unwrap_or(0);
             } else {
-                let mut open = std::mem::take(&mut self.open);
+                let mut open = std::mem::take(&mut self.pending);
                 open.resize(frame.block, 0);
-                let n = self.block(&frame, &mut open)?.unwrap_or(0);
+                let n = self.decode_block(&frame, &mut open)?.unwrap_or(0);
                 open.truncate(n);
-                (self.open, self.taken) = (open, 0);
+                (self.pending, self.consumed) = (open, 0);
             }
         }
         Ok(filled)
@@ -284,20 +288,26 @@ impl Pull for Blocks {
 }
 
 /// One frame of independent blocks, all but the last of full length.
-struct Independent {
-    frame: Frame,
+struct IndependentFrame {
+    frame: FrameDescriptor,
     len: u64,
 }
 
 /// Returns the decoder by chunks if the block is probably such a frame.
-fn look(stored: &SourceRef, len: u64, _limits: &Limits) -> Result<Option<Box<dyn Chunked>>> {
-    let frame = Frame::read(stored, 0)?;
+fn detect_chunks(stored: &SourceRef, len: u64, _limits: &Limits) -> Result<Option<Box<dyn ChunkedCodec>>> {
+    let frame = FrameDescriptor::read_header(stored, 0)?;
     let right = frame.independent && !frame.content_sum && frame.content.is_none_or(|content| content == len);
-    Ok(right.then(|| Box::new(Independent { frame, len }) as Box<dyn Chunked>))
+    Ok(right.then(|| Box::new(IndependentFrame { frame, len }) as Box<dyn ChunkedCodec>))
 }
 
-impl Chunked for Independent {
-    fn locate(&self, stored: &SourceRef, at: u64, before: &Chunk, _limits: &Limits) -> Result<Option<(Chunk, u64)>> {
+impl ChunkedCodec for IndependentFrame {
+    fn locate_chunk(
+        &self,
+        stored: &SourceRef,
+        at: u64,
+        before: &BlockChunk,
+        _limits: &Limits,
+    ) -> Result<Option<(BlockChunk, u64)>> {
         let at = at.max(self.frame.header);
         let left = stored.len().saturating_sub(at);
         let cut = || Error::malformed("the lz4 frame is cut short").at_byte(file_byte(stored, at));
@@ -308,7 +318,7 @@ impl Chunked for Independent {
         if field == 0 {
             return Ok(None);
         }
-        let len = u64::from(field & !STORED) + if self.frame.block_sums { 4 } else { 0 };
+        let len = u64::from(field & !UNCOMPRESSED_FLAG) + if self.frame.block_sums { 4 } else { 0 };
         if left - 4 < len || len > self.frame.block as u64 + 4 {
             return Err(cut());
         }
@@ -319,10 +329,10 @@ impl Chunked for Independent {
         }
         let index = before.index.wrapping_add(1);
         // The length field is needed again for decoding: it belongs to the chunk.
-        Ok(Some((Chunk { index, stored: (at, 4 + len), decoded: (start, decoded) }, at + 4 + len)))
+        Ok(Some((BlockChunk { index, stored: (at, 4 + len), decoded: (start, decoded) }, at + 4 + len)))
     }
 
-    fn decode(&self, _chunk: &Chunk, bytes: &[u8], into: &mut [u8]) -> Result<()> {
+    fn decode_chunk(&self, _chunk: &BlockChunk, bytes: &[u8], into: &mut [u8]) -> Result<()> {
         let cut = || Error::malformed("the lz4 block is cut short");
         let (field, body) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
         let (body, sum) = if self.frame.block_sums {
@@ -340,23 +350,23 @@ impl Chunked for Independent {
 }
 
 /// Writes one frame of independent blocks of 4 MiB.
-struct Writer {
-    pieces: Pieces,
+struct Lz4FrameEncoder {
+    pieces: PieceSplitter,
     total: Option<u64>,
     written: u64,
     begun: bool,
 }
 
-const BLOCK: usize = 4 << 20;
+const BLOCK_LEN: usize = 4 << 20;
 
 /// A writer of one frame; the length of the content is in it if it is known.
-pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
+pub(super) fn new_encoder(options: &EncodeOptions) -> Result<Box<dyn Encoder>> {
     no_level("lz4f", options)?;
-    Ok(Box::new(Writer { pieces: Pieces::new(BLOCK), total: options.total, written: 0, begun: false }))
+    Ok(Box::new(Lz4FrameEncoder { pieces: PieceSplitter::new(BLOCK_LEN), total: options.total_len, written: 0, begun: false }))
 }
 
-impl Writer {
-    fn head(&mut self, out: &mut dyn Write) -> Result<()> {
+impl Lz4FrameEncoder {
+    fn write_frame_header(&mut self, out: &mut dyn Write) -> Result<()> {
         if self.begun {
             return Ok(());
         }
@@ -366,12 +376,12 @@ impl Writer {
         if let Some(total) = self.total {
             descriptor.extend_from_slice(&total.to_le_bytes());
         }
-        put(out, &MAGIC.to_le_bytes())?;
-        put(out, &descriptor)?;
-        put(out, &[(XxHash32::oneshot(0, &descriptor) >> 8) as u8])
+        write_all(out, &MAGIC.to_le_bytes())?;
+        write_all(out, &descriptor)?;
+        write_all(out, &[(XxHash32::oneshot(0, &descriptor) >> 8) as u8])
     }
 
-    fn flush(pieces: &[&[u8]], out: &mut dyn Write) -> Result<()> {
+    fn encode_pieces(pieces: &[&[u8]], out: &mut dyn Write) -> Result<()> {
         encode_each(pieces.to_vec(), out, |piece| {
             let mut bytes = vec![0; 4 + lz4_flex::block::get_maximum_output_size(piece.len())];
             let body = bytes.get_mut(4..).unwrap_or_default();
@@ -382,7 +392,7 @@ impl Writer {
             } else {
                 bytes.truncate(4);
                 bytes.extend_from_slice(piece);
-                piece.len() as u32 | STORED
+                piece.len() as u32 | UNCOMPRESSED_FLAG
             };
             if let Some(head) = bytes.first_chunk_mut::<4>() {
                 *head = field.to_le_bytes();
@@ -392,17 +402,17 @@ impl Writer {
     }
 }
 
-impl Encode for Writer {
+impl Encoder for Lz4FrameEncoder {
     fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()> {
-        self.head(out)?;
+        self.write_frame_header(out)?;
         self.written += data.len() as u64;
-        self.pieces.write(data, |pieces| Self::flush(pieces, out))
+        self.pieces.push_data(data, |pieces| Self::encode_pieces(pieces, out))
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
-        self.head(out)?;
-        self.pieces.finish(|pieces| Self::flush(pieces, out))?;
-        super::told_right(self.total, self.written)?;
-        put(out, &[0; 4])
+        self.write_frame_header(out)?;
+        self.pieces.finish(|pieces| Self::encode_pieces(pieces, out))?;
+        super::check_total(self.total, self.written)?;
+        write_all(out, &[0; 4])
     }
 }

@@ -55,7 +55,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 pub use self::names::unknown as unknown_name;
-pub use self::names::{named, names};
+pub use self::names::{known_names, parse_name};
 pub use crate::threads::{set_threads, threads};
 
 #[allow(unused_imports, reason = "empty where nothing was left out")]
@@ -82,7 +82,7 @@ impl CodecId {
     pub const NONE: Self = Self([0; 4]);
 
     /// The id of this name, filled up with NULs; nothing if it is longer than four bytes.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let mut id = [0; 4];
         id.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
         Some(Self(id))
@@ -115,13 +115,13 @@ pub struct Codec {
     /// The id as a string.
     pub name: &'static str,
     /// A short description.
-    pub about: &'static str,
+    pub description: &'static str,
     /// `true` if a slice decodes only a part of the block.
     pub seekable: bool,
     /// Other programs that read the codec.
     pub readers: &'static str,
-    decode: Decode,
-    encode: fn(&EncodeOptions) -> Result<Box<dyn Encode>>,
+    decode: DecodeFn,
+    encode: fn(&EncodeOptions) -> Result<Box<dyn Encoder>>,
     /// Decoded bytes for each stored byte, at most: the limit's name and its value.
     ratio: fn(&Limits) -> (&'static str, u64),
 }
@@ -132,68 +132,68 @@ impl fmt::Debug for Codec {
     }
 }
 
-type Decode = fn(SourceRef, u64, &Limits) -> Result<SourceRef>;
+type DecodeFn = fn(SourceRef, u64, &Limits) -> Result<SourceRef>;
 
 /// The codecs of this library.
 pub static CODECS: &[Codec] = &[
     Codec {
         id: CodecId(*b"zlib"),
         name: "zlib",
-        about: "one zlib stream",
+        description: "one zlib stream",
         seekable: false,
         readers: "every ASDF library",
         decode: zlib::decode,
-        encode: zlib::encoder,
+        encode: zlib::new_encoder,
         ratio: |limits| ("zlib_ratio", limits.zlib_ratio),
     },
     Codec {
         id: CodecId(*b"bzp2"),
         name: "bzp2",
-        about: "bzip2",
+        description: "bzip2",
         seekable: false,
         readers: "every ASDF library",
         decode: bzp2::decode,
-        encode: bzp2::encoder,
+        encode: bzp2::new_encoder,
         ratio: |limits| ("bzip2_ratio", limits.bzip2_ratio),
     },
     Codec {
         id: CodecId(*b"lz4\0"),
         name: "lz4",
-        about: "raw LZ4 blocks in the framing of Python asdf",
+        description: "raw LZ4 blocks in the framing of Python asdf",
         seekable: true,
         readers: "Python asdf, asdf-cxx, libasdf, asdf-rs",
         decode: lz4::decode,
-        encode: lz4::encoder,
+        encode: lz4::new_encoder,
         ratio: |limits| ("lz4_ratio", limits.lz4_ratio),
     },
     Codec {
         id: CodecId(*b"lz4f"),
         name: "lz4f",
-        about: "LZ4 frames",
+        description: "LZ4 frames",
         seekable: true,
         readers: "Python asdf with asdf-compression",
         decode: lz4f::decode,
-        encode: lz4f::encoder,
+        encode: lz4f::new_encoder,
         ratio: |limits| ("lz4_ratio", limits.lz4_ratio),
     },
     Codec {
         id: CodecId(*b"zstd"),
         name: "zstd",
-        about: "Zstandard frames",
+        description: "Zstandard frames",
         seekable: true,
         readers: "Python asdf with asdf-compression, asdf-cxx",
         decode: zstd::decode,
-        encode: zstd::encoder,
+        encode: zstd::new_encoder,
         ratio: |limits| ("ratio", limits.ratio),
     },
     Codec {
         id: CodecId(*b"blsc"),
         name: "blsc",
-        about: "one Blosc buffer",
+        description: "one Blosc buffer",
         seekable: true,
         readers: "Python asdf with asdf-compression, asdf-cxx",
         decode: blsc::decode,
-        encode: blsc::encoder,
+        encode: blsc::new_encoder,
         ratio: |limits| ("ratio", limits.ratio),
     },
 ];
@@ -256,7 +256,7 @@ pub fn decoder(id: CodecId, stored: SourceRef, decoded_len: u64, limits: &Limits
     let (name, ratio) = (codec.ratio)(limits);
     if decoded_len > stored.len().saturating_mul(ratio) {
         let what = format!("{} stored bytes claim to decode to {decoded_len} bytes with {id}", stored.len());
-        return Err(Limits::exceeded(name, ratio, what).at_byte(stored_reader::file_byte(&stored, 0)));
+        return Err(Limits::exceeded_error(name, ratio, what).at_byte(stored_reader::file_byte(&stored, 0)));
     }
     (codec.decode)(stored, decoded_len, limits)
 }
@@ -271,14 +271,14 @@ pub fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> Result<(
     let (name, ratio) = (codec(id)?.ratio)(limits);
     let most = stored.len().saturating_mul(ratio);
     let mut pull = match &id.0 {
-        b"zlib" => zlib::open(stored, most, limits)?,
-        b"bzp2" => bzp2::open(stored, most, limits)?,
+        b"zlib" => zlib::open_stream(stored, most, limits)?,
+        b"bzp2" => bzp2::open_stream(stored, most, limits)?,
         _ => return Err(Error::unsupported(format!("{id} does not state its decoded size"))),
     };
     let mut piece = vec![0; 256 << 10];
     let mut len = 0u64;
     loop {
-        let made = pull.pull(&mut piece)? as u64;
+        let made = pull.decode_next(&mut piece)? as u64;
         if made == 0 {
             return Ok((len, pull.position()));
         }
@@ -286,7 +286,7 @@ pub fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> Result<(
         len += made;
         if len > most {
             let what = format!("{} stored bytes decode to more than {most} bytes with {id}", stored.len());
-            return Err(Limits::exceeded(name, ratio, what).at_byte(stored_reader::file_byte(stored, 0)));
+            return Err(Limits::exceeded_error(name, ratio, what).at_byte(stored_reader::file_byte(stored, 0)));
         }
     }
 }
@@ -313,7 +313,7 @@ pub fn stream_source(source: &dyn Source, sink: &mut dyn FnMut(&[u8]) -> Result<
 /// Rearrangement of items before compression, if the codec supports it (`blsc`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Shuffle {
+pub enum ShuffleMode {
     /// No rearrangement.
     None,
     /// The first bytes of all items, then the second bytes, and so on.
@@ -326,7 +326,7 @@ pub enum Shuffle {
 /// The codec for the parts of a Blosc buffer (`blsc`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Blosc {
+pub enum BloscCodec {
     /// LZ4: fast.
     #[default]
     Lz4,
@@ -350,14 +350,14 @@ pub struct EncodeOptions {
     /// and that every reader joins (`lz4`).
     pub rows: Option<u64>,
     /// Bytes that will be written in all, if that is known.
-    pub total: Option<u64>,
+    pub total_len: Option<u64>,
     /// Rearrangement of items before compression (`blsc`).
-    pub shuffle: Shuffle,
+    pub shuffle: ShuffleMode,
     /// The codec after that (`blsc`).
-    pub blosc: Blosc,
+    pub blosc: BloscCodec,
     /// Several frames instead of one (`zstd`): they are encoded, decoded and sliced side by side, but
     /// Python's one-shot functions, and asdf-compression, read only the first.
-    pub frames: bool,
+    pub multiple_frames: bool,
 }
 
 impl Default for EncodeOptions {
@@ -367,10 +367,10 @@ impl Default for EncodeOptions {
             item_size: 1,
             row_bytes: None,
             rows: None,
-            total: None,
-            shuffle: Shuffle::default(),
-            blosc: Blosc::default(),
-            frames: false,
+            total_len: None,
+            shuffle: ShuffleMode::default(),
+            blosc: BloscCodec::default(),
+            multiple_frames: false,
         }
     }
 }
@@ -379,7 +379,7 @@ impl Default for EncodeOptions {
 ///
 /// The output depends on the written bytes alone: neither on their division into writes nor on the number of
 /// threads.
-pub trait Encode: Send {
+pub trait Encoder: Send {
     /// Encodes more bytes; what is ready goes to `out`.
     ///
     /// # Errors
@@ -409,9 +409,9 @@ pub trait Encode: Send {
 /// assert!(stored.starts_with(b"BZh9"));
 /// # Ok::<(), trilith_codec::Error>(())
 /// ```
-pub fn encoder(id: CodecId, options: &EncodeOptions) -> Result<Box<dyn Encode>> {
+pub fn encoder(id: CodecId, options: &EncodeOptions) -> Result<Box<dyn Encoder>> {
     if id.is_none() {
-        return Ok(Box::new(Plain));
+        return Ok(Box::new(PlainEncoder));
     }
     (codec(id)?.encode)(options)
 }
@@ -422,18 +422,18 @@ pub fn encoder(id: CodecId, options: &EncodeOptions) -> Result<Box<dyn Encode>> 
 /// Returns the errors of [`encoder`].
 pub fn encode(id: CodecId, data: &[u8], options: &EncodeOptions) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    let mut encoder = encoder(id, &EncodeOptions { total: Some(data.len() as u64), ..options.clone() })?;
+    let mut encoder = encoder(id, &EncodeOptions { total_len: Some(data.len() as u64), ..options.clone() })?;
     encoder.write(data, &mut out)?;
     encoder.finish(&mut out)?;
     Ok(out)
 }
 
 /// The encoder of blocks that are not compressed.
-struct Plain;
+struct PlainEncoder;
 
-impl Encode for Plain {
+impl Encoder for PlainEncoder {
     fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()> {
-        parallel_encode::put(out, data)
+        parallel_encode::write_all(out, data)
     }
 
     fn finish(&mut self, _out: &mut dyn Write) -> Result<()> {
@@ -442,7 +442,7 @@ impl Encode for Plain {
 }
 
 /// Refuses to end a block whose length was announced otherwise.
-fn told_right(total: Option<u64>, written: u64) -> Result<()> {
+fn check_total(total: Option<u64>, written: u64) -> Result<()> {
     match total {
         Some(total) if total != written => {
             Err(Error::invalid_input(format!("{written} bytes were written, but {total} announced")))
@@ -452,7 +452,7 @@ fn told_right(total: Option<u64>, written: u64) -> Result<()> {
 }
 
 /// The level that was asked for, if the codec has it.
-fn level_in(name: &str, options: &EncodeOptions, levels: RangeInclusive<i32>, usual: i32) -> Result<i32> {
+fn check_level(name: &str, options: &EncodeOptions, levels: RangeInclusive<i32>, usual: i32) -> Result<i32> {
     match options.level {
         None => Ok(usual),
         Some(level) if levels.contains(&level) => Ok(level),

@@ -1,6 +1,6 @@
 //! The names by which a codec is asked for, and what people type instead.
 
-use super::{Blosc, CODECS, CodecId, opt_codec};
+use super::{BloscCodec, CODECS, CodecId, opt_codec};
 use crate::error::{Error, Result};
 use crate::suggest::nearest;
 
@@ -22,10 +22,11 @@ const ALIASES: &[(&str, &str)] = &[
 ];
 
 /// Compression that no block can have, with what is like it.
-const INSTEAD: &[(&str, &str)] = &[("deflate", "zlib"), ("gz", "zlib"), ("gzip", "zlib"), ("lzma", "bzp2"), ("xz", "bzp2")];
+const SUGGESTED_CODECS: &[(&str, &str)] =
+    &[("deflate", "zlib"), ("gz", "zlib"), ("gzip", "zlib"), ("lzma", "bzp2"), ("xz", "bzp2")];
 
 /// The names that [`named`] accepts, without aliases.
-pub fn names() -> impl Iterator<Item = &'static str> {
+pub fn known_names() -> impl Iterator<Item = &'static str> {
     [NONE].into_iter().chain(CODECS.iter().map(|codec| codec.name)).chain([BLSC_ZSTD])
 }
 
@@ -43,29 +44,29 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// assert!(error.contains("did you mean \"zlib\"?"), "{error}");
 /// # Ok::<(), trilith_codec::Error>(())
 /// ```
-pub fn named(name: &str) -> Result<(CodecId, Blosc)> {
+pub fn parse_name(name: &str) -> Result<(CodecId, BloscCodec)> {
     let lower = name.to_ascii_lowercase();
     let lower = ALIASES.iter().find(|(alias, _)| *alias == lower).map_or(lower.as_str(), |(_, meant)| meant);
     match lower {
-        NONE => return Ok((CodecId::NONE, Blosc::default())),
-        BLSC_ZSTD => return Ok((CodecId(*b"blsc"), Blosc::Zstd)),
+        NONE => return Ok((CodecId::NONE, BloscCodec::default())),
+        BLSC_ZSTD => return Ok((CodecId(*b"blsc"), BloscCodec::Zstd)),
         _ => {}
     }
-    match CodecId::named(lower).and_then(opt_codec) {
-        Some(codec) => Ok((codec.id, Blosc::default())),
+    match CodecId::from_name(lower).and_then(opt_codec) {
+        Some(codec) => Ok((codec.id, BloscCodec::default())),
         None => Err(unknown(name, &[])),
     }
 }
 
 /// Returns the error for an unknown codec. `also` are more names that the caller accepts.
 pub fn unknown(name: &str, also: &[&'static str]) -> Error {
-    let known: Vec<&str> = names().chain(also.iter().copied()).collect();
+    let known: Vec<&str> = known_names().chain(also.iter().copied()).collect();
     let lower = name.to_ascii_lowercase();
     let alias = || {
-        let near = nearest(&lower, names().chain(ALIASES.iter().map(|(alias, _)| *alias)))?;
+        let near = nearest(&lower, known_names().chain(ALIASES.iter().map(|(alias, _)| *alias)))?;
         ALIASES.iter().find(|(alias, _)| *alias == near)
     };
-    match INSTEAD.iter().find(|(typed, _)| *typed == lower).or_else(alias) {
+    match SUGGESTED_CODECS.iter().find(|(typed, _)| *typed == lower).or_else(alias) {
         Some((_, instead)) => Error::invalid_input(format!("unknown codec {name:?}"))
             .hint(format!("did you mean {instead:?}? known: {}", known.join(", "))),
         None => Error::unknown("codec", name, known),
@@ -87,16 +88,16 @@ mod tests {
     #[test]
     fn every_name_and_alias_resolves_to_codec() {
         assert!(CODECS.iter().all(|codec| codec.id.to_string() == codec.name));
-        assert!(names().all(|name| named(name).is_ok() && named(&name.to_uppercase()).is_ok()));
+        assert!(known_names().all(|name| parse_name(name).is_ok() && parse_name(&name.to_uppercase()).is_ok()));
         for (alias, meant) in ALIASES {
-            assert_eq!(named(alias).ok(), named(meant).ok(), "{alias}");
+            assert_eq!(parse_name(alias).ok(), parse_name(meant).ok(), "{alias}");
         }
-        for (typed, instead) in INSTEAD {
-            assert!(named(instead).is_ok());
-            assert!(named(typed).is_err_and(|error| error.to_string().contains(instead)));
+        for (typed, instead) in SUGGESTED_CODECS {
+            assert!(parse_name(instead).is_ok());
+            assert!(parse_name(typed).is_err_and(|error| error.to_string().contains(instead)));
         }
         assert_eq!(
-            named("evil").unwrap_err().to_string(),
+            parse_name("evil").unwrap_err().to_string(),
             "unknown codec \"evil\"; known: none, zlib, bzp2, lz4, lz4f, zstd, blsc, blsc-zstd"
         );
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::EncodeOptions;
 use crate::error::{Error, Result};
-use crate::threads::{each, threads};
+use crate::threads::{map_parallel, threads};
 
 /// Bytes that a thread is started for, at least.
 #[cfg(not(test))]
@@ -13,26 +13,26 @@ const LEAST: usize = 1 << 20;
 const LEAST: usize = 1;
 
 /// Input cut at fixed places, whatever the lengths of the writes.
-pub(super) struct Pieces {
+pub(super) struct PieceSplitter {
     /// Bytes of every piece but the last.
     piece: usize,
     /// Bytes handed on at once: fixed at the start, because the number of threads may change between
     /// two writes.
-    group: usize,
+    pieces_per_batch: usize,
     pending: Vec<u8>,
 }
 
-impl Pieces {
+impl PieceSplitter {
     pub(super) fn new(piece: usize) -> Self {
         let piece = piece.max(1);
         let for_each = 2 * LEAST.div_ceil(piece);
-        Self { piece, group: piece.saturating_mul(for_each * threads()), pending: Vec::new() }
+        Self { piece, pieces_per_batch: piece.saturating_mul(for_each * threads()), pending: Vec::new() }
     }
 
     /// Takes `data`; hands full pieces to `flush`, several at a time, as soon as there are enough
     /// to keep every thread busy.
-    pub(super) fn write(&mut self, mut data: &[u8], mut flush: impl FnMut(&[&[u8]]) -> Result<()>) -> Result<()> {
-        let group = self.group;
+    pub(super) fn push_data(&mut self, mut data: &[u8], mut flush: impl FnMut(&[&[u8]]) -> Result<()>) -> Result<()> {
+        let group = self.pieces_per_batch;
         while !data.is_empty() {
             if self.pending.is_empty() && data.len() >= group {
                 let (now, later) = data.split_at(group);
@@ -71,14 +71,14 @@ pub(super) fn encode_each<J: Send>(
     out: &mut dyn Write,
     encode: impl Fn(J) -> Result<Vec<u8>> + Sync,
 ) -> Result<()> {
-    for bytes in each(jobs, encode)? {
-        put(out, &bytes)?;
+    for bytes in map_parallel(jobs, encode)? {
+        write_all(out, &bytes)?;
     }
     Ok(())
 }
 
 /// Writes encoded bytes.
-pub(super) fn put(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
+pub(super) fn write_all(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
     out.write_all(bytes).map_err(|error| Error::io("writing an encoded block", error))
 }
 
@@ -92,14 +92,14 @@ mod tests {
         let data: Vec<u8> = (0..200_u8).collect();
         let mut taken = Vec::new();
         set_threads(Some(8));
-        let mut pieces = Pieces::new(7);
+        let mut pieces = PieceSplitter::new(7);
         let mut flush = |cut: &[&[u8]]| {
             taken.extend(cut.iter().map(|piece| piece.to_vec()));
             Ok(())
         };
-        pieces.write(&data[..100], &mut flush).unwrap();
+        pieces.push_data(&data[..100], &mut flush).unwrap();
         set_threads(Some(1));
-        pieces.write(&data[100..], &mut flush).unwrap();
+        pieces.push_data(&data[100..], &mut flush).unwrap();
         pieces.finish(&mut flush).unwrap();
         set_threads(None);
         assert_eq!(taken, data.chunks(7).map(<[u8]>::to_vec).collect::<Vec<_>>());

@@ -2,7 +2,7 @@
 
 /// Items moved at once: a multiple of what vector registers hold, of a length that the compiler
 /// knows, so that it uses them.
-const RUN: usize = 32;
+const RUN_ITEMS: usize = 32;
 
 /// Kernels for items of the length of an integer: a run of items becomes one integer each.
 macro_rules! kernels {
@@ -13,12 +13,12 @@ macro_rules! kernels {
             for (plane, bytes) in planes.iter_mut().zip(to.chunks_exact_mut(n.max(1))) {
                 *plane = bytes;
             }
-            let (runs, rest) = items.as_chunks::<RUN>();
+            let (runs, rest) = items.as_chunks::<RUN_ITEMS>();
             for (at, run) in runs.iter().enumerate() {
-                let words: [$integer; RUN] = std::array::from_fn(|i| <$integer>::from_le_bytes(run[i]));
+                let words: [$integer; RUN_ITEMS] = std::array::from_fn(|i| <$integer>::from_le_bytes(run[i]));
                 for (weight, plane) in planes.iter_mut().enumerate() {
-                    let bytes: [u8; RUN] = std::array::from_fn(|i| (words[i] >> (8 * weight)) as u8);
-                    if let Some(to) = plane.get_mut(at * RUN..at * RUN + RUN) {
+                    let bytes: [u8; RUN_ITEMS] = std::array::from_fn(|i| (words[i] >> (8 * weight)) as u8);
+                    if let Some(to) = plane.get_mut(at * RUN_ITEMS..at * RUN_ITEMS + RUN_ITEMS) {
                         to.copy_from_slice(&bytes);
                     }
                 }
@@ -38,11 +38,13 @@ macro_rules! kernels {
                 *plane = bytes;
             }
             let (items, _) = to.as_chunks_mut::<$bytes>();
-            let (runs, rest) = items.as_chunks_mut::<RUN>();
+            let (runs, rest) = items.as_chunks_mut::<RUN_ITEMS>();
             for (at, run) in runs.iter_mut().enumerate() {
-                let mut words: [$integer; RUN] = [0; RUN];
+                let mut words: [$integer; RUN_ITEMS] = [0; RUN_ITEMS];
                 for (weight, plane) in planes.iter().enumerate() {
-                    let Some(bytes) = plane.get(at * RUN..).and_then(|bytes| bytes.first_chunk::<RUN>()) else { continue };
+                    let Some(bytes) = plane.get(at * RUN_ITEMS..).and_then(|bytes| bytes.first_chunk::<RUN_ITEMS>()) else {
+                        continue;
+                    };
                     for (word, byte) in words.iter_mut().zip(bytes) {
                         *word |= <$integer>::from(*byte) << (8 * weight);
                     }
@@ -70,7 +72,7 @@ pub(super) fn shuffle(item: usize, from: &[u8], to: &mut [u8]) {
     let n = from.len() / item.max(1);
     let (whole, rest) = from.split_at(n * item);
     let (planes, tail) = to.split_at_mut((n * item).min(to.len()));
-    copy(rest, tail);
+    copy_bytes(rest, tail);
     match item {
         2 => shuffle_2(n, whole, planes),
         4 => shuffle_4(n, whole, planes),
@@ -90,7 +92,7 @@ pub(super) fn unshuffle(item: usize, from: &[u8], to: &mut [u8]) {
     let n = from.len() / item.max(1);
     let (planes, rest) = from.split_at(n * item);
     let (whole, tail) = to.split_at_mut((n * item).min(to.len()));
-    copy(rest, tail);
+    copy_bytes(rest, tail);
     match item {
         2 => unshuffle_2(n, planes, whole),
         4 => unshuffle_4(n, planes, whole),
@@ -112,20 +114,20 @@ pub(super) fn unshuffle(item: usize, from: &[u8], to: &mut [u8]) {
 pub(super) fn bit_shuffle(item: usize, from: &[u8], to: &mut [u8]) {
     let n = from.len() / item.max(1);
     if !n.is_multiple_of(8) {
-        copy(from, to);
+        copy_bytes(from, to);
         return;
     }
     let whole = n * item;
     let mut planes = vec![0; from.len()];
     shuffle(item, from, &mut planes);
-    copy(planes.get(whole..).unwrap_or(&[]), to.get_mut(whole..).unwrap_or_default());
+    copy_bytes(planes.get(whole..).unwrap_or(&[]), to.get_mut(whole..).unwrap_or_default());
     for (plane, rows) in planes.chunks_exact(n.max(1)).zip(to.chunks_exact_mut(n.max(1))).take(item) {
         let mut at = 0;
         let (blocks, rest) = plane.as_chunks::<64>();
         for block in blocks {
             let mut words = to_words(block);
             for word in &mut words {
-                *word = transpose(*word);
+                *word = transpose_bits(*word);
             }
             transpose_bytes(&mut words);
             for (row, word) in rows.chunks_exact_mut((n / 8).max(1)).zip(words) {
@@ -136,7 +138,7 @@ pub(super) fn bit_shuffle(item: usize, from: &[u8], to: &mut [u8]) {
             at += 8;
         }
         for word in rest.as_chunks::<8>().0 {
-            let bytes = transpose(u64::from_le_bytes(*word)).to_le_bytes();
+            let bytes = transpose_bits(u64::from_le_bytes(*word)).to_le_bytes();
             for (row, byte) in rows.chunks_exact_mut((n / 8).max(1)).zip(bytes) {
                 if let Some(to) = row.get_mut(at) {
                     *to = byte;
@@ -151,7 +153,7 @@ pub(super) fn bit_shuffle(item: usize, from: &[u8], to: &mut [u8]) {
 pub(super) fn bit_unshuffle(item: usize, from: &[u8], to: &mut [u8]) {
     let n = from.len() / item.max(1);
     if !n.is_multiple_of(8) {
-        copy(from, to);
+        copy_bytes(from, to);
         return;
     }
     let mut planes = from.to_vec();
@@ -166,13 +168,13 @@ pub(super) fn bit_unshuffle(item: usize, from: &[u8], to: &mut [u8]) {
             let mut words = bits.map(|row| row.get(at..).and_then(|row| row.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b)));
             transpose_bytes(&mut words);
             for (to, word) in block.as_chunks_mut::<8>().0.iter_mut().zip(words) {
-                *to = transpose(word).to_le_bytes();
+                *to = transpose_bits(word).to_le_bytes();
             }
             at += 8;
         }
         for to in rest.as_chunks_mut::<8>().0 {
             let word = bits.map(|row| row.get(at).copied().unwrap_or(0));
-            *to = transpose(u64::from_le_bytes(word)).to_le_bytes();
+            *to = transpose_bits(u64::from_le_bytes(word)).to_le_bytes();
             at += 1;
         }
     }
@@ -196,7 +198,7 @@ fn transpose_bytes(words: &mut [u64; 8]) {
 }
 
 /// The 8 by 8 bits of a word, rows and columns exchanged.
-fn transpose(mut x: u64) -> u64 {
+fn transpose_bits(mut x: u64) -> u64 {
     let mut swap = (x ^ x >> 7) & 0x00aa_00aa_00aa_00aa;
     x ^= swap ^ swap << 7;
     swap = (x ^ x >> 14) & 0x0000_cccc_0000_cccc;
@@ -205,7 +207,7 @@ fn transpose(mut x: u64) -> u64 {
     x ^ swap ^ swap << 28
 }
 
-fn copy(from: &[u8], to: &mut [u8]) {
+fn copy_bytes(from: &[u8], to: &mut [u8]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to = *from;
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
-use super::stored_reader::{Input, file_byte, whole};
+use super::stored_reader::{StoredReader, file_byte, whole_form};
 use crate::bytes::{Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, stored_ranges, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt;
@@ -11,88 +11,88 @@ use crate::limits::Limits;
 use crate::threads::lock;
 
 /// Bytes that are decoded before it is asked whether to go on.
-const STEP: usize = 1 << 20;
+const CANCEL_CHECK_BYTES: usize = 1 << 20;
 
 /// The longest block that is decoded at once if somebody may give up: a tenth of a second.
-const AT_ONCE: u64 = 64 << 20;
+const MAX_UNINTERRUPTED: u64 = 64 << 20;
 
 /// A decoder in the middle of its work.
-pub(super) trait Pull: Send {
+pub(super) trait PullDecoder: Send {
     /// Decodes the next bytes into the front of `into`; fewer than it holds only at the end, at
     /// which every checksum of the stream has been compared.
-    fn pull(&mut self, into: &mut [u8]) -> Result<usize>;
+    fn decode_next(&mut self, into: &mut [u8]) -> Result<usize>;
 
     /// Returns the number of stored bytes that are used up.
     fn position(&self) -> u64;
 }
 
 /// The methods of a codec that works on streams.
-pub(super) trait Opens: Send + Sync {
+pub(super) trait StreamCodec: Send + Sync {
     /// A decoder at the start of `stored`, which should decode to `len` bytes.
-    fn open(&self, stored: &SourceRef, len: u64, limits: &Limits) -> Result<Box<dyn Pull>>;
+    fn open_stream(&self, stored: &SourceRef, len: u64, limits: &Limits) -> Result<Box<dyn PullDecoder>>;
 
     /// The word by which other programs know the codec, if they decode a whole stream of it.
-    fn word(&self) -> Option<&'static str> {
+    fn external_name(&self) -> Option<&'static str> {
         None
     }
 
     /// Decodes everything at once, if that is faster than by pieces; `None` if it is not. Nobody can stop it
     /// meanwhile.
-    fn whole(&self, stored: &SourceRef, into: &mut [u8]) -> Option<Result<()>> {
+    fn decode_all(&self, stored: &SourceRef, into: &mut [u8]) -> Option<Result<()>> {
         let _ = (stored, into);
         None
     }
 }
 
 /// A library's decoder, as [`Pulling`] drives it.
-pub(super) trait Engine: Send {
+pub(super) trait DecoderEngine: Send {
     /// Name of the decoded form, for messages.
     const NAME: &'static str;
 
     /// Decodes from `from` into `into`: how many bytes it took, how many it made, and whether the stream has ended.
-    fn step(&mut self, from: &[u8], into: &mut [u8]) -> (usize, usize, Result<bool>);
+    fn decode_step(&mut self, from: &[u8], into: &mut [u8]) -> (usize, usize, Result<bool>);
 
     /// Prepares for another stream after the end of one. Returns `true` if one begins at byte `at`.
-    fn another(&mut self, stored: &SourceRef, at: u64) -> Result<bool> {
+    fn next_stream(&mut self, stored: &SourceRef, at: u64) -> Result<bool> {
         let _ = (stored, at);
         Ok(false)
     }
 }
 
 /// Streams decoded in order by one thread.
-pub(super) struct Pulling<E> {
-    input: Input,
+pub(super) struct EngineDecoder<E> {
+    input: StoredReader,
     stored: SourceRef,
     engine: E,
-    ended: bool,
+    is_finished: bool,
 }
 
-impl<E: Engine> Pulling<E> {
+impl<E: DecoderEngine> EngineDecoder<E> {
     /// Creates a decoder at the start of `stored`.
     pub(super) fn new(stored: SourceRef, engine: E) -> Self {
-        Self { input: Input::new(stored.clone()), stored, engine, ended: false }
+        Self { input: StoredReader::new(stored.clone()), stored, engine, is_finished: false }
     }
 
-    fn at(&self, error: Error) -> Error {
+    fn error_at_position(&self, error: Error) -> Error {
         error.at_byte(file_byte(&self.stored, self.input.position()))
     }
 }
 
-impl<E: Engine> Pull for Pulling<E> {
-    fn pull(&mut self, into: &mut [u8]) -> Result<usize> {
+impl<E: DecoderEngine> PullDecoder for EngineDecoder<E> {
+    fn decode_next(&mut self, into: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
-        while !self.ended {
+        while !self.is_finished {
             let Some(rest) = into.get_mut(filled..).filter(|rest| !rest.is_empty()) else { break };
-            let next = self.input.next()?;
+            let next = self.input.peek_bytes()?;
             let last = next.is_empty();
-            let (taken, made, ended) = self.engine.step(next, rest);
+            let (taken, made, ended) = self.engine.decode_step(next, rest);
             self.input.skip(taken);
             filled += made;
-            if ended.map_err(|error| self.at(error))? {
-                self.ended = !self.engine.another(&self.stored, self.input.position())?;
+            if ended.map_err(|error| self.error_at_position(error))? {
+                self.is_finished = !self.engine.next_stream(&self.stored, self.input.position())?;
             } else if taken == 0 && made == 0 {
                 let fate = if last { "is cut short" } else { "makes no progress" };
-                return Err(self.at(Error::malformed(format!("the {} stream {fate}", E::NAME))));
+                return Err(self.error_at_position(Error::malformed(format!("the {} stream {fate}", E::NAME))));
             }
         }
         Ok(filled)
@@ -108,92 +108,92 @@ impl<E: Engine> Pull for Pulling<E> {
 /// Reads that go forward share one running decoder, so that reading row after row decodes once and
 /// holds nothing. The first read that goes back decodes the whole block and keeps it, or starts
 /// again if [`Limits::memory`] does not let it be kept.
-pub(super) struct Streamed {
-    opens: Box<dyn Opens>,
+pub(super) struct StreamSource {
+    codec: Box<dyn StreamCodec>,
     stored: SourceRef,
     len: u64,
     limits: Limits,
-    running: Mutex<Option<Running>>,
-    kept: OnceLock<Vec<u8>>,
+    running: Mutex<Option<RunningDecoder>>,
+    decoded: OnceLock<Vec<u8>>,
 }
 
-struct Running {
-    pull: Box<dyn Pull>,
+struct RunningDecoder {
+    decoder: Box<dyn PullDecoder>,
     /// Number of bytes that have come out.
-    at: u64,
+    position: u64,
 }
 
-impl Streamed {
-    pub(super) fn new(opens: Box<dyn Opens>, stored: SourceRef, len: u64, limits: &Limits) -> Self {
-        Self { opens, stored, len, limits: limits.clone(), running: Mutex::new(None), kept: OnceLock::new() }
+impl StreamSource {
+    pub(super) fn new(opens: Box<dyn StreamCodec>, stored: SourceRef, len: u64, limits: &Limits) -> Self {
+        Self { codec: opens, stored, len, limits: limits.clone(), running: Mutex::new(None), decoded: OnceLock::new() }
     }
 
-    fn start(&self) -> Result<Running> {
-        Ok(Running { pull: self.opens.open(&self.stored, self.len, &self.limits)?, at: 0 })
+    fn start_decoder(&self) -> Result<RunningDecoder> {
+        Ok(RunningDecoder { decoder: self.codec.open_stream(&self.stored, self.len, &self.limits)?, position: 0 })
     }
 
     /// Decodes everything into `into`, which is as long as the block.
-    fn whole(&self, into: &mut [u8]) -> Result<()> {
+    fn decode_entire_block(&self, into: &mut [u8]) -> Result<()> {
         self.limits.charge_work(self.len)?;
-        let at_once = self.len <= AT_ONCE || !interrupt::is_heard();
-        match at_once.then(|| self.opens.whole(&self.stored, into)).flatten() {
+        let at_once = self.len <= MAX_UNINTERRUPTED || !interrupt::is_cancellable();
+        match at_once.then(|| self.codec.decode_all(&self.stored, into)).flatten() {
             Some(done) => done,
-            None => self.fill(&mut self.start()?, into),
+            None => self.decode_exact(&mut self.start_decoder()?, into),
         }
     }
 
     /// Decodes the next bytes until `into` is full; after the last of the block comes the check that it is.
-    fn fill(&self, running: &mut Running, into: &mut [u8]) -> Result<()> {
+    fn decode_exact(&self, running: &mut RunningDecoder, into: &mut [u8]) -> Result<()> {
         let mut filled = 0;
         while let Some(rest) = into.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             interrupt::check()?;
-            let most = rest.len().min(STEP);
-            match running.pull.pull(rest.get_mut(..most).unwrap_or_default())? {
-                0 => return Err(self.ended(running)),
+            let most = rest.len().min(CANCEL_CHECK_BYTES);
+            match running.decoder.decode_next(rest.get_mut(..most).unwrap_or_default())? {
+                0 => return Err(self.unexpected_end(running)),
                 n => {
                     filled += n;
-                    running.at += n as u64;
+                    running.position += n as u64;
                 }
             }
         }
-        if running.at == self.len && running.pull.pull(&mut [0])? > 0 {
+        if running.position == self.len && running.decoder.decode_next(&mut [0])? > 0 {
             return Err(Error::malformed(format!("the block decodes to more than its {} bytes", self.len))
-                .at_byte(file_byte(&self.stored, running.pull.position())));
+                .at_byte(file_byte(&self.stored, running.decoder.position())));
         }
         Ok(())
     }
 
     #[cold]
-    fn ended(&self, running: &Running) -> Error {
-        Error::malformed(format!("the block decodes to {} bytes, expected {}", running.at, self.len))
-            .at_byte(file_byte(&self.stored, running.pull.position()))
+    fn unexpected_end(&self, running: &RunningDecoder) -> Error {
+        Error::malformed(format!("the block decodes to {} bytes, expected {}", running.position, self.len))
+            .at_byte(file_byte(&self.stored, running.decoder.position()))
     }
 
     /// Goes forward to `offset` and reads there.
-    fn forward(&self, running: &mut Running, offset: u64, into: &mut [u8]) -> Result<()> {
-        self.limits.charge_work((offset - running.at).saturating_add(into.len() as u64))?;
+    fn seek_forward(&self, running: &mut RunningDecoder, offset: u64, into: &mut [u8]) -> Result<()> {
+        self.limits.charge_work((offset - running.position).saturating_add(into.len() as u64))?;
         let mut scratch = Vec::new();
-        while running.at < offset {
-            let step = (offset - running.at).min(256 << 10);
+        while running.position < offset {
+            let step = (offset - running.position).min(256 << 10);
             scratch.resize(to_usize(step)?, 0);
-            self.fill(running, &mut scratch)?;
+            self.decode_exact(running, &mut scratch)?;
         }
-        self.fill(running, into)
+        self.decode_exact(running, into)
     }
 
     /// Decodes the block once and keeps it, if the limits let it be kept.
-    fn keep(&self) -> Result<Option<&Vec<u8>>> {
+    fn decode_and_cache(&self) -> Result<Option<&Vec<u8>>> {
         if self.limits.charge_memory(self.len, "keeping a decoded block").is_err() {
             return Ok(None);
         }
         let mut bytes = vec![0; to_usize(self.len)?];
-        self.whole(&mut bytes)?;
-        Ok(Some(self.kept.get_or_init(|| bytes)))
+        self.decode_entire_block(&mut bytes)?;
+        Ok(Some(self.decoded.get_or_init(|| bytes)))
     }
 }
 
-impl SourcePieces for Streamed {
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+impl SourcePieces for StreamSource {
+    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         if range.is_empty() {
             return Ok(Vec::new());
         }
@@ -205,12 +205,13 @@ impl SourcePieces for Streamed {
     }
 
     fn encoding(&self) -> Result<SourceEncoding> {
-        let word = self.opens.word().ok_or_else(|| Error::unsupported("no other program decodes its codec in pieces"))?;
-        whole(word, &self.stored, self.len)
+        let word =
+            self.codec.external_name().ok_or_else(|| Error::unsupported("no other program decodes its codec in pieces"))?;
+        whole_form(word, &self.stored, self.len)
     }
 }
 
-impl Source for Streamed {
+impl Source for StreamSource {
     fn len(&self) -> u64 {
         self.len
     }
@@ -222,36 +223,36 @@ impl Source for Streamed {
             return Ok(());
         }
         if into.len() as u64 == self.len {
-            return self.whole(into);
+            return self.decode_entire_block(into);
         }
         let mut slot = lock(&self.running);
         let mut running = match slot.take() {
-            Some(running) if running.at <= offset => running,
-            None => self.start()?,
-            Some(_) => match self.keep() {
+            Some(running) if running.position <= offset => running,
+            None => self.start_decoder()?,
+            Some(_) => match self.decode_and_cache() {
                 Ok(Some(bytes)) => {
                     drop(slot);
                     return copy_out(bytes, offset, into);
                 }
                 // If the block is cut short, the bytes before the cut can still be read any number of times.
                 Err(error) if error.kind() != ErrorKind::Malformed => return Err(error),
-                Ok(None) | Err(_) => self.start()?,
+                Ok(None) | Err(_) => self.start_decoder()?,
             },
         };
         // After an error the decoder is dropped: the next read meets the same error from the start.
-        self.forward(&mut running, offset, into)?;
+        self.seek_forward(&mut running, offset, into)?;
         *slot = Some(running);
         Ok(())
     }
 
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
         let start = usize::try_from(offset).ok()?;
-        self.kept.get()?.get(start..start.checked_add(usize::try_from(len).ok()?)?)
+        self.decoded.get()?.get(start..start.checked_add(usize::try_from(len).ok()?)?)
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         // A read needs everything before its last byte, and the number of stored bytes for that is unknown.
-        if ranges.iter().any(|range| !range.is_empty()) && self.kept.get().is_none() {
+        if ranges.iter().any(|range| !range.is_empty()) && self.decoded.get().is_none() {
             return self.stored.prefetch(std::slice::from_ref(&(0..self.stored.len())));
         }
         Ok(())

@@ -128,7 +128,7 @@ fn too_short_and_too_long_are_malformed() {
 fn writes_may_be_cut_anywhere() {
     for codec in CODECS {
         let data = mixed(5_000_000, 11);
-        let options = EncodeOptions { total: Some(data.len() as u64), item_size: 4, ..EncodeOptions::default() };
+        let options = EncodeOptions { total_len: Some(data.len() as u64), item_size: 4, ..EncodeOptions::default() };
         let whole = encode_cut(codec.id, &data, &[data.len()], &options);
         for cuts in [&[1, 70_000, 3][..], &[4096], &[900_000, 1], &[5 << 20]] {
             assert!(encode_cut(codec.id, &data, cuts, &options) == whole, "{} {cuts:?}", codec.id);
@@ -212,8 +212,8 @@ fn variants() -> Vec<(CodecId, EncodeOptions)> {
             all.push((codec.id, EncodeOptions { item_size, row_bytes: Some(9_000), ..usual() }));
         }
     }
-    for blosc in [Blosc::Lz4, Blosc::Zlib, Blosc::Zstd] {
-        for shuffle in [Shuffle::None, Shuffle::Bytes, Shuffle::Bits] {
+    for blosc in [BloscCodec::Lz4, BloscCodec::Zlib, BloscCodec::Zstd] {
+        for shuffle in [ShuffleMode::None, ShuffleMode::Bytes, ShuffleMode::Bits] {
             for item_size in [1, 2, 4, 7, 8, 16, 40] {
                 all.push((CodecId(*b"blsc"), EncodeOptions { blosc, shuffle, item_size, ..usual() }));
             }
@@ -225,9 +225,9 @@ fn variants() -> Vec<(CodecId, EncodeOptions)> {
         }
     }
     all.push((CodecId(*b"zlib"), EncodeOptions { level: Some(0), ..usual() }));
-    all.push((CodecId(*b"zstd"), EncodeOptions { frames: true, row_bytes: Some(1_000_000), ..usual() }));
+    all.push((CodecId(*b"zstd"), EncodeOptions { multiple_frames: true, row_bytes: Some(1_000_000), ..usual() }));
     if cfg!(not(feature = "zstd")) {
-        all.retain(|(id, options)| *id != CodecId(*b"zstd") && options.blosc != Blosc::Zstd);
+        all.retain(|(id, options)| *id != CodecId(*b"zstd") && options.blosc != BloscCodec::Zstd);
     }
     all
 }
@@ -239,7 +239,8 @@ fn every_variant_comes_back() {
             let data = mixed(len, 77 + len as u64);
             let stored = encode(id, &data, &options).unwrap();
             assert!(decode_all(id, &stored, len).unwrap() == data, "{id} {options:?} of {len} bytes");
-            let again = encode_cut(id, &data, &[4097, 50_000, 1], &EncodeOptions { total: Some(len as u64), ..options.clone() });
+            let again =
+                encode_cut(id, &data, &[4097, 50_000, 1], &EncodeOptions { total_len: Some(len as u64), ..options.clone() });
             assert!(again == stored, "{id} {options:?} of {len} bytes depends on how it is cut");
         }
     }
@@ -257,7 +258,7 @@ proptest! {
         set_threads(Some(1));
         let one = encode(*id, &data, options).unwrap();
         set_threads(Some(threads));
-        let many = encode_cut(*id, &data, &[cut], &EncodeOptions { total: Some(len as u64), ..options.clone() });
+        let many = encode_cut(*id, &data, &[cut], &EncodeOptions { total_len: Some(len as u64), ..options.clone() });
         prop_assert!(one == many, "{} {:?} of {} bytes cut at {}", id, options, len, cut);
         prop_assert!(decode_all(*id, &one, len).unwrap() == data);
         set_threads(None);
@@ -322,7 +323,7 @@ fn false_bzip2_mark_keeps_result() {
 #[test]
 fn zstd_frames_are_read_by_slices() {
     let data = mixed(20 << 20, 61);
-    let options = EncodeOptions { frames: true, ..EncodeOptions::default() };
+    let options = EncodeOptions { multiple_frames: true, ..EncodeOptions::default() };
     let stored = encode(CodecId(*b"zstd"), &data, &options).unwrap();
     let source = open(CodecId(*b"zstd"), &stored, data.len()).unwrap();
     let needed: u64 = stored_ranges(&*source, 5 << 20..6 << 20).unwrap().iter().map(|range| range.end - range.start).sum();
@@ -337,7 +338,7 @@ fn zstd_frames_are_read_by_slices() {
 fn wrong_total_is_invalid_input() {
     for id in [*b"lz4f", *b"blsc"] {
         let mut out = Vec::new();
-        let mut encoder = encoder(CodecId(id), &EncodeOptions { total: Some(5), ..EncodeOptions::default() }).unwrap();
+        let mut encoder = encoder(CodecId(id), &EncodeOptions { total_len: Some(5), ..EncodeOptions::default() }).unwrap();
         encoder.write(b"four", &mut out).unwrap();
         assert_eq!(encoder.finish(&mut out).unwrap_err().kind(), ErrorKind::InvalidInput);
     }
@@ -345,7 +346,7 @@ fn wrong_total_is_invalid_input() {
 
 #[test]
 fn blosc_refuses_two_gibibytes() {
-    let options = EncodeOptions { total: Some(1 << 31), ..EncodeOptions::default() };
+    let options = EncodeOptions { total_len: Some(1 << 31), ..EncodeOptions::default() };
     assert_eq!(encoder(CodecId(*b"blsc"), &options).err().unwrap().kind(), ErrorKind::Unsupported);
 }
 
@@ -374,7 +375,7 @@ proptest! {
         prop_assert!(n > 0);
         theirs.truncate(n as usize);
         prop_assert!(decode_all(id, &theirs, len).unwrap() == data, "theirs");
-        let options = EncodeOptions { item_size: item, shuffle: [Shuffle::None, Shuffle::Bytes, Shuffle::Bits][shuffle as usize], ..EncodeOptions::default() };
+        let options = EncodeOptions { item_size: item, shuffle: [ShuffleMode::None, ShuffleMode::Bytes, ShuffleMode::Bits][shuffle as usize], ..EncodeOptions::default() };
         let ours = encode(id, &data, &options).unwrap();
         let mut back = vec![0; len];
         prop_assert_eq!(blusc::blosc1_decompress(&ours, &mut back), len as i32);

@@ -12,31 +12,31 @@ use std::sync::Arc;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 use super::crc::differs;
-use super::parallel_encode::{Pieces, encode_each, put};
-use super::stream::{Engine, Opens, Pull, Pulling, Streamed};
-use super::{Encode, EncodeOptions, level_in};
+use super::parallel_encode::{PieceSplitter, encode_each, write_all};
+use super::stream::{DecoderEngine, EngineDecoder, PullDecoder, StreamCodec, StreamSource};
+use super::{EncodeOptions, Encoder, check_level};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::threads::each;
+use crate::threads::map_parallel;
 
 /// Bytes that are deflated at once, and how many before them serve as dictionary.
-const PIECE: usize = 256 << 10;
-const WINDOW: usize = 32 << 10;
+const BUFFER_SIZE: usize = 256 << 10;
+const WINDOW_SIZE: usize = 32 << 10;
 
 /// The decoded bytes.
 pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> {
-    Ok(Arc::new(Streamed::new(Box::new(Zlib), stored, len, limits)))
+    Ok(Arc::new(StreamSource::new(Box::new(Zlib), stored, len, limits)))
 }
 
 /// A stream whose length is not known is opened.
-pub(super) fn open(stored: &SourceRef, most: u64, limits: &Limits) -> Result<Box<dyn Pull>> {
-    Zlib.open(stored, most, limits)
+pub(super) fn open_stream(stored: &SourceRef, most: u64, limits: &Limits) -> Result<Box<dyn PullDecoder>> {
+    Zlib.open_stream(stored, most, limits)
 }
 
 /// Decodes what is in memory; how many bytes that gave, if it is valid.
 #[allow(clippy::unnecessary_wraps, reason = "without the feature it fails")]
-pub(super) fn unpack(bytes: &[u8], into: &mut [u8]) -> Result<Option<usize>> {
+pub(super) fn decompress(bytes: &[u8], into: &mut [u8]) -> Result<Option<usize>> {
     #[cfg(feature = "libdeflate")]
     if let Ok(len) = libdeflater::Decompressor::new().zlib_decompress(bytes, into) {
         return Ok(Some(len));
@@ -47,7 +47,7 @@ pub(super) fn unpack(bytes: &[u8], into: &mut [u8]) -> Result<Option<usize>> {
 }
 
 /// Encodes what is in memory, to the end of `out`.
-pub(super) fn pack(level: i32, bytes: &[u8], out: &mut Vec<u8>) -> std::io::Result<()> {
+pub(super) fn compress(level: i32, bytes: &[u8], out: &mut Vec<u8>) -> std::io::Result<()> {
     let mut state = flate2::write::ZlibEncoder::new(out, Compression::new(level.max(0).cast_unsigned()));
     state.write_all(bytes)?;
     state.finish().map(drop)
@@ -56,17 +56,17 @@ pub(super) fn pack(level: i32, bytes: &[u8], out: &mut Vec<u8>) -> std::io::Resu
 /// Opens zlib streams.
 struct Zlib;
 
-impl Opens for Zlib {
-    fn word(&self) -> Option<&'static str> {
+impl StreamCodec for Zlib {
+    fn external_name(&self) -> Option<&'static str> {
         Some("deflate")
     }
 
-    fn open(&self, stored: &SourceRef, _len: u64, _limits: &Limits) -> Result<Box<dyn Pull>> {
-        Ok(Box::new(Pulling::new(stored.clone(), Inflate(Decompress::new(true)))))
+    fn open_stream(&self, stored: &SourceRef, _len: u64, _limits: &Limits) -> Result<Box<dyn PullDecoder>> {
+        Ok(Box::new(EngineDecoder::new(stored.clone(), ZlibStream(Decompress::new(true)))))
     }
 
     #[cfg(feature = "libdeflate")]
-    fn whole(&self, stored: &SourceRef, into: &mut [u8]) -> Option<Result<()>> {
+    fn decode_all(&self, stored: &SourceRef, into: &mut [u8]) -> Option<Result<()>> {
         let bytes = stored.view(0, stored.len())?;
         // The other path handles what this one refuses, and reports place and reason.
         match libdeflater::Decompressor::new().zlib_decompress(bytes, into) {
@@ -77,12 +77,12 @@ impl Opens for Zlib {
 }
 
 /// Decoder of one zlib stream.
-struct Inflate(Decompress);
+struct ZlibStream(Decompress);
 
-impl Engine for Inflate {
+impl DecoderEngine for ZlibStream {
     const NAME: &'static str = "zlib";
 
-    fn step(&mut self, from: &[u8], into: &mut [u8]) -> (usize, usize, Result<bool>) {
+    fn decode_step(&mut self, from: &[u8], into: &mut [u8]) -> (usize, usize, Result<bool>) {
         let before = (self.0.total_in(), self.0.total_out());
         let status = self.0.decompress(from, into, FlushDecompress::None);
         let (taken, made) = ((self.0.total_in() - before.0) as usize, (self.0.total_out() - before.1) as usize);
@@ -99,7 +99,7 @@ impl Engine for Inflate {
 
 /// The decoded bytes of a deflated member of an archive: a stream without header, whose CRC-32 is stated next to it.
 pub fn member(stored: SourceRef, len: u64, crc: u32, limits: &Limits) -> SourceRef {
-    Arc::new(Streamed::new(Box::new(Member { crc }), stored, len, limits))
+    Arc::new(StreamSource::new(Box::new(Member { crc }), stored, len, limits))
 }
 
 /// Opens deflated members.
@@ -107,25 +107,25 @@ struct Member {
     crc: u32,
 }
 
-impl Opens for Member {
-    fn open(&self, stored: &SourceRef, _len: u64, _limits: &Limits) -> Result<Box<dyn Pull>> {
-        let engine = Deflated { inflate: Inflate(Decompress::new(false)), crc: flate2::Crc::new(), stated: self.crc };
-        Ok(Box::new(Pulling::new(stored.clone(), engine)))
+impl StreamCodec for Member {
+    fn open_stream(&self, stored: &SourceRef, _len: u64, _limits: &Limits) -> Result<Box<dyn PullDecoder>> {
+        let engine = Deflated { inflate: ZlibStream(Decompress::new(false)), crc: flate2::Crc::new(), stated: self.crc };
+        Ok(Box::new(EngineDecoder::new(stored.clone(), engine)))
     }
 }
 
 /// A member that is being decoded.
 struct Deflated {
-    inflate: Inflate,
+    inflate: ZlibStream,
     crc: flate2::Crc,
     stated: u32,
 }
 
-impl Engine for Deflated {
+impl DecoderEngine for Deflated {
     const NAME: &'static str = "deflate";
 
-    fn step(&mut self, from: &[u8], into: &mut [u8]) -> (usize, usize, Result<bool>) {
-        let (taken, made, ended) = self.inflate.step(from, into);
+    fn decode_step(&mut self, from: &[u8], into: &mut [u8]) -> (usize, usize, Result<bool>) {
+        let (taken, made, ended) = self.inflate.decode_step(from, into);
         self.crc.update(into.get(..made).unwrap_or_default());
         let ended = match ended {
             Ok(true) if self.crc.sum() != self.stated => Err(differs(self.stated, self.crc.sum())),
@@ -136,71 +136,74 @@ impl Engine for Deflated {
 }
 
 /// Writes one zlib stream from pieces deflated in parallel.
-struct Writer {
-    pieces: Pieces,
-    join: Join,
+struct ZlibEncoder {
+    pieces: PieceSplitter,
+    join: ZlibAssembler,
 }
 
 /// State that is carried from piece to piece.
-struct Join {
+struct ZlibAssembler {
     level: u32,
-    begun: bool,
+    has_started: bool,
     /// The last bytes of what has been deflated, at most a window.
-    tail: Vec<u8>,
+    dictionary: Vec<u8>,
     adler: u32,
 }
 
 /// A writer of one zlib stream; levels 0 to 9, 6 unless given.
-pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
-    let level = level_in("zlib", options, 0..=9, 6)? as u32;
-    Ok(Box::new(Writer { pieces: Pieces::new(PIECE), join: Join { level, begun: false, tail: Vec::new(), adler: 1 } }))
+pub(super) fn new_encoder(options: &EncodeOptions) -> Result<Box<dyn Encoder>> {
+    let level = check_level("zlib", options, 0..=9, 6)? as u32;
+    Ok(Box::new(ZlibEncoder {
+        pieces: PieceSplitter::new(BUFFER_SIZE),
+        join: ZlibAssembler { level, has_started: false, dictionary: Vec::new(), adler: 1 },
+    }))
 }
 
-impl Encode for Writer {
+impl Encoder for ZlibEncoder {
     fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()> {
-        self.pieces.write(data, |pieces| self.join.flush(pieces, out))
+        self.pieces.push_data(data, |pieces| self.join.encode_pieces(pieces, out))
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
-        self.pieces.finish(|pieces| self.join.flush(pieces, out))?;
-        self.join.head(out)?;
+        self.pieces.finish(|pieces| self.join.encode_pieces(pieces, out))?;
+        self.join.write_zlib_header(out)?;
         // An empty last block with fixed codes, filled up to the byte, and the checksum.
-        put(out, &[0x03, 0x00])?;
-        put(out, &self.join.adler.to_be_bytes())
+        write_all(out, &[0x03, 0x00])?;
+        write_all(out, &self.join.adler.to_be_bytes())
     }
 }
 
-impl Join {
+impl ZlibAssembler {
     /// The two bytes before the first piece: deflate with a 32 KiB window, and how hard was tried.
-    fn head(&mut self, out: &mut dyn Write) -> Result<()> {
-        if self.begun {
+    fn write_zlib_header(&mut self, out: &mut dyn Write) -> Result<()> {
+        if self.has_started {
             return Ok(());
         }
-        self.begun = true;
+        self.has_started = true;
         let effort = match self.level {
             0 | 1 => 0x01,
             2..=5 => 0x5e,
             6 => 0x9c,
             _ => 0xda,
         };
-        put(out, &[0x78, effort])
+        write_all(out, &[0x78, effort])
     }
 
-    fn flush(&mut self, pieces: &[&[u8]], out: &mut dyn Write) -> Result<()> {
-        self.head(out)?;
-        let tail = std::mem::take(&mut self.tail);
+    fn encode_pieces(&mut self, pieces: &[&[u8]], out: &mut dyn Write) -> Result<()> {
+        self.write_zlib_header(out)?;
+        let tail = std::mem::take(&mut self.dictionary);
         let mut before: &[u8] = &tail;
         let mut jobs = Vec::with_capacity(pieces.len());
         for piece in pieces {
             jobs.push((before, *piece));
-            before = last_bytes(piece, WINDOW);
+            before = last_bytes(piece, WINDOW_SIZE);
         }
         let level = self.level;
-        encode_each(jobs, out, |(before, piece)| deflate(level, before, piece))?;
-        for (sum, len) in each(pieces.to_vec(), |piece| Ok((adler32(piece), piece.len())))? {
+        encode_each(jobs, out, |(before, piece)| deflate_piece(level, before, piece))?;
+        for (sum, len) in map_parallel(pieces.to_vec(), |piece| Ok((adler32(piece), piece.len())))? {
             self.adler = adler32_join(self.adler, sum, len as u64);
         }
-        self.tail = before.to_vec();
+        self.dictionary = before.to_vec();
         Ok(())
     }
 }
@@ -210,7 +213,7 @@ fn last_bytes(bytes: &[u8], n: usize) -> &[u8] {
 }
 
 /// Deflates one piece, up to a byte boundary, without marking an end.
-fn deflate(level: u32, before: &[u8], piece: &[u8]) -> Result<Vec<u8>> {
+fn deflate_piece(level: u32, before: &[u8], piece: &[u8]) -> Result<Vec<u8>> {
     let fail = |what: &dyn std::fmt::Display| Error::unsupported(format!("deflate failed: {what}"));
     let mut state = Compress::new(Compression::new(level), false);
     if !before.is_empty() && level > 0 {
@@ -230,7 +233,7 @@ fn deflate(level: u32, before: &[u8], piece: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// The modulus of Adler-32.
-const ADLER: u32 = 65_521;
+const ADLER_MOD: u32 = 65_521;
 
 /// Adler-32 of some bytes.
 pub(super) fn adler32(bytes: &[u8]) -> u32 {
@@ -241,8 +244,8 @@ pub(super) fn adler32(bytes: &[u8]) -> u32 {
             a += u32::from(*byte);
             b += a;
         }
-        a %= ADLER;
-        b %= ADLER;
+        a %= ADLER_MOD;
+        b %= ADLER_MOD;
     }
     b << 16 | a
 }
@@ -250,8 +253,8 @@ pub(super) fn adler32(bytes: &[u8]) -> u32 {
 /// Adler-32 of two pieces in a row from those of each; `len` is the length of the second.
 pub(super) fn adler32_join(first: u32, second: u32, len: u64) -> u32 {
     let (a1, b1, a2, b2) = (first & 0xffff, first >> 16, second & 0xffff, second >> 16);
-    let modulus = u64::from(ADLER);
-    let a = (a1 + a2 + ADLER - 1) % ADLER;
+    let modulus = u64::from(ADLER_MOD);
+    let a = (a1 + a2 + ADLER_MOD - 1) % ADLER_MOD;
     let b = (u64::from(b1) + u64::from(b2) + (len % modulus) * ((u64::from(a1) + modulus - 1) % modulus)) % modulus;
     (b as u32) << 16 | a
 }

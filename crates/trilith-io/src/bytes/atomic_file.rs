@@ -10,14 +10,14 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 #[cfg(any(feature = "remote", test))]
-use super::backing::Backing;
-use super::fs::{self, Output};
+use super::backing::SourceBacking;
+use super::fs::{self, FsFile};
 use super::local::LocalOptions;
-use super::lock::{Basis, Lock, temporary};
+use super::lock::{WriteBasis, WriteLock, temporary_path};
 #[cfg(feature = "remote")]
 use super::remote::Upload;
 use super::source::SourceRef;
-use super::temporary::Listed;
+use super::temporary::TemporaryGuard;
 use super::write_path::WritePath;
 use super::{journal, ownership};
 use crate::error::{Error, Result};
@@ -33,28 +33,28 @@ use crate::error::{Error, Result};
 /// began.
 #[derive(Debug)]
 pub struct AtomicFile {
-    file: Option<Output>,
-    place: Place,
+    file: Option<FsFile>,
+    place: Destination,
     warnings: Vec<String>,
     /// `true` if it stays if it cannot be put in place: it was not made here.
-    is_kept: bool,
+    is_committed: bool,
     /// Keeps the temporary file among those that a signal removes.
-    _listed: Option<Listed>,
+    _listed: Option<TemporaryGuard>,
 }
 
 /// The place that the content goes to.
 #[allow(clippy::large_enum_variant, reason = "there is one for each file that is written")]
 #[derive(Debug)]
-enum Place {
+enum Destination {
     /// A file of this machine.
-    Here {
+    Local {
         temporary: PathBuf,
         /// The target, and the lock on the file that is there now.
-        lock: Lock,
+        lock: WriteLock,
     },
     /// An object in a bucket.
     #[cfg(feature = "remote")]
-    There(Box<Upload>),
+    Remote(Box<Upload>),
 }
 
 impl AtomicFile {
@@ -67,27 +67,27 @@ impl AtomicFile {
     /// target that cannot be replaced: a folder, a device, an object that exists, a file that is read-only or whose owner
     /// the new file could not have, and if something that is not its journal is under that name.
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for the URL of a web server.
-    pub fn create(target: impl Into<WritePath>, basis: Basis<'_>) -> Result<Self> {
+    pub fn create(target: impl Into<WritePath>, basis: WriteBasis<'_>) -> Result<Self> {
         let target = target.into();
-        if let Some(url) = target.url() {
-            return Self::there(url, &target, basis);
+        if let Some(url) = target.as_url() {
+            return Self::remote(url, &target, basis);
         }
         let given = target.path();
         // A link stays a link: what it leads to is replaced.
-        let lock = Lock::acquire(given, basis)?;
-        journal::refuse_stranger(&lock)?;
+        let lock = WriteLock::acquire(given, basis)?;
+        journal::check_is_journal(&lock)?;
         let doing = || format!("writing {}", super::shown_path(given));
         for attempt in 0u32..1000 {
-            let temporary = temporary(&lock.path, attempt);
-            let made = Listed::create(&temporary, || match &lock.there {
-                Some(_) => Output::create_private(&temporary),
-                None => Output::create_new(&temporary),
+            let temporary = temporary_path(&lock.path, attempt);
+            let made = TemporaryGuard::create(&temporary, || match &lock.file {
+                Some(_) => FsFile::create_private(&temporary),
+                None => FsFile::create_new(&temporary),
             });
             match made {
                 Ok((file, listed)) => {
                     // The lock shows a later run that this file is in use; without locks it is only not removed.
                     let _ = file.file().try_lock();
-                    let mut new = Self::here(file, temporary, lock, Some(listed));
+                    let mut new = Self::local(file, temporary, lock, Some(listed));
                     new.keep_owner()?;
                     return Ok(new);
                 }
@@ -103,53 +103,67 @@ impl AtomicFile {
     /// # Errors
     /// Returns the errors of [`reserve`](super::reserve).
     pub fn reserve(&self, bytes: u64) -> Result<()> {
-        self.file.as_ref().map_or(Ok(()), |file| super::reserve(file.file(), bytes))
+        self.file.as_ref().map_or(Ok(()), |file| super::preallocate(file.file(), bytes))
     }
 
     /// A file that is complete next to `target` already, to be put in its place: it stays where it is if that fails.
     ///
     /// # Errors
     /// Returns the errors of [`AtomicFile::create`].
-    pub(super) fn adopt(target: &Path, made: &Path) -> Result<Self> {
-        let lock = Lock::acquire(target, Basis::Nothing)?;
-        journal::refuse_stranger(&lock)?;
-        let file = Output::open(made).map_err(|e| Error::io(format!("writing {}", target.display()), e))?;
-        let mut new = Self::here(file, made.to_path_buf(), lock, None);
+    pub(super) fn adopt_draft(target: &Path, made: &Path) -> Result<Self> {
+        let lock = WriteLock::acquire(target, WriteBasis::Nothing)?;
+        journal::check_is_journal(&lock)?;
+        let file = FsFile::open_existing(made).map_err(|e| Error::io(format!("writing {}", target.display()), e))?;
+        let mut new = Self::local(file, made.to_path_buf(), lock, None);
         new.keep_owner()?;
         Ok(new)
     }
 
     /// A file that is being written. It stays where it is if it is not listed.
-    fn here(file: Output, temporary: PathBuf, lock: Lock, listed: Option<Listed>) -> Self {
+    fn local(file: FsFile, temporary: PathBuf, lock: WriteLock, listed: Option<TemporaryGuard>) -> Self {
         let is_kept = listed.is_none();
-        Self { file: Some(file), place: Place::Here { temporary, lock }, warnings: Vec::new(), is_kept, _listed: listed }
+        Self {
+            file: Some(file),
+            place: Destination::Local { temporary, lock },
+            warnings: Vec::new(),
+            is_committed: is_kept,
+            _listed: listed,
+        }
     }
 
     /// Starts an object in a bucket.
     #[cfg(feature = "remote")]
-    fn there(url: &str, target: &WritePath, basis: Basis<'_>) -> Result<Self> {
-        let options = target.options();
-        let replace = options.overwrite && !matches!(basis, Basis::Absent);
+    fn remote(url: &str, target: &WritePath, basis: WriteBasis<'_>) -> Result<Self> {
+        let options = target.remote_options();
+        let replace = options.overwrite && !matches!(basis, WriteBasis::Missing);
         // A new form of the same object must be made from what is there.
         let version = match basis {
-            Basis::Read(read) | Basis::Own(read) if read.name() == url => read.backing().and_then(Backing::version),
+            WriteBasis::SameAs(read) | WriteBasis::LockedBy(read) if read.name() == url => {
+                read.backing().and_then(SourceBacking::content_version)
+            }
             _ => None,
         };
-        let upload = Upload::begin(url, options, replace, version.as_deref())?;
-        let file = Output::unnamed(target.path()).map_err(|e| Error::io("making a temporary file", e))?;
-        Ok(Self { file: Some(file), place: Place::There(Box::new(upload)), warnings: Vec::new(), is_kept: false, _listed: None })
+        let upload = Upload::start_upload(url, options, replace, version.as_deref())?;
+        let file = FsFile::anonymous_temp(target.path()).map_err(|e| Error::io("making a temporary file", e))?;
+        Ok(Self {
+            file: Some(file),
+            place: Destination::Remote(Box::new(upload)),
+            warnings: Vec::new(),
+            is_committed: false,
+            _listed: None,
+        })
     }
 
     #[cfg(not(feature = "remote"))]
-    fn there(_: &str, _: &WritePath, _: Basis<'_>) -> Result<Self> {
+    fn remote(_: &str, _: &WritePath, _: WriteBasis<'_>) -> Result<Self> {
         Err(Error::unsupported("this build writes no remote files").hint("build it with the feature remote"))
     }
 
     /// Gives the new file the owner of the one that it will replace.
     fn keep_owner(&mut self) -> Result<()> {
-        let (Some(file), Some(lock)) = (&self.file, self.place.lock()) else { return Ok(()) };
-        match &lock.there {
-            Some((_, old)) => ownership::keep(file.file(), old, &lock.given, &mut self.warnings),
+        let (Some(file), Some(lock)) = (&self.file, self.place.local_lock()) else { return Ok(()) };
+        match &lock.file {
+            Some((_, old)) => ownership::copy_ownership(file.file(), old, &lock.display_path, &mut self.warnings),
             None => Ok(()),
         }
     }
@@ -158,10 +172,10 @@ impl AtomicFile {
     ///
     /// # Errors
     /// Returns the errors of [`AtomicFile::create`].
-    pub(super) fn look_like(&mut self, old: &Metadata) -> Result<()> {
-        let (Some(file), Some(lock)) = (&self.file, self.place.lock()) else { return Ok(()) };
-        let given = lock.given.clone();
-        ownership::keep(file.file(), old, &given, &mut self.warnings)?;
+    pub(super) fn copy_permissions(&mut self, old: &Metadata) -> Result<()> {
+        let (Some(file), Some(lock)) = (&self.file, self.place.local_lock()) else { return Ok(()) };
+        let given = lock.display_path.clone();
+        ownership::copy_ownership(file.file(), old, &given, &mut self.warnings)?;
         file.file().set_permissions(old.permissions()).map_err(|e| Error::io(format!("writing {}", given.display()), e))
     }
 
@@ -169,13 +183,13 @@ impl AtomicFile {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
-    pub fn written(&self) -> Result<SourceRef> {
+    pub fn reread_source(&self) -> Result<SourceRef> {
         match (&self.place, &self.file) {
-            (Place::Here { temporary, .. }, _) => super::open(temporary, LocalOptions::default()),
+            (Destination::Local { temporary, .. }, _) => super::open(temporary, LocalOptions::default()),
             #[cfg(feature = "remote")]
-            (Place::There(upload), Some(file)) => super::spool::reopened(file.file(), &upload.shown()),
+            (Destination::Remote(upload), Some(file)) => super::spool::reopen_unnamed_file(file.file(), &upload.display_url()),
             #[cfg(feature = "remote")]
-            (Place::There(_), None) => Err(Error::io("reading a temporary file", std::io::ErrorKind::NotConnected.into())),
+            (Destination::Remote(_), None) => Err(Error::io("reading a temporary file", std::io::ErrorKind::NotConnected.into())),
         }
     }
 
@@ -190,59 +204,59 @@ impl AtomicFile {
         let Some(file) = self.file.take() else { return Ok(Vec::new()) };
         let mut warnings = std::mem::take(&mut self.warnings);
         let (temporary, lock) = match &mut self.place {
-            Place::Here { temporary, lock } => (temporary, lock),
+            Destination::Local { temporary, lock } => (temporary, lock),
             #[cfg(feature = "remote")]
-            Place::There(upload) => return upload.commit(file.file()).map(|()| warnings),
+            Destination::Remote(upload) => return upload.commit(file.file()).map(|()| warnings),
         };
-        let given = lock.given.clone();
+        let given = lock.display_path.clone();
         let fail = |e| Error::io(format!("writing {}", given.display()), e);
-        let done = put_in_place(lock, &file, &mut warnings).and_then(|()| {
+        let done = prepare_rename(lock, &file, &mut warnings).and_then(|()| {
             drop(file);
-            fs::rename(temporary, &lock.path).map_err(fail)
+            fs::rename_file(temporary, &lock.path).map_err(fail)
         });
         if let Err(error) = done {
-            if !self.is_kept {
+            if !self.is_committed {
                 let _ = fs::remove(temporary);
             }
             return Err(error);
         }
-        lock.there = None;
+        lock.file = None;
         fs::sync_folder(&lock.path)
             .map_err(|e| fail(e).context("the new file is in place, but might not outlast a power failure"))?;
         Ok(warnings)
     }
 
-    fn file(&mut self) -> std::io::Result<&mut Output> {
+    fn output_mut(&mut self) -> std::io::Result<&mut FsFile> {
         self.file.as_mut().ok_or_else(|| std::io::ErrorKind::NotConnected.into())
     }
 }
 
 /// Copies attributes, syncs, checks the lock, and removes a stale journal, before the rename.
-fn put_in_place(lock: &Lock, file: &Output, warnings: &mut Vec<String>) -> Result<()> {
-    if let Some((old, metadata)) = &lock.there {
-        ownership::keep_attributes(file.file(), old, metadata, &lock.given, warnings)?;
+fn prepare_rename(lock: &WriteLock, file: &FsFile, warnings: &mut Vec<String>) -> Result<()> {
+    if let Some((old, metadata)) = &lock.file {
+        ownership::copy_xattrs(file.file(), old, metadata, &lock.display_path, warnings)?;
     }
-    file.sync().map_err(|e| Error::io(format!("writing {}", lock.given.display()), e))?;
+    file.sync_all().map_err(|e| Error::io(format!("writing {}", lock.display_path.display()), e))?;
     lock.still_holds()?;
     // The journal of an update that did not finish is about the old file: it goes before that does.
-    journal::settle(lock).map(drop)
+    journal::roll_back_unfinished(lock).map(drop)
 }
 
-impl Place {
-    fn lock(&self) -> Option<&Lock> {
+impl Destination {
+    fn local_lock(&self) -> Option<&WriteLock> {
         match self {
-            Self::Here { lock, .. } => Some(lock),
+            Self::Local { lock, .. } => Some(lock),
             #[cfg(feature = "remote")]
-            Self::There(_) => None,
+            Self::Remote(_) => None,
         }
     }
 }
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
-        let is_left = self.file.take().is_some() && !self.is_kept;
+        let is_left = self.file.take().is_some() && !self.is_committed;
         match &self.place {
-            Place::Here { temporary, .. } if is_left => drop(fs::remove(temporary)),
+            Destination::Local { temporary, .. } if is_left => drop(fs::remove(temporary)),
             _ => {}
         }
     }
@@ -250,17 +264,17 @@ impl Drop for AtomicFile {
 
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.file()?.write(bytes)
+        self.output_mut()?.write(bytes)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        self.file()?.flush()
+        self.output_mut()?.flush()
     }
 }
 
 impl Seek for AtomicFile {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
-        self.file()?.seek(to)
+        self.output_mut()?.seek(to)
     }
 }
 
@@ -286,9 +300,9 @@ pub fn remove(path: impl AsRef<Path>) -> Result<()> {
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the file is longer.
 pub fn read_text(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>> {
     let path = path.as_ref();
-    let source = super::open(path, LocalOptions { map: false, ..Default::default() })?;
+    let source = super::open(path, LocalOptions { memory_map: false, ..Default::default() })?;
     if source.len() > most {
-        return Err(crate::Limits::exceeded("text", most, format_args!("{} has {} bytes", path.display(), source.len())));
+        return Err(crate::Limits::exceeded_error("text", most, format_args!("{} has {} bytes", path.display(), source.len())));
     }
     let mut bytes = vec![0; super::to_usize(source.len())?];
     source.read_at(0, &mut bytes)?;
@@ -304,7 +318,7 @@ mod tests {
     #[test]
     fn dropped_replacement_keeps_only_old_file() {
         let (folder, target) = file(b"old");
-        let mut new = AtomicFile::create(&target, Basis::Nothing).unwrap();
+        let mut new = AtomicFile::create(&target, WriteBasis::Nothing).unwrap();
         new.write_all(b"half").unwrap();
         drop(new);
         assert_eq!(read_text(&target, 100).unwrap(), b"old");
@@ -334,7 +348,7 @@ mod tests {
             }
             return;
         }
-        let mut new = AtomicFile::create(&target, Basis::Nothing).unwrap();
+        let mut new = AtomicFile::create(&target, WriteBasis::Nothing).unwrap();
         new.write_all(b"new").unwrap();
         assert_eq!(new.commit().unwrap(), Vec::<String>::new());
         let mut value = [0; 64];
@@ -348,8 +362,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("x.asdf");
         for _ in 0..2 {
-            let mut first = AtomicFile::create(&target, Basis::Nothing).unwrap();
-            let error = AtomicFile::create(&target, Basis::Nothing).unwrap_err();
+            let mut first = AtomicFile::create(&target, WriteBasis::Nothing).unwrap();
+            let error = AtomicFile::create(&target, WriteBasis::Nothing).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Io);
             assert!(error.to_string().contains("is being changed by another process"), "{error}");
             first.write_all(b"first").unwrap();
@@ -357,14 +371,14 @@ mod tests {
         }
         // Updates and replacements exclude each other.
         let read = crate::bytes::open(&target, Default::default()).unwrap();
-        let begin = || crate::bytes::Update::new().begin(&*read);
+        let begin = || crate::bytes::FileUpdate::new().begin_commit(&*read);
         let update = begin().unwrap();
-        assert!(AtomicFile::create(&target, Basis::Nothing).is_err());
+        assert!(AtomicFile::create(&target, WriteBasis::Nothing).is_err());
         drop(update);
-        assert!(super::super::Journal::recover(&target).unwrap());
+        assert!(super::super::JournaledUpdate::recover(&target).unwrap());
         let read = crate::bytes::open(&target, Default::default()).unwrap();
-        let begin = || crate::bytes::Update::new().begin(&*read);
-        let replace = AtomicFile::create(&target, Basis::Nothing).unwrap();
+        let begin = || crate::bytes::FileUpdate::new().begin_commit(&*read);
+        let replace = AtomicFile::create(&target, WriteBasis::Nothing).unwrap();
         assert!(begin().is_err());
         drop(replace);
         assert!(begin().is_ok());
@@ -374,22 +388,22 @@ mod tests {
     fn stale_basis_is_refused_for_same_target() {
         let (folder, target) = file(b"one");
         let read = crate::bytes::open(&target, Default::default()).unwrap();
-        assert!(AtomicFile::create(&target, Basis::Own(&*read)).is_ok());
+        assert!(AtomicFile::create(&target, WriteBasis::LockedBy(&*read)).is_ok());
         put(&target, b"two");
-        assert!(read.backing().is_some_and(Backing::is_changed));
-        for basis in [Basis::Own(&*read), Basis::Read(&*read)] {
+        assert!(read.backing().is_some_and(SourceBacking::is_changed));
+        for basis in [WriteBasis::LockedBy(&*read), WriteBasis::SameAs(&*read)] {
             let error = AtomicFile::create(&target, basis).unwrap_err();
             assert!(error.to_string().contains("since it was read"), "{error}");
         }
         // Another file may still be made from the old content.
-        assert!(AtomicFile::create(folder.path().join("y"), Basis::Read(&*read)).is_ok());
+        assert!(AtomicFile::create(folder.path().join("y"), WriteBasis::SameAs(&*read)).is_ok());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
     fn foreign_rename_aborts_commit() {
         let (folder, target) = file(b"one");
-        let mut new = AtomicFile::create(&target, Basis::Nothing).unwrap();
+        let mut new = AtomicFile::create(&target, WriteBasis::Nothing).unwrap();
         new.write_all(b"new").unwrap();
         let other = folder.path().join("other");
         put(&other, b"theirs");
@@ -398,7 +412,7 @@ mod tests {
         assert_eq!(read_text(&target, 100).unwrap(), b"theirs");
         // A target that did not exist at first is checked, too.
         let fresh = folder.path().join("fresh");
-        let new = AtomicFile::create(&fresh, Basis::Nothing).unwrap();
+        let new = AtomicFile::create(&fresh, WriteBasis::Nothing).unwrap();
         put(&other, b"theirs");
         std::fs::rename(&other, &fresh).unwrap();
         assert!(new.commit().is_err());
@@ -412,13 +426,13 @@ mod tests {
         let (_folder, target) = file(b"old");
         for mode in [0o600, 0o640, 0o644, 0o755] {
             std::fs::set_permissions(&target, std::fs::Permissions::from_mode(mode)).unwrap();
-            let new = AtomicFile::create(&target, Basis::Nothing).unwrap();
+            let new = AtomicFile::create(&target, WriteBasis::Nothing).unwrap();
             assert_eq!(new.file.as_ref().unwrap().file().metadata().unwrap().mode() & 0o777, 0o600);
             new.commit().unwrap();
             assert_eq!(std::fs::metadata(&target).unwrap().mode() & 0o777, mode);
         }
         std::fs::set_permissions(&target, std::fs::Permissions::from_mode(0o444)).unwrap();
-        assert!(AtomicFile::create(&target, Basis::Nothing).unwrap_err().to_string().contains("read-only"));
+        assert!(AtomicFile::create(&target, WriteBasis::Nothing).unwrap_err().to_string().contains("read-only"));
     }
 
     #[cfg(unix)]
@@ -442,10 +456,10 @@ mod tests {
             let target = folder.path().join("n".repeat(len));
             put(&target, b"content");
             let read = crate::bytes::open(&target, Default::default()).unwrap();
-            let mut update = crate::bytes::Update::new();
+            let mut update = crate::bytes::FileUpdate::new();
             update.write(0, b"C".to_vec());
-            let mut journal = update.begin(&*read).unwrap();
-            journal.write().unwrap();
+            let mut journal = update.begin_commit(&*read).unwrap();
+            journal.apply_changes().unwrap();
             drop(journal);
             assert_eq!(read_text(&target, 100).unwrap(), b"content");
             put(&target, b"another");

@@ -18,38 +18,38 @@ use crate::error::Result;
 /// # std::fs::remove_dir_all(&folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Backing {
+pub trait SourceBacking {
     /// Returns the backing that answers what this one does not.
-    fn inner(&self) -> Option<&dyn Backing> {
+    fn inner_backing(&self) -> Option<&dyn SourceBacking> {
         None
     }
 
     /// Returns a word for what the file held when it was opened, which is another once the file is replaced or written to: what
     /// the server calls it, or its size and time. Returns None if nothing says so.
-    fn version(&self) -> Option<String> {
-        self.inner()?.version()
+    fn content_version(&self) -> Option<String> {
+        self.inner_backing()?.content_version()
     }
 
     /// Returns `true` if the file has become another since it was opened: written to, or replaced.
     fn is_changed(&self) -> bool {
-        self.inner().is_some_and(|inner| inner.is_changed())
+        self.inner_backing().is_some_and(|inner| inner.is_changed())
     }
 
     /// Returns the file on this machine, if it is one.
     fn local_file(&self) -> Option<&LocalFile> {
-        self.inner()?.local_file()
+        self.inner_backing()?.local_file()
     }
 
     /// Returns a remark for people about the file, such as an update that did not finish.
     fn notice(&self) -> Option<String> {
-        self.inner()?.notice()
+        self.inner_backing()?.notice()
     }
 
     /// Compares the bytes with the checksum that the file states for them, once.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they differ, and the errors of reading them.
-    fn verify(&self) -> Result<()> {
-        self.inner().map_or(Ok(()), |inner| inner.verify())
+    fn verify_checksum(&self) -> Result<()> {
+        self.inner_backing().map_or(Ok(()), |inner| inner.verify_checksum())
     }
 }

@@ -17,57 +17,57 @@ use crate::percent::{encoded, strict_bytes, strictly_decoded};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Base {
+pub enum BaseUri {
     /// Standard output, a pipe, memory: only absolute references mean something.
     #[default]
-    Nowhere,
+    None,
     /// A folder of this machine, absolute.
     Folder(PathBuf),
     /// The address of a remote file.
-    Address(String),
+    Url(String),
 }
 
-impl Base {
+impl BaseUri {
     /// Returns the base of the references of a file that is, or will be, at a path or a URL. It is
     /// [`Base::Nowhere`] for `-` and for a pipe or a device.
-    pub fn of(name: &str) -> Self {
+    pub fn of_file(name: &str) -> Self {
         if is_url(name) {
-            return Self::Address(public_name(name));
+            return Self::Url(public_name(name));
         }
         let path = &*path_of(name);
         if name == "-" || std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
-            return Self::Nowhere;
+            return Self::None;
         }
         Self::of_folder(path.parent().unwrap_or(Path::new("")))
     }
 
     /// Returns the base of the references of files in a folder.
     pub fn of_folder(folder: &Path) -> Self {
-        Self::Folder(real(folder))
+        Self::Folder(canonicalize(folder))
     }
 
     /// The absolute URI of a file at a path or an address; None for what is nowhere.
-    pub fn own_uri(name: &str) -> Option<String> {
-        let base = Self::of(name);
+    pub fn absolute_uri(name: &str) -> Option<String> {
+        let base = Self::of_file(name);
         match &base {
-            Self::Nowhere => None,
+            Self::None => None,
             Self::Folder(_) => base.join(&encoded(path_of(name).file_name()?.as_encoded_bytes())),
-            Self::Address(_) => base.join(""),
+            Self::Url(_) => base.join(""),
         }
     }
 
     /// The absolute form of a reference without fragment; None if it means nothing here.
     pub fn join(&self, uri: &str) -> Option<String> {
-        if scheme(uri).is_some() {
+        if uri_scheme(uri).is_some() {
             return Some(uri.to_owned());
         }
         match self {
-            Self::Nowhere => None,
-            Self::Folder(folder) => local(folder, uri).ok().map(|path| file_uri(&path)),
+            Self::None => None,
+            Self::Folder(folder) => resolve_local_path(folder, uri).ok().map(|path| file_uri(&path)),
             #[cfg(feature = "remote")]
-            Self::Address(address) => super::remote::joined(address, uri),
+            Self::Url(address) => super::remote::join(address, uri),
             #[cfg(not(feature = "remote"))]
-            Self::Address(_) => None,
+            Self::Url(_) => None,
         }
     }
 
@@ -76,11 +76,11 @@ impl Base {
     pub fn relative(&self, absolute: &str) -> String {
         let whole = || absolute.to_owned();
         let Self::Folder(folder) = self else { return whole() };
-        if scheme(absolute).is_none_or(|scheme| !scheme.eq_ignore_ascii_case("file")) {
+        if uri_scheme(absolute).is_none_or(|scheme| !scheme.eq_ignore_ascii_case("file")) {
             return whole();
         }
-        let Ok(path) = local(folder, absolute) else { return whole() };
-        let (own, there) = (names(folder), names(&path));
+        let Ok(path) = resolve_local_path(folder, absolute) else { return whole() };
+        let (own, there) = (components(folder), components(&path));
         let common = own.iter().zip(&there).take_while(|(a, b)| a == b).count();
         // Paths that share the root alone do not move together.
         if common == 0 || common == there.len() {
@@ -93,7 +93,7 @@ impl Base {
 }
 
 /// The scheme of an absolute URI.
-pub(super) fn scheme(uri: &str) -> Option<&str> {
+pub(super) fn uri_scheme(uri: &str) -> Option<&str> {
     let (scheme, _) = uri.split_once(':')?;
     let first = scheme.chars().next().is_some_and(|c| c.is_ascii_alphabetic());
     (first && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))).then_some(scheme)
@@ -104,8 +104,8 @@ pub(super) fn scheme(uri: &str) -> Option<&str> {
 ///
 /// # Errors
 /// Returns the reason if there is none.
-pub(super) fn local(folder: &Path, uri: &str) -> Result<PathBuf, &'static str> {
-    let text = match scheme(uri) {
+pub(super) fn resolve_local_path(folder: &Path, uri: &str) -> Result<PathBuf, &'static str> {
+    let text = match uri_scheme(uri) {
         None => uri,
         Some(scheme) if scheme.eq_ignore_ascii_case("file") => {
             let rest = uri.get(scheme.len() + 1..).unwrap_or("");
@@ -145,7 +145,7 @@ pub(super) fn local(folder: &Path, uri: &str) -> Result<PathBuf, &'static str> {
                 path.pop();
             }
             Component::RootDir => path.push(part),
-            Component::Prefix(_) if scheme(uri).is_some() => path.push(part),
+            Component::Prefix(_) if uri_scheme(uri).is_some() => path.push(part),
             Component::Prefix(_) => return Err("it names a drive"),
         }
     }
@@ -154,8 +154,8 @@ pub(super) fn local(folder: &Path, uri: &str) -> Result<PathBuf, &'static str> {
 
 /// The path that an absolute `file:` URI names; None for any other URI.
 pub fn local_path(uri: &str) -> Option<PathBuf> {
-    scheme(uri).filter(|scheme| scheme.eq_ignore_ascii_case("file"))?;
-    local(Path::new(""), uri).ok()
+    uri_scheme(uri).filter(|scheme| scheme.eq_ignore_ascii_case("file"))?;
+    resolve_local_path(Path::new(""), uri).ok()
 }
 
 /// The folder that a person names by its path or by a `file:` URI, absolute.
@@ -163,8 +163,8 @@ pub fn local_path(uri: &str) -> Option<PathBuf> {
 /// # Errors
 /// Returns the reason if the text names none.
 pub fn folder_named(text: &str) -> Result<PathBuf, &'static str> {
-    if scheme(text).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file")) {
-        return local(Path::new(""), text);
+    if uri_scheme(text).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file")) {
+        return resolve_local_path(Path::new(""), text);
     }
     if text.is_empty() {
         return Err("it is empty");
@@ -173,7 +173,7 @@ pub fn folder_named(text: &str) -> Result<PathBuf, &'static str> {
 }
 
 /// A folder without links in its path, absolute also if it is not there.
-pub(super) fn real(folder: &Path) -> PathBuf {
+pub(super) fn canonicalize(folder: &Path) -> PathBuf {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     std::fs::canonicalize(folder).or_else(|_| std::path::absolute(folder)).unwrap_or_else(|_| folder.to_path_buf())
 }
@@ -203,7 +203,7 @@ pub fn file_uri(path: &Path) -> String {
     uri
 }
 
-fn names(path: &Path) -> Vec<&std::ffi::OsStr> {
+fn components(path: &Path) -> Vec<&std::ffi::OsStr> {
     path.components().filter(|part| !matches!(part, Component::RootDir)).map(Component::as_os_str).collect()
 }
 
@@ -225,8 +225,8 @@ pub fn percent_decode(uri: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn at(path: &str) -> Base {
-        Base::Folder(path.into())
+    fn at(path: &str) -> BaseUri {
+        BaseUri::Folder(path.into())
     }
 
     #[test]
@@ -248,7 +248,7 @@ mod tests {
         for bad in ["", "//host/x", "%zz", "a%00"] {
             assert_eq!(base.join(bad), None, "{bad}");
         }
-        assert_eq!((Base::Nowhere.join("x"), Base::Nowhere.join("s3://b/k").as_deref()), (None, Some("s3://b/k")));
+        assert_eq!((BaseUri::None.join("x"), BaseUri::None.join("s3://b/k").as_deref()), (None, Some("s3://b/k")));
     }
 
     #[test]
@@ -268,13 +268,16 @@ mod tests {
 
     #[test]
     fn file_uri_rejects_other_hosts() {
-        let path = |uri| local(Path::new("/d"), uri).ok();
+        let path = |uri| resolve_local_path(Path::new("/d"), uri).ok();
         for good in ["file:///etc/x", "FILE:///etc/x", "file:/etc/x", "file://localhost/etc/x", "file:///etc/y/../x"] {
             assert_eq!(path(good).as_deref(), Some(Path::new("/etc/x")), "{good}");
         }
         for bad in ["file://host/etc/x", "file:x", "file:", "file://", "//host/x", "ftp://h/x", "c:/x"] {
             assert_eq!(path(bad), None, "{bad}");
         }
-        assert_eq!((scheme("a b:c"), scheme("1a:c"), scheme("ab/c:d"), scheme("fits:1")), (None, None, None, Some("fits")));
+        assert_eq!(
+            (uri_scheme("a b:c"), uri_scheme("1a:c"), uri_scheme("ab/c:d"), uri_scheme("fits:1")),
+            (None, None, None, Some("fits"))
+        );
     }
 }

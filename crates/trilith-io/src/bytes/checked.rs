@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::backing::Backing;
+use super::backing::SourceBacking;
 use super::source::{Source, SourceOrigin, SourceRef};
 use crate::error::Result;
 
@@ -11,21 +11,21 @@ use crate::error::Result;
 pub type PartCheck = Arc<dyn Fn(&SourceRef, u64) -> Result<()> + Send + Sync>;
 
 /// The bytes of another source, some of which have a checksum that [`Backing::verify`] compares.
-pub struct Checked<F> {
+pub struct ChecksummedSource<F> {
     bytes: SourceRef,
     compare: F,
     /// The comparison, made once.
     compared: OnceLock<Result<()>>,
 }
 
-impl<F: Fn(&SourceRef) -> Result<()>> Checked<F> {
+impl<F: Fn(&SourceRef) -> Result<()>> ChecksummedSource<F> {
     /// Reads are those of `bytes`; `compare` returns an error if the checksum differs.
     pub fn new(bytes: SourceRef, compare: F) -> Self {
         Self { bytes, compare, compared: OnceLock::new() }
     }
 }
 
-impl<F: Fn(&SourceRef) -> Result<()> + Send + Sync> Source for Checked<F> {
+impl<F: Fn(&SourceRef) -> Result<()> + Send + Sync> Source for ChecksummedSource<F> {
     fn len(&self) -> u64 {
         self.bytes.len()
     }
@@ -50,18 +50,18 @@ impl<F: Fn(&SourceRef) -> Result<()> + Send + Sync> Source for Checked<F> {
         Some(SourceOrigin::Same(&*self.bytes))
     }
 
-    fn backing(&self) -> Option<&dyn Backing> {
+    fn backing(&self) -> Option<&dyn SourceBacking> {
         Some(self)
     }
 }
 
-impl<F: Fn(&SourceRef) -> Result<()> + Send + Sync> Backing for Checked<F> {
-    fn inner(&self) -> Option<&dyn Backing> {
+impl<F: Fn(&SourceRef) -> Result<()> + Send + Sync> SourceBacking for ChecksummedSource<F> {
+    fn inner_backing(&self) -> Option<&dyn SourceBacking> {
         self.bytes.backing()
     }
 
-    fn verify(&self) -> Result<()> {
-        match self.compared.get_or_init(|| super::uncounted(|| (self.compare)(&self.bytes))) {
+    fn verify_checksum(&self) -> Result<()> {
+        match self.compared.get_or_init(|| super::without_counting(|| (self.compare)(&self.bytes))) {
             Ok(()) => Ok(()),
             Err(error) => Err(error.copy()),
         }

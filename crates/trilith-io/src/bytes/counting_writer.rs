@@ -20,12 +20,12 @@ use crate::limits::Limits;
 /// assert_eq!(out.into_inner(), b"four");
 /// ```
 #[derive(Debug)]
-pub struct Metered<W> {
+pub struct CountingWriter<W> {
     out: W,
     limits: Box<Limits>,
 }
 
-impl<W> Metered<W> {
+impl<W> CountingWriter<W> {
     /// Counts what goes to `out`.
     pub fn new(out: W, limits: Limits) -> Self {
         Self { out, limits: Box::new(limits) }
@@ -37,7 +37,7 @@ impl<W> Metered<W> {
     }
 
     /// The writer inside, while this goes on counting.
-    pub(super) fn inner(&self) -> &W {
+    pub(super) fn get_ref(&self) -> &W {
         &self.out
     }
 
@@ -47,7 +47,7 @@ impl<W> Metered<W> {
     }
 }
 
-impl<W: Write> Write for Metered<W> {
+impl<W: Write> Write for CountingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.limits.charge_output(bytes.len() as u64).map_err(io::Error::other)?;
         self.out.write(bytes)
@@ -58,7 +58,7 @@ impl<W: Write> Write for Metered<W> {
     }
 }
 
-impl<W: Seek> Seek for Metered<W> {
+impl<W: Seek> Seek for CountingWriter<W> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.out.seek(to)
     }

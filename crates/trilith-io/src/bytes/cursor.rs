@@ -31,7 +31,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Returns the bytes that have not been read yet.
-    pub fn rest(&self) -> &'a [u8] {
+    pub fn remaining(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or(&[])
     }
 
@@ -40,7 +40,7 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if fewer are left.
     pub fn take(&mut self, len: usize) -> Result<&'a [u8]> {
-        let rest = self.rest();
+        let rest = self.remaining();
         let taken = rest.get(..len).ok_or_else(|| {
             Error::malformed(format!("expected {len} more bytes, found {}", rest.len())).at_byte(self.position())
         })?;

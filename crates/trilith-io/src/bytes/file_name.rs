@@ -13,13 +13,13 @@ use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::backing::Backing;
+use super::backing::SourceBacking;
 use super::local::LocalFile;
 use super::source::Source;
 use crate::percent::{encoded, strict_bytes};
 
-const HIGH: u32 = 0xfdd0;
-const LOW: u32 = 0xfde0;
+const ESCAPE_HIGH: u32 = 0xfdd0;
+const ESCAPE_LOW: u32 = 0xfde0;
 
 /// Returns `true` for a character that may be a part of a pair.
 fn is_reserved(c: char) -> bool {
@@ -56,7 +56,7 @@ pub fn name_of(path: &Path) -> Cow<'_, str> {
 /// Returns the bytes of a path, as lists of names have them, as a string like that of [`name_of`].
 pub fn name_of_bytes(bytes: &[u8]) -> String {
     let mut name = String::with_capacity(bytes.len() + 8);
-    let pair = |byte: &u8| [HIGH + u32::from(byte >> 4), LOW + u32::from(byte & 15)];
+    let pair = |byte: &u8| [ESCAPE_HIGH + u32::from(byte >> 4), ESCAPE_LOW + u32::from(byte & 15)];
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
             if is_reserved(c) {
@@ -82,14 +82,14 @@ pub fn name_of_bytes(bytes: &[u8]) -> String {
 /// assert_eq!(path_of(&name).to_str(), Some("https://user:password@data.example/x.asdf?sig=1"));
 /// ```
 pub fn hidden_name(name: &str) -> Cow<'_, str> {
-    let secrets = secrets(name);
+    let secrets = find_secret_ranges(name);
     if secrets.is_empty() {
         return name.into();
     }
     let (mut hidden, mut at) = (String::with_capacity(name.len() * 2), 0);
     for secret in secrets {
         hidden.push_str(&name[at..secret.start]);
-        let pair = |byte: u8| [LOW + u32::from(byte >> 4), HIGH + u32::from(byte & 15)];
+        let pair = |byte: u8| [ESCAPE_LOW + u32::from(byte >> 4), ESCAPE_HIGH + u32::from(byte & 15)];
         hidden.extend(name[secret.clone()].bytes().flat_map(pair).filter_map(char::from_u32));
         at = secret.end;
     }
@@ -98,7 +98,7 @@ pub fn hidden_name(name: &str) -> Cow<'_, str> {
 }
 
 /// The parts of a URL that are secrets and are not hidden yet. The keys of buckets have no query, but somebody may write one.
-fn secrets(name: &str) -> Vec<Range<usize>> {
+fn find_secret_ranges(name: &str) -> Vec<Range<usize>> {
     let Some(at) = name.find("://") else { return Vec::new() };
     // An argument may have words before the URL: NAME=URL.
     let scheme = name[..at].rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |before| before + 1);
@@ -137,7 +137,7 @@ fn secrets(name: &str) -> Vec<Range<usize>> {
 
 /// Returns a URL without its secrets, as a file may hold it; any other name unchanged.
 pub fn public_name(name: &str) -> String {
-    let shown = shown_name(&hidden_name(name)).into_owned();
+    let shown = display_name(&hidden_name(name)).into_owned();
     if is_url(&shown) { shown.replacen("://…@", "://", 1).replacen("?…", "", 1) } else { name.to_owned() }
 }
 
@@ -163,17 +163,20 @@ pub fn path_of(name: &str) -> Cow<'_, Path> {
         return Path::new(name).into();
     }
     let mut bytes = Vec::with_capacity(name.len());
-    parts(name, |part| match part {
-        Part::Char(c) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-        Part::Byte(byte) | Part::Secret(byte) => bytes.push(byte),
+    for_each_unit(name, |part| match part {
+        NameUnit::Char(c) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        NameUnit::Byte(byte) | NameUnit::Secret(byte) => bytes.push(byte),
     });
     path_of_bytes(bytes).map_or_else(|| Path::new(name).into(), Into::into)
 }
 
 /// Returns the path of a source of a file. Its name is for people, and cannot hold a path that is not UTF-8.
-pub fn exact_path(source: &dyn Source) -> &Path {
-    let exact =
-        source.backing().and_then(Backing::local_file).and_then(LocalFile::given_path).filter(|path| path.to_str().is_none());
+pub fn verbatim_path(source: &dyn Source) -> &Path {
+    let exact = source
+        .backing()
+        .and_then(SourceBacking::local_file)
+        .and_then(LocalFile::given_path)
+        .filter(|path| path.to_str().is_none());
     exact.unwrap_or(Path::new(source.name()))
 }
 
@@ -198,18 +201,18 @@ pub(super) fn path_of_bytes(bytes: Vec<u8>) -> Option<PathBuf> {
 
 /// Returns a name for people: each byte that is not part of UTF-8 is U+FFFD, and each secret of a URL is `…`. Text that is made
 /// of names may be given, too.
-pub fn shown_name(name: &str) -> Cow<'_, str> {
+pub fn display_name(name: &str) -> Cow<'_, str> {
     if !has_reserved(name) {
         return name.into();
     }
     let (mut shown, mut is_secret) = (String::with_capacity(name.len()), false);
-    parts(name, |part| {
-        let before = std::mem::replace(&mut is_secret, matches!(part, Part::Secret(_)));
+    for_each_unit(name, |part| {
+        let before = std::mem::replace(&mut is_secret, matches!(part, NameUnit::Secret(_)));
         match part {
-            Part::Char(c) => shown.push(c),
-            Part::Byte(_) => shown.push(char::REPLACEMENT_CHARACTER),
-            Part::Secret(_) if before => {}
-            Part::Secret(_) => shown.push('…'),
+            NameUnit::Char(c) => shown.push(c),
+            NameUnit::Byte(_) => shown.push(char::REPLACEMENT_CHARACTER),
+            NameUnit::Secret(_) if before => {}
+            NameUnit::Secret(_) => shown.push('…'),
         }
     });
     shown.into()
@@ -217,10 +220,10 @@ pub fn shown_name(name: &str) -> Cow<'_, str> {
 
 /// Returns a path or URL for people, as [`shown_name`].
 pub fn shown_path(path: impl AsRef<Path>) -> String {
-    shown_name(&name_of(path.as_ref())).into_owned()
+    display_name(&name_of(path.as_ref())).into_owned()
 }
 
-enum Part {
+enum NameUnit {
     Char(char),
     Byte(u8),
     /// A byte of a secret in a URL.
@@ -228,7 +231,7 @@ enum Part {
 }
 
 /// The characters of a name, and the bytes that are pairs.
-fn parts(name: &str, mut take: impl FnMut(Part)) {
+fn for_each_unit(name: &str, mut take: impl FnMut(NameUnit)) {
     let digit = |c: char, first: u32| {
         u32::from(c).checked_sub(first).and_then(|digit| u8::try_from(digit).ok()).filter(|digit| *digit < 16)
     };
@@ -238,8 +241,11 @@ fn parts(name: &str, mut take: impl FnMut(Part)) {
             let (high, low) = digit(c, first).zip(rest.clone().next().and_then(|c| digit(c, second)))?;
             Some(high << 4 | low)
         };
-        let part = pair(HIGH, LOW).map(Part::Byte).or_else(|| pair(LOW, HIGH).map(Part::Secret)).unwrap_or(Part::Char(c));
-        if !matches!(part, Part::Char(_)) {
+        let part = pair(ESCAPE_HIGH, ESCAPE_LOW)
+            .map(NameUnit::Byte)
+            .or_else(|| pair(ESCAPE_LOW, ESCAPE_HIGH).map(NameUnit::Secret))
+            .unwrap_or(NameUnit::Char(c));
+        if !matches!(part, NameUnit::Char(_)) {
             rest.next();
         }
         take(part);
@@ -260,7 +266,7 @@ mod tests {
             let path = Path::new(std::ffi::OsStr::from_bytes(&bytes));
             let name = name_of(path).into_owned();
             prop_assert_eq!(path_of(&name), path);
-            prop_assert!(!shown_name(&name).contains(is_reserved));
+            prop_assert!(!display_name(&name).contains(is_reserved));
         }
     }
 
@@ -284,9 +290,9 @@ mod tests {
             ("/rho=file://a@b/c?d=e", "/rho=file://a@b/c?d=e"),
         ] {
             let name = hidden_name(url);
-            assert_eq!((shown_name(&name), path_of(&name)), (shown.into(), Path::new(url).into()));
+            assert_eq!((display_name(&name), path_of(&name)), (shown.into(), Path::new(url).into()));
             assert_eq!(hidden_name(&name), name);
-            assert_eq!(shown_name(&name_of_bytes(url.as_bytes())), shown);
+            assert_eq!(display_name(&name_of_bytes(url.as_bytes())), shown);
             assert_eq!(hidden_name(shown), shown);
             if is_url(url) {
                 let public = public_name(&name);

@@ -14,13 +14,13 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "fault-injection")]
-pub use fault_injection::{Answer, Watch, watch};
-use fault_injection::{act, is_watched};
+pub use fault_injection::{FaultAction, FsObserver, set_observer};
+use fault_injection::{is_watched, observe};
 
 /// An operation on a disk.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "fault-injection"), allow(dead_code, reason = "no other process sees it"))]
-pub enum Act<'a> {
+pub enum FsOp<'a> {
     /// A new, empty file.
     Create(&'a Path),
     /// Bytes at a place of a file.
@@ -41,36 +41,36 @@ pub enum Act<'a> {
 
 /// A file that is being written.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(super) struct FsFile {
     file: File,
     path: PathBuf,
 }
 
-impl Output {
+impl FsFile {
     /// A new file, which must not exist yet.
     pub(super) fn create_new(path: &Path) -> io::Result<Self> {
-        let file = act(Act::Create(path), |_| OpenOptions::new().read(true).write(true).create_new(true).open(path))?;
+        let file = observe(FsOp::Create(path), |_| OpenOptions::new().read(true).write(true).create_new(true).open(path))?;
         Ok(Self { file, path: path.to_path_buf() })
     }
 
     /// Does the same as [`Output::create_new`], for a file that only its owner may read.
     pub(super) fn create_private(path: &Path) -> io::Result<Self> {
-        let file = act(Act::Create(path), |_| {
-            super::ownership::private(OpenOptions::new().read(true).write(true).create_new(true)).open(path)
+        let file = observe(FsOp::Create(path), |_| {
+            super::ownership::with_private_mode(OpenOptions::new().read(true).write(true).create_new(true)).open(path)
         })?;
         Ok(Self { file, path: path.to_path_buf() })
     }
 
     /// A file that is there, to be changed.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub(super) fn open_existing(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         Ok(Self { file, path: path.to_path_buf() })
     }
 
     /// A temporary file without a name; `path` is what it is written for.
     #[cfg(feature = "remote")]
-    pub(super) fn unnamed(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: super::unnamed_file()?, path: path.to_path_buf() })
+    pub(super) fn anonymous_temp(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: super::anonymous_file()?, path: path.to_path_buf() })
     }
 
     /// The file itself: to be read or locked.
@@ -84,33 +84,33 @@ impl Output {
     }
 
     pub(super) fn resize(&self, len: u64) -> io::Result<()> {
-        again(|| act(Act::Resize(&self.path, len), |_| self.file.set_len(len)))
+        retry_interrupted(|| observe(FsOp::Resize(&self.path, len), |_| self.file.set_len(len)))
     }
 
-    pub(super) fn sync(&self) -> io::Result<()> {
-        again(|| act(Act::Sync(&self.path), |_| self.file.sync_all()))
+    pub(super) fn sync_all(&self) -> io::Result<()> {
+        retry_interrupted(|| observe(FsOp::Sync(&self.path), |_| self.file.sync_all()))
     }
 
     /// Does the same as [`Output::sync`], for a file that existed before: syncs its bytes and its length. Its times
     /// may wait for the sync of its folder, which saves a transaction of the file system.
     pub(super) fn sync_data(&self) -> io::Result<()> {
-        again(|| act(Act::Sync(&self.path), |_| self.file.sync_data()))
+        retry_interrupted(|| observe(FsOp::Sync(&self.path), |_| self.file.sync_data()))
     }
 }
 
 /// Adds bytes at the end of a file, which is made if there is none.
-pub(super) fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let file = act(Act::Create(path), |_| OpenOptions::new().append(true).create(true).open(path))?;
+pub(super) fn append_to_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let file = observe(FsOp::Create(path), |_| OpenOptions::new().append(true).create(true).open(path))?;
     let at = file.metadata()?.len();
     let mut file = &file;
-    act(Act::Write(path, at, bytes), |most| file.write_all(bytes.get(..most).unwrap_or(bytes)))
+    observe(FsOp::Write(path, at, bytes), |most| file.write_all(bytes.get(..most).unwrap_or(bytes)))
 }
 
-impl Write for Output {
+impl Write for FsFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let at = if is_watched() { self.file.stream_position()? } else { 0 };
         let file = &mut self.file;
-        act(Act::Write(&self.path, at, bytes), |most| file.write(bytes.get(..most).unwrap_or(bytes)))
+        observe(FsOp::Write(&self.path, at, bytes), |most| file.write(bytes.get(..most).unwrap_or(bytes)))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -118,23 +118,23 @@ impl Write for Output {
     }
 }
 
-impl Seek for Output {
+impl Seek for FsFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
     }
 }
 
-pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    again(|| act(Act::Rename(from, to), |_| std::fs::rename(from, to)))
+pub(super) fn rename_file(from: &Path, to: &Path) -> io::Result<()> {
+    retry_interrupted(|| observe(FsOp::Rename(from, to), |_| std::fs::rename(from, to)))
 }
 
 pub(super) fn remove(path: &Path) -> io::Result<()> {
-    again(|| act(Act::Remove(path), |_| std::fs::remove_file(path)))
+    retry_interrupted(|| observe(FsOp::Remove(path), |_| std::fs::remove_file(path)))
 }
 
 /// Reports a read to the watch, which may refuse it.
-pub(super) fn reading(path: &str, at: u64, len: usize) -> io::Result<()> {
-    if is_watched() { act(Act::Read(Path::new(path), at, len), |_| Ok(())) } else { Ok(()) }
+pub(super) fn observe_read(path: &str, at: u64, len: usize) -> io::Result<()> {
+    if is_watched() { observe(FsOp::Read(Path::new(path), at, len), |_| Ok(())) } else { Ok(()) }
 }
 
 /// Makes the names in the folder of `path` last; not every system can, and then nothing is lost but the promise.
@@ -147,8 +147,8 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         #[allow(clippy::disallowed_methods, reason = "a folder, to be synced")]
         let Ok(open) = File::open(folder) else { return Ok(()) };
-        again(|| {
-            act(Act::SyncFolder(folder), |_| match open.sync_all() {
+        retry_interrupted(|| {
+            observe(FsOp::SyncFolder(folder), |_| match open.sync_all() {
                 // Some file systems cannot sync a folder.
                 Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
                 done => done,
@@ -163,7 +163,7 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Repeats `work` until no signal interrupts it.
-fn again<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+fn retry_interrupted<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match work() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

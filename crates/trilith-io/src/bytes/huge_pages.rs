@@ -12,31 +12,31 @@ use memmap2::MmapMut;
 use crate::error::{Error, Result};
 
 /// Smallest number of bytes for which large pages pay.
-const LARGE: usize = 8 << 20;
+const MIN_HUGE_BYTES: usize = 8 << 20;
 
 /// A large page, or a part of one: a multiple of every small one.
-const PAGE: usize = 2 << 20;
+const HUGE_PAGE_SIZE: usize = 2 << 20;
 
 /// Separately allocated bytes on large pages.
-pub struct LargePages {
+pub struct HugePageBuffer {
     map: MmapMut,
     len: usize,
 }
 
 /// Returns zero bytes on large pages; `None` if `size` is small, or the system has no memory of this kind.
-pub fn large_pages(size: usize) -> Option<LargePages> {
-    if size < LARGE { None } else { on_large_pages(size) }
+pub fn large_pages(size: usize) -> Option<HugePageBuffer> {
+    if size < MIN_HUGE_BYTES { None } else { on_large_pages(size) }
 }
 
-fn on_large_pages(size: usize) -> Option<LargePages> {
+fn on_large_pages(size: usize) -> Option<HugePageBuffer> {
     // A range that begins and ends with a large page is made of nothing else.
-    let map = MmapMut::map_anon(size.checked_next_multiple_of(PAGE)?).ok()?;
+    let map = MmapMut::map_anon(size.checked_next_multiple_of(HUGE_PAGE_SIZE)?).ok()?;
     #[cfg(target_os = "linux")]
     let _ = map.advise(memmap2::Advice::HugePage); // Without large pages it is merely slower.
-    Some(LargePages { map, len: size })
+    Some(HugePageBuffer { map, len: size })
 }
 
-impl Deref for LargePages {
+impl Deref for HugePageBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -44,7 +44,7 @@ impl Deref for LargePages {
     }
 }
 
-impl DerefMut for LargePages {
+impl DerefMut for HugePageBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         self.map.get_mut(..self.len).unwrap_or_default()
     }
@@ -60,9 +60,9 @@ pub fn prefer_large_pages<T>(memory: &mut Vec<T>) {
     {
         let size = memory.capacity().saturating_mul(size_of::<T>());
         let start: *mut u8 = memory.as_mut_ptr().cast();
-        let skipped = start.align_offset(PAGE);
-        let whole = size.saturating_sub(skipped) / PAGE * PAGE;
-        if size < LARGE || whole == 0 {
+        let skipped = start.align_offset(HUGE_PAGE_SIZE);
+        let whole = size.saturating_sub(skipped) / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
+        if size < MIN_HUGE_BYTES || whole == 0 {
             return;
         }
         // SAFETY: the pages are within memory that the `Vec` owns, since the bytes before the first whole one and after
@@ -74,14 +74,14 @@ pub fn prefer_large_pages<T>(memory: &mut Vec<T>) {
 }
 
 /// Separately allocated bytes.
-pub enum Memory {
+pub enum HugePageMemory {
     /// Bytes of the allocator.
     Vec(Vec<u8>),
     /// Pages of the system.
-    Map(LargePages),
+    Map(HugePageBuffer),
 }
 
-impl Memory {
+impl HugePageMemory {
     /// This many zero bytes, on large pages if they pay.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl Memory {
     /// # Errors
     /// Returns the errors of [`Memory::zeroed`].
     pub fn scratch(size: usize) -> Result<Self> {
-        if size >= PAGE / 2
+        if size >= HUGE_PAGE_SIZE / 2
             && let Some(map) = on_large_pages(size)
         {
             return Ok(Self::Map(map));
@@ -119,7 +119,7 @@ impl Memory {
     }
 }
 
-impl Deref for Memory {
+impl Deref for HugePageMemory {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -130,7 +130,7 @@ impl Deref for Memory {
     }
 }
 
-impl DerefMut for Memory {
+impl DerefMut for HugePageMemory {
     fn deref_mut(&mut self) -> &mut [u8] {
         match self {
             Self::Vec(bytes) => bytes,
@@ -139,7 +139,7 @@ impl DerefMut for Memory {
     }
 }
 
-impl fmt::Debug for Memory {
+impl fmt::Debug for HugePageMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes", self.len())
     }
@@ -151,17 +151,17 @@ mod tests {
 
     #[test]
     fn copy_eq_original_for_every_size() {
-        for size in [0, 1, LARGE - 1, LARGE, LARGE + 4097] {
+        for size in [0, 1, MIN_HUGE_BYTES - 1, MIN_HUGE_BYTES, MIN_HUGE_BYTES + 4097] {
             let bytes: Vec<u8> = (0..size).map(|i| (i % 251) as u8).collect();
-            let copy = Memory::copy_of(&bytes);
-            assert_eq!(matches!(copy, Memory::Map(_)), size >= LARGE);
+            let copy = HugePageMemory::copy_of(&bytes);
+            assert_eq!(matches!(copy, HugePageMemory::Map(_)), size >= MIN_HUGE_BYTES);
             assert!(copy[..] == bytes[..]);
         }
     }
 
     #[test]
     fn asking_for_large_pages_changes_nothing_else() {
-        for size in [0, 1, LARGE - 1, LARGE, LARGE + 4097, 3 * LARGE] {
+        for size in [0, 1, MIN_HUGE_BYTES - 1, MIN_HUGE_BYTES, MIN_HUGE_BYTES + 4097, 3 * MIN_HUGE_BYTES] {
             let mut bytes: Vec<u8> = (0..size).map(|i| (i % 251) as u8).collect();
             prefer_large_pages(&mut bytes);
             bytes.resize(2 * size, 7);

@@ -14,56 +14,56 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::backing::Backing;
-use super::fs::{self, Output};
-use super::journal_record::{MARK, Record};
-use super::journal_view::Saved;
-use super::lock::{Basis, Lock, beside, temporary};
-use super::open_files::Changing;
+use super::backing::SourceBacking;
+use super::fs::{self, FsFile};
+use super::journal_record::{JournalRecord, MAGIC};
+use super::journal_view::SavedBytes;
+use super::lock::{WriteBasis, WriteLock, sibling_path, temporary_path};
+use super::open_files::UpdateGuard;
 use super::origins::is_detached;
 use super::ownership;
 use super::source::Source;
-use super::update::Update;
+use super::update::FileUpdate;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A file that is being changed in place by an [`Update`], locked against other writers; its journal is
 /// written. Dropped before it is committed, it leaves the update unfinished, as a crash does.
 #[derive(Debug)]
-pub struct Journal {
-    file: Output,
-    lock: Lock,
+pub struct JournaledUpdate {
+    file: FsFile,
+    lock: WriteLock,
     path: PathBuf,
-    saved: Saved,
-    update: Update,
+    saved: SavedBytes,
+    update: FileUpdate,
     /// The readers in this process that have the file open while it is changed.
-    changing: Option<Changing>,
+    changing: Option<UpdateGuard>,
 }
 
 /// The file found next to another under the name of its journal.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum JournalLookup {
     Nothing,
     /// The journal of the file.
-    Journal(Saved),
+    Journal(SavedBytes),
     /// A file that is not a journal, with a description for messages.
-    Stranger(String),
+    NotAJournal(String),
 }
 
 /// The journal of a file: `.NAME.trilith-journal` next to it.
 fn journal_path(path: &Path) -> PathBuf {
-    beside(path, ".trilith-journal")
+    sibling_path(path, ".trilith-journal")
 }
 
 /// Looks for the journal of `file`, which is at `path`. Its tables may take `memory` bytes.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`] if a journal that may well be the file's cannot be read.
-pub(super) fn find(path: &Path, file: &File, metadata: &Metadata, memory: u64) -> Result<Found> {
+pub(super) fn find_journal(path: &Path, file: &File, metadata: &Metadata, memory: u64) -> Result<JournalLookup> {
     let path = journal_path(path);
     // Only a regular file is opened: a pipe would wait for its writer.
-    let Ok(there) = std::fs::symlink_metadata(&path) else { return Ok(Found::Nothing) };
+    let Ok(there) = std::fs::symlink_metadata(&path) else { return Ok(JournalLookup::Nothing) };
     let stranger = |why: &str| {
-        Ok(Found::Stranger(format!(
+        Ok(JournalLookup::NotAJournal(format!(
             "{} is next to this file but {why}: the file is read unchanged, and cannot be written until you remove it",
             path.display()
         )))
@@ -75,19 +75,19 @@ pub(super) fn find(path: &Path, file: &File, metadata: &Metadata, memory: u64) -
         return stranger("belongs to another user");
     }
     let fail = |e| Error::io(format!("reading the journal {}", path.display()), e);
-    let journal = match ownership::careful(std::fs::OpenOptions::new().read(true)).open(&path) {
+    let journal = match ownership::no_follow(std::fs::OpenOptions::new().read(true)).open(&path) {
         Ok(journal) => journal,
         // The writer of the journal has just finished.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(JournalLookup::Nothing),
         Err(error) => return Err(fail(error)),
     };
     if !journal.metadata().is_ok_and(|open| open.is_file() && ownership::is_trusted(&open, metadata)) {
         return stranger("is not a journal");
     }
-    let belongs = Record::read(&journal, memory)
-        .filter(|record| record.fits(&journal, file) == Some(true) && Record::is_whole(&journal) == Some(true));
+    let belongs = JournalRecord::read_tables(&journal, memory)
+        .filter(|record| record.fits(&journal, file) == Some(true) && JournalRecord::checksum_ok(&journal) == Some(true));
     match belongs {
-        Some(record) => Ok(Found::Journal(Saved::new(journal, path, record))),
+        Some(record) => Ok(JournalLookup::Journal(SavedBytes::new(journal, path, record))),
         None => stranger(
             "is not the journal of its present content (the file was replaced or restored since, or the journal is damaged)",
         ),
@@ -99,16 +99,16 @@ pub(super) fn find(path: &Path, file: &File, metadata: &Metadata, memory: u64) -
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and
 /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if something else has the name of the journal.
-pub(super) fn settle(lock: &Lock) -> Result<bool> {
-    let Some((file, metadata)) = &lock.there else { return Ok(false) };
-    match find(&lock.path, file, metadata, crate::Limits::default().memory)? {
-        Found::Nothing => Ok(false),
-        Found::Journal(saved) => {
+pub(super) fn roll_back_unfinished(lock: &WriteLock) -> Result<bool> {
+    let Some((file, metadata)) = &lock.file else { return Ok(false) };
+    match find_journal(&lock.path, file, metadata, crate::Limits::default().memory)? {
+        JournalLookup::Nothing => Ok(false),
+        JournalLookup::Journal(saved) => {
             let fail = |e| Error::io(format!("undoing an update of {}", lock.path.display()), e);
-            undo(&mut Output::open(&lock.path).map_err(fail)?, &lock.path, &saved)?;
+            restore_old_bytes(&mut FsFile::open_existing(&lock.path).map_err(fail)?, &lock.path, &saved)?;
             Ok(true)
         }
-        Found::Stranger(why) => Err(stranger(&lock.path, &why)),
+        JournalLookup::NotAJournal(why) => Err(not_a_journal_error(&lock.path, &why)),
     }
 }
 
@@ -116,16 +116,16 @@ pub(super) fn settle(lock: &Lock) -> Result<bool> {
 ///
 /// # Errors
 /// Returns the errors of [`settle`].
-pub(super) fn refuse_stranger(lock: &Lock) -> Result<()> {
-    let Some((file, metadata)) = &lock.there else { return Ok(()) };
-    match find(&lock.path, file, metadata, crate::Limits::default().memory)? {
-        Found::Stranger(why) => Err(stranger(&lock.path, &why)),
-        Found::Nothing | Found::Journal(_) => Ok(()),
+pub(super) fn check_is_journal(lock: &WriteLock) -> Result<()> {
+    let Some((file, metadata)) = &lock.file else { return Ok(()) };
+    match find_journal(&lock.path, file, metadata, crate::Limits::default().memory)? {
+        JournalLookup::NotAJournal(why) => Err(not_a_journal_error(&lock.path, &why)),
+        JournalLookup::Nothing | JournalLookup::Journal(_) => Ok(()),
     }
 }
 
 #[cold]
-fn stranger(path: &Path, why: &str) -> Error {
+fn not_a_journal_error(path: &Path, why: &str) -> Error {
     Error::invalid_input(why).context(format!("writing {}", path.display())).hint(format!(
         "if the file is as it should be, remove {}; if not, restore the file that it belongs to first",
         journal_path(path).display()
@@ -133,15 +133,15 @@ fn stranger(path: &Path, why: &str) -> Error {
 }
 
 /// Puts the old bytes back and removes the journal.
-fn undo(file: &mut Output, path: &Path, saved: &Saved) -> Result<()> {
+fn restore_old_bytes(file: &mut FsFile, path: &Path, saved: &SavedBytes) -> Result<()> {
     let fail = |e| Error::io(format!("undoing an update of {}", path.display()), e);
-    saved.each_old(|at, bytes| file.write_all_at(at, bytes)).map_err(fail)?;
-    file.resize(saved.record.old_len).and_then(|()| file.sync()).map_err(fail)?;
+    saved.for_each_old(|at, bytes| file.write_all_at(at, bytes)).map_err(fail)?;
+    file.resize(saved.record.old_len).and_then(|()| file.sync_all()).map_err(fail)?;
     fs::remove(&journal_path(path)).map_err(fail)?;
     fs::sync_folder(path).map_err(fail)
 }
 
-impl Update {
+impl FileUpdate {
     /// Makes the changes in the file that `read` was opened from, and returns its new length.
     ///
     /// The file is locked, must still be what was read, and is restored if anything fails; a crash at any
@@ -154,11 +154,11 @@ impl Update {
     /// (hard links), or that belongs to somebody else, and if something that is not its journal is under that
     /// name.
     pub fn commit(self, read: &dyn Source) -> Result<u64> {
-        let mut journal = self.begin(read)?;
-        match journal.write() {
+        let mut journal = self.begin_commit(read)?;
+        match journal.apply_changes() {
             Ok(()) => journal.commit(),
             Err(error) => {
-                crate::interrupt::never(|| journal.roll_back())?;
+                crate::interrupt::uninterrupted(|| journal.roll_back())?;
                 Err(error)
             }
         }
@@ -168,16 +168,16 @@ impl Update {
     ///
     /// # Errors
     /// Returns the errors of [`Update::commit`].
-    pub fn begin(self, read: &dyn Source) -> Result<Journal> {
+    pub fn begin_commit(self, read: &dyn Source) -> Result<JournaledUpdate> {
         if is_detached(read) {
             return Err(Error::invalid_input("a file inside another file, or one that was unpacked, cannot be changed in place")
                 .hint("rewrite the whole file"));
         }
-        Journal::begin(self, read)
+        JournaledUpdate::begin_update(self, read)
     }
 }
 
-impl Journal {
+impl JournaledUpdate {
     /// Locks the file that was read, undoes an update that did not finish, compares what is there with what
     /// was read, and writes the journal.
     ///
@@ -185,28 +185,28 @@ impl Journal {
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if another process writes the file or has changed it, or if
     /// the operating system reports an error. Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file that
     /// may not be changed in place: see [`Update::commit`].
-    pub(super) fn begin(update: Update, read: &dyn Source) -> Result<Self> {
-        let local = read.backing().and_then(Backing::local_file);
+    pub(super) fn begin_update(update: FileUpdate, read: &dyn Source) -> Result<Self> {
+        let local = read.backing().and_then(SourceBacking::local_file);
         let Some((given, real)) = local.and_then(|local| Some((local.given_path()?, local.path()?))) else {
             return Err(Error::invalid_input(format!("{} is not a file on this machine", read.name()))
                 .hint("it cannot be changed in place: write to a new file"));
         };
         let fail = |e| Error::io(format!("updating {}", real.display()), e);
-        let mut lock = Lock::acquire(given, Basis::Own(read))?;
-        if let Some((_, metadata)) = &lock.there {
-            ownership::may_change_in_place(&lock.path, metadata)?;
+        let mut lock = WriteLock::acquire(given, WriteBasis::LockedBy(read))?;
+        if let Some((_, metadata)) = &lock.file {
+            ownership::check_in_place(&lock.path, metadata)?;
         }
         // The read bytes are compared as long as they can be read: undoing changes the file under it.
         let expected = update.read_expected(read)?;
-        settle(&lock)?;
-        let file = Output::open(&lock.path).map_err(fail)?;
-        if let Some((there, metadata)) = &mut lock.there {
+        roll_back_unfinished(&lock)?;
+        let file = FsFile::open_existing(&lock.path).map_err(fail)?;
+        if let Some((there, metadata)) = &mut lock.file {
             *metadata = there.metadata().map_err(fail)?;
         }
         let old_len = file.file().metadata().map_err(fail)?.len();
         if old_len != read.len() || !expected.is_in(file.file()) {
-            let message = format!("{} was changed by another process since it was read", lock.given.display());
-            return Err(Error::new(ErrorKind::Io, message).hint("try again").contended());
+            let message = format!("{} was changed by another process since it was read", lock.display_path.display());
+            return Err(Error::new(ErrorKind::Io, message).hint("try again").with_contention());
         }
         let path = journal_path(&lock.path);
         let saved = write_journal(&update, &file, &lock, old_len)?;
@@ -223,8 +223,8 @@ impl Journal {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and an error if
     /// the new content cannot be read.
-    pub(super) fn write(&mut self) -> Result<()> {
-        self.write_at_most(usize::MAX).map(drop)
+    pub(super) fn apply_changes(&mut self) -> Result<()> {
+        self.write_pieces(usize::MAX).map(drop)
     }
 
     /// Makes the changes in the file, but stops after this number of pieces, as a killed process does; whether that was all.
@@ -232,11 +232,11 @@ impl Journal {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and an error if
     /// the new content cannot be read.
-    pub fn write_at_most(&mut self, mut most: usize) -> Result<bool> {
+    pub fn write_pieces(&mut self, mut most: usize) -> Result<bool> {
         let fail = |e| Error::io(format!("updating {}", self.lock.path.display()), e);
-        if let Some((_, before)) = &self.lock.there {
-            let touched = self.update.touches(&self.saved.record.regions, self.saved.record.old_len);
-            self.changing.get_or_insert_with(|| Changing::begin(before, &touched));
+        if let Some((_, before)) = &self.lock.file {
+            let touched = self.update.changed_ranges(&self.saved.record.regions, self.saved.record.old_len);
+            self.changing.get_or_insert_with(|| UpdateGuard::begin_update(before, &touched));
         }
         let (file, mut whole) = (&mut self.file, true);
         let mut write = |at: u64, bytes: &[u8]| match most.checked_sub(1) {
@@ -249,7 +249,7 @@ impl Journal {
                 Ok(())
             }
         };
-        self.saved.each_new(&mut write).map_err(fail)?;
+        self.saved.for_each_new(&mut write).map_err(fail)?;
         self.update.write_unsaved(self.saved.record.old_len, &mut |at, bytes| write(at, bytes).map_err(fail))?;
         Ok(whole)
     }
@@ -262,12 +262,12 @@ impl Journal {
     pub(super) fn commit(mut self) -> Result<u64> {
         let path = self.lock.path.clone();
         let fail = |e| Error::io(format!("updating {}", path.display()), e);
-        if let Some((_, before)) = &self.lock.there {
-            make_later(self.file.file(), before);
+        if let Some((_, before)) = &self.lock.file {
+            touch_mtime(self.file.file(), before);
         }
         self.file.sync_data().map_err(fail)?;
         fs::remove(&self.path).map_err(fail)?;
-        self.finish();
+        self.notify_readers();
         fs::sync_folder(&path).map_err(|e| fail(e).context("the update is in place, but might not outlast a power failure"))?;
         Ok(self.saved.record.new_len)
     }
@@ -278,15 +278,15 @@ impl Journal {
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error. The next opening
     /// of the file then undoes the update.
     pub fn roll_back(mut self) -> Result<()> {
-        undo(&mut self.file, &self.lock.path, &self.saved)?;
-        self.finish();
+        restore_old_bytes(&mut self.file, &self.lock.path, &self.saved)?;
+        self.notify_readers();
         Ok(())
     }
 
     /// Reports to readers in this process that the file changes no more.
-    fn finish(&mut self) {
+    fn notify_readers(&mut self) {
         if let (Some(changing), Ok(after)) = (self.changing.take(), self.file.file().metadata()) {
-            changing.finish(&after);
+            changing.finish_update(&after);
         }
     }
 
@@ -301,39 +301,39 @@ impl Journal {
         if std::fs::symlink_metadata(journal_path(&real)).is_err() {
             return Ok(false);
         }
-        settle(&Lock::acquire(path, Basis::Nothing)?)
+        roll_back_unfinished(&WriteLock::acquire(path, WriteBasis::Nothing)?)
     }
 }
 
 /// Writes and syncs the journal of an update, and gives it its name.
-fn write_journal(update: &Update, file: &Output, lock: &Lock, old_len: u64) -> Result<Saved> {
+fn write_journal(update: &FileUpdate, file: &FsFile, lock: &WriteLock, old_len: u64) -> Result<SavedBytes> {
     let path = journal_path(&lock.path);
     let fail = |e| Error::io(format!("writing {}", path.display()), e);
-    let mut name = temporary(&lock.path, 0);
+    let mut name = temporary_path(&lock.path, 0);
     for attempt in 1..1000 {
         if !name.exists() {
             break;
         }
-        name = temporary(&lock.path, attempt);
+        name = temporary_path(&lock.path, attempt);
     }
     let done = (|| {
-        let mut out = Hashing { out: Output::create_private(&name).map_err(fail)?, hash: Sha256::new(), held: Vec::new() };
+        let mut out = HashingFile { file: FsFile::create_private(&name).map_err(fail)?, hash: Sha256::new(), buffer: Vec::new() };
         // The lock shows a later writer that this file is in use.
-        let _ = out.out.file().try_lock();
-        out.put(MARK).map_err(fail)?;
-        let record = update.save(file.file(), old_len, &mut |bytes| out.put(bytes).map_err(fail))?;
-        out.put(&record.print()).map_err(fail)?;
+        let _ = out.file.file().try_lock();
+        out.append(MAGIC).map_err(fail)?;
+        let record = update.save_changes(file.file(), old_len, &mut |bytes| out.append(bytes).map_err(fail))?;
+        out.append(&record.to_bytes()).map_err(fail)?;
         let out = out.finish().map_err(fail)?;
-        if let Some((_, metadata)) = &lock.there {
+        if let Some((_, metadata)) = &lock.file {
             // Readers of the file must be able to read its old content, and no other user may.
-            let _ = ownership::keep(out.file(), metadata, &path, &mut Vec::new());
+            let _ = ownership::copy_ownership(out.file(), metadata, &path, &mut Vec::new());
             out.file().set_permissions(metadata.permissions()).map_err(fail)?;
         }
-        out.sync().map_err(fail)?;
-        fs::rename(&name, &path).map_err(fail)?;
+        out.sync_all().map_err(fail)?;
+        fs::rename_file(&name, &path).map_err(fail)?;
         fs::sync_folder(&path).map_err(fail)?;
-        let journal = ownership::careful(std::fs::OpenOptions::new().read(true)).open(&path).map_err(fail)?;
-        Ok(Saved::new(journal, path.clone(), record))
+        let journal = ownership::no_follow(std::fs::OpenOptions::new().read(true)).open(&path).map_err(fail)?;
+        Ok(SavedBytes::new(journal, path.clone(), record))
     })();
     if done.is_err() {
         let _ = fs::remove(&name);
@@ -344,7 +344,7 @@ fn write_journal(update: &Update, file: &Output, lock: &Lock, old_len: u64) -> R
 
 /// Gives a file a later time of modification than before. Clocks of file systems tick, and a reader that read the
 /// file within the same tick must notice the change.
-fn make_later(file: &File, before: &Metadata) {
+fn touch_mtime(file: &File, before: &Metadata) {
     let modified = |file: &File| file.metadata().and_then(|metadata| metadata.modified()).ok();
     let Ok(before) = before.modified() else { return };
     // Some file systems store times in seconds. Try larger steps until the time changes.
@@ -357,33 +357,33 @@ fn make_later(file: &File, before: &Metadata) {
 }
 
 /// Number of bytes of a journal that are held before they are written.
-const HELD: usize = 64 << 10;
+const BUFFER_SIZE: usize = 64 << 10;
 
 /// A file that ends with the hash of what is before; small pieces are written together.
-struct Hashing {
-    out: Output,
+struct HashingFile {
+    file: FsFile,
     hash: Sha256,
-    held: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
-impl Hashing {
-    fn put(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+impl HashingFile {
+    fn append(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.hash.update(bytes);
-        self.held.extend_from_slice(bytes);
-        if self.held.len() >= HELD { self.write_held() } else { Ok(()) }
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= BUFFER_SIZE { self.flush_buffer() } else { Ok(()) }
     }
 
-    fn write_held(&mut self) -> std::io::Result<()> {
-        self.out.write_all(&self.held)?;
-        self.held.clear();
+    fn flush_buffer(&mut self) -> std::io::Result<()> {
+        self.file.write_all(&self.buffer)?;
+        self.buffer.clear();
         Ok(())
     }
 
-    fn finish(mut self) -> std::io::Result<Output> {
+    fn finish(mut self) -> std::io::Result<FsFile> {
         let sum = std::mem::take(&mut self.hash).finalize();
-        self.held.extend_from_slice(&sum);
-        self.write_held()?;
-        Ok(self.out)
+        self.buffer.extend_from_slice(&sum);
+        self.flush_buffer()?;
+        Ok(self.file)
     }
 }
 
@@ -401,7 +401,7 @@ pub(super) mod tests {
     }
 
     pub(crate) fn put(path: &Path, content: &[u8]) {
-        let mut new = AtomicFile::create(path, Basis::Nothing).unwrap();
+        let mut new = AtomicFile::create(path, WriteBasis::Nothing).unwrap();
         new.write_all(content).unwrap();
         new.commit().unwrap();
     }
@@ -424,8 +424,8 @@ pub(super) mod tests {
         (0..3000u32).map(|n| (n * 7 % 251) as u8 + 1).collect()
     }
 
-    fn update() -> Update {
-        let mut update = Update::new();
+    fn update() -> FileUpdate {
+        let mut update = FileUpdate::new();
         update.write(700, b"changed".to_vec());
         update.write(3000, vec![9; 2000]);
         update
@@ -433,8 +433,8 @@ pub(super) mod tests {
 
     /// An update that was killed after this number of pieces.
     fn killed(path: &Path, after: usize) {
-        let mut journal = update().begin(&*opened(path)).unwrap();
-        journal.write_at_most(after).unwrap();
+        let mut journal = update().begin_commit(&*opened(path)).unwrap();
+        journal.write_pieces(after).unwrap();
     }
 
     #[test]
@@ -459,11 +459,11 @@ pub(super) mod tests {
             source.read_at(699, &mut middle).unwrap();
             assert_eq!(middle, sample()[699..708]);
             // A process that another test starts has the lock, too, from its fork to its exec.
-            let notice = || opened(&path).backing().and_then(Backing::notice).unwrap();
+            let notice = || opened(&path).backing().and_then(SourceBacking::notice).unwrap();
             let mut tries = (0..500).map(|_| notice()).inspect(|_| std::thread::sleep(std::time::Duration::from_millis(2)));
             assert!(tries.any(|notice| notice.contains("did not finish")));
-            assert!(Journal::recover(&path).unwrap());
-            assert!(!Journal::recover(&path).unwrap());
+            assert!(JournaledUpdate::recover(&path).unwrap());
+            assert!(!JournaledUpdate::recover(&path).unwrap());
             assert_eq!(seen(&path), sample());
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
         }
@@ -490,7 +490,7 @@ pub(super) mod tests {
         let there = moved.path().join("there");
         std::fs::rename(folder.path(), &there).unwrap();
         assert_eq!(seen(&there.join("x.asdf")), sample());
-        assert!(Journal::recover(&paths[0]).unwrap());
+        assert!(JournaledUpdate::recover(&paths[0]).unwrap());
         assert_eq!(seen(&paths[0]), sample());
         std::fs::create_dir(folder.path()).unwrap();
     }
@@ -512,13 +512,13 @@ pub(super) mod tests {
             let source = opened(&path);
             assert_eq!(seen(&path), content);
             assert!(
-                source.backing().and_then(Backing::notice).is_some_and(|notice| notice.contains(".trilith-journal")),
+                source.backing().and_then(SourceBacking::notice).is_some_and(|notice| notice.contains(".trilith-journal")),
                 "{:?}",
-                source.backing().and_then(Backing::notice)
+                source.backing().and_then(SourceBacking::notice)
             );
             for error in [
-                Journal::recover(&path).unwrap_err(),
-                AtomicFile::create(&path, Basis::Nothing).unwrap_err(),
+                JournaledUpdate::recover(&path).unwrap_err(),
+                AtomicFile::create(&path, WriteBasis::Nothing).unwrap_err(),
                 update().commit(&*source).unwrap_err(),
             ] {
                 assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
@@ -544,9 +544,9 @@ pub(super) mod tests {
         let huge = |path: &Path| {
             std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(path).unwrap().set_len(4 << 30).unwrap();
         };
-        let torn = |path: &Path| raw(path, &MARK[..]);
+        let torn = |path: &Path| raw(path, &MAGIC[..]);
         let lies = |path: &Path| {
-            let mut bytes = MARK.to_vec();
+            let mut bytes = MAGIC.to_vec();
             bytes.extend([0xff; 40]);
             bytes.extend([0; 32]);
             raw(path, &bytes);
@@ -557,8 +557,8 @@ pub(super) mod tests {
             let (folder, path) = file(&sample());
             make(&journal_path(&path.canonicalize().unwrap()));
             assert_eq!(seen(&path), sample());
-            assert!(opened(&path).backing().and_then(Backing::notice).is_some());
-            assert_eq!(Journal::recover(&path).unwrap_err().kind(), ErrorKind::InvalidInput);
+            assert!(opened(&path).backing().and_then(SourceBacking::notice).is_some());
+            assert_eq!(JournaledUpdate::recover(&path).unwrap_err().kind(), ErrorKind::InvalidInput);
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
         }
     }
@@ -570,7 +570,7 @@ pub(super) mod tests {
         let journal = journal_path(&path.canonicalize().unwrap());
         for target in ["/dev/zero", "nowhere", "x.asdf"] {
             std::os::unix::fs::symlink(target, &journal).unwrap();
-            assert!(opened(&path).backing().and_then(Backing::notice).is_some(), "{target}");
+            assert!(opened(&path).backing().and_then(SourceBacking::notice).is_some(), "{target}");
             assert_eq!(seen(&path), sample());
             std::fs::remove_file(&journal).unwrap();
         }
@@ -597,14 +597,14 @@ pub(super) mod tests {
         put(&path, &other);
         assert!(update().commit(&*read).unwrap_err().to_string().contains("since it was read"));
         let read = opened(&path);
-        let mut small = Update::new();
+        let mut small = FileUpdate::new();
         small.write(5, b"x".to_vec());
         std::thread::sleep(std::time::Duration::from_millis(20));
         small.commit(&*opened(&path)).unwrap();
         let mut update = update();
         update.expect(0, other[..5].to_vec());
         assert!(update.commit(&*read).is_err());
-        let mut wrong = Update::new();
+        let mut wrong = FileUpdate::new();
         wrong.expect(0, b"something else".to_vec());
         assert!(wrong.commit(&*opened(&path)).is_err());
     }
@@ -612,25 +612,29 @@ pub(super) mod tests {
     #[test]
     fn reader_during_update_notices_commit() {
         let (_folder, path) = file(&sample());
-        let mut journal = update().begin(&*opened(&path)).unwrap();
-        journal.write().unwrap();
+        let mut journal = update().begin_commit(&*opened(&path)).unwrap();
+        journal.apply_changes().unwrap();
         let during = opened(&path);
-        assert!(during.backing().and_then(Backing::notice).is_some() && !during.backing().is_some_and(Backing::is_changed));
+        assert!(
+            during.backing().and_then(SourceBacking::notice).is_some()
+                && !during.backing().is_some_and(SourceBacking::is_changed)
+        );
         journal.commit().unwrap();
-        assert!(during.backing().is_some_and(Backing::is_changed));
+        assert!(during.backing().is_some_and(SourceBacking::is_changed));
         let small = || {
-            let mut update = Update::new();
+            let mut update = FileUpdate::new();
             update.write(1, b"y".to_vec());
             update
         };
         assert!(small().commit(&*during).is_err());
-        assert!(AtomicFile::create(&path, Basis::Own(&*during)).is_err());
+        assert!(AtomicFile::create(&path, WriteBasis::LockedBy(&*during)).is_err());
         // Changes within one tick of the clock are noticed as well.
         for _ in 0..200 {
             let (first, second) = (opened(&path), opened(&path));
             small().commit(&*first).unwrap();
             assert!(
-                second.backing().is_some_and(Backing::is_changed) && AtomicFile::create(&path, Basis::Own(&*second)).is_err()
+                second.backing().is_some_and(SourceBacking::is_changed)
+                    && AtomicFile::create(&path, WriteBasis::LockedBy(&*second)).is_err()
             );
         }
     }
@@ -639,16 +643,16 @@ pub(super) mod tests {
     fn scratch_is_not_saved_and_large_changes_are() {
         let content: Vec<u8> = (0..300_000u32).map(|n| (n % 255) as u8 + 1).collect();
         let (_folder, path) = file(&content);
-        let mut update = Update::new();
+        let mut update = FileUpdate::new();
         update.scratch(10_000..90_000);
         update.write(5_000, vec![7; 200_000]);
         update.write(100_000, vec![8; 10]);
-        update.put(300_000, &[1; 70_000]).unwrap();
-        update.put(370_000, &[2; 70_000]).unwrap();
-        let mut journal = update.begin(&*opened(&path)).unwrap();
+        update.write_piece(300_000, &[1; 70_000]).unwrap();
+        update.write_piece(370_000, &[2; 70_000]).unwrap();
+        let mut journal = update.begin_commit(&*opened(&path)).unwrap();
         let size = std::fs::metadata(journal_path(&path.canonicalize().unwrap())).unwrap().len();
         assert!(size < 2 * 130_000, "{size}");
-        journal.write().unwrap();
+        journal.apply_changes().unwrap();
         let mut expected = content.clone();
         expected[5_000..205_000].fill(7);
         expected[100_000..100_010].fill(8);

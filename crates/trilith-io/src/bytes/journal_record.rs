@@ -24,17 +24,17 @@ use sha2::{Digest, Sha256};
 use super::Cursor;
 use super::platform::read_exact_at;
 
-pub(super) const MARK: &[u8; 16] = b"trilith journal3";
+pub(super) const MAGIC: &[u8; 16] = b"trilith journal3";
 
 /// Size of the unit that disks write as a whole.
-pub(super) const SECTOR: u64 = 512;
+pub(super) const SECTOR_SIZE: u64 = 512;
 
 /// Numbers at the end, and the checksum after them.
-const FOOTER: u64 = 5 * 8 + 32;
+const FOOTER_LEN: u64 = 5 * 8 + 32;
 
 /// The tables of a journal; the bytes themselves stay in its file.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct JournalRecord {
     pub old_len: u64,
     pub new_len: u64,
     /// The overwritten regions: sorted, disjoint, within the old length.
@@ -42,24 +42,24 @@ pub(super) struct Record {
     /// Pieces after the old end whose new content is known.
     pub samples: Vec<Range<u64>>,
     /// Sectors that do not change, with their SHA-256.
-    pub fixed: Vec<(Range<u64>, [u8; 32])>,
+    pub unchanged_samples: Vec<(Range<u64>, [u8; 32])>,
 }
 
-impl Record {
+impl JournalRecord {
     /// The tables and numbers, as they are after the bytes; without the checksum.
-    pub(super) fn print(&self) -> Vec<u8> {
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let number = |n: u64, out: &mut Vec<u8>| out.extend_from_slice(&n.to_be_bytes());
         for range in self.regions.iter().chain(&self.samples) {
             number(range.start, &mut bytes);
             number(range.end - range.start, &mut bytes);
         }
-        for (range, hash) in &self.fixed {
+        for (range, hash) in &self.unchanged_samples {
             number(range.start, &mut bytes);
             number(range.end - range.start, &mut bytes);
             bytes.extend_from_slice(hash);
         }
-        let counts = [self.regions.len(), self.samples.len(), self.fixed.len()].map(|n| n as u64);
+        let counts = [self.regions.len(), self.samples.len(), self.unchanged_samples.len()].map(|n| n as u64);
         for n in [self.old_len, self.new_len].into_iter().chain(counts) {
             number(n, &mut bytes);
         }
@@ -67,11 +67,11 @@ impl Record {
     }
 
     /// Reads the tables of a journal; None if it is none, or its tables would take more than `memory`.
-    pub(super) fn read(journal: &File, memory: u64) -> Option<Self> {
+    pub(super) fn read_tables(journal: &File, memory: u64) -> Option<Self> {
         let len = journal.metadata().ok()?.len();
-        let mut mark = [0; MARK.len()];
+        let mut mark = [0; MAGIC.len()];
         read_exact_at(journal, 0, &mut mark).ok()?;
-        let footer_at = len.checked_sub(FOOTER).filter(|_| &mark == MARK)?;
+        let footer_at = len.checked_sub(FOOTER_LEN).filter(|_| &mark == MAGIC)?;
         let mut footer = [0; 40];
         read_exact_at(journal, footer_at, &mut footer).ok()?;
         let mut at = Cursor::new(&footer, 0);
@@ -95,7 +95,7 @@ impl Record {
         }
         for _ in 0..fixed {
             let place = range(&mut at)?;
-            record.fixed.push((place, at.take(32).ok()?.try_into().ok()?));
+            record.unchanged_samples.push((place, at.take(32).ok()?.try_into().ok()?));
         }
         (record.is_sound() && record.bytes_end()? == tables_at).then_some(record)
     }
@@ -108,12 +108,12 @@ impl Record {
             && sorted(&self.samples)
             && self.regions.iter().all(|region| region.start < region.end && region.end <= self.old_len)
             && self.samples.iter().all(|sample| sample.start >= self.old_len && sample.end <= self.new_len)
-            && self.fixed.iter().all(|(range, _)| range.end <= self.old_len && range.end - range.start <= SECTOR)
+            && self.unchanged_samples.iter().all(|(range, _)| range.end <= self.old_len && range.end - range.start <= SECTOR_SIZE)
     }
 
     /// Returns the start of the old bytes of each region in the journal; the new ones follow them.
-    pub(super) fn places(&self) -> Vec<u64> {
-        let mut at = MARK.len() as u64;
+    pub(super) fn old_byte_offsets(&self) -> Vec<u64> {
+        let mut at = MAGIC.len() as u64;
         let place = |region: &Range<u64>| {
             let here = at;
             at = at.saturating_add((region.end - region.start).saturating_mul(2));
@@ -123,7 +123,7 @@ impl Record {
     }
 
     fn samples_at(&self) -> Option<u64> {
-        self.regions.iter().try_fold(MARK.len() as u64, |at, r| at.checked_add((r.end - r.start).checked_mul(2)?))
+        self.regions.iter().try_fold(MAGIC.len() as u64, |at, r| at.checked_add((r.end - r.start).checked_mul(2)?))
     }
 
     fn bytes_end(&self) -> Option<u64> {
@@ -132,10 +132,10 @@ impl Record {
 
     /// Returns `true` if the checksum at the end of the journal is that of the bytes before it, or None if it
     /// cannot be read.
-    pub(super) fn is_whole(journal: &File) -> Option<bool> {
+    pub(super) fn checksum_ok(journal: &File) -> Option<bool> {
         let end = journal.metadata().ok()?.len().checked_sub(32)?;
         let mut hash = Sha256::new();
-        pieces(0..end, |at, piece| {
+        for_each_piece(0..end, |at, piece| {
             read_exact_at(journal, at, piece).ok()?;
             hash.update(&*piece);
             Some(())
@@ -151,7 +151,7 @@ impl Record {
         if len < self.old_len || len > self.new_len {
             return Some(false);
         }
-        for (range, expected) in &self.fixed {
+        for (range, expected) in &self.unchanged_samples {
             let mut bytes = vec![0; usize::try_from(range.end - range.start).ok()?];
             read_exact_at(file, range.start, &mut bytes).ok()?;
             if Sha256::digest(&bytes)[..] != *expected {
@@ -159,9 +159,9 @@ impl Record {
             }
         }
         let mut there = Vec::new();
-        for (region, place) in self.regions.iter().zip(self.places()) {
+        for (region, place) in self.regions.iter().zip(self.old_byte_offsets()) {
             let size = region.end - region.start;
-            let fits = pieces(0..size, |at, old| {
+            let fits = for_each_piece(0..size, |at, old| {
                 let mut new = vec![0; old.len()];
                 there.resize(old.len(), 0);
                 read_exact_at(journal, place + at, old).ok()?;
@@ -190,7 +190,7 @@ impl Record {
 }
 
 /// Hands over a range in pieces of at most 64 KiB: where each begins, and room for its bytes.
-pub(super) fn pieces(range: Range<u64>, mut take: impl FnMut(u64, &mut [u8]) -> Option<()>) -> Option<()> {
+pub(super) fn for_each_piece(range: Range<u64>, mut take: impl FnMut(u64, &mut [u8]) -> Option<()>) -> Option<()> {
     let mut room = Vec::new();
     let mut at = range.start;
     while at < range.end {

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::backing::Backing;
-use super::journal_record::Record;
+use super::backing::SourceBacking;
+use super::journal_record::JournalRecord;
 use super::local::leads_to;
 use super::pieces::{Opaque, SourcePieces};
 use super::platform::read_exact_at;
@@ -14,42 +14,42 @@ use crate::error::{Error, Result};
 
 /// A journal that belongs to a file, read on demand.
 #[derive(Debug)]
-pub(super) struct Saved {
+pub(super) struct SavedBytes {
     pub journal: File,
     /// The name of the journal.
     path: PathBuf,
-    pub record: Record,
+    pub record: JournalRecord,
     /// The start of the old bytes of each region.
-    places: Vec<u64>,
+    region_offsets: Vec<u64>,
 }
 
-impl Saved {
-    pub(super) fn new(journal: File, path: PathBuf, record: Record) -> Self {
-        let places = record.places();
-        Self { journal, path, record, places }
+impl SavedBytes {
+    pub(super) fn new(journal: File, path: PathBuf, record: JournalRecord) -> Self {
+        let places = record.old_byte_offsets();
+        Self { journal, path, record, region_offsets: places }
     }
 
     /// Hands over what was there before: each region with its old bytes, in pieces.
     ///
     /// # Errors
     /// Returns an error if the journal cannot be read, and the errors of `take`.
-    pub(super) fn each_old(&self, mut take: impl FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
-        self.each(0, &mut take)
+    pub(super) fn for_each_old(&self, mut take: impl FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
+        self.for_each_region(0, &mut take)
     }
 
     /// Hands over what the update writes into each region, in pieces.
     ///
     /// # Errors
     /// Returns the errors of [`Saved::each_old`].
-    pub(super) fn each_new(&self, mut take: impl FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
-        self.each(1, &mut take)
+    pub(super) fn for_each_new(&self, mut take: impl FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
+        self.for_each_region(1, &mut take)
     }
 
-    fn each(&self, which: u64, take: &mut dyn FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
-        for (region, place) in self.record.regions.iter().zip(&self.places) {
+    fn for_each_region(&self, which: u64, take: &mut dyn FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
+        for (region, place) in self.record.regions.iter().zip(&self.region_offsets) {
             let size = region.end - region.start;
             let mut failure = Ok(());
-            super::journal_record::pieces(0..size, |at, piece| {
+            super::journal_record::for_each_piece(0..size, |at, piece| {
                 failure =
                     read_exact_at(&self.journal, place + which * size + at, piece).and_then(|()| take(region.start + at, piece));
                 failure.is_ok().then_some(())
@@ -61,16 +61,16 @@ impl Saved {
 }
 
 /// The old content of a file.
-pub(super) struct Before {
+pub(super) struct PreUpdateSource {
     inner: SourceRef,
-    saved: Saved,
+    saved: SavedBytes,
     /// `true` if the writer was still at work.
-    is_live: bool,
+    follows_updates: bool,
 }
 
-impl Before {
-    pub(super) fn new(inner: SourceRef, saved: Saved, is_live: bool) -> Self {
-        Self { inner, saved, is_live }
+impl PreUpdateSource {
+    pub(super) fn new(inner: SourceRef, saved: SavedBytes, is_live: bool) -> Self {
+        Self { inner, saved, follows_updates: is_live }
     }
 
     /// Reads bytes that the update leaves unchanged to their place in `into`, which begins at `offset` of the file.
@@ -82,7 +82,7 @@ impl Before {
     }
 }
 
-impl Source for Before {
+impl Source for PreUpdateSource {
     fn len(&self) -> u64 {
         self.saved.record.old_len.min(self.inner.len())
     }
@@ -93,7 +93,7 @@ impl Source for Before {
         let first = regions.partition_point(|region| region.end <= offset);
         // Places that the update changes are never read from the file itself, which may hold either content there.
         let mut at = offset;
-        for (region, place) in regions.iter().zip(&self.saved.places).skip(first) {
+        for (region, place) in regions.iter().zip(&self.saved.region_offsets).skip(first) {
             if region.start >= end {
                 break;
             }
@@ -115,23 +115,23 @@ impl Source for Before {
         Some(SourceOrigin::Same(&*self.inner))
     }
 
-    fn backing(&self) -> Option<&dyn Backing> {
+    fn backing(&self) -> Option<&dyn SourceBacking> {
         Some(self)
     }
 }
 
-impl Backing for Before {
-    fn inner(&self) -> Option<&dyn Backing> {
+impl SourceBacking for PreUpdateSource {
+    fn inner_backing(&self) -> Option<&dyn SourceBacking> {
         self.inner.backing()
     }
 
     fn is_changed(&self) -> bool {
         // An update without its journal has ended, and the file no longer holds this content.
-        self.inner.backing().is_some_and(Backing::is_changed) || !leads_to(&self.saved.path, &self.saved.journal)
+        self.inner.backing().is_some_and(SourceBacking::is_changed) || !leads_to(&self.saved.path, &self.saved.journal)
     }
 
     fn notice(&self) -> Option<String> {
-        if self.is_live {
+        if self.follows_updates {
             return Some("another process is updating this file: its previous content is shown".to_owned());
         }
         let (count, size) = (self.saved.record.regions.len(), self.inner.len());

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-use super::backing::Backing;
-use super::mmap::Map;
-use super::open_files::{Reader, Shown};
-use super::platform::{identity, read_exact_at};
+use super::backing::SourceBacking;
+use super::mmap::Mmap;
+use super::open_files::{BorrowGuard, OpenFileEntry};
+use super::platform::{file_identity, read_exact_at};
 use super::source::{Source, end_in_file};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -21,7 +21,7 @@ use crate::limits::Limits;
 pub struct LocalOptions {
     /// `true` if [`Source::view`] may map the file (regular files only). A file that another process truncates
     /// *while a view of it is in use* kills the process, as with every memory map.
-    pub map: bool,
+    pub memory_map: bool,
     /// Maximum number of bytes read from a pipe: [`Limits::spool`](crate::Limits::spool).
     pub spool: u64,
     /// Maximum memory for the list of a journal next to the file: [`Limits::memory`](crate::Limits::memory).
@@ -30,23 +30,23 @@ pub struct LocalOptions {
 
 impl LocalOptions {
     /// Returns the options that `limits` allow.
-    pub fn within(limits: &Limits) -> Self {
-        Self { map: true, spool: limits.spool, memory: limits.memory }
+    pub fn from_limits(limits: &Limits) -> Self {
+        Self { memory_map: true, spool: limits.spool, memory: limits.memory }
     }
 }
 
 impl Default for LocalOptions {
     fn default() -> Self {
-        Self::within(&Limits::default())
+        Self::from_limits(&Limits::default())
     }
 }
 
 /// Number of bytes read at once near the start of a file. A header, a tree and the section after it are read in
 /// small pieces.
-const HEAD: u64 = 4 << 10;
+const HEAD_READ_SIZE: u64 = 4 << 10;
 
 /// Bytes that this process has read from files, without those of views.
-static READ: AtomicU64 = AtomicU64::new(0);
+static BYTES_READ: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     /// `true` if the bytes that this thread reads are read a second time for the work.
@@ -54,7 +54,7 @@ thread_local! {
 }
 
 /// Does `work`, whose reads on this thread [`bytes_read`] leaves out: the bytes are read once more for the work itself.
-pub(crate) fn uncounted<R>(work: impl FnOnce() -> R) -> R {
+pub(crate) fn without_counting<R>(work: impl FnOnce() -> R) -> R {
     let before = UNCOUNTED.replace(true);
     let done = work();
     UNCOUNTED.set(before);
@@ -64,16 +64,16 @@ pub(crate) fn uncounted<R>(work: impl FnOnce() -> R) -> R {
 /// Returns the number of bytes that this process has read from local files so far, for a progress display.
 /// Temporary files count, and bytes seen through maps do not.
 pub fn bytes_read() -> u64 {
-    READ.load(Ordering::Relaxed)
+    BYTES_READ.load(Ordering::Relaxed)
 }
 
 /// The place from which a file was opened.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct OpenedPath {
     /// The path as it was given, made absolute.
-    pub given: PathBuf,
+    pub display: PathBuf,
     /// The file that this led to.
-    pub real: PathBuf,
+    pub canonical: PathBuf,
 }
 
 /// A regular file, read by position; it notices when it changes underneath.
@@ -84,39 +84,39 @@ pub struct LocalFile {
     size: u64,
     modified: Option<SystemTime>,
     /// The bytes that are still unchanged, if this process changes the file.
-    reader: Arc<Reader>,
+    reader: Arc<OpenFileEntry>,
     /// The place from which it was opened; None for a file without a name.
-    place: Option<Place>,
+    place: Option<OpenedPath>,
     /// A remark about the file, if there is one.
     notice: Option<String>,
     options: LocalOptions,
-    map: OnceLock<Option<Map>>,
+    map: OnceLock<Option<Mmap>>,
     /// The first [`HEAD`] bytes, as they were when it was opened.
-    head: OnceLock<Box<[u8]>>,
+    head_buffer: OnceLock<Box<[u8]>>,
 }
 
 impl LocalFile {
     pub(super) fn new(file: File, metadata: &Metadata, name: String, options: LocalOptions) -> Self {
         let (size, modified) = (metadata.len(), metadata.modified().ok());
-        let reader = Reader::new(metadata);
+        let reader = OpenFileEntry::new(metadata);
         let (map, head) = (OnceLock::new(), OnceLock::new());
-        Self { file, name, size, modified, reader, place: None, notice: None, options, map, head }
+        Self { file, name, size, modified, reader, place: None, notice: None, options, map, head_buffer: head }
     }
 
     /// Adds the place where the file was found, and a remark if something there is odd.
-    pub(super) fn at(mut self, place: Place, notice: Option<String>) -> Self {
+    pub(super) fn with_place(mut self, place: OpenedPath, notice: Option<String>) -> Self {
         (self.place, self.notice) = (Some(place), notice);
         self
     }
 
     /// The file that its name led to, with all links followed; None for one without a name.
     pub fn path(&self) -> Option<&Path> {
-        self.place.as_ref().map(|place| place.real.as_path())
+        self.place.as_ref().map(|place| place.canonical.as_path())
     }
 
     /// The absolute path of the name that it was opened by; None for a file without one.
     pub fn given_path(&self) -> Option<&Path> {
-        self.place.as_ref().map(|place| place.given.as_path())
+        self.place.as_ref().map(|place| place.display.as_path())
     }
 
     /// Returns `true` if this is the same file as another, whatever names they were opened by.
@@ -125,24 +125,24 @@ impl LocalFile {
     }
 
     /// Returns `true` if a path leads to this file: as its own, through a link, or by a second name.
-    pub fn is_at(&self, path: &Path) -> bool {
+    pub fn is_at_path(&self, path: &Path) -> bool {
         self.path().is_some_and(|own| is_one_file(own, path))
     }
 
     /// Marks bytes of the file that are shown outside of this library, as a view of NumPy does: until the mark is dropped, no
     /// update in place of this process writes over them.
-    pub fn show(&self, ranges: Vec<std::ops::Range<u64>>) -> Shown {
-        Shown::new(&self.reader, ranges)
+    pub fn borrow_ranges(&self, ranges: Vec<std::ops::Range<u64>>) -> BorrowGuard {
+        BorrowGuard::new(&self.reader, ranges)
     }
 
     /// Returns `true` if some of these bytes of the file are shown, by whatever handle of this process: see
     /// [`LocalFile::show`].
-    pub fn is_shown(&self, range: &std::ops::Range<u64>) -> bool {
-        super::open_files::is_shown(self.identity(), range)
+    pub fn is_borrowed(&self, range: &std::ops::Range<u64>) -> bool {
+        super::open_files::is_borrowed(self.identity(), range)
     }
 
     pub(super) fn identity(&self) -> [u64; 3] {
-        self.file.metadata().map(|metadata| identity(&metadata)).unwrap_or_default()
+        self.file.metadata().map(|metadata| file_identity(&metadata)).unwrap_or_default()
     }
 
     /// Returns `true` if size and modification time are still those of the moment it was opened. Bytes that an
@@ -152,10 +152,10 @@ impl LocalFile {
     }
 
     /// Bytes as they are in the file now.
-    fn read(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        let read = super::fs::reading(&self.name, offset, into.len()).and_then(|()| read_exact_at(&self.file, offset, into));
+    fn read_from_file(&self, offset: u64, into: &mut [u8]) -> Result<()> {
+        let read = super::fs::observe_read(&self.name, offset, into.len()).and_then(|()| read_exact_at(&self.file, offset, into));
         if !UNCOUNTED.get() {
-            READ.fetch_add(into.len() as u64, Ordering::Relaxed);
+            BYTES_READ.fetch_add(into.len() as u64, Ordering::Relaxed);
         }
         read.map_err(|error| {
             if error.kind() == std::io::ErrorKind::UnexpectedEof {
@@ -169,23 +169,23 @@ impl LocalFile {
     #[cold]
     fn was_changed(&self) -> Error {
         // If the whole file is the work of this process, so are these bytes.
-        let by = if self.reader.is_own(&self.file) { "an update of this process" } else { "another process" };
+        let by = if self.reader.is_unchanged_by_others(&self.file) { "an update of this process" } else { "another process" };
         Error::new(crate::ErrorKind::Io, format!("{} was changed by {by} while it was open", self.name))
             .hint("open it again")
-            .contended()
+            .with_contention()
     }
 }
 
 /// Returns `true` if two paths lead to one file: as the same path, through a link, or by a second name.
 pub fn is_one_file(a: &Path, b: &Path) -> bool {
     let (Ok(real_a), Ok(real_b)) = (std::fs::canonicalize(a), std::fs::canonicalize(b)) else { return false };
-    let number = |path: &Path| std::fs::metadata(path).ok().map(|metadata| identity(&metadata));
+    let number = |path: &Path| std::fs::metadata(path).ok().map(|metadata| file_identity(&metadata));
     // Systems other than Unix have no file numbers here: only the paths count.
     real_a == real_b || cfg!(unix) && number(&real_a).is_some_and(|a| Some(a) == number(&real_b))
 }
 
-impl Backing for LocalFile {
-    fn version(&self) -> Option<String> {
+impl SourceBacking for LocalFile {
+    fn content_version(&self) -> Option<String> {
         let since = self.modified?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
         Some(format!("{} bytes of {}.{:09}", self.size, since.as_secs(), since.subsec_nanos()))
     }
@@ -211,16 +211,16 @@ impl Source for LocalFile {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         let range = offset..end_in_file(offset, into.len() as u64, self.size)?;
         crate::interrupt::check()?;
-        if range.end <= HEAD && self.head.get().is_none() {
-            let mut head = vec![0; self.size.min(HEAD) as usize];
-            if self.read(0, &mut head).is_ok() && self.reader.is_unchanged(&self.file, 0..head.len() as u64) {
-                self.head.get_or_init(|| head.into());
+        if range.end <= HEAD_READ_SIZE && self.head_buffer.get().is_none() {
+            let mut head = vec![0; self.size.min(HEAD_READ_SIZE) as usize];
+            if self.read_from_file(0, &mut head).is_ok() && self.reader.is_unchanged(&self.file, 0..head.len() as u64) {
+                self.head_buffer.get_or_init(|| head.into());
             }
         }
         let head = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
-        match head.and_then(|(from, to)| self.head.get()?.get(from..to)) {
+        match head.and_then(|(from, to)| self.head_buffer.get()?.get(from..to)) {
             Some(bytes) => into.copy_from_slice(bytes),
-            None => self.read(offset, into)?,
+            None => self.read_from_file(offset, into)?,
         }
         // The check follows the read: if nothing has changed by now, the bytes that were read are unchanged too.
         if self.reader.is_unchanged(&self.file, range) { Ok(()) } else { Err(self.was_changed().at_byte(offset)) }
@@ -232,7 +232,7 @@ impl Source for LocalFile {
             to = to.max(end_in_file(*offset, into.len() as u64, self.size)?);
             from = from.min(*offset);
             crate::interrupt::check()?;
-            self.read(*offset, into)?;
+            self.read_from_file(*offset, into)?;
         }
         if from > to || self.reader.is_unchanged(&self.file, from..to) {
             return Ok(());
@@ -246,16 +246,16 @@ impl Source for LocalFile {
 
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
         let range = offset..offset.checked_add(len)?;
-        if !self.options.map || self.size == 0 || !self.reader.is_unchanged(&self.file, range) {
+        if !self.options.memory_map || self.size == 0 || !self.reader.is_unchanged(&self.file, range) {
             return None;
         }
-        let map = self.map.get_or_init(|| Map::new(&self.file).ok()).as_ref()?;
+        let map = self.map.get_or_init(|| Mmap::new(&self.file).ok()).as_ref()?;
         let start = usize::try_from(offset).ok()?;
         let end = start.checked_add(usize::try_from(len).ok()?)?;
-        map.bytes().get(start..end)
+        map.as_slice().get(start..end)
     }
 
-    fn backing(&self) -> Option<&dyn Backing> {
+    fn backing(&self) -> Option<&dyn SourceBacking> {
         Some(self)
     }
 
@@ -266,7 +266,7 @@ impl Source for LocalFile {
 
 /// Returns `true` if a path still leads to this open file.
 pub(super) fn leads_to(path: &Path, file: &File) -> bool {
-    let here = file.metadata().map(|metadata| identity(&metadata));
-    let there = std::fs::metadata(path).map(|metadata| identity(&metadata));
+    let here = file.metadata().map(|metadata| file_identity(&metadata));
+    let there = std::fs::metadata(path).map(|metadata| file_identity(&metadata));
     matches!((here, there), (Ok(here), Ok(there)) if here == there)
 }

@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::backing::Backing;
+use super::backing::SourceBacking;
 use super::fs;
 use super::local::leads_to;
-use super::platform::identity;
+use super::platform::file_identity;
 use super::source::Source;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Addition to the name of the target that temporary files have.
-pub(super) const TEMPORARY: &str = ".trilith-tmp";
+pub(super) const TEMP_EXTENSION: &str = ".trilith-tmp";
 
 /// The content that a new file was made from. A writer states it, so that nothing is lost that another writer
 /// committed in the meantime.
@@ -41,35 +41,35 @@ pub(super) const TEMPORARY: &str = ".trilith-tmp";
 /// ```
 #[derive(Clone, Copy)]
 #[non_exhaustive]
-pub enum Basis<'s> {
+pub enum WriteBasis<'s> {
     /// The content does not depend on the target. Any existing content is overwritten.
     Nothing,
     /// The target is a new file: nothing may be there.
-    Absent,
+    Missing,
     /// These bytes. If they are those of the target, by any name, they must not have changed.
-    Read(&'s dyn Source),
+    SameAs(&'s dyn Source),
     /// The file at the target itself: the path must still lead to the bytes that were read.
-    Own(&'s dyn Source),
+    LockedBy(&'s dyn Source),
 }
 
 /// A path that may be written to, locked against other writers.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(super) struct WriteLock {
     /// The file itself: links are followed.
     pub path: PathBuf,
     /// The path as the caller gave it, for messages.
-    pub given: PathBuf,
+    pub display_path: PathBuf,
     /// The file that is there, with what the system said of it under the lock.
-    pub there: Option<(File, Metadata)>,
+    pub file: Option<(File, Metadata)>,
 }
 
-impl Lock {
+impl WriteLock {
     /// Finds and locks what `given` leads to, and compares it with what the new content was made from.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if another process writes or has changed the file, [`ErrorKind::InvalidInput`] for what
     /// cannot be written to: a folder, a device, a file that is read-only; [`ErrorKind::Unsupported`] for a URL.
-    pub(super) fn acquire(given: &Path, basis: Basis<'_>) -> Result<Self> {
+    pub(super) fn acquire(given: &Path, basis: WriteBasis<'_>) -> Result<Self> {
         if given.to_str().is_some_and(super::is_url) {
             return Err(Error::unsupported(format!(
                 "{} is not a file of this machine: an object is written as a whole",
@@ -77,7 +77,7 @@ impl Lock {
             ))
             .hint("write to a file of this machine, then convert it to the URL"));
         }
-        let path = real(given);
+        let path = resolve_real_path(given);
         if path.is_dir() {
             return Err(Error::invalid_input(format!("{} is a directory", given.display())));
         }
@@ -89,46 +89,46 @@ impl Lock {
             return Err(Error::invalid_input(format!("{} has no file name", given.display())));
         }
         let there = lock_in_place(&path).map_err(|e| Error::io(format!("writing {}", given.display()), e))?;
-        let there = there.ok_or_else(|| busy(given))?.file();
+        let there = there.ok_or_else(|| busy_error(given))?.into_file();
         // Stale files are removed under the lock only: a temporary file is not locked at the moment when its writer creates it.
         if remove_stale(&path) {
-            return Err(busy(given));
+            return Err(busy_error(given));
         }
         if there.as_ref().is_some_and(|(_, metadata)| metadata.permissions().readonly()) {
             return Err(Error::invalid_input(format!("{} is read-only", given.display()))
                 .hint("make it writable first (chmod u+w), or write to another file"));
         }
-        let lock = Self { path, given: given.to_path_buf(), there };
-        lock.compare(basis)?;
+        let lock = Self { path, display_path: given.to_path_buf(), file: there };
+        lock.check_basis(basis)?;
         Ok(lock)
     }
 
     /// Checks that the path still leads to the content that `basis` states was read.
-    fn compare(&self, basis: Basis<'_>) -> Result<()> {
+    fn check_basis(&self, basis: WriteBasis<'_>) -> Result<()> {
         let (read, must_be) = match basis {
-            Basis::Nothing => return Ok(()),
-            Basis::Absent if self.there.is_none() => return Ok(()),
-            Basis::Absent => {
-                return Err(
-                    Error::invalid_input(format!("{} already exists", self.given.display())).hint("remove or rename it first")
-                );
+            WriteBasis::Nothing => return Ok(()),
+            WriteBasis::Missing if self.file.is_none() => return Ok(()),
+            WriteBasis::Missing => {
+                return Err(Error::invalid_input(format!("{} already exists", self.display_path.display()))
+                    .hint("remove or rename it first"));
             }
-            Basis::Read(read) => (read, false),
-            Basis::Own(read) => (read, true),
+            WriteBasis::SameAs(read) => (read, false),
+            WriteBasis::LockedBy(read) => (read, true),
         };
-        let Some(local) = read.backing().and_then(Backing::local_file) else {
+        let Some(local) = read.backing().and_then(SourceBacking::local_file) else {
             return match must_be {
-                true => {
-                    Err(Error::invalid_input(format!("the content that was read did not come from {}", self.given.display()))
-                        .hint("write to another file"))
-                }
+                true => Err(Error::invalid_input(format!(
+                    "the content that was read did not come from {}",
+                    self.display_path.display()
+                ))
+                .hint("write to another file")),
                 false => Ok(()),
             };
         };
-        let same_inode = self.there.as_ref().is_some_and(|(_, there)| local.identity() == identity(there));
+        let same_inode = self.file.as_ref().is_some_and(|(_, there)| local.identity() == file_identity(there));
         let is_target = same_inode || local.path() == Some(self.path.as_path());
-        if (is_target || must_be) && (!same_inode || read.backing().is_some_and(Backing::is_changed)) {
-            return Err(changed(&self.given));
+        if (is_target || must_be) && (!same_inode || read.backing().is_some_and(SourceBacking::is_changed)) {
+            return Err(changed_error(&self.display_path));
         }
         Ok(())
     }
@@ -138,19 +138,19 @@ impl Lock {
     /// # Errors
     /// Returns [`ErrorKind::Io`] if it does not.
     pub(super) fn still_holds(&self) -> Result<()> {
-        let holds = match &self.there {
+        let holds = match &self.file {
             None => std::fs::symlink_metadata(&self.path).is_err(),
             Some((file, before)) => {
                 let same = |now: &Metadata| now.len() == before.len() && now.modified().ok() == before.modified().ok();
                 leads_to(&self.path, file) && file.metadata().is_ok_and(|now| same(&now))
             }
         };
-        if holds { Ok(()) } else { Err(changed(&self.given)) }
+        if holds { Ok(()) } else { Err(changed_error(&self.display_path)) }
     }
 }
 
 /// The file that a path leads to: links are followed, also if the last one leads to nothing yet.
-fn real(given: &Path) -> PathBuf {
+fn resolve_real_path(given: &Path) -> PathBuf {
     let mut path = given.to_path_buf();
     for _ in 0..40 {
         if let Ok(real) = std::fs::canonicalize(&path) {
@@ -169,31 +169,31 @@ fn real(given: &Path) -> PathBuf {
 }
 
 /// The lock on a file that is there, or that there is none.
-enum Locked {
+enum LockKind {
     File(File, Metadata),
     /// The file does not exist.
-    Nothing,
+    NoFile,
 }
 
-impl Locked {
-    fn file(self) -> Option<(File, Metadata)> {
+impl LockKind {
+    fn into_file(self) -> Option<(File, Metadata)> {
         match self {
             Self::File(file, metadata) => Some((file, metadata)),
-            Self::Nothing => None,
+            Self::NoFile => None,
         }
     }
 }
 
 /// Locks a file, and waits a moment if it is locked: for an instant the locks of a program are also those of a
 /// process that it starts, even if it has given them up.
-pub(super) fn lock_soon(
+pub(super) fn lock_with_retry(
     file: &File,
     lock: impl Fn(&File) -> std::result::Result<(), TryLockError>,
 ) -> std::result::Result<(), TryLockError> {
-    const STEP: Duration = Duration::from_millis(5);
+    const RETRY_INTERVAL: Duration = Duration::from_millis(5);
     for _ in 0..40 {
         match lock(file) {
-            Err(TryLockError::WouldBlock) => std::thread::sleep(STEP),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(RETRY_INTERVAL),
             other => return other,
         }
     }
@@ -201,19 +201,19 @@ pub(super) fn lock_soon(
 }
 
 /// Locks the file that a path leads to; None if another writer holds the lock.
-fn lock_in_place(path: &Path) -> std::io::Result<Option<Locked>> {
+fn lock_in_place(path: &Path) -> std::io::Result<Option<LockKind>> {
     for _ in 0..100 {
         #[allow(clippy::disallowed_methods, reason = "opened for its lock only")]
         let file = match File::open(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Some(Locked::Nothing)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Some(LockKind::NoFile)),
             // A file that cannot be read may be written all the same.
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                 std::fs::OpenOptions::new().write(true).open(path)?
             }
             Err(error) => return Err(error),
         };
-        match lock_soon(&file, File::try_lock) {
+        match lock_with_retry(&file, File::try_lock) {
             Err(TryLockError::WouldBlock) => return Ok(None),
             // A file system without locks.
             Err(TryLockError::Error(_)) => {}
@@ -222,36 +222,36 @@ fn lock_in_place(path: &Path) -> std::io::Result<Option<Locked>> {
             Ok(()) => {}
         }
         let metadata = file.metadata()?;
-        return Ok(Some(Locked::File(file, metadata)));
+        return Ok(Some(LockKind::File(file, metadata)));
     }
     Ok(None)
 }
 
 /// The error for a file that another process writes.
 #[cold]
-pub(super) fn busy(path: &Path) -> Error {
+pub(super) fn busy_error(path: &Path) -> Error {
     Error::new(ErrorKind::Io, format!("{} is being changed by another process", path.display()))
         .hint("wait until it is done, then try again")
-        .contended()
+        .with_contention()
 }
 
 /// The error for a file that is no longer what was read.
 #[cold]
-fn changed(path: &Path) -> Error {
+fn changed_error(path: &Path) -> Error {
     Error::new(ErrorKind::Io, format!("{} was changed by another process since it was read", path.display()))
         .hint("try again")
-        .contended()
+        .with_contention()
 }
 
 /// Does some work again while other processes change the file, for about ten seconds.
 ///
 /// # Errors
 /// Returns the errors of the work, and [`ErrorKind::Cancelled`] if the caller gave it up.
-pub fn retried<T>(mut work: impl FnMut() -> Result<T>) -> Result<T> {
-    const TRIES: u64 = 100;
+pub fn retry_if_replaced<T>(mut work: impl FnMut() -> Result<T>) -> Result<T> {
+    const MAX_TRIES: u64 = 100;
     // Processes that wait for each other should not meet again.
     let own = u64::from(super::platform::process_number()) % 13;
-    for count in 1..TRIES {
+    for count in 1..MAX_TRIES {
         match work() {
             Err(error) if error.is_contended() => {
                 crate::interrupt::check()?;
@@ -264,15 +264,15 @@ pub fn retried<T>(mut work: impl FnMut() -> Result<T>) -> Result<T> {
 }
 
 /// Longest name of a file that file systems take.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_LEN: usize = 255;
 
 /// The beginning of the names of hidden files next to `path`: `.NAME` and the ending, or, if that would be
 /// too long for a file name, a hash in the place of the name.
-fn hidden(path: &Path, ending: &str) -> OsString {
+fn hidden_name(path: &Path, ending: &str) -> OsString {
     let name = path.file_name().unwrap_or_default();
     let mut hidden = OsString::from(".");
     // Space for the counter after the extension of temporary files.
-    if name.len() + ending.len() + 32 > LONGEST_NAME {
+    if name.len() + ending.len() + 32 > MAX_NAME_LEN {
         let digest = Sha256::digest(name.as_encoded_bytes());
         hidden.push(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>());
     } else {
@@ -283,24 +283,24 @@ fn hidden(path: &Path, ending: &str) -> OsString {
 }
 
 /// The hidden file next to `path` with this ending.
-pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
-    path.with_file_name(hidden(path, ending))
+pub(super) fn sibling_path(path: &Path, ending: &str) -> PathBuf {
+    path.with_file_name(hidden_name(path, ending))
 }
 
 /// Returns the path of the draft of a file that many processes write, until it is finished. The names of its notes
 /// add a dash and more.
-pub(super) fn draft_of(path: &Path) -> PathBuf {
-    beside(&real(path), ".trilith-unfinished")
+pub(super) fn draft_path(path: &Path) -> PathBuf {
+    sibling_path(&resolve_real_path(path), ".trilith-unfinished")
 }
 
 /// Returns `true` if many processes write a file at `path`, which has not been finished.
-pub(super) fn is_begun(path: &Path) -> bool {
-    path.file_name().is_some() && std::fs::symlink_metadata(draft_of(path)).is_ok_and(|there| there.is_file())
+pub(super) fn draft_exists(path: &Path) -> bool {
+    path.file_name().is_some() && std::fs::symlink_metadata(draft_path(path)).is_ok_and(|there| there.is_file())
 }
 
 /// The name of a temporary file next to `path`.
-pub(super) fn temporary(path: &Path, attempt: u32) -> PathBuf {
-    let mut name = hidden(path, TEMPORARY);
+pub(super) fn temporary_path(path: &Path, attempt: u32) -> PathBuf {
+    let mut name = hidden_name(path, TEMP_EXTENSION);
     name.push(format!("-{}-{attempt}", super::platform::process_number()));
     path.with_file_name(name)
 }
@@ -310,7 +310,7 @@ pub(super) fn temporary(path: &Path, attempt: u32) -> PathBuf {
 pub fn remove_stale(target: &Path) -> bool {
     let (Some(folder), Some(_)) = (target.parent(), target.file_name()) else { return false };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let mut prefix = hidden(target, TEMPORARY);
+    let mut prefix = hidden_name(target, TEMP_EXTENSION);
     prefix.push("-");
     let begins = |name: &OsStr| name.as_encoded_bytes().starts_with(prefix.as_encoded_bytes());
     let Ok(entries) = std::fs::read_dir(folder) else { return false };
@@ -320,7 +320,7 @@ pub fn remove_stale(target: &Path) -> bool {
             && entry.file_type().is_ok_and(|kind| kind.is_file())
             && let Ok(file) = std::fs::OpenOptions::new().write(true).open(entry.path())
         {
-            match lock_soon(&file, File::try_lock) {
+            match lock_with_retry(&file, File::try_lock) {
                 Ok(()) => drop(fs::remove(&entry.path())),
                 Err(TryLockError::WouldBlock) => alive = true,
                 Err(TryLockError::Error(_)) => {}

@@ -9,9 +9,9 @@ use std::fs::File;
 /// them kills the process. [`LocalFile`](super::LocalFile) therefore compares size and modification
 /// time before it hands out a slice, and nothing here reads through a map what it can copy instead.
 #[derive(Debug)]
-pub(super) struct Map(memmap2::Mmap);
+pub(super) struct Mmap(memmap2::Mmap);
 
-impl Map {
+impl Mmap {
     pub(super) fn new(file: &File) -> std::io::Result<Self> {
         // SAFETY: the slice is only handed out as `&[u8]` of plain bytes, for which every bit
         // pattern is valid, and only after `LocalFile` has seen that size and time are unchanged.
@@ -19,7 +19,7 @@ impl Map {
         unsafe { memmap2::Mmap::map(file) }.map(Self)
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(super) fn as_slice(&self) -> &[u8] {
         &self.0
     }
 }

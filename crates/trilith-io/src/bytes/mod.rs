@@ -53,70 +53,72 @@ use platform::read_exact_at;
 
 #[doc(hidden)]
 pub use atomic_file::{AtomicFile, read_text, remove};
-pub use backing::Backing;
+pub use backing::SourceBacking;
 #[doc(hidden)]
-pub use base_uri::{Base, file_uri, folder_named, local_path, percent_decode, percent_encode};
+pub use base_uri::{BaseUri, file_uri, folder_named, local_path, percent_decode, percent_encode};
 #[doc(hidden)]
 pub use base64::{base64, from_base64};
 #[doc(hidden)]
-pub use checked::{Checked, PartCheck};
+pub use checked::{ChecksummedSource, PartCheck};
 #[doc(hidden)]
-pub use concatenated::{Annex, Annexed};
+pub use concatenated::{ConcatenatedSource, ExternalPart};
 #[doc(hidden)]
-pub use counting_writer::Metered;
+pub use counting_writer::CountingWriter;
 #[doc(hidden)]
 pub use cursor::Cursor;
 pub use file_name::is_url;
 #[doc(hidden)]
 pub use file_name::{
-    exact_path, hidden_name, name_in, name_of, name_of_bytes, path_of, public_name, shown_name, shown_path, uri_of,
+    display_name, hidden_name, name_in, name_of, name_of_bytes, path_of, public_name, shown_path, uri_of, verbatim_path,
 };
 #[doc(hidden)]
 pub use gzip::{deflated, gunzip, gunzipped, gzip, is_gzip, is_packed};
 #[doc(hidden)]
-pub use huge_pages::{LargePages, Memory, large_pages, prefer_large_pages};
+pub use huge_pages::{HugePageBuffer, HugePageMemory, large_pages, prefer_large_pages};
 #[doc(hidden)]
-pub use journal::Journal;
+pub use journal::JournaledUpdate;
 pub use local::LocalOptions;
-pub(crate) use local::uncounted;
+pub(crate) use local::without_counting;
 #[doc(hidden)]
 pub use local::{LocalFile, bytes_read, is_one_file};
 #[doc(hidden)]
-pub use lock::{Basis, remove_stale, retried};
+pub use lock::{WriteBasis, remove_stale, retry_if_replaced};
 #[doc(hidden)]
-pub use new_file::{NewFile, WriteSeek, Written};
+pub use new_file::{NewFile, WriteReport, WriteSeek};
 pub use open::open;
 #[doc(hidden)]
-pub use open_files::Shown;
+pub use open_files::BorrowGuard;
 #[doc(hidden)]
 pub use origins::{encoding, index_ranges, is_detached, source_piece_len, stored_ranges, verify_backing};
 #[doc(hidden)]
-pub use parallel_draft::{Draft, TARGET, TREE_DRAFT, Writing, new_id, stream_draft, stream_id};
+pub use parallel_draft::{ASDF_DRAFT_HEAD, Draft, TARGET, Writing, new_id, stream_draft, stream_id};
 #[doc(hidden)]
-pub use pieces::{CodedPiece, SourceEncoding, SourcePieces, Step};
+pub use pieces::{CodedPiece, CodingStep, SourceEncoding, SourcePieces};
 #[doc(hidden)]
-pub use preallocate::reserve;
+pub use preallocate::preallocate;
 #[doc(hidden)]
 pub use read_ahead::ReadAhead;
 #[doc(hidden)]
 pub use read_dir::{files_of, is_plain_file};
 #[cfg(feature = "remote")]
 #[doc(hidden)]
-pub use remote::{Allowed, Parts, Several, Watch, by_parts, objects, requests, several};
+pub use remote::{
+    AllowListResolver, DownloadProgress, ListRequest, RangeFetcher, by_parts, classify_bucket_url, objects, requests,
+};
 #[cfg(feature = "remote")]
 pub use remote::{RemoteOptions, open_url};
 #[doc(hidden)]
-pub use resolve::{DirectoryResolver, Moved};
+pub use resolve::{DirectoryResolver, RebasedResolver};
 pub use resolve::{NoReferences, Resolve};
-pub use source::{Access, Cost, MemorySource, Source, SourceRef, Window};
+pub use source::{Access, AccessCost, MemorySource, Source, SourceRef, WindowSource};
 #[doc(hidden)]
-pub use source::{Derived, SourceOrigin, by_runs, copy, end_in, in_pieces, read_vec, to_usize};
+pub use source::{DerivedSource, SourceOrigin, copy, end_in, for_each_piece, read_vec, split_runs, to_usize};
 #[doc(hidden)]
-pub use spool::{Spooled, private_file, set_aside, spool, unnamed_file};
+pub use spool::{SpoolBuffer, anonymous_file, private_file, spool, spool_output};
 #[doc(hidden)]
-pub use temporary::{Listed, remove_temporary_files};
+pub use temporary::{TemporaryGuard, remove_temporary_files};
 #[doc(hidden)]
-pub use truncated::Truncated;
+pub use truncated::TruncatedSource;
 #[doc(hidden)]
-pub use update::{Content, Update};
+pub use update::{FileUpdate, WriteContent};
 pub use write_path::WritePath;

@@ -4,12 +4,12 @@ use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
 use std::path::Path;
 
 use super::atomic_file::AtomicFile;
-use super::backing::Backing;
-use super::counting_writer::Metered;
+use super::backing::SourceBacking;
+use super::counting_writer::CountingWriter;
 use super::gzip::{gzip, is_packed};
-use super::lock::Basis;
+use super::lock::WriteBasis;
 use super::source::SourceRef;
-use super::spool::unnamed_file;
+use super::spool::anonymous_file;
 use super::write_path::WritePath;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -20,14 +20,14 @@ use crate::limits::Limits;
 /// go back to fill in sizes, so the content waits in a temporary file and is copied out at the end. The same holds
 /// for a gzip file: one whose name ends in `.gz`, and one that was a gzip file and is rewritten.
 pub struct NewFile {
-    kind: Kind,
+    kind: NewFileKind,
     /// Content that is compressed when it is complete.
-    unpacked: Option<BufWriter<Metered<std::fs::File>>>,
+    unpacked: Option<BufWriter<CountingWriter<std::fs::File>>>,
 }
 
-enum Kind {
-    Path(Box<BufWriter<Metered<AtomicFile>>>),
-    Stream(BufWriter<Metered<std::fs::File>>, Box<dyn Write>, String),
+enum NewFileKind {
+    Path(Box<BufWriter<CountingWriter<AtomicFile>>>),
+    Stream(BufWriter<CountingWriter<std::fs::File>>, Box<dyn Write>, String),
 }
 
 /// A destination that can be written and repositioned.
@@ -37,7 +37,7 @@ impl<T: Write + Seek> WriteSeek for T {}
 /// The result of writing a new file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Written {
+pub struct WriteReport {
     /// Length of the file in bytes.
     pub size: u64,
     /// Properties of the replaced file that could not be kept: a group, an extended attribute.
@@ -50,13 +50,13 @@ impl NewFile {
     /// # Errors
     /// Returns the errors of [`AtomicFile::create`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a
     /// terminal.
-    pub fn create(path: impl Into<WritePath>, basis: Basis<'_>) -> Result<Self> {
+    pub fn create(path: impl Into<WritePath>, basis: WriteBasis<'_>) -> Result<Self> {
         let target = path.into();
         let path = target.path();
         if target.is_url() || !std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
-            let unpacked = if is_to_be_packed(path, basis)? { Some(aside()?) } else { None };
-            let out = BufWriter::with_capacity(1 << 20, uncounted(AtomicFile::create(target, basis)?));
-            return Ok(Self { kind: Kind::Path(Box::new(out)), unpacked });
+            let unpacked = if needs_gzip(path, basis)? { Some(spool_file()?) } else { None };
+            let out = BufWriter::with_capacity(1 << 20, wrap_uncounted(AtomicFile::create(target, basis)?));
+            return Ok(Self { kind: NewFileKind::Path(Box::new(out)), unpacked });
         }
         let name = path.display().to_string();
         let out = std::fs::OpenOptions::new().write(true).open(path).map_err(|e| Error::io(format!("opening {name}"), e))?;
@@ -73,7 +73,7 @@ impl NewFile {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if there is no place for a temporary file.
     pub fn stream(out: Box<dyn Write>, name: impl Into<String>) -> Result<Self> {
-        Ok(Self { kind: Kind::Stream(aside()?, out, name.into()), unpacked: None })
+        Ok(Self { kind: NewFileKind::Stream(spool_file()?, out, name.into()), unpacked: None })
     }
 
     /// Counts what is written towards [`Limits::output`].
@@ -83,8 +83,8 @@ impl NewFile {
             unpacked.get_mut().count_for(limits);
         }
         match &mut self.kind {
-            Kind::Path(out) => out.get_mut().count_for(limits),
-            Kind::Stream(out, ..) => out.get_mut().count_for(limits),
+            NewFileKind::Path(out) => out.get_mut().count_for(limits),
+            NewFileKind::Stream(out, ..) => out.get_mut().count_for(limits),
         }
         self
     }
@@ -95,8 +95,8 @@ impl NewFile {
             return unpacked;
         }
         match &mut self.kind {
-            Kind::Path(out) => out,
-            Kind::Stream(out, ..) => out,
+            NewFileKind::Path(out) => out,
+            NewFileKind::Stream(out, ..) => out,
         }
     }
 
@@ -105,11 +105,11 @@ impl NewFile {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
-    pub fn written(&mut self) -> Result<Option<SourceRef>> {
+    pub fn reread_source(&mut self) -> Result<Option<SourceRef>> {
         match &mut self.kind {
-            Kind::Path(out) if self.unpacked.is_none() => {
+            NewFileKind::Path(out) if self.unpacked.is_none() => {
                 out.flush().map_err(|e| Error::io("writing", e))?;
-                out.get_ref().inner().written().map(Some)
+                out.get_ref().get_ref().reread_source().map(Some)
             }
             _ => Ok(None),
         }
@@ -120,7 +120,7 @@ impl NewFile {
     /// # Errors
     /// Returns the errors of [`AtomicFile::commit`], and [`ErrorKind::Io`](crate::ErrorKind::Io) if the stream
     /// cannot be written.
-    pub fn commit(mut self) -> Result<Written> {
+    pub fn commit(mut self) -> Result<WriteReport> {
         let fail = |e| Error::io("writing", e);
         if let Some(unpacked) = self.unpacked.take() {
             let mut unpacked = unpacked.into_inner().map_err(|e| fail(e.into_error()))?.into_inner();
@@ -128,38 +128,38 @@ impl NewFile {
             gzip(&mut unpacked, &mut self.writer())?;
         }
         match self.kind {
-            Kind::Path(out) => {
+            NewFileKind::Path(out) => {
                 let mut file = out.into_inner().map_err(|e| fail(e.into_error()))?.into_inner();
                 let size = file.seek(io::SeekFrom::End(0)).map_err(fail)?;
-                Ok(Written { size, warnings: file.commit()? })
+                Ok(WriteReport { size, warnings: file.commit()? })
             }
-            Kind::Stream(out, to, name) => {
+            NewFileKind::Stream(out, to, name) => {
                 let file = out.into_inner().map_err(|e| fail(e.into_error()))?.into_inner();
-                Ok(Written { size: copy_out(file, to, &name)?, warnings: Vec::new() })
+                Ok(WriteReport { size: copy_out(file, to, &name)?, warnings: Vec::new() })
             }
         }
     }
 }
 
 /// Wraps `out` with the default limits, until those of the caller are set.
-fn uncounted<W>(out: W) -> Metered<W> {
-    Metered::new(out, Limits::default())
+fn wrap_uncounted<W>(out: W) -> CountingWriter<W> {
+    CountingWriter::new(out, Limits::default())
 }
 
-fn aside() -> Result<BufWriter<Metered<std::fs::File>>> {
-    let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
-    Ok(BufWriter::with_capacity(1 << 20, uncounted(file)))
+fn spool_file() -> Result<BufWriter<CountingWriter<std::fs::File>>> {
+    let file = anonymous_file().map_err(|e| Error::io("making a temporary file", e))?;
+    Ok(BufWriter::with_capacity(1 << 20, wrap_uncounted(file)))
 }
 
 /// Returns `true` if a file has the name of a gzip file, or if it is a gzip file that is rewritten.
-fn is_to_be_packed(path: &Path, basis: Basis<'_>) -> Result<bool> {
+fn needs_gzip(path: &Path, basis: WriteBasis<'_>) -> Result<bool> {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
         return Ok(true);
     }
     match basis {
-        Basis::Nothing | Basis::Absent => Ok(false),
-        Basis::Read(read) | Basis::Own(read) => {
-            Ok(read.backing().and_then(Backing::local_file).is_some_and(|local| local.is_at(path)) && is_packed(read)?)
+        WriteBasis::Nothing | WriteBasis::Missing => Ok(false),
+        WriteBasis::SameAs(read) | WriteBasis::LockedBy(read) => {
+            Ok(read.backing().and_then(SourceBacking::local_file).is_some_and(|local| local.is_at_path(path)) && is_packed(read)?)
         }
     }
 }

@@ -5,9 +5,9 @@ use std::fs::{File, Metadata, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::journal::{self, Found};
-use super::journal_view::Before;
-use super::local::{LocalFile, LocalOptions, Place, leads_to};
+use super::journal::{self, JournalLookup};
+use super::journal_view::PreUpdateSource;
+use super::local::{LocalFile, LocalOptions, OpenedPath, leads_to};
 use super::source::SourceRef;
 use super::spool::spool;
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> 
     // Opening is tried again if the file is replaced meanwhile.
     for _ in 0..100 {
         #[allow(clippy::disallowed_methods, reason = "this is the place that opens files")]
-        let file = File::open(path).map_err(|e| absent(path, Error::io(doing(), e)))?;
+        let file = File::open(path).map_err(|e| add_writer_hint(path, Error::io(doing(), e)))?;
         let metadata = file.metadata().map_err(|e| Error::io(doing(), e))?;
         if metadata.is_dir() {
             return Err(Error::invalid_input(format!("{} is a directory", shown_path(path))));
@@ -58,26 +58,28 @@ pub(super) fn open_regular(
     real: PathBuf,
     options: LocalOptions,
 ) -> Result<SourceRef> {
-    let place = Place { given: std::path::absolute(given).unwrap_or_else(|_| given.to_path_buf()), real };
-    let found = journal::find(&place.real, &file, metadata, options.memory)?;
+    let place = OpenedPath { display: std::path::absolute(given).unwrap_or_else(|_| given.to_path_buf()), canonical: real };
+    let found = journal::find_journal(&place.canonical, &file, metadata, options.memory)?;
     // The writer of a journal holds the lock as long as it works.
-    let is_live = matches!(found, Found::Journal(_))
+    let is_live = matches!(found, JournalLookup::Journal(_))
         && match file.try_lock_shared() {
             Ok(()) => file.unlock().is_err(),
             Err(error) => matches!(error, TryLockError::WouldBlock),
         };
     let source = LocalFile::new(file, metadata, given.to_string_lossy().into_owned(), options);
     Ok(match found {
-        Found::Nothing => Arc::new(source.at(place, None)),
-        Found::Stranger(why) => Arc::new(source.at(place, Some(why))),
-        Found::Journal(journal) => Arc::new(Before::new(Arc::new(source.at(place, None)), journal, is_live)),
+        JournalLookup::Nothing => Arc::new(source.with_place(place, None)),
+        JournalLookup::NotAJournal(why) => Arc::new(source.with_place(place, Some(why))),
+        JournalLookup::Journal(journal) => {
+            Arc::new(PreUpdateSource::new(Arc::new(source.with_place(place, None)), journal, is_live))
+        }
     })
 }
 
 /// Adds to the error of a missing file whether a process is writing it.
 #[cold]
-fn absent(path: &Path, error: Error) -> Error {
-    match super::lock::is_begun(path) {
+fn add_writer_hint(path: &Path, error: Error) -> Error {
+    match super::lock::draft_exists(path) {
         true => error.hint("other processes are writing it; open it after one of them has finished it"),
         false => error,
     }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::backing::Backing;
-use super::pieces::{SourceEncoding, computed};
-use super::source::{Source, SourceOrigin, moved};
+use super::backing::SourceBacking;
+use super::pieces::{SourceEncoding, refuse_computed};
+use super::source::{Source, SourceOrigin, shift_range};
 use crate::error::{Error, Result};
 
 /// Returns `true` if offsets do not map to file offsets, because the bytes are a part of the file, or were decompressed or
@@ -24,11 +24,11 @@ pub fn is_detached(source: &dyn Source) -> bool {
 pub fn stored_ranges(source: &dyn Source, range: Range<u64>) -> Result<Vec<Range<u64>>> {
     // A source with pieces may have to decode to find its origin.
     if let Some(pieces) = source.pieces() {
-        return pieces.stored(range);
+        return pieces.stored_item(range);
     }
     match source.origin() {
         Some(SourceOrigin::Same(inner)) => stored_ranges(inner, range),
-        Some(SourceOrigin::Part(inner, start)) => stored_ranges(inner, moved(&range, start)),
+        Some(SourceOrigin::Part(inner, start)) => stored_ranges(inner, shift_range(&range, start)),
         Some(SourceOrigin::Made(_)) | None => Ok(vec![range]),
     }
 }
@@ -70,7 +70,7 @@ pub fn encoding(source: &dyn Source) -> Result<SourceEncoding> {
             SourceEncoding::Coded { .. } => Err(Error::unsupported("it is a part of data that is compressed as a whole")),
         },
         None if source.backing().is_some() => Ok(SourceEncoding::Plain(0)),
-        Some(SourceOrigin::Made(_)) | None => computed(),
+        Some(SourceOrigin::Made(_)) | None => refuse_computed(),
     }
 }
 
@@ -80,5 +80,5 @@ pub fn encoding(source: &dyn Source) -> Result<SourceEncoding> {
 /// # Errors
 /// Returns the errors of [`Backing::verify`].
 pub fn verify_backing(source: &dyn Source) -> Result<()> {
-    source.backing().map_or(Ok(()), Backing::verify)
+    source.backing().map_or(Ok(()), SourceBacking::verify_checksum)
 }

@@ -9,14 +9,14 @@ use std::path::Path;
 use crate::error::{Error, Result};
 
 /// Makes a new file that only its owner may read and write.
-pub(super) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+pub(super) fn with_private_mode(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
 }
 
 /// Opens a file that may be there in bad faith: neither through a link nor waiting for the writer of a pipe.
-pub(super) fn careful(options: &mut OpenOptions) -> &mut OpenOptions {
+pub(super) fn no_follow(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     {
         use rustix::fs::OFlags;
@@ -45,7 +45,7 @@ pub(super) fn is_trusted(journal: &Metadata, file: &Metadata) -> bool {
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it may not.
-pub(super) fn may_change_in_place(path: &Path, metadata: &Metadata) -> Result<()> {
+pub(super) fn check_in_place(path: &Path, metadata: &Metadata) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
@@ -69,7 +69,7 @@ pub(super) fn may_change_in_place(path: &Path, metadata: &Metadata) -> Result<()
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the owner cannot be kept.
-pub(super) fn keep(new: &File, old: &Metadata, path: &Path, warnings: &mut Vec<String>) -> Result<()> {
+pub(super) fn copy_ownership(new: &File, old: &Metadata, path: &Path, warnings: &mut Vec<String>) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
@@ -92,18 +92,12 @@ pub(super) fn keep(new: &File, old: &Metadata, path: &Path, warnings: &mut Vec<S
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the permissions cannot be set.
-pub(super) fn keep_attributes(
-    new: &File,
-    old: &File,
-    metadata: &Metadata,
-    path: &Path,
-    warnings: &mut Vec<String>,
-) -> Result<()> {
+pub(super) fn copy_xattrs(new: &File, old: &File, metadata: &Metadata, path: &Path, warnings: &mut Vec<String>) -> Result<()> {
     let fail = |e| Error::io(format!("writing {}", path.display()), e);
     new.set_permissions(metadata.permissions()).map_err(fail)?;
     #[cfg(unix)]
-    for name in attributes::names(old) {
-        if !attributes::copy(&name, old, new) && !attributes::is_of_the_system(&name) {
+    for name in attributes::xattr_names(old) {
+        if !attributes::copy_attribute(&name, old, new) && !attributes::is_of_the_system(&name) {
             warnings.push(format!("the extended attribute {} of {} could not be kept", name.to_string_lossy(), path.display()));
         }
     }
@@ -122,14 +116,14 @@ mod attributes {
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
 
     /// Longest list and longest value that Linux allows.
-    const LONGEST: usize = 64 << 10;
+    const MAX_XATTR_LEN: usize = 64 << 10;
 
-    pub(super) fn names(file: &File) -> Vec<CString> {
+    pub(super) fn xattr_names(file: &File) -> Vec<CString> {
         // Nearly every file has none or a few, and room for the longest list is 16 pages. An empty buffer does not do:
         // what is asked for then is a length, and none is returned.
         let mut list = vec![0u8; 256];
         let len = flistxattr(file, &mut list[..]).or_else(|_| {
-            list.resize(LONGEST, 0);
+            list.resize(MAX_XATTR_LEN, 0);
             flistxattr(file, &mut list[..])
         });
         list.truncate(len.unwrap_or(0));
@@ -140,9 +134,9 @@ mod attributes {
     }
 
     /// Copies an attribute; whether the new file has it now.
-    pub(super) fn copy(name: &CStr, from: &File, to: &File) -> bool {
+    pub(super) fn copy_attribute(name: &CStr, from: &File, to: &File) -> bool {
         let get = |file: &File| {
-            let mut value = vec![0u8; LONGEST];
+            let mut value = vec![0u8; MAX_XATTR_LEN];
             let len = fgetxattr(file, name, &mut value[..]).ok()?;
             value.truncate(len);
             Some(value)

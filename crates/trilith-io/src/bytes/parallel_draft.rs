@@ -13,45 +13,45 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::atomic_file::AtomicFile;
-use super::fs::{self, Output};
-use super::lock::{Basis, Lock, draft_of, lock_soon};
+use super::fs::{self, FsFile};
+use super::lock::{WriteBasis, WriteLock, draft_path, lock_with_retry};
 use super::platform::{process_number, read_exact_at};
 use super::source::{Source, SourceRef, end_in_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
 /// End of a note. A note that was cut off has no such end.
-const END: &str = " .";
+const LINE_END: &str = " .";
 
 /// Begins the note of the state of the target when the draft was begun.
 pub const TARGET: &str = "target";
 
 /// The first byte of a draft, in the place of the `#` of ASDF.
-const MARK: u8 = b'~';
+const DRAFT_FIRST_BYTE: u8 = b'~';
 /// Bytes at the start of a draft that may differ from those of the finished file.
-const HEAD: usize = 8;
+const HEAD_LEN: usize = 8;
 
 /// The first bytes of a draft of the ASDF family.
-pub const TREE_DRAFT: &[u8] = &[MARK];
+pub const ASDF_DRAFT_HEAD: &[u8] = &[DRAFT_FIRST_BYTE];
 
 /// Returns the first bytes of a draft of a native Dudley file, in the place of its signature: its byte order and its number.
-pub fn stream_draft(sign: u8, id: &[u8; 16]) -> [u8; HEAD] {
-    [MARK, b'B', sign, id[0], id[1], id[2], id[3], id[4]]
+pub fn stream_draft(sign: u8, id: &[u8; 16]) -> [u8; HEAD_LEN] {
+    [DRAFT_FIRST_BYTE, b'B', sign, id[0], id[1], id[2], id[3], id[4]]
 }
 
 /// Returns the number in the first bytes of a draft of a native Dudley file; None for any other file.
-pub fn stream_id(head: &[u8; HEAD]) -> Option<[u8; 16]> {
-    let [MARK, b'B', b'<' | b'>', number @ ..] = head else { return None };
+pub fn stream_id(head: &[u8; HEAD_LEN]) -> Option<[u8; 16]> {
+    let [DRAFT_FIRST_BYTE, b'B', b'<' | b'>', number @ ..] = head else { return None };
     let mut id = [0; 16];
     id.iter_mut().zip(number).for_each(|(to, from)| *to = *from);
     Some(id)
 }
 
 /// Returns the first bytes of a file when it is finished.
-fn finished(head: [u8; HEAD]) -> [u8; HEAD] {
+fn finished_head(head: [u8; HEAD_LEN]) -> [u8; HEAD_LEN] {
     match head {
-        [MARK, b'B', sign @ (b'<' | b'>'), ..] => [0x8d, sign, b'B', b'D', b'\r', b'\n', 0x1a, b'\n'],
-        [MARK, a, b, c, d, e, f, g] => [b'#', a, b, c, d, e, f, g],
+        [DRAFT_FIRST_BYTE, b'B', sign @ (b'<' | b'>'), ..] => [0x8d, sign, b'B', b'D', b'\r', b'\n', 0x1a, b'\n'],
+        [DRAFT_FIRST_BYTE, a, b, c, d, e, f, g] => [b'#', a, b, c, d, e, f, g],
         done => done,
     }
 }
@@ -67,9 +67,9 @@ pub struct Draft {
 
 impl Draft {
     /// The draft of `target`, whether it is there or not.
-    pub fn of(target: impl AsRef<Path>) -> Self {
+    pub fn for_target(target: impl AsRef<Path>) -> Self {
         let target = target.as_ref();
-        Self { target: target.to_path_buf(), path: draft_of(target) }
+        Self { target: target.to_path_buf(), path: draft_path(target) }
     }
 
     /// The target as the caller names it.
@@ -84,19 +84,19 @@ impl Draft {
     /// Returns the errors of [`AtomicFile::create`] and those of `lay_out`, and
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is a draft already.
     pub fn create(target: &Path, lay_out: impl FnOnce(&mut AtomicFile) -> Result<Vec<u8>>) -> Result<(Self, String)> {
-        let draft = Self::of(target);
-        let lock = Lock::acquire(target, Basis::Nothing)?;
+        let draft = Self::for_target(target);
+        let lock = WriteLock::acquire(target, WriteBasis::Nothing)?;
         let state = draft.target_state();
-        let there = lock.there;
+        let there = lock.file;
         if std::fs::symlink_metadata(&draft.path).is_ok() {
             return Err(Error::invalid_input(format!("{} is being written already, and was not finished", target.display()))
                 .hint(format!("finish or abort that first; it waits in {}", draft.path.display())));
         }
-        let mut file = AtomicFile::create(&draft.path, Basis::Absent)?;
+        let mut file = AtomicFile::create(&draft.path, WriteBasis::Missing)?;
         // Notes of an earlier draft that was put in place, but not forgotten.
-        draft.forget()?;
+        draft.remove_logs()?;
         if let Some((_, old)) = &there {
-            file.look_like(old)?;
+            file.copy_permissions(old)?;
         }
         let head = lay_out(&mut file)?;
         let fail = |e| Error::io(format!("writing {}", draft.path.display()), e);
@@ -109,7 +109,7 @@ impl Draft {
     pub fn target_state(&self) -> String {
         let Ok(found) = std::fs::metadata(&self.target) else { return "absent".to_owned() };
         let since = found.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok()).unwrap_or_default();
-        let [device, inode, part] = super::platform::identity(&found);
+        let [device, inode, part] = super::platform::file_identity(&found);
         format!("{device}-{inode}-{part}-{}-{}", found.len(), since.as_nanos())
     }
 
@@ -118,25 +118,25 @@ impl Draft {
     /// # Errors
     /// Returns [`ErrorKind::Io`] if there is no draft.
     pub fn read(&self) -> Result<SourceRef> {
-        let (file, head) = self.opened()?;
-        let len = file.metadata().map_err(|e| self.failed(e))?.len();
-        Ok(Arc::new(Laid { file, len, head, name: self.path.to_string_lossy().into_owned() }))
+        let (file, head) = self.open_head()?;
+        let len = file.metadata().map_err(|e| self.to_write_error(e))?.len();
+        Ok(Arc::new(DraftPreview { file, len, head, name: self.path.to_string_lossy().into_owned() }))
     }
 
     /// Returns the first bytes of the draft as they are now.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if there is no draft.
-    pub fn head(&self) -> Result<[u8; HEAD]> {
-        Ok(self.opened()?.1)
+    pub fn head(&self) -> Result<[u8; HEAD_LEN]> {
+        Ok(self.open_head()?.1)
     }
 
     /// Opens the draft to read it, with its first bytes.
-    fn opened(&self) -> Result<(File, [u8; HEAD])> {
+    fn open_head(&self) -> Result<(File, [u8; HEAD_LEN])> {
         #[allow(clippy::disallowed_methods, reason = "its bytes change while it is open, which files in general must not")]
-        let file = File::open(&self.path).map_err(|e| self.gone(e))?;
-        let mut head = [0; HEAD];
-        read_exact_at(&file, 0, &mut head).map_err(|e| self.failed(e))?;
+        let file = File::open(&self.path).map_err(|e| self.missing_error(e))?;
+        let mut head = [0; HEAD_LEN];
+        read_exact_at(&file, 0, &mut head).map_err(|e| self.to_write_error(e))?;
         Ok((file, head))
     }
 
@@ -144,9 +144,9 @@ impl Draft {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if it was finished or removed, or is being finished.
-    pub fn share(&self) -> Result<Writing> {
-        let file = Output::open(&self.path).map_err(|e| self.gone(e))?;
-        self.locked(&file, File::try_lock_shared, "is being finished by another process")?;
+    pub fn open_shared(&self) -> Result<Writing> {
+        let file = FsFile::open_existing(&self.path).map_err(|e| self.missing_error(e))?;
+        self.lock_output(&file, File::try_lock_shared, "is being finished by another process")?;
         Ok(Writing { file, draft: self.clone() })
     }
 
@@ -154,14 +154,14 @@ impl Draft {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if it was finished or removed, or if another process writes into it.
-    pub fn alone(&self) -> Result<Writing> {
-        let file = Output::open(&self.path).map_err(|e| self.gone(e))?;
-        self.locked(&file, File::try_lock, "is still being written by another process")?;
+    pub fn open_exclusive(&self) -> Result<Writing> {
+        let file = FsFile::open_existing(&self.path).map_err(|e| self.missing_error(e))?;
+        self.lock_output(&file, File::try_lock, "is still being written by another process")?;
         Ok(Writing { file, draft: self.clone() })
     }
 
-    fn locked(&self, file: &Output, lock: impl Fn(&File) -> Result<(), TryLockError>, busy: &str) -> Result<()> {
-        match lock_soon(file.file(), lock) {
+    fn lock_output(&self, file: &FsFile, lock: impl Fn(&File) -> Result<(), TryLockError>, busy: &str) -> Result<()> {
+        match lock_with_retry(file.file(), lock) {
             Err(TryLockError::WouldBlock) => {
                 return Err(Error::new(ErrorKind::Io, format!("{} {busy}", self.target.display())).hint("wait until it is done"));
             }
@@ -170,7 +170,7 @@ impl Draft {
         }
         match super::local::leads_to(&self.path, file.file()) {
             true => Ok(()),
-            false => Err(self.gone(std::io::ErrorKind::NotFound.into())),
+            false => Err(self.missing_error(std::io::ErrorKind::NotFound.into())),
         }
     }
 
@@ -179,7 +179,7 @@ impl Draft {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if the operating system reports an error.
-    pub fn notes(&self, id: &str) -> Result<Vec<String>> {
+    pub fn read_log(&self, id: &str) -> Result<Vec<String>> {
         self.lines_of(&self.notes_of(id))
     }
 
@@ -187,7 +187,7 @@ impl Draft {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if the operating system reports an error.
-    fn all_notes(&self) -> Result<Vec<String>> {
+    fn all_logs(&self) -> Result<Vec<String>> {
         self.lines_of(&self.all_of_notes())
     }
 
@@ -196,14 +196,15 @@ impl Draft {
         let mut lines = Vec::new();
         for path in self.files_of_notes(prefix)? {
             let text = super::atomic_file::read_text(&path, most)?;
-            lines.extend(String::from_utf8_lossy(&text).lines().filter_map(|line| line.strip_suffix(END)).map(str::to_owned));
+            lines
+                .extend(String::from_utf8_lossy(&text).lines().filter_map(|line| line.strip_suffix(LINE_END)).map(str::to_owned));
         }
         Ok(lines)
     }
 
     fn files_of_notes(&self, prefix: &Path) -> Result<Vec<PathBuf>> {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let entries = std::fs::read_dir(folder).map_err(|e| self.failed(e))?;
+        let entries = std::fs::read_dir(folder).map_err(|e| self.to_write_error(e))?;
         let begins = |path: &Path| {
             let (name, start) = (path.file_name().unwrap_or_default(), prefix.file_name().unwrap_or_default());
             name.as_encoded_bytes().starts_with(start.as_encoded_bytes())
@@ -225,11 +226,11 @@ impl Draft {
     /// Returns [`ErrorKind::Io`] if the operating system reports an error.
     pub fn remove(&self) -> Result<()> {
         super::atomic_file::remove(&self.path)?;
-        self.forget()
+        self.remove_logs()
     }
 
     /// Removes all notes, those of earlier drafts of the same target too.
-    fn forget(&self) -> Result<()> {
+    fn remove_logs(&self) -> Result<()> {
         self.files_of_notes(&self.all_of_notes())?.iter().try_for_each(super::atomic_file::remove)
     }
 
@@ -244,7 +245,7 @@ impl Draft {
     /// # Errors
     /// Returns [`ErrorKind::Io`] if another file was put there, or the operating system reports an error.
     pub fn check_target(&self) -> Result<()> {
-        let (notes, state) = (self.all_notes()?, self.target_state());
+        let (notes, state) = (self.all_logs()?, self.target_state());
         let mut before = notes.iter().filter_map(|line| line.strip_prefix(TARGET)).map(str::trim);
         if before.any(|before| before != state) {
             let message = format!("cannot replace {}: it was changed since writing began", self.target.display());
@@ -256,16 +257,16 @@ impl Draft {
     }
 
     #[cold]
-    fn gone(&self, error: std::io::Error) -> Error {
+    fn missing_error(&self, error: std::io::Error) -> Error {
         match error.kind() {
             std::io::ErrorKind::NotFound => Error::io(format!("writing {}", self.target.display()), error)
                 .hint("that file was finished, aborted, or never begun"),
-            _ => self.failed(error),
+            _ => self.to_write_error(error),
         }
     }
 
     #[cold]
-    fn failed(&self, error: std::io::Error) -> Error {
+    fn to_write_error(&self, error: std::io::Error) -> Error {
         Error::io(format!("writing {}", self.target.display()), error)
     }
 }
@@ -273,7 +274,7 @@ impl Draft {
 /// A draft that is open for writing, under its lock.
 #[derive(Debug)]
 pub struct Writing {
-    file: Output,
+    file: FsFile,
     draft: Draft,
 }
 
@@ -283,7 +284,7 @@ impl Writing {
     /// # Errors
     /// Returns [`ErrorKind::Io`] if the operating system reports an error.
     pub fn read_at(&self, at: u64, into: &mut [u8]) -> Result<()> {
-        read_exact_at(self.file.file(), at, into).map_err(|e| self.draft.failed(e))
+        read_exact_at(self.file.file(), at, into).map_err(|e| self.draft.to_write_error(e))
     }
 
     /// Writes at a place.
@@ -291,37 +292,37 @@ impl Writing {
     /// # Errors
     /// Returns [`ErrorKind::Io`] if the operating system reports an error.
     pub fn write_at(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
-        self.file.write_all_at(at, bytes).map_err(|e| self.draft.failed(e))
+        self.file.write_all_at(at, bytes).map_err(|e| self.draft.to_write_error(e))
     }
 
     /// Makes what was written last, then notes it, line by line.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if the operating system reports an error.
-    pub fn note(&self, id: &str, lines: &[String]) -> Result<()> {
-        self.file.sync_data().map_err(|e| self.draft.failed(e))?;
+    pub fn append_log(&self, id: &str, lines: &[String]) -> Result<()> {
+        self.file.sync_data().map_err(|e| self.draft.to_write_error(e))?;
         let mut path = self.draft.notes_of(id).into_os_string();
-        path.push(writer());
+        path.push(note_writer_name());
         // In one piece: several threads may note something at once. Anything truncated before stays on a separate line.
-        let text: String = lines.iter().flat_map(|line| ["\n", line, END, "\n"]).collect();
-        fs::append(Path::new(&path), text.as_bytes()).map_err(|e| self.draft.failed(e))
+        let text: String = lines.iter().flat_map(|line| ["\n", line, LINE_END, "\n"]).collect();
+        fs::append_to_file(Path::new(&path), text.as_bytes()).map_err(|e| self.draft.to_write_error(e))
     }
 
     /// Makes everything last, then the draft a file that readers take, and puts it in place of the target.
     ///
     /// # Errors
     /// Returns the errors of [`AtomicFile::commit`] and [`Draft::check_target`]. The draft is then unchanged.
-    pub fn put_in_place(mut self) -> Result<Vec<String>> {
-        self.file.sync().map_err(|e| self.draft.failed(e))?;
-        let adopted = AtomicFile::adopt(&self.draft.target, &self.draft.path)?;
+    pub fn publish(mut self) -> Result<Vec<String>> {
+        self.file.sync_all().map_err(|e| self.draft.to_write_error(e))?;
+        let adopted = AtomicFile::adopt_draft(&self.draft.target, &self.draft.path)?;
         // The check needs the lock of the target: another writer may have finished while this one was computing checksums.
         self.draft.check_target()?;
-        let mut head = [0; HEAD];
+        let mut head = [0; HEAD_LEN];
         self.read_at(0, &mut head)?;
-        self.write_at(0, &finished(head))?;
+        self.write_at(0, &finished_head(head))?;
         match adopted.commit() {
             Ok(warnings) => {
-                self.draft.forget()?;
+                self.draft.remove_logs()?;
                 Ok(warnings)
             }
             Err(error) => {
@@ -347,9 +348,9 @@ pub fn new_id() -> [u8; 16] {
 }
 
 /// Returns the name of this process in the names of its notes. A process that was forked has another one.
-fn writer() -> String {
-    static WRITER: Mutex<Option<(u32, String)>> = Mutex::new(None);
-    let mut known = WRITER.lock().unwrap_or_else(PoisonError::into_inner);
+fn note_writer_name() -> String {
+    static WRITER_ID: Mutex<Option<(u32, String)>> = Mutex::new(None);
+    let mut known = WRITER_ID.lock().unwrap_or_else(PoisonError::into_inner);
     let number = process_number();
     if let Some((_, name)) = known.as_ref().filter(|(owner, _)| *owner == number) {
         return name.clone();
@@ -360,15 +361,15 @@ fn writer() -> String {
 }
 
 /// A draft as the file that it will be. Others write into it all the time, so that it does not mind being changed.
-struct Laid {
+struct DraftPreview {
     file: File,
     len: u64,
     /// The first bytes when it was opened.
-    head: [u8; HEAD],
+    head: [u8; HEAD_LEN],
     name: String,
 }
 
-impl Source for Laid {
+impl Source for DraftPreview {
     fn len(&self) -> u64 {
         self.len
     }
@@ -376,8 +377,8 @@ impl Source for Laid {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         end_in_file(offset, into.len() as u64, self.len)?;
         read_exact_at(&self.file, offset, into).map_err(|e| Error::io(format!("reading {}", self.name), e))?;
-        let from = usize::try_from(offset).unwrap_or(HEAD).min(HEAD);
-        into.iter_mut().zip(finished(self.head).into_iter().skip(from)).for_each(|(to, byte)| *to = byte);
+        let from = usize::try_from(offset).unwrap_or(HEAD_LEN).min(HEAD_LEN);
+        into.iter_mut().zip(finished_head(self.head).into_iter().skip(from)).for_each(|(to, byte)| *to = byte);
         Ok(())
     }
 

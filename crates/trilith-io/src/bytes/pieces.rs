@@ -13,7 +13,7 @@ pub trait SourcePieces {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if finding out needs bytes that are broken.
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>>;
+    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>>;
 
     /// Returns the ranges of the file that [`SourcePieces::stored`] probably reads to find `range`, so that they can be announced for
     /// several sources together. It is a guess, and empty if nothing has to be read.
@@ -42,7 +42,7 @@ pub trait SourcePieces {
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no other program could make them of
     /// the content of the file, with the reason, and the errors of [`SourcePieces::stored`].
     fn encoding(&self) -> Result<SourceEncoding> {
-        computed()
+        refuse_computed()
     }
 }
 
@@ -56,7 +56,7 @@ pub enum SourceEncoding {
     /// Stored in pieces, each of which decodes by itself.
     Coded {
         /// The encoding of each piece; None if it is stored unencoded.
-        codec: Option<Step>,
+        codec: Option<CodingStep>,
         /// The pieces, in the order of the bytes that they decode to.
         pieces: Vec<CodedPiece>,
     },
@@ -84,14 +84,14 @@ impl CodedPiece {
 /// significant first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Step {
+pub struct CodingStep {
     /// The word, such as `shuffle` or `deflate`.
     pub name: String,
     /// The numbers.
     pub arguments: Vec<u64>,
 }
 
-impl Step {
+impl CodingStep {
     /// A step of this name.
     pub fn new(name: impl Into<String>, arguments: Vec<u64>) -> Self {
         Self { name: name.into(), arguments }
@@ -102,7 +102,7 @@ impl Step {
 pub(crate) struct Opaque(pub &'static str);
 
 impl SourcePieces for Opaque {
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         Ok(vec![range])
     }
 
@@ -113,6 +113,6 @@ impl SourcePieces for Opaque {
 
 /// Returns the error for a source that is computed from others.
 #[cold]
-pub(super) fn computed<T>() -> Result<T> {
+pub(super) fn refuse_computed<T>() -> Result<T> {
     Err(Error::unsupported("its elements are computed from stored values"))
 }

@@ -35,7 +35,7 @@ pub(super) fn read_exact_at(_: &File, _: u64, _: &mut [u8]) -> io::Result<()> {
 
 /// Returns the identity of a file: device, number, and time of creation, since numbers are used again.
 #[cfg(unix)]
-pub(super) fn identity(metadata: &Metadata) -> [u64; 3] {
+pub(super) fn file_identity(metadata: &Metadata) -> [u64; 3] {
     use std::os::unix::fs::MetadataExt;
     let born = metadata.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
     [metadata.dev(), metadata.ino(), born.map_or(0, |born| born.as_nanos() as u64)]
@@ -43,7 +43,7 @@ pub(super) fn identity(metadata: &Metadata) -> [u64; 3] {
 
 /// Returns the identity of a file: its time of creation.
 #[cfg(not(unix))]
-pub(super) fn identity(metadata: &Metadata) -> [u64; 3] {
+pub(super) fn file_identity(metadata: &Metadata) -> [u64; 3] {
     let born = metadata.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
     [0, 0, born.map_or(0, |born| born.as_nanos() as u64)]
 }

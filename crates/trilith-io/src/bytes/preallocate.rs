@@ -6,7 +6,7 @@ use crate::error::Result;
 
 /// Fewer bytes are not worth asking for.
 #[cfg(target_os = "linux")]
-const LEAST: u64 = 16 << 20;
+const MIN_PREALLOCATE: u64 = 16 << 20;
 
 /// Requests space for N bytes of a file, if the system can give it before they are written (Linux): they then are
 /// together, and a disk that is too small is noticed at once. Neither the length of the file nor what it holds changes.
@@ -22,9 +22,9 @@ const LEAST: u64 = 16 << 20;
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the disk does not have enough space. Other reports of the
 /// system are no error: space is then allocated while the bytes are written.
-pub fn reserve(file: &File, bytes: u64) -> Result<()> {
+pub fn preallocate(file: &File, bytes: u64) -> Result<()> {
     #[cfg(target_os = "linux")]
-    if bytes >= LEAST {
+    if bytes >= MIN_PREALLOCATE {
         use rustix::fs::{FallocateFlags, fallocate};
         if let Err(error @ rustix::io::Errno::NOSPC) = fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes) {
             return Err(crate::Error::io(format!("asking for room for {bytes} bytes"), error.into()));

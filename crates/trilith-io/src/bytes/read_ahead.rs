@@ -2,27 +2,27 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::source::{Cost, Source, SourceOrigin, SourceRef};
+use super::source::{AccessCost, Source, SourceOrigin, SourceRef};
 use crate::error::Result;
 
 /// Bytes read at once if the reads are close together.
-const WINDOW: u64 = 64 << 10;
+const WINDOW_SIZE: u64 = 64 << 10;
 /// Reads farther apart than this are left alone.
-const CLOSE: u64 = 8 << 10;
+const MAX_DISTANCE: u64 = 8 << 10;
 
 /// A source for going through small things in order, such as block headers: if one follows soon after the other, they
 /// are read many at a time; if they are far apart, each is read by itself, and nothing between them.
 pub struct ReadAhead {
     inner: SourceRef,
-    window: Mutex<Window>,
+    window: Mutex<ReadWindow>,
 }
 
 #[derive(Default)]
-struct Window {
+struct ReadWindow {
     start: u64,
     bytes: Vec<u8>,
     /// Offset of the first byte after the last requested range.
-    last: Option<u64>,
+    last_end: Option<u64>,
 }
 
 impl ReadAhead {
@@ -32,8 +32,8 @@ impl ReadAhead {
     }
 }
 
-impl Window {
-    fn part(&self, offset: u64, len: usize) -> Option<&[u8]> {
+impl ReadWindow {
+    fn cached_part(&self, offset: u64, len: usize) -> Option<&[u8]> {
         let from = usize::try_from(offset.checked_sub(self.start)?).ok()?;
         self.bytes.get(from..from.checked_add(len)?)
     }
@@ -46,17 +46,17 @@ impl Source for ReadAhead {
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         // A remote source decides what else to read.
-        if self.inner.access().cost != Cost::Random {
+        if self.inner.access().cost != AccessCost::Random {
             return self.inner.read_at(offset, into);
         }
         let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = window.last.replace(offset.saturating_add(into.len() as u64));
-        if let Some(part) = window.part(offset, into.len()) {
+        let last = window.last_end.replace(offset.saturating_add(into.len() as u64));
+        if let Some(part) = window.cached_part(offset, into.len()) {
             into.copy_from_slice(part);
             return Ok(());
         }
-        let is_close = last.is_some_and(|last| offset >= last && offset - last <= CLOSE);
-        let size = WINDOW.min(self.inner.len().saturating_sub(offset));
+        let is_close = last.is_some_and(|last| offset >= last && offset - last <= MAX_DISTANCE);
+        let size = WINDOW_SIZE.min(self.inner.len().saturating_sub(offset));
         if !is_close || size < into.len() as u64 {
             return self.inner.read_at(offset, into);
         }
@@ -64,7 +64,7 @@ impl Source for ReadAhead {
         bytes.resize(size as usize, 0);
         self.inner.read_at(offset, &mut bytes)?;
         (window.start, window.bytes) = (offset, bytes);
-        if let Some(part) = window.part(offset, into.len()) {
+        if let Some(part) = window.cached_part(offset, into.len()) {
             into.copy_from_slice(part);
         }
         Ok(())

@@ -7,11 +7,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::base_uri::{self, Base};
+use super::base_uri::{self, BaseUri};
 use super::local::LocalOptions;
 use super::open::open_regular;
 use super::source::SourceRef;
-use crate::error::{Error, Result, Setting};
+use crate::error::{Error, Result, SuggestedSetting};
 use crate::limits::Limits;
 
 /// Opens the target of a relative reference.
@@ -34,13 +34,13 @@ pub trait Resolve: Send + Sync {
     }
 
     /// Returns the number of files that are worth opening in parallel: more than one if each needs waiting.
-    fn at_once(&self) -> usize {
+    fn parallelism(&self) -> usize {
         1
     }
 
     /// Returns the base of the relative references that this resolves.
-    fn base(&self) -> Base {
-        Base::Nowhere
+    fn base(&self) -> BaseUri {
+        BaseUri::None
     }
 
     /// Returns `true` if `uri` may be opened by its text alone: nothing is looked up.
@@ -84,69 +84,71 @@ impl Resolve for NoReferences {
 #[derive(Debug, Clone)]
 pub struct DirectoryResolver {
     /// The folder of the file, and the allowed folders.
-    roots: Arc<[Root]>,
+    roots: Arc<[AllowedRoot]>,
     /// The folder of the file that holds the references.
-    current: PathBuf,
+    directory: PathBuf,
     options: LocalOptions,
     /// Number of files that may still refer to others, and the maximum.
     depth: u64,
-    most: u64,
+    max_depth: u64,
 }
 
 /// A folder that may be read.
 #[derive(Debug, Clone)]
-struct Root {
+struct AllowedRoot {
     /// The path as it was given, for messages.
-    given: PathBuf,
+    display: PathBuf,
     /// Absolute path with the links in its name.
-    named: PathBuf,
+    named_target: PathBuf,
     /// Absolute path without links.
-    real: PathBuf,
+    canonical: PathBuf,
 }
 
-impl Root {
+impl AllowedRoot {
     fn new(folder: &Path) -> Self {
         let given = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.to_path_buf();
-        let real = base_uri::real(&given);
-        Self { named: std::path::absolute(&given).unwrap_or_else(|_| real.clone()), given, real }
+        let real = base_uri::canonicalize(&given);
+        Self { named_target: std::path::absolute(&given).unwrap_or_else(|_| real.clone()), display: given, canonical: real }
     }
 
     /// Returns the name of a path below the folder as it was given.
-    fn called(&self, path: &Path) -> Option<PathBuf> {
-        path.strip_prefix(&self.real).ok().map(|rest| self.given.join(rest))
+    fn display_path(&self, path: &Path) -> Option<PathBuf> {
+        path.strip_prefix(&self.canonical).ok().map(|rest| self.display.join(rest))
     }
 }
 
 impl DirectoryResolver {
     /// A sandbox of `folder`; references may lead on from file to file `depth` times.
     pub fn new(folder: impl AsRef<Path>, options: LocalOptions, depth: u64) -> Self {
-        let own = Root::new(folder.as_ref());
-        Self { current: own.real.clone(), roots: Arc::new([own]), options, depth, most: depth }
+        let own = AllowedRoot::new(folder.as_ref());
+        Self { directory: own.canonical.clone(), roots: Arc::new([own]), options, depth, max_depth: depth }
     }
 
     /// Does the same as [`DirectoryResolver::new`], for bytes without a place: only absolute references have a
     /// meaning, and only allowed folders are opened.
-    pub fn nowhere(options: LocalOptions, depth: u64) -> Self {
-        Self { current: PathBuf::new(), roots: Arc::new([]), options, depth, most: depth }
+    pub fn deny_all(options: LocalOptions, depth: u64) -> Self {
+        Self { directory: PathBuf::new(), roots: Arc::new([]), options, depth, max_depth: depth }
     }
 
     /// Lets references lead into another folder, and those below it, too.
     #[must_use]
     pub fn allowing(self, folder: impl AsRef<Path>) -> Self {
-        let more = self.roots.iter().cloned().chain([Root::new(folder.as_ref())]).collect();
+        let more = self.roots.iter().cloned().chain([AllowedRoot::new(folder.as_ref())]).collect();
         Self { roots: more, ..self }
     }
 
     /// The path that a reference means, if its text stays inside.
-    fn inside(&self, uri: &str) -> Result<PathBuf> {
+    fn contained_path(&self, uri: &str) -> Result<PathBuf> {
         let refused = |why: &str| Error::limit(format!("the reference {uri:?} is refused: {why}"));
-        let path = base_uri::local(&self.current, uri).map_err(|why| match base_uri::scheme(uri) {
+        let path = base_uri::resolve_local_path(&self.directory, uri).map_err(|why| match base_uri::uri_scheme(uri) {
             Some(scheme) if !scheme.eq_ignore_ascii_case("file") => {
-                refused(why).setting("if you trust it", Setting::Allow("addresses that begin so".to_owned()))
+                refused(why).setting("if you trust it", SuggestedSetting::Allow("addresses that begin so".to_owned()))
             }
             _ => refused(why),
         })?;
-        if path.is_absolute() && self.roots.iter().any(|root| path.starts_with(&root.real) || path.starts_with(&root.named)) {
+        if path.is_absolute()
+            && self.roots.iter().any(|root| path.starts_with(&root.canonical) || path.starts_with(&root.named_target))
+        {
             return Ok(path);
         }
         if !path.is_absolute() {
@@ -154,7 +156,8 @@ impl DirectoryResolver {
         }
         let folder = path.parent().unwrap_or(&path).display().to_string();
         let end = if folder.ends_with('/') { "" } else { "/" };
-        Err(refused("it leads out of the file's folder").setting("if you trust it", Setting::Allow(format!("{folder}{end}"))))
+        Err(refused("it leads out of the file's folder")
+            .setting("if you trust it", SuggestedSetting::Allow(format!("{folder}{end}"))))
     }
 }
 
@@ -162,14 +165,14 @@ impl Resolve for DirectoryResolver {
     fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         let refused = |why: &str| Error::limit(format!("the reference {uri:?} is refused: {why}"));
         let depth = self.depth.checked_sub(1).ok_or_else(|| {
-            Limits::exceeded(
+            Limits::exceeded_error(
                 "external_depth",
-                self.most,
+                self.max_depth,
                 format_args!("the reference {uri:?} is refused: more files refer to each other"),
             )
         })?;
-        let path = self.inside(uri)?;
-        let called = self.roots.iter().find_map(|root| root.called(&path)).unwrap_or_else(|| path.clone());
+        let path = self.contained_path(uri)?;
+        let called = self.roots.iter().find_map(|root| root.display_path(&path)).unwrap_or_else(|| path.clone());
         let doing = || format!("opening {}, which the file refers to", called.display());
         // Opening a pipe would wait for its writer.
         if std::fs::metadata(&path).is_ok_and(|m| !m.is_file()) {
@@ -183,68 +186,68 @@ impl Resolve for DirectoryResolver {
         }
         // Checked on the file that is open already, so that a link swapped meanwhile changes nothing.
         let real = std::fs::canonicalize(&path).map_err(|e| Error::io(doing(), e))?;
-        if !self.roots.iter().any(|root| real.starts_with(&root.real)) || !same_file(&metadata, &real) {
+        if !self.roots.iter().any(|root| real.starts_with(&root.canonical)) || !same_file(&metadata, &real) {
             return Err(refused("a link in it leads out of the file's folder"));
         }
-        let current = path.parent().map_or_else(|| self.current.clone(), base_uri::real);
+        let current = path.parent().map_or_else(|| self.directory.clone(), base_uri::canonicalize);
         let source = open_regular(file, &metadata, &called, real, self.options)?;
-        Ok((source, Arc::new(Self { current, depth, ..self.clone() })))
+        Ok((source, Arc::new(Self { directory: current, depth, ..self.clone() })))
     }
 
-    fn base(&self) -> Base {
-        if self.current.is_absolute() { Base::Folder(self.current.clone()) } else { Base::Nowhere }
+    fn base(&self) -> BaseUri {
+        if self.directory.is_absolute() { BaseUri::Folder(self.directory.clone()) } else { BaseUri::None }
     }
 
     fn permits(&self, uri: &str) -> bool {
-        self.inside(uri).is_ok()
+        self.contained_path(uri).is_ok()
     }
 
     fn is_missing(&self, uri: &str) -> bool {
-        let there = self.inside(uri).map(std::fs::metadata);
+        let there = self.contained_path(uri).map(std::fs::metadata);
         there.is_ok_and(|there| there.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound))
     }
 }
 
 /// A resolver for the references of a file whose text was written for another folder.
-pub struct Moved {
+pub struct RebasedResolver {
     inner: Arc<dyn Resolve>,
-    base: Base,
+    base: BaseUri,
 }
 
-impl Moved {
+impl RebasedResolver {
     /// `inner` is what resolves them where the file was, `base` where they begin now.
-    pub fn new(inner: Arc<dyn Resolve>, base: Base) -> Self {
+    pub fn new(inner: Arc<dyn Resolve>, base: BaseUri) -> Self {
         Self { inner, base }
     }
 
-    fn absolute(&self, uri: &str) -> String {
+    fn to_absolute_uri(&self, uri: &str) -> String {
         self.base.join(uri).unwrap_or_else(|| uri.to_owned())
     }
 }
 
-impl Resolve for Moved {
+impl Resolve for RebasedResolver {
     fn resolve(&self, uri: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
-        self.inner.resolve(&self.absolute(uri))
+        self.inner.resolve(&self.to_absolute_uri(uri))
     }
 
     fn resolve_parts(&self, uri: &str, ranges: &[Range<u64>]) -> Result<(SourceRef, Arc<dyn Resolve>)> {
-        self.inner.resolve_parts(&self.absolute(uri), ranges)
+        self.inner.resolve_parts(&self.to_absolute_uri(uri), ranges)
     }
 
-    fn at_once(&self) -> usize {
-        self.inner.at_once()
+    fn parallelism(&self) -> usize {
+        self.inner.parallelism()
     }
 
-    fn base(&self) -> Base {
+    fn base(&self) -> BaseUri {
         self.base.clone()
     }
 
     fn permits(&self, uri: &str) -> bool {
-        self.inner.permits(&self.absolute(uri))
+        self.inner.permits(&self.to_absolute_uri(uri))
     }
 
     fn is_missing(&self, uri: &str) -> bool {
-        self.inner.is_missing(&self.absolute(uri))
+        self.inner.is_missing(&self.to_absolute_uri(uri))
     }
 }
 

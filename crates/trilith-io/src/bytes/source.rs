@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::backing::Backing;
-use super::huge_pages::Memory;
+use super::backing::SourceBacking;
+use super::huge_pages::HugePageMemory;
 use super::pieces::{Opaque, SourcePieces};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -20,7 +20,7 @@ use crate::limits::Limits;
 #[non_exhaustive]
 pub struct Access {
     /// The cost of reading at a place.
-    pub cost: Cost,
+    pub cost: AccessCost,
     /// `true` if it saves time to announce the ranges that are read soon in one [`Source::prefetch`]: a server sends them
     /// together, and a decoder uses all cores.
     pub prefetch_helps: bool,
@@ -29,7 +29,7 @@ pub struct Access {
 /// The cost of reading at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Cost {
+pub enum AccessCost {
     /// Almost nothing.
     Random,
     /// A request to a server.
@@ -40,20 +40,20 @@ pub enum Cost {
 
 impl Access {
     /// Bytes at hand: memory, or a file on this machine.
-    pub const RANDOM: Self = Self { cost: Cost::Random, prefetch_helps: false };
+    pub const RANDOM: Self = Self { cost: AccessCost::Random, prefetch_helps: false };
     /// Bytes of a server that sends any range.
-    pub const REQUEST: Self = Self { cost: Cost::Request, prefetch_helps: true };
+    pub const REQUEST: Self = Self { cost: AccessCost::Request, prefetch_helps: true };
     /// Bytes that come from front to back only.
-    pub const SEQUENTIAL: Self = Self { cost: Cost::Sequential, prefetch_helps: false };
+    pub const SEQUENTIAL: Self = Self { cost: AccessCost::Sequential, prefetch_helps: false };
 
     /// Returns the cost of reading what is put together of several sources: that of the most expensive one.
     #[doc(hidden)]
     pub fn join<'s>(sources: impl Iterator<Item = &'s SourceRef>) -> Self {
         sources.map(|source| source.access()).fold(Self::RANDOM, |one, other| Self {
             cost: match (one.cost, other.cost) {
-                (Cost::Request, _) | (_, Cost::Request) => Cost::Request,
-                (Cost::Sequential, _) | (_, Cost::Sequential) => Cost::Sequential,
-                (Cost::Random, Cost::Random) => Cost::Random,
+                (AccessCost::Request, _) | (_, AccessCost::Request) => AccessCost::Request,
+                (AccessCost::Sequential, _) | (_, AccessCost::Sequential) => AccessCost::Sequential,
+                (AccessCost::Random, AccessCost::Random) => AccessCost::Random,
             },
             prefetch_helps: one.prefetch_helps || other.prefetch_helps,
         })
@@ -83,7 +83,7 @@ impl<'s> SourceOrigin<'s> {
 
 /// Fills `into` from `offset` on, where the bytes are those of runs that follow each other. `run` finds the one of an offset, and
 /// how many of the bytes that are still wanted it holds; `fill` reads them.
-pub fn by_runs<'b, R>(
+pub fn split_runs<'b, R>(
     mut offset: u64,
     mut into: &'b mut [u8],
     run: impl Fn(u64, u64) -> Result<(R, u64)>,
@@ -151,9 +151,9 @@ pub trait Source: Send + Sync {
     }
 
     /// Returns the number of leading bytes that are there: fewer than [`Source::len`] if the end is missing.
-    fn present(&self) -> u64 {
+    fn available_len(&self) -> u64 {
         match self.origin() {
-            Some(SourceOrigin::Same(inner)) => inner.present().min(self.len()),
+            Some(SourceOrigin::Same(inner)) => inner.available_len().min(self.len()),
             _ => self.len(),
         }
     }
@@ -172,7 +172,7 @@ pub trait Source: Send + Sync {
         match self.origin() {
             Some(SourceOrigin::Same(inner)) => inner.prefetch(ranges),
             Some(SourceOrigin::Part(inner, start)) => {
-                inner.prefetch(&ranges.iter().map(|range| moved(range, start)).collect::<Vec<_>>())
+                inner.prefetch(&ranges.iter().map(|range| shift_range(range, start)).collect::<Vec<_>>())
             }
             Some(SourceOrigin::Made(_)) | None => Ok(()),
         }
@@ -199,7 +199,7 @@ pub trait Source: Send + Sync {
     }
 
     /// Returns the file, object or memory that the bytes come from in the end. Returns None for bytes without a file.
-    fn backing(&self) -> Option<&dyn Backing> {
+    fn backing(&self) -> Option<&dyn SourceBacking> {
         self.origin()?.source().backing()
     }
 
@@ -220,19 +220,19 @@ pub type SourceRef = Arc<dyn Source>;
 /// Bytes in memory.
 #[derive(Debug, Clone)]
 pub struct MemorySource {
-    bytes: Arc<Memory>,
+    bytes: Arc<HugePageMemory>,
     name: String,
 }
 
 impl MemorySource {
     /// Bytes that this source owns, and what to call them in messages.
     pub fn new(bytes: Vec<u8>, name: impl Into<String>) -> Self {
-        Self { bytes: Arc::new(Memory::Vec(bytes)), name: name.into() }
+        Self { bytes: Arc::new(HugePageMemory::Vec(bytes)), name: name.into() }
     }
 
     /// A copy of bytes, which reads and writes faster than a `Vec` if it is large.
     pub fn copy_of(bytes: &[u8], name: impl Into<String>) -> Self {
-        Self { bytes: Arc::new(Memory::copy_of(bytes)), name: name.into() }
+        Self { bytes: Arc::new(HugePageMemory::copy_of(bytes)), name: name.into() }
     }
 }
 
@@ -261,13 +261,13 @@ impl Source for MemorySource {
 }
 
 /// A part of another source, counted from its own start: a file embedded in another file.
-pub struct Window {
+pub struct WindowSource {
     inner: SourceRef,
     start: u64,
     len: u64,
 }
 
-impl Window {
+impl WindowSource {
     /// The bytes `start..start + len` of `inner`.
     ///
     /// # Errors
@@ -278,7 +278,7 @@ impl Window {
     }
 }
 
-impl Source for Window {
+impl Source for WindowSource {
     fn len(&self) -> u64 {
         self.len
     }
@@ -318,19 +318,19 @@ impl Source for Window {
 
 /// Bytes that were made of another source and are kept apart from it: unpacked, or a description of it. Changes and
 /// remarks of the other source hold for them, too.
-pub struct Derived {
+pub struct DerivedSource {
     bytes: SourceRef,
-    from: SourceRef,
+    origin: SourceRef,
 }
 
-impl Derived {
+impl DerivedSource {
     /// `bytes`, which were made of `from`.
     pub fn new(bytes: SourceRef, from: SourceRef) -> Self {
-        Self { bytes, from }
+        Self { bytes, origin: from }
     }
 }
 
-impl Source for Derived {
+impl Source for DerivedSource {
     fn len(&self) -> u64 {
         self.bytes.len()
     }
@@ -344,7 +344,7 @@ impl Source for Derived {
     }
 
     fn origin(&self) -> Option<SourceOrigin<'_>> {
-        Some(SourceOrigin::Made(&*self.from))
+        Some(SourceOrigin::Made(&*self.origin))
     }
 
     fn access(&self) -> Access {
@@ -373,7 +373,7 @@ pub fn read_vec(source: &dyn Source, offset: u64, len: u64, limits: &Limits) -> 
 ///
 /// # Errors
 /// Returns the errors of [`Source::read_at`], and those of `take`.
-pub fn in_pieces(
+pub fn for_each_piece(
     source: &dyn Source,
     range: std::ops::Range<u64>,
     size: u64,
@@ -399,12 +399,12 @@ pub fn in_pieces(
 }
 
 /// Returns a range of a part as a range of the whole, in which the part begins at `start`.
-pub(super) fn moved(range: &std::ops::Range<u64>, start: u64) -> std::ops::Range<u64> {
+pub(super) fn shift_range(range: &std::ops::Range<u64>, start: u64) -> std::ops::Range<u64> {
     start.saturating_add(range.start)..start.saturating_add(range.end)
 }
 
 /// Sorts ranges and joins those that overlap or are within `gap` bytes.
-pub(super) fn merged(mut ranges: Vec<std::ops::Range<u64>>, gap: u64) -> Vec<std::ops::Range<u64>> {
+pub(super) fn coalesce_ranges(mut ranges: Vec<std::ops::Range<u64>>, gap: u64) -> Vec<std::ops::Range<u64>> {
     ranges.retain(|range| range.start < range.end);
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     let mut out: Vec<std::ops::Range<u64>> = Vec::with_capacity(ranges.len());

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 /// Maximum number of bytes of a pipe that are kept in memory. A longer one goes to an unnamed temporary file.
-const IN_MEMORY: u64 = 64 << 20;
+const MAX_IN_MEMORY: u64 = 64 << 20;
 
 /// Reads everything from a pipe, in one pass, and gives it random access; at most `most` bytes
 /// ([`Limits::spool`]).
@@ -20,18 +20,18 @@ const IN_MEMORY: u64 = 64 << 20;
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the pipe holds more bytes.
 pub fn spool(from: impl Read, name: &str, most: u64) -> Result<SourceRef> {
     let fail = |e| Error::io(format!("reading {name}"), e);
-    let mut spooled = Spooled::default();
+    let mut spooled = SpoolBuffer::default();
     // One byte more than the limit shows that the pipe is too long.
     std::io::copy(&mut from.take(most.saturating_add(1)), &mut spooled).map_err(fail)?;
     if spooled.len() > most {
-        return Err(Limits::exceeded("spool", most, format_args!("{name} is a pipe of more than {most} bytes")));
+        return Err(Limits::exceeded_error("spool", most, format_args!("{name} is a pipe of more than {most} bytes")));
     }
     spooled.into_source(name)
 }
 
 /// Bytes that are written once, from front to back, and then read at any place.
 #[derive(Debug, Default)]
-pub struct Spooled {
+pub struct SpoolBuffer {
     head: Vec<u8>,
     /// Temporary file with all bytes, if they are too many for memory.
     file: Option<std::fs::File>,
@@ -39,7 +39,7 @@ pub struct Spooled {
 }
 
 #[allow(clippy::len_without_is_empty, reason = "callers that spool have bytes")]
-impl Spooled {
+impl SpoolBuffer {
     /// Returns the number of bytes.
     pub fn len(&self) -> u64 {
         self.len
@@ -75,10 +75,10 @@ impl Spooled {
     }
 }
 
-impl Write for Spooled {
+impl Write for SpoolBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        if self.file.is_none() && self.len + bytes.len() as u64 > IN_MEMORY {
-            let mut file = unnamed_file()?;
+        if self.file.is_none() && self.len + bytes.len() as u64 > MAX_IN_MEMORY {
+            let mut file = anonymous_file()?;
             file.write_all(&self.head)?;
             self.head = Vec::new();
             self.file = Some(file);
@@ -101,14 +101,14 @@ impl Write for Spooled {
 /// # Errors
 /// Returns the errors of `write`, and [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an
 /// error.
-pub fn set_aside(name: &str, write: impl FnOnce(&mut std::io::BufWriter<std::fs::File>) -> Result<()>) -> Result<SourceRef> {
-    let file = unnamed_file().map_err(|e| Error::io("making a temporary file", e))?;
+pub fn spool_output(name: &str, write: impl FnOnce(&mut std::io::BufWriter<std::fs::File>) -> Result<()>) -> Result<SourceRef> {
+    let file = anonymous_file().map_err(|e| Error::io("making a temporary file", e))?;
     let mut out = std::io::BufWriter::with_capacity(1 << 20, file);
     write(&mut out)?;
     let fail = |e| Error::io("writing a temporary file", e);
     let file = out.into_inner().map_err(|e| fail(e.into_error()))?;
     let metadata = file.metadata().map_err(fail)?;
-    Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), LocalOptions { map: false, ..LocalOptions::default() })))
+    Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), LocalOptions { memory_map: false, ..LocalOptions::default() })))
 }
 
 /// The bytes of a file without a name, which is still being written, to be read at any place.
@@ -116,18 +116,18 @@ pub fn set_aside(name: &str, write: impl FnOnce(&mut std::io::BufWriter<std::fs:
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
 #[cfg(feature = "remote")]
-pub(super) fn reopened(file: &std::fs::File, name: &str) -> Result<SourceRef> {
+pub(super) fn reopen_unnamed_file(file: &std::fs::File, name: &str) -> Result<SourceRef> {
     let fail = |e| Error::io("reading a temporary file", e);
     let file = file.try_clone().map_err(fail)?;
     let metadata = file.metadata().map_err(fail)?;
-    Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), LocalOptions { map: false, ..LocalOptions::default() })))
+    Ok(Arc::new(LocalFile::new(file, &metadata, name.to_owned(), LocalOptions { memory_map: false, ..LocalOptions::default() })))
 }
 
 /// A temporary file without a name, so that the system removes it.
 ///
 /// # Errors
 /// Returns the error of the operating system.
-pub fn unnamed_file() -> std::io::Result<std::fs::File> {
+pub fn anonymous_file() -> std::io::Result<std::fs::File> {
     let (file, path) = private_file("spool", "")?;
     std::fs::remove_file(&path)?;
     Ok(file)
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn pipe_beyond_limit_is_refused() {
-        let most = IN_MEMORY + 1000;
+        let most = MAX_IN_MEMORY + 1000;
         for (limit, len) in [(10, 11), (most, most + 1)] {
             let error = spool(std::io::repeat(0), "-", limit).err().unwrap();
             assert_eq!(error.kind(), crate::ErrorKind::Limit);

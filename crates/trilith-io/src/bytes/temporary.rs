@@ -7,16 +7,16 @@ use std::sync::Mutex;
 use super::fs;
 use crate::threads::lock;
 
-static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static TEMPORARY_FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A file in the list of this process: a temporary one, or one that is worth nothing without another that is not there yet.
 #[derive(Debug)]
-pub struct Listed(PathBuf);
+pub struct TemporaryGuard(PathBuf);
 
-impl Listed {
+impl TemporaryGuard {
     /// Adds a file to the list, until this value is dropped.
     pub fn new(path: &Path) -> Self {
-        lock(&MADE).push(path.to_path_buf());
+        lock(&TEMPORARY_FILES).push(path.to_path_buf());
         Self(path.to_path_buf())
     }
 
@@ -25,7 +25,7 @@ impl Listed {
     /// # Errors
     /// Returns the error of `create`.
     pub fn create<F>(path: &Path, create: impl FnOnce() -> io::Result<F>) -> io::Result<(F, Self)> {
-        let mut made = lock(&MADE);
+        let mut made = lock(&TEMPORARY_FILES);
         let file = create()?;
         made.push(path.to_path_buf());
         Ok((file, Self(path.to_path_buf())))
@@ -37,16 +37,16 @@ impl Listed {
     }
 }
 
-impl Drop for Listed {
+impl Drop for TemporaryGuard {
     fn drop(&mut self) {
-        lock(&MADE).retain(|path| *path != self.0);
+        lock(&TEMPORARY_FILES).retain(|path| *path != self.0);
     }
 }
 
 /// Removes the temporary files of all new files that this process has not put in place. For a program that a signal ends: a
 /// thread that creates another temporary file afterwards waits for the end of the process.
 pub fn remove_temporary_files() {
-    let mut made = lock(&MADE);
+    let mut made = lock(&TEMPORARY_FILES);
     // The last one first: a temporary file that is being renamed is gone, or its new name comes later.
     for path in made.drain(..).rev() {
         let _ = fs::remove(&path);

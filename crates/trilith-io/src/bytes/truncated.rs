@@ -9,50 +9,50 @@ use super::source::{Source, SourceOrigin, SourceRef, end_in_file};
 use crate::error::{Error, Result};
 
 /// Bytes whose end is missing: what is there can be read, at the same places as in the file.
-pub struct Truncated {
+pub struct TruncatedSource {
     inner: SourceRef,
     len: u64,
 }
 
-impl Truncated {
+impl TruncatedSource {
     /// `inner`, extended to the bytes that there should be, if it has fewer.
     pub fn up_to(inner: SourceRef, len: u64) -> SourceRef {
         if len <= inner.len() { inner } else { Arc::new(Self { inner, len }) }
     }
 }
 
-impl SourcePieces for Truncated {
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        end_in_file(range.start, range.end.saturating_sub(range.start), self.present())?;
+impl SourcePieces for TruncatedSource {
+    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        end_in_file(range.start, range.end.saturating_sub(range.start), self.available_len())?;
         stored_ranges(&*self.inner, range)
     }
 
     fn encoding(&self) -> Result<SourceEncoding> {
-        Err(Error::unsupported(format!("the file is cut off at byte {} of {}", self.present(), self.len)))
+        Err(Error::unsupported(format!("the file is cut off at byte {} of {}", self.available_len(), self.len)))
     }
 }
 
-impl Source for Truncated {
+impl Source for TruncatedSource {
     fn len(&self) -> u64 {
         self.len
     }
 
-    fn present(&self) -> u64 {
+    fn available_len(&self) -> u64 {
         self.inner.len()
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        end_in_file(offset, into.len() as u64, self.present())?;
+        end_in_file(offset, into.len() as u64, self.available_len())?;
         self.inner.read_at(offset, into)
     }
 
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
-        offset.checked_add(len).filter(|end| *end <= self.present())?;
+        offset.checked_add(len).filter(|end| *end <= self.available_len())?;
         self.inner.view(offset, len)
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        let there: Vec<_> = ranges.iter().filter(|range| range.end <= self.present()).cloned().collect();
+        let there: Vec<_> = ranges.iter().filter(|range| range.end <= self.available_len()).cloned().collect();
         self.inner.prefetch(&there)
     }
 

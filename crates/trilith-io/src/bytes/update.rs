@@ -6,23 +6,23 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use super::journal_record::{Record, SECTOR};
+use super::journal_record::{JournalRecord, SECTOR_SIZE};
 use super::platform::read_exact_at;
 use super::source::{Source, SourceRef, copy_at};
-use super::spool::Spooled;
+use super::spool::SpoolBuffer;
 use super::to_usize;
 use crate::error::{Error, Result};
 
 /// Bytes that are handled at once: a multiple of the sector.
-const PIECE: u64 = 64 << 10;
+const BUFFER_SIZE: u64 = 64 << 10;
 
 /// Number of pieces of the appended bytes that are remembered, and their minimum distance.
-const SAMPLES: u64 = 1024;
+const MAX_SAMPLES: u64 = 1024;
 const SAMPLE_EVERY: u64 = 64 << 10;
 
 /// Number of unchanged sectors that are remembered at each end of the file, and in between.
-const FIXED_AT_ENDS: u64 = 4;
-const FIXED_BETWEEN: u64 = 16;
+const UNCHANGED_AT_ENDS: u64 = 4;
+const UNCHANGED_BETWEEN: u64 = 16;
 
 /// Changes to a file in place: bytes that are overwritten or appended, all or none of them.
 ///
@@ -45,53 +45,53 @@ const FIXED_BETWEEN: u64 = 16;
 /// # Ok::<(), trilith_io::Error>(())
 /// ```
 #[derive(Default)]
-pub struct Update {
-    writes: Vec<(u64, Content)>,
+pub struct FileUpdate {
+    writes: Vec<(u64, WriteContent)>,
     scratch: Vec<Range<u64>>,
     expected: Vec<(u64, Vec<u8>)>,
-    spooled: Spooled,
+    spool: SpoolBuffer,
 }
 
 /// Bytes that an [`Update`] writes: held in memory, or read from where they are.
-pub struct Content(Held);
+pub struct WriteContent(ContentKind);
 
-enum Held {
+enum ContentKind {
     Bytes(Vec<u8>),
     Source(SourceRef),
     /// Offset and length of bytes that [`Update::put`] received.
     Spooled(u64, u64),
 }
 
-impl From<Vec<u8>> for Content {
+impl From<Vec<u8>> for WriteContent {
     fn from(bytes: Vec<u8>) -> Self {
-        Self(Held::Bytes(bytes))
+        Self(ContentKind::Bytes(bytes))
     }
 }
 
-impl From<SourceRef> for Content {
+impl From<SourceRef> for WriteContent {
     fn from(source: SourceRef) -> Self {
-        Self(Held::Source(source))
+        Self(ContentKind::Source(source))
     }
 }
 
-impl Content {
+impl WriteContent {
     fn len(&self) -> u64 {
         match &self.0 {
-            Held::Bytes(bytes) => bytes.len() as u64,
-            Held::Source(source) => source.len(),
-            Held::Spooled(_, len) => *len,
+            ContentKind::Bytes(bytes) => bytes.len() as u64,
+            ContentKind::Source(source) => source.len(),
+            ContentKind::Spooled(_, len) => *len,
         }
     }
 }
 
-impl std::fmt::Debug for Update {
+impl std::fmt::Debug for FileUpdate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let writes: Vec<_> = self.writes.iter().map(|(at, content)| *at..at.saturating_add(content.len())).collect();
         f.debug_struct("Update").field("writes", &writes).field("scratch", &self.scratch).finish_non_exhaustive()
     }
 }
 
-impl Update {
+impl FileUpdate {
     /// Creates an update without changes.
     pub fn new() -> Self {
         Self::default()
@@ -99,7 +99,7 @@ impl Update {
 
     /// Overwrites bytes from `at` on, or appends after the end of the file. If writes overlap, the later one
     /// counts.
-    pub fn write(&mut self, at: u64, content: impl Into<Content>) {
+    pub fn write(&mut self, at: u64, content: impl Into<WriteContent>) {
         let content = content.into();
         if content.len() > 0 {
             self.writes.push((at, content));
@@ -111,13 +111,15 @@ impl Update {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the temporary file cannot be written.
-    pub fn put(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
-        let from = self.spooled.len();
-        self.spooled.write_all(bytes).map_err(|e| Error::io("writing a temporary file", e))?;
+    pub fn write_piece(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+        let from = self.spool.len();
+        self.spool.write_all(bytes).map_err(|e| Error::io("writing a temporary file", e))?;
         let more = bytes.len() as u64;
         match self.writes.last_mut() {
-            Some((start, Content(Held::Spooled(first, len)))) if *start + *len == at && *first + *len == from => *len += more,
-            _ => self.write(at, Content(Held::Spooled(from, more))),
+            Some((start, WriteContent(ContentKind::Spooled(first, len)))) if *start + *len == at && *first + *len == from => {
+                *len += more;
+            }
+            _ => self.write(at, WriteContent(ContentKind::Spooled(from, more))),
         }
         Ok(())
     }
@@ -135,12 +137,12 @@ impl Update {
     }
 
     /// Reads from content of this update.
-    fn read(&self, content: &Content, at: u64, into: &mut [u8]) -> Result<()> {
+    fn read_content(&self, content: &WriteContent, at: u64, into: &mut [u8]) -> Result<()> {
         match &content.0 {
-            Held::Bytes(bytes) => copy_at(bytes, at, into),
-            Held::Source(source) => source.read_at(at, into),
-            Held::Spooled(first, _) => {
-                self.spooled.read_at(first + at, into).map_err(|e| Error::io("reading a temporary file", e))
+            ContentKind::Bytes(bytes) => copy_at(bytes, at, into),
+            ContentKind::Source(source) => source.read_at(at, into),
+            ContentKind::Spooled(first, _) => {
+                self.spool.read_at(first + at, into).map_err(|e| Error::io("reading a temporary file", e))
             }
         }
     }
@@ -151,7 +153,7 @@ impl Update {
     }
 
     /// The sectors that are written to, within the old length, and the writes that touch each run of them.
-    fn touched(&self, old_len: u64) -> Vec<(Range<u64>, Vec<usize>)> {
+    fn touched_sectors(&self, old_len: u64) -> Vec<(Range<u64>, Vec<usize>)> {
         let mut order: Vec<usize> = (0..self.writes.len()).collect();
         order.sort_by_key(|index| self.writes.get(*index).map_or(0, |(at, _)| *at));
         let mut runs: Vec<(Range<u64>, Vec<usize>)> = Vec::new();
@@ -161,7 +163,7 @@ impl Update {
                 continue;
             }
             let end = at.saturating_add(content.len()).min(old_len);
-            let sectors = at / SECTOR * SECTOR..end.div_ceil(SECTOR).saturating_mul(SECTOR).min(old_len);
+            let sectors = at / SECTOR_SIZE * SECTOR_SIZE..end.div_ceil(SECTOR_SIZE).saturating_mul(SECTOR_SIZE).min(old_len);
             match runs.last_mut().filter(|(run, _)| sectors.start <= run.end) {
                 Some((run, writes)) => {
                     run.end = run.end.max(sectors.end);
@@ -177,7 +179,7 @@ impl Update {
     }
 
     /// The bytes within the old length that become others: what is written into these regions, or into scratch.
-    pub(super) fn touches(&self, regions: &[Range<u64>], old_len: u64) -> Vec<Range<u64>> {
+    pub(super) fn changed_ranges(&self, regions: &[Range<u64>], old_len: u64) -> Vec<Range<u64>> {
         let mut touched = Vec::new();
         for (at, content) in &self.writes {
             let end = at.saturating_add(content.len()).min(old_len);
@@ -188,21 +190,21 @@ impl Update {
     }
 
     /// Lays the writes with these numbers over bytes that begin at `at`.
-    fn overlay(&self, writes: &[usize], at: u64, bytes: &mut [u8]) -> Result<()> {
+    fn overlay_writes(&self, writes: &[usize], at: u64, bytes: &mut [u8]) -> Result<()> {
         let end = at + bytes.len() as u64;
         for (start, content) in writes.iter().filter_map(|index| self.writes.get(*index)) {
             let (from, to) = ((*start).max(at), start.saturating_add(content.len()).min(end));
             if from < to
                 && let Some(part) = bytes.get_mut((from - at) as usize..(to - at) as usize)
             {
-                self.read(content, from - start, part)?;
+                self.read_content(content, from - start, part)?;
             }
         }
         Ok(())
     }
 
     /// A range without the scratch in it.
-    fn kept(&self, range: Range<u64>) -> Vec<Range<u64>> {
+    fn without_scratch(&self, range: Range<u64>) -> Vec<Range<u64>> {
         let mut kept = vec![range];
         for scratch in &self.scratch {
             kept = kept
@@ -219,11 +221,16 @@ impl Update {
     ///
     /// # Errors
     /// Returns an error if the file or the new content cannot be read, and the errors of `put`.
-    pub(super) fn save(&self, file: &File, old_len: u64, put: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Record> {
-        let mut record = Record { old_len, new_len: self.new_len(old_len), ..Record::default() };
-        let touched = self.touched(old_len);
+    pub(super) fn save_changes(
+        &self,
+        file: &File,
+        old_len: u64,
+        put: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<JournalRecord> {
+        let mut record = JournalRecord { old_len, new_len: self.new_len(old_len), ..JournalRecord::default() };
+        let touched = self.touched_sectors(old_len);
         for (run, writes) in &touched {
-            for part in self.kept(run.clone()) {
+            for part in self.without_scratch(run.clone()) {
                 self.save_part(file, part, writes, &mut record, put)?;
             }
         }
@@ -238,18 +245,18 @@ impl Update {
         file: &File,
         part: Range<u64>,
         writes: &[usize],
-        record: &mut Record,
+        record: &mut JournalRecord,
         put: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let mut at = part.start;
         while at < part.end {
             // Pieces end where sectors do.
-            let end = ((at / SECTOR * SECTOR).saturating_add(PIECE)).min(part.end);
+            let end = ((at / SECTOR_SIZE * SECTOR_SIZE).saturating_add(BUFFER_SIZE)).min(part.end);
             let mut old = vec![0; to_usize(end - at)?];
-            read_exact_at(file, at, &mut old).map_err(reading)?;
+            read_exact_at(file, at, &mut old).map_err(read_error)?;
             let mut new = old.clone();
-            self.overlay(writes, at, &mut new)?;
-            for differing in differences(at, &old, &new) {
+            self.overlay_writes(writes, at, &mut new)?;
+            for differing in find_differing_ranges(at, &old, &new) {
                 let here = (differing.start - at) as usize..(differing.end - at) as usize;
                 put(old.get(here.clone()).unwrap_or(&[]))?;
                 put(new.get(here).unwrap_or(&[]))?;
@@ -261,45 +268,45 @@ impl Update {
     }
 
     /// Saves samples of what is appended.
-    fn save_samples(&self, record: &mut Record, put: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    fn save_samples(&self, record: &mut JournalRecord, put: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let (start, end) = (record.old_len, record.new_len);
-        let every = SAMPLE_EVERY.max((end - start) / SAMPLES).next_multiple_of(SECTOR);
-        let behind = |(at, content): &(u64, Content)| at.saturating_add(content.len()) > start;
+        let every = SAMPLE_EVERY.max((end - start) / MAX_SAMPLES).next_multiple_of(SECTOR_SIZE);
+        let behind = |(at, content): &(u64, WriteContent)| at.saturating_add(content.len()) > start;
         let writes: Vec<usize> =
             self.writes.iter().enumerate().filter(|(_, write)| behind(write)).map(|(index, _)| index).collect();
         let mut at = start;
         while at < end {
-            let sector_end = (at / SECTOR + 1).saturating_mul(SECTOR);
+            let sector_end = (at / SECTOR_SIZE + 1).saturating_mul(SECTOR_SIZE);
             let sample = at..sector_end.min(end);
             let mut bytes = vec![0; (sample.end - sample.start) as usize];
-            self.overlay(&writes, sample.start, &mut bytes)?;
+            self.overlay_writes(&writes, sample.start, &mut bytes)?;
             put(&bytes)?;
             record.samples.push(sample);
-            let last = (end - 1) / SECTOR * SECTOR;
-            at = if sector_end >= end { end } else { (at / SECTOR * SECTOR + every).min(last.max(sector_end)) };
+            let last = (end - 1) / SECTOR_SIZE * SECTOR_SIZE;
+            at = if sector_end >= end { end } else { (at / SECTOR_SIZE * SECTOR_SIZE + every).min(last.max(sector_end)) };
         }
         Ok(())
     }
 
     /// Remembers sectors that stay unchanged: at both ends, and here and there between.
-    fn save_fixed(&self, file: &File, touched: &[(Range<u64>, Vec<usize>)], record: &mut Record) -> Result<()> {
-        let sectors = record.old_len.div_ceil(SECTOR);
-        let step = (sectors / FIXED_BETWEEN).max(1);
-        let mut numbers: Vec<u64> = (0..FIXED_AT_ENDS.min(sectors)).collect();
+    fn save_fixed(&self, file: &File, touched: &[(Range<u64>, Vec<usize>)], record: &mut JournalRecord) -> Result<()> {
+        let sectors = record.old_len.div_ceil(SECTOR_SIZE);
+        let step = (sectors / UNCHANGED_BETWEEN).max(1);
+        let mut numbers: Vec<u64> = (0..UNCHANGED_AT_ENDS.min(sectors)).collect();
         numbers.extend((0..sectors).step_by(usize::try_from(step).unwrap_or(usize::MAX)));
-        numbers.extend(sectors.saturating_sub(FIXED_AT_ENDS)..sectors);
+        numbers.extend(sectors.saturating_sub(UNCHANGED_AT_ENDS)..sectors);
         numbers.sort_unstable();
         numbers.dedup();
         let meets = |place: &Range<u64>, range: &Range<u64>| place.start < range.end && range.start < place.end;
         for number in numbers {
-            let place = number * SECTOR..((number + 1) * SECTOR).min(record.old_len);
+            let place = number * SECTOR_SIZE..((number + 1) * SECTOR_SIZE).min(record.old_len);
             let changes = touched.iter().any(|(run, _)| meets(&place, run));
             if changes || self.scratch.iter().any(|scratch| meets(&place, scratch)) {
                 continue;
             }
             let mut bytes = vec![0; (place.end - place.start) as usize];
-            read_exact_at(file, place.start, &mut bytes).map_err(reading)?;
-            record.fixed.push((place, Sha256::digest(&bytes).into()));
+            read_exact_at(file, place.start, &mut bytes).map_err(read_error)?;
+            record.unchanged_samples.push((place, Sha256::digest(&bytes).into()));
         }
         Ok(())
     }
@@ -319,7 +326,7 @@ impl Update {
                 let mut piece = Vec::new();
                 while here < part.end {
                     piece.resize(to_usize((part.end - here).min(4 << 20))?, 0);
-                    self.read(content, here - at, &mut piece)?;
+                    self.read_content(content, here - at, &mut piece)?;
                     write(here, &piece)?;
                     here += piece.len() as u64;
                 }
@@ -333,23 +340,23 @@ impl Update {
     ///
     /// # Errors
     /// Returns an error if the source cannot be read.
-    pub(super) fn read_expected(&self, read: &dyn Source) -> Result<Expected> {
+    pub(super) fn read_expected(&self, read: &dyn Source) -> Result<ExpectedBytes> {
         let mut list = self.expected.clone();
         let len = read.len();
-        let runs = self.touched(len).into_iter().map(|(run, _)| run.start..run.end.min(run.start + 8 * SECTOR));
-        for part in runs.chain([0..len.min(SECTOR), len.saturating_sub(SECTOR)..len]) {
+        let runs = self.touched_sectors(len).into_iter().map(|(run, _)| run.start..run.end.min(run.start + 8 * SECTOR_SIZE));
+        for part in runs.chain([0..len.min(SECTOR_SIZE), len.saturating_sub(SECTOR_SIZE)..len]) {
             let mut bytes = vec![0; to_usize(part.end - part.start)?];
             read.read_at(part.start, &mut bytes)?;
             list.push((part.start, bytes));
         }
-        Ok(Expected(list))
+        Ok(ExpectedBytes(list))
     }
 }
 
 /// Bytes that must be at their places.
-pub(super) struct Expected(Vec<(u64, Vec<u8>)>);
+pub(super) struct ExpectedBytes(Vec<(u64, Vec<u8>)>);
 
-impl Expected {
+impl ExpectedBytes {
     /// Returns `true` if they are.
     pub(super) fn is_in(&self, file: &File) -> bool {
         self.0.iter().all(|(at, bytes)| {
@@ -359,17 +366,17 @@ impl Expected {
     }
 }
 
-fn reading(error: std::io::Error) -> Error {
+fn read_error(error: std::io::Error) -> Error {
     Error::io("reading what will be overwritten", error)
 }
 
 /// Returns the runs of sectors in which two byte strings of the same length, which begin at `at`, differ.
-fn differences(at: u64, old: &[u8], new: &[u8]) -> Vec<Range<u64>> {
+fn find_differing_ranges(at: u64, old: &[u8], new: &[u8]) -> Vec<Range<u64>> {
     let mut runs: Vec<Range<u64>> = Vec::new();
     let mut done = 0;
     while done < old.len() {
         let here = at + done as u64;
-        let end = (done + (SECTOR - here % SECTOR) as usize).min(old.len());
+        let end = (done + (SECTOR_SIZE - here % SECTOR_SIZE) as usize).min(old.len());
         if old.get(done..end) != new.get(done..end) {
             match runs.last_mut().filter(|run| run.end == here) {
                 Some(run) => run.end = at + end as u64,

@@ -49,15 +49,15 @@ impl WritePath {
 
     /// Returns `true` if this is a URL and not a file of this machine.
     pub fn is_url(&self) -> bool {
-        self.url().is_some()
+        self.as_url().is_some()
     }
 
-    pub(super) fn url(&self) -> Option<&str> {
+    pub(super) fn as_url(&self) -> Option<&str> {
         self.path.to_str().filter(|text| super::is_url(text))
     }
 
     #[cfg(feature = "remote")]
-    pub(super) fn options(&self) -> &RemoteOptions {
+    pub(super) fn remote_options(&self) -> &RemoteOptions {
         &self.remote
     }
 }

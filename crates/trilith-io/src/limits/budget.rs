@@ -7,18 +7,18 @@ use super::Limits;
 use crate::error::{Error, Result};
 
 /// Amount that every command may use, however small its input is.
-const ALWAYS: u64 = 4 << 30;
+const BASE_BUDGET: u64 = 4 << 30;
 /// Additional amount for each byte of its input.
-const PER_BYTE: u64 = 1000;
+const BUDGET_PER_INPUT_BYTE: u64 = 1000;
 
 /// The amounts that a command, or the present calls, have read and done so far.
 #[derive(Debug, Default)]
-pub(crate) struct Spent {
+pub(crate) struct BudgetUse {
     input: AtomicU64,
     work: AtomicU64,
     output: AtomicU64,
     /// Number of present calls, if each call has a separate budget.
-    calls: Option<AtomicUsize>,
+    active_calls: Option<AtomicUsize>,
     /// Number of budgets that they share: one for each that began since the last time without any call.
     budgets: AtomicU64,
 }
@@ -26,18 +26,18 @@ pub(crate) struct Spent {
 /// A call that is going on: what is done before it is dropped counts as one sum.
 #[derive(Debug)]
 #[must_use]
-pub struct Call(Option<Arc<Spent>>);
+pub struct CallGuard(Option<Arc<BudgetUse>>);
 
-impl Drop for Call {
+impl Drop for CallGuard {
     fn drop(&mut self) {
-        if let Some(calls) = self.0.as_ref().and_then(|spent| spent.calls.as_ref()) {
+        if let Some(calls) = self.0.as_ref().and_then(|spent| spent.active_calls.as_ref()) {
             calls.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
 
 /// Adds to a counter, which stays at its maximum rather than wrap around.
-fn add(counter: &AtomicU64, bytes: u64) -> u64 {
+fn saturating_add_to(counter: &AtomicU64, bytes: u64) -> u64 {
     let before = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| Some(sum.saturating_add(bytes)));
     before.unwrap_or(u64::MAX).saturating_add(bytes)
 }
@@ -61,7 +61,7 @@ impl Limits {
     /// ```
     #[must_use]
     pub fn for_command(&self, input: u64) -> Self {
-        let spent = Spent { input: AtomicU64::new(input), ..Spent::default() };
+        let spent = BudgetUse { input: AtomicU64::new(input), ..BudgetUse::default() };
         Self { spent: Some(Arc::new(spent)), ..self.clone() }
     }
 
@@ -71,30 +71,30 @@ impl Limits {
         if self.spent.is_some() {
             return self.clone();
         }
-        let spent = Spent { input: AtomicU64::new(input), calls: Some(AtomicUsize::new(0)), ..Spent::default() };
+        let spent = BudgetUse { input: AtomicU64::new(input), active_calls: Some(AtomicUsize::new(0)), ..BudgetUse::default() };
         Self { spent: Some(Arc::new(spent)), ..self.clone() }
     }
 
     /// Begins a call that goes through many arrays: until it is dropped, the work counts as one sum. Outside
     /// of such calls, each read is one by itself.
-    pub fn call(&self) -> Call {
-        let spent = self.spent.as_ref().filter(|spent| spent.calls.is_some());
-        if let Some((spent, calls)) = spent.and_then(|spent| Some((spent, spent.calls.as_ref()?))) {
+    pub fn call(&self) -> CallGuard {
+        let spent = self.spent.as_ref().filter(|spent| spent.active_calls.is_some());
+        if let Some((spent, calls)) = spent.and_then(|spent| Some((spent, spent.active_calls.as_ref()?))) {
             if calls.fetch_add(1, Ordering::Relaxed) == 0 {
                 spent.work.store(0, Ordering::Relaxed);
                 spent.output.store(0, Ordering::Relaxed);
                 spent.budgets.store(1, Ordering::Relaxed);
             } else {
-                add(&spent.budgets, 1);
+                saturating_add_to(&spent.budgets, 1);
             }
         }
-        Call(spent.cloned())
+        CallGuard(spent.cloned())
     }
 
     /// Adds another file of `bytes` bytes to the input of the command.
     pub fn add_input(&self, bytes: u64) {
         if let Some(spent) = &self.spent {
-            add(&spent.input, bytes);
+            saturating_add_to(&spent.input, bytes);
         }
     }
 
@@ -106,8 +106,12 @@ impl Limits {
     pub fn charge_work(&self, bytes: u64) -> Result<()> {
         crate::interrupt::check()?;
         let Some(spent) = &self.spent else { return Ok(()) };
-        let (sum, most) = (spent.sum(&spent.work, bytes), spent.most(self.work));
-        if sum > most { Err(self.spent_all("work", sum, most, "the bytes decoded and gone through come to")) } else { Ok(()) }
+        let (sum, most) = (spent.add_to_sum(&spent.work, bytes), spent.allowed_max(self.work));
+        if sum > most {
+            Err(self.check_exhausted("work", sum, most, "the bytes decoded and gone through come to"))
+        } else {
+            Ok(())
+        }
     }
 
     /// Refuses work that is planned if it would be too much, without counting it; once it is refused, the budget is
@@ -118,11 +122,11 @@ impl Limits {
     pub fn check_work(&self, bytes: u64) -> Result<()> {
         crate::interrupt::check()?;
         let Some(spent) = &self.spent else { return Ok(()) };
-        let before = if spent.is_alone() { 0 } else { spent.work.load(Ordering::Relaxed) };
-        let (sum, most) = (before.saturating_add(bytes), spent.most(self.work));
+        let before = if spent.is_idle() { 0 } else { spent.work.load(Ordering::Relaxed) };
+        let (sum, most) = (before.saturating_add(bytes), spent.allowed_max(self.work));
         if sum > most {
-            spent.sum(&spent.work, bytes);
-            return Err(self.spent_all("work", sum, most, "the bytes to go through come to"));
+            spent.add_to_sum(&spent.work, bytes);
+            return Err(self.check_exhausted("work", sum, most, "the bytes to go through come to"));
         }
         Ok(())
     }
@@ -135,17 +139,17 @@ impl Limits {
     pub fn charge_output(&self, bytes: u64) -> Result<()> {
         crate::interrupt::check()?;
         let Some(spent) = &self.spent else { return Ok(()) };
-        let (sum, most) = (spent.sum(&spent.output, bytes), spent.most(self.output));
-        if sum > most { Err(self.spent_all("output", sum, most, "the bytes written come to")) } else { Ok(()) }
+        let (sum, most) = (spent.add_to_sum(&spent.output, bytes), spent.allowed_max(self.output));
+        if sum > most { Err(self.check_exhausted("output", sum, most, "the bytes written come to")) } else { Ok(()) }
     }
 
     #[cold]
-    fn spent_all(&self, name: &str, sum: u64, most: u64, what: &str) -> Error {
-        let error = Self::exceeded(name, most, format_args!("{what} {sum}"));
+    fn check_exhausted(&self, name: &str, sum: u64, most: u64, what: &str) -> Error {
+        let error = Self::exceeded_error(name, most, format_args!("{what} {sum}"));
         let set = if name == "work" { self.work } else { self.output };
         match &self.spent {
-            Some(spent) if set == 0 => error.also(format!(
-                "by default it is 4 GiB and {PER_BYTE} times the {} bytes of input",
+            Some(spent) if set == 0 => error.add_hint(format!(
+                "by default it is 4 GiB and {BUDGET_PER_INPUT_BYTE} times the {} bytes of input",
                 spent.input.load(Ordering::Relaxed)
             )),
             _ => error,
@@ -153,24 +157,24 @@ impl Limits {
     }
 }
 
-impl Spent {
+impl BudgetUse {
     /// Returns `true` if each call has its own budget and none is going on.
-    fn is_alone(&self) -> bool {
-        self.calls.as_ref().is_some_and(|calls| calls.load(Ordering::Relaxed) == 0)
+    fn is_idle(&self) -> bool {
+        self.active_calls.as_ref().is_some_and(|calls| calls.load(Ordering::Relaxed) == 0)
     }
 
     /// Adds to what has been done, if that is a sum.
-    fn sum(&self, counter: &AtomicU64, bytes: u64) -> u64 {
-        if self.is_alone() { bytes } else { add(counter, bytes) }
+    fn add_to_sum(&self, counter: &AtomicU64, bytes: u64) -> u64 {
+        if self.is_idle() { bytes } else { saturating_add_to(counter, bytes) }
     }
 
     /// Returns the amount that may be used: the given one, or that for the input, for each call that began.
-    fn most(&self, set: u64) -> u64 {
+    fn allowed_max(&self, set: u64) -> u64 {
         let one = match set {
-            0 => self.input.load(Ordering::Relaxed).saturating_mul(PER_BYTE).saturating_add(ALWAYS),
+            0 => self.input.load(Ordering::Relaxed).saturating_mul(BUDGET_PER_INPUT_BYTE).saturating_add(BASE_BUDGET),
             set => set,
         };
-        if self.calls.is_none() || self.is_alone() {
+        if self.active_calls.is_none() || self.is_idle() {
             return one;
         }
         one.saturating_mul(self.budgets.load(Ordering::Relaxed))

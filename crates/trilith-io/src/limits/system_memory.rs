@@ -5,35 +5,35 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 /// Assumption if the system does not report it: the memory of a large machine.
-const UNKNOWN: u64 = 64 << 30;
+const DEFAULT_MEMORY: u64 = 64 << 30;
 
 /// Bytes of memory, asked for once.
-pub(super) fn memory() -> u64 {
-    static MEMORY: LazyLock<u64> = LazyLock::new(|| least(Path::new("/")).unwrap_or(UNKNOWN));
+pub(super) fn usable_memory() -> u64 {
+    static MEMORY: LazyLock<u64> = LazyLock::new(|| min_reported(Path::new("/")).unwrap_or(DEFAULT_MEMORY));
     *MEMORY
 }
 
 /// Maximum number of bytes read of a file of the system, which reports no length.
-const MOST: usize = 16 << 10;
+const MAX_FILE_READ: usize = 16 << 10;
 
-fn text(path: &Path) -> Option<String> {
+fn read_small_text(path: &Path) -> Option<String> {
     let file = std::fs::OpenOptions::new().read(true).open(path).ok()?;
-    let mut bytes = Vec::with_capacity(MOST);
-    file.take(MOST as u64).read_to_end(&mut bytes).ok()?;
+    let mut bytes = Vec::with_capacity(MAX_FILE_READ);
+    file.take(MAX_FILE_READ as u64).read_to_end(&mut bytes).ok()?;
     String::from_utf8(bytes).ok()
 }
 
 /// The least that any file below `root` states: `proc/meminfo` and the control groups, of both versions.
-fn least(root: &Path) -> Option<u64> {
-    let read = |path: &str| text(&root.join(path));
-    let installed = read("proc/meminfo").and_then(|text| total(&text));
+fn min_reported(root: &Path) -> Option<u64> {
+    let read = |path: &str| read_small_text(&root.join(path));
+    let installed = read("proc/meminfo").and_then(|text| mem_total(&text));
     let groups = read("proc/self/cgroup").unwrap_or_default();
     let allowed = group_files(&groups).filter_map(|path| read(&path)?.trim().parse::<u64>().ok());
     allowed.chain(installed).filter(|bytes| *bytes > 0).min()
 }
 
 /// The line `MemTotal:   24617988 kB`.
-fn total(meminfo: &str) -> Option<u64> {
+fn mem_total(meminfo: &str) -> Option<u64> {
     let words = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     words.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
@@ -66,7 +66,7 @@ mod tests {
             #[expect(clippy::disallowed_methods, reason = "a test writes its files")]
             std::fs::write(path, text).unwrap();
         }
-        least(folder.path())
+        min_reported(folder.path())
     }
 
     #[test]
@@ -83,6 +83,6 @@ mod tests {
         let limit = |path, text| machine(&[installed, first, (path, text)]);
         assert_eq!(limit("sys/fs/cgroup/memory/docker/y/memory.limit_in_bytes", "2000\n"), Some(2000));
         assert_eq!(limit("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"), Some(8_192_000));
-        assert!(memory() > 64 << 20);
+        assert!(usable_memory() > 64 << 20);
     }
 }

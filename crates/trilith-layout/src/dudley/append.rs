@@ -6,14 +6,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::dudley_file::{DudleyFile, Items, LayoutOrigin, StreamOptions};
-use super::layout_writer::in_order;
+use super::dudley_file::{DudleyFile, LayoutOrigin, StreamItems, StreamOptions};
+use super::layout_writer::arrays_in_order;
 use super::signature::Signature;
-use super::write::{Supplier, dialect_line, evaluate_more, write_items};
+use super::write::{DataSupplier, dialect_line, evaluate_more, write_items};
 use crate::array::Array;
-use crate::bytes::{self, DirectoryResolver, LocalOptions, SourceRef, Update};
-use crate::error::{Error, Result, Setting};
-use crate::layout::{Byteorder, Entry, Layout, Options};
+use crate::bytes::{self, DirectoryResolver, FileUpdate, LocalOptions, SourceRef};
+use crate::error::{Error, Result, SuggestedSetting};
+use crate::layout::{Byteorder, EvaluateOptions, Layout, LayoutEntry};
 use crate::limits::Limits;
 use crate::span::Span;
 
@@ -23,57 +23,59 @@ use crate::span::Span;
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the file has no layout or the text does not go with it,
 /// and the errors of [`NewStream::write`](super::NewStream::write).
-pub fn append(path: &Path, text: &str, params: &[i64], data: Supplier<'_>, limits: &Limits) -> Result<u64> {
-    let file = open(path, StreamOptions::default(), limits)?;
-    let longer = Longer { text: format!("{}/\n{text}\n", body_of(file.layout(), None)), again: None };
-    lengthen(&file, longer, params, data, &mut || Ok(()))
+pub fn append(path: &Path, text: &str, params: &[i64], data: DataSupplier<'_>, limits: &Limits) -> Result<u64> {
+    let file = open_for_append(path, StreamOptions::default(), limits)?;
+    let longer = LayoutExtension { text: format!("{}/\n{text}\n", body_of(file.layout(), None)), extends_list: None };
+    extend(&file, longer, params, data, &mut || Ok(()))
 }
 
 /// Opens a file that is to be appended to.
-fn open(path: &Path, how: StreamOptions, limits: &Limits) -> Result<DudleyFile> {
+fn open_for_append(path: &Path, how: StreamOptions, limits: &Limits) -> Result<DudleyFile> {
     let mut options = LocalOptions::default();
-    options.map = false;
+    options.memory_map = false;
     let folder = DirectoryResolver::new(path.parent().unwrap_or(Path::new(".")), options, limits.external_depth);
     DudleyFile::open_with(bytes::open(path, options)?, &folder, how, limits)
 }
 
 /// A layout text that becomes longer, by declarations or by a count in its last one.
-struct Longer {
+struct LayoutExtension {
     /// Layout text without the line that ends a layout of 2025.
     text: String,
     /// Number of repetitions that the last extension of the layout had before.
-    again: Option<u64>,
+    extends_list: Option<u64>,
 }
 
 /// Makes a file and its layout longer; `done` may still refuse when all data are written.
-fn lengthen(
+fn extend(
     file: &DudleyFile,
-    longer: Longer,
+    longer: LayoutExtension,
     params: &[i64],
-    data: Supplier<'_>,
+    data: DataSupplier<'_>,
     done: &mut dyn FnMut() -> Result<()>,
 ) -> Result<u64> {
     let limits = file.limits();
-    let Native { signature, old, values, total, start } = Native::of(file)?;
+    let NativeTail { signature, old_items: old, values, file_len: total, start } = NativeTail::from_file(file)?;
     let next = old.evaluation().next().unwrap_or(0);
     if next < total {
         let message = format!("the layout continues at address {next}, inside of the existing data ({total} bytes)");
         return Err(Error::unsupported(message).hint("declare the item at the end of the file last"));
     }
-    let mut from = old.evaluation().reached();
-    if let Some(again) = longer.again {
+    let mut from = old.evaluation().extent();
+    if let Some(again) = longer.extends_list {
         (from.places, from.again) = (from.places.saturating_sub(1), again);
     }
     let layout = Layout::read(longer.text.as_bytes())
         .map_err(|e| Error::invalid_input(format!("the longer layout is wrong: {}", e.message())))?;
-    let options = Options { native: true, order: Some(signature.order), limits: limits.clone() };
+    let options = EvaluateOptions { is_native: true, byteorder: Some(signature.order), limits: limits.clone() };
     let (found, packed) = evaluate_more(&layout, &options, (&values, from), params, data)?;
-    let total = found.total().and_then(|total| total.checked_add(file.base()));
+    let total = found.total().and_then(|total| total.checked_add(file.base_offset()));
     let total = total.ok_or_else(|| Error::invalid_input("the size of the file is not known"))?;
-    let text = Some(whole_text(file, longer.text)?);
-    let change = Change { signature, start, source: Arc::clone(file.source()), total, text };
-    change.make(|update| {
-        write_items(&found, file.base(), from, limits, packed, data, &mut |at, bytes| write_past(update, at, bytes, start))?;
+    let text = Some(stored_layout_text(file, longer.text)?);
+    let change = TailUpdate { signature, start, source: Arc::clone(file.source()), total, text };
+    change.apply(|update| {
+        write_items(&found, file.base_offset(), from, limits, packed, data, &mut |at, bytes| {
+            write_past(update, at, bytes, start)
+        })?;
         done()
     })
 }
@@ -94,29 +96,29 @@ pub(super) fn body_of(layout: &Layout, edit: Option<(Span, i64)>) -> String {
 }
 
 /// A layout as it is stored: with the line that ends it, and what stood after that line.
-pub(super) fn whole_text(file: &DudleyFile, body: String) -> Result<Vec<u8>> {
+pub(super) fn stored_layout_text(file: &DudleyFile, body: String) -> Result<Vec<u8>> {
     let mut text = body.into_bytes();
     if file.layout().is_terminated() && matches!(file.origin(), LayoutOrigin::Embedded(_)) {
         text.extend_from_slice(b"---\n");
-        text.extend(file.behind_layout()?);
+        text.extend(file.trailing_bytes()?);
     }
     Ok(text)
 }
 
 /// A native file before more is written to it.
-pub(super) struct Native<'f> {
+pub(super) struct NativeTail<'f> {
     pub signature: Signature,
-    pub old: Items<'f>,
+    pub old_items: StreamItems<'f>,
     /// The values of all stored parameters.
     pub values: Vec<i64>,
     /// The largest end of an item, a layout address.
-    pub total: u64,
+    pub file_len: u64,
     /// The byte at which what may be overwritten begins: after the last item.
     pub start: u64,
 }
 
-impl<'f> Native<'f> {
-    pub(super) fn of(file: &'f DudleyFile) -> Result<Self> {
+impl<'f> NativeTail<'f> {
+    pub(super) fn from_file(file: &'f DudleyFile) -> Result<Self> {
         let Some(signature) = file.signature() else {
             return Err(Error::unsupported(format!("{} is not a native Dudley file", file.source().name()))
                 .hint("only a file with the Dudley signature can be appended to"));
@@ -127,22 +129,22 @@ impl<'f> Native<'f> {
             values.push(value.ok_or_else(|| Error::invalid_input("a length in the file is not known"))?);
         }
         let total = old.evaluation().total().ok_or_else(|| Error::invalid_input("the size of the file is not known"))?;
-        let start = total.saturating_add(file.base()).max(Signature::LEN);
-        may_follow(file, signature, start)?;
-        Ok(Self { signature, old, values, total, start })
+        let start = total.saturating_add(file.base_offset()).max(Signature::SIGNATURE_LEN);
+        check_free_tail(file, signature, start)?;
+        Ok(Self { signature, old_items: old, values, file_len: total, start })
     }
 }
 
 /// Checks that the bytes from `start` on are free: only the layout may be there.
-fn may_follow(file: &DudleyFile, signature: Signature, start: u64) -> Result<()> {
+fn check_free_tail(file: &DudleyFile, signature: Signature, start: u64) -> Result<()> {
     let len = file.source().len();
-    match (file.origin(), signature.layout_at) {
+    match (file.origin(), signature.layout_offset) {
         (LayoutOrigin::Embedded(at), _) if start > *at => {
             Err(Error::malformed(format!("the layout at byte {at} is inside the data, which end at {start}")))
         }
         (LayoutOrigin::Embedded(_), _) => Ok(()),
         (_, Some(_)) => Err(Error::invalid_input("the file has a layout at its end, which contradicts another one")
-            .setting("", Setting::NoLayout)),
+            .setting("", SuggestedSetting::NoLayout)),
         (_, None) if len < start => {
             Err(Error::malformed(format!("the file ends at byte {len}, and by the layout its data end at byte {start}")))
         }
@@ -155,7 +157,7 @@ fn may_follow(file: &DudleyFile, signature: Signature, start: u64) -> Result<()>
 }
 
 /// A change at the end of a native file: from byte `start` on, and a new layout at byte `total`, if any.
-pub(super) struct Change {
+pub(super) struct TailUpdate {
     pub signature: Signature,
     pub start: u64,
     /// The file as it was read.
@@ -165,19 +167,19 @@ pub(super) struct Change {
     pub text: Option<Vec<u8>>,
 }
 
-impl Change {
+impl TailUpdate {
     /// Makes it: `write` gives the data to the update. Returns the new size.
-    pub(super) fn make(self, write: impl FnOnce(&mut Update) -> Result<()>) -> Result<u64> {
-        let mut update = Update::new();
+    pub(super) fn apply(self, write: impl FnOnce(&mut FileUpdate) -> Result<()>) -> Result<u64> {
+        let mut update = FileUpdate::new();
         write(&mut update)?;
         let source = Arc::clone(&self.source);
-        let size = self.end(&mut update)?;
+        let size = self.write_trailing_layout(&mut update)?;
         update.commit(&*source)?;
         Ok(size)
     }
 
     /// The layout after the data, then the header that points to it.
-    fn end(self, update: &mut Update) -> Result<u64> {
+    fn write_trailing_layout(self, update: &mut FileUpdate) -> Result<u64> {
         let at = self.total.max(self.start);
         let Some(mut text) = self.text else { return Ok(at) };
         let end = at.saturating_add(text.len() as u64);
@@ -185,17 +187,17 @@ impl Change {
         let rest = bytes::to_usize(self.source.len().saturating_sub(end))?;
         text.resize(text.len() + rest, b'\n');
         write_past(update, at, &text, self.start)?;
-        update.write(8, Signature { layout_at: Some(at), ..self.signature }.address_bytes().to_vec());
+        update.write(8, Signature { layout_offset: Some(at), ..self.signature }.address_bytes().to_vec());
         Ok(at.saturating_add(text.len() as u64))
     }
 }
 
 /// Writes bytes after the old data.
-pub(super) fn write_past(update: &mut Update, at: u64, bytes: &[u8], start: u64) -> Result<()> {
+pub(super) fn write_past(update: &mut FileUpdate, at: u64, bytes: &[u8], start: u64) -> Result<()> {
     if at < start {
         return Err(Error::invalid_input(format!("a new item would be written over old data, at byte {at}")));
     }
-    update.put(at, bytes)
+    update.write_piece(at, bytes)
 }
 
 /// Appends records: `rows` has one axis more than the last item of a list (`/history/t`), and each of its
@@ -223,21 +225,21 @@ pub fn append_records(path: &Path, list: &str, rows: &Array, limits: &Limits) ->
 /// are missing or have another shape or datatype. Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported)
 /// for an array that cannot grow in its place, and the errors of [`append`].
 pub fn append_variables(path: &Path, variables: &[(String, Array)], how: &StreamOptions, limits: &Limits) -> Result<u64> {
-    bytes::retried(|| append_once(path, variables, how.clone(), limits))
+    bytes::retry_if_replaced(|| try_append(path, variables, how.clone(), limits))
 }
 
-fn append_once(path: &Path, variables: &[(String, Array)], how: StreamOptions, limits: &Limits) -> Result<u64> {
-    let file = open(path, how, limits)?;
+fn try_append(path: &Path, variables: &[(String, Array)], how: StreamOptions, limits: &Limits) -> Result<u64> {
+    let file = open_for_append(path, how, limits)?;
     let items = file.items()?;
     if let [(item, rows)] = variables
         && let Some(entry) = items.evaluation().find(item)?
     {
-        return super::append_rows::grow(&file, &entry, rows, limits);
+        return super::append_rows::append_rows(&file, &entry, rows, limits);
     }
-    if let Some((entry, rows)) = super::records::of_struct(&items, variables)? {
-        return super::append_rows::grow(&file, &entry, &rows, limits);
+    if let Some((entry, rows)) = super::records::for_struct(&items, variables)? {
+        return super::append_rows::append_rows(&file, &entry, &rows, limits);
     }
-    let mut more = super::records::Lists::of(&items, variables)?;
+    let mut more = super::records::RecordLists::for_variables(&items, variables)?;
     if more.is_empty() {
         return Ok(file.source().len());
     }
@@ -247,11 +249,11 @@ fn append_once(path: &Path, variables: &[(String, Array)], how: StreamOptions, l
             let count = count.ok_or_else(|| Error::invalid_input("E406: the list has too many elements"))?;
             (body_of(file.layout(), Some((span, count))), u64::try_from(before).ok())
         }
-        _ => (format!("{}{}", body_of(file.layout(), None), more.text(file.layout())?), None),
+        _ => (format!("{}{}", body_of(file.layout(), None), more.added_layout_text(file.layout())?), None),
     };
     let more = std::cell::RefCell::new(&mut more);
-    let mut supply = |entry: &Entry| more.borrow_mut().next(entry);
-    lengthen(&file, Longer { text, again }, &[], &mut supply, &mut || more.borrow().all_used())
+    let mut supply = |entry: &LayoutEntry| more.borrow_mut().next_element_data(entry);
+    extend(&file, LayoutExtension { text, extends_list: again }, &[], &mut supply, &mut || more.borrow().all_used())
 }
 
 /// Appends the items of a dict to the root dict of a native file of 2025. Returns the new size.
@@ -262,7 +264,7 @@ pub fn append_draft(path: &Path, items: &super::Draft, limits: &Limits) -> Resul
     let (text, arrays) = items.layout()?;
     let text = text.strip_prefix("#: dialect=2025\n").unwrap_or(&text).to_owned();
     let mut arrays = std::collections::VecDeque::from(arrays);
-    let mut supply = in_order(&mut arrays);
+    let mut supply = arrays_in_order(&mut arrays);
     append(path, &text, &items.params(), &mut supply, limits)
 }
 

@@ -3,21 +3,21 @@
 
 use std::sync::Arc;
 
-use super::append::{Change, Native, body_of, whole_text, write_past};
+use super::append::{NativeTail, TailUpdate, body_of, stored_layout_text, write_past};
 use super::datatype::datatype_of;
-use super::dudley_file::{DudleyFile, Items, LayoutOrigin};
-use super::encode_elements::store;
+use super::dudley_file::{DudleyFile, LayoutOrigin, StreamItems};
+use super::encode_elements::write_array_bytes;
 use super::signature::Signature;
 use super::write::param_bytes;
 use crate::array::Array;
 use crate::error::{Error, Result};
-use crate::layout::{Entry, EntryKind, Evaluation, ItemId, Options, ResolvedType, Supply};
+use crate::layout::{EntryKind, EvaluateOptions, ItemId, LayoutEntry, LayoutEvaluation, ResolvedType, SuppliedValue};
 use crate::limits::Limits;
 
 /// Appends `rows` to the array `before` of an open native file; returns the new size.
-pub(super) fn grow(file: &DudleyFile, before: &Entry, rows: &Array, limits: &Limits) -> Result<u64> {
+pub(super) fn append_rows(file: &DudleyFile, before: &LayoutEntry, rows: &Array, limits: &Limits) -> Result<u64> {
     let fixed = |why: &str| Err(Error::unsupported(format!("{} cannot grow: {why}", before.path)));
-    if before.kind != EntryKind::Data || before.typed == ResolvedType::Dynamic {
+    if before.kind != EntryKind::Data || before.resolved_type == ResolvedType::Dynamic {
         return fixed("only arrays and lists have records");
     }
     if file.layout().filter_of(before.item).is_some_and(|filter| filter.compresses) {
@@ -26,8 +26,8 @@ pub(super) fn grow(file: &DudleyFile, before: &Entry, rows: &Array, limits: &Lim
     let Some(param) = file.layout().counted_by(before.item) else {
         return fixed("its first dimension is not a parameter that is stored in the file");
     };
-    let Native { signature, old, mut values, start, .. } = Native::of(file)?;
-    let (ordinal, count) = stored(&old, param)?;
+    let NativeTail { signature, old_items: old, mut values, start, .. } = NativeTail::from_file(file)?;
+    let (ordinal, count) = stored_param(&old, param)?;
     let more = rows.shape().first().copied().unwrap_or(0);
     let grown = i64::try_from(more).ok().and_then(|more| count.checked_add(more)).filter(|_| count >= 0);
     match (values.get_mut(ordinal), grown) {
@@ -37,33 +37,33 @@ pub(super) fn grow(file: &DudleyFile, before: &Entry, rows: &Array, limits: &Lim
     if more == 0 {
         return Ok(file.source().len());
     }
-    let options = Options { native: true, order: Some(signature.order), limits: limits.clone() };
+    let options = EvaluateOptions { is_native: true, byteorder: Some(signature.order), limits: limits.clone() };
     let found = file.layout().evaluate(&options, |request| {
         let value = usize::try_from(request.ordinal).ok().and_then(|at| values.get(at));
-        Ok(value.map_or(Supply::Missing, |value| Supply::Value(*value)))
+        Ok(value.map_or(SuppliedValue::Missing, |value| SuppliedValue::Value(*value)))
     })?;
-    let Grown { item, counter } = compared(&old, &found, before, param, more)?;
-    let base = file.base();
+    let GrowthPlan { item, counter } = check_unchanged_items(&old, &found, before, param, more)?;
+    let base = file.base_offset();
     let at = item.address.and_then(|at| at.checked_add(base)?.checked_add(before.nbytes?));
     let counter_at = counter.address.and_then(|at| at.checked_add(base));
     let total = found.total().and_then(|total| total.checked_add(base));
     let (Some(at), Some(counter_at), Some(total)) = (at, counter_at, total) else { return fixed("its place is not known") };
-    if at.min(counter_at) < Signature::LEN {
+    if at.min(counter_at) < Signature::SIGNATURE_LEN {
         return Err(Error::invalid_input(format!("E410: {} would be written over the header", before.path)));
     }
     let mut shape = item.shape.clone();
     if let Some(first) = shape.first_mut() {
         *first = more;
     }
-    let (datatype, order) = datatype_of(&item.typed, &mut shape)?;
+    let (datatype, order) = datatype_of(&item.resolved_type, &mut shape)?;
     let counter_bytes = param_bytes(&counter)?;
     // A layout next to the file stays the same, and stays there.
     let is_inside = matches!(file.origin(), LayoutOrigin::Embedded(_));
-    let text = if is_inside { Some(whole_text(file, body_of(file.layout(), None))?) } else { None };
-    let change = Change { signature, start, source: Arc::clone(file.source()), total, text };
-    change.make(|update| {
+    let text = if is_inside { Some(stored_layout_text(file, body_of(file.layout(), None))?) } else { None };
+    let change = TailUpdate { signature, start, source: Arc::clone(file.source()), total, text };
+    change.apply(|update| {
         let mut next = at;
-        store(rows, &datatype, order, &shape, &mut |bytes| {
+        write_array_bytes(rows, &datatype, order, &shape, &mut |bytes| {
             let here = next;
             next = next.saturating_add(bytes.len() as u64);
             write_past(update, here, bytes, start)
@@ -74,7 +74,7 @@ pub(super) fn grow(file: &DudleyFile, before: &Entry, rows: &Array, limits: &Lim
 }
 
 /// Returns the number of a parameter among the stored values, and its value.
-fn stored(old: &Items<'_>, param: ItemId) -> Result<(usize, i64)> {
+fn stored_param(old: &StreamItems<'_>, param: ItemId) -> Result<(usize, i64)> {
     let mut ordinal = 0;
     for entry in old.entries() {
         let entry = entry?;
@@ -88,13 +88,19 @@ fn stored(old: &Items<'_>, param: ItemId) -> Result<(usize, i64)> {
 }
 
 /// The array and its counter as they will be.
-struct Grown {
-    item: Entry,
-    counter: Entry,
+struct GrowthPlan {
+    item: LayoutEntry,
+    counter: LayoutEntry,
 }
 
 /// Checks that all items but the growing one stay unchanged, and that it is after them.
-fn compared(old: &Items<'_>, found: &Evaluation<'_>, before: &Entry, param: ItemId, more: u64) -> Result<Grown> {
+fn check_unchanged_items(
+    old: &StreamItems<'_>,
+    found: &LayoutEvaluation<'_>,
+    before: &LayoutEntry,
+    param: ItemId,
+    more: u64,
+) -> Result<GrowthPlan> {
     let refuse = |path: &str| {
         let message = format!("{} cannot grow: {path} comes after it, or depends on the number of records", before.path);
         Error::unsupported(message).hint("only the last array of a file can; `convert` rewrites the file")
@@ -136,5 +142,5 @@ fn compared(old: &Items<'_>, found: &Evaluation<'_>, before: &Entry, param: Item
     if now.next().is_some() || place < ends {
         return Err(refuse("another item"));
     }
-    Ok(Grown { item, counter })
+    Ok(GrowthPlan { item, counter })
 }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::file_set_ranges::{Boxes, Gaps, Spread};
-use super::file_set_source::Piece;
+use super::file_set_ranges::{BoxGrid, ByteArrangement, MissingMask};
+use super::file_set_source::FilePiece;
 use crate::array::{Array, Byteorder, Datatype};
 use crate::error::Result;
 
 /// The bytes of all files as those of one array.
-pub(super) struct Arranged {
-    pub spread: Spread,
+pub(super) struct ArrayArrangement {
+    pub spread: ByteArrangement,
     pub shape: Vec<u64>,
     /// Strides in bytes; `None` if the elements are contiguous.
     pub strides: Option<Vec<i64>>,
@@ -19,24 +19,34 @@ pub(super) struct Arranged {
 }
 
 /// The shape of the item in the first file that has it, and in each.
-pub(super) type Lengths<'s> = (&'s [u64], &'s [Vec<u64>]);
+pub(super) type FileShapes<'s> = (&'s [u64], &'s [Vec<u64>]);
 
 /// Items of one shape along a new axis; None if they are too large.
-pub(super) fn stacked(shape: &[u64], strides: &[u64], pieces: &[Piece], datatype: &Datatype) -> Result<Option<Arranged>> {
+pub(super) fn stack_items(
+    shape: &[u64],
+    strides: &[u64],
+    pieces: &[FilePiece],
+    datatype: &Datatype,
+) -> Result<Option<ArrayArrangement>> {
     let count = pieces.len() as u64;
     let found = || {
-        let span = extent(datatype, shape, strides)?;
+        let span = span_len(datatype, shape, strides)?;
         let strides = std::iter::once(&span).chain(strides).map(|stride| i64::try_from(*stride).ok());
         Some((span, strides.collect::<Option<Vec<_>>>()?, span.checked_mul(count)?))
     };
     let Some((span, strides, len)) = found() else { return Ok(None) };
     let mask = mask_of(pieces, shape.len())?;
     let shape = std::iter::once(count).chain(shape.iter().copied()).collect();
-    Ok(Some(Arranged { spread: Spread::Stacked(span), shape, strides: Some(strides), len, mask }))
+    Ok(Some(ArrayArrangement { spread: ByteArrangement::Stacked(span), shape, strides: Some(strides), len, mask }))
 }
 
 /// Items joined along an axis; None if they are too large.
-pub(super) fn along(axis: usize, (first, shapes): Lengths<'_>, pieces: &[Piece], size: u64) -> Result<Option<Arranged>> {
+pub(super) fn concatenated(
+    axis: usize,
+    (first, shapes): FileShapes<'_>,
+    pieces: &[FilePiece],
+    size: u64,
+) -> Result<Option<ArrayArrangement>> {
     let mut shape = first.to_vec();
     let found = || {
         let inner = first.iter().skip(axis + 1).try_fold(size, |size, dim| size.checked_mul(*dim))?;
@@ -55,16 +65,16 @@ pub(super) fn along(axis: usize, (first, shapes): Lengths<'_>, pieces: &[Piece],
         *length = end.checked_div(inner).unwrap_or(0);
         *mark = *length;
     }
-    let spread = Spread::Along(starts);
+    let spread = ByteArrangement::Concatenated(starts);
     // A file that is not there has a place, one that omits the item has none.
     let has_place = |shape: &Vec<u64>| !shape.is_empty() && !shape.contains(&0);
     let is_missing = pieces.iter().zip(shapes).any(|(piece, shape)| piece.stored.is_none() && has_place(shape));
-    let mask = is_missing.then(|| gaps(spread.of_marks(inner), pieces, marks)).transpose()?;
-    Ok(Some(Arranged { spread, shape, strides: None, len, mask }))
+    let mask = is_missing.then(|| build_gap_mask(spread.of_marks(inner), pieces, marks)).transpose()?;
+    Ok(Some(ArrayArrangement { spread, shape, strides: None, len, mask }))
 }
 
 /// Items of several shapes along a new axis, each in a box of the greatest lengths; None if they are too large.
-pub(super) fn padded((first, shapes): Lengths<'_>, pieces: &[Piece], size: u64) -> Result<Option<Arranged>> {
+pub(super) fn pad_items((first, shapes): FileShapes<'_>, pieces: &[FilePiece], size: u64) -> Result<Option<ArrayArrangement>> {
     let (axes, count) = (first.len(), pieces.len() as u64);
     // The last length of text is that of each string, and no axis.
     let of_file = |shape: &Vec<u64>| match shape.get(..axes) {
@@ -83,21 +93,21 @@ pub(super) fn padded((first, shapes): Lengths<'_>, pieces: &[Piece], size: u64) 
     lengths.iter_mut().for_each(|lengths| lengths.truncate(kept));
     let marks = std::iter::once(count).chain(dims.iter().enumerate().map(|(axis, dim)| if axis < kept { *dim } else { 1 }));
     let marks: Vec<u64> = marks.collect();
-    let spread = Spread::Padded(Boxes { size, dims: dims.iter().take(kept).copied().collect(), lengths });
-    let mask = Some(gaps(spread.of_marks(1), pieces, marks)?);
+    let spread = ByteArrangement::Padded(BoxGrid { size, dims: dims.iter().take(kept).copied().collect(), lengths });
+    let mask = Some(build_gap_mask(spread.of_marks(1), pieces, marks)?);
     let shape = std::iter::once(count).chain(dims).collect();
-    Ok(Some(Arranged { spread, shape, strides: None, len, mask }))
+    Ok(Some(ArrayArrangement { spread, shape, strides: None, len, mask }))
 }
 
 /// The mask of elements that files do not have, of this shape.
-fn gaps(spread: Spread, pieces: &[Piece], shape: Vec<u64>) -> Result<Array> {
+fn build_gap_mask(spread: ByteArrangement, pieces: &[FilePiece], shape: Vec<u64>) -> Result<Array> {
     let len = shape.iter().fold(1u64, |len, dim| len.saturating_mul(*dim));
     let omitted = pieces.iter().map(|piece| piece.stored.is_none()).collect();
-    Array::new(Arc::new(Gaps { spread, len, omitted }), 0, Datatype::Bool8, Byteorder::NATIVE, shape)
+    Array::new(Arc::new(MissingMask { spread, len, omitted }), 0, Datatype::Bool8, Byteorder::NATIVE, shape)
 }
 
 /// A mask of the pieces that are not stored, for items with this number of axes; None if all are.
-fn mask_of(pieces: &[Piece], axes: usize) -> Result<Option<Array>> {
+fn mask_of(pieces: &[FilePiece], axes: usize) -> Result<Option<Array>> {
     if pieces.iter().all(|piece| piece.stored.is_some()) {
         return Ok(None);
     }
@@ -107,7 +117,7 @@ fn mask_of(pieces: &[Piece], axes: usize) -> Result<Option<Array>> {
 }
 
 /// Returns the number of bytes from the first element to the end of the last.
-pub(super) fn extent(datatype: &Datatype, shape: &[u64], strides: &[u64]) -> Option<u64> {
+pub(super) fn span_len(datatype: &Datatype, shape: &[u64], strides: &[u64]) -> Option<u64> {
     let mut span = datatype.item_size();
     for (dim, stride) in shape.iter().zip(strides) {
         match dim.checked_sub(1) {

@@ -8,17 +8,17 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::datatype::datatype_of;
-use super::dudley_file::{DudleyFile, Items};
-use super::item_request::Wanted;
+use super::dudley_file::{DudleyFile, StreamItems};
+use super::item_request::ItemRequest;
 use super::new_item::Draft;
-use super::parameters::{Known, Table};
+use super::parameters::{Known, ParamTable};
 use super::write::base_of;
 use crate::array::{Array, Byteorder, Datatype, Field, Index, StructType};
-use crate::bytes::{Backing, Source};
+use crate::bytes::{Source, SourceBacking};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
-    Attribute, Code, Dialect, Entry, ItemId, Kind, Layout, Literal, Located, Options, ParseOptions, Parsed, ResolvedType, Supply,
-    parse, quoted_name,
+    ArrayLocation, Attribute, Code, Dialect, EvaluateOptions, ItemId, ItemKind, Layout, LayoutEntry, LayoutLiteral, ParseOptions,
+    ParseResult, ResolvedType, SuppliedValue, parse, quoted_name,
 };
 use crate::limits::Limits;
 use crate::span::Span;
@@ -31,8 +31,8 @@ use crate::threads::lock;
 /// parameters in the order of the text; if several streams share a file, `offset` says where each begins.
 #[derive(Debug)]
 pub struct Catalog {
-    files: Arc<Files>,
-    records: Records,
+    files: Arc<FileNames>,
+    records: CatalogRecords,
     offsets: Option<Vec<i64>>,
     native: Option<bool>,
     template: Option<Layout>,
@@ -41,20 +41,20 @@ pub struct Catalog {
 /// The record of a catalog about its files, besides their parameters, so that it can be read without further
 /// options.
 #[derive(Debug, Clone)]
-pub(super) struct Record {
+pub(super) struct CatalogRecord {
     /// The text of the layout.
     text: String,
     /// `true` if the files have a signature; None before there are any.
     native: Option<bool>,
     pub order: Option<Byteorder>,
     /// The content of the summary block, in order: each with the values of a variable, None for a parameter.
-    summary: Vec<(String, Option<Column>)>,
+    summary: Vec<(String, Option<ParamColumn>)>,
 }
 
 /// The values of a variable in all files; None once a file has it in another form.
-type Column = Option<(Datatype, Vec<u64>, Vec<u8>)>;
+type ParamColumn = Option<(Datatype, Vec<u64>, Vec<u8>)>;
 
-impl Record {
+impl CatalogRecord {
     pub(super) fn new(layout: &Layout) -> Self {
         let summary = layout.summary_members().into_iter();
         let summary = summary.map(|(name, is_param)| (name.to_owned(), (!is_param).then_some(None))).collect();
@@ -62,7 +62,7 @@ impl Record {
     }
 
     /// Takes one more file; returns what does not go together with the files before it.
-    pub(super) fn admit(&mut self, file: &DudleyFile) -> Result<Option<String>> {
+    pub(super) fn add_file(&mut self, file: &DudleyFile) -> Result<Option<String>> {
         let (native, order) = (file.signature().is_some(), file.byteorder());
         let is_first = self.native.is_none();
         let of = |native: bool| if native { "a signature" } else { "no signature" };
@@ -84,7 +84,7 @@ impl Record {
             if array.is_empty() || datatype.as_struct().is_some() {
                 continue;
             }
-            array.pieces(Byteorder::Little, 1 << 20, &mut |piece| {
+            array.for_each_piece_in(Byteorder::Little, 1 << 20, &mut |piece| {
                 bytes.extend_from_slice(piece);
                 Ok(())
             })?;
@@ -94,7 +94,7 @@ impl Record {
     }
 
     /// The records as structs of what the summary block stores; None if it stores nothing.
-    fn records(&self, rows: &[(String, Vec<i64>)]) -> Result<Option<Array>> {
+    fn build_record_array(&self, rows: &[(String, Vec<i64>)]) -> Result<Option<Array>> {
         let (mut fields, mut columns, mut ordinal) = (Vec::new(), Vec::new(), 0);
         let mut size = 0u64;
         for (name, column) in &self.summary {
@@ -108,7 +108,7 @@ impl Record {
                     (Datatype::Int64, Vec::new(), bytes)
                 }
             };
-            let field = Field::new(name, datatype, Byteorder::Little).with_shape(shape).at(size);
+            let field = Field::new(name, datatype, Byteorder::Little).with_shape(shape).with_offset(size);
             let width = field.count().saturating_mul(field.datatype.packed_size());
             size = size.saturating_add(width);
             fields.push(field);
@@ -130,22 +130,22 @@ impl Record {
 
 /// The files of a family by the names that the catalog has for them, and what those held that were opened.
 #[derive(Debug)]
-pub(super) struct Files {
+pub(super) struct FileNames {
     pub names: Vec<String>,
-    seen: Mutex<HashMap<String, String>>,
+    known: Mutex<HashMap<String, String>>,
 }
 
-impl Files {
+impl FileNames {
     /// Files of which none was opened yet.
     pub(super) fn new(names: Vec<String>) -> Self {
-        Self { names, seen: Mutex::default() }
+        Self { names, known: Mutex::default() }
     }
 
     /// Fails if a file is opened again that holds something else by now: what was read of it before would not go together
     /// with what is read of it now.
-    pub(super) fn check(&self, name: &str, source: &dyn Source) -> Result<()> {
-        let Some(version) = source.backing().and_then(Backing::version) else { return Ok(()) };
-        let mut seen = lock(&self.seen);
+    pub(super) fn check_file_version(&self, name: &str, source: &dyn Source) -> Result<()> {
+        let Some(version) = source.backing().and_then(SourceBacking::content_version) else { return Ok(()) };
+        let mut seen = lock(&self.known);
         match seen.get(name) {
             None => {
                 seen.insert(name.to_owned(), version);
@@ -162,7 +162,7 @@ impl Files {
 
 /// The records of a catalog.
 #[derive(Debug)]
-enum Records {
+enum CatalogRecords {
     /// Structs, or rows of integers.
     Array(Array),
     /// Instances of a struct with stored parameters: the values of each, by name.
@@ -172,15 +172,15 @@ enum Records {
 /// The place of an item in one file of a file set.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Place<'c> {
+pub struct FileItemLocation<'c> {
     /// The file, as the catalog names it.
     pub file: &'c str,
     /// The byte of the file at which the item starts; None if it has no data, or is not there.
     pub offset: Option<u64>,
     /// The array as the layout describes it; None if this file has no such item.
-    pub found: Option<Located>,
+    pub located: Option<ArrayLocation>,
     /// The whole item, if it is stored compressed (2026).
-    pub(super) compressed: Option<Entry>,
+    pub(super) compressed: Option<LayoutEntry>,
 }
 
 impl Catalog {
@@ -194,22 +194,22 @@ impl Catalog {
         let (records, rows) = match items.located("/records")? {
             Some(found) if found.typed == ResolvedType::Dynamic => {
                 let rows = found.shape.first().copied().unwrap_or(1);
-                match items.plain_at("/records")? {
-                    Some(records) => (Records::Array(records), rows),
-                    None => (Records::Instances(instances(file.layout(), &items)?), rows),
+                match items.struct_array_at("/records")? {
+                    Some(records) => (CatalogRecords::Array(records), rows),
+                    None => (CatalogRecords::Instances(collect_record_params(file.layout(), &items)?), rows),
                 }
             }
             _ => {
                 let records = items.array_at("/records")?;
                 let rows = records.shape().first().copied().unwrap_or(1);
-                (Records::Array(records), rows)
+                (CatalogRecords::Array(records), rows)
             }
         };
         let files = items.array_at("/files")?;
         if !files.datatype().is_text() || files.shape().len() > 1 {
             return Err(Error::invalid_input(format!("/files of a catalog is a list of names, not {}", files.datatype())));
         }
-        let files = super::char_sets::presented(&files)?.load_texts()?;
+        let files = super::char_sets::decode_text(&files)?.load_texts()?;
         let offsets = match items.located("/offset")? {
             Some(_) => Some(items.array_at("/offset")?.load_as::<i64>()?),
             None => None,
@@ -217,15 +217,15 @@ impl Catalog {
         if rows != files.len() as u64 || offsets.as_ref().is_some_and(|offsets| offsets.len() != files.len()) {
             return Err(Error::invalid_input(format!("the catalog has {} files and {rows} records", files.len())));
         }
-        let (native, template) = recorded(file, &items)?;
-        Ok(Self { files: Arc::new(Files::new(files)), records, offsets, native, template })
+        let (native, template) = read_catalog_record(file, &items)?;
+        Ok(Self { files: Arc::new(FileNames::new(files)), records, offsets, native, template })
     }
 
     /// Returns `true` if a file is a catalog that holds the layout of its files and records whether they have a signature, so that
     /// nothing else is needed to read them.
     #[doc(hidden)]
     pub fn holds_layout(file: &DudleyFile) -> Result<bool> {
-        if !file.layout().attributes(ItemId::ROOT).any(|(name, _)| name == SIGNATURE) {
+        if !file.layout().attributes(ItemId::ROOT).any(|(name, _)| name == SIGNATURE_ATTRIBUTE) {
             return Ok(false);
         }
         let items = file.items()?;
@@ -254,9 +254,9 @@ impl Catalog {
 
     /// Returns the values of the files that the summary block of the template stores, as the catalog has them.
     /// Returns None for anything else, and if the catalog has them in another form than the template.
-    pub(super) fn summarized(&self, of: Wanted<'_>) -> Result<Option<Array>> {
-        let Wanted { template, item, rows, options } = of;
-        let Records::Array(records) = &self.records else { return Ok(None) };
+    pub(super) fn with_summary(&self, of: ItemRequest<'_>) -> Result<Option<Array>> {
+        let ItemRequest { template, item, file_rows: rows, options } = of;
+        let CatalogRecords::Array(records) = &self.records else { return Ok(None) };
         let chosen: Vec<&Range<usize>> = rows.iter().filter(|rows| !rows.is_empty()).collect();
         let Some(first) = chosen.first().map(|rows| rows.start) else { return Ok(None) };
         let path = crate::layout::canonical_path(item).unwrap_or_default();
@@ -269,7 +269,7 @@ impl Catalog {
         let number = |at: usize| i64::try_from(at).ok();
         let column = records.field(name)?;
         let part =
-            |rows: &Range<usize>| column.slice([Index::Range { start: number(rows.start), stop: number(rows.end), step: 1 }]);
+            |rows: &Range<usize>| column.slice([Index::Slice { start: number(rows.start), stop: number(rows.end), step: 1 }]);
         let mut parts = chosen.into_iter().map(part).collect::<Result<Vec<_>>>()?;
         let array = match parts.pop() {
             Some(only) if parts.is_empty() => only,
@@ -277,7 +277,7 @@ impl Catalog {
         };
         let mut is_alike = false;
         self.locate_rows(template, &path, &[first..first + 1], options, &mut |_, place| {
-            let said = place.described()?;
+            let said = place.description()?;
             is_alike = said.is_some_and(|(datatype, _, shape)| {
                 array.shape().get(1..) == Some(&shape[..]) && (array.datatype() == &datatype || datatype.is_integer())
             });
@@ -304,13 +304,17 @@ impl Catalog {
     }
 
     /// Does the same as [`Catalog::draft`], with the record that the catalog keeps of its files.
-    pub(super) fn draft_with(template: Option<&str>, rows: &[(String, Vec<i64>)], record: Option<&Record>) -> Result<Draft> {
+    pub(super) fn draft_with(
+        template: Option<&str>,
+        rows: &[(String, Vec<i64>)],
+        record: Option<&CatalogRecord>,
+    ) -> Result<Draft> {
         let width = rows.first().map_or(0, |(_, values)| values.len());
         if let Some((file, values)) = rows.iter().find(|(_, values)| values.len() != width) {
             return Err(Error::invalid_input(format!("{file} has {} parameters, the first file {width}", values.len())));
         }
         let names: Vec<&str> = rows.iter().map(|(file, _)| file.as_str()).collect();
-        let records = match record.map(|record| record.records(rows)).transpose()?.flatten() {
+        let records = match record.map(|record| record.build_record_array(rows)).transpose()?.flatten() {
             Some(records) => records,
             None => {
                 let values: Vec<i64> = rows.iter().flat_map(|(_, values)| values.iter().copied()).collect();
@@ -325,10 +329,10 @@ impl Catalog {
             items.push(("layout", Draft::data(Array::from_bytes(text, datatype, Byteorder::Little, Vec::new())?)));
         }
         let mut draft = Draft::dict(items);
-        let text = |template: &str| Attribute::Value(Literal::Text(template.to_owned()));
+        let text = |template: &str| Attribute::Value(LayoutLiteral::Text(template.to_owned()));
         draft.attributes.extend(template.map(|template| ("template".to_owned(), text(template))));
         if let Some(native) = record.and_then(|record| record.native) {
-            draft.attributes.push((SIGNATURE.to_owned(), Attribute::Value(Literal::Integer(native.into()))));
+            draft.attributes.push((SIGNATURE_ATTRIBUTE.to_owned(), Attribute::Value(LayoutLiteral::Integer(native.into()))));
         }
         Ok(draft)
     }
@@ -343,7 +347,7 @@ impl Catalog {
         &self.files.names
     }
 
-    pub(super) fn shared_files(&self) -> Arc<Files> {
+    pub(super) fn shared_files(&self) -> Arc<FileNames> {
         Arc::clone(&self.files)
     }
 
@@ -363,8 +367,8 @@ impl Catalog {
         &self,
         template: &Layout,
         item: &str,
-        options: &Options,
-        take: &mut dyn FnMut(Place<'_>) -> Result<()>,
+        options: &EvaluateOptions,
+        take: &mut dyn FnMut(FileItemLocation<'_>) -> Result<()>,
     ) -> Result<()> {
         let all = 0..self.files.names.len();
         self.locate_rows(template, item, &[all], options, &mut |_, place| take(place))
@@ -379,8 +383,8 @@ impl Catalog {
         template: &Layout,
         item: &str,
         rows: &[Range<usize>],
-        options: &Options,
-        take: &mut dyn FnMut(usize, Place<'_>) -> Result<()>,
+        options: &EvaluateOptions,
+        take: &mut dyn FnMut(usize, FileItemLocation<'_>) -> Result<()>,
     ) -> Result<()> {
         if let Some(rows) = rows.iter().find(|rows| self.files.names.get((*rows).clone()).is_none()) {
             return Err(Error::invalid_input(format!(
@@ -393,20 +397,20 @@ impl Catalog {
         if template.dialect() == Dialect::D2025 {
             template.require_template()?;
         }
-        let table = self.table(template, &options.limits)?;
-        let base = if options.native { base_of(template.dialect()) } else { 0 };
+        let table = self.load_param_table(template, &options.limits)?;
+        let base = if options.is_native { base_of(template.dialect()) } else { 0 };
         let mut evaluation = None;
         let chosen = rows.iter().cloned().flatten().filter_map(|row| Some((row, self.files.names.get(row)?)));
         for (row, file) in chosen {
             let supply = |request: &crate::layout::ParamRequest| {
-                let value = table.value(row, request.item, request.ordinal);
-                Ok(value.map_or(Supply::Missing, Supply::Value))
+                let value = table.param_value(row, request.item, request.ordinal);
+                Ok(value.map_or(SuppliedValue::Missing, SuppliedValue::Value))
             };
             let found = match evaluation.as_mut() {
                 None => evaluation.insert(template.evaluate(options, supply).map_err(|e| Error::from(e).context(file.clone()))?),
                 Some(found) => {
-                    let found: &mut crate::layout::Evaluation<'_> = found;
-                    found.again(supply).map_err(|e| Error::from(e).context(file.clone()))?;
+                    let found: &mut crate::layout::LayoutEvaluation<'_> = found;
+                    found.reevaluate(supply).map_err(|e| Error::from(e).context(file.clone()))?;
                     found
                 }
             };
@@ -414,7 +418,7 @@ impl Catalog {
                 let used = found.values().count();
                 if used != width {
                     let message = format!("the records have {width} values, the layout has {used} stored parameters");
-                    return Err(Error::from(template.fault(Code::E409, Span::default(), message)).context(file.clone()));
+                    return Err(Error::from(template.error_at(Code::E409, Span::default(), message)).context(file.clone()));
                 }
             }
             let values = found;
@@ -428,28 +432,29 @@ impl Catalog {
             let address = found.as_ref().and_then(|found| found.address);
             let offset = address.map(|address| address.checked_add(base).and_then(|at| at.checked_add(start)));
             let offset = offset.map(|at| at.ok_or_else(|| Error::malformed("E406: an address is too large"))).transpose()?;
-            take(row, Place { file, offset, found, compressed })?;
+            take(row, FileItemLocation { file, offset, located: found, compressed })?;
         }
         Ok(())
     }
 
     /// The stored parameters of these files as the catalog has them.
-    pub(super) fn known(&self, template: &Layout, options: &Options) -> Result<Known> {
-        let table = self.table(template, &options.limits)?;
+    pub(super) fn expected_params(&self, template: &Layout, options: &EvaluateOptions) -> Result<Known> {
+        let table = self.load_param_table(template, &options.limits)?;
         let starts = self.offsets.clone().unwrap_or_default();
-        Ok(Known { template: template.clone(), table, options: options.clone(), starts })
+        Ok(Known { template: template.clone(), params: table, options: options.clone(), param_offsets: starts })
     }
 
-    pub(super) fn table(&self, template: &Layout, limits: &Limits) -> Result<Table> {
+    pub(super) fn load_param_table(&self, template: &Layout, limits: &Limits) -> Result<ParamTable> {
         let rows = self.files.names.len();
         let needed = (0..template.item_count()).filter_map(|at| template.item_at(at));
-        let needed = needed
-            .filter(|id| template.kind(*id) == Kind::Param && template.param_of(*id).is_some_and(|param| param.fixed.is_none()));
+        let needed = needed.filter(|id| {
+            template.kind(*id) == ItemKind::Param && template.param_of(*id).is_some_and(|param| param.fixed_value.is_none())
+        });
         let needed: Vec<ItemId> = needed.collect();
-        if let Records::Array(records) = &self.records {
+        if let CatalogRecords::Array(records) = &self.records {
             if records.datatype().is_integer() {
                 let width = crate::bytes::to_usize(records.len().checked_div(rows as u64).unwrap_or(0))?;
-                return Ok(Table { columns: Vec::new(), all: records.load_as::<i64>()?, width: Some(width) });
+                return Ok(ParamTable { columns: Vec::new(), values: records.load_as::<i64>()?, width: Some(width) });
             }
             let Datatype::Struct(_) = records.datatype() else {
                 return Err(Error::invalid_input(format!(
@@ -463,28 +468,28 @@ impl Catalog {
         for id in needed {
             let name = template.name(id).unwrap_or("");
             let column = match &self.records {
-                Records::Array(records) => records.field(name).and_then(|column| column.load_as::<i64>()),
-                Records::Instances(known) => {
+                CatalogRecords::Array(records) => records.field(name).and_then(|column| column.load_as::<i64>()),
+                CatalogRecords::Instances(known) => {
                     let column = known.get(name).filter(|column| column.len() == rows).cloned();
                     column.ok_or_else(|| Error::not_found(format!("there is no field {name:?}")))
                 }
             };
             let column = column.map_err(|e| {
                 let message = format!("the records lack parameter {name}: {}", e.message());
-                template.fault(Code::E409, template.span(id), message)
+                template.error_at(Code::E409, template.span(id), message)
             })?;
             columns.push((id, column));
         }
-        Ok(Table { columns, all: Vec::new(), width: None })
+        Ok(ParamTable { columns, values: Vec::new(), width: None })
     }
 }
 
 /// The attribute of a catalog that records whether its files have a signature.
-const SIGNATURE: &str = "signature";
+const SIGNATURE_ATTRIBUTE: &str = "signature";
 
 /// Returns the record of a catalog about its files: whether they have a signature, and their layout.
-fn recorded(file: &DudleyFile, items: &Items<'_>) -> Result<(Option<bool>, Option<Layout>)> {
-    let said = file.layout().attributes(ItemId::ROOT).find(|(name, _)| *name == SIGNATURE);
+fn read_catalog_record(file: &DudleyFile, items: &StreamItems<'_>) -> Result<(Option<bool>, Option<Layout>)> {
+    let said = file.layout().attributes(ItemId::ROOT).find(|(name, _)| *name == SIGNATURE_ATTRIBUTE);
     let native = said.and_then(|(_, said)| said.as_integer()).map(|said| said != 0);
     if items.located("/layout")?.is_none() {
         return Ok((native, None));
@@ -496,12 +501,12 @@ fn recorded(file: &DudleyFile, items: &Items<'_>) -> Result<(Option<bool>, Optio
     let mut options = ParseOptions::default();
     options.limits = file.limits().clone();
     let text = text.load_texts()?.concat();
-    let template = parse(text.as_bytes(), &options).and_then(Parsed::into_layout);
+    let template = parse(text.as_bytes(), &options).and_then(ParseResult::into_layout);
     Ok((native, Some(template.map_err(|e| e.context("the layout in the catalog"))?)))
 }
 
 /// The stored parameters of the structs that `/records` holds, by name.
-fn instances(layout: &Layout, items: &Items<'_>) -> Result<HashMap<String, Vec<i64>>> {
+fn collect_record_params(layout: &Layout, items: &StreamItems<'_>) -> Result<HashMap<String, Vec<i64>>> {
     let mut columns: HashMap<String, Vec<i64>> = HashMap::new();
     for entry in items.entries() {
         let entry = entry?;
@@ -521,13 +526,13 @@ fn is_compressed(layout: &Layout, item: ItemId) -> bool {
     layout.filter_of(item).is_some_and(|filter| filter.compresses)
 }
 
-impl Place<'_> {
+impl FileItemLocation<'_> {
     /// Datatype and shape as arrays have them; None if the file has no such item.
     ///
     /// # Errors
     /// Returns the errors of [`datatype_of`].
-    pub fn described(&self) -> Result<Option<(Datatype, Byteorder, Vec<u64>)>> {
-        let Some(found) = &self.found else { return Ok(None) };
+    pub fn description(&self) -> Result<Option<(Datatype, Byteorder, Vec<u64>)>> {
+        let Some(found) = &self.located else { return Ok(None) };
         let mut shape = found.shape.clone();
         let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
         Ok(Some((datatype, order, shape)))

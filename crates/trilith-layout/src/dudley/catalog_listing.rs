@@ -4,9 +4,9 @@ use crate::bytes::shown_path;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::catalog::{Catalog, Record};
+use super::catalog::{Catalog, CatalogRecord};
 use super::dudley_file::DudleyFile;
-use super::layout_values::Mismatch;
+use super::layout_values::ParamMismatch;
 use super::new_item::Draft;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, ErrorKind, Result};
@@ -14,22 +14,22 @@ use crate::glob::natural;
 use crate::layout::{Dialect, Layout, canonical_path};
 
 /// Opens a file by its path: under the layout of the family, or (None) under that in the file.
-pub type Opener<'o> = dyn FnMut(&Path, Option<&Layout>) -> Result<DudleyFile> + 'o;
+pub type FileOpener<'o> = dyn FnMut(&Path, Option<&Layout>) -> Result<DudleyFile> + 'o;
 
 /// The files that a catalog is to list, with their parameters and what they say against them.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Listing {
+pub struct CatalogListing {
     /// Names of the files as in the catalog, with the values of their stored parameters in the order of the layout text.
     pub rows: Vec<(String, Vec<i64>)>,
     /// Contradictions of files to their parameters. A catalog with these would not be right.
-    pub mismatches: Vec<Mismatch>,
+    pub mismatches: Vec<ParamMismatch>,
     /// The layout as the catalog names it.
     template: Option<String>,
-    record: Record,
+    record: CatalogRecord,
 }
 
-impl Listing {
+impl CatalogListing {
     /// Reads the parameters of files under the layout of their family. `catalog` is where the catalog will be: the files
     /// are named from its folder, and those on a server by their URLs. `template` is the path of the layout, if it has one.
     ///
@@ -43,30 +43,30 @@ impl Listing {
         template: Option<&Path>,
         files: impl IntoIterator<Item = P>,
         layout: &Layout,
-        open: &mut Opener<'_>,
+        open: &mut FileOpener<'_>,
     ) -> Result<Self> {
         let folder = folder_of(catalog)?;
         if layout.dialect() == Dialect::D2025 {
             layout.require_template()?;
         }
-        let mut record = Record::new(layout);
+        let mut record = CatalogRecord::new(layout);
         let (mut rows, mut mismatches) = (Vec::new(), Vec::new());
         let mut first_error = None;
         for path in files {
             let path = path.as_ref();
-            let name = below(&folder, path)?;
+            let name = relative_name(&folder, path)?;
             let mut one = || {
                 let file = open(path, Some(layout))?;
-                let own = match file.signature().and_then(|signature| signature.layout_at) {
+                let own = match file.signature().and_then(|signature| signature.layout_offset) {
                     Some(_) => open(path, None).ok(),
                     None => None,
                 };
                 let (values, against) = Catalog::params_of(&name, &file, own.as_ref())?;
-                Ok::<_, Error>((values, against, record.admit(&file)?))
+                Ok::<_, Error>((values, against, record.add_file(&file)?))
             };
             match one() {
                 Ok((values, against, other)) => {
-                    mismatches.extend(other.map(|message| Mismatch { file: name.clone(), message }));
+                    mismatches.extend(other.map(|message| ParamMismatch { file: name.clone(), message }));
                     rows.push((name, values));
                     mismatches.extend(against);
                 }
@@ -75,7 +75,7 @@ impl Listing {
                 }
                 // The other files may be good.
                 Err(error) => {
-                    mismatches.push(Mismatch { file: name, message: error.to_string() });
+                    mismatches.push(ParamMismatch { file: name, message: error.to_string() });
                     first_error.get_or_insert(error.context(shown_path(path)));
                 }
             }
@@ -84,7 +84,7 @@ impl Listing {
         if let Some(error) = first_error.filter(|_| rows.is_empty()) {
             return Err(error);
         }
-        let template = template.map(|path| below(&folder, path).unwrap_or_else(|_| shown_path(path)));
+        let template = template.map(|path| relative_name(&folder, path).unwrap_or_else(|_| shown_path(path)));
         Ok(Self { rows, mismatches, template, record })
     }
 
@@ -102,11 +102,11 @@ impl Listing {
     ) -> Result<Vec<PathBuf>> {
         let folder = folder_of(catalog)?;
         let known = already.map_or(&[][..], Catalog::files);
-        let mut files: Vec<PathBuf> = known.iter().map(|name| place_of(&folder, name)).collect();
+        let mut files: Vec<PathBuf> = known.iter().map(|name| resolve_name(&folder, name)).collect();
         let known: HashSet<&str> = known.iter().map(String::as_str).collect();
         let mut more = Vec::new();
         for path in names {
-            let name = below(&folder, path.as_ref())?;
+            let name = relative_name(&folder, path.as_ref())?;
             if !known.contains(name.as_str()) {
                 more.push((name, path.as_ref().to_path_buf()));
             }
@@ -126,7 +126,7 @@ impl Listing {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is not a single number in a file, and the errors
     /// of `open`.
-    pub fn sort(files: Vec<PathBuf>, by: &str, layout: &Layout, open: &mut Opener<'_>) -> Result<Vec<PathBuf>> {
+    pub fn sort(files: Vec<PathBuf>, by: &str, layout: &Layout, open: &mut FileOpener<'_>) -> Result<Vec<PathBuf>> {
         let path = canonical_path(by).unwrap_or_default();
         let mut keyed = Vec::with_capacity(files.len());
         for file in files {
@@ -150,7 +150,7 @@ impl Listing {
     }
 
     /// Returns the byte order of what the layout leaves open in the files: that in which the catalog has to be written.
-    pub fn order(&self) -> Option<Byteorder> {
+    pub fn native_byteorder(&self) -> Option<Byteorder> {
         self.record.order
     }
 
@@ -160,10 +160,15 @@ impl Listing {
     /// Returns the errors of [`Catalog::draft`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a file says
     /// something against its parameters.
     pub fn draft(&self) -> Result<Draft> {
-        let shown: Vec<String> = self.mismatches.iter().take(SHOWN).map(|one| format!("{}: {}", one.file, one.message)).collect();
+        let shown: Vec<String> =
+            self.mismatches.iter().take(MAX_SHOWN_CONTRADICTIONS).map(|one| format!("{}: {}", one.file, one.message)).collect();
         match self.mismatches.len() {
             count if count > 0 => {
-                let more = if count > SHOWN { format!("; and {} more", count - SHOWN) } else { String::new() };
+                let more = if count > MAX_SHOWN_CONTRADICTIONS {
+                    format!("; and {} more", count - MAX_SHOWN_CONTRADICTIONS)
+                } else {
+                    String::new()
+                };
                 let message = format!("{}{more}", shown.join("; "));
                 Err(Error::invalid_input(message).hint("a catalog of these files would be wrong"))
             }
@@ -173,7 +178,7 @@ impl Listing {
 }
 
 /// Contradictions of files that an error names.
-const SHOWN: usize = 20;
+const MAX_SHOWN_CONTRADICTIONS: usize = 20;
 
 /// The folder in which a catalog is, or is to be: its files are named from there.
 ///
@@ -185,12 +190,12 @@ pub fn folder_of(catalog: &Path) -> Result<PathBuf> {
 }
 
 /// The path or URL of a file that a catalog in `folder` names.
-pub fn place_of(folder: &Path, name: &str) -> PathBuf {
+pub fn resolve_name(folder: &Path, name: &str) -> PathBuf {
     if crate::bytes::is_url(name) { PathBuf::from(name) } else { folder.join(name) }
 }
 
 /// A path or URL as a catalog in `folder` names it.
-fn below(folder: &Path, path: &Path) -> Result<String> {
+fn relative_name(folder: &Path, path: &Path) -> Result<String> {
     if let Some(url) = path.to_str().filter(|path| crate::bytes::is_url(path)) {
         if crate::bytes::public_name(url) != url {
             let shown = shown_path(path);

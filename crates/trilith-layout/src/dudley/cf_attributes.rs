@@ -9,12 +9,12 @@
 use std::borrow::Cow;
 
 use super::dudley_file::DudleyFile;
-use super::item_tree::{OutlineId, Thing};
+use super::item_tree::{ItemTreeId, OutlineKind};
 use crate::array::{Array, Datatype, Field, StructType, physical};
-use crate::array::{Declared, Meaning, Missing, Reading};
+use crate::array::{DeclaredNumber, MissingRule, ValueDecoding, ValueTransform};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, Entry, FACTORS, ItemId, Literal, MISSING, read_value};
+use crate::layout::{Attribute, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE, ItemId, LayoutEntry, LayoutLiteral, read_value};
 
 impl DudleyFile {
     /// The array that an entry of this stream is; what is there of one that ends after the end of the file. In a file of
@@ -22,8 +22,8 @@ impl DudleyFile {
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::array_at`].
-    pub fn array_of(&self, entry: &Entry) -> Result<Array> {
-        self.meant(entry.item, self.stored_array_of(entry)?).map_err(|e| e.context(entry.path.clone()))
+    pub fn array_of(&self, entry: &LayoutEntry) -> Result<Array> {
+        self.to_physical(entry.item, self.stored_array_of(entry)?).map_err(|e| e.context(entry.path.clone()))
     }
 
     /// Returns the attributes of [`DudleyFile::attributes`], without those that are applied to the elements of its
@@ -31,15 +31,17 @@ impl DudleyFile {
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::outline`].
-    pub fn remaining_attributes(&self, id: OutlineId) -> Result<Vec<(Cow<'_, str>, Attribute)>> {
+    pub fn remaining_attributes(&self, id: ItemTreeId) -> Result<Vec<(Cow<'_, str>, Attribute)>> {
         let mut all = self.attributes(id)?;
-        let datatype = match self.outline()?.thing(id) {
-            Thing::Data(entry) if self.is_physical => self.stored_array_of(entry).ok().map(|array| array.datatype().clone()),
+        let datatype = match self.outline()?.kind(id) {
+            OutlineKind::Data(entry) if self.is_physical => {
+                self.stored_array_of(entry).ok().map(|array| array.datatype().clone())
+            }
             _ => None,
         };
         let item = self.outline()?.item(id);
         if let (Some(item), Some(datatype)) = (item, datatype)
-            && !of(self.layout().attributes(item), &datatype).is_empty()
+            && !value_decodings(self.layout().attributes(item), &datatype).is_empty()
         {
             all.retain(|(name, said)| !is_applied(name) || marks_nothing(name, said, &datatype));
         }
@@ -47,32 +49,35 @@ impl DudleyFile {
     }
 
     /// Returns `true` if the elements of an entry are not the stored ones.
-    pub fn has_meaning(&self, entry: &Entry) -> bool {
+    pub fn has_meaning(&self, entry: &LayoutEntry) -> bool {
         self.is_physical && self.layout().attributes(entry.item).any(|(name, _)| is_applied(name))
     }
 
     /// Returns `true` if the physical values of an entry are not the stored ones. NaN that marks NaN changes none, and
     /// neither does the fill value that every file of a library has.
-    pub fn is_packed(&self, entry: &Entry) -> bool {
+    pub fn is_packed(&self, entry: &LayoutEntry) -> bool {
         if !self.has_meaning(entry) {
             return false;
         }
-        let is_nan = |missing: &Missing| matches!(missing, Missing::Equal(number) if number.float().is_nan());
-        if self.factors(entry.item).is_ok_and(|factors| factors.is_some()) {
+        let is_nan = |missing: &MissingRule| matches!(missing, MissingRule::Equal(number) if number.float().is_nan());
+        if self.parse_sample_factors(entry.item).is_ok_and(|factors| factors.is_some()) {
             return true;
         }
-        let same = |meaning: &Meaning| meaning.reading == Reading::Stored && meaning.missing.iter().all(is_nan);
+        let same =
+            |meaning: &ValueDecoding| meaning.transform == ValueTransform::Identity && meaning.missing_rules.iter().all(is_nan);
         let Ok(stored) = self.stored_array_of(entry) else { return false };
-        let given = self.layout().attributes(entry.item).filter(|(name, _)| *name != MISSING);
-        !of(given, stored.datatype()).iter().all(same)
+        let given = self.layout().attributes(entry.item).filter(|(name, _)| *name != FILL_ATTRIBUTE);
+        !value_decodings(given, stored.datatype()).iter().all(same)
     }
 
     /// Returns the scale and the offset of each sample, if they differ.
-    fn factors(&self, item: ItemId) -> Result<Option<Vec<(f64, f64)>>> {
-        let Some((_, said)) = self.layout().attributes(item).find(|(name, _)| *name == FACTORS) else { return Ok(None) };
-        let wrong = || Error::malformed(format!("{FACTORS} is not a list of a scale and an offset for each sample"));
+    fn parse_sample_factors(&self, item: ItemId) -> Result<Option<Vec<(f64, f64)>>> {
+        let Some((_, said)) = self.layout().attributes(item).find(|(name, _)| *name == FACTORS_ATTRIBUTE) else {
+            return Ok(None);
+        };
+        let wrong = || Error::malformed(format!("{FACTORS_ATTRIBUTE} is not a list of a scale and an offset for each sample"));
         let Attribute::List(list) = read_value(said) else { return Err(wrong()) };
-        let numbers: Vec<f64> = list.iter().filter_map(number).map(Declared::float).collect();
+        let numbers: Vec<f64> = list.iter().filter_map(parse_number).map(DeclaredNumber::float).collect();
         let (pairs, rest) = numbers.as_chunks::<2>();
         if numbers.len() != list.len() || !rest.is_empty() {
             Err(wrong())
@@ -82,7 +87,7 @@ impl DudleyFile {
     }
 
     /// The conversion of an array by the factors of its samples, which are along the axis of this name.
-    fn each(&self, item: ItemId, factors: Vec<(f64, f64)>, stored: &Array) -> Result<Reading> {
+    fn build_sample_reading(&self, item: ItemId, factors: Vec<(f64, f64)>, stored: &Array) -> Result<ValueTransform> {
         let datatype = stored.datatype();
         let is_number = datatype.is_integer() || matches!(datatype, Datatype::Float32 | Datatype::Float64);
         if !is_number || factors.iter().any(|(scale, offset)| !scale.is_finite() || !offset.is_finite()) {
@@ -90,7 +95,7 @@ impl DudleyFile {
             return Err(Error::unsupported(message).hint("--stored (Python: stored=True) gives the stored numbers"));
         }
         let dims = self.layout().attributes(item).find(|(name, _)| *name == "grid_dims").map(|(_, dims)| read_value(dims));
-        let is_sample = |name: &Literal| matches!(name, Literal::Text(name) if name == "sample");
+        let is_sample = |name: &LayoutLiteral| matches!(name, LayoutLiteral::Text(name) if name == "sample");
         let axis = match &dims {
             Some(Attribute::List(dims)) if dims.len() == stored.shape().len() => dims.iter().position(is_sample),
             _ => None,
@@ -98,9 +103,12 @@ impl DudleyFile {
         let after = axis.and_then(|axis| stored.shape().get(axis..)).and_then(<[u64]>::split_first);
         match after {
             Some((samples, inner)) if *samples == factors.len() as u64 => {
-                Ok(Reading::Each { factors, inner: inner.iter().fold(1, |n, len| n.saturating_mul(*len)) })
+                Ok(ValueTransform::Each { factors, inner: inner.iter().fold(1, |n, len| n.saturating_mul(*len)) })
             }
-            _ => Err(Error::malformed(format!("{FACTORS} has factors of {} samples, which the array has not", factors.len()))),
+            _ => Err(Error::malformed(format!(
+                "{FACTORS_ATTRIBUTE} has factors of {} samples, which the array has not",
+                factors.len()
+            ))),
         }
     }
 
@@ -109,16 +117,16 @@ impl DudleyFile {
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::array_of`], and of reading all elements.
-    pub fn is_filled(&self, entry: &Entry) -> Result<bool> {
+    pub fn is_filled(&self, entry: &LayoutEntry) -> Result<bool> {
         let has = |wanted: &str| self.layout().attributes(entry.item).any(|(name, _)| name == wanted);
-        if !self.is_physical || !has(MISSING) || !(has("grid_fill") || has("numpy_dtype")) || self.is_packed(entry) {
+        if !self.is_physical || !has(FILL_ATTRIBUTE) || !(has("grid_fill") || has("numpy_dtype")) || self.is_packed(entry) {
             return Ok(false);
         }
         Ok(self.array_of(entry)?.masked_count()? > 0)
     }
 
     /// The array of an item with the values that its attributes declare.
-    pub(super) fn meant(&self, item: ItemId, stored: Array) -> Result<Array> {
+    pub(super) fn to_physical(&self, item: ItemId, stored: Array) -> Result<Array> {
         if !self.is_physical {
             return Ok(stored);
         }
@@ -128,17 +136,18 @@ impl DudleyFile {
                 None => Ok(stored),
             };
         }
-        let mut meanings = of(self.layout().attributes(item), stored.datatype());
-        if let Some(factors) = self.factors(item)? {
-            let missing = meanings.pop().map_or_else(Vec::new, |meaning| meaning.missing);
-            meanings.push(Meaning { reading: self.each(item, factors, &stored)?, missing });
+        let mut meanings = value_decodings(self.layout().attributes(item), stored.datatype());
+        if let Some(factors) = self.parse_sample_factors(item)? {
+            let missing = meanings.pop().map_or_else(Vec::new, |meaning| meaning.missing_rules);
+            meanings
+                .push(ValueDecoding { transform: self.build_sample_reading(item, factors, &stored)?, missing_rules: missing });
         }
         meanings.into_iter().try_fold(stored, |array, meaning| physical(&array, &[meaning]))
     }
 }
 
 /// The attributes that say what elements mean.
-const APPLIED: &[&str] = &[
+const CF_ATTRIBUTES: &[&str] = &[
     "scale_factor",
     "add_offset",
     "_FillValue",
@@ -150,35 +159,40 @@ const APPLIED: &[&str] = &[
     "GDAL_NODATA",
     "grid_float32",
     "grid_integers",
-    FACTORS,
-    MISSING,
+    FACTORS_ATTRIBUTE,
+    FILL_ATTRIBUTE,
 ];
 
 /// Returns `true` if an attribute defines the meaning of elements.
 pub fn is_applied(name: &str) -> bool {
-    APPLIED.contains(&name)
+    CF_ATTRIBUTES.contains(&name)
 }
 
 /// Returns `true` for an attribute that would mark missing elements, if it had only numbers of their type.
 fn marks_nothing(name: &str, said: &Attribute, stored: &Datatype) -> bool {
     const MARKS: &[&str] = &["_FillValue", "missing_value", "valid_range", "valid_min", "valid_max"];
-    MARKS.contains(&name) && Said(vec![(name, said.clone())]).marks(name, stored, None).is_none()
+    MARKS.contains(&name) && AttributeValues(vec![(name, said.clone())]).missing_values(name, stored, None).is_none()
 }
 
 /// Returns the declarations of the attributes of an array about elements of its datatype, one after the other.
-fn of<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)>, datatype: &Datatype) -> Vec<Meaning> {
+fn value_decodings<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)>, datatype: &Datatype) -> Vec<ValueDecoding> {
     let is_number = datatype.is_integer() || matches!(datatype, Datatype::Float32 | Datatype::Float64);
     let said: Vec<(&str, Attribute)> =
         attributes.filter(|(name, _)| is_number && is_applied(name)).map(|(name, said)| (name, read_value(said))).collect();
     if said.is_empty() {
         return Vec::new();
     }
-    let said = Said(said);
+    let said = AttributeValues(said);
     let is_turned = said.is_unsigned() && datatype.is_signed();
-    let unsigned = if is_turned { Datatype::number('u', datatype.item_size()) } else { None };
+    let unsigned = if is_turned { Datatype::numeric('u', datatype.item_size()) } else { None };
     let elements = unsigned.as_ref().unwrap_or(datatype);
-    let last = Meaning { reading: said.reading(elements), missing: said.missing(datatype, unsigned.as_ref()) };
-    let first = unsigned.clone().map(|unsigned| Meaning { reading: Reading::Bits(unsigned), missing: Vec::new() });
+    let last = ValueDecoding {
+        transform: said.value_transform(elements),
+        missing_rules: said.missing_rules(datatype, unsigned.as_ref()),
+    };
+    let first = unsigned
+        .clone()
+        .map(|unsigned| ValueDecoding { transform: ValueTransform::Reinterpret(unsigned), missing_rules: Vec::new() });
     first.into_iter().chain(Some(last)).filter(|meaning| !meaning.is_stored()).collect()
 }
 
@@ -186,25 +200,25 @@ fn of<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)>, datatype: 
 fn of_members<'a>(
     mut attributes: impl Iterator<Item = (&'a str, &'a Attribute)>,
     fields: &StructType,
-) -> Result<Option<Vec<Meaning>>> {
-    let Some((_, Attribute::List(list))) = attributes.find(|(name, _)| *name == MISSING) else { return Ok(None) };
+) -> Result<Option<Vec<ValueDecoding>>> {
+    let Some((_, Attribute::List(list))) = attributes.find(|(name, _)| *name == FILL_ATTRIBUTE) else { return Ok(None) };
     let Attribute::List(list) = read_value(&Attribute::List(list.clone())) else { return Ok(None) };
-    let mut meanings = vec![Meaning::STORED; fields.fields().len()];
+    let mut meanings = vec![ValueDecoding::IDENTITY; fields.fields().len()];
     for pair in list.as_chunks::<2>().0 {
-        let [Literal::Text(member), value] = pair else { continue };
-        let Some(missing) = number(value).map(Missing::Equal) else { continue };
+        let [LayoutLiteral::Text(member), value] = pair else { continue };
+        let Some(missing) = parse_number(value).map(MissingRule::Equal) else { continue };
         let Some((at, missing)) = member_of(fields, member, missing)? else {
-            return Err(Error::malformed(format!("{MISSING} names the member {member}, which the structs have not")));
+            return Err(Error::malformed(format!("{FILL_ATTRIBUTE} names the member {member}, which the structs have not")));
         };
         if let Some(meaning) = meanings.get_mut(at) {
-            meaning.missing.push(missing);
+            meaning.missing_rules.push(missing);
         }
     }
     Ok(Some(meanings))
 }
 
 /// The number of the member of a struct that a path leads to or through, and the mark as one of that member. As deep as types nest.
-fn member_of(fields: &StructType, path: &str, missing: Missing) -> Result<Option<(usize, Missing)>> {
+fn member_of(fields: &StructType, path: &str, missing: MissingRule) -> Result<Option<(usize, MissingRule)>> {
     for (number, field) in fields.fields().iter().enumerate() {
         let Some(rest) = field.name.as_deref().and_then(|name| path.strip_prefix(name)) else { continue };
         match (&field.datatype, rest.strip_prefix('.')) {
@@ -224,7 +238,7 @@ fn member_of(fields: &StructType, path: &str, missing: Missing) -> Result<Option
                 let (size, flags) = sum(&widths)?;
                 let datatype = inner.fields().get(at).map_or(Datatype::Uint8, |field| field.datatype.clone());
                 let (at, flag) = (start.0..end.0, start.1..end.1);
-                return Ok(Some((number, Missing::Member { size, flags, at, flag, datatype, missing: Box::new(missing) })));
+                return Ok(Some((number, MissingRule::Member { size, flags, at, flag, datatype, missing: Box::new(missing) })));
             }
             _ => {}
         }
@@ -232,10 +246,10 @@ fn member_of(fields: &StructType, path: &str, missing: Missing) -> Result<Option
     Ok(None)
 }
 
-struct Said<'a>(Vec<(&'a str, Attribute)>);
+struct AttributeValues<'a>(Vec<(&'a str, Attribute)>);
 
-impl Said<'_> {
-    fn literals(&self, name: &str) -> &[Literal] {
+impl AttributeValues<'_> {
+    fn find_literals(&self, name: &str) -> &[LayoutLiteral] {
         match self.0.iter().rev().find(|(known, _)| *known == name) {
             Some((_, Attribute::Value(value))) => std::slice::from_ref(value),
             Some((_, Attribute::List(list))) => list,
@@ -244,26 +258,27 @@ impl Said<'_> {
     }
 
     /// The numbers of an attribute; a string may be one.
-    fn numbers(&self, name: &str) -> Vec<Declared> {
-        self.literals(name).iter().filter_map(number).collect()
+    fn numbers(&self, name: &str) -> Vec<DeclaredNumber> {
+        self.find_literals(name).iter().filter_map(parse_number).collect()
     }
 
     /// The numbers of an attribute that marks stored elements, as elements of their type. As the netCDF4 package has it, an
     /// attribute of which that type does not have every number marks nothing.
-    fn marks(&self, name: &str, stored: &Datatype, unsigned: Option<&Datatype>) -> Option<Vec<Declared>> {
-        let literals = self.literals(name);
-        let numbers: Vec<Declared> = literals.iter().filter_map(typed_number).filter(|number| fits(*number, stored)).collect();
+    fn missing_values(&self, name: &str, stored: &Datatype, unsigned: Option<&Datatype>) -> Option<Vec<DeclaredNumber>> {
+        let literals = self.find_literals(name);
+        let numbers: Vec<DeclaredNumber> =
+            literals.iter().filter_map(typed_number).filter(|number| fits(*number, stored)).collect();
         let bits = |number| unsigned.map_or(number, |unsigned| same_bits(number, unsigned));
         (numbers.len() == literals.len() && !numbers.is_empty()).then(|| numbers.into_iter().map(bits).collect())
     }
 
     fn is_unsigned(&self) -> bool {
-        matches!(self.literals("_Unsigned"), [Literal::Text(text)] if matches!(text.as_str(), "true" | "True"))
+        matches!(self.find_literals("_Unsigned"), [LayoutLiteral::Text(text)] if matches!(text.as_str(), "true" | "True"))
     }
 
     /// The factor of a name, if there is one; an error if it is not one number.
-    fn factor(&self, name: &str) -> std::result::Result<Option<Declared>, ()> {
-        match (self.literals(name), self.numbers(name).as_slice()) {
+    fn parse_factor(&self, name: &str) -> std::result::Result<Option<DeclaredNumber>, ()> {
+        match (self.find_literals(name), self.numbers(name).as_slice()) {
             ([], _) => Ok(None),
             ([_], [one]) => Ok(Some(*one)),
             _ => Err(()),
@@ -271,65 +286,67 @@ impl Said<'_> {
     }
 
     /// The datatype of a factor in the file.
-    fn type_of(&self, name: &str, factor: Declared) -> Datatype {
-        let is = |literal: &Literal| matches!(literal, Literal::Text(text) if text == name);
-        let integers = self.literals("grid_integers").as_chunks::<2>().0;
+    fn type_of(&self, name: &str, factor: DeclaredNumber) -> Datatype {
+        let is = |literal: &LayoutLiteral| matches!(literal, LayoutLiteral::Text(text) if text == name);
+        let integers = self.find_literals("grid_integers").as_chunks::<2>().0;
         let integer = integers.iter().find(|[known, _]| is(known)).and_then(|[_, typed]| match typed {
-            Literal::Text(typed) => Datatype::from_name(typed).filter(Datatype::is_integer),
+            LayoutLiteral::Text(typed) => Datatype::from_name(typed).filter(Datatype::is_integer),
             _ => None,
         });
         match factor {
-            Declared::Int(_) => integer.unwrap_or(Datatype::Int64),
-            Declared::Float(_) if self.literals("grid_float32").iter().any(is) => Datatype::Float32,
-            Declared::Float(_) => Datatype::Float64,
+            DeclaredNumber::Int(_) => integer.unwrap_or(Datatype::Int64),
+            DeclaredNumber::Float(_) if self.find_literals("grid_float32").iter().any(is) => Datatype::Float32,
+            DeclaredNumber::Float(_) => Datatype::Float64,
         }
     }
 
     /// The datatype of `elements * scale_factor + add_offset`: the one that numpy has for elements and factors.
-    fn reading(&self, elements: &Datatype) -> Reading {
-        let (Ok(scale), Ok(offset)) = (self.factor("scale_factor"), self.factor("add_offset")) else { return Reading::Stored };
+    fn value_transform(&self, elements: &Datatype) -> ValueTransform {
+        let (Ok(scale), Ok(offset)) = (self.parse_factor("scale_factor"), self.parse_factor("add_offset")) else {
+            return ValueTransform::Identity;
+        };
         let is_neutral = scale.is_none_or(|n| n.float() == 1.0) && offset.is_none_or(|n| n.float() == 0.0);
         let (by, plus) = (scale.map(|n| self.type_of("scale_factor", n)), offset.map(|n| self.type_of("add_offset", n)));
         let into = match (by, plus) {
             // Elements get the type of the factor, although it changes no value, if that type has them.
             (Some(by), Some(_)) if is_neutral => {
-                if by.is_float() || common(elements, &by) == by {
+                if by.is_float() || common_float(elements, &by) == by {
                     by
                 } else {
-                    return Reading::Stored;
+                    return ValueTransform::Identity;
                 }
             }
-            _ if is_neutral => return Reading::Stored,
-            (by, plus) => by.into_iter().chain(plus).fold(elements.clone(), |into, factor| common(&into, &factor)),
+            _ if is_neutral => return ValueTransform::Identity,
+            (by, plus) => by.into_iter().chain(plus).fold(elements.clone(), |into, factor| common_float(&into, &factor)),
         };
         if is_neutral && into == *elements {
-            return Reading::Stored;
+            return ValueTransform::Identity;
         }
-        let whole = |declared: Option<Declared>, neutral: i64| match declared {
-            Some(Declared::Int(n)) => i64::try_from(n).ok(),
-            Some(Declared::Float(_)) => None,
+        let whole = |declared: Option<DeclaredNumber>, neutral: i64| match declared {
+            Some(DeclaredNumber::Int(n)) => i64::try_from(n).ok(),
+            Some(DeclaredNumber::Float(_)) => None,
             None => Some(neutral),
         };
         match (whole(scale, 1), whole(offset, 0)) {
-            (Some(scale), Some(offset)) if into.is_integer() => Reading::Whole { scale, offset, into },
+            (Some(scale), Some(offset)) if into.is_integer() => ValueTransform::LinearInteger { scale, offset, into },
             _ => {
-                let (scale, offset) = (scale.map_or(1.0, Declared::float), offset.map_or(0.0, Declared::float));
-                Reading::Linear { scale, offset, into: if into.is_integer() { Datatype::Float64 } else { into } }
+                let (scale, offset) = (scale.map_or(1.0, DeclaredNumber::float), offset.map_or(0.0, DeclaredNumber::float));
+                ValueTransform::Linear { scale, offset, into: if into.is_integer() { Datatype::Float64 } else { into } }
             }
         }
     }
 
     /// Returns the marks of missing elements. Without a `_FillValue` the fill value of the library is one; elements that are
     /// read as unsigned never have it.
-    fn missing(&self, stored: &Datatype, unsigned: Option<&Datatype>) -> Vec<Missing> {
-        let marks = |name: &str| self.marks(name, stored, unsigned);
-        let unset = || if unsigned.is_none() { self.numbers(MISSING) } else { Vec::new() };
+    fn missing_rules(&self, stored: &Datatype, unsigned: Option<&Datatype>) -> Vec<MissingRule> {
+        let marks = |name: &str| self.missing_values(name, stored, unsigned);
+        let unset = || if unsigned.is_none() { self.numbers(FILL_ATTRIBUTE) } else { Vec::new() };
         let equal =
             [marks("missing_value").unwrap_or_default(), marks("_FillValue").unwrap_or_else(unset), self.numbers("GDAL_NODATA")];
-        let mut missing: Vec<Missing> = Vec::new();
+        let mut missing: Vec<MissingRule> = Vec::new();
         for number in equal.into_iter().flatten() {
-            if !missing.contains(&Missing::Equal(number)) {
-                missing.push(Missing::Equal(number));
+            if !missing.contains(&MissingRule::Equal(number)) {
+                missing.push(MissingRule::Equal(number));
             }
         }
         let (low, high) = match marks("valid_range").as_deref() {
@@ -339,15 +356,15 @@ impl Said<'_> {
                 (one("valid_min"), one("valid_max"))
             }
         };
-        missing.extend(low.map(Missing::Below));
-        missing.extend(high.map(Missing::Above));
+        missing.extend(low.map(MissingRule::Below));
+        missing.extend(high.map(MissingRule::Above));
         missing
     }
 }
 
 /// The datatype that numpy has for results of two numbers: the smallest that holds both, where 64 bits of a float hold any
 /// integer.
-fn common(a: &Datatype, b: &Datatype) -> Datatype {
+fn common_float(a: &Datatype, b: &Datatype) -> Datatype {
     if a == b {
         return a.clone();
     }
@@ -368,7 +385,7 @@ fn common(a: &Datatype, b: &Datatype) -> Datatype {
 }
 
 /// Returns `true` if a datatype has a number exactly.
-fn fits(number: Declared, datatype: &Datatype) -> bool {
+fn fits(number: DeclaredNumber, datatype: &Datatype) -> bool {
     match datatype {
         Datatype::Float32 => {
             let float = number.float();
@@ -380,27 +397,27 @@ fn fits(number: Declared, datatype: &Datatype) -> bool {
 }
 
 /// A signed number of an attribute as the unsigned one that has its bits.
-fn same_bits(declared: Declared, datatype: &Datatype) -> Declared {
+fn same_bits(declared: DeclaredNumber, datatype: &Datatype) -> DeclaredNumber {
     match declared {
-        Declared::Int(n @ ..0) => Declared::Int(n + (1i128 << datatype.item_size().saturating_mul(8).min(64))),
+        DeclaredNumber::Int(n @ ..0) => DeclaredNumber::Int(n + (1i128 << datatype.item_size().saturating_mul(8).min(64))),
         other => other,
     }
 }
 
 /// A number, or a text that is one, as GDAL writes it.
-fn number(literal: &Literal) -> Option<Declared> {
+fn parse_number(literal: &LayoutLiteral) -> Option<DeclaredNumber> {
     typed_number(literal).or_else(|| match literal {
-        Literal::Text(text) => Declared::from_text(text),
+        LayoutLiteral::Text(text) => DeclaredNumber::from_text(text),
         _ => None,
     })
 }
 
 /// A number.
-fn typed_number(literal: &Literal) -> Option<Declared> {
+fn typed_number(literal: &LayoutLiteral) -> Option<DeclaredNumber> {
     match literal {
-        Literal::Integer(n) => Some(Declared::Int((*n).into())),
-        Literal::Large(digits) => digits.parse().ok().map(Declared::Int),
-        Literal::Float(x) => Some(Declared::Float(*x)),
-        Literal::Text(_) => None,
+        LayoutLiteral::Integer(n) => Some(DeclaredNumber::Int((*n).into())),
+        LayoutLiteral::Large(digits) => digits.parse().ok().map(DeclaredNumber::Int),
+        LayoutLiteral::Float(x) => Some(DeclaredNumber::Float(*x)),
+        LayoutLiteral::Text(_) => None,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::array::{
-    Array, Byteorder, CP1252, Datatype, ElementValue, StructType, Text, check_texts, cp1252_text, undeclared_text,
+    Array, Byteorder, CP1252, Datatype, ElementValue, StructType, TextType, check_texts, cp1252_text, undeclared_text,
 };
 use crate::error::{Error, Result};
 
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 /// assert_eq!(s1_text(b"10 \x80\0\0"), "10 €");
 /// assert_eq!(s1_text(b"\x80\x81"), "\u{80}\u{81}");
 /// ```
-pub fn s1_text(bytes: &[u8]) -> String {
+pub fn decode_s1(bytes: &[u8]) -> String {
     cp1252_text(bytes).trim_end_matches('\0').to_owned()
 }
 
@@ -24,7 +24,7 @@ pub fn s1_text(bytes: &[u8]) -> String {
 /// ```
 /// assert_eq!(trilith_layout::dudley::s1_bytes("10 €"), Some(b"10 \x80".to_vec()));
 /// ```
-pub fn s1_bytes(text: &str) -> Option<Vec<u8>> {
+pub fn encode_s1(text: &str) -> Option<Vec<u8>> {
     let cp1252 = |c: char| match CP1252.iter().position(|high| *high == c && c != '\0') {
         Some(at) => Some(0x80 + at as u8),
         None => u8::try_from(u32::from(c)).ok().filter(|byte| !matches!(byte, 0x80..=0x9f)),
@@ -38,8 +38,8 @@ pub fn s1_bytes(text: &str) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// Returns an error if the elements cannot be read.
-pub fn presented(array: &Array) -> Result<Array> {
-    presented_by(array, s1_text)
+pub fn decode_text(array: &Array) -> Result<Array> {
+    presented_by(array, decode_s1)
 }
 
 /// Does the same as [`presented`] for an array of another format: its `ascii` text is of no declared encoding.
@@ -66,15 +66,15 @@ fn presented_by(array: &Array, decode: fn(&[u8]) -> String) -> Result<Array> {
             }
         }
         Datatype::Utf8(_) | Datatype::Ucs2(_) => charge_wide(array)?,
-        Datatype::Complex32 => return widened(array),
+        Datatype::Complex32 => return to_complex64(array),
         Datatype::Struct(fields) if array.mask().is_none() && has_utf8(fields) => return with_strings(array, fields),
         _ => return Ok(array.clone()),
     }
     if !matches!(array.datatype(), Datatype::Ascii(_)) {
-        return wide(&array.load_texts()?, array.shape());
+        return to_ucs4(&array.load_texts()?, array.shape());
     }
     let texts = array.strings().map(|bytes| Ok(decode(&bytes?))).collect::<Result<Vec<String>>>()?;
-    if is_padded { wide(&texts, array.shape()) } else { Array::from_texts(&texts, array.shape()) }
+    if is_padded { to_ucs4(&texts, array.shape()) } else { Array::from_texts(&texts, array.shape()) }
 }
 
 /// A character of `ucs4` takes four bytes, also of strings that are padded to the longest.
@@ -89,7 +89,7 @@ fn charge_wide(array: &Array) -> Result<()> {
 /// Returns an error if the elements cannot be read.
 pub fn with_ascii_members(array: &Array) -> Result<Array> {
     match array.datatype() {
-        Datatype::Struct(fields) if check_texts(array, Text::Ascii).is_err() => {
+        Datatype::Struct(fields) if check_texts(array, TextType::Ascii).is_err() => {
             let made = with_strings(&array.clone().without_mask(), fields)?;
             array.mask().map_or(Ok(made.clone()), |mask| made.with_mask(mask.clone()))
         }
@@ -126,9 +126,9 @@ fn without_utf8(fields: &StructType, others: &mut std::slice::Iter<'_, bool>, is
 }
 
 /// The number of members of a struct, those of structs in it one by one. As deep as types nest.
-fn members(datatype: &Datatype) -> usize {
+fn count_members(datatype: &Datatype) -> usize {
     let Datatype::Struct(fields) = datatype else { return 1 };
-    fields.fields().iter().map(|field| members(&field.datatype)).sum()
+    fields.fields().iter().map(|field| count_members(&field.datatype)).sum()
 }
 
 /// Notes in `others` for each member of an element, from `first` on, whether it has characters beyond ASCII. Bytes that are not
@@ -140,7 +140,7 @@ fn note_others(datatype: &Datatype, element: &mut ElementValue, first: usize, ot
             let mut at = first;
             for (field, part) in fields.fields().iter().zip(parts) {
                 note_others(&field.datatype, part, at, others);
-                at += members(&field.datatype);
+                at += count_members(&field.datatype);
             }
         }
         (_, ElementValue::Raw(bytes)) => {
@@ -154,7 +154,7 @@ fn note_others(datatype: &Datatype, element: &mut ElementValue, first: usize, ot
 
 /// An array of structs in the strings that other programs have.
 fn with_strings(array: &Array, fields: &StructType) -> Result<Array> {
-    let mut others = vec![false; members(array.datatype())];
+    let mut others = vec![false; count_members(array.datatype())];
     array.for_each_scalar(|mut element, _| {
         note_others(array.datatype(), &mut element, 0, &mut others);
         Ok(())
@@ -171,18 +171,18 @@ fn with_strings(array: &Array, fields: &StructType) -> Result<Array> {
 }
 
 /// An array of `ucs4` as long as the longest text.
-fn wide(texts: &[String], shape: &[u64]) -> Result<Array> {
+fn to_ucs4(texts: &[String], shape: &[u64]) -> Result<Array> {
     let longest = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
-    encoded(texts, Datatype::with_length("ucs4", longest.max(1) as u64)?, shape)
+    encode_texts(texts, Datatype::with_length("ucs4", longest.max(1) as u64)?, shape)
 }
 
 /// Texts as an array of a datatype, padded with NUL.
-fn encoded(texts: &[String], datatype: Datatype, shape: &[u64]) -> Result<Array> {
+fn encode_texts(texts: &[String], datatype: Datatype, shape: &[u64]) -> Result<Array> {
     let mut bytes = Vec::new();
     for text in texts {
         let value = match datatype {
             Datatype::Ascii(_) => {
-                let stored = s1_bytes(text);
+                let stored = encode_s1(text);
                 ElementValue::Raw(
                     stored.ok_or_else(|| Error::invalid_input(format!("{text:?} has characters that S1 does not have")))?,
                 )
@@ -195,7 +195,7 @@ fn encoded(texts: &[String], datatype: Datatype, shape: &[u64]) -> Result<Array>
 }
 
 /// `complex32` as `complex64`, which has all its values.
-fn widened(array: &Array) -> Result<Array> {
+fn to_complex64(array: &Array) -> Result<Array> {
     let mut bytes = Vec::new();
     array.for_each_scalar(|scalar, _| scalar.encode(&Datatype::Complex64, Byteorder::Little, &mut bytes))?;
     Array::from_bytes(bytes, Datatype::Complex64, Byteorder::Little, array.shape().to_vec())
@@ -206,7 +206,7 @@ fn widened(array: &Array) -> Result<Array> {
 ///
 /// # Errors
 /// Returns `InvalidInput` if a text does not fit, or a number is too large.
-pub(super) fn fitted(array: &Array, datatype: &Datatype, shape: &[u64]) -> Result<Option<Array>> {
+pub(super) fn fit_width(array: &Array, datatype: &Datatype, shape: &[u64]) -> Result<Option<Array>> {
     let (given, units) = (array.datatype(), array.shape().split_last());
     let are_units = |size: u64, count: u32| {
         let is_unit = matches!((given, size), (Datatype::Uint8, 1) | (Datatype::Uint16, 2) | (Datatype::Uint32, 4));
@@ -217,18 +217,18 @@ pub(super) fn fitted(array: &Array, datatype: &Datatype, shape: &[u64]) -> Resul
         Datatype::Ucs2(count) => (2, *count),
         Datatype::Ucs4(count) => (4, *count),
         Datatype::Complex32 if array.shape() == shape && matches!(given, Datatype::Complex64 | Datatype::Complex128) => {
-            return narrowed(array).map(Some);
+            return narrow_complex(array).map(Some);
         }
         _ => return Ok(None),
     };
     if given.is_text() && array.shape() == shape {
-        return encoded(&presented(array)?.load_texts()?, datatype.clone(), shape).map(Some);
+        return encode_texts(&decode_text(array)?.load_texts()?, datatype.clone(), shape).map(Some);
     }
     if !are_units(size, count) {
         return Ok(None);
     }
     let mut bytes = Vec::new();
-    array.pieces(Byteorder::Little, 1 << 20, &mut |piece| {
+    array.for_each_piece_in(Byteorder::Little, 1 << 20, &mut |piece| {
         bytes.extend_from_slice(piece);
         Ok(())
     })?;
@@ -236,13 +236,13 @@ pub(super) fn fitted(array: &Array, datatype: &Datatype, shape: &[u64]) -> Resul
 }
 
 /// `complex64` or `complex128` as `complex32`; a finite number that would become infinite is refused.
-fn narrowed(array: &Array) -> Result<Array> {
+fn narrow_complex(array: &Array) -> Result<Array> {
     /// The largest number of 16 bits, and half a unit in its last place.
-    const MOST: f64 = 65519.0;
+    const MAX_F16: f64 = 65519.0;
     let mut bytes = Vec::new();
     array.for_each_scalar(|scalar, _| {
         if let ElementValue::Complex(re, im, _) = scalar
-            && [re, im].iter().any(|part| part.is_finite() && part.abs() > MOST)
+            && [re, im].iter().any(|part| part.is_finite() && part.abs() > MAX_F16)
         {
             return Err(Error::invalid_input(format!("{re}+{im}i does not fit in c4, whose largest number is 65504")));
         }
@@ -258,16 +258,16 @@ mod tests {
     #[test]
     fn text_goes_both_ways_in_cp1252_and_latin1() {
         for text in ["plain", "10 €", "naïve", "\u{81}\u{9f}"] {
-            assert_eq!(s1_text(&s1_bytes(text).unwrap()), text);
+            assert_eq!(decode_s1(&encode_s1(text).unwrap()), text);
         }
-        assert_eq!(s1_bytes("π"), None);
-        assert_eq!(s1_bytes("€").unwrap(), [0x80]);
+        assert_eq!(encode_s1("π"), None);
+        assert_eq!(encode_s1("€").unwrap(), [0x80]);
     }
 
     #[test]
     fn what_looks_like_utf8_is_still_cp1252() {
         let array = Array::from_bytes(vec![0xc3, 0xa9, 0], Datatype::Ascii(3), Byteorder::Little, vec![]).unwrap();
-        let shown = presented(&array).unwrap();
+        let shown = decode_text(&array).unwrap();
         assert_eq!(shown.load_texts().unwrap(), ["Ã©"]);
     }
 }

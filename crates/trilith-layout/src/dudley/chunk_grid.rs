@@ -8,84 +8,84 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::chunk_table::{Column, Piece, Places, Table};
+use super::chunk_table::{ChunkLocation, ChunkTable, Places, TableColumn};
 use super::datatype::datatype_of;
-use super::grid_strings::Strings;
-use super::virtual_array::{Mapped, Slab};
+use super::grid_strings::GridStrings;
+use super::virtual_array::{VirtualArraySource, VirtualSource};
 use crate::array::{Array, Byteorder, Datatype, fortran_strides};
-use crate::array::{ChunkedSource, Chunks, Cut, from_columns};
+use crate::array::{ChunkProvider, ChunkShape, ChunkedSource, from_columns};
 #[cfg(feature = "zlib")]
-use crate::bytes::Window;
-use crate::bytes::{SourceRef, Step, read_vec};
+use crate::bytes::WindowSource;
+use crate::bytes::{CodingStep, SourceRef, read_vec};
 #[cfg(feature = "zlib")]
 use crate::codec;
-use crate::codec::filter::Filters;
+use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, Dialect, Entry, EntryKind, FACTORS, ItemId, Kind, Layout, Literal, Options, ParseOptions, ResolvedType, parse,
-    read_own,
+    Attribute, Dialect, EntryKind, EvaluateOptions, FACTORS_ATTRIBUTE, ItemId, ItemKind, Layout, LayoutEntry, LayoutLiteral,
+    ParseOptions, ResolvedType, parse, read_own,
 };
 use crate::limits::Limits;
 
 /// The name of the attribute that makes an item a grid, with `grid_chunk`.
-const SHAPE: &str = "grid_shape";
+const SHAPE_ATTRIBUTE: &str = "grid_shape";
 
 /// Start of the attribute names about the storage of a grid.
-pub(super) const PREFIX: &str = "grid_";
+pub(super) const GRID_PREFIX: &str = "grid_";
 
 /// The attributes about the meaning of the elements.
-pub const MEANING: &[&str] = &["grid_dims", "grid_float32", "grid_integers", FACTORS];
+pub const MEANING: &[&str] = &["grid_dims", "grid_float32", "grid_integers", FACTORS_ATTRIBUTE];
 
 /// The attributes about the axes in the file: the one that became the length of strings, and those without an end.
-pub(super) const AXES: &[&str] = &["grid_chars", "grid_unlimited"];
+pub(super) const AXIS_ATTRIBUTES: &[&str] = &["grid_chars", "grid_unlimited"];
 
 /// Returns `true` if a layout may have grids.
-pub(super) fn may_be_in(layout: &Layout) -> bool {
-    layout.text().contains(SHAPE)
+pub(super) fn may_have_grids(layout: &Layout) -> bool {
+    layout.text().contains(SHAPE_ATTRIBUTE)
 }
 
 /// A gridded array.
 #[derive(Debug)]
-pub struct GridArray {
-    cut: Cut,
+pub struct ChunkedArray {
+    chunking: ChunkShape,
     /// Datatype of the elements. The length of text is a part of it, and is no axis of the shape.
     datatype: Datatype,
     order: Byteorder,
     places: Places,
     count: u64,
-    filters: Filters,
+    filters: FilterPipeline,
     /// The filters as they are written.
-    words: String,
+    attributes: String,
     /// Bytes that go before those of each chunk.
-    head: Arc<Vec<u8>>,
+    header_bytes: Arc<Vec<u8>>,
     mask: Arc<Vec<u64>>,
-    fill: Vec<u8>,
-    columns: bool,
+    fill_value: Vec<u8>,
+    is_column_major: bool,
     /// The number of axes that the array has besides those of its elements.
     axes: usize,
     /// The arrays of which it is put together, instead of chunks.
-    slabs: Vec<Slab>,
+    slabs: Vec<VirtualSource>,
     /// Elements whose strings are elsewhere, or are padded.
-    strings: Option<Arc<Strings>>,
+    strings: Option<Arc<GridStrings>>,
 }
 
 /// Grids while the items of a file are gone through, by the paths of the items that are annotated.
 #[derive(Default)]
-pub(super) struct Collected {
+pub(super) struct GridCollector {
     specs: HashMap<ItemId, HashMap<String, Attribute>>,
-    found: Vec<(String, ItemId, Vec<Entry>)>,
-    at: HashMap<String, usize>,
+    found: Vec<(String, ItemId, Vec<LayoutEntry>)>,
+    spec_by_item: HashMap<String, usize>,
 }
 
-impl Collected {
+impl GridCollector {
     /// The annotated items of a layout.
-    pub(super) fn of(layout: &Layout) -> Self {
+    pub(super) fn new(layout: &Layout) -> Self {
         let mut specs = HashMap::new();
-        if may_be_in(layout) {
+        if may_have_grids(layout) {
             for item in (0..layout.item_count()).filter_map(|at| layout.item_at(at)) {
-                let said = layout.attributes(item).filter(|(name, _)| name.starts_with(PREFIX));
+                let said = layout.attributes(item).filter(|(name, _)| name.starts_with(GRID_PREFIX));
                 let said: HashMap<String, Attribute> = said.map(|(name, value)| (name.to_owned(), value.clone())).collect();
-                if said.contains_key(SHAPE) && said.contains_key("grid_chunk") {
+                if said.contains_key(SHAPE_ATTRIBUTE) && said.contains_key("grid_chunk") {
                     specs.insert(item, said);
                 }
             }
@@ -94,9 +94,9 @@ impl Collected {
     }
 
     /// The path of the grid that an entry is a part of, and whether it is the first.
-    pub(super) fn take(&mut self, entry: &Entry, layout: &Layout) -> Option<(String, bool)> {
+    pub(super) fn claim_entry(&mut self, entry: &LayoutEntry, layout: &Layout) -> Option<(String, bool)> {
         let parent = layout.parent(entry.item);
-        let in_struct = !parent.is_some_and(|parent| matches!(layout.kind(parent), Kind::Dict | Kind::List));
+        let in_struct = !parent.is_some_and(|parent| matches!(layout.kind(parent), ItemKind::Dict | ItemKind::List));
         if self.specs.is_empty() || entry.kind != EntryKind::Data || in_struct {
             return None;
         }
@@ -105,35 +105,36 @@ impl Collected {
             Some(list) if self.specs.contains_key(&list) => (list, entry.path.rsplit_once('[')?.0),
             _ => return None,
         };
-        let known = self.at.get(path).copied();
+        let known = self.spec_by_item.get(path).copied();
         let at = known.unwrap_or_else(|| {
             self.found.push((path.to_owned(), item, Vec::new()));
-            self.at.insert(path.to_owned(), self.found.len() - 1);
+            self.spec_by_item.insert(path.to_owned(), self.found.len() - 1);
             self.found.len() - 1
         });
         if let Some((_, _, entries)) = self.found.get_mut(at) {
             // The type of all is that of the first.
-            entries.push(if entries.is_empty() { entry.clone() } else { Entry { path: String::new(), ..entry.clone() } });
+            entries.push(if entries.is_empty() { entry.clone() } else { LayoutEntry { path: String::new(), ..entry.clone() } });
         }
         Some((path.to_owned(), known.is_none()))
     }
 
     /// The grids with their entries; why one cannot be read is in its place. `find` gives the items of the stream by
     /// their paths; `base` is the byte at which it begins, and `len` its number of bytes.
-    pub(super) fn finish(
+    pub(super) fn into_grids(
         self,
-        find: &dyn Fn(&str) -> Option<Entry>,
+        find: &dyn Fn(&str) -> Option<LayoutEntry>,
         (base, len): (u64, u64),
         limits: &Limits,
-    ) -> Result<Vec<(Entry, Result<GridArray>)>> {
+    ) -> Result<Vec<(LayoutEntry, Result<ChunkedArray>)>> {
         let mut types = HashMap::new();
         let mut all = Vec::with_capacity(self.found.len());
         for (path, item, entries) in self.found {
             let (Some(said), Some(first)) = (self.specs.get(&item), entries.first()) else { continue };
-            let mut whole = Entry { path, item, ..first.clone() };
+            let mut whole = LayoutEntry { path, item, ..first.clone() };
             whole.nbytes = Some(entries.iter().filter_map(|entry| entry.nbytes).fold(0, u64::saturating_add));
             whole.address = entries.iter().find_map(|entry| entry.address);
-            let grid = Spec { said, find, len }.grid(&mut whole, &entries, base, &mut types, limits);
+            let grid =
+                GridSpec { attributes: said, item_paths: find, len }.build_grid(&mut whole, &entries, base, &mut types, limits);
             all.push((whole, grid));
         }
         Ok(all)
@@ -141,37 +142,37 @@ impl Collected {
 }
 
 /// A type and the dimensions that come with it.
-type Typed = (ResolvedType, Vec<u64>, String);
+type TypeAndDims = (ResolvedType, Vec<u64>, String);
 
 /// The attributes of a grid.
-struct Spec<'s> {
-    said: &'s HashMap<String, Attribute>,
-    find: &'s dyn Fn(&str) -> Option<Entry>,
+struct GridSpec<'s> {
+    attributes: &'s HashMap<String, Attribute>,
+    item_paths: &'s dyn Fn(&str) -> Option<LayoutEntry>,
     /// Bytes of the stream.
     len: u64,
 }
 
-impl Spec<'_> {
-    fn grid(
+impl GridSpec<'_> {
+    fn build_grid(
         &self,
-        whole: &mut Entry,
-        entries: &[Entry],
+        whole: &mut LayoutEntry,
+        entries: &[LayoutEntry],
         base: u64,
-        types: &mut HashMap<String, Typed>,
+        types: &mut HashMap<String, TypeAndDims>,
         limits: &Limits,
-    ) -> Result<GridArray> {
+    ) -> Result<ChunkedArray> {
         for name in ["grid_scale", "grid_offset", "grid_blank"] {
-            if self.said.contains_key(name) {
+            if self.attributes.contains_key(name) {
                 return Err(Error::unsupported(format!("a grid of chunks with the attribute {name}")));
             }
         }
-        let (mut shape, mut chunk) = (self.lengths(SHAPE)?, self.lengths("grid_chunk")?);
+        let (mut shape, mut chunk) = (self.parse_lengths(SHAPE_ATTRIBUTE)?, self.parse_lengths("grid_chunk")?);
         if shape.len() != chunk.len() || chunk.contains(&0) {
             return Err(Error::malformed(format!("grid_chunk {chunk:?} does not fit grid_shape {shape:?}")));
         }
         whole.shape.clone_from(&shape);
-        let (typed, dims) = match self.text("grid_type")? {
-            None => (whole.typed.clone(), Vec::new()),
+        let (typed, dims) = match self.string_attribute("grid_type")? {
+            None => (whole.resolved_type.clone(), Vec::new()),
             Some(text) => {
                 if !types.contains_key(text) {
                     types.insert(text.to_owned(), typed_of(text, limits)?);
@@ -182,163 +183,163 @@ impl Spec<'_> {
                 (typed, dims)
             }
         };
-        whole.typed = typed;
+        whole.resolved_type = typed;
         shape.extend(&dims);
         chunk.extend(&dims);
         whole.shape.clone_from(&shape);
-        let (own, axes) = (self.lengths(SHAPE)?.len(), shape.len());
-        let (datatype, order) = datatype_of(&whole.typed, &mut shape)?;
+        let (own, axes) = (self.parse_lengths(SHAPE_ATTRIBUTE)?.len(), shape.len());
+        let (datatype, order) = datatype_of(&whole.resolved_type, &mut shape)?;
         datatype.check_width(self.len)?;
         if shape.len() < axes && chunk.pop() != whole.shape.last().copied() {
             return Err(Error::malformed("the chunks of a grid cut its strings"));
         }
-        let cut_edges = self.word("grid_edge", &["full", "cut"])? == 1;
-        let strings = match self.said.contains_key("grid_strings") {
+        let cut_edges = self.enum_attribute("grid_edge", &["full", "cut"])? == 1;
+        let strings = match self.attributes.contains_key("grid_strings") {
             true => {
-                let words = self.text("grid_numbers")?.unwrap_or("");
-                Some(Arc::new(Strings::of(&self.lengths("grid_strings")?, words, datatype.item_size())?))
+                let words = self.string_attribute("grid_numbers")?.unwrap_or("");
+                Some(Arc::new(GridStrings::from_attribute(&self.parse_lengths("grid_strings")?, words, datatype.item_size())?))
             }
             false => None,
         };
-        let cut = Cut { shape, chunk, item: datatype.item_size(), cut_edges };
-        let words = self.text("grid_filters")?.unwrap_or("");
-        let places = self.places(entries, &cut, base)?;
-        Ok(GridArray {
-            fill: self.fill(&datatype, order)?,
+        let cut = ChunkShape { shape, chunk, item: datatype.item_size(), trims_edges: cut_edges };
+        let words = self.string_attribute("grid_filters")?.unwrap_or("");
+        let places = self.chunk_locations(entries, &cut, base)?;
+        Ok(ChunkedArray {
+            fill_value: self.fill_value(&datatype, order)?,
             datatype,
             order,
             count: cut.counts().iter().product(),
-            cut,
+            chunking: cut,
             places,
-            filters: Filters::parse(words)?,
-            words: words.to_owned(),
-            head: Arc::new(self.head()?),
-            mask: Arc::new(if self.has_masks() { self.lengths("grid_mask")? } else { Vec::new() }),
-            columns: self.word("grid_order", &["C", "F"])? == 1,
+            filters: FilterPipeline::parse(words)?,
+            attributes: words.to_owned(),
+            header_bytes: Arc::new(self.parse_head_bytes()?),
+            mask: Arc::new(if self.has_masks() { self.parse_lengths("grid_mask")? } else { Vec::new() }),
+            is_column_major: self.enum_attribute("grid_order", &["C", "F"])? == 1,
             axes: own,
-            slabs: self.slabs(own)?,
+            slabs: self.parse_slabs(own)?,
             strings,
         })
     }
 
     /// Returns the places of the chunks.
-    fn places(&self, entries: &[Entry], cut: &Cut, base: u64) -> Result<Places> {
+    fn chunk_locations(&self, entries: &[LayoutEntry], cut: &ChunkShape, base: u64) -> Result<Places> {
         let count = cut.counts().iter().try_fold(1u64, |n, count| n.checked_mul(*count));
-        if let Some(said) = self.text("grid_at")? {
+        if let Some(said) = self.string_attribute("grid_at")? {
             let [own] = entries else { return Err(Error::malformed("grid_at on a list of items, expected one that is a table")) };
-            let column = |said: &str| Column::named(said, own, self.find, base);
-            let named = |name: &str| self.text(name)?.map(column).transpose();
-            let number = match self.said.get("grid_base") {
+            let column = |said: &str| TableColumn::column_for(said, own, self.item_paths, base);
+            let named = |name: &str| self.string_attribute(name)?.map(column).transpose();
+            let number = match self.attributes.get("grid_base") {
                 None => Some(0),
-                Some(Attribute::Value(Literal::Integer(number))) => u64::try_from(*number).ok(),
+                Some(Attribute::Value(LayoutLiteral::Integer(number))) => u64::try_from(*number).ok(),
                 Some(_) => None,
             };
             let number = number.ok_or_else(|| Error::malformed("grid_base is not a byte of the file"))?;
-            return Ok(Places::Table(Box::new(Table {
-                at: column(said)?,
-                bytes: named("grid_bytes")?,
+            return Ok(Places::Table(Box::new(ChunkTable {
+                offset_column: column(said)?,
+                length_column: named("grid_bytes")?,
                 mask: if self.has_masks() { None } else { named("grid_mask")? },
                 base: base.saturating_add(number),
-                whole: cut.chunk.iter().fold(cut.item, |n, len| n.saturating_mul(*len)),
+                default_len: cut.chunk.iter().fold(cut.item, |n, len| n.saturating_mul(*len)),
                 count: count.ok_or_else(|| Error::malformed("its shape needs more chunks than any file has"))?,
                 read: OnceLock::new(),
             })));
         }
-        if let Some(name) = ["grid_bytes", "grid_base"].into_iter().find(|name| self.said.contains_key(*name)) {
+        if let Some(name) = ["grid_bytes", "grid_base"].into_iter().find(|name| self.attributes.contains_key(*name)) {
             return Err(Error::malformed(format!("{name} without grid_at, which names the column of byte offsets")));
         }
         if count != Some(entries.len() as u64) {
             let wanted = count.map_or("more".to_owned(), |count| count.to_string());
             return Err(Error::malformed(format!("its shape needs chunks: {wanted}, found {}", entries.len())));
         }
-        let piece = |entry: &Entry| match (entry.address, entry.nbytes) {
-            (Some(at), Some(len)) => Ok(Piece { at: at.saturating_add(base), len }),
-            (None, Some(0)) => Ok(Piece { at: 0, len: 0 }),
+        let piece = |entry: &LayoutEntry| match (entry.address, entry.nbytes) {
+            (Some(at), Some(len)) => Ok(ChunkLocation { offset: at.saturating_add(base), len }),
+            (None, Some(0)) => Ok(ChunkLocation { offset: 0, len: 0 }),
             _ => Err(Error::malformed("the place of a chunk is not known")),
         };
         Ok(Places::Listed(Arc::new(entries.iter().map(piece).collect::<Result<Vec<_>>>()?)))
     }
 
     /// The arrays of which the grid is put together.
-    fn slabs(&self, axes: usize) -> Result<Vec<Slab>> {
+    fn parse_slabs(&self, axes: usize) -> Result<Vec<VirtualSource>> {
         let wrong = || Error::malformed("grid_sources is not a list of paths");
-        let path = |value: &Literal| match value {
-            Literal::Text(path) => Ok(read_own(path).into_owned()),
+        let path = |value: &LayoutLiteral| match value {
+            LayoutLiteral::Text(path) => Ok(read_own(path).into_owned()),
             _ => Err(wrong()),
         };
-        let paths = match self.said.get("grid_sources") {
+        let paths = match self.attributes.get("grid_sources") {
             None => return Ok(Vec::new()),
             Some(Attribute::List(list)) => list.iter().map(path).collect::<Result<_>>()?,
             Some(_) => return Err(wrong()),
         };
-        Slab::all(paths, &self.lengths("grid_slabs")?, axes)
+        VirtualSource::parse_spans(paths, &self.parse_lengths("grid_slabs")?, axes)
     }
 
     /// Returns `true` if the masks are in the layout, and not in a column.
     fn has_masks(&self) -> bool {
-        matches!(self.said.get("grid_mask"), Some(Attribute::List(_)))
+        matches!(self.attributes.get("grid_mask"), Some(Attribute::List(_)))
     }
 
-    fn lengths(&self, name: &str) -> Result<Vec<u64>> {
+    fn parse_lengths(&self, name: &str) -> Result<Vec<u64>> {
         let wrong = || Error::malformed(format!("{name} is not a list of lengths"));
-        let length = |value: &Literal| match value {
-            Literal::Integer(value) => u64::try_from(*value).map_err(|_| wrong()),
+        let length = |value: &LayoutLiteral| match value {
+            LayoutLiteral::Integer(value) => u64::try_from(*value).map_err(|_| wrong()),
             _ => Err(wrong()),
         };
-        match self.said.get(name) {
+        match self.attributes.get(name) {
             Some(Attribute::List(list)) => list.iter().map(length).collect(),
             // A grid without axes has no numbers in brackets.
             Some(Attribute::Flag) => Ok(Vec::new()),
-            Some(Attribute::Value(Literal::Text(text))) if text.is_empty() => Ok(Vec::new()),
+            Some(Attribute::Value(LayoutLiteral::Text(text))) if text.is_empty() => Ok(Vec::new()),
             _ => Err(wrong()),
         }
     }
 
-    fn text(&self, name: &str) -> Result<Option<&str>> {
-        match self.said.get(name) {
+    fn string_attribute(&self, name: &str) -> Result<Option<&str>> {
+        match self.attributes.get(name) {
             None => Ok(None),
-            Some(Attribute::Value(Literal::Text(text))) => Ok(Some(text)),
+            Some(Attribute::Value(LayoutLiteral::Text(text))) => Ok(Some(text)),
             Some(_) => Err(Error::malformed(format!("{name} is not a text in quotes"))),
         }
     }
 
     /// Returns the number of an attribute's word in a list, and the first if the attribute is left out.
-    fn word(&self, name: &str, words: &[&str]) -> Result<usize> {
-        let Some(text) = self.text(name)? else { return Ok(0) };
+    fn enum_attribute(&self, name: &str, words: &[&str]) -> Result<usize> {
+        let Some(text) = self.string_attribute(name)? else { return Ok(0) };
         let known = words.iter().position(|word| *word == text);
         known.ok_or_else(|| Error::malformed(format!("{name} is {text:?}, expected {}", words.join(" or "))))
     }
 
     /// The bytes that go before those of each chunk.
-    fn head(&self) -> Result<Vec<u8>> {
-        let Some(text) = self.text("grid_head")? else { return Ok(Vec::new()) };
+    fn parse_head_bytes(&self) -> Result<Vec<u8>> {
+        let Some(text) = self.string_attribute("grid_head")? else { return Ok(Vec::new()) };
         bytes_of(text).ok_or_else(|| Error::malformed("grid_head is not written as \"0x\" and the digits of bytes"))
     }
 
     /// The bytes of an element that was never written.
-    fn fill(&self, datatype: &Datatype, order: Byteorder) -> Result<Vec<u8>> {
+    fn fill_value(&self, datatype: &Datatype, order: Byteorder) -> Result<Vec<u8>> {
         let size = crate::bytes::to_usize(datatype.item_size())?;
-        let wrong = |said: &Literal| Error::malformed(format!("grid_fill {said} is not an element of the type {datatype}"));
-        let said = match self.said.get("grid_fill") {
+        let wrong = |said: &LayoutLiteral| Error::malformed(format!("grid_fill {said} is not an element of the type {datatype}"));
+        let said = match self.attributes.get("grid_fill") {
             None => return Ok(vec![0; size]),
             Some(Attribute::Value(said)) => said,
             Some(_) => return Err(Error::malformed("grid_fill is not one value")),
         };
-        if let Literal::Text(text) = said
+        if let LayoutLiteral::Text(text) = said
             && text.starts_with("0x")
         {
             return bytes_of(text).filter(|bytes| bytes.len() == size).ok_or_else(|| wrong(said));
         }
         let float = match said {
-            Literal::Integer(value) => *value as f64,
-            Literal::Float(value) => *value,
-            Literal::Text(text) | Literal::Large(text) => text.parse().map_err(|_| wrong(said))?,
+            LayoutLiteral::Integer(value) => *value as f64,
+            LayoutLiteral::Float(value) => *value,
+            LayoutLiteral::Text(text) | LayoutLiteral::Large(text) => text.parse().map_err(|_| wrong(said))?,
         };
         let bytes = match (datatype, said) {
             (Datatype::Float16, _) => half::f16::from_f64(float).to_le_bytes().to_vec(),
             (Datatype::Float32, _) => (float as f32).to_le_bytes().to_vec(),
             (Datatype::Float64, _) => float.to_le_bytes().to_vec(),
-            (_, Literal::Integer(_) | Literal::Large(_)) if size <= 8 && datatype.as_struct().is_none() => {
+            (_, LayoutLiteral::Integer(_) | LayoutLiteral::Large(_)) if size <= 8 && datatype.as_struct().is_none() => {
                 let whole = said.to_string().parse::<i128>().map_err(|_| wrong(said))?;
                 let bytes = whole.to_le_bytes();
                 bytes.get(..size).unwrap_or(&bytes).to_vec()
@@ -357,35 +358,35 @@ fn bytes_of(text: &str) -> Option<Vec<u8>> {
 }
 
 /// A type as the layout language writes it, with the dimensions after it.
-fn typed_of(text: &str, limits: &Limits) -> Result<Typed> {
+fn typed_of(text: &str, limits: &Limits) -> Result<TypeAndDims> {
     let wrong = || Error::malformed(format!("grid_type {text:?} is not a datatype such as \"<f8\""));
     if text.contains(['\n', '#', '@']) && !text.starts_with('{') {
         return Err(wrong());
     }
-    let mut options = ParseOptions::of(Dialect::D2025);
+    let mut options = ParseOptions::with_dialect(Dialect::D2025);
     options.limits = limits.clone();
     let layout = parse(format!("x = {text} @0").as_bytes(), &options)?.into_layout().map_err(|_| wrong())?;
-    let found = layout.evaluate_with(&Options::default(), &[])?;
-    let entry = found.find("/x")?.filter(|entry| entry.typed != ResolvedType::Dynamic).ok_or_else(wrong)?;
-    Ok((entry.typed, entry.shape, entry.datatype))
+    let found = layout.evaluate_with(&EvaluateOptions::default(), &[])?;
+    let entry = found.find("/x")?.filter(|entry| entry.resolved_type != ResolvedType::Dynamic).ok_or_else(wrong)?;
+    Ok((entry.resolved_type, entry.shape, entry.datatype))
 }
 
-impl GridArray {
+impl ChunkedArray {
     /// The array; no chunk is decoded.
     ///
     /// # Errors
     /// Returns the errors of [`ChunkedSource::new`].
     pub fn array(&self, source: &SourceRef, limits: &Limits) -> Result<Array> {
         let limits = Arc::new(limits.clone());
-        let (datatype, shape) = (self.datatype.clone(), self.cut.shape.clone());
-        let read = self.places.read(source, &self.mask, &limits)?;
-        if let ([piece], true) = (read.pieces.as_slice(), self.head.is_empty() && self.strings.is_none())
-            && self.cut.shape == self.cut.chunk
+        let (datatype, shape) = (self.datatype.clone(), self.chunking.shape.clone());
+        let read = self.places.read_chunk_ranges(source, &self.mask, &limits)?;
+        if let ([piece], true) = (read.chunks.as_slice(), self.header_bytes.is_empty() && self.strings.is_none())
+            && self.chunking.shape == self.chunking.chunk
             && piece.len > 0
-            && let Some((source, at)) = self.whole(source, piece, &limits)?
+            && let Some((source, at)) = self.single_chunk_source(source, piece, &limits)?
         {
             // A single chunk is used directly, in either order of its elements.
-            let strides = match self.columns {
+            let strides = match self.is_column_major {
                 true => {
                     let (own, within) = shape.split_at(self.axes.min(shape.len()));
                     let within = crate::array::c_strides(within, datatype.item_size())?;
@@ -396,46 +397,51 @@ impl GridArray {
             let array = Array::strided(source, at, datatype, self.order, shape, strides)?;
             return Ok(array.with_limits(limits));
         }
-        let stored = Stored {
+        let stored = GridChunks {
             source: source.clone(),
-            pieces: read.pieces,
+            pieces: read.chunks,
             filters: self.filters.clone(),
             mask: read.masks,
-            columns: self.columns.then(|| self.in_columns()),
+            columns: self.is_column_major.then(|| self.in_columns()),
             strings: self.strings.clone(),
-            head: Arc::clone(&self.head),
+            header_bytes: Arc::clone(&self.header_bytes),
             limits: Arc::clone(&limits),
         };
-        let grid = ChunkedSource::new(self.cut.clone(), Box::new(stored), self.fill.clone(), Arc::clone(&limits))?;
+        let grid = ChunkedSource::new(self.chunking.clone(), Box::new(stored), self.fill_value.clone(), Arc::clone(&limits))?;
         Ok(Array::chunked(Arc::new(grid), datatype, self.order, shape)?.with_limits(limits))
     }
 
     /// The bytes of the only chunk and the place of its elements, if the chunk is stored unchanged, or as a stream that is decoded
     /// from front to back.
     #[cfg_attr(not(feature = "zlib"), allow(unused_variables, clippy::unnecessary_wraps, reason = "only streams need them"))]
-    fn whole(&self, source: &SourceRef, piece: &Piece, limits: &Limits) -> Result<Option<(SourceRef, u64)>> {
+    fn single_chunk_source(
+        &self,
+        source: &SourceRef,
+        piece: &ChunkLocation,
+        limits: &Limits,
+    ) -> Result<Option<(SourceRef, u64)>> {
         if self.filters.is_empty() {
-            return Ok(Some((source.clone(), piece.at)));
+            return Ok(Some((source.clone(), piece.offset)));
         }
         #[cfg(feature = "zlib")]
         if let Some((skipped, crc)) = self.filters.of_member()
             && self.mask.is_empty()
         {
-            let elements = self.cut.shape.iter().try_fold(self.cut.item, |n, len| n.checked_mul(*len));
+            let elements = self.chunking.shape.iter().try_fold(self.chunking.item, |n, len| n.checked_mul(*len));
             let Some(len) = elements.and_then(|n| n.checked_add(skipped)) else { return Ok(None) };
             if len > piece.len.saturating_mul(limits.zlib_ratio).saturating_add(1024) {
                 let what = format_args!("{} bytes decode to {len}", piece.len);
-                return Err(Limits::exceeded("zlib_ratio", limits.zlib_ratio, what));
+                return Err(Limits::exceeded_error("zlib_ratio", limits.zlib_ratio, what));
             }
-            let stored = Window::new(source.clone(), piece.at, piece.len)?;
+            let stored = WindowSource::new(source.clone(), piece.offset, piece.len)?;
             return Ok(Some((codec::zlib::member(Arc::new(stored), len, crc, limits), skipped)));
         }
         Ok(None)
     }
 
     /// The cut of arrays in columns: axes within elements are in the order of C.
-    fn in_columns(&self) -> Cut {
-        let mut cut = self.cut.clone();
+    fn in_columns(&self) -> ChunkShape {
+        let mut cut = self.chunking.clone();
         let within = cut.shape.split_off(self.axes.min(cut.shape.len()));
         cut.chunk.truncate(cut.shape.len());
         cut.item = within.iter().fold(cut.item, |n, len| n.saturating_mul(*len));
@@ -449,9 +455,9 @@ impl GridArray {
 
     /// Returns a byte of the layout before which all chunks end, and what their elements lead to.
     pub fn end(&self) -> u64 {
-        let strings = self.strings.as_ref().map_or(0, |strings| strings.base());
+        let strings = self.strings.as_ref().map_or(0, |strings| strings.base_offset());
         match &self.places {
-            Places::Listed(pieces) => pieces.iter().map(|piece| piece.at.saturating_add(piece.len)).fold(strings, u64::max),
+            Places::Listed(pieces) => pieces.iter().map(|piece| piece.offset.saturating_add(piece.len)).fold(strings, u64::max),
             Places::Table(_) => strings,
         }
     }
@@ -461,12 +467,12 @@ impl GridArray {
     /// # Errors
     /// Returns `Malformed` if the elements of a source are others, `Unsupported` if they are not in rows.
     pub fn mapped(&self, name: &str, limits: &Limits, find: &mut dyn FnMut(&str) -> Result<Array>) -> Result<Array> {
-        let shape = self.cut.shape.get(..self.axes).unwrap_or(&self.cut.shape);
-        let inner = self.cut.shape.get(self.axes..).unwrap_or(&[]);
+        let shape = self.chunking.shape.get(..self.axes).unwrap_or(&self.chunking.shape);
+        let inner = self.chunking.shape.get(self.axes..).unwrap_or(&[]);
         // An element may have axes; each of its parts is filled.
         let count = inner.iter().try_fold(1u64, |n, len| n.checked_mul(*len)).unwrap_or(u64::MAX);
         limits.charge_memory(count.saturating_mul(self.datatype.item_size()), "an element")?;
-        let mut mapped = Mapped::new(name, shape, self.fill.repeat(crate::bytes::to_usize(count)?))?;
+        let mut mapped = VirtualArraySource::new(name, shape, self.fill_value.repeat(crate::bytes::to_usize(count)?))?;
         for slab in &self.slabs {
             let array = find(&slab.path)?;
             let own = array.shape().strip_suffix(inner);
@@ -477,7 +483,7 @@ impl GridArray {
             };
             mapped.push(slab, shape, Arc::clone(array.source()), (array.offset(), own))?;
         }
-        let array = Array::new(Arc::new(mapped), 0, self.datatype.clone(), self.order, self.cut.shape.clone())?;
+        let array = Array::new(Arc::new(mapped), 0, self.datatype.clone(), self.order, self.chunking.shape.clone())?;
         Ok(array.with_limits(Arc::new(limits.clone())))
     }
 
@@ -486,7 +492,7 @@ impl GridArray {
         if self.is_mapped() {
             return format!("parts of {} arrays", self.slabs.len());
         }
-        let chunk: Vec<String> = self.cut.chunk.iter().map(u64::to_string).collect();
+        let chunk: Vec<String> = self.chunking.chunk.iter().map(u64::to_string).collect();
         let count = self.count;
         let plural = if count == 1 { "" } else { "s" };
         format!("{count} chunk{plural} of [{}]", chunk.join(", "))
@@ -494,39 +500,39 @@ impl GridArray {
 
     /// The filters of its chunks, as they are written; None without.
     pub fn filters(&self) -> Option<&str> {
-        Some(self.words.as_str()).filter(|words| !words.is_empty())
+        Some(self.attributes.as_str()).filter(|words| !words.is_empty())
     }
 }
 
 /// The chunks of a grid in a file.
-struct Stored {
+struct GridChunks {
     source: SourceRef,
-    pieces: Arc<Vec<Piece>>,
-    filters: Filters,
+    pieces: Arc<Vec<ChunkLocation>>,
+    filters: FilterPipeline,
     mask: Arc<Vec<u64>>,
-    columns: Option<Cut>,
-    strings: Option<Arc<Strings>>,
-    head: Arc<Vec<u8>>,
+    columns: Option<ChunkShape>,
+    strings: Option<Arc<GridStrings>>,
+    header_bytes: Arc<Vec<u8>>,
     limits: Arc<Limits>,
 }
 
-impl Chunks for Stored {
-    fn place(&self, number: u64) -> Result<Option<Range<u64>>> {
+impl ChunkProvider for GridChunks {
+    fn chunk_range(&self, number: u64) -> Result<Option<Range<u64>>> {
         let piece = usize::try_from(number).ok().and_then(|number| self.pieces.get(number)).filter(|piece| piece.len > 0);
-        Ok(piece.map(|piece| piece.at..piece.at.saturating_add(piece.len)))
+        Ok(piece.map(|piece| piece.offset..piece.offset.saturating_add(piece.len)))
     }
 
-    fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>> {
-        let place = self.place(number)?.unwrap_or(0..0);
+    fn decode_chunk(&self, number: u64, size: u64) -> Result<Vec<u8>> {
+        let place = self.chunk_range(number)?.unwrap_or(0..0);
         let mut bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
-        if !self.head.is_empty() {
-            bytes.splice(0..0, self.head.iter().copied());
+        if !self.header_bytes.is_empty() {
+            bytes.splice(0..0, self.header_bytes.iter().copied());
         }
         let mask = usize::try_from(number).ok().and_then(|number| self.mask.get(number)).copied().unwrap_or(0);
         let stored = self.strings.as_ref().map_or(size, |strings| strings.stored_size(size));
         let bytes = self.filters.decode(bytes, mask, stored, &self.limits)?;
         let bytes = match &self.strings {
-            Some(strings) if bytes.len() as u64 == stored => strings.read(&bytes, size, &self.source, &self.limits)?,
+            Some(strings) if bytes.len() as u64 == stored => strings.decoded_size(&bytes, size, &self.source, &self.limits)?,
             _ => bytes,
         };
         let Some(cut) = &self.columns else { return Ok(bytes) };
@@ -536,13 +542,13 @@ impl Chunks for Stored {
         Ok(from_columns(&bytes, &cut.lengths(number), crate::bytes::to_usize(cut.item)?))
     }
 
-    fn unpadded(&self, number: u64) -> Option<Result<Vec<u8>>> {
+    fn is_unpadded(&self, number: u64) -> Option<Result<Vec<u8>>> {
         let filters = self
             .filters
             .without_padding()
-            .filter(|_| self.columns.is_none() && self.strings.is_none() && self.head.is_empty())?;
+            .filter(|_| self.columns.is_none() && self.strings.is_none() && self.header_bytes.is_empty())?;
         let read = || {
-            let place = self.place(number)?.unwrap_or(0..0);
+            let place = self.chunk_range(number)?.unwrap_or(0..0);
             let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
             let size = bytes.len() as u64;
             if usize::try_from(number).is_ok_and(|number| self.mask.get(number).is_some_and(|mask| *mask != 0)) {
@@ -553,8 +559,8 @@ impl Chunks for Stored {
         Some(read())
     }
 
-    fn steps(&self) -> Option<(Vec<Step>, Vec<u64>)> {
-        (self.strings.is_none() && self.head.is_empty()).then(|| (self.filters.steps(), self.mask.to_vec()))
+    fn encoding_steps(&self) -> Option<(Vec<CodingStep>, Vec<u64>)> {
+        (self.strings.is_none() && self.header_bytes.is_empty()).then(|| (self.filters.to_coding_steps(), self.mask.to_vec()))
     }
 
     fn is_in_columns(&self) -> bool {

@@ -5,14 +5,14 @@ use std::sync::{Arc, OnceLock};
 use super::datatype::datatype_of;
 use crate::array::{Array, Byteorder, Datatype, element_count};
 use crate::bytes::SourceRef;
-use crate::error::{Context, Error, ErrorKind, Result};
-use crate::layout::Entry;
+use crate::error::{Error, ErrorKind, Result, ResultExt};
+use crate::layout::LayoutEntry;
 use crate::limits::Limits;
 
 /// Byte offset and length of a chunk in the file. The length is 0 if the chunk was never written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Piece {
-    pub at: u64,
+pub(super) struct ChunkLocation {
+    pub offset: u64,
     pub len: u64,
 }
 
@@ -20,38 +20,38 @@ pub(super) struct Piece {
 #[derive(Debug)]
 pub(super) enum Places {
     /// Items of the layout.
-    Listed(Arc<Vec<Piece>>),
+    Listed(Arc<Vec<ChunkLocation>>),
     /// A table, which is read with the first chunk.
-    Table(Box<Table>),
+    Table(Box<ChunkTable>),
 }
 
 /// The places of the chunks, and the filters that each skipped: one entry for each chunk, or none.
 #[derive(Debug, Clone)]
-pub(super) struct Read {
-    pub pieces: Arc<Vec<Piece>>,
+pub(super) struct LoadedTable {
+    pub chunks: Arc<Vec<ChunkLocation>>,
     pub masks: Arc<Vec<u64>>,
 }
 
 /// Columns of numbers in the file, one row for each chunk.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct ChunkTable {
     /// Bytes of the file, as they are without `base`.
-    pub at: Column,
+    pub offset_column: TableColumn,
     /// Column with the stored length of each chunk. Without it each chunk has `whole` bytes.
-    pub bytes: Option<Column>,
+    pub length_column: Option<TableColumn>,
     /// The filters that were not applied.
-    pub mask: Option<Column>,
+    pub mask: Option<TableColumn>,
     pub base: u64,
-    pub whole: u64,
+    pub default_len: u64,
     pub count: u64,
-    pub read: OnceLock<Read>,
+    pub read: OnceLock<LoadedTable>,
 }
 
 /// Column of integers: an item, or a member of its structs.
 #[derive(Debug)]
-pub(super) struct Column {
+pub(super) struct TableColumn {
     /// The name in the attribute.
-    said: String,
+    reference: String,
     datatype: Datatype,
     order: Byteorder,
     shape: Vec<u64>,
@@ -59,13 +59,18 @@ pub(super) struct Column {
     member: Option<String>,
 }
 
-impl Column {
+impl TableColumn {
     /// Returns the column that an attribute names: `""` is the annotated item itself, `at` a member of its structs,
     /// `/item` another item and `/item.member` a member of that one.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if nothing is called so.
-    pub(super) fn named(said: &str, own: &Entry, find: &dyn Fn(&str) -> Option<Entry>, base: u64) -> Result<Self> {
+    pub(super) fn column_for(
+        said: &str,
+        own: &LayoutEntry,
+        find: &dyn Fn(&str) -> Option<LayoutEntry>,
+        base: u64,
+    ) -> Result<Self> {
         let wrong = |why: &str| Error::malformed(format!("{said:?} names a column of the chunks, {why}"));
         let (found, member) = if said.starts_with('/') {
             match find(said) {
@@ -79,12 +84,12 @@ impl Column {
             (own.clone(), Some(said.to_owned()).filter(|member| !member.is_empty()))
         };
         let mut shape = found.shape.clone();
-        let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
+        let (datatype, order) = datatype_of(&found.resolved_type, &mut shape)?;
         let address = found.address.ok_or_else(|| wrong("whose byte offset is unknown"))?.saturating_add(base);
-        Ok(Self { said: said.to_owned(), datatype, order, shape, address, member })
+        Ok(Self { reference: said.to_owned(), datatype, order, shape, address, member })
     }
 
-    fn load(&self, source: &SourceRef, count: u64, limits: &Arc<Limits>) -> Result<Vec<u64>> {
+    fn load_chunk_numbers(&self, source: &SourceRef, count: u64, limits: &Arc<Limits>) -> Result<Vec<u64>> {
         let array = Array::new(source.clone(), self.address, self.datatype.clone(), self.order, self.shape.clone())?;
         let mut array = array.with_limits(Arc::clone(limits));
         if let Some(member) = &self.member {
@@ -98,18 +103,20 @@ impl Column {
     }
 }
 
-impl Table {
-    fn read(&self, source: &SourceRef, limits: &Arc<Limits>) -> Result<Read> {
-        limits.charge_memory(self.count.saturating_mul(size_of::<Piece>() as u64), "the table of the chunks")?;
-        let load = |column: &Column| {
-            column.load(source, self.count, limits).doing(|| format!("reading the offsets of the chunks of {:?}", column.said))
+impl ChunkTable {
+    fn read_chunk_table(&self, source: &SourceRef, limits: &Arc<Limits>) -> Result<LoadedTable> {
+        limits.charge_memory(self.count.saturating_mul(size_of::<ChunkLocation>() as u64), "the table of the chunks")?;
+        let load = |column: &TableColumn| {
+            column
+                .load_chunk_numbers(source, self.count, limits)
+                .with_context(|| format!("reading the offsets of the chunks of {:?}", column.reference))
         };
-        let at = load(&self.at)?;
-        let lens = self.bytes.as_ref().map(&load).transpose()?;
+        let at = load(&self.offset_column)?;
+        let lens = self.length_column.as_ref().map(&load).transpose()?;
         let masks = self.mask.as_ref().map(&load).transpose()?.unwrap_or_default();
-        let lens = lens.unwrap_or_else(|| vec![self.whole; at.len()]);
-        let piece = |(at, len): (&u64, u64)| Piece { at: at.saturating_add(self.base), len };
-        Ok(Read { pieces: Arc::new(at.iter().zip(lens).map(piece).collect()), masks: Arc::new(masks) })
+        let lens = lens.unwrap_or_else(|| vec![self.default_len; at.len()]);
+        let piece = |(at, len): (&u64, u64)| ChunkLocation { offset: at.saturating_add(self.base), len };
+        Ok(LoadedTable { chunks: Arc::new(at.iter().zip(lens).map(piece).collect()), masks: Arc::new(masks) })
     }
 }
 
@@ -119,15 +126,20 @@ impl Places {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a table that does not fit, and an error if
     /// it cannot be read.
-    pub(super) fn read(&self, source: &SourceRef, masks: &Arc<Vec<u64>>, limits: &Arc<Limits>) -> Result<Read> {
+    pub(super) fn read_chunk_ranges(
+        &self,
+        source: &SourceRef,
+        masks: &Arc<Vec<u64>>,
+        limits: &Arc<Limits>,
+    ) -> Result<LoadedTable> {
         let table = match self {
-            Self::Listed(pieces) => return Ok(Read { pieces: Arc::clone(pieces), masks: Arc::clone(masks) }),
+            Self::Listed(pieces) => return Ok(LoadedTable { chunks: Arc::clone(pieces), masks: Arc::clone(masks) }),
             Self::Table(table) => table,
         };
         if let Some(read) = table.read.get() {
             return Ok(read.clone());
         }
-        let mut read = table.read(source, limits)?;
+        let mut read = table.read_chunk_table(source, limits)?;
         if table.mask.is_none() {
             read.masks = Arc::clone(masks);
         }

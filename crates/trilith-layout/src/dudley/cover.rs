@@ -18,7 +18,7 @@ impl DudleyFile {
     /// Returns the errors of [`DudleyFile::items`] and of reading.
     pub fn signs_of_a_cut(&self, layout_at: Option<u64>) -> Result<Vec<String>> {
         let len = self.source().len();
-        let mut found: Vec<String> = self.uncovered(layout_at.unwrap_or(len))?.into_iter().collect();
+        let mut found: Vec<String> = self.describe_uncovered_bytes(layout_at.unwrap_or(len))?.into_iter().collect();
         if let Some(at) = layout_at.filter(|at| *at < len)
             && read_vec(&**self.source(), len - 1, 1, self.limits())? != b"\n"
         {
@@ -33,7 +33,7 @@ impl DudleyFile {
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::items`].
-    fn uncovered(&self, end: u64) -> Result<Option<String>> {
+    fn describe_uncovered_bytes(&self, end: u64) -> Result<Option<String>> {
         if self.has_grids() {
             return Ok(None);
         }
@@ -41,13 +41,13 @@ impl DudleyFile {
         let mut spans = Vec::new();
         for entry in items.entries() {
             let entry = entry?;
-            if let Some((at, size)) = entry.address.and_then(|at| at.checked_add(self.base())).zip(entry.nbytes) {
+            if let Some((at, size)) = entry.address.and_then(|at| at.checked_add(self.base_offset())).zip(entry.nbytes) {
                 spans.push((at, at.saturating_add(size)));
             }
         }
         spans.sort_unstable();
-        let total = items.evaluation().total().and_then(|total| total.checked_add(self.base())).unwrap_or(end);
-        let (mut covered, mut first, mut count) = (Signature::LEN, None, 0u64);
+        let total = items.evaluation().total().and_then(|total| total.checked_add(self.base_offset())).unwrap_or(end);
+        let (mut covered, mut first, mut count) = (Signature::SIGNATURE_LEN, None, 0u64);
         for (from, to) in spans.into_iter().chain([(total.min(end), total.min(end))]) {
             let gap = from.min(end).saturating_sub(covered);
             if gap >= ALIGNMENT {

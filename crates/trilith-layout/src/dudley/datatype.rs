@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::array::{Byteorder, Datatype, Field, StructType};
-use crate::error::{Error, Result, Setting};
-use crate::layout::{PADDING, Primitive, PrimitiveKind, ResolvedMember, ResolvedType, Structure, read_own};
+use crate::error::{Error, Result, SuggestedSetting};
+use crate::layout::{PADDING_NAME, Primitive, PrimitiveKind, ResolvedMember, ResolvedStruct, ResolvedType, read_own};
 
 /// Returns the datatype of an array's elements and their byte order. For text the fastest dimension is the length
 /// of each string: it is removed from `shape`. Without dimensions a string has one unit.
@@ -15,14 +15,14 @@ use crate::layout::{PADDING, Primitive, PrimitiveKind, ResolvedMember, ResolvedT
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for strings of 2³² units and for structs with stored
 /// parameters, whose instances are separate items.
 pub fn datatype_of(typed: &ResolvedType, shape: &mut Vec<u64>) -> Result<(Datatype, Byteorder)> {
-    converted(typed, shape, &mut HashMap::new())
+    convert_resolved_type(typed, shape, &mut HashMap::new())
 }
 
 /// Does the same as [`datatype_of`]. Equal structs are made once and shared, since types may double at each level.
-fn converted(
+fn convert_resolved_type(
     typed: &ResolvedType,
     shape: &mut Vec<u64>,
-    known: &mut HashMap<*const Structure, Arc<StructType>>,
+    known: &mut HashMap<*const ResolvedStruct, Arc<StructType>>,
 ) -> Result<(Datatype, Byteorder)> {
     match typed {
         ResolvedType::Primitive { primitive, byteorder } => {
@@ -31,10 +31,10 @@ fn converted(
                 None if primitive.size() == 1 => Byteorder::NATIVE,
                 None => {
                     let message = "E403: byte order unknown: no < or > in the layout, and no Dudley signature";
-                    return Err(Error::invalid_input(message).setting("", Setting::Byteorder));
+                    return Err(Error::invalid_input(message).setting("", SuggestedSetting::Byteorder));
                 }
             };
-            Ok((plain(*primitive, shape)?, order))
+            Ok((convert_primitive(*primitive, shape)?, order))
         }
         // Recursion is bounded by the nesting limit of structs.
         ResolvedType::Struct(structure) => {
@@ -47,10 +47,10 @@ fn converted(
                     continue;
                 }
                 let mut dims = member.shape.clone();
-                let (datatype, byteorder) = converted(&member.datatype, &mut dims, known)?;
+                let (datatype, byteorder) = convert_resolved_type(&member.datatype, &mut dims, known)?;
                 // A member without data has no place: it is seen as empty at the start.
                 let offset = member.offset.unwrap_or(0);
-                fields.push(Field::new(read_own(&member.name), datatype, byteorder).with_shape(dims).at(offset));
+                fields.push(Field::new(read_own(&member.name), datatype, byteorder).with_shape(dims).with_offset(offset));
             }
             let made = Arc::new(StructType::with_offsets(fields, structure.size)?);
             known.insert(Arc::as_ptr(structure), made.clone());
@@ -69,10 +69,10 @@ fn is_padding(member: &ResolvedMember) -> bool {
     let is_bytes = |typed: &ResolvedType| {
         typed.primitive().is_some_and(|primitive| (primitive.kind(), primitive.size()) == (PrimitiveKind::Unsigned, 1))
     };
-    member.name == PADDING && member.shape.len() == 1 && is_bytes(&member.datatype)
+    member.name == PADDING_NAME && member.shape.len() == 1 && is_bytes(&member.datatype)
 }
 
-fn plain(primitive: Primitive, shape: &mut Vec<u64>) -> Result<Datatype> {
+fn convert_primitive(primitive: Primitive, shape: &mut Vec<u64>) -> Result<Datatype> {
     use PrimitiveKind as K;
     let mut text = |name: &str| Datatype::with_length(name, shape.pop().unwrap_or(1));
     let kind = match (primitive.kind(), primitive.size()) {
@@ -87,5 +87,5 @@ fn plain(primitive: Primitive, shape: &mut Vec<u64>) -> Result<Datatype> {
         (K::Bool, _) => 'b',
     };
     let unknown = || Error::unsupported(format!("there is no datatype of the elements {}", primitive.name()));
-    Datatype::number(kind, primitive.size()).ok_or_else(unknown)
+    Datatype::numeric(kind, primitive.size()).ok_or_else(unknown)
 }

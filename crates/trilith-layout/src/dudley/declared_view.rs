@@ -8,34 +8,34 @@
 
 use crate::array::{Array, SmallFloat};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, COLUMN, ItemId, Layout, Literal};
+use crate::layout::{Attribute, COLUMN_ATTRIBUTE, ItemId, Layout, LayoutLiteral};
 
 /// The words that name a datatype of another format.
-const NAMING: &[&str] = &["safetensors_dtype", "hdf5_type"];
+const FOREIGN_DTYPE_ATTRIBUTES: &[&str] = &["safetensors_dtype", "hdf5_type"];
 
 /// An array as 32-bit floats, if its attributes name a float of 8 or 16 bits of which it has the bits; any other array as
 /// it is.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a name whose meaning is not known.
-pub fn widened<'a>(array: Array, attributes: impl IntoIterator<Item = (&'a str, &'a Attribute)>) -> Result<Array> {
+pub fn widen_small_floats<'a>(array: Array, attributes: impl IntoIterator<Item = (&'a str, &'a Attribute)>) -> Result<Array> {
     let named = attributes.into_iter().find_map(|(name, said)| match said {
-        Attribute::Value(Literal::Text(text)) if NAMING.contains(&name) => Some(text),
+        Attribute::Value(LayoutLiteral::Text(text)) if FOREIGN_DTYPE_ATTRIBUTES.contains(&name) => Some(text),
         _ => None,
     });
     let Some(named) = named else { return Ok(array) };
     let unknown = || Error::unsupported(format!("elements of the type {named} are not widened to float32"));
-    SmallFloat::named(named).ok_or_else(unknown)?.widened(&array)
+    SmallFloat::from_name(named).ok_or_else(unknown)?.widen_array(&array)
 }
 
 /// The array of an item as its attributes say.
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if they do not fit the item.
-pub(super) fn seen(layout: &Layout, item: ItemId, array: Array) -> Result<Array> {
+pub(super) fn apply_attributes(layout: &Layout, item: ItemId, array: Array) -> Result<Array> {
     let Some(name) = layout.column(item) else { return Ok(array) };
     if array.datatype().as_struct().is_none() {
-        return Err(Error::malformed(format!("{COLUMN}={name:?}, but the item is not an array of structs")));
+        return Err(Error::malformed(format!("{COLUMN_ATTRIBUTE}={name:?}, but the item is not an array of structs")));
     }
-    array.field(name).map_err(|e| e.context(COLUMN))
+    array.field(name).map_err(|e| e.context(COLUMN_ATTRIBUTE))
 }

@@ -3,25 +3,28 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use super::char_sets::{presented, presented_foreign};
-use super::chunk_grid::{self, GridArray};
+use super::char_sets::{decode_text, presented_foreign};
+use super::chunk_grid::{self, ChunkedArray};
 use super::datatype::datatype_of;
-use super::decompress::{Form, inflated};
-use super::external_parts::annexed;
-use super::item_tree::{Outline, OutlineId, Thing};
+use super::decompress::{UncompressedForm, decompress_array};
+use super::external_parts::with_external_parts;
+use super::item_tree::{ItemTreeId, OutlineKind, StreamOutline};
 use super::signature::Signature;
 use crate::array::Array;
-use crate::bytes::{Backing, Checked, MemorySource, NoReferences, PartCheck, Resolve, SourceRef, Truncated, Window, read_vec};
+use crate::bytes::{
+    ChecksummedSource, MemorySource, NoReferences, PartCheck, Resolve, SourceBacking, SourceRef, TruncatedSource, WindowSource,
+    read_vec,
+};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, Result, Setting};
+use crate::error::{Error, Result, SuggestedSetting};
 use crate::layout::{
-    Attribute, Byteorder, Dialect, Entry, EntryKind, Evaluation, ItemId, Layout, Located, MISSING, Options, ParamRequest,
-    ParseOptions, ResolvedType, Supply, attribute_name, parse, read_value,
+    ArrayLocation, Attribute, Byteorder, Dialect, EntryKind, EvaluateOptions, FILL_ATTRIBUTE, ItemId, Layout, LayoutEntry,
+    LayoutEvaluation, ParamRequest, ParseOptions, ResolvedType, SuppliedValue, attribute_name, parse, read_value,
 };
 use crate::limits::Limits;
 
 /// Maximum depth of arrays that are put together of arrays that are put together themselves.
-const MAPPED: usize = 5;
+const MAX_VIRTUAL_DEPTH: usize = 5;
 
 /// Facts about a stream before it is opened.
 #[derive(Debug, Clone, Default)]
@@ -34,7 +37,7 @@ pub struct StreamOptions {
     /// The dialect of a layout that is found; otherwise it is told from the text.
     pub dialect: Option<Dialect>,
     /// Byte offset of address 0 in a file without signature.
-    pub base: u64,
+    pub base_offset: u64,
 }
 
 /// The origin of the layout of a stream.
@@ -43,9 +46,9 @@ pub enum LayoutOrigin {
     /// The layout is in the file, at this byte offset.
     Embedded(u64),
     /// The layout is in the file of this name next to the data file.
-    Beside(String),
+    Sidecar(String),
     /// The caller gave the layout.
-    Given,
+    Supplied,
     /// The layout was derived from the metadata of a file of this foreign format.
     Derived(&'static str),
 }
@@ -67,19 +70,19 @@ pub enum LayoutOrigin {
 pub struct DudleyFile {
     source: SourceRef,
     /// The file, followed by the parts of other files, if the layout has any.
-    whole: Option<SourceRef>,
+    full_source: Option<SourceRef>,
     layout: Layout,
     origin: LayoutOrigin,
     /// Length of its text in bytes, if it was found in the file.
-    text_len: u64,
+    layout_len: u64,
     warnings: Vec<Diagnostic>,
     signature: Option<Signature>,
-    base: u64,
-    options: Options,
+    base_offset: u64,
+    options: EvaluateOptions,
     /// The items as a tree, once somebody asked for it.
-    outline: OnceLock<Outline>,
+    outline: OnceLock<StreamOutline>,
     /// `true` if stored parameters after the end of the file count as 0.
-    is_cut: bool,
+    is_truncated: bool,
     /// `true` if the layout may have arrays in chunks.
     has_grids: bool,
     /// `true` if arrays have the values that their attributes declare, by the conventions of netCDF.
@@ -89,7 +92,7 @@ pub struct DudleyFile {
 }
 
 /// The attributes of an item that the described file has, or that say something to people.
-pub fn described(layout: &Layout, item: ItemId) -> impl Iterator<Item = (Cow<'_, str>, Attribute)> {
+pub fn file_attributes(layout: &Layout, item: ItemId) -> impl Iterator<Item = (Cow<'_, str>, Attribute)> {
     let said = layout.attributes(item).filter(move |(name, _)| !(item == ItemId::ROOT && *name == "dialect"));
     said.filter_map(|(name, value)| Some((attribute_name(name)?, read_value(value))))
 }
@@ -111,31 +114,31 @@ impl DudleyFile {
     pub fn open_with(source: SourceRef, resolve: &dyn Resolve, options: StreamOptions, limits: &Limits) -> Result<Self> {
         let limits = &limits.for_calls(source.len());
         let signature = Signature::read(&*source)?;
-        let Found { layout, origin, text_len, warnings } = match options.layout {
-            Some(layout) => Found { layout, origin: LayoutOrigin::Given, text_len: 0, warnings: Vec::new() },
+        let FoundLayout { layout, origin, text_len, warnings } = match options.layout {
+            Some(layout) => FoundLayout { layout, origin: LayoutOrigin::Supplied, text_len: 0, warnings: Vec::new() },
             None => find_layout(&source, signature, resolve, options.dialect, limits)?,
         };
         let base = match (signature, layout.dialect()) {
             (Some(_), Dialect::D2025) => 0,
-            (Some(_), Dialect::D2026) => Signature::LEN,
-            (None, _) => options.base,
+            (Some(_), Dialect::D2026) => Signature::SIGNATURE_LEN,
+            (None, _) => options.base_offset,
         };
         let order = signature.map(|signature| signature.order).or(options.order);
-        let options = Options { native: signature.is_some(), order, limits: limits.clone() };
-        let (has_grids, outline, is_cut) = (chunk_grid::may_be_in(&layout), OnceLock::new(), false);
-        let whole = annexed(&source, &layout, resolve)?;
+        let options = EvaluateOptions { is_native: signature.is_some(), byteorder: order, limits: limits.clone() };
+        let (has_grids, outline, is_cut) = (chunk_grid::may_have_grids(&layout), OnceLock::new(), false);
+        let whole = with_external_parts(&source, &layout, resolve)?;
         Ok(Self {
             source,
-            whole,
+            full_source: whole,
             layout,
             origin,
-            text_len,
+            layout_len: text_len,
             warnings,
             signature,
-            base,
+            base_offset: base,
             options,
             outline,
-            is_cut,
+            is_truncated: is_cut,
             has_grids,
             is_physical: false,
             check: None,
@@ -154,7 +157,7 @@ impl DudleyFile {
         order: Option<Byteorder>,
         limits: &Limits,
     ) -> Result<Self> {
-        let mut how = ParseOptions::of(Dialect::D2025);
+        let mut how = ParseOptions::with_dialect(Dialect::D2025);
         how.limits = limits.clone();
         let said = |e: Error| e.context(format!("the layout derived from {}", source.name()));
         let layout = parse(text.as_bytes(), &how).map_err(said)?.into_layout().map_err(said)?;
@@ -176,7 +179,7 @@ impl DudleyFile {
     /// Returns an error if the elements cannot be read.
     #[doc(hidden)]
     pub fn decoded(&self, array: &Array) -> Result<Array> {
-        if self.is_foreign() { presented_foreign(array) } else { presented(array) }
+        if self.is_foreign() { presented_foreign(array) } else { decode_text(array) }
     }
 
     /// Sets whether arrays have physical values: their attributes are then applied by the conventions of netCDF
@@ -202,13 +205,13 @@ impl DudleyFile {
     /// offsets.
     #[doc(hidden)]
     pub fn cut_off(self) -> Self {
-        Self { is_cut: true, ..self }
+        Self { is_truncated: true, ..self }
     }
 
     /// Returns `true` if a layout of the name of a file is next to it.
     #[doc(hidden)]
-    pub fn has_layout_beside(source: &SourceRef, resolve: &dyn Resolve) -> bool {
-        let uri = beside(source.name()).map(|beside| beside.replace('%', "%25"));
+    pub fn has_sidecar_layout(source: &SourceRef, resolve: &dyn Resolve) -> bool {
+        let uri = sidecar_name(source.name()).map(|beside| beside.replace('%', "%25"));
         // Most files have no such layout, and a check for its absence is faster than the creation of an error.
         uri.is_some_and(|uri| !resolve.is_missing(&uri) && resolve.resolve(&uri).is_ok())
     }
@@ -220,27 +223,27 @@ impl DudleyFile {
 
     /// Returns `true` if items are in other files.
     #[doc(hidden)]
-    pub fn has_others(&self) -> bool {
-        self.whole.is_some()
+    pub fn has_external_parts(&self) -> bool {
+        self.full_source.is_some()
     }
 
     /// Returns the byte of the file at which an entry begins; `None` if that is not known, or if it is in another file.
     #[doc(hidden)]
-    pub fn offset_of(&self, entry: &Entry) -> Option<u64> {
-        let at = entry.address.and_then(|address| address.checked_add(self.base()))?;
-        (!self.has_others() || at < self.source.len()).then_some(at)
+    pub fn offset_of(&self, entry: &LayoutEntry) -> Option<u64> {
+        let at = entry.address.and_then(|address| address.checked_add(self.base_offset()))?;
+        (!self.has_external_parts() || at < self.source.len()).then_some(at)
     }
 
     /// Returns the first byte after those that an item may have: the length of the file, together with the parts of other files that
     /// follow it.
     #[doc(hidden)]
-    pub fn length(&self) -> u64 {
-        self.whole.as_ref().unwrap_or(&self.source).len()
+    pub fn data_end(&self) -> u64 {
+        self.full_source.as_ref().unwrap_or(&self.source).len()
     }
 
     /// The bytes in which what ends at a byte of the layout is: those of the file, unless it goes on in another one.
-    pub(super) fn home(&self, end: u64) -> &SourceRef {
-        self.whole.as_ref().filter(|_| end > self.source.len()).unwrap_or(&self.source)
+    pub(super) fn source_covering(&self, end: u64) -> &SourceRef {
+        self.full_source.as_ref().filter(|_| end > self.source.len()).unwrap_or(&self.source)
     }
 
     /// The layout.
@@ -254,9 +257,9 @@ impl DudleyFile {
     }
 
     /// The bytes after the terminator of a layout in the file.
-    pub(super) fn behind_layout(&self) -> Result<Vec<u8>> {
+    pub(super) fn trailing_bytes(&self) -> Result<Vec<u8>> {
         let LayoutOrigin::Embedded(at) = self.origin else { return Ok(Vec::new()) };
-        let from = at.saturating_add(self.text_len).min(self.source.len());
+        let from = at.saturating_add(self.layout_len).min(self.source.len());
         read_vec(&*self.source, from, self.source.len() - from, &self.options.limits)
     }
 
@@ -266,13 +269,13 @@ impl DudleyFile {
     }
 
     /// The byte of the file that is layout address 0.
-    pub fn base(&self) -> u64 {
-        self.base
+    pub fn base_offset(&self) -> u64 {
+        self.base_offset
     }
 
     /// The byte order of whatever the layout leaves open.
     pub fn byteorder(&self) -> Option<Byteorder> {
-        self.layout.order().or(self.options.order)
+        self.layout.order().or(self.options.byteorder)
     }
 
     /// `dudley-2025` or `dudley-2026`.
@@ -290,7 +293,7 @@ impl DudleyFile {
 
     /// Returns problems of the layout that do not stop reading it.
     pub fn warnings(&self) -> Vec<String> {
-        let notice = self.source.backing().and_then(Backing::notice).into_iter();
+        let notice = self.source.backing().and_then(SourceBacking::notice).into_iter();
         notice.chain(self.warnings.iter().map(|warning| warning.to_string())).collect()
     }
 
@@ -304,9 +307,9 @@ impl DudleyFile {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the stream is too short for a parameter or
     /// a value is impossible, [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the byte order is not known.
-    pub fn items(&self) -> Result<Items<'_>> {
-        let found = self.layout.evaluate(&self.options, |request| self.stored(request))?;
-        Ok(Items { file: self, found })
+    pub fn items(&self) -> Result<StreamItems<'_>> {
+        let found = self.layout.evaluate(&self.options, |request| self.read_stored_param(request))?;
+        Ok(StreamItems { file: self, found })
     }
 
     /// The array at an item path; many are found faster through one [`DudleyFile::items`].
@@ -317,19 +320,19 @@ impl DudleyFile {
         self.items()?.array_at(path)
     }
 
-    fn stored(&self, request: &ParamRequest) -> Result<Supply> {
-        let Some(address) = request.address else { return Ok(Supply::Unknown) };
+    fn read_stored_param(&self, request: &ParamRequest) -> Result<SuppliedValue> {
+        let Some(address) = request.address else { return Ok(SuppliedValue::Unknown) };
         let size = request.datatype.size();
-        let at = self.base.checked_add(address);
+        let at = self.base_offset.checked_add(address);
         match at.and_then(|at| Some((at, at.checked_add(size)?))) {
             Some((at, end)) if end <= self.source.len() => {
                 let mut bytes = [0; 8];
                 let slot = bytes.get_mut(..size as usize).unwrap_or(&mut []);
                 self.source.read_at(at, slot)?;
-                Ok(Supply::Bytes(bytes))
+                Ok(SuppliedValue::Bytes(bytes))
             }
-            _ if self.is_cut => Ok(Supply::Value(0)),
-            _ => Ok(Supply::Short(self.source.len().saturating_sub(self.base))),
+            _ if self.is_truncated => Ok(SuppliedValue::Value(0)),
+            _ => Ok(SuppliedValue::TooFewBytes(self.source.len().saturating_sub(self.base_offset))),
         }
     }
 
@@ -337,7 +340,7 @@ impl DudleyFile {
     ///
     /// # Errors
     /// Returns the errors of [`Items::outline`].
-    pub fn outline(&self) -> Result<&Outline> {
+    pub fn outline(&self) -> Result<&StreamOutline> {
         if let Some(known) = self.outline.get() {
             return Ok(known);
         }
@@ -350,9 +353,9 @@ impl DudleyFile {
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::outline`].
-    pub fn attributes(&self, id: OutlineId) -> Result<Vec<(Cow<'_, str>, Attribute)>> {
+    pub fn attributes(&self, id: ItemTreeId) -> Result<Vec<(Cow<'_, str>, Attribute)>> {
         let Some(item) = self.outline()?.item(id) else { return Ok(Vec::new()) };
-        Ok(described(&self.layout, item).collect())
+        Ok(file_attributes(&self.layout, item).collect())
     }
 
     /// Returns the attributes of the layout about the elements and the axes of an item: `grid_dims`, `grid_float32`,
@@ -360,12 +363,11 @@ impl DudleyFile {
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::outline`].
-    pub fn words(&self, id: OutlineId) -> Result<Vec<(&str, Attribute)>> {
+    pub fn storage_attributes(&self, id: ItemTreeId) -> Result<Vec<(&str, Attribute)>> {
         let Some(item) = self.outline()?.item(id) else { return Ok(Vec::new()) };
-        let said = self
-            .layout
-            .attributes(item)
-            .filter(|(name, _)| chunk_grid::MEANING.contains(name) || chunk_grid::AXES.contains(name) || *name == MISSING);
+        let said = self.layout.attributes(item).filter(|(name, _)| {
+            chunk_grid::MEANING.contains(name) || chunk_grid::AXIS_ATTRIBUTES.contains(name) || *name == FILL_ATTRIBUTE
+        });
         Ok(said.map(|(name, value)| (name, read_value(value))).collect())
     }
 
@@ -377,20 +379,20 @@ impl DudleyFile {
 
     /// The array in chunks that an item is, or why it cannot be read; None for any other item.
     #[doc(hidden)]
-    pub fn grid(&self, path: &str) -> Result<Option<&Result<GridArray>>> {
-        if self.has_grids() { Ok(self.outline()?.grid(path)) } else { Ok(None) }
+    pub fn grid(&self, path: &str) -> Result<Option<&Result<ChunkedArray>>> {
+        if self.has_grids() { Ok(self.outline()?.grid_at_path(path)) } else { Ok(None) }
     }
 
     /// Returns the array of [`DudleyFile::array_of`], with its stored elements.
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::array_at`].
-    pub fn stored_array_of(&self, entry: &Entry) -> Result<Array> {
+    pub fn stored_array_of(&self, entry: &LayoutEntry) -> Result<Array> {
         self.array_inside(entry, 0)
     }
 
     /// Returns the array of [`DudleyFile::stored_array_of`]. `depth` counts the virtual arrays that it is a source of.
-    fn array_inside(&self, entry: &Entry, depth: usize) -> Result<Array> {
+    fn array_inside(&self, entry: &LayoutEntry, depth: usize) -> Result<Array> {
         if let Some(why) = self.unreadable(entry) {
             return Err(why.context(entry.path.clone()));
         }
@@ -399,14 +401,16 @@ impl DudleyFile {
                 Ok(grid) if grid.is_mapped() => grid.mapped(self.source.name(), self.limits(), &mut |path| {
                     // Sources are declared after what is made of them, so that none is a source of itself.
                     let outline = self.outline()?;
-                    match outline.find(path)?.map(|id| outline.thing(id)) {
-                        Some(Thing::Data(source)) if source.item.index() > entry.item.index() && depth < MAPPED => {
+                    match outline.find(path)?.map(|id| outline.kind(id)) {
+                        Some(OutlineKind::Data(source))
+                            if source.item.index() > entry.item.index() && depth < MAX_VIRTUAL_DEPTH =>
+                        {
                             self.array_inside(source, depth + 1)
                         }
                         _ => Err(Error::malformed(format!("no array {path} after it, of which it is made"))),
                     }
                 }),
-                Ok(grid) => grid.array(self.home(grid.end()), self.limits()),
+                Ok(grid) => grid.array(self.source_covering(grid.end()), self.limits()),
                 Err(why) => Err(Error::new(why.kind(), why.message())),
             };
             return array.map_err(|e| e.context(entry.path.clone()));
@@ -414,30 +418,31 @@ impl DudleyFile {
         if entry.stride.is_some() {
             let items = self.items()?;
             let array = items.stacked(&entry.path)?.ok_or_else(|| items.no_item(&entry.path))?;
-            return super::declared_view::seen(&self.layout, entry.item, array).map_err(|e| e.context(entry.path.clone()));
+            return super::declared_view::apply_attributes(&self.layout, entry.item, array)
+                .map_err(|e| e.context(entry.path.clone()));
         }
         let whole = || {
             let mut shape = entry.shape.clone();
-            let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
+            let (datatype, order) = datatype_of(&entry.resolved_type, &mut shape)?;
             let (source, offset) = self.bytes_of(entry)?;
             let array = Array::new(source, offset, datatype, order, shape)?.with_limits(Arc::new(self.limits().clone()));
-            super::declared_view::seen(&self.layout, entry.item, array)
+            super::declared_view::apply_attributes(&self.layout, entry.item, array)
         };
         whole().map_err(|e: Error| e.context(entry.path.clone()))
     }
 
     /// Returns the reason if the layout marks an item as unreadable.
     #[doc(hidden)]
-    pub fn unreadable(&self, entry: &Entry) -> Option<Error> {
+    pub fn unreadable(&self, entry: &LayoutEntry) -> Option<Error> {
         if entry.kind == EntryKind::Null { self.layout.unreadable(entry.item) } else { None }
     }
 
     /// The bytes in which an item is, and where it starts in them.
-    fn bytes_of(&self, entry: &Entry) -> Result<(SourceRef, u64)> {
+    fn bytes_of(&self, entry: &LayoutEntry) -> Result<(SourceRef, u64)> {
         let file = self;
         let filter = file.layout.filter_of(entry.item).filter(|filter| filter.compresses && entry.kind == EntryKind::Data);
         let Some(address) = entry.address else {
-            let has_elements = !entry.shape.contains(&0) && entry.typed.size() != Some(0);
+            let has_elements = !entry.shape.contains(&0) && entry.resolved_type.size() != Some(0);
             if has_elements && entry.nbytes != Some(0) {
                 return Err(Error::malformed("its byte offset is unknown, because a length before it is unknown"));
             }
@@ -446,20 +451,21 @@ impl DudleyFile {
             }
             return Ok((Arc::new(MemorySource::new(Vec::new(), file.source.name())), 0));
         };
-        let start = file.base.checked_add(address).ok_or_else(|| Error::malformed(format!("address {address} is too large")))?;
+        let start =
+            file.base_offset.checked_add(address).ok_or_else(|| Error::malformed(format!("address {address} is too large")))?;
         let Some(filter) = filter else {
             // The existing part of a truncated array can be read.
             let end = start.saturating_add(entry.nbytes.unwrap_or(0));
-            let home = file.home(end).clone();
+            let home = file.source_covering(end).clone();
             let home = match file.check.clone() {
                 None => home,
-                Some(check) => Arc::new(Checked::new(home, move |source| check(source, start))),
+                Some(check) => Arc::new(ChecksummedSource::new(home, move |source| check(source, start))),
             };
-            return Ok((Truncated::up_to(home, end), start));
+            return Ok((TruncatedSource::up_to(home, end), start));
         };
         let stored = entry.nbytes.ok_or_else(|| Error::malformed("the length of the compressed array is not known"))?;
-        let window = Window::new(file.home(start.saturating_add(stored)).clone(), start, stored)?;
-        Ok((inflated(filter, Arc::new(window), &Form::of(entry)?, file.limits())?, 0))
+        let window = WindowSource::new(file.source_covering(start.saturating_add(stored)).clone(), start, stored)?;
+        Ok((decompress_array(filter, Arc::new(window), &UncompressedForm::from_entry(entry)?, file.limits())?, 0))
     }
 }
 
@@ -474,7 +480,7 @@ impl std::fmt::Debug for DudleyFile {
 }
 
 /// A layout, and where it was found.
-struct Found {
+struct FoundLayout {
     layout: Layout,
     origin: LayoutOrigin,
     text_len: u64,
@@ -488,15 +494,15 @@ fn find_layout(
     resolve: &dyn Resolve,
     dialect: Option<Dialect>,
     limits: &Limits,
-) -> Result<Found> {
+) -> Result<FoundLayout> {
     let mut options = ParseOptions::default();
     options.dialect = dialect;
     options.limits = limits.clone();
     let (text, origin) = find_text(source, signature, resolve, limits)?;
     let said = match &origin {
         LayoutOrigin::Embedded(at) => format!("the layout at byte {at}"),
-        LayoutOrigin::Beside(name) => name.clone(),
-        LayoutOrigin::Given | LayoutOrigin::Derived(_) => String::new(),
+        LayoutOrigin::Sidecar(name) => name.clone(),
+        LayoutOrigin::Supplied | LayoutOrigin::Derived(_) => String::new(),
     };
     // An unfinished update leaves NUL bytes in the layout. No program writes them there.
     let is_unfinished = matches!(origin, LayoutOrigin::Embedded(_)) && text.contains(&0);
@@ -525,22 +531,23 @@ pub fn find_text(
     resolve: &dyn Resolve,
     limits: &Limits,
 ) -> Result<(Vec<u8>, LayoutOrigin)> {
-    if let Some(at) = signature.and_then(|signature| signature.layout_at) {
+    if let Some(at) = signature.and_then(|signature| signature.layout_offset) {
         return Ok((read_text(source, at, limits)?, LayoutOrigin::Embedded(at)));
     }
     let name = source.name();
-    let beside = beside(name);
+    let beside = sidecar_name(name);
     let missing = || {
         let others = beside.as_ref().map_or(String::new(), |beside| format!(", and no {beside} next to it"));
-        Error::invalid_input(format!("{name} has no layout: there is none in the file{others}")).setting("", Setting::Layout)
+        Error::invalid_input(format!("{name} has no layout: there is none in the file{others}"))
+            .setting("", SuggestedSetting::Layout)
     };
     let Some(beside) = beside.clone() else { return Err(missing()) };
     let (found, _) = resolve.resolve(&beside.replace('%', "%25")).map_err(|_| missing())?;
-    Ok((read_text(&found, 0, limits)?, LayoutOrigin::Beside(beside)))
+    Ok((read_text(&found, 0, limits)?, LayoutOrigin::Sidecar(beside)))
 }
 
 /// Returns the name of the layout next to a file, or None for a layout itself.
-fn beside(name: &str) -> Option<String> {
+fn sidecar_name(name: &str) -> Option<String> {
     let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let stem = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
     let beside = format!("{stem}.dud");
@@ -550,31 +557,31 @@ fn beside(name: &str) -> Option<String> {
 fn read_text(source: &SourceRef, at: u64, limits: &Limits) -> Result<Vec<u8>> {
     let len = source.len().saturating_sub(at);
     if len > limits.text {
-        return Err(Limits::exceeded("text", limits.text, format_args!("the layout is {len} bytes long")));
+        return Err(Limits::exceeded_error("text", limits.text, format_args!("the layout is {len} bytes long")));
     }
     read_vec(&**source, at, len, limits)
 }
 
-fn read_layout(text: &[u8], options: &ParseOptions, origin: LayoutOrigin) -> Result<Found> {
+fn read_layout(text: &[u8], options: &ParseOptions, origin: LayoutOrigin) -> Result<FoundLayout> {
     let parsed = parse(text, options)?;
     let (text_len, warnings) = (parsed.end as u64, parsed.diagnostics.clone());
-    Ok(Found { layout: parsed.into_layout()?, origin, text_len, warnings })
+    Ok(FoundLayout { layout: parsed.into_layout()?, origin, text_len, warnings })
 }
 
 /// The items of a stream at their addresses.
-pub struct Items<'f> {
+pub struct StreamItems<'f> {
     file: &'f DudleyFile,
-    found: Evaluation<'f>,
+    found: LayoutEvaluation<'f>,
 }
 
-impl<'f> Items<'f> {
+impl<'f> StreamItems<'f> {
     /// The file.
     pub fn file(&self) -> &'f DudleyFile {
         self.file
     }
 
     /// The layout with the parameters of this stream.
-    pub fn evaluation(&self) -> &Evaluation<'f> {
+    pub fn evaluation(&self) -> &LayoutEvaluation<'f> {
         &self.found
     }
 
@@ -583,29 +590,29 @@ impl<'f> Items<'f> {
     /// # Errors
     /// Returns the errors of [`DudleyFile::items`] for each, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a
     /// limit would be exceeded.
-    pub fn entries(&self) -> impl Iterator<Item = Result<Entry>> + '_ {
-        self.limited(self.found.entries())
+    pub fn entries(&self) -> impl Iterator<Item = Result<LayoutEntry>> + '_ {
+        self.limit_entries(self.found.entries())
     }
 
     /// Returns the entries of [`Items::entries`], with a long list of equal arrays as one entry.
-    pub(super) fn condensed(&self) -> impl Iterator<Item = Result<Entry>> + '_ {
+    pub(super) fn condensed_entries(&self) -> impl Iterator<Item = Result<LayoutEntry>> + '_ {
         // Derived layouts describe lists in more detail.
         let least = if matches!(self.file.origin, LayoutOrigin::Derived(_)) || self.file.has_grids {
             u64::MAX
         } else {
-            crate::layout::LONG_LIST
+            crate::layout::MIN_CONDENSED_LIST
         };
-        self.limited(self.found.condensed(least))
+        self.limit_entries(self.found.condensed(least))
     }
 
-    fn limited<'i>(
+    fn limit_entries<'i>(
         &'i self,
-        entries: impl Iterator<Item = Result<Entry, crate::layout::Fault>> + 'i,
-    ) -> impl Iterator<Item = Result<Entry>> + 'i {
+        entries: impl Iterator<Item = Result<LayoutEntry, crate::layout::EvaluationError>> + 'i,
+    ) -> impl Iterator<Item = Result<LayoutEntry>> + 'i {
         let most = self.file.limits().items;
         entries.zip(0u64..).map_while(move |(entry, number)| match number.cmp(&most) {
             std::cmp::Ordering::Less => Some(entry.map_err(Error::from)),
-            std::cmp::Ordering::Equal => Some(Err(Limits::exceeded("items", most, "the stream has more items"))),
+            std::cmp::Ordering::Equal => Some(Err(Limits::exceeded_error("items", most, "the stream has more items"))),
             std::cmp::Ordering::Greater => None,
         })
     }
@@ -614,15 +621,15 @@ impl<'f> Items<'f> {
     ///
     /// # Errors
     /// Returns the errors of [`Items::entries`].
-    pub fn outline(&self) -> Result<Outline> {
-        Outline::of(self)
+    pub fn outline(&self) -> Result<StreamOutline> {
+        StreamOutline::build(self)
     }
 
     /// The item at a path such as `/group/list[3]/x`.
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is none.
-    pub fn entry(&self, path: &str) -> Result<Entry> {
+    pub fn entry(&self, path: &str) -> Result<LayoutEntry> {
         self.found.find(path)?.ok_or_else(|| self.no_item(path))
     }
 
@@ -631,7 +638,7 @@ impl<'f> Items<'f> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if finding it costs too much.
-    pub fn located(&self, path: &str) -> Result<Option<Located>> {
+    pub fn located(&self, path: &str) -> Result<Option<ArrayLocation>> {
         let found = self.found.locate(path)?;
         if found.as_ref().is_none_or(|found| found.typed == ResolvedType::Dynamic)
             && let Some(inner) = self.found.locate(&format!("{path}.\"\""))?
@@ -653,7 +660,7 @@ impl<'f> Items<'f> {
         if self.file.has_grids()
             && let outline = self.file.outline()?
             && let Some(id) = outline.find(path)?.filter(|id| outline.is_grid(*id))
-            && let Thing::Data(entry) = outline.thing(id)
+            && let OutlineKind::Data(entry) = outline.kind(id)
         {
             return self.file.array_of(entry);
         }
@@ -665,7 +672,7 @@ impl<'f> Items<'f> {
             Some(entry) => entry,
             None => return Err(self.no_item(path)),
         };
-        self.over(&entry, found).map_err(|e| e.context(path.to_owned()))
+        self.array_from(&entry, found).map_err(|e| e.context(path.to_owned()))
     }
 
     /// One struct of an array of structs, or a member of it: `/s(0,1)`, `/s(0,1).member`. None if the path is not of
@@ -678,11 +685,11 @@ impl<'f> Items<'f> {
         let Some((item, rest)) = path.rsplit_once('(') else { return Ok(None) };
         let Some((numbers, members)) = rest.split_once(')') else { return Ok(None) };
         let index: Option<Vec<u64>> = numbers.split(',').map(|number| number.trim().parse().ok()).collect();
-        let is_struct = |found: &Located| matches!(found.typed, ResolvedType::Struct(_));
+        let is_struct = |found: &ArrayLocation| matches!(found.typed, ResolvedType::Struct(_));
         let (Some(index), Some(_)) = (index, self.located(item)?.filter(is_struct)) else { return Ok(None) };
-        let mut array = self.array_at(item)?.at(&index).map_err(|e| e.context(path.to_owned()))?;
-        for step in super::item_path::steps(members)? {
-            let super::item_path::Step::Member(name) = step else { return Ok(None) };
+        let mut array = self.array_at(item)?.scalar_at(&index).map_err(|e| e.context(path.to_owned()))?;
+        for step in super::item_path::parse(members)? {
+            let super::item_path::PathStep::Member(name) = step else { return Ok(None) };
             array = array.field(&name).map_err(|e| e.context(path.to_owned()))?;
         }
         Ok(Some(array))
@@ -693,7 +700,7 @@ impl<'f> Items<'f> {
     /// # Errors
     /// Returns the errors of [`Items::array_at`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it
     /// ends after the end of the file.
-    pub fn array(&self, entry: &Entry) -> Result<Array> {
+    pub fn array(&self, entry: &LayoutEntry) -> Result<Array> {
         let array = self.file.stored_array_of(entry)?;
         array.check_present().map_err(|e| e.context(entry.path.clone()))?;
         Ok(array)
@@ -701,14 +708,17 @@ impl<'f> Items<'f> {
 
     /// The structs with stored parameters at a path as one array in which these are members; None if they are of several
     /// sizes, or if something else is there.
-    pub(super) fn plain_at(&self, path: &str) -> Result<Option<Array>> {
-        let entry = self.found.find(path)?.filter(|entry| entry.typed == ResolvedType::Dynamic);
-        let found = entry.as_ref().map(|entry| (entry, Located::inside(entry)));
-        found.filter(|(_, found)| found.typed != ResolvedType::Dynamic).map(|(entry, found)| self.over(entry, found)).transpose()
+    pub(super) fn struct_array_at(&self, path: &str) -> Result<Option<Array>> {
+        let entry = self.found.find(path)?.filter(|entry| entry.resolved_type == ResolvedType::Dynamic);
+        let found = entry.as_ref().map(|entry| (entry, ArrayLocation::from_entry_members(entry)));
+        found
+            .filter(|(_, found)| found.typed != ResolvedType::Dynamic)
+            .map(|(entry, found)| self.array_from(entry, found))
+            .transpose()
     }
 
     /// An item, or a member of all its structs.
-    fn over(&self, entry: &Entry, found: Located) -> Result<Array> {
+    fn array_from(&self, entry: &LayoutEntry, found: ArrayLocation) -> Result<Array> {
         if let Some(why) = self.file.unreadable(entry) {
             return Err(why);
         }
@@ -731,13 +741,13 @@ impl<'f> Items<'f> {
         if found.path != entry.path {
             return Ok(array);
         }
-        self.file.meant(entry.item, super::declared_view::seen(&self.file.layout, entry.item, array)?)
+        self.file.to_physical(entry.item, super::declared_view::apply_attributes(&self.file.layout, entry.item, array)?)
     }
 
     /// The error for a path that leads nowhere, with what may have been meant.
     pub fn no_item(&self, path: &str) -> Error {
-        match self.file.layout.missing(path) {
-            Some(missing) => Error::no_key(&missing.name, &missing.names, 0),
+        match self.file.layout.find_missing_name(path) {
+            Some(missing) => Error::missing_key(&missing.name, &missing.names, 0),
             None => Error::not_found(format!("there is no item {path}")),
         }
         .at_path(path)

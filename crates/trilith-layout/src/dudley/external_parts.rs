@@ -2,31 +2,31 @@
 
 use std::sync::Arc;
 
-use crate::bytes::{Annex, Annexed, Resolve, SourceRef};
+use crate::bytes::{ConcatenatedSource, ExternalPart, Resolve, SourceRef};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, ItemId, Layout, Literal, read_own};
+use crate::layout::{Attribute, ItemId, Layout, LayoutLiteral, read_own};
 
 /// The attributes: the files as relative references, and of each where it is, its first byte and how many bytes it has there.
-pub(crate) const FILES: &str = "grid_files";
-pub(crate) const FILES_AT: &str = "grid_files_at";
+pub(crate) const FILES_ATTRIBUTE: &str = "grid_files";
+pub(crate) const FILES_AT_ATTRIBUTE: &str = "grid_files_at";
 
 /// The space of addresses of a layout, if it has other files than `source`.
 ///
 /// # Errors
 /// Returns `Malformed` if the attributes contradict each other, and the errors of [`Resolve::resolve`].
-pub(super) fn annexed(source: &SourceRef, layout: &Layout, resolve: &dyn Resolve) -> Result<Option<SourceRef>> {
-    let said = |wanted: &str| -> &[Literal] {
+pub(super) fn with_external_parts(source: &SourceRef, layout: &Layout, resolve: &dyn Resolve) -> Result<Option<SourceRef>> {
+    let said = |wanted: &str| -> &[LayoutLiteral] {
         match layout.attributes(ItemId::ROOT).find(|(name, _)| *name == wanted) {
             Some((_, Attribute::List(values))) => values,
             Some((_, Attribute::Value(value))) => std::slice::from_ref(value),
             _ => &[],
         }
     };
-    let (files, numbers) = (said(FILES), said(FILES_AT));
+    let (files, numbers) = (said(FILES_ATTRIBUTE), said(FILES_AT_ATTRIBUTE));
     if files.is_empty() && numbers.is_empty() {
         return Ok(None);
     }
-    let wrong = || Error::malformed(format!("{FILES} and {FILES_AT} do not fit"));
+    let wrong = || Error::malformed(format!("{FILES_ATTRIBUTE} and {FILES_AT_ATTRIBUTE} do not fit"));
     let (places, []) = numbers.as_chunks::<3>() else { return Err(wrong()) };
     if places.len() != files.len() {
         return Err(wrong());
@@ -34,9 +34,9 @@ pub(super) fn annexed(source: &SourceRef, layout: &Layout, resolve: &dyn Resolve
     let mut others = Vec::new();
     let mut known: Vec<(&str, SourceRef)> = Vec::new();
     for (file, place) in files.iter().zip(places) {
-        let Literal::Text(text) = file else { return Err(wrong()) };
+        let LayoutLiteral::Text(text) = file else { return Err(wrong()) };
         let number = |at: usize| match place.get(at) {
-            Some(Literal::Integer(number)) => u64::try_from(*number).map_err(|_| wrong()),
+            Some(LayoutLiteral::Integer(number)) => u64::try_from(*number).map_err(|_| wrong()),
             _ => Err(wrong()),
         };
         let source = match known.iter().find(|(name, _)| *name == text.as_str()) {
@@ -47,7 +47,7 @@ pub(super) fn annexed(source: &SourceRef, layout: &Layout, resolve: &dyn Resolve
                 source
             }
         };
-        others.push(Annex { at: number(0)?, offset: number(1)?, len: number(2)?, source });
+        others.push(ExternalPart { start: number(0)?, offset: number(1)?, len: number(2)?, source });
     }
-    Ok(Some(Arc::new(Annexed::new(Arc::clone(source), others)?)))
+    Ok(Some(Arc::new(ConcatenatedSource::new(Arc::clone(source), others)?)))
 }

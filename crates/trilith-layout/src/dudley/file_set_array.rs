@@ -3,24 +3,24 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::arrangement::{Arranged, along, padded, stacked};
-use super::catalog::{Catalog, Place};
+use super::arrangement::{ArrayArrangement, concatenated, pad_items, stack_items};
+use super::catalog::{Catalog, FileItemLocation};
 use super::datatype::datatype_of;
-use super::decompress::Form;
-use super::file_set_source::{Joined, Piece, Stored, Turn, uri_of};
-use super::item_request::Wanted;
-use super::item_shapes::{Forms, How};
+use super::decompress::UncompressedForm;
+use super::file_set_source::{ByteSwap, FilePiece, FileSetSource, ItemLocation, uri_of};
+use super::item_request::ItemRequest;
+use super::item_shapes::{CombineMode, ShapeForms};
 use super::parameters::Known;
-use super::selection::{Selection, Unequal};
+use super::selection::{FileSelection, ShapeMismatch};
 use crate::array::{Array, Index, Mask};
 use crate::bytes::Resolve;
-use crate::error::{Error, Result, counted};
-use crate::layout::{Byteorder, Layout, Located, Options, PrimitiveKind};
+use crate::error::{Error, Result, count_noun};
+use crate::layout::{ArrayLocation, Byteorder, EvaluateOptions, Layout, PrimitiveKind};
 
 /// A file of a family that is masked in an array of all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Omission {
+pub struct OmittedFile {
     /// Number of the file in the catalog, counted from 0.
     pub row: usize,
     /// The file, as the catalog names it.
@@ -29,11 +29,11 @@ pub struct Omission {
     pub is_missing: bool,
 }
 
-impl Omission {
+impl OmittedFile {
     /// Returns warnings for the files that omit an item, and for those that are missing.
     pub fn warnings(item: &str, omitted: &[Self]) -> Vec<String> {
         /// Maximum number of files that are named.
-        const SHOWN: usize = 5;
+        const MAX_NAMED_FILES: usize = 5;
         let of = |is_missing: bool| {
             let files: Vec<&str> =
                 omitted.iter().filter(|one| one.is_missing == is_missing).map(|one| one.file.as_str()).collect();
@@ -44,9 +44,9 @@ impl Omission {
                 (false, 1) => format!("omits {item} and is masked"),
                 (false, _) => format!("omit {item} and are masked"),
             };
-            let more = if files.len() > SHOWN { ", …" } else { "" };
-            let names = files.get(..SHOWN).unwrap_or(&files).join(", ");
-            Some(format!("{} {what}: {names}{more}", counted(files.len(), "file")))
+            let more = if files.len() > MAX_NAMED_FILES { ", …" } else { "" };
+            let names = files.get(..MAX_NAMED_FILES).unwrap_or(&files).join(", ");
+            Some(format!("{} {what}: {names}{more}", count_noun(files.len(), "file")))
         };
         [of(false), of(true)].into_iter().flatten().collect()
     }
@@ -92,53 +92,64 @@ impl Catalog {
         template: &Layout,
         item: &str,
         rows: &[Range<usize>],
-        options: &Options,
+        options: &EvaluateOptions,
         resolve: Arc<dyn Resolve>,
     ) -> Result<Array> {
-        self.array_as(Wanted { template, item, rows, options }, &Selection::default(), resolve)
+        self.array_as(ItemRequest { template, item, file_rows: rows, options }, &FileSelection::default(), resolve)
     }
 
     /// Does the same as [`Catalog::array_at`], for an item whose shape may differ between the files.
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::array_at`].
-    pub fn array_as(&self, of: Wanted<'_>, form: &Selection, resolve: Arc<dyn Resolve>) -> Result<Array> {
-        if let Some(array) = self.summarized(of)? {
+    pub fn array_as(&self, of: ItemRequest<'_>, form: &FileSelection, resolve: Arc<dyn Resolve>) -> Result<Array> {
+        if let Some(array) = self.with_summary(of)? {
             return Ok(array);
         }
-        let chosen = self.choose(of, How::of(of.template, of.item, form), &*resolve)?;
-        Set { catalog: self, of, known: Arc::new(self.known(of.template, of.options)?), resolve }.array(chosen)
+        let chosen = self.choose_files(of, CombineMode::for_item(of.template, of.item, form), &*resolve)?;
+        FileSetContext {
+            catalog: self,
+            request: of,
+            expected_params: Arc::new(self.expected_params(of.template, of.options)?),
+            resolver: resolve,
+        }
+        .build_chosen_array(chosen)
     }
 
     /// One array for each of these files, None for a file that omits the item; None if the item has one shape in all of them.
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::array_at`].
-    pub fn each_of(&self, of: Wanted<'_>, resolve: Arc<dyn Resolve>) -> Result<Option<Vec<Option<Array>>>> {
-        let chosen = self.choose(of, How::Ragged, &*resolve)?;
+    pub fn arrays_per_file(&self, of: ItemRequest<'_>, resolve: Arc<dyn Resolve>) -> Result<Option<Vec<Option<Array>>>> {
+        let chosen = self.choose_files(of, CombineMode::Ragged, &*resolve)?;
         if !chosen.is_ragged() {
             return Ok(None);
         }
         if is_compressed(of.template, &chosen.found) {
-            return Err(unlike_compressed(of.item));
+            return Err(mixed_compression_error(of.item));
         }
-        let set = Set { catalog: self, of, known: Arc::new(self.known(of.template, of.options)?), resolve };
-        let Chosen { found, pieces, whole, shapes, .. } = chosen;
-        let one = |(piece, shape): (Piece, Vec<u64>)| {
+        let set = FileSetContext {
+            catalog: self,
+            request: of,
+            expected_params: Arc::new(self.expected_params(of.template, of.options)?),
+            resolver: resolve,
+        };
+        let ChosenItem { found, pieces, full_item: whole, shapes, .. } = chosen;
+        let one = |(piece, shape): (FilePiece, Vec<u64>)| {
             if piece.stored.is_none() {
                 return Ok(None);
             }
-            let strides = found.contiguous(&shape);
-            let found = Located { shape: shape.clone(), strides, ..found.clone() };
-            let chosen = Chosen {
+            let strides = found.contiguous_strides(&shape);
+            let found = ArrayLocation { shape: shape.clone(), strides, ..found.clone() };
+            let chosen = ChosenItem {
                 found,
                 pieces: vec![piece],
-                whole: whole.clone(),
+                full_item: whole.clone(),
                 omitted: Vec::new(),
                 shapes: vec![shape],
-                how: How::Same,
+                mode: CombineMode::Stacked,
             };
-            set.array(chosen)?.slice([Index::At(0)]).map(Some)
+            set.build_chosen_array(chosen)?.slice([Index::Integer(0)]).map(Some)
         };
         pieces.into_iter().zip(shapes).map(one).collect::<Result<Vec<_>>>().map(Some)
     }
@@ -152,50 +163,55 @@ impl Catalog {
         template: &Layout,
         item: &str,
         rows: &[Range<usize>],
-        options: &Options,
+        options: &EvaluateOptions,
         resolve: &dyn Resolve,
-    ) -> Result<Vec<Omission>> {
-        self.omitted_as(Wanted { template, item, rows, options }, &Selection::default(), resolve)
+    ) -> Result<Vec<OmittedFile>> {
+        self.omitted_as(ItemRequest { template, item, file_rows: rows, options }, &FileSelection::default(), resolve)
     }
 
     /// Does the same as [`Catalog::omitted`], for the arguments of [`Catalog::array_as`].
     ///
     /// # Errors
     /// Returns the errors of [`Catalog::array_at`].
-    pub fn omitted_as(&self, of: Wanted<'_>, form: &Selection, resolve: &dyn Resolve) -> Result<Vec<Omission>> {
-        let how = if form.unequal == Unequal::Each { How::Ragged } else { How::of(of.template, of.item, form) };
-        Ok(self.choose(of, how, resolve)?.omitted)
+    pub fn omitted_as(&self, of: ItemRequest<'_>, form: &FileSelection, resolve: &dyn Resolve) -> Result<Vec<OmittedFile>> {
+        let how = if form.unequal == ShapeMismatch::PerFile {
+            CombineMode::Ragged
+        } else {
+            CombineMode::for_item(of.template, of.item, form)
+        };
+        Ok(self.choose_files(of, how, resolve)?.omitted)
     }
 
     /// Returns the place of the item in each of these files, and the files that omit it.
-    fn choose(&self, of: Wanted<'_>, how: How, resolve: &dyn Resolve) -> Result<Chosen> {
-        let Wanted { template, item, rows, options } = of;
+    fn choose_files(&self, of: ItemRequest<'_>, how: CombineMode, resolve: &dyn Resolve) -> Result<ChosenItem> {
+        let ItemRequest { template, item, file_rows: rows, options } = of;
         let count = rows.iter().fold(0u64, |sum, rows| sum.saturating_add(rows.len() as u64));
         options.limits.charge_memory(count.saturating_mul(56), "the places of an item in a family")?;
-        let mut forms = Forms::of(how);
+        let mut forms = ShapeForms::new(how);
         let (mut pieces, mut empty, mut whole, mut shapes) = (Vec::new(), Vec::new(), None, Vec::new());
         self.locate_rows(template, item, rows, options, &mut |row, place| {
-            let Place { file, offset, found, compressed } = place;
+            let FileItemLocation { file, offset, located: found, compressed } = place;
             let inside = match (&compressed, found.as_ref().and_then(|found| found.address)) {
                 (Some(entry), Some(address)) => address.saturating_sub(entry.address.unwrap_or(address)),
                 _ => 0,
             };
             let stored = compressed.as_ref().and_then(|entry| entry.nbytes);
-            let stored = Stored { offset: offset.map(|at| at.saturating_sub(inside)), inside, stored };
+            let stored =
+                ItemLocation { offset: offset.map(|at| at.saturating_sub(inside)), member_offset: inside, stored_len: stored };
             let has_elements = found.as_ref().map(|found| !found.shape.contains(&0));
-            pieces.push(Piece { row, stored: has_elements.map(|_| stored) });
+            pieces.push(FilePiece { row, stored: has_elements.map(|_| stored) });
             match has_elements {
-                Some(true) => whole = compressed.as_ref().map(Form::of).transpose()?.or(whole.take()),
+                Some(true) => whole = compressed.as_ref().map(UncompressedForm::from_entry).transpose()?.or(whole.take()),
                 Some(false) => empty.push(pieces.len() - 1),
                 None => {}
             }
-            if how != How::Same {
+            if how != CombineMode::Stacked {
                 shapes.push(found.as_ref().map(|found| found.shape.clone()).unwrap_or_default());
             }
-            forms.admit(item, row, file, found);
+            forms.add_file(item, row, file, found);
             Ok(())
         })?;
-        let (found, is_empty) = forms.settle(item)?;
+        let (found, is_empty) = forms.common_form(item)?;
         // Strings without letters are in no array of longer ones.
         let is_text = found.typed.primitive().is_some_and(|primitive| primitive.is_text());
         let has_own_shape = |shape: &Vec<u64>| shape.len() == found.shape.len() && !(is_text && shape.last() == Some(&0));
@@ -213,26 +229,26 @@ impl Catalog {
             }
             if piece.stored.is_none() {
                 let file = self.files().get(piece.row).cloned().unwrap_or_default();
-                omitted.push(Omission { row: piece.row, file, is_missing: gone });
+                omitted.push(OmittedFile { row: piece.row, file, is_missing: gone });
             }
         }
-        Ok(Chosen { found, pieces, whole, omitted, shapes, how })
+        Ok(ChosenItem { found, pieces, full_item: whole, omitted, shapes, mode: how })
     }
 }
 
 /// An item in the files that were chosen.
-struct Chosen {
+struct ChosenItem {
     /// Form of the item in the files that have it.
-    found: Located,
-    pieces: Vec<Piece>,
-    whole: Option<Form>,
-    omitted: Vec<Omission>,
+    found: ArrayLocation,
+    pieces: Vec<FilePiece>,
+    full_item: Option<UncompressedForm>,
+    omitted: Vec<OmittedFile>,
     /// The shape in each file, empty in one that omits the item. None are collected if they have to be the same.
     shapes: Vec<Vec<u64>>,
-    how: How,
+    mode: CombineMode,
 }
 
-impl Chosen {
+impl ChosenItem {
     /// Returns `true` if the item has several shapes in the files that have it.
     fn is_ragged(&self) -> bool {
         let there = self.pieces.iter().zip(&self.shapes).filter(|(piece, shape)| piece.stored.is_some() || !shape.contains(&0));
@@ -243,75 +259,77 @@ impl Chosen {
 }
 
 /// The context in which arrays of a set are made.
-struct Set<'a> {
+struct FileSetContext<'a> {
     catalog: &'a Catalog,
-    of: Wanted<'a>,
-    known: Arc<Known>,
-    resolve: Arc<dyn Resolve>,
+    request: ItemRequest<'a>,
+    expected_params: Arc<Known>,
+    resolver: Arc<dyn Resolve>,
 }
 
-impl Set<'_> {
+impl FileSetContext<'_> {
     /// Returns the difference that the order of a file makes to the item, which is at this place in one of them.
-    fn turn(&self, row: Option<usize>, found: &Located) -> Result<Turn> {
-        let Wanted { template, item, options, .. } = self.of;
-        let (Some(row), Some(order), true) = (row, options.order, options.native) else { return Ok(Turn::Fixed) };
+    fn byte_swap(&self, row: Option<usize>, found: &ArrayLocation) -> Result<ByteSwap> {
+        let ItemRequest { template, item, options, .. } = self.request;
+        let (Some(row), Some(order), true) = (row, options.byteorder, options.is_native) else { return Ok(ByteSwap::None) };
         let other = if order == Byteorder::Little { Byteorder::Big } else { Byteorder::Little };
-        let options = Options { order: Some(other), ..options.clone() };
+        let options = EvaluateOptions { byteorder: Some(other), ..options.clone() };
         let mut is_same = false;
         self.catalog.locate_rows(template, item, &[row..row + 1], &options, &mut |_, place| {
-            is_same = place.found.is_some_and(|there| there.typed == found.typed);
+            is_same = place.located.is_some_and(|there| there.typed == found.typed);
             Ok(())
         })?;
         if is_same {
-            return Ok(Turn::Fixed);
+            return Ok(ByteSwap::None);
         }
         let Some(primitive) = found.typed.primitive().filter(|_| !is_compressed(template, found)) else {
-            return Ok(Turn::Refused);
+            return Ok(ByteSwap::Refused);
         };
         let word = if primitive.kind() == PrimitiveKind::Complex { primitive.size() / 2 } else { primitive.size() };
         // A member of structs that are packed is not at multiples of its size.
         let is_apart = found.strides.iter().any(|stride| stride.checked_rem(word) != Some(0));
-        Ok(if is_apart { Turn::Refused } else { Turn::Words(word) })
+        Ok(if is_apart { ByteSwap::Refused } else { ByteSwap::SwapWords(word) })
     }
 
     /// The array of the chosen files.
-    fn array(&self, chosen: Chosen) -> Result<Array> {
-        let Wanted { template, item, options, .. } = self.of;
+    fn build_chosen_array(&self, chosen: ChosenItem) -> Result<Array> {
+        let ItemRequest { template, item, options, .. } = self.request;
         let is_ragged = chosen.is_ragged();
-        let Chosen { found, pieces, whole, shapes, how, .. } = chosen;
+        let ChosenItem { found, pieces, full_item: whole, shapes, mode: how, .. } = chosen;
         let mut shape = found.shape.clone();
         let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
-        if is_compressed(template, &found) && (is_ragged || matches!(how, How::Along(_))) {
-            return Err(unlike_compressed(item));
+        if is_compressed(template, &found) && (is_ragged || matches!(how, CombineMode::Concatenated(_))) {
+            return Err(mixed_compression_error(item));
         }
         let lengths = (shape.as_slice(), shapes.as_slice());
         let arranged = match how {
-            How::Along(axis) => along(axis, lengths, &pieces, datatype.item_size()),
-            How::Ragged if is_ragged => padded(lengths, &pieces, datatype.item_size()),
-            How::Same | How::Ragged => stacked(&shape, found.strides.get(..shape.len()).unwrap_or(&[]), &pieces, &datatype),
+            CombineMode::Concatenated(axis) => concatenated(axis, lengths, &pieces, datatype.item_size()),
+            CombineMode::Ragged if is_ragged => pad_items(lengths, &pieces, datatype.item_size()),
+            CombineMode::Stacked | CombineMode::Ragged => {
+                stack_items(&shape, found.strides.get(..shape.len()).unwrap_or(&[]), &pieces, &datatype)
+            }
         };
-        let Arranged { spread, shape, strides, len, mask } =
+        let ArrayArrangement { spread, shape, strides, len, mask } =
             arranged?.ok_or_else(|| Error::malformed(format!("E406: {item} of {} files is too large", pieces.len())))?;
         let first = pieces.iter().find(|piece| piece.stored.is_some()).map(|piece| piece.row);
-        let turn = self.turn(first, &found)?;
+        let turn = self.byte_swap(first, &found)?;
         let is_number = datatype.is_float() || datatype.is_complex();
-        let joined = Joined {
+        let joined = FileSetSource {
             name: format!("{item} of {} files", pieces.len()),
             len,
             files: self.catalog.shared_files(),
-            known: Arc::clone(&self.known),
+            expected_params: Arc::clone(&self.expected_params),
             pieces,
             spread,
             // A floating-point number with all bits set is NaN in every format and byte order.
-            blank: if is_number { 0xff } else { 0 },
+            fill_element: if is_number { 0xff } else { 0 },
             filter: template.filter_of(found.item).filter(|filter| filter.compresses).cloned(),
-            whole,
-            native: options.native,
-            order: if template.order().is_none() { options.order } else { None },
-            turn,
+            full_item: whole,
+            native: options.is_native,
+            order: if template.order().is_none() { options.byteorder } else { None },
+            byte_swap: turn,
             limits: options.limits.clone(),
-            resolve: Arc::clone(&self.resolve),
-            open: std::sync::Mutex::default(),
+            resolve: Arc::clone(&self.resolver),
+            open_files: std::sync::Mutex::default(),
         };
         let array = match strides {
             Some(strides) => Array::strided(Arc::new(joined), 0, datatype, order, shape, strides)?,
@@ -326,11 +344,11 @@ impl Set<'_> {
 }
 
 /// Returns `true` if an item is stored compressed.
-fn is_compressed(template: &Layout, found: &Located) -> bool {
+fn is_compressed(template: &Layout, found: &ArrayLocation) -> bool {
     template.filter_of(found.item).is_some_and(|filter| filter.compresses)
 }
 
-fn unlike_compressed(item: &str) -> Error {
+fn mixed_compression_error(item: &str) -> Error {
     Error::unsupported(format!("{item} is stored compressed, and its shape differs between the files"))
         .hint("choose files in which it has one shape")
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use crate::bytes::{SourceRef, read_vec, to_usize};
-use crate::codec::filter::Filters;
+use crate::codec::filter::FilterPipeline;
 use crate::codec::global_heap::{self, Objects, uint};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -13,137 +13,146 @@ use crate::threads::lock;
 
 /// The description of elements with strings, as `grid_strings` has it.
 #[derive(Debug)]
-pub(super) struct Strings {
+pub(super) struct GridStrings {
     /// Bytes of an element as it is stored, and as it is read.
-    stored: usize,
-    read: usize,
+    stored_size: usize,
+    decoded_size: usize,
     /// Bytes of an address and of a length of the file, and the byte that is address 0.
     addresses: usize,
     lengths: usize,
     base: u64,
-    moves: Vec<Move>,
+    parts: Vec<PartMove>,
     /// The filters of `grid_numbers`.
-    numbers: Vec<Filters>,
+    numbers: Vec<FilterPipeline>,
     /// The collections of strings that were read, by their addresses.
-    known: Mutex<HashMap<u64, Arc<Objects>>>,
+    heap_cache: Mutex<HashMap<u64, Arc<Objects>>>,
 }
 
 /// Bytes of an element that go from one place to another.
 #[derive(Debug, Clone, Copy)]
-struct Move {
-    kind: Kind,
+struct PartMove {
+    kind: PartKind,
     from: usize,
     to: usize,
     len: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+enum PartKind {
     /// The bytes are copied unchanged.
     Bytes,
     /// A string in a heap: the bytes say where.
     Heap,
     /// A string up to a NUL.
-    Ended,
+    NulTerminated,
     /// A string before spaces.
-    Spaced,
+    SpacePadded,
     /// Numbers that one of the filters decodes.
     Numbers(usize),
 }
 
-impl Strings {
+impl GridStrings {
     /// Reads the numbers of the attribute, for elements of this number of bytes after reading. `words` are the filters of
     /// `grid_numbers`.
     ///
     /// # Errors
     /// Returns `Malformed` if they do not fit.
-    pub(super) fn of(numbers: &[u64], words: &str, read: u64) -> Result<Self> {
+    pub(super) fn from_attribute(numbers: &[u64], words: &str, read: u64) -> Result<Self> {
         let wrong = || Error::malformed("grid_strings does not fit the elements");
         let Some(([stored, addresses, lengths, base], moves)) = numbers.split_first_chunk() else { return Err(wrong()) };
         let (stored, read) = (to_usize(*stored)?, to_usize(read)?);
         let (addresses, lengths) = (to_usize(*addresses)?, to_usize(*lengths)?);
-        let filters = Filters::parse(words)?.apart();
+        let filters = FilterPipeline::parse(words)?.split_filters();
         let (moves, []) = moves.as_chunks::<4>() else { return Err(wrong()) };
         if stored == 0 || !(2..=8).contains(&addresses) || !(2..=8).contains(&lengths) {
             return Err(wrong());
         }
         let moves = moves.iter().map(|[kind, from, to, len]| {
             let kind = match kind {
-                0 => Kind::Bytes,
-                1 => Kind::Heap,
-                2 => Kind::Ended,
-                3 => Kind::Spaced,
-                other => Kind::Numbers(to_usize(other - 4)?),
+                0 => PartKind::Bytes,
+                1 => PartKind::Heap,
+                2 => PartKind::NulTerminated,
+                3 => PartKind::SpacePadded,
+                other => PartKind::Numbers(to_usize(other - 4)?),
             };
             let (from, to, len) = (to_usize(*from)?, to_usize(*to)?, to_usize(*len)?);
             let taken = match kind {
-                Kind::Heap => 8 + addresses,
-                Kind::Numbers(at) => {
+                PartKind::Heap => 8 + addresses,
+                PartKind::Numbers(at) => {
                     let stored = filters.get(at).and_then(|filter| filter.stored_size(len as u64));
                     to_usize(stored.ok_or_else(wrong)?)?
                 }
                 _ => len,
             };
             let fits = |at: usize, len: usize, most: usize| at.checked_add(len).is_some_and(|end| end <= most);
-            if fits(from, taken, stored) && fits(to, len, read) { Ok(Move { kind, from, to, len }) } else { Err(wrong()) }
+            if fits(from, taken, stored) && fits(to, len, read) { Ok(PartMove { kind, from, to, len }) } else { Err(wrong()) }
         });
         let moves = moves.collect::<Result<_>>()?;
-        Ok(Self { stored, read, addresses, lengths, base: *base, moves, numbers: filters, known: Mutex::default() })
+        Ok(Self {
+            stored_size: stored,
+            decoded_size: read,
+            addresses,
+            lengths,
+            base: *base,
+            parts: moves,
+            numbers: filters,
+            heap_cache: Mutex::default(),
+        })
     }
 
     /// Returns the byte of the layout that is address 0.
-    pub(super) fn base(&self) -> u64 {
+    pub(super) fn base_offset(&self) -> u64 {
         self.base
     }
 
     /// Returns the number of stored bytes for a number of bytes after reading.
     pub(super) fn stored_size(&self, size: u64) -> u64 {
-        (size / (self.read as u64).max(1)).saturating_mul(self.stored as u64)
+        (size / (self.decoded_size as u64).max(1)).saturating_mul(self.stored_size as u64)
     }
 
     /// Returns the elements with their strings.
     ///
     /// # Errors
     /// Returns `Malformed` if there is no such string, `Limit`, and what reading returns.
-    pub(super) fn read(&self, bytes: &[u8], size: u64, source: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
+    pub(super) fn decoded_size(&self, bytes: &[u8], size: u64, source: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
         limits.charge_memory(size, "a chunk")?;
         let mut out = vec![0; to_usize(size)?];
-        for (from, to) in bytes.chunks_exact(self.stored).zip(out.chunks_exact_mut(self.read.max(1))) {
-            for step in &self.moves {
+        for (from, to) in bytes.chunks_exact(self.stored_size).zip(out.chunks_exact_mut(self.decoded_size.max(1))) {
+            for step in &self.parts {
                 let found = from.get(step.from..).unwrap_or(&[]);
                 let into = to.get_mut(step.to..).and_then(|to| to.get_mut(..step.len)).unwrap_or_default();
                 match step.kind {
-                    Kind::Heap => put(&self.string(found, into.len() as u64, source, limits)?, into),
-                    Kind::Numbers(_) => {}
-                    kind => put(cut(kind, found.get(..step.len).unwrap_or(found)), into),
+                    PartKind::Heap => copy_truncated(&self.read_string(found, into.len() as u64, source, limits)?, into),
+                    PartKind::Numbers(_) => {}
+                    kind => copy_truncated(trim_padding(kind, found.get(..step.len).unwrap_or(found)), into),
                 }
             }
         }
-        for step in &self.moves {
-            let Kind::Numbers(at) = step.kind else { continue };
-            self.decode(*step, at, bytes, &mut out, limits)?;
+        for step in &self.parts {
+            let PartKind::Numbers(at) = step.kind else { continue };
+            self.decode_element_part(*step, at, bytes, &mut out, limits)?;
         }
         Ok(out)
     }
 
     /// Decodes one part of all elements by a filter.
-    fn decode(&self, step: Move, at: usize, bytes: &[u8], out: &mut [u8], limits: &Limits) -> Result<()> {
+    fn decode_element_part(&self, step: PartMove, at: usize, bytes: &[u8], out: &mut [u8], limits: &Limits) -> Result<()> {
         let Some(filter) = self.numbers.get(at).filter(|_| step.len > 0) else { return Ok(()) };
         let taken = to_usize(filter.stored_size(step.len as u64).unwrap_or(0))?;
-        let elements = bytes.chunks_exact(self.stored);
+        let elements = bytes.chunks_exact(self.stored_size);
         limits.charge_memory((elements.len() as u64).saturating_mul((taken + step.len) as u64), "a chunk")?;
         let size = (elements.len() as u64).saturating_mul(step.len as u64);
         let stored = elements.flat_map(|element| element.get(step.from..step.from + taken).unwrap_or(&[]));
         let decoded = filter.decode(stored.copied().collect(), 0, size, limits)?;
-        for (from, to) in decoded.chunks_exact(step.len).zip(out.chunks_exact_mut(self.read.max(1))) {
-            put(from, to.get_mut(step.to..).unwrap_or_default());
+        for (from, to) in decoded.chunks_exact(step.len).zip(out.chunks_exact_mut(self.decoded_size.max(1))) {
+            copy_truncated(from, to.get_mut(step.to..).unwrap_or_default());
         }
         Ok(())
     }
 
     /// Returns the string to which a descriptor leads, up to a number of bytes. The descriptor has the number of bytes, the
     /// collection, and the object.
-    fn string(&self, descriptor: &[u8], most: u64, source: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
+    fn read_string(&self, descriptor: &[u8], most: u64, source: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
         let field = |at, len| uint(descriptor, at, len).unwrap_or(0);
         let (count, address, index) = (field(0, 4), field(4, self.addresses), field(4 + self.addresses, 4));
         let undefined = u64::MAX >> (64 - 8 * self.addresses as u32);
@@ -152,7 +161,7 @@ impl Strings {
         }
         let wrong = || Error::malformed(format!("no string {index} in the heap at address {address}"));
         let start = address.checked_add(self.base).ok_or_else(wrong)?;
-        let known = lock(&self.known).get(&address).cloned();
+        let known = lock(&self.heap_cache).get(&address).cloned();
         let objects = match known {
             Some(objects) => objects,
             None => {
@@ -160,7 +169,7 @@ impl Strings {
                 let size = global_heap::size(&head, self.lengths).ok_or_else(wrong)?;
                 let bytes = read_vec(&**source, start, size, limits)?;
                 let objects = Arc::new(global_heap::objects(&bytes, self.lengths));
-                lock(&self.known).insert(address, Arc::clone(&objects));
+                lock(&self.heap_cache).insert(address, Arc::clone(&objects));
                 objects
             }
         };
@@ -170,16 +179,16 @@ impl Strings {
 }
 
 /// Puts as many bytes as fit.
-fn put(from: &[u8], to: &mut [u8]) {
+fn copy_truncated(from: &[u8], to: &mut [u8]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
 }
 
 /// Returns a string without what pads it.
-fn cut(kind: Kind, bytes: &[u8]) -> &[u8] {
+fn trim_padding(kind: PartKind, bytes: &[u8]) -> &[u8] {
     let end = match kind {
-        Kind::Ended => bytes.iter().position(|byte| *byte == 0),
-        Kind::Spaced => Some(bytes.iter().rposition(|byte| !matches!(byte, b' ' | 0)).map_or(0, |last| last + 1)),
-        Kind::Bytes | Kind::Heap | Kind::Numbers(_) => None,
+        PartKind::NulTerminated => bytes.iter().position(|byte| *byte == 0),
+        PartKind::SpacePadded => Some(bytes.iter().rposition(|byte| !matches!(byte, b' ' | 0)).map_or(0, |last| last + 1)),
+        PartKind::Bytes | PartKind::Heap | PartKind::Numbers(_) => None,
     };
     bytes.get(..end.unwrap_or(bytes.len())).unwrap_or(bytes)
 }
@@ -193,14 +202,19 @@ mod tests {
     fn strings_are_read_without_what_pads_them() {
         let source: SourceRef = Arc::new(MemorySource::new(Vec::new(), "x"));
         let read = |numbers: &[u64], bytes: &[u8], size| {
-            Strings::of(numbers, "whole(3,0,24,1,0)", size)?.read(bytes, size, &source, &Limits::default())
+            GridStrings::from_attribute(numbers, "whole(3,0,24,1,0)", size)?.decoded_size(
+                bytes,
+                size,
+                &source,
+                &Limits::default(),
+            )
         };
         assert_eq!(read(&[4, 8, 8, 0, 2, 0, 0, 4], b"a\0bc", 4).unwrap(), b"a\0\0\0");
         assert_eq!(read(&[4, 8, 8, 0, 3, 0, 0, 4], b"a b ", 4).unwrap(), b"a b\0");
         assert_eq!(read(&[4, 8, 8, 0, 0, 2, 0, 2, 0, 0, 2, 2], b"abcd", 4).unwrap(), b"cdab");
         assert_eq!(read(&[16, 8, 8, 0, 1, 0, 0, 2], &[0; 16], 2).unwrap(), [0, 0]);
-        let numbers = Strings::of(&[4, 8, 8, 0, 4, 1, 0, 8], "whole(3,0,24,1,0)", 8).unwrap();
-        let two = numbers.read(b"x\xfe\xff\xffx\x02\0\0", 16, &source, &Limits::default()).unwrap();
+        let numbers = GridStrings::from_attribute(&[4, 8, 8, 0, 4, 1, 0, 8], "whole(3,0,24,1,0)", 8).unwrap();
+        let two = numbers.decoded_size(b"x\xfe\xff\xffx\x02\0\0", 16, &source, &Limits::default()).unwrap();
         assert_eq!(two, [-2i64, 2].map(i64::to_le_bytes).concat());
         for wrong in [
             &[4, 8, 8, 0, 0, 2, 0, 4][..],

@@ -6,7 +6,7 @@ use crate::layout::read_own;
 /// One step of an item path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Step {
+pub enum PathStep {
     /// `/name`: an item of a dict.
     Name(String),
     /// `[3]`: an element of a list.
@@ -25,7 +25,7 @@ pub enum Step {
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no path.
-pub(super) fn steps(path: &str) -> Result<Vec<Step>> {
+pub(super) fn parse(path: &str) -> Result<Vec<PathStep>> {
     let bad =
         || Error::invalid_input(format!("{path:?} is not an item path")).hint("write it as /group/list[3]/x or /s(0).member");
     let mut out = Vec::new();
@@ -34,30 +34,30 @@ pub(super) fn steps(path: &str) -> Result<Vec<Step>> {
         let (mark, inside) = rest.split_at_checked(1).ok_or_else(bad)?;
         rest = match mark {
             "/" | "." => {
-                let (name, after) = name(inside).ok_or_else(bad)?;
+                let (name, after) = parse_name(inside).ok_or_else(bad)?;
                 let name = read_own(&name).into_owned();
-                out.push(if mark == "/" { Step::Name(name) } else { Step::Member(name) });
+                out.push(if mark == "/" { PathStep::Name(name) } else { PathStep::Member(name) });
                 after
             }
             "[" => {
                 let (number, after) = inside.split_once(']').ok_or_else(bad)?;
-                out.push(Step::Element(number.parse().map_err(|_| bad())?));
+                out.push(PathStep::Element(number.parse().map_err(|_| bad())?));
                 after
             }
             "(" => {
                 let (numbers, after) = inside.split_once(')').ok_or_else(bad)?;
                 let numbers: std::result::Result<Vec<u64>, _> = numbers.split(',').map(|n| n.trim().parse()).collect();
-                out.push(Step::Instance(numbers.map_err(|_| bad())?));
+                out.push(PathStep::Instance(numbers.map_err(|_| bad())?));
                 after
             }
             "&" => {
                 let end = inside.find(|c: char| !c.is_ascii_digit()).unwrap_or(inside.len());
                 let (number, after) = inside.split_at_checked(end).ok_or_else(bad)?;
-                out.push(Step::Reference(number.parse().map_err(|_| bad())?));
+                out.push(PathStep::Reference(number.parse().map_err(|_| bad())?));
                 after
             }
             "#" if inside == "length" => {
-                out.push(Step::Length);
+                out.push(PathStep::Length);
                 ""
             }
             _ => return Err(bad()),
@@ -67,7 +67,7 @@ pub(super) fn steps(path: &str) -> Result<Vec<Step>> {
 }
 
 /// A name, quoted or not, and what follows it.
-fn name(text: &str) -> Option<(String, &str)> {
+fn parse_name(text: &str) -> Option<(String, &str)> {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find(['/', '[', '(', '.', '#']).unwrap_or(text.len());
         return text.split_at_checked(end).map(|(name, after)| (name.to_owned(), after));
@@ -94,13 +94,13 @@ mod tests {
 
     #[test]
     fn paths_come_apart() {
-        let name = |s: &str| Step::Name(s.to_owned());
-        assert_eq!(steps("/a/b[3][0]/c").unwrap(), [name("a"), name("b"), Step::Element(3), Step::Element(0), name("c")]);
-        assert_eq!(steps("/s(0,1).m").unwrap(), [name("s"), Step::Instance(vec![0, 1]), Step::Member("m".into())]);
-        assert_eq!(steps(r#"/"a/\"b"#).ok(), None);
-        assert_eq!(steps(r#"/"a/\"b"/"""#).unwrap(), [name("a/\"b"), name("")]);
-        assert_eq!(steps("&2").unwrap(), [Step::Reference(2)]);
-        assert_eq!(steps("/z#length").unwrap(), [name("z"), Step::Length]);
-        assert!(steps("a").is_err() && steps("/a[x]").is_err());
+        let name = |s: &str| PathStep::Name(s.to_owned());
+        assert_eq!(parse("/a/b[3][0]/c").unwrap(), [name("a"), name("b"), PathStep::Element(3), PathStep::Element(0), name("c")]);
+        assert_eq!(parse("/s(0,1).m").unwrap(), [name("s"), PathStep::Instance(vec![0, 1]), PathStep::Member("m".into())]);
+        assert_eq!(parse(r#"/"a/\"b"#).ok(), None);
+        assert_eq!(parse(r#"/"a/\"b"/"""#).unwrap(), [name("a/\"b"), name("")]);
+        assert_eq!(parse("&2").unwrap(), [PathStep::Reference(2)]);
+        assert_eq!(parse("/z#length").unwrap(), [name("z"), PathStep::Length]);
+        assert!(parse("a").is_err() && parse("/a[x]").is_err());
     }
 }

@@ -2,22 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::chunk_grid::{Collected, GridArray};
-use super::dudley_file::Items;
-use super::item_path::{Step, steps};
+use super::chunk_grid::{ChunkedArray, GridCollector};
+use super::dudley_file::StreamItems;
+use super::item_path::{PathStep, parse};
 use crate::error::Result;
-use crate::layout::{Entry, EntryKind, ItemId, Kind, Layout, ResolvedType, own_name, quoted_name, read_own};
+use crate::layout::{EntryKind, ItemId, ItemKind, Layout, LayoutEntry, ResolvedType, own_name, quoted_name, read_own};
 
 /// The number of a node of an [`Outline`]; 0 is the root dict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct OutlineId(usize);
+pub struct ItemTreeId(usize);
 
-impl OutlineId {
+impl ItemTreeId {
     /// The root dict.
-    pub const ROOT: OutlineId = OutlineId(0);
+    pub const ROOT: ItemTreeId = ItemTreeId(0);
 
     /// The node with a number.
-    pub fn of(index: usize) -> Self {
+    pub fn new(index: usize) -> Self {
         Self(index)
     }
 
@@ -29,35 +29,35 @@ impl OutlineId {
 
 /// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Thing<'o> {
+pub enum OutlineKind<'o> {
     /// Named items; also a struct with stored parameters.
     Dict,
     /// Items without names; also an array of structs with stored parameters.
     List,
     /// An array; also an item that cannot be read, of which [`DudleyFile::array_of`](super::DudleyFile::array_of)
     /// returns the reason.
-    Data(&'o Entry),
+    Data(&'o LayoutEntry),
     /// A parameter and its value.
-    Param(i64, Option<&'o Entry>),
+    Param(i64, Option<&'o LayoutEntry>),
     /// An item of type `{}`.
     Null,
 }
 
 #[derive(Debug)]
-struct Node {
-    step: Step,
+struct OutlineNode {
+    path_step: PathStep,
     parent: usize,
     is_param: bool,
     children: Vec<usize>,
     /// Apart, since most of the nodes above items have none.
-    entry: Option<Box<Entry>>,
+    entry: Option<Box<LayoutEntry>>,
     item: Option<ItemId>,
     is_list: bool,
     is_grid: bool,
     /// `true` if the layout marks it as unreadable. It is then an array whose elements are an error.
     is_unreadable: bool,
     /// `true` if it is only a part of another array, which users do not see.
-    is_part: bool,
+    is_grid_part: bool,
     /// `true` if its children are in [`Outline::found`].
     is_indexed: bool,
 }
@@ -67,56 +67,63 @@ struct Node {
 /// Elements of a list that hold nothing at all (an empty dict, an empty list) take part in no address and
 /// are not seen.
 #[derive(Debug)]
-pub struct Outline {
-    nodes: Vec<Node>,
+pub struct StreamOutline {
+    nodes: Vec<OutlineNode>,
     /// The children of nodes that have many, but for the elements of lists in their order.
-    found: HashMap<(usize, Step, bool), usize>,
+    entries: HashMap<(usize, PathStep, bool), usize>,
     /// The values of fixed parameters.
-    fixed: HashMap<usize, i64>,
+    fixed_params: HashMap<usize, i64>,
     /// The nodes with entries, in the order of the text.
     order: Vec<usize>,
     /// The arrays in chunks, by their paths.
-    grids: HashMap<String, Result<GridArray>>,
+    grids: HashMap<String, Result<ChunkedArray>>,
 }
 
 /// The attribute of an item that is only a part of another one.
-const PART: &str = "grid_part";
+const PART_ATTRIBUTE: &str = "grid_part";
 
 /// About as many bytes as a node takes, with its names and its places.
-const NODE: u64 = 400;
+const NODE_COST: u64 = 400;
 
 /// Number of children that are looked through one by one.
-const FEW: usize = 8;
+const MAX_LINEAR_CHILDREN: usize = 8;
 
 /// The children of a node: name or None, and node.
-pub type Children<'o> = Vec<(Option<&'o str>, OutlineId)>;
+pub type OutlineChildren<'o> = Vec<(Option<&'o str>, ItemTreeId)>;
 
-impl Outline {
-    pub(super) fn of(items: &Items<'_>) -> Result<Self> {
-        let mut outline =
-            Self { nodes: Vec::new(), found: HashMap::new(), fixed: HashMap::new(), order: Vec::new(), grids: HashMap::new() };
-        outline.nodes.push(Node::new(Step::Name(String::new()), 0, false));
+impl StreamOutline {
+    pub(super) fn build(items: &StreamItems<'_>) -> Result<Self> {
+        let mut outline = Self {
+            nodes: Vec::new(),
+            entries: HashMap::new(),
+            fixed_params: HashMap::new(),
+            order: Vec::new(),
+            grids: HashMap::new(),
+        };
+        outline.nodes.push(OutlineNode::new(PathStep::Name(String::new()), 0, false));
         if let Some(root) = outline.nodes.first_mut() {
             root.item = Some(ItemId::ROOT);
         }
-        let declared = outline.declare(items.file().layout());
-        let mut grids = Collected::of(items.file().layout());
-        for (number, entry) in items.condensed().enumerate() {
+        let declared = outline.enter_declared_items(items.file().layout());
+        let mut grids = GridCollector::new(items.file().layout());
+        for (number, entry) in items.condensed_entries().enumerate() {
             if number.is_multiple_of(1 << 14) {
-                let taken = (outline.nodes.len() as u64).saturating_mul(NODE);
+                let taken = (outline.nodes.len() as u64).saturating_mul(NODE_COST);
                 items.file().limits().charge_memory(taken, "the tree of a stream")?;
             }
             let entry = entry?;
-            match grids.take(&entry, items.file().layout()) {
+            match grids.claim_entry(&entry, items.file().layout()) {
                 // The first chunk gives the array its position among the items. The array is set when all chunks are known.
-                Some((path, true)) => outline.enter(Entry { path, ..entry }, items.file().layout(), &declared)?,
+                Some((path, true)) => outline.insert_entry(LayoutEntry { path, ..entry }, items.file().layout(), &declared)?,
                 Some((_, false)) => {}
-                None => outline.enter(entry, items.file().layout(), &declared)?,
+                None => outline.insert_entry(entry, items.file().layout(), &declared)?,
             }
         }
         let find = |path: &str| outline.nodes.get(outline.find(path).ok()??.0)?.entry.as_deref().cloned();
-        for (entry, grid) in grids.finish(&find, (items.file().base(), items.file().source().len()), items.file().limits())? {
-            outline.replace(entry, grid)?;
+        for (entry, grid) in
+            grids.into_grids(&find, (items.file().base_offset(), items.file().source().len()), items.file().limits())?
+        {
+            outline.replace_with_grid(entry, grid)?;
         }
         // The outline lives as long as the file, and a vector that grows has up to twice the space that it needs.
         outline.nodes.shrink_to_fit();
@@ -125,7 +132,7 @@ impl Outline {
     }
 
     /// Puts an array in chunks at the place of its items.
-    fn replace(&mut self, entry: Entry, grid: Result<GridArray>) -> Result<()> {
+    fn replace_with_grid(&mut self, entry: LayoutEntry, grid: Result<ChunkedArray>) -> Result<()> {
         let Some(id) = self.find(&entry.path)? else { return Ok(()) };
         if let Some(node) = self.nodes.get_mut(id.0) {
             self.grids.insert(entry.path.clone(), grid);
@@ -136,40 +143,41 @@ impl Outline {
     }
 
     /// The array in chunks at the path of an entry; why it cannot be read, if that is so.
-    pub(crate) fn grid(&self, path: &str) -> Option<&Result<GridArray>> {
+    pub(crate) fn grid_at_path(&self, path: &str) -> Option<&Result<ChunkedArray>> {
         self.grids.get(path)
     }
 
     /// Returns `true` if a node is an array in chunks.
-    pub fn is_grid(&self, id: OutlineId) -> bool {
+    pub fn is_grid(&self, id: ItemTreeId) -> bool {
         self.nodes.get(id.0).is_some_and(|node| node.is_grid)
     }
 
     /// Enters the items outside of lists, in the order of their declaration: also those that take no space. Returns the
     /// node of each item of the layout.
-    fn declare(&mut self, layout: &Layout) -> Vec<Option<usize>> {
+    fn enter_declared_items(&mut self, layout: &Layout) -> Vec<Option<usize>> {
         let mut nodes = vec![None; layout.item_count()];
         if let Some(root) = nodes.first_mut() {
             *root = Some(0);
         }
-        let may_have_parts = layout.text().contains(PART);
+        let may_have_parts = layout.text().contains(PART_ATTRIBUTE);
         let referenced: HashSet<ItemId> = layout.references().map(|(id, _)| id).collect();
         for id in (1..layout.item_count()).filter_map(|at| layout.item_at(at)) {
             let Some(parent) = layout.parent(id) else { continue };
-            let (Some(&Some(parent_node)), Kind::Dict) = (nodes.get(parent.index()), layout.kind(parent)) else { continue };
+            let (Some(&Some(parent_node)), ItemKind::Dict) = (nodes.get(parent.index()), layout.kind(parent)) else { continue };
             let Some(name) = layout.name(id) else { continue };
             let kind = layout.kind(id);
-            if !matches!(kind, Kind::Dict | Kind::List | Kind::Param | Kind::Data) || referenced.contains(&id) {
+            if !matches!(kind, ItemKind::Dict | ItemKind::List | ItemKind::Param | ItemKind::Data) || referenced.contains(&id) {
                 continue;
             }
-            let node = self.child(parent_node, Step::Name(read_own(name).into_owned()), kind == Kind::Param);
+            let node =
+                self.get_or_insert_child(parent_node, PathStep::Name(read_own(name).into_owned()), kind == ItemKind::Param);
             if let Some(node) = self.nodes.get_mut(node) {
                 node.item = Some(id);
-                node.is_list = kind == Kind::List;
-                node.is_part = may_have_parts && layout.attributes(id).any(|(name, _)| name == PART);
+                node.is_list = kind == ItemKind::List;
+                node.is_grid_part = may_have_parts && layout.attributes(id).any(|(name, _)| name == PART_ATTRIBUTE);
             }
-            if let Some(value) = layout.param_of(id).and_then(|param| param.fixed) {
-                self.fixed.insert(node, value);
+            if let Some(value) = layout.param_of(id).and_then(|param| param.fixed_value) {
+                self.fixed_params.insert(node, value);
             }
             if let Some(of) = nodes.get_mut(id.index()) {
                 *of = Some(node);
@@ -179,34 +187,34 @@ impl Outline {
     }
 
     /// The child of a node at a step.
-    fn known(&self, parent: usize, step: &Step, is_param: bool) -> Option<usize> {
+    fn find_child(&self, parent: usize, step: &PathStep, is_param: bool) -> Option<usize> {
         let node = self.nodes.get(parent)?;
         if node.is_indexed {
-            return self.found.get(&(parent, step.clone(), is_param)).copied();
+            return self.entries.get(&(parent, step.clone(), is_param)).copied();
         }
-        let of = |child: usize| self.nodes.get(child).filter(|of| of.is_param == is_param).map(|of| &of.step);
-        if node.children.len() <= FEW {
+        let of = |child: usize| self.nodes.get(child).filter(|of| of.is_param == is_param).map(|of| &of.path_step);
+        if node.children.len() <= MAX_LINEAR_CHILDREN {
             return node.children.iter().copied().find(|child| of(*child) == Some(step));
         }
         // Children without an index, beyond the first few, are list elements in ascending order.
-        let Step::Element(index) = step else { return None };
+        let PathStep::Element(index) = step else { return None };
         let number = |child: &usize| match of(*child) {
-            Some(Step::Element(number)) => *number,
+            Some(PathStep::Element(number)) => *number,
             _ => u64::MAX,
         };
         node.children.binary_search_by_key(index, number).ok().and_then(|at| node.children.get(at)).copied()
     }
 
     /// Returns `true` if a new child can be found without an index: among few, or as the next element of a list.
-    fn is_in_order(&self, parent: &Node, step: &Step, is_param: bool) -> bool {
-        let element = |step: &Step, is_param: bool| match step {
-            Step::Element(index) if !is_param => Some(*index),
+    fn is_in_order(&self, parent: &OutlineNode, step: &PathStep, is_param: bool) -> bool {
+        let element = |step: &PathStep, is_param: bool| match step {
+            PathStep::Element(index) if !is_param => Some(*index),
             _ => None,
         };
-        let of = |child: &usize| self.nodes.get(*child).and_then(|of| element(&of.step, of.is_param));
+        let of = |child: &usize| self.nodes.get(*child).and_then(|of| element(&of.path_step, of.is_param));
         match parent.children.len() {
-            count if count < FEW => true,
-            FEW => {
+            count if count < MAX_LINEAR_CHILDREN => true,
+            MAX_LINEAR_CHILDREN => {
                 let numbers: Vec<Option<u64>> = parent.children.iter().map(of).chain([element(step, is_param)]).collect();
                 numbers.iter().all(Option::is_some) && numbers.is_sorted_by(|a, b| a < b)
             }
@@ -215,56 +223,56 @@ impl Outline {
     }
 
     /// The child of a node, made if it is missing.
-    fn child(&mut self, parent: usize, step: Step, is_param: bool) -> usize {
-        if let Some(known) = self.known(parent, &step, is_param) {
+    fn get_or_insert_child(&mut self, parent: usize, step: PathStep, is_param: bool) -> usize {
+        if let Some(known) = self.find_child(parent, &step, is_param) {
             return known;
         }
         let id = self.nodes.len();
         let Some(above) = self.nodes.get(parent) else { return id };
         let is_indexed = above.is_indexed || !self.is_in_order(above, &step, is_param);
         if is_indexed && !above.is_indexed {
-            let of = |child: usize| self.nodes.get(child).map(|of| ((parent, of.step.clone(), of.is_param), child));
-            self.found.extend(above.children.iter().filter_map(|child| of(*child)));
+            let of = |child: usize| self.nodes.get(child).map(|of| ((parent, of.path_step.clone(), of.is_param), child));
+            self.entries.extend(above.children.iter().filter_map(|child| of(*child)));
         }
         if is_indexed {
-            self.found.insert((parent, step.clone(), is_param), id);
+            self.entries.insert((parent, step.clone(), is_param), id);
         }
         if let Some(above) = self.nodes.get_mut(parent) {
             above.is_indexed = is_indexed;
             above.children.push(id);
             // A long list of equal dicts is seen as one dict of arrays.
-            above.is_list = matches!(step, Step::Element(_)) || (above.is_list && !matches!(step, Step::Name(_)));
+            above.is_list = matches!(step, PathStep::Element(_)) || (above.is_list && !matches!(step, PathStep::Name(_)));
         }
-        self.nodes.push(Node::new(step, parent, is_param));
+        self.nodes.push(OutlineNode::new(step, parent, is_param));
         id
     }
 
-    fn enter(&mut self, entry: Entry, layout: &Layout, declared: &[Option<usize>]) -> Result<()> {
+    fn insert_entry(&mut self, entry: LayoutEntry, layout: &Layout, declared: &[Option<usize>]) -> Result<()> {
         // The path of an item outside of lists and structs says no more than its declaration.
         match declared.get(entry.item.index()) {
-            Some(Some(node)) if !entry.path.contains(['[', '.', '#']) => self.fill(*node, entry, layout),
+            Some(Some(node)) if !entry.path.contains(['[', '.', '#']) => self.set_entry(*node, entry, layout),
             _ => self.enter_at_path(entry, layout)?,
         }
         Ok(())
     }
 
-    fn enter_at_path(&mut self, entry: Entry, layout: &Layout) -> Result<()> {
+    fn enter_at_path(&mut self, entry: LayoutEntry, layout: &Layout) -> Result<()> {
         let mut at = 0;
         let mut way = Vec::new();
-        let path = steps(&entry.path)?;
-        if path.last() == Some(&Step::Length) {
+        let path = parse(&entry.path)?;
+        if path.last() == Some(&PathStep::Length) {
             return Ok(());
         }
         let last = path.len().saturating_sub(1);
-        let is_inside = path.iter().any(|step| matches!(step, Step::Member(_) | Step::Instance(_)));
+        let is_inside = path.iter().any(|step| matches!(step, PathStep::Member(_) | PathStep::Instance(_)));
         for (n, step) in path.into_iter().enumerate() {
             match step {
-                Step::Instance(indices) => {
+                PathStep::Instance(indices) => {
                     for index in indices {
-                        at = self.child(at, Step::Element(index), false);
+                        at = self.get_or_insert_child(at, PathStep::Element(index), false);
                     }
                 }
-                step => at = self.child(at, step, n == last && entry.kind == EntryKind::Param),
+                step => at = self.get_or_insert_child(at, step, n == last && entry.kind == EntryKind::Param),
             }
             way.push(at);
         }
@@ -279,14 +287,14 @@ impl Outline {
                 item = item.and_then(|id| layout.parent(id));
             }
         }
-        self.fill(at, entry, layout);
+        self.set_entry(at, entry, layout);
         Ok(())
     }
 
-    fn fill(&mut self, at: usize, mut entry: Entry, layout: &Layout) {
+    fn set_entry(&mut self, at: usize, mut entry: LayoutEntry, layout: &Layout) {
         if let Some(node) = self.nodes.get_mut(at) {
             node.item = Some(entry.item);
-            node.is_list |= entry.typed == ResolvedType::Dynamic && !entry.shape.is_empty();
+            node.is_list |= entry.resolved_type == ResolvedType::Dynamic && !entry.shape.is_empty();
             node.is_unreadable = entry.kind == EntryKind::Null && layout.unreadable(entry.item).is_some();
             // A file may have very many entries, so their spare memory is released.
             entry.path.shrink_to_fit();
@@ -305,93 +313,93 @@ impl Outline {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no path.
-    pub fn find(&self, path: &str) -> Result<Option<OutlineId>> {
+    pub fn find(&self, path: &str) -> Result<Option<ItemTreeId>> {
         let trimmed = path.trim_end_matches('/');
         let mut at = 0;
-        for step in steps(trimmed)? {
+        for step in parse(trimmed)? {
             let indices = match step {
-                Step::Instance(indices) => indices.into_iter().map(Step::Element).collect(),
+                PathStep::Instance(indices) => indices.into_iter().map(PathStep::Element).collect(),
                 step => vec![step],
             };
             for step in indices {
-                let is_there = |is_param| self.known(at, &step, is_param);
+                let is_there = |is_param| self.find_child(at, &step, is_param);
                 match is_there(false).or_else(|| is_there(true)) {
                     Some(next) => at = next,
                     None => return Ok(None),
                 }
             }
         }
-        Ok(Some(OutlineId(at)))
+        Ok(Some(ItemTreeId(at)))
     }
 
     /// Returns the kind of a node. A struct whose only data is its member `""` represents that member.
-    pub fn thing(&self, id: OutlineId) -> Thing<'_> {
-        let at = self.presented(id.0);
-        let Some(node) = self.nodes.get(at) else { return Thing::Null };
-        match (node.entry.as_deref(), self.fixed.get(&at).copied()) {
-            (Some(entry), _) if entry.typed == ResolvedType::Dynamic => {
+    pub fn kind(&self, id: ItemTreeId) -> OutlineKind<'_> {
+        let at = self.unwrap_typedef(id.0);
+        let Some(node) = self.nodes.get(at) else { return OutlineKind::Null };
+        match (node.entry.as_deref(), self.fixed_params.get(&at).copied()) {
+            (Some(entry), _) if entry.resolved_type == ResolvedType::Dynamic => {
                 if node.is_list {
-                    Thing::List
+                    OutlineKind::List
                 } else {
-                    Thing::Dict
+                    OutlineKind::Dict
                 }
             }
             (Some(entry), _) => match entry.kind {
-                EntryKind::Param => Thing::Param(entry.value.unwrap_or(0), Some(entry)),
-                EntryKind::Null if node.is_unreadable => Thing::Data(entry),
-                EntryKind::Null => Thing::Null,
-                EntryKind::Data => Thing::Data(entry),
+                EntryKind::Param => OutlineKind::Param(entry.value.unwrap_or(0), Some(entry)),
+                EntryKind::Null if node.is_unreadable => OutlineKind::Data(entry),
+                EntryKind::Null => OutlineKind::Null,
+                EntryKind::Data => OutlineKind::Data(entry),
             },
-            (None, Some(value)) => Thing::Param(value, None),
-            (None, None) if node.is_list => Thing::List,
-            (None, None) => Thing::Dict,
+            (None, Some(value)) => OutlineKind::Param(value, None),
+            (None, None) if node.is_list => OutlineKind::List,
+            (None, None) => OutlineKind::Dict,
         }
     }
 
     /// The arrays, in the order of the text; those that cannot be read are among them.
-    pub fn arrays(&self) -> impl Iterator<Item = (OutlineId, &Entry)> {
-        let is_array = |(id, _): &(OutlineId, &Entry)| matches!(self.thing(*id), Thing::Data(_));
+    pub fn arrays(&self) -> impl Iterator<Item = (ItemTreeId, &LayoutEntry)> {
+        let is_array = |(id, _): &(ItemTreeId, &LayoutEntry)| matches!(self.kind(*id), OutlineKind::Data(_));
         self.entries()
-            .filter(|(_, entry)| entry.kind != EntryKind::Param && entry.typed != ResolvedType::Dynamic)
+            .filter(|(_, entry)| entry.kind != EntryKind::Param && entry.resolved_type != ResolvedType::Dynamic)
             .filter(is_array)
     }
 
     /// The items that have a place in the file, in the order of the text.
-    pub fn entries(&self) -> impl Iterator<Item = (OutlineId, &Entry)> {
+    pub fn entries(&self) -> impl Iterator<Item = (ItemTreeId, &LayoutEntry)> {
         self.order.iter().filter_map(|&id| {
-            let node = self.nodes.get(id).filter(|node| !node.is_part)?;
-            Some((OutlineId(id), node.entry.as_deref()?))
+            let node = self.nodes.get(id).filter(|node| !node.is_grid_part)?;
+            Some((ItemTreeId(id), node.entry.as_deref()?))
         })
     }
 
     /// The children of a dict, with their names, or of a list, in order.
-    pub fn children(&self, id: OutlineId) -> Children<'_> {
-        let Some(node) = self.nodes.get(self.presented(id.0)) else { return Vec::new() };
+    pub fn children(&self, id: ItemTreeId) -> OutlineChildren<'_> {
+        let Some(node) = self.nodes.get(self.unwrap_typedef(id.0)) else { return Vec::new() };
         node.children
             .iter()
             .filter_map(|&child| {
-                let of = self.nodes.get(child).filter(|of| !of.is_part)?;
-                let name = match &of.step {
-                    Step::Name(name) | Step::Member(name) => Some(name.as_str()),
+                let of = self.nodes.get(child).filter(|of| !of.is_grid_part)?;
+                let name = match &of.path_step {
+                    PathStep::Name(name) | PathStep::Member(name) => Some(name.as_str()),
                     _ => None,
                 };
-                Some((name, OutlineId(child)))
+                Some((name, ItemTreeId(child)))
             })
             .collect()
     }
 
     /// The child of a dict with a name: a parameter if nothing else has it.
-    pub fn named(&self, id: OutlineId, name: &str) -> Option<OutlineId> {
-        let parent = self.presented(id.0);
-        let find = |step: Step, is_param| self.known(parent, &step, is_param).map(OutlineId);
-        let step = || Step::Name(name.to_owned());
+    pub fn child_by_name(&self, id: ItemTreeId, name: &str) -> Option<ItemTreeId> {
+        let parent = self.unwrap_typedef(id.0);
+        let find = |step: PathStep, is_param| self.find_child(parent, &step, is_param).map(ItemTreeId);
+        let step = || PathStep::Name(name.to_owned());
         let found = find(step(), false).or_else(|| find(step(), true));
-        let member = || Step::Member(name.to_owned());
+        let member = || PathStep::Member(name.to_owned());
         found.or_else(|| find(member(), false)).or_else(|| find(member(), true))
     }
 
     /// The path of a node, as [`Outline::find`] takes it.
-    pub fn path(&self, id: OutlineId) -> String {
+    pub fn path(&self, id: ItemTreeId) -> String {
         let mut steps = Vec::new();
         let mut at = id.0;
         while let Some(node) = self.nodes.get(at).filter(|_| at != 0) {
@@ -399,12 +407,12 @@ impl Outline {
                 steps.push(entry.path.clone());
                 break;
             }
-            steps.push(match &node.step {
-                Step::Name(name) => format!("/{}", quoted_name(&own_name(name))),
+            steps.push(match &node.path_step {
+                PathStep::Name(name) => format!("/{}", quoted_name(&own_name(name))),
                 // Stands for what holds it.
-                Step::Member(name) if name.is_empty() => String::new(),
-                Step::Member(name) => format!(".{}", quoted_name(&own_name(name))),
-                Step::Element(index) => format!("[{index}]"),
+                PathStep::Member(name) if name.is_empty() => String::new(),
+                PathStep::Member(name) => format!(".{}", quoted_name(&own_name(name))),
+                PathStep::Element(index) => format!("[{index}]"),
                 _ => String::new(),
             });
             at = node.parent;
@@ -413,40 +421,40 @@ impl Outline {
     }
 
     /// Returns `true` if a node is a parameter whose name something else next to it has too.
-    pub fn is_hidden(&self, id: OutlineId) -> bool {
-        self.nodes.get(id.0).is_some_and(|node| self.is_shadowed(OutlineId(node.parent), id))
+    pub fn is_hidden(&self, id: ItemTreeId) -> bool {
+        self.nodes.get(id.0).is_some_and(|node| self.is_shadowed(ItemTreeId(node.parent), id))
     }
 
     /// The item of the layout that declares a node; None for an element or an instance.
-    pub fn item(&self, id: OutlineId) -> Option<ItemId> {
+    pub fn item(&self, id: ItemTreeId) -> Option<ItemId> {
         self.nodes.get(id.0).and_then(|node| node.item)
     }
 
     /// Returns `true` if a node is a parameter whose name an array, dict or list of the same dict has too.
-    pub fn is_shadowed(&self, parent: OutlineId, id: OutlineId) -> bool {
+    pub fn is_shadowed(&self, parent: ItemTreeId, id: ItemTreeId) -> bool {
         let Some(node) = self.nodes.get(id.0).filter(|node| node.is_param) else { return false };
-        self.known(self.presented(parent.0), &node.step, false).is_some()
+        self.find_child(self.unwrap_typedef(parent.0), &node.path_step, false).is_some()
     }
 
     /// Section 5.9: a typedef with stored parameters is presented as its one member without a name.
-    fn presented(&self, id: usize) -> usize {
+    fn unwrap_typedef(&self, id: usize) -> usize {
         let mut at = id;
         loop {
             let Some(node) = self.nodes.get(at) else { return at };
             let mut data = node.children.iter().filter(|&&child| self.nodes.get(child).is_some_and(|of| !of.is_param));
             let (Some(&only), None) = (data.next(), data.next()) else { return at };
-            match self.nodes.get(only).map(|of| &of.step) {
-                Some(Step::Member(name)) if name.is_empty() => at = only,
+            match self.nodes.get(only).map(|of| &of.path_step) {
+                Some(PathStep::Member(name)) if name.is_empty() => at = only,
                 _ => return at,
             }
         }
     }
 }
 
-impl Node {
-    fn new(step: Step, parent: usize, is_param: bool) -> Self {
+impl OutlineNode {
+    fn new(step: PathStep, parent: usize, is_param: bool) -> Self {
         Self {
-            step,
+            path_step: step,
             parent,
             is_param,
             children: Vec::new(),
@@ -455,7 +463,7 @@ impl Node {
             is_list: false,
             is_grid: false,
             is_unreadable: false,
-            is_part: false,
+            is_grid_part: false,
             is_indexed: false,
         }
     }

@@ -6,15 +6,16 @@ use std::ops::Range;
 
 use super::catalog::Catalog;
 use super::datatype::datatype_of;
-use super::dudley_file::{DudleyFile, Items, LayoutOrigin};
+use super::dudley_file::{DudleyFile, LayoutOrigin, StreamItems};
 use super::encode_elements::is_reserved;
-use super::item_path::{Step, steps};
-use super::records::{last_name, structs};
-use super::write::{NewStream, Reserving, only_data};
+use super::item_path::{PathStep, parse};
+use super::records::{build_struct_array, last_name};
+use super::write::{NewStream, ReservedLayout, check_no_reserved};
 use crate::array::{Array, Index};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
-    Byteorder, Entry, ItemId, Kind, Layout, Options, ParamRequest, ResolvedType, Supply, canonical_path, quoted_name,
+    Byteorder, EvaluateOptions, ItemId, ItemKind, Layout, LayoutEntry, ParamRequest, ResolvedType, SuppliedValue, canonical_path,
+    quoted_name,
 };
 use crate::limits::Limits;
 
@@ -38,7 +39,7 @@ use crate::limits::Limits;
 /// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct Filling {
+pub struct LayoutValues {
     /// The values of stored parameters.
     pub params: Vec<(String, i64)>,
     /// Arrays: of items, of lists (one axis more), of the items or members of the elements of a list or of
@@ -46,7 +47,7 @@ pub struct Filling {
     pub data: Vec<(String, Array)>,
 }
 
-impl Filling {
+impl LayoutValues {
     /// Writes a native file; with `embed` its layout is at its end. Returns its size.
     ///
     /// A parameter of a repeated dict, or of a struct, has a value for each of them: `l[1]/n`, `y(1).n`. The path
@@ -64,7 +65,7 @@ impl Filling {
         limits: &Limits,
         out: &mut W,
     ) -> Result<u64> {
-        only_data(self.write_reserving(layout, order, embed, limits, out)?)
+        check_no_reserved(self.write_reserving(layout, order, embed, limits, out)?)
     }
 
     /// Does the same as [`Filling::write`], and leaves the bytes of [`reserved`](super::reserved) arrays as they are. Returns
@@ -76,16 +77,16 @@ impl Filling {
         embed: bool,
         limits: &Limits,
         out: &mut W,
-    ) -> Result<Reserving> {
-        let params = self.values(layout, order, limits)?;
+    ) -> Result<ReservedLayout> {
+        let params = self.param_values(layout, order, limits)?;
         let mut new = NewStream::new(layout, params);
         (new.order, new.embed, new.limits) = (order, embed, limits.clone());
         let mut given = Vec::with_capacity(self.data.len());
         for (path, array) in &self.data {
             let path = canonical_path(path).unwrap_or_default();
-            given.push(Given { way: steps(&path)?, path, array, taken: 0, axes: 0 });
+            given.push(GivenArray { member_path: parse(&path)?, path, array, consumed: 0, axes: 0 });
         }
-        let mut supply = |entry: &Entry| supplied(entry, &mut given, limits);
+        let mut supply = |entry: &LayoutEntry| take_supplied_array(entry, &mut given, limits);
         let written = new.write_reserving(&mut supply, out)?;
         if let Some((path, _)) = self.data.iter().find(|(path, array)| {
             let path = canonical_path(path).unwrap_or_default();
@@ -94,11 +95,11 @@ impl Filling {
             return Err(Error::unsupported(format!("cannot reserve {path}: it is a part of the structs of an item"))
                 .hint("reserve the whole item"));
         }
-        match given.iter().find(|given| !given.is_used_up()) {
+        match given.iter().find(|given| !given.is_exhausted()) {
             Some(one) if given.iter().filter(|given| given.path == one.path).count() > 1 => {
                 Err(Error::invalid_input(format!("{} is given twice", one.path)))
             }
-            Some(one) => Err(unused(layout, one, &new)),
+            Some(one) => Err(unused_data_error(layout, one, &new)),
             None => Ok(written),
         }
     }
@@ -106,29 +107,29 @@ impl Filling {
     /// Returns `true` if a path leads to a stored parameter, whose value is an integer; what belongs to any other is an array.
     pub fn is_param(layout: &Layout, path: &str) -> bool {
         let found = declared(layout, &canonical_path(path).unwrap_or_default());
-        found.and_then(|id| layout.param_of(id)).is_some_and(|param| param.fixed.is_none())
+        found.and_then(|id| layout.param_of(id)).is_some_and(|param| param.fixed_value.is_none())
     }
 
     /// The values of all stored parameters in the order of the text.
     ///
     /// Each may decide how many come after it, so the path of each is known only when those before it are right: with every
     /// round at least one more is.
-    fn values(&self, layout: &Layout, order: Byteorder, limits: &Limits) -> Result<Vec<i64>> {
+    fn param_values(&self, layout: &Layout, order: Byteorder, limits: &Limits) -> Result<Vec<i64>> {
         let given: HashMap<String, i64> =
             self.params.iter().map(|(path, value)| (canonical_path(path).unwrap_or_default(), *value)).collect();
-        let options = Options { native: true, order: Some(order), limits: limits.clone() };
+        let options = EvaluateOptions { is_native: true, byteorder: Some(order), limits: limits.clone() };
         let mut known: Vec<i64> = Vec::new();
         let mut right = 0;
         loop {
             let mut all = Vec::new();
             let found = layout.evaluate(&options, |request: &ParamRequest| {
                 if request.is_length {
-                    return Ok(Supply::Unknown);
+                    return Ok(SuppliedValue::Unknown);
                 }
                 let value = known.get(all.len()).copied();
                 let value = value.or_else(|| given.get(&layout.path(request.item)).copied()).unwrap_or(0);
                 all.push(value);
-                Ok(Supply::Value(value))
+                Ok(SuppliedValue::Value(value))
             });
             let found = match found {
                 Ok(found) => found,
@@ -141,7 +142,7 @@ impl Filling {
             };
             let (mut next, mut used) = (Vec::with_capacity(all.len()), HashSet::new());
             let mut same = 0;
-            for entry in found.params()? {
+            for entry in found.collect_params()? {
                 let value = match value_of(layout, &entry, &given)? {
                     Some((name, value)) => {
                         used.insert(name);
@@ -177,81 +178,81 @@ impl Filling {
 
 /// The value that was given for a parameter: for itself, for all of its kind, or (of a named type) for all structs of the
 /// type; and under which path.
-fn value_of(layout: &Layout, entry: &Entry, given: &HashMap<String, i64>) -> Result<Option<(String, i64)>> {
+fn value_of(layout: &Layout, entry: &LayoutEntry, given: &HashMap<String, i64>) -> Result<Option<(String, i64)>> {
     if let Some(value) = given.get(&entry.path) {
         return Ok(Some((entry.path.clone(), *value)));
     }
-    let bare = bare(&entry.path)?;
+    let bare = strip_indices(&entry.path)?;
     let of_type = if layout.member_of_struct(entry.item) { layout.path(entry.item) } else { String::new() };
     Ok([bare, of_type].into_iter().find_map(|path| given.get(&path).copied().map(|value| (path, value))))
 }
 
 /// The names of a path.
-fn names(path: &str) -> Result<Vec<(bool, String)>> {
+fn parse_path_names(path: &str) -> Result<Vec<(bool, String)>> {
     let named = |step| match step {
-        Step::Name(name) => Some((false, name)),
-        Step::Member(name) => Some((true, name)),
+        PathStep::Name(name) => Some((false, name)),
+        PathStep::Member(name) => Some((true, name)),
         _ => None,
     };
-    Ok(steps(path)?.into_iter().filter_map(named).collect())
+    Ok(parse(path)?.into_iter().filter_map(named).collect())
 }
 
 /// A path without the numbers of elements and structs.
-fn bare(path: &str) -> Result<String> {
-    let names = names(path)?;
+fn strip_indices(path: &str) -> Result<String> {
+    let names = parse_path_names(path)?;
     Ok(names.iter().map(|(is_member, name)| format!("{}{}", if *is_member { '.' } else { '/' }, quoted_name(name))).collect())
 }
 
 /// The item or member that a path leads to.
 pub fn declared(layout: &Layout, path: &str) -> Option<ItemId> {
-    layout.declared(&names(path).ok()?)
+    layout.declared(&parse_path_names(path).ok()?)
 }
 
 /// An array that was given for a path.
-struct Given<'f> {
+struct GivenArray<'f> {
     path: String,
-    way: Vec<Step>,
+    member_path: Vec<PathStep>,
     array: &'f Array,
     /// Number of its parts that were written; each is one index of the leading axes.
-    taken: u64,
+    consumed: u64,
     axes: usize,
 }
 
-impl Given<'_> {
+impl GivenArray<'_> {
     /// Takes the part of an item, at an index.
-    fn take(&mut self, index: &[i64]) -> Result<Array> {
-        (self.taken, self.axes) = (self.taken + 1, index.len());
+    fn take_part(&mut self, index: &[i64]) -> Result<Array> {
+        (self.consumed, self.axes) = (self.consumed + 1, index.len());
         if index.is_empty() {
             return Ok(self.array.clone());
         }
-        self.array.slice(index.iter().map(|at| Index::At(*at)).collect::<Vec<_>>())
+        self.array.slice(index.iter().map(|at| Index::Integer(*at)).collect::<Vec<_>>())
     }
 
     /// Returns `true` if all elements were written.
-    fn is_used_up(&self) -> bool {
+    fn is_exhausted(&self) -> bool {
         let parts = self.array.shape().get(..self.axes).unwrap_or(&[]).iter().try_fold(1u64, |n, dim| n.checked_mul(*dim));
-        self.array.is_empty() || parts.is_some_and(|parts| self.taken >= parts)
+        self.array.is_empty() || parts.is_some_and(|parts| self.consumed >= parts)
     }
 
     /// The index of an item in it: the numbers of the elements and structs that the path of the item has, and its own has not.
     /// None if it belongs to something else.
-    fn index_of(&self, item: &[Step]) -> Option<Vec<i64>> {
+    fn index_of(&self, item: &[PathStep]) -> Option<Vec<i64>> {
         let mut index = Vec::new();
-        let mut way = self.way.iter().peekable();
+        let mut way = self.member_path.iter().peekable();
         let last = item.len().saturating_sub(1);
         for (at, step) in item.iter().enumerate() {
             if way.next_if(|known| *known == step).is_some() {
                 continue;
             }
             match step {
-                Step::Element(number) => index.push(i64::try_from(*number).ok()?),
-                Step::Instance(numbers) => {
+                PathStep::Element(number) => index.push(i64::try_from(*number).ok()?),
+                PathStep::Instance(numbers) => {
                     for number in numbers {
                         index.push(i64::try_from(*number).ok()?);
                     }
                 }
                 // A typedef with stored parameters is presented as its member without a name.
-                Step::Member(name) if name.is_empty() && at == last => {}
+                PathStep::Member(name) if name.is_empty() && at == last => {}
                 _ => return None,
             }
         }
@@ -260,16 +261,16 @@ impl Given<'_> {
 }
 
 /// The array that was given for an item.
-fn supplied(entry: &Entry, given: &mut [Given<'_>], limits: &Limits) -> Result<Array> {
-    let item = steps(&entry.path)?;
+fn take_supplied_array(entry: &LayoutEntry, given: &mut [GivenArray<'_>], limits: &Limits) -> Result<Array> {
+    let item = parse(&entry.path)?;
     let fits = given.iter().enumerate().filter_map(|(at, given)| Some((at, given.index_of(&item)?)));
     if let Some((at, index)) = fits.min_by_key(|(_, index)| index.len())
         && let Some(given) = given.get_mut(at)
     {
-        return given.take(&index);
+        return given.take_part(&index);
     }
     // Structs from the columns of their members.
-    if let ResolvedType::Struct(structure) = &entry.typed {
+    if let ResolvedType::Struct(structure) = &entry.resolved_type {
         let dict = entry.path.strip_suffix("\"\"").unwrap_or("");
         let mut members = Vec::new();
         for given in given {
@@ -279,26 +280,26 @@ fn supplied(entry: &Entry, given: &mut [Given<'_>], limits: &Limits) -> Result<A
                 && let Some(name) = last_name(&given.path)?
                 && structure.members.iter().any(|member| member.name == name)
             {
-                members.push((name, given.take(&[])?));
+                members.push((name, given.take_part(&[])?));
             }
         }
         if !members.is_empty() {
             let members: Vec<(String, &Array)> = members.iter().map(|(name, array)| (name.clone(), array)).collect();
-            return structs(entry, entry.shape.clone(), &members, limits).map_err(|e| e.context(entry.path.clone()));
+            return build_struct_array(entry, entry.shape.clone(), &members, limits).map_err(|e| e.context(entry.path.clone()));
         }
     }
     Err(Error::invalid_input(format!("no data were given for {}", entry.path)))
 }
 
 /// The error for data that were not written, or not all of them.
-fn unused(layout: &Layout, given: &Given<'_>, new: &NewStream<'_>) -> Error {
+fn unused_data_error(layout: &Layout, given: &GivenArray<'_>, new: &NewStream<'_>) -> Error {
     let path = &given.path;
     let of_type = |id| std::iter::successors(Some(id), |id| layout.parent(*id)).last() != Some(ItemId::ROOT);
-    if declared(layout, path).is_none_or(|id| layout.kind(id) == Kind::Type || (of_type(id) && !path.contains('.'))) {
+    if declared(layout, path).is_none_or(|id| layout.kind(id) == ItemKind::Type || (of_type(id) && !path.contains('.'))) {
         return no_item(layout, path);
     }
     let data = format!("the data are {} {:?}", given.array.datatype(), given.array.shape());
-    let options = Options { native: true, order: Some(new.order), limits: new.limits.clone() };
+    let options = EvaluateOptions { is_native: true, byteorder: Some(new.order), limits: new.limits.clone() };
     let said = layout.evaluate_with(&options, &new.params).ok().and_then(|found| found.locate(path).ok().flatten());
     let said = said.and_then(|found| {
         let mut shape = found.shape;
@@ -306,7 +307,7 @@ fn unused(layout: &Layout, given: &Given<'_>, new: &NewStream<'_>) -> Error {
     });
     let error = match said {
         Some((datatype, shape)) => Error::invalid_input(format!("{data}, but the layout has {datatype} {shape:?}")),
-        None => Error::invalid_input(format!("{data}, and the layout has {} of these elements", given.taken)),
+        None => Error::invalid_input(format!("{data}, and the layout has {} of these elements", given.consumed)),
     };
     error.hint("the parameters of the file decide how many elements each item has").context(path.clone())
 }
@@ -322,7 +323,7 @@ fn no_item(layout: &Layout, path: &str) -> Error {
 /// A parameter that is not what was expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Mismatch {
+pub struct ParamMismatch {
     /// The file, as the catalog names it.
     pub file: String,
     /// The difference, for people.
@@ -335,14 +336,14 @@ impl Catalog {
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::items`] if the parameters cannot be read.
-    pub fn params_of(name: &str, file: &DudleyFile, own: Option<&DudleyFile>) -> Result<(Vec<i64>, Vec<Mismatch>)> {
+    pub fn params_of(name: &str, file: &DudleyFile, own: Option<&DudleyFile>) -> Result<(Vec<i64>, Vec<ParamMismatch>)> {
         let items = file.items()?;
         let mut values = Vec::new();
         for value in items.evaluation().values() {
             values.push(value.ok_or_else(|| Error::invalid_input("a length in the file is not known"))?);
         }
         let mut found = Vec::new();
-        let mut say = |message: String| found.push(Mismatch { file: name.to_owned(), message });
+        let mut say = |message: String| found.push(ParamMismatch { file: name.to_owned(), message });
         too_short(&items).into_iter().for_each(&mut say);
         if let Some(own) = own.filter(|own| matches!(own.origin(), LayoutOrigin::Embedded(_))) {
             let theirs = own.items()?;
@@ -371,9 +372,9 @@ impl Catalog {
         template: &Layout,
         open: &mut dyn FnMut(&str) -> Result<DudleyFile>,
         limits: &Limits,
-    ) -> Result<Vec<Mismatch>> {
+    ) -> Result<Vec<ParamMismatch>> {
         let found = self.compare_rows(template, &[0..self.len()], open, limits)?;
-        Ok(found.into_iter().map(|(file, error)| Mismatch { file, message: error.to_string() }).collect())
+        Ok(found.into_iter().map(|(file, error)| ParamMismatch { file, message: error.to_string() }).collect())
     }
 
     /// Does the same as [`Catalog::compare`] for some of the files; returns the errors of each by its name.
@@ -390,7 +391,7 @@ impl Catalog {
         if self.has_offsets() {
             return Err(Error::unsupported("several streams share a file, and their files are not compared with the catalog"));
         }
-        let table = self.table(template, limits)?;
+        let table = self.load_param_table(template, limits)?;
         let mut found = Vec::new();
         for (row, name) in rows.iter().cloned().flatten().filter_map(|row| Some((row, self.files().get(row)?))) {
             let mut say = |error: Error| found.push((name.clone(), error));
@@ -404,7 +405,7 @@ impl Catalog {
                 for entry in items.entries() {
                     let entry = entry?;
                     let Some(value) = entry.value else { continue };
-                    match table.value(row, entry.item, ordinal) {
+                    match table.param_value(row, entry.item, ordinal) {
                         Some(known) if known == value => {}
                         Some(known) => {
                             say(Error::malformed(format!("{} is {value}, but the catalog has {known}", entry.path)));
@@ -427,8 +428,8 @@ impl Catalog {
 }
 
 /// Returns a message if a file ends before the end of its data.
-fn too_short(items: &Items<'_>) -> Option<String> {
+fn too_short(items: &StreamItems<'_>) -> Option<String> {
     let (file, size) = (items.file(), items.file().source().len());
-    let end = items.evaluation().total().and_then(|total| total.checked_add(file.base())).filter(|end| *end > size)?;
+    let end = items.evaluation().total().and_then(|total| total.checked_add(file.base_offset())).filter(|end| *end > size)?;
     Some(format!("it has {size} bytes, and by its parameters the data end at byte {end}"))
 }

@@ -57,50 +57,50 @@ pub use append::append;
 pub use append::{append_draft, append_records, append_variables, native_order};
 pub use catalog::Catalog;
 #[doc(hidden)]
-pub use catalog::Place;
+pub use catalog::FileItemLocation;
 #[doc(hidden)]
-pub use catalog_listing::{Listing, Opener, folder_of, place_of};
+pub use catalog_listing::{CatalogListing, FileOpener, folder_of, resolve_name};
 #[doc(hidden)]
 pub use cf_attributes::is_applied;
 #[doc(hidden)]
 pub use char_sets::with_ascii_members;
 #[doc(hidden)]
-pub use char_sets::{presented, s1_bytes, s1_text};
+pub use char_sets::{decode_s1, decode_text, encode_s1};
 #[doc(hidden)]
-pub use chunk_grid::{GridArray, MEANING};
+pub use chunk_grid::{ChunkedArray, MEANING};
 #[doc(hidden)]
 pub use datatype::datatype_of;
 #[doc(hidden)]
-pub use declared_view::widened;
+pub use declared_view::widen_small_floats;
 #[doc(hidden)]
 pub use dudley_file::layout_text;
-pub use dudley_file::{DudleyFile, Items, LayoutOrigin, StreamOptions};
+pub use dudley_file::{DudleyFile, LayoutOrigin, StreamItems, StreamOptions};
 #[doc(hidden)]
-pub use dudley_file::{described, find_text};
+pub use dudley_file::{file_attributes, find_text};
 #[doc(hidden)]
 pub use encode_elements::reserved;
 #[doc(hidden)]
-pub use file_set_array::Omission;
+pub use file_set_array::OmittedFile;
 #[doc(hidden)]
 pub use file_set_source::uri_of;
 #[doc(hidden)]
-pub use item_path::Step;
+pub use item_path::PathStep;
 #[doc(hidden)]
-pub use item_request::Wanted;
+pub use item_request::ItemRequest;
 #[doc(hidden)]
-pub use item_tree::{Children, Outline, OutlineId, Thing};
+pub use item_tree::{ItemTreeId, OutlineChildren, OutlineKind, StreamOutline};
 #[doc(hidden)]
 pub use layout_values::declared;
 #[doc(hidden)]
-pub use layout_values::{Filling, Mismatch};
+pub use layout_values::{LayoutValues, ParamMismatch};
 #[doc(hidden)]
-pub use new_item::{Draft, DraftKind};
+pub use new_item::{Draft, NewItemKind};
 #[doc(hidden)]
-pub use rewrite::Rewrite;
-pub use selection::{Selection, Unequal};
+pub use rewrite::RewriteOptions;
+pub use selection::{FileSelection, ShapeMismatch};
 pub use signature::Signature;
 #[doc(hidden)]
-pub use source_annotations::{Member, Named, Notes, Origin};
+pub use source_annotations::{MemberAnnotations, NamedType, Notes, SourceAnnotations};
 pub use write::NewStream;
 #[doc(hidden)]
-pub use write::{Supplier, stored_text};
+pub use write::{DataSupplier, stored_text};

@@ -1,6 +1,6 @@
 //! Data without a layout: [`Draft`] collects dicts, lists and arrays, and writes the layout they need.
 
-use super::source_annotations::Origin;
+use super::source_annotations::SourceAnnotations;
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::layout::{Attribute, Primitive};
@@ -8,7 +8,7 @@ use crate::layout::{Attribute, Primitive};
 /// The kind of an item.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum DraftKind {
+pub enum NewItemKind {
     /// Named items.
     Dict(Vec<(String, Draft)>),
     /// Items without names.
@@ -18,7 +18,7 @@ pub enum DraftKind {
     /// A fixed parameter.
     Param(i64),
     /// A parameter that is stored in the stream, with its type: `i1`, `i2`, `i4` or `i8`.
-    Stored(i64, Primitive),
+    StoredParam(i64, Primitive),
 }
 
 /// An item of a stream that is to be written, with its documentation and attributes.
@@ -36,47 +36,47 @@ pub enum DraftKind {
 #[non_exhaustive]
 pub struct Draft {
     /// The kind and content.
-    pub kind: DraftKind,
+    pub kind: NewItemKind,
     /// Lines of documentation.
     pub docs: Vec<String>,
     /// Attributes.
     pub attributes: Vec<(String, Attribute)>,
     /// The words of the layout that it comes from.
     #[doc(hidden)]
-    pub origin: Option<Box<Origin>>,
+    pub origin: Option<Box<SourceAnnotations>>,
 }
 
 /// Maximum depth of nested dicts and lists.
-pub(super) const DEPTH: usize = 256;
+pub(super) const MAX_DEPTH: usize = 256;
 
 impl Draft {
-    fn new(kind: DraftKind) -> Self {
+    fn new(kind: NewItemKind) -> Self {
         Self { kind, docs: Vec::new(), attributes: Vec::new(), origin: None }
     }
 
     /// A dict.
     pub fn dict<K: Into<String>>(items: impl IntoIterator<Item = (K, Draft)>) -> Self {
-        Self::new(DraftKind::Dict(items.into_iter().map(|(name, item)| (name.into(), item)).collect()))
+        Self::new(NewItemKind::Dict(items.into_iter().map(|(name, item)| (name.into(), item)).collect()))
     }
 
     /// A list.
     pub fn list(items: impl IntoIterator<Item = Draft>) -> Self {
-        Self::new(DraftKind::List(items.into_iter().collect()))
+        Self::new(NewItemKind::List(items.into_iter().collect()))
     }
 
     /// An array.
     pub fn data(array: Array) -> Self {
-        Self::new(DraftKind::Data(array))
+        Self::new(NewItemKind::Data(array))
     }
 
     /// A fixed parameter.
-    pub fn param(value: i64) -> Self {
-        Self::new(DraftKind::Param(value))
+    pub fn fixed_param(value: i64) -> Self {
+        Self::new(NewItemKind::Param(value))
     }
 
     /// A parameter that is stored in the stream as `datatype`, one of `i1`, `i2`, `i4` and `i8`.
-    pub fn stored(value: i64, datatype: Primitive) -> Self {
-        Self::new(DraftKind::Stored(value, datatype))
+    pub fn stored_param(value: i64, datatype: Primitive) -> Self {
+        Self::new(NewItemKind::StoredParam(value, datatype))
     }
 
     /// The values of the stored parameters in the order of the text.
@@ -86,9 +86,11 @@ impl Draft {
         let mut todo = vec![(self, 0)];
         while let Some((draft, depth)) = todo.pop() {
             match &draft.kind {
-                DraftKind::Stored(value, _) => values.push(*value),
-                DraftKind::Dict(items) if depth <= DEPTH => todo.extend(items.iter().rev().map(|(_, item)| (item, depth + 1))),
-                DraftKind::List(items) if depth <= DEPTH => todo.extend(items.iter().rev().map(|item| (item, depth + 1))),
+                NewItemKind::StoredParam(value, _) => values.push(*value),
+                NewItemKind::Dict(items) if depth <= MAX_DEPTH => {
+                    todo.extend(items.iter().rev().map(|(_, item)| (item, depth + 1)));
+                }
+                NewItemKind::List(items) if depth <= MAX_DEPTH => todo.extend(items.iter().rev().map(|item| (item, depth + 1))),
                 _ => {}
             }
         }
@@ -99,12 +101,12 @@ impl Draft {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the name is taken, or leads through an array.
-    pub fn place(&mut self, name: &str, array: Array) -> Result<()> {
+    pub fn insert_at_path(&mut self, name: &str, array: Array) -> Result<()> {
         let taken = || Error::invalid_input(format!("{name} already exists, or leads through an array"));
         let mut here = self;
         let mut steps = name.split('/').filter(|step| !step.is_empty() && *step != ".").peekable();
         while let Some(step) = steps.next() {
-            let DraftKind::Dict(items) = &mut here.kind else { return Err(taken()) };
+            let NewItemKind::Dict(items) = &mut here.kind else { return Err(taken()) };
             let at = items.iter().position(|(known, _)| known == step);
             if steps.peek().is_none() {
                 if at.is_some() {

@@ -5,42 +5,42 @@ use std::ops::Range;
 use super::write::base_of;
 use crate::bytes::Source;
 use crate::error::{Error, Result};
-use crate::layout::{Byteorder, ItemId, Layout, Options, ParamRequest, Supply};
+use crate::layout::{Byteorder, EvaluateOptions, ItemId, Layout, ParamRequest, SuppliedValue};
 
 /// Bytes at the start of a file that are read for its parameters, if its summary block is not longer.
-const USUAL: u64 = 512;
+const MIN_READ: u64 = 512;
 
 /// The stored parameters of all files, to compare a file with when it is opened: one that was replaced may have its items
 /// at other places.
 pub(super) struct Known {
     pub template: Layout,
-    pub table: Table,
-    pub options: Options,
-    pub starts: Vec<i64>,
+    pub params: ParamTable,
+    pub options: EvaluateOptions,
+    pub param_offsets: Vec<i64>,
 }
 
 impl Known {
     /// Returns the bytes at the start of a file of at least this size that probably hold its parameters: they are read with
     /// the data.
-    pub(super) fn extent(&self, row: usize, size: u64) -> Range<u64> {
-        let start = self.start(row);
+    pub(super) fn param_bytes(&self, row: usize, size: u64) -> Range<u64> {
+        let start = self.base_offset(row);
         let summary = start.saturating_add(8 * self.template.summary_members().len() as u64);
-        start..summary.max(start.saturating_add(USUAL).min(size))
+        start..summary.max(start.saturating_add(MIN_READ).min(size))
     }
 
     /// Returns the byte of a file from which addresses count.
-    fn start(&self, row: usize) -> u64 {
-        let base = if self.options.native { base_of(self.template.dialect()) } else { 0 };
-        self.starts.get(row).and_then(|start| u64::try_from(*start).ok()).unwrap_or(0).saturating_add(base)
+    fn base_offset(&self, row: usize) -> u64 {
+        let base = if self.options.is_native { base_of(self.template.dialect()) } else { 0 };
+        self.param_offsets.get(row).and_then(|start| u64::try_from(*start).ok()).unwrap_or(0).saturating_add(base)
     }
 
     /// Fails if the parameters in a file are not those that the catalog has for it. `order` is that of its signature.
-    pub(super) fn check(&self, row: usize, source: &dyn Source, order: Option<Byteorder>) -> Result<()> {
-        let (start, size) = (self.start(row), source.len());
+    pub(super) fn check_params(&self, row: usize, source: &dyn Source, order: Option<Byteorder>) -> Result<()> {
+        let (start, size) = (self.base_offset(row), source.len());
         let supply = |request: &ParamRequest| {
-            let known = self.table.value(row, request.item, request.ordinal);
+            let known = self.params.param_value(row, request.item, request.ordinal);
             let (Some(value), Some(address), false) = (known, request.address, request.is_length) else {
-                return Ok(known.map_or(Supply::Missing, Supply::Value));
+                return Ok(known.map_or(SuppliedValue::Missing, SuppliedValue::Value));
             };
             let mut bytes = [0; 8];
             let width = request.datatype.size() as usize;
@@ -50,7 +50,7 @@ impl Known {
             }
             source.read_at(at, stored)?;
             // Without a byte order the values cannot be compared. Reading the item reports that.
-            let Some(found) = request.decode(bytes).unwrap_or(None) else { return Ok(Supply::Value(value)) };
+            let Some(found) = request.decode_value(bytes).unwrap_or(None) else { return Ok(SuppliedValue::Value(value)) };
             if found != value {
                 let name = self.template.path(request.item);
                 let message = format!("{name} is {found} in this file, but {value} in the catalog");
@@ -58,25 +58,25 @@ impl Known {
                     Error::malformed(message).hint("the file was replaced; write the catalog again: trilith layout catalog")
                 );
             }
-            Ok(Supply::Value(value))
+            Ok(SuppliedValue::Value(value))
         };
-        let options = Options { order: order.or(self.options.order), ..self.options.clone() };
+        let options = EvaluateOptions { byteorder: order.or(self.options.byteorder), ..self.options.clone() };
         self.template.evaluate(&options, supply).map(drop).map_err(Error::from)
     }
 }
 
 /// The parameters of all files.
-pub(super) struct Table {
+pub(super) struct ParamTable {
     pub columns: Vec<(ItemId, Vec<i64>)>,
-    pub all: Vec<i64>,
+    pub values: Vec<i64>,
     pub width: Option<usize>,
 }
 
-impl Table {
-    pub(super) fn value(&self, row: usize, item: ItemId, ordinal: u64) -> Option<i64> {
+impl ParamTable {
+    pub(super) fn param_value(&self, row: usize, item: ItemId, ordinal: u64) -> Option<i64> {
         if let Some(width) = self.width {
             let at = usize::try_from(ordinal).ok().filter(|at| *at < width)?;
-            return self.all.get(row.checked_mul(width)?.checked_add(at)?).copied();
+            return self.values.get(row.checked_mul(width)?.checked_add(at)?).copied();
         }
         let at = self.columns.binary_search_by_key(&item, |(id, _)| *id).ok()?;
         self.columns.get(at)?.1.get(row).copied()

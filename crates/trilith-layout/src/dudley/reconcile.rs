@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::layout_writer::lengths;
-use super::new_item::{Draft, DraftKind};
-use super::source_annotations::{Member, Named, Origin};
+use super::layout_writer::layout_dims;
+use super::new_item::{Draft, NewItemKind};
+use super::source_annotations::{MemberAnnotations, NamedType, SourceAnnotations};
 use crate::array::{Array, Datatype};
 use crate::diagnostic::Diagnostic;
 use crate::layout::{Primitive, length_of};
 
 impl Draft {
     /// The words about the item, made where there are none.
-    pub fn origin_mut(&mut self) -> &mut Origin {
+    pub fn origin_mut(&mut self) -> &mut SourceAnnotations {
         self.origin.get_or_insert_default()
     }
 
@@ -20,24 +20,24 @@ impl Draft {
         let mut here = self;
         let mut steps = path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"));
         while let Some(name) = steps.next() {
-            if let DraftKind::Data(array) = &here.kind {
+            if let NewItemKind::Data(array) = &here.kind {
                 let way: Vec<String> = std::iter::once(name).chain(steps).collect();
                 return has_member(array.datatype(), &way).then_some((here, way));
             }
             here = match &mut here.kind {
-                DraftKind::Dict(items) => items.iter_mut().find(|(known, _)| *known == name).map(|(_, item)| item)?,
-                DraftKind::List(items) => items.get_mut(name.parse::<usize>().ok()?)?,
-                DraftKind::Data(_) | DraftKind::Param(_) | DraftKind::Stored(..) => return None,
+                NewItemKind::Dict(items) => items.iter_mut().find(|(known, _)| *known == name).map(|(_, item)| item)?,
+                NewItemKind::List(items) => items.get_mut(name.parse::<usize>().ok()?)?,
+                NewItemKind::Data(_) | NewItemKind::Param(_) | NewItemKind::StoredParam(..) => return None,
             };
         }
         Some((here, Vec::new()))
     }
 
     /// The member of the structs of the item that names lead to.
-    pub fn member_mut(&mut self, way: Vec<String>) -> &mut Member {
+    pub fn member_mut(&mut self, way: Vec<String>) -> &mut MemberAnnotations {
         let members = &mut self.origin_mut().members;
-        let at = members.iter().position(|member| member.way == way).unwrap_or_else(|| {
-            members.push(Member { way, ..Member::default() });
+        let at = members.iter().position(|member| member.path == way).unwrap_or_else(|| {
+            members.push(MemberAnnotations { path: way, ..MemberAnnotations::default() });
             members.len() - 1
         });
         &mut members[at]
@@ -45,11 +45,11 @@ impl Draft {
 
     /// Puts items of the root first, as the members of its summary block; those that cannot be there are returned.
     pub fn make_summary(&mut self, names: &[String]) -> Vec<String> {
-        let DraftKind::Dict(items) = &mut self.kind else { return names.to_vec() };
+        let NewItemKind::Dict(items) = &mut self.kind else { return names.to_vec() };
         let (mut block, mut missing) = (0, Vec::new());
         for name in names {
             let is_member = |(known, item): &(String, Draft)| {
-                known == name && matches!(item.kind, DraftKind::Data(_) | DraftKind::Param(_) | DraftKind::Stored(..))
+                known == name && matches!(item.kind, NewItemKind::Data(_) | NewItemKind::Param(_) | NewItemKind::StoredParam(..))
             };
             match items.iter().skip(block).position(is_member) {
                 Some(at) => {
@@ -60,18 +60,18 @@ impl Draft {
                 None => missing.push(name.clone()),
             }
         }
-        self.origin_mut().block = block;
+        self.origin_mut().summary_len = block;
         missing
     }
 
     /// Takes back what no longer holds of the items: shapes that parameters do not give any more, types whose items are not
     /// alike. Returns it as losses.
-    pub fn settle(&mut self) -> Vec<Diagnostic> {
+    pub fn reconcile(&mut self) -> Vec<Diagnostic> {
         let mut losses = Vec::new();
         let mut types = self.origin.as_mut().map(|origin| std::mem::take(&mut origin.types)).unwrap_or_default();
-        settle(self, "", &mut Vec::new(), &mut types, &mut losses);
+        settle_item(self, "", &mut Vec::new(), &mut types, &mut losses);
         for (name, named) in &types {
-            if named.sample.is_none() {
+            if named.example_item.is_none() {
                 losses
                     .push(Diagnostic::loss(&format!("/dudley/types/{name}"), "no item can be declared with this type any more"));
             }
@@ -92,42 +92,50 @@ fn has_member(datatype: &Datatype, way: &[String]) -> bool {
 }
 
 /// The parameters of the dicts that are open, the innermost last.
-type Scope = Vec<HashMap<String, i64>>;
+type ParamScope = Vec<HashMap<String, i64>>;
 
 /// Recursion depth is bounded by the nesting limit of the layout parser.
-fn settle(draft: &mut Draft, path: &str, scope: &mut Scope, types: &mut [(String, Named)], losses: &mut Vec<Diagnostic>) {
+fn settle_item(
+    draft: &mut Draft,
+    path: &str,
+    scope: &mut ParamScope,
+    types: &mut [(String, NamedType)],
+    losses: &mut Vec<Diagnostic>,
+) {
     let Draft { kind, origin, .. } = draft;
     match kind {
-        DraftKind::Dict(items) => {
+        NewItemKind::Dict(items) => {
             scope.push(HashMap::new());
             for (name, item) in items {
-                if let (DraftKind::Param(value) | DraftKind::Stored(value, _), Some(known)) = (&item.kind, scope.last_mut()) {
+                if let (NewItemKind::Param(value) | NewItemKind::StoredParam(value, _), Some(known)) =
+                    (&item.kind, scope.last_mut())
+                {
                     known.insert(name.clone(), *value);
                 }
-                settle(item, &format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")), scope, types, losses);
+                settle_item(item, &format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")), scope, types, losses);
             }
             scope.pop();
         }
-        DraftKind::List(items) => {
+        NewItemKind::List(items) => {
             for (n, item) in items.iter_mut().enumerate() {
-                settle(item, &format!("{path}/{n}"), scope, types, losses);
+                settle_item(item, &format!("{path}/{n}"), scope, types, losses);
             }
         }
-        DraftKind::Data(array) => {
+        NewItemKind::Data(array) => {
             if let Some(origin) = origin {
-                settle_data(array, origin, path, scope, types, losses);
+                reconcile_data(array, origin, path, scope, types, losses);
             }
         }
-        DraftKind::Param(_) | DraftKind::Stored(..) => {}
+        NewItemKind::Param(_) | NewItemKind::StoredParam(..) => {}
     }
 }
 
-fn settle_data(
+fn reconcile_data(
     array: &Array,
-    origin: &mut Origin,
+    origin: &mut SourceAnnotations,
     path: &str,
-    scope: &Scope,
-    types: &mut [(String, Named)],
+    scope: &ParamScope,
+    types: &mut [(String, NamedType)],
     losses: &mut Vec<Diagnostic>,
 ) {
     let mut check = |datatype: &Datatype, actual: &[u64], shape: &mut Vec<String>, path: &str| {
@@ -141,8 +149,8 @@ fn settle_data(
     };
     check(array.datatype(), array.shape(), &mut origin.shape, path);
     for member in &mut origin.members {
-        let found = field_at(array.datatype(), &member.way);
-        let place = format!("{path}/{}", member.way.join("/"));
+        let found = field_at(array.datatype(), &member.path);
+        let place = format!("{path}/{}", member.path.join("/"));
         match found {
             Some((datatype, shape)) => check(datatype, shape, &mut member.shape, &place),
             None => member.shape.clear(),
@@ -150,21 +158,21 @@ fn settle_data(
     }
     let Some(name) = origin.type_name.clone() else { return };
     let named = types.iter_mut().find(|(known, _)| *known == name).map(|(_, named)| named);
-    let datatype = element(array.datatype());
-    let is_primitive = Primitive::named(&name, crate::layout::Dialect::D2025).is_some();
+    let datatype = strip_string_length(array.datatype());
+    let is_primitive = Primitive::from_name(&name, crate::layout::Dialect::D2025).is_some();
     match named.filter(|_| !is_primitive) {
-        Some(named) => match &named.sample {
+        Some(named) => match &named.example_item {
             Some((known, members)) if *known == datatype && *members == origin.members => {}
             Some(_) => origin.type_name = None,
             // Parameters in the shapes of its members are those of the place where it is used.
-            None => named.sample = Some((datatype, origin.members.clone())),
+            None => named.example_item = Some((datatype, origin.members.clone())),
         },
         None => origin.type_name = None,
     }
 }
 
 /// The datatype without the length of its strings, which is a dimension.
-fn element(datatype: &Datatype) -> Datatype {
+fn strip_string_length(datatype: &Datatype) -> Datatype {
     match datatype {
         Datatype::Ascii(_) => Datatype::Ascii(1),
         Datatype::Ucs4(_) => Datatype::Ucs4(1),
@@ -182,8 +190,8 @@ fn field_at<'d>(datatype: &'d Datatype, way: &[String]) -> Option<(&'d Datatype,
 }
 
 /// Returns `true` if dimensions with parameters give a shape; the length of strings may have become another, and is a number then.
-fn fits(datatype: &Datatype, shape: &[u64], dims: &mut [String], scope: &Scope) -> bool {
-    let Ok(wanted) = lengths(datatype, shape) else { return false };
+fn fits(datatype: &Datatype, shape: &[u64], dims: &mut [String], scope: &ParamScope) -> bool {
+    let Ok(wanted) = layout_dims(datatype, shape) else { return false };
     let value = |name: &str| scope.iter().rev().find_map(|known| known.get(name).copied());
     let found: Option<Vec<i64>> = dims.iter().map(|dim| length_of(dim, value)).collect();
     let Some(found) = found else { return false };

@@ -2,13 +2,13 @@
 //! array from the columns of their members.
 
 use super::datatype::datatype_of;
-use super::dudley_file::Items;
-use super::encode_elements::store;
-use super::item_path::{Step, steps};
+use super::dudley_file::StreamItems;
+use super::encode_elements::write_array_bytes;
+use super::item_path::{PathStep, parse};
 use crate::array::{Array, Byteorder, Datatype, Index};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
-use crate::layout::{Dialect, Entry, ItemId, Layout, ResolvedType, canonical_path, quoted_name};
+use crate::layout::{Dialect, ItemId, Layout, LayoutEntry, ResolvedType, canonical_path, quoted_name};
 use crate::limits::Limits;
 
 /// The array of structs whose members the variables are, and its new records; None if they are none.
@@ -16,7 +16,7 @@ use crate::limits::Limits;
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a member is missing, or one has another shape or
 /// datatype.
-pub(super) fn of_struct(items: &Items<'_>, variables: &[(String, Array)]) -> Result<Option<(Entry, Array)>> {
+pub(super) fn for_struct(items: &StreamItems<'_>, variables: &[(String, Array)]) -> Result<Option<(LayoutEntry, Array)>> {
     let mut members = Vec::new();
     let mut item: Option<String> = None;
     for (path, rows) in variables {
@@ -29,16 +29,16 @@ pub(super) fn of_struct(items: &Items<'_>, variables: &[(String, Array)]) -> Res
     }
     let Some(path) = item else { return Ok(None) };
     let entry = items.entry(&path)?;
-    let ResolvedType::Struct(_) = &entry.typed else { return Ok(None) };
+    let ResolvedType::Struct(_) = &entry.resolved_type else { return Ok(None) };
     let count = members.first().and_then(|(_, rows)| rows.shape().first().copied()).unwrap_or(0);
-    let rows = structs(&entry, vec![count], &members, items.file().limits()).map_err(|e| e.context(path))?;
+    let rows = build_struct_array(&entry, vec![count], &members, items.file().limits()).map_err(|e| e.context(path))?;
     Ok(Some((entry, rows)))
 }
 
 /// The name at the end of a path, of an item or a member.
 pub(super) fn last_name(path: &str) -> Result<Option<String>> {
-    Ok(match steps(path)?.pop() {
-        Some(Step::Name(name) | Step::Member(name)) => Some(name),
+    Ok(match parse(path)?.pop() {
+        Some(PathStep::Name(name) | PathStep::Member(name)) => Some(name),
         _ => None,
     })
 }
@@ -48,9 +48,14 @@ pub(super) fn last_name(path: &str) -> Result<Option<String>> {
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a member is missing, or one has another shape or
 /// datatype.
-pub(super) fn structs(entry: &Entry, shape: Vec<u64>, members: &[(String, &Array)], limits: &Limits) -> Result<Array> {
+pub(super) fn build_struct_array(
+    entry: &LayoutEntry,
+    shape: Vec<u64>,
+    members: &[(String, &Array)],
+    limits: &Limits,
+) -> Result<Array> {
     let mut dims = entry.shape.clone();
-    let (datatype, _) = datatype_of(&entry.typed, &mut dims)?;
+    let (datatype, _) = datatype_of(&entry.resolved_type, &mut dims)?;
     let Datatype::Struct(fields) = &datatype else { return Err(Error::invalid_input("only structs have members")) };
     let count = shape.iter().try_fold(1u64, |count, dim| count.checked_mul(*dim));
     let too_many = || Error::invalid_input("E406: too many records");
@@ -67,7 +72,7 @@ pub(super) fn structs(entry: &Entry, shape: Vec<u64>, members: &[(String, &Array
         let width = to_usize(field.count().saturating_mul(field.datatype.item_size()))?;
         let all: Vec<u64> = shape.iter().chain(&field.shape).copied().collect();
         let mut column = Vec::new();
-        let stored = store(rows, &field.datatype, field.byteorder, &all, &mut |piece| {
+        let stored = write_array_bytes(rows, &field.datatype, field.byteorder, &all, &mut |piece| {
             column.extend_from_slice(piece);
             Ok(())
         });
@@ -83,42 +88,42 @@ pub(super) fn structs(entry: &Entry, shape: Vec<u64>, members: &[(String, &Array
 }
 
 /// Records of lists.
-pub(super) struct Lists(Vec<List>);
+pub(super) struct RecordLists(Vec<RecordList>);
 
-struct List {
-    item: ItemId,
+struct RecordList {
+    list_item: ItemId,
     /// The path as entries spell it.
     path: String,
     /// Number of elements before, and of new ones.
-    before: u64,
+    old_len: u64,
     count: u64,
-    columns: Vec<Column>,
+    columns: Vec<RecordColumn>,
 }
 
 /// The records of one variable: an element itself, or an item in elements that are dicts.
-struct Column {
+struct RecordColumn {
     inner: String,
     rows: Array,
-    used: u64,
+    is_used: u64,
 }
 
-impl Lists {
+impl RecordLists {
     /// Returns the lists that the variables belong to.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a path that leads to no list, and if the variables
     /// of a list do not have the same number of records.
-    pub(super) fn of(items: &Items<'_>, variables: &[(String, Array)]) -> Result<Self> {
+    pub(super) fn for_variables(items: &StreamItems<'_>, variables: &[(String, Array)]) -> Result<Self> {
         let layout = items.file().layout();
-        let mut lists: Vec<List> = Vec::new();
+        let mut lists: Vec<RecordList> = Vec::new();
         for (given, rows) in variables {
             let Some(&count) = rows.shape().first() else {
                 return Err(Error::invalid_input(format!("the records of {given} have no axis that counts them")));
             };
             let path = canonical_path(given).unwrap_or_default();
             let Some((item, inner)) = layout.list_on(&path) else { return Err(no_list(items, &path)?) };
-            let column = Column { inner: inner.to_owned(), rows: rows.clone(), used: 0 };
-            match lists.iter_mut().find(|list| list.item == item) {
+            let column = RecordColumn { inner: inner.to_owned(), rows: rows.clone(), is_used: 0 };
+            match lists.iter_mut().find(|list| list.list_item == item) {
                 Some(list) if list.columns.iter().any(|known| known.inner == inner) => {
                     return Err(Error::invalid_input(format!("{path} is given twice")));
                 }
@@ -129,7 +134,13 @@ impl Lists {
                 Some(list) => list.columns.push(column),
                 None => {
                     let before = items.evaluation().list_len(item)?;
-                    lists.push(List { item, path: layout.path(item), before, count, columns: vec![column] });
+                    lists.push(RecordList {
+                        list_item: item,
+                        path: layout.path(item),
+                        old_len: before,
+                        count,
+                        columns: vec![column],
+                    });
                 }
             }
         }
@@ -154,7 +165,7 @@ impl Lists {
     /// The list, if all records are of one, and how many they are.
     pub(super) fn only_list(&self) -> Option<(ItemId, u64)> {
         match self.0.as_slice() {
-            [list] => Some((list.item, list.count)),
+            [list] => Some((list.list_item, list.count)),
             _ => None,
         }
     }
@@ -164,14 +175,14 @@ impl Lists {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for dicts in a list of 2026, which repeats
     /// none.
-    pub(super) fn text(&self, layout: &Layout) -> Result<String> {
+    pub(super) fn added_layout_text(&self, layout: &Layout) -> Result<String> {
         let mut text = String::new();
         for list in &self.0 {
             let way = list.path.trim_start_matches('/');
             let count = list.count;
             let more = match layout.dialect() {
                 Dialect::D2025 => count.to_string(),
-                Dialect::D2026 if layout.repeats_dict(list.item) => {
+                Dialect::D2026 if layout.repeats_dict(list.list_item) => {
                     return Err(Error::unsupported(format!("{} has dicts as elements, which 2026 cannot repeat", list.path))
                         .hint("convert the file to dudley-2025, or make it a list of structs"));
                 }
@@ -186,15 +197,15 @@ impl Lists {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if no records were given for it.
-    pub(super) fn next(&mut self, entry: &Entry) -> Result<Array> {
+    pub(super) fn next_element_data(&mut self, entry: &LayoutEntry) -> Result<Array> {
         for list in &mut self.0 {
             let rest = entry.path.strip_prefix(list.path.as_str()).and_then(|rest| rest.strip_prefix('['));
             let Some((index, inner)) = rest.and_then(|rest| rest.split_once(']')) else { continue };
-            let row = index.parse::<u64>().ok().and_then(|index| index.checked_sub(list.before));
+            let row = index.parse::<u64>().ok().and_then(|index| index.checked_sub(list.old_len));
             let column = list.columns.iter_mut().find(|column| column.inner == inner);
             if let (Some(row), Some(column)) = (row, column) {
-                column.used += 1;
-                return column.rows.slice([Index::At(i64::try_from(row).unwrap_or(i64::MAX))]);
+                column.is_used += 1;
+                return column.rows.slice([Index::Integer(i64::try_from(row).unwrap_or(i64::MAX))]);
             }
         }
         Err(Error::invalid_input(format!("no records were given for {}", entry.path))
@@ -207,7 +218,7 @@ impl Lists {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if one has not.
     pub(super) fn all_used(&self) -> Result<()> {
         for list in &self.0 {
-            if let Some(column) = list.columns.iter().find(|column| column.used == 0 && !column.rows.is_empty()) {
+            if let Some(column) = list.columns.iter().find(|column| column.is_used == 0 && !column.rows.is_empty()) {
                 return Err(Error::invalid_input(format!("the elements of {} have no item {}", list.path, column.inner)));
             }
         }
@@ -216,7 +227,7 @@ impl Lists {
 }
 
 /// Returns the reason why nothing at a path can grow.
-fn no_list(items: &Items<'_>, path: &str) -> Result<Error> {
+fn no_list(items: &StreamItems<'_>, path: &str) -> Result<Error> {
     Ok(match items.located(path)? {
         Some(_) => Error::unsupported(format!("{path} cannot grow: only lists and arrays of records have records")),
         None => items.no_item(path),

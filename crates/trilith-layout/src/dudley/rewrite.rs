@@ -2,23 +2,23 @@
 
 use std::io::{Seek, Write};
 
-use super::dudley_file::{DudleyFile, Items};
+use super::dudley_file::{DudleyFile, StreamItems};
 use super::write::NewStream;
 use crate::array::Array;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
-use crate::layout::{Byteorder, Dialect, Entry, EntryKind, Layout, ParseOptions, ResolvedType, StoredAs, parse};
+use crate::layout::{Byteorder, Dialect, EntryKind, Layout, LayoutEntry, ParseOptions, ResolvedType, StorageOptions, parse};
 
 /// Options for rewriting a stream.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
-pub struct Rewrite {
+pub struct RewriteOptions {
     /// The dialect of its layout; None keeps that of the file.
     pub dialect: Option<Dialect>,
     /// The byte order of all numbers; None lets each keep its own.
     pub order: Option<Byteorder>,
     /// The form of storage of arrays.
-    pub stored: StoredAs,
+    pub stored: StorageOptions,
 }
 
 impl DudleyFile {
@@ -45,8 +45,8 @@ impl DudleyFile {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for filters that are not available, an
     /// error if an item cannot be read, and the errors of [`NewStream::write`].
-    pub fn rewrite<W: Write + Seek>(&self, how: &Rewrite, out: &mut W) -> Result<Vec<Diagnostic>> {
-        if self.has_others() {
+    pub fn rewrite<W: Write + Seek>(&self, how: &RewriteOptions, out: &mut W) -> Result<Vec<Diagnostic>> {
+        if self.has_external_parts() {
             return Err(Error::unsupported("some of its items are in other files, to which it refers"));
         }
         let items = self.items()?;
@@ -73,29 +73,31 @@ impl DudleyFile {
             .or_else(|| self.signature().map(|signature| signature.order))
             .or(self.byteorder())
             .unwrap_or(Byteorder::Little);
-        let mut arrays = Arrays { items: &items, next: Box::new(items.entries()) };
-        new.write(&mut |entry| arrays.of(entry), out)?;
+        let mut arrays = OldArrays { items: &items, next: Box::new(items.entries()) };
+        new.write(&mut |entry| arrays.array_for(entry), out)?;
         Ok(compact.losses.into_iter().filter(|loss| !loss.is_harmless).collect())
     }
 }
 
 /// Returns `true` if an entry is a member of a struct.
-fn in_struct(layout: &Layout, entry: &Entry) -> bool {
-    layout.parent(entry.item).is_some_and(|parent| layout.kind(parent) == crate::layout::Kind::Type)
+fn in_struct(layout: &Layout, entry: &LayoutEntry) -> bool {
+    layout.parent(entry.item).is_some_and(|parent| layout.kind(parent) == crate::layout::ItemKind::Type)
 }
 
 /// The arrays of the old file for the items of the new one, which mostly come in the same order.
-struct Arrays<'i, 'f> {
-    items: &'i Items<'f>,
-    next: Box<dyn Iterator<Item = Result<Entry>> + 'i>,
+struct OldArrays<'i, 'f> {
+    items: &'i StreamItems<'f>,
+    next: Box<dyn Iterator<Item = Result<LayoutEntry>> + 'i>,
 }
 
-impl Arrays<'_, '_> {
-    fn of(&mut self, entry: &Entry) -> Result<Array> {
+impl OldArrays<'_, '_> {
+    fn array_for(&mut self, entry: &LayoutEntry) -> Result<Array> {
         // A few items may have been left out or have no data.
         for _ in 0..64 {
             match self.next.next().transpose()? {
-                Some(old) if old.path == entry.path && old.kind == EntryKind::Data && old.typed != ResolvedType::Dynamic => {
+                Some(old)
+                    if old.path == entry.path && old.kind == EntryKind::Data && old.resolved_type != ResolvedType::Dynamic =>
+                {
                     return self.items.array(&old);
                 }
                 Some(_) => {}

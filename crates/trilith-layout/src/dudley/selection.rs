@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Selection {
+pub struct FileSelection {
     /// Numbers of files, counted from 0, in this order; None is the first or the last. All files if there are none.
     pub ranges: Vec<Range<Option<usize>>>,
     /// A condition on the values of the summary block, such as `time > 3.5`.
@@ -23,23 +23,23 @@ pub struct Selection {
     /// Names of axes along which an item that has one is joined.
     pub along: Vec<String>,
     /// The form of any other item whose shape differs between the files.
-    pub unequal: Unequal,
+    pub unequal: ShapeMismatch,
 }
 
 /// The form of an item whose shape differs between the files of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Unequal {
+pub enum ShapeMismatch {
     /// An error that names two of the files.
     #[default]
     Refused,
     /// A list with one array for each file.
-    Each,
+    PerFile,
     /// One array of the maximum shape, in which the padding of each item is masked.
     Padded,
 }
 
-impl Selection {
+impl FileSelection {
     /// Reads ranges of files and forms, with commas between: `0:10`, `20:`, `pad`, `each`, `along=NAME`.
     ///
     /// # Errors
@@ -56,20 +56,20 @@ impl Selection {
     /// Returns the errors of [`Selection::parse`].
     pub fn add(&mut self, word: &str) -> Result<()> {
         let unequal = match word {
-            "pad" => Unequal::Padded,
-            "each" => Unequal::Each,
+            "pad" => ShapeMismatch::Padded,
+            "each" => ShapeMismatch::PerFile,
             _ => match word.strip_prefix("along=").map(str::trim).filter(|name| !name.is_empty()) {
                 Some(name) => {
                     self.along.push(name.to_owned());
                     return Ok(());
                 }
                 None => {
-                    self.ranges.push(range(word)?);
+                    self.ranges.push(parse_file_range(word)?);
                     return Ok(());
                 }
             },
         };
-        if self.unequal != Unequal::Refused && self.unequal != unequal {
+        if self.unequal != ShapeMismatch::Refused && self.unequal != unequal {
             return Err(Error::invalid_input("pad and each exclude each other"));
         }
         self.unequal = unequal;
@@ -82,14 +82,14 @@ impl Selection {
     }
 }
 
-impl From<Vec<Range<Option<usize>>>> for Selection {
+impl From<Vec<Range<Option<usize>>>> for FileSelection {
     fn from(ranges: Vec<Range<Option<usize>>>) -> Self {
         Self { ranges, ..Self::default() }
     }
 }
 
 /// Reads `0:10` or `20:` as a range of files.
-fn range(text: &str) -> Result<Range<Option<usize>>> {
+fn parse_file_range(text: &str) -> Result<Range<Option<usize>>> {
     let bad = || {
         Error::invalid_input(format!("{text:?} is not a range of files"))
             .hint("write FIRST:END, counted from 0; for items of unequal shape also pad, each, or along=AXIS")

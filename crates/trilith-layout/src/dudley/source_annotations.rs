@@ -14,37 +14,37 @@ pub struct Notes {
 
 /// A member of the structs of an array.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Member {
+pub struct MemberAnnotations {
     /// The names that lead to it.
-    pub way: Vec<String>,
+    pub path: Vec<String>,
     /// The notes of the file about the member.
-    pub said: Option<Notes>,
+    pub annotations: Option<Notes>,
     /// Dimensions of the member, with the names of parameters; empty if all are numbers.
     pub shape: Vec<String>,
 }
 
 /// A named type, which is written if items use it.
 #[derive(Debug, Clone, Default)]
-pub struct Named {
+pub struct NamedType {
     /// The notes of the file about the type.
-    pub said: Notes,
+    pub annotations: Notes,
     /// The datatype of the items that use it.
-    pub sample: Option<(Datatype, Vec<Member>)>,
+    pub example_item: Option<(Datatype, Vec<MemberAnnotations>)>,
 }
 
 /// The words about an item.
 #[derive(Debug, Clone, Default)]
-pub struct Origin {
+pub struct SourceAnnotations {
     /// Dimensions of the item, with the names of parameters; empty if all are numbers.
     pub shape: Vec<String>,
     /// The members of its structs.
-    pub members: Vec<Member>,
+    pub members: Vec<MemberAnnotations>,
     /// The type that it is declared with.
     pub type_name: Option<String>,
     /// Root only: types of the layout.
-    pub types: Vec<(String, Named)>,
+    pub types: Vec<(String, NamedType)>,
     /// Root only: annotations of the summary block.
     pub summary: Option<Notes>,
     /// Root only: number of items in the summary block.
-    pub block: usize,
+    pub summary_len: usize,
 }

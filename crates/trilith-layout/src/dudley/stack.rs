@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use super::arrangement::extent;
+use super::arrangement::span_len;
 use super::datatype::datatype_of;
-use super::dudley_file::Items;
+use super::dudley_file::StreamItems;
 use crate::array::Array;
-use crate::bytes::{CodedPiece, Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, Truncated, by_runs, encoding};
+use crate::bytes::{
+    CodedPiece, Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, TruncatedSource, encoding, split_runs,
+};
 use crate::error::{Error, Result};
-use crate::layout::{Stack, Stretch};
+use crate::layout::{EqualSpacing, StackResult};
 
-impl Items<'_> {
+impl StreamItems<'_> {
     /// The elements of a list as one array, or the same item (`/history/te`) or member (`/probes.x`) of all its
     /// elements: the first axis counts them. None if the path leads to no list, or to an empty one.
     ///
@@ -28,28 +30,29 @@ impl Items<'_> {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the elements are not alike, and the errors of
     /// [`Items::array_at`].
     pub fn stacked(&self, path: &str) -> Result<Option<Array>> {
-        let found = match self.evaluation().stack(path)? {
-            Stack::Nothing => return Ok(None),
-            Stack::Unlike(why) => {
+        let found = match self.evaluation().find_stack(path)? {
+            StackResult::Nothing => return Ok(None),
+            StackResult::Mixed(why) => {
                 return Err(Error::invalid_input(format!("the elements of {path} are not one array: {why}"))
                     .at_path(path)
                     .hint("read them one by one, as NAME[0]"));
             }
-            Stack::Alike(found) => found,
+            StackResult::Uniform(found) => found,
         };
         let first = found.first;
         let mut shape = first.shape.clone();
         let (datatype, order) = datatype_of(&first.typed, &mut shape)?;
         let strides = first.strides.get(..shape.len()).unwrap_or(&[]);
         let too_large = || Error::malformed(format!("E406: {path} is too large"));
-        let span = extent(&datatype, &shape, strides).ok_or_else(too_large)?;
-        let runs: Vec<Stretch> = found.runs.into_iter().filter(|_| span > 0).collect();
-        let place = |run: &Stretch| run.address.and_then(|at| at.checked_add(self.file().base())).ok_or_else(too_large);
+        let span = span_len(&datatype, &shape, strides).ok_or_else(too_large)?;
+        let runs: Vec<EqualSpacing> = found.runs.into_iter().filter(|_| span > 0).collect();
+        let place =
+            |run: &EqualSpacing| run.first_address.and_then(|at| at.checked_add(self.file().base_offset())).ok_or_else(too_large);
         let (source, offset, step): (SourceRef, u64, u64) = match runs.as_slice() {
             [only] => {
                 let (start, last) = (place(only)?, only.stride.saturating_mul(only.count.saturating_sub(1)));
                 let end = start.saturating_add(last).saturating_add(span);
-                (Truncated::up_to(Arc::clone(self.file().home(end)), end), start, only.stride)
+                (TruncatedSource::up_to(Arc::clone(self.file().source_covering(end)), end), start, only.stride)
             }
             runs => {
                 self.file()
@@ -58,13 +61,18 @@ impl Items<'_> {
                 let mut pieces = Vec::with_capacity(runs.len());
                 let mut index = 0u64;
                 for run in runs {
-                    pieces.push(Piece { index, offset: place(run)?, stride: run.stride });
+                    pieces.push(StackPiece { index, offset: place(run)?, stride: run.stride });
                     index = index.saturating_add(run.count);
                 }
                 let len = span.checked_mul(index).ok_or_else(too_large)?;
                 let last = pieces.iter().map(|piece| piece.offset.saturating_add(piece.stride)).max().unwrap_or(0);
                 (
-                    Arc::new(Elements { source: Arc::clone(self.file().home(last.saturating_add(span))), span, len, pieces }),
+                    Arc::new(StackedElements {
+                        source: Arc::clone(self.file().source_covering(last.saturating_add(span))),
+                        span,
+                        len,
+                        pieces,
+                    }),
                     0,
                     span,
                 )
@@ -81,7 +89,7 @@ impl Items<'_> {
 }
 
 /// Elements of a list at equal distances.
-struct Piece {
+struct StackPiece {
     /// Number of the first element, and its place.
     index: u64,
     offset: u64,
@@ -89,17 +97,17 @@ struct Piece {
 }
 
 /// The bytes of the elements of a list, one after the other.
-struct Elements {
+struct StackedElements {
     source: SourceRef,
     /// The bytes of one element.
     span: u64,
     len: u64,
-    pieces: Vec<Piece>,
+    pieces: Vec<StackPiece>,
 }
 
-impl Elements {
+impl StackedElements {
     /// The bytes of the file that `len` bytes from `offset` on are, as far as one element goes.
-    fn place(&self, offset: u64, len: u64) -> Result<(u64, u64)> {
+    fn locate(&self, offset: u64, len: u64) -> Result<(u64, u64)> {
         let behind = || Error::malformed(format!("byte {offset} is after the last element"));
         let number = offset.checked_div(self.span).ok_or_else(behind)?;
         let from = offset - number * self.span;
@@ -111,11 +119,11 @@ impl Elements {
     }
 
     /// The bytes of the file that a range is.
-    fn places(&self, range: &std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
+    fn locate_range(&self, range: &std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
         let mut out: Vec<std::ops::Range<u64>> = Vec::new();
         let mut at = range.start;
         while at < range.end.min(self.len) {
-            let (start, count) = self.place(at, range.end - at)?;
+            let (start, count) = self.locate(at, range.end - at)?;
             match out.last_mut().filter(|last| last.end == start) {
                 Some(last) => last.end = start.saturating_add(count),
                 None => out.push(start..start.saturating_add(count)),
@@ -126,9 +134,9 @@ impl Elements {
     }
 }
 
-impl SourcePieces for Elements {
-    fn stored(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
-        self.places(&range)
+impl SourcePieces for StackedElements {
+    fn stored_item(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
+        self.locate_range(&range)
     }
 
     fn encoding(&self) -> Result<SourceEncoding> {
@@ -138,7 +146,7 @@ impl SourcePieces for Elements {
         let mut pieces = Vec::new();
         let mut at = 0;
         while at < self.len {
-            let (place, count) = self.place(at, self.span)?;
+            let (place, count) = self.locate(at, self.span)?;
             let place = start.saturating_add(place);
             pieces.push(CodedPiece::new(place..place.saturating_add(count), at..at.saturating_add(count)));
             at = at.saturating_add(count.max(1));
@@ -147,19 +155,19 @@ impl SourcePieces for Elements {
     }
 }
 
-impl Source for Elements {
+impl Source for StackedElements {
     fn len(&self) -> u64 {
         self.len
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        by_runs(offset, into, |offset, wanted| self.place(offset, wanted), |start, now| self.source.read_at(start, now))
+        split_runs(offset, into, |offset, wanted| self.locate(offset, wanted), |start, now| self.source.read_at(start, now))
     }
 
     fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> Result<()> {
         let mut wanted = Vec::new();
         for range in ranges {
-            wanted.extend(self.places(range)?);
+            wanted.extend(self.locate_range(range)?);
         }
         self.source.prefetch(&wanted)
     }

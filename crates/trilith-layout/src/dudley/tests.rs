@@ -11,13 +11,13 @@ use std::sync::Arc;
 use super::*;
 use crate::array::{Array, Byteorder, Datatype, Field, StructType};
 use crate::bytes::MemorySource;
-use crate::layout::{Entry, Layout};
+use crate::layout::{Layout, LayoutEntry};
 use crate::{ErrorKind, Limits, Result};
 
 /// A native file with its layout at the end; `data` begins at byte 16.
 fn native(order: Byteorder, data: &[u8], layout: &str) -> Vec<u8> {
     let layout_at = Some(16 + data.len() as u64);
-    let mut bytes = Signature { order, layout_at }.bytes().to_vec();
+    let mut bytes = Signature { order, layout_offset: layout_at }.bytes().to_vec();
     bytes.extend_from_slice(data);
     bytes.extend_from_slice(layout.as_bytes());
     bytes
@@ -48,7 +48,7 @@ fn parameters_decide_where_arrays_lie_in_both_orders() {
             data.extend(if is_little { x.to_le_bytes() } else { x.to_be_bytes() });
         }
         let file = open(native(order, &data, text)).unwrap();
-        assert_eq!((file.base(), file.generation_name()), (0, "dudley-2025"));
+        assert_eq!((file.base_offset(), file.generation_name()), (0, "dudley-2025"));
         let t = file.array_at("/t").unwrap();
         assert_eq!((t.offset(), t.shape()), (24, &[2, 2][..]));
         assert_eq!(t.load::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.5]);
@@ -67,7 +67,7 @@ fn addresses_of_2026_start_after_header() {
     let mut data = f8(&[1.5, 2.5]);
     data.extend([7, 8]);
     let file = open(native(Byteorder::Little, &data, "#: dialect=2026\nx: f8(2)\ny: u1(2) @16\n")).unwrap();
-    assert_eq!((file.base(), file.generation_name()), (16, "dudley-2026"));
+    assert_eq!((file.base_offset(), file.generation_name()), (16, "dudley-2026"));
     assert_eq!(file.array_at("/x").unwrap().offset(), 16);
     assert_eq!(file.array_at("/y").unwrap().load::<u8>().unwrap(), [7, 8]);
 }
@@ -99,7 +99,7 @@ fn list_items_found_by_index_and_name() {
     assert_eq!(file.array_at("/l[6]").unwrap_err().kind(), ErrorKind::NotFound);
     let outline = file.items().unwrap().outline().unwrap();
     let list = outline.find("/l").unwrap().unwrap();
-    assert_eq!((outline.thing(list), outline.children(list).len()), (Thing::List, 6));
+    assert_eq!((outline.kind(list), outline.children(list).len()), (OutlineKind::List, 6));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn text_length_is_fastest_dimension() {
     let file = under(b"ab\0\0cd\x80\0", "s = S1[2, 4]");
     let s = file.array_at("/s").unwrap();
     assert_eq!((s.datatype(), s.shape()), (&Datatype::Ascii(4), &[2][..]));
-    assert_eq!(presented(&s).unwrap().load_texts().unwrap(), ["ab", "cd€"]);
+    assert_eq!(decode_text(&s).unwrap().load_texts().unwrap(), ["ab", "cd€"]);
     let utf16 = under(&[0x3d, 0xd8, 0x00, 0xde, 0, 0], "s = <U2[3]").array_at("/s").unwrap();
     assert_eq!(utf16.load_texts().unwrap(), ["\u{1f600}"]);
 }
@@ -131,8 +131,8 @@ fn structs_with_stored_parameters_are_seen_by_instance() {
     let outline = file.items().unwrap().outline().unwrap();
     let s = outline.find("/s").unwrap().unwrap();
     let strings = outline.children(s);
-    assert_eq!((outline.thing(s), strings.len()), (Thing::List, 2));
-    assert!(matches!(outline.thing(strings[1].1), Thing::Data(entry) if entry.shape == [1]));
+    assert_eq!((outline.kind(s), strings.len()), (OutlineKind::List, 2));
+    assert!(matches!(outline.kind(strings[1].1), OutlineKind::Data(entry) if entry.shape == [1]));
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn drawn(draft: &Draft, order: Byteorder) -> Vec<u8> {
     out.into_inner()
 }
 
-fn written(layout: &str, params: Vec<i64>, order: Byteorder, data: Supplier<'_>) -> Result<Vec<u8>> {
+fn written(layout: &str, params: Vec<i64>, order: Byteorder, data: DataSupplier<'_>) -> Result<Vec<u8>> {
     let layout = Layout::read(layout.as_bytes()).unwrap();
     let mut new = NewStream::new(&layout, params);
     new.order = order;
@@ -248,13 +248,13 @@ fn write_under_layout_round_trip() {
         ("N = i2  s: {a:u1 b:i2(2) c:c8}(N) f: f4(N) t: S1(3)", 16),
     ] {
         for order in [Byteorder::Little, Byteorder::Big] {
-            let mut data = |entry: &Entry| match entry.path.as_str() {
+            let mut data = |entry: &LayoutEntry| match entry.path.as_str() {
                 "/s" => Ok(structs.clone()),
                 "/f" => Array::from_slice(&[1.5f32, -2.0], &[2]),
                 _ => Array::from_bytes(b"abc".to_vec(), Datatype::Ascii(3), Byteorder::Little, vec![]),
             };
             let file = open(written(text, vec![2], order, &mut data).unwrap()).unwrap();
-            assert_eq!((file.base(), file.signature().unwrap().order), (base, order));
+            assert_eq!((file.base_offset(), file.signature().unwrap().order), (base, order));
             let read = file.array_at("/s").unwrap();
             assert_eq!(read.read_bytes(Byteorder::Little).unwrap(), structs.read_bytes(Byteorder::Little).unwrap());
             assert_eq!(file.array_at("/f").unwrap().load::<f32>().unwrap(), [1.5, -2.0]);
@@ -267,7 +267,7 @@ fn write_under_layout_round_trip() {
 #[test]
 fn compressed_arrays_are_written_with_their_lengths() {
     let text = "a: f8(100) -> gzip(6)\nb: i4(3)\n";
-    let mut data = |entry: &Entry| match entry.path.as_str() {
+    let mut data = |entry: &LayoutEntry| match entry.path.as_str() {
         "/a" => Array::from_slice(&[2.5f64; 100], &[100]),
         _ => Array::from_slice(&[1i32, 2, 3], &[3]),
     };
@@ -297,11 +297,16 @@ fn data_alone_make_their_layout() {
     let numbers = |n: i32| Draft::data(Array::from_slice(&[n, n + 1], &[2]).unwrap());
     let mut group = Draft::dict([("t", numbers(3)), ("a b\"c", numbers(5))]);
     group.docs.push(" a group".into());
-    group.attributes.push(("unit".into(), crate::layout::Attribute::Value(crate::layout::Literal::Text("km".into()))));
+    group.attributes.push(("unit".into(), crate::layout::Attribute::Value(crate::layout::LayoutLiteral::Text("km".into()))));
     let list =
         Draft::list([numbers(7), Draft::dict([("x", numbers(9)), ("y", Draft::dict([("z", numbers(11))]))]), Draft::list([])]);
-    let root =
-        Draft::dict([("first", numbers(1)), ("N", Draft::param(4)), ("group", group), ("list", list), ("last", numbers(13))]);
+    let root = Draft::dict([
+        ("first", numbers(1)),
+        ("N", Draft::fixed_param(4)),
+        ("group", group),
+        ("list", list),
+        ("last", numbers(13)),
+    ]);
     for order in [Byteorder::Little, Byteorder::Big] {
         let file = open(drawn(&root, order)).unwrap();
         let paths = [
@@ -321,14 +326,14 @@ fn data_alone_make_their_layout() {
         let item = outline.item(group).unwrap();
         assert_eq!(file.layout().docs(item).collect::<Vec<_>>(), [" a group"]);
         assert_eq!(file.layout().attributes(item).count(), 1);
-        assert_eq!(outline.thing(outline.find("/N").unwrap().unwrap()), Thing::Param(4, None));
+        assert_eq!(outline.kind(outline.find("/N").unwrap().unwrap()), OutlineKind::Param(4, None));
     }
 }
 
 #[test]
 fn append_records_overwrites_layout_at_end() {
     for text in ["time = [f8]  r = [f4[2]]", "#: dialect=2026\ntime [f8]  r [f4(2)]"] {
-        let mut data = |entry: &Entry| match entry.path.as_str() {
+        let mut data = |entry: &LayoutEntry| match entry.path.as_str() {
             "/time[0]" => Array::from_slice(&[0.5f64], &[]),
             _ => Array::from_slice(&[1.0f32, 2.0], &[2]),
         };
@@ -368,8 +373,8 @@ fn catalog_locates_items_without_opening_files() {
     let template = Layout::read(b"{ NX : i4  NY : i8  time = f8 }  rho = f8[NX, NY]  te = f4[NX-]").unwrap();
     let record = vec![
         Field::new("NX", Datatype::Int32, Byteorder::Little),
-        Field::new("NY", Datatype::Int64, Byteorder::Little).at(8),
-        Field::new("time", Datatype::Float64, Byteorder::Little).at(16),
+        Field::new("NY", Datatype::Int64, Byteorder::Little).with_offset(8),
+        Field::new("time", Datatype::Float64, Byteorder::Little).with_offset(16),
     ];
     let kind = Datatype::Struct(Arc::new(StructType::with_offsets(record, 24).unwrap()));
     let mut bytes = Vec::new();
@@ -382,11 +387,12 @@ fn catalog_locates_items_without_opening_files() {
     let files = Array::from_texts(&["a.bd", "b.bd", "c.bd"], &[3]).unwrap();
     let draft = Draft::dict([("files", Draft::data(files)), ("records", Draft::data(records))]);
     let catalog = Catalog::read(&open(drawn(&draft, Byteorder::Little)).unwrap()).unwrap();
-    let options = crate::layout::Options { native: true, order: Some(Byteorder::Little), limits: Limits::default() };
+    let options =
+        crate::layout::EvaluateOptions { is_native: true, byteorder: Some(Byteorder::Little), limits: Limits::default() };
     let mut places = Vec::new();
     catalog
         .locate(&template, "/te", &options, &mut |place| {
-            let (_, _, shape) = place.described()?.unwrap();
+            let (_, _, shape) = place.description()?.unwrap();
             places.push((place.file.to_owned(), place.offset, shape));
             Ok(())
         })
@@ -403,7 +409,7 @@ fn catalog_locates_items_without_opening_files() {
 fn images_are_png_files_behind_their_length() {
     let layout = "a: u1(2,3) -> png  b: <u2(2,2,3) -> png(3)  c: >u2(1,2) -> png(0)  d: u1";
     let wide: Vec<u16> = (0..12).map(|n| n * 1000).collect();
-    let mut supply = |entry: &Entry| match entry.path.as_str() {
+    let mut supply = |entry: &LayoutEntry| match entry.path.as_str() {
         "/a" => Array::from_slice(&[1u8, 2, 3, 4, 5, 6], &[2, 3]),
         "/b" => Array::from_slice(&wide, &[2, 2, 3]),
         "/c" => Array::from_slice(&[0x102u16, 0x304], &[1, 2]),
@@ -452,7 +458,7 @@ fn jpeg_files_are_read() {
         broken[at] ^= 0x55;
         let _ = read(&broken, "x: u1(8, 16) -> jpeg\n");
     }
-    let mut supply = |_: &Entry| Array::from_slice(&[0u8; 128], &[8, 16]);
+    let mut supply = |_: &LayoutEntry| Array::from_slice(&[0u8; 128], &[8, 16]);
     let error = written("x: u1(8, 16) -> jpeg", vec![], Byteorder::Little, &mut supply).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
 }

@@ -3,12 +3,15 @@
 use std::io::{Seek, SeekFrom, Write};
 
 use super::datatype::datatype_of;
-use super::encode_elements::{is_reserved, reserved_size, store};
+use super::encode_elements::{is_reserved, reserved_size, write_array_bytes};
 use super::signature::Signature;
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes;
 use crate::error::{Error, Result};
-use crate::layout::{Dialect, Entry, EntryKind, Evaluation, Filter, Layout, Literal, Options, Reached, ResolvedType, Supply};
+use crate::layout::{
+    Dialect, EntryKind, EvaluateOptions, Layout, LayoutEntry, LayoutEvaluation, LayoutFilter, LayoutLiteral, ResolvedType,
+    SuppliedValue, WalkExtent,
+};
 use crate::limits::Limits;
 
 /// A native file to be written.
@@ -28,7 +31,7 @@ pub struct NewStream<'l> {
 }
 
 /// A function that supplies the data for an entry.
-pub type Supplier<'d> = &'d mut dyn FnMut(&Entry) -> Result<Array>;
+pub type DataSupplier<'d> = &'d mut dyn FnMut(&LayoutEntry) -> Result<Array>;
 
 impl<'l> NewStream<'l> {
     /// A file under a layout, little-endian, with the layout at its end.
@@ -57,23 +60,23 @@ impl<'l> NewStream<'l> {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if data or parameters do not fit the layout (E409), or
     /// would overwrite the header (E410). Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for
     /// filters other than gzip and png, and [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails.
-    pub fn write<W: Write + Seek>(&self, data: Supplier<'_>, out: &mut W) -> Result<u64> {
-        only_data(self.write_reserving(data, out)?)
+    pub fn write<W: Write + Seek>(&self, data: DataSupplier<'_>, out: &mut W) -> Result<u64> {
+        check_no_reserved(self.write_reserving(data, out)?)
     }
 
     /// Does the same as [`NewStream::write`], and leaves the bytes of [`reserved`](super::reserved) arrays as they are.
     /// Returns the paths of these arrays, too.
-    pub(crate) fn write_reserving<W: Write + Seek>(&self, data: Supplier<'_>, out: &mut W) -> Result<Reserving> {
-        let options = Options { native: true, order: Some(self.order), limits: self.limits.clone() };
+    pub(crate) fn write_reserving<W: Write + Seek>(&self, data: DataSupplier<'_>, out: &mut W) -> Result<ReservedLayout> {
+        let options = EvaluateOptions { is_native: true, byteorder: Some(self.order), limits: self.limits.clone() };
         let fail = |e| Error::io("writing", e);
-        out.write_all(&Signature { order: self.order, layout_at: None }.bytes()).map_err(fail)?;
-        let (found, packed) = evaluate(self.layout, &options, &self.params, data)?;
+        out.write_all(&Signature { order: self.order, layout_offset: None }.bytes()).map_err(fail)?;
+        let (found, packed) = evaluate_layout(self.layout, &options, &self.params, data)?;
         let base = base_of(self.layout.dialect());
-        let (end, reserved) = write_items(&found, base, Reached::default(), &self.limits, packed, data, &mut |at, bytes| {
+        let (end, reserved) = write_items(&found, base, WalkExtent::default(), &self.limits, packed, data, &mut |at, bytes| {
             out.seek(SeekFrom::Start(at)).and_then(|_| out.write_all(bytes)).map_err(fail)
         })?;
         let total = found.total().and_then(|total| total.checked_add(base));
-        let total = total.ok_or_else(|| Error::invalid_input("the size of the file is not known"))?.max(Signature::LEN);
+        let total = total.ok_or_else(|| Error::invalid_input("the size of the file is not known"))?.max(Signature::SIGNATURE_LEN);
         if !self.embed {
             // The file has all its bytes, also where nothing was written at the end.
             if end < total {
@@ -83,17 +86,17 @@ impl<'l> NewStream<'l> {
         }
         let text = stored_text(self.layout);
         out.seek(SeekFrom::Start(total)).and_then(|_| out.write_all(text.as_bytes())).map_err(fail)?;
-        let header = Signature { order: self.order, layout_at: Some(total) };
+        let header = Signature { order: self.order, layout_offset: Some(total) };
         out.seek(SeekFrom::Start(8)).and_then(|_| out.write_all(&header.address_bytes())).map_err(fail)?;
         Ok((out.seek(SeekFrom::End(0)).map_err(fail)?, reserved))
     }
 }
 
 /// The size of a file, and the paths of the arrays that are only reserved in it.
-pub(crate) type Reserving = (u64, Vec<String>);
+pub(crate) type ReservedLayout = (u64, Vec<String>);
 
 /// Refuses reserved arrays.
-pub(super) fn only_data((size, reserved): Reserving) -> Result<u64> {
+pub(super) fn check_no_reserved((size, reserved): ReservedLayout) -> Result<u64> {
     match reserved.first() {
         None => Ok(size),
         Some(path) => Err(Error::invalid_input(format!("{path} has no elements, only space for them"))
@@ -105,7 +108,7 @@ pub(super) fn only_data((size, reserved): Reserving) -> Result<u64> {
 pub(super) fn base_of(dialect: Dialect) -> u64 {
     match dialect {
         Dialect::D2025 => 0,
-        Dialect::D2026 => Signature::LEN,
+        Dialect::D2026 => Signature::SIGNATURE_LEN,
     }
 }
 
@@ -122,21 +125,21 @@ pub(super) fn dialect_line(layout: &Layout) -> String {
 }
 
 /// The stored bytes of compressed arrays, by path, in the order of the text.
-pub(super) type Packed = Vec<(String, Vec<u8>)>;
+pub(super) type PackedArrays = Vec<(String, Vec<u8>)>;
 
 /// Finds all addresses: compressed arrays are compressed first, since their lengths decide what follows.
-pub(super) fn evaluate<'l>(
+pub(super) fn evaluate_layout<'l>(
     layout: &'l Layout,
-    options: &Options,
+    options: &EvaluateOptions,
     params: &[i64],
-    data: Supplier<'_>,
-) -> Result<(Evaluation<'l>, Packed)> {
+    data: DataSupplier<'_>,
+) -> Result<(LayoutEvaluation<'l>, PackedArrays)> {
     let found = layout.evaluate_with(options, params)?;
-    let packed = pack(layout, options, &found, Reached::default(), data)?;
+    let packed = compress_arrays(layout, options, &found, WalkExtent::default(), data)?;
     if packed.is_empty() {
         return Ok((found, packed));
     }
-    let known = supplied(layout, options, &[], params, Some(&packed))?;
+    let known = evaluate_with_params(layout, options, &[], params, Some(&packed))?;
     Ok((known, packed))
 }
 
@@ -144,18 +147,18 @@ pub(super) fn evaluate<'l>(
 /// parameters, lengths of compressed arrays included, are `known`, and so are its items up to `from`.
 pub(super) fn evaluate_more<'l>(
     layout: &'l Layout,
-    options: &Options,
-    (known, from): (&[i64], Reached),
+    options: &EvaluateOptions,
+    (known, from): (&[i64], WalkExtent),
     params: &[i64],
-    data: Supplier<'_>,
-) -> Result<(Evaluation<'l>, Packed)> {
+    data: DataSupplier<'_>,
+) -> Result<(LayoutEvaluation<'l>, PackedArrays)> {
     let compresses = (0..layout.item_count()).filter_map(|at| layout.item_at(at)).any(|id| is_compressed(layout, id));
     if !compresses {
         return Ok((layout.evaluate_with(options, &[known, params].concat())?, Vec::new()));
     }
-    let found = supplied(layout, options, known, params, None)?;
-    let packed = pack(layout, options, &found, from, data)?;
-    let found = supplied(layout, options, known, params, Some(&packed))?;
+    let found = evaluate_with_params(layout, options, known, params, None)?;
+    let packed = compress_arrays(layout, options, &found, from, data)?;
+    let found = evaluate_with_params(layout, options, known, params, Some(&packed))?;
     Ok((found, packed))
 }
 
@@ -164,13 +167,19 @@ fn is_compressed(layout: &Layout, item: crate::layout::ItemId) -> bool {
 }
 
 /// The arrays from `from` on that are stored compressed.
-fn pack(layout: &Layout, options: &Options, found: &Evaluation<'_>, from: Reached, data: Supplier<'_>) -> Result<Packed> {
-    let mut packed: Packed = Vec::new();
-    for (_, entry) in (0..options.limits.items).zip(found.entries_behind(from)?) {
+fn compress_arrays(
+    layout: &Layout,
+    options: &EvaluateOptions,
+    found: &LayoutEvaluation<'_>,
+    from: WalkExtent,
+    data: DataSupplier<'_>,
+) -> Result<PackedArrays> {
+    let mut packed: PackedArrays = Vec::new();
+    for (_, entry) in (0..options.limits.items).zip(found.entries_after(from)?) {
         let entry = entry?;
         let Some(filter) = layout.filter_of(entry.item).filter(|filter| filter.compresses) else { continue };
         if entry.kind == EntryKind::Data && !entry.shape.contains(&0) {
-            let bytes = compress(filter, &entry, data).map_err(|e| e.context(entry.path.clone()))?;
+            let bytes = compress_entry(filter, &entry, data).map_err(|e| e.context(entry.path.clone()))?;
             packed.push((entry.path, bytes));
         }
     }
@@ -179,24 +188,24 @@ fn pack(layout: &Layout, options: &Options, found: &Evaluation<'_>, from: Reache
 
 /// The layout with the first values `known`, then `params`, and between these the lengths of what is
 /// `packed`, which may be unknown.
-fn supplied<'l>(
+fn evaluate_with_params<'l>(
     layout: &'l Layout,
-    options: &Options,
+    options: &EvaluateOptions,
     known: &[i64],
     params: &[i64],
-    packed: Option<&Packed>,
-) -> Result<Evaluation<'l>> {
+    packed: Option<&PackedArrays>,
+) -> Result<LayoutEvaluation<'l>> {
     let mut values = params.iter();
     let mut lengths = packed.map(|packed| packed.iter().map(|(_, bytes)| bytes.len() as i64));
     let found = layout.evaluate(options, |request| {
         let known = usize::try_from(request.ordinal).ok().and_then(|at| known.get(at));
         let value = match (&mut lengths, known) {
             (_, Some(value)) => Some(*value),
-            (None, None) if request.is_length => return Ok(Supply::Unknown),
+            (None, None) if request.is_length => return Ok(SuppliedValue::Unknown),
             (Some(lengths), None) if request.is_length => lengths.next(),
             _ => values.next().copied(),
         };
-        Ok(value.map_or(Supply::Missing, Supply::Value))
+        Ok(value.map_or(SuppliedValue::Missing, SuppliedValue::Value))
     })?;
     match values.count() {
         0 => Ok(found),
@@ -204,64 +213,70 @@ fn supplied<'l>(
     }
 }
 
-fn compress(filter: &Filter, entry: &Entry, data: Supplier<'_>) -> Result<Vec<u8>> {
+fn compress_entry(filter: &LayoutFilter, entry: &LayoutEntry, data: DataSupplier<'_>) -> Result<Vec<u8>> {
     let level = match (filter.name.as_str(), filter.arguments.as_slice()) {
         ("gzip" | "png", []) => 9,
-        ("gzip" | "png", [Literal::Integer(level)]) => *level,
-        _ => return Err(super::decompress::unavailable(&filter.name)),
+        ("gzip" | "png", [LayoutLiteral::Integer(level)]) => *level,
+        _ => return Err(super::decompress::unavailable_filter_error(&filter.name)),
     };
     let mut shape = entry.shape.clone();
-    let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
+    let (datatype, order) = datatype_of(&entry.resolved_type, &mut shape)?;
     let array = data(entry)?;
     if is_reserved(&array) {
         return Err(Error::unsupported("the space of a compressed array cannot be reserved").hint("declare it without `->`"));
     }
     if filter.name == "png" {
-        return image(&array, &datatype, entry, level);
+        return compress_png(&array, &datatype, entry, level);
     }
     // An invalid level is the usual one.
     let level = u32::try_from(level).unwrap_or(6);
     bytes::deflated(level, &mut |out| {
-        store(&array, &datatype, order, &shape, &mut |bytes| out.write_all(bytes).map_err(|e| Error::io("compressing", e)))
+        write_array_bytes(&array, &datatype, order, &shape, &mut |bytes| {
+            out.write_all(bytes).map_err(|e| Error::io("compressing", e))
+        })
     })
 }
 
 /// An array as a PNG file.
 #[cfg(feature = "png")]
-fn image(array: &Array, datatype: &Datatype, entry: &Entry, level: i64) -> Result<Vec<u8>> {
+fn compress_png(array: &Array, datatype: &Datatype, entry: &LayoutEntry, level: i64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    store(array, datatype, Byteorder::Big, &entry.shape, &mut |piece| {
+    write_array_bytes(array, datatype, Byteorder::Big, &entry.shape, &mut |piece| {
         bytes.extend_from_slice(piece);
         Ok(())
     })?;
-    super::png::encode(&bytes, &super::decompress::Form::of(entry)?, u8::try_from(level).unwrap_or(9).min(9))
+    super::png::encode_png(
+        &bytes,
+        &super::decompress::UncompressedForm::from_entry(entry)?,
+        u8::try_from(level).unwrap_or(9).min(9),
+    )
 }
 
 #[cfg(not(feature = "png"))]
-fn image(_: &Array, _: &Datatype, _: &Entry, _: i64) -> Result<Vec<u8>> {
-    Err(super::decompress::unavailable("png"))
+fn compress_png(_: &Array, _: &Datatype, _: &LayoutEntry, _: i64) -> Result<Vec<u8>> {
+    Err(super::decompress::unavailable_filter_error("png"))
 }
 
 /// Writes the items from `from` on, at their bytes of the file; returns the largest end, and the paths of reserved arrays.
 pub(super) fn write_items(
-    found: &Evaluation<'_>,
+    found: &LayoutEvaluation<'_>,
     base: u64,
-    from: Reached,
+    from: WalkExtent,
     limits: &Limits,
-    packed: Packed,
-    data: Supplier<'_>,
+    packed: PackedArrays,
+    data: DataSupplier<'_>,
     put: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
-) -> Result<Reserving> {
+) -> Result<ReservedLayout> {
     let mut packed = packed.into_iter().peekable();
     let (mut end, mut reserved) = (0, Vec::new());
-    for (number, entry) in (0u64..).zip(found.entries_behind(from)?) {
+    for (number, entry) in (0u64..).zip(found.entries_after(from)?) {
         let entry = entry?;
         if number >= limits.items {
-            return Err(Limits::exceeded("items", limits.items, "the stream has more items"));
+            return Err(Limits::exceeded_error("items", limits.items, "the stream has more items"));
         }
-        let Some(address) = entry.address.filter(|_| entry.typed != ResolvedType::Dynamic) else { continue };
+        let Some(address) = entry.address.filter(|_| entry.resolved_type != ResolvedType::Dynamic) else { continue };
         let at = base.checked_add(address).ok_or_else(|| Error::invalid_input(format!("E406: {} is too far", entry.path)))?;
-        if at < Signature::LEN {
+        if at < Signature::SIGNATURE_LEN {
             return Err(Error::invalid_input(format!("E410: {} would be written over the header, at byte {at}", entry.path)));
         }
         let mut next = at;
@@ -275,14 +290,14 @@ pub(super) fn write_items(
             (EntryKind::Data, Some((_, bytes))) => take(&bytes)?,
             (EntryKind::Data, None) => {
                 let mut shape = entry.shape.clone();
-                let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
+                let (datatype, order) = datatype_of(&entry.resolved_type, &mut shape)?;
                 let array = data(&entry).map_err(|e| e.context(entry.path.clone()))?;
                 if is_reserved(&array) {
                     let size = reserved_size(&array, &datatype, &shape).map_err(|e| e.context(entry.path.clone()))?;
                     next = next.saturating_add(size);
                     reserved.push(entry.path);
                 } else {
-                    store(&array, &datatype, order, &shape, &mut take).map_err(|e| e.context(entry.path.clone()))?;
+                    write_array_bytes(&array, &datatype, order, &shape, &mut take).map_err(|e| e.context(entry.path.clone()))?;
                 }
             }
             (EntryKind::Null, _) => {}
@@ -293,8 +308,8 @@ pub(super) fn write_items(
 }
 
 /// A parameter as it is stored.
-pub(super) fn param_bytes(entry: &Entry) -> Result<Vec<u8>> {
-    let ResolvedType::Primitive { primitive, byteorder } = &entry.typed else {
+pub(super) fn param_bytes(entry: &LayoutEntry) -> Result<Vec<u8>> {
+    let ResolvedType::Primitive { primitive, byteorder } = &entry.resolved_type else {
         return Err(Error::invalid_input(format!("{} is not a number", entry.path)));
     };
     let value = entry.value.ok_or_else(|| Error::invalid_input(format!("the value of {} is not known", entry.path)))?;

@@ -6,134 +6,169 @@ use crate::error::Result;
 use crate::limits::Limits;
 
 /// The place of magic bytes.
-type At = &'static [usize];
+type MagicOffsets = &'static [usize];
 
 /// Gives the text of the layout of a file.
-pub(super) type Derivation = fn(&SourceRef, &dyn Resolve, &Limits) -> Result<String>;
+pub(super) type DeriveFn = fn(&SourceRef, &dyn Resolve, &Limits) -> Result<String>;
 
 /// Treatment of the files of a format.
 #[derive(Clone, Copy)]
-pub(super) enum Handled {
+pub(super) enum Support {
     /// The layout of the file is derived. The string is the name of the format, as `info` shows it.
-    Derived(&'static str, Derivation),
+    Derived(&'static str, DeriveFn),
     /// The file is refused. The string is the remedy.
-    Refused(&'static str),
+    Unsupported(&'static str),
 }
 
 /// A way to recognise a file.
-pub(super) enum Mark {
+pub(super) enum MagicRule {
     /// Recognition by these magic bytes, at one of these offsets.
-    Bytes(&'static [u8], At),
+    Bytes(&'static [u8], MagicOffsets),
     /// Recognition by the first bytes (4 KiB, if the file has as many), and by further bytes if needed.
     #[allow(dead_code, reason = "for formats without a mark")]
     Check(fn(&[u8], &dyn Source) -> bool),
 }
 
 /// A file format of other programs.
-pub(super) struct Format {
+pub(super) struct ForeignFormat {
     /// A noun for a file of the format, with the article.
-    pub what: &'static str,
-    pub mark: Mark,
-    pub handled: Handled,
+    pub name: &'static str,
+    pub magic: MagicRule,
+    pub support: Support,
 }
 
-const START: At = &[0];
+const AT_START: MagicOffsets = &[0];
 /// HDF5 may have a header of somebody else in front.
-const HDF5: At = &[0, 512, 1024, 2048];
-const PICTURE: &str = "open it with an image viewer or Pillow";
-pub(super) const PROGRAM: &str = "name a data file";
-const UNFINISHED: &str = "finish() does that once all its regions are written, and abort() removes it (ParallelWriter::open, or trilith.resume in Python)";
-const CDF: &str = "read it with cdflib";
-const TABLE: &str = "read it with pandas, polars or DuckDB";
+const HDF5_OFFSETS: MagicOffsets = &[0, 512, 1024, 2048];
+const ADVICE_PICTURE: &str = "open it with an image viewer or Pillow";
+pub(super) const ADVICE_PROGRAM: &str = "name a data file";
+const ADVICE_UNFINISHED: &str = "finish() does that once all its regions are written, and abort() removes it (ParallelWriter::open, or trilith.resume in Python)";
+const ADVICE_CDF: &str = "read it with cdflib";
+const ADVICE_TABLE: &str = "read it with pandas, polars or DuckDB";
 
 /// A format whose layout is derived by the module of that name.
-const fn derived(name: &'static str, what: &'static str, mark: Mark, derivation: Derivation) -> Format {
-    Format { what, mark, handled: Handled::Derived(name, derivation) }
+const fn supported(name: &'static str, what: &'static str, mark: MagicRule, derivation: DeriveFn) -> ForeignFormat {
+    ForeignFormat { name: what, magic: mark, support: Support::Derived(name, derivation) }
 }
 
 /// The derivation of a module whose files refer to no others.
 macro_rules! alone {
     ($module:ident) => {
-        |source, _, limits| super::$module::derive(source, limits)
+        |source, _, limits| super::$module::derive_layout(source, limits)
     };
 }
 
 /// A format that is refused.
-const fn row(what: &'static str, mark: &'static [u8], at: At, advice: &'static str) -> Format {
-    Format { what, mark: Mark::Bytes(mark, at), handled: Handled::Refused(advice) }
+const fn unsupported(what: &'static str, mark: &'static [u8], at: MagicOffsets, advice: &'static str) -> ForeignFormat {
+    ForeignFormat { name: what, magic: MagicRule::Bytes(mark, at), support: Support::Unsupported(advice) }
 }
 
 /// All known formats. The first one that matches counts.
-pub(super) const FORMATS: &[Format] = &[
-    derived("HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Bytes(b"\x89HDF\r\n\x1a\n", HDF5), super::hdf5::derive),
-    row("an HDF4 file", b"\x0e\x03\x13\x01", START, "read it with pyhdf, or convert it to HDF5 with h4toh5"),
-    derived("netCDF-3", "a netCDF-3 file", Mark::Bytes(b"CDF\x01", START), alone!(netcdf3)),
-    derived("netCDF-3", "a netCDF-3 file (CDF-2)", Mark::Bytes(b"CDF\x02", START), alone!(netcdf3)),
-    derived("netCDF-3", "a netCDF-3 file (CDF-5)", Mark::Bytes(b"CDF\x05", START), alone!(netcdf3)),
-    derived("safetensors", "a safetensors file", Mark::Check(recognize::is_safetensors), alone!(safetensors)),
-    derived("NPZ", "a numpy .npz archive", Mark::Check(recognize::is_npz), alone!(npz)),
-    derived("PDB", "a PDB file", Mark::Bytes(b"!<<PDB:", START), alone!(pdb)),
-    derived("NPY", "a numpy .npy file", Mark::Bytes(b"\x93NUMPY", START), alone!(npy)),
-    derived("TIFF", "a TIFF image", Mark::Bytes(b"II*\0", START), alone!(tiff)),
-    derived("TIFF", "a TIFF image", Mark::Bytes(b"MM\0*", START), alone!(tiff)),
-    derived("BigTIFF", "a BigTIFF image", Mark::Bytes(b"II+\0", START), alone!(tiff)),
-    derived("BigTIFF", "a BigTIFF image", Mark::Bytes(b"MM\0+", START), alone!(tiff)),
-    row("a PNG image", b"\x89PNG\r\n\x1a\n", START, PICTURE),
-    row("a GIF image", b"GIF8", START, PICTURE),
-    row("a JPEG image", b"\xff\xd8\xff", START, PICTURE),
-    row("a JPEG 2000 image", b"\0\0\0\x0cjP  \r\n\x87\n", START, PICTURE),
-    row("a PDF document", b"%PDF-", START, "open it with a PDF viewer"),
-    row("a Parquet file", b"PAR1", START, TABLE),
-    row("an Arrow file", b"ARROW1", START, TABLE),
-    row("an SQLite database", b"SQLite format 3\0", START, "open it with sqlite3"),
-    row("a MATLAB file", b"MATLAB 5.0 MAT-file", START, "read it with scipy.io.loadmat"),
-    row("a ROOT file", b"root\0", START, "read it with uproot"),
-    row("a NASA CDF file", b"\xcd\xf3\x00\x01", START, CDF),
-    row("a NASA CDF file", b"\xcd\xf2\x60\x02", START, CDF),
-    Format {
-        what: "a VOTable",
-        mark: Mark::Check(recognize::is_votable),
-        handled: Handled::Refused("read it with astropy.table.Table.read, which can write it as FITS"),
+pub(super) const FORMATS: &[ForeignFormat] = &[
+    supported(
+        "HDF5",
+        "an HDF5 file (as netCDF-4 files are)",
+        MagicRule::Bytes(b"\x89HDF\r\n\x1a\n", HDF5_OFFSETS),
+        super::hdf5::derive_layout,
+    ),
+    unsupported("an HDF4 file", b"\x0e\x03\x13\x01", AT_START, "read it with pyhdf, or convert it to HDF5 with h4toh5"),
+    supported("netCDF-3", "a netCDF-3 file", MagicRule::Bytes(b"CDF\x01", AT_START), alone!(netcdf3)),
+    supported("netCDF-3", "a netCDF-3 file (CDF-2)", MagicRule::Bytes(b"CDF\x02", AT_START), alone!(netcdf3)),
+    supported("netCDF-3", "a netCDF-3 file (CDF-5)", MagicRule::Bytes(b"CDF\x05", AT_START), alone!(netcdf3)),
+    supported("safetensors", "a safetensors file", MagicRule::Check(recognize::is_safetensors), alone!(safetensors)),
+    supported("NPZ", "a numpy .npz archive", MagicRule::Check(recognize::is_npz), alone!(npz)),
+    supported("PDB", "a PDB file", MagicRule::Bytes(b"!<<PDB:", AT_START), alone!(pdb)),
+    supported("NPY", "a numpy .npy file", MagicRule::Bytes(b"\x93NUMPY", AT_START), alone!(npy)),
+    supported("TIFF", "a TIFF image", MagicRule::Bytes(b"II*\0", AT_START), alone!(tiff)),
+    supported("TIFF", "a TIFF image", MagicRule::Bytes(b"MM\0*", AT_START), alone!(tiff)),
+    supported("BigTIFF", "a BigTIFF image", MagicRule::Bytes(b"II+\0", AT_START), alone!(tiff)),
+    supported("BigTIFF", "a BigTIFF image", MagicRule::Bytes(b"MM\0+", AT_START), alone!(tiff)),
+    unsupported("a PNG image", b"\x89PNG\r\n\x1a\n", AT_START, ADVICE_PICTURE),
+    unsupported("a GIF image", b"GIF8", AT_START, ADVICE_PICTURE),
+    unsupported("a JPEG image", b"\xff\xd8\xff", AT_START, ADVICE_PICTURE),
+    unsupported("a JPEG 2000 image", b"\0\0\0\x0cjP  \r\n\x87\n", AT_START, ADVICE_PICTURE),
+    unsupported("a PDF document", b"%PDF-", AT_START, "open it with a PDF viewer"),
+    unsupported("a Parquet file", b"PAR1", AT_START, ADVICE_TABLE),
+    unsupported("an Arrow file", b"ARROW1", AT_START, ADVICE_TABLE),
+    unsupported("an SQLite database", b"SQLite format 3\0", AT_START, "open it with sqlite3"),
+    unsupported("a MATLAB file", b"MATLAB 5.0 MAT-file", AT_START, "read it with scipy.io.loadmat"),
+    unsupported("a ROOT file", b"root\0", AT_START, "read it with uproot"),
+    unsupported("a NASA CDF file", b"\xcd\xf3\x00\x01", AT_START, ADVICE_CDF),
+    unsupported("a NASA CDF file", b"\xcd\xf2\x60\x02", AT_START, ADVICE_CDF),
+    ForeignFormat {
+        name: "a VOTable",
+        magic: MagicRule::Check(recognize::is_votable),
+        support: Support::Unsupported("read it with astropy.table.Table.read, which can write it as FITS"),
     },
-    Format {
-        what: "a Python pickle",
-        mark: Mark::Check(recognize::is_pickle),
-        handled: Handled::Refused("load it in Python, only if you trust it: a pickle may run any program"),
+    ForeignFormat {
+        name: "a Python pickle",
+        magic: MagicRule::Check(recognize::is_pickle),
+        support: Support::Unsupported("load it in Python, only if you trust it: a pickle may run any program"),
     },
-    row("a GRIB file", b"GRIB", START, "read it with cfgrib or ecCodes"),
-    row("a file compressed with Zstandard", b"\x28\xb5\x2f\xfd", START, "unpack it with unzstd, and name the file that it held"),
-    row("a file compressed with compress (.Z)", b"\x1f\x9d", START, "unpack it with uncompress, and name the file that it held"),
-    row("a file compressed with bzip2", b"BZh", START, "unpack it with bunzip2, and name the file that it held"),
-    row("a file compressed with xz", b"\xfd7zXZ\0", START, "unpack it with unxz, and name the file that it held"),
-    row("a file compressed with LZ4", b"\x04\x22\x4d\x18", START, "unpack it with unlz4, and name the file that it held"),
-    row("a tar archive", b"ustar", &[257], "unpack it with tar -xf, and name the files that it held"),
-    row("a 7z archive", b"7z\xbc\xaf\x27\x1c", START, "unpack it with 7z x, and name the files that it held"),
-    row("an empty ZIP archive", b"PK\x05\x06", START, PROGRAM),
-    row("a program (ELF)", b"\x7fELF", START, PROGRAM),
-    row("a program (Windows)", b"MZ\x90\0", START, PROGRAM),
-    row(
+    unsupported("a GRIB file", b"GRIB", AT_START, "read it with cfgrib or ecCodes"),
+    unsupported(
+        "a file compressed with Zstandard",
+        b"\x28\xb5\x2f\xfd",
+        AT_START,
+        "unpack it with unzstd, and name the file that it held",
+    ),
+    unsupported(
+        "a file compressed with compress (.Z)",
+        b"\x1f\x9d",
+        AT_START,
+        "unpack it with uncompress, and name the file that it held",
+    ),
+    unsupported("a file compressed with bzip2", b"BZh", AT_START, "unpack it with bunzip2, and name the file that it held"),
+    unsupported("a file compressed with xz", b"\xfd7zXZ\0", AT_START, "unpack it with unxz, and name the file that it held"),
+    unsupported(
+        "a file compressed with LZ4",
+        b"\x04\x22\x4d\x18",
+        AT_START,
+        "unpack it with unlz4, and name the file that it held",
+    ),
+    unsupported("a tar archive", b"ustar", &[257], "unpack it with tar -xf, and name the files that it held"),
+    unsupported("a 7z archive", b"7z\xbc\xaf\x27\x1c", AT_START, "unpack it with 7z x, and name the files that it held"),
+    unsupported("an empty ZIP archive", b"PK\x05\x06", AT_START, ADVICE_PROGRAM),
+    unsupported("a program (ELF)", b"\x7fELF", AT_START, ADVICE_PROGRAM),
+    unsupported("a program (Windows)", b"MZ\x90\0", AT_START, ADVICE_PROGRAM),
+    unsupported(
         "a Git LFS pointer, not the file itself",
         b"version https://git-lfs.github.com/",
-        START,
+        AT_START,
         "fetch the file with git lfs pull",
     ),
-    row("a git-annex pointer, not the file itself", b"/annex/objects/", START, "fetch the file with git annex get"),
-    row("unfinished: a file that several processes write, which none has put in its place yet", b"~ASDF 1.", START, UNFINISHED),
-    row("unfinished: a Dudley file that several processes write, which none has put in its place yet", b"~B<", START, UNFINISHED),
-    row(
+    unsupported("a git-annex pointer, not the file itself", b"/annex/objects/", AT_START, "fetch the file with git annex get"),
+    unsupported(
+        "unfinished: a file that several processes write, which none has put in its place yet",
+        b"~ASDF 1.",
+        AT_START,
+        ADVICE_UNFINISHED,
+    ),
+    unsupported(
+        "unfinished: a Dudley file that several processes write, which none has put in its place yet",
+        b"~B<",
+        AT_START,
+        ADVICE_UNFINISHED,
+    ),
+    unsupported(
         "unfinished: a big-endian Dudley file that several processes write, which none has put in its place yet",
         b"~B>",
-        START,
-        UNFINISHED,
+        AT_START,
+        ADVICE_UNFINISHED,
     ),
-    row(
+    unsupported(
         "a part of an ASDF file: a block without header and tree",
         b"\xd3BLK",
-        START,
+        AT_START,
         "trilith repair FILE -o OUT recovers what is left",
     ),
     // A longer header of somebody else is seldom, so that all others come first.
-    derived("HDF5", "an HDF5 file (as netCDF-4 files are)", Mark::Check(recognize::is_hdf5), super::hdf5::derive),
+    supported("HDF5", "an HDF5 file (as netCDF-4 files are)", MagicRule::Check(recognize::is_hdf5), super::hdf5::derive_layout),
     // Fortran records have no magic bytes, so all other formats are tried first.
-    derived("Fortran records", "a file of unformatted Fortran records", Mark::Check(recognize::is_fortran), alone!(fortran)),
+    supported(
+        "Fortran records",
+        "a file of unformatted Fortran records",
+        MagicRule::Check(recognize::is_fortran),
+        alone!(fortran),
+    ),
 ];

@@ -4,44 +4,44 @@
 //! length before a piece is negative if another follows, and that after it if one precedes it.
 
 use super::layout_text::{LayoutText, placed_bytes};
-use super::recognize::{Marks, Piece, pieces};
+use super::recognize::{RecordMarkers, Subrecord, subrecords};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
-use crate::layout::COLUMN;
+use crate::layout::COLUMN_ATTRIBUTE;
 use crate::limits::Limits;
 
 /// The layout of a file of records.
-pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
-    let marks = Marks::of(&**source).ok_or_else(|| Error::malformed("the lengths of its records do not agree"))?;
-    let mut all: Vec<Vec<Piece>> = Vec::new();
+pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<String> {
+    let marks = RecordMarkers::detect(&**source).ok_or_else(|| Error::malformed("the lengths of its records do not agree"))?;
+    let mut all: Vec<Vec<Subrecord>> = Vec::new();
     let mut record = Vec::new();
-    for piece in pieces(&**source, marks) {
+    for piece in subrecords(&**source, marks) {
         let piece = piece?;
         record.push(piece);
         if all.len() as u64 >= limits.items || record.len() as u64 > limits.items {
-            return Err(Limits::exceeded("items", limits.items, "the file has more records"));
+            return Err(Limits::exceeded_error("items", limits.items, "the file has more records"));
         }
         if !piece.is_continued {
             all.push(std::mem::take(&mut record));
         }
     }
     let mut text = LayoutText::new("a file of unformatted Fortran records", limits);
-    text.comment("the file does not state the type of its records: replace u1[8] by f8 if you know it")?;
+    text.write_comment_lines("the file does not state the type of its records: replace u1[8] by f8 if you know it")?;
     match all.first().map(|record| &record[..]) {
         Some([first]) if all.iter().all(|record| matches!(record[..], [only] if only.len == first.len)) => {
-            let (length, width, end) = (marks.spelled(), marks.width, marks.width + first.len);
+            let (length, width, end) = (marks.layout_type(), marks.width, marks.width + first.len);
             let data = format!("data = {}", placed_bytes(first.len, width));
-            text.item("records", &format!("{{begin = {length} @0  {data}  end = {length} @{end}}}[{}] @0", all.len()))?;
-            text.attribute(COLUMN, "data")?;
+            text.write_item("records", &format!("{{begin = {length} @0  {data}  end = {length} @{end}}}[{}] @0", all.len()))?;
+            text.write_attribute(COLUMN_ATTRIBUTE, "data")?;
         }
-        _ => text.list("records", all.iter().map(|record| spelled(record)))?,
+        _ => text.raw_list("records", all.iter().map(|record| record_text(record)))?,
     }
-    text.attribute("fortran_markers", marks.spelled())?;
+    text.write_attribute("fortran_markers", marks.layout_type())?;
     text.finish()
 }
 
 /// A record as an item of a list; one of several pieces is a list of them.
-fn spelled(record: &[Piece]) -> String {
+fn record_text(record: &[Subrecord]) -> String {
     let pieces: Vec<String> = record.iter().map(|piece| placed_bytes(piece.len, piece.begin)).collect();
     match &pieces[..] {
         [only] => only.clone(),
@@ -58,7 +58,7 @@ mod tests {
     use crate::bytes::MemorySource;
 
     fn text(bytes: &[u8]) -> Result<String> {
-        derive(&(Arc::new(MemorySource::new(bytes.to_vec(), "x")) as _), &Limits::default())
+        derive_layout(&(Arc::new(MemorySource::new(bytes.to_vec(), "x")) as _), &Limits::default())
     }
 
     #[test]

@@ -22,7 +22,7 @@ mod struct_strings;
 mod tiff;
 mod unsupported_formats;
 
-use self::formats::{FORMATS, Format, Handled, Mark};
+use self::formats::{FORMATS, ForeignFormat, MagicRule, Support};
 use crate::bytes::{NoReferences, PartCheck, Resolve, Source, SourceRef, read_vec};
 use crate::error::Result;
 use crate::limits::Limits;
@@ -32,12 +32,12 @@ pub use npz::npz_arrays;
 pub use unsupported_formats::refusal;
 
 /// Number of bytes that are examined to recognise a file.
-const LOOK: u64 = 4 << 10;
+const DETECT_LEN: u64 = 4 << 10;
 
 /// The text of the layout of a file, derived from its own metadata.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Derived {
+pub struct DerivedLayout {
     /// The name of the format of the file: `NPY`.
     pub format: &'static str,
     /// The layout, in the dialect of 2025.
@@ -63,7 +63,7 @@ pub struct Derived {
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the metadata of the file are damaged,
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for what no layout can say, and the errors of reading.
-pub fn derive(source: &SourceRef, limits: &Limits) -> Result<Option<Derived>> {
+pub fn derive(source: &SourceRef, limits: &Limits) -> Result<Option<DerivedLayout>> {
     derive_with(source, &NoReferences, limits)
 }
 
@@ -71,16 +71,16 @@ pub fn derive(source: &SourceRef, limits: &Limits) -> Result<Option<Derived>> {
 ///
 /// # Errors
 /// Returns the errors of [`fn@derive`]. A file that cannot be opened makes the items unreadable that need it.
-pub fn derive_with(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Option<Derived>> {
-    let start = first(&**source)?;
-    let Some(format) = recognised(&start, &**source) else { return Ok(None) };
-    match format.handled {
-        Handled::Derived(name, derivation) => {
+pub fn derive_with(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Option<DerivedLayout>> {
+    let start = read_start(&**source)?;
+    let Some(format) = recognize_format(&start, &**source) else { return Ok(None) };
+    match format.support {
+        Support::Derived(name, derivation) => {
             let text =
-                derivation(source, resolve, limits).map_err(|e| e.context(format!("{}, {}", source.name(), format.what)))?;
-            Ok(Some(Derived { format: name, text }))
+                derivation(source, resolve, limits).map_err(|e| e.context(format!("{}, {}", source.name(), format.name)))?;
+            Ok(Some(DerivedLayout { format: name, text }))
         }
-        Handled::Refused(_) => Ok(None),
+        Support::Unsupported(_) => Ok(None),
     }
 }
 
@@ -97,7 +97,7 @@ pub fn part_check(format: &str) -> Option<PartCheck> {
 /// Returns the errors of reading.
 pub fn sums(format: &str, source: &SourceRef, limits: &Limits, progress: Progress<'_>) -> Result<Option<Vec<PartSum>>> {
     let compared = match format {
-        "NPZ" => npz::sums(source, limits, progress)?,
+        "NPZ" => npz::check_member_checksums(source, limits, progress)?,
         "HDF5" | "TIFF" | "BigTIFF" => return Ok(None),
         _ => Vec::new(),
     };
@@ -108,15 +108,15 @@ pub fn sums(format: &str, source: &SourceRef, limits: &Limits, progress: Progres
 pub type PartSum = (String, &'static str, Result<()>);
 
 /// The bytes by which a file is recognised.
-fn first(source: &dyn Source) -> Result<Vec<u8>> {
-    read_vec(source, 0, source.len().min(LOOK), &Limits::default())
+fn read_start(source: &dyn Source) -> Result<Vec<u8>> {
+    read_vec(source, 0, source.len().min(DETECT_LEN), &Limits::default())
 }
 
 /// The row of a file; the first that fits counts.
-fn recognised(start: &[u8], source: &dyn Source) -> Option<&'static Format> {
-    FORMATS.iter().find(|format| match &format.mark {
-        Mark::Bytes(mark, at) => at.iter().any(|at| start.get(*at..).is_some_and(|rest| rest.starts_with(mark))),
-        Mark::Check(is_it) => is_it(start, source),
+fn recognize_format(start: &[u8], source: &dyn Source) -> Option<&'static ForeignFormat> {
+    FORMATS.iter().find(|format| match &format.magic {
+        MagicRule::Bytes(mark, at) => at.iter().any(|at| start.get(*at..).is_some_and(|rest| rest.starts_with(mark))),
+        MagicRule::Check(is_it) => is_it(start, source),
     })
 }
 

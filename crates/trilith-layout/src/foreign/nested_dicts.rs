@@ -6,22 +6,22 @@ use super::layout_text::LayoutText;
 use crate::error::Result;
 
 /// An item: the steps that lead to it, the last of which is its name, and what it is.
-pub(super) type Item<'a, T> = (Vec<&'a str>, T);
+pub(super) type PathItem<'a, T> = (Vec<&'a str>, T);
 
 /// A function that writes an item of this name.
-type Write<'w, T> = &'w mut dyn FnMut(&mut LayoutText, &str, &T) -> Result<()>;
+type ItemWriter<'w, T> = &'w mut dyn FnMut(&mut LayoutText, &str, &T) -> Result<()>;
 
 /// Writes items, those of one group together, groups and items in the order in which they first appear.
 ///
 /// # Errors
 /// Returns the errors of `write`, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if groups nest too deep.
-pub(super) fn write<T>(items: &[Item<'_, T>], text: &mut LayoutText, write: Write<'_, T>) -> Result<()> {
-    level(&items.iter().collect::<Vec<_>>(), 0, text, write)
+pub(super) fn write_groups<T>(items: &[PathItem<'_, T>], text: &mut LayoutText, write: ItemWriter<'_, T>) -> Result<()> {
+    write_group_level(&items.iter().collect::<Vec<_>>(), 0, text, write)
 }
 
 /// The items of one group; as deep as a layout may nest.
-fn level<T>(items: &[&Item<'_, T>], depth: usize, text: &mut LayoutText, write: Write<'_, T>) -> Result<()> {
-    let mut groups: HashMap<&str, Vec<&Item<'_, T>>> = HashMap::new();
+fn write_group_level<T>(items: &[&PathItem<'_, T>], depth: usize, text: &mut LayoutText, write: ItemWriter<'_, T>) -> Result<()> {
+    let mut groups: HashMap<&str, Vec<&PathItem<'_, T>>> = HashMap::new();
     for item in items {
         if let [name, _, ..] = item.0.get(depth..).unwrap_or(&[]) {
             groups.entry(name).or_default().push(item);
@@ -34,9 +34,9 @@ fn level<T>(items: &[&Item<'_, T>], depth: usize, text: &mut LayoutText, write: 
             [name, ..] => {
                 // The first of a group writes all of it.
                 if let Some(group) = groups.remove(name) {
-                    text.enter(name)?;
-                    level(&group, depth + 1, text, write)?;
-                    text.leave()?;
+                    text.open_dict(name)?;
+                    write_group_level(&group, depth + 1, text, write)?;
+                    text.close_dict()?;
                 }
             }
         }

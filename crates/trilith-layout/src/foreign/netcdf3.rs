@@ -5,16 +5,16 @@
 //! number of records may be unknown (all ones, written while the file grows); then the length of the file tells it.
 
 use super::header_reader::HeaderReader;
-use super::layout_text::{LayoutText, Said, integer, placed, shaped};
+use super::layout_text::{AttributeValue, LayoutText, to_integer_literal, to_shape_text, type_at_offset};
 use super::netcdf_fill;
 use crate::array::{Datatype, undeclared_text};
 use crate::bytes::SourceRef;
-use crate::error::{Context, Error, Result};
-use crate::layout::{Attribute, COLUMN, Literal, MISSING, primitive_of};
+use crate::error::{Error, Result, ResultExt};
+use crate::layout::{Attribute, COLUMN_ATTRIBUTE, FILL_ATTRIBUTE, LayoutLiteral, primitive_of};
 use crate::limits::Limits;
 
 /// The most dimensions that a variable may have.
-const RANK: u64 = 1024;
+const MAX_RANK: u64 = 1024;
 
 /// Returns the datatype of a code of netCDF; characters are text.
 fn datatype_of(code: u64, is_cdf5: bool) -> Option<Datatype> {
@@ -35,22 +35,22 @@ fn datatype_of(code: u64, is_cdf5: bool) -> Option<Datatype> {
 }
 
 /// Returns the spelling of a datatype in a layout, with the byte order that every netCDF-3 file has.
-fn spelled(datatype: &Datatype) -> Result<String> {
+fn layout_type(datatype: &Datatype) -> Result<String> {
     let (name, _) = primitive_of(datatype)?.unwrap_or_default();
     Ok(if datatype.item_size() > 1 { format!(">{name}") } else { name.to_owned() })
 }
 
 /// A number of an attribute.
-fn number(datatype: &Datatype, bytes: &[u8]) -> Literal {
+fn read_count(datatype: &Datatype, bytes: &[u8]) -> LayoutLiteral {
     let bits = bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
     match datatype {
-        Datatype::Float32 => Literal::Float(f32::from_bits(bits as u32).into()),
-        Datatype::Float64 => Literal::Float(f64::from_bits(bits)),
-        Datatype::Int8 => Literal::Integer((bits as i8).into()),
-        Datatype::Int16 => Literal::Integer((bits as i16).into()),
-        Datatype::Int32 => Literal::Integer((bits as i32).into()),
-        Datatype::Int64 => Literal::Integer(bits as i64),
-        _ => integer(bits.into()),
+        Datatype::Float32 => LayoutLiteral::Float(f32::from_bits(bits as u32).into()),
+        Datatype::Float64 => LayoutLiteral::Float(f64::from_bits(bits)),
+        Datatype::Int8 => LayoutLiteral::Integer((bits as i8).into()),
+        Datatype::Int16 => LayoutLiteral::Integer((bits as i16).into()),
+        Datatype::Int32 => LayoutLiteral::Integer((bits as i32).into()),
+        Datatype::Int64 => LayoutLiteral::Integer(bits as i64),
+        _ => to_integer_literal(bits.into()),
     }
 }
 
@@ -67,11 +67,11 @@ struct Variable {
     /// The names of those that are floats of 32 bits.
     typed: Vec<(String, Datatype)>,
     datatype: Datatype,
-    begin: u64,
+    offset: u64,
 }
 
 /// A header, read.
-struct Cdf {
+struct CdfHeader {
     /// Number of records; `None` if the header does not state it.
     records: Option<u64>,
     dimensions: Vec<Dimension>,
@@ -80,45 +80,45 @@ struct Cdf {
 }
 
 /// The places of the records.
-struct Records {
+struct RecordLayout {
     count: u64,
     /// Bytes from one record to the next.
     stride: u64,
     begin: u64,
     /// `true` if one variable has the records for itself: nothing is between them.
-    is_alone: bool,
+    is_unpadded: bool,
 }
 
 /// The layout of a netCDF-3 file.
-pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
-    let cdf = Parser::new(source, limits)?.header()?;
+pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<String> {
+    let cdf = CdfParser::new(source, limits)?.read_header()?;
     let records = cdf.all_records(source.len())?;
     let mut text = LayoutText::new("a netCDF-3 file", limits);
     for dimension in &cdf.dimensions {
         let length = if dimension.length == 0 { format!("{}, of records", records.count) } else { dimension.length.to_string() };
-        text.comment(&format!("dimension {} = {length}", dimension.name))?;
+        text.write_comment_lines(&format!("dimension {} = {length}", dimension.name))?;
     }
     for (name, value) in &cdf.attributes {
-        text.own(name, Said(value.clone()))?;
+        text.file_attribute(name, AttributeValue(value.clone()))?;
     }
     for variable in &cdf.variables {
-        cdf.declare(variable, &records, &mut text).doing(|| format!("variable {}", variable.name))?;
+        cdf.declare_variable(variable, &records, &mut text).with_context(|| format!("variable {}", variable.name))?;
     }
     text.finish()
 }
 
-impl Cdf {
-    fn dimensions(&self, variable: &Variable) -> impl Iterator<Item = &Dimension> {
+impl CdfHeader {
+    fn variable_dimensions(&self, variable: &Variable) -> impl Iterator<Item = &Dimension> {
         variable.dimensions.iter().filter_map(|at| self.dimensions.get(*at))
     }
 
     fn is_record(&self, variable: &Variable) -> bool {
-        self.dimensions(variable).next().is_some_and(|first| first.length == 0)
+        self.variable_dimensions(variable).next().is_some_and(|first| first.length == 0)
     }
 
     /// The lengths of a variable without the record dimension.
-    fn slab(&self, variable: &Variable) -> Vec<u64> {
-        self.dimensions(variable).skip(usize::from(self.is_record(variable))).map(|dimension| dimension.length).collect()
+    fn slab_lengths(&self, variable: &Variable) -> Vec<u64> {
+        self.variable_dimensions(variable).skip(usize::from(self.is_record(variable))).map(|dimension| dimension.length).collect()
     }
 
     /// Returns `true` if the last dimension of a variable of characters is the length of strings: no variable uses
@@ -136,26 +136,26 @@ impl Cdf {
     }
 
     /// Bytes of a variable, or of a slab of it in one record.
-    fn size(&self, variable: &Variable) -> Result<u64> {
+    fn slab_size(&self, variable: &Variable) -> Result<u64> {
         let size = variable.datatype.item_size();
-        self.slab(variable)
+        self.slab_lengths(variable)
             .iter()
             .try_fold(size, |size, length| size.checked_mul(*length))
             .ok_or_else(|| Error::malformed(format!("variable {} is larger than 2^64 bytes", variable.name)))
     }
 
     /// Returns the places of the records; `len` is the length of the file.
-    fn all_records(&self, len: u64) -> Result<Records> {
+    fn all_records(&self, len: u64) -> Result<RecordLayout> {
         let of_records: Vec<&Variable> = self.variables.iter().filter(|variable| self.is_record(variable)).collect();
-        let begin = of_records.iter().map(|variable| variable.begin).min().unwrap_or(0);
+        let begin = of_records.iter().map(|variable| variable.offset).min().unwrap_or(0);
         let is_alone = of_records.len() == 1;
         let large = || Error::malformed("a record is larger than 2^64 bytes");
         let (mut stride, mut end) = (0u64, 0u64);
         for variable in of_records {
-            let size = self.size(variable)?;
+            let size = self.slab_size(variable)?;
             let padded = if is_alone { Some(size) } else { size.checked_next_multiple_of(4) };
             stride = padded.and_then(|size| stride.checked_add(size)).ok_or_else(large)?;
-            end = end.max((variable.begin - begin).checked_add(size).ok_or_else(large)?);
+            end = end.max((variable.offset - begin).checked_add(size).ok_or_else(large)?);
         }
         if end > stride {
             return Err(Error::malformed(format!(
@@ -165,13 +165,13 @@ impl Cdf {
         let there = len.saturating_sub(begin);
         // The padding of the last record may be missing.
         let counted = || if there < end || stride == 0 { 0 } else { (there - end) / stride + 1 };
-        Ok(Records { count: self.records.unwrap_or_else(counted), stride, begin, is_alone })
+        Ok(RecordLayout { count: self.records.unwrap_or_else(counted), stride, begin, is_unpadded: is_alone })
     }
 
-    fn declare(&self, variable: &Variable, records: &Records, text: &mut LayoutText) -> Result<()> {
-        let mut names: Vec<&str> = self.dimensions(variable).map(|dimension| dimension.name.as_str()).collect();
-        let (is_record, typed) = (self.is_record(variable), spelled(&variable.datatype)?);
-        let (mut lengths, mut chars) = (self.slab(variable), None);
+    fn declare_variable(&self, variable: &Variable, records: &RecordLayout, text: &mut LayoutText) -> Result<()> {
+        let mut names: Vec<&str> = self.variable_dimensions(variable).map(|dimension| dimension.name.as_str()).collect();
+        let (is_record, typed) = (self.is_record(variable), layout_type(&variable.datatype)?);
+        let (mut lengths, mut chars) = (self.slab_lengths(variable), None);
         if variable.datatype.is_text() {
             // Each element is a string: of one character, or as long as the last dimension.
             if self.has_strings(variable) {
@@ -180,149 +180,149 @@ impl Cdf {
                 lengths.push(1);
             }
         }
-        if is_record && !records.is_alone && records.count > 0 {
-            let (slab, at) = (shaped(&lengths), variable.begin - records.begin);
-            let size = self.size(variable)?;
+        if is_record && !records.is_unpadded && records.count > 0 {
+            let (slab, at) = (to_shape_text(&lengths), variable.offset - records.begin);
+            let size = self.slab_size(variable)?;
             // A last byte makes each struct as long as a record.
             let rest = match at + size < records.stride {
                 true => format!("  record = u1 @{}", records.stride - 1),
                 false => String::new(),
             };
             let member = format!("{{data = {typed}{slab} @{at}{rest}}}[{}] @{}", records.count, records.begin);
-            text.item(&variable.name, &member)?;
+            text.write_item(&variable.name, &member)?;
         } else {
             if is_record {
                 lengths.insert(0, records.count);
             }
-            text.item(&variable.name, &placed(&format!("{typed}{}", shaped(&lengths)), variable.begin))?;
+            text.write_item(&variable.name, &type_at_offset(&format!("{typed}{}", to_shape_text(&lengths)), variable.offset))?;
         }
         for (name, value) in &variable.attributes {
-            text.own(name, Said(value.clone()))?;
+            text.file_attribute(name, AttributeValue(value.clone()))?;
         }
-        if is_record && !records.is_alone && records.count > 0 {
-            text.attribute(COLUMN, "data")?;
+        if is_record && !records.is_unpadded && records.count > 0 {
+            text.write_attribute(COLUMN_ATTRIBUTE, "data")?;
         }
         if let Some(fill) = netcdf_fill::fill_value(&variable.datatype) {
-            text.attribute(MISSING, fill)?;
+            text.write_attribute(FILL_ATTRIBUTE, fill)?;
         }
-        text.factors(variable.typed.iter().map(|(name, typed)| (name.as_str(), typed.clone())))?;
+        text.write_factor_types(variable.typed.iter().map(|(name, typed)| (name.as_str(), typed.clone())))?;
         if let Some(chars) = chars {
-            text.attribute("grid_chars", chars)?;
+            text.write_attribute("grid_chars", chars)?;
         }
         if is_record {
-            text.attribute("grid_unlimited", texts(names.get(..1).unwrap_or(&[])))?;
+            text.write_attribute("grid_unlimited", to_text_literals(names.get(..1).unwrap_or(&[])))?;
         }
-        if names.is_empty() { Ok(()) } else { text.attribute("grid_dims", texts(&names)) }
+        if names.is_empty() { Ok(()) } else { text.write_attribute("grid_dims", to_text_literals(&names)) }
     }
 }
 
-fn texts(names: &[&str]) -> Vec<Literal> {
-    names.iter().map(|name| Literal::Text((*name).to_owned())).collect()
+fn to_text_literals(names: &[&str]) -> Vec<LayoutLiteral> {
+    names.iter().map(|name| LayoutLiteral::Text((*name).to_owned())).collect()
 }
 
 /// Reads a header.
-struct Parser<'s> {
+struct CdfParser<'s> {
     header: HeaderReader<'s>,
     is_cdf5: bool,
     /// Bytes of a count or a length, and of an address.
-    word: u64,
-    address: u64,
+    count_size: u64,
+    offset_size: u64,
 }
 
-impl<'s> Parser<'s> {
+impl<'s> CdfParser<'s> {
     fn new(source: &'s SourceRef, limits: &'s Limits) -> Result<Self> {
-        let mut header = HeaderReader::at(&**source, 0, limits);
-        let (word, address) = match header.take(4)? {
+        let mut header = HeaderReader::from_offset(&**source, 0, limits);
+        let (word, address) = match header.take_bytes(4)? {
             b"CDF\x01" => (4, 4),
             b"CDF\x02" => (4, 8),
             b"CDF\x05" => (8, 8),
             _ => return Err(Error::malformed("not a netCDF-3 file: it does not begin with CDF and 1, 2 or 5").at_byte(0)),
         };
-        Ok(Self { header, is_cdf5: word == 8, word, address })
+        Ok(Self { header, is_cdf5: word == 8, count_size: word, offset_size: address })
     }
 
     /// header = magic numrecs dim_list gatt_list var_list
-    fn header(mut self) -> Result<Cdf> {
+    fn read_header(mut self) -> Result<CdfHeader> {
         let unknown = if self.is_cdf5 { u64::MAX } else { u32::MAX.into() };
-        let records = Some(self.number()?).filter(|count| *count != unknown);
+        let records = Some(self.read_count()?).filter(|count| *count != unknown);
         let mut dimensions = Vec::new();
-        for _ in 0..self.list(10, 8, "dimensions")? {
-            dimensions.push(Dimension { name: self.name()?, length: self.number()? });
+        for _ in 0..self.list_len(10, 8, "dimensions")? {
+            dimensions.push(Dimension { name: self.read_name()?, length: self.read_count()? });
         }
-        let attributes = self.attributes(&mut Vec::new())?;
+        let attributes = self.read_attributes(&mut Vec::new())?;
         let mut variables = Vec::new();
-        for _ in 0..self.list(11, 28, "variables")? {
-            let variable = self.variable(&dimensions)?;
+        for _ in 0..self.list_len(11, 28, "variables")? {
+            let variable = self.read_variable(&dimensions)?;
             variables.push(variable);
         }
-        Ok(Cdf { records, dimensions, attributes, variables })
+        Ok(CdfHeader { records, dimensions, attributes, variables })
     }
 
-    fn number(&mut self) -> Result<u64> {
-        self.header.big(self.word)
+    fn read_count(&mut self) -> Result<u64> {
+        self.header.read_be(self.count_size)
     }
 
     /// The number of things in a list that has this tag; 0 if it is absent.
-    fn list(&mut self, tag: u64, least: u64, what: &str) -> Result<usize> {
+    fn list_len(&mut self, tag: u64, least: u64, what: &str) -> Result<usize> {
         let at = self.header.position();
-        let found = self.header.big(4)?;
-        let count = self.number()?;
+        let found = self.header.read_be(4)?;
+        let count = self.read_count()?;
         match found {
             0 if count == 0 => Ok(0),
-            _ if found == tag => self.header.count(count, least, what),
+            _ if found == tag => self.header.check_count(count, least, what),
             _ => Err(Error::malformed(format!("expected the list of {what}, tag {tag}, found tag {found}")).at_byte(at)),
         }
     }
 
     /// Bytes, and what fills them up to a multiple of four.
-    fn padded(&mut self, len: u64) -> Result<Vec<u8>> {
-        let bytes = self.header.take(len)?.to_vec();
+    fn read_padded_bytes(&mut self, len: u64) -> Result<Vec<u8>> {
+        let bytes = self.header.take_bytes(len)?.to_vec();
         // The last bytes of a header need not be there.
         let padding = len.next_multiple_of(4) - len;
-        self.header.skip(padding.min(self.header.left()))?;
+        self.header.skip(padding.min(self.header.remaining()))?;
         Ok(bytes)
     }
 
-    fn name(&mut self) -> Result<String> {
-        let len = self.number()?;
-        let len = self.header.count(len, 1, "bytes of a name")? as u64;
-        let name = self.padded(len)?;
+    fn read_name(&mut self) -> Result<String> {
+        let len = self.read_count()?;
+        let len = self.header.check_count(len, 1, "bytes of a name")? as u64;
+        let name = self.read_padded_bytes(len)?;
         // Some writers include the padding in the length of a name.
         let end = name.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         Ok(undeclared_text(name.get(..end).unwrap_or(&name)))
     }
 
-    fn datatype(&mut self) -> Result<Datatype> {
+    fn read_datatype(&mut self) -> Result<Datatype> {
         let at = self.header.position();
-        let code = self.header.big(4)?;
+        let code = self.header.read_be(4)?;
         datatype_of(code, self.is_cdf5)
             .ok_or_else(|| Error::malformed(format!("data type {code} is not one of netCDF-3")).at_byte(at))
     }
 
     /// Attributes, and the datatypes of those that are numbers.
-    fn attributes(&mut self, typed: &mut Vec<(String, Datatype)>) -> Result<Vec<(String, Attribute)>> {
+    fn read_attributes(&mut self, typed: &mut Vec<(String, Datatype)>) -> Result<Vec<(String, Attribute)>> {
         let mut attributes = Vec::new();
-        for _ in 0..self.list(12, 12, "attributes")? {
-            let (name, datatype, count) = (self.name()?, self.datatype()?, self.number()?);
+        for _ in 0..self.list_len(12, 12, "attributes")? {
+            let (name, datatype, count) = (self.read_name()?, self.read_datatype()?, self.read_count()?);
             let size = datatype.item_size();
-            let count = self.header.count(count, size, "values of an attribute")? as u64;
-            let bytes = self.padded(count * size)?;
-            attributes.push((name.clone(), value(&datatype, &bytes)));
+            let count = self.header.check_count(count, size, "values of an attribute")? as u64;
+            let bytes = self.read_padded_bytes(count * size)?;
+            attributes.push((name.clone(), decode_attribute(&datatype, &bytes)));
             typed.extend((!datatype.is_text()).then_some((name, datatype)));
         }
         Ok(attributes)
     }
 
-    fn variable(&mut self, dimensions: &[Dimension]) -> Result<Variable> {
-        let name = self.name()?;
-        let rank = self.number()?;
-        if rank > RANK {
-            return Err(Error::malformed(format!("variable {name} has {rank} dimensions, at most {RANK} are possible")));
+    fn read_variable(&mut self, dimensions: &[Dimension]) -> Result<Variable> {
+        let name = self.read_name()?;
+        let rank = self.read_count()?;
+        if rank > MAX_RANK {
+            return Err(Error::malformed(format!("variable {name} has {rank} dimensions, at most {MAX_RANK} are possible")));
         }
         let mut numbers = Vec::new();
         for place in 0..rank {
             let at = self.header.position();
-            let number = self.number()?;
+            let number = self.read_count()?;
             let known = usize::try_from(number).ok().and_then(|number| Some((number, dimensions.get(number)?)));
             match known {
                 Some((_, dimension)) if dimension.length == 0 && place > 0 => {
@@ -337,27 +337,27 @@ impl<'s> Parser<'s> {
             }
         }
         let mut typed = Vec::new();
-        let (attributes, datatype) = (self.attributes(&mut typed)?, self.datatype()?);
+        let (attributes, datatype) = (self.read_attributes(&mut typed)?, self.read_datatype()?);
         // The size is redundant, and wrong where it does not fit: it follows from the shape.
-        self.number()?;
-        Ok(Variable { name, dimensions: numbers, attributes, typed, datatype, begin: self.header.big(self.address)? })
+        self.read_count()?;
+        Ok(Variable { name, dimensions: numbers, attributes, typed, datatype, offset: self.header.read_be(self.offset_size)? })
     }
 }
 
 /// An attribute: one value or several.
-fn value(datatype: &Datatype, bytes: &[u8]) -> Attribute {
+fn decode_attribute(datatype: &Datatype, bytes: &[u8]) -> Attribute {
     if datatype.is_text() {
-        return Said::from(undeclared_text(bytes).trim_end_matches('\0')).0;
+        return AttributeValue::from(undeclared_text(bytes).trim_end_matches('\0')).0;
     }
-    let mut values: Vec<Literal> =
-        bytes.chunks_exact(datatype.item_size() as usize).map(|bytes| number(datatype, bytes)).collect();
+    let mut values: Vec<LayoutLiteral> =
+        bytes.chunks_exact(datatype.item_size() as usize).map(|bytes| read_count(datatype, bytes)).collect();
     match values.pop() {
         Some(only) if values.is_empty() => Attribute::Value(only),
         Some(last) => {
             values.push(last);
             Attribute::List(values)
         }
-        None => Attribute::Value(Literal::Text(String::new())),
+        None => Attribute::Value(LayoutLiteral::Text(String::new())),
     }
 }
 
@@ -402,7 +402,7 @@ mod tests {
     }
 
     fn text(bytes: Vec<u8>) -> Result<String> {
-        derive(&(Arc::new(MemorySource::new(bytes, "x.nc")) as SourceRef), &Limits::default())
+        derive_layout(&(Arc::new(MemorySource::new(bytes, "x.nc")) as SourceRef), &Limits::default())
     }
 
     #[test]

@@ -1,22 +1,22 @@
 //! Fill values of the netCDF library: elements that were never written, if a variable has no `_FillValue`.
 
-use super::layout_text::integer;
+use super::layout_text::to_integer_literal;
 use crate::array::{Byteorder, Datatype};
-use crate::layout::Literal;
+use crate::layout::LayoutLiteral;
 
 /// Returns the fill value of a type of netCDF, which `netcdf.h` calls `NC_FILL_…`; none of a type that is no number.
-pub(super) fn fill_value(datatype: &Datatype) -> Option<Literal> {
+pub(super) fn fill_value(datatype: &Datatype) -> Option<LayoutLiteral> {
     Some(match datatype {
-        Datatype::Int8 => Literal::Integer(-127),
-        Datatype::Uint8 => Literal::Integer(u8::MAX.into()),
-        Datatype::Int16 => Literal::Integer(-32_767),
-        Datatype::Uint16 => Literal::Integer(u16::MAX.into()),
-        Datatype::Int32 => Literal::Integer(-2_147_483_647),
-        Datatype::Uint32 => Literal::Integer(u32::MAX.into()),
-        Datatype::Int64 => Literal::Integer(-9_223_372_036_854_775_806),
-        Datatype::Uint64 => integer(18_446_744_073_709_551_614),
+        Datatype::Int8 => LayoutLiteral::Integer(-127),
+        Datatype::Uint8 => LayoutLiteral::Integer(u8::MAX.into()),
+        Datatype::Int16 => LayoutLiteral::Integer(-32_767),
+        Datatype::Uint16 => LayoutLiteral::Integer(u16::MAX.into()),
+        Datatype::Int32 => LayoutLiteral::Integer(-2_147_483_647),
+        Datatype::Uint32 => LayoutLiteral::Integer(u32::MAX.into()),
+        Datatype::Int64 => LayoutLiteral::Integer(-9_223_372_036_854_775_806),
+        Datatype::Uint64 => to_integer_literal(18_446_744_073_709_551_614),
         // 2^123 * 1.875
-        Datatype::Float32 | Datatype::Float64 => Literal::Float(9.969_209_968_386_869e36),
+        Datatype::Float32 | Datatype::Float64 => LayoutLiteral::Float(9.969_209_968_386_869e36),
         _ => return None,
     })
 }
@@ -25,11 +25,11 @@ pub(super) fn fill_value(datatype: &Datatype) -> Option<Literal> {
 pub(super) fn fill_bytes(datatype: &Datatype, order: Byteorder) -> Option<Vec<u8>> {
     let size = usize::try_from(datatype.item_size()).ok()?;
     let mut bytes = match (fill_value(datatype)?, datatype) {
-        (Literal::Integer(value), _) => value.to_le_bytes().get(..size)?.to_vec(),
-        (Literal::Large(digits), _) => digits.parse::<u64>().ok()?.to_le_bytes().get(..size)?.to_vec(),
-        (Literal::Float(value), Datatype::Float32) => (value as f32).to_le_bytes().to_vec(),
-        (Literal::Float(value), _) => value.to_le_bytes().to_vec(),
-        (Literal::Text(_), _) => return None,
+        (LayoutLiteral::Integer(value), _) => value.to_le_bytes().get(..size)?.to_vec(),
+        (LayoutLiteral::Large(digits), _) => digits.parse::<u64>().ok()?.to_le_bytes().get(..size)?.to_vec(),
+        (LayoutLiteral::Float(value), Datatype::Float32) => (value as f32).to_le_bytes().to_vec(),
+        (LayoutLiteral::Float(value), _) => value.to_le_bytes().to_vec(),
+        (LayoutLiteral::Text(_), _) => return None,
     };
     if order == Byteorder::Big {
         bytes.reverse();

@@ -2,58 +2,63 @@
 
 use std::sync::Arc;
 
-use super::layout_text::{LayoutText, placed_bytes, spell};
-use super::struct_strings::{self, Member};
-use crate::array::{Array, Byteorder, Datatype, Named, NamedKind, Partly};
+use super::layout_text::{LayoutText, placed_bytes, push_type};
+use super::struct_strings::{self, MemberTreatment};
+use crate::array::{Array, Byteorder, Datatype, PartialArray, UnsupportedDtype, UnsupportedKind};
 use crate::bytes::SourceRef;
 use crate::codec::filter::number_formats;
 use crate::error::{Error, Result};
-use crate::layout::{Literal, MISSING};
+use crate::layout::{FILL_ATTRIBUTE, LayoutLiteral};
 use crate::limits::Limits;
 
 /// The duration that numpy calls `NaT`: a missing one.
 const NAT: i64 = i64::MIN;
 
 /// The layout of a `.npy` file. Columns are said by `grid_order`, since the language has rows alone.
-pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
-    let read = read(source.clone(), limits)?;
+pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<String> {
+    let read = read_npy_header(source.clone(), limits)?;
     let mut text = LayoutText::new("a .npy file", limits);
-    declare(&read, 0, "data", &mut text)?;
+    declare_npy_array(&read, 0, "data", &mut text)?;
     text.finish()
 }
 
 /// Reads the header of a `.npy` file; the columns that a layout has no datatype for are left out.
-pub(super) fn read(source: SourceRef, limits: &Limits) -> Result<Partly> {
-    let known = |datatype: &Datatype| spell(datatype, Byteorder::Little, &[], &mut String::new());
+pub(super) fn read_npy_header(source: SourceRef, limits: &Limits) -> Result<PartialArray> {
+    let known = |datatype: &Datatype| push_type(datatype, Byteorder::Little, &[], &mut String::new());
     Array::from_npy_partly(source, limits, &known)
 }
 
 /// An array whose `.npy` file begins at a byte of the file. A column that cannot be read is the item `NAME@COLUMN`.
-pub(super) fn declare((array, missing, named): &Partly, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
+pub(super) fn declare_npy_array(
+    (array, missing, named): &PartialArray,
+    start: u64,
+    name: &str,
+    text: &mut LayoutText,
+) -> Result<()> {
     let (shape, offset) = (array.shape(), start.saturating_add(array.offset()));
-    let made = Made::of(array, named)?;
-    let (outer, bytes) = axes(array, named);
+    let made = NpyMapping::from_array(array, named)?;
+    let (outer, bytes) = split_opaque_axis(array, named);
     if !made.filter.is_empty() || !made.strings.is_empty() {
         if array.is_empty() {
-            text.array(name, &made.datatype, Byteorder::Little, shape, offset)?;
+            text.write_array(name, &made.datatype, Byteorder::Little, shape, offset)?;
         } else {
-            text.item(name, &placed_bytes(array.nbytes_stored(), offset))?;
-            made.write(array, named, "", text)?;
+            text.write_item(name, &placed_bytes(array.nbytes_stored(), offset))?;
+            made.write_grid(array, named, "", text)?;
         }
     } else if array.is_c_contiguous() {
-        text.array(name, array.datatype(), array.byteorder(), shape, offset)?;
+        text.write_array(name, array.datatype(), array.byteorder(), shape, offset)?;
     } else {
         // The bytes are declared in rows, with the axes reversed; the attributes give the axes and their order.
         let turned: Vec<u64> = outer.iter().rev().chain(bytes).copied().collect();
-        text.array(name, array.datatype(), array.byteorder(), &turned, offset)?;
-        made.write(array, named, "", text)?;
+        text.write_array(name, array.datatype(), array.byteorder(), &turned, offset)?;
+        made.write_grid(array, named, "", text)?;
     }
-    said(named, text)?;
-    unreadable(missing, name, text)
+    write_dtype_note(named, text)?;
+    write_unreadable_columns(missing, name, text)
 }
 
 /// The elements of an array, and how they are made of what is stored.
-pub(super) struct Made {
+pub(super) struct NpyMapping {
     pub datatype: Datatype,
     order: Byteorder,
     /// The filter that makes all of an element, if there is one.
@@ -63,16 +68,16 @@ pub(super) struct Made {
     numbers: Vec<String>,
 }
 
-impl Made {
+impl NpyMapping {
     /// Finds how the elements of an array are made.
     ///
     /// # Errors
     /// Returns `Unsupported` for dates in units that are not known, and for structs of too many parts.
-    pub(super) fn of(array: &Array, named: &[Named]) -> Result<Self> {
+    pub(super) fn from_array(array: &Array, named: &[UnsupportedDtype]) -> Result<Self> {
         let mut found = Vec::new();
         for named in named {
-            if let Some((word, datatype)) = word(named)? {
-                found.push((named.at, word, datatype));
+            if let Some((word, datatype)) = conversion(named)? {
+                found.push((named.offset, word, datatype));
             }
         }
         let (datatype, order) = (array.datatype().clone(), array.byteorder());
@@ -80,12 +85,14 @@ impl Made {
         match (&kept.datatype, found.as_slice()) {
             (_, []) => Ok(kept),
             (Datatype::Struct(fields), found) => {
-                let (read, parts) = struct_strings::shown(fields, 0, &|field, at| {
+                let (read, parts) = struct_strings::decoded_struct(fields, 0, &|field, at| {
                     let known = matches!(field.datatype, Datatype::Int64 | Datatype::Ascii(_));
                     let place = found.iter().position(|(place, ..)| *place == at && known);
                     Ok(match place.and_then(|number| Some((number, found.get(number)?))) {
-                        Some((number, (_, _, datatype))) => Member::numbers(datatype.clone(), field.shape.clone(), number),
-                        None => Member::Kept,
+                        Some((number, (_, _, datatype))) => {
+                            MemberTreatment::numbers(datatype.clone(), field.shape.clone(), number)
+                        }
+                        None => MemberTreatment::Kept,
                     })
                 })?;
                 // No string is in a heap, so the sizes of an address and of a length, 8 and 8, are not used.
@@ -100,39 +107,45 @@ impl Made {
     }
 
     /// Writes an array as a grid of one chunk, with the filters of that; `stored` are those that come after.
-    pub(super) fn write(&self, array: &Array, named: &[Named], stored: &str, text: &mut LayoutText) -> Result<()> {
-        let (outer, bytes) = axes(array, named);
-        text.grid(outer, outer)?;
-        text.elements(&self.datatype, self.order, bytes)?;
+    pub(super) fn write_grid(
+        &self,
+        array: &Array,
+        named: &[UnsupportedDtype],
+        stored: &str,
+        text: &mut LayoutText,
+    ) -> Result<()> {
+        let (outer, bytes) = split_opaque_axis(array, named);
+        text.write_grid_shape(outer, outer)?;
+        text.write_element_type(&self.datatype, self.order, bytes)?;
         if !array.is_c_contiguous() {
-            text.attribute("grid_order", "F")?;
+            text.write_attribute("grid_order", "F")?;
         }
         let words = format!("{} {stored}", self.filter);
         if !words.trim().is_empty() {
-            text.attribute("grid_filters", words.trim())?;
+            text.write_attribute("grid_filters", words.trim())?;
         }
-        if self.strings.is_empty() { Ok(()) } else { struct_strings::write(&self.strings, &self.numbers, text) }
+        if self.strings.is_empty() { Ok(()) } else { struct_strings::write_part_attributes(&self.strings, &self.numbers, text) }
     }
 }
 
 /// The axes of an array, and that of the bytes of opaque elements, which are in order even in columns.
-fn axes<'a>(array: &'a Array, named: &[Named]) -> (&'a [u64], &'a [u64]) {
-    let is_opaque = named.iter().any(|named| named.column.is_empty() && matches!(named.kind, NamedKind::Opaque));
+fn split_opaque_axis<'a>(array: &'a Array, named: &[UnsupportedDtype]) -> (&'a [u64], &'a [u64]) {
+    let is_opaque = named.iter().any(|named| named.field.is_empty() && matches!(named.kind, UnsupportedKind::Opaque));
     let shape = array.shape();
     shape.split_at(shape.len().saturating_sub(usize::from(is_opaque)))
 }
 
 /// The filter that makes something of elements, and what comes out.
-fn word(named: &Named) -> Result<Option<(String, Datatype)>> {
+fn conversion(named: &UnsupportedDtype) -> Result<Option<(String, Datatype)>> {
     let is_big = u8::from(named.order == Byteorder::Big);
     Ok(match &named.kind {
-        NamedKind::Durations | NamedKind::Opaque => None,
-        NamedKind::Dates(times, name) => {
-            let unit = number_formats::unit(name)
+        UnsupportedKind::Durations | UnsupportedKind::Opaque => None,
+        UnsupportedKind::Dates(times, name) => {
+            let unit = number_formats::unit_index(name)
                 .ok_or_else(|| Error::unsupported(format!("cannot read dates in the unit {name:?}")))?;
-            Some((format!("dates({is_big},{times},{unit})"), Datatype::with_length("ascii", number_formats::DATE as u64)?))
+            Some((format!("dates({is_big},{times},{unit})"), Datatype::with_length("ascii", number_formats::DATE_LEN as u64)?))
         }
-        NamedKind::Long(width, is_complex) => {
+        UnsupportedKind::LongDouble(width, is_complex) => {
             let datatype = if *is_complex { Datatype::Complex128 } else { Datatype::Float64 };
             // x87 80-bit format. The header does not state it; the filter `float` checks the numbers.
             Some((format!("float({width},{is_big},79,64,15,0,64,16383,2)"), datatype))
@@ -141,23 +154,25 @@ fn word(named: &Named) -> Result<Option<(String, Datatype)>> {
 }
 
 /// The attribute that tells of what numpy has other datatypes for, and that of the durations that are missing.
-pub(super) fn said(named: &[Named], text: &mut LayoutText) -> Result<()> {
-    let durations: Vec<&Named> = named.iter().filter(|named| matches!(named.kind, NamedKind::Durations)).collect();
+pub(super) fn write_dtype_note(named: &[UnsupportedDtype], text: &mut LayoutText) -> Result<()> {
+    let durations: Vec<&UnsupportedDtype> =
+        named.iter().filter(|named| matches!(named.kind, UnsupportedKind::Durations)).collect();
     match durations.as_slice() {
         [] => {}
-        [whole] if whole.column.is_empty() => text.attribute(MISSING, NAT)?,
+        [whole] if whole.field.is_empty() => text.write_attribute(FILL_ATTRIBUTE, NAT)?,
         columns => {
-            let pairs = columns.iter().flat_map(|named| [named.column.clone(), NAT.to_string()]);
-            text.attribute(MISSING, pairs.map(Literal::Text).collect::<Vec<_>>())?;
+            let pairs = columns.iter().flat_map(|named| [named.field.clone(), NAT.to_string()]);
+            text.write_attribute(FILL_ATTRIBUTE, pairs.map(LayoutLiteral::Text).collect::<Vec<_>>())?;
         }
     }
-    let said =
-        |named: &Named| if named.column.is_empty() { named.name.clone() } else { format!("{}={}", named.column, named.name) };
+    let said = |named: &UnsupportedDtype| {
+        if named.field.is_empty() { named.name.clone() } else { format!("{}={}", named.field, named.name) }
+    };
     let all: Vec<String> = named.iter().map(said).collect();
-    if all.is_empty() { Ok(()) } else { text.attribute("numpy_dtype", all.join(" ").as_str()) }
+    if all.is_empty() { Ok(()) } else { text.write_attribute("numpy_dtype", all.join(" ").as_str()) }
 }
 
 /// The columns of an array that cannot be read.
-pub(super) fn unreadable(missing: &[(String, Error)], name: &str, text: &mut LayoutText) -> Result<()> {
-    missing.iter().try_for_each(|(column, why)| text.unreadable(&format!("{name}@{column}"), why))
+pub(super) fn write_unreadable_columns(missing: &[(String, Error)], name: &str, text: &mut LayoutText) -> Result<()> {
+    missing.iter().try_for_each(|(column, why)| text.write_unreadable_item(&format!("{name}@{column}"), why))
 }

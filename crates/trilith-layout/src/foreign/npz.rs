@@ -16,12 +16,12 @@ use super::{nested_dicts, npy};
 #[cfg(feature = "zlib")]
 use crate::array::npy_header_len;
 use crate::array::{Array, Byteorder, Datatype, undeclared_text};
-use crate::bytes::{Checked, PartCheck, SourceRef, Window, read_vec};
+use crate::bytes::{ChecksummedSource, PartCheck, SourceRef, WindowSource, read_vec};
 #[cfg(feature = "zlib")]
-use crate::bytes::{MemorySource, Truncated, in_pieces};
+use crate::bytes::{MemorySource, TruncatedSource, for_each_piece};
 #[cfg(feature = "zlib")]
 use crate::codec::{crc::differs, zlib};
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::threads;
@@ -30,21 +30,21 @@ use trilith_io::interrupt;
 
 /// A file inside an archive.
 #[derive(Debug, Clone)]
-struct Entry {
+struct ZipEntry {
     name: String,
     is_encrypted: bool,
     method: u16,
     crc: u32,
-    stored: u64,
-    size: u64,
+    compressed_size: u64,
+    uncompressed_size: u64,
     header: u64,
 }
 
-const END: &[u8] = b"PK\x05\x06";
-const END64: &[u8] = b"PK\x06\x06";
-const LOCATOR64: &[u8] = b"PK\x06\x07";
-const CENTRAL: &[u8] = b"PK\x01\x02";
-const LOCAL: &[u8] = b"PK\x03\x04";
+const EOCD_SIGNATURE: &[u8] = b"PK\x05\x06";
+const EOCD64_SIGNATURE: &[u8] = b"PK\x06\x06";
+const EOCD64_LOCATOR_SIGNATURE: &[u8] = b"PK\x06\x07";
+const CENTRAL_HEADER_SIGNATURE: &[u8] = b"PK\x01\x02";
+const LOCAL_HEADER_SIGNATURE: &[u8] = b"PK\x03\x04";
 
 /// The arrays of a `.npz` archive of numpy, by their names; in these `/` leads into groups. Of several members with one
 /// name it is the last. Their elements are read when they are asked for.
@@ -54,19 +54,19 @@ const LOCAL: &[u8] = b"PK\x03\x04";
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for members that are compressed otherwise, encrypted,
 /// or not arrays of numbers and text.
 pub fn npz_arrays(source: &SourceRef, limits: &Limits) -> Result<Vec<(String, Array)>> {
-    let (entries, mut names, mut arrays) = (entries(source, limits)?, HashSet::new(), Vec::new());
+    let (entries, mut names, mut arrays) = (read_central_directory(source, limits)?, HashSet::new(), Vec::new());
     for entry in latest_first(&entries) {
         let Some(name) = entry.name.strip_suffix(".npy").filter(|name| names.insert(*name)) else { continue };
-        let array = member(source, entry, limits).and_then(|bytes| Array::from_npy(bytes, limits));
-        arrays.push((name.to_owned(), array.doing(|| entry.name.clone())?));
+        let array = open_member(source, entry, limits).and_then(|bytes| Array::from_npy(bytes, limits));
+        arrays.push((name.to_owned(), array.with_context(|| entry.name.clone())?));
     }
     Ok(arrays)
 }
 
 /// The layout of an archive: its stored members are uncompressed, a deflated one is an array of one chunk.
-pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
+pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<String> {
     let mut text = LayoutText::new("a .npz archive", limits);
-    let entries = entries(source, limits)?;
+    let entries = read_central_directory(source, limits)?;
     let mut members = Vec::new();
     for entry in latest_first(&entries) {
         match entry.name.strip_suffix(".npy") {
@@ -75,48 +75,48 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
             None => members.push((entry.name.split('/').filter(|step| !step.is_empty()).collect(), entry)),
         }
     }
-    nested_dicts::write(&members, &mut text, &mut |text, name, entry: &&Entry| {
-        text.or_unreadable(name, |text| declare(source, entry, name, text, limits))
+    nested_dicts::write_groups(&members, &mut text, &mut |text, name, entry: &&ZipEntry| {
+        text.or_unreadable(name, |text| declare_member(source, entry, name, text, limits))
     })?;
     text.finish()
 }
 
-fn declare(source: &SourceRef, entry: &Entry, name: &str, text: &mut LayoutText, limits: &Limits) -> Result<()> {
-    let start = begin(source, entry, limits)?;
+fn declare_member(source: &SourceRef, entry: &ZipEntry, name: &str, text: &mut LayoutText, limits: &Limits) -> Result<()> {
+    let start = member_offset(source, entry, limits)?;
     if !entry.name.ends_with(".npy") {
         return declare_bytes(entry, start, name, text);
     }
     if entry.method != 8 {
-        return npy::declare(&npy::read(member(source, entry, limits)?, limits)?, start, name, text);
+        return npy::declare_npy_array(&npy::read_npy_header(open_member(source, entry, limits)?, limits)?, start, name, text);
     }
-    let (array, missing, named) = npy::read(head(source, entry, start, limits)?, limits)?;
+    let (array, missing, named) = npy::read_npy_header(decode_member_header(source, entry, start, limits)?, limits)?;
     let size = array.offset().saturating_add(array.nbytes_stored());
-    if size != entry.size {
-        return Err(Error::malformed(format!("its array ends at byte {size}, the member at byte {}", entry.size)));
+    if size != entry.uncompressed_size {
+        return Err(Error::malformed(format!("its array ends at byte {size}, the member at byte {}", entry.uncompressed_size)));
     }
-    let made = npy::Made::of(&array, &named)?;
+    let made = npy::NpyMapping::from_array(&array, &named)?;
     if array.nbytes_stored() == 0 {
-        text.array(name, &made.datatype, array.byteorder(), array.shape(), start)?;
-        npy::said(&named, text)?;
-        return npy::unreadable(&missing, name, text);
+        text.write_array(name, &made.datatype, array.byteorder(), array.shape(), start)?;
+        npy::write_dtype_note(&named, text)?;
+        return npy::write_unreadable_columns(&missing, name, text);
     }
-    text.item(name, &placed_bytes(entry.stored, start))?;
-    made.write(&array, &named, &format!("skip({}) crc32({}) rawdeflate", array.offset(), entry.crc), text)?;
-    npy::said(&named, text)?;
-    npy::unreadable(&missing, name, text)
+    text.write_item(name, &placed_bytes(entry.compressed_size, start))?;
+    made.write_grid(&array, &named, &format!("skip({}) crc32({}) rawdeflate", array.offset(), entry.crc), text)?;
+    npy::write_dtype_note(&named, text)?;
+    npy::write_unreadable_columns(&missing, name, text)
 }
 
 /// A member that is no array of numpy: its bytes.
-fn declare_bytes(entry: &Entry, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
-    let stored = if entry.size == 0 { 0 } else { entry.stored };
-    text.item(name, &placed_bytes(stored, start))?;
+fn declare_bytes(entry: &ZipEntry, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
+    let stored = if entry.uncompressed_size == 0 { 0 } else { entry.compressed_size };
+    text.write_item(name, &placed_bytes(stored, start))?;
     match entry.method {
         0 => Ok(()),
-        8 if entry.size == 0 => Ok(()),
+        8 if entry.uncompressed_size == 0 => Ok(()),
         8 => {
-            text.grid(&[entry.size], &[entry.size])?;
-            text.elements(&Datatype::Uint8, Byteorder::Little, &[])?;
-            text.attribute("grid_filters", format!("crc32({}) rawdeflate", entry.crc).as_str())
+            text.write_grid_shape(&[entry.uncompressed_size], &[entry.uncompressed_size])?;
+            text.write_element_type(&Datatype::Uint8, Byteorder::Little, &[])?;
+            text.write_attribute("grid_filters", format!("crc32({}) rawdeflate", entry.crc).as_str())
         }
         method => Err(unknown_method(method)),
     }
@@ -128,57 +128,63 @@ fn unknown_method(method: u16) -> Error {
 
 /// The first bytes of a deflated member, with the header of its array: as long as the whole, of which no more is there.
 #[cfg(feature = "zlib")]
-fn head(source: &SourceRef, entry: &Entry, start: u64, limits: &Limits) -> Result<SourceRef> {
+fn decode_member_header(source: &SourceRef, entry: &ZipEntry, start: u64, limits: &Limits) -> Result<SourceRef> {
     let unpacked = |len: u64| -> Result<Vec<u8>> {
         limits.charge_memory(len, "the header of a member of an archive")?;
         // Deflating adds a little to what it cannot make shorter.
-        let stored = read_vec(&**source, start, entry.stored.min(len.saturating_mul(2).saturating_add(4096)), limits)?;
+        let stored = read_vec(&**source, start, entry.compressed_size.min(len.saturating_mul(2).saturating_add(4096)), limits)?;
         let mut out = Vec::new();
-        let read = flate2::read::DeflateDecoder::new(&stored[..]).take(len.min(entry.size)).read_to_end(&mut out);
+        let read = flate2::read::DeflateDecoder::new(&stored[..]).take(len.min(entry.uncompressed_size)).read_to_end(&mut out);
         read.map_err(|e| Error::malformed(format!("it does not decode: {e}")))?;
         Ok(out)
     };
     let len = npy_header_len(&unpacked(12)?);
-    Ok(Truncated::up_to(Arc::new(MemorySource::new(unpacked(len)?, source.name())), entry.size))
+    Ok(TruncatedSource::up_to(Arc::new(MemorySource::new(unpacked(len)?, source.name())), entry.uncompressed_size))
 }
 
 #[cfg(not(feature = "zlib"))]
-fn head(_: &SourceRef, _: &Entry, _: u64, _: &Limits) -> Result<SourceRef> {
-    Err(Error::left_out("deflated members of archives", "zlib"))
+fn decode_member_header(_: &SourceRef, _: &ZipEntry, _: u64, _: &Limits) -> Result<SourceRef> {
+    Err(Error::feature_disabled("deflated members of archives", "zlib"))
 }
 
-fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
+fn read_little_endian(bytes: &[u8], at: usize, len: usize) -> u64 {
     bytes.get(at..at + len).unwrap_or(&[]).iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte))
 }
 
-fn broken(what: &str) -> Error {
+fn invalid_zip(what: &str) -> Error {
     Error::malformed(format!("not a .npz archive: {what}"))
 }
 
-fn entries(source: &SourceRef, limits: &Limits) -> Result<Vec<Entry>> {
+fn read_central_directory(source: &SourceRef, limits: &Limits) -> Result<Vec<ZipEntry>> {
     // A comment of 64 KiB may follow the end.
     let tail_len = source.len().min(22 + 0xffff);
     let tail_at = source.len() - tail_len;
     let tail = read_vec(&**source, tail_at, tail_len, limits)?;
-    let end = tail.windows(4).rposition(|four| four == END).ok_or_else(|| broken("the end of its directory is missing"))?;
-    let record = tail.get(end..end + 22).ok_or_else(|| broken("the end of its directory is cut short"))?;
-    let (mut count, mut size, mut at) = (number(record, 10, 2), number(record, 12, 4), number(record, 16, 4));
-    let locator = end.checked_sub(20).and_then(|at| tail.get(at..end)).filter(|locator| locator.starts_with(LOCATOR64));
+    let end = tail
+        .windows(4)
+        .rposition(|four| four == EOCD_SIGNATURE)
+        .ok_or_else(|| invalid_zip("the end of its directory is missing"))?;
+    let record = tail.get(end..end + 22).ok_or_else(|| invalid_zip("the end of its directory is cut short"))?;
+    let (mut count, mut size, mut at) =
+        (read_little_endian(record, 10, 2), read_little_endian(record, 12, 4), read_little_endian(record, 16, 4));
+    let locator =
+        end.checked_sub(20).and_then(|at| tail.get(at..end)).filter(|locator| locator.starts_with(EOCD64_LOCATOR_SIGNATURE));
     if let Some(locator) = locator {
-        let end64 = read_vec(&**source, number(locator, 8, 8), 56, limits)?;
-        if !end64.starts_with(END64) {
-            return Err(broken("the end of its 64-bit directory is missing"));
+        let end64 = read_vec(&**source, read_little_endian(locator, 8, 8), 56, limits)?;
+        if !end64.starts_with(EOCD64_SIGNATURE) {
+            return Err(invalid_zip("the end of its 64-bit directory is missing"));
         }
-        (count, size, at) = (number(&end64, 32, 8), number(&end64, 40, 8), number(&end64, 48, 8));
+        (count, size, at) =
+            (read_little_endian(&end64, 32, 8), read_little_endian(&end64, 40, 8), read_little_endian(&end64, 48, 8));
     }
     let directory = read_vec(&**source, at, size, limits)?;
     if count > limits.items {
-        return Err(Limits::exceeded("items", limits.items, format_args!("the archive has {count} members")));
+        return Err(Limits::exceeded_error("items", limits.items, format_args!("the archive has {count} members")));
     }
     let mut found = Vec::new();
     let mut rest = directory.as_slice();
     for _ in 0..count {
-        let (entry, after) = entry(rest)?;
+        let (entry, after) = read_directory_entry(rest)?;
         found.push(entry);
         rest = after;
     }
@@ -186,34 +192,34 @@ fn entries(source: &SourceRef, limits: &Limits) -> Result<Vec<Entry>> {
 }
 
 /// The first entry of a directory, and what follows it.
-fn entry(bytes: &[u8]) -> Result<(Entry, &[u8])> {
-    if bytes.len() < 46 || !bytes.starts_with(CENTRAL) {
-        return Err(broken("its directory is damaged"));
+fn read_directory_entry(bytes: &[u8]) -> Result<(ZipEntry, &[u8])> {
+    if bytes.len() < 46 || !bytes.starts_with(CENTRAL_HEADER_SIGNATURE) {
+        return Err(invalid_zip("its directory is damaged"));
     }
-    let lengths = [28, 30, 32].map(|at| number(bytes, at, 2) as usize);
+    let lengths = [28, 30, 32].map(|at| read_little_endian(bytes, at, 2) as usize);
     let (name_end, extra_end) = (46 + lengths[0], 46 + lengths[0] + lengths[1]);
-    let name = bytes.get(46..name_end).ok_or_else(|| broken("its directory is damaged"))?;
-    let extra = bytes.get(name_end..extra_end).ok_or_else(|| broken("its directory is damaged"))?;
-    let after = bytes.get(extra_end + lengths[2]..).ok_or_else(|| broken("its directory is damaged"))?;
-    let mut numbers = [number(bytes, 24, 4), number(bytes, 20, 4), number(bytes, 42, 4)];
-    wide(&mut numbers, extra);
+    let name = bytes.get(46..name_end).ok_or_else(|| invalid_zip("its directory is damaged"))?;
+    let extra = bytes.get(name_end..extra_end).ok_or_else(|| invalid_zip("its directory is damaged"))?;
+    let after = bytes.get(extra_end + lengths[2]..).ok_or_else(|| invalid_zip("its directory is damaged"))?;
+    let mut numbers = [read_little_endian(bytes, 24, 4), read_little_endian(bytes, 20, 4), read_little_endian(bytes, 42, 4)];
+    read_zip64(&mut numbers, extra);
     let [size, stored, header] = numbers;
     let name = undeclared_text(name);
-    let is_encrypted = number(bytes, 8, 2) & 1 != 0;
-    let (method, crc) = (number(bytes, 10, 2) as u16, number(bytes, 16, 4) as u32);
-    Ok((Entry { name, is_encrypted, method, crc, stored, size, header }, after))
+    let is_encrypted = read_little_endian(bytes, 8, 2) & 1 != 0;
+    let (method, crc) = (read_little_endian(bytes, 10, 2) as u16, read_little_endian(bytes, 16, 4) as u32);
+    Ok((ZipEntry { name, is_encrypted, method, crc, compressed_size: stored, uncompressed_size: size, header }, after))
 }
 
 /// Fills in the numbers that need 64 bits, from the extra field of zip64.
-fn wide(numbers: &mut [u64; 3], extra: &[u8]) {
+fn read_zip64(numbers: &mut [u64; 3], extra: &[u8]) {
     let mut rest = extra;
     while let Some(body) = rest.get(4..) {
-        let len = number(rest, 2, 2) as usize;
+        let len = read_little_endian(rest, 2, 2) as usize;
         let field = body.get(..len).unwrap_or(&[]);
-        if number(rest, 0, 2) == 1 {
+        if read_little_endian(rest, 0, 2) == 1 {
             let large = numbers.iter_mut().filter(|number| **number == 0xffff_ffff);
             for (large, at) in large.zip((0..field.len().saturating_sub(7)).step_by(8)) {
-                *large = number(field, at, 8);
+                *large = read_little_endian(field, at, 8);
             }
         }
         rest = body.get(len..).unwrap_or(&[]);
@@ -221,20 +227,20 @@ fn wide(numbers: &mut [u64; 3], extra: &[u8]) {
 }
 
 /// The byte of the archive at which those of a member begin.
-fn begin(source: &SourceRef, entry: &Entry, limits: &Limits) -> Result<u64> {
+fn member_offset(source: &SourceRef, entry: &ZipEntry, limits: &Limits) -> Result<u64> {
     if entry.is_encrypted {
         return Err(Error::unsupported("cannot read a member that is encrypted"));
     }
     let header = read_vec(&**source, entry.header, 30, limits)?;
-    if !header.starts_with(LOCAL) {
-        return Err(broken("a member is not at the byte offset of the directory"));
+    if !header.starts_with(LOCAL_HEADER_SIGNATURE) {
+        return Err(invalid_zip("a member is not at the byte offset of the directory"));
     }
-    Ok(entry.header.saturating_add(30 + number(&header, 26, 2) + number(&header, 28, 2)))
+    Ok(entry.header.saturating_add(30 + read_little_endian(&header, 26, 2) + read_little_endian(&header, 28, 2)))
 }
 
 /// The entries with the last of several that have one name in the place of the first, and the others after it.
-fn latest_first(entries: &[Entry]) -> Vec<&Entry> {
-    let mut named: HashMap<&str, Vec<&Entry>> = HashMap::new();
+fn latest_first(entries: &[ZipEntry]) -> Vec<&ZipEntry> {
+    let mut named: HashMap<&str, Vec<&ZipEntry>> = HashMap::new();
     for entry in entries {
         named.entry(&entry.name).or_default().push(entry);
     }
@@ -252,18 +258,20 @@ fn latest_first(entries: &[Entry]) -> Vec<&Entry> {
 
 /// The comparison of a stored member with its CRC-32, by a byte of the archive in it.
 pub(super) fn part_check() -> PartCheck {
-    let known: OnceLock<Result<BTreeMap<u64, Entry>>> = OnceLock::new();
+    let known: OnceLock<Result<BTreeMap<u64, ZipEntry>>> = OnceLock::new();
     Arc::new(move |source: &SourceRef, at| {
         let limits = Limits::default();
         let read = || {
-            let stored = entries(source, &limits)?.into_iter().filter(|entry| entry.method == 0 && entry.is_readable());
-            stored.map(|entry| Ok((begin(source, &entry, &limits)?, entry))).collect()
+            let stored =
+                read_central_directory(source, &limits)?.into_iter().filter(|entry| entry.method == 0 && entry.is_readable());
+            stored.map(|entry| Ok((member_offset(source, &entry, &limits)?, entry))).collect()
         };
         let members = known.get_or_init(read).as_ref().map_err(Error::copy)?;
         match members.range(..=at).next_back() {
-            Some((start, entry)) if at - start <= entry.stored => {
+            Some((start, entry)) if at - start <= entry.compressed_size => {
                 let damaged = || format!("member {} of {} is damaged", entry.name, source.name());
-                compare(source, *start, entry, &limits).map_err(|error| error.at_byte(*start).hint(UNDAMAGED).context(damaged()))
+                check_member_crc(source, *start, entry, &limits)
+                    .map_err(|error| error.at_byte(*start).hint(UNDAMAGED).context(damaged()))
             }
             _ => Ok(()),
         }
@@ -277,14 +285,18 @@ const UNDAMAGED: &str = "restore the file from a copy; --slice ... reads the ele
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for what is not an archive, and the errors of reading.
-pub(super) fn sums(source: &SourceRef, limits: &Limits, progress: Progress<'_>) -> Result<Vec<(String, Result<()>)>> {
-    let members: Vec<Entry> = entries(source, limits)?.into_iter().filter(Entry::is_readable).collect();
-    threads::each(members, |entry| {
-        let compared = begin(source, &entry, limits).and_then(|start| compare(source, start, &entry, limits));
-        progress.add(entry.stored);
+pub(super) fn check_member_checksums(
+    source: &SourceRef,
+    limits: &Limits,
+    progress: Progress<'_>,
+) -> Result<Vec<(String, Result<()>)>> {
+    let members: Vec<ZipEntry> = read_central_directory(source, limits)?.into_iter().filter(ZipEntry::is_readable).collect();
+    threads::map_parallel(members, |entry| {
+        let compared = member_offset(source, &entry, limits).and_then(|start| check_member_crc(source, start, &entry, limits));
+        progress.add(entry.compressed_size);
         let path = format!("/{}", entry.name.strip_suffix(".npy").unwrap_or(&entry.name));
         match compared {
-            Err(error) if error.kind().is_passing() => Err(error),
+            Err(error) if error.kind().is_transient() => Err(error),
             compared => Ok((path, compared.map_err(|error| error.context(format!("member {}", entry.name))))),
         }
     })
@@ -295,36 +307,38 @@ pub(super) fn sums(source: &SourceRef, limits: &Limits, progress: Progress<'_>) 
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it differs, or if the member does not decode.
 #[cfg(feature = "zlib")]
-fn compare(source: &SourceRef, start: u64, entry: &Entry, limits: &Limits) -> Result<()> {
-    let stored: SourceRef = Arc::new(Window::new(source.clone(), start, entry.stored)?);
-    if entry.method == 8 && entry.size > 0 {
-        let decoded = zlib::member(stored, entry.size, entry.crc, limits);
-        return in_pieces(&*decoded, 0..entry.size, PIECE, false, &mut |_| Ok(()));
+fn check_member_crc(source: &SourceRef, start: u64, entry: &ZipEntry, limits: &Limits) -> Result<()> {
+    let stored: SourceRef = Arc::new(WindowSource::new(source.clone(), start, entry.compressed_size)?);
+    if entry.method == 8 && entry.uncompressed_size > 0 {
+        let decoded = zlib::member(stored, entry.uncompressed_size, entry.crc, limits);
+        return for_each_piece(&*decoded, 0..entry.uncompressed_size, MAX_READ_SIZE, false, &mut |_| Ok(()));
     }
-    limits.charge_work(entry.stored)?;
+    limits.charge_work(entry.compressed_size)?;
     let mut crc = flate2::Crc::new();
-    let len = if entry.method == 8 { 0 } else { entry.stored };
-    in_pieces(&*stored, 0..len, PIECE, true, &mut |piece| {
+    let len = if entry.method == 8 { 0 } else { entry.compressed_size };
+    for_each_piece(&*stored, 0..len, MAX_READ_SIZE, true, &mut |piece| {
         crc.update(piece);
         interrupt::check()
     })?;
     match crc.sum() {
-        _ if len != entry.size => Err(Error::malformed(format!("it has {len} bytes, not {}", entry.size))),
+        _ if len != entry.uncompressed_size => {
+            Err(Error::malformed(format!("it has {len} bytes, not {}", entry.uncompressed_size)))
+        }
         found if found != entry.crc => Err(differs(entry.crc, found)),
         _ => Ok(()),
     }
 }
 
 #[cfg(not(feature = "zlib"))]
-fn compare(_: &SourceRef, _: u64, _: &Entry, _: &Limits) -> Result<()> {
-    Err(Error::left_out("the CRC-32 of members of archives", "zlib"))
+fn check_member_crc(_: &SourceRef, _: u64, _: &ZipEntry, _: &Limits) -> Result<()> {
+    Err(Error::feature_disabled("the CRC-32 of members of archives", "zlib"))
 }
 
 /// Bytes that are read at once.
 #[cfg(feature = "zlib")]
-const PIECE: u64 = 4 << 20;
+const MAX_READ_SIZE: u64 = 4 << 20;
 
-impl Entry {
+impl ZipEntry {
     /// Returns `true` if it is a file that is stored or deflated, and not encrypted.
     fn is_readable(&self) -> bool {
         !self.is_encrypted && matches!(self.method, 0 | 8) && !self.name.ends_with('/')
@@ -332,22 +346,24 @@ impl Entry {
 }
 
 /// The bytes of a member.
-fn member(source: &SourceRef, entry: &Entry, limits: &Limits) -> Result<SourceRef> {
-    let window = Window::new(source.clone(), begin(source, entry, limits)?, entry.stored)?;
+fn open_member(source: &SourceRef, entry: &ZipEntry, limits: &Limits) -> Result<SourceRef> {
+    let window = WindowSource::new(source.clone(), member_offset(source, entry, limits)?, entry.compressed_size)?;
     match entry.method {
         0 => {
             let entry = entry.clone();
-            Ok(Arc::new(Checked::new(Arc::new(window), move |stored| compare(stored, 0, &entry, &Limits::default()))))
+            Ok(Arc::new(ChecksummedSource::new(Arc::new(window), move |stored| {
+                check_member_crc(stored, 0, &entry, &Limits::default())
+            })))
         }
         #[cfg(not(feature = "zlib"))]
-        8 => Err(Error::left_out("deflated members of archives", "zlib")),
+        8 => Err(Error::feature_disabled("deflated members of archives", "zlib")),
         #[cfg(feature = "zlib")]
         8 => {
-            if entry.size > entry.stored.saturating_mul(limits.zlib_ratio).saturating_add(1024) {
-                let what = format_args!("{} bytes decode to {}", entry.stored, entry.size);
-                return Err(Limits::exceeded("zlib_ratio", limits.zlib_ratio, what));
+            if entry.uncompressed_size > entry.compressed_size.saturating_mul(limits.zlib_ratio).saturating_add(1024) {
+                let what = format_args!("{} bytes decode to {}", entry.compressed_size, entry.uncompressed_size);
+                return Err(Limits::exceeded_error("zlib_ratio", limits.zlib_ratio, what));
             }
-            Ok(zlib::member(Arc::new(window), entry.size, entry.crc, limits))
+            Ok(zlib::member(Arc::new(window), entry.uncompressed_size, entry.crc, limits))
         }
         method => Err(unknown_method(method)),
     }
@@ -379,13 +395,13 @@ mod tests {
                 body = deflate.finish().unwrap();
             }
             let at = out.len() as u32;
-            out.extend(LOCAL);
+            out.extend(LOCAL_HEADER_SIGNATURE);
             out.extend([0; 22]);
             out.extend((name.len() as u16).to_le_bytes());
             out.extend([0; 2]);
             out.extend(name.as_bytes());
             out.extend(&body);
-            directory.extend(CENTRAL);
+            directory.extend(CENTRAL_HEADER_SIGNATURE);
             directory.extend([0; 6]);
             directory.extend(method.to_le_bytes());
             directory.extend([0; 4]);
@@ -399,7 +415,7 @@ mod tests {
         }
         let at = out.len() as u32;
         out.extend(&directory);
-        out.extend(END);
+        out.extend(EOCD_SIGNATURE);
         out.extend([0, 0, 0, 0, 2, 0, 2, 0]);
         out.extend((directory.len() as u32).to_le_bytes());
         out.extend(at.to_le_bytes());
@@ -416,10 +432,10 @@ mod tests {
         let arrays = npz_arrays(&open(archive(8)), &Limits::default()).unwrap();
         assert_eq!((arrays[0].0.as_str(), arrays[0].1.load::<u8>().unwrap()), ("a", vec![1, 2, 3]));
         assert_eq!((arrays[1].0.as_str(), arrays[1].1.load::<u8>().unwrap()), ("g/b", vec![7; 200]));
-        let packed = derive(&open(archive(8)), &Limits::default()).unwrap();
+        let packed = derive_layout(&open(archive(8)), &Limits::default()).unwrap();
         assert!(packed.contains("#: grid_filters=\"skip(128) crc32("), "{packed}");
         assert!(Layout::read(packed.as_bytes()).is_ok());
-        let text = derive(&open(archive(0)), &Limits::default()).unwrap();
+        let text = derive_layout(&open(archive(0)), &Limits::default()).unwrap();
         assert!(text.ends_with("a = u1[3] @163\ng/\n  b = u1[200] @331\n..\n"), "{text}");
         assert!(Layout::read(text.as_bytes()).is_ok());
     }
@@ -430,11 +446,11 @@ mod tests {
         for second in [0, 8] {
             let (sound, limits) = (archive(second), Limits::default());
             let wrong = |bytes: &[u8]| {
-                let found = sums(&open(bytes.to_vec()), &limits, Progress::default()).unwrap();
+                let found = check_member_checksums(&open(bytes.to_vec()), &limits, Progress::default()).unwrap();
                 found.into_iter().filter(|(_, compared)| compared.is_err()).map(|(path, _)| path).collect::<Vec<_>>()
             };
             assert!(wrong(&sound).is_empty());
-            let entry = sound.windows(4).rposition(|four| four == CENTRAL).unwrap();
+            let entry = sound.windows(4).rposition(|four| four == CENTRAL_HEADER_SIGNATURE).unwrap();
             let mut bytes = sound;
             bytes[entry + 16] ^= 1;
             assert_eq!(wrong(&bytes), ["/g/b"]);
@@ -449,8 +465,15 @@ mod tests {
     /// First tier. As in numpy.
     #[test]
     fn last_duplicate_member_comes_first() {
-        let entry =
-            |name: &str, header| Entry { name: name.into(), is_encrypted: false, method: 0, crc: 0, stored: 0, size: 0, header };
+        let entry = |name: &str, header| ZipEntry {
+            name: name.into(),
+            is_encrypted: false,
+            method: 0,
+            crc: 0,
+            compressed_size: 0,
+            uncompressed_size: 0,
+            header,
+        };
         let entries = [entry("a", 0), entry("b", 1), entry("a", 2), entry("c", 3), entry("a", 4)];
         let order: Vec<u64> = latest_first(&entries).into_iter().map(|entry| entry.header).collect();
         assert_eq!(order, [4, 0, 2, 1, 3]);
@@ -461,7 +484,7 @@ mod tests {
         let whole = archive(8);
         let read = |bytes: Vec<u8>| {
             let source = open(bytes);
-            let _ = (npz_arrays(&source, &Limits::default()), derive(&source, &Limits::default()));
+            let _ = (npz_arrays(&source, &Limits::default()), derive_layout(&source, &Limits::default()));
         };
         super::super::harmed(&whole, read);
         assert!(npz_arrays(&open(b"not an archive".to_vec()), &Limits::default()).is_err());

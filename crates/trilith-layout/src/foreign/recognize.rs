@@ -1,10 +1,10 @@
 //! Recognition of files whose formats have no magic bytes, or share them with others.
 
-use crate::bytes::{Cost, Source};
+use crate::bytes::{AccessCost, Source};
 use crate::error::{Error, Result};
 
 /// The longest header of a safetensors file that the library of the format reads.
-pub(super) const SAFETENSORS_HEADER: u64 = 100_000_000;
+pub(super) const MAX_SAFETENSORS_HEADER: u64 = 100_000_000;
 
 /// Returns `true` if a file begins with the length of a JSON object, which is there and begins with a key.
 pub(super) fn is_safetensors(start: &[u8], source: &dyn Source) -> bool {
@@ -14,7 +14,7 @@ pub(super) fn is_safetensors(start: &[u8], source: &dyn Source) -> bool {
         let next = rest.iter().find(|byte| !byte.is_ascii_whitespace());
         matches!(next, Some(b'"')) || (matches!(next, Some(b'}')) && length < 64)
     });
-    begins && length <= SAFETENSORS_HEADER && length.checked_add(8).is_some_and(|end| end <= source.len())
+    begins && length <= MAX_SAFETENSORS_HEADER && length.checked_add(8).is_some_and(|end| end <= source.len())
 }
 
 /// Returns `true` if the first member of a zip archive is an array of numpy.
@@ -40,28 +40,28 @@ pub(super) fn is_pickle(start: &[u8], source: &dyn Source) -> bool {
 /// Returns `true` if a file is nothing but records of Fortran, whose lengths agree before and after each up to its
 /// end.
 pub(super) fn is_fortran(_: &[u8], source: &dyn Source) -> bool {
-    Marks::of(source).is_some()
+    RecordMarkers::detect(source).is_some()
 }
 
 /// Number of pieces that tell that a file has records; on a server each costs a request, so that fewer have to do.
-const ENOUGH: usize = 1 << 20;
-const ENOUGH_REMOTE: usize = 4;
+const RECORDS_TO_CONFIRM: usize = 1 << 20;
+const RECORDS_TO_CONFIRM_REMOTE: usize = 4;
 
 /// The marks around records of Fortran: their bytes and order.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Marks {
+pub(super) struct RecordMarkers {
     pub width: u64,
     is_big: bool,
 }
 
-impl Marks {
+impl RecordMarkers {
     /// The marks that agree in a file, whose first record must hold something.
-    pub(super) fn of(source: &dyn Source) -> Option<Self> {
-        let enough = if source.access().cost == Cost::Random { ENOUGH } else { ENOUGH_REMOTE };
+    pub(super) fn detect(source: &dyn Source) -> Option<Self> {
+        let enough = if source.access().cost == AccessCost::Random { RECORDS_TO_CONFIRM } else { RECORDS_TO_CONFIRM_REMOTE };
         let all = [(4, false), (4, true), (8, false), (8, true)].map(|(width, is_big)| Self { width, is_big });
         all.into_iter().find(|marks| {
             let mut some = false;
-            pieces(source, *marks).take(enough).enumerate().all(|(number, piece)| {
+            subrecords(source, *marks).take(enough).enumerate().all(|(number, piece)| {
                 some = true;
                 piece.is_ok_and(|piece| number > 0 || piece.len > 0)
             }) && some
@@ -69,7 +69,7 @@ impl Marks {
     }
 
     /// Returns the datatype of the marks as a layout spells it.
-    pub(super) fn spelled(self) -> &'static str {
+    pub(super) fn layout_type(self) -> &'static str {
         match (self.width, self.is_big) {
             (4, false) => "<i4",
             (4, true) => ">i4",
@@ -79,7 +79,7 @@ impl Marks {
     }
 
     /// The length at a byte of the file, and whether it is negative.
-    fn read(self, source: &dyn Source, at: u64) -> Result<(u64, bool)> {
+    fn read_record_length(self, source: &dyn Source, at: u64) -> Result<(u64, bool)> {
         let mut bytes = [0; 8];
         let slot = bytes.get_mut(..self.width as usize).unwrap_or_default();
         source.read_at(at, slot)?;
@@ -94,7 +94,7 @@ impl Marks {
 
 /// A record, or a piece of a long one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Piece {
+pub(super) struct Subrecord {
     pub begin: u64,
     pub len: u64,
     /// `true` if the record goes on in the next piece.
@@ -102,13 +102,13 @@ pub(super) struct Piece {
 }
 
 /// The pieces of a file, up to its end or the first whose marks do not agree.
-pub(super) fn pieces(source: &dyn Source, marks: Marks) -> impl Iterator<Item = Result<Piece>> + '_ {
+pub(super) fn subrecords(source: &dyn Source, marks: RecordMarkers) -> impl Iterator<Item = Result<Subrecord>> + '_ {
     let (mut at, mut goes_on, mut is_over) = (0u64, false, false);
     std::iter::from_fn(move || {
         if is_over || (at == source.len() && !goes_on) {
             return None;
         }
-        let piece = piece(source, marks, at, goes_on);
+        let piece = subrecord(source, marks, at, goes_on);
         match &piece {
             Ok(piece) => {
                 at = piece.begin + piece.len + marks.width;
@@ -120,25 +120,25 @@ pub(super) fn pieces(source: &dyn Source, marks: Marks) -> impl Iterator<Item = 
     })
 }
 
-fn piece(source: &dyn Source, marks: Marks, at: u64, follows: bool) -> Result<Piece> {
+fn subrecord(source: &dyn Source, marks: RecordMarkers, at: u64, follows: bool) -> Result<Subrecord> {
     let wrong = || Error::malformed("the lengths before and after a record do not agree").at_byte(at);
-    let (len, is_continued) = marks.read(source, at)?;
+    let (len, is_continued) = marks.read_record_length(source, at)?;
     let begin = at + marks.width;
     let end = begin.checked_add(len).filter(|end| *end < source.len()).ok_or_else(wrong)?;
-    let behind = marks.read(source, end)?;
+    let behind = marks.read_record_length(source, end)?;
     // A sign cannot be seen at a length of 0.
     if behind.0 != len || (behind.1 != follows && len > 0) {
         return Err(wrong());
     }
-    Ok(Piece { begin, len, is_continued })
+    Ok(Subrecord { begin, len, is_continued })
 }
 
 /// Returns `true` if the superblock of HDF5 follows a user block that is longer than the bytes read first.
 pub(super) fn is_hdf5(start: &[u8], source: &dyn Source) -> bool {
-    if source.access().cost == Cost::Request || start.len() < super::LOOK as usize {
+    if source.access().cost == AccessCost::Request || start.len() < super::DETECT_LEN as usize {
         return false;
     }
-    let places = std::iter::successors(Some(super::LOOK), |at| at.checked_mul(2));
+    let places = std::iter::successors(Some(super::DETECT_LEN), |at| at.checked_mul(2));
     places.take_while(|at| at.saturating_add(8) <= source.len()).any(|at| {
         let mut bytes = [0; 8];
         source.read_at(at, &mut bytes).is_ok() && &bytes == b"\x89HDF\r\n\x1a\n"

@@ -10,17 +10,17 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use super::header_reader::HeaderReader;
-use super::layout_text::{LayoutText, placed, shaped};
-use super::recognize::SAFETENSORS_HEADER as HEADER;
+use super::layout_text::{LayoutText, to_shape_text, type_at_offset};
+use super::recognize::MAX_SAFETENSORS_HEADER as HEADER;
 use crate::bytes::{SourceRef, read_vec};
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::limits::Limits;
 
 /// Key of the strings about the file.
-const METADATA: &str = "__metadata__";
+const METADATA_KEY: &str = "__metadata__";
 
 /// Every datatype: its name, what a layout declares for it, the bits of an element, and whether that is all there is to say.
-const TYPES: &[(&str, &str, u64, bool)] = &[
+const DTYPES: &[(&str, &str, u64, bool)] = &[
     ("BOOL", "b1", 8, true),
     ("U8", "u1", 8, true),
     ("I8", "i1", 8, true),
@@ -43,39 +43,39 @@ const TYPES: &[(&str, &str, u64, bool)] = &[
 ];
 
 /// Datatypes whose elements share bytes.
-const PACKED: &[&str] = &["F4", "F6_E2M3", "F6_E3M2"];
+const SUB_BYTE_DTYPES: &[&str] = &["F4", "F6_E2M3", "F6_E3M2"];
 
 /// The layout of a safetensors file.
-pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
-    let mut header = HeaderReader::at(&**source, 0, limits);
-    let length = header.little(8)?;
+pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<String> {
+    let mut header = HeaderReader::from_offset(&**source, 0, limits);
+    let length = header.read_le(8)?;
     if length > HEADER {
         return Err(Error::limit(format!("a header of {length} bytes, at most {HEADER} are read")));
     }
-    let json = read_vec(&**source, 8, length, limits).doing(|| "reading the header")?;
+    let json = read_vec(&**source, 8, length, limits).with_context(|| "reading the header")?;
     // The parsed text takes a few times the bytes of its source.
     limits.charge_memory(length.saturating_mul(16), "the header")?;
-    let Header { metadata, tensors } =
+    let SafetensorsHeader { metadata, tensors } =
         serde_json::from_slice(&json).map_err(|error| Error::malformed(format!("the header: {error}")).at_byte(8))?;
     if tensors.len() as u64 > limits.items {
-        return Err(Limits::exceeded("items", limits.items, format_args!("the file has {} tensors", tensors.len())));
+        return Err(Limits::exceeded_error("items", limits.items, format_args!("the file has {} tensors", tensors.len())));
     }
     let mut text = LayoutText::new("a safetensors file", limits);
     // The header has them in the order of their names or of nothing; in the file they follow each other.
     let mut tensors: Vec<_> = tensors.iter().map(|(name, tensor)| (name, placed_of(tensor, length + 8, source.len()))).collect();
     tensors.sort_by_key(|(_, tensor)| tensor.as_ref().map_or(u64::MAX, |tensor| tensor.begin));
-    if let Some(why) = damage(&tensors, length + 8, source.len()) {
-        text.damaged(&why)?;
+    if let Some(why) = find_damage(&tensors, length + 8, source.len()) {
+        text.write_file_damage(&why)?;
     }
     for (name, value) in &metadata {
         // The root says with this word in which language the layout is.
-        text.own(name, value.as_str())?;
+        text.file_attribute(name, value.as_str())?;
     }
     for (name, tensor) in tensors {
         text.or_unreadable(name, |text| {
             let tensor = tensor?;
-            text.item(name, &placed(&format!("{}{}", tensor.spelled, shaped(&tensor.shape)), tensor.begin))?;
-            tensor.named.map_or(Ok(()), |name| text.attribute("safetensors_dtype", name))
+            text.write_item(name, &type_at_offset(&format!("{}{}", tensor.spelled, to_shape_text(&tensor.shape)), tensor.begin))?;
+            tensor.named.map_or(Ok(()), |name| text.write_attribute("safetensors_dtype", name))
         })?;
     }
     text.finish()
@@ -83,34 +83,34 @@ pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
 
 /// The JSON text in the order in which it is there.
 #[derive(Default)]
-struct Header {
+struct SafetensorsHeader {
     metadata: Vec<(String, String)>,
     tensors: Vec<(String, Value)>,
 }
 
 /// An object of strings.
-struct Texts(Vec<(String, String)>);
+struct StringMap(Vec<(String, String)>);
 
 /// Reads the entries of an object one after the other.
 struct Entries<T>(T);
 
-impl<'de> Deserialize<'de> for Header {
+impl<'de> Deserialize<'de> for SafetensorsHeader {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Entries(Self::default()))
     }
 }
 
-impl<'de> Visitor<'de> for Entries<Header> {
-    type Value = Header;
+impl<'de> Visitor<'de> for Entries<SafetensorsHeader> {
+    type Value = SafetensorsHeader;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object of tensors")
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Header, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<SafetensorsHeader, A::Error> {
         while let Some(key) = map.next_key::<String>()? {
-            if key == METADATA {
-                self.0.metadata = map.next_value::<Texts>()?.0;
+            if key == METADATA_KEY {
+                self.0.metadata = map.next_value::<StringMap>()?.0;
             } else {
                 self.0.tensors.push((key, map.next_value()?));
             }
@@ -119,20 +119,20 @@ impl<'de> Visitor<'de> for Entries<Header> {
     }
 }
 
-impl<'de> Deserialize<'de> for Texts {
+impl<'de> Deserialize<'de> for StringMap {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Entries(Self(Vec::new())))
     }
 }
 
-impl<'de> Visitor<'de> for Entries<Texts> {
-    type Value = Texts;
+impl<'de> Visitor<'de> for Entries<StringMap> {
+    type Value = StringMap;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an object of strings, which {METADATA} is")
+        write!(f, "an object of strings, which {METADATA_KEY} is")
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Texts, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<StringMap, A::Error> {
         while let Some(entry) = map.next_entry()? {
             self.0.0.push(entry);
         }
@@ -140,7 +140,7 @@ impl<'de> Visitor<'de> for Entries<Texts> {
     }
 }
 
-struct Placed {
+struct TensorEntry {
     spelled: &'static str,
     named: Option<&'static str>,
     shape: Vec<u64>,
@@ -150,7 +150,7 @@ struct Placed {
 
 /// Returns what the library of the format refuses, although every tensor can be read: two tensors of one name, and bytes
 /// that belong to no tensor or to two. Of tensors that cannot be read nothing is said.
-fn damage(placed: &[(&String, Result<Placed>)], data: u64, len: u64) -> Option<Error> {
+fn find_damage(placed: &[(&String, Result<TensorEntry>)], data: u64, len: u64) -> Option<Error> {
     let mut names = HashSet::new();
     if let Some((name, _)) = placed.iter().find(|(name, _)| !names.insert(name.as_str())) {
         return Some(Error::malformed(format!("two tensors have the name {name:?}")).at_byte(8));
@@ -171,7 +171,7 @@ fn damage(placed: &[(&String, Result<Placed>)], data: u64, len: u64) -> Option<E
 }
 
 /// Returns the place of a tensor, after checking that its bytes fit its shape and exist.
-fn placed_of(tensor: &Value, data: u64, len: u64) -> Result<Placed> {
+fn placed_of(tensor: &Value, data: u64, len: u64) -> Result<TensorEntry> {
     let missing = |key: &str| Error::malformed(format!("its {key} is missing, or not of its kind"));
     let numbers = |key: &str| {
         let list = tensor.get(key).and_then(Value::as_array).ok_or_else(|| missing(key))?;
@@ -180,10 +180,10 @@ fn placed_of(tensor: &Value, data: u64, len: u64) -> Result<Placed> {
     let dtype = tensor.get("dtype").and_then(Value::as_str).ok_or_else(|| missing("dtype"))?;
     let (shape, offsets) = (numbers("shape")?, numbers("data_offsets")?);
     let [from, to] = offsets[..] else { return Err(missing("data_offsets")) };
-    if PACKED.contains(&dtype) {
+    if SUB_BYTE_DTYPES.contains(&dtype) {
         return Err(Error::unsupported(format!("datatype {dtype}, whose elements share bytes")));
     }
-    let Some(&(name, spelled, bits, is_all)) = TYPES.iter().find(|row| row.0 == dtype) else {
+    let Some(&(name, spelled, bits, is_all)) = DTYPES.iter().find(|row| row.0 == dtype) else {
         return Err(Error::unsupported(format!("datatype {dtype:?} is not known")));
     };
     let size = shape.iter().try_fold(bits / 8, |size, length| size.checked_mul(*length));
@@ -191,7 +191,7 @@ fn placed_of(tensor: &Value, data: u64, len: u64) -> Result<Placed> {
         return Err(Error::malformed(format!("its shape {shape:?} of {dtype} does not fill the bytes {from} to {to}")));
     }
     match data.checked_add(to) {
-        Some(end) if end <= len => Ok(Placed { spelled, named: (!is_all).then_some(name), shape, begin: data + from, end }),
+        Some(end) if end <= len => Ok(TensorEntry { spelled, named: (!is_all).then_some(name), shape, begin: data + from, end }),
         _ => Err(Error::malformed(format!("its bytes end at byte {} of the file, which has {len}", data.saturating_add(to)))),
     }
 }

@@ -7,31 +7,31 @@ use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::error::{Error, Result};
 
 /// Parts of a struct.
-pub(super) const MOST: usize = 1 << 12;
+pub(super) const MAX_PARTS: usize = 1 << 12;
 
 /// The number by which `grid_strings` says that the first filter of `grid_numbers` decodes a part; the next ones follow.
-pub(super) const NUMBERS: u64 = 4;
+pub(super) const FIRST_NUMBER_FILTER: u64 = 4;
 
 /// The treatment of a member.
-pub(super) enum Member {
+pub(super) enum MemberTreatment {
     /// The struct that is read lacks the member.
-    Gone,
+    Dropped,
     /// The member is read as it is stored.
     Kept,
     /// Each of the `count` parts of the member is decoded; the parts are contiguous, with `stored` bytes each.
-    Made { datatype: Datatype, shape: Vec<u64>, kind: u64, count: u64, stored: u64 },
+    Derived { datatype: Datatype, shape: Vec<u64>, kind: u64, count: u64, stored: u64 },
 }
 
-impl Member {
+impl MemberTreatment {
     /// Strings of a member, each made of as many bytes as it has.
-    pub(super) fn strings(field: &Field, kind: u64) -> Self {
+    pub(super) fn strings_attribute(field: &Field, kind: u64) -> Self {
         let (datatype, shape) = (field.datatype.clone(), field.shape.clone());
-        Self::Made { stored: datatype.item_size(), datatype, shape, kind, count: field.count() }
+        Self::Derived { stored: datatype.item_size(), datatype, shape, kind, count: field.count() }
     }
 
     /// Numbers that a filter decodes, all at once.
     pub(super) fn numbers(datatype: Datatype, shape: Vec<u64>, filter: usize) -> Self {
-        Self::Made { datatype, shape, kind: NUMBERS + filter as u64, count: 1, stored: 0 }
+        Self::Derived { datatype, shape, kind: FIRST_NUMBER_FILTER + filter as u64, count: 1, stored: 0 }
     }
 }
 
@@ -40,37 +40,39 @@ impl Member {
 ///
 /// # Errors
 /// Returns `Unsupported` for structs of too many parts.
-pub(super) fn shown(
+pub(super) fn decoded_struct(
     fields: &StructType,
     first: u64,
-    tell: &dyn Fn(&Field, u64) -> Result<Member>,
+    tell: &dyn Fn(&Field, u64) -> Result<MemberTreatment>,
 ) -> Result<(StructType, Vec<[u64; 4]>)> {
     let (mut made, mut parts, mut to) = (Vec::new(), Vec::new(), 0u64);
     for field in fields.fields() {
-        let mut shown = field.clone().at(to);
+        let mut shown = field.clone().with_offset(to);
         let at = first.saturating_add(field.offset);
         if let Datatype::Struct(inner) = &field.datatype {
-            let (inner_shown, inner_parts) = self::shown(inner, at, tell)?;
+            let (inner_shown, inner_parts) = decoded_struct(inner, at, tell)?;
             for n in 0..field.count() {
                 let (from, into) = (n.saturating_mul(inner.item_size()), n.saturating_mul(inner_shown.item_size()));
                 let moved = |[kind, a, b, len]: &[u64; 4]| [*kind, field.offset + from + a, to + into + b, *len];
                 parts.extend(inner_parts.iter().map(moved));
-                check(parts.len())?;
+                ensure_part_count(parts.len())?;
             }
             shown.datatype = Datatype::Struct(Arc::new(inner_shown));
         } else {
             match tell(field, at)? {
-                Member::Gone => continue,
-                Member::Kept => parts.push([0, field.offset, to, field.count().saturating_mul(field.datatype.item_size())]),
-                Member::Made { datatype, shape, kind, count, stored } => {
+                MemberTreatment::Dropped => continue,
+                MemberTreatment::Kept => {
+                    parts.push([0, field.offset, to, field.count().saturating_mul(field.datatype.item_size())]);
+                }
+                MemberTreatment::Derived { datatype, shape, kind, count, stored } => {
                     (shown.datatype, shown.shape, shown.byteorder) = (datatype, shape, Byteorder::Little);
                     let read = shown.count().saturating_mul(shown.datatype.item_size()) / count.max(1);
-                    for n in 0..count.min(MOST as u64 + 1) {
+                    for n in 0..count.min(MAX_PARTS as u64 + 1) {
                         parts.push([kind, field.offset + n.saturating_mul(stored), to + n.saturating_mul(read), read]);
                     }
                 }
             }
-            check(parts.len())?;
+            ensure_part_count(parts.len())?;
         }
         to = to.saturating_add(shown.count().saturating_mul(shown.datatype.item_size()));
         made.push(shown);
@@ -78,17 +80,17 @@ pub(super) fn shown(
     Ok((StructType::with_offsets(made, to)?, parts))
 }
 
-fn check(parts: usize) -> Result<()> {
-    if parts > MOST {
+fn ensure_part_count(parts: usize) -> Result<()> {
+    if parts > MAX_PARTS {
         return Err(Error::unsupported(format!(
-            "structs of more than {MOST} parts, of which some are not read as they are stored"
+            "structs of more than {MAX_PARTS} parts, of which some are not read as they are stored"
         )));
     }
     Ok(())
 }
 
 /// Writes the attributes that say how elements are made: the numbers of `grid_strings`, and the filters of its numbers.
-pub(super) fn write(strings: &[u64], filters: &[String], text: &mut LayoutText) -> Result<()> {
-    text.attribute("grid_strings", strings)?;
-    if filters.is_empty() { Ok(()) } else { text.attribute("grid_numbers", filters.join(" ").as_str()) }
+pub(super) fn write_part_attributes(strings: &[u64], filters: &[String], text: &mut LayoutText) -> Result<()> {
+    text.write_attribute("grid_strings", strings)?;
+    if filters.is_empty() { Ok(()) } else { text.write_attribute("grid_numbers", filters.join(" ").as_str()) }
 }

@@ -1,12 +1,12 @@
 //! Names of the kinds of files that no family here reads, with advice.
 
-use super::formats::{Handled, PROGRAM};
+use super::formats::{ADVICE_PROGRAM, Support};
 use crate::bytes::Source;
-use crate::error::{Error, Result, Setting};
+use crate::error::{Error, Result, SuggestedSetting};
 
 /// Advice for a format that is read elsewhere: a file of the ASDF family is expected here.
-const READ: &str = "write it as ASDF first: trilith convert FILE OUT.asdf";
-const UNZIP: &str = "unpack it with unzip and name the files that it held";
+const ADVICE_CONVERT: &str = "write it as ASDF first: trilith convert FILE OUT.asdf";
+const ADVICE_UNZIP: &str = "unpack it with unzip and name the files that it held";
 
 /// The error for a file that begins like none that can be read. Only its first bytes are looked at.
 ///
@@ -14,8 +14,8 @@ const UNZIP: &str = "unpack it with unzip and name the files that it held";
 /// Returns an error if the file cannot be read.
 #[cold]
 pub fn refusal(source: &dyn Source) -> Result<Error> {
-    let start = super::first(source)?;
-    let (what, advice) = name(&start, source);
+    let start = super::read_start(source)?;
+    let (what, advice) = describe_content(&start, source);
     let name = source.name();
     let under = "if it holds binary data of a known structure";
     Ok(match what {
@@ -24,26 +24,26 @@ pub fn refusal(source: &dyn Source) -> Result<Error> {
         }
         Some(what) => Error::unsupported(format!("{name} is {what}")).hint(advice),
         None => Error::unsupported(format!("{name} is not an ASDF, FITS or Dudley file: its format is not known"))
-            .setting(under, Setting::Layout)
+            .setting(under, SuggestedSetting::Layout)
             .hint("an ASDF file begins with \"#ASDF 1.0.0\""),
     })
 }
 
 /// Names the content of the first bytes, if it is known, with advice.
-fn name(start: &[u8], source: &dyn Source) -> (Option<String>, String) {
+fn describe_content(start: &[u8], source: &dyn Source) -> (Option<String>, String) {
     let said = |what: &str, advice: &str| (Some(what.to_owned()), advice.to_owned());
     if source.len() == 0 {
         return said("empty (0 bytes)", "copy or download it again");
     }
-    match super::recognised(start, source).map(|format| (format.what, format.handled)) {
-        Some((what, Handled::Refused(advice))) => return said(what, advice),
-        Some((what, Handled::Derived(..))) => return said(what, READ),
+    match super::recognize_format(start, source).map(|format| (format.name, format.support)) {
+        Some((what, Support::Unsupported(advice))) => return said(what, advice),
+        Some((what, Support::Derived(..))) => return said(what, ADVICE_CONVERT),
         None => {}
     }
     if start.starts_with(b"PK\x03\x04") {
-        return zip(start);
+        return describe_zip(start);
     }
-    if let Some(at) = header_behind(start) {
+    if let Some(at) = late_header_offset(start) {
         return (
             Some(format!("not an ASDF file from its first byte on: an ASDF header begins at byte {at}")),
             format!("cut off the bytes before it: tail -c +{} FILE > OUT", at + 1),
@@ -55,22 +55,22 @@ fn name(start: &[u8], source: &dyn Source) -> (Option<String>, String) {
     if begins_asdf(start) {
         return said("cut short within the header line of an ASDF file", "copy or download it again");
     }
-    text(start).map_or((None, String::new()), |(what, advice)| said(what, advice))
+    text_kind(start).map_or((None, String::new()), |(what, advice)| said(what, advice))
 }
 
 /// A ZIP archive by its first member.
-fn zip(start: &[u8]) -> (Option<String>, String) {
+fn describe_zip(start: &[u8]) -> (Option<String>, String) {
     let length = start.get(26..28).and_then(|bytes| bytes.try_into().ok()).map_or(0, u16::from_le_bytes);
     let member = start.get(30..30 + usize::from(length)).unwrap_or_default();
     let (what, advice) = match member {
         b"[Content_Types].xml" => ("an Office document", "save its tables as CSV"),
-        _ => ("a ZIP archive", UNZIP),
+        _ => ("a ZIP archive", ADVICE_UNZIP),
     };
     (Some(what.to_owned()), advice.to_owned())
 }
 
 /// Returns the offset of an ASDF header line that follows something else, at the start of a line.
-fn header_behind(start: &[u8]) -> Option<usize> {
+fn late_header_offset(start: &[u8]) -> Option<usize> {
     start.windows(7).position(|bytes| bytes == b"\n#ASDF ").map(|at| at + 1)
 }
 
@@ -82,7 +82,7 @@ fn begins_asdf(start: &[u8]) -> bool {
 }
 
 /// Returns the kind of a text, or None if it is not text.
-fn text(start: &[u8]) -> Option<(&'static str, &'static str)> {
+fn text_kind(start: &[u8]) -> Option<(&'static str, &'static str)> {
     // The last character may be cut.
     let text = match std::str::from_utf8(start) {
         Ok(text) => text,
@@ -105,7 +105,7 @@ fn text(start: &[u8]) -> Option<(&'static str, &'static str)> {
     } else if begins(&["%yaml", "---"]) {
         ("a YAML file without the header of ASDF", yaml)
     } else if begins(&["#!"]) {
-        ("a script", PROGRAM)
+        ("a script", ADVICE_PROGRAM)
     } else {
         ("a text file, not an ASDF file", "an ASDF file begins with \"#ASDF 1.0.0\"")
     })
@@ -122,7 +122,7 @@ fn is_json(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::formats::{FORMATS, Mark};
+    use super::super::formats::{FORMATS, MagicRule};
     use super::*;
     use crate::bytes::MemorySource;
 
@@ -133,16 +133,16 @@ mod tests {
     #[test]
     fn every_format_is_named_with_something_to_do() {
         for format in FORMATS {
-            let Mark::Bytes(mark, at) = format.mark else { continue };
+            let MagicRule::Bytes(mark, at) = format.magic else { continue };
             for at in at {
                 let mut bytes = vec![b'?'; *at];
                 bytes.extend(mark);
                 let text = said(&bytes);
-                let Handled::Refused(advice) = format.handled else {
+                let Support::Unsupported(advice) = format.support else {
                     assert!(text.contains("trilith convert"), "{text}");
                     continue;
                 };
-                assert!(text.starts_with(&format!("x is {}", format.what)) && text.ends_with(advice), "{text}");
+                assert!(text.starts_with(&format!("x is {}", format.name)) && text.ends_with(advice), "{text}");
                 assert!(!advice.is_empty() && !advice.ends_with('.'));
             }
         }

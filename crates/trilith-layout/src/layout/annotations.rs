@@ -6,15 +6,15 @@ use std::collections::HashSet;
 use super::escape::read_own;
 use super::interner::Symbol;
 use super::lexer::quoted_name;
-use super::model::{Attribute, Dim, ItemId, ItemKind, Layout, Literal, MemberKind, TypeId, TypeKind, Use};
+use super::model::{Attribute, Dim, ItemData, ItemId, Layout, LayoutLiteral, MemberKind, TypeId, TypeKind, TypeUse};
 use super::primitive::PrimitiveKind;
-use super::sizes::suffixed;
+use super::sizes::apply_suffix;
 
 /// A member of the structs of an item with metadata in the layout.
 #[derive(Debug, Clone)]
-pub struct ToldMember {
+pub struct AnnotatedMember {
     /// The names that lead to it from the item on.
-    pub way: Vec<String>,
+    pub path: Vec<String>,
     /// The member itself, which has documentation and attributes.
     pub item: ItemId,
     /// Dimensions of the member, if parameters are among them.
@@ -22,7 +22,7 @@ pub struct ToldMember {
 }
 
 /// Maximum number of members of one item.
-const MEMBERS: usize = 100_000;
+const MAX_MEMBERS: usize = 100_000;
 
 impl Layout {
     /// Returns `true` if the layout has documentation or attributes of an item.
@@ -34,7 +34,7 @@ impl Layout {
     pub fn named_types(&self) -> impl Iterator<Item = ItemId> {
         (1..self.item_count())
             .filter_map(|at| self.item_at(at))
-            .filter(|&id| matches!(self.item(id).kind, ItemKind::Type(_)) && self.item(id).name != Symbol::NONE)
+            .filter(|&id| matches!(self.item(id).kind, ItemData::Type(_)) && self.item(id).name != Symbol::NONE)
     }
 
     /// Returns the named type that an item is declared with.
@@ -51,7 +51,7 @@ impl Layout {
     }
 
     /// Returns the members of the structs of an item with metadata in the layout, each with its path.
-    pub fn told_members(&self, item: ItemId) -> Vec<ToldMember> {
+    pub fn told_members(&self, item: ItemId) -> Vec<AnnotatedMember> {
         let mut found = Vec::new();
         if let Some(what) = self.use_of(item) {
             self.add_members(what.ty, &mut Vec::new(), &mut found, &mut HashSet::new());
@@ -60,14 +60,20 @@ impl Layout {
     }
 
     /// Adds the members with metadata and returns `true` if there are any. Recursion is bounded by the nesting limit of structs.
-    fn add_members(&self, ty: TypeId, way: &mut Vec<String>, found: &mut Vec<ToldMember>, silent: &mut HashSet<TypeId>) -> bool {
-        let of = self.ty(self.unfolded(ty));
+    fn add_members(
+        &self,
+        ty: TypeId,
+        way: &mut Vec<String>,
+        found: &mut Vec<AnnotatedMember>,
+        silent: &mut HashSet<TypeId>,
+    ) -> bool {
+        let of = self.ty(self.resolve_aliases(ty));
         if of.kind != TypeKind::Struct || silent.contains(&ty) {
             return false;
         }
         let before = found.len();
-        for member in of.members.of(&self.members) {
-            if found.len() >= MEMBERS {
+        for member in of.members.slice(&self.members) {
+            if found.len() >= MAX_MEMBERS {
                 break;
             }
             let what = match member.what {
@@ -78,7 +84,7 @@ impl Layout {
             way.push(read_own(self.name(member.item).unwrap_or("")).into_owned());
             let shape = what.and_then(|what| self.dims_text(what));
             if shape.is_some() || self.is_told(member.item) {
-                found.push(ToldMember { way: way.clone(), item: member.item, shape });
+                found.push(AnnotatedMember { path: way.clone(), item: member.item, shape });
             }
             if let Some(what) = what {
                 self.add_members(what.ty, way, found, silent);
@@ -92,7 +98,7 @@ impl Layout {
     }
 
     /// The type that typedefs come down to.
-    pub(super) fn unfolded(&self, ty: TypeId) -> TypeId {
+    pub(super) fn resolve_aliases(&self, ty: TypeId) -> TypeId {
         let mut ty = ty;
         while let TypeKind::Alias(inner) = self.ty(ty).kind {
             ty = inner.ty;
@@ -100,12 +106,12 @@ impl Layout {
         ty
     }
 
-    fn use_of(&self, item: ItemId) -> Option<Use> {
+    fn use_of(&self, item: ItemId) -> Option<TypeUse> {
         if let Some(data) = self.data_of(item) {
             return Some(data.what);
         }
-        let ItemKind::Type(ty) = self.item(self.item(item).parent).kind else { return None };
-        let member = self.ty(ty).members.of(&self.members).iter().find(|member| member.item == item)?;
+        let ItemData::Type(ty) = self.item(self.item(item).parent).kind else { return None };
+        let member = self.ty(ty).members.slice(&self.members).iter().find(|member| member.item == item)?;
         match member.what {
             MemberKind::Data(what) => Some(what),
             MemberKind::Fixed(_) | MemberKind::Stored(_) => None,
@@ -122,11 +128,11 @@ impl Layout {
                 let name = self.name(self.param(param).item).filter(|name| !name.is_empty())?;
                 Some(if suffix == 0 { name.to_owned() } else { format!("{name}{suffix:+}") })
             }
-            Dim::Fixed(_) | Dim::Free { .. } => None,
+            Dim::Fixed(_) | Dim::Unbound { .. } => None,
         };
         let mut names: Vec<_> = self.all_dims(what).iter().map(name).collect();
         // The last dimension of text is the length of each string.
-        if let TypeKind::Primitive(primitive, _) = self.ty(self.unfolded(what.ty)).kind
+        if let TypeKind::Primitive(primitive, _) = self.ty(self.resolve_aliases(what.ty)).kind
             && matches!(primitive.kind(), PrimitiveKind::Ascii | PrimitiveKind::Unicode)
         {
             names.pop();
@@ -146,7 +152,7 @@ impl Layout {
         let variables =
             || self.children(ItemId::ROOT).filter(|item| self.data_of(*item).is_some() && self.is_summary_value(*item));
         let said = |item: &ItemId, name: &str, value: &str| {
-            let is_it = |said: &Attribute| matches!(said, Attribute::Value(Literal::Text(text)) if text == value);
+            let is_it = |said: &Attribute| matches!(said, Attribute::Value(LayoutLiteral::Text(text)) if text == value);
             self.attributes(*item).any(|(known, said)| known == name && is_it(said))
         };
         let marked = variables().find(|item| said(item, "axis", "T") || said(item, "standard_name", "time"));
@@ -155,10 +161,10 @@ impl Layout {
     }
 
     /// The dimensions of an item with those of its typedefs, without those that are removed.
-    fn all_dims(&self, what: Use) -> Vec<Dim> {
+    fn all_dims(&self, what: TypeUse) -> Vec<Dim> {
         let (mut what, mut dims) = (what, Vec::new());
         loop {
-            dims.extend(what.dims.of(&self.dims).iter().filter(|dim| **dim != Dim::Fixed(-1)));
+            dims.extend(what.dims.slice(&self.dims).iter().filter(|dim| **dim != Dim::Fixed(-1)));
             match self.ty(what.ty).kind {
                 TypeKind::Alias(inner) => what = inner,
                 _ => return dims,
@@ -166,12 +172,12 @@ impl Layout {
         }
     }
 
-    fn dims_text(&self, what: Use) -> Option<Vec<String>> {
+    fn dims_text(&self, what: TypeUse) -> Option<Vec<String>> {
         let all = self.all_dims(what);
         let is_named = all.iter().any(|dim| matches!(dim, Dim::Param { .. }));
         let text = |dim: &Dim| match *dim {
             Dim::Fixed(value) => Some(value.to_string()),
-            Dim::Free { .. } => None,
+            Dim::Unbound { .. } => None,
             Dim::Param { param, suffix } => {
                 let item = self.param(param).item;
                 let name = self.name(item).filter(|name| quoted_name(name) == *name && !self.member_of_struct(item))?;
@@ -201,5 +207,5 @@ pub(crate) fn length_of(dim: &str, value: impl Fn(&str) -> Option<i64>) -> Optio
             }
         }
     };
-    Some(suffixed(value(name)?, suffix))
+    Some(apply_suffix(value(name)?, suffix))
 }

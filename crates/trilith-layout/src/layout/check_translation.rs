@@ -2,19 +2,19 @@
 //! and every item must keep its place.
 
 use super::detect::{ParseOptions, parse};
-use super::entry::Entry;
-use super::evaluation::Evaluation;
+use super::entry::LayoutEntry;
+use super::evaluation::LayoutEvaluation;
 use super::model::{Dialect, ItemId, Layout};
-use super::param_request::{Options, Supply};
+use super::param_request::{EvaluateOptions, SuppliedValue};
 use super::resolved_type::ResolvedType;
 use crate::Limits;
 
 /// Number of sets of values that are tried, and number of entries looked at for each.
-const TRIALS: u64 = 8;
-const ENTRIES: usize = 100_000;
+const MAX_TRIALS: u64 = 8;
+const MAX_ENTRIES: usize = 100_000;
 
 /// The first item that the text `translated` places elsewhere than `layout`, and what is said of it.
-pub(super) fn moved(layout: &Layout, translated: &str, to: Dialect) -> Option<(ItemId, String)> {
+pub(super) fn first_moved_item(layout: &Layout, translated: &str, to: Dialect) -> Option<(ItemId, String)> {
     let parsed = parse(translated.as_bytes(), &ParseOptions { dialect: Some(to), ..ParseOptions::default() }).ok()?;
     let Some(new) = parsed.layout else {
         let why = parsed.diagnostics.into_iter().find(|diagnostic| !diagnostic.is_harmless);
@@ -23,11 +23,11 @@ pub(super) fn moved(layout: &Layout, translated: &str, to: Dialect) -> Option<(I
             format!("in the words of {to} it is not a layout: {}", why.map_or(String::new(), |why| why.message)),
         ));
     };
-    (0..TRIALS).find_map(|trial| {
+    (0..MAX_TRIALS).find_map(|trial| {
         // Values that one of them refuses, the other may refuse in other words.
-        let (old, new) = (evaluated(layout, trial)?, evaluated(&new, trial)?);
-        let mut left = old.entries().take(ENTRIES).map_while(Result::ok);
-        let mut right = new.entries().take(ENTRIES).map_while(Result::ok);
+        let (old, new) = (evaluate_trial(layout, trial)?, evaluate_trial(&new, trial)?);
+        let mut left = old.entries().take(MAX_ENTRIES).map_while(Result::ok);
+        let mut right = new.entries().take(MAX_ENTRIES).map_while(Result::ok);
         loop {
             match (left.next(), right.next()) {
                 (Some(a), Some(b)) if same_place(&a, &b) => {}
@@ -44,10 +44,10 @@ pub(super) fn moved(layout: &Layout, translated: &str, to: Dialect) -> Option<(I
 }
 
 /// A layout with values for its parameters, small ones of every remainder, at last 0 and -1 among them.
-fn evaluated(layout: &Layout, trial: u64) -> Option<Evaluation<'_>> {
+fn evaluate_trial(layout: &Layout, trial: u64) -> Option<LayoutEvaluation<'_>> {
     let mut limits = Limits::default();
     limits.nodes = 1 << 20;
-    let options = Options { limits, ..Options::default() };
+    let options = EvaluateOptions { limits, ..EvaluateOptions::default() };
     let supply = |ordinal: u64| match trial {
         0 => 1,
         7 => (ordinal % 4) as i64 - 1,
@@ -55,13 +55,14 @@ fn evaluated(layout: &Layout, trial: u64) -> Option<Evaluation<'_>> {
     };
     layout
         .evaluate(&options, |request| {
-            Ok(if request.is_length { Supply::Unknown } else { Supply::Value(supply(request.ordinal)) })
+            Ok(if request.is_length { SuppliedValue::Unknown } else { SuppliedValue::Value(supply(request.ordinal)) })
         })
         .ok()
 }
 
-fn same_place(a: &Entry, b: &Entry) -> bool {
-    (a.kind, a.address, a.nbytes, &a.shape) == (b.kind, b.address, b.nbytes, &b.shape) && same_form(&a.typed, &b.typed)
+fn same_place(a: &LayoutEntry, b: &LayoutEntry) -> bool {
+    (a.kind, a.address, a.nbytes, &a.shape) == (b.kind, b.address, b.nbytes, &b.shape)
+        && same_form(&a.resolved_type, &b.resolved_type)
 }
 
 /// Sizes, byte orders and offsets are the same; as deep as structs nest.

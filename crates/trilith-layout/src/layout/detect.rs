@@ -2,7 +2,7 @@
 
 use super::diagnostic::Code;
 use super::grammar;
-use super::lexer::{Lexer, T, Token};
+use super::lexer::{Lexer, Token, TokenKind};
 use super::model::{Dialect, Layout, Primitive, PrimitiveKind};
 use crate::Limits;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -21,7 +21,7 @@ pub struct ParseOptions {
 
 impl ParseOptions {
     /// The defaults for this dialect; None finds out which it is.
-    pub fn of(dialect: impl Into<Option<Dialect>>) -> Self {
+    pub fn with_dialect(dialect: impl Into<Option<Dialect>>) -> Self {
         Self { dialect: dialect.into(), ..Self::default() }
     }
 }
@@ -29,7 +29,7 @@ impl ParseOptions {
 /// The result of parsing a text.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Parsed {
+pub struct ParseResult {
     /// The layout, if the text has no error.
     pub layout: Option<Layout>,
     /// Errors and warnings in the order of the text.
@@ -46,7 +46,7 @@ pub struct Parsed {
     pub is_guessed: bool,
 }
 
-impl Parsed {
+impl ParseResult {
     /// Returns `true` if there are errors (not only warnings), bad attribute comments included.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
@@ -77,16 +77,16 @@ impl Parsed {
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the text is longer or nests deeper than the limits
 /// allow. Errors in the text are in the diagnostics.
-pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed> {
+pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<ParseResult> {
     let limit = options.limits.text.min(u64::from(u32::MAX) - 16);
     if bytes.len() as u64 > limit {
         // Bytes after a terminator need not be text and do not count.
-        return Err(Limits::exceeded("text", limit, format_args!("the layout is {} bytes long", bytes.len())));
+        return Err(Limits::exceeded_error("text", limit, format_args!("the layout is {} bytes long", bytes.len())));
     }
     let bom = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let bytes = bytes.get(bom..).unwrap_or(&[]);
     let error = match std::str::from_utf8(bytes) {
-        Ok(text) => return parse_text(text.to_owned(), options).map(|parsed| Parsed { end: parsed.end + bom, ..parsed }),
+        Ok(text) => return parse_text(text.to_owned(), options).map(|parsed| ParseResult { end: parsed.end + bom, ..parsed }),
         Err(error) => error,
     };
     // Any bytes may follow the terminator of 2025.
@@ -94,15 +94,15 @@ pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed> {
     let head = parse_text(valid.to_owned(), options)?;
     let whole_line = head.end < valid.len() || valid.ends_with(['\n', '\r']);
     if head.terminated && whole_line {
-        return Ok(Parsed { end: head.end + bom, ..head });
+        return Ok(ParseResult { end: head.end + bom, ..head });
     }
-    let text = decode(bytes);
+    let text = decode_single_byte_text(bytes);
     let mut parsed = parse_text(text, options)?;
     // Each character was one byte in the file, so the offset is a count of characters.
     parsed.end = parsed.text.get(..parsed.end).unwrap_or("").chars().count() + bom;
     let at = Span::new(0, 0);
     let message = format!("the text is not UTF-8 (byte {}): read as cp1252 or latin1", error.valid_up_to() + bom);
-    parsed.diagnostics.insert(0, Code::W10.at(at, message).locate(&parsed.text));
+    parsed.diagnostics.insert(0, Code::W10.to_diagnostic(at, message).locate(&parsed.text));
     Ok(parsed)
 }
 
@@ -119,23 +119,23 @@ impl Layout {
 }
 
 /// cp1252, or latin1 if a byte has no meaning in cp1252.
-fn decode(bytes: &[u8]) -> String {
-    const HIGH: [char; 32] = [
+fn decode_single_byte_text(bytes: &[u8]) -> String {
+    const CP1252_HIGH: [char; 32] = [
         '€', '\0', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\0', 'Ž', '\0', '\0', '‘', '’', '“', '”', '•', '–',
         '—', '˜', '™', 'š', '›', 'œ', '\0', 'ž', 'Ÿ',
     ];
     let latin1 = bytes.iter().any(|byte| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d));
     let character = |&byte: &u8| match byte {
-        0x80..=0x9f if !latin1 => HIGH[usize::from(byte - 0x80)],
+        0x80..=0x9f if !latin1 => CP1252_HIGH[usize::from(byte - 0x80)],
         _ => char::from(byte),
     };
     bytes.iter().map(character).collect()
 }
 
-fn finished(outcome: grammar::Outcome, dialect: Dialect, text: String) -> Parsed {
+fn into_result(outcome: grammar::ParseOutcome, dialect: Dialect, text: String) -> ParseResult {
     let usable = outcome.diagnostics.iter().all(|diagnostic| diagnostic.is_harmless);
     let (end, terminated) = (outcome.layout.end, outcome.layout.terminated);
-    Parsed {
+    ParseResult {
         terminated,
         is_guessed: false,
         layout: usable.then_some(outcome.layout),
@@ -147,32 +147,32 @@ fn finished(outcome: grammar::Outcome, dialect: Dialect, text: String) -> Parsed
 }
 
 /// Section 7.7: the dialect given, recorded, evident, or the first that fits.
-fn parse_text(text: String, options: &ParseOptions) -> Result<Parsed> {
-    let known = options.dialect.or_else(|| recorded(&text));
+fn parse_text(text: String, options: &ParseOptions) -> Result<ParseResult> {
+    let known = options.dialect.or_else(|| find_recorded_dialect(&text));
     let parsed = parse_as(text, known, options)?;
-    Ok(Parsed { is_guessed: known.is_none(), ..parsed })
+    Ok(ParseResult { is_guessed: known.is_none(), ..parsed })
 }
 
-fn parse_as(text: String, known: Option<Dialect>, options: &ParseOptions) -> Result<Parsed> {
-    let in_dialect = |dialect| grammar::parse(&text, dialect, &options.limits);
+fn parse_as(text: String, known: Option<Dialect>, options: &ParseOptions) -> Result<ParseResult> {
+    let in_dialect = |dialect| grammar::parse_layout_text(&text, dialect, &options.limits);
     if let Some(dialect) = known {
-        return Ok(finished(in_dialect(dialect)?, dialect, text));
+        return Ok(into_result(in_dialect(dialect)?, dialect, text));
     }
-    let is_good = |outcome: &grammar::Outcome| outcome.diagnostics.iter().all(|diagnostic| diagnostic.is_harmless);
-    match evidence(&text, None) {
-        Some(Dialect::D2025) => Ok(finished(in_dialect(Dialect::D2025)?, Dialect::D2025, text)),
+    let is_good = |outcome: &grammar::ParseOutcome| outcome.diagnostics.iter().all(|diagnostic| diagnostic.is_harmless);
+    match find_dialect_evidence(&text, None) {
+        Some(Dialect::D2025) => Ok(into_result(in_dialect(Dialect::D2025)?, Dialect::D2025, text)),
         Some(Dialect::D2026) => {
             let outcome = in_dialect(Dialect::D2026)?;
             // A text of 2025 with a slip of 2026 in it.
-            if !is_good(&outcome) && evidence(&text, Some(Dialect::D2025)).is_some() {
-                return Ok(finished(in_dialect(Dialect::D2025)?, Dialect::D2025, text));
+            if !is_good(&outcome) && find_dialect_evidence(&text, Some(Dialect::D2025)).is_some() {
+                return Ok(into_result(in_dialect(Dialect::D2025)?, Dialect::D2025, text));
             }
-            Ok(finished(outcome, Dialect::D2026, text))
+            Ok(into_result(outcome, Dialect::D2026, text))
         }
         None => {
             let mut old = in_dialect(Dialect::D2025)?;
-            if is_good(&old) && !differs(&old.layout) {
-                return Ok(finished(old, Dialect::D2025, text));
+            if is_good(&old) && !depends_on_dialect(&old.layout) {
+                return Ok(into_result(old, Dialect::D2025, text));
             }
             let new = in_dialect(Dialect::D2026)?;
             match (is_good(&old), is_good(&new)) {
@@ -180,17 +180,17 @@ fn parse_as(text: String, known: Option<Dialect>, options: &ParseOptions) -> Res
                     let mut new = new;
                     new.diagnostics.extend(only_new(&old, &text));
                     new.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
-                    Ok(finished(new, Dialect::D2026, text))
+                    Ok(into_result(new, Dialect::D2026, text))
                 }
                 (true, true) => {
                     let span = old.layout.items.get(1).map_or(Span::default(), |item| item.span);
                     let message = "the text means one thing in 2025 and another in 2026: taken as 2025";
-                    let warning = Code::W9.at(span, message).hint("add `#: dialect=2025`, or name the dialect");
+                    let warning = Code::W9.to_diagnostic(span, message).hint("add `#: dialect=2025`, or name the dialect");
                     old.diagnostics.push(warning.locate(&text));
                     old.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
-                    Ok(finished(old, Dialect::D2025, text))
+                    Ok(into_result(old, Dialect::D2025, text))
                 }
-                _ => Ok(finished(old, Dialect::D2025, text)),
+                _ => Ok(into_result(old, Dialect::D2025, text)),
             }
         }
     }
@@ -198,7 +198,7 @@ fn parse_as(text: String, known: Option<Dialect>, options: &ParseOptions) -> Res
 
 /// Returns the mistake that 2025 finds in a text that is right in 2026 only. If the grammar of 2025 has no such
 /// words, the text belongs to 2026 because of them.
-fn only_new(old: &grammar::Outcome, text: &str) -> Option<Diagnostic> {
+fn only_new(old: &grammar::ParseOutcome, text: &str) -> Option<Diagnostic> {
     let wrong = old.diagnostics.iter().find(|diagnostic| !diagnostic.is_harmless)?;
     // The rules for parameters differ in either dialect (E307): that tells them apart.
     let is_mistake = wrong.code.starts_with("E3") && wrong.code != Code::E307.name();
@@ -208,14 +208,14 @@ fn only_new(old: &grammar::Outcome, text: &str) -> Option<Diagnostic> {
     }
     let message =
         format!("the text does not declare its dialect, and is read as 2026: as 2025 it has {}: {}", wrong.code, wrong.message);
-    let warning = Code::W9.at(wrong.span, message);
+    let warning = Code::W9.to_diagnostic(wrong.span, message);
     Some(warning.hint("add `#: dialect=2026`, or `#: dialect=2025` and fix it").locate(text))
 }
 
 /// Returns `true` if the other dialect would read this layout differently: all but dicts and lists of data.
-fn differs(layout: &Layout) -> bool {
+fn depends_on_dialect(layout: &Layout) -> bool {
     layout.items.iter().any(|item| {
-        use super::model::ItemKind as K;
+        use super::model::ItemData as K;
         match item.kind {
             K::Param(_) | K::Summary | K::Member => true,
             K::Data(_) => item.name != super::interner::Symbol::NONE,
@@ -225,24 +225,24 @@ fn differs(layout: &Layout) -> bool {
 }
 
 /// The dialect that a root attribute `#: dialect=2025` gives, before the first item.
-fn recorded(text: &str) -> Option<Dialect> {
+fn find_recorded_dialect(text: &str) -> Option<Dialect> {
     let mut lexer = Lexer::new(text, Dialect::D2026);
-    lexer.next();
+    lexer.next_token();
     for comment in &lexer.notes {
         let inside = Span::new(comment.start + 2, comment.end);
         if !comment.slice(text).starts_with("#:") {
             continue;
         }
-        let mut part = Lexer::part(text, inside, Dialect::D2026);
+        let mut part = Lexer::for_span(text, inside, Dialect::D2026);
         loop {
-            let token = part.next();
-            if token.kind == T::End {
+            let token = part.next_token();
+            if token.kind == TokenKind::End {
                 break;
             }
-            if token.span.slice(text).trim_matches(['"', '\'']) != "dialect" || part.next().kind != T::Equal {
+            if token.span.slice(text).trim_matches(['"', '\'']) != "dialect" || part.next_token().kind != TokenKind::Equal {
                 continue;
             }
-            if let Some(dialect) = Dialect::named(part.next().span.slice(text).trim_matches(['"', '\''])) {
+            if let Some(dialect) = Dialect::from_name(part.next_token().span.slice(text).trim_matches(['"', '\''])) {
                 return Some(dialect);
             }
         }
@@ -251,14 +251,14 @@ fn recorded(text: &str) -> Option<Dialect> {
 }
 
 /// The first sign of one dialect, or of a certain one, among the tokens.
-fn evidence(text: &str, only: Option<Dialect>) -> Option<Dialect> {
+fn find_dialect_evidence(text: &str, only: Option<Dialect>) -> Option<Dialect> {
     let mut lexer = Lexer::new(text, Dialect::D2025);
     let mut seen = [None; 4];
     let mut depth = 0usize;
     let mut weak = None;
     loop {
-        let token = lexer.next();
-        if token.kind == T::End {
+        let token = lexer.next_token();
+        if token.kind == TokenKind::End {
             return weak.filter(|dialect| only.is_none_or(|only| only == *dialect));
         }
         let sign = sign_of(text, &seen, token, depth, &lexer);
@@ -271,9 +271,9 @@ fn evidence(text: &str, only: Option<Dialect>) -> Option<Dialect> {
             weak = Some(dialect);
         }
         match token.kind {
-            T::OpenBracket | T::OpenBrace | T::OpenParen => depth += 1,
-            T::CloseBracket | T::CloseBrace | T::CloseParen => depth = depth.saturating_sub(1),
-            T::Minus if depth == 0 && ends(text, token) => {
+            TokenKind::OpenBracket | TokenKind::OpenBrace | TokenKind::OpenParen => depth += 1,
+            TokenKind::CloseBracket | TokenKind::CloseBrace | TokenKind::CloseParen => depth = depth.saturating_sub(1),
+            TokenKind::Minus if depth == 0 && is_terminator(text, token) => {
                 return weak.filter(|dialect| only.is_none_or(|only| only == *dialect));
             }
             _ => {}
@@ -284,61 +284,69 @@ fn evidence(text: &str, only: Option<Dialect>) -> Option<Dialect> {
 
 /// Returns the dialect that a token after the four before it indicates, and whether that is certain.
 fn sign_of(text: &str, seen: &[Option<Token>; 4], token: Token, depth: usize, lexer: &Lexer<'_>) -> Option<(Dialect, bool)> {
-    const OLD: Option<(Dialect, bool)> = Some((Dialect::D2025, true));
-    const NEW: Option<(Dialect, bool)> = Some((Dialect::D2026, true));
+    const EVIDENCE_2025: Option<(Dialect, bool)> = Some((Dialect::D2025, true));
+    const EVIDENCE_2026: Option<(Dialect, bool)> = Some((Dialect::D2026, true));
     let kind = |n: usize| seen[n].map(|token| token.kind);
     let is_name = |n: usize| seen[n].is_some_and(Token::is_name);
     let primitive = |token: Token| {
         let name = token.span.slice(text).trim_matches(['"', '\'']).trim_start_matches(['<', '>', '|']);
-        Primitive::named(name, Dialect::D2025).filter(|_| token.is_name() || token.kind == T::Prim)
+        Primitive::from_name(name, Dialect::D2025).filter(|_| token.is_name() || token.kind == TokenKind::Primitive)
     };
-    let datatype = |n: usize| is_name(n) || matches!(kind(n), Some(T::Prim | T::CloseBrace));
+    let datatype = |n: usize| is_name(n) || matches!(kind(n), Some(TokenKind::Primitive | TokenKind::CloseBrace));
     match token.kind {
-        T::Order => OLD,
-        T::OpenBrace if kind(3).is_none() || (kind(2).is_none() && kind(3) == Some(T::Order)) => OLD,
-        T::ColonEqual | T::Star => OLD,
-        T::OpenBracket if kind(3) == Some(T::Equal) => OLD,
-        T::OpenBracket if datatype(3) && kind(2) == Some(T::Equal) => OLD,
-        T::CloseBracket
-            if kind(3) == Some(T::Integer) && kind(2) == Some(T::OpenBracket) && is_name(1) && kind(0) != Some(T::Colon) =>
+        TokenKind::Order => EVIDENCE_2025,
+        TokenKind::OpenBrace if kind(3).is_none() || (kind(2).is_none() && kind(3) == Some(TokenKind::Order)) => EVIDENCE_2025,
+        TokenKind::ColonEqual | TokenKind::Star => EVIDENCE_2025,
+        TokenKind::OpenBracket if kind(3) == Some(TokenKind::Equal) => EVIDENCE_2025,
+        TokenKind::OpenBracket if datatype(3) && kind(2) == Some(TokenKind::Equal) => EVIDENCE_2025,
+        TokenKind::CloseBracket
+            if kind(3) == Some(TokenKind::Integer)
+                && kind(2) == Some(TokenKind::OpenBracket)
+                && is_name(1)
+                && kind(0) != Some(TokenKind::Colon) =>
         {
             // `list [3]` in 2025; in 2026 `[3` goes on.
-            OLD
+            EVIDENCE_2025
         }
-        T::Integer if kind(3) == Some(T::Colon) => OLD,
-        T::Equal
-            if kind(2) == Some(T::OpenBrace) && seen[3].is_some_and(|name| name.span.len() == 2 && name.kind == T::Quoted) =>
+        TokenKind::Integer if kind(3) == Some(TokenKind::Colon) => EVIDENCE_2025,
+        TokenKind::Equal
+            if kind(2) == Some(TokenKind::OpenBrace)
+                && seen[3].is_some_and(|name| name.span.len() == 2 && name.kind == TokenKind::Quoted) =>
         {
-            OLD
+            EVIDENCE_2025
         }
-        T::Minus if depth == 0 && ends(text, token) => OLD,
-        T::OpenParen if datatype(3) => NEW,
-        T::Integer if kind(3) == Some(T::Equal) => NEW,
-        T::Colon if kind(3) == Some(T::OpenBrace) => NEW,
-        T::Into | T::From | T::Ampersand => NEW,
-        T::Percent | T::At | T::Slash | T::OpenBracket
-            if kind(3) == Some(T::Integer) && matches!(kind(2), Some(T::OpenBracket | T::Comma)) && depth > 0 =>
+        TokenKind::Minus if depth == 0 && is_terminator(text, token) => EVIDENCE_2025,
+        TokenKind::OpenParen if datatype(3) => EVIDENCE_2026,
+        TokenKind::Integer if kind(3) == Some(TokenKind::Equal) => EVIDENCE_2026,
+        TokenKind::Colon if kind(3) == Some(TokenKind::OpenBrace) => EVIDENCE_2026,
+        TokenKind::ArrowRight | TokenKind::ArrowLeft | TokenKind::Ampersand => EVIDENCE_2026,
+        TokenKind::Percent | TokenKind::At | TokenKind::Slash | TokenKind::OpenBracket
+            if kind(3) == Some(TokenKind::Integer)
+                && matches!(kind(2), Some(TokenKind::OpenBracket | TokenKind::Comma))
+                && depth > 0 =>
         {
-            NEW
+            EVIDENCE_2026
         }
-        T::Percent | T::At if matches!(kind(3), Some(T::OpenBracket | T::Comma)) => NEW,
-        T::Prim | T::Symbol | T::Quoted if matches!(kind(3), Some(T::Colon | T::Equal)) => {
+        TokenKind::Percent | TokenKind::At if matches!(kind(3), Some(TokenKind::OpenBracket | TokenKind::Comma)) => EVIDENCE_2026,
+        TokenKind::Primitive | TokenKind::Symbol | TokenKind::Quoted
+            if matches!(kind(3), Some(TokenKind::Colon | TokenKind::Equal)) =>
+        {
             let primitive = primitive(token)?;
             if matches!(primitive.kind(), PrimitiveKind::Signed | PrimitiveKind::Unsigned | PrimitiveKind::Pointer) {
                 return None;
             }
-            if kind(3) == Some(T::Colon) {
-                return NEW;
+            if kind(3) == Some(TokenKind::Colon) {
+                return EVIDENCE_2026;
             }
             // `= f8` of 2025, unless a shape of 2026 follows.
-            (lexer.peek().kind != T::OpenParen).then_some((Dialect::D2025, false))
+            (lexer.peek_token().kind != TokenKind::OpenParen).then_some((Dialect::D2025, false))
         }
         _ => None,
     }
 }
 
 /// Returns `true` if a run of `-` is alone to the end of its line.
-fn ends(text: &str, token: Token) -> bool {
+fn is_terminator(text: &str, token: Token) -> bool {
     let rest = text.as_bytes().get(token.span.end as usize..).unwrap_or(&[]);
     matches!(rest.iter().find(|byte| !matches!(byte, b' ' | b'\t')), None | Some(b'\n' | b'\r'))
 }

@@ -166,7 +166,7 @@ impl fmt::Display for Code {
 
 impl Code {
     /// A diagnostic whose line and column are not known yet.
-    pub(crate) fn at(self, span: Span, message: impl Into<String>) -> Diagnostic {
+    pub(crate) fn to_diagnostic(self, span: Span, message: impl Into<String>) -> Diagnostic {
         let severity = if self.is_warning() { Severity::Warning } else { Severity::Error };
         let mut found = Diagnostic::new(severity, message).code(self.name()).at_span(span);
         found.is_harmless = self.is_harmless();
@@ -174,7 +174,7 @@ impl Code {
     }
 
     /// The code of a diagnostic of a layout.
-    pub fn of(found: &Diagnostic) -> Option<Self> {
+    pub fn from_diagnostic(found: &Diagnostic) -> Option<Self> {
         Self::ALL.iter().find(|code| code.name() == found.code).copied()
     }
 }

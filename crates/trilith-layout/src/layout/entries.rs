@@ -1,93 +1,94 @@
 //! Going through an evaluated layout: its entries in the order of the text, or one by its path.
 
 use super::diagnostic::Code;
-use super::entry::{Entry, EntryKind};
-use super::evaluation::Evaluation;
+use super::entry::{EntryKind, LayoutEntry};
+use super::evaluation::LayoutEvaluation;
 use super::find;
-use super::model::{Dialect, ItemId, Kind, Step};
-use super::param_request::Fault;
-use super::stack::Stack;
-use super::walk::Walker;
+use super::model::{Dialect, ItemId, ItemKind, LayoutStep};
+use super::param_request::EvaluationError;
+use super::stack::StackResult;
+use super::walk::EntryWalker;
 use crate::Limits;
 use crate::diagnostic::Diagnostic;
 
 /// Number of equal arrays from which on a list is shown as one array.
-pub const LONG_LIST: u64 = 100_000;
+pub const MIN_CONDENSED_LIST: u64 = 100_000;
 
 /// Number of declarations in an element of such a list at most.
-const LONG_BODY: usize = 10_000;
+const MAX_CONDENSED_BODY: usize = 10_000;
 
 /// The extent of a layout along a longer one that begins with it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Reached {
+pub(crate) struct WalkExtent {
     /// Number of steps outside of lists that occupy the stream that are the same.
     pub places: usize,
     /// Number of repetitions of the next step, an extension, that both layouts share.
     pub again: u64,
 }
 
-impl<'l> Evaluation<'l> {
+impl<'l> LayoutEvaluation<'l> {
     /// All items that occupy the stream, in the order of the text: one entry for each element of a
     /// list and each member of a struct of indeterminate length. Lazy: a list of 10⁹ elements is only
     /// as long as it is read.
-    pub fn entries(&self) -> Entries<'_, 'l> {
-        Entries { walker: Walker::new(self, self.machine.clone()) }
+    pub fn entries(&self) -> LayoutEntries<'_, 'l> {
+        LayoutEntries { walker: EntryWalker::new(self, self.machine.clone()) }
     }
 
     /// Returns entries like [`Evaluation::entries`], but a list of at least `least` equal arrays is one entry: its path is that of the
     /// list, and its first dimension counts the elements. A list of equal dicts is one entry for each array in them, `/list/x`.
-    pub fn condensed(&self, least: u64) -> Condensed<'_, 'l> {
-        let walker = Walker::new(self, self.machine.clone());
-        Condensed { evaluation: self, walker, at: 0, least, is_begun: false, ready: Vec::new().into_iter() }
+    pub fn condensed(&self, least: u64) -> CondensedEntries<'_, 'l> {
+        let walker = EntryWalker::new(self, self.machine.clone());
+        CondensedEntries { evaluation: self, walker, at: 0, least, is_begun: false, ready: Vec::new().into_iter() }
     }
 
     /// Returns the list that begins at a place of the text, how many elements it has and how many places, if the same array or
     /// dict of arrays is put into it again and again, and nothing else.
-    fn repeated(&self, at: usize) -> Option<(ItemId, u64, usize)> {
+    fn find_uniform_list(&self, at: usize) -> Option<(ItemId, u64, usize)> {
         let layout = self.layout();
         let step = |at: usize| Some((at, layout.steps.get(*layout.plan.places.get(at)? as usize)?));
-        let (_, Step::List(of)) = step(at)? else { return None };
+        let (_, LayoutStep::List(of)) = step(at)? else { return None };
         let body = layout.steps.get(*layout.plan.places.get(at)? as usize + 1..of.end as usize)?;
-        let is_outside = layout.kind(layout.parent(of.list)?) == Kind::Dict;
+        let is_outside = layout.kind(layout.parent(of.list)?) == ItemKind::Dict;
         if of.elements != 1 || of.dynamic || !is_outside || layout.dialect != Dialect::D2025 {
             return None;
         }
-        let from = layout.plan.of_list.partition_point(|(list, _)| *list < of.list);
-        let places = layout.plan.of_list.get(from..)?.iter().take_while(|(list, _)| *list == of.list).count();
+        let from = layout.plan.step_by_list.partition_point(|(list, _)| *list < of.list);
+        let places = layout.plan.step_by_list.get(from..)?.iter().take_while(|(list, _)| *list == of.list).count();
         let more = match (places, step(at + 1)) {
             (1, _) => 0,
-            (2, Some((_, Step::Extend(more)))) if more.list == of.list => {
-                find::grown(layout, &self.machine, at as u32 + 1).ok()?
+            (2, Some((_, LayoutStep::Extend(more)))) if more.list == of.list => {
+                find::list_growth(layout, &self.machine, at as u32 + 1).ok()?
             }
             _ => return None,
         };
-        if body.len() > LONG_BODY || body.iter().any(|step| matches!(step, Step::List(_) | Step::Extend(_))) {
+        if body.len() > MAX_CONDENSED_BODY || body.iter().any(|step| matches!(step, LayoutStep::List(_) | LayoutStep::Extend(_)))
+        {
             return None;
         }
-        Some((of.list, find::grown(layout, &self.machine, at as u32).ok()?.checked_add(more)?, places))
+        Some((of.list, find::list_growth(layout, &self.machine, at as u32).ok()?.checked_add(more)?, places))
     }
 
     /// Returns the stored parameters with their paths, without the lengths of compressed arrays. Items without any are skipped.
-    pub(crate) fn params(&self) -> Result<Vec<Entry>, Fault> {
+    pub(crate) fn collect_params(&self) -> Result<Vec<LayoutEntry>, EvaluationError> {
         let layout = self.layout();
-        let mut walker = Walker::new(self, self.machine.clone());
+        let mut walker = EntryWalker::new(self, self.machine.clone());
         let mut found = Vec::new();
         for (at, step) in layout.plan.places.iter().enumerate() {
             // In 2026 a list may continue inside another one, so that only a walk finds its length.
             let (is_walked, list) = match layout.steps.get(*step as usize) {
-                Some(Step::Data(item)) => (layout.data_of(*item).is_some_and(|data| layout.ty(data.what.ty).dynamic), None),
-                Some(Step::List(of)) => (of.dynamic, Some(of.list)),
-                Some(Step::Extend(of)) => (of.dynamic, Some(of.list)),
+                Some(LayoutStep::Data(item)) => (layout.data_of(*item).is_some_and(|data| layout.ty(data.what.ty).dynamic), None),
+                Some(LayoutStep::List(of)) => (of.dynamic, Some(of.list)),
+                Some(LayoutStep::Extend(of)) => (of.dynamic, Some(of.list)),
                 _ => (true, None),
             };
             if !is_walked && layout.dialect == Dialect::D2025 {
                 if let Some(list) = list {
-                    walker.lengthen(list, find::grown(layout, &self.machine, at as u32)?);
+                    walker.extend_list(list, find::list_growth(layout, &self.machine, at as u32)?);
                 }
                 continue;
             }
-            walker.seek(at, at + 1);
-            while let Some(entry) = walker.advance()? {
+            walker.seek_places(at, at + 1);
+            while let Some(entry) = walker.try_next_entry()? {
                 if entry.kind == EntryKind::Param && !layout.filter_of(entry.item).is_some_and(|filter| filter.compresses) {
                     found.push(entry);
                 }
@@ -97,28 +98,28 @@ impl<'l> Evaluation<'l> {
     }
 
     /// The entries after those of a layout that is a beginning of this one.
-    pub(crate) fn entries_behind(&self, reached: Reached) -> Result<Entries<'_, 'l>, Fault> {
+    pub(crate) fn entries_after(&self, reached: WalkExtent) -> Result<LayoutEntries<'_, 'l>, EvaluationError> {
         let layout = self.layout();
-        let mut walker = Walker::new(self, self.machine.clone());
-        for &(list, place) in layout.plan.of_list.iter().filter(|(_, place)| (*place as usize) < reached.places) {
-            walker.lengthen(list, find::grown(layout, &self.machine, place)?);
+        let mut walker = EntryWalker::new(self, self.machine.clone());
+        for &(list, place) in layout.plan.step_by_list.iter().filter(|(_, place)| (*place as usize) < reached.places) {
+            walker.extend_list(list, find::list_growth(layout, &self.machine, place)?);
         }
-        walker.seek(reached.places, self.starts.len());
-        walker.pass(reached.again);
-        Ok(Entries { walker })
+        walker.seek_places(reached.places, self.param_starts.len());
+        walker.skip_repetitions(reached.again);
+        Ok(LayoutEntries { walker })
     }
 
     /// Returns the extent of this layout.
-    pub(crate) fn reached(&self) -> Reached {
-        Reached { places: self.starts.len(), again: 0 }
+    pub(crate) fn extent(&self) -> WalkExtent {
+        WalkExtent { places: self.param_starts.len(), again: 0 }
     }
 
     /// Returns the number of elements of a list outside of lists.
-    pub(crate) fn list_len(&self, list: ItemId) -> Result<u64, Fault> {
+    pub(crate) fn list_len(&self, list: ItemId) -> Result<u64, EvaluationError> {
         let layout = self.layout();
-        let places = layout.plan.of_list.iter().filter(|(known, _)| *known == list);
+        let places = layout.plan.step_by_list.iter().filter(|(known, _)| *known == list);
         places
-            .map(|(_, place)| find::grown(layout, &self.machine, *place))
+            .map(|(_, place)| find::list_growth(layout, &self.machine, *place))
             .try_fold(0u64, |sum, more| Ok(sum.saturating_add(more?)))
     }
 
@@ -126,16 +127,16 @@ impl<'l> Evaluation<'l> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if finding it costs too much.
-    pub fn find(&self, path: &str) -> Result<Option<Entry>, Fault> {
-        find::find(self, self.machine.clone(), path)
+    pub fn find(&self, path: &str) -> Result<Option<LayoutEntry>, EvaluationError> {
+        find::find_entry(self, self.machine.clone(), path)
     }
 
     /// The array that a path means in every element of a list.
     ///
     /// # Errors
     /// Returns the errors of [`Evaluation::find`].
-    pub(crate) fn stack(&self, path: &str) -> Result<Stack, Fault> {
-        self.stacked(&self.machine, path)
+    pub(crate) fn find_stack(&self, path: &str) -> Result<StackResult, EvaluationError> {
+        self.find_stack_with_machine(&self.machine, path)
     }
 
     /// Items that overlap (W11), for those who look for mistakes: overlaps are legal.
@@ -143,12 +144,12 @@ impl<'l> Evaluation<'l> {
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are more than
     /// [`Limits::items`](crate::Limits) entries.
-    pub fn overlaps(&self) -> Result<Vec<Diagnostic>, Fault> {
+    pub fn overlaps(&self) -> Result<Vec<Diagnostic>, EvaluationError> {
         let mut spots = Vec::new();
-        for entry in self.condensed(LONG_LIST) {
+        for entry in self.condensed(MIN_CONDENSED_LIST) {
             if spots.len() as u64 >= self.limits.items {
                 let limit = self.limits.items;
-                return Err(Limits::exceeded("items", limit, format_args!("the layout has over {limit} items")).into());
+                return Err(Limits::exceeded_error("items", limit, format_args!("the layout has over {limit} items")).into());
             }
             let entry = entry?;
             // Members of instances are in their struct, items of the dicts of a long list between each other, and derived layouts
@@ -161,7 +162,7 @@ impl<'l> Evaluation<'l> {
         }
         spots.sort_by_key(|(address, ..)| *address);
         let mut found: Vec<Diagnostic> = Vec::new();
-        let mut last: Option<(u64, &Entry)> = None;
+        let mut last: Option<(u64, &LayoutEntry)> = None;
         for (address, size, entry) in &spots {
             let end = address.saturating_add(*size);
             if let Some((before, other)) = last
@@ -169,7 +170,7 @@ impl<'l> Evaluation<'l> {
                 && found.len() < 1000
             {
                 let message = format!("{} at {address} begins inside of {}, which ends at {before}", entry.path, other.path);
-                found.push(Code::W11.at(self.layout().span(entry.item), message).locate(self.layout().text()));
+                found.push(Code::W11.to_diagnostic(self.layout().span(entry.item), message).locate(self.layout().text()));
             }
             if last.is_none_or(|(before, _)| end > before) {
                 last = Some((end, entry));
@@ -181,66 +182,67 @@ impl<'l> Evaluation<'l> {
 }
 
 /// The entries of an [`Evaluation`], in the order of the text.
-pub struct Entries<'e, 'l> {
-    walker: Walker<'e, 'l>,
+pub struct LayoutEntries<'e, 'l> {
+    walker: EntryWalker<'e, 'l>,
 }
 
-impl Iterator for Entries<'_, '_> {
-    type Item = Result<Entry, Fault>;
+impl Iterator for LayoutEntries<'_, '_> {
+    type Item = Result<LayoutEntry, EvaluationError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.walker.advance().transpose()
+        self.walker.try_next_entry().transpose()
     }
 }
 
 /// The entries of an [`Evaluation`], with long lists of equal arrays as one.
-pub struct Condensed<'e, 'l> {
-    evaluation: &'e Evaluation<'l>,
-    walker: Walker<'e, 'l>,
+pub struct CondensedEntries<'e, 'l> {
+    evaluation: &'e LayoutEvaluation<'l>,
+    walker: EntryWalker<'e, 'l>,
     /// The next place of the text.
     at: usize,
     least: u64,
     is_begun: bool,
     /// Entries of a list that are next.
-    ready: std::vec::IntoIter<Entry>,
+    ready: std::vec::IntoIter<LayoutEntry>,
 }
 
-impl Condensed<'_, '_> {
-    fn advance(&mut self) -> Result<Option<Entry>, Fault> {
+impl CondensedEntries<'_, '_> {
+    fn try_next_entry(&mut self) -> Result<Option<LayoutEntry>, EvaluationError> {
         loop {
             if let Some(entry) = self.ready.next() {
                 return Ok(Some(entry));
             }
             if self.is_begun
-                && let Some(entry) = self.walker.advance()?
+                && let Some(entry) = self.walker.try_next_entry()?
             {
                 return Ok(Some(entry));
             }
             self.is_begun = true;
-            let count = self.evaluation.starts.len();
+            let count = self.evaluation.param_starts.len();
             if self.at >= count {
                 return Ok(None);
             }
-            if let Some((list, count, places)) = self.evaluation.repeated(self.at).filter(|(_, count, _)| *count >= self.least)
-                && let Some(entries) = self.repeated(list, count, places)?
+            if let Some((list, count, places)) =
+                self.evaluation.find_uniform_list(self.at).filter(|(_, count, _)| *count >= self.least)
+                && let Some(entries) = self.condense_list(list, count, places)?
             {
                 self.ready = entries.into_iter();
                 continue;
             }
             // In 2026 a list may continue inside another one, so that everything that follows is walked at once.
             let next = if self.evaluation.layout().dialect == Dialect::D2025 { self.at + 1 } else { count };
-            self.walker.seek(self.at, next);
+            self.walker.seek_places(self.at, next);
             self.at = next;
         }
     }
 
     /// The entries of a list as a whole, unless its first elements are not equally far from each other.
-    fn repeated(&mut self, list: ItemId, count: u64, places: usize) -> Result<Option<Vec<Entry>>, Fault> {
+    fn condense_list(&mut self, list: ItemId, count: u64, places: usize) -> Result<Option<Vec<LayoutEntry>>, EvaluationError> {
         let name = self.evaluation.layout().path(list);
-        self.walker.seek(self.at, self.at + places);
+        self.walker.seek_places(self.at, self.at + places);
         // The spacing is equal from the second element on, so three elements suffice.
-        let mut elements: [Vec<Entry>; 3] = Default::default();
-        while let Some(entry) = self.walker.advance()? {
+        let mut elements: [Vec<LayoutEntry>; 3] = Default::default();
+        while let Some(entry) = self.walker.try_next_entry()? {
             let index = entry.path.get(name.len() + 1..).and_then(|rest| rest.split(']').next()?.parse::<usize>().ok());
             match index.and_then(|index| elements.get_mut(index)) {
                 Some(element) => element.push(entry),
@@ -254,7 +256,7 @@ impl Condensed<'_, '_> {
         }
         let mut whole = Vec::with_capacity(first.len());
         for ((mut entry, second), third) in first.into_iter().zip(&second).zip(&third) {
-            let gap = |from: &Entry, to: &Entry| from.address.zip(to.address).map(|(from, to)| to.checked_sub(from));
+            let gap = |from: &LayoutEntry, to: &LayoutEntry| from.address.zip(to.address).map(|(from, to)| to.checked_sub(from));
             let (stride, next) = (gap(&entry, second), gap(second, third));
             let Some(nbytes) = entry.nbytes.and_then(|size| size.checked_mul(count)) else { return Ok(None) };
             if stride != next || stride == Some(None) || entry.kind != EntryKind::Data {
@@ -268,16 +270,16 @@ impl Condensed<'_, '_> {
             whole.push(entry);
         }
         self.walker.set_length(list, count);
-        self.walker.seek(self.at, self.at);
+        self.walker.seek_places(self.at, self.at);
         self.at += places;
         Ok(Some(whole))
     }
 }
 
-impl Iterator for Condensed<'_, '_> {
-    type Item = Result<Entry, Fault>;
+impl Iterator for CondensedEntries<'_, '_> {
+    type Item = Result<LayoutEntry, EvaluationError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.advance().transpose()
+        self.try_next_entry().transpose()
     }
 }

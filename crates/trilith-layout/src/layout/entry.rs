@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::evaluator::{Machine, Overflow};
-use super::interner::Mixer;
+use super::evaluator::{AddressOverflow, Evaluator};
+use super::interner::NameHasher;
 use super::lexer::push_name;
-use super::model::{Attribute, Byteorder, Dim, ItemId, MemberKind, Primitive, TypeId, TypeKind, Use};
-use super::resolved_type::{ResolvedType, Structure};
-use super::sizes::Members;
+use super::model::{Attribute, Byteorder, Dim, ItemId, MemberKind, Primitive, TypeId, TypeKind, TypeUse};
+use super::resolved_type::{ResolvedStruct, ResolvedType};
+use super::sizes::StructLayout;
 
 /// The kind of an [`Entry`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,7 +37,7 @@ impl EntryKind {
 /// An item that occupies the stream, or would if no dimension were 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Entry {
+pub struct LayoutEntry {
     /// Names joined by `/`, list elements as `[i]`, members of instances as `(i).name`.
     pub path: String,
     /// The kind.
@@ -55,14 +55,14 @@ pub struct Entry {
     /// The item that declares it.
     pub item: ItemId,
     /// The datatype with sizes, orders and offsets to compute with.
-    pub typed: ResolvedType,
+    pub resolved_type: ResolvedType,
     /// Stride in bytes of a long list that is shown as one array; `None` if its elements are contiguous.
     pub stride: Option<u64>,
     /// Struct with the parameters as members, for structs with stored parameters that all have the same size.
-    pub(crate) plain: Option<Arc<Structure>>,
+    pub(crate) is_contiguous: Option<Arc<ResolvedStruct>>,
 }
 
-impl Entry {
+impl LayoutEntry {
     /// Returns `true` if it has no bytes in the stream.
     pub fn is_empty(&self) -> bool {
         self.nbytes == Some(0)
@@ -70,26 +70,26 @@ impl Entry {
 }
 
 /// A type that cannot be spelled: too long, or its size does not fit.
-pub(crate) enum Unspelled {
+pub(crate) enum SpellError {
     Overflow,
     Long,
 }
 
-impl From<Overflow> for Unspelled {
-    fn from(_: Overflow) -> Self {
-        Unspelled::Overflow
+impl From<AddressOverflow> for SpellError {
+    fn from(_: AddressOverflow) -> Self {
+        SpellError::Overflow
     }
 }
 
 /// The places in a text of structs that were spelled already.
-type Spelled = HashMap<TypeId, Range<usize>, Mixer>;
+type StructTexts = HashMap<TypeId, Range<usize>, NameHasher>;
 
-impl Machine<'_> {
+impl Evaluator<'_> {
     /// Appends the presented dimensions: those of the array, then those of its typedefs.
-    pub(crate) fn shape(&self, what: Use, out: &mut Vec<u64>) {
+    pub(crate) fn append_shape(&self, what: TypeUse, out: &mut Vec<u64>) {
         let mut what = what;
         loop {
-            let dims = what.dims.of(&self.layout.dims).iter().map(|&dim: &Dim| self.dim(dim));
+            let dims = what.dims.slice(&self.layout.dims).iter().map(|&dim: &Dim| self.dim_length(dim));
             out.extend(dims.filter(|&dim| dim >= 0).map(|dim| dim as u64));
             match self.layout.ty(what.ty).kind {
                 TypeKind::Alias(inner) => what = inner,
@@ -99,13 +99,13 @@ impl Machine<'_> {
     }
 
     /// Returns the type at the end of a chain of typedefs.
-    pub(crate) fn base(&self, ty: TypeId) -> TypeId {
-        self.layout.unfolded(ty)
+    pub(crate) fn underlying_type(&self, ty: TypeId) -> TypeId {
+        self.layout.resolve_aliases(ty)
     }
 
     /// Returns `true` if an array is of type `{}`.
     pub(crate) fn is_null(&self, ty: TypeId) -> bool {
-        self.layout.ty(self.base(ty)).kind == TypeKind::Null
+        self.layout.ty(self.underlying_type(ty)).kind == TypeKind::Null
     }
 
     /// Appends a primitive with its byte order.
@@ -119,21 +119,21 @@ impl Machine<'_> {
     }
 
     /// The datatype of an element, typedefs unfolded, in at most this number of bytes.
-    pub(crate) fn spell(&mut self, ty: TypeId, plain: bool, limit: u64) -> Result<String, Unspelled> {
+    pub(crate) fn type_text(&mut self, ty: TypeId, plain: bool, limit: u64) -> Result<String, SpellError> {
         let mut out = String::new();
-        self.spell_into(&mut out, ty, plain, limit, &mut Spelled::default())?;
+        self.push_type_text(&mut out, ty, plain, limit, &mut StructTexts::default())?;
         Ok(out)
     }
 
-    fn spell_into(
+    fn push_type_text(
         &mut self,
         out: &mut String,
         ty: TypeId,
         plain: bool,
         limit: u64,
-        known: &mut Spelled,
-    ) -> Result<(), Unspelled> {
-        let ty = self.base(ty);
+        known: &mut StructTexts,
+    ) -> Result<(), SpellError> {
+        let ty = self.underlying_type(ty);
         let of = self.layout.ty(ty);
         match of.kind {
             TypeKind::Primitive(primitive, own) => self.spell_primitive(primitive, own, out),
@@ -143,30 +143,30 @@ impl Machine<'_> {
             TypeKind::Struct => {
                 if let Some(text) = known.get(&ty).cloned() {
                     if (out.len() + text.len()) as u64 > limit {
-                        return Err(Unspelled::Long);
+                        return Err(SpellError::Long);
                     }
                     out.extend_from_within(text);
                     return Ok(());
                 }
                 let start = out.len();
                 out.push('{');
-                let mut place = Members::default();
+                let mut place = StructLayout::default();
                 let mut first = true;
-                for member in of.members.of(&self.layout.members) {
+                for member in of.members.slice(&self.layout.members) {
                     let Some((size, align)) = self.member_size(member.what)? else { continue };
                     if !std::mem::take(&mut first) {
                         out.push_str(", ");
                     }
                     if out.len() as u64 > limit {
-                        return Err(Unspelled::Long);
+                        return Err(SpellError::Long);
                     }
                     push_name(out, self.layout.name(member.item).unwrap_or(""));
                     out.push(':');
                     match member.what {
                         MemberKind::Data(what) => {
-                            self.spell_into(out, what.ty, plain, limit, known)?;
+                            self.push_type_text(out, what.ty, plain, limit, known)?;
                             let mut shape = Vec::new();
-                            self.shape(what, &mut shape);
+                            self.append_shape(what, &mut shape);
                             spell_shape(&shape, out);
                         }
                         MemberKind::Stored(id) => {
@@ -175,7 +175,7 @@ impl Machine<'_> {
                         }
                         MemberKind::Fixed(_) => {}
                     }
-                    let off = place.next(size, member.placement, align).ok_or(Overflow)?;
+                    let off = place.place_next(size, member.placement, align).ok_or(AddressOverflow)?;
                     if size == 0 {
                         out.push_str("@-");
                     } else {
@@ -205,7 +205,7 @@ impl Attribute {
     /// The whole number that an attribute is, if it is one.
     pub fn as_integer(&self) -> Option<i64> {
         match self {
-            Attribute::Value(super::model::Literal::Integer(value)) => Some(*value),
+            Attribute::Value(super::model::LayoutLiteral::Integer(value)) => Some(*value),
             _ => None,
         }
     }

@@ -10,17 +10,17 @@
 
 use std::borrow::Cow;
 
-use super::model::{Attribute, Literal};
+use super::model::{Attribute, LayoutLiteral};
 use crate::percent::strictly_decoded;
 
 /// The prefix of what belongs to the file.
-const MARK: &str = "own:";
+const ESCAPE_PREFIX: &str = "own:";
 
 /// The prefix of the words that describe how an array is stored.
-const GRID: &str = "grid_";
+const GRID_PREFIX: &str = "grid_";
 
 /// Names of further attributes that have a meaning for a reader of layouts.
-const WORDS: &[&str] = &[
+const RESERVED_ATTRIBUTES: &[&str] = &[
     "dialect",
     "asdf_tag",
     "asdf_value",
@@ -36,37 +36,37 @@ const WORDS: &[&str] = &[
 ];
 
 /// The prefix of an attribute that describes another one.
-const TYPED: &str = "asdf_type:";
+const TYPE_PREFIX: &str = "asdf_type:";
 
 /// The member that fills a struct up to its size.
-pub const PADDING: &str = "_pad";
+pub const PADDING_NAME: &str = "_pad";
 
 /// Returns the name of an item, or of a member of a struct, as a layout spells it.
 pub fn own_name(name: &str) -> Cow<'_, str> {
-    marked(name, name == PADDING)
+    with_marker(name, name == PADDING_NAME)
 }
 
 /// Returns the name of an attribute of a file as a layout spells it.
 pub fn own_attribute(name: &str) -> Cow<'_, str> {
-    marked(name, name.starts_with(GRID) || name.starts_with(TYPED) || WORDS.contains(&name))
+    with_marker(name, name.starts_with(GRID_PREFIX) || name.starts_with(TYPE_PREFIX) || RESERVED_ATTRIBUTES.contains(&name))
 }
 
 /// Returns a string as a layout spells it in an attribute.
-fn own_text(text: &str) -> Cow<'_, str> {
-    marked(text, number(text).is_some())
+fn escape_string(text: &str) -> Cow<'_, str> {
+    with_marker(text, parse_non_finite(text).is_some())
 }
 
 /// Returns a name with the mark, whatever it is.
 pub fn marked_name(name: &str) -> String {
-    marked(name, true).into_owned()
+    with_marker(name, true).into_owned()
 }
 
-fn marked(text: &str, is_word: bool) -> Cow<'_, str> {
+fn with_marker(text: &str, is_word: bool) -> Cow<'_, str> {
     let is_odd = |c: char| c.is_control() && c != '\t';
-    if !is_word && !text.starts_with(MARK) && !text.contains(is_odd) {
+    if !is_word && !text.starts_with(ESCAPE_PREFIX) && !text.contains(is_odd) {
         return Cow::Borrowed(text);
     }
-    let mut out = MARK.to_owned();
+    let mut out = ESCAPE_PREFIX.to_owned();
     for c in text.chars() {
         match c {
             c if c == '%' || is_odd(c) => {
@@ -83,7 +83,7 @@ fn marked(text: &str, is_word: bool) -> Cow<'_, str> {
 
 /// Returns the name or the string that a layout spells.
 pub fn read_own(text: &str) -> Cow<'_, str> {
-    match text.strip_prefix(MARK).and_then(strictly_decoded) {
+    match text.strip_prefix(ESCAPE_PREFIX).and_then(strictly_decoded) {
         Some(own) => Cow::Owned(own),
         None => Cow::Borrowed(text),
     }
@@ -91,14 +91,14 @@ pub fn read_own(text: &str) -> Cow<'_, str> {
 
 /// Returns the name of an attribute without its mark, or `None` for a word that describes how an array is stored.
 pub fn attribute_name(name: &str) -> Option<Cow<'_, str>> {
-    if name.starts_with(GRID) { None } else { Some(read_own(name)) }
+    if name.starts_with(GRID_PREFIX) { None } else { Some(read_own(name)) }
 }
 
 /// Returns the value of an attribute as a layout spells it: finite, of one kind, with its strings marked.
 pub fn own_value(value: Attribute) -> Attribute {
-    let one = |value: Literal| match value {
-        Literal::Float(number) if !number.is_finite() => Literal::Text(number.to_string().to_ascii_lowercase()),
-        Literal::Text(text) => Literal::Text(own_text(&text).into_owned()),
+    let one = |value: LayoutLiteral| match value {
+        LayoutLiteral::Float(number) if !number.is_finite() => LayoutLiteral::Text(number.to_string().to_ascii_lowercase()),
+        LayoutLiteral::Text(text) => LayoutLiteral::Text(escape_string(&text).into_owned()),
         value => value,
     };
     let values = match value {
@@ -106,19 +106,19 @@ pub fn own_value(value: Attribute) -> Attribute {
         Attribute::Value(value) => return Attribute::Value(one(value)),
         Attribute::List(values) => values.into_iter().map(one).collect::<Vec<_>>(),
     };
-    let is_text = |value: &Literal| matches!(value, Literal::Text(_));
+    let is_text = |value: &LayoutLiteral| matches!(value, LayoutLiteral::Text(_));
     if values.iter().all(is_text) || !values.iter().any(is_text) {
         return Attribute::List(values);
     }
-    let text = |value: Literal| match value {
-        Literal::Text(text) => Literal::Text(text),
-        number => Literal::Text(number.to_string()),
+    let text = |value: LayoutLiteral| match value {
+        LayoutLiteral::Text(text) => LayoutLiteral::Text(text),
+        number => LayoutLiteral::Text(number.to_string()),
     };
     Attribute::List(values.into_iter().map(text).collect())
 }
 
 /// A number that the language cannot write as one.
-fn number(text: &str) -> Option<f64> {
+fn parse_non_finite(text: &str) -> Option<f64> {
     match text {
         "nan" | "NaN" => Some(f64::NAN),
         "inf" => Some(f64::INFINITY),
@@ -129,8 +129,10 @@ fn number(text: &str) -> Option<f64> {
 
 /// Returns the value of an attribute with its strings unmarked, and with the numbers that the language has no spelling for.
 pub fn read_value(said: &Attribute) -> Attribute {
-    let one = |value: &Literal| match value {
-        Literal::Text(text) => number(text).map_or_else(|| Literal::Text(read_own(text).into_owned()), Literal::Float),
+    let one = |value: &LayoutLiteral| match value {
+        LayoutLiteral::Text(text) => {
+            parse_non_finite(text).map_or_else(|| LayoutLiteral::Text(read_own(text).into_owned()), LayoutLiteral::Float)
+        }
         value => value.clone(),
     };
     match said {
@@ -141,13 +143,13 @@ pub fn read_value(said: &Attribute) -> Attribute {
 }
 
 /// The numbers of a list that is written as strings because one of them is not finite.
-fn numbers(values: &[Literal]) -> Option<Vec<Literal>> {
-    let is_odd = |value: &Literal| matches!(value, Literal::Text(text) if number(text).is_some());
+fn numbers(values: &[LayoutLiteral]) -> Option<Vec<LayoutLiteral>> {
+    let is_odd = |value: &LayoutLiteral| matches!(value, LayoutLiteral::Text(text) if parse_non_finite(text).is_some());
     if !values.iter().any(is_odd) {
         return None;
     }
-    let number = |value: &Literal| match value {
-        Literal::Text(text) => number(text).or_else(|| text.parse().ok()).map(Literal::Float),
+    let number = |value: &LayoutLiteral| match value {
+        LayoutLiteral::Text(text) => parse_non_finite(text).or_else(|| text.parse().ok()).map(LayoutLiteral::Float),
         value => Some(value.clone()),
     };
     values.iter().map(number).collect()
@@ -161,13 +163,13 @@ mod tests {
     fn what_is_marked_is_read_back() {
         for text in ["", "a", "grid_mapping", "own:", "own:grid_x", "a\nb", "a%20b", "own:%", "\u{85}\0", "nan", "tab\t", "_pad"]
         {
-            for marked in [own_name(text), own_attribute(text), own_text(text)] {
+            for marked in [own_name(text), own_attribute(text), escape_string(text)] {
                 assert_eq!(read_own(&marked), text, "{marked}");
                 assert!(!marked.contains(['\n', '\0']));
             }
             assert_eq!(attribute_name(&own_attribute(text)).as_deref(), Some(text));
-            let said = Attribute::Value(Literal::Text(own_text(text).into_owned()));
-            assert_eq!(read_value(&said), Attribute::Value(Literal::Text(text.to_owned())));
+            let said = Attribute::Value(LayoutLiteral::Text(escape_string(text).into_owned()));
+            assert_eq!(read_value(&said), Attribute::Value(LayoutLiteral::Text(text.to_owned())));
         }
         assert_eq!(own_name("a b%"), "a b%");
         assert_eq!(own_attribute("grid_type"), "own:grid_type");

@@ -6,9 +6,9 @@
 //! second repetition on all are alike, so two of them tell its whole length.
 
 use super::diagnostic::Code;
-use super::evaluator::{Machine, Values};
+use super::evaluator::{Evaluator, ParamValues};
 use super::model::{ItemId, Layout};
-use super::param_request::{Fault, Options, ParamRequest, Stored, Supply};
+use super::param_request::{EvaluateOptions, EvaluationError, ParamRequest, StoredValue, SuppliedValue};
 use crate::Limits;
 use crate::error::Result;
 
@@ -30,18 +30,18 @@ impl Layout {
     /// limit would be exceeded, and for the errors of `supply`.
     pub fn evaluate(
         &self,
-        options: &Options,
-        supply: impl FnMut(&ParamRequest) -> Result<Supply>,
-    ) -> std::result::Result<Evaluation<'_>, Fault> {
-        let mut evaluation = Evaluation {
-            machine: Machine::new(self, options),
-            start: self.start(options),
-            starts: Vec::new(),
+        options: &EvaluateOptions,
+        supply: impl FnMut(&ParamRequest) -> Result<SuppliedValue>,
+    ) -> std::result::Result<LayoutEvaluation<'_>, EvaluationError> {
+        let mut evaluation = LayoutEvaluation {
+            machine: Evaluator::new(self, options),
+            start: self.start_address(options),
+            param_starts: Vec::new(),
             ordinals: Vec::new(),
-            record: Vec::new(),
+            recorded: Vec::new(),
             limits: options.limits.clone(),
         };
-        evaluation.again(supply)?;
+        evaluation.reevaluate(supply)?;
         Ok(evaluation)
     }
 
@@ -50,72 +50,83 @@ impl Layout {
     ///
     /// # Errors
     /// Returns the errors of [`Layout::evaluate`], and E409 if `values` are too few or too many.
-    pub fn evaluate_with(&self, options: &Options, values: &[i64]) -> std::result::Result<Evaluation<'_>, Fault> {
+    pub fn evaluate_with(
+        &self,
+        options: &EvaluateOptions,
+        values: &[i64],
+    ) -> std::result::Result<LayoutEvaluation<'_>, EvaluationError> {
         let all = self.evaluate(options, supply_from(values, false));
         let with_all = match all {
-            Ok(found) if found.record.len() == values.len() => return Ok(found),
+            Ok(found) if found.recorded.len() == values.len() => return Ok(found),
             other => other,
         };
         if !self.filters.iter().any(|filter| filter.compresses) {
             return self.all_used(with_all?, values);
         }
         match self.evaluate(options, supply_from(values, true)) {
-            Ok(found) if found.given() == values.len() => Ok(found),
+            Ok(found) if found.known_count() == values.len() => Ok(found),
             _ => self.all_used(with_all?, values),
         }
     }
 
-    fn all_used<'l>(&self, found: Evaluation<'l>, values: &[i64]) -> std::result::Result<Evaluation<'l>, Fault> {
-        let used = found.record.len();
+    fn all_used<'l>(
+        &self,
+        found: LayoutEvaluation<'l>,
+        values: &[i64],
+    ) -> std::result::Result<LayoutEvaluation<'l>, EvaluationError> {
+        let used = found.recorded.len();
         if used == values.len() {
             return Ok(found);
         }
-        let last = found.record.last().map_or(ItemId::ROOT, |value| value.item);
+        let last = found.recorded.last().map_or(ItemId::ROOT, |value| value.item);
         let message = format!("{} values were given, the layout has {used} stored parameters", values.len());
-        Err(self.fault(Code::E409, self.item(last).span, message))
+        Err(self.error_at(Code::E409, self.item(last).span, message))
     }
 }
 
-fn supply_from(values: &[i64], skip_lengths: bool) -> impl FnMut(&ParamRequest) -> Result<Supply> {
+fn supply_from(values: &[i64], skip_lengths: bool) -> impl FnMut(&ParamRequest) -> Result<SuppliedValue> {
     let mut next = values.iter();
     move |request| {
         if skip_lengths && request.is_length {
-            return Ok(Supply::Unknown);
+            return Ok(SuppliedValue::Unknown);
         }
-        Ok(next.next().map_or(Supply::Missing, |&value| Supply::Value(value)))
+        Ok(next.next().map_or(SuppliedValue::Missing, |&value| SuppliedValue::Value(value)))
     }
 }
 
 /// A layout evaluated for one stream.
-pub struct Evaluation<'l> {
-    pub(super) machine: Machine<'l>,
+pub struct LayoutEvaluation<'l> {
+    pub(super) machine: Evaluator<'l>,
     start: u64,
     /// The cursor before each of the layout's top-level places.
-    pub(crate) starts: Vec<u64>,
+    pub(crate) param_starts: Vec<u64>,
     /// Number of stored values before each, if that is not simply its number.
     pub(crate) ordinals: Vec<u32>,
     /// All stored values in order.
-    pub(crate) record: Vec<Stored>,
+    pub(crate) recorded: Vec<StoredValue>,
     pub(crate) limits: Limits,
 }
 
-impl<'l> Evaluation<'l> {
+impl<'l> LayoutEvaluation<'l> {
     /// Evaluates the same layout for another stream, without new allocations.
     ///
     /// # Errors
     /// Returns the errors of [`Layout::evaluate`].
-    pub fn again(&mut self, mut supply: impl FnMut(&ParamRequest) -> Result<Supply>) -> std::result::Result<(), Fault> {
+    pub fn reevaluate(
+        &mut self,
+        mut supply: impl FnMut(&ParamRequest) -> Result<SuppliedValue>,
+    ) -> std::result::Result<(), EvaluationError> {
         let layout = self.machine.layout;
         self.machine.reset(self.start);
-        self.starts.clear();
+        self.param_starts.clear();
         self.ordinals.clear();
-        self.record.clear();
-        let mut values = Values { source: &mut supply, record: &mut self.record };
+        self.recorded.clear();
+        let mut values = ParamValues { source: &mut supply, recorded: &mut self.recorded };
         let machine = &mut self.machine;
         for &step in &layout.plan.places {
-            self.starts.push(machine.cursor);
+            self.param_starts.push(machine.cursor);
             if layout.plan.dynamic {
-                self.ordinals.push(values.record.len() as u32);
+                self.ordinals.push(values.recorded.len() as u32);
             }
             machine.run_step(step, false, &mut values)?;
         }
@@ -129,25 +140,25 @@ impl<'l> Evaluation<'l> {
 
     /// The largest end of an item; `None` if a length is not known.
     pub fn total(&self) -> Option<u64> {
-        self.machine.known_total()
+        self.machine.total()
     }
 
     /// The next available address; `None` if a length is not known.
     pub fn next(&self) -> Option<u64> {
-        super::evaluator::known(self.machine.cursor)
+        super::evaluator::known_address(self.machine.cursor)
     }
 
     /// The values of all stored parameters in order; `None` for lengths that were left unknown.
     pub fn values(&self) -> impl Iterator<Item = Option<i64>> {
-        self.record.iter().map(|stored| stored.value)
+        self.recorded.iter().map(|stored| stored.value)
     }
 
     /// Returns the number of known values.
-    fn given(&self) -> usize {
-        self.record.iter().filter(|stored| stored.value.is_some()).count()
+    fn known_count(&self) -> usize {
+        self.recorded.iter().filter(|stored| stored.value.is_some()).count()
     }
 
-    pub(crate) fn begin(&self) -> u64 {
+    pub(crate) fn first_address(&self) -> u64 {
         self.start
     }
 }

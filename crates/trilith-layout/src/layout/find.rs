@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use super::entry::Entry;
-use super::evaluation::Evaluation;
-use super::evaluator::Machine;
-use super::lexer::unquote;
-use super::model::{Count, Dim, ItemId, ItemKind, Layout, Member, MemberKind, Step, TypeId};
-use super::param_request::Fault;
+use super::entry::LayoutEntry;
+use super::evaluation::LayoutEvaluation;
+use super::evaluator::Evaluator;
+use super::lexer::unquote_name;
+use super::model::{Dim, ItemData, ItemId, Layout, LayoutStep, MemberKind, RepeatCount, StructMember, TypeId};
+use super::param_request::EvaluationError;
 use super::resolved_type::ResolvedType;
-use super::walk::Walker;
+use super::walk::EntryWalker;
 use crate::span::Span;
 use crate::suggest::nearest;
 
 /// An array somewhere in the stream: an item, or one member of all elements of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Located {
+pub struct ArrayLocation {
     /// The path of the item.
     pub path: String,
     /// Layout address of the first element; `None` without data, or if it is not known.
@@ -34,10 +34,10 @@ pub struct Located {
 impl Layout {
     /// The stored parameter that is the first dimension of a data item, if it has one value in a stream.
     pub(crate) fn counted_by(&self, item: ItemId) -> Option<ItemId> {
-        let dims = self.data_of(item)?.what.dims.of(&self.dims);
+        let dims = self.data_of(item)?.what.dims.slice(&self.dims);
         let Dim::Param { param, .. } = dims.first()? else { return None };
         let param = self.param(*param);
-        (param.fixed.is_none() && !param.varying).then_some(param.item)
+        (param.fixed_value.is_none() && !param.is_redeclared).then_some(param.item)
     }
 
     /// Appends the names of the dicts from below `top` down to `dict`.
@@ -62,8 +62,8 @@ impl Layout {
             return None;
         }
         match self.steps.last()? {
-            Step::Extend(of) => match of.count {
-                Count::Fixed(count) => Some((of.list, count, of.span)),
+            LayoutStep::Extend(of) => match of.count {
+                RepeatCount::Fixed(count) => Some((of.list, count, of.span)),
                 _ => None,
             },
             _ => None,
@@ -77,8 +77,8 @@ impl Layout {
             let (name, after) = leading_name(rest)?;
             let child = self.child(dict, &name)?;
             match self.item(child).kind {
-                ItemKind::Dict => (dict, rest) = (child, path.get(path.len() - after.len()..)?),
-                ItemKind::List => return Some((child, path.get(path.len() - after.len()..)?)),
+                ItemData::Dict => (dict, rest) = (child, path.get(path.len() - after.len()..)?),
+                ItemData::List => return Some((child, path.get(path.len() - after.len()..)?)),
                 _ => return None,
             }
         }
@@ -92,10 +92,10 @@ impl Layout {
         let mut found = None;
         for (is_member, name) in way {
             if !is_member {
-                let mut next: Vec<ItemId> = here.iter().flat_map(|&dict| self.named_below(dict, name)).collect();
+                let mut next: Vec<ItemId> = here.iter().flat_map(|&dict| self.items_named(dict, name)).collect();
                 // A dict shows the members of its item without a name.
                 if next.is_empty() {
-                    let nameless = here.iter().flat_map(|&dict| self.named_below(dict, ""));
+                    let nameless = here.iter().flat_map(|&dict| self.items_named(dict, ""));
                     next.extend(nameless.filter_map(|item| Some(self.member_of(self.data_of(item)?.what.ty, name)?.item)));
                 }
                 (here, ty, found) = (next, None, None);
@@ -118,39 +118,39 @@ impl Layout {
 
     /// Returns the names of what the summary block stores, in order, each with `true` if it is a parameter.
     pub fn summary_members(&self) -> Vec<(&str, bool)> {
-        let members = self.summary.map(|ty| self.ty(ty).members.of(&self.members)).unwrap_or(&[]);
+        let members = self.summary.map(|ty| self.ty(ty).members.slice(&self.members)).unwrap_or(&[]);
         let stored = members.iter().filter(|member| !matches!(member.what, MemberKind::Fixed(_)));
         stored.map(|member| (self.name(member.item).unwrap_or(""), matches!(member.what, MemberKind::Stored(_)))).collect()
     }
 
     /// The items of a name in a dict, or in the dicts that are elements of a list.
-    fn named_below(&self, item: ItemId, name: &str) -> Vec<ItemId> {
+    fn items_named(&self, item: ItemId, name: &str) -> Vec<ItemId> {
         let mut dicts = vec![item];
         let mut found = Vec::new();
         while let Some(at) = dicts.pop() {
-            if self.item(at).kind == ItemKind::List {
-                dicts.extend(self.children(at).filter(|id| matches!(self.item(*id).kind, ItemKind::Dict | ItemKind::List)));
+            if self.item(at).kind == ItemData::List {
+                dicts.extend(self.children(at).filter(|id| matches!(self.item(*id).kind, ItemData::Dict | ItemData::List)));
                 continue;
             }
-            let is_item = |id: &ItemId| !matches!(self.item(*id).kind, ItemKind::Type(_) | ItemKind::Pending | ItemKind::Summary);
+            let is_item = |id: &ItemId| !matches!(self.item(*id).kind, ItemData::Type(_) | ItemData::Pending | ItemData::Summary);
             found.extend(self.children(at).filter(is_item).filter(|id| self.name(*id) == Some(name)));
         }
         found
     }
 
     /// The member of that name of the structs that a type comes down to.
-    fn member_of(&self, ty: TypeId, name: &str) -> Option<&Member> {
-        self.ty(self.unfolded(ty)).members.of(&self.members).iter().find(|member| self.name(member.item) == Some(name))
+    fn member_of(&self, ty: TypeId, name: &str) -> Option<&StructMember> {
+        self.ty(self.resolve_aliases(ty)).members.slice(&self.members).iter().find(|member| self.name(member.item) == Some(name))
     }
 
     /// Returns `true` if the element of a list that was declared last is a dict.
     pub(crate) fn repeats_dict(&self, list: ItemId) -> bool {
         let last = self.item(list).last;
-        last != ItemId::NONE && self.item(last).kind == ItemKind::Dict
+        last != ItemId::NONE && self.item(last).kind == ItemData::Dict
     }
 }
 
-impl Evaluation<'_> {
+impl LayoutEvaluation<'_> {
     /// The array at a path, which may lead on into structs: `/records.time`. A dict shows the members
     /// of its item `""` as if they were its own, unless an item has that name.
     ///
@@ -164,14 +164,14 @@ impl Evaluation<'_> {
     ///
     /// # Errors
     /// Returns the errors of [`Evaluation::find`].
-    pub fn locate(&self, path: &str) -> Result<Option<Located>, Fault> {
+    pub fn locate(&self, path: &str) -> Result<Option<ArrayLocation>, EvaluationError> {
         if let Some(entry) = self.find(path)? {
-            return Ok(Some(Located::of(&entry)));
+            return Ok(Some(ArrayLocation::from_entry(&entry)));
         }
         // A member: the item is the part before one of the points.
         for (at, _) in path.match_indices('.') {
             if let Some(entry) = self.find(path.get(..at).unwrap_or(""))?
-                && let Some(found) = Located::inside(&entry).members(path.get(at..).unwrap_or(""))
+                && let Some(found) = ArrayLocation::from_entry_members(&entry).into_member(path.get(at..).unwrap_or(""))
             {
                 return Ok(Some(found));
             }
@@ -180,7 +180,7 @@ impl Evaluation<'_> {
         let cut = last_name(path);
         let (dict, name) = (path.get(..cut).unwrap_or(""), path.get(cut..).unwrap_or(""));
         let Some(entry) = self.find(&format!("{dict}/\"\""))? else { return Ok(None) };
-        Ok(Located::inside(&entry).members(&format!(".{}", name.trim_start_matches('/'))))
+        Ok(ArrayLocation::from_entry_members(&entry).into_member(&format!(".{}", name.trim_start_matches('/'))))
     }
 }
 
@@ -195,7 +195,7 @@ impl Layout {
     /// assert_eq!(layout.nearest_path("/mesh/velocity"), None);
     /// ```
     pub fn nearest_path(&self, path: &str) -> Option<String> {
-        let missing = self.missing(path)?;
+        let missing = self.find_missing_name(path)?;
         let near = nearest(&missing.name, missing.names.iter().copied())?;
         let mut out = missing.dict;
         super::lexer::push_name(&mut out, near);
@@ -203,7 +203,7 @@ impl Layout {
     }
 
     /// The first name of a path that its dict does not have.
-    pub fn missing(&self, path: &str) -> Option<Missing<'_>> {
+    pub fn find_missing_name(&self, path: &str) -> Option<MissingName<'_>> {
         let (mut dict, mut rest, mut out) = (ItemId::ROOT, path, String::new());
         while let Some((name, after)) = leading_name(rest) {
             out.push('/');
@@ -211,9 +211,9 @@ impl Layout {
                 let first = self.item(dict).first;
                 let ids = std::iter::successors(Some(first), |id| Some(self.item(*id).next));
                 let children = ids.take_while(|id| *id != ItemId::NONE).map(|id| self.item(id));
-                let named = children.filter(|item| !matches!(item.kind, ItemKind::Type(_) | ItemKind::Pending));
-                let names = named.map(|item| self.names.text(item.name)).collect();
-                return Some(Missing { dict: out, name, names });
+                let named = children.filter(|item| !matches!(item.kind, ItemData::Type(_) | ItemData::Pending));
+                let names = named.map(|item| self.names.resolve(item.name)).collect();
+                return Some(MissingName { dict: out, name, names });
             };
             super::lexer::push_name(&mut out, &name);
             if !after.starts_with('/') {
@@ -226,7 +226,7 @@ impl Layout {
 }
 
 /// A name that a dict does not have.
-pub struct Missing<'l> {
+pub struct MissingName<'l> {
     /// The path of the dict, with a `/` after it.
     dict: String,
     /// The name that was asked for.
@@ -250,20 +250,23 @@ fn last_name(path: &str) -> usize {
     found
 }
 
-impl Located {
-    pub(super) fn of(entry: &Entry) -> Self {
-        Self::with(entry, entry.typed.clone())
+impl ArrayLocation {
+    pub(super) fn from_entry(entry: &LayoutEntry) -> Self {
+        Self::from_entry_type(entry, entry.resolved_type.clone())
     }
 
     /// Does the same, for the members of its structs: stored parameters that decide no length are members, too.
-    pub(crate) fn inside(entry: &Entry) -> Self {
-        Self::with(
+    pub(crate) fn from_entry_members(entry: &LayoutEntry) -> Self {
+        Self::from_entry_type(
             entry,
-            entry.plain.as_ref().map_or_else(|| entry.typed.clone(), |plain| ResolvedType::Struct(Arc::clone(plain))),
+            entry
+                .is_contiguous
+                .as_ref()
+                .map_or_else(|| entry.resolved_type.clone(), |plain| ResolvedType::Struct(Arc::clone(plain))),
         )
     }
 
-    fn with(entry: &Entry, typed: ResolvedType) -> Self {
+    fn from_entry_type(entry: &LayoutEntry, typed: ResolvedType) -> Self {
         let mut located = Self {
             path: entry.path.clone(),
             address: entry.address,
@@ -278,12 +281,12 @@ impl Located {
 
     /// Appends contiguous dimensions of elements of the present type.
     fn add_dims(&mut self, shape: &[u64]) {
-        self.strides.extend(self.contiguous(shape));
+        self.strides.extend(self.contiguous_strides(shape));
         self.shape.extend_from_slice(shape);
     }
 
     /// Returns the strides of elements of the present type that are next to each other.
-    pub(crate) fn contiguous(&self, shape: &[u64]) -> Vec<u64> {
+    pub(crate) fn contiguous_strides(&self, shape: &[u64]) -> Vec<u64> {
         let mut stride = self.typed.size().unwrap_or(0);
         let mut strides = vec![0; shape.len()];
         for (slot, dim) in strides.iter_mut().zip(shape).rev() {
@@ -294,7 +297,7 @@ impl Located {
     }
 
     /// The member that `.a.b` leads to.
-    pub(super) fn members(mut self, path: &str) -> Option<Self> {
+    pub(super) fn into_member(mut self, path: &str) -> Option<Self> {
         let mut rest = path;
         while !rest.is_empty() {
             let inside = rest.strip_prefix('.')?;
@@ -315,37 +318,41 @@ impl Located {
 
 /// The entry at `path`.
 #[allow(clippy::needless_pass_by_value, reason = "a machine is a state that is used up")]
-pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: Machine<'l>, path: &str) -> Result<Option<Entry>, Fault> {
+pub(super) fn find_entry<'l>(
+    evaluation: &LayoutEvaluation<'l>,
+    machine: Evaluator<'l>,
+    path: &str,
+) -> Result<Option<LayoutEntry>, EvaluationError> {
     let layout = evaluation.layout();
-    let mut walker = Walker::new(evaluation, machine.clone());
+    let mut walker = EntryWalker::new(evaluation, machine.clone());
     let Some(path) = canonical(path) else { return Ok(None) };
-    walker.wanted = Some(path.clone());
+    walker.target_path = Some(path.clone());
     if path.starts_with('&') {
-        return walker.advance();
+        return walker.try_next_entry();
     }
     for item in top_items(layout, &path) {
-        if layout.item(item).kind == ItemKind::List {
+        if layout.item(item).kind == ItemData::List {
             // A list itself is no entry: none of its elements need be walked.
             let name = layout.static_path(item);
             if !path.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('[')) {
                 continue;
             }
-            let from = layout.plan.of_list.partition_point(|(list, _)| *list < item);
-            let places = layout.plan.of_list.get(from..).unwrap_or(&[]).iter().take_while(|(list, _)| *list == item);
+            let from = layout.plan.step_by_list.partition_point(|(list, _)| *list < item);
+            let places = layout.plan.step_by_list.get(from..).unwrap_or(&[]).iter().take_while(|(list, _)| *list == item);
             let mut length = 0u64;
             for &(_, place) in places {
                 walker.set_length(item, length);
-                walker.seek(place as usize, place as usize + 1);
-                if let Some(entry) = walker.advance()? {
+                walker.seek_places(place as usize, place as usize + 1);
+                if let Some(entry) = walker.try_next_entry()? {
                     return Ok(Some(entry));
                 }
-                length = length.saturating_add(grown(layout, &machine, place)?);
+                length = length.saturating_add(list_growth(layout, &machine, place)?);
             }
-        } else if let Ok(at) = layout.plan.of_item.binary_search_by_key(&item, |(known, _)| *known)
-            && let Some(&(_, place)) = layout.plan.of_item.get(at)
+        } else if let Ok(at) = layout.plan.step_by_item.binary_search_by_key(&item, |(known, _)| *known)
+            && let Some(&(_, place)) = layout.plan.step_by_item.get(at)
         {
-            walker.seek(place as usize, place as usize + 1);
-            if let Some(entry) = walker.advance()? {
+            walker.seek_places(place as usize, place as usize + 1);
+            if let Some(entry) = walker.try_next_entry()? {
                 return Ok(Some(entry));
             }
         }
@@ -354,11 +361,11 @@ pub(super) fn find<'l>(evaluation: &Evaluation<'l>, machine: Machine<'l>, path: 
 }
 
 /// Returns the number of elements that a place adds to its list.
-pub(super) fn grown(layout: &Layout, machine: &Machine<'_>, place: u32) -> Result<u64, Fault> {
+pub(super) fn list_growth(layout: &Layout, machine: &Evaluator<'_>, place: u32) -> Result<u64, EvaluationError> {
     let step = layout.plan.places.get(place as usize).and_then(|&step| layout.steps.get(step as usize));
     Ok(match step {
-        Some(Step::List(of)) => machine.repeats(of.count, of.span)?.saturating_mul(u64::from(of.elements)),
-        Some(Step::Extend(of)) => machine.repeats(of.count, of.span)?,
+        Some(LayoutStep::List(of)) => machine.resolve_repeat_count(of.count, of.span)?.saturating_mul(u64::from(of.elements)),
+        Some(LayoutStep::Extend(of)) => machine.resolve_repeat_count(of.count, of.span)?,
         _ => 0,
     })
 }
@@ -370,7 +377,7 @@ fn top_items(layout: &Layout, path: &str) -> Vec<ItemId> {
     while let Some((name, after)) = leading_name(rest) {
         if after.starts_with('/') {
             match layout.child(dict, &name) {
-                Some(child) if layout.item(child).kind == ItemKind::Dict => dict = child,
+                Some(child) if layout.item(child).kind == ItemData::Dict => dict = child,
                 _ => return Vec::new(),
             }
             rest = after;
@@ -379,7 +386,7 @@ fn top_items(layout: &Layout, path: &str) -> Vec<ItemId> {
         let mut found: Vec<ItemId> = layout.child(dict, &name).into_iter().collect();
         if after.is_empty() {
             // Parameters have separate names; of several (2026), the last declaration counts.
-            let param = layout.names.find(&name).and_then(|name| layout.found_params.get(&(dict.0, name.0)));
+            let param = layout.names.find_symbol(&name).and_then(|name| layout.found_params.get(&(dict.0, name.0)));
             found.extend(param.map(|&param| layout.param(param).item));
         }
         return found;
@@ -404,7 +411,7 @@ fn quoted_first(inside: &str) -> Option<(String, &str)> {
         match c {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
-            '"' => return Some((unquote(inside.get(..=at)?).into_owned(), inside.get(at + 1..)?)),
+            '"' => return Some((unquote_name(inside.get(..=at)?).into_owned(), inside.get(at + 1..)?)),
             _ => {}
         }
     }

@@ -14,23 +14,23 @@ impl Symbol {
 
 /// All names of a layout, joined in one string.
 #[derive(Clone, Default)]
-pub(crate) struct Names {
+pub(crate) struct Interner {
     text: String,
     /// The end of each name in `text`.
     ends: Vec<u32>,
     /// Open addressing: hash in the high half, number of the name + 1 in the low, 0 if free.
     table: Vec<u64>,
-    hasher: Mixer,
+    hasher: NameHasher,
 }
 
-impl Names {
+impl Interner {
     /// The number of `name`, new or known.
     pub(crate) fn intern(&mut self, name: &str) -> Symbol {
         if (self.ends.len() + 1) * 2 > self.table.len() {
-            self.grow();
+            self.rehash();
         }
         let hash = self.hasher.hash_bytes(name.as_bytes());
-        match self.slot(name, hash) {
+        match self.find_slot(name, hash) {
             Ok(symbol) => symbol,
             Err(slot) => {
                 self.text.push_str(name);
@@ -42,15 +42,15 @@ impl Names {
     }
 
     /// The number of a name that is known.
-    pub(crate) fn find(&self, name: &str) -> Option<Symbol> {
+    pub(crate) fn find_symbol(&self, name: &str) -> Option<Symbol> {
         if self.table.is_empty() {
             return None;
         }
-        self.slot(name, self.hasher.hash_bytes(name.as_bytes())).ok()
+        self.find_slot(name, self.hasher.hash_bytes(name.as_bytes())).ok()
     }
 
     /// The number of a name, or where it would go.
-    fn slot(&self, name: &str, hash: u32) -> Result<Symbol, usize> {
+    fn find_slot(&self, name: &str, hash: u32) -> Result<Symbol, usize> {
         let mask = self.table.len() - 1;
         let mut slot = hash as usize & mask;
         loop {
@@ -59,7 +59,7 @@ impl Names {
                 return Err(slot);
             }
             let symbol = Symbol(entry as u32 - 1);
-            if (entry >> 32) as u32 == hash && self.text(symbol) == name {
+            if (entry >> 32) as u32 == hash && self.resolve(symbol) == name {
                 return Ok(symbol);
             }
             slot = (slot + 1) & mask;
@@ -67,7 +67,7 @@ impl Names {
     }
 
     /// The name of a number, "" for [`Symbol::NONE`].
-    pub(crate) fn text(&self, symbol: Symbol) -> &str {
+    pub(crate) fn resolve(&self, symbol: Symbol) -> &str {
         let at = symbol.0 as usize;
         let start = if at == 0 { 0 } else { self.ends.get(at - 1).copied().unwrap_or(0) as usize };
         let end = self.ends.get(at).copied().unwrap_or(0) as usize;
@@ -84,15 +84,15 @@ impl Names {
         self.ends.reserve(more);
         let size = ((self.ends.len() + more + 1) * 2).next_power_of_two();
         if size > self.table.len() {
-            self.resize(size);
+            self.resize_table(size);
         }
     }
 
-    fn grow(&mut self) {
-        self.resize((self.table.len() * 4).max(64));
+    fn rehash(&mut self) {
+        self.resize_table((self.table.len() * 4).max(64));
     }
 
-    fn resize(&mut self, size: usize) {
+    fn resize_table(&mut self, size: usize) {
         for entry in std::mem::replace(&mut self.table, vec![0; size]) {
             if entry == 0 {
                 continue;
@@ -109,15 +109,15 @@ impl Names {
 /// A quick keyed hash for short names and pairs of numbers; the key is random, so that no file can
 /// be made to collide.
 #[derive(Clone)]
-pub(crate) struct Mixer(u64);
+pub(crate) struct NameHasher(u64);
 
-impl Default for Mixer {
+impl Default for NameHasher {
     fn default() -> Self {
         Self(RandomState::new().hash_one(0u8) | 1)
     }
 }
 
-impl Mixer {
+impl NameHasher {
     /// A hash of a name.
     fn hash_bytes(&self, bytes: &[u8]) -> u32 {
         let mut hasher = self.build_hasher();
@@ -126,47 +126,47 @@ impl Mixer {
     }
 }
 
-impl BuildHasher for Mixer {
-    type Hasher = Mixing;
+impl BuildHasher for NameHasher {
+    type Hasher = NameHashState;
 
-    fn build_hasher(&self) -> Mixing {
-        Mixing { state: self.0, key: self.0 }
+    fn build_hasher(&self) -> NameHashState {
+        NameHashState { state: self.0, key: self.0 }
     }
 }
 
 /// The state of a hash being made by [`Mixer`].
-pub(crate) struct Mixing {
+pub(crate) struct NameHashState {
     state: u64,
     key: u64,
 }
 
-impl Mixing {
-    fn mix(&mut self, word: u64) {
+impl NameHashState {
+    fn mix_word(&mut self, word: u64) {
         let product = u128::from(self.state ^ word).wrapping_mul(u128::from(self.key ^ 0x9e37_79b9_7f4a_7c15));
         self.state = (product as u64) ^ ((product >> 64) as u64);
     }
 }
 
-impl Hasher for Mixing {
+impl Hasher for NameHashState {
     fn write(&mut self, bytes: &[u8]) {
         let mut words = bytes.chunks_exact(8);
         for word in &mut words {
             let mut buffer = [0; 8];
             buffer.copy_from_slice(word);
-            self.mix(u64::from_le_bytes(buffer));
+            self.mix_word(u64::from_le_bytes(buffer));
         }
         let mut last = [0; 8];
         let rest = words.remainder();
         last[..rest.len()].copy_from_slice(rest);
-        self.mix(u64::from_le_bytes(last) ^ ((bytes.len() as u64) << 56));
+        self.mix_word(u64::from_le_bytes(last) ^ ((bytes.len() as u64) << 56));
     }
 
     fn write_u32(&mut self, word: u32) {
-        self.mix(u64::from(word));
+        self.mix_word(u64::from(word));
     }
 
     fn write_u64(&mut self, word: u64) {
-        self.mix(word);
+        self.mix_word(word);
     }
 
     fn write_usize(&mut self, _: usize) {}
@@ -181,19 +181,19 @@ impl Hasher for Mixing {
 /// Most names have one meaning in the whole layout, which is in a plain table by the number of the name. Only
 /// further meanings of the same name need a hash table.
 #[derive(Clone)]
-pub(crate) struct Scope<V> {
+pub(crate) struct NameScope<V> {
     first: Vec<Option<(u32, V)>>,
-    more: HashMap<(u32, u32), V, Mixer>,
+    more: HashMap<(u32, u32), V, NameHasher>,
     len: usize,
 }
 
-impl<V> Default for Scope<V> {
+impl<V> Default for NameScope<V> {
     fn default() -> Self {
         Self { first: Vec::new(), more: HashMap::default(), len: 0 }
     }
 }
 
-impl<V: Copy> Scope<V> {
+impl<V: Copy> NameScope<V> {
     /// Returns the meaning of a name for an owner.
     pub(crate) fn get(&self, key: &(u32, u32)) -> Option<&V> {
         match self.first.get(key.1 as usize) {
@@ -238,14 +238,14 @@ mod tests {
 
     #[test]
     fn equal_names_have_equal_numbers() {
-        let mut names = Names::default();
+        let mut names = Interner::default();
         let all: Vec<Symbol> = (0..1000).map(|n| names.intern(&format!("name{n}"))).collect();
         for (n, &symbol) in all.iter().enumerate() {
             assert_eq!(names.intern(&format!("name{n}")), symbol);
-            assert_eq!(names.text(symbol), format!("name{n}"));
+            assert_eq!(names.resolve(symbol), format!("name{n}"));
         }
-        assert_eq!(names.find("nothing"), None);
+        assert_eq!(names.find_symbol("nothing"), None);
         let empty = names.intern("");
-        assert_eq!(names.text(empty), "");
+        assert_eq!(names.resolve(empty), "");
     }
 }

@@ -9,7 +9,7 @@ use crate::span::Span;
 
 /// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum T {
+pub(crate) enum TokenKind {
     /// An unquoted name.
     Symbol,
     /// A quoted name.
@@ -17,7 +17,7 @@ pub(crate) enum T {
     Integer,
     Float,
     /// A primitive with `<`, `>` or `|` before it.
-    Prim,
+    Primitive,
     /// A run of `+`, not followed by a digit.
     Plus,
     /// A run of `-`, not followed by a digit.
@@ -39,9 +39,9 @@ pub(crate) enum T {
     Star,
     Ampersand,
     /// `->`
-    Into,
+    ArrowRight,
     /// `<-`
-    From,
+    ArrowLeft,
     /// The byte order character that opens a layout of 2025.
     Order,
     /// `?`, which no dialect has any more: known only to say so.
@@ -61,7 +61,7 @@ pub(crate) enum T {
 /// A token: what, where, its value if an integer, and the special comments met so far.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Token {
-    pub kind: T,
+    pub kind: TokenKind,
     pub span: Span,
     /// Value of an integer, or length of a run of signs.
     pub value: i64,
@@ -72,13 +72,13 @@ pub(crate) struct Token {
 impl Token {
     /// Returns `true` if it is a name, quoted or not.
     pub(super) fn is_name(self) -> bool {
-        matches!(self.kind, T::Symbol | T::Quoted)
+        matches!(self.kind, TokenKind::Symbol | TokenKind::Quoted)
     }
 }
 
 /// The kind of token that a byte can begin; the scanner's one table.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum ByteClass {
     Bad,
     Blank,
     Letter,
@@ -86,38 +86,38 @@ enum Class {
     Other,
 }
 
-static CLASS: [Class; 256] = {
-    let mut table = [Class::Bad; 256];
+static CLASS: [ByteClass; 256] = {
+    let mut table = [ByteClass::Bad; 256];
     let mut byte = 0;
     while byte < 256 {
         table[byte] = match byte as u8 {
-            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => Class::Blank,
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' => Class::Letter,
-            b'0'..=b'9' => Class::Digit,
-            b'!'..=b'~' => Class::Other,
-            _ => Class::Bad,
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => ByteClass::Blank,
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => ByteClass::Letter,
+            b'0'..=b'9' => ByteClass::Digit,
+            b'!'..=b'~' => ByteClass::Other,
+            _ => ByteClass::Bad,
         };
         byte += 1;
     }
     table
 };
 
-fn class(byte: u8) -> Class {
+fn classify_byte(byte: u8) -> ByteClass {
     CLASS[byte as usize]
 }
 
 /// Returns `true` if a byte may be inside an unquoted name.
 fn is_word(byte: u8) -> bool {
-    matches!(class(byte), Class::Letter | Class::Digit)
+    matches!(classify_byte(byte), ByteClass::Letter | ByteClass::Digit)
 }
 
 /// Scans a text for tokens.
 pub(crate) struct Lexer<'t> {
     text: &'t str,
-    at: usize,
+    position: usize,
     dialect: Dialect,
     /// The next token is the first.
-    first: bool,
+    first_note: bool,
     /// The special comments met: from `##` or `#:` to the end of the line.
     pub notes: Vec<Span>,
 }
@@ -125,248 +125,249 @@ pub(crate) struct Lexer<'t> {
 impl<'t> Lexer<'t> {
     /// A scanner at the beginning of `text`, which is at most 4 GiB long.
     pub(super) fn new(text: &'t str, dialect: Dialect) -> Self {
-        Self { text, at: 0, dialect, first: true, notes: Vec::new() }
+        Self { text, position: 0, dialect, first_note: true, notes: Vec::new() }
     }
 
     /// A scanner for a part of `text`, such as the inside of a comment.
-    pub(super) fn part(text: &'t str, span: Span, dialect: Dialect) -> Self {
+    pub(super) fn for_span(text: &'t str, span: Span, dialect: Dialect) -> Self {
         let text = text.get(..span.end as usize).unwrap_or(text);
-        Self { text, at: span.start as usize, dialect, first: false, notes: Vec::new() }
+        Self { text, position: span.start as usize, dialect, first_note: false, notes: Vec::new() }
     }
 
-    fn byte(&self, at: usize) -> u8 {
+    fn byte_at(&self, at: usize) -> u8 {
         self.text.as_bytes().get(at).copied().unwrap_or(0)
     }
 
     /// A scanner that is where this one is; comments on its way are not remembered.
     pub(super) fn fork(&self) -> Self {
-        Self { text: self.text, at: self.at, dialect: self.dialect, first: self.first, notes: Vec::new() }
+        Self { text: self.text, position: self.position, dialect: self.dialect, first_note: self.first_note, notes: Vec::new() }
     }
 
     /// The token after the one given last, without taking it.
-    pub(super) fn peek(&self) -> Token {
-        self.fork().next()
+    pub(super) fn peek_token(&self) -> Token {
+        self.fork().next_token()
     }
 
     /// The next token; [`T::End`] for ever after the last.
-    pub(super) fn next(&mut self) -> Token {
+    pub(super) fn next_token(&mut self) -> Token {
         self.skip_blank();
-        let start = self.at;
+        let start = self.position;
         let notes = self.notes.len() as u32;
-        let first = std::mem::replace(&mut self.first, false);
+        let first = std::mem::replace(&mut self.first_note, false);
         let Some(&byte) = self.text.as_bytes().get(start) else {
-            return Token { kind: T::End, span: Span::of(start, start), value: 0, notes };
+            return Token { kind: TokenKind::End, span: Span::new_u32(start, start), value: 0, notes };
         };
         let mut value = 0;
-        let kind = match class(byte) {
-            Class::Letter => {
+        let kind = match classify_byte(byte) {
+            ByteClass::Letter => {
                 self.skip_word();
-                T::Symbol
+                TokenKind::Symbol
             }
-            Class::Digit => self.number(start, &mut value),
+            ByteClass::Digit => self.scan_number(start, &mut value),
             _ if first && self.dialect == Dialect::D2025 && matches!(byte, b'<' | b'>') => {
-                self.at += 1;
-                T::Order
+                self.position += 1;
+                TokenKind::Order
             }
-            _ => self.punctuation(byte, &mut value),
+            _ => self.scan_punctuation(byte, &mut value),
         };
         // A NUL inside quotes is the illegal character, not the quote.
-        let start = if kind == T::BadCharacter { start + value as usize } else { start };
-        Token { kind, span: Span::of(start, self.at), value, notes }
+        let start = if kind == TokenKind::BadCharacter { start + value as usize } else { start };
+        Token { kind, span: Span::new_u32(start, self.position), value, notes }
     }
 
     fn skip_word(&mut self) {
         let bytes = self.text.as_bytes();
-        let mut at = self.at;
+        let mut at = self.position;
         while at < bytes.len() && is_word(bytes[at]) {
             at += 1;
         }
-        self.at = at;
+        self.position = at;
     }
 
     /// Skips whitespace and comments, remembering the special ones.
     fn skip_blank(&mut self) {
         let bytes = self.text.as_bytes();
         loop {
-            while self.at < bytes.len() && class(bytes[self.at]) == Class::Blank {
-                self.at += 1;
+            while self.position < bytes.len() && classify_byte(bytes[self.position]) == ByteClass::Blank {
+                self.position += 1;
             }
-            if self.byte(self.at) != b'#' {
+            if self.byte_at(self.position) != b'#' {
                 return;
             }
-            let start = self.at;
+            let start = self.position;
             let rest = bytes.get(start..).unwrap_or(&[]);
             let end = memchr::memchr2(b'\n', b'\r', rest).map_or(bytes.len(), |n| start + n);
-            if matches!(self.byte(start + 1), b'#' | b':') && start + 1 < end {
-                self.notes.push(Span::of(start, end));
+            if matches!(self.byte_at(start + 1), b'#' | b':') && start + 1 < end {
+                self.notes.push(Span::new_u32(start, end));
             }
-            self.at = end;
+            self.position = end;
         }
     }
 
     /// Takes one or two bytes of punctuation, a quoted name, a prefixed primitive or a run of signs.
-    fn punctuation(&mut self, byte: u8, value: &mut i64) -> T {
-        let start = self.at;
-        let next = self.byte(start + 1);
-        self.at = start + 1;
+    fn scan_punctuation(&mut self, byte: u8, value: &mut i64) -> TokenKind {
+        let start = self.position;
+        let next = self.byte_at(start + 1);
+        self.position = start + 1;
         match byte {
-            b'=' => T::Equal,
+            b'=' => TokenKind::Equal,
             b':' if next == b'=' && self.dialect == Dialect::D2025 => {
-                self.at += 1;
-                T::ColonEqual
+                self.position += 1;
+                TokenKind::ColonEqual
             }
-            b':' => T::Colon,
-            b'[' => T::OpenBracket,
-            b']' => T::CloseBracket,
-            b'{' => T::OpenBrace,
-            b'}' => T::CloseBrace,
-            b'(' => T::OpenParen,
-            b')' => T::CloseParen,
-            b',' => T::Comma,
-            b'/' => T::Slash,
-            b'@' => T::At,
-            b'%' => T::Percent,
-            b'*' => T::Star,
-            b'&' => T::Ampersand,
-            b'?' => T::Question,
+            b':' => TokenKind::Colon,
+            b'[' => TokenKind::OpenBracket,
+            b']' => TokenKind::CloseBracket,
+            b'{' => TokenKind::OpenBrace,
+            b'}' => TokenKind::CloseBrace,
+            b'(' => TokenKind::OpenParen,
+            b')' => TokenKind::CloseParen,
+            b',' => TokenKind::Comma,
+            b'/' => TokenKind::Slash,
+            b'@' => TokenKind::At,
+            b'%' => TokenKind::Percent,
+            b'*' => TokenKind::Star,
+            b'&' => TokenKind::Ampersand,
+            b'?' => TokenKind::Question,
             b'.' if next == b'.' => {
-                self.at += 1;
-                T::DotDot
+                self.position += 1;
+                TokenKind::DotDot
             }
-            b'.' if next.is_ascii_digit() => self.number(start, value),
-            b'"' | b'\'' => self.quoted(byte, value),
+            b'.' if next.is_ascii_digit() => self.scan_number(start, value),
+            b'"' | b'\'' => self.scan_quoted_name(byte, value),
             b'<' if next == b'-' => {
-                self.at += 1;
-                T::From
+                self.position += 1;
+                TokenKind::ArrowLeft
             }
-            b'<' | b'>' | b'|' => self.prefixed(),
-            b'+' | b'-' => self.signs(byte, value),
+            b'<' | b'>' | b'|' => self.scan_prefixed_primitive(),
+            b'+' | b'-' => self.scan_signs(byte, value),
             _ => {
                 // The whole character, so that the next token begins on a boundary.
-                self.at = (start + 1..=self.text.len()).find(|&at| self.text.is_char_boundary(at)).unwrap_or(self.text.len());
-                T::BadCharacter
+                self.position =
+                    (start + 1..=self.text.len()).find(|&at| self.text.is_char_boundary(at)).unwrap_or(self.text.len());
+                TokenKind::BadCharacter
             }
         }
     }
 
     /// QUOTED = '"' qchar* '"' | "'" qchar* "'"
-    fn quoted(&mut self, quote: u8, value: &mut i64) -> T {
+    fn scan_quoted_name(&mut self, quote: u8, value: &mut i64) -> TokenKind {
         let bytes = self.text.as_bytes();
-        let open = self.at - 1;
-        let mut at = self.at;
+        let open = self.position - 1;
+        let mut at = self.position;
         while let Some(n) = bytes.get(at..).and_then(|rest| memchr::memchr3(quote, b'\\', 0, rest)) {
             at += n;
             match bytes[at] {
-                b'\\' if matches!(self.byte(at + 1), b'\\' | b'"' | b'\'') => at += 2,
+                b'\\' if matches!(self.byte_at(at + 1), b'\\' | b'"' | b'\'') => at += 2,
                 b'\\' => at += 1,
                 0 => {
                     *value = (at - open) as i64;
-                    self.at = at + 1;
-                    return T::BadCharacter;
+                    self.position = at + 1;
+                    return TokenKind::BadCharacter;
                 }
                 _ => {
-                    self.at = at + 1;
-                    return T::Quoted;
+                    self.position = at + 1;
+                    return TokenKind::Quoted;
                 }
             }
         }
-        self.at = bytes.len();
-        T::BadQuote
+        self.position = bytes.len();
+        TokenKind::BadQuote
     }
 
     /// PRIM = [<>|] primitive, not followed by a letter, a digit or `_`
-    fn prefixed(&mut self) -> T {
-        let start = self.at;
+    fn scan_prefixed_primitive(&mut self) -> TokenKind {
+        let start = self.position;
         self.skip_word();
-        if Primitive::named(self.text.get(start..self.at).unwrap_or(""), self.dialect).is_some() {
-            return T::Prim;
+        if Primitive::from_name(self.text.get(start..self.position).unwrap_or(""), self.dialect).is_some() {
+            return TokenKind::Primitive;
         }
-        self.at = start;
-        T::BadPrefix
+        self.position = start;
+        TokenKind::BadPrefix
     }
 
     /// SUFFIX = '+'+ | '-'+, or a signed number, or `->`
-    fn signs(&mut self, sign: u8, value: &mut i64) -> T {
-        let start = self.at - 1;
-        let mut end = self.at;
-        while self.byte(end) == sign {
+    fn scan_signs(&mut self, sign: u8, value: &mut i64) -> TokenKind {
+        let start = self.position - 1;
+        let mut end = self.position;
+        while self.byte_at(end) == sign {
             end += 1;
         }
-        let next = self.byte(end);
+        let next = self.byte_at(end);
         if end - start == 1 {
             if sign == b'-' && next == b'>' {
-                self.at = end + 1;
-                return T::Into;
+                self.position = end + 1;
+                return TokenKind::ArrowRight;
             }
-            if next.is_ascii_digit() || (next == b'.' && self.byte(end + 1).is_ascii_digit()) {
-                return self.number(start, value);
+            if next.is_ascii_digit() || (next == b'.' && self.byte_at(end + 1).is_ascii_digit()) {
+                return self.scan_number(start, value);
             }
         } else if next.is_ascii_digit() {
             // The last sign belongs to the number.
             end -= 1;
         }
-        self.at = end;
+        self.position = end;
         *value = (end - start) as i64;
-        if sign == b'+' { T::Plus } else { T::Minus }
+        if sign == b'+' { TokenKind::Plus } else { TokenKind::Minus }
     }
 
     fn skip_digits(&mut self) -> usize {
-        let from = self.at;
-        while self.byte(self.at).is_ascii_digit() {
-            self.at += 1;
+        let from = self.position;
+        while self.byte_at(self.position).is_ascii_digit() {
+            self.position += 1;
         }
-        self.at - from
+        self.position - from
     }
 
     /// INTEGER = [+-]? ( 0 | [1-9][0-9]* | 0[xX][0-9A-Fa-f]+ ); FLOAT has a point, an exponent or both
-    fn number(&mut self, start: usize, value: &mut i64) -> T {
-        self.at = start + usize::from(matches!(self.byte(start), b'+' | b'-'));
-        let digits = self.at;
-        let hex = self.byte(digits) == b'0' && matches!(self.byte(digits + 1), b'x' | b'X');
+    fn scan_number(&mut self, start: usize, value: &mut i64) -> TokenKind {
+        self.position = start + usize::from(matches!(self.byte_at(start), b'+' | b'-'));
+        let digits = self.position;
+        let hex = self.byte_at(digits) == b'0' && matches!(self.byte_at(digits + 1), b'x' | b'X');
         let mut float = false;
         if hex {
-            self.at += 2;
-            while self.byte(self.at).is_ascii_hexdigit() {
-                self.at += 1;
+            self.position += 2;
+            while self.byte_at(self.position).is_ascii_hexdigit() {
+                self.position += 1;
             }
         } else {
             self.skip_digits();
-            if self.byte(self.at) == b'.' && self.byte(self.at + 1) != b'.' {
+            if self.byte_at(self.position) == b'.' && self.byte_at(self.position + 1) != b'.' {
                 float = true;
-                self.at += 1;
+                self.position += 1;
                 self.skip_digits();
             }
-            float |= self.exponent();
+            float |= self.skip_exponent();
         }
-        let end = self.at;
+        let end = self.position;
         self.skip_word();
-        if self.at != end {
-            return T::BadNumber;
+        if self.position != end {
+            return TokenKind::BadNumber;
         }
         if float {
-            return T::Float;
+            return TokenKind::Float;
         }
         match parse_integer(self.text.get(start..end).unwrap_or("")) {
             Some(number) => {
                 *value = number;
-                T::Integer
+                TokenKind::Integer
             }
-            None => T::BadNumber,
+            None => TokenKind::BadNumber,
         }
     }
 
     /// exp = [eE] [+-]? digits
-    fn exponent(&mut self) -> bool {
-        if !matches!(self.byte(self.at), b'e' | b'E') {
+    fn skip_exponent(&mut self) -> bool {
+        if !matches!(self.byte_at(self.position), b'e' | b'E') {
             return false;
         }
-        let before = self.at;
-        self.at += 1;
-        if matches!(self.byte(self.at), b'+' | b'-') {
-            self.at += 1;
+        let before = self.position;
+        self.position += 1;
+        if matches!(self.byte_at(self.position), b'+' | b'-') {
+            self.position += 1;
         }
         if self.skip_digits() == 0 {
-            self.at = before;
+            self.position = before;
             return false;
         }
         true
@@ -389,7 +390,7 @@ pub(crate) fn parse_integer(text: &str) -> Option<i64> {
 }
 
 /// The name that a token spells: quotes removed, `\\`, `\"` and `\'` undone.
-pub(crate) fn unquote(text: &str) -> std::borrow::Cow<'_, str> {
+pub(crate) fn unquote_name(text: &str) -> std::borrow::Cow<'_, str> {
     if !text.starts_with(['"', '\'']) {
         return text.into();
     }
@@ -445,7 +446,7 @@ pub(crate) fn push_name(out: &mut String, name: &str) {
 }
 
 /// The order that an order character or a prefix means; `|` means none.
-pub(crate) fn order_of(prefix: u8) -> Option<Byteorder> {
+pub(crate) fn byteorder_of(prefix: u8) -> Option<Byteorder> {
     match prefix {
         b'<' => Some(Byteorder::Little),
         b'>' => Some(Byteorder::Big),
@@ -457,30 +458,30 @@ pub(crate) fn order_of(prefix: u8) -> Option<Byteorder> {
 mod tests {
     use super::*;
 
-    fn kinds(text: &str, dialect: Dialect) -> Vec<T> {
+    fn kinds(text: &str, dialect: Dialect) -> Vec<TokenKind> {
         let mut lexer = Lexer::new(text, dialect);
-        std::iter::from_fn(|| Some(lexer.next().kind).filter(|&k| k != T::End)).collect()
+        std::iter::from_fn(|| Some(lexer.next_token().kind).filter(|&k| k != TokenKind::End)).collect()
     }
 
     #[test]
     fn dot_dot_precedes_float() {
-        assert_eq!(kinds("@16..", Dialect::D2026), [T::At, T::Integer, T::DotDot]);
-        assert_eq!(kinds("1.5 .5 2. 3e4 -1e-3", Dialect::D2026), [T::Float; 5]);
+        assert_eq!(kinds("@16..", Dialect::D2026), [TokenKind::At, TokenKind::Integer, TokenKind::DotDot]);
+        assert_eq!(kinds("1.5 .5 2. 3e4 -1e-3", Dialect::D2026), [TokenKind::Float; 5]);
     }
 
     #[test]
     fn sign_before_digit_joins_number() {
-        assert_eq!(kinds("IMAX-1", Dialect::D2025), [T::Symbol, T::Integer]);
-        assert_eq!(kinds("IMAX-- 1", Dialect::D2025), [T::Symbol, T::Minus, T::Integer]);
-        assert_eq!(kinds("N--5", Dialect::D2025), [T::Symbol, T::Minus, T::Integer]);
+        assert_eq!(kinds("IMAX-1", Dialect::D2025), [TokenKind::Symbol, TokenKind::Integer]);
+        assert_eq!(kinds("IMAX-- 1", Dialect::D2025), [TokenKind::Symbol, TokenKind::Minus, TokenKind::Integer]);
+        assert_eq!(kinds("N--5", Dialect::D2025), [TokenKind::Symbol, TokenKind::Minus, TokenKind::Integer]);
     }
 
     #[test]
     fn order_2025_is_first_character_only() {
-        assert_eq!(kinds("<i8 {", Dialect::D2025), [T::Order, T::Symbol, T::OpenBrace]);
-        assert_eq!(kinds("x <i8", Dialect::D2025), [T::Symbol, T::Prim]);
-        assert_eq!(kinds("<i8", Dialect::D2026), [T::Prim]);
-        assert_eq!(kinds("<i8x", Dialect::D2026), [T::BadPrefix, T::Symbol]);
+        assert_eq!(kinds("<i8 {", Dialect::D2025), [TokenKind::Order, TokenKind::Symbol, TokenKind::OpenBrace]);
+        assert_eq!(kinds("x <i8", Dialect::D2025), [TokenKind::Symbol, TokenKind::Primitive]);
+        assert_eq!(kinds("<i8", Dialect::D2026), [TokenKind::Primitive]);
+        assert_eq!(kinds("<i8x", Dialect::D2026), [TokenKind::BadPrefix, TokenKind::Symbol]);
     }
 
     #[test]
@@ -491,21 +492,21 @@ mod tests {
         assert_eq!(parse_integer("9223372036854775808"), None);
         assert_eq!(parse_integer("007"), None);
         assert_eq!(parse_integer("0x"), None);
-        assert_eq!(kinds("3x 0x 08 1_0", Dialect::D2025), [T::BadNumber; 4]);
+        assert_eq!(kinds("3x 0x 08 1_0", Dialect::D2025), [TokenKind::BadNumber; 4]);
     }
 
     #[test]
     fn backslash_escapes_only_quotes_and_itself() {
-        assert_eq!(unquote(r#""a\"b\\c\n""#), "a\"b\\c\\n");
-        assert_eq!(kinds(r#" "a\" # b" 'x"y' "" "#, Dialect::D2025), [T::Quoted; 3]);
-        assert_eq!(kinds("\"abc", Dialect::D2025), [T::BadQuote]);
+        assert_eq!(unquote_name(r#""a\"b\\c\n""#), "a\"b\\c\\n");
+        assert_eq!(kinds(r#" "a\" # b" 'x"y' "" "#, Dialect::D2025), [TokenKind::Quoted; 3]);
+        assert_eq!(kinds("\"abc", Dialect::D2025), [TokenKind::BadQuote]);
     }
 
     #[test]
     fn special_comments_count_before_next_token() {
         let mut lexer = Lexer::new("a ## doc\n# plain\r#: k=1\rb", Dialect::D2025);
-        assert_eq!(lexer.next().notes, 0);
-        assert_eq!(lexer.next().notes, 2);
+        assert_eq!(lexer.next_token().notes, 0);
+        assert_eq!(lexer.next_token().notes, 2);
         assert_eq!(lexer.notes.len(), 2);
     }
 }

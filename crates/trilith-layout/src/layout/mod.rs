@@ -51,42 +51,42 @@ mod walk;
 
 pub use crate::array::Byteorder;
 #[doc(hidden)]
-pub use annotations::ToldMember;
+pub use annotations::AnnotatedMember;
 pub(crate) use annotations::length_of;
-pub use code::Language;
-pub use detect::{ParseOptions, Parsed, parse};
+pub use code::CodeLanguage;
+pub use detect::{ParseOptions, ParseResult, parse};
 #[doc(hidden)]
 pub use diagnostic::Code;
-pub(crate) use entries::Reached;
+pub(crate) use entries::WalkExtent;
 #[doc(hidden)]
-pub use entries::{Condensed, Entries, LONG_LIST};
-pub use entry::{Entry, EntryKind};
+pub use entries::{CondensedEntries, LayoutEntries, MIN_CONDENSED_LIST};
+pub use entry::{EntryKind, LayoutEntry};
 #[doc(hidden)]
-pub use escape::{PADDING, attribute_name, marked_name, own_attribute, own_name, own_value, read_own, read_value};
+pub use escape::{PADDING_NAME, attribute_name, marked_name, own_attribute, own_name, own_value, read_own, read_value};
 #[doc(hidden)]
-pub use evaluation::Evaluation;
+pub use evaluation::LayoutEvaluation;
 #[doc(hidden)]
 pub use find::canonical as canonical_path;
 #[doc(hidden)]
-pub use find::{Located, Missing};
+pub use find::{ArrayLocation, MissingName};
 #[doc(hidden)]
 pub use lexer::quoted_name;
-pub use model::{Attribute, ItemId, Kind, Layout, Literal};
+pub use model::{Attribute, ItemId, ItemKind, Layout, LayoutLiteral};
 #[doc(hidden)]
-pub use model::{COLUMN, FACTORS, MISSING};
+pub use model::{COLUMN_ATTRIBUTE, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE};
 #[doc(hidden)]
-pub use model::{Filter, Placement};
+pub use model::{LayoutFilter, Placement};
 #[doc(hidden)]
-pub use param_request::{Fault, Options, ParamRequest, Supply};
+pub use param_request::{EvaluateOptions, EvaluationError, ParamRequest, SuppliedValue};
 #[doc(hidden)]
 pub use primitive::primitive_of;
 pub use primitive::{Dialect, Primitive, PrimitiveKind};
 pub use resolved_type::ResolvedType;
 #[doc(hidden)]
-pub use resolved_type::{ResolvedMember, Structure};
-pub(crate) use stack::{Stack, Stretch};
-pub use suggest_fix::Correction;
+pub use resolved_type::{ResolvedMember, ResolvedStruct};
+pub(crate) use stack::{EqualSpacing, StackResult};
+pub use suggest_fix::LineCorrection;
 #[doc(hidden)]
-pub use translate::{Packing, StoredAs, Translation};
+pub use translate::{Compression, StorageOptions, TranslatedLayout};
 #[doc(hidden)]
-pub use unreadable::{UNREADABLE, reason};
+pub use unreadable::{UNREADABLE, reason_attribute};

@@ -11,16 +11,16 @@ pub(super) use super::primitive::{Dialect, Primitive, PrimitiveKind};
 pub(super) use crate::array::Byteorder;
 
 use super::diagnostic::Code;
-use super::interner::{Mixer, Names, Scope, Symbol};
+use super::interner::{Interner, NameHasher, NameScope, Symbol};
 use crate::span::Span;
 
 /// The attribute that names the column which an item is.
-pub const COLUMN: &str = "grid_member";
+pub const COLUMN_ATTRIBUTE: &str = "grid_member";
 /// The attribute with the fill value of a library, which elements have that were never written.
-pub const MISSING: &str = "grid_missing";
+pub const FILL_ATTRIBUTE: &str = "grid_missing";
 
 /// The attribute with a scale and an offset for each sample of an image, if they differ.
-pub const FACTORS: &str = "grid_factors";
+pub const FACTORS_ATTRIBUTE: &str = "grid_factors";
 
 /// The number of an item: its place in the order of declarations. The root dict is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,14 +45,14 @@ impl TypeId {
     pub(crate) const NONE: TypeId = TypeId(u32::MAX);
 
     /// A primitive with the prefix that the text gave it: 0, `<`, `>` or `|`.
-    pub(crate) fn primitive(primitive: Primitive, prefix: u8) -> Self {
+    pub(crate) fn from_primitive(primitive: Primitive, prefix: u8) -> Self {
         let prefix = match prefix {
             b'<' => 1,
             b'>' => 2,
             b'|' => 3,
             _ => 0,
         };
-        TypeId(primitive.number() * 4 + prefix)
+        TypeId(primitive.index() * 4 + prefix)
     }
 
     pub(crate) fn is_primitive(self) -> bool {
@@ -70,13 +70,13 @@ pub(crate) struct DataId(pub u32);
 
 /// A range of [`Layout::dims`] (or of another table).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Run {
+pub(crate) struct DimRun {
     pub start: u32,
     pub len: u32,
 }
 
-impl Run {
-    pub(crate) fn of<T>(self, table: &[T]) -> &[T] {
+impl DimRun {
+    pub(crate) fn slice<T>(self, table: &[T]) -> &[T] {
         table.get(self.start as usize..(self.start + self.len) as usize).unwrap_or(&[])
     }
 }
@@ -90,7 +90,7 @@ pub(crate) enum Dim {
         suffix: i8,
     },
     /// Dimension of a named type of 2025, bound where the type is used.
-    Free {
+    Unbound {
         name: Symbol,
         suffix: i8,
     },
@@ -111,15 +111,15 @@ pub enum Placement {
 
 /// A datatype and the dimensions after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Use {
+pub(crate) struct TypeUse {
     pub ty: TypeId,
-    pub dims: Run,
+    pub dims: DimRun,
 }
 
 /// A data array of a dict, a list or (2026) after `&`.
 #[derive(Debug, Clone)]
-pub(crate) struct Data {
-    pub what: Use,
+pub(crate) struct DataItem {
+    pub what: TypeUse,
     pub placement: Placement,
     /// Number in [`Layout::filters`] + 1.
     pub filter: u32,
@@ -129,10 +129,10 @@ pub(crate) struct Data {
 
 /// A parameter of a dict or a struct.
 #[derive(Debug, Clone)]
-pub(crate) struct Param {
+pub(crate) struct ParamItem {
     pub item: ItemId,
     /// Value of a fixed parameter; `None` for a stored one.
-    pub fixed: Option<i64>,
+    pub fixed_value: Option<i64>,
     /// Datatype of a stored parameter, as written.
     pub ty: TypeId,
     /// The primitive at the end of the typedefs of `ty`.
@@ -140,12 +140,12 @@ pub(crate) struct Param {
     pub order: Option<Byteorder>,
     pub placement: Placement,
     /// `true` if it has many values in one stream: inside a struct or a repeated list.
-    pub varying: bool,
+    pub is_redeclared: bool,
 }
 
 /// The content of a struct, in the order of the text.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Member {
+pub(crate) struct StructMember {
     pub item: ItemId,
     pub what: MemberKind,
     pub placement: Placement,
@@ -155,7 +155,7 @@ pub(crate) struct Member {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum MemberKind {
-    Data(Use),
+    Data(TypeUse),
     Fixed(ParamId),
     Stored(ParamId),
 }
@@ -167,21 +167,21 @@ pub(crate) enum TypeKind {
     /// `{}`
     Null,
     /// Another type, with dimensions: a typedef without stored parameters.
-    Alias(Use),
+    Alias(TypeUse),
     Struct,
 }
 
 /// A datatype, or an instance of one whose free dimensions have been bound.
 #[derive(Debug, Clone)]
-pub(crate) struct Type {
+pub(crate) struct TypeDef {
     pub kind: TypeKind,
     /// Alignment in bytes, known without any parameter.
     pub align: u64,
     /// `%n` after the brace.
-    pub own_align: u64,
-    pub members: Run,
+    pub declared_align: u64,
+    pub members: DimRun,
     /// Names in [`Layout::free`] that have no parameter yet.
-    pub free: Run,
+    pub free: DimRun,
     /// Size if it depends on no parameter; typedefs: of the whole array.
     pub size: Option<u64>,
     /// Contains stored parameters: each instance has its own size.
@@ -190,7 +190,7 @@ pub(crate) struct Type {
     pub typedef: bool,
     /// Comes down to text, with this many dimensions in all.
     pub text: bool,
-    pub rank: u32,
+    pub inlining_rank: u32,
     /// Depth of nested structs in it.
     pub depth: u32,
     pub item: ItemId,
@@ -201,19 +201,19 @@ pub(crate) struct Type {
 /// A filter of 2026.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Filter {
+pub struct LayoutFilter {
     /// `->`: the array is stored compressed, after its length. Otherwise `<-`: it holds references.
     pub compresses: bool,
     /// Name of the filter, such as `gzip`.
     pub name: String,
     /// The arguments in parentheses.
-    pub arguments: Vec<Literal>,
+    pub arguments: Vec<LayoutLiteral>,
 }
 
 /// A number or a string of an attribute or a filter.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Literal {
+pub enum LayoutLiteral {
     /// A whole number.
     Integer(i64),
     /// A whole number that does not fit in 64 bits: its decimal digits.
@@ -231,21 +231,21 @@ pub enum Attribute {
     /// An attribute without a value.
     Flag,
     /// One value.
-    Value(Literal),
+    Value(LayoutLiteral),
     /// A list of values of one kind.
-    List(Vec<Literal>),
+    List(Vec<LayoutLiteral>),
 }
 
 /// Writes the value in the spelling of the grammar.
-impl std::fmt::Display for Literal {
+impl std::fmt::Display for LayoutLiteral {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Literal::Integer(value) => write!(f, "{value}"),
-            Literal::Large(digits) => f.write_str(digits),
+            LayoutLiteral::Integer(value) => write!(f, "{value}"),
+            LayoutLiteral::Large(digits) => f.write_str(digits),
             // Infinity has no other spelling than a number that is too large.
-            Literal::Float(value) if value.is_infinite() => f.write_str(if *value > 0.0 { "1e999" } else { "-1e999" }),
-            Literal::Float(value) => write!(f, "{value:?}"),
-            Literal::Text(text) => {
+            LayoutLiteral::Float(value) if value.is_infinite() => f.write_str(if *value > 0.0 { "1e999" } else { "-1e999" }),
+            LayoutLiteral::Float(value) => write!(f, "{value:?}"),
+            LayoutLiteral::Text(text) => {
                 let mut quoted = String::from("\"");
                 for c in text.chars() {
                     if matches!(c, '"' | '\\') {
@@ -277,7 +277,7 @@ impl std::fmt::Display for Attribute {
 
 /// An item that references lead to (2026).
 #[derive(Debug, Clone)]
-pub(crate) struct Reference {
+pub(crate) struct RefTarget {
     pub item: ItemId,
     /// The values by which references mean it; without any, its number counted from 1.
     pub ids: Vec<i64>,
@@ -285,7 +285,7 @@ pub(crate) struct Reference {
 
 /// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ItemKind {
+pub(crate) enum ItemData {
     /// Being declared.
     Pending,
     Dict,
@@ -305,7 +305,7 @@ pub(crate) struct Item {
     pub name: Symbol,
     pub parent: ItemId,
     pub span: Span,
-    pub kind: ItemKind,
+    pub kind: ItemData,
     /// Next child of the same parent.
     pub next: ItemId,
     pub first: ItemId,
@@ -318,7 +318,7 @@ pub(crate) struct Item {
 
 /// A number of repetitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Count {
+pub(crate) enum RepeatCount {
     Once,
     Fixed(i64),
     Param(ParamId),
@@ -326,7 +326,7 @@ pub(crate) enum Count {
 
 /// A step of the text, in its order.
 #[derive(Debug, Clone)]
-pub(crate) enum Step {
+pub(crate) enum LayoutStep {
     /// `name/`, `..` or `/`: this dict is open now.
     Enter(ItemId),
     Data(ItemId),
@@ -334,12 +334,12 @@ pub(crate) enum Step {
     /// A named type.
     Type(ItemId),
     /// `[` … `]*n`
-    List(Box<Listing>),
+    List(Box<ListSteps>),
     /// A dict that is an element of a list; its steps end before `end`.
     Element {
         dict: ItemId,
         end: u32,
-        fresh: bool,
+        is_new_list: bool,
     },
     /// `list [n]`
     Extend(Box<Extension>),
@@ -351,10 +351,10 @@ pub(crate) enum Step {
 
 /// `[` … `]*n`: the steps of the body end before `end`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Listing {
+pub(crate) struct ListSteps {
     pub list: ItemId,
     pub end: u32,
-    pub count: Count,
+    pub count: RepeatCount,
     /// The count, for its position.
     pub span: Span,
     /// Elements that each repetition appends.
@@ -373,7 +373,7 @@ pub(crate) struct Extension {
     pub list: ItemId,
     pub from: u32,
     pub to: u32,
-    pub count: Count,
+    pub count: RepeatCount,
     pub span: Span,
     pub places: bool,
     pub dynamic: bool,
@@ -381,13 +381,13 @@ pub(crate) struct Extension {
 
 /// A line of documentation or an attribute, and what it belongs to.
 #[derive(Debug, Clone)]
-pub(crate) struct Note {
+pub(crate) struct Annotation {
     pub item: ItemId,
-    pub said: Said,
+    pub said: AnnotationKind,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Said {
+pub(crate) enum AnnotationKind {
     Doc(Span),
     Attribute(Symbol, Attribute),
     /// The end of an attribute comment that is not understood.
@@ -411,43 +411,43 @@ pub struct Layout {
     /// Byte of the text after which nothing was read: its end, or the end of the terminator.
     pub(crate) end: usize,
     pub(crate) terminated: bool,
-    pub(crate) names: Names,
+    pub(crate) names: Interner,
     pub(crate) items: Vec<Item>,
-    pub(crate) data: Vec<Data>,
-    pub(crate) params: Vec<Param>,
-    pub(crate) types: Vec<Type>,
-    pub(crate) members: Vec<Member>,
+    pub(crate) data: Vec<DataItem>,
+    pub(crate) params: Vec<ParamItem>,
+    pub(crate) types: Vec<TypeDef>,
+    pub(crate) members: Vec<StructMember>,
     pub(crate) dims: Vec<Dim>,
     pub(crate) free: Vec<Symbol>,
-    pub(crate) filters: Vec<Filter>,
-    pub(crate) references: Vec<Reference>,
+    pub(crate) filters: Vec<LayoutFilter>,
+    pub(crate) references: Vec<RefTarget>,
     /// Elements that repeat a declared one (`i%0`), each with the index of that one, if the text states it.
-    pub(crate) copies: HashMap<ItemId, Option<i64>, Mixer>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) copies: HashMap<ItemId, Option<i64>, NameHasher>,
+    pub(crate) steps: Vec<LayoutStep>,
     /// Sorted by item.
-    pub(crate) notes: Vec<Note>,
+    pub(crate) notes: Vec<Annotation>,
     /// Data, dicts and lists by (parent, name).
-    pub(crate) found: Scope<ItemId>,
-    pub(crate) found_types: Scope<TypeId>,
-    pub(crate) found_params: Scope<ParamId>,
+    pub(crate) name_scope: NameScope<ItemId>,
+    pub(crate) found_types: NameScope<TypeId>,
+    pub(crate) found_params: NameScope<ParamId>,
     pub(crate) summary: Option<TypeId>,
     /// The place in the text that keeps it from being a template.
-    pub(crate) no_template: Option<Span>,
-    pub(crate) instances: HashMap<(TypeId, Box<[u32]>), TypeId, Mixer>,
+    pub(crate) template_obstacle: Option<Span>,
+    pub(crate) instances: HashMap<(TypeId, Box<[u32]>), TypeId, NameHasher>,
     /// Data for evaluation, made once.
-    pub(crate) plan: super::static_facts::Plan,
+    pub(crate) plan: super::static_facts::StaticFacts,
 }
 
 impl Layout {
     /// A layout that holds nothing but the root dict and the primitives.
-    pub(crate) fn empty(dialect: Dialect, text: String) -> Self {
+    pub(crate) fn new_empty(dialect: Dialect, text: String) -> Self {
         let mut layout = Self {
             dialect,
             order: None,
             end: text.len(),
             terminated: false,
             text,
-            names: Names::default(),
+            names: Interner::default(),
             items: Vec::new(),
             data: Vec::new(),
             params: Vec::new(),
@@ -460,25 +460,25 @@ impl Layout {
             copies: HashMap::default(),
             steps: Vec::new(),
             notes: Vec::new(),
-            found: Scope::default(),
-            found_types: Scope::default(),
-            found_params: Scope::default(),
+            name_scope: NameScope::default(),
+            found_types: NameScope::default(),
+            found_params: NameScope::default(),
             summary: None,
-            no_template: Some(Span::default()),
+            template_obstacle: Some(Span::default()),
             instances: HashMap::default(),
-            plan: super::static_facts::Plan::default(),
+            plan: super::static_facts::StaticFacts::default(),
         };
         for number in 0..Primitive::COUNT {
             for order in [None, Some(Byteorder::Little), Some(Byteorder::Big), None] {
-                layout.types.push(Type::primitive(Primitive::numbered(number), order, dialect));
+                layout.types.push(TypeDef::from_primitive(Primitive::from_index(number), order, dialect));
             }
         }
-        layout.add_item(ItemKind::Dict, Symbol::NONE, ItemId::NONE, Span::default());
+        layout.add_item(ItemData::Dict, Symbol::NONE, ItemId::NONE, Span::default());
         layout
     }
 
     /// Adds an item as the last child of its parent.
-    pub(crate) fn add_item(&mut self, kind: ItemKind, name: Symbol, parent: ItemId, span: Span) -> ItemId {
+    pub(crate) fn add_item(&mut self, kind: ItemData, name: Symbol, parent: ItemId, span: Span) -> ItemId {
         let id = ItemId(self.items.len() as u32);
         let none = ItemId::NONE;
         self.items.push(Item { name, parent, span, kind, next: none, first: none, last: none, position: 0, elements: 0 });
@@ -504,24 +504,24 @@ impl Layout {
         &mut self.items[at]
     }
 
-    pub(crate) fn ty(&self, id: TypeId) -> &Type {
+    pub(crate) fn ty(&self, id: TypeId) -> &TypeDef {
         self.types.get(id.0 as usize).unwrap_or(&self.types[0])
     }
 
-    pub(crate) fn param(&self, id: ParamId) -> &Param {
+    pub(crate) fn param(&self, id: ParamId) -> &ParamItem {
         &self.params[id.0 as usize]
     }
 
-    pub(crate) fn data_of(&self, id: ItemId) -> Option<&Data> {
+    pub(crate) fn data_of(&self, id: ItemId) -> Option<&DataItem> {
         match self.item(id).kind {
-            ItemKind::Data(data) => self.data.get(data.0 as usize),
+            ItemData::Data(data) => self.data.get(data.0 as usize),
             _ => None,
         }
     }
 
-    pub(crate) fn param_of(&self, id: ItemId) -> Option<&Param> {
+    pub(crate) fn param_of(&self, id: ItemId) -> Option<&ParamItem> {
         match self.item(id).kind {
-            ItemKind::Param(param) => self.params.get(param.0 as usize),
+            ItemData::Param(param) => self.params.get(param.0 as usize),
             _ => None,
         }
     }
@@ -530,18 +530,18 @@ impl Layout {
     #[doc(hidden)]
     pub fn column(&self, id: ItemId) -> Option<&str> {
         // The last one of a name counts.
-        match self.attributes(id).filter(|(name, _)| *name == COLUMN).last() {
-            Some((_, Attribute::Value(Literal::Text(name)))) => Some(name),
+        match self.attributes(id).filter(|(name, _)| *name == COLUMN_ATTRIBUTE).last() {
+            Some((_, Attribute::Value(LayoutLiteral::Text(name)))) => Some(name),
             _ => None,
         }
     }
 
     /// Returns `true` if an item is declared in the braces of a struct.
     pub(crate) fn member_of_struct(&self, id: ItemId) -> bool {
-        matches!(self.item(self.item(id).parent).kind, ItemKind::Type(_))
+        matches!(self.item(self.item(id).parent).kind, ItemData::Type(_))
     }
 
-    pub(crate) fn filter(&self, number: u32) -> Option<&Filter> {
+    pub(crate) fn find_filter(&self, number: u32) -> Option<&LayoutFilter> {
         self.filters.get(number.checked_sub(1)? as usize)
     }
 
@@ -579,14 +579,14 @@ impl Layout {
     /// Returns `true` if one layout describes many files (2025): a summary block and no explicit address, stored
     /// parameter or struct of indeterminate length outside of it.
     pub fn is_template(&self) -> bool {
-        self.no_template.is_none()
+        self.template_obstacle.is_none()
     }
 
     /// E408, if a template is needed and this layout is none: at what keeps it from being one.
     pub(crate) fn require_template(&self) -> crate::error::Result<()> {
-        let Some(span) = self.no_template else { return Ok(()) };
+        let Some(span) = self.template_obstacle else { return Ok(()) };
         let why = if self.summary.is_some() { "" } else { ": it does not begin with a summary block" };
-        let diagnostic = Code::E408.at(span, format!("the layout is not a template{why}"));
+        let diagnostic = Code::E408.to_diagnostic(span, format!("the layout is not a template{why}"));
         let hint =
             "a template begins with a summary block, and has no @address, stored parameter or struct of unknown length after it";
         Err(diagnostic.hint(hint).locate(&self.text).into())
@@ -621,7 +621,7 @@ impl Layout {
     /// The name of an item; `None` if it has none, as elements of lists.
     pub fn name(&self, id: ItemId) -> Option<&str> {
         let name = self.item(id).name;
-        (name != Symbol::NONE).then(|| self.names.text(name))
+        (name != Symbol::NONE).then(|| self.names.resolve(name))
     }
 
     /// Returns the place in the text that declares an item: its name, or the first token of an element.
@@ -630,25 +630,25 @@ impl Layout {
     }
 
     /// Returns the kind of an item.
-    pub fn kind(&self, id: ItemId) -> Kind {
+    pub fn kind(&self, id: ItemId) -> ItemKind {
         match self.item(id).kind {
-            ItemKind::Dict => Kind::Dict,
-            ItemKind::List => Kind::List,
-            ItemKind::Type(_) => Kind::Type,
-            ItemKind::Param(_) => Kind::Param,
-            ItemKind::Summary => Kind::Summary,
-            ItemKind::Data(_) | ItemKind::Member | ItemKind::Pending => Kind::Data,
+            ItemData::Dict => ItemKind::Dict,
+            ItemData::List => ItemKind::List,
+            ItemData::Type(_) => ItemKind::Type,
+            ItemData::Param(_) => ItemKind::Param,
+            ItemData::Summary => ItemKind::Summary,
+            ItemData::Data(_) | ItemData::Member | ItemData::Pending => ItemKind::Data,
         }
     }
 
     /// The filter of a data array (2026).
-    pub fn filter_of(&self, id: ItemId) -> Option<&Filter> {
-        self.data_of(id).and_then(|data| self.filter(data.filter))
+    pub fn filter_of(&self, id: ItemId) -> Option<&LayoutFilter> {
+        self.data_of(id).and_then(|data| self.find_filter(data.filter))
     }
 
     /// The data array, dict or list of that name in a dict.
     pub fn child(&self, dict: ItemId, name: &str) -> Option<ItemId> {
-        self.found.get(&(dict.0, self.names.find(name)?.0)).copied()
+        self.name_scope.get(&(dict.0, self.names.find_symbol(name)?.0)).copied()
     }
 
     /// The referenced items (2026) in the order of the text, each with the values that mean it next to
@@ -662,7 +662,7 @@ impl Layout {
         self.summary.map(|ty| self.ty(ty).item)
     }
 
-    fn notes_of(&self, id: ItemId) -> &[Note] {
+    fn notes_of(&self, id: ItemId) -> &[Annotation] {
         let from = self.notes.partition_point(|note| note.item < id);
         let to = self.notes.partition_point(|note| note.item <= id);
         self.notes.get(from..to).unwrap_or(&[])
@@ -671,16 +671,16 @@ impl Layout {
     /// The lines of documentation (`##`) of an item, without the mark.
     pub fn docs(&self, id: ItemId) -> impl Iterator<Item = &str> {
         self.notes_of(id).iter().filter_map(|note| match note.said {
-            Said::Doc(span) => Some(span.slice(&self.text)),
-            Said::Attribute(..) | Said::Raw(_) => None,
+            AnnotationKind::Doc(span) => Some(span.slice(&self.text)),
+            AnnotationKind::Attribute(..) | AnnotationKind::Raw(_) => None,
         })
     }
 
     /// The attributes (`#:`) of an item; of several with one name, the last.
     pub fn attributes(&self, id: ItemId) -> impl Iterator<Item = (&str, &Attribute)> {
         self.notes_of(id).iter().filter_map(|note| match &note.said {
-            Said::Attribute(name, value) => Some((self.names.text(*name), value)),
-            Said::Doc(_) | Said::Raw(_) => None,
+            AnnotationKind::Attribute(name, value) => Some((self.names.resolve(*name), value)),
+            AnnotationKind::Doc(_) | AnnotationKind::Raw(_) => None,
         })
     }
 
@@ -688,7 +688,7 @@ impl Layout {
     #[doc(hidden)]
     pub fn raw_attributes(&self, id: ItemId) -> impl Iterator<Item = &str> {
         self.notes_of(id).iter().filter_map(|note| match note.said {
-            Said::Raw(span) => Some(span.slice(&self.text).trim_end()),
+            AnnotationKind::Raw(span) => Some(span.slice(&self.text).trim_end()),
             _ => None,
         })
     }
@@ -697,7 +697,7 @@ impl Layout {
 /// The kind of an item of a layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ItemKind {
     /// A dict: named items.
     Dict,
     /// A list: items without names.
@@ -712,27 +712,27 @@ pub enum Kind {
     Summary,
 }
 
-impl Type {
+impl TypeDef {
     /// A type without members, whose size is not known.
     pub(crate) fn new(kind: TypeKind, align: u64, depth: u32, item: ItemId) -> Self {
         Self {
             kind,
             align,
-            own_align: 0,
-            members: Run::default(),
-            free: Run::default(),
+            declared_align: 0,
+            members: DimRun::default(),
+            free: DimRun::default(),
             size: None,
             dynamic: false,
             typedef: false,
             text: false,
-            rank: 0,
+            inlining_rank: 0,
             depth,
             item,
             origin: TypeId::NONE,
         }
     }
 
-    fn primitive(primitive: Primitive, order: Option<Byteorder>, dialect: Dialect) -> Self {
+    fn from_primitive(primitive: Primitive, order: Option<Byteorder>, dialect: Dialect) -> Self {
         let of = Self::new(TypeKind::Primitive(primitive, order), primitive.alignment(dialect), 0, ItemId::NONE);
         Self { size: Some(primitive.size()), text: primitive.is_text(), ..of }
     }

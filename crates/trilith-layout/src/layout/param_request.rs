@@ -10,12 +10,12 @@ use crate::error::Error;
 /// Options for evaluating a layout.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct Options {
+pub struct EvaluateOptions {
     /// Addresses as in a native `.bd` file: 2025 begins at 16, after the signature. In 2026 native
     /// addresses begin at 0, which is byte 16 of the file.
-    pub native: bool,
+    pub is_native: bool,
     /// The byte order of what the layout leaves open: the signature's or the caller's.
-    pub order: Option<Byteorder>,
+    pub byteorder: Option<Byteorder>,
     /// Limits on the cost of the evaluation.
     pub limits: Limits,
 }
@@ -41,22 +41,22 @@ pub struct ParamRequest {
 /// The answer to a [`ParamRequest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Supply {
+pub enum SuppliedValue {
     /// Value of the parameter.
     Value(i64),
     /// Bytes of the value as stored, at the start of the array.
     Bytes([u8; 8]),
     /// The stream ends before it; it has this number of bytes.
-    Short(u64),
+    TooFewBytes(u64),
     /// Unknown: only the length of a compressed array may be.
     Unknown,
     /// The caller gave no more values.
     Missing,
 }
 
-impl From<i64> for Supply {
+impl From<i64> for SuppliedValue {
     fn from(value: i64) -> Self {
-        Supply::Value(value)
+        SuppliedValue::Value(value)
     }
 }
 
@@ -65,7 +65,7 @@ impl ParamRequest {
     ///
     /// # Errors
     /// Returns the value if it does not fit an `i64`.
-    pub(crate) fn decode(&self, bytes: [u8; 8]) -> Result<Option<i64>, u64> {
+    pub(crate) fn decode_value(&self, bytes: [u8; 8]) -> Result<Option<i64>, u64> {
         let size = self.datatype.size() as usize;
         let mut word = [0u8; 8];
         match self.byteorder {
@@ -85,53 +85,53 @@ impl ParamRequest {
 
 /// The reason why an evaluation failed.
 #[derive(Debug)]
-pub enum Fault {
+pub enum EvaluationError {
     /// The layout and the stream do not fit: a code, and a place in the text of the layout.
     Text(Box<Diagnostic>),
     /// Any other error: an exceeded limit, or an error of the callback.
     Other(Error),
 }
 
-impl From<Error> for Fault {
+impl From<Error> for EvaluationError {
     fn from(error: Error) -> Self {
-        Fault::Other(error)
+        EvaluationError::Other(error)
     }
 }
 
-impl From<Fault> for Error {
-    fn from(fault: Fault) -> Self {
+impl From<EvaluationError> for Error {
+    fn from(fault: EvaluationError) -> Self {
         match fault {
-            Fault::Text(diagnostic) => Error::from(*diagnostic),
-            Fault::Other(error) => error,
+            EvaluationError::Text(diagnostic) => Error::from(*diagnostic),
+            EvaluationError::Other(error) => error,
         }
     }
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for EvaluationError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Fault::Text(found) => write!(f, "{}: {}", found.code, found.message),
-            Fault::Other(error) => write!(f, "{error}"),
+            EvaluationError::Text(found) => write!(f, "{}: {}", found.code, found.message),
+            EvaluationError::Other(error) => write!(f, "{error}"),
         }
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for EvaluationError {}
 
 /// A stored value that was read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stored {
+pub(crate) struct StoredValue {
     pub value: Option<i64>,
     pub item: ItemId,
 }
 
 impl Layout {
-    pub(crate) fn fault(&self, code: Code, span: crate::Span, message: impl Into<String>) -> Fault {
-        Fault::Text(Box::new(code.at(span, message).locate(&self.text)))
+    pub(crate) fn error_at(&self, code: Code, span: crate::Span, message: impl Into<String>) -> EvaluationError {
+        EvaluationError::Text(Box::new(code.to_diagnostic(span, message).locate(&self.text)))
     }
 
     /// The first automatic address.
-    pub(crate) fn start(&self, options: &Options) -> u64 {
-        if options.native && self.dialect == Dialect::D2025 { spec_decisions::NATIVE_START_2025 } else { 0 }
+    pub(crate) fn start_address(&self, options: &EvaluateOptions) -> u64 {
+        if options.is_native && self.dialect == Dialect::D2025 { spec_decisions::NATIVE_START_2025 } else { 0 }
     }
 }

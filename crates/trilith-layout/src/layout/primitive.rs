@@ -17,7 +17,7 @@ pub enum Dialect {
 
 impl Dialect {
     /// The name that an option or the attribute `dialect` gives it: `2025` or `2026`.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "2025" => Some(Dialect::D2025),
             "2026" => Some(Dialect::D2026),
@@ -107,7 +107,7 @@ impl Primitive {
     /// assert_eq!(Primitive::named("c16", Dialect::D2025).unwrap().size(), 16);
     /// assert!(Primitive::named("p8", Dialect::D2026).is_none());
     /// ```
-    pub fn named(name: &str, dialect: Dialect) -> Option<Self> {
+    pub fn from_name(name: &str, dialect: Dialect) -> Option<Self> {
         // First row of the table and number of rows for each kind.
         let (from, count) = match name.as_bytes() {
             [_] | [] | [_, _, _, _, ..] => return None,
@@ -126,11 +126,11 @@ impl Primitive {
         (!pointer || (dialect == Dialect::D2025 && spec_decisions::POINTERS_2025)).then_some(Self(found as u8))
     }
 
-    pub(crate) fn numbered(number: u32) -> Self {
+    pub(crate) fn from_index(number: u32) -> Self {
         Self((number % Self::COUNT) as u8)
     }
 
-    pub(crate) fn number(self) -> u32 {
+    pub(crate) fn index(self) -> u32 {
         u32::from(self.0)
     }
 
@@ -150,7 +150,7 @@ impl Primitive {
     }
 
     /// The largest value of a parameter of this type: that of an `i8` for a larger range.
-    pub(crate) fn largest(self) -> i64 {
+    pub(crate) fn max_param_value(self) -> i64 {
         let bits = 8 * self.size().min(8) - u64::from(self.kind() == PrimitiveKind::Signed);
         if bits >= 63 { i64::MAX } else { (1 << bits) - 1 }
     }
@@ -188,7 +188,7 @@ pub fn primitive_of(datatype: &Datatype) -> Result<Option<(&'static str, Option<
         Datatype::Ucs2(n) => return Ok(Some(("U2", Some(*n)))),
         Datatype::Ucs4(n) => return Ok(Some(("U4", Some(*n)))),
         Datatype::Struct(_) => return Ok(None),
-        number => (number.kind().unwrap_or_default(), number.item_size()),
+        number => (number.kind_char().unwrap_or_default(), number.item_size()),
     };
     let found = TABLE.iter().find(|row| row.0.starts_with(kind) && u64::from(row.2) == size);
     let found = found.ok_or_else(|| Error::unsupported(format!("Dudley has no datatype {datatype}")))?;

@@ -9,10 +9,10 @@ use std::collections::{HashMap, HashSet};
 use super::interner::Symbol;
 use super::lexer::push_name;
 use super::model::{
-    Attribute, Count, Data, Dialect, Dim, Extension, Filter, ItemId, ItemKind, Layout, Literal, Member, MemberKind, ParamId,
-    Placement, Primitive, Step, TypeId, TypeKind, Use,
+    Attribute, DataItem, Dialect, Dim, Extension, ItemData, ItemId, Layout, LayoutFilter, LayoutLiteral, LayoutStep, MemberKind,
+    ParamId, Placement, Primitive, RepeatCount, StructMember, TypeId, TypeKind, TypeUse,
 };
-use super::translate::{Packing, StoredAs};
+use super::translate::{Compression, StorageOptions};
 
 impl Layout {
     /// Returns the layout as text of its dialect.
@@ -23,76 +23,76 @@ impl Layout {
     /// assert_eq!(layout.print(), "N : 3\nx = f8[N]  ## (m) radius\n");
     /// ```
     pub fn print(&self) -> String {
-        let mut printer = Printer::new(self, self.dialect);
+        let mut printer = LayoutPrinter::new(self, self.dialect);
         printer.layout_text();
-        printer.out
+        printer.output
     }
 }
 
 /// Maximum number of copies of the elements of a list that are written out if the dialect cannot repeat them, and
 /// of the text they may make.
-const COPIES: u64 = 10_000;
-const COPIES_TEXT: usize = 16 << 20;
+const MAX_COPIES: u64 = 10_000;
+const MAX_COPIED_BYTES: usize = 16 << 20;
 
 /// Writes a layout.
-pub(super) struct Printer<'l> {
+pub(super) struct LayoutPrinter<'l> {
     pub layout: &'l Layout,
     pub to: Dialect,
-    pub out: String,
+    pub output: String,
     pub losses: Vec<Diagnostic>,
     indent: usize,
     /// Items whose notes have been written.
-    noted: HashSet<ItemId>,
+    annotation_index: HashSet<ItemId>,
     /// The dict that is open, and the top of its tree.
     current: ItemId,
-    top: ItemId,
+    top_dict: ItemId,
     /// Parameters declared so far, by dict and name, as they are called in the new text.
     pub visible: HashMap<(ItemId, Symbol), ParamId>,
     /// Names that had to change.
     pub renamed: HashMap<ItemId, String>,
     /// Names taken by renamed items.
-    pub taken: HashSet<String>,
+    pub used_names: HashSet<String>,
     /// Structs that are open, for parameters that belong to them.
     pub structs: Vec<ItemId>,
     /// The open constructs: a list, or a dict that is an element of one.
     pub open: Vec<bool>,
     /// Types of the layout are written at its beginning.
-    pub hoisted: bool,
+    pub hoisted_types: bool,
     /// Names of the types written so far (to 2025).
     pub type_names: HashSet<Symbol>,
     /// Items are written without their addresses: copies of list elements, or all of them.
-    pub drop_at: usize,
+    pub drops_placement: usize,
     /// Byte orders are left to the stream.
-    pub drop_order: bool,
+    pub drops_byteorder: bool,
     /// Compressed arrays are written plain if the dialect has no other.
     pub decompress: bool,
     /// The form of storage of arrays.
-    pub stored: StoredAs,
+    pub stored: StorageOptions,
 }
 
-impl<'l> Printer<'l> {
+impl<'l> LayoutPrinter<'l> {
     /// A printer of `layout` in the dialect `to`.
     pub(super) fn new(layout: &'l Layout, to: Dialect) -> Self {
         Self {
             layout,
             to,
-            out: String::new(),
+            output: String::new(),
             losses: Vec::new(),
             indent: 0,
-            noted: HashSet::new(),
+            annotation_index: HashSet::new(),
             current: ItemId::ROOT,
-            top: ItemId::ROOT,
+            top_dict: ItemId::ROOT,
             visible: HashMap::new(),
             renamed: HashMap::new(),
-            taken: HashSet::new(),
+            used_names: HashSet::new(),
             structs: Vec::new(),
             open: Vec::new(),
-            hoisted: false,
+            hoisted_types: false,
             type_names: HashSet::new(),
-            drop_at: 0,
-            drop_order: false,
+            drops_placement: 0,
+            drops_byteorder: false,
             decompress: false,
-            stored: StoredAs::default(),
+            stored: StorageOptions::default(),
         }
     }
 
@@ -102,87 +102,87 @@ impl<'l> Printer<'l> {
     }
 
     /// Datatype, shape and placement of data that has a new name.
-    pub(super) fn data_body(&mut self, data: &Data, item: ItemId) {
+    pub(super) fn data_body(&mut self, data: &DataItem, item: ItemId) {
         self.data_text(data, item);
     }
 
     /// Returns `true` if the text is of the other dialect than the layout.
-    pub(super) fn translates(&self) -> bool {
+    pub(super) fn changes_dialect(&self) -> bool {
         self.to != self.layout.dialect
     }
 
     /// The whole text.
     pub(super) fn layout_text(&mut self) {
-        if let (Some(order), Dialect::D2025, false) = (self.layout.order, self.to, self.drop_order) {
-            self.out.push(order.sign());
-            self.out.push('\n');
+        if let (Some(order), Dialect::D2025, false) = (self.layout.order, self.to, self.drops_byteorder) {
+            self.output.push(order.sign());
+            self.output.push('\n');
         }
-        self.notes(ItemId::ROOT, false);
-        if self.translates() && self.to == Dialect::D2026 {
+        self.push_annotations(ItemId::ROOT, false);
+        if self.changes_dialect() && self.to == Dialect::D2026 {
             self.hoist_types();
         }
         let to = self.layout.steps.len() as u32;
-        self.steps(0, to);
+        self.print_steps(0, to);
     }
 
     /// Begins a line.
-    fn line(&mut self) {
+    fn begin_line(&mut self) {
         for _ in 0..self.indent {
-            self.out.push_str("  ");
+            self.output.push_str("  ");
         }
     }
 
     /// Notes of an item, the first line of documentation after what is on the line already, if
     /// `behind`; ends the line.
-    fn notes(&mut self, item: ItemId, behind: bool) {
+    fn push_annotations(&mut self, item: ItemId, behind: bool) {
         let mut on_line = behind;
-        let is_root = item == ItemId::ROOT && self.translates();
-        if (is_root || self.has_notes(item)) && self.noted.insert(item) {
+        let is_root = item == ItemId::ROOT && self.changes_dialect();
+        if (is_root || self.has_notes(item)) && self.annotation_index.insert(item) {
             // The notes of a block that 2026 does not have are those of the root.
             let block = self.layout.opt_summary().filter(|_| is_root && self.to == Dialect::D2026);
             let more = block.into_iter().flat_map(|block| self.layout.docs(block));
             for doc in self.layout.docs(item).chain(more) {
                 if on_line {
-                    self.out.push_str("  ");
+                    self.output.push_str("  ");
                 } else {
-                    self.line();
+                    self.begin_line();
                 }
-                self.out.push_str("##");
-                self.out.push_str(doc);
-                self.out.push('\n');
+                self.output.push_str("##");
+                self.output.push_str(doc);
+                self.output.push('\n');
                 on_line = false;
             }
             let attributes = self.attribute_text(item);
             if !attributes.is_empty() {
                 if on_line {
-                    self.out.push('\n');
+                    self.output.push('\n');
                     on_line = false;
                 }
-                self.line();
-                self.out.push_str("#: ");
-                self.out.push_str(&attributes);
-                self.out.push('\n');
+                self.begin_line();
+                self.output.push_str("#: ");
+                self.output.push_str(&attributes);
+                self.output.push('\n');
             }
             let more = block.into_iter().flat_map(|block| self.layout.raw_attributes(block));
             for raw in self.layout.raw_attributes(item).chain(more) {
                 if on_line {
-                    self.out.push('\n');
+                    self.output.push('\n');
                     on_line = false;
                 }
-                self.line();
-                self.out.push_str("#: ");
-                self.out.push_str(raw);
-                self.out.push('\n');
+                self.begin_line();
+                self.output.push_str("#: ");
+                self.output.push_str(raw);
+                self.output.push('\n');
             }
         }
         if on_line {
-            self.out.push('\n');
+            self.output.push('\n');
         }
     }
 
     fn attribute_text(&mut self, item: ItemId) -> String {
         let mut text = String::new();
-        let is_root = item == ItemId::ROOT && self.translates();
+        let is_root = item == ItemId::ROOT && self.changes_dialect();
         if is_root {
             text.push_str(&format!("dialect={}", self.to));
         }
@@ -222,7 +222,7 @@ impl<'l> Printer<'l> {
         name
     }
 
-    pub(super) fn lose(&mut self, item: ItemId, harmless: bool, message: impl Into<String>) {
+    pub(super) fn report_loss(&mut self, item: ItemId, harmless: bool, message: impl Into<String>) {
         let path = self.layout.static_path(item);
         self.losses.push(if harmless {
             Diagnostic::new(Severity::Note, message).at_path(path)
@@ -233,61 +233,65 @@ impl<'l> Printer<'l> {
 
     // Steps.
 
-    fn steps(&mut self, from: u32, to: u32) {
+    fn print_steps(&mut self, from: u32, to: u32) {
         // Each open list, dict of a list and summary has one frame.
-        let mut open: Vec<(u32, Closer)> = vec![(to, Closer::Nothing)];
+        let mut open: Vec<(u32, OpenConstruct)> = vec![(to, OpenConstruct::Nothing)];
         let mut at = from;
         while let Some((end, closer)) = open.last_mut() {
             if at < *end {
                 let Some(step) = self.layout.steps.get(at as usize) else { return };
                 at += 1;
-                if let Some((from, end, closer)) = self.step(step, at) {
+                if let Some((from, end, closer)) = self.print_step(step, at) {
                     open.push((end, closer));
                     at = from;
                 }
                 continue;
             }
             // The body of a list that is written out in copies comes again.
-            if let Closer::List { again, from, .. } = closer
+            if let OpenConstruct::List { again, from, .. } = closer
                 && *again > 0
-                && self.out.len() < COPIES_TEXT
+                && self.output.len() < MAX_COPIED_BYTES
             {
                 *again -= 1;
                 at = *from;
                 continue;
             }
             if let Some((_, closer)) = open.pop() {
-                if let Closer::List { resume: Some(resume), .. } = closer {
+                if let OpenConstruct::List { resume_step: Some(resume), .. } = closer {
                     at = resume;
                 }
-                self.close(&closer);
+                self.print_closer(&closer);
             }
         }
     }
 
     /// Writes a step, before step `next`; of one that holds others, where they begin and end, and how.
-    fn step(&mut self, step: &Step, next: u32) -> Option<(u32, u32, Closer)> {
+    fn print_step(&mut self, step: &LayoutStep, next: u32) -> Option<(u32, u32, OpenConstruct)> {
         match *step {
-            Step::Enter(dict) => self.enter(dict),
-            Step::Data(item) => self.data(item),
-            Step::Param(item) => self.param(item),
-            Step::Type(item) if !self.hoisted => self.named_type(item),
-            Step::Type(_) => {}
-            Step::Summary { end } => return Some((next, end, self.open_summary())),
-            Step::List(ref of) => return Some((next, of.end, self.open_list(of.list, of.count, of.fresh, next))),
-            Step::Element { dict, end, fresh } => return Some((next, end, self.open_element(dict, fresh))),
-            Step::Extend(ref of) => {
+            LayoutStep::Enter(dict) => self.open_dict(dict),
+            LayoutStep::Data(item) => self.print_data(item),
+            LayoutStep::Param(item) => self.print_param(item),
+            LayoutStep::Type(item) if !self.hoisted_types => self.named_type(item),
+            LayoutStep::Type(_) => {}
+            LayoutStep::Summary { end } => return Some((next, end, self.open_summary())),
+            LayoutStep::List(ref of) => return Some((next, of.end, self.open_list(of.list, of.count, of.fresh, next))),
+            LayoutStep::Element { dict, end, is_new_list: fresh } => return Some((next, end, self.open_element(dict, fresh))),
+            LayoutStep::Extend(ref of) => {
                 let Extension { list, from, to, count, .. } = **of;
                 if self.to == Dialect::D2026 {
-                    let again = self.copies(list, count)?.checked_sub(1)?;
-                    let closer = self.open_list(list, Count::Once, false, from);
-                    self.drop_at += 1;
-                    let Closer::List { is_element, .. } = closer else { return None };
-                    return Some((from, to, Closer::List { count: Count::Once, is_element, again, from, resume: Some(next) }));
+                    let again = self.count_copies(list, count)?.checked_sub(1)?;
+                    let closer = self.open_list(list, RepeatCount::Once, false, from);
+                    self.drops_placement += 1;
+                    let OpenConstruct::List { is_element, .. } = closer else { return None };
+                    return Some((
+                        from,
+                        to,
+                        OpenConstruct::List { count: RepeatCount::Once, is_element, again, from, resume_step: Some(next) },
+                    ));
                 }
-                self.line();
+                self.begin_line();
                 let (name, count) = (self.item_name(list), self.count_text(count));
-                self.out.push_str(&format!("{name} [{count}]\n"));
+                self.output.push_str(&format!("{name} [{count}]\n"));
             }
         }
         None
@@ -295,291 +299,299 @@ impl<'l> Printer<'l> {
 
     /// Returns the number of copies to be written out in 2026, which repeats no list, or `None` if that is not
     /// possible.
-    fn copies(&mut self, list: ItemId, count: Count) -> Option<u64> {
+    fn count_copies(&mut self, list: ItemId, count: RepeatCount) -> Option<u64> {
         let fixed = match count {
-            Count::Once => return Some(1),
-            Count::Fixed(count) => Some(count),
-            Count::Param(param) => self.layout.param(param).fixed,
+            RepeatCount::Once => return Some(1),
+            RepeatCount::Fixed(count) => Some(count),
+            RepeatCount::Param(param) => self.layout.param(param).fixed_value,
         };
-        match fixed.and_then(|count| u64::try_from(count).ok()).filter(|&count| count <= COPIES) {
+        match fixed.and_then(|count| u64::try_from(count).ok()).filter(|&count| count <= MAX_COPIES) {
             Some(count) => Some(count),
             None => {
                 let count = self.count_text(count);
-                self.lose(list, false, format!("2026 repeats no list, and {count} copies cannot be written out"));
+                self.report_loss(list, false, format!("2026 repeats no list, and {count} copies cannot be written out"));
                 None
             }
         }
     }
 
-    fn enter(&mut self, dict: ItemId) {
+    fn open_dict(&mut self, dict: ItemId) {
         let from = self.current;
         self.current = dict;
         let parent = self.layout.item(dict).parent;
         if parent == from && dict != from {
-            self.line();
+            self.begin_line();
             let name = self.item_name(dict);
-            self.out.push_str(&name);
-            self.out.push('/');
-            self.notes(dict, true);
+            self.output.push_str(&name);
+            self.output.push('/');
+            self.push_annotations(dict, true);
             self.indent += 1;
-        } else if from != self.top && self.layout.item(from).parent == dict {
+        } else if from != self.top_dict && self.layout.item(from).parent == dict {
             self.indent = self.indent.saturating_sub(1);
-            self.line();
-            self.out.push_str("..\n");
+            self.begin_line();
+            self.output.push_str("..\n");
         } else if dict != from {
             let mut at = from;
             while at != dict && at != ItemId::NONE && at != ItemId::ROOT {
                 self.indent = self.indent.saturating_sub(1);
                 at = self.layout.item(at).parent;
             }
-            self.line();
-            self.out.push_str("/\n");
+            self.begin_line();
+            self.output.push_str("/\n");
         }
     }
 
-    fn open_summary(&mut self) -> Closer {
+    fn open_summary(&mut self) -> OpenConstruct {
         if self.to == Dialect::D2026 {
             let item = self.layout.opt_summary().unwrap_or(ItemId::ROOT);
-            self.lose(item, true, "2026 has no summary block: its members are items of the root, its record struct is gone");
-            return Closer::Nothing;
+            self.report_loss(
+                item,
+                true,
+                "2026 has no summary block: its members are items of the root, its record struct is gone",
+            );
+            return OpenConstruct::Nothing;
         }
-        self.line();
-        self.out.push_str("{\n");
+        self.begin_line();
+        self.output.push_str("{\n");
         self.indent += 1;
-        Closer::Summary
+        OpenConstruct::Summary
     }
 
-    fn open_list(&mut self, list: ItemId, count: Count, fresh: bool, from: u32) -> Closer {
-        let is_element = self.layout.item(self.layout.item(list).parent).kind == ItemKind::List;
-        self.line();
+    fn open_list(&mut self, list: ItemId, count: RepeatCount, fresh: bool, from: u32) -> OpenConstruct {
+        let is_element = self.layout.item(self.layout.item(list).parent).kind == ItemData::List;
+        self.begin_line();
         if !is_element {
             let name = self.item_name(list);
-            self.out.push_str(&name);
-            self.out.push(' ');
+            self.output.push_str(&name);
+            self.output.push(' ');
         } else if !fresh {
-            self.earlier_element(list);
+            self.copy_element(list);
         }
-        self.out.push('[');
-        self.notes(list, true);
+        self.output.push('[');
+        self.push_annotations(list, true);
         self.indent += 1;
         self.open.push(true);
         if self.to == Dialect::D2025 {
-            return Closer::List { count, is_element, again: 0, from, resume: None };
+            return OpenConstruct::List { count, is_element, again: 0, from, resume_step: None };
         }
-        let copies = self.copies(list, count);
+        let copies = self.count_copies(list, count);
         if copies == Some(0) {
-            self.lose(list, false, "2026 repeats no list: elements repeated 0 times appear once");
+            self.report_loss(list, false, "2026 repeats no list: elements repeated 0 times appear once");
         }
         let again = copies.unwrap_or(1).saturating_sub(1);
-        Closer::List { count: Count::Once, is_element, again, from, resume: None }
+        OpenConstruct::List { count: RepeatCount::Once, is_element, again, from, resume_step: None }
     }
 
     /// The index of an element that goes on, which only 2026 can say.
-    fn earlier_element(&mut self, element: ItemId) {
+    fn copy_element(&mut self, element: ItemId) {
         if self.to == Dialect::D2025 {
-            return self.lose(element, false, "2025 cannot go on with an earlier element: a new one takes its place");
+            return self.report_loss(element, false, "2025 cannot go on with an earlier element: a new one takes its place");
         }
         let index = self.layout.item(element).position;
-        self.out.push_str(&index.to_string());
+        self.output.push_str(&index.to_string());
     }
 
-    fn open_element(&mut self, dict: ItemId, fresh: bool) -> Closer {
-        self.line();
+    fn open_element(&mut self, dict: ItemId, fresh: bool) -> OpenConstruct {
+        self.begin_line();
         if !fresh {
-            self.earlier_element(dict);
+            self.copy_element(dict);
         }
-        self.out.push('/');
-        self.notes(dict, true);
+        self.output.push('/');
+        self.push_annotations(dict, true);
         self.indent += 1;
         self.open.push(false);
-        let closer = Closer::Element { current: self.current, top: self.top, indent: self.indent - 1 };
-        (self.current, self.top) = (dict, dict);
+        let closer = OpenConstruct::Element { current: self.current, top: self.top_dict, indent: self.indent - 1 };
+        (self.current, self.top_dict) = (dict, dict);
         closer
     }
 
-    fn close(&mut self, closer: &Closer) {
+    fn print_closer(&mut self, closer: &OpenConstruct) {
         match *closer {
-            Closer::Nothing => {}
-            Closer::Summary => {
+            OpenConstruct::Nothing => {}
+            OpenConstruct::Summary => {
                 self.indent = self.indent.saturating_sub(1);
-                self.line();
-                self.out.push('}');
-                self.notes(self.layout.opt_summary().unwrap_or(ItemId::NONE), true);
+                self.begin_line();
+                self.output.push('}');
+                self.push_annotations(self.layout.opt_summary().unwrap_or(ItemId::NONE), true);
             }
-            Closer::List { count, is_element, resume, .. } => {
+            OpenConstruct::List { count, is_element, resume_step: resume, .. } => {
                 self.indent = self.indent.saturating_sub(1);
                 self.open.pop();
-                self.drop_at = self.drop_at.saturating_sub(usize::from(resume.is_some()));
-                self.line();
-                self.out.push(']');
-                if count != Count::Once {
+                self.drops_placement = self.drops_placement.saturating_sub(usize::from(resume.is_some()));
+                self.begin_line();
+                self.output.push(']');
+                if count != RepeatCount::Once {
                     let count = self.count_text(count);
-                    self.out.push('*');
-                    self.out.push_str(&count);
+                    self.output.push('*');
+                    self.output.push_str(&count);
                 }
-                self.out.push_str(if is_element { ",\n" } else { "\n" });
+                self.output.push_str(if is_element { ",\n" } else { "\n" });
             }
-            Closer::Element { current, top, indent } => {
-                (self.current, self.top, self.indent) = (current, top, indent);
+            OpenConstruct::Element { current, top, indent } => {
+                (self.current, self.top_dict, self.indent) = (current, top, indent);
                 self.open.pop();
-                self.line();
-                self.out.push_str(",\n");
+                self.begin_line();
+                self.output.push_str(",\n");
             }
         }
     }
 
-    fn count_text(&mut self, count: Count) -> String {
+    fn count_text(&mut self, count: RepeatCount) -> String {
         match count {
-            Count::Once => "1".into(),
-            Count::Fixed(value) => value.to_string(),
-            Count::Param(param) => self.dim_text(Dim::Param { param, suffix: 0 }, ItemId::ROOT),
+            RepeatCount::Once => "1".into(),
+            RepeatCount::Fixed(value) => value.to_string(),
+            RepeatCount::Param(param) => self.dim_text(Dim::Param { param, suffix: 0 }, ItemId::ROOT),
         }
     }
 
     // Items.
 
-    fn data(&mut self, item: ItemId) {
+    fn print_data(&mut self, item: ItemId) {
         let layout = self.layout;
         let Some(data) = layout.data_of(item) else { return };
-        let is_element = layout.item(layout.item(item).parent).kind == ItemKind::List;
-        let start = self.out.len();
-        self.line();
+        let is_element = layout.item(layout.item(item).parent).kind == ItemData::List;
+        let start = self.output.len();
+        self.begin_line();
         if self.to == Dialect::D2026 && layout.ty(data.what.ty).dynamic {
-            self.lose(
+            self.report_loss(
                 item,
                 false,
                 "2026 has no structs with stored parameters: left out, and what follows is at another address",
             );
-            self.out.truncate(start);
+            self.output.truncate(start);
             return;
         }
         if data.reference > 0 {
-            if !self.reference(item, data) {
-                self.out.truncate(start);
+            if !self.try_print_reference(item, data) {
+                self.output.truncate(start);
                 return;
             }
             // In a list a reference is followed by a comma, like an element.
             if self.open.last() == Some(&true) {
-                self.out.push(',');
+                self.output.push(',');
             }
-            return self.notes(item, true);
+            return self.push_annotations(item, true);
         }
         if let (Some(filter), Dialect::D2025, false) =
-            (layout.filter(data.filter).filter(|filter| filter.compresses), self.to, self.decompress)
+            (layout.find_filter(data.filter).filter(|filter| filter.compresses), self.to, self.decompress)
         {
             self.compressed_to_2025(item, data, filter, is_element);
-            return self.notes(item, true);
+            return self.push_annotations(item, true);
         }
         if !is_element {
             let name = self.item_name(item);
-            self.out.push_str(&name);
-            self.out.push_str(if self.to == Dialect::D2025 { " = " } else { ": " });
+            self.output.push_str(&name);
+            self.output.push_str(if self.to == Dialect::D2025 { " = " } else { ": " });
         }
         if let (Some(&index), Dialect::D2026) = (layout.copies.get(&item), self.to) {
             if let Some(index) = index {
-                self.out.push_str(&index.to_string());
+                self.output.push_str(&index.to_string());
             }
-            match self.dropped(data.placement) {
-                Placement::Next => self.out.push_str("%0"),
-                placement => self.placement(placement, item, false),
+            match self.kept_placement(data.placement) {
+                Placement::Next => self.output.push_str("%0"),
+                placement => self.print_placement(placement, item, false),
             }
         } else {
             self.data_text(data, item);
         }
         if is_element {
-            self.out.push(',');
+            self.output.push(',');
         }
-        self.notes(item, true);
+        self.push_annotations(item, true);
     }
 
     /// Datatype, shape, filter and placement.
-    fn data_text(&mut self, data: &Data, item: ItemId) {
+    fn data_text(&mut self, data: &DataItem, item: ItemId) {
         self.use_text(data.what, item);
-        if let Some(filter) = self.packed(data) {
+        if let Some(filter) = self.choose_filter(data) {
             self.filter_text(&filter, item);
         }
-        let mut placement = self.placed_as(self.dropped(data.placement), data.what.ty);
+        let mut placement = self.placed_as(self.kept_placement(data.placement), data.what.ty);
         if let Some(align) = self.stored.align {
             placement = Placement::Align(align);
         }
-        self.placement(placement, item, true);
+        self.print_placement(placement, item, true);
     }
 
     /// The placement of an item, or none if addresses are dropped.
-    fn dropped(&self, placement: Placement) -> Placement {
-        if self.drop_at > 0 && matches!(placement, Placement::At(_)) { Placement::Next } else { placement }
+    fn kept_placement(&self, placement: Placement) -> Placement {
+        if self.drops_placement > 0 && matches!(placement, Placement::At(_)) { Placement::Next } else { placement }
     }
 
     /// The filter that an array is to have.
-    fn packed(&self, data: &Data) -> Option<Filter> {
-        let own = self.layout.filter(data.filter).cloned();
-        let is_array = data.what.dims.len > 0 || self.layout.ty(data.what.ty).rank > 0;
+    fn choose_filter(&self, data: &DataItem) -> Option<LayoutFilter> {
+        let own = self.layout.find_filter(data.filter).cloned();
+        let is_array = data.what.dims.len > 0 || self.layout.ty(data.what.ty).inlining_rank > 0;
         match self.stored.packing {
             _ if self.to == Dialect::D2025 || data.reference > 0 || own.as_ref().is_some_and(|own| !own.compresses) => own,
-            Packing::Keep => own,
-            Packing::Gzip(level) if is_array => {
-                let arguments = level.into_iter().map(Literal::Integer).collect();
-                Some(Filter { compresses: true, name: "gzip".to_owned(), arguments })
+            Compression::Keep => own,
+            Compression::Gzip(level) if is_array => {
+                let arguments = level.into_iter().map(LayoutLiteral::Integer).collect();
+                Some(LayoutFilter { compresses: true, name: "gzip".to_owned(), arguments })
             }
-            Packing::Plain | Packing::Gzip(_) => None,
+            Compression::Uncompressed | Compression::Gzip(_) => None,
         }
     }
 
-    fn filter_text(&mut self, filter: &Filter, item: ItemId) {
+    fn filter_text(&mut self, filter: &LayoutFilter, item: ItemId) {
         if self.to == Dialect::D2025 && filter.compresses {
             return;
         }
         if self.to == Dialect::D2025 {
-            return self.lose(item, false, format!("2025 has no filters: `<- {}` is left out, the numbers stay", filter.name));
+            return self.report_loss(
+                item,
+                false,
+                format!("2025 has no filters: `<- {}` is left out, the numbers stay", filter.name),
+            );
         }
-        self.out.push_str(if filter.compresses { " -> " } else { " <- " });
-        push_name(&mut self.out, &filter.name);
+        self.output.push_str(if filter.compresses { " -> " } else { " <- " });
+        push_name(&mut self.output, &filter.name);
         for (at, argument) in filter.arguments.iter().enumerate() {
-            self.out.push_str(if at == 0 { "(" } else { ", " });
-            self.out.push_str(&argument.to_string());
+            self.output.push_str(if at == 0 { "(" } else { ", " });
+            self.output.push_str(&argument.to_string());
         }
         if !filter.arguments.is_empty() {
-            self.out.push(')');
+            self.output.push(')');
         }
     }
 
     /// `& 5 f8(2) @100`; false if it cannot be said.
-    fn reference(&mut self, item: ItemId, data: &Data) -> bool {
+    fn try_print_reference(&mut self, item: ItemId, data: &DataItem) -> bool {
         let layout = self.layout;
         if self.to == Dialect::D2025 {
             return self.reference_to_2025(item, data);
         }
-        self.out.push_str("& ");
+        self.output.push_str("& ");
         let reference = layout.references.get(data.reference as usize - 1);
         for id in reference.map_or(&[][..], |reference| &reference.ids) {
-            self.out.push_str(&format!("{id} "));
+            self.output.push_str(&format!("{id} "));
         }
         self.data_text(data, item);
         true
     }
 
-    fn param(&mut self, item: ItemId) {
+    fn print_param(&mut self, item: ItemId) {
         let layout = self.layout;
-        let ItemKind::Param(id) = layout.item(item).kind else { return };
+        let ItemData::Param(id) = layout.item(item).kind else { return };
         self.declare_param(item, id);
-        self.line();
+        self.begin_line();
         self.param_text(item, id);
-        self.notes(item, true);
+        self.push_annotations(item, true);
     }
 
     fn param_text(&mut self, item: ItemId, id: ParamId) {
         let param = self.layout.param(id);
         let name = self.item_name(item);
-        self.out.push_str(&name);
-        self.out.push_str(if self.to == Dialect::D2025 { " : " } else { " = " });
-        match param.fixed {
-            Some(value) => self.out.push_str(&value.to_string()),
+        self.output.push_str(&name);
+        self.output.push_str(if self.to == Dialect::D2025 { " : " } else { " = " });
+        match param.fixed_value {
+            Some(value) => self.output.push_str(&value.to_string()),
             None => {
                 self.param_type_text(item, param.ty, param.primitive);
                 // Parameters of a struct have offsets, not addresses.
-                let placement = if self.structs.is_empty() { self.dropped(param.placement) } else { param.placement };
+                let placement = if self.structs.is_empty() { self.kept_placement(param.placement) } else { param.placement };
                 let placement = self.placed_as(placement, param.ty);
-                self.placement(placement, item, true);
+                self.print_placement(placement, item, true);
             }
         }
     }
@@ -588,9 +600,9 @@ impl<'l> Printer<'l> {
     fn declare_param(&mut self, item: ItemId, id: ParamId) {
         let declared = self.layout.item(item);
         let (parent, name) = (declared.parent, declared.name);
-        if self.translates() && self.to == Dialect::D2025 && self.visible.contains_key(&(parent, name)) {
-            self.rename(item);
-            self.lose(item, true, "2025 declares a parameter once: renamed");
+        if self.changes_dialect() && self.to == Dialect::D2025 && self.visible.contains_key(&(parent, name)) {
+            self.assign_unique_name(item);
+            self.report_loss(item, true, "2025 declares a parameter once: renamed");
             self.visible.insert((parent, Symbol(u32::MAX - 1 - id.0)), id);
             return;
         }
@@ -598,11 +610,11 @@ impl<'l> Printer<'l> {
     }
 
     /// Gives an item a name that nothing has.
-    pub(super) fn rename(&mut self, item: ItemId) {
+    pub(super) fn assign_unique_name(&mut self, item: ItemId) {
         let name = self.layout.name(item).unwrap_or("").to_owned();
         let mut number = 2u64;
         let mut new = format!("{name}_{number}");
-        while self.layout.names.find(&new).is_some() || !self.taken.insert(new.clone()) {
+        while self.layout.names.find_symbol(&new).is_some() || !self.used_names.insert(new.clone()) {
             number += 1;
             new = format!("{name}_{number}");
         }
@@ -613,98 +625,98 @@ impl<'l> Printer<'l> {
 
     /// `T { … } %n`
     pub(super) fn named_type(&mut self, item: ItemId) {
-        let ItemKind::Type(ty) = self.layout.item(item).kind else { return };
-        if self.translates() && !self.type_to(item, ty) {
+        let ItemData::Type(ty) = self.layout.item(item).kind else { return };
+        if self.changes_dialect() && !self.type_to(item, ty) {
             return;
         }
-        self.line();
+        self.begin_line();
         let name = self.item_name(item);
-        self.out.push_str(&name);
-        self.out.push_str(" {");
-        self.notes(item, true);
+        self.output.push_str(&name);
+        self.output.push_str(" {");
+        self.push_annotations(item, true);
         self.indent += 1;
-        self.members(ty, true);
+        self.print_members(ty, true);
         self.indent -= 1;
-        self.line();
-        self.out.push('}');
-        let align = self.layout.ty(ty).own_align;
+        self.begin_line();
+        self.output.push('}');
+        let align = self.layout.ty(ty).declared_align;
         if align != 0 && self.to == Dialect::D2025 {
-            self.out.push_str(&format!(" %{align}"));
+            self.output.push_str(&format!(" %{align}"));
         }
-        self.out.push('\n');
+        self.output.push('\n');
     }
 
     /// The members of a struct: each on its line, or all on one.
-    fn members(&mut self, ty: TypeId, lines: bool) {
+    fn print_members(&mut self, ty: TypeId, lines: bool) {
         let layout = self.layout;
         let of = layout.ty(ty);
         let alias = self.to == Dialect::D2026 && matches!(of.kind, TypeKind::Alias(_));
-        let own = if self.to == Dialect::D2026 { of.own_align } else { 0 };
+        let own = if self.to == Dialect::D2026 { of.declared_align } else { 0 };
         let mut first = true;
         self.structs.push(of.item);
-        for member in of.members.of(&layout.members) {
+        for member in of.members.slice(&layout.members) {
             if self.leaves_out(member, ty) {
                 continue;
             }
             if lines {
-                self.line();
+                self.begin_line();
             } else if !first {
-                self.out.push(' ');
+                self.output.push(' ');
             }
             // In 2026 the alignment of a type is that of its first member.
             let raise = if first { own } else { 0 };
             first = false;
-            self.member(member, alias, raise);
+            self.print_member(member, alias, raise);
             if lines {
-                self.notes(member.item, true);
+                self.push_annotations(member.item, true);
             }
         }
         self.structs.pop();
     }
 
-    fn member(&mut self, member: &Member, alias: bool, raise: u64) {
+    fn print_member(&mut self, member: &StructMember, alias: bool, raise: u64) {
         match member.what {
             MemberKind::Data(what) => {
                 if alias {
-                    self.out.push_str(": ");
+                    self.output.push_str(": ");
                 } else {
                     let name = self.item_name(member.item);
-                    self.out.push_str(&name);
-                    self.out.push_str(if self.to == Dialect::D2025 { " = " } else { ": " });
+                    self.output.push_str(&name);
+                    self.output.push_str(if self.to == Dialect::D2025 { " = " } else { ": " });
                 }
                 self.use_text(what, member.item);
-                if let Some(filter) = self.layout.filter(member.filter) {
+                if let Some(filter) = self.layout.find_filter(member.filter) {
                     self.filter_text(&filter.clone(), member.item);
                 }
                 let mut placement = self.placed_as(member.placement, what.ty);
                 if raise > 0 && !matches!(placement, Placement::At(_)) {
                     placement = Placement::Align(raise);
                 }
-                self.placement(placement, member.item, true);
+                self.print_placement(placement, member.item, true);
             }
             MemberKind::Fixed(param) | MemberKind::Stored(param) => self.param_text(member.item, param),
         }
     }
 
     /// `f8[N, 2]`, `{…}(3)` and so on.
-    fn use_text(&mut self, what: Use, item: ItemId) {
+    fn use_text(&mut self, what: TypeUse, item: ItemId) {
         self.type_text(what.ty, item);
-        let dims = what.dims.of(&self.layout.dims);
+        let dims = what.dims.slice(&self.layout.dims);
         let (open, close) = if self.to == Dialect::D2025 { ('[', ']') } else { ('(', ')') };
         for (at, &dim) in dims.iter().enumerate() {
             if at == 0 {
-                self.out.push(open);
+                self.output.push(open);
             } else {
-                self.out.push_str(", ");
+                self.output.push_str(", ");
             }
             let text = self.dim_text(dim, item);
-            self.out.push_str(&text);
+            self.output.push_str(&text);
         }
         if !dims.is_empty() {
-            self.out.push(close);
+            self.output.push(close);
         } else if self.needs_length(what.ty, item) {
             // A single character: in 2025 text has a dimension, and -1 is none.
-            self.out.push_str("[-1]");
+            self.output.push_str("[-1]");
         }
     }
 
@@ -719,27 +731,27 @@ impl<'l> Printer<'l> {
         let named = layout.item(layout.ty(declared).item).name != Symbol::NONE;
         if named && !self.is_inlined(declared) {
             let name = self.item_name(layout.ty(declared).item);
-            return self.out.push_str(&name);
+            return self.output.push_str(&name);
         }
         // Notes of members need separate lines; those of a type written out at each use are at the first.
         let about = layout.ty(declared).item;
-        let is_new = |item: ItemId| self.has_notes(item) && !(named && self.noted.contains(&item));
-        let lines = of.members.of(&layout.members).iter().any(|member| is_new(member.item)) || (named && is_new(about));
-        self.out.push('{');
+        let is_new = |item: ItemId| self.has_notes(item) && !(named && self.annotation_index.contains(&item));
+        let lines = of.members.slice(&layout.members).iter().any(|member| is_new(member.item)) || (named && is_new(about));
+        self.output.push('{');
         if lines {
             self.indent += 1;
             if named {
-                self.notes(about, true);
+                self.push_annotations(about, true);
             } else {
-                self.out.push('\n');
+                self.output.push('\n');
             }
         }
-        self.members(ty, lines);
+        self.print_members(ty, lines);
         if lines {
             self.indent -= 1;
-            self.line();
+            self.begin_line();
         }
-        self.out.push('}');
+        self.output.push('}');
     }
 
     fn has_notes(&self, item: ItemId) -> bool {
@@ -757,12 +769,12 @@ impl<'l> Printer<'l> {
             3 => "|",
             _ => "",
         };
-        if self.drop_order {
+        if self.drops_byteorder {
             // The built-in, where the layout has another type of that name.
             prefix = if !prefix.is_empty() && self.is_redefined(primitive) { "|" } else { "" };
-            self.out.push_str(prefix);
+            self.output.push_str(prefix);
             let name = self.primitive_name(primitive, item);
-            return self.out.push_str(name);
+            return self.output.push_str(name);
         }
         // The order character of 2025 becomes a prefix everywhere.
         if let (Dialect::D2026, Some(order), "" | "|") = (self.to, layout.order, prefix)
@@ -770,22 +782,22 @@ impl<'l> Printer<'l> {
         {
             prefix = if order.sign() == '<' { "<" } else { ">" };
         }
-        self.out.push_str(prefix);
+        self.output.push_str(prefix);
         let name = self.primitive_name(primitive, item);
-        self.out.push_str(name);
+        self.output.push_str(name);
     }
 
     fn is_redefined(&self, primitive: Primitive) -> bool {
-        let symbol = self.layout.names.find(primitive.name());
+        let symbol = self.layout.names.find_symbol(primitive.name());
         symbol.is_some_and(|symbol| {
-            self.layout.items.iter().any(|item| item.name == symbol && matches!(item.kind, ItemKind::Type(_)))
+            self.layout.items.iter().any(|item| item.name == symbol && matches!(item.kind, ItemData::Type(_)))
         })
     }
 
     fn primitive_name(&mut self, primitive: Primitive, item: ItemId) -> &'static str {
         match primitive.name() {
             name @ ("p4" | "p8") if self.to == Dialect::D2026 => {
-                self.lose(item, true, format!("2026 has no pointers: `{name}` is unsigned"));
+                self.report_loss(item, true, format!("2026 has no pointers: `{name}` is unsigned"));
                 if name == "p4" { "u4" } else { "u8" }
             }
             name => name,
@@ -793,34 +805,34 @@ impl<'l> Printer<'l> {
     }
 
     /// ` @16`, ` %8` or nothing.
-    fn placement(&mut self, placement: Placement, item: ItemId, blank: bool) {
+    fn print_placement(&mut self, placement: Placement, item: ItemId, blank: bool) {
         let text = match placement {
             Placement::Next => return,
             Placement::At(address) => format!("@{address}"),
             Placement::Align(align) if align > 16 && self.to == Dialect::D2025 => {
-                return self.lose(item, false, format!("2025 aligns to 16 at most: `%{align}` is left out"));
+                return self.report_loss(item, false, format!("2025 aligns to 16 at most: `%{align}` is left out"));
             }
             Placement::Align(align) => format!("%{align}"),
         };
         if blank {
-            self.out.push(' ');
+            self.output.push(' ');
         }
-        self.out.push_str(&text);
+        self.output.push_str(&text);
     }
 }
 
 /// The end of an open construct.
-enum Closer {
+enum OpenConstruct {
     Nothing,
     Summary,
     List {
-        count: Count,
+        count: RepeatCount,
         is_element: bool,
         /// Number of times that the body is written again, and the step to begin from.
         again: u64,
         from: u32,
         /// Step at which printing resumes after copies of an earlier element.
-        resume: Option<u32>,
+        resume_step: Option<u32>,
     },
     Element {
         current: ItemId,

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::evaluator::{Machine, Overflow};
-use super::interner::Mixer;
-use super::model::{Byteorder, MemberKind, Param, Primitive, TypeId, TypeKind};
-use super::sizes::Members;
+use super::evaluator::{AddressOverflow, Evaluator};
+use super::interner::NameHasher;
+use super::model::{Byteorder, MemberKind, ParamItem, Primitive, TypeId, TypeKind};
+use super::sizes::StructLayout;
 
 /// The datatype of one element, typedefs unfolded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum ResolvedType {
         byteorder: Option<Byteorder>,
     },
     /// A struct whose members are at known offsets.
-    Struct(Arc<Structure>),
+    Struct(Arc<ResolvedStruct>),
     /// A struct with stored parameters: every instance is laid out for itself.
     Dynamic,
     /// `{}`: nothing.
@@ -30,7 +30,7 @@ pub enum ResolvedType {
 /// A struct with all offsets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Structure {
+pub struct ResolvedStruct {
     /// The members in their order.
     pub members: Vec<ResolvedMember>,
     /// Bytes from one instance to the next.
@@ -87,13 +87,13 @@ impl ResolvedType {
 }
 
 /// Structs that have been worked out.
-pub(crate) type Known = HashMap<TypeId, Arc<Structure>, Mixer>;
+pub(crate) type Known = HashMap<TypeId, Arc<ResolvedStruct>, NameHasher>;
 
-impl Machine<'_> {
+impl Evaluator<'_> {
     /// The datatype of one element of a type under the parameters of the moment. If it is `plain`, stored parameters are members
     /// like any other.
-    pub(crate) fn typed(&mut self, ty: TypeId, plain: bool, known: &mut Known) -> Result<ResolvedType, Overflow> {
-        let ty = self.base(ty);
+    pub(crate) fn resolve_type(&mut self, ty: TypeId, plain: bool, known: &mut Known) -> Result<ResolvedType, AddressOverflow> {
+        let ty = self.underlying_type(ty);
         let of = self.layout.ty(ty);
         Ok(match of.kind {
             TypeKind::Primitive(primitive, own) => {
@@ -104,7 +104,7 @@ impl Machine<'_> {
             TypeKind::Struct => match known.get(&ty) {
                 Some(made) => ResolvedType::Struct(Arc::clone(made)),
                 None => {
-                    let made = Arc::new(self.structure(ty, plain, known)?);
+                    let made = Arc::new(self.resolve_struct(ty, plain, known)?);
                     // A type that depends on parameters may be another struct the next time, unless it is plain.
                     if of.size.is_some() || of.dynamic {
                         known.insert(ty, Arc::clone(&made));
@@ -116,31 +116,36 @@ impl Machine<'_> {
     }
 
     /// The members of a struct; as deep as structs may nest.
-    fn structure(&mut self, ty: TypeId, plain: bool, known: &mut Known) -> Result<Structure, Overflow> {
+    fn resolve_struct(&mut self, ty: TypeId, plain: bool, known: &mut Known) -> Result<ResolvedStruct, AddressOverflow> {
         let layout = self.layout;
         let of = layout.ty(ty);
-        let mut place = Members::default();
+        let mut place = StructLayout::default();
         let mut members = Vec::new();
         let mut all_members = 0u64;
-        for member in of.members.of(&layout.members) {
+        for member in of.members.slice(&layout.members) {
             let mut shape = Vec::new();
             let datatype = match member.what {
                 MemberKind::Data(what) => {
-                    self.shape(what, &mut shape);
-                    self.typed(what.ty, plain, known)?
+                    self.append_shape(what, &mut shape);
+                    self.resolve_type(what.ty, plain, known)?
                 }
                 MemberKind::Stored(id) => {
-                    let Param { primitive, order, .. } = *layout.param(id);
+                    let ParamItem { primitive, order, .. } = *layout.param(id);
                     ResolvedType::Primitive { primitive, byteorder: self.order_of(primitive, order) }
                 }
                 MemberKind::Fixed(_) => continue,
             };
             all_members = all_members.saturating_add(datatype.all_members().saturating_add(1));
             let Some((size, align)) = self.member_size(member.what)? else { continue };
-            let offset = place.next(size, member.placement, align).ok_or(Overflow)?;
+            let offset = place.place_next(size, member.placement, align).ok_or(AddressOverflow)?;
             let name = layout.name(member.item).unwrap_or("").to_owned();
             members.push(ResolvedMember { name, datatype, shape, offset: (size > 0).then_some(offset) });
         }
-        Ok(Structure { members, size: place.size(of.align).ok_or(Overflow)?, alignment: of.align, all_members })
+        Ok(ResolvedStruct {
+            members,
+            size: place.struct_size(of.align).ok_or(AddressOverflow)?,
+            alignment: of.align,
+            all_members,
+        })
     }
 }

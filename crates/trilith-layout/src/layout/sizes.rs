@@ -1,16 +1,16 @@
 //! Sizes and alignments that follow from the text alone, and the arithmetic of dimensions.
 
-use super::model::{Dim, Layout, MemberKind, Placement, Type, TypeKind, Use};
+use super::model::{Dim, Layout, MemberKind, Placement, TypeDef, TypeKind, TypeUse};
 use super::spec_decisions;
 
 /// The length of a dimension whose parameter is `value` with a suffix (section 5.1): 0 and -1 ignore
 /// the suffix, and no suffix makes a length negative.
-pub(crate) fn suffixed(value: i64, suffix: i8) -> i64 {
+pub(crate) fn apply_suffix(value: i64, suffix: i8) -> i64 {
     if value <= 0 { value } else { value.saturating_add(i64::from(suffix)).max(0) }
 }
 
 /// The factor that a dimension contributes: 1 if it is removed.
-pub(crate) fn factor(dim: i64) -> u64 {
+pub(crate) fn dim_factor(dim: i64) -> u64 {
     if dim < 0 { 1 } else { dim as u64 }
 }
 
@@ -26,72 +26,72 @@ pub(crate) fn round_up(at: u64, align: u64) -> Option<u64> {
 fn constant_dim(layout: &Layout, dim: Dim) -> Option<i64> {
     match dim {
         Dim::Fixed(value) => Some(value),
-        Dim::Param { param, suffix } => layout.param(param).fixed.map(|value| suffixed(value, suffix)),
-        Dim::Free { .. } => None,
+        Dim::Param { param, suffix } => layout.param(param).fixed_value.map(|value| apply_suffix(value, suffix)),
+        Dim::Unbound { .. } => None,
     }
 }
 
 /// The size of an array that depends on no stored parameter.
-pub(crate) fn constant_use(layout: &Layout, what: Use) -> Option<u64> {
+pub(crate) fn constant_use(layout: &Layout, what: TypeUse) -> Option<u64> {
     let mut size = layout.ty(what.ty).size?;
-    for &dim in what.dims.of(&layout.dims) {
-        size = size.checked_mul(factor(constant_dim(layout, dim)?))?;
+    for &dim in what.dims.slice(&layout.dims) {
+        size = size.checked_mul(dim_factor(constant_dim(layout, dim)?))?;
     }
     Some(size)
 }
 
 /// The size of a type, if it depends on no stored parameter.
-pub(crate) fn constant_size(layout: &Layout, ty: &Type) -> Option<u64> {
+pub(crate) fn constant_size(layout: &Layout, ty: &TypeDef) -> Option<u64> {
     match ty.kind {
         TypeKind::Primitive(primitive, _) => Some(primitive.size()),
         TypeKind::Null => Some(0),
         TypeKind::Alias(what) => constant_use(layout, what),
         TypeKind::Struct if ty.dynamic => None,
         TypeKind::Struct => {
-            let mut place = Members::default();
-            for member in ty.members.of(&layout.members) {
+            let mut place = StructLayout::default();
+            for member in ty.members.slice(&layout.members) {
                 if let MemberKind::Data(what) = member.what {
-                    place.next(constant_use(layout, what)?, member.placement, layout.ty(what.ty).align)?;
+                    place.place_next(constant_use(layout, what)?, member.placement, layout.ty(what.ty).align)?;
                 }
             }
-            place.size(ty.align)
+            place.struct_size(ty.align)
         }
     }
 }
 
 /// Section 5.5: the offsets of the members of a struct, one after another.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Members {
+pub(crate) struct StructLayout {
     off: u64,
     end: u64,
 }
 
-impl Members {
+impl StructLayout {
     /// The offset of the next member; `None` on overflow. Members without data go through here too,
     /// and have no effect; their offset means nothing.
-    pub(crate) fn next(&mut self, size: u64, placement: Placement, align: u64) -> Option<u64> {
+    pub(crate) fn place_next(&mut self, size: u64, placement: Placement, align: u64) -> Option<u64> {
         if size == 0 && spec_decisions::EMPTY_LEAVES_CURSOR {
             return Some(self.off);
         }
-        let off = self.offset(placement, align)?;
+        let off = self.next_offset(placement, align)?;
         self.off = off.checked_add(size)?;
         self.end = self.end.max(self.off);
         Some(off)
     }
 
     /// Returns the offset of the next member with data.
-    pub(crate) fn offset(&self, placement: Placement, align: u64) -> Option<u64> {
-        place(self.off, placement, align)
+    pub(crate) fn next_offset(&self, placement: Placement, align: u64) -> Option<u64> {
+        place_at(self.off, placement, align)
     }
 
     /// The size of the struct.
-    pub(crate) fn size(&self, align: u64) -> Option<u64> {
+    pub(crate) fn struct_size(&self, align: u64) -> Option<u64> {
         if spec_decisions::STRUCT_SIZE_PADDED { round_up(self.end, align) } else { Some(self.end) }
     }
 }
 
 /// Returns the address of an item with data if the cursor is at `at`, or `None` on overflow.
-pub(crate) fn place(at: u64, placement: Placement, align: u64) -> Option<u64> {
+pub(crate) fn place_at(at: u64, placement: Placement, align: u64) -> Option<u64> {
     match placement {
         Placement::At(address) => Some(address),
         Placement::Align(align) => round_up(at, align),
@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn zero_and_minus_one_ignore_suffixes() {
-        assert_eq!([suffixed(0, 1), suffixed(-1, 5), suffixed(1, -2), suffixed(3, 2)], [0, -1, 0, 5]);
-        assert_eq!(suffixed(i64::MAX, 31), i64::MAX);
+        assert_eq!([apply_suffix(0, 1), apply_suffix(-1, 5), apply_suffix(1, -2), apply_suffix(3, 2)], [0, -1, 0, 5]);
+        assert_eq!(apply_suffix(i64::MAX, 31), i64::MAX);
     }
 
     #[test]

@@ -1,54 +1,54 @@
 //! Facts about a layout that evaluation needs, found once after parsing.
 
-use super::model::{ItemId, ItemKind, Layout, Step, TypeId};
+use super::model::{ItemData, ItemId, Layout, LayoutStep, TypeId};
 
 /// The steps outside of lists that occupy the stream, and where to find each item among them.
 #[derive(Clone, Default)]
-pub(crate) struct Plan {
+pub(crate) struct StaticFacts {
     /// Steps, in order: data, stored parameters, lists and their extensions.
     pub places: Vec<u32>,
     /// (item, number in `places`) of data and stored parameters, sorted.
-    pub of_item: Vec<(ItemId, u32)>,
+    pub step_by_item: Vec<(ItemId, u32)>,
     /// (list, number in `places`) of lists and their extensions, sorted.
-    pub of_list: Vec<(ItemId, u32)>,
+    pub step_by_list: Vec<(ItemId, u32)>,
     /// `true` if a value has to be read from the stream.
     pub dynamic: bool,
     /// Structs with stored parameters whose instances all have the same size, sorted.
-    pub alike: Vec<TypeId>,
+    pub fixed_size_types: Vec<TypeId>,
 }
 
-impl Plan {
-    pub(crate) fn of(layout: &Layout) -> Self {
-        let mut plan = Plan::default();
+impl StaticFacts {
+    pub(crate) fn compute(layout: &Layout) -> Self {
+        let mut plan = StaticFacts::default();
         let mut at = 0;
         while let Some(step) = layout.steps.get(at) {
             let number = plan.places.len() as u32;
             let mut next = at + 1;
             let mut push = false;
             match step {
-                Step::Data(item) => {
+                LayoutStep::Data(item) => {
                     push = true;
-                    plan.of_item.push((*item, number));
+                    plan.step_by_item.push((*item, number));
                     plan.dynamic |= layout.data_of(*item).is_some_and(|data| {
-                        layout.ty(data.what.ty).dynamic || layout.filter(data.filter).is_some_and(|filter| filter.compresses)
+                        layout.ty(data.what.ty).dynamic || layout.find_filter(data.filter).is_some_and(|filter| filter.compresses)
                     });
                 }
-                Step::Param(item) if layout.param_of(*item).is_some_and(|param| param.fixed.is_none()) => {
+                LayoutStep::Param(item) if layout.param_of(*item).is_some_and(|param| param.fixed_value.is_none()) => {
                     push = true;
-                    plan.of_item.push((*item, number));
+                    plan.step_by_item.push((*item, number));
                     plan.dynamic = true;
                 }
-                Step::List(of) => {
+                LayoutStep::List(of) => {
                     let (list, end, dynamic) = (&of.list, &of.end, of.dynamic);
                     push = true;
-                    plan.of_list.push((*list, number));
+                    plan.step_by_list.push((*list, number));
                     plan.dynamic |= dynamic;
                     next = (*end as usize).max(next);
                 }
-                Step::Extend(of) => {
+                LayoutStep::Extend(of) => {
                     let list = &of.list;
                     push = true;
-                    plan.of_list.push((*list, number));
+                    plan.step_by_list.push((*list, number));
                 }
                 _ => {}
             }
@@ -57,10 +57,10 @@ impl Plan {
             }
             at = next;
         }
-        plan.of_item.sort_unstable();
-        plan.of_list.sort_unstable();
+        plan.step_by_item.sort_unstable();
+        plan.step_by_list.sort_unstable();
         if plan.dynamic {
-            plan.alike = layout.alike_types();
+            plan.fixed_size_types = layout.fixed_size_types();
         }
         plan
     }
@@ -78,7 +78,7 @@ impl Layout {
             // An anonymous struct, or the one member of a typedef, is known by what it is the type of.
             let item = self.item(at);
             let nameless = item.name == super::interner::Symbol::NONE;
-            if !(nameless && matches!(item.kind, ItemKind::Type(_) | ItemKind::Member)) {
+            if !(nameless && matches!(item.kind, ItemData::Type(_) | ItemData::Member)) {
                 chain.push(at);
             }
             at = item.parent;
@@ -90,10 +90,10 @@ impl Layout {
         for &id in chain.iter().rev() {
             let item = self.item(id);
             match self.item(item.parent).kind {
-                ItemKind::List => out.push_str(&format!("[{}]", item.position)),
+                ItemData::List => out.push_str(&format!("[{}]", item.position)),
                 kind => {
-                    out.push(if matches!(kind, ItemKind::Type(_)) { '.' } else { '/' });
-                    super::lexer::push_name(&mut out, self.names.text(item.name));
+                    out.push(if matches!(kind, ItemData::Type(_)) { '.' } else { '/' });
+                    super::lexer::push_name(&mut out, self.names.resolve(item.name));
                 }
             }
         }

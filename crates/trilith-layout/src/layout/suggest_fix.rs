@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use super::{Dialect, ParseOptions, Parsed, Primitive, parse};
+use super::{Dialect, ParseOptions, ParseResult, Primitive, parse};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::suggest::nearest;
 
 /// Bytes of the longest text, and numbers of mistakes and of edits for each, that are tried.
-const LONGEST: usize = 1 << 18;
-const MISTAKES: usize = 20;
-const EDITS: usize = 16;
+const MAX_TEXT_LEN: usize = 1 << 18;
+const MAX_MISTAKES: usize = 20;
+const MAX_EDITS: usize = 16;
 
 /// A line of a layout without the mistake that is in it.
 ///
@@ -24,7 +24,7 @@ const EDITS: usize = 16;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Correction {
+pub struct LineCorrection {
     /// The line, counted from 1. It may be another than that of the diagnostic.
     pub line: u32,
     /// The line as it should be written, without its indentation.
@@ -34,12 +34,12 @@ pub struct Correction {
 }
 
 /// A replacement of some bytes.
-struct Edit {
+struct TextEdit {
     at: Range<usize>,
     by: String,
 }
 
-impl Parsed {
+impl ParseResult {
     /// Returns a correction for each diagnostic. It is `None` for a warning, and for an error for which none is known for sure.
     ///
     /// A correction removes this error and causes no other error or warning. If several edits of the text do that, and none
@@ -47,39 +47,41 @@ impl Parsed {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.
-    pub fn corrections(&self, limits: &Limits) -> Result<Vec<Option<Correction>>> {
-        let mut left = if self.text.len() > LONGEST { 0 } else { MISTAKES };
+    pub fn corrections(&self, limits: &Limits) -> Result<Vec<Option<LineCorrection>>> {
+        let mut left = if self.text.len() > MAX_TEXT_LEN { 0 } else { MAX_MISTAKES };
         let code = without_remarks(&self.text);
         let correction = |found: &Diagnostic| {
             if found.severity != Severity::Error || left == 0 {
                 return Ok(None);
             }
             left -= 1;
-            self.correction(found, &code, limits)
+            self.find_correction(found, &code, limits)
         };
         self.diagnostics.iter().map(correction).collect()
     }
 
-    fn correction(&self, found: &Diagnostic, code: &str, limits: &Limits) -> Result<Option<Correction>> {
-        let mut how = ParseOptions::of(self.dialect);
+    fn find_correction(&self, found: &Diagnostic, code: &str, limits: &Limits) -> Result<Option<LineCorrection>> {
+        let mut how = ParseOptions::with_dialect(self.dialect);
         how.limits = limits.clone();
-        let before = told(self);
+        let before = error_list(self);
         let mut best: Vec<(usize, usize, String)> = Vec::new();
-        for edit in edits(&self.text, code, found, self.dialect).into_iter().take(EDITS) {
+        for edit in propose_edits(&self.text, code, found, self.dialect).into_iter().take(MAX_EDITS) {
             let mut layout = self.text.clone();
             if layout.get(edit.at.clone()).is_none() {
                 continue;
             }
             layout.replace_range(edit.at.clone(), &edit.by);
             let parsed = parse(layout.as_bytes(), &how)?;
-            let after = told(&parsed);
-            let is_new = |one: &(&str, &str)| count(&after, one) > count(&before, one);
+            let after = error_list(&parsed);
+            let is_new = |one: &(&str, &str)| count_same_messages(&after, one) > count_same_messages(&before, one);
             if after.len() >= before.len() || after.iter().any(is_new) || parsed.terminated != self.terminated {
                 continue;
             }
             // An edit after which this error is still at its place is no correction.
             let this = (found.code, found.message.as_str());
-            if count(&after, &this) >= count(&before, &this) || best.iter().any(|(.., known)| is_same(known, &layout)) {
+            if count_same_messages(&after, &this) >= count_same_messages(&before, &this)
+                || best.iter().any(|(.., known)| is_same(known, &layout))
+            {
                 continue;
             }
             best.push((after.len(), edit.at.start + edit.by.len(), layout));
@@ -91,12 +93,12 @@ impl Parsed {
         let start = head.rfind('\n').map_or(0, |at| at + 1);
         let text = layout.get(start..).unwrap_or("").split(['\n', '\r']).next().unwrap_or("").trim().to_owned();
         let line = 1 + head.bytes().filter(|byte| *byte == b'\n').count() as u32;
-        Ok(Some(Correction { line, text, layout }))
+        Ok(Some(LineCorrection { line, text, layout }))
     }
 }
 
 /// The codes and messages of what is wrong, and of warnings.
-fn told(parsed: &Parsed) -> Vec<(&str, &str)> {
+fn error_list(parsed: &ParseResult) -> Vec<(&str, &str)> {
     parsed.diagnostics.iter().map(|found| (found.code, place_free(&found.message))).collect()
 }
 
@@ -110,7 +112,7 @@ fn place_free(message: &str) -> &str {
     message.split("; `").next().unwrap_or(message)
 }
 
-fn count(all: &[(&str, &str)], one: &(&str, &str)) -> usize {
+fn count_same_messages(all: &[(&str, &str)], one: &(&str, &str)) -> usize {
     all.iter().filter(|known| known.0 == one.0 && known.1 == place_free(one.1)).count()
 }
 
@@ -140,7 +142,7 @@ fn without_remarks(text: &str) -> String {
 }
 
 /// The edits that may correct an error.
-fn edits(text: &str, code: &str, found: &Diagnostic, dialect: Dialect) -> Vec<Edit> {
+fn propose_edits(text: &str, code: &str, found: &Diagnostic, dialect: Dialect) -> Vec<TextEdit> {
     let (at, end) = (found.span.start as usize, found.span.end as usize);
     let (Some(word), Some(before), Some(rest)) = (text.get(at..end), code.get(..at), code.get(end..)) else { return Vec::new() };
     let last = before.trim_end().len();
@@ -148,9 +150,9 @@ fn edits(text: &str, code: &str, found: &Diagnostic, dialect: Dialect) -> Vec<Ed
     let stop = end + rest.find(['\n', '\r']).unwrap_or(rest.len());
     let is_integer = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     let mut out = Vec::new();
-    let mut edit = |at: Range<usize>, by: &str| out.push(Edit { at, by: by.to_owned() });
+    let mut edit = |at: Range<usize>, by: &str| out.push(TextEdit { at, by: by.to_owned() });
     if matches!(found.code, "E305" | "E306") {
-        meant(word, code).into_iter().for_each(|name| edit(at..end, &name));
+        similar_names(word, code).into_iter().for_each(|name| edit(at..end, &name));
     }
     // A name that is data and should be a parameter.
     if found.code == "E306" {
@@ -170,7 +172,7 @@ fn edits(text: &str, code: &str, found: &Diagnostic, dialect: Dialect) -> Vec<Ed
     }
     // `double x[N]` of C.
     let kind = before.split_whitespace().next_back().unwrap_or("");
-    let own = if kind == "float" { Some("f4") } else { super::grammar::primitive_elsewhere(kind) };
+    let own = if kind == "float" { Some("f4") } else { super::grammar::foreign_primitive(kind) };
     if let ("E202", Some(own)) = (found.code, own) {
         let shape = rest.split(['\n', '\r', ';']).next().unwrap_or("").trim_end();
         let semicolon = rest
@@ -206,7 +208,7 @@ fn edits(text: &str, code: &str, found: &Diagnostic, dialect: Dialect) -> Vec<Ed
         "E104" => {
             edit(end..end + rest.len() - rest.trim_start_matches([' ', '\t']).len(), "");
             let len = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
-            meant(rest.get(..len).unwrap_or(""), code).into_iter().for_each(|name| edit(end..end + len, &name));
+            similar_names(rest.get(..len).unwrap_or(""), code).into_iter().for_each(|name| edit(end..end + len, &name));
         }
         // A name, and what is said of it.
         "E202" => {
@@ -236,9 +238,9 @@ fn edits(text: &str, code: &str, found: &Diagnostic, dialect: Dialect) -> Vec<Ed
         edit(last..last, "]");
     }
     if matches!(found.code, "E207" | "E208" | "E201" | "E202" | "E302" | "E305" | "E317")
-        && let Some(opened) = still_open(before).filter(|_| !before.trim().is_empty())
+        && let Some(opened) = unclosed_brace(before).filter(|_| !before.trim().is_empty())
     {
-        closings(code, opened, at).into_iter().for_each(|place| edit(place..place, " }"));
+        find_closing_offsets(code, opened, at).into_iter().for_each(|place| edit(place..place, " }"));
     }
     out
 }
@@ -271,7 +273,7 @@ fn sum_at(code: &str, at: usize) -> Option<(usize, usize, String)> {
 }
 
 /// The names that an unknown one may be meant to be.
-fn meant(word: &str, code: &str) -> Vec<String> {
+fn similar_names(word: &str, code: &str) -> Vec<String> {
     let bare = word.trim_start_matches(['<', '>', '|', '%']);
     let prefix = word.get(..word.len() - bare.len()).unwrap_or("");
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
@@ -280,10 +282,10 @@ fn meant(word: &str, code: &str) -> Vec<String> {
     names.sort_unstable();
     names.dedup();
     names.retain(|name| *name != bare);
-    let primitives: Vec<&str> = (0..Primitive::COUNT).map(|number| Primitive::numbered(number).name()).collect();
+    let primitives: Vec<&str> = (0..Primitive::COUNT).map(|number| Primitive::from_index(number).name()).collect();
     let all = || names.iter().copied().chain(primitives.iter().copied());
     let mut found: Vec<&str> = all().filter(|name| name.eq_ignore_ascii_case(bare)).collect();
-    found.extend(super::grammar::primitive_elsewhere(bare));
+    found.extend(super::grammar::foreign_primitive(bare));
     // The next character tells the kind of a name: `{` a type, `:` and `=` a parameter.
     for signs in [['{', '{'], [':', '=']] {
         let declares = |name: &&str| {
@@ -305,7 +307,7 @@ fn meant(word: &str, code: &str) -> Vec<String> {
 }
 
 /// The place of the last `{` that no `}` closes.
-fn still_open(code: &str) -> Option<usize> {
+fn unclosed_brace(code: &str) -> Option<usize> {
     let mut open = Vec::new();
     for (at, c) in code.char_indices() {
         match c {
@@ -319,7 +321,7 @@ fn still_open(code: &str) -> Option<usize> {
 
 /// The ends of the lines after an open brace at which it may end: before lines that are indented no more than its line, and
 /// at the end of the text.
-fn closings(code: &str, opened: usize, at: usize) -> Vec<usize> {
+fn find_closing_offsets(code: &str, opened: usize, at: usize) -> Vec<usize> {
     let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
     let start = code.get(..opened).and_then(|head| head.rfind('\n')).map_or(0, |at| at + 1);
     let own = code.get(start..).map_or(0, |line| indent(line.split('\n').next().unwrap_or("")));
@@ -338,7 +340,7 @@ fn closings(code: &str, opened: usize, at: usize) -> Vec<usize> {
     // The nearest to the error are tried.
     places.sort_by_key(|place| place.abs_diff(at));
     places.dedup();
-    places.truncate(EDITS / 2);
+    places.truncate(MAX_EDITS / 2);
     places
 }
 
@@ -347,7 +349,7 @@ mod tests {
     use super::*;
 
     /// Mistakes, and the corrected line of each; `-` if none is known for sure.
-    const MISTAKES: &[(Dialect, &str, &str)] = &[
+    const MAX_MISTAKES: &[(Dialect, &str, &str)] = &[
         (Dialect::D2025, "x = float64[3]", "x = f8[3]"),
         (Dialect::D2025, "x = >Int32[3]", "x = >i4[3]"),
         (Dialect::D2025, "x = F8[3]", "x = f8[3]"),
@@ -399,8 +401,8 @@ mod tests {
     #[test]
     fn corrections_remove_mistake() {
         let mut wrong = Vec::new();
-        for (dialect, text, line) in MISTAKES {
-            let how = ParseOptions::of(*dialect);
+        for (dialect, text, line) in MAX_MISTAKES {
+            let how = ParseOptions::with_dialect(*dialect);
             let parsed = parse(text.as_bytes(), &how).unwrap();
             assert!(parsed.has_errors(), "{text}");
             let made = parsed.corrections(&Limits::default()).unwrap();
@@ -419,7 +421,7 @@ mod tests {
 
     #[test]
     fn one_mistake_of_many_is_corrected_by_itself() {
-        let parsed = parse(b"x = float64\ny = nothing\nz = F4", &ParseOptions::of(Dialect::D2025)).unwrap();
+        let parsed = parse(b"x = float64\ny = nothing\nz = F4", &ParseOptions::with_dialect(Dialect::D2025)).unwrap();
         let made = parsed.corrections(&Limits::default()).unwrap();
         let lines: Vec<_> = made.iter().map(|one| one.as_ref().map(|one| (one.line, one.text.as_str()))).collect();
         assert_eq!(lines, [Some((1, "x = f8")), None, Some((3, "z = f4"))]);

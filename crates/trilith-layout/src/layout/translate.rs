@@ -2,24 +2,24 @@
 
 use super::lexer::push_name;
 use super::model::{
-    Data, Dialect, Dim, Filter, ItemId, ItemKind, Layout, Member, MemberKind, ParamId, Placement, Primitive, PrimitiveKind, Step,
-    TypeId, TypeKind,
+    DataItem, Dialect, Dim, ItemData, ItemId, Layout, LayoutFilter, LayoutStep, MemberKind, ParamId, Placement, Primitive,
+    PrimitiveKind, StructMember, TypeId, TypeKind,
 };
-use super::print::Printer;
-use super::sizes::{member_align, suffixed};
+use super::print::LayoutPrinter;
+use super::sizes::{apply_suffix, member_align};
 use crate::diagnostic::Diagnostic;
 
 /// A layout in the other dialect.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Translation {
+pub struct TranslatedLayout {
     /// The text; its first line records the dialect.
     pub text: String,
     /// Declarations that could not be carried over, or that are expressed differently.
     pub losses: Vec<Diagnostic>,
 }
 
-impl Translation {
+impl TranslatedLayout {
     /// Returns `true` if every file that the layout describes is described the same.
     pub fn is_faithful(&self) -> bool {
         self.losses.iter().all(|loss| loss.is_harmless)
@@ -36,8 +36,8 @@ impl Layout {
     /// assert_eq!(new.text, "#: dialect=2026\nN = <i4\nx: <f8(N)\n");
     /// assert!(new.is_faithful());
     /// ```
-    pub fn translate(&self, to: Dialect) -> Translation {
-        translated(self, Printer::new(self, to))
+    pub fn translate(&self, to: Dialect) -> TranslatedLayout {
+        build_translation(self, LayoutPrinter::new(self, to))
     }
 
     /// Returns the layout in a dialect, in the form for a rewritten file: no item has an explicit address, and each
@@ -50,20 +50,20 @@ impl Layout {
     /// let new = layout.compacted_as(Dialect::D2025, true, &Default::default());
     /// assert_eq!(new.text, "#: dialect=2025\nN : i4\nx = f8[N]\ns = {a = u1 @3}\n");
     /// ```
-    pub fn compacted_as(&self, to: Dialect, order_free: bool, how: &StoredAs) -> Translation {
-        let mut printer = Printer::new(self, to);
-        (printer.drop_at, printer.drop_order, printer.decompress) = (1, order_free, true);
+    pub fn compacted_as(&self, to: Dialect, order_free: bool, how: &StorageOptions) -> TranslatedLayout {
+        let mut printer = LayoutPrinter::new(self, to);
+        (printer.drops_placement, printer.drops_byteorder, printer.decompress) = (1, order_free, true);
         printer.stored = *how;
-        translated(self, printer)
+        build_translation(self, printer)
     }
 }
 
 /// The form of storage of the arrays of a rewritten file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct StoredAs {
+pub struct StorageOptions {
     /// Compressed or not; only 2026 has compressed arrays.
-    pub packing: Packing,
+    pub packing: Compression,
     /// The alignment of every item, a power of two up to 16; None leaves it unchanged.
     pub align: Option<u64>,
 }
@@ -71,45 +71,45 @@ pub struct StoredAs {
 /// The choice between compressed and uncompressed arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Packing {
+pub enum Compression {
     /// Each array stays compressed or uncompressed.
     #[default]
     Keep,
     /// No array is compressed.
-    Plain,
+    Uncompressed,
     /// Each array is compressed by `gzip`, at this level.
     Gzip(Option<i64>),
 }
 
-fn translated(layout: &Layout, mut printer: Printer<'_>) -> Translation {
+fn build_translation(layout: &Layout, mut printer: LayoutPrinter<'_>) -> TranslatedLayout {
     printer.layout_text();
     let to = printer.to;
-    let mut text = std::mem::take(&mut printer.out);
-    let at = if to == Dialect::D2025 && layout.order.is_some() && !printer.drop_order { 2 } else { 0 };
+    let mut text = std::mem::take(&mut printer.output);
+    let at = if to == Dialect::D2025 && layout.order.is_some() && !printer.drops_byteorder { 2 } else { 0 };
     if to == layout.dialect && !text.get(at..).unwrap_or("").starts_with("#: dialect=") {
         let line = format!("#: dialect={to}\n");
         text.insert_str(at, &line);
     }
     let mut losses = printer.losses;
     if to != layout.dialect
-        && printer.drop_at == 0
+        && printer.drops_placement == 0
         && losses.iter().all(|loss| loss.is_harmless)
-        && let Some((item, message)) = super::check_translation::moved(layout, &text, to)
+        && let Some((item, message)) = super::check_translation::first_moved_item(layout, &text, to)
     {
         losses.push(Diagnostic::loss(&layout.static_path(item), message));
     }
-    Translation { text, losses }
+    TranslatedLayout { text, losses }
 }
 
-impl Printer<'_> {
+impl LayoutPrinter<'_> {
     /// Types of 2025 belong to the whole layout: if one is declared below the root, all are written
     /// first, in the root.
     pub(super) fn hoist_types(&mut self) {
         let layout = self.layout;
         let types: Vec<ItemId> =
-            layout.steps.iter().filter_map(|step| if let Step::Type(item) = step { Some(*item) } else { None }).collect();
-        self.hoisted = types.iter().any(|&item| layout.item(item).parent != ItemId::ROOT);
-        if self.hoisted {
+            layout.steps.iter().filter_map(|step| if let LayoutStep::Type(item) = step { Some(*item) } else { None }).collect();
+        self.hoisted_types = types.iter().any(|&item| layout.item(item).parent != ItemId::ROOT);
+        if self.hoisted_types {
             for item in types {
                 self.named_type(item);
             }
@@ -125,15 +125,15 @@ impl Printer<'_> {
             return true;
         }
         if of.dynamic {
-            self.lose(item, false, "2026 has no structs with stored parameters: left out");
+            self.report_loss(item, false, "2026 has no structs with stored parameters: left out");
             return false;
         }
         let inlined = self.is_inlined(ty);
         if inlined {
-            self.lose(item, true, "2026 binds dimensions where a type is declared: written out at each of its uses");
+            self.report_loss(item, true, "2026 binds dimensions where a type is declared: written out at each of its uses");
         }
-        if of.own_align != 0 && of.kind == TypeKind::Struct {
-            let members = of.members.of(&layout.members);
+        if of.declared_align != 0 && of.kind == TypeKind::Struct {
+            let members = of.members.slice(&layout.members);
             let mut first = None;
             let mut natural = 1;
             for member in members {
@@ -142,8 +142,8 @@ impl Printer<'_> {
                     natural = natural.max(member_align(member.placement, layout.ty(what.ty).align));
                 }
             }
-            if natural > of.own_align || matches!(first, Some(Placement::At(_))) {
-                self.lose(item, false, format!("2026 cannot align this struct to {}", of.own_align));
+            if natural > of.declared_align || matches!(first, Some(Placement::At(_))) {
+                self.report_loss(item, false, format!("2026 cannot align this struct to {}", of.declared_align));
             }
         }
         !inlined
@@ -152,17 +152,17 @@ impl Printer<'_> {
     fn type_to_2025(&mut self, item: ItemId, ty: TypeId) {
         let layout = self.layout;
         let declared = layout.item(item);
-        let primitive = Primitive::named(layout.names.text(declared.name), Dialect::D2025).is_some();
+        let primitive = Primitive::from_name(layout.names.resolve(declared.name), Dialect::D2025).is_some();
         if !self.type_names.insert(declared.name) || (primitive && declared.parent != ItemId::ROOT) {
-            self.rename(item);
-            self.lose(item, true, "types of 2025 belong to the whole layout: renamed");
+            self.assign_unique_name(item);
+            self.report_loss(item, true, "types of 2025 belong to the whole layout: renamed");
         }
         let of = layout.ty(ty);
-        let mut members = of.members.of(&layout.members).iter();
+        let mut members = of.members.slice(&layout.members).iter();
         if let (TypeKind::Struct, Some(only), None) = (of.kind, members.next(), members.next())
             && layout.name(only.item) == Some("")
         {
-            self.lose(item, false, "in 2025 a struct with the one member \"\" is a typedef");
+            self.report_loss(item, false, "in 2025 a struct with the one member \"\" is a typedef");
         }
     }
 
@@ -172,13 +172,13 @@ impl Printer<'_> {
     }
 
     /// Returns `true` if a member is not written: fixed parameters, whose values are.
-    pub(super) fn leaves_out(&self, member: &Member, _: TypeId) -> bool {
+    pub(super) fn leaves_out(&self, member: &StructMember, _: TypeId) -> bool {
         self.to == Dialect::D2026 && matches!(member.what, MemberKind::Fixed(_))
     }
 
     /// The placement with the same meaning in the new dialect, if complex numbers align differently.
     pub(super) fn placed_as(&self, placement: Placement, ty: TypeId) -> Placement {
-        if !self.translates() || placement != Placement::Next || !ty.is_primitive() {
+        if !self.changes_dialect() || placement != Placement::Next || !ty.is_primitive() {
             return placement;
         }
         match self.layout.ty(ty).kind {
@@ -193,11 +193,11 @@ impl Printer<'_> {
     /// Returns `true` if a single character needs a dimension, as text of 2025 does.
     pub(super) fn needs_length(&self, ty: TypeId, item: ItemId) -> bool {
         let of = self.layout.ty(ty);
-        if !self.translates() || self.to != Dialect::D2025 || !of.text || of.rank > 0 {
+        if !self.changes_dialect() || self.to != Dialect::D2025 || !of.text || of.inlining_rank > 0 {
             return false;
         }
         let is_alias =
-            self.layout.name(item).is_none() && matches!(self.layout.item(self.layout.item(item).parent).kind, ItemKind::Type(_));
+            self.layout.name(item).is_none() && matches!(self.layout.item(self.layout.item(item).parent).kind, ItemData::Type(_));
         !is_alias
     }
 
@@ -208,13 +208,13 @@ impl Printer<'_> {
         let mut text = String::new();
         let suffix = match dim {
             Dim::Fixed(value) => return value.to_string(),
-            Dim::Free { name, suffix } => {
-                push_name(&mut text, self.layout.names.text(name));
+            Dim::Unbound { name, suffix } => {
+                push_name(&mut text, self.layout.names.resolve(name));
                 suffix
             }
             Dim::Param { param, suffix } => {
                 if let Some(value) = self.as_number(param, item) {
-                    return suffixed(value, suffix).to_string();
+                    return apply_suffix(value, suffix).to_string();
                 }
                 text = self.item_name(self.layout.param(param).item);
                 suffix
@@ -227,27 +227,27 @@ impl Printer<'_> {
 
     /// The value to write in place of a parameter that its name does not mean here.
     fn as_number(&mut self, param: ParamId, item: ItemId) -> Option<i64> {
-        if !self.translates() {
+        if !self.changes_dialect() {
             return None;
         }
         let layout = self.layout;
         let declared = layout.param(param);
-        let of_struct = matches!(layout.item(layout.item(declared.item).parent).kind, ItemKind::Type(_));
+        let of_struct = matches!(layout.item(layout.item(declared.item).parent).kind, ItemData::Type(_));
         let in_type = self.to == Dialect::D2025 && !self.structs.is_empty();
         if of_struct || in_type {
-            if declared.fixed.is_some() {
-                return declared.fixed;
+            if declared.fixed_value.is_some() {
+                return declared.fixed_value;
             }
             return None;
         }
         if self.is_visible(param) {
             return None;
         }
-        if declared.fixed.is_none() {
+        if declared.fixed_value.is_none() {
             let name = self.item_name(declared.item);
-            self.lose(item, false, format!("parameter `{name}` is hidden here by another of its name"));
+            self.report_loss(item, false, format!("parameter `{name}` is hidden here by another of its name"));
         }
-        declared.fixed
+        declared.fixed_value
     }
 
     /// Returns `true` if the name of a parameter means it in the dict that is open.
@@ -269,14 +269,18 @@ impl Printer<'_> {
 
     /// The datatype of a stored parameter: those of 2025 are signed.
     pub(super) fn param_type_text(&mut self, item: ItemId, ty: TypeId, primitive: Primitive) {
-        if self.to == Dialect::D2025 && self.translates() && primitive.kind() == PrimitiveKind::Unsigned {
+        if self.to == Dialect::D2025 && self.changes_dialect() && primitive.kind() == PrimitiveKind::Unsigned {
             let size = primitive.size();
-            self.lose(item, false, format!("parameters of 2025 are signed: `u{size}` became `i{size}`, which ends at half"));
+            self.report_loss(
+                item,
+                false,
+                format!("parameters of 2025 are signed: `u{size}` became `i{size}`, which ends at half"),
+            );
             let TypeKind::Primitive(_, order) = self.base_kind(ty) else { return };
-            if let (Some(order), true) = (order, size > 1 && !self.drop_order) {
-                self.out.push(order.sign());
+            if let (Some(order), true) = (order, size > 1 && !self.drops_byteorder) {
+                self.output.push(order.sign());
             }
-            return self.out.push_str(&format!("i{size}"));
+            return self.output.push_str(&format!("i{size}"));
         }
         self.type_text(ty, item);
     }
@@ -292,17 +296,17 @@ impl Printer<'_> {
     // Constructs of 2026 in 2025.
 
     /// A referenced item becomes an item of the root, named `"&1"`.
-    pub(super) fn reference_to_2025(&mut self, item: ItemId, data: &Data) -> bool {
+    pub(super) fn reference_to_2025(&mut self, item: ItemId, data: &DataItem) -> bool {
         if !self.open.is_empty() {
-            self.lose(item, false, "2025 has no referenced items: left out, and what follows is at another address");
+            self.report_loss(item, false, "2025 has no referenced items: left out, and what follows is at another address");
             return false;
         }
         let current = self.current_dict();
         if current != ItemId::ROOT {
-            self.out.push_str("/ ");
+            self.output.push_str("/ ");
         }
-        self.out.push_str(&format!("\"&{}\" = ", data.reference));
-        let plain = Data { reference: 0, filter: 0, ..data.clone() };
+        self.output.push_str(&format!("\"&{}\" = ", data.reference));
+        let plain = DataItem { reference: 0, filter: 0, ..data.clone() };
         self.data_body(&plain, item);
         let mut chain = Vec::new();
         let mut at = current;
@@ -312,29 +316,33 @@ impl Printer<'_> {
         }
         for &dict in chain.iter().rev() {
             let name = self.item_name(dict);
-            self.out.push_str(&format!(" {name}/"));
+            self.output.push_str(&format!(" {name}/"));
         }
-        self.lose(item, true, format!("2025 has no referenced items: an item of the root, `\"&{}\"`", data.reference));
+        self.report_loss(item, true, format!("2025 has no referenced items: an item of the root, `\"&{}\"`", data.reference));
         true
     }
 
     /// A compressed array becomes its length and its bytes.
-    pub(super) fn compressed_to_2025(&mut self, item: ItemId, data: &Data, filter: &Filter, is_element: bool) {
+    pub(super) fn compressed_to_2025(&mut self, item: ItemId, data: &DataItem, filter: &LayoutFilter, is_element: bool) {
         if is_element {
-            self.lose(item, false, "2025 has no compressed arrays: an empty element takes its place");
-            return self.out.push_str("u1[0],");
+            self.report_loss(item, false, "2025 has no compressed arrays: an empty element takes its place");
+            return self.output.push_str("u1[0],");
         }
         let name = self.layout.name(item).unwrap_or("").to_owned();
         let (mut own, mut length) = (String::new(), String::new());
         push_name(&mut own, &name);
         push_name(&mut length, &format!("{name}#length"));
-        self.out.push_str(&format!("{length} : i8"));
+        self.output.push_str(&format!("{length} : i8"));
         let placement = match data.placement {
             Placement::Next => String::new(),
             Placement::At(address) => format!(" @{address}"),
             Placement::Align(align) => format!(" %{}", align.min(16)),
         };
-        self.out.push_str(&format!("{placement}  {own} = u1[{length}]"));
-        self.lose(item, false, format!("2025 has no compressed arrays: the bytes that {} made, after their length", filter.name));
+        self.output.push_str(&format!("{placement}  {own} = u1[{length}]"));
+        self.report_loss(
+            item,
+            false,
+            format!("2025 has no compressed arrays: the bytes that {} made, after their length", filter.name),
+        );
     }
 }

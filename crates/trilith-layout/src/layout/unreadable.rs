@@ -4,16 +4,16 @@
 //! message and perhaps a hint. On the root the attribute is about the file as a whole, which is readable all the same.
 
 use super::escape::read_own;
-use super::model::{Attribute, ItemId, Layout, Literal};
+use super::model::{Attribute, ItemId, Layout, LayoutLiteral};
 use crate::error::{Error, ErrorKind};
 
 /// The attribute that gives the reason.
 pub const UNREADABLE: &str = "grid_unreadable";
 
 /// The value of the attribute for an error.
-pub fn reason(error: &Error) -> Attribute {
+pub fn reason_attribute(error: &Error) -> Attribute {
     let texts = [error.kind().name().to_owned(), error.message().to_owned()].into_iter().chain(error.advice());
-    Attribute::List(texts.map(Literal::Text).collect())
+    Attribute::List(texts.map(LayoutLiteral::Text).collect())
 }
 
 impl Layout {
@@ -26,10 +26,10 @@ impl Layout {
             Attribute::Flag => &[],
         };
         let text = |at: usize| match values.get(at) {
-            Some(Literal::Text(text)) => Some(read_own(text)),
+            Some(LayoutLiteral::Text(text)) => Some(read_own(text)),
             _ => None,
         };
-        let kind = text(0).and_then(|name| ErrorKind::named(&name)).unwrap_or(ErrorKind::Malformed);
+        let kind = text(0).and_then(|name| ErrorKind::from_name(&name)).unwrap_or(ErrorKind::Malformed);
         let error = Error::new(kind, text(1).unwrap_or_else(|| "the layout gives no reason".into()));
         Some(match text(2) {
             Some(hint) => error.hint(hint),

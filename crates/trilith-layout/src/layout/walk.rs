@@ -8,21 +8,21 @@ mod instances;
 use std::collections::HashMap;
 use std::collections::VecDeque;
 
-use super::entry::{Entry, EntryKind, Unspelled};
-use super::evaluation::Evaluation;
-use super::evaluator::{Machine, Spot, UNKNOWN, Values, known};
-use super::interner::Mixer;
+use super::entry::{EntryKind, LayoutEntry, SpellError};
+use super::evaluation::LayoutEvaluation;
+use super::evaluator::{Evaluator, ItemSpan, ParamValues, UNKNOWN_ADDRESS, known_address};
+use super::interner::NameHasher;
 use super::lexer::push_name;
-use super::model::{Data, Extension, ItemId, ItemKind, Listing, Primitive, Step, TypeId, Use};
-use super::param_request::{Fault, ParamRequest, Supply};
+use super::model::{DataItem, Extension, ItemData, ItemId, LayoutStep, ListSteps, Primitive, TypeId, TypeUse};
+use super::param_request::{EvaluationError, ParamRequest, SuppliedValue};
 use super::resolved_type::{Known, ResolvedType};
-use super::sizes::Members;
+use super::sizes::StructLayout;
 use crate::Limits;
 use crate::array::FIELD_COST;
 use crate::error::Error;
 
 /// A part of the walk still to be done.
-enum Work {
+enum WalkFrame {
     /// Steps outside of lists, by number in the plan.
     Top { at: usize, to: usize },
     /// A range of steps.
@@ -42,76 +42,76 @@ enum Work {
     /// Instances of a struct, one after the other.
     Instances { ty: TypeId, base: u64, done: u64, at: u64, count: u64, dims: Vec<u64>, open: usize, item: ItemId },
     /// The members of one instance.
-    Instance { ty: TypeId, base: u64, member: u32, place: Members, open: usize, item: ItemId },
+    Instance { ty: TypeId, base: u64, member: u32, place: StructLayout, open: usize, item: ItemId },
 }
 
 /// The steps that a loop repeats; they append `each` elements to a list.
-struct Again {
+struct ListLoop {
     from: u32,
     to: u32,
     drop_at: bool,
     list: ItemId,
     /// The step that repeats, under which the machine keeps the stride.
     key: u32,
-    each: u64,
+    appended_elements: u64,
     /// Stored parameters in it have to be read.
-    dynamic: bool,
+    is_dynamic: bool,
 }
 
 /// Makes the entries of an evaluation one by one.
-pub(crate) struct Walker<'e, 'l> {
-    evaluation: &'e Evaluation<'l>,
-    machine: Machine<'l>,
-    stack: Vec<Work>,
+pub(crate) struct EntryWalker<'e, 'l> {
+    evaluation: &'e LayoutEvaluation<'l>,
+    machine: Evaluator<'l>,
+    stack: Vec<WalkFrame>,
     path: String,
     /// Number of elements of each list so far.
-    lengths: HashMap<ItemId, u64, Mixer>,
-    ready: VecDeque<Entry>,
+    lengths: HashMap<ItemId, u64, NameHasher>,
+    ready: VecDeque<LayoutEntry>,
     /// Stored values replayed so far.
     replayed: usize,
     /// The size of the instance walked last.
     instance_size: u64,
     /// If set, yields only entries at this path.
-    pub wanted: Option<String>,
-    failed: bool,
-    known: Known,
+    pub target_path: Option<String>,
+    error: bool,
+    resolved_structs: Known,
     /// Repetitions since the last entry.
-    idle: u64,
+    steps_without_entry: u64,
     /// Number of repetitions of the extension that comes first that are after already.
-    passed: u64,
+    skipped_repetitions: u64,
 }
 
-impl<'e, 'l> Walker<'e, 'l> {
+impl<'e, 'l> EntryWalker<'e, 'l> {
     /// A walker before the first entry.
-    pub(super) fn new(evaluation: &'e Evaluation<'l>, mut machine: Machine<'l>) -> Self {
-        machine.reset(evaluation.begin());
-        let to = evaluation.starts.len();
+    pub(super) fn new(evaluation: &'e LayoutEvaluation<'l>, mut machine: Evaluator<'l>) -> Self {
+        machine.reset(evaluation.first_address());
+        let to = evaluation.param_starts.len();
         Self {
             evaluation,
             machine,
-            stack: vec![Work::Top { at: 0, to }],
+            stack: vec![WalkFrame::Top { at: 0, to }],
             path: String::new(),
             lengths: HashMap::default(),
             ready: VecDeque::new(),
             replayed: 0,
             instance_size: 0,
-            wanted: None,
-            failed: false,
-            known: Known::default(),
-            idle: 0,
-            passed: 0,
+            target_path: None,
+            error: false,
+            resolved_structs: Known::default(),
+            steps_without_entry: 0,
+            skipped_repetitions: 0,
         }
     }
 
     /// Walks only the top-level places `at..to`, as if those before had been walked.
-    pub(super) fn seek(&mut self, at: usize, to: usize) {
-        self.stack = vec![Work::Top { at, to }];
+    pub(super) fn seek_places(&mut self, at: usize, to: usize) {
+        self.stack = vec![WalkFrame::Top { at, to }];
         self.path.clear();
     }
 
     /// Skips the first `passed` repetitions of the next extension, as if they had been walked.
-    pub(super) fn pass(&mut self, passed: u64) {
-        self.passed = passed;
+    pub(super) fn skip_repetitions(&mut self, passed: u64) {
+        self.skipped_repetitions = passed;
     }
 
     /// Sets the number of elements that a list has before the next part of the walk.
@@ -120,13 +120,13 @@ impl<'e, 'l> Walker<'e, 'l> {
     }
 
     /// The next entry.
-    pub(super) fn advance(&mut self) -> Result<Option<Entry>, Fault> {
+    pub(super) fn try_next_entry(&mut self) -> Result<Option<LayoutEntry>, EvaluationError> {
         while self.ready.is_empty() {
-            if self.failed || self.stack.is_empty() {
+            if self.error || self.stack.is_empty() {
                 return Ok(None);
             }
-            if let Err(fault) = self.work() {
-                self.failed = true;
+            if let Err(fault) = self.run_frame() {
+                self.error = true;
                 return Err(fault);
             }
         }
@@ -134,10 +134,10 @@ impl<'e, 'l> Walker<'e, 'l> {
     }
 
     /// Does a piece of the work on top of the stack.
-    fn work(&mut self) -> Result<(), Fault> {
+    fn run_frame(&mut self) -> Result<(), EvaluationError> {
         let Some(top) = self.stack.last_mut() else { return Ok(()) };
         match top {
-            Work::Top { at, to } => {
+            WalkFrame::Top { at, to } => {
                 let here = *at;
                 *at += 1;
                 if here >= *to {
@@ -146,41 +146,41 @@ impl<'e, 'l> Walker<'e, 'l> {
                 }
                 self.top_step(here)
             }
-            Work::Steps { at, to, open, .. } => {
+            WalkFrame::Steps { at, to, open, .. } => {
                 let here = *at;
                 if here >= *to {
                     self.stack.pop();
                     return Ok(());
                 }
                 self.path.truncate(*open);
-                self.step(here)
+                self.walk_step(here)
             }
-            Work::Loop { from, to, left, drop_at, open, list } => {
+            WalkFrame::Loop { from, to, left, drop_at, open, list } => {
                 if *left == 0 {
                     self.stack.pop();
                     return Ok(());
                 }
                 *left -= 1;
                 // A list of nothing, repeated: there would be no end of finding no entry.
-                self.idle += 1;
-                if self.idle > self.evaluation.limits.nodes {
+                self.steps_without_entry += 1;
+                if self.steps_without_entry > self.evaluation.limits.nodes {
                     let limit = self.evaluation.limits.nodes;
-                    return Err(Limits::exceeded("nodes", limit, "too many list elements without an entry").into());
+                    return Err(Limits::exceeded_error("nodes", limit, "too many list elements without an entry").into());
                 }
-                let steps = Work::Steps { at: *from, to: *to, drop_at: *drop_at, base: *open, top: *list, open: *open };
+                let steps = WalkFrame::Steps { at: *from, to: *to, drop_at: *drop_at, base: *open, top: *list, open: *open };
                 self.path.truncate(*open);
                 self.stack.push(steps);
                 Ok(())
             }
-            Work::Instances { .. } => self.next_instance(),
-            Work::Instance { .. } => self.next_member(),
+            WalkFrame::Instances { .. } => self.next_instance(),
+            WalkFrame::Instance { .. } => self.next_member(),
         }
     }
 
     /// A step outside of lists: its path comes from its item.
-    fn top_step(&mut self, place: usize) -> Result<(), Fault> {
+    fn top_step(&mut self, place: usize) -> Result<(), EvaluationError> {
         let layout = self.machine.layout;
-        let (Some(&step), Some(&start)) = (layout.plan.places.get(place), self.evaluation.starts.get(place)) else {
+        let (Some(&step), Some(&start)) = (layout.plan.places.get(place), self.evaluation.param_starts.get(place)) else {
             return Ok(());
         };
         self.machine.cursor = start;
@@ -188,120 +188,128 @@ impl<'e, 'l> Walker<'e, 'l> {
             self.replayed = ordinal as usize;
         }
         let item = match layout.steps.get(step as usize) {
-            Some(Step::Data(item) | Step::Param(item)) => *item,
-            Some(Step::List(of)) => of.list,
-            Some(Step::Extend(of)) => of.list,
+            Some(LayoutStep::Data(item) | LayoutStep::Param(item)) => *item,
+            Some(LayoutStep::List(of)) => of.list,
+            Some(LayoutStep::Extend(of)) => of.list,
             _ => return Ok(()),
         };
         self.path.clear();
         layout.push_dicts(&mut self.path, layout.item(item).parent, ItemId::ROOT);
         let open = self.path.len();
-        self.stack.push(Work::Steps { at: step, to: step + 1, drop_at: false, base: 0, top: ItemId::ROOT, open });
+        self.stack.push(WalkFrame::Steps { at: step, to: step + 1, drop_at: false, base: 0, top: ItemId::ROOT, open });
         Ok(())
     }
 
     /// A step of what is on top of the stack; the path is that of the open item.
-    fn step(&mut self, at: u32) -> Result<(), Fault> {
+    fn walk_step(&mut self, at: u32) -> Result<(), EvaluationError> {
         let layout = self.machine.layout;
         let Some(step) = layout.steps.get(at as usize) else { return Ok(()) };
-        let Some(Work::Steps { at: next, drop_at, base, top, .. }) = self.stack.last_mut() else { return Ok(()) };
+        let Some(WalkFrame::Steps { at: next, drop_at, base, top, .. }) = self.stack.last_mut() else { return Ok(()) };
         *next = match step {
-            Step::List(of) => of.end.max(at + 1),
-            Step::Element { end, .. } => (*end).max(at + 1),
+            LayoutStep::List(of) => of.end.max(at + 1),
+            LayoutStep::Element { end, .. } => (*end).max(at + 1),
             _ => at + 1,
         };
         let (drop_at, base, top) = (*drop_at, *base, *top);
         match *step {
-            Step::Enter(dict) => {
+            LayoutStep::Enter(dict) => {
                 self.path.truncate(base);
                 layout.push_dicts(&mut self.path, dict, top);
                 let now = self.path.len();
-                if let Some(Work::Steps { open, .. }) = self.stack.last_mut() {
+                if let Some(WalkFrame::Steps { open, .. }) = self.stack.last_mut() {
                     *open = now;
                 }
                 Ok(())
             }
-            Step::Data(item) => self.data(item, drop_at),
-            Step::Param(item) => self.param(item, drop_at),
-            Step::List(ref of) => {
-                let Listing { list, end, count, span, elements, fresh, places, dynamic } = **of;
-                let count = self.machine.repeats(count, span)?;
+            LayoutStep::Data(item) => self.walk_data(item, drop_at),
+            LayoutStep::Param(item) => self.walk_param(item, drop_at),
+            LayoutStep::List(ref of) => {
+                let ListSteps { list, end, count, span, elements, fresh, places, dynamic } = **of;
+                let count = self.machine.resolve_repeat_count(count, span)?;
                 self.open_list(list, at, end, fresh);
-                if !places || !self.is_wanted_below() {
-                    self.lengthen(list, count.saturating_mul(u64::from(elements)));
-                    return self.skip(at, drop_at);
+                if !places || !self.leads_to_wanted() {
+                    self.extend_list(list, count.saturating_mul(u64::from(elements)));
+                    return self.skip_step(at, drop_at);
                 }
-                let again = Again { from: at + 1, to: end, drop_at, list, key: at, each: elements.into(), dynamic };
-                self.narrow(&again, count)
+                let again = ListLoop {
+                    from: at + 1,
+                    to: end,
+                    drop_at,
+                    list,
+                    key: at,
+                    appended_elements: elements.into(),
+                    is_dynamic: dynamic,
+                };
+                self.push_loop(&again, count)
             }
-            Step::Extend(ref of) => {
+            LayoutStep::Extend(ref of) => {
                 let Extension { list, from, to, count, span, places, dynamic } = **of;
-                let count = self.machine.repeats(count, span)?;
-                let passed = std::mem::take(&mut self.passed).min(count);
+                let count = self.machine.resolve_repeat_count(count, span)?;
+                let passed = std::mem::take(&mut self.skipped_repetitions).min(count);
                 self.open_list(list, at, at, false);
-                if !places || !self.is_wanted_below() {
-                    self.lengthen(list, count);
-                    return self.skip(at, drop_at);
+                if !places || !self.leads_to_wanted() {
+                    self.extend_list(list, count);
+                    return self.skip_step(at, drop_at);
                 }
-                let again = Again { from, to, drop_at: true, list, key: at, each: 1, dynamic };
+                let again = ListLoop { from, to, drop_at: true, list, key: at, appended_elements: 1, is_dynamic: dynamic };
                 self.skip_loop(&again, passed)?;
-                self.lengthen(list, passed);
-                self.narrow(&again, count - passed)
+                self.extend_list(list, passed);
+                self.push_loop(&again, count - passed)
             }
-            Step::Element { dict, end, fresh } => {
+            LayoutStep::Element { dict, end, is_new_list: fresh } => {
                 self.push_index(dict, fresh);
                 if fresh {
                     self.forget_lists(at, end);
                 }
-                if !self.is_wanted_below() {
+                if !self.leads_to_wanted() {
                     return self.skip_range(at + 1, end, drop_at);
                 }
                 let open = self.path.len();
-                self.stack.push(Work::Steps { at: at + 1, to: end, drop_at, base: open, top: dict, open });
+                self.stack.push(WalkFrame::Steps { at: at + 1, to: end, drop_at, base: open, top: dict, open });
                 Ok(())
             }
-            Step::Type(_) | Step::Summary { .. } => Ok(()),
+            LayoutStep::Type(_) | LayoutStep::Summary { .. } => Ok(()),
         }
     }
 
     /// Puts a loop on the stack; if one element of it is wanted, only the repetition that has it.
-    fn narrow(&mut self, again: &Again, left: u64) -> Result<(), Fault> {
-        let Again { from, to, drop_at, list, each, dynamic, .. } = *again;
+    fn push_loop(&mut self, again: &ListLoop, left: u64) -> Result<(), EvaluationError> {
+        let ListLoop { from, to, drop_at, list, appended_elements: each, is_dynamic: dynamic, .. } = *again;
         let open = self.path.len();
-        let wanted = self.wanted.as_deref().and_then(|path| path.get(open..)).and_then(leading_index);
+        let wanted = self.target_path.as_deref().and_then(|path| path.get(open..)).and_then(leading_index);
         let have = self.lengths.get(&list).copied().unwrap_or(0);
         let (Some(wanted), false, true) = (wanted, dynamic, each > 0 && left > 1) else {
-            self.stack.push(Work::Loop { from, to, left, drop_at, open, list });
+            self.stack.push(WalkFrame::Loop { from, to, left, drop_at, open, list });
             return Ok(());
         };
         let before = wanted.checked_sub(have).map_or(left, |more| (more / each).min(left));
         self.skip_loop(again, before)?;
-        self.lengthen(list, before.saturating_mul(each));
+        self.extend_list(list, before.saturating_mul(each));
         let walk = u64::from(before < left);
-        self.stack.push(Work::Loop { from, to, left: walk, drop_at, open, list });
+        self.stack.push(WalkFrame::Loop { from, to, left: walk, drop_at, open, list });
         Ok(())
     }
 
     /// Runs the first repetitions of a loop; without stored parameters two of them tell how long all are.
-    fn skip_loop(&mut self, again: &Again, count: u64) -> Result<(), Fault> {
+    fn skip_loop(&mut self, again: &ListLoop, count: u64) -> Result<(), EvaluationError> {
         let steps = (again.from, again.to);
-        let runs = if again.dynamic { count } else { count.min(1) };
+        let runs = if again.is_dynamic { count } else { count.min(1) };
         for _ in 0..runs {
             self.skip_range(steps.0, steps.1, again.drop_at)?;
         }
-        if count == runs || self.machine.cursor == UNKNOWN {
+        if count == runs || self.machine.cursor == UNKNOWN_ADDRESS {
             return Ok(());
         }
-        let mut nothing = |_: &ParamRequest| Ok(Supply::Missing);
-        let mut values = Values { source: &mut nothing, record: &mut Vec::new() };
-        let stride = self.machine.stride(steps, again.drop_at, again.key, &mut values)?;
+        let mut nothing = |_: &ParamRequest| Ok(SuppliedValue::Missing);
+        let mut values = ParamValues { source: &mut nothing, recorded: &mut Vec::new() };
+        let stride = self.machine.measure_stride(steps, again.drop_at, again.key, &mut values)?;
         let end = stride.checked_mul(count - 1).and_then(|more| self.machine.cursor.checked_add(more));
-        self.machine.cursor = end.ok_or_else(|| self.machine.overflow(ItemId::ROOT))?;
+        self.machine.cursor = end.ok_or_else(|| self.machine.overflow_fault(ItemId::ROOT))?;
         Ok(())
     }
 
     /// Adds elements to a list.
-    pub(super) fn lengthen(&mut self, list: ItemId, more: u64) {
+    pub(super) fn extend_list(&mut self, list: ItemId, more: u64) {
         let length = self.lengths.entry(list).or_default();
         *length = length.saturating_add(more);
     }
@@ -309,7 +317,7 @@ impl<'e, 'l> Walker<'e, 'l> {
     /// Appends the name or the index of a list; a list that is a new element begins empty.
     fn open_list(&mut self, list: ItemId, at: u32, end: u32, fresh: bool) {
         let layout = self.machine.layout;
-        if layout.item(layout.item(list).parent).kind == ItemKind::List {
+        if layout.item(layout.item(list).parent).kind == ItemData::List {
             self.push_index(list, fresh);
             if fresh {
                 self.lengths.remove(&list);
@@ -341,39 +349,42 @@ impl<'e, 'l> Walker<'e, 'l> {
             return;
         }
         for step in self.machine.layout.steps.get(from as usize + 1..to as usize).unwrap_or(&[]) {
-            if let Step::List(of) = step {
+            if let LayoutStep::List(of) = step {
                 self.lengths.remove(&of.list);
             }
         }
     }
 
     /// Returns `true` if the wanted path leads through what is open now.
-    fn is_wanted_below(&self) -> bool {
-        let Some(wanted) = &self.wanted else { return true };
+    fn leads_to_wanted(&self) -> bool {
+        let Some(wanted) = &self.target_path else { return true };
         if wanted.starts_with('&') {
             return true;
         }
         wanted.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '[', '(', '.', '#']))
     }
 
-    fn skip(&mut self, step: u32, drop_at: bool) -> Result<(), Fault> {
-        self.replay(|machine, values| machine.run_step(step, drop_at, values))
+    fn skip_step(&mut self, step: u32, drop_at: bool) -> Result<(), EvaluationError> {
+        self.replay_values(|machine, values| machine.run_step(step, drop_at, values))
     }
 
-    fn skip_range(&mut self, from: u32, to: u32, drop_at: bool) -> Result<(), Fault> {
-        self.replay(|machine, values| machine.run(from, to, drop_at, values))
+    fn skip_range(&mut self, from: u32, to: u32, drop_at: bool) -> Result<(), EvaluationError> {
+        self.replay_values(|machine, values| machine.run(from, to, drop_at, values))
     }
 
     /// Runs the machine on the values that the evaluation read.
-    fn replay<V>(&mut self, run: impl FnOnce(&mut Machine<'l>, &mut Values<'_>) -> Result<V, Fault>) -> Result<V, Fault> {
-        let record = &self.evaluation.record;
+    fn replay_values<V>(
+        &mut self,
+        run: impl FnOnce(&mut Evaluator<'l>, &mut ParamValues<'_>) -> Result<V, EvaluationError>,
+    ) -> Result<V, EvaluationError> {
+        let record = &self.evaluation.recorded;
         let replayed = &mut self.replayed;
         let mut source = |_: &ParamRequest| {
             let stored = record.get(*replayed).ok_or_else(|| Error::invalid_input("the walk and the evaluation differ"))?;
             *replayed += 1;
-            Ok(stored.value.map_or(Supply::Unknown, Supply::Value))
+            Ok(stored.value.map_or(SuppliedValue::Unknown, SuppliedValue::Value))
         };
-        run(&mut self.machine, &mut Values { source: &mut source, record: &mut Vec::new() })
+        run(&mut self.machine, &mut ParamValues { source: &mut source, recorded: &mut Vec::new() })
     }
 
     // Entries.
@@ -385,7 +396,7 @@ impl<'e, 'l> Walker<'e, 'l> {
         if reference > 0 {
             self.path.clear();
             self.path.push_str(&format!("&{reference}"));
-        } else if layout.item(layout.item(item).parent).kind == ItemKind::List {
+        } else if layout.item(layout.item(item).parent).kind == ItemData::List {
             self.push_index(item, true);
         } else {
             self.path.push('/');
@@ -394,16 +405,16 @@ impl<'e, 'l> Walker<'e, 'l> {
         before
     }
 
-    fn param(&mut self, item: ItemId, drop_at: bool) -> Result<(), Fault> {
+    fn walk_param(&mut self, item: ItemId, drop_at: bool) -> Result<(), EvaluationError> {
         let layout = self.machine.layout;
-        let ItemKind::Param(id) = layout.item(item).kind else { return Ok(()) };
+        let ItemData::Param(id) = layout.item(item).kind else { return Ok(()) };
         let param = layout.param(id);
-        if param.fixed.is_some() {
+        if param.fixed_value.is_some() {
             return Ok(());
         }
-        let spot = self.replay(|machine, values| machine.place_param(item, drop_at, values))?;
+        let spot = self.replay_values(|machine, values| machine.place_param(item, drop_at, values))?;
         let before = self.push_item(item, 0);
-        let value = Some(self.machine.value(id));
+        let value = Some(self.machine.param_value(id));
         self.param_entry(param.primitive, param.order, spot, value, item);
         self.path.truncate(before);
         Ok(())
@@ -413,47 +424,47 @@ impl<'e, 'l> Walker<'e, 'l> {
         &mut self,
         primitive: Primitive,
         order: Option<super::model::Byteorder>,
-        spot: Spot,
+        spot: ItemSpan,
         value: Option<i64>,
         item: ItemId,
     ) {
         let mut datatype = String::new();
         self.machine.spell_primitive(primitive, order, &mut datatype);
-        let entry = Entry {
+        let entry = LayoutEntry {
             path: self.path.clone(),
             kind: EntryKind::Param,
-            address: known(spot.address),
+            address: known_address(spot.address),
             datatype,
             shape: Vec::new(),
             nbytes: Some(spot.size),
             value,
             item,
-            typed: ResolvedType::Primitive { primitive, byteorder: self.machine.order_of(primitive, order) },
+            resolved_type: ResolvedType::Primitive { primitive, byteorder: self.machine.order_of(primitive, order) },
             stride: None,
-            plain: None,
+            is_contiguous: None,
         };
-        self.give(entry);
+        self.push_entry(entry);
     }
 
-    fn give(&mut self, entry: Entry) {
-        if self.wanted.as_deref().is_none_or(|wanted| wanted == entry.path) {
-            self.idle = 0;
+    fn push_entry(&mut self, entry: LayoutEntry) {
+        if self.target_path.as_deref().is_none_or(|wanted| wanted == entry.path) {
+            self.steps_without_entry = 0;
             self.ready.push_back(entry);
         }
     }
 
-    fn data(&mut self, item: ItemId, drop_at: bool) -> Result<(), Fault> {
+    fn walk_data(&mut self, item: ItemId, drop_at: bool) -> Result<(), EvaluationError> {
         let layout = self.machine.layout;
         let Some(data) = layout.data_of(item) else { return Ok(()) };
         let kept = self.path.clone();
         self.push_item(item, data.reference);
-        if !self.is_wanted_below() {
-            self.replay(|machine, values| machine.place_data(item, drop_at, values))?;
-        } else if layout.filter(data.filter).is_some_and(|filter| filter.compresses) {
-            self.compressed(item, data, drop_at)?;
+        if !self.leads_to_wanted() {
+            self.replay_values(|machine, values| machine.place_data(item, drop_at, values))?;
+        } else if layout.find_filter(data.filter).is_some_and(|filter| filter.compresses) {
+            self.walk_compressed(item, data, drop_at)?;
         } else {
             let replayed = self.replayed;
-            let spot = self.replay(|machine, values| machine.place_data(item, drop_at, values))?;
+            let spot = self.replay_values(|machine, values| machine.place_data(item, drop_at, values))?;
             self.data_entry(data.what, spot, item)?;
             if self.machine.is_stepped(data.what) && spot.size > 0 {
                 self.replayed = replayed;
@@ -465,10 +476,10 @@ impl<'e, 'l> Walker<'e, 'l> {
         Ok(())
     }
 
-    fn compressed(&mut self, item: ItemId, data: &Data, drop_at: bool) -> Result<(), Fault> {
+    fn walk_compressed(&mut self, item: ItemId, data: &DataItem, drop_at: bool) -> Result<(), EvaluationError> {
         let at = self.replayed;
-        let (length, spot) = self.replay(|machine, values| machine.place_compressed(item, data, drop_at, values))?;
-        let value = (length.size > 0).then(|| self.evaluation.record.get(at).and_then(|stored| stored.value)).flatten();
+        let (length, spot) = self.replay_values(|machine, values| machine.place_compressed(item, data, drop_at, values))?;
+        let value = (length.size > 0).then(|| self.evaluation.recorded.get(at).and_then(|stored| stored.value)).flatten();
         let before = self.path.len();
         self.path.push_str("#length");
         self.param_entry(Primitive::I8, None, length, value, item);
@@ -476,49 +487,52 @@ impl<'e, 'l> Walker<'e, 'l> {
         self.data_entry(data.what, spot, item)
     }
 
-    fn data_entry(&mut self, what: Use, spot: Spot, item: ItemId) -> Result<(), Fault> {
-        let is_alike = self.machine.is_alike(what.ty);
+    fn data_entry(&mut self, what: TypeUse, spot: ItemSpan, item: ItemId) -> Result<(), EvaluationError> {
+        let is_alike = self.machine.has_fixed_size(what.ty);
         let is_plain = is_alike && !self.machine.is_stepped(what);
-        let typed = self.machine.typed(what.ty, is_plain, &mut self.known).map_err(|_| self.machine.overflow(item))?;
+        let typed = self
+            .machine
+            .resolve_type(what.ty, is_plain, &mut self.resolved_structs)
+            .map_err(|_| self.machine.overflow_fault(item))?;
         let plain = match typed {
-            ResolvedType::Dynamic if is_alike => self.machine.typed(what.ty, true, &mut self.known).ok(),
+            ResolvedType::Dynamic if is_alike => self.machine.resolve_type(what.ty, true, &mut self.resolved_structs).ok(),
             _ => None,
         };
         let plain = plain.and_then(|plain| if let ResolvedType::Struct(plain) = plain { Some(plain) } else { None });
-        let datatype = self.spelled(what.ty, is_plain, typed.all_members(), item)?;
+        let datatype = self.type_text(what.ty, is_plain, typed.all_members(), item)?;
         let mut shape = Vec::new();
-        self.machine.shape(what, &mut shape);
+        self.machine.append_shape(what, &mut shape);
         let kind = if self.machine.is_null(what.ty) { EntryKind::Null } else { EntryKind::Data };
-        let entry = Entry {
+        let entry = LayoutEntry {
             path: self.path.clone(),
             kind,
-            address: known(spot.address).filter(|_| spot.size > 0),
+            address: known_address(spot.address).filter(|_| spot.size > 0),
             datatype,
             shape,
-            nbytes: known(spot.size),
+            nbytes: known_address(spot.size),
             value: None,
             item,
-            typed,
+            resolved_type: typed,
             stride: None,
-            plain,
+            is_contiguous: plain,
         };
-        self.give(entry);
+        self.push_entry(entry);
         Ok(())
     }
 
     /// The datatype of an item in words. It counts as work, and may have only this number of members: few types are
     /// millions of them, and few lines a million items of these.
-    fn spelled(&mut self, ty: TypeId, plain: bool, members: u64, item: ItemId) -> Result<String, Fault> {
+    fn type_text(&mut self, ty: TypeId, plain: bool, members: u64, item: ItemId) -> Result<String, EvaluationError> {
         let limits = &self.evaluation.limits;
         if members > limits.expansion {
             let what = format_args!("the datatype of {} has {members} members, those of its structs counted", self.path);
-            return Err(Limits::exceeded("expansion", limits.expansion, what).into());
+            return Err(Limits::exceeded_error("expansion", limits.expansion, what).into());
         }
-        let text = self.machine.spell(ty, plain, limits.text).map_err(|why| match why {
-            Unspelled::Overflow => self.machine.overflow(item),
-            Unspelled::Long => {
+        let text = self.machine.type_text(ty, plain, limits.text).map_err(|why| match why {
+            SpellError::Overflow => self.machine.overflow_fault(item),
+            SpellError::Long => {
                 let what = format_args!("the datatype of {} is too long to spell", self.path);
-                Limits::exceeded("text", limits.text, what).into()
+                Limits::exceeded_error("text", limits.text, what).into()
             }
         })?;
         limits.charge_work(members.saturating_mul(FIELD_COST).saturating_add(text.len() as u64))?;

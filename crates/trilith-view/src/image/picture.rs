@@ -2,14 +2,14 @@
 
 use trilith::{Array, Error, Result};
 
-use super::{Raster, Region, Resample, check_size};
-use crate::color::Colours;
-use crate::interval::Cuts;
-use crate::stretch::Stretch;
+use super::{PixelRegion, ResampleMethod, ValueRaster, check_size};
+use crate::color::Palette;
+use crate::interval::Limits;
+use crate::stretch::IntensityStretch;
 
 /// A picture: pixels with colours, row by row from the top.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Picture {
+pub struct ColorImage {
     width: usize,
     height: usize,
     pixels: Pixels,
@@ -23,7 +23,7 @@ enum Pixels {
     Rgba(Vec<u8>),
 }
 
-impl Raster {
+impl ValueRaster {
     /// The raster in colours.
     ///
     /// ```
@@ -35,21 +35,21 @@ impl Raster {
     /// assert_eq!(picture.to_png()?[1..4], *b"PNG");
     /// # Ok::<(), trilith::Error>(())
     /// ```
-    pub fn paint(&self, cuts: Cuts, stretch: Stretch, colours: &Colours) -> Picture {
+    pub fn paint(&self, cuts: Limits, stretch: IntensityStretch, colours: &Palette) -> ColorImage {
         let mut used = [false; 256];
         let mut others = (false, false);
         let masked = self.masked.iter().copied().chain(std::iter::repeat(false));
-        let shade = |x: f64| shade(stretch.apply(cuts.share(x)));
+        let shade = |x: f64| shade_index(stretch.apply(cuts.normalize(x)));
         let shades = self.values.iter().zip(masked).map(|(x, masked)| match (masked, x.is_nan()) {
-            (true, _) => Shade::Masked,
-            (false, true) => Shade::Nan,
-            (false, false) => Shade::Number(shade(*x)),
+            (true, _) => PixelShade::Masked,
+            (false, true) => PixelShade::Nan,
+            (false, false) => PixelShade::Number(shade(*x)),
         });
-        let shades: Vec<Shade> = shades
+        let shades: Vec<PixelShade> = shades
             .inspect(|shade| match shade {
-                Shade::Masked => others.0 = true,
-                Shade::Nan => others.1 = true,
-                Shade::Number(n) => used[usize::from(*n)] = true,
+                PixelShade::Masked => others.0 = true,
+                PixelShade::Nan => others.1 = true,
+                PixelShade::Number(n) => used[usize::from(*n)] = true,
             })
             .collect();
         let mut palette = colours.map.table().map(|[r, g, b]| [r, g, b, 255]);
@@ -65,45 +65,45 @@ impl Raster {
         };
         let pixels = match (place(others.0, colours.masked), place(others.1, colours.nan)) {
             (Some(masked), Some(nan)) => {
-                let index = |shade: Shade| match shade {
-                    Shade::Number(n) => n,
-                    Shade::Masked => masked,
-                    Shade::Nan => nan,
+                let index = |shade: PixelShade| match shade {
+                    PixelShade::Number(n) => n,
+                    PixelShade::Masked => masked,
+                    PixelShade::Nan => nan,
                 };
                 Pixels::Palette(palette.to_vec(), shades.into_iter().map(index).collect())
             }
             _ => {
                 let table = colours.map.table();
-                let colour = |shade: Shade| match shade {
-                    Shade::Number(n) => {
+                let colour = |shade: PixelShade| match shade {
+                    PixelShade::Number(n) => {
                         let [r, g, b] = table[usize::from(n)];
                         [r, g, b, 255]
                     }
-                    Shade::Masked => colours.masked,
-                    Shade::Nan => colours.nan,
+                    PixelShade::Masked => colours.masked,
+                    PixelShade::Nan => colours.nan,
                 };
                 Pixels::Rgba(shades.into_iter().flat_map(colour).collect())
             }
         };
-        Picture { width: self.width, height: self.height, pixels }
+        ColorImage { width: self.width, height: self.height, pixels }
     }
 }
 
 /// The content of a pixel.
 #[derive(Clone, Copy)]
-enum Shade {
+enum PixelShade {
     Number(u8),
     Masked,
     Nan,
 }
 
 /// The colour of a number between 0 and 1, of 256.
-fn shade(share: f64) -> u8 {
+fn shade_index(share: f64) -> u8 {
     // A float becomes the nearest number that the type has: 255 for 256.
     (share * 256.0) as u8
 }
 
-impl Picture {
+impl ColorImage {
     /// A picture out of colours: red, green, blue and opacity of each pixel.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl Picture {
         Ok(Self { width, height, pixels: Pixels::Rgba(rgba) })
     }
 
-    pub(super) fn from_palette(width: usize, height: usize, palette: Vec<[u8; 4]>, indices: Vec<u8>) -> Self {
+    pub(super) fn from_indices(width: usize, height: usize, palette: Vec<[u8; 4]>, indices: Vec<u8>) -> Self {
         Self { width, height, pixels: Pixels::Palette(palette, indices) }
     }
 
@@ -126,23 +126,23 @@ impl Picture {
     ///
     /// # Errors
     /// Returns the errors of [`Raster::of`].
-    pub fn of_colours(array: &Array, size: (usize, usize), how: Resample, cuts: Option<Cuts>) -> Result<Self> {
+    pub fn from_palette_colors(array: &Array, size: (usize, usize), how: ResampleMethod, cuts: Option<Limits>) -> Result<Self> {
         let [_, _, channels @ 3..=4] = *array.shape() else {
             return Err(Error::invalid_input(format!(
                 "an image in colours has the shape [rows, columns, 3], not {:?}",
                 array.shape()
             )));
         };
-        let cuts = cuts.unwrap_or(Cuts { low: 0.0, high: 255.0 });
+        let cuts = cuts.unwrap_or(Limits { low: 0.0, high: 255.0 });
         let mut rgba = vec![255u8; 0];
         for channel in 0..channels {
             let at = i64::try_from(channel).unwrap_or(0);
-            let plane = array.slice([trilith::Index::Ellipsis, trilith::Index::At(at)])?;
-            let raster = Raster::of(&plane, None, size, how)?;
+            let plane = array.slice([trilith::Index::Ellipsis, trilith::Index::Integer(at)])?;
+            let raster = ValueRaster::read(&plane, None, size, how)?;
             rgba.resize(raster.values.len() * 4, 255);
             for (pixel, value) in rgba.chunks_exact_mut(4).zip(&raster.values) {
                 if let Some(byte) = pixel.get_mut(usize::try_from(channel).unwrap_or(0)) {
-                    *byte = (cuts.share(*value) * 255.0).round() as u8;
+                    *byte = (cuts.normalize(*value) * 255.0).round() as u8;
                 }
             }
         }
@@ -230,11 +230,11 @@ fn is_grey(palette: &[[u8; 4]]) -> bool {
 /// Returns the errors of [`Raster::of`].
 pub fn picture(
     array: &Array,
-    region: Option<Region>,
+    region: Option<PixelRegion>,
     size: (usize, usize),
-    how: Resample,
-    (cuts, stretch): (Cuts, Stretch),
-    colours: &Colours,
-) -> Result<Picture> {
-    Ok(Raster::of(array, region, size, how)?.paint(cuts, stretch, colours))
+    how: ResampleMethod,
+    (cuts, stretch): (Limits, IntensityStretch),
+    colours: &Palette,
+) -> Result<ColorImage> {
+    Ok(ValueRaster::read(array, region, size, how)?.paint(cuts, stretch, colours))
 }

@@ -3,38 +3,38 @@
 use trilith::bytes::to_usize;
 use trilith::{Array, Index, Result};
 
-use super::Raster;
-use crate::numeric::{Numbers, Run, Sample, with_type};
+use super::ValueRaster;
+use crate::numeric::{ElementRun, NumericArray, Sample, with_type};
 
 /// A running reduction of the elements of a pixel.
-pub(super) trait Reduce: Copy + Default + Send {
+pub(super) trait Reducer: Copy + Default + Send {
     /// Takes in finite elements, one after the other in a row; false if some are not finite, and nothing is taken in.
-    fn take_all<T: Sample>(&mut self, bytes: &[u8]) -> bool;
+    fn add_all<T: Sample>(&mut self, bytes: &[u8]) -> bool;
 
     /// Takes in one finite element.
-    fn take(&mut self, x: f64);
+    fn add_one(&mut self, x: f64);
 
     /// Takes in what was kept of others.
-    fn add(&mut self, other: &Self);
+    fn merge_reduction(&mut self, other: &Self);
 
     /// The number of the pixel; None if no element was finite.
-    fn value(&self) -> Option<f64>;
+    fn to_pixel_value(&self) -> Option<f64>;
 }
 
 /// The mean.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Mean {
+pub(super) struct MeanReducer {
     sum: f64,
     count: u64,
 }
 
-impl Reduce for Mean {
+impl Reducer for MeanReducer {
     #[inline]
-    fn take_all<T: Sample>(&mut self, bytes: &[u8]) -> bool {
-        let numbers = T::all(bytes);
+    fn add_all<T: Sample>(&mut self, bytes: &[u8]) -> bool {
+        let numbers = T::from_bytes(bytes);
         let count = numbers.len() as u64;
-        let sum: f64 = numbers.map(T::double).sum();
-        if T::FLOAT && !sum.is_finite() {
+        let sum: f64 = numbers.map(T::to_double).sum();
+        if T::CAN_BE_NON_FINITE && !sum.is_finite() {
             return false;
         }
         self.sum += sum;
@@ -42,113 +42,113 @@ impl Reduce for Mean {
         true
     }
 
-    fn take(&mut self, x: f64) {
+    fn add_one(&mut self, x: f64) {
         self.sum += x;
         self.count += 1;
     }
 
-    fn add(&mut self, other: &Self) {
+    fn merge_reduction(&mut self, other: &Self) {
         self.sum += other.sum;
         self.count += other.count;
     }
 
-    fn value(&self) -> Option<f64> {
+    fn to_pixel_value(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 }
 
 /// The greatest.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Most(Option<f64>);
+pub(super) struct MaxReducer(Option<f64>);
 
-impl Reduce for Most {
-    fn take_all<T: Sample>(&mut self, bytes: &[u8]) -> bool {
-        if T::FLOAT && T::all(bytes).any(|number| !number.is_finite()) {
+impl Reducer for MaxReducer {
+    fn add_all<T: Sample>(&mut self, bytes: &[u8]) -> bool {
+        if T::CAN_BE_NON_FINITE && T::from_bytes(bytes).any(|number| !number.is_finite()) {
             return false;
         }
-        let most = T::all(bytes).reduce(|a, b| if b > a { b } else { a });
+        let most = T::from_bytes(bytes).reduce(|a, b| if b > a { b } else { a });
         if let Some(most) = most {
-            self.take(most.double());
+            self.add_one(most.to_double());
         }
         true
     }
 
-    fn take(&mut self, x: f64) {
+    fn add_one(&mut self, x: f64) {
         if self.0.is_none_or(|most| x > most) {
             self.0 = Some(x);
         }
     }
 
-    fn add(&mut self, other: &Self) {
+    fn merge_reduction(&mut self, other: &Self) {
         if let Some(x) = other.0 {
-            self.take(x);
+            self.add_one(x);
         }
     }
 
-    fn value(&self) -> Option<f64> {
+    fn to_pixel_value(&self) -> Option<f64> {
         self.0
     }
 }
 
 /// A pixel in the making.
 #[derive(Clone, Copy, Default)]
-struct Cell<R> {
-    kept: R,
+struct PixelAccumulator<R> {
+    finite: R,
     /// The infinite number with the largest part among those that are not finite; NaN if one is not a number.
-    other: Option<f64>,
+    infinite: Option<f64>,
 }
 
-impl<R: Reduce> Cell<R> {
-    fn odd(&mut self, x: f64) {
-        self.other = Some(match self.other {
+impl<R: Reducer> PixelAccumulator<R> {
+    fn add_checked(&mut self, x: f64) {
+        self.infinite = Some(match self.infinite {
             Some(known) if known.is_nan() || x.is_nan() => f64::NAN,
             Some(known) => known.max(x),
             None => x,
         });
     }
 
-    fn add(&mut self, other: &Self) {
-        self.kept.add(&other.kept);
-        if let Some(x) = other.other {
-            self.odd(x);
+    fn merge_cell(&mut self, other: &Self) {
+        self.finite.merge_reduction(&other.finite);
+        if let Some(x) = other.infinite {
+            self.add_checked(x);
         }
     }
 }
 
 /// Returns the first source index of each pixel, for the rows or columns of the source.
-fn bounds(from: usize, to: usize) -> Vec<usize> {
+fn pixel_boundaries(from: usize, to: usize) -> Vec<usize> {
     // Pixel p has the indices i with i * to / from == p.
     (0..=to).map(|pixel| (pixel * from).div_ceil(to)).collect()
 }
 
 /// A plane with no fewer elements than pixels.
-pub(super) fn reduced<R: Reduce>(numbers: &Numbers, columns: usize, rows: usize) -> Result<Raster> {
+pub(super) fn reduce_plane<R: Reducer>(numbers: &NumericArray, columns: usize, rows: usize) -> Result<ValueRaster> {
     with_type!(numbers, |T| reduced_from::<T, R>(numbers, columns, rows))
 }
 
-fn reduced_from<T: Sample, R: Reduce>(numbers: &Numbers, columns: usize, rows: usize) -> Result<Raster> {
-    let [height, width] = *numbers.shape() else { return Ok(blank(columns, rows)) };
+fn reduced_from<T: Sample, R: Reducer>(numbers: &NumericArray, columns: usize, rows: usize) -> Result<ValueRaster> {
+    let [height, width] = *numbers.shape() else { return Ok(empty_raster(columns, rows)) };
     let (height, width) = (to_usize(height)?, to_usize(width)?);
-    let plan = Plan { width, height, rows, bounds: bounds(width, columns) };
-    let mut cells = vec![Cell::<R>::default(); columns * rows];
-    numbers.runs(&|run| plan.of_run::<T, R>(run), &mut |(first, part)| {
+    let plan = ResamplePlan { width, height, rows, bounds: pixel_boundaries(width, columns) };
+    let mut cells = vec![PixelAccumulator::<R>::default(); columns * rows];
+    numbers.for_each_run(&|run| plan.reduce_run::<T, R>(run), &mut |(first, part)| {
         for (all, part) in cells.iter_mut().skip(first * columns).zip(&part) {
-            all.add(part);
+            all.merge_cell(part);
         }
         Ok(())
     })?;
-    let is_masked = |cell: &Cell<R>| cell.kept.value().is_none() && cell.other.is_none();
+    let is_masked = |cell: &PixelAccumulator<R>| cell.finite.to_pixel_value().is_none() && cell.infinite.is_none();
     let masked = if cells.iter().any(is_masked) { cells.iter().map(is_masked).collect() } else { Vec::new() };
-    let values = cells.iter().map(|cell| cell.kept.value().or(cell.other).unwrap_or(f64::NAN)).collect();
-    Ok(Raster { width: columns, height: rows, values, masked })
+    let values = cells.iter().map(|cell| cell.finite.to_pixel_value().or(cell.infinite).unwrap_or(f64::NAN)).collect();
+    Ok(ValueRaster { width: columns, height: rows, values, masked })
 }
 
-fn blank(width: usize, height: usize) -> Raster {
-    Raster { width, height, values: vec![f64::NAN; width * height], masked: Vec::new() }
+fn empty_raster(width: usize, height: usize) -> ValueRaster {
+    ValueRaster { width, height, values: vec![f64::NAN; width * height], masked: Vec::new() }
 }
 
 /// The conversion of a plane to pixels.
-struct Plan {
+struct ResamplePlan {
     width: usize,
     height: usize,
     rows: usize,
@@ -156,15 +156,15 @@ struct Plan {
     bounds: Vec<usize>,
 }
 
-impl Plan {
+impl ResamplePlan {
     /// The pixels that a run adds to, and the row of the first of them.
-    fn of_run<T: Sample, R: Reduce>(&self, run: &Run<'_>) -> Result<(usize, Vec<Cell<R>>)> {
+    fn reduce_run<T: Sample, R: Reducer>(&self, run: &ElementRun<'_>) -> Result<(usize, Vec<PixelAccumulator<R>>)> {
         let columns = self.bounds.len() - 1;
-        let (start, count) = (to_usize(run.start)?, T::all(run.bytes).len());
+        let (start, count) = (to_usize(run.start)?, T::from_bytes(run.bytes).len());
         let row_of = |at: usize| (at / self.width * self.rows) / self.height;
         let first = row_of(start);
         let last = row_of((start + count).saturating_sub(1));
-        let mut cells = vec![Cell::default(); (last + 1 - first) * columns];
+        let mut cells = vec![PixelAccumulator::default(); (last + 1 - first) * columns];
         let (mut at, size) = (0, size_of::<T>());
         while at < count {
             let column = (start + at) % self.width;
@@ -173,14 +173,14 @@ impl Plan {
             let mask = if run.mask.is_empty() { &[] } else { run.mask.get(at..at + len).unwrap_or_default() };
             let row = row_of(start + at) - first;
             let cells = cells.get_mut(row * columns..(row + 1) * columns).unwrap_or_default();
-            self.of_row::<T, R>(column, bytes, mask, cells);
+            self.reduce_row::<T, R>(column, bytes, mask, cells);
             at += len;
         }
         Ok((first, cells))
     }
 
     /// A row, or a part of one from `column` on.
-    fn of_row<T: Sample, R: Reduce>(&self, column: usize, bytes: &[u8], mask: &[u8], cells: &mut [Cell<R>]) {
+    fn reduce_row<T: Sample, R: Reducer>(&self, column: usize, bytes: &[u8], mask: &[u8], cells: &mut [PixelAccumulator<R>]) {
         let size = size_of::<T>();
         let end = column + bytes.len() / size;
         let first = self.bounds.partition_point(|bound| *bound <= column).saturating_sub(1);
@@ -192,14 +192,14 @@ impl Plan {
             }
             let part = from.max(column) - column..to.min(end) - column;
             let bytes = bytes.get(part.start * size..part.end * size).unwrap_or_default();
-            if mask.is_empty() && cell.kept.take_all::<T>(bytes) {
+            if mask.is_empty() && cell.finite.add_all::<T>(bytes) {
                 continue;
             }
             let masks = mask.get(part).unwrap_or_default().iter().copied().chain(std::iter::repeat(0));
-            for (number, masked) in T::all(bytes).zip(masks) {
+            for (number, masked) in T::from_bytes(bytes).zip(masks) {
                 match (masked, number.is_finite()) {
-                    (0, true) => cell.kept.take(number.double()),
-                    (0, false) => cell.odd(number.double()),
+                    (0, true) => cell.finite.add_one(number.to_double()),
+                    (0, false) => cell.add_checked(number.to_double()),
                     _ => {}
                 }
             }
@@ -208,10 +208,10 @@ impl Plan {
 }
 
 /// Reads one element for each pixel, the one in its middle.
-pub(super) fn nearest(array: &Array, columns: usize, rows: usize) -> Result<Raster> {
-    let [height, width] = *array.shape() else { return Ok(blank(columns, rows)) };
-    let mut raster = blank(columns, rows);
-    let of_plane = |step: u64, offset: u64| Index::Range {
+pub(super) fn sample_nearest(array: &Array, columns: usize, rows: usize) -> Result<ValueRaster> {
+    let [height, width] = *array.shape() else { return Ok(empty_raster(columns, rows)) };
+    let mut raster = empty_raster(columns, rows);
+    let of_plane = |step: u64, offset: u64| Index::Slice {
         start: i64::try_from(offset).ok(),
         stop: None,
         step: i64::try_from(step).unwrap_or(i64::MAX),
@@ -221,19 +221,19 @@ pub(super) fn nearest(array: &Array, columns: usize, rows: usize) -> Result<Rast
     let is_even = |len: u64, pixels: usize| len.is_multiple_of(pixels as u64);
     if is_even(height, rows) && is_even(width, columns) {
         let view = array.slice([of_plane(row_step, row_step / 2), of_plane(column_step, column_step / 2)])?;
-        return reduced::<Most>(&Numbers::new(&view)?, columns, rows);
+        return reduce_plane::<MaxReducer>(&NumericArray::new(&view)?, columns, rows);
     }
     let middle = |pixel: usize, len: u64, pixels: usize| (2 * pixel as u64 + 1) * len / (2 * pixels as u64);
     for row in 0..rows {
         let at = i64::try_from(middle(row, height, rows)).unwrap_or(i64::MAX);
-        let line = array.slice([Index::Range { start: Some(at), stop: Some(at + 1), step: 1 }])?;
-        let line = reduced::<Most>(&Numbers::new(&line)?, to_usize(width)?, 1)?;
+        let line = array.slice([Index::Slice { start: Some(at), stop: Some(at + 1), step: 1 }])?;
+        let line = reduce_plane::<MaxReducer>(&NumericArray::new(&line)?, to_usize(width)?, 1)?;
         raster.copy_row(row, &line, |column| middle(column, width, columns) as usize);
     }
     Ok(raster)
 }
 
-impl Raster {
+impl ValueRaster {
     /// Takes a row out of a wider one.
     fn copy_row(&mut self, row: usize, line: &Self, column_of: impl Fn(usize) -> usize) {
         let (width, pixels) = (self.width, self.width * self.height);

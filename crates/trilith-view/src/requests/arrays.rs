@@ -2,36 +2,36 @@
 
 use std::sync::Arc;
 
-use trilith::array::Nested;
+use trilith::array::NestedEvent;
 use trilith::file::Item;
 use trilith::{Array, Error, Index, Result};
 
-use super::{Opened, Request, Session};
+use super::{OpenFile, ViewerRequest, ViewerSession};
 
 /// The array that a request names, with its file.
-pub(super) fn array_of(session: &Session, request: &Request) -> Result<(Arc<Opened>, Array)> {
-    let opened = session.file(request)?;
-    let array = found(&opened, request.text("path"), request)?;
+pub(super) fn array_of(session: &ViewerSession, request: &ViewerRequest) -> Result<(Arc<OpenFile>, Array)> {
+    let opened = session.requested_file(request)?;
+    let array = requested_array(&opened, request.text_parameter("path"), request)?;
     Ok((opened, array))
 }
 
 /// The array at a path, with the field and the slice of the request.
-pub(super) fn found(opened: &Opened, path: &str, request: &Request) -> Result<Array> {
+pub(super) fn requested_array(opened: &OpenFile, path: &str, request: &ViewerRequest) -> Result<Array> {
     let item = item_at(opened, path)?;
-    let mut array = item.presented(item.as_array()?)?;
+    let mut array = item.decode_text(item.as_array()?)?;
     if let Some(field) = request.get("field").filter(|field| !field.is_empty()) {
         array = array.field(field)?;
     }
     if let Some(slice) = request.get("slice").filter(|slice| !slice.is_empty()) {
         array = array.slice(Index::parse_list(slice)?)?;
     }
-    Ok(array.with_limits(opened.budget()))
+    Ok(array.with_limits(opened.request_limits()))
 }
 
 /// The item at a path, or what it refers to.
-pub(super) fn item_at<'f>(opened: &'f Opened, path: &str) -> Result<Item<'f>> {
+pub(super) fn item_at<'f>(opened: &'f OpenFile, path: &str) -> Result<Item<'f>> {
     let item = if path.is_empty() { opened.file.root() } else { opened.file.item(path)? };
-    item.follow()
+    item.resolve()
 }
 
 /// The numbers of an array, or their magnitudes if they are complex; NaN if an element is masked.
@@ -54,7 +54,7 @@ pub(super) fn numbers(array: &Array) -> Result<Vec<f64>> {
 }
 
 /// Each element as text; None if it is masked. Elements that are lists are written as lists.
-pub(super) fn texts(array: &Array, most: usize) -> Result<Vec<Option<String>>> {
+pub(super) fn element_texts(array: &Array, most: usize) -> Result<Vec<Option<String>>> {
     use trilith::array::FloatText::Shortest;
     let mut all = Vec::new();
     array.for_each_scalar(|element, masked| {
@@ -69,21 +69,21 @@ pub(super) fn texts(array: &Array, most: usize) -> Result<Vec<Option<String>>> {
 }
 
 /// Returns each row of an array as text: one element, or the list of the elements.
-pub(super) fn row_texts(array: &Array, most: usize) -> Result<Vec<Option<String>>> {
+pub(super) fn row_text(array: &Array, most: usize) -> Result<Vec<Option<String>>> {
     if array.shape().len() <= 1 {
-        return texts(array, most);
+        return element_texts(array, most);
     }
     let (mut rows, mut depth, mut row) = (Vec::new(), 0, String::new());
     array.for_each_nested(|step| {
         match step {
-            Nested::Open => {
+            NestedEvent::Open => {
                 depth += 1;
                 if depth > 1 {
-                    begin(&mut row);
+                    push_comma(&mut row);
                     row.push('[');
                 }
             }
-            Nested::Close => {
+            NestedEvent::Close => {
                 depth -= 1;
                 if depth > 0 {
                     row.push(']');
@@ -92,12 +92,12 @@ pub(super) fn row_texts(array: &Array, most: usize) -> Result<Vec<Option<String>
                     rows.push(Some(std::mem::take(&mut row)));
                 }
             }
-            Nested::Element(element) if row.len() < most => {
-                begin(&mut row);
+            NestedEvent::Element(element) if row.len() < most => {
+                push_comma(&mut row);
                 row.push_str(&element.text(trilith::array::FloatText::Shortest));
             }
-            Nested::Masked if row.len() < most => {
-                begin(&mut row);
+            NestedEvent::Masked if row.len() < most => {
+                push_comma(&mut row);
                 row.push('–');
             }
             _ if !row.ends_with('…') => row.push('…'),
@@ -109,7 +109,7 @@ pub(super) fn row_texts(array: &Array, most: usize) -> Result<Vec<Option<String>
 }
 
 /// A comma before the next entry of a list.
-fn begin(row: &mut String) {
+fn push_comma(row: &mut String) {
     if !row.is_empty() && !row.ends_with('[') {
         row.push_str(", ");
     }

@@ -2,47 +2,47 @@
 
 use serde_json::{Value, json};
 use trilith::array::Datatype;
-use trilith::file::{Backend, Description, Item, ItemKind, Notes, Place};
+use trilith::file::{ArrayDescription, Backend, Item, ItemKind, ItemLocation, ItemMetadata};
 use trilith::interrupt::check;
 use trilith::{Error, Result};
 
 use super::arrays::item_at;
 use super::columns::columns_of;
-use super::{Request, Session};
+use super::{ViewerRequest, ViewerSession};
 
 /// Number of characters of a value that are shown in a line.
-const SHORT: usize = 200;
+const MAX_VALUE_CHARS: usize = 200;
 /// Maximum number of children in one answer.
-const MOST: u64 = 1000;
+const MAX_CHILDREN: u64 = 1000;
 
 /// `tree`: some children of an item.
-pub(super) fn tree(session: &Session, request: &Request) -> Result<Value> {
-    let (offset, limit) = request.page(200, MOST)?;
-    let path = request.text("path");
-    let opened = session.file(request)?;
+pub(super) fn answer_tree(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
+    let (offset, limit) = request.page_offset_limit(200, MAX_CHILDREN)?;
+    let path = request.text_parameter("path");
+    let opened = session.requested_file(request)?;
     let listed = opened.children(path)?;
     let backend = listed.backend(&opened.file);
     let children: Vec<Value> = listed
-        .page(offset, limit)
+        .page_children(offset, limit)
         .map(|(index, child)| {
             let path = backend.child_path(path, &child, index);
-            row(backend, &child.place, child.name.as_deref(), index, &path)
+            tree_line(backend, &child.place, child.name.as_deref(), index, &path)
         })
         .collect();
     Ok(json!({"path": path, "count": listed.len(), "offset": offset, "children": children}))
 }
 
 /// Returns one line of the tree.
-fn row(backend: &dyn Backend, place: &Place, name: Option<&str>, index: usize, path: &str) -> Value {
+fn tree_line(backend: &dyn Backend, place: &ItemLocation, name: Option<&str>, index: usize, path: &str) -> Value {
     let kind = backend.kind(place);
-    let notes = backend.notes(place);
+    let notes = backend.metadata(place);
     let text = match kind {
         ItemKind::Array => {
             backend.describe(place).map_or_else(|error| format!("cannot be read: {error}"), |found| array_text(&found))
         }
         ItemKind::Mapping | ItemKind::List => backend.summary(place),
         ItemKind::Reference => notes.reference.as_deref().map_or_else(|| "alias".to_owned(), |to| format!("→ {to}")),
-        _ => backend.text(place).map_or_else(|error| error.to_string(), |text| shortened(&text)),
+        _ => backend.text(place).map_or_else(|error| error.to_string(), |text| shorten_text(&text)),
     };
     json!({
         "name": name, "index": index, "path": path, "kind": kind.name(), "text": text, "open": kind.is_collection(),
@@ -51,24 +51,24 @@ fn row(backend: &dyn Backend, place: &Place, name: Option<&str>, index: usize, p
 }
 
 /// `search`: items whose name or value has a text in it, whatever its case.
-pub(super) fn search(session: &Session, request: &Request) -> Result<Value> {
-    let (skip, limit) = request.page(200, MOST)?;
-    let wanted = request.text("q").to_lowercase();
+pub(super) fn answer_search(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
+    let (skip, limit) = request.page_offset_limit(200, MAX_CHILDREN)?;
+    let wanted = request.text_parameter("q").to_lowercase();
     if wanted.is_empty() {
         return Err(Error::invalid_input("nothing to search for").hint("give q"));
     }
-    let opened = session.file(request)?;
+    let opened = session.requested_file(request)?;
     let root = opened.file.root();
     let (mut walk, mut found, mut passed, mut steps) = (root.walk(), Vec::new(), 0, 0u64);
-    while let Some(visit) = walk.step()? {
+    while let Some(visit) = walk.try_next()? {
         steps += 1;
         if steps.is_multiple_of(1000) {
             check()?;
         }
         let item = &visit.item;
-        let in_name = visit.name.as_deref().is_some_and(|name| has(name, &wanted));
+        let in_name = visit.name.as_deref().is_some_and(|name| contains_ignoring_case(name, &wanted));
         let is_value = matches!(item.kind(), ItemKind::Scalar | ItemKind::Text);
-        if !(in_name || is_value && item.text().is_ok_and(|text| has(&text, &wanted))) {
+        if !(in_name || is_value && item.text().is_ok_and(|text| contains_ignoring_case(&text, &wanted))) {
             continue;
         }
         passed += 1;
@@ -79,28 +79,28 @@ pub(super) fn search(session: &Session, request: &Request) -> Result<Value> {
             return Ok(json!({"more": true, "children": found}));
         }
         let path = walk.path();
-        found.push(row(item.backend(), item.place(), visit.name.as_deref(), visit.index, &path));
+        found.push(tree_line(item.backend(), item.location(), visit.name.as_deref(), visit.index, &path));
     }
     Ok(json!({"more": false, "children": found}))
 }
 
-fn has(text: &str, wanted: &str) -> bool {
+fn contains_ignoring_case(text: &str, wanted: &str) -> bool {
     text.to_lowercase().contains(wanted)
 }
 
 /// `item`: the details of an item.
-pub(super) fn item(session: &Session, request: &Request) -> Result<Value> {
-    let path = request.text("path");
-    let opened = session.file(request)?;
+pub(super) fn answer_item(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
+    let path = request.text_parameter("path");
+    let opened = session.requested_file(request)?;
     let found = item_at(&opened, path)?;
     let kind = found.kind();
-    let notes = found.notes();
+    let notes = found.metadata();
     let mut said = json!({
         "path": path, "kind": kind.name(), "views": Vec::<&str>::new(), "text": null, "count": null,
         "line": found.line_column().map(|(line, _)| line),
     });
     let Some(object) = said.as_object_mut() else { return Ok(said) };
-    object.append(&mut noted(&notes));
+    object.append(&mut metadata_json(&notes));
     match kind {
         ItemKind::Array => {
             match found.describe() {
@@ -112,7 +112,7 @@ pub(super) fn item(session: &Session, request: &Request) -> Result<Value> {
             object.insert("summary".to_owned(), json!(found.summary()));
             // A list of numbers, or of equal arrays, is shown as an array.
             if let (ItemKind::List, Ok(array)) = (kind, found.as_array()) {
-                let mut described = Description::of(&array);
+                let mut described = ArrayDescription::from_array(&array);
                 described.storage = "a list".to_owned();
                 object.insert("array".to_owned(), array_json(&described));
             }
@@ -120,15 +120,15 @@ pub(super) fn item(session: &Session, request: &Request) -> Result<Value> {
         _ => {
             let text = found.text()?;
             let (whole, lines) = (text.chars().count() <= 2000, text.lines().count());
-            object.insert("text".to_owned(), json!(if whole { text.to_string() } else { shortened(&text) }));
+            object.insert("text".to_owned(), json!(if whole { text.to_string() } else { shorten_text(&text) }));
             object.insert("lines".to_owned(), json!(lines));
         }
     }
-    object.insert("views".to_owned(), json!(views(&found)));
+    object.insert("views".to_owned(), json!(available_views(&found)));
     Ok(said)
 }
 
-fn noted(notes: &Notes<'_>) -> serde_json::Map<String, Value> {
+fn metadata_json(notes: &ItemMetadata<'_>) -> serde_json::Map<String, Value> {
     let attributes: Vec<_> = notes.attributes.iter().map(|(name, value)| json!([name, value])).collect();
     let value = json!({
         "tag": notes.tag, "comment": notes.comment, "unit": notes.unit, "role": notes.role, "attributes": attributes,
@@ -137,7 +137,7 @@ fn noted(notes: &Notes<'_>) -> serde_json::Map<String, Value> {
     if let Value::Object(map) = value { map } else { serde_json::Map::new() }
 }
 
-fn array_json(found: &Description) -> Value {
+fn array_json(found: &ArrayDescription) -> Value {
     json!({
         "datatype": datatype_text(&found.datatype), "shape": found.shape, "byteorder": found.byteorder.name(),
         "storage": found.storage, "offset": found.offset, "nbytes": found.nbytes, "filter": found.filter,
@@ -146,12 +146,12 @@ fn array_json(found: &Description) -> Value {
 }
 
 /// The ways in which an item can be looked at, the best one first.
-fn views(item: &Item<'_>) -> Vec<&'static str> {
+fn available_views(item: &Item<'_>) -> Vec<&'static str> {
     if item.kind() == ItemKind::Text {
         return vec!["text"];
     }
     let has_columns = columns_of(item).is_ok_and(|columns| columns.is_some());
-    let Ok(found) = item.describe().or_else(|_| item.as_array().map(|array| Description::of(&array))) else {
+    let Ok(found) = item.describe().or_else(|_| item.as_array().map(|array| ArrayDescription::from_array(&array))) else {
         return if has_columns { vec!["table", "plot"] } else { vec![] };
     };
     let is_number = !found.datatype.is_text() && found.datatype.as_struct().is_none();
@@ -169,9 +169,9 @@ fn views(item: &Item<'_>) -> Vec<&'static str> {
 }
 
 /// `float32 [2048, 2048]  lz4`
-fn array_text(found: &Description) -> String {
+fn array_text(found: &ArrayDescription) -> String {
     let remarks: String = found.remarks.iter().map(|remark| format!(", {remark}")).collect();
-    format!("{} {:?}  {}{remarks}", shortened(&datatype_text(&found.datatype)), found.shape, found.storage)
+    format!("{} {:?}  {}{remarks}", shorten_text(&datatype_text(&found.datatype)), found.shape, found.storage)
 }
 
 /// A datatype for people: a name, a name with a length, or the fields of a structure.
@@ -191,9 +191,9 @@ pub(super) fn datatype_text(datatype: &Datatype) -> String {
 }
 
 /// The beginning of a text that is too long for a line.
-pub(super) fn shortened(text: &str) -> String {
+pub(super) fn shorten_text(text: &str) -> String {
     let line = text.lines().next().unwrap_or("");
-    match line.char_indices().nth(SHORT) {
+    match line.char_indices().nth(MAX_VALUE_CHARS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or("")),
         None if line.len() < text.trim_end().len() => format!("{line} …"),
         None => line.to_owned(),

@@ -44,12 +44,12 @@ use serde_json::{Value, json};
 use trilith::interrupt::check;
 use trilith::{Error, ErrorKind, Result};
 
-pub use self::request::Request;
-pub use self::session::{Opened, Opener, Session};
+pub use self::request::ViewerRequest;
+pub use self::session::{FileOpener, OpenFile, ViewerSession};
 
 /// An answer, in the words of HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Response {
+pub struct ViewerResponse {
     /// 200, or 400 for a question that makes no sense, 404 for an unknown request or an item that does not exist, 422
     /// for a file that cannot be read as asked, 499 for one that was given up.
     pub status: u16,
@@ -59,12 +59,12 @@ pub struct Response {
     pub body: Vec<u8>,
 }
 
-impl Response {
-    fn json(status: u16, value: &Value) -> Self {
+impl ViewerResponse {
+    fn from_json(status: u16, value: &Value) -> Self {
         Self { status, content_type: "application/json", body: value.to_string().into_bytes() }
     }
 
-    fn png(body: Vec<u8>) -> Self {
+    fn from_png(body: Vec<u8>) -> Self {
         Self { status: 200, content_type: "image/png", body }
     }
 
@@ -75,7 +75,7 @@ impl Response {
             ErrorKind::NotFound => 404,
             _ => 422,
         };
-        Self::json(status, &json!({"error": {"kind": error.kind().name(), "message": error.to_string()}}))
+        Self::from_json(status, &json!({"error": {"kind": error.kind().name(), "message": error.to_string()}}))
     }
 }
 
@@ -90,46 +90,46 @@ impl Response {
 /// assert_eq!(said.status, 200);
 /// assert!(String::from_utf8_lossy(&said.body).contains("\"text\":\"5\""));
 /// ```
-pub fn answer(session: &Session, request: &Request) -> Response {
-    let said = request.wait(|| answered(session, request)).unwrap_or_else(|error| Response::error(&error));
+pub fn respond(session: &ViewerSession, request: &ViewerRequest) -> ViewerResponse {
+    let said = request.with_cancellation(|| try_respond(session, request)).unwrap_or_else(|error| ViewerResponse::error(&error));
     // A cancelled request fails somewhere: the place means nothing.
     let status = if request.is_cancelled() && said.status != 200 { 499 } else { said.status };
-    Response { status, ..said }
+    ViewerResponse { status, ..said }
 }
 
-fn answered(session: &Session, request: &Request) -> Result<Response> {
+fn try_respond(session: &ViewerSession, request: &ViewerRequest) -> Result<ViewerResponse> {
     check()?;
     if request.name() == "image" {
-        return picture::image(session, request).map(Response::png);
+        return picture::answer_image(session, request).map(ViewerResponse::from_png);
     }
-    if let Some(value) = in_json(session, request)? {
-        return Ok(Response::json(200, &value));
+    if let Some(value) = to_json(session, request)? {
+        return Ok(ViewerResponse::from_json(200, &value));
     }
     let error = Error::invalid_input(format!("there is no request {:?}", request.name()));
-    Ok(Response { status: 404, ..Response::error(&error) })
+    Ok(ViewerResponse { status: 404, ..ViewerResponse::error(&error) })
 }
 
 /// The answers that are JSON; None for a request that does not exist.
-fn in_json(session: &Session, request: &Request) -> Result<Option<Value>> {
+fn to_json(session: &ViewerSession, request: &ViewerRequest) -> Result<Option<Value>> {
     Ok(Some(match request.name() {
-        "files" => overview::files(session, request)?,
-        "file" => overview::file(session, request)?,
-        "blocks" => overview::blocks(session, request)?,
-        "verify" => overview::verify(session, request)?,
-        "tree" => items::tree(session, request)?,
-        "search" => items::search(session, request)?,
-        "item" => items::item(session, request)?,
-        "lines" => text_pages::lines(session, request)?,
-        "text" => text_pages::text(session, request)?,
-        "stats" => picture::stats(session, request)?,
-        "histogram" => picture::histogram(session, request)?,
-        "bits" => flags::bits(session, request)?,
-        "look" => row_sample::look(session, request)?,
-        "levels" => picture::levels(session, request)?,
-        "values" => values::values(session, request)?,
-        "wcs" => wcs::wcs(session, request)?,
-        "profile" => values::profile(session, request)?,
-        "table" => table::table(session, request)?,
+        "files" => overview::answer_files(session, request)?,
+        "file" => overview::answer_file(session, request)?,
+        "blocks" => overview::answer_blocks(session, request)?,
+        "verify" => overview::answer_verify(session, request)?,
+        "tree" => items::answer_tree(session, request)?,
+        "search" => items::answer_search(session, request)?,
+        "item" => items::answer_item(session, request)?,
+        "lines" => text_pages::answer_lines(session, request)?,
+        "text" => text_pages::answer_text(session, request)?,
+        "stats" => picture::answer_stats(session, request)?,
+        "histogram" => picture::answer_histogram(session, request)?,
+        "bits" => flags::answer_bits(session, request)?,
+        "look" => row_sample::handle_look(session, request)?,
+        "levels" => picture::answer_levels(session, request)?,
+        "values" => values::answer_values(session, request)?,
+        "wcs" => wcs::answer_wcs(session, request)?,
+        "profile" => values::answer_profile(session, request)?,
+        "table" => table::answer_table(session, request)?,
         _ => return Ok(None),
     }))
 }

@@ -1,36 +1,36 @@
 //! Facts about the files: names, kinds, blocks, and the result of verifying them.
 
 use serde_json::{Value, json};
-use trilith::bytes::shown_name;
+use trilith::bytes::display_name;
 use trilith::file::ArrayEntry;
 use trilith::{File, Result};
 use trilith_io::suggest::hex;
 
 use super::items::datatype_text;
-use super::{Request, Session};
+use super::{ViewerRequest, ViewerSession};
 
 /// `files`: the names, and what can be chosen.
-pub(super) fn files(session: &Session, request: &Request) -> Result<Value> {
-    let (offset, limit) = request.page(1000, 10_000)?;
+pub(super) fn answer_files(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
+    let (offset, limit) = request.page_offset_limit(1000, 10_000)?;
     let first = usize::try_from(offset).unwrap_or(usize::MAX);
     let last = first.saturating_add(usize::try_from(limit).unwrap_or(usize::MAX)).min(session.len());
     let name = |index: usize| {
-        session.named(index).map(|(name, place)| json!({"index": index, "name": name, "place": shown_name(&place)}))
+        session.name_and_place(index).map(|(name, place)| json!({"index": index, "name": name, "place": display_name(&place)}))
     };
     let files: Vec<Value> = (first..last).filter_map(name).collect();
     Ok(json!({
         "files": files, "count": session.len(), "version": env!("CARGO_PKG_VERSION"),
-        "choices": super::picture::choices(),
+        "choices": super::picture::list_choices(),
     }))
 }
 
 /// `file`: what a file is.
-pub(super) fn file(session: &Session, request: &Request) -> Result<Value> {
-    let opened = session.file(request)?;
+pub(super) fn answer_file(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
+    let opened = session.requested_file(request)?;
     let file = &opened.file;
     let mut said = json!({
         "family": file.family(), "size": file.source().len(), "warnings": file.warnings(), "image": file.image().ok().flatten(),
-        "name": session.named(request.number("file")?.unwrap_or(0)).map(|(name, _)| name),
+        "name": session.name_and_place(request.number_parameter("file")?.unwrap_or(0)).map(|(name, _)| name),
     });
     if let (Some(asdf), Some(object)) = (file.as_asdf(), said.as_object_mut()) {
         let sections = asdf.sections();
@@ -43,11 +43,11 @@ pub(super) fn file(session: &Session, request: &Request) -> Result<Value> {
 }
 
 /// `blocks`: the stored pieces of a file of the ASDF family, or the arrays of any other, a page of them.
-pub(super) fn blocks(session: &Session, request: &Request) -> Result<Value> {
-    let (offset, limit) = request.page(500, 5000)?;
+pub(super) fn answer_blocks(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
+    let (offset, limit) = request.page_offset_limit(500, 5000)?;
     let (skip, take) = (usize::try_from(offset).unwrap_or(usize::MAX), usize::try_from(limit).unwrap_or(usize::MAX));
-    let opened = session.file(request)?;
-    let Some(asdf) = opened.file.as_asdf() else { return arrays(&opened.file, skip, take) };
+    let opened = session.requested_file(request)?;
+    let Some(asdf) = opened.file.as_asdf() else { return list_arrays(&opened.file, skip, take) };
     let base = asdf.container().map_or(0, |container| container.offset);
     let blocks = asdf.sections().blocks()?;
     let rows: Vec<Value> = blocks
@@ -71,7 +71,7 @@ pub(super) fn blocks(session: &Session, request: &Request) -> Result<Value> {
     Ok(json!({"count": blocks.len(), "offset": offset, "columns": columns, "rows": rows}))
 }
 
-fn arrays(file: &File, skip: usize, take: usize) -> Result<Value> {
+fn list_arrays(file: &File, skip: usize, take: usize) -> Result<Value> {
     let all = file.arrays()?;
     let row = |entry: &ArrayEntry<'_>| match entry.item.as_ref().ok().and_then(|item| item.describe().ok()) {
         Some(found) => {
@@ -92,9 +92,9 @@ fn arrays(file: &File, skip: usize, take: usize) -> Result<Value> {
 }
 
 /// `verify`: checksums and structure; with `deep=1` every array is decoded.
-pub(super) fn verify(session: &Session, request: &Request) -> Result<Value> {
-    let opened = session.file(request)?;
-    let report = opened.file.verify(request.flag("deep"), trilith::Progress::default())?;
+pub(super) fn answer_verify(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
+    let opened = session.requested_file(request)?;
+    let report = opened.file.verify(request.is_parameter_set("deep"), trilith::Progress::default())?;
     let checked = report.blocks.iter().filter(|block| block.checksum_of.is_some()).count();
     Ok(json!({
         "valid": report.is_ok(), "blocks": report.blocks.len(), "checked": checked, "problems": report.problems(),

@@ -10,35 +10,38 @@ use trilith::bytes::to_usize;
 use trilith::interrupt::check;
 use trilith::{Array, Error, Result};
 
-use super::arrays::{array_of, found};
-use super::row_sample::Look;
-use super::session::locked;
-use super::values::range;
-use super::{Opened, Request, Session};
-use crate::{ColourMap, Colours, Histogram, Interval, Picture, Raster, Region, Resample, Statistics, Stretch, Wanted};
+use super::arrays::{array_of, requested_array};
+use super::row_sample::RowSample;
+use super::session::lock;
+use super::values::element_range;
+use super::{OpenFile, ViewerRequest, ViewerSession};
+use crate::{
+    ColorImage, ColorMap, Histogram, IntensityStretch, IntervalMethod, Palette, PixelRegion, ResampleMethod, Statistics,
+    StatisticsOptions, ValueRaster,
+};
 
 /// Pixels of a side of a picture, at most.
-const SIDE: usize = 4096;
+const MAX_SIDE: usize = 4096;
 /// Pixels that are kept of a file: 8 bytes each.
-const KEPT: usize = 12 << 20;
+const CACHED_PIXELS: usize = 12 << 20;
 /// Pixels of the longer side of an overview.
-const OVERVIEW: usize = 1024;
+const OVERVIEW_SIDE: usize = 1024;
 /// Number of elements above which rasters are made by one request at a time.
-const LARGE: u64 = 1 << 22;
+const MIN_EXCLUSIVE_ELEMENTS: u64 = 1 << 22;
 /// Bins of a histogram, if no number is given, and at most.
-const BINS: usize = 256;
-const MOST_BINS: usize = 4096;
+const DEFAULT_BINS: usize = 256;
+const MAX_BINS: usize = 4096;
 /// The percentiles that are shown.
 const PERCENTILES: [f64; 7] = [1.0, 5.0, 25.0, 50.0, 75.0, 95.0, 99.0];
 
 /// Rasters that were made, the last ones, each under what was asked.
 #[derive(Default)]
-pub(super) struct Planes {
-    rasters: VecDeque<(String, Arc<Raster>)>,
+pub(super) struct RasterCache {
+    rasters: VecDeque<(String, Arc<ValueRaster>)>,
 }
 
-impl Planes {
-    fn find(&mut self, key: &str) -> Option<Arc<Raster>> {
+impl RasterCache {
+    fn get(&mut self, key: &str) -> Option<Arc<ValueRaster>> {
         let at = self.rasters.iter().position(|(known, _)| known == key)?;
         let found = self.rasters.remove(at)?;
         let raster = found.1.clone();
@@ -46,43 +49,44 @@ impl Planes {
         Some(raster)
     }
 
-    fn keep(&mut self, key: String, raster: Arc<Raster>) {
+    fn insert(&mut self, key: String, raster: Arc<ValueRaster>) {
         self.rasters.push_back((key, raster));
         let pixels = |planes: &Self| planes.rasters.iter().map(|(_, raster)| raster.values.len()).sum::<usize>();
-        while pixels(self) > KEPT && self.rasters.len() > 1 {
+        while pixels(self) > CACHED_PIXELS && self.rasters.len() > 1 {
             self.rasters.pop_front();
         }
     }
 }
 
 /// Lists the choices: intervals, stretches, and colour maps with some of their colours.
-pub(super) fn choices() -> Value {
-    let maps: Vec<Value> = ColourMap::names()
+pub(super) fn list_choices() -> Value {
+    let maps: Vec<Value> = ColorMap::names()
         .flat_map(|name| [name.to_owned(), format!("{name}_r")])
         .filter_map(|name| {
-            let table = name.parse::<ColourMap>().ok()?.table();
+            let table = name.parse::<ColorMap>().ok()?.table();
             let colours: Vec<String> = table.iter().step_by(5).map(|[r, g, b]| format!("#{r:02x}{g:02x}{b:02x}")).collect();
             Some(json!({"name": name, "colours": colours}))
         })
         .collect();
-    json!({"intervals": Interval::NAMES, "stretches": Stretch::NAMES, "maps": maps})
+    json!({"intervals": IntervalMethod::NAMES, "stretches": IntensityStretch::NAMES, "maps": maps})
 }
 
 /// The source of a picture: the array, and the part taken from it.
-struct Wish {
+struct PictureRequest {
     array: Array,
-    other: Option<Array>,
+    minus: Option<Array>,
     key: String,
 }
 
 /// The array of a request, and the one that is subtracted from it if `minus` names one.
-fn wish(session: &Session, request: &Request) -> Result<(Arc<Opened>, Wish)> {
+fn parse_request(session: &ViewerSession, request: &ViewerRequest) -> Result<(Arc<OpenFile>, PictureRequest)> {
     let (opened, array) = array_of(session, request)?;
     let other = match request.get("minus").filter(|path| !path.is_empty()) {
         None => None,
         Some(path) => {
-            let other = found(
-                &*session.numbered(request.number("minus_file")?.or(request.number("file")?).unwrap_or(0))?,
+            let other = requested_array(
+                &*session
+                    .open_file(request.number_parameter("minus_file")?.or(request.number_parameter("file")?).unwrap_or(0))?,
                 path,
                 request,
             )?;
@@ -93,54 +97,60 @@ fn wish(session: &Session, request: &Request) -> Result<(Arc<Opened>, Wish)> {
             Some(other)
         }
     };
-    let unmasked = request.text("mask") == "0";
+    let unmasked = request.text_parameter("mask") == "0";
     let plain = |array: Array| if unmasked { array.without_mask() } else { array };
-    let parts = ["path", "field", "slice", "minus", "minus_file", "mask"].map(|name| request.text(name));
-    Ok((opened, Wish { array: plain(array), other: other.map(plain), key: parts.join("\0") }))
+    let parts = ["path", "field", "slice", "minus", "minus_file", "mask"].map(|name| request.text_parameter(name));
+    Ok((opened, PictureRequest { array: plain(array), minus: other.map(plain), key: parts.join("\0") }))
 }
 
-impl Wish {
+impl PictureRequest {
     /// The numbers of a region in this number of pixels, made once.
-    fn raster(&self, opened: &Opened, region: Region, size: (usize, usize), how: Resample) -> Result<Arc<Raster>> {
+    fn cached_raster(
+        &self,
+        opened: &OpenFile,
+        region: PixelRegion,
+        size: (usize, usize),
+        how: ResampleMethod,
+    ) -> Result<Arc<ValueRaster>> {
         let key = format!("{}\0{region:?}{size:?}{how:?}", self.key);
-        if let Some(known) = locked(&opened.planes).find(&key) {
+        if let Some(known) = lock(&opened.planes).get(&key) {
             return Ok(known);
         }
-        let is_large = region.width.saturating_mul(region.height) > LARGE;
-        let _making = is_large.then(|| locked(&opened.making));
-        if let Some(known) = locked(&opened.planes).find(&key) {
+        let is_large = region.width.saturating_mul(region.height) > MIN_EXCLUSIVE_ELEMENTS;
+        let _making = is_large.then(|| lock(&opened.raster_lock));
+        if let Some(known) = lock(&opened.planes).get(&key) {
             return Ok(known);
         }
-        let raster = |array: &Array| Raster::of(array, Some(region), size, how);
-        Ok(kept(opened, key, raster(&self.array)?, self.other.as_ref().map(raster).transpose()?))
+        let raster = |array: &Array| ValueRaster::read(array, Some(region), size, how);
+        Ok(cache_raster(opened, key, raster(&self.array)?, self.minus.as_ref().map(raster).transpose()?))
     }
 
     /// A first look: as many pixels of a few rows as there is room for, and which share of the rows they are.
-    fn sample(&self, opened: &Opened) -> Result<(Arc<Raster>, f64)> {
-        let look = Look::of(&self.array)?;
+    fn sample_rows(&self, opened: &OpenFile) -> Result<(Arc<ValueRaster>, f64)> {
+        let look = RowSample::new(&self.array)?;
         let [rows, columns] = *look.array.shape() else { return Err(Error::invalid_input("an image has two axes")) };
-        let (width, height) = (to_usize(columns)?.min(OVERVIEW), to_usize(rows)?);
+        let (width, height) = (to_usize(columns)?.min(OVERVIEW_SIDE), to_usize(rows)?);
         let key = format!("{}\0look{width}x{height}", self.key);
-        if let Some(known) = locked(&opened.planes).find(&key) {
-            return Ok((known, look.share));
+        if let Some(known) = lock(&opened.planes).get(&key) {
+            return Ok((known, look.row_share));
         }
-        let raster = |array: &Array| Raster::of(array, None, (width, height), Resample::Nearest);
-        let other = self.other.as_ref().map(|other| raster(&other.slice([look.rows])?)).transpose()?;
-        Ok((kept(opened, key, raster(&look.array)?, other), look.share))
+        let raster = |array: &Array| ValueRaster::read(array, None, (width, height), ResampleMethod::Nearest);
+        let other = self.minus.as_ref().map(|other| raster(&other.slice([look.rows])?)).transpose()?;
+        Ok((cache_raster(opened, key, raster(&look.array)?, other), look.row_share))
     }
 
     /// The difference is an array that exists nowhere: what is said of it is said of its overview.
-    fn shown(&self, opened: &Opened) -> Result<Option<Arc<Raster>>> {
-        if self.other.is_none() {
+    fn overview(&self, opened: &OpenFile) -> Result<Option<Arc<ValueRaster>>> {
+        if self.minus.is_none() {
             return Ok(None);
         }
-        let all = Region::all(&self.array)?;
-        self.raster(opened, all, all.fit(OVERVIEW, OVERVIEW), Resample::Mean).map(Some)
+        let all = PixelRegion::full(&self.array)?;
+        self.cached_raster(opened, all, all.fit_into(OVERVIEW_SIDE, OVERVIEW_SIDE), ResampleMethod::Mean).map(Some)
     }
 }
 
 /// Keeps the pixels of an array, or of its difference from another of the same size.
-fn kept(opened: &Opened, key: String, mut raster: Raster, other: Option<Raster>) -> Arc<Raster> {
+fn cache_raster(opened: &OpenFile, key: String, mut raster: ValueRaster, other: Option<ValueRaster>) -> Arc<ValueRaster> {
     if let Some(other) = other {
         raster.values.iter_mut().zip(&other.values).for_each(|(a, b)| *a -= b);
         if raster.masked.is_empty() {
@@ -150,91 +160,95 @@ fn kept(opened: &Opened, key: String, mut raster: Raster, other: Option<Raster>)
         }
     }
     let raster = Arc::new(raster);
-    locked(&opened.planes).keep(key, raster.clone());
+    lock(&opened.planes).insert(key, raster.clone());
     raster
 }
 
 /// Answers `image`: a part of an array as PNG. `x`, `y`, `w`, `h` are in elements, `width` and `height` in pixels.
 /// `low`, `high`, `stretch` and `cmap` give the colours. `sample=1` asks for a first look at all of it. `as=flags`
 /// with `bits`, or `as=labels`, asks for an overlay in which each bit or label has a separate colour.
-pub(super) fn image(session: &Session, request: &Request) -> Result<Vec<u8>> {
+pub(super) fn answer_image(session: &ViewerSession, request: &ViewerRequest) -> Result<Vec<u8>> {
     check()?;
-    let (opened, wish) = wish(session, request)?;
+    let (opened, wish) = parse_request(session, request)?;
     let side = |key: &str| -> Result<usize> {
-        let pixels: usize = request.need(key)?;
-        if (1..=SIDE).contains(&pixels) {
+        let pixels: usize = request.required(key)?;
+        if (1..=MAX_SIDE).contains(&pixels) {
             return Ok(pixels);
         }
-        Err(Error::invalid_input(format!("{key} is {pixels}, a picture has 1 to {SIDE} pixels on a side")))
+        Err(Error::invalid_input(format!("{key} is {pixels}, a picture has 1 to {MAX_SIDE} pixels on a side")))
     };
     let size = (side("width")?, side("height")?);
     let is_colour = matches!(wish.array.shape(), [_, _, 3 | 4]);
-    let (rows, columns) = super::values::plane(&wish.array)?;
-    let (x, y) = (request.number("x")?.unwrap_or(0), request.number("y")?.unwrap_or(0));
-    let region = Region {
+    let (rows, columns) = super::values::plane_dimensions(&wish.array)?;
+    let (x, y) = (request.number_parameter("x")?.unwrap_or(0), request.number_parameter("y")?.unwrap_or(0));
+    let region = PixelRegion {
         x,
         y,
-        width: request.number("w")?.unwrap_or(columns.saturating_sub(x)),
-        height: request.number("h")?.unwrap_or(rows.saturating_sub(y)),
+        width: request.number_parameter("w")?.unwrap_or(columns.saturating_sub(x)),
+        height: request.number_parameter("h")?.unwrap_or(rows.saturating_sub(y)),
     };
     let how = match request.get("resample").filter(|text| !text.is_empty()) {
         Some(text) => text.parse()?,
-        None => Resample::Mean,
+        None => ResampleMethod::Mean,
     };
     if is_colour {
-        return colours(&wish.array, region, size, how)?.to_png();
+        return render_color_region(&wish.array, region, size, how)?.to_png();
     }
     if let Some(kind) = request.get("as").filter(|kind| !kind.is_empty()) {
-        return super::flags::picture(&wish.array, region, size, kind, request)?.to_png();
+        return super::flags::render_flags_or_labels(&wish.array, region, size, kind, request)?.to_png();
     }
-    let raster = if request.flag("sample") { wish.sample(&opened)?.0 } else { wish.raster(&opened, region, size, how)? };
+    let raster = if request.is_parameter_set("sample") {
+        wish.sample_rows(&opened)?.0
+    } else {
+        wish.cached_raster(&opened, region, size, how)?
+    };
     check()?;
     let text = |key: &str, usual: &'static str| request.get(key).filter(|text| !text.is_empty()).unwrap_or(usual).to_owned();
-    let stretch: Stretch = text("stretch", "linear").parse()?;
-    let map: ColourMap = text("cmap", "gray").parse()?;
-    let cuts = match request.cuts()? {
+    let stretch: IntensityStretch = text("stretch", "linear").parse()?;
+    let map: ColorMap = text("cmap", "gray").parse()?;
+    let cuts = match request.limits()? {
         Some(cuts) => cuts,
-        None => interval(request)?.of_raster(&raster)?,
+        None => parse_interval(request)?.limits_of_raster(&raster)?,
     };
-    raster.paint(cuts, stretch, &Colours::of(map)).to_png()
+    raster.paint(cuts, stretch, &Palette::new(map)).to_png()
 }
 
 /// A part of an array whose last axis holds colours.
-fn colours(array: &Array, region: Region, size: (usize, usize), how: Resample) -> Result<Picture> {
-    let part = array.slice([range(region.y, region.height), range(region.x, region.width)])?;
-    Picture::of_colours(&part, size, how, None)
+fn render_color_region(array: &Array, region: PixelRegion, size: (usize, usize), how: ResampleMethod) -> Result<ColorImage> {
+    let part = array.slice([element_range(region.y, region.height), element_range(region.x, region.width)])?;
+    ColorImage::from_palette_colors(&part, size, how, None)
 }
 
-fn interval(request: &Request) -> Result<Interval> {
+fn parse_interval(request: &ViewerRequest) -> Result<IntervalMethod> {
     request.get("interval").filter(|text| !text.is_empty()).unwrap_or("zscale").parse()
 }
 
 /// `levels`: the two numbers between which a rule spreads the colours; with `sample=1` by a first look.
-pub(super) fn levels(session: &Session, request: &Request) -> Result<Value> {
-    let (opened, wish) = wish(session, request)?;
-    let interval = interval(request)?;
-    let (cuts, share) = if request.flag("sample") {
-        let (raster, share) = wish.sample(&opened)?;
-        (interval.of_raster(&raster)?, share)
+pub(super) fn answer_levels(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
+    let (opened, wish) = parse_request(session, request)?;
+    let interval = parse_interval(request)?;
+    let (cuts, share) = if request.is_parameter_set("sample") {
+        let (raster, share) = wish.sample_rows(&opened)?;
+        (interval.limits_of_raster(&raster)?, share)
     } else {
-        match wish.shown(&opened)? {
-            Some(raster) => (interval.of_raster(&raster)?, 1.0),
-            None => (interval.of(&wish.array)?, 1.0),
+        match wish.overview(&opened)? {
+            Some(raster) => (interval.limits_of_raster(&raster)?, 1.0),
+            None => (interval.limits(&wish.array)?, 1.0),
         }
     };
     Ok(json!({"low": cuts.low, "high": cuts.high, "share": share}))
 }
 
 /// `histogram`: how many elements are in each of `bins` ranges, from `low` to `high` if those are given.
-pub(super) fn histogram(session: &Session, request: &Request) -> Result<Value> {
-    let (opened, wish) = wish(session, request)?;
-    let mut wanted = Wanted::nothing();
-    wanted.bins = request.number("bins")?.unwrap_or(BINS).clamp(1, MOST_BINS);
-    wanted.range = request.cuts()?;
-    let shown = if request.flag("sample") { Some(wish.sample(&opened)?.0) } else { wish.shown(&opened)? };
+pub(super) fn answer_histogram(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
+    let (opened, wish) = parse_request(session, request)?;
+    let mut wanted = StatisticsOptions::none();
+    wanted.bins = request.number_parameter("bins")?.unwrap_or(DEFAULT_BINS).clamp(1, MAX_BINS);
+    wanted.range = request.limits()?;
+    let shown = if request.is_parameter_set("sample") { Some(wish.sample_rows(&opened)?.0) } else { wish.overview(&opened)? };
     let found = match shown {
-        Some(raster) => Statistics::of(&raster.as_array()?, &wanted)?,
-        None => Statistics::of(&wish.array, &wanted)?,
+        Some(raster) => Statistics::compute(&raster.as_array()?, &wanted)?,
+        None => Statistics::compute(&wish.array, &wanted)?,
     };
     Ok(found.histogram.as_ref().map_or_else(|| json!({"counts": [], "edges": []}), histogram_json))
 }
@@ -246,18 +260,18 @@ fn histogram_json(found: &Histogram) -> Value {
 }
 
 /// `stats`: what the numbers of an array are, taken together.
-pub(super) fn stats(session: &Session, request: &Request) -> Result<Value> {
-    let (_, wish) = wish(session, request)?;
-    let mut wanted = Wanted::percentiles(&PERCENTILES);
-    wanted.bins = BINS;
-    let found = Statistics::of(&wish.array, &wanted)?;
+pub(super) fn answer_stats(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
+    let (_, wish) = parse_request(session, request)?;
+    let mut wanted = StatisticsOptions::percentiles(&PERCENTILES);
+    wanted.bins = DEFAULT_BINS;
+    let found = Statistics::compute(&wish.array, &wanted)?;
     let mut facts = vec![json!(["elements", found.count, true]), json!(["finite", found.finite, true])];
     for (name, count) in [("masked", found.masked), ("not a number", found.nan), ("infinite", found.infinite)] {
         if count > 0 {
             facts.push(json!([name, count, true]));
         }
     }
-    let number = |number: Option<crate::Number>| number.map(|number| number.to_string());
+    let number = |number: Option<crate::ExactNumber>| number.map(|number| number.to_string());
     facts.push(json!(["smallest", number(found.min)]));
     facts.push(json!(["greatest", number(found.max)]));
     facts.push(json!(["mean", found.mean]));

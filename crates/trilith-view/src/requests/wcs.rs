@@ -5,47 +5,47 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use trilith::{Error, Result};
 
-use super::session::locked;
-use super::{Opened, Request, Session};
-use crate::Wcs;
+use super::session::lock;
+use super::{OpenFile, ViewerRequest, ViewerSession};
+use crate::ArrayWcs;
 
 /// The coordinates of the array that was asked about last; None if it has none.
-pub(super) type Known = (String, Option<Arc<Wcs>>);
+pub(super) type Known = (String, Option<Arc<ArrayWcs>>);
 
 /// `wcs`: the world coordinates of the element at `index`, a list of whole numbers, one for each axis of the array; null
 /// for an array that has none that are known here. With `position`, longitude and latitude as people write them, the pixel that has
 /// it, x first; null if none has.
-pub(super) fn wcs(session: &Session, request: &Request) -> Result<Value> {
-    let opened = session.file(request)?;
-    if !request.text("position").is_empty() {
-        let position = trilith::wcs::position(request.text("position"))?;
-        let pixel = of(&opened, request.text("path")).map(|wcs| wcs.pixel(position)).transpose()?;
+pub(super) fn answer_wcs(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
+    let opened = session.requested_file(request)?;
+    if !request.text_parameter("position").is_empty() {
+        let position = trilith::wcs::position(request.text_parameter("position"))?;
+        let pixel = cached_wcs(&opened, request.text_parameter("path")).map(|wcs| wcs.pixel_at(position)).transpose()?;
         return Ok(json!({"pixel": pixel.flatten()}));
     }
-    let text = request.text("index");
+    let text = request.text_parameter("index");
     let index: Vec<u64> = text
         .split(',')
         .map(|number| number.trim().parse())
         .collect::<Result<_, _>>()
         .map_err(|_| Error::invalid_input(format!("{text:?} is not an index")).hint("give whole numbers, as index=3,7"))?;
-    let wcs = of(&opened, request.text("path"));
+    let wcs = cached_wcs(&opened, request.text_parameter("path"));
     let found = wcs.as_ref().map(|wcs| {
-        let line = |found: crate::Coordinate| {
+        let line = |found: crate::WorldCoordinate| {
             let text = found.text();
             json!({"name": found.axis.name, "value": found.value, "text": text, "unit": found.axis.unit, "frame": found.axis.frame})
         };
-        wcs.at(&index).into_iter().map(line).collect::<Vec<_>>()
+        wcs.world_at(&index).into_iter().map(line).collect::<Vec<_>>()
     });
-    Ok(json!({"coordinates": found, "sky": wcs.is_some_and(|wcs| wcs.has_sky())}))
+    Ok(json!({"coordinates": found, "sky": wcs.is_some_and(|wcs| wcs.is_celestial())}))
 }
 
 /// The coordinates of the array at a path, found once.
-fn of(opened: &Opened, path: &str) -> Option<Arc<Wcs>> {
-    let mut known = locked(&opened.wcs);
+fn cached_wcs(opened: &OpenFile, path: &str) -> Option<Arc<ArrayWcs>> {
+    let mut known = lock(&opened.wcs);
     if let Some((_, found)) = known.as_ref().filter(|(of, _)| of == path) {
         return found.clone();
     }
-    let found = Wcs::of(&opened.file, path).map(Arc::new);
+    let found = ArrayWcs::open(&opened.file, path).map(Arc::new);
     *known = Some((path.to_owned(), found.clone()));
     found
 }

@@ -3,26 +3,26 @@
 
 use trilith::{Limits, Result};
 
-use super::Percentile;
-use crate::numeric::{Numbers, Run, Sample};
+use super::PercentileValue;
+use crate::numeric::{ElementRun, NumericArray, Sample};
 
 /// Bits of one digit of a key.
-const DIGIT: u32 = 16;
+const DIGIT_BITS: u32 = 16;
 /// Values of one digit.
-const VALUES: usize = 1 << DIGIT;
+const DIGIT_VALUES: usize = 1 << DIGIT_BITS;
 /// Number of numbers that are collected and put in order; more are counted by their next digit.
-const COLLECTED: u64 = 4 << 20;
+const MAX_COLLECTED: u64 = 4 << 20;
 /// Mark of a number without a group.
-const NONE: u16 = u16::MAX;
+const NO_GROUP: u16 = u16::MAX;
 
 /// Counts of the numbers for each value of the first digit of their keys.
-pub(super) struct Ranks<T> {
+pub(super) struct DigitCounts<T> {
     counts: Vec<u64>,
     kind: std::marker::PhantomData<T>,
 }
 
 /// Numbers whose keys begin with the same digits.
-struct Group {
+struct KeyGroup {
     /// First digits of the keys of the group.
     prefix: u64,
     /// Number of numbers before them in order.
@@ -31,78 +31,82 @@ struct Group {
     count: u64,
 }
 
-impl<T: Sample> Ranks<T> {
+impl<T: Sample> DigitCounts<T> {
     pub(super) fn new() -> Self {
-        Self { counts: vec![0; VALUES], kind: std::marker::PhantomData }
+        Self { counts: vec![0; DIGIT_VALUES], kind: std::marker::PhantomData }
     }
 
     /// Counts the finite numbers of a run.
-    pub(super) fn count(run: &Run<'_>) -> Result<Vec<u32>> {
-        let mut counts = vec![0u32; VALUES];
-        let shift = T::BITS.saturating_sub(DIGIT);
+    pub(super) fn count_leading_digits(run: &ElementRun<'_>) -> Result<Vec<u32>> {
+        let mut counts = vec![0u32; DIGIT_VALUES];
+        let shift = T::KEY_BITS.saturating_sub(DIGIT_BITS);
         let mut add = |number: T| {
             if number.is_finite() {
                 // A digit is less than the number of values.
-                if let Some(count) = counts.get_mut((number.key() >> shift) as usize) {
+                if let Some(count) = counts.get_mut((number.sort_key() >> shift) as usize) {
                     *count += 1;
                 }
             }
         };
         if run.mask.is_empty() {
-            T::all(run.bytes).for_each(&mut add);
+            T::from_bytes(run.bytes).for_each(&mut add);
         } else {
-            run.unmasked::<T>().for_each(|(_, number)| add(number));
+            run.unmasked_samples::<T>().for_each(|(_, number)| add(number));
         }
         Ok(counts)
     }
 
-    pub(super) fn add(&mut self, counts: Vec<u32>) {
+    pub(super) fn add_counts(&mut self, counts: Vec<u32>) {
         self.counts.iter_mut().zip(counts).for_each(|(all, part)| *all += u64::from(part));
     }
 
     /// The percentiles, if there are finite numbers.
-    pub(super) fn percentiles(&self, numbers: &Numbers, percents: &[f64], exact: bool) -> Result<Vec<Percentile>> {
+    pub(super) fn percentiles(&self, numbers: &NumericArray, percents: &[f64], exact: bool) -> Result<Vec<PercentileValue>> {
         let total: u64 = self.counts.iter().sum();
         let Some(last) = total.checked_sub(1) else { return Ok(Vec::new()) };
         let place = |percent: &f64| percent / 100.0 * last as f64;
         let mut ranks: Vec<u64> = percents.iter().flat_map(|p| [place(p).floor() as u64, place(p).ceil() as u64]).collect();
         ranks.sort_unstable();
         ranks.dedup();
-        let groups = groups_of(&self.counts, 0, 0, &ranks);
-        let found = if exact { self.exactly(numbers, groups, &ranks)? } else { bounds::<T>(&groups, &ranks) };
+        let groups = group_table(&self.counts, 0, 0, &ranks);
+        let found =
+            if exact { self.exact_percentile(numbers, groups, &ranks)? } else { estimate_rank_values::<T>(&groups, &ranks) };
         let of_rank = |rank: u64| ranks.binary_search(&rank).ok().and_then(|at| found.get(at)).copied().unwrap_or((0.0, 0.0));
         let percentile = |percent: &f64| {
             let place = place(percent);
             let ((low, low_error), (high, high_error)) = (of_rank(place.floor() as u64), of_rank(place.ceil() as u64));
-            let value = between(low, high, place - place.floor());
-            Percentile { percent: *percent, value, error: low_error.max(high_error) }
+            let value = interpolate_between(low, high, place - place.floor());
+            PercentileValue { percent: *percent, value, error: low_error.max(high_error) }
         };
         Ok(percents.iter().map(percentile).collect())
     }
 
     /// The numbers of these ranks, each with the error 0.
-    fn exactly(&self, numbers: &Numbers, mut groups: Vec<Group>, ranks: &[u64]) -> Result<Vec<(f64, f64)>> {
-        let mut known = DIGIT.min(T::BITS);
-        while known < T::BITS {
-            if groups.iter().map(|group| group.count).sum::<u64>() <= COLLECTED {
-                return collected::<T>(numbers, &groups, known, ranks);
+    fn exact_percentile(&self, numbers: &NumericArray, mut groups: Vec<KeyGroup>, ranks: &[u64]) -> Result<Vec<(f64, f64)>> {
+        let mut known = DIGIT_BITS.min(T::KEY_BITS);
+        while known < T::KEY_BITS {
+            if groups.iter().map(|group| group.count).sum::<u64>() <= MAX_COLLECTED {
+                return collect_group::<T>(numbers, &groups, known, ranks);
             }
-            groups = narrowed::<T>(numbers, &groups, known, ranks)?;
-            known += DIGIT;
+            groups = refine::<T>(numbers, &groups, known, ranks)?;
+            known += DIGIT_BITS;
         }
-        Ok(ranks.iter().map(|rank| (group_of(&groups, *rank).map_or(0.0, |g| T::of_key(g.prefix).double()), 0.0)).collect())
+        Ok(ranks
+            .iter()
+            .map(|rank| (group_of(&groups, *rank).map_or(0.0, |g| T::from_sort_key(g.prefix).to_double()), 0.0))
+            .collect())
     }
 }
 
 /// Interpolates between two numbers, like numpy.
-fn between(low: f64, high: f64, share: f64) -> f64 {
+fn interpolate_between(low: f64, high: f64, share: f64) -> f64 {
     let width = high - low;
     if share < 0.5 { low + width * share } else { high - width * (1.0 - share) }
 }
 
 /// The groups that numbers of these ranks are in. `counts` are by the digit after `prefix`, of numbers before which
 /// there are `before`.
-fn groups_of(counts: &[u64], prefix: u64, before: u64, ranks: &[u64]) -> Vec<Group> {
+fn group_table(counts: &[u64], prefix: u64, before: u64, ranks: &[u64]) -> Vec<KeyGroup> {
     let mut groups = Vec::new();
     let (mut before, mut ranks) = (before, ranks.iter().peekable());
     for (digit, count) in (0u64..).zip(counts) {
@@ -115,7 +119,7 @@ fn groups_of(counts: &[u64], prefix: u64, before: u64, ranks: &[u64]) -> Vec<Gro
             wanted = true;
         }
         if wanted {
-            groups.push(Group { prefix: (prefix << DIGIT) | digit, before, count: *count });
+            groups.push(KeyGroup { prefix: (prefix << DIGIT_BITS) | digit, before, count: *count });
         }
         before = after;
     }
@@ -123,17 +127,17 @@ fn groups_of(counts: &[u64], prefix: u64, before: u64, ranks: &[u64]) -> Vec<Gro
 }
 
 /// The group that the number of this rank is in.
-fn group_of(groups: &[Group], rank: u64) -> Option<&Group> {
+fn group_of(groups: &[KeyGroup], rank: u64) -> Option<&KeyGroup> {
     groups.iter().rfind(|group| group.before <= rank)
 }
 
 /// The middle of what the numbers of these ranks may be, and how far off that is at most.
-fn bounds<T: Sample>(groups: &[Group], ranks: &[u64]) -> Vec<(f64, f64)> {
-    let shift = T::BITS.saturating_sub(DIGIT);
+fn estimate_rank_values<T: Sample>(groups: &[KeyGroup], ranks: &[u64]) -> Vec<(f64, f64)> {
+    let shift = T::KEY_BITS.saturating_sub(DIGIT_BITS);
     let bound = |rank: &u64| {
         let Some(group) = group_of(groups, *rank) else { return (0.0, 0.0) };
         let least = group.prefix << shift;
-        let (low, high) = (T::of_key(least).double(), T::of_key(least | ((1 << shift) - 1)).double());
+        let (low, high) = (T::from_sort_key(least).to_double(), T::from_sort_key(least | ((1 << shift) - 1)).to_double());
         let middle = low / 2.0 + high / 2.0;
         (middle, (high - middle).max(middle - low))
     };
@@ -141,17 +145,17 @@ fn bounds<T: Sample>(groups: &[Group], ranks: &[u64]) -> Vec<(f64, f64)> {
 }
 
 /// Lookup of the group of a key, of which `known` bits are known.
-struct Finder {
+struct GroupLookup {
     by_first: Vec<u16>,
     prefixes: Vec<u64>,
     shift: u32,
     first_shift: u32,
 }
 
-impl Finder {
-    fn new<T: Sample>(groups: &[Group], known: u32) -> Self {
-        let mut by_first = vec![NONE; VALUES];
-        let deeper = known.saturating_sub(DIGIT);
+impl GroupLookup {
+    fn new<T: Sample>(groups: &[KeyGroup], known: u32) -> Self {
+        let mut by_first = vec![NO_GROUP; DIGIT_VALUES];
+        let deeper = known.saturating_sub(DIGIT_BITS);
         for (at, group) in (0u16..).zip(groups) {
             if let Some(slot) = by_first.get_mut((group.prefix >> deeper) as usize) {
                 // The first one with this digit; the others follow.
@@ -159,13 +163,13 @@ impl Finder {
             }
         }
         let prefixes = groups.iter().map(|group| group.prefix).collect();
-        Self { by_first, prefixes, shift: T::BITS - known, first_shift: T::BITS.saturating_sub(DIGIT) }
+        Self { by_first, prefixes, shift: T::KEY_BITS - known, first_shift: T::KEY_BITS.saturating_sub(DIGIT_BITS) }
     }
 
     #[inline]
-    fn find(&self, key: u64) -> Option<usize> {
-        let first = self.by_first.get((key >> self.first_shift) as usize).copied().unwrap_or(NONE);
-        if first == NONE {
+    fn find_group_index(&self, key: u64) -> Option<usize> {
+        let first = self.by_first.get((key >> self.first_shift) as usize).copied().unwrap_or(NO_GROUP);
+        if first == NO_GROUP {
             return None;
         }
         let prefix = key >> self.shift;
@@ -175,18 +179,20 @@ impl Finder {
 }
 
 /// Groups of the next digit.
-fn narrowed<T: Sample>(numbers: &Numbers, groups: &[Group], known: u32, ranks: &[u64]) -> Result<Vec<Group>> {
-    Limits::default().charge_memory((groups.len() * VALUES * 12) as u64, "the tables of percentiles")?;
-    let finder = Finder::new::<T>(groups, known);
-    let next = known + DIGIT;
-    let mut tables = vec![vec![0u64; VALUES]; groups.len()];
-    numbers.runs(
+fn refine<T: Sample>(numbers: &NumericArray, groups: &[KeyGroup], known: u32, ranks: &[u64]) -> Result<Vec<KeyGroup>> {
+    Limits::default().charge_memory((groups.len() * DIGIT_VALUES * 12) as u64, "the tables of percentiles")?;
+    let finder = GroupLookup::new::<T>(groups, known);
+    let next = known + DIGIT_BITS;
+    let mut tables = vec![vec![0u64; DIGIT_VALUES]; groups.len()];
+    numbers.for_each_run(
         &|run| {
-            let mut counts = vec![vec![0u32; VALUES]; groups.len()];
-            for (_, number) in run.unmasked::<T>().filter(|(_, number)| number.is_finite()) {
-                let key = number.key();
-                let digit = (key >> (T::BITS - next)) as usize & (VALUES - 1);
-                if let Some(count) = finder.find(key).and_then(|at| counts.get_mut(at)).and_then(|table| table.get_mut(digit)) {
+            let mut counts = vec![vec![0u32; DIGIT_VALUES]; groups.len()];
+            for (_, number) in run.unmasked_samples::<T>().filter(|(_, number)| number.is_finite()) {
+                let key = number.sort_key();
+                let digit = (key >> (T::KEY_BITS - next)) as usize & (DIGIT_VALUES - 1);
+                if let Some(count) =
+                    finder.find_group_index(key).and_then(|at| counts.get_mut(at)).and_then(|table| table.get_mut(digit))
+                {
                     *count += 1;
                 }
             }
@@ -199,32 +205,32 @@ fn narrowed<T: Sample>(numbers: &Numbers, groups: &[Group], known: u32, ranks: &
             Ok(())
         },
     )?;
-    let within = |group: &Group| -> Vec<u64> {
+    let within = |group: &KeyGroup| -> Vec<u64> {
         ranks.iter().copied().filter(|rank| (group.before..group.before + group.count).contains(rank)).collect()
     };
-    let narrower = |(group, table): (&Group, &Vec<u64>)| groups_of(table, group.prefix, group.before, &within(group));
+    let narrower = |(group, table): (&KeyGroup, &Vec<u64>)| group_table(table, group.prefix, group.before, &within(group));
     Ok(groups.iter().zip(&tables).flat_map(narrower).collect())
 }
 
 /// The numbers of these ranks, out of those of the groups put in order.
-fn collected<T: Sample>(numbers: &Numbers, groups: &[Group], known: u32, ranks: &[u64]) -> Result<Vec<(f64, f64)>> {
-    let finder = Finder::new::<T>(groups, known);
+fn collect_group<T: Sample>(numbers: &NumericArray, groups: &[KeyGroup], known: u32, ranks: &[u64]) -> Result<Vec<(f64, f64)>> {
+    let finder = GroupLookup::new::<T>(groups, known);
     let mut keys: Vec<Vec<u64>> = groups.iter().map(|_| Vec::new()).collect();
-    numbers.runs(
+    numbers.for_each_run(
         &|run| {
             let mut keys: Vec<Vec<u64>> = groups.iter().map(|_| Vec::new()).collect();
             let mut add = |number: T| {
-                let key = number.key();
+                let key = number.sort_key();
                 if number.is_finite()
-                    && let Some(group) = finder.find(key).and_then(|at| keys.get_mut(at))
+                    && let Some(group) = finder.find_group_index(key).and_then(|at| keys.get_mut(at))
                 {
                     group.push(key);
                 }
             };
             if run.mask.is_empty() {
-                T::all(run.bytes).for_each(&mut add);
+                T::from_bytes(run.bytes).for_each(&mut add);
             } else {
-                run.unmasked::<T>().for_each(|(_, number)| add(number));
+                run.unmasked_samples::<T>().for_each(|(_, number)| add(number));
             }
             Ok(keys)
         },
@@ -237,7 +243,7 @@ fn collected<T: Sample>(numbers: &Numbers, groups: &[Group], known: u32, ranks: 
         let at = groups.iter().rposition(|group| group.before <= *rank)?;
         let (group, keys) = (groups.get(at)?, keys.get_mut(at)?);
         let place = usize::try_from(rank - group.before).ok().filter(|place| *place < keys.len())?;
-        Some(T::of_key(*keys.select_nth_unstable(place).1).double())
+        Some(T::from_sort_key(*keys.select_nth_unstable(place).1).to_double())
     };
     Ok(ranks.iter().map(|rank| (number(rank).unwrap_or(0.0), 0.0)).collect())
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use super::{AXES, Reader};
+use super::{HeaderParser, MAX_AXES};
 use crate::wcs::Wcs;
-use crate::{Error, Limits, Result};
+use crate::{Error, Result, WcsLimits};
 
 /// Use of a keyword that changes positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,20 +75,20 @@ const TABLE: &[(&str, Use)] = &[
 
 /// The keywords of a header, by their names in capitals.
 #[derive(Debug, Clone, Default)]
-pub struct Keywords {
+pub struct HeaderKeywords {
     numbers: BTreeMap<String, f64>,
     texts: BTreeMap<String, String>,
 }
 
-impl Keywords {
+impl HeaderKeywords {
     /// Takes in a number.
-    pub fn number(&mut self, key: &str, value: f64) {
-        self.numbers.insert(spelled(key), value);
+    pub fn insert_number(&mut self, key: &str, value: f64) {
+        self.numbers.insert(normalize_keyword(key), value);
     }
 
     /// Takes in a text.
     pub fn text(&mut self, key: &str, value: &str) {
-        self.texts.insert(spelled(key), value.trim().to_owned());
+        self.texts.insert(normalize_keyword(key), value.trim().to_owned());
     }
 
     /// Returns `true` if a keyword is there.
@@ -100,18 +100,18 @@ impl Keywords {
         self.numbers.get(key).copied()
     }
 
-    pub(super) fn said(&self, key: &str) -> &str {
+    pub(super) fn text_value(&self, key: &str) -> &str {
         self.texts.get(key).map_or("", String::as_str)
     }
 
     /// Returns the first keyword of some patterns whose value is not zero.
-    pub(super) fn nonzero(&self, patterns: &[&'static str]) -> Option<&str> {
+    pub(super) fn find_nonzero_keyword(&self, patterns: &[&'static str]) -> Option<&str> {
         let mut all = patterns.iter().flat_map(|pattern| of_form(&self.numbers, pattern));
         all.find(|(_, value, _)| **value != 0.0).map(|(key, ..)| key)
     }
 
     /// Numbers and values of `PVi_m` of an axis, which counts from 0.
-    pub(super) fn parameters(&self, axis: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+    pub(super) fn pv_parameters(&self, axis: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let of_axis = of_form(&self.numbers, "PV#_#").filter(move |(.., numbers)| numbers[0] == axis + 1);
         of_axis.map(|(_, value, numbers)| (numbers[1], *value))
     }
@@ -123,28 +123,28 @@ impl Keywords {
     /// # Errors
     /// Returns [`Error::Unsupported`] for a projection, a distortion, a unit or a keyword that this crate does not evaluate, and
     /// [`Error::Invalid`] for keywords that contradict each other.
-    pub fn wcs(&self, limits: &Limits) -> Result<Option<Wcs>> {
+    pub fn wcs(&self, limits: &WcsLimits) -> Result<Option<Wcs>> {
         let is_named = |axis: &usize| self.has(&format!("CTYPE{axis}")) || self.has(&format!("CRPIX{axis}"));
-        let Some(named) = (1..=AXES).rev().find(is_named) else { return Ok(None) };
-        if (1..=AXES).all(|axis| self.said(&format!("CTYPE{axis}")).is_empty()) {
+        let Some(named) = (1..=MAX_AXES).rev().find(is_named) else { return Ok(None) };
+        if (1..=MAX_AXES).all(|axis| self.text_value(&format!("CTYPE{axis}")).is_empty()) {
             return Ok(None);
         }
-        self.refuse()?;
+        self.ensure_keywords_supported()?;
         let count = named.max(self.most_axis());
-        let count = self.get("WCSAXES").map_or(count, |axes| axes as usize).clamp(count, AXES);
-        Reader::new(self, count, limits).wcs().map(Some)
+        let count = self.get("WCSAXES").map_or(count, |axes| axes as usize).clamp(count, MAX_AXES);
+        HeaderParser::new(self, count, limits).build_wcs().map(Some)
     }
 
     /// Number of the last axis that a keyword is about. A keyword about an axis that the array does not have moves no pixel,
     /// unless it is an element of the matrix off its diagonal.
     fn most_axis(&self) -> usize {
-        let known = self.get("NAXIS").map_or(AXES, |axes| axes as usize);
+        let known = self.get("NAXIS").map_or(MAX_AXES, |axes| axes as usize);
         let mut most = 0;
         for (pattern, meaning) in TABLE {
             let mut count = |[row, column]: [usize; 2], value: f64| {
                 let axis = row.max(column);
                 let has_effect = axis <= known || (*meaning == Use::Matrix && row != column && value != 0.0);
-                if has_effect && axis <= AXES {
+                if has_effect && axis <= MAX_AXES {
                     most = most.max(axis);
                 }
             };
@@ -157,7 +157,7 @@ impl Keywords {
     }
 
     /// Refuses keywords that change positions and are not read.
-    fn refuse(&self) -> Result<()> {
+    fn ensure_keywords_supported(&self) -> Result<()> {
         for (pattern, meaning) in TABLE {
             let number = || of_form(&self.numbers, pattern).map(|(key, ..)| key).next();
             let text = |starts: &[&str]| {
@@ -181,11 +181,11 @@ impl Keywords {
 fn of_form<'k, V>(keys: &'k BTreeMap<String, V>, pattern: &'static str) -> impl Iterator<Item = (&'k str, &'k V, [usize; 2])> {
     let start = pattern.split('#').next().unwrap_or(pattern);
     let all = keys.range::<str, _>((Bound::Included(start), Bound::Unbounded)).take_while(move |(key, _)| key.starts_with(start));
-    all.filter_map(move |(key, value)| Some((key.as_str(), value, matched(pattern, key)?)))
+    all.filter_map(move |(key, value)| Some((key.as_str(), value, match_keyword_pattern(pattern, key)?)))
 }
 
 /// A keyword in capitals, the numbers of a matrix or parameter without zeros in front: `PC001002` and `PC01_02` are `PC1_2`.
-fn spelled(key: &str) -> String {
+fn normalize_keyword(key: &str) -> String {
     let key = key.trim().to_ascii_uppercase();
     let Some((name, rest)) = key.split_at_checked(2).filter(|(name, _)| matches!(*name, "PC" | "CD" | "PV")) else { return key };
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -202,7 +202,7 @@ fn spelled(key: &str) -> String {
 }
 
 /// Numbers of a keyword that has the form of a pattern; 0 for one that the pattern lacks.
-fn matched(pattern: &str, key: &str) -> Option<[usize; 2]> {
+fn match_keyword_pattern(pattern: &str, key: &str) -> Option<[usize; 2]> {
     let mut numbers = [0; 2];
     let (mut rest, mut parts, mut at) = (key, pattern.split('#'), 0);
     rest = rest.strip_prefix(parts.next()?)?;
@@ -234,34 +234,34 @@ mod tests {
             ("PV001002", "PV001002"),
             ("é", "é"),
         ] {
-            assert_eq!(spelled(key), wanted);
+            assert_eq!(normalize_keyword(key), wanted);
         }
     }
 
     #[test]
     fn patterns_have_numbers() {
-        assert_eq!(matched("CTYPE#", "CTYPE12"), Some([12, 0]));
-        assert_eq!(matched("PC#_#", "PC1_23"), Some([1, 23]));
+        assert_eq!(match_keyword_pattern("CTYPE#", "CTYPE12"), Some([12, 0]));
+        assert_eq!(match_keyword_pattern("PC#_#", "PC1_23"), Some([1, 23]));
         for (pattern, key) in
             [("CTYPE#", "CTYPE"), ("CTYPE#", "CTYPE1A"), ("PC#_#", "PC1_"), ("PLTRAH", "PLTRAHX"), ("DP#", "DPIX")]
         {
-            assert_eq!(matched(pattern, key), None, "{pattern} {key}");
+            assert_eq!(match_keyword_pattern(pattern, key), None, "{pattern} {key}");
         }
     }
 
     #[test]
     fn refused_table_keywords_are_named() {
         for (pattern, meaning) in TABLE {
-            let mut keywords = Keywords::default();
+            let mut keywords = HeaderKeywords::default();
             keywords.text("CTYPE1", "RA---TAN");
             keywords.text("CTYPE2", "DEC--TAN");
             let key = pattern.replace('#', "1");
             match meaning {
-                Use::Refused(_) => keywords.number(&key, 1.0),
+                Use::Refused(_) => keywords.insert_number(&key, 1.0),
                 Use::RefusedAs(starts, _) => keywords.text(&key, &format!("{} more", starts[0])),
                 _ => continue,
             }
-            let error = keywords.wcs(&Limits::default()).unwrap_err();
+            let error = keywords.wcs(&WcsLimits::default()).unwrap_err();
             assert!(matches!(&error, Error::Unsupported(text) if text.contains(&key)), "{key}: {error}");
         }
     }

@@ -1,12 +1,12 @@
 //! Projections onto the faces of a cube: paper II, section 5.6.
 
-use super::EDGE;
+use super::EDGE_TOLERANCE;
 
 /// Longitude and latitude of the middle of each face, as they are drawn.
-const MIDDLE: [(f64, f64); 6] = [(0.0, 90.0), (0.0, 0.0), (90.0, 0.0), (180.0, 0.0), (270.0, 0.0), (0.0, -90.0)];
+const FACE_CENTERS: [(f64, f64); 6] = [(0.0, 90.0), (0.0, 0.0), (90.0, 0.0), (180.0, 0.0), (270.0, 0.0), (0.0, -90.0)];
 
 /// The face that a direction meets, and its components there: right, up, and out of the face.
-fn face(l: f64, m: f64, n: f64) -> (usize, [f64; 3]) {
+fn find_cube_face(l: f64, m: f64, n: f64) -> (usize, [f64; 3]) {
     let outs = [n, l, m, -l, -m, -n];
     let face = (1..6).fold(0, |best, face| if outs[face] > outs[best] { face } else { best });
     let [right, up] = match face {
@@ -20,7 +20,7 @@ fn face(l: f64, m: f64, n: f64) -> (usize, [f64; 3]) {
     (face, [right, up, outs[face]])
 }
 
-fn direction(face: usize, [right, up, out]: [f64; 3]) -> [f64; 3] {
+fn face_to_direction(face: usize, [right, up, out]: [f64; 3]) -> [f64; 3] {
     match face {
         0 => [-up, right, out],
         1 => [out, right, up],
@@ -32,19 +32,19 @@ fn direction(face: usize, [right, up, out]: [f64; 3]) -> [f64; 3] {
 }
 
 /// Draws a direction; `draw` takes the components at the face to places between -1 and 1.
-pub(super) fn plane(phi: f64, theta: f64, draw: impl Fn([f64; 3]) -> (f64, f64)) -> Option<(f64, f64)> {
+pub(super) fn cube_plane(phi: f64, theta: f64, draw: impl Fn([f64; 3]) -> (f64, f64)) -> Option<(f64, f64)> {
     let ((sin_phi, cos_phi), (sin, cos)) = (phi.to_radians().sin_cos(), theta.to_radians().sin_cos());
-    let (face, components) = face(cos * cos_phi, cos * sin_phi, sin);
-    let ((x, y), middle) = (draw(components), MIDDLE[face]);
+    let (face, components) = find_cube_face(cos * cos_phi, cos * sin_phi, sin);
+    let ((x, y), middle) = (draw(components), FACE_CENTERS[face]);
     let inside = x.abs() <= 1.0 + 1e-6 && y.abs() <= 1.0 + 1e-6;
     inside.then_some((middle.0 + 45.0 * x, middle.1 + 45.0 * y))
 }
 
 /// The direction that is drawn at a point; `undraw` takes places on a face to components there.
-pub(super) fn sphere(x: f64, y: f64, undraw: impl Fn(f64, f64) -> [f64; 3]) -> Option<(f64, f64)> {
+pub(super) fn cube_sphere(x: f64, y: f64, undraw: impl Fn(f64, f64) -> [f64; 3]) -> Option<(f64, f64)> {
     let (mut x, mut y) = (x / 45.0, y / 45.0);
-    let edge = 1.0 + EDGE;
-    let is_drawn = (y.abs() <= edge && x.abs() <= 7.0 + EDGE) || (x.abs() <= edge && y.abs() <= 3.0 + EDGE);
+    let edge = 1.0 + EDGE_TOLERANCE;
+    let is_drawn = (y.abs() <= edge && x.abs() <= 7.0 + EDGE_TOLERANCE) || (x.abs() <= edge && y.abs() <= 3.0 + EDGE_TOLERANCE);
     if !is_drawn {
         return None;
     }
@@ -69,7 +69,7 @@ pub(super) fn sphere(x: f64, y: f64, undraw: impl Fn(f64, f64) -> [f64; 3]) -> O
     } else {
         1
     };
-    let [l, m, n] = direction(face, undraw(x, y));
+    let [l, m, n] = face_to_direction(face, undraw(x, y));
     let phi = if l == 0.0 && m == 0.0 { 0.0 } else { m.atan2(l).to_degrees() };
     Some((phi, n.atan2(l.hypot(m)).to_degrees()))
 }
@@ -84,15 +84,15 @@ pub(super) fn tsc_face(x: f64, y: f64) -> [f64; 3] {
 
 pub(super) fn csc_plane([right, up, out]: [f64; 3]) -> (f64, f64) {
     let (chi, psi) = (right / out, up / out);
-    (csc(chi, psi), csc(psi, chi))
+    (csc_polynomial(chi, psi), csc_polynomial(psi, chi))
 }
 
 pub(super) fn csc_face(x: f64, y: f64) -> [f64; 3] {
-    [uncsc(x, y), uncsc(y, x), 1.0]
+    [csc_inverse_polynomial(x, y), csc_inverse_polynomial(y, x), 1.0]
 }
 
 /// The polynomial of the COBE quadrilateralised cube (Chan and O'Neill 1975, constants of paper II).
-fn csc(a: f64, b: f64) -> f64 {
+fn csc_polynomial(a: f64, b: f64) -> f64 {
     let (a2, b2) = (a * a, b * b);
     let cross = 0.141189631152
         + a2 * (0.0809701286525 - 0.178251207466 * a2)
@@ -104,7 +104,7 @@ fn csc(a: f64, b: f64) -> f64 {
 }
 
 /// The polynomial backwards, which fits to 0.01 of a pixel of COBE only; row `j` is of `y^2j`.
-const BACK: [[f64; 7]; 7] = [
+const CSC_INVERSE: [[f64; 7]; 7] = [
     [-0.27292696, -0.07629969, -0.22797056, 0.54852384, -0.62930065, 0.25795794, 0.02584375],
     [-0.02819452, -0.01471565, 0.48051509, -1.74114454, 1.71547508, -0.53022337, 0.0],
     [0.27058160, -0.56800938, 0.30803317, 0.98938102, -0.83180469, 0.0, 0.0],
@@ -114,10 +114,10 @@ const BACK: [[f64; 7]; 7] = [
     [0.14381585, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
 ];
 
-fn uncsc(x: f64, y: f64) -> f64 {
+fn csc_inverse_polynomial(x: f64, y: f64) -> f64 {
     let (x2, y2) = (x * x, y * y);
     let row = |row: &[f64; 7]| row.iter().rev().fold(0.0, |sum, term| sum * x2 + term);
-    let sum = BACK.iter().rev().fold(0.0, |sum, terms| sum * y2 + row(terms));
+    let sum = CSC_INVERSE.iter().rev().fold(0.0, |sum, terms| sum * y2 + row(terms));
     x + x * (1.0 - x2) * sum
 }
 

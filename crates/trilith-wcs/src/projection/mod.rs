@@ -10,13 +10,13 @@ mod zenithal;
 
 use crate::{Error, Result};
 
-use conic::{Conic, Kind};
+use conic::{Conic, ConicKind};
 
 /// Degrees in a radian.
 pub(crate) const R0: f64 = 180.0 / std::f64::consts::PI;
 
 /// Room for rounding at the edge of a projection.
-const EDGE: f64 = 1e-12;
+const EDGE_TOLERANCE: f64 = 1e-12;
 
 /// A projection with its parameters. Build one with [`Projection::new`].
 ///
@@ -30,18 +30,18 @@ const EDGE: f64 = 1e-12;
 /// # Ok::<(), trilith_wcs::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Projection(Form, Given);
+pub struct Projection(ProjectionKind, ProjectionSpec);
 
 /// The projection as it was asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Given {
+struct ProjectionSpec {
     code: &'static str,
     parameters: [f64; 3],
     count: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Form {
+enum ProjectionKind {
     Azp { mu: f64, gamma: f64 },
     Szp { mu: f64, xp: f64, yp: f64, zp: f64 },
     Tan,
@@ -118,8 +118,8 @@ impl Projection {
                 return Err(Error::Invalid(format!("projection {code} lacks parameter {}", number + 1)));
             }
         }
-        let form = Self::form(code, p).filter(|form| form.is_finite());
-        let given = Given { code, parameters: p, count: defaults.len() };
+        let form = Self::form_from_code(code, p).filter(|form| form.is_finite());
+        let given = ProjectionSpec { code, parameters: p, count: defaults.len() };
         form.map(|form| Self(form, given)).ok_or_else(|| {
             Error::Invalid(format!(
                 "projection {code} has parameters without a projection: {:?}",
@@ -138,45 +138,47 @@ impl Projection {
         self.1.parameters.get(..self.1.count).unwrap_or(&[])
     }
 
-    fn form(code: &str, p: [f64; 3]) -> Option<Form> {
+    fn form_from_code(code: &str, p: [f64; 3]) -> Option<ProjectionKind> {
         let (sin, cos) = (|angle: f64| angle.to_radians().sin(), |angle: f64| angle.to_radians().cos());
         Some(match code {
-            "AZP" if p[0] != -1.0 && cos(p[1]).abs() > EDGE => Form::Azp { mu: p[0], gamma: p[1] },
+            "AZP" if p[0] != -1.0 && cos(p[1]).abs() > EDGE_TOLERANCE => ProjectionKind::Azp { mu: p[0], gamma: p[1] },
             "SZP" => {
                 let (mu, across) = (p[0], cos(p[2]));
                 let zp = mu * sin(p[2]) + 1.0;
                 if zp == 0.0 {
                     return None;
                 }
-                Form::Szp { mu, xp: -mu * across * sin(p[1]), yp: mu * across * cos(p[1]), zp }
+                ProjectionKind::Szp { mu, xp: -mu * across * sin(p[1]), yp: mu * across * cos(p[1]), zp }
             }
-            "TAN" => Form::Tan,
-            "STG" => Form::Stg,
-            "SIN" => Form::Sin { xi: p[0], eta: p[1] },
-            "ARC" => Form::Arc,
-            "ZEA" => Form::Zea,
-            "AIR" if p[0] > -90.0 && p[0] <= 90.0 => Form::Air { slope: zenithal::air_slope(p[0]) },
-            "CYP" if p[1] != 0.0 && p[0] != -p[1] => Form::Cyp { mu: p[0], lambda: p[1] },
-            "CEA" if p[0] > 0.0 && p[0] <= 1.0 => Form::Cea { lambda: p[0] },
-            "CAR" => Form::Car,
-            "MER" => Form::Mer,
-            "SFL" => Form::Sfl,
-            "PAR" => Form::Par,
-            "MOL" => Form::Mol,
-            "AIT" => Form::Ait,
-            "COP" => Form::Conic(Conic::new(Kind::Perspective, p[0], p[1])?),
-            "COE" => Form::Conic(Conic::new(Kind::EqualArea, p[0], p[1])?),
-            "COD" => Form::Conic(Conic::new(Kind::Equidistant, p[0], p[1])?),
-            "COO" => Form::Conic(Conic::new(Kind::Orthomorphic, p[0], p[1])?),
+            "TAN" => ProjectionKind::Tan,
+            "STG" => ProjectionKind::Stg,
+            "SIN" => ProjectionKind::Sin { xi: p[0], eta: p[1] },
+            "ARC" => ProjectionKind::Arc,
+            "ZEA" => ProjectionKind::Zea,
+            "AIR" if p[0] > -90.0 && p[0] <= 90.0 => ProjectionKind::Air { slope: zenithal::air_slope(p[0]) },
+            "CYP" if p[1] != 0.0 && p[0] != -p[1] => ProjectionKind::Cyp { mu: p[0], lambda: p[1] },
+            "CEA" if p[0] > 0.0 && p[0] <= 1.0 => ProjectionKind::Cea { lambda: p[0] },
+            "CAR" => ProjectionKind::Car,
+            "MER" => ProjectionKind::Mer,
+            "SFL" => ProjectionKind::Sfl,
+            "PAR" => ProjectionKind::Par,
+            "MOL" => ProjectionKind::Mol,
+            "AIT" => ProjectionKind::Ait,
+            "COP" => ProjectionKind::Conic(Conic::new(ConicKind::Perspective, p[0], p[1])?),
+            "COE" => ProjectionKind::Conic(Conic::new(ConicKind::EqualArea, p[0], p[1])?),
+            "COD" => ProjectionKind::Conic(Conic::new(ConicKind::Equidistant, p[0], p[1])?),
+            "COO" => ProjectionKind::Conic(Conic::new(ConicKind::Orthomorphic, p[0], p[1])?),
             // The cone of this one is open to the cylinder of SFL.
-            "BON" if p[0] == 0.0 => Form::Sfl,
-            "BON" if p[0].abs() <= 90.0 => Form::Bon { theta: p[0], apex: R0 / p[0].to_radians().tan() + p[0] },
-            "PCO" => Form::Pco,
-            "TSC" => Form::Tsc,
-            "CSC" => Form::Csc,
-            "QSC" => Form::Qsc,
-            "HPX" if p[0] >= 1.0 && p[1] >= 1.0 && p[0].fract() == 0.0 && p[1].fract() == 0.0 => Form::Hpx { h: p[0], k: p[1] },
-            "XPH" => Form::Xph,
+            "BON" if p[0] == 0.0 => ProjectionKind::Sfl,
+            "BON" if p[0].abs() <= 90.0 => ProjectionKind::Bon { theta: p[0], apex: R0 / p[0].to_radians().tan() + p[0] },
+            "PCO" => ProjectionKind::Pco,
+            "TSC" => ProjectionKind::Tsc,
+            "CSC" => ProjectionKind::Csc,
+            "QSC" => ProjectionKind::Qsc,
+            "HPX" if p[0] >= 1.0 && p[1] >= 1.0 && p[0].fract() == 0.0 && p[1].fract() == 0.0 => {
+                ProjectionKind::Hpx { h: p[0], k: p[1] }
+            }
+            "XPH" => ProjectionKind::Xph,
             _ => return None,
         })
     }
@@ -184,9 +186,13 @@ impl Projection {
     /// Native latitude of the reference point; its native longitude is 0.
     pub fn reference(&self) -> f64 {
         match self.0 {
-            Form::Azp { .. } | Form::Szp { .. } | Form::Tan | Form::Stg | Form::Sin { .. } => 90.0,
-            Form::Arc | Form::Zea | Form::Air { .. } | Form::Xph => 90.0,
-            Form::Conic(conic) => conic.middle(),
+            ProjectionKind::Azp { .. }
+            | ProjectionKind::Szp { .. }
+            | ProjectionKind::Tan
+            | ProjectionKind::Stg
+            | ProjectionKind::Sin { .. } => 90.0,
+            ProjectionKind::Arc | ProjectionKind::Zea | ProjectionKind::Air { .. } | ProjectionKind::Xph => 90.0,
+            ProjectionKind::Conic(conic) => conic.theta_a(),
             _ => 0.0,
         }
     }
@@ -197,30 +203,30 @@ impl Projection {
             return None;
         }
         let found = match self.0 {
-            Form::Azp { mu, gamma } => zenithal::azp_sphere(mu, gamma, x, y),
-            Form::Szp { xp, yp, zp, .. } => zenithal::szp_sphere(xp, yp, zp, x, y),
-            Form::Sin { xi, eta } => zenithal::sin_sphere(xi, eta, x, y),
-            Form::Tan => zenithal::sphere(x, y, |r| Some(R0.atan2(r).to_degrees())),
-            Form::Stg => zenithal::sphere(x, y, |r| Some(90.0 - 2.0 * (r / (2.0 * R0)).atan().to_degrees())),
-            Form::Arc => zenithal::sphere(x, y, |r| (r <= 180.0 + EDGE).then_some(90.0 - r)),
-            Form::Zea => zenithal::sphere(x, y, |r| Some(90.0 - 2.0 * asin(r / (2.0 * R0))?)),
-            Form::Air { slope } => zenithal::sphere(x, y, |r| zenithal::air_latitude(slope, r)),
-            Form::Cyp { mu, lambda } => cylindrical::cyp_sphere(mu, lambda, x, y),
-            Form::Cea { lambda } => Some((x, asin(y / R0 * lambda)?)),
-            Form::Car => Some((x, y)),
-            Form::Mer => Some((x, 2.0 * (y / R0).exp().atan().to_degrees() - 90.0)),
-            Form::Sfl => cylindrical::sfl_sphere(x, y),
-            Form::Par => cylindrical::par_sphere(x, y),
-            Form::Mol => cylindrical::mol_sphere(x, y),
-            Form::Ait => cylindrical::ait_sphere(x, y),
-            Form::Conic(conic) => conic.sphere(x, y),
-            Form::Bon { theta, apex } => conic::bon_sphere(theta, apex, x, y),
-            Form::Pco => conic::pco_sphere(x, y),
-            Form::Tsc => cube::sphere(x, y, cube::tsc_face),
-            Form::Csc => cube::sphere(x, y, cube::csc_face),
-            Form::Qsc => cube::sphere(x, y, cube::qsc_face),
-            Form::Hpx { h, k } => healpix::sphere(h, k, x, y),
-            Form::Xph => healpix::polar_sphere(x, y),
+            ProjectionKind::Azp { mu, gamma } => zenithal::azp_sphere(mu, gamma, x, y),
+            ProjectionKind::Szp { xp, yp, zp, .. } => zenithal::szp_sphere(xp, yp, zp, x, y),
+            ProjectionKind::Sin { xi, eta } => zenithal::sin_sphere(xi, eta, x, y),
+            ProjectionKind::Tan => zenithal::zenithal_sphere(x, y, |r| Some(R0.atan2(r).to_degrees())),
+            ProjectionKind::Stg => zenithal::zenithal_sphere(x, y, |r| Some(90.0 - 2.0 * (r / (2.0 * R0)).atan().to_degrees())),
+            ProjectionKind::Arc => zenithal::zenithal_sphere(x, y, |r| (r <= 180.0 + EDGE_TOLERANCE).then_some(90.0 - r)),
+            ProjectionKind::Zea => zenithal::zenithal_sphere(x, y, |r| Some(90.0 - 2.0 * asin_degrees(r / (2.0 * R0))?)),
+            ProjectionKind::Air { slope } => zenithal::zenithal_sphere(x, y, |r| zenithal::air_latitude(slope, r)),
+            ProjectionKind::Cyp { mu, lambda } => cylindrical::cyp_sphere(mu, lambda, x, y),
+            ProjectionKind::Cea { lambda } => Some((x, asin_degrees(y / R0 * lambda)?)),
+            ProjectionKind::Car => Some((x, y)),
+            ProjectionKind::Mer => Some((x, 2.0 * (y / R0).exp().atan().to_degrees() - 90.0)),
+            ProjectionKind::Sfl => cylindrical::sfl_sphere(x, y),
+            ProjectionKind::Par => cylindrical::par_sphere(x, y),
+            ProjectionKind::Mol => cylindrical::mol_sphere(x, y),
+            ProjectionKind::Ait => cylindrical::ait_sphere(x, y),
+            ProjectionKind::Conic(conic) => conic.to_sphere(x, y),
+            ProjectionKind::Bon { theta, apex } => conic::bon_sphere(theta, apex, x, y),
+            ProjectionKind::Pco => conic::pco_sphere(x, y),
+            ProjectionKind::Tsc => cube::cube_sphere(x, y, cube::tsc_face),
+            ProjectionKind::Csc => cube::cube_sphere(x, y, cube::csc_face),
+            ProjectionKind::Qsc => cube::cube_sphere(x, y, cube::qsc_face),
+            ProjectionKind::Hpx { h, k } => healpix::healpix_sphere(h, k, x, y),
+            ProjectionKind::Xph => healpix::polar_sphere(x, y),
         };
         let (phi, theta) = found?;
         let is_there = phi.abs() <= 180.0 + 1e-9 && theta.abs() <= 90.0 + 1e-9;
@@ -236,41 +242,41 @@ impl Projection {
         }
         let theta = theta.clamp(-90.0, 90.0);
         match self.0 {
-            Form::Azp { mu, gamma } => zenithal::azp_plane(mu, gamma, phi, theta),
-            Form::Szp { mu, xp, yp, zp } => zenithal::szp_plane(mu, xp, yp, zp, phi, theta),
-            Form::Sin { xi, eta } => zenithal::sin_plane(xi, eta, phi, theta),
-            Form::Tan => zenithal::plane(phi, (theta > 0.0).then(|| R0 / theta.to_radians().tan())?),
-            Form::Stg => {
+            ProjectionKind::Azp { mu, gamma } => zenithal::azp_plane(mu, gamma, phi, theta),
+            ProjectionKind::Szp { mu, xp, yp, zp } => zenithal::szp_plane(mu, xp, yp, zp, phi, theta),
+            ProjectionKind::Sin { xi, eta } => zenithal::sin_plane(xi, eta, phi, theta),
+            ProjectionKind::Tan => zenithal::zenithal_plane(phi, (theta > 0.0).then(|| R0 / theta.to_radians().tan())?),
+            ProjectionKind::Stg => {
                 let half = (90.0 - theta) / 2.0;
-                zenithal::plane(phi, (half < 90.0).then(|| 2.0 * R0 * half.to_radians().tan())?)
+                zenithal::zenithal_plane(phi, (half < 90.0).then(|| 2.0 * R0 * half.to_radians().tan())?)
             }
-            Form::Arc => zenithal::plane(phi, 90.0 - theta),
-            Form::Zea => zenithal::plane(phi, 2.0 * R0 * ((90.0 - theta) / 2.0).to_radians().sin()),
-            Form::Air { slope } => zenithal::plane(phi, zenithal::air_distance(slope, theta)?),
-            Form::Cyp { mu, lambda } => cylindrical::cyp_plane(mu, lambda, phi, theta),
-            Form::Cea { lambda } => Some((phi, R0 * theta.to_radians().sin() / lambda)),
-            Form::Car => Some((phi, theta)),
-            Form::Mer => (theta.abs() < 90.0).then(|| (phi, R0 * ((90.0 + theta) / 2.0).to_radians().tan().ln())),
-            Form::Sfl => Some((phi * theta.to_radians().cos(), theta)),
-            Form::Par => {
+            ProjectionKind::Arc => zenithal::zenithal_plane(phi, 90.0 - theta),
+            ProjectionKind::Zea => zenithal::zenithal_plane(phi, 2.0 * R0 * ((90.0 - theta) / 2.0).to_radians().sin()),
+            ProjectionKind::Air { slope } => zenithal::zenithal_plane(phi, zenithal::air_distance(slope, theta)?),
+            ProjectionKind::Cyp { mu, lambda } => cylindrical::cyp_plane(mu, lambda, phi, theta),
+            ProjectionKind::Cea { lambda } => Some((phi, R0 * theta.to_radians().sin() / lambda)),
+            ProjectionKind::Car => Some((phi, theta)),
+            ProjectionKind::Mer => (theta.abs() < 90.0).then(|| (phi, R0 * ((90.0 + theta) / 2.0).to_radians().tan().ln())),
+            ProjectionKind::Sfl => Some((phi * theta.to_radians().cos(), theta)),
+            ProjectionKind::Par => {
                 let (third, two) = ((theta / 3.0).to_radians(), (2.0 * theta / 3.0).to_radians());
                 Some((phi * (2.0 * two.cos() - 1.0), 180.0 * third.sin()))
             }
-            Form::Mol => Some(cylindrical::mol_plane(phi, theta)),
-            Form::Ait => cylindrical::ait_plane(phi, theta),
-            Form::Conic(conic) => conic.plane(phi, theta),
-            Form::Bon { theta: parallel, apex } => Some(conic::bon_plane(parallel, apex, phi, theta)),
-            Form::Pco => Some(conic::pco_plane(phi, theta)),
-            Form::Tsc => cube::plane(phi, theta, cube::tsc_plane),
-            Form::Csc => cube::plane(phi, theta, cube::csc_plane),
-            Form::Qsc => cube::plane(phi, theta, cube::qsc_plane),
-            Form::Hpx { h, k } => Some(healpix::plane(h, k, phi, theta)),
-            Form::Xph => Some(healpix::polar_plane(phi, theta)),
+            ProjectionKind::Mol => Some(cylindrical::mol_plane(phi, theta)),
+            ProjectionKind::Ait => cylindrical::ait_plane(phi, theta),
+            ProjectionKind::Conic(conic) => conic.to_plane(phi, theta),
+            ProjectionKind::Bon { theta: parallel, apex } => Some(conic::bon_plane(parallel, apex, phi, theta)),
+            ProjectionKind::Pco => Some(conic::pco_plane(phi, theta)),
+            ProjectionKind::Tsc => cube::cube_plane(phi, theta, cube::tsc_plane),
+            ProjectionKind::Csc => cube::cube_plane(phi, theta, cube::csc_plane),
+            ProjectionKind::Qsc => cube::cube_plane(phi, theta, cube::qsc_plane),
+            ProjectionKind::Hpx { h, k } => Some(healpix::healpix_plane(h, k, phi, theta)),
+            ProjectionKind::Xph => Some(healpix::polar_plane(phi, theta)),
         }
     }
 }
 
-impl Form {
+impl ProjectionKind {
     /// Returns `true` if the parameters give numbers to compute with.
     fn is_finite(&self) -> bool {
         match self {
@@ -283,19 +289,19 @@ impl Form {
 }
 
 /// Arc of a sine in degrees, or `None` if there is none; with room for rounding.
-fn asin(sine: f64) -> Option<f64> {
-    (sine.abs() <= 1.0 + EDGE).then(|| sine.clamp(-1.0, 1.0).asin().to_degrees())
+fn asin_degrees(sine: f64) -> Option<f64> {
+    (sine.abs() <= 1.0 + EDGE_TOLERANCE).then(|| sine.clamp(-1.0, 1.0).asin().to_degrees())
 }
 
 /// Angle brought to the interval from -180 to 180 by whole turns, for numbers that are not in it.
-fn around(angle: f64) -> f64 {
+fn wrap_180(angle: f64) -> f64 {
     if (-180.0..=180.0).contains(&angle) { angle } else { (angle + 180.0).rem_euclid(360.0) - 180.0 }
 }
 
 /// Finds where a function is zero between two places at which it has different signs.
 ///
 /// Bisection with secants: each round at least halves what three rounds of bisection would.
-fn root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> Option<f64> {
+fn find_root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> Option<f64> {
     let (mut at_low, mut at_high) = (f(low), f(high));
     if at_low == 0.0 {
         return Some(low);

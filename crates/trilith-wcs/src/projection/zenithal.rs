@@ -1,15 +1,15 @@
 //! Projections around a pole: paper II, section 5.1.
 
-use super::{EDGE, R0, asin};
+use super::{EDGE_TOLERANCE, R0, asin_degrees};
 
 /// The point at a distance from the pole.
-pub(super) fn plane(phi: f64, distance: f64) -> Option<(f64, f64)> {
+pub(super) fn zenithal_plane(phi: f64, distance: f64) -> Option<(f64, f64)> {
     let (sin, cos) = phi.to_radians().sin_cos();
     Some((distance * sin, -distance * cos))
 }
 
 /// The native coordinates of a point, from the latitude at its distance.
-pub(super) fn sphere(x: f64, y: f64, latitude: impl Fn(f64) -> Option<f64>) -> Option<(f64, f64)> {
+pub(super) fn zenithal_sphere(x: f64, y: f64, latitude: impl Fn(f64) -> Option<f64>) -> Option<(f64, f64)> {
     let distance = x.hypot(y);
     let phi = if distance == 0.0 { 0.0 } else { x.atan2(-y).to_degrees() };
     Some((phi, latitude(distance)?))
@@ -47,7 +47,7 @@ pub(super) fn azp_sphere(mu: f64, gamma: f64, x: f64, y: f64) -> Option<(f64, f6
         return Some((0.0, 90.0));
     }
     let rho = distance / (R0 * (mu + 1.0) + y * sin);
-    let half = asin(rho * mu / (rho * rho + 1.0).sqrt())?;
+    let half = asin_degrees(rho * mu / (rho * rho + 1.0).sqrt())?;
     Some((x.atan2(-along).to_degrees(), nearest_pole(1f64.atan2(rho).to_degrees(), half)))
 }
 
@@ -71,7 +71,7 @@ pub(super) fn szp_plane(mu: f64, xp: f64, yp: f64, zp: f64, phi: f64, theta: f64
 
 pub(super) fn szp_sphere(xp: f64, yp: f64, zp: f64, x: f64, y: f64) -> Option<(f64, f64)> {
     let (x, y) = (x / R0, y / R0);
-    slant(x, y, (x - xp) / zp, (y - yp) / zp)
+    ray_sphere_intersection(x, y, (x - xp) / zp, (y - yp) / zp)
 }
 
 pub(super) fn sin_plane(xi: f64, eta: f64, phi: f64, theta: f64) -> Option<(f64, f64)> {
@@ -87,20 +87,22 @@ pub(super) fn sin_plane(xi: f64, eta: f64, phi: f64, theta: f64) -> Option<(f64,
 pub(super) fn sin_sphere(xi: f64, eta: f64, x: f64, y: f64) -> Option<(f64, f64)> {
     let (x, y) = (x / R0, y / R0);
     if xi == 0.0 && eta == 0.0 {
-        return sphere(x, y, |r| (r <= 1.0 + EDGE).then(|| ((1.0 - r) * (1.0 + r)).max(0.0).sqrt().atan2(r).to_degrees()));
+        return zenithal_sphere(x, y, |r| {
+            (r <= 1.0 + EDGE_TOLERANCE).then(|| ((1.0 - r) * (1.0 + r)).max(0.0).sqrt().atan2(r).to_degrees())
+        });
     }
-    slant(x, y, xi, eta)
+    ray_sphere_intersection(x, y, xi, eta)
 }
 
 /// The point where the ray from `(x, y)`, which moves by `(a, b)` for each unit of depth, meets the sphere.
 ///
 /// The depth σ = 1 - sin θ is the smaller root of a quadratic equation, solved so that nothing cancels near the pole.
-fn slant(x: f64, y: f64, a: f64, b: f64) -> Option<(f64, f64)> {
+fn ray_sphere_intersection(x: f64, y: f64, a: f64, b: f64) -> Option<(f64, f64)> {
     let square = a * a + b * b + 1.0;
     let half = a * x + b * y + 1.0;
     let distance = x * x + y * y;
     let discriminant = half * half - square * distance;
-    if discriminant < -EDGE {
+    if discriminant < -EDGE_TOLERANCE {
         return None;
     }
     let root = discriminant.max(0.0).sqrt();
@@ -110,7 +112,8 @@ fn slant(x: f64, y: f64, a: f64, b: f64) -> Option<(f64, f64)> {
     } else {
         [(half - root) / square, distance / (half - root)]
     };
-    let sigma = depths.into_iter().filter(|depth| (-EDGE..=2.0 + EDGE).contains(depth)).fold(f64::NAN, f64::min);
+    let sigma =
+        depths.into_iter().filter(|depth| (-EDGE_TOLERANCE..=2.0 + EDGE_TOLERANCE).contains(depth)).fold(f64::NAN, f64::min);
     if sigma.is_nan() {
         return None;
     }
@@ -128,7 +131,7 @@ pub(super) fn air_slope(theta: f64) -> f64 {
 
 pub(super) fn air_distance(slope: f64, theta: f64) -> Option<f64> {
     let half = ((90.0 - theta) / 2.0).to_radians();
-    (theta > -90.0).then(|| air(slope, half))
+    (theta > -90.0).then(|| air_radius(slope, half))
 }
 
 /// ln(cos ξ), of which small angles lose no digits.
@@ -137,7 +140,7 @@ fn ln_cos(angle: f64) -> f64 {
     if angle < 1.0 { (-sin * sin).ln_1p() / 2.0 } else { angle.cos().ln() }
 }
 
-fn air(slope: f64, half: f64) -> f64 {
+fn air_radius(slope: f64, half: f64) -> f64 {
     let first = if half == 0.0 { 0.0 } else { ln_cos(half) / half.tan() };
     -2.0 * R0 * (first + slope * half.tan())
 }
@@ -146,6 +149,6 @@ pub(super) fn air_latitude(slope: f64, distance: f64) -> Option<f64> {
     if distance == 0.0 {
         return Some(90.0);
     }
-    let half = super::root(0.0, std::f64::consts::FRAC_PI_2 * (1.0 - 1e-9), |half| air(slope, half) - distance)?;
+    let half = super::find_root(0.0, std::f64::consts::FRAC_PI_2 * (1.0 - 1e-9), |half| air_radius(slope, half) - distance)?;
     Some(90.0 - 2.0 * half.to_degrees())
 }

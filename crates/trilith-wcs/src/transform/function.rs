@@ -2,11 +2,11 @@
 
 use super::{Node, Transform};
 
-type One = fn(f64) -> f64;
-type Two = fn(f64, f64) -> f64;
+type UnaryFn = fn(f64) -> f64;
+type BinaryFn = fn(f64, f64) -> f64;
 
 /// Functions of one number, by their names.
-const ONE: &[(&str, One)] = &[
+const UNARY_FUNCTIONS: &[(&str, UnaryFn)] = &[
     ("sin", f64::sin),
     ("cos", f64::cos),
     ("tan", f64::tan),
@@ -40,7 +40,7 @@ const ONE: &[(&str, One)] = &[
 ];
 
 /// Functions of two numbers, by their names.
-const TWO: &[(&str, Two)] = &[
+const BINARY_FUNCTIONS: &[(&str, BinaryFn)] = &[
     ("arctan2", f64::atan2),
     ("hypot", f64::hypot),
     ("add", |x, y| x + y),
@@ -50,64 +50,64 @@ const TWO: &[(&str, Two)] = &[
     ("divide", |x, y| x / y),
     ("power", f64::powf),
     ("fmod", |x, y| x % y),
-    ("remainder", remainder),
-    ("mod", remainder),
+    ("remainder", floored_remainder),
+    ("mod", floored_remainder),
     ("floor_divide", floor_divide),
     ("logaddexp", |x, y| x.max(y) + (-(x - y).abs()).exp().ln_1p()),
     ("logaddexp2", |x, y| x.max(y) + (-(x - y).abs()).exp2().ln_1p() / std::f64::consts::LN_2),
 ];
 
 /// Functions whose inverses are functions, too.
-const BACK: &[(&str, &str)] = &[("sin", "arcsin"), ("tan", "arctan"), ("exp", "log"), ("deg2rad", "rad2deg")];
+const INVERSE_PAIRS: &[(&str, &str)] = &[("sin", "arcsin"), ("tan", "arctan"), ("exp", "log"), ("deg2rad", "rad2deg")];
 
 /// The rest of a division, with the sign of the divisor.
-fn remainder(x: f64, y: f64) -> f64 {
+fn floored_remainder(x: f64, y: f64) -> f64 {
     let rest = x % y;
     if rest != 0.0 && (rest < 0.0) != (y < 0.0) { rest + y } else { rest }
 }
 
 /// The whole part of a quotient, which the remainder belongs to.
 fn floor_divide(x: f64, y: f64) -> f64 {
-    if y == 0.0 { x / y } else { ((x - remainder(x, y)) / y).round_ties_even() }
+    if y == 0.0 { x / y } else { ((x - floored_remainder(x, y)) / y).round_ties_even() }
 }
 
 /// A function, by its place in the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Function {
-    One(usize),
-    Two(usize),
+    Unary(usize),
+    Binary(usize),
 }
 
 impl Function {
-    fn named(name: &str) -> Option<Self> {
-        let one = ONE.iter().position(|known| known.0 == name).map(Self::One);
-        one.or_else(|| TWO.iter().position(|known| known.0 == name).map(Self::Two))
+    fn from_name(name: &str) -> Option<Self> {
+        let one = UNARY_FUNCTIONS.iter().position(|known| known.0 == name).map(Self::Unary);
+        one.or_else(|| BINARY_FUNCTIONS.iter().position(|known| known.0 == name).map(Self::Binary))
     }
 
     fn name(self) -> &'static str {
         match self {
-            Self::One(at) => ONE.get(at).map_or("", |known| known.0),
-            Self::Two(at) => TWO.get(at).map_or("", |known| known.0),
+            Self::Unary(at) => UNARY_FUNCTIONS.get(at).map_or("", |known| known.0),
+            Self::Binary(at) => BINARY_FUNCTIONS.get(at).map_or("", |known| known.0),
         }
     }
 
-    pub(super) fn one(self) -> One {
+    pub(super) fn unary(self) -> UnaryFn {
         match self {
-            Self::One(at) => ONE.get(at).map_or(|_| f64::NAN, |known| known.1),
-            Self::Two(_) => |_| f64::NAN,
+            Self::Unary(at) => UNARY_FUNCTIONS.get(at).map_or(|_| f64::NAN, |known| known.1),
+            Self::Binary(_) => |_| f64::NAN,
         }
     }
 
-    pub(super) fn two(self) -> Two {
+    pub(super) fn binary(self) -> BinaryFn {
         match self {
-            Self::Two(at) => TWO.get(at).map_or(|_, _| f64::NAN, |known| known.1),
-            Self::One(_) => |_, _| f64::NAN,
+            Self::Binary(at) => BINARY_FUNCTIONS.get(at).map_or(|_, _| f64::NAN, |known| known.1),
+            Self::Unary(_) => |_, _| f64::NAN,
         }
     }
 
     pub(super) fn inverse(self) -> Option<Transform> {
         let name = self.name();
-        let back = BACK.iter().find_map(|(a, b)| match name {
+        let back = INVERSE_PAIRS.iter().find_map(|(a, b)| match name {
             name if name == *a => Some(*b),
             name if name == *b => Some(*a),
             _ => None,
@@ -128,8 +128,8 @@ impl Transform {
     /// # Ok::<(), trilith_wcs::Error>(())
     /// ```
     pub fn function(name: &str) -> Option<Self> {
-        let function = Function::named(name)?;
-        let inputs = if matches!(function, Function::One(_)) { 1 } else { 2 };
+        let function = Function::from_name(name)?;
+        let inputs = if matches!(function, Function::Unary(_)) { 1 } else { 2 };
         Some(Self::new(Node::Function(function), inputs, 1))
     }
 }

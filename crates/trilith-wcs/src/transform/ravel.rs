@@ -5,13 +5,13 @@ use crate::{Error, Result};
 
 /// Shape of an array, and the order of its elements.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Elements {
+pub(super) struct ArrayIndexing {
     shape: Vec<usize>,
     /// `true` if the last index varies fastest.
     is_last_fastest: bool,
 }
 
-impl Elements {
+impl ArrayIndexing {
     /// The axes, that of the index which varies fastest first.
     fn axes(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let count = self.shape.len();
@@ -21,7 +21,7 @@ impl Elements {
 
     /// The number of the element whose indices are the rounded numbers of a point. The part of the fastest index that rounding
     /// takes away is added again. NaN outside of the array.
-    pub(super) fn number(&self, point: impl Fn(usize) -> f64) -> f64 {
+    pub(super) fn ravel_index(&self, point: impl Fn(usize) -> f64) -> f64 {
         let (mut number, mut factor, mut rest) = (0.0, 1.0, None);
         for (axis, length) in self.axes() {
             let x = point(axis);
@@ -37,7 +37,7 @@ impl Elements {
     }
 
     /// Writes the indices of the element with a number. NaN outside of the array.
-    pub(super) fn indices(&self, number: f64, out: &mut [f64]) {
+    pub(super) fn unravel_index(&self, number: f64, out: &mut [f64]) {
         out.fill(f64::NAN);
         let whole = number.round_ties_even();
         let count = self.shape.iter().map(|length| *length as f64).product::<f64>();
@@ -54,7 +54,7 @@ impl Elements {
         }
     }
 
-    pub(super) fn rank(&self) -> usize {
+    pub(super) fn axis_rank(&self) -> usize {
         self.shape.len()
     }
 }
@@ -79,6 +79,6 @@ impl Transform {
             return Err(Error::Invalid(format!("indices of an array of shape {shape:?}")));
         }
         let inputs = shape.len();
-        Ok(Self::new(Node::Ravel(Elements { shape, is_last_fastest }), inputs, 1))
+        Ok(Self::new(Node::Ravel(ArrayIndexing { shape, is_last_fastest }), inputs, 1))
     }
 }

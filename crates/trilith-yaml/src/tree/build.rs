@@ -3,87 +3,87 @@
 use std::collections::HashMap;
 
 use super::key_index::KeyIndex;
-use super::{Origin, Props, Record, Tree};
+use super::{NodeProps, NodeRecord, TextOrigin, Tree};
 use crate::bytes::prefer_large_pages;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::{Span, line_column};
-use crate::yaml::{Event, Head, Layout, Receiver, What, read_complete, read_fast};
+use crate::yaml::{CollectionStyle, Directives, Event, EventKind, EventReceiver, read_complete, read_fast};
 
 /// Record kinds: the low two bits of `meta`.
 pub(super) const SCALAR: u32 = 0;
 pub(super) const SEQUENCE: u32 = 1;
 pub(super) const MAPPING: u32 = 2;
 pub(super) const ALIAS: u32 = 3;
-pub(super) const KIND: u32 = 3;
+pub(super) const KIND_MASK: u32 = 3;
 /// Scalars: the style in bits 2 to 4.
 pub(super) const STYLE_SHIFT: u32 = 2;
 /// Scalars: the text is the source, less the quotes.
-pub(super) const VERBATIM: u32 = 1 << 5;
+pub(super) const VERBATIM_FLAG: u32 = 1 << 5;
 /// Collections: in brackets.
-pub(super) const FLOW: u32 = 1 << 5;
+pub(super) const FLOW_FLAG: u32 = 1 << 5;
 /// Bytes of text from which on its records are expected to fill large pages.
-const LARGE: usize = 4 << 20;
+const MIN_HUGE_BYTES: usize = 4 << 20;
 /// The node has properties.
-pub(super) const PROPS: u32 = 1 << 6;
+pub(super) const HAS_PROPS: u32 = 1 << 6;
 /// The tag's number in the upper 24 bits.
 pub(super) const TAG_SHIFT: u32 = 8;
 
 /// Builds the records of a tree from the events of a reader.
-pub(super) struct Builder<'t> {
+pub(super) struct RecordBuilder<'t> {
     text: &'t str,
-    head: &'t Head,
+    head: &'t Directives,
     limits: &'t Limits,
-    records: Vec<Record>,
-    props: Vec<Props>,
+    records: Vec<NodeRecord>,
+    props: Vec<NodeProps>,
     tags: Vec<String>,
     /// Bytes of `tags`: a short tag may represent a long one.
     tags_len: u64,
     cooked: Vec<String>,
     /// The collections that are open, and how many children each has.
-    open: Vec<(u32, u32)>,
+    open_collections: Vec<(u32, u32)>,
     children: u32,
     tag_numbers: HashMap<&'t str, u32>,
     last_tag: (&'t str, u32),
     anchors: HashMap<&'t str, u32>,
-    begins: bool,
-    ends: bool,
+    explicit_start: bool,
+    explicit_end: bool,
 }
 
 /// Allocates space for the records of N bytes of text. If untouched memory costs nothing, it is enough for nearly
 /// every tree, because growing would move the records.
-fn room_for(text: usize) -> Vec<Record> {
+fn allocate_records(text: usize) -> Vec<NodeRecord> {
     let mut records = Vec::new();
     let most = if cfg!(target_family = "wasm") { text / 24 } else { text / 4 };
-    if records.try_reserve_exact(most).is_ok() && text >= LARGE {
+    if records.try_reserve_exact(most).is_ok() && text >= MIN_HUGE_BYTES {
         prefer_large_pages(&mut records);
     }
     records
 }
 
-impl<'t> Builder<'t> {
-    fn new(text: &'t str, head: &'t Head, limits: &'t Limits) -> Self {
+impl<'t> RecordBuilder<'t> {
+    fn new(text: &'t str, head: &'t Directives, limits: &'t Limits) -> Self {
         Self {
             text,
             head,
             limits,
-            records: room_for(text.len()),
+            records: allocate_records(text.len()),
             props: Vec::new(),
             tags: vec![String::new()],
             tags_len: 0,
             cooked: Vec::new(),
-            open: Vec::new(),
+            open_collections: Vec::new(),
             children: 0,
             tag_numbers: HashMap::new(),
             last_tag: ("", 0),
             anchors: HashMap::new(),
-            begins: false,
-            ends: false,
+            explicit_start: false,
+            explicit_end: false,
         }
     }
 
     /// Reads `text` into a finished builder.
-    pub(super) fn read(text: &'t str, head: &'t Head, limits: &'t Limits) -> Result<Self> {
+    pub(super) fn read_text(text: &'t str, head: &'t Directives, limits: &'t Limits) -> Result<Self> {
         let mut builder = Self::new(text, head, limits);
         if read_fast(text, &mut builder)? {
             return Ok(builder);
@@ -93,14 +93,14 @@ impl<'t> Builder<'t> {
         Ok(builder)
     }
 
-    pub(super) fn into_parts(self) -> Parts {
-        Parts {
+    pub(super) fn into_parts(self) -> TreeParts {
+        TreeParts {
             records: self.records,
             props: self.props,
             tags: self.tags,
             cooked: self.cooked,
-            begins: self.begins,
-            ends: self.ends,
+            begins: self.explicit_start,
+            ends: self.explicit_end,
         }
     }
 
@@ -112,8 +112,10 @@ impl<'t> Builder<'t> {
         let number = match self.tag_numbers.get(raw) {
             Some(number) => *number,
             None => {
-                let whole =
-                    self.head.resolve(raw).ok_or_else(|| self.error(at, format!("the handle of tag {raw} is not declared")))?;
+                let whole = self
+                    .head
+                    .resolve_tag(raw)
+                    .ok_or_else(|| self.malformed_at(at, format!("the handle of tag {raw} is not declared")))?;
                 let number = self.tags.len() as u32;
                 if number >= 1 << 24 {
                     return Err(Error::limit("the tree has more than 16 million distinct tags"));
@@ -130,30 +132,30 @@ impl<'t> Builder<'t> {
     }
 
     #[cold]
-    fn error(&self, at: Span, message: String) -> Error {
+    fn malformed_at(&self, at: Span, message: String) -> Error {
         let (line, column) = line_column(self.text, at.start as usize);
         Error::malformed(message).at_text(line, column)
     }
 
     /// Notes properties; the bits they add to `meta`.
     #[inline(never)]
-    fn properties(&mut self, event: &Event) -> Result<u32> {
+    fn record_properties(&mut self, event: &Event) -> Result<u32> {
         let node = self.records.len() as u32;
-        self.props.push(Props { node, anchor: event.anchor, tag: event.tag });
+        self.props.push(NodeProps { record: node, anchor: event.anchor, tag: event.tag });
         if !event.anchor.is_empty() {
             let name = event.anchor.slice(self.text);
             self.anchors.insert(name.get(1..).unwrap_or(""), node);
         }
         let number = if event.tag.is_empty() { 0 } else { self.tag_number(event.tag.slice(self.text), event.tag)? };
-        Ok(PROPS | number << TAG_SHIFT)
+        Ok(HAS_PROPS | number << TAG_SHIFT)
     }
 
-    fn alias(&mut self, span: Span) -> Result<()> {
+    fn push_alias(&mut self, span: Span) -> Result<()> {
         let name = span.slice(self.text).get(1..).unwrap_or("");
         let Some(&target) = self.anchors.get(name) else {
-            return Err(self.error(span, format!("alias *{name} has no anchor before it")));
+            return Err(self.malformed_at(span, format!("alias *{name} has no anchor before it")));
         };
-        self.records.push(Record { start: span.start, end: span.end, next: target, count: 0, meta: ALIAS });
+        self.records.push(NodeRecord { start: span.start, end: span.end, next: target, count: 0, meta: ALIAS });
         Ok(())
     }
 
@@ -163,32 +165,32 @@ impl<'t> Builder<'t> {
             let len = span.len();
             let what = format_args!("a scalar has {len} bytes");
             let (line, column) = line_column(self.text, span.start as usize);
-            return Err(Limits::exceeded("scalar", self.limits.scalar, what).at_text(line, column));
+            return Err(Limits::exceeded_error("scalar", self.limits.scalar, what).at_text(line, column));
         }
         Ok(())
     }
 
     #[inline(always)]
-    fn enter(&mut self, kind: u32, layout: Layout, span: Span, extra: u32) -> Result<()> {
-        let flow = if layout == Layout::Flow { FLOW } else { 0 };
-        self.open.push((self.records.len() as u32, self.children));
-        if self.open.len() as u64 > self.limits.depth {
+    fn open_collection(&mut self, kind: u32, layout: CollectionStyle, span: Span, extra: u32) -> Result<()> {
+        let flow = if layout == CollectionStyle::Flow { FLOW_FLAG } else { 0 };
+        self.open_collections.push((self.records.len() as u32, self.children));
+        if self.open_collections.len() as u64 > self.limits.depth {
             let (line, column) = line_column(self.text, span.start as usize);
-            return Err(Limits::exceeded(
+            return Err(Limits::exceeded_error(
                 "depth",
                 self.limits.depth,
-                format_args!("the YAML tree nests {} deep", self.open.len()),
+                format_args!("the YAML tree nests {} deep", self.open_collections.len()),
             )
             .at_text(line, column));
         }
         self.children = 0;
-        self.records.push(Record { start: span.start, end: span.end, next: 0, count: 0, meta: kind | flow | extra });
+        self.records.push(NodeRecord { start: span.start, end: span.end, next: 0, count: 0, meta: kind | flow | extra });
         Ok(())
     }
 
     #[inline(always)]
-    fn leave(&mut self, end: u32) {
-        if let Some((node, outer)) = self.open.pop() {
+    fn close_collection(&mut self, end: u32) {
+        if let Some((node, outer)) = self.open_collections.pop() {
             let next = self.records.len() as u32;
             if let Some(record) = self.records.get_mut(node as usize) {
                 record.end = end.max(record.start);
@@ -200,20 +202,20 @@ impl<'t> Builder<'t> {
     }
 }
 
-impl Receiver for Builder<'_> {
+impl EventReceiver for RecordBuilder<'_> {
     // The scanner knows the kind of each event: inlined, the match is gone.
     #[inline(always)]
-    fn event(&mut self, event: Event, cooked: Option<&str>) -> Result<()> {
-        if event.what == What::End {
-            self.leave(event.span.end);
+    fn receive_event(&mut self, event: Event, cooked: Option<&str>) -> Result<()> {
+        if event.what == EventKind::End {
+            self.close_collection(event.span.end);
             return Ok(());
         }
         self.children += 1;
-        let extra = if event.anchor.is_empty() && event.tag.is_empty() { 0 } else { self.properties(&event)? };
+        let extra = if event.anchor.is_empty() && event.tag.is_empty() { 0 } else { self.record_properties(&event)? };
         match event.what {
-            What::Mapping(layout) => self.enter(MAPPING, layout, event.span, extra)?,
-            What::Sequence(layout) => self.enter(SEQUENCE, layout, event.span, extra)?,
-            What::Scalar { style, verbatim } => {
+            EventKind::Mapping(layout) => self.open_collection(MAPPING, layout, event.span, extra)?,
+            EventKind::Sequence(layout) => self.open_collection(SEQUENCE, layout, event.span, extra)?,
+            EventKind::Scalar { style, verbatim } => {
                 self.scalar_length(event.span)?;
                 let count = match cooked {
                     Some(text) => {
@@ -222,35 +224,46 @@ impl Receiver for Builder<'_> {
                     }
                     None => 0,
                 };
-                let meta = SCALAR | (style as u32) << STYLE_SHIFT | if verbatim { VERBATIM } else { 0 } | extra;
-                self.records.push(Record { start: event.span.start, end: event.span.end, next: 0, count, meta });
+                let meta = SCALAR | (style as u32) << STYLE_SHIFT | if verbatim { VERBATIM_FLAG } else { 0 } | extra;
+                self.records.push(NodeRecord { start: event.span.start, end: event.span.end, next: 0, count, meta });
             }
-            What::Alias => self.alias(event.span)?,
-            What::End => {}
+            EventKind::Alias => self.push_alias(event.span)?,
+            EventKind::End => {}
         }
         Ok(())
     }
 
-    fn finish(&mut self, begins: bool, ends: bool) -> Result<()> {
-        (self.begins, self.ends) = (begins, ends);
+    fn end_document(&mut self, begins: bool, ends: bool) -> Result<()> {
+        (self.explicit_start, self.explicit_end) = (begins, ends);
         Ok(())
     }
 }
 
 /// The result of a builder.
-pub(super) struct Parts {
-    records: Vec<Record>,
-    props: Vec<Props>,
+pub(super) struct TreeParts {
+    records: Vec<NodeRecord>,
+    props: Vec<NodeProps>,
     tags: Vec<String>,
     cooked: Vec<String>,
     begins: bool,
     ends: bool,
 }
 
-impl Parts {
-    pub(super) fn into_tree(mut self, text: String, head: Head, origin: Origin) -> Tree {
+impl TreeParts {
+    pub(super) fn into_tree(mut self, text: String, head: Directives, origin: TextOrigin) -> Tree {
         self.records.shrink_to_fit();
-        let Parts { records, props, tags, cooked, begins, ends } = self;
-        Tree { text, origin, records, props, tags, cooked, head, begins, ends, keys: KeyIndex::default() }
+        let TreeParts { records, props, tags, cooked, begins, ends } = self;
+        Tree {
+            text,
+            origin,
+            records,
+            props,
+            tags,
+            cooked_texts: cooked,
+            head,
+            explicit_start: begins,
+            explicit_end: ends,
+            keys: KeyIndex::default(),
+        }
     }
 }

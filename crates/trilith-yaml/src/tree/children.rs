@@ -5,49 +5,49 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use super::Scalar;
-use super::build::KIND;
+use super::build::KIND_MASK;
 use super::node::{Node, NodeId, NodeKind};
 
 /// The items of a sequence; see [`Node::items`].
 #[derive(Clone, Debug)]
-pub struct Items<'t> {
+pub struct SequenceItems<'t> {
     next: Node<'t>,
-    at: u32,
-    left: u32,
+    record: u32,
+    remaining: u32,
 }
 
-impl<'t> Items<'t> {
+impl<'t> SequenceItems<'t> {
     /// The children of `node` if it is of this kind of collection.
-    pub(super) fn of(node: Node<'t>, kind: u32) -> Self {
-        let record = node.record();
-        let left = if kind != 0 && record.meta & KIND == kind { record.count } else { 0 };
-        Self { next: node, at: node.id().0 + 1, left }
+    pub(super) fn new(node: Node<'t>, kind: u32) -> Self {
+        let record = node.target_record();
+        let left = if kind != 0 && record.meta & KIND_MASK == kind { record.count } else { 0 };
+        Self { next: node, record: node.id().0 + 1, remaining: left }
     }
 }
 
-impl<'t> Iterator for Items<'t> {
+impl<'t> Iterator for SequenceItems<'t> {
     type Item = Node<'t>;
 
     #[inline]
     fn next(&mut self) -> Option<Node<'t>> {
-        self.left = self.left.checked_sub(1)?;
-        let node = Node::new(self.next.tree(), self.at);
-        self.at = node.after();
+        self.remaining = self.remaining.checked_sub(1)?;
+        let node = Node::new(self.next.tree(), self.record);
+        self.record = node.written_end();
         Some(node)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left as usize, Some(self.left as usize))
+        (self.remaining as usize, Some(self.remaining as usize))
     }
 }
 
-impl ExactSizeIterator for Items<'_> {}
+impl ExactSizeIterator for SequenceItems<'_> {}
 
 /// The pairs of a mapping; see [`Node::entries`].
 #[derive(Clone, Debug)]
-pub struct Entries<'t>(pub(super) Items<'t>);
+pub struct MappingEntries<'t>(pub(super) SequenceItems<'t>);
 
-impl<'t> Iterator for Entries<'t> {
+impl<'t> Iterator for MappingEntries<'t> {
     type Item = (Node<'t>, Node<'t>);
 
     #[inline]
@@ -60,15 +60,15 @@ impl<'t> Iterator for Entries<'t> {
     }
 }
 
-impl ExactSizeIterator for Entries<'_> {}
+impl ExactSizeIterator for MappingEntries<'_> {}
 
 /// Maximum number of merge keys in a chain of mappings.
 const MERGE_DEPTH: usize = 64;
 
-type Pair<'t> = (Node<'t>, Node<'t>);
+type NodePair<'t> = (Node<'t>, Node<'t>);
 
 /// The identity of a key: the type and the text of a scalar, and a collection itself. `1` and `"1"` are two keys.
-pub(super) type Key<'t> = (KeyType, Cow<'t, str>);
+pub(super) type KeyIdentity<'t> = (KeyType, Cow<'t, str>);
 
 /// The type of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -102,7 +102,7 @@ fn type_of_scalar(scalar: &Scalar<'_>) -> KeyType {
 }
 
 /// Returns the identity of a key.
-pub(super) fn key_of(node: Node<'_>) -> Key<'_> {
+pub(super) fn key_of(node: Node<'_>) -> KeyIdentity<'_> {
     if !node.is_scalar() {
         return (KeyType::Collection, Cow::Owned(node.id().index().to_string()));
     }
@@ -115,8 +115,8 @@ pub(super) fn key_of(node: Node<'_>) -> Key<'_> {
 /// The pairs of a mapping with merge keys applied, in the order of the reference loader: what is merged in
 /// comes first, and a key is where it occurs first. Each pair and mapping that is looked at takes one
 /// from `budget`; if that is used up, pairs may be missing.
-pub(super) fn merged<'t>(node: Node<'t>, budget: &mut u64) -> Vec<Pair<'t>> {
-    let mut found = Merged { pairs: Vec::with_capacity(node.len()), places: HashMap::with_capacity(node.len()) };
+pub(super) fn collect_merged_pairs<'t>(node: Node<'t>, budget: &mut u64) -> Vec<NodePair<'t>> {
+    let mut found = MergedPairs { pairs: Vec::with_capacity(node.len()), index_by_key: HashMap::with_capacity(node.len()) };
     // Explicit pairs first; then the merged mappings, nearest first, each only once.
     let mut queue: Vec<(Node<'_>, usize)> = vec![(node, 0)];
     let mut seen = HashSet::new();
@@ -130,24 +130,24 @@ pub(super) fn merged<'t>(node: Node<'t>, budget: &mut u64) -> Vec<Pair<'t>> {
         if depth > MERGE_DEPTH || !seen.insert(mapping.id()) {
             continue;
         }
-        let nearer = found.add(mapping, budget);
+        let nearer = found.add_mapping(mapping, budget);
         queue.extend(nearer.iter().rev().map(|source| (*source, depth + 1)));
         if !nearer.is_empty() {
             sources.insert(mapping.id(), nearer);
         }
     }
-    if sources.is_empty() { found.pairs } else { found.in_order(node, &sources) }
+    if sources.is_empty() { found.pairs } else { found.into_key_order(node, &sources) }
 }
 
 #[derive(Default)]
-struct Merged<'t> {
-    pairs: Vec<Pair<'t>>,
-    places: HashMap<Key<'t>, usize>,
+struct MergedPairs<'t> {
+    pairs: Vec<NodePair<'t>>,
+    index_by_key: HashMap<KeyIdentity<'t>, usize>,
 }
 
-impl<'t> Merged<'t> {
+impl<'t> MergedPairs<'t> {
     /// Adds the pairs of a mapping that are new; the mappings merged into it, nearest first.
-    fn add(&mut self, mapping: Node<'t>, budget: &mut u64) -> Vec<Node<'t>> {
+    fn add_mapping(&mut self, mapping: Node<'t>, budget: &mut u64) -> Vec<Node<'t>> {
         let own = self.pairs.len();
         let mut sources = Vec::new();
         for (key, value) in mapping.entries() {
@@ -162,7 +162,7 @@ impl<'t> Merged<'t> {
                 sources = nearer;
                 continue;
             }
-            match self.places.entry(key_of(key)) {
+            match self.index_by_key.entry(key_of(key)) {
                 Entry::Vacant(place) => {
                     place.insert(self.pairs.len());
                     self.pairs.push((key, value));
@@ -180,9 +180,9 @@ impl<'t> Merged<'t> {
     }
 
     /// The pairs in the order in which their keys occur, the farthest mapping first.
-    fn in_order(self, node: Node<'t>, sources: &HashMap<NodeId, Vec<Node<'t>>>) -> Vec<Pair<'t>> {
+    fn into_key_order(self, node: Node<'t>, sources: &HashMap<NodeId, Vec<Node<'t>>>) -> Vec<NodePair<'t>> {
         let mut ordered = Vec::with_capacity(self.pairs.len());
-        let mut left: Vec<Option<Pair<'_>>> = self.pairs.into_iter().map(Some).collect();
+        let mut left: Vec<Option<NodePair<'_>>> = self.pairs.into_iter().map(Some).collect();
         // Mappings to enter, and those whose sources have been taken.
         let mut stack = vec![(node, false)];
         let (mut entered, mut done) = (HashSet::new(), HashSet::new());
@@ -193,7 +193,7 @@ impl<'t> Merged<'t> {
                 stack.extend(sources.get(&mapping.id()).into_iter().flatten().map(|source| (*source, false)));
             } else if done.insert(mapping.id()) {
                 for (key, _) in mapping.entries() {
-                    let place = self.places.get(&key_of(key)).and_then(|at| left.get_mut(*at));
+                    let place = self.index_by_key.get(&key_of(key)).and_then(|at| left.get_mut(*at));
                     ordered.extend(place.and_then(Option::take));
                 }
             }

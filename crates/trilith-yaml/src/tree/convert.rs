@@ -1,16 +1,16 @@
 //! Conversion of nodes to values.
 
 use super::node::{Node, NodeKind};
-use super::walk::Walk;
-use super::{Data, Layout, Scalar, Style, Tree, Value};
+use super::walk::TreeWalk;
+use super::{CollectionStyle, Scalar, Tree, Value, ValueData, YamlScalarStyle};
 use crate::error::Result;
 use crate::limits::Limits;
 
 /// Values nest at most this deep, whatever [`Limits::depth`] allows: they are dropped by recursion.
-const DEEPEST: usize = 1000;
+const MAX_DEPTH: usize = 1000;
 
 /// Keys that are collections have such keys themselves at most this deep.
-const KEYS: usize = 32;
+const MAX_KEY_DEPTH: usize = 32;
 
 impl Node<'_> {
     /// A copy of this node and all below it, without its text: aliases expanded, merge keys applied.
@@ -26,63 +26,63 @@ impl Node<'_> {
 }
 
 /// Returns the value of a walk's start. Keys that are collections are separate values, `nested` keys deep.
-fn build_value(walk: &mut Walk<'_>, nested: usize) -> Result<Value> {
-    if nested > KEYS {
-        return Err(Limits::exceeded("depth", KEYS as u64, "keys nest too deep"));
+fn build_value(walk: &mut TreeWalk<'_>, nested: usize) -> Result<Value> {
+    if nested > MAX_KEY_DEPTH {
+        return Err(Limits::exceeded_error("depth", MAX_KEY_DEPTH as u64, "keys nest too deep"));
     }
     let mut stack: Vec<(Option<Value>, Value)> = Vec::new();
-    while let Some(visit) = walk.step()? {
-        close(&mut stack, visit.depth);
-        if visit.cycle {
+    while let Some(visit) = walk.try_next()? {
+        close_deeper(&mut stack, visit.depth);
+        if visit.is_cycle {
             return Err(visit.node.error("an alias leads back to a node that it is part of; as a value it would be endless"));
         }
-        if visit.depth >= DEEPEST {
-            return Err(Limits::exceeded("depth", DEEPEST as u64, "the value nests too deep"));
+        if visit.depth >= MAX_DEPTH {
+            return Err(Limits::exceeded_error("depth", MAX_DEPTH as u64, "the value nests too deep"));
         }
         let key = match visit.key {
             Some(key) if !key.is_scalar() => {
-                let mut inside = walk.aside(key);
+                let mut inside = walk.fork(key);
                 let value = build_value(&mut inside, nested + 1)?;
                 walk.return_from(&inside);
                 Some(value)
             }
-            key => key.map(shallow),
+            key => key.map(to_shallow_value),
         };
-        stack.push((key, shallow(visit.node)));
+        stack.push((key, to_shallow_value(visit.node)));
     }
-    close(&mut stack, 1);
+    close_deeper(&mut stack, 1);
     Ok(stack.pop().map_or_else(Value::null, |(_, value)| value))
 }
 
 /// Puts every value deeper than `depth` levels into the one above it.
-fn close(stack: &mut Vec<(Option<Value>, Value)>, depth: usize) {
+fn close_deeper(stack: &mut Vec<(Option<Value>, Value)>, depth: usize) {
     while stack.len() > depth.max(1) {
         let Some((key, value)) = stack.pop() else { return };
         match stack.last_mut().map(|(_, parent)| &mut parent.data) {
-            Some(Data::Seq(items)) => items.push(value),
-            Some(Data::Map(pairs)) => pairs.push((key.unwrap_or_default(), value)),
+            Some(ValueData::Seq(items)) => items.push(value),
+            Some(ValueData::Map(pairs)) => pairs.push((key.unwrap_or_default(), value)),
             _ => {}
         }
     }
 }
 
 /// A node without what is below it.
-fn shallow(node: Node<'_>) -> Value {
+fn to_shallow_value(node: Node<'_>) -> Value {
     let data = match node.kind() {
-        NodeKind::Sequence => Data::Seq(Vec::with_capacity(node.len())),
-        NodeKind::Mapping => Data::Map(Vec::with_capacity(node.len())),
+        NodeKind::Sequence => ValueData::Seq(Vec::with_capacity(node.len())),
+        NodeKind::Mapping => ValueData::Map(Vec::with_capacity(node.len())),
         NodeKind::Scalar => match node.scalar() {
-            Scalar::Null => Data::Null,
-            Scalar::Bool(value) => Data::Bool(value),
-            Scalar::Int(value) => Data::Int(value),
-            Scalar::BigInt(digits) => Data::BigInt(digits),
-            Scalar::Float(value) => Data::Float(value),
-            Scalar::Timestamp(text) => Data::Plain(text.into_owned()),
-            Scalar::Str(text) | Scalar::Binary(text) => Data::Str(text.into_owned()),
+            Scalar::Null => ValueData::Null,
+            Scalar::Bool(value) => ValueData::Bool(value),
+            Scalar::Int(value) => ValueData::Int(value),
+            Scalar::BigInt(digits) => ValueData::BigInt(digits),
+            Scalar::Float(value) => ValueData::Float(value),
+            Scalar::Timestamp(text) => ValueData::Plain(text.into_owned()),
+            Scalar::Str(text) | Scalar::Binary(text) => ValueData::Str(text.into_owned()),
         },
     };
-    let style = node.style().filter(|style| *style != Style::Plain && matches!(data, Data::Str(_)));
-    let layout = node.layout().filter(|layout| *layout == Layout::Flow || matches!(data, Data::Seq(_)));
+    let style = node.style().filter(|style| *style != YamlScalarStyle::Plain && matches!(data, ValueData::Str(_)));
+    let layout = node.layout().filter(|layout| *layout == CollectionStyle::Flow || matches!(data, ValueData::Seq(_)));
     Value { data, tag: node.tag().map(str::to_owned), layout, style, anchor: None }
 }
 

@@ -5,14 +5,14 @@ use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Visitor};
 
-use super::children::merged;
+use super::children::collect_merged_pairs;
 use super::node::{Node, NodeKind};
 use super::{Scalar, Tree};
 use crate::error::{Error, Location, Result};
 use crate::limits::Limits;
 
 /// Maximum depth of a type in the tree: types that contain themselves are read by recursion.
-const DEEPEST: u32 = 200;
+const MAX_DEPTH: u32 = 200;
 
 /// Reads a node, and all below it, into a custom type.
 ///
@@ -34,62 +34,62 @@ const DEEPEST: u32 = 200;
 /// 10 million nodes.
 pub fn from_node<T: de::DeserializeOwned>(node: Node<'_>) -> Result<T> {
     let budget = Cell::new(Limits::default().nodes);
-    T::deserialize(Reader { node, depth: 0, budget: &budget, is_key: false }).map_err(|problem| problem.0)
+    T::deserialize(NodeDeserializer { node, depth: 0, budget: &budget, is_key: false }).map_err(|problem| problem.0)
 }
 
 /// Our error in the form that serde needs.
 #[derive(Debug)]
-pub(super) struct Problem(pub Error);
+pub(super) struct DeError(pub Error);
 
-impl fmt::Display for Problem {
+impl fmt::Display for DeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for DeError {}
 
-impl de::Error for Problem {
+impl de::Error for DeError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self(Error::malformed(message.to_string()))
     }
 }
 
 #[derive(Clone, Copy)]
-struct Reader<'t, 'b> {
+struct NodeDeserializer<'t, 'b> {
     node: Node<'t>,
     depth: u32,
     budget: &'b Cell<u64>,
     is_key: bool,
 }
 
-impl<'t, 'b> Reader<'t, 'b> {
+impl<'t, 'b> NodeDeserializer<'t, 'b> {
     /// Charges this node and returns the settings for those below it.
-    fn below(self) -> Result<Self, Problem> {
+    fn child_settings(self) -> Result<Self, DeError> {
         let left = self.budget.get();
         if left == 0 {
             let limit = Limits::default().nodes;
-            return Err(Problem(Limits::exceeded("nodes", limit, "the tree, aliases expanded, has more nodes")));
+            return Err(DeError(Limits::exceeded_error("nodes", limit, "the tree, aliases expanded, has more nodes")));
         }
         self.budget.set(left - 1);
-        if self.depth >= DEEPEST {
-            return Err(Problem(Error::limit(format!("the tree nests more than {DEEPEST} deep for this type"))));
+        if self.depth >= MAX_DEPTH {
+            return Err(DeError(Error::limit(format!("the tree nests more than {MAX_DEPTH} deep for this type"))));
         }
         Ok(Self { depth: self.depth + 1, is_key: false, ..self })
     }
 
     /// Adds the place of a problem, unless that is known.
-    fn placed<T>(self, result: Result<T, Problem>) -> Result<T, Problem> {
-        result.map_err(|Problem(error)| {
+    fn at_node<T>(self, result: Result<T, DeError>) -> Result<T, DeError> {
+        result.map_err(|DeError(error)| {
             if *error.location() != Location::Unknown {
-                return Problem(error);
+                return DeError(error);
             }
             let (line, column) = self.node.line_column();
-            Problem(error.at_text(line, column))
+            DeError(error.at_text(line, column))
         })
     }
 
-    fn scalar<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn visit_scalar<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, DeError> {
         match self.node.scalar() {
             Scalar::Null => visitor.visit_unit(),
             Scalar::Bool(value) => visitor.visit_bool(value),
@@ -114,36 +114,36 @@ impl<'t, 'b> Reader<'t, 'b> {
     }
 }
 
-fn visit_text<'t, V: Visitor<'t>>(text: std::borrow::Cow<'t, str>, visitor: V) -> Result<V::Value, Problem> {
+fn visit_text<'t, V: Visitor<'t>>(text: std::borrow::Cow<'t, str>, visitor: V) -> Result<V::Value, DeError> {
     match text {
         std::borrow::Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
         std::borrow::Cow::Owned(text) => visitor.visit_string(text),
     }
 }
 
-impl<'t> de::Deserializer<'t> for Reader<'t, '_> {
-    type Error = Problem;
+impl<'t> de::Deserializer<'t> for NodeDeserializer<'t, '_> {
+    type Error = DeError;
 
-    fn deserialize_any<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
-        let below = self.placed(self.below())?;
+    fn deserialize_any<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, DeError> {
+        let below = self.at_node(self.child_settings())?;
         let found = match self.node.kind() {
-            NodeKind::Scalar => self.scalar(visitor),
-            NodeKind::Sequence => visitor.visit_seq(Items { items: self.node.items(), below }),
+            NodeKind::Scalar => self.visit_scalar(visitor),
+            NodeKind::Sequence => visitor.visit_seq(SeqReader { items: self.node.items(), below }),
             NodeKind::Mapping => {
                 let mut left = self.budget.get();
-                let pairs = merged(self.node, &mut left);
+                let pairs = collect_merged_pairs(self.node, &mut left);
                 self.budget.set(left);
-                visitor.visit_map(Pairs { pairs: pairs.into_iter(), value: None, below })
+                visitor.visit_map(MapReader { pairs: pairs.into_iter(), value: None, below })
             }
         };
-        self.placed(found)
+        self.at_node(found)
     }
 
-    fn deserialize_option<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_option<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, DeError> {
         if self.node.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'t>>(self, _: &'static str, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_newtype_struct<V: Visitor<'t>>(self, _: &'static str, visitor: V) -> Result<V::Value, DeError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -152,20 +152,20 @@ impl<'t> de::Deserializer<'t> for Reader<'t, '_> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Problem> {
-        let below = self.placed(self.below())?;
+    ) -> Result<V::Value, DeError> {
+        let below = self.at_node(self.child_settings())?;
         let found = match self.node.kind() {
             NodeKind::Mapping if self.node.len() == 1 => match self.node.merged_entries().first() {
-                Some((key, value)) => visitor.visit_enum(Variant { name: *key, value: Some(*value), below }),
+                Some((key, value)) => visitor.visit_enum(VariantReader { name: *key, value: Some(*value), below }),
                 None => Err(de::Error::custom("expected a mapping of one key")),
             },
-            NodeKind::Scalar => visitor.visit_enum(Variant { name: self.node, value: None, below }),
+            NodeKind::Scalar => visitor.visit_enum(VariantReader { name: self.node, value: None, below }),
             _ => Err(de::Error::custom("expected a text or a mapping of one key")),
         };
-        self.placed(found)
+        self.at_node(found)
     }
 
-    fn deserialize_str<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_str<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, DeError> {
         // A key is text whatever it looks like.
         if self.is_key && self.node.is_scalar() {
             return visit_text(self.node.text(), visitor);
@@ -173,15 +173,15 @@ impl<'t> de::Deserializer<'t> for Reader<'t, '_> {
         self.deserialize_any(visitor)
     }
 
-    fn deserialize_string<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_string<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, DeError> {
         self.deserialize_str(visitor)
     }
 
-    fn deserialize_identifier<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_identifier<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, DeError> {
         self.deserialize_str(visitor)
     }
 
-    fn deserialize_ignored_any<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_ignored_any<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, DeError> {
         visitor.visit_unit()
     }
 
@@ -192,18 +192,18 @@ impl<'t> de::Deserializer<'t> for Reader<'t, '_> {
     }
 }
 
-struct Items<'t, 'b> {
-    items: super::Items<'t>,
-    below: Reader<'t, 'b>,
+struct SeqReader<'t, 'b> {
+    items: super::SequenceItems<'t>,
+    below: NodeDeserializer<'t, 'b>,
 }
 
-impl<'t> de::SeqAccess<'t> for Items<'t, '_> {
-    type Error = Problem;
+impl<'t> de::SeqAccess<'t> for SeqReader<'t, '_> {
+    type Error = DeError;
 
-    fn next_element_seed<T: DeserializeSeed<'t>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
+    fn next_element_seed<T: DeserializeSeed<'t>>(&mut self, seed: T) -> Result<Option<T::Value>, DeError> {
         let Some(node) = self.items.next() else { return Ok(None) };
-        let reader = Reader { node, ..self.below };
-        reader.placed(seed.deserialize(reader)).map(Some)
+        let reader = NodeDeserializer { node, ..self.below };
+        reader.at_node(seed.deserialize(reader)).map(Some)
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -211,73 +211,73 @@ impl<'t> de::SeqAccess<'t> for Items<'t, '_> {
     }
 }
 
-struct Pairs<'t, 'b> {
+struct MapReader<'t, 'b> {
     pairs: std::vec::IntoIter<(Node<'t>, Node<'t>)>,
     value: Option<Node<'t>>,
-    below: Reader<'t, 'b>,
+    below: NodeDeserializer<'t, 'b>,
 }
 
-impl<'t> de::MapAccess<'t> for Pairs<'t, '_> {
-    type Error = Problem;
+impl<'t> de::MapAccess<'t> for MapReader<'t, '_> {
+    type Error = DeError;
 
-    fn next_key_seed<K: DeserializeSeed<'t>>(&mut self, seed: K) -> Result<Option<K::Value>, Problem> {
+    fn next_key_seed<K: DeserializeSeed<'t>>(&mut self, seed: K) -> Result<Option<K::Value>, DeError> {
         let Some((key, value)) = self.pairs.next() else { return Ok(None) };
         self.value = Some(value);
-        let reader = Reader { node: key, is_key: true, ..self.below };
-        reader.placed(seed.deserialize(reader)).map(Some)
+        let reader = NodeDeserializer { node: key, is_key: true, ..self.below };
+        reader.at_node(seed.deserialize(reader)).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'t>>(&mut self, seed: V) -> Result<V::Value, Problem> {
+    fn next_value_seed<V: DeserializeSeed<'t>>(&mut self, seed: V) -> Result<V::Value, DeError> {
         let node = self.value.take().ok_or_else(|| de::Error::custom("a value was asked for before its key"))?;
-        let reader = Reader { node, ..self.below };
-        reader.placed(seed.deserialize(reader))
+        let reader = NodeDeserializer { node, ..self.below };
+        reader.at_node(seed.deserialize(reader))
     }
 }
 
 /// An enum: a text names a variant without content, a mapping of one key names one with it.
-struct Variant<'t, 'b> {
+struct VariantReader<'t, 'b> {
     name: Node<'t>,
     value: Option<Node<'t>>,
-    below: Reader<'t, 'b>,
+    below: NodeDeserializer<'t, 'b>,
 }
 
-impl<'t, 'b> de::EnumAccess<'t> for Variant<'t, 'b> {
-    type Error = Problem;
+impl<'t, 'b> de::EnumAccess<'t> for VariantReader<'t, 'b> {
+    type Error = DeError;
     type Variant = Self;
 
-    fn variant_seed<V: DeserializeSeed<'t>>(self, seed: V) -> Result<(V::Value, Self), Problem> {
-        let name = seed.deserialize(Reader { node: self.name, is_key: true, ..self.below })?;
+    fn variant_seed<V: DeserializeSeed<'t>>(self, seed: V) -> Result<(V::Value, Self), DeError> {
+        let name = seed.deserialize(NodeDeserializer { node: self.name, is_key: true, ..self.below })?;
         Ok((name, self))
     }
 }
 
-impl<'t, 'b> Variant<'t, 'b> {
-    fn content(&self) -> Result<Reader<'t, 'b>, Problem> {
+impl<'t, 'b> VariantReader<'t, 'b> {
+    fn content_reader(&self) -> Result<NodeDeserializer<'t, 'b>, DeError> {
         let node = self.value.ok_or_else(|| de::Error::custom("this variant needs content: expected a mapping of one key"))?;
-        Ok(Reader { node, ..self.below })
+        Ok(NodeDeserializer { node, ..self.below })
     }
 }
 
-impl<'t> de::VariantAccess<'t> for Variant<'t, '_> {
-    type Error = Problem;
+impl<'t> de::VariantAccess<'t> for VariantReader<'t, '_> {
+    type Error = DeError;
 
-    fn unit_variant(self) -> Result<(), Problem> {
+    fn unit_variant(self) -> Result<(), DeError> {
         match self.value {
             Some(value) if !value.is_null() => Err(de::Error::custom("this variant has no content")),
             _ => Ok(()),
         }
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'t>>(self, seed: T) -> Result<T::Value, Problem> {
-        seed.deserialize(self.content()?)
+    fn newtype_variant_seed<T: DeserializeSeed<'t>>(self, seed: T) -> Result<T::Value, DeError> {
+        seed.deserialize(self.content_reader()?)
     }
 
-    fn tuple_variant<V: Visitor<'t>>(self, _: usize, visitor: V) -> Result<V::Value, Problem> {
-        de::Deserializer::deserialize_any(self.content()?, visitor)
+    fn tuple_variant<V: Visitor<'t>>(self, _: usize, visitor: V) -> Result<V::Value, DeError> {
+        de::Deserializer::deserialize_any(self.content_reader()?, visitor)
     }
 
-    fn struct_variant<V: Visitor<'t>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Problem> {
-        de::Deserializer::deserialize_any(self.content()?, visitor)
+    fn struct_variant<V: Visitor<'t>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, DeError> {
+        de::Deserializer::deserialize_any(self.content_reader()?, visitor)
     }
 }
 

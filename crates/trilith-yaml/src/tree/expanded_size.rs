@@ -8,7 +8,7 @@ use super::{NodeId, Tree};
 use crate::error::{Error, Result};
 
 /// Maximum depth of a value, with aliases expanded.
-const DEPTH: usize = 1000;
+const MAX_DEPTH: usize = 1000;
 
 /// Counts of a node and all below it, with aliases expanded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,48 +16,48 @@ pub struct Known {
     /// Number of these nodes, including keys.
     pub nodes: u64,
     /// `true` if a node that was looked for is among them, but for keys.
-    pub holds: bool,
+    pub has_marked: bool,
 }
 
 /// Counts nodes through aliases. Each is looked at once, however many aliases lead to it.
 pub struct Expanded {
-    looked_for: fn(Node<'_>) -> bool,
-    known: RefCell<HashMap<(*const Tree, NodeId), Known>>,
+    marked_nodes: fn(Node<'_>) -> bool,
+    cache: RefCell<HashMap<(*const Tree, NodeId), Known>>,
 }
 
 impl Expanded {
     /// Returns an empty set of counts; `looked_for` selects the nodes that are counted.
     pub fn new(looked_for: fn(Node<'_>) -> bool) -> Self {
-        Self { looked_for, known: RefCell::default() }
+        Self { marked_nodes: looked_for, cache: RefCell::default() }
     }
 
     /// Returns the counts of a node.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for nodes that nest too deep.
-    pub fn of(&self, node: Node<'_>) -> Result<Known> {
-        self.look(node, 0)
+    pub fn size_of(&self, node: Node<'_>) -> Result<Known> {
+        self.visit(node, 0)
     }
 
-    fn look(&self, node: Node<'_>, depth: usize) -> Result<Known> {
-        let found = Known { nodes: 1, holds: (self.looked_for)(node) };
+    fn visit(&self, node: Node<'_>, depth: usize) -> Result<Known> {
+        let found = Known { nodes: 1, has_marked: (self.marked_nodes)(node) };
         if node.is_scalar() {
             return Ok(found);
         }
         let place = (std::ptr::from_ref(node.tree()), node.id());
-        if let Some(known) = self.known.borrow().get(&place) {
+        if let Some(known) = self.cache.borrow().get(&place) {
             return Ok(*known);
         }
-        if depth > DEPTH {
-            return Err(Error::limit(format!("the tree, aliases expanded, nests more than {DEPTH} deep")));
+        if depth > MAX_DEPTH {
+            return Err(Error::limit(format!("the tree, aliases expanded, nests more than {MAX_DEPTH} deep")));
         }
         // A node that is part of itself counts once; who writes it out finds the circle.
-        self.known.borrow_mut().insert(place, found);
+        self.cache.borrow_mut().insert(place, found);
         let mut sum = found;
         let mut add = |child: Node<'_>, is_key: bool| -> Result<()> {
-            let below = self.look(child, depth + 1)?;
+            let below = self.visit(child, depth + 1)?;
             sum.nodes = sum.nodes.saturating_add(below.nodes);
-            sum.holds |= below.holds && !is_key;
+            sum.has_marked |= below.has_marked && !is_key;
             Ok(())
         };
         if node.is_sequence() {
@@ -65,7 +65,7 @@ impl Expanded {
         } else {
             node.entries().try_for_each(|(key, value)| add(key, true).and_then(|()| add(value, false)))?;
         }
-        self.known.borrow_mut().insert(place, sum);
+        self.cache.borrow_mut().insert(place, sum);
         Ok(sum)
     }
 }
@@ -77,12 +77,12 @@ mod tests {
 
     fn known(text: &str, key: &str) -> Known {
         let tree = Tree::parse(text, &Limits::default()).unwrap();
-        Expanded::new(|node| node.tag() == Some("!n")).of(tree.root().get(key).unwrap()).unwrap()
+        Expanded::new(|node| node.tag() == Some("!n")).size_of(tree.root().get(key).unwrap()).unwrap()
     }
 
     #[test]
     fn node_count_follows_aliases_in_values_and_keys() {
-        assert_eq!(known("a: [1, 2]\n", "a"), Known { nodes: 3, holds: false });
+        assert_eq!(known("a: [1, 2]\n", "a"), Known { nodes: 3, has_marked: false });
         assert_eq!(known("a: &a [1, 2]\nb: [*a, *a]\n", "b").nodes, 7);
         assert_eq!(known("a: &a [1, 2]\nb: {? *a : *a}\n", "b").nodes, 7);
         let mut bomb = "a0: &a0 [1]\n".to_owned();
@@ -96,6 +96,6 @@ mod tests {
     #[test]
     fn search_follows_aliases_but_ignores_keys() {
         let tree = "a: &a [!n [1]]\nb: [*a]\nc: {? *a : [1]}\n";
-        assert!(known(tree, "b").holds && !known(tree, "c").holds);
+        assert!(known(tree, "b").has_marked && !known(tree, "c").has_marked);
     }
 }

@@ -11,24 +11,24 @@ use super::{Tree, TreePath, Value};
 use crate::error::{Error, Result};
 
 /// A card that a path names by its keyword, whether there is one or not.
-pub(super) struct CardPath<'t> {
+pub(super) struct CardLocator<'t> {
     /// The path as it was given.
     given: TreePath,
     header: TreePath,
     rows: Node<'t>,
     keyword: String,
-    which: Which,
+    which: CardOccurrence,
 }
 
 /// The card of a keyword that is meant.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum CardOccurrence {
     /// The first; or, for an insertion, one that is not there yet.
     Plain,
     /// The one of this number, from 1.
     Number(usize),
     /// A new card after all others.
-    Another,
+    New,
 }
 
 impl Tree {
@@ -47,12 +47,12 @@ impl Tree {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the header has no such card, or the card has no
     /// value.
     pub fn card_path(&self, path: &TreePath) -> Result<TreePath> {
-        let Some(card) = CardPath::find(self, path)? else { return Ok(path.clone()) };
-        let (at, row) = card.row()?;
+        let Some(card) = CardLocator::resolve_card(self, path)? else { return Ok(path.clone()) };
+        let (at, row) = card.card_row()?;
         if row.len() < 2 {
             return Err(Error::invalid_input(format!("the card {} has no value", card.keyword)).at_path(path.to_string()));
         }
-        Ok(card.place(at).join("1"))
+        Ok(card.row_path(at).join("1"))
     }
 }
 
@@ -91,13 +91,13 @@ impl Tree {
     }
 }
 
-impl<'t> CardPath<'t> {
+impl<'t> CardLocator<'t> {
     /// The card that a path names by its keyword; None for any other path.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what follows the keyword and is no number from 1
     /// on.
-    pub(super) fn find(tree: &'t Tree, path: &TreePath) -> Result<Option<Self>> {
+    pub(super) fn resolve_card(tree: &'t Tree, path: &TreePath) -> Result<Option<Self>> {
         let ([list, hdu, header, keyword] | [list, hdu, header, keyword, _]) = path.keys() else { return Ok(None) };
         if list != "fits" || header != "header" || index_of(keyword).is_some() || keyword == "-" {
             return Ok(None);
@@ -105,10 +105,10 @@ impl<'t> CardPath<'t> {
         let above: TreePath = [list, hdu, header].into_iter().cloned().collect();
         let Some(rows) = tree.find(&above).filter(|rows| rows.is_sequence()) else { return Ok(None) };
         let which = match path.keys().get(4).map(String::as_str) {
-            None => Which::Plain,
-            Some("-") => Which::Another,
+            None => CardOccurrence::Plain,
+            Some("-") => CardOccurrence::New,
             Some(number) => match index_of(number).filter(|number| *number > 0) {
-                Some(number) => Which::Number(number),
+                Some(number) => CardOccurrence::Number(number),
                 None => {
                     let message = format!("the cards of one keyword are counted from 1: found {number:?}");
                     return Err(Error::invalid_input(message).at_path(path.to_string()));
@@ -119,7 +119,7 @@ impl<'t> CardPath<'t> {
         let mut card = Self { given: path.clone(), header: above, rows, keyword, which };
         // Keywords are written in capitals; only those of HIERARCH cards may have other letters.
         let capitals = card.keyword.to_ascii_uppercase();
-        if card.places().is_empty() && card.places_of(&capitals).next().is_some() {
+        if card.matching_rows().is_empty() && card.places_of(&capitals).next().is_some() {
             card.keyword = capitals;
         }
         Ok(Some(card))
@@ -131,23 +131,23 @@ impl<'t> CardPath<'t> {
         self.rows.items().enumerate().filter(move |(_, row)| is_meant(row))
     }
 
-    fn places(&self) -> Vec<(usize, Node<'t>)> {
+    fn matching_rows(&self) -> Vec<(usize, Node<'t>)> {
         self.places_of(&self.keyword).collect()
     }
 
     /// The row that is meant, and its number in the header.
-    fn row(&self) -> Result<(usize, Node<'t>)> {
-        let places = self.places();
+    fn card_row(&self) -> Result<(usize, Node<'t>)> {
+        let places = self.matching_rows();
         let number = match self.which {
-            Which::Plain => 1,
-            Which::Number(number) => number,
-            Which::Another => usize::MAX,
+            CardOccurrence::Plain => 1,
+            CardOccurrence::Number(number) => number,
+            CardOccurrence::New => usize::MAX,
         };
-        places.get(number - 1).copied().ok_or_else(|| self.absent(places.len()))
+        places.get(number - 1).copied().ok_or_else(|| self.missing_card_error(places.len()))
     }
 
     #[cold]
-    fn absent(&self, count: usize) -> Error {
+    fn missing_card_error(&self, count: usize) -> Error {
         let message = match count {
             0 => format!("the header has no card {}", self.keyword),
             1 => format!("the header has one card {}", self.keyword),
@@ -156,7 +156,7 @@ impl<'t> CardPath<'t> {
         Error::invalid_input(message).at_path(self.given.to_string())
     }
 
-    fn place(&self, row: usize) -> TreePath {
+    fn row_path(&self, row: usize) -> TreePath {
         self.header.join(row.to_string())
     }
 
@@ -166,60 +166,62 @@ impl<'t> CardPath<'t> {
     }
 
     /// Sets the value, or adds the card; a list [value, comment] gives both.
-    pub(super) fn set(&self, edit: &mut Edit<'t>, value: &Value) -> Result<()> {
-        let count = self.places().len();
-        match (self.row(), self.which) {
-            (Ok((at, row)), _) if row.len() < 2 || !value.items().is_empty() => edit.set(&self.place(at), &self.fresh(value)),
-            (Ok((at, _)), _) => edit.set(&self.place(at).join("1"), value),
-            (Err(_), Which::Plain | Which::Another) => self.add(edit, value),
-            (Err(_), Which::Number(number)) if number == count + 1 => self.add(edit, value),
+    pub(super) fn set_card_value(&self, edit: &mut Edit<'t>, value: &Value) -> Result<()> {
+        let count = self.matching_rows().len();
+        match (self.card_row(), self.which) {
+            (Ok((at, row)), _) if row.len() < 2 || !value.items().is_empty() => {
+                edit.set(&self.row_path(at), &self.new_row(value))
+            }
+            (Ok((at, _)), _) => edit.set(&self.row_path(at).join("1"), value),
+            (Err(_), CardOccurrence::Plain | CardOccurrence::New) => self.insert_card(edit, value),
+            (Err(_), CardOccurrence::Number(number)) if number == count + 1 => self.insert_card(edit, value),
             (Err(error), _) => Err(error),
         }
     }
 
     /// Adds a card that is not there; COMMENT and HISTORY, and those with a number, next to others of the name.
     pub(super) fn insert(&self, edit: &mut Edit<'t>, value: &Value) -> Result<()> {
-        let count = self.places().len();
+        let count = self.matching_rows().len();
         match self.which {
-            Which::Plain if count > 0 && !self.is_commentary() => {
+            CardOccurrence::Plain if count > 0 && !self.is_commentary() => {
                 Err(Error::invalid_input(format!("the header has a card {} already", self.keyword))
                     .at_path(self.given.to_string())
                     .hint(format!("set changes its value, and {}/- adds another", self.keyword)))
             }
-            Which::Number(number) if number <= count => {
-                let (at, _) = self.row()?;
-                edit.insert(&self.place(at), &self.fresh(value))
+            CardOccurrence::Number(number) if number <= count => {
+                let (at, _) = self.card_row()?;
+                edit.insert(&self.row_path(at), &self.new_row(value))
             }
-            Which::Number(number) if number > count + 1 => Err(self.absent(count)),
-            _ => self.add(edit, value),
+            CardOccurrence::Number(number) if number > count + 1 => Err(self.missing_card_error(count)),
+            _ => self.insert_card(edit, value),
         }
     }
 
     /// Removes the card.
     pub(super) fn delete(&self, edit: &mut Edit<'t>) -> Result<()> {
-        let (at, _) = self.row()?;
-        edit.delete(&self.place(at))
+        let (at, _) = self.card_row()?;
+        edit.delete(&self.row_path(at))
     }
 
     /// Gives the card another keyword.
     pub(super) fn rename(&self, edit: &mut Edit<'t>, name: &str) -> Result<()> {
-        let (at, _) = self.row()?;
+        let (at, _) = self.card_row()?;
         if !is_commentary(name) && self.places_of(name).next().is_some() {
             return Err(Error::invalid_input(format!("the header has a card {name} already")).at_path(self.given.to_string()));
         }
-        edit.set(&self.place(at).join("0"), &Value::from(name))
+        edit.set(&self.row_path(at).join("0"), &Value::from(name))
     }
 
     /// Adds a card after the others of its keyword. The first card of a keyword goes after the last card that is not blank.
-    fn add(&self, edit: &mut Edit<'t>, value: &Value) -> Result<()> {
-        let last = self.places().last().map(|(at, _)| *at);
+    fn insert_card(&self, edit: &mut Edit<'t>, value: &Value) -> Result<()> {
+        let last = self.matching_rows().last().map(|(at, _)| *at);
         let filled = || self.rows.items().enumerate().filter(|(_, row)| !row.is_empty()).last().map(|(at, _)| at);
         let at = last.or_else(filled).map_or(0, |at| at + 1);
-        edit.insert(&self.place(at), &self.fresh(value))
+        edit.insert(&self.row_path(at), &self.new_row(value))
     }
 
     /// The row of this keyword with a value, or with value and comment if that is a list of both.
-    fn fresh(&self, value: &Value) -> Value {
+    fn new_row(&self, value: &Value) -> Value {
         let given = match value.items() {
             [] => std::slice::from_ref(value),
             items => items,
@@ -251,7 +253,7 @@ mod tests {
         let tree = Tree::parse(TEXT, &Limits::default()).unwrap();
         let mut edit = tree.edit();
         make(&mut edit)?;
-        edit.text()
+        edit.apply_changes()
     }
 
     fn at(key: &str) -> TreePath {

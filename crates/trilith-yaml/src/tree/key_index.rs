@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::node::Node;
 
 /// Smaller mappings are searched from end to end.
-pub(super) const LARGE: usize = 64;
+pub(super) const MIN_INDEXED_LEN: usize = 64;
 
 /// Number of searches of a mapping before its keys are indexed.
-const PATIENCE: u32 = 4;
+const SEARCHES_BEFORE_INDEX: u32 = 4;
 
 /// The last value under each key, and whether others of the same name are before it.
 type Places = HashMap<Box<str>, (u32, bool)>;
@@ -21,12 +21,12 @@ pub(super) struct KeyIndex(Mutex<HashMap<u32, Known>>);
 #[derive(Default)]
 struct Known {
     searches: u32,
-    places: Option<Arc<Places>>,
+    positions: Option<Arc<Places>>,
 }
 
 impl KeyIndex {
     /// The record of the value under `key`, if `mapping` is indexed: `Some(None)` means that there is none.
-    pub(super) fn find(&self, mapping: Node<'_>, key: &str) -> Option<Option<u32>> {
+    pub(super) fn find_value(&self, mapping: Node<'_>, key: &str) -> Option<Option<u32>> {
         self.find_all(mapping, key).map(|found| found.map(|(place, _)| place))
     }
 
@@ -34,9 +34,9 @@ impl KeyIndex {
     pub(super) fn find_all(&self, mapping: Node<'_>, key: &str) -> Option<Option<(u32, bool)>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = known.entry(mapping.id().0).or_default();
-        if entry.places.is_none() {
+        if entry.positions.is_none() {
             entry.searches += 1;
-            if entry.searches <= PATIENCE {
+            if entry.searches <= SEARCHES_BEFORE_INDEX {
                 return None;
             }
             // The last of duplicates wins.
@@ -45,9 +45,9 @@ impl KeyIndex {
                 let place = value.written_id();
                 places.entry(name.text().into()).and_modify(|known| *known = (place, true)).or_insert((place, false));
             }
-            entry.places = Some(Arc::new(places));
+            entry.positions = Some(Arc::new(places));
         }
-        let places = Arc::clone(entry.places.as_ref()?);
+        let places = Arc::clone(entry.positions.as_ref()?);
         drop(known);
         Some(places.get(key).copied())
     }

@@ -2,21 +2,21 @@
 
 use std::collections::HashSet;
 
-use super::build::{KIND, MAPPING, SCALAR};
-use super::children::{Key, KeyType, key_of};
+use super::build::{KIND_MASK, MAPPING, SCALAR};
+use super::children::{KeyIdentity, KeyType, key_of};
 use super::node::Node;
 use super::{Scalar, Tree};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::{Span, line_column};
-use crate::yaml::shortened;
+use crate::yaml::shorten_text;
 
 /// Number of warnings that are enough.
-const MOST: usize = 10_000;
+const MAX_WARNINGS: usize = 10_000;
 
 /// The subject of a warning about a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Rule {
+pub enum TreeRule {
     /// `%YAML 1.1` is missing, or names another version.
     Version,
     /// The text begins with a byte order mark.
@@ -31,22 +31,22 @@ pub enum Rule {
     BigInteger,
 }
 
-impl Rule {
+impl TreeRule {
     /// The code of a [`Diagnostic`] that is about it.
     pub fn name(self) -> &'static str {
         match self {
-            Rule::Version => "yaml-version",
-            Rule::ByteOrderMark => "byte-order-mark",
-            Rule::Marker => "document-marker",
-            Rule::DuplicateKey => "duplicate-key",
-            Rule::KeyType => "key-type",
-            Rule::BigInteger => "big-integer",
+            TreeRule::Version => "yaml-version",
+            TreeRule::ByteOrderMark => "byte-order-mark",
+            TreeRule::Marker => "document-marker",
+            TreeRule::DuplicateKey => "duplicate-key",
+            TreeRule::KeyType => "key-type",
+            TreeRule::BigInteger => "big-integer",
         }
     }
 }
 
 /// A warning whose line and column are not known yet.
-fn warning(rule: Rule, message: String, span: Span) -> Diagnostic {
+fn warning_at(rule: TreeRule, message: String, span: Span) -> Diagnostic {
     Diagnostic::new(Severity::Warning, message).code(rule.name()).at_span(span)
 }
 
@@ -61,65 +61,66 @@ impl Tree {
         if self.text.is_empty() {
             return found;
         }
-        let mut note = |rule, message: String, span| found.push(warning(rule, message, span));
+        let mut note = |rule, message: String, span| found.push(warning_at(rule, message, span));
         let start = Span::new(0, 0);
         match self.yaml_version() {
-            None => note(Rule::Version, "the %YAML 1.1 directive is missing".to_owned(), start),
+            None => note(TreeRule::Version, "the %YAML 1.1 directive is missing".to_owned(), start),
             Some("1.1") => {}
-            Some(other) => note(Rule::Version, format!("the tree is YAML {}, expected 1.1", shortened(other)), start),
+            Some(other) => note(TreeRule::Version, format!("the tree is YAML {}, expected 1.1", shorten_text(other)), start),
         }
         if self.text.starts_with('\u{feff}') {
-            note(Rule::ByteOrderMark, "the tree begins with a byte order mark".to_owned(), Span::new(0, 3));
+            note(TreeRule::ByteOrderMark, "the tree begins with a byte order mark".to_owned(), Span::new(0, 3));
         }
-        if !self.begins {
-            note(Rule::Marker, "the document marker --- is missing".to_owned(), start);
+        if !self.explicit_start {
+            note(TreeRule::Marker, "the document marker --- is missing".to_owned(), start);
         }
         for at in 0..self.records.len() as u32 {
             self.node_warnings(Node::new(self, at), &mut found);
-            if found.len() >= MOST {
+            if found.len() >= MAX_WARNINGS {
                 break;
             }
         }
-        found.truncate(MOST);
-        if !self.ends {
-            let (rule, message) = (Rule::Marker, "the end marker ... is missing".to_owned());
-            found.push(warning(rule, message, Span::of(self.text.len(), self.text.len())));
+        found.truncate(MAX_WARNINGS);
+        if !self.explicit_end {
+            let (rule, message) = (TreeRule::Marker, "the end marker ... is missing".to_owned());
+            found.push(warning_at(rule, message, Span::new_u32(self.text.len(), self.text.len())));
         }
         found.sort_by_key(|warning| warning.span);
-        self.place(&mut found);
+        self.locate_all(&mut found);
         found
     }
 
     fn node_warnings(&self, node: Node<'_>, found: &mut Vec<Diagnostic>) {
-        let mut note = |rule, message: String, span| found.push(warning(rule, message, span));
-        let record = node.record();
+        let mut note = |rule, message: String, span| found.push(warning_at(rule, message, span));
+        let record = node.target_record();
         if node.is_alias() {
             return;
         }
         // Shorter integers fit.
-        if record.meta & KIND == SCALAR && record.end - record.start >= 17 && matches!(node.scalar(), Scalar::BigInt(_)) {
-            let message = format!("the integer {} does not fit in 64 bits with sign", shortened(node.raw()));
-            note(Rule::BigInteger, message, node.span());
+        if record.meta & KIND_MASK == SCALAR && record.end - record.start >= 17 && matches!(node.scalar(), Scalar::BigInt(_)) {
+            let message = format!("the integer {} does not fit in 64 bits with sign", shorten_text(node.source_text()));
+            note(TreeRule::BigInteger, message, node.span());
         }
-        if record.meta & KIND != MAPPING {
+        if record.meta & KIND_MASK != MAPPING {
             return;
         }
-        let mut seen = Seen::new(node.len());
+        let mut seen = SeenKeys::new(node.len());
         for (key, _) in node.entries().filter(|(key, _)| !key.is_merge()) {
             let identity = key_of(key);
             if !matches!(identity.0, KeyType::Text | KeyType::Integer | KeyType::Bool) {
-                let message = format!("the key {} is neither a string nor an integer nor a boolean", shortened(key.raw()));
-                note(Rule::KeyType, message, key.span());
+                let message =
+                    format!("the key {} is neither a string nor an integer nor a boolean", shorten_text(key.source_text()));
+                note(TreeRule::KeyType, message, key.span());
             }
-            if node.len() > 1 && seen.has(identity) {
-                let message = format!("duplicate key {}; the last one counts", shortened(key.raw()));
-                note(Rule::DuplicateKey, message, key.span());
+            if node.len() > 1 && seen.contains_or_insert(identity) {
+                let message = format!("duplicate key {}; the last one counts", shorten_text(key.source_text()));
+                note(TreeRule::DuplicateKey, message, key.span());
             }
         }
     }
 
     /// Finds line and column of warnings that are in order, in one pass.
-    fn place(&self, found: &mut [Diagnostic]) {
+    fn locate_all(&self, found: &mut [Diagnostic]) {
         let (mut line, mut start) = (self.origin.line, 0);
         for warning in found {
             let at = warning.span.start as usize;
@@ -135,18 +136,18 @@ impl Tree {
 }
 
 /// The keys of a mapping that were met: a few are compared one by one, many by their hashes.
-enum Seen<'t> {
-    Few(Vec<Key<'t>>),
-    Many(HashSet<Key<'t>>),
+enum SeenKeys<'t> {
+    Few(Vec<KeyIdentity<'t>>),
+    Many(HashSet<KeyIdentity<'t>>),
 }
 
-impl<'t> Seen<'t> {
+impl<'t> SeenKeys<'t> {
     fn new(count: usize) -> Self {
         if count <= 8 { Self::Few(Vec::with_capacity(count)) } else { Self::Many(HashSet::with_capacity(count)) }
     }
 
     /// Returns `true` if the key was met before; from now on it was.
-    fn has(&mut self, key: Key<'t>) -> bool {
+    fn contains_or_insert(&mut self, key: KeyIdentity<'t>) -> bool {
         match self {
             Self::Few(keys) => {
                 let known = keys.contains(&key);

@@ -32,11 +32,11 @@ mod ser;
 mod tests;
 mod walk;
 
-pub use crate::yaml::{Data, Scalar, Value};
 #[doc(hidden)]
-pub use crate::yaml::{Layout, PrintOptions, Style, print_document, print_value};
+pub use crate::yaml::{CollectionStyle, PrintOptions, YamlScalarStyle, print_document, print_value};
+pub use crate::yaml::{Scalar, Value, ValueData};
 #[doc(hidden)]
-pub use children::{Entries, Items};
+pub use children::{MappingEntries, SequenceItems};
 pub use de::from_node;
 pub use edit::Edit;
 #[doc(hidden)]
@@ -44,7 +44,7 @@ pub use expanded_size::{Expanded, Known};
 #[doc(hidden)]
 pub use fits_cards::CardPlace;
 #[doc(hidden)]
-pub use lint::Rule;
+pub use lint::TreeRule;
 #[doc(hidden)]
 pub use node::NodeId;
 pub use node::{Node, NodeKind};
@@ -52,16 +52,16 @@ pub use path::TreePath;
 #[doc(hidden)]
 pub use path::index_of;
 #[doc(hidden)]
-pub use reference::{OpenTree, Places, Reference, ReferenceTarget, follow};
+pub use reference::{NodeReference, Places, ReferenceTarget, TreeOpener, resolve_path};
 pub use ser::to_value;
-pub use walk::{Visit, Walk};
+pub use walk::{TreeWalk, WalkEntry};
 
-use build::Builder;
+use build::RecordBuilder;
 
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::{Span, line_column};
-use crate::yaml::Head;
+use crate::yaml::Directives;
 
 /// The key of the reason in the node of an array that cannot be read.
 #[doc(hidden)]
@@ -69,7 +69,7 @@ pub const UNREADABLE: &str = "unreadable";
 
 /// A node in 20 bytes. The records are in document order.
 #[derive(Debug, Clone, Copy)]
-struct Record {
+struct NodeRecord {
     start: u32,
     end: u32,
     /// Collections: the record after their last descendant. Aliases: the node they represent.
@@ -80,7 +80,7 @@ struct Record {
     meta: u32,
 }
 
-impl Record {
+impl NodeRecord {
     /// The number of its tag in the tree, 0 without one.
     #[inline]
     fn tag_number(&self) -> u32 {
@@ -89,15 +89,15 @@ impl Record {
 
     /// Returns `true` if the text of a scalar is as its span has it: without quotes, escapes and folds.
     #[inline]
-    fn is_plain(&self) -> bool {
-        self.meta & (build::VERBATIM | 7 << build::STYLE_SHIFT) == build::VERBATIM
+    fn is_verbatim(&self) -> bool {
+        self.meta & (build::VERBATIM_FLAG | 7 << build::STYLE_SHIFT) == build::VERBATIM_FLAG
     }
 }
 
 /// The properties written before a node, for the few nodes that have some.
 #[derive(Debug, Clone, Copy)]
-struct Props {
-    node: u32,
+struct NodeProps {
+    record: u32,
     anchor: Span,
     tag: Span,
 }
@@ -105,14 +105,14 @@ struct Props {
 /// The start of a text within its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Origin {
+pub struct TextOrigin {
     /// The line of the text's first byte, from 1.
     pub line: u32,
     /// The byte of the file at which the text begins.
     pub byte: u64,
 }
 
-impl Origin {
+impl TextOrigin {
     /// Returns the start of a text at a byte and in a line of its file.
     #[doc(hidden)]
     pub const fn new(byte: u64, line: u32) -> Self {
@@ -120,7 +120,7 @@ impl Origin {
     }
 }
 
-impl Default for Origin {
+impl Default for TextOrigin {
     fn default() -> Self {
         Self { line: 1, byte: 0 }
     }
@@ -132,16 +132,16 @@ impl Default for Origin {
 #[derive(Debug, Clone)]
 pub struct Tree {
     text: String,
-    origin: Origin,
-    records: Vec<Record>,
-    props: Vec<Props>,
+    origin: TextOrigin,
+    records: Vec<NodeRecord>,
+    props: Vec<NodeProps>,
     /// Whole tags by their number; number 0 is for nodes without a tag.
     tags: Vec<String>,
     /// Texts that differ from their source and cannot be made from it alone.
-    cooked: Vec<String>,
-    head: Head,
-    begins: bool,
-    ends: bool,
+    cooked_texts: Vec<String>,
+    head: Directives,
+    explicit_start: bool,
+    explicit_end: bool,
     keys: key_index::KeyIndex,
 }
 
@@ -169,7 +169,7 @@ impl Tree {
     /// holds a second document, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it is larger or deeper than
     /// `limits` allow.
     pub fn parse(text: impl Into<String>, limits: &Limits) -> Result<Self> {
-        Self::parse_at(text, Origin::default(), limits)
+        Self::parse_at(text, TextOrigin::default(), limits)
     }
 
     /// Does the same as [`Tree::parse`], for a text that begins somewhere within a file: places in errors are those
@@ -177,14 +177,15 @@ impl Tree {
     ///
     /// # Errors
     /// Returns the errors of [`Tree::parse`].
-    pub fn parse_at(text: impl Into<String>, origin: Origin, limits: &Limits) -> Result<Self> {
+    pub fn parse_at(text: impl Into<String>, origin: TextOrigin, limits: &Limits) -> Result<Self> {
         let text = text.into();
         let longest = limits.text.min(u64::from(u32::MAX - 1));
         if text.len() as u64 > longest {
-            return Err(Limits::exceeded("text", longest, format_args!("the tree has {} bytes of text", text.len())));
+            return Err(Limits::exceeded_error("text", longest, format_args!("the tree has {} bytes of text", text.len())));
         }
-        let head = Head::parse(&text);
-        let parts = Builder::read(&text, &head, limits).map(Builder::into_parts).map_err(|e| moved(e, origin))?;
+        let head = Directives::parse_directives(&text);
+        let parts =
+            RecordBuilder::read_text(&text, &head, limits).map(RecordBuilder::into_parts).map_err(|e| with_origin(e, origin))?;
         Ok(parts.into_tree(text, head, origin))
     }
 
@@ -193,7 +194,7 @@ impl Tree {
     /// # Errors
     /// Returns the errors of [`Tree::parse`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the
     /// byte that is no UTF-8.
-    pub fn parse_bytes(bytes: Vec<u8>, origin: Origin, limits: &Limits) -> Result<Self> {
+    pub fn parse_bytes(bytes: Vec<u8>, origin: TextOrigin, limits: &Limits) -> Result<Self> {
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let found = error.as_bytes().get(at).copied().unwrap_or(0);
@@ -213,7 +214,7 @@ impl Tree {
     }
 
     /// The node at a path written as a JSON Pointer, or `None` if there is none.
-    pub fn at(&self, pointer: &str) -> Option<Node<'_>> {
+    pub fn node_at_pointer(&self, pointer: &str) -> Option<Node<'_>> {
         self.find(&TreePath::parse(pointer).ok()?)
     }
 
@@ -239,7 +240,7 @@ impl Tree {
     }
 
     /// Returns the start of the text within its file.
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> TextOrigin {
         self.origin
     }
 
@@ -267,8 +268,8 @@ impl Tree {
     #[doc(hidden)]
     pub fn tagged(&self, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = Node<'_>> {
         let wanted: Vec<bool> = self.tags.iter().map(|tag| is_wanted(tag)).collect();
-        let is_one = move |record: &Record| {
-            record.meta & build::KIND != build::ALIAS && wanted.get(record.tag_number() as usize) == Some(&true)
+        let is_one = move |record: &NodeRecord| {
+            record.meta & build::KIND_MASK != build::ALIAS && wanted.get(record.tag_number() as usize) == Some(&true)
         };
         let found = self.records.iter().enumerate().filter(move |&(_, record)| is_one(record));
         found.map(move |(number, _)| Node::new(self, number as u32))
@@ -280,12 +281,12 @@ impl Tree {
         let wanted: Vec<bool> = self.tags.iter().map(|tag| is_wanted(tag)).collect();
         let is_one = |number: &u32| {
             let Some(record) = self.records.get(*number as usize) else { return false };
-            let leads_elsewhere = match record.meta & build::KIND {
+            let leads_elsewhere = match record.meta & build::KIND_MASK {
                 build::ALIAS => true,
                 build::SCALAR => {
                     // The length rules out most keys: quotes and escapes only make a key longer.
                     let length = record.end - record.start;
-                    let may_be = length == 4 || length > 4 && !record.is_plain();
+                    let may_be = length == 4 || length > 4 && !record.is_verbatim();
                     may_be && Node::new(self, *number).is_key("$ref")
                 }
                 _ => false,
@@ -301,21 +302,21 @@ impl Tree {
         (line.saturating_add(self.origin.line.saturating_sub(1)), column)
     }
 
-    fn props(&self, node: u32) -> Option<&Props> {
-        let at = self.props.binary_search_by_key(&node, |p| p.node).ok()?;
+    fn find_props(&self, node: u32) -> Option<&NodeProps> {
+        let at = self.props.binary_search_by_key(&node, |p| p.record).ok()?;
         self.props.get(at)
     }
 }
 
 /// An error of the text as one of the file that it is in.
-fn moved(error: Error, origin: Origin) -> Error {
-    if origin == Origin::default() {
+fn with_origin(error: Error, origin: TextOrigin) -> Error {
+    if origin == TextOrigin::default() {
         return error;
     }
     match *error.location() {
         crate::error::Location::Text { line, column } => {
             let line = line.saturating_add(origin.line.saturating_sub(1));
-            Error::new(error.kind(), error.message()).at_text(line, column).advised_by(&error)
+            Error::new(error.kind(), error.message()).at_text(line, column).with_settings_of(&error)
         }
         _ => error,
     }

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::build::{ALIAS, FLOW, KIND, MAPPING, PROPS, SCALAR, SEQUENCE, STYLE_SHIFT, TAG_SHIFT, VERBATIM};
-use super::children::{Entries, Items, type_of};
-use super::key_index::LARGE;
-use super::{Layout, PrintOptions, Record, Scalar, Style, Tree, print_value};
+use super::build::{ALIAS, FLOW_FLAG, HAS_PROPS, KIND_MASK, MAPPING, SCALAR, SEQUENCE, STYLE_SHIFT, TAG_SHIFT, VERBATIM_FLAG};
+use super::children::{MappingEntries, SequenceItems, type_of};
+use super::key_index::MIN_INDEXED_LEN;
+use super::{CollectionStyle, NodeRecord, PrintOptions, Scalar, Tree, YamlScalarStyle, print_value};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::Span;
-use crate::yaml::{cooked, scalar};
+use crate::yaml::{scalar, scalar_text};
 
 /// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,19 +48,19 @@ impl NodeId {
 pub struct Node<'t> {
     tree: &'t Tree,
     /// The record as written, which may be an alias.
-    written: u32,
+    record_index: u32,
 }
 
 /// Keys to which aliases add more nodes than these have their text as written for a name.
-const NAMED: u64 = 1000;
+const MAX_NAMED_ALIASES: u64 = 1000;
 
 /// The content for a missing record; no node leads there.
-static NOTHING: Record = Record { start: 0, end: 0, next: 0, count: 0, meta: SCALAR | VERBATIM };
+static NULL_RECORD: NodeRecord = NodeRecord { start: 0, end: 0, next: 0, count: 0, meta: SCALAR | VERBATIM_FLAG };
 
 impl<'t> Node<'t> {
     #[inline]
     pub(super) fn new(tree: &'t Tree, written: u32) -> Self {
-        Self { tree, written }
+        Self { tree, record_index: written }
     }
 
     /// The tree that this node is of.
@@ -69,47 +69,51 @@ impl<'t> Node<'t> {
     }
 
     #[inline]
-    fn written(self) -> &'t Record {
-        self.tree.records.get(self.written as usize).unwrap_or(&NOTHING)
+    fn record_index(self) -> &'t NodeRecord {
+        self.tree.records.get(self.record_index as usize).unwrap_or(&NULL_RECORD)
     }
 
     /// The record that counts: the target of an alias.
     #[inline]
-    pub(super) fn record(self) -> &'t Record {
-        let record = self.written();
-        if record.meta & KIND == ALIAS { self.tree.records.get(record.next as usize).unwrap_or(&NOTHING) } else { record }
+    pub(super) fn target_record(self) -> &'t NodeRecord {
+        let record = self.record_index();
+        if record.meta & KIND_MASK == ALIAS {
+            self.tree.records.get(record.next as usize).unwrap_or(&NULL_RECORD)
+        } else {
+            record
+        }
     }
 
     #[inline]
-    fn target(self) -> u32 {
-        let record = self.written();
-        if record.meta & KIND == ALIAS { record.next } else { self.written }
+    fn target_index(self) -> u32 {
+        let record = self.record_index();
+        if record.meta & KIND_MASK == ALIAS { record.next } else { self.record_index }
     }
 
     /// Returns the number of the record as written. An alias has a separate one, by which [`Tree::node_at`] finds
     /// it.
     #[doc(hidden)]
     pub fn written_id(self) -> u32 {
-        self.written
+        self.record_index
     }
 
     /// The numbers of this node and all below it, as written.
     #[doc(hidden)]
     pub fn written_ids(self) -> std::ops::Range<u32> {
-        self.written..self.after()
+        self.record_index..self.written_end()
     }
 
     /// The record after this node, as written.
     #[inline]
-    pub(super) fn after(self) -> u32 {
-        let record = self.written();
-        if matches!(record.meta & KIND, SEQUENCE | MAPPING) { record.next } else { self.written + 1 }
+    pub(super) fn written_end(self) -> u32 {
+        let record = self.record_index();
+        if matches!(record.meta & KIND_MASK, SEQUENCE | MAPPING) { record.next } else { self.record_index + 1 }
     }
 
     /// Scalar, sequence or mapping.
     #[inline]
     pub fn kind(self) -> NodeKind {
-        match self.record().meta & KIND {
+        match self.target_record().meta & KIND_MASK {
             SEQUENCE => NodeKind::Sequence,
             MAPPING => NodeKind::Mapping,
             _ => NodeKind::Scalar,
@@ -133,23 +137,23 @@ impl<'t> Node<'t> {
 
     /// Returns the identity of the node: two nodes with the same number are one node, reached through an alias.
     pub fn id(self) -> NodeId {
-        NodeId(self.target())
+        NodeId(self.target_index())
     }
 
     /// Returns `true` if it is written as an alias, `*name`.
     #[inline]
     pub fn is_alias(self) -> bool {
-        self.written().meta & KIND == ALIAS
+        self.record_index().meta & KIND_MASK == ALIAS
     }
 
     /// The node that an alias refers to, or `None` if this is no alias.
     pub fn alias_target(self) -> Option<Node<'t>> {
-        self.is_alias().then(|| Node::new(self.tree, self.target()))
+        self.is_alias().then(|| Node::new(self.tree, self.target_index()))
     }
 
     /// The name of its anchor, or `None` without one.
     pub fn anchor(self) -> Option<&'t str> {
-        let anchor = self.tree.props(self.target())?.anchor;
+        let anchor = self.tree.find_props(self.target_index())?.anchor;
         anchor.slice(&self.tree.text).get(1..)
     }
 
@@ -158,7 +162,7 @@ impl<'t> Node<'t> {
     /// `!` alone counts as none: it leaves a node to the rules of YAML 1.1 (see [`Node::scalar`]).
     #[inline]
     pub fn tag(self) -> Option<&'t str> {
-        match self.record().meta >> TAG_SHIFT {
+        match self.target_record().meta >> TAG_SHIFT {
             0 => None,
             number => self.tree.tags.get(number as usize).map(String::as_str).filter(|tag| *tag != "!"),
         }
@@ -168,28 +172,28 @@ impl<'t> Node<'t> {
     #[inline]
     #[doc(hidden)]
     pub fn tag_number(self) -> usize {
-        (self.record().meta >> TAG_SHIFT) as usize
+        (self.target_record().meta >> TAG_SHIFT) as usize
     }
 
     /// Returns `true` if it is written with the tag `!` alone.
     #[inline]
     #[doc(hidden)]
     pub fn is_nonspecific(self) -> bool {
-        self.record().meta >> TAG_SHIFT != 0 && self.tag().is_none()
+        self.target_record().meta >> TAG_SHIFT != 0 && self.tag().is_none()
     }
 
     /// Returns the place of its content in the text, without anchor and tag. For an alias, returns that of the
     /// alias itself.
     pub fn span(self) -> Span {
-        let record = self.written();
+        let record = self.record_index();
         Span::new(record.start, record.end)
     }
 
     /// Returns the place of [`Node::span`], extended to its anchor and tag if it has them.
-    pub fn whole_span(self) -> Span {
+    pub fn full_span(self) -> Span {
         let mut span = self.span();
-        if self.written().meta & PROPS != 0
-            && let Some(props) = self.tree.props(self.written)
+        if self.record_index().meta & HAS_PROPS != 0
+            && let Some(props) = self.tree.find_props(self.record_index)
         {
             for part in [props.anchor, props.tag] {
                 if !part.is_empty() {
@@ -203,65 +207,65 @@ impl<'t> Node<'t> {
 
     /// Returns the place of its tag in the text, or `None` without one.
     pub fn tag_span(self) -> Option<Span> {
-        let props = self.tree.props(self.written)?;
+        let props = self.tree.find_props(self.record_index)?;
         (!props.tag.is_empty()).then_some(props.tag)
     }
 
     /// Returns the place of its anchor in the text, or `None` without one.
     pub(super) fn anchor_span(self) -> Option<Span> {
-        let props = self.tree.props(self.written)?;
+        let props = self.tree.find_props(self.record_index)?;
         (!props.anchor.is_empty()).then_some(props.anchor)
     }
 
     /// Line and column, from 1, of its content (or of its tag or anchor), within the file.
     pub fn line_column(self) -> (u32, u32) {
-        self.tree.line_column(self.whole_span().start as usize)
+        self.tree.line_column(self.full_span().start as usize)
     }
 
     /// The content as written, quotes and brackets included; for an alias that of its target.
-    pub fn raw(self) -> &'t str {
-        let record = self.record();
+    pub fn source_text(self) -> &'t str {
+        let record = self.target_record();
         Span::new(record.start, record.end).slice(&self.tree.text)
     }
 
     /// Block or flow, or `None` for a scalar.
-    pub fn layout(self) -> Option<Layout> {
-        let meta = self.record().meta;
-        match meta & KIND {
-            SEQUENCE | MAPPING => Some(if meta & FLOW == 0 { Layout::Block } else { Layout::Flow }),
+    pub fn layout(self) -> Option<CollectionStyle> {
+        let meta = self.target_record().meta;
+        match meta & KIND_MASK {
+            SEQUENCE | MAPPING => Some(if meta & FLOW_FLAG == 0 { CollectionStyle::Block } else { CollectionStyle::Flow }),
             _ => None,
         }
     }
 
     /// Returns the style of a scalar, or `None` for a collection.
-    pub fn style(self) -> Option<Style> {
-        let meta = self.record().meta;
-        if meta & KIND != SCALAR {
+    pub fn style(self) -> Option<YamlScalarStyle> {
+        let meta = self.target_record().meta;
+        if meta & KIND_MASK != SCALAR {
             return None;
         }
         Some(match meta >> STYLE_SHIFT & 7 {
-            0 => Style::Plain,
-            1 => Style::Single,
-            2 => Style::Double,
-            3 => Style::Literal,
-            _ => Style::Folded,
+            0 => YamlScalarStyle::Plain,
+            1 => YamlScalarStyle::Single,
+            2 => YamlScalarStyle::Double,
+            3 => YamlScalarStyle::Literal,
+            _ => YamlScalarStyle::Folded,
         })
     }
 
     /// The text of a scalar, unquoted and unfolded; "" for a collection.
     pub fn text(self) -> Cow<'t, str> {
-        let record = self.record();
+        let record = self.target_record();
         let Some(style) = self.style() else { return Cow::Borrowed("") };
-        if record.meta & VERBATIM != 0 {
-            let raw = self.raw();
+        if record.meta & VERBATIM_FLAG != 0 {
+            let raw = self.source_text();
             return Cow::Borrowed(match style {
-                Style::Single | Style::Double => raw.get(1..raw.len().saturating_sub(1)).unwrap_or(""),
+                YamlScalarStyle::Single | YamlScalarStyle::Double => raw.get(1..raw.len().saturating_sub(1)).unwrap_or(""),
                 _ => raw,
             });
         }
         match record.count.checked_sub(1) {
-            Some(at) => Cow::Borrowed(self.tree.cooked.get(at as usize).map_or("", String::as_str)),
-            None => Cow::Owned(cooked(&self.tree.text, Span::new(record.start, record.end), style)),
+            Some(at) => Cow::Borrowed(self.tree.cooked_texts.get(at as usize).map_or("", String::as_str)),
+            None => Cow::Owned(scalar_text(&self.tree.text, Span::new(record.start, record.end), style)),
         }
     }
 
@@ -274,10 +278,10 @@ impl<'t> Node<'t> {
         let Some(style) = self.style() else { return Scalar::Null };
         let text = self.text();
         match self.tag() {
-            None if style == Style::Plain && text.is_empty() && self.is_nonspecific() => Scalar::Str(text),
-            None if style == Style::Plain || self.is_nonspecific() => scalar::resolve(text),
+            None if style == YamlScalarStyle::Plain && text.is_empty() && self.is_nonspecific() => Scalar::Str(text),
+            None if style == YamlScalarStyle::Plain || self.is_nonspecific() => scalar::resolve(text),
             None => Scalar::Str(text),
-            Some(tag) => tagged(tag.strip_prefix("tag:yaml.org,2002:").unwrap_or(""), text),
+            Some(tag) => parse_tagged_scalar(tag.strip_prefix("tag:yaml.org,2002:").unwrap_or(""), text),
         }
     }
 
@@ -285,7 +289,7 @@ impl<'t> Node<'t> {
     pub fn untagged(self) -> Scalar<'t> {
         match self.style() {
             None => Scalar::Null,
-            Some(Style::Plain) => scalar::resolve(self.text()),
+            Some(YamlScalarStyle::Plain) => scalar::resolve(self.text()),
             Some(_) => Scalar::Str(self.text()),
         }
     }
@@ -336,14 +340,14 @@ impl<'t> Node<'t> {
     /// Returns `true` if this is nothing.
     pub fn is_null(self) -> bool {
         // Without a tag the text decides, and this cheap test rules out most texts.
-        let may_be = self.record().meta >> TAG_SHIFT != 0 || scalar::is_null(&self.text());
+        let may_be = self.target_record().meta >> TAG_SHIFT != 0 || scalar::is_null(&self.text());
         self.is_scalar() && may_be && self.scalar() == Scalar::Null
     }
 
     /// Returns the number of items or pairs, as written; 0 for a scalar.
     pub fn len(self) -> usize {
-        let record = self.record();
-        match record.meta & KIND {
+        let record = self.target_record();
+        match record.meta & KIND_MASK {
             SEQUENCE => record.count as usize,
             MAPPING => record.count as usize / 2,
             _ => 0,
@@ -356,23 +360,23 @@ impl<'t> Node<'t> {
     }
 
     /// The items of a sequence, in order; none for anything else.
-    pub fn items(self) -> Items<'t> {
-        Items::of(self, SEQUENCE)
+    pub fn items(self) -> SequenceItems<'t> {
+        SequenceItems::new(self, SEQUENCE)
     }
 
     /// The pairs of a mapping as written: duplicates and `<<` included; none for anything else.
-    pub fn entries(self) -> Entries<'t> {
-        Entries(Items::of(self, MAPPING))
+    pub fn entries(self) -> MappingEntries<'t> {
+        MappingEntries(SequenceItems::new(self, MAPPING))
     }
 
     /// The item of a sequence with this number, from 0.
     pub fn index(self, index: usize) -> Option<Node<'t>> {
-        let record = self.record();
-        if record.meta & KIND != SEQUENCE || index >= record.count as usize {
+        let record = self.target_record();
+        if record.meta & KIND_MASK != SEQUENCE || index >= record.count as usize {
             return None;
         }
         // If no item has children, its place is known.
-        let first = self.target() + 1;
+        let first = self.target_index() + 1;
         if record.next - first == record.count {
             return Some(Node::new(self.tree, first + index as u32));
         }
@@ -382,10 +386,10 @@ impl<'t> Node<'t> {
     /// The value of a mapping's key, as YAML 1.1 reads it: the last of duplicates wins, and explicit keys
     /// win over those merged with `<<`. Keys are compared by their text.
     pub fn get(self, key: &str) -> Option<Node<'t>> {
-        if self.len() >= LARGE {
-            match self.tree.keys.find(self, key) {
+        if self.len() >= MIN_INDEXED_LEN {
+            match self.tree.keys.find_value(self, key) {
                 Some(Some(place)) => return Some(Node::new(self.tree, place)),
-                Some(None) if self.tree.keys.find(self, "<<") == Some(None) && !key.ends_with([']', '}']) => return None,
+                Some(None) if self.tree.keys.find_value(self, "<<") == Some(None) && !key.ends_with([']', '}']) => return None,
                 _ => {}
             }
         }
@@ -398,18 +402,18 @@ impl<'t> Node<'t> {
             merges |= name.is_merge();
         }
         if found.is_none() && merges {
-            return self.merged_entries().into_iter().find(|(name, _)| name.is_named(key)).map(|(_, value)| value);
+            return self.merged_entries().into_iter().find(|(name, _)| name.has_name(key)).map(|(_, value)| value);
         }
         // Keys that are collections are rare, and end with a bracket.
         if found.is_none() && key.ends_with([']', '}']) {
-            return self.entries().filter(|(name, _)| name.is_named(key)).last().map(|(_, value)| value);
+            return self.entries().filter(|(name, _)| name.has_name(key)).last().map(|(_, value)| value);
         }
         found
     }
 
     /// [`Node::get`] of several keys at once, in one pass over a mapping of a few pairs.
     pub fn get_each<const N: usize>(self, keys: [&str; N]) -> [Option<Node<'t>>; N] {
-        if self.len() >= LARGE {
+        if self.len() >= MIN_INDEXED_LEN {
             return keys.map(|key| self.get(key));
         }
         let mut found = [None; N];
@@ -457,7 +461,7 @@ impl<'t> Node<'t> {
         if !self.is_mapping() || matches!(crate::yaml::resolve(name.into()), Scalar::Str(_)) {
             return Ok(());
         }
-        let mut types = self.merged_entries().into_iter().filter(|(key, _)| key.is_named(name)).map(|(key, _)| type_of(key));
+        let mut types = self.merged_entries().into_iter().filter(|(key, _)| key.has_name(name)).map(|(key, _)| type_of(key));
         let first = types.next();
         if types.all(|other| Some(other) == first) {
             return Ok(());
@@ -470,7 +474,7 @@ impl<'t> Node<'t> {
     /// `<<` merged in where explicit keys leave room; as in the reference loader what is merged comes first.
     pub fn merged_entries(self) -> Vec<(Node<'t>, Node<'t>)> {
         // The budget bounds the work: no honest mapping is merged from more than the whole tree.
-        super::children::merged(self, &mut (2 * self.tree.records.len() as u64))
+        super::children::collect_merged_pairs(self, &mut (2 * self.tree.records.len() as u64))
     }
 
     /// Reads the node, and all below it, into a custom type, as [`from_node`](super::from_node) does.
@@ -503,11 +507,11 @@ impl<'t> Node<'t> {
     /// Returns `true` if it is a scalar with this text.
     #[inline]
     pub(super) fn is_key(self, key: &str) -> bool {
-        let record = self.record();
-        if record.meta & KIND != SCALAR {
+        let record = self.target_record();
+        if record.meta & KIND_MASK != SCALAR {
             return false;
         }
-        if record.is_plain() {
+        if record.is_verbatim() {
             // Bytes are compared without asking whether the span has whole characters, as all spans have.
             return self.tree.text.as_bytes().get(Span::new(record.start, record.end).range()) == Some(key.as_bytes());
         }
@@ -523,49 +527,53 @@ impl<'t> Node<'t> {
         }
         let options = PrintOptions { width: usize::MAX, ..PrintOptions::default() };
         let mut limits = Limits::default();
-        limits.nodes = NAMED + self.raw().len() as u64;
+        limits.nodes = MAX_NAMED_ALIASES + self.source_text().len() as u64;
         match self.to_value(&limits) {
             Ok(value) => Cow::Owned(print_value(&value.flow(), 0, &options)),
-            Err(_) => Cow::Borrowed(self.raw()),
+            Err(_) => Cow::Borrowed(self.source_text()),
         }
     }
 
     /// Returns `true` if this key goes by this name: [`Node::key_text`] compared, and nothing printed if that is
     /// not needed.
-    pub(super) fn is_named(self, name: &str) -> bool {
+    pub(super) fn has_name(self, name: &str) -> bool {
         self.is_key(name) || !self.is_scalar() && name.ends_with([']', '}']) && self.key_text() == name
     }
 
     /// The values under a key as they are written: nothing merged in, and all of a key that occurs more than once.
-    pub(super) fn own(self, name: &str) -> Vec<Node<'t>> {
-        if self.len() >= LARGE && !name.ends_with([']', '}']) {
+    pub(super) fn written_values(self, name: &str) -> Vec<Node<'t>> {
+        if self.len() >= MIN_INDEXED_LEN && !name.ends_with([']', '}']) {
             match self.tree.keys.find_all(self, name) {
                 Some(Some((place, false))) => return vec![Node::new(self.tree, place)],
                 Some(None) => return Vec::new(),
                 _ => {}
             }
         }
-        self.entries().filter(|(key, _)| key.is_named(name)).map(|(_, value)| value).collect()
+        self.entries().filter(|(key, _)| key.has_name(name)).map(|(_, value)| value).collect()
     }
 
     /// Returns `true` if it is the plain key `<<`, or tagged as a merge key.
     pub fn is_merge(self) -> bool {
-        let record = self.record();
+        let record = self.target_record();
         match self.tag() {
-            None => record.meta & (KIND | 7 << STYLE_SHIFT) == SCALAR && record.end - record.start == 2 && self.raw() == "<<",
+            None => {
+                record.meta & (KIND_MASK | 7 << STYLE_SHIFT) == SCALAR
+                    && record.end - record.start == 2
+                    && self.source_text() == "<<"
+            }
             Some(tag) => tag == "tag:yaml.org,2002:merge",
         }
     }
 }
 
 /// A scalar under one of YAML's own tags; text that does not fit it stays text.
-fn tagged<'t>(tag: &str, text: Cow<'t, str>) -> Scalar<'t> {
+fn parse_tagged_scalar<'t>(tag: &str, text: Cow<'t, str>) -> Scalar<'t> {
     let found = match tag {
         "null" => Some(Scalar::Null),
         "bool" => scalar::boolean_of_any_case(&text).map(Scalar::Bool),
         // The reference loader forgives blanks around numbers.
-        "int" => scalar::integer(text.trim()),
-        "float" => scalar::float(text.trim()).or_else(|| scalar::any_float(text.trim())).map(Scalar::Float),
+        "int" => scalar::parse_integer(text.trim()),
+        "float" => scalar::parse_float(text.trim()).or_else(|| scalar::any_float(text.trim())).map(Scalar::Float),
         "binary" => return Scalar::Binary(text),
         "timestamp" if scalar::is_timestamp(text.as_bytes()) => return Scalar::Timestamp(text),
         _ => None,
@@ -575,7 +583,7 @@ fn tagged<'t>(tag: &str, text: Cow<'t, str>) -> Scalar<'t> {
 
 impl PartialEq for Node<'_> {
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.tree, other.tree) && self.target() == other.target()
+        std::ptr::eq(self.tree, other.tree) && self.target_index() == other.target_index()
     }
 }
 
@@ -584,7 +592,7 @@ impl Eq for Node<'_> {}
 impl std::fmt::Debug for Node<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (line, column) = self.line_column();
-        let raw: String = self.raw().chars().take(40).collect();
+        let raw: String = self.source_text().chars().take(40).collect();
         write!(f, "{:?} {raw:?} at {line}:{column}", self.kind())
     }
 }

@@ -56,7 +56,7 @@ impl TreePath {
             return Ok(Self::root());
         }
         let body = pointer.strip_prefix('/').unwrap_or(pointer);
-        let keys = body.split('/').map(|key| unescaped(key, pointer)).collect::<Result<_>>()?;
+        let keys = body.split('/').map(|key| unescape_key(key, pointer)).collect::<Result<_>>()?;
         Ok(Self { keys })
     }
 
@@ -135,7 +135,7 @@ impl fmt::Display for TreePath {
 }
 
 /// `~1` is `/` and `~0` is `~`.
-fn unescaped(key: &str, pointer: &str) -> Result<String> {
+fn unescape_key(key: &str, pointer: &str) -> Result<String> {
     let mut out = String::with_capacity(key.len());
     let mut parts = key.split('~');
     out.push_str(parts.next().unwrap_or(""));

@@ -13,7 +13,7 @@ fn set_scalar_in_corpus_tree_changes_only_span() {
         assert_eq!(tree.text(), text);
         let mut walk = tree.root().walk(&limits);
         let mut count = 0;
-        while let Some(visit) = walk.step().unwrap() {
+        while let Some(visit) = walk.try_next().unwrap() {
             let node = visit.node;
             if !node.is_scalar() || visit.depth == 0 || node.is_alias() || node.span().is_empty() || count > 60 {
                 continue;
@@ -59,9 +59,9 @@ fn corpus_trees_print_parse_round_trip() {
 fn same(a: &Value, b: &Value) -> bool {
     a.tag == b.tag
         && match (&a.data, &b.data) {
-            (Data::Float(x), Data::Float(y)) => x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()),
-            (Data::Seq(x), Data::Seq(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y)),
-            (Data::Map(x), Data::Map(y)) => {
+            (ValueData::Float(x), ValueData::Float(y)) => x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()),
+            (ValueData::Seq(x), ValueData::Seq(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y)),
+            (ValueData::Map(x), ValueData::Map(y)) => {
                 x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(&x.0, &y.0) && same(&x.1, &y.1))
             }
             (x, y) => x == y,
@@ -87,28 +87,34 @@ fn value() -> impl Strategy<Value = Value> {
         prop::sample::select(vec!["tag:e.org:x/y-1.0.0", "asdf://z/t", "!local", "tag:e.org:a,b%{}"]),
     );
     let scalar = prop_oneof![
-        Just(Data::Null),
-        any::<bool>().prop_map(Data::Bool),
-        any::<i64>().prop_map(Data::Int),
-        any::<f64>().prop_map(Data::Float),
-        any::<i16>().prop_map(|n| Data::Float(f64::from(n))),
-        "[1-9][0-9]{20,40}".prop_map(Data::BigInt),
-        text().prop_map(Data::Str),
-        text().prop_map(Data::Str),
+        Just(ValueData::Null),
+        any::<bool>().prop_map(ValueData::Bool),
+        any::<i64>().prop_map(ValueData::Int),
+        any::<f64>().prop_map(ValueData::Float),
+        any::<i16>().prop_map(|n| ValueData::Float(f64::from(n))),
+        "[1-9][0-9]{20,40}".prop_map(ValueData::BigInt),
+        text().prop_map(ValueData::Str),
+        text().prop_map(ValueData::Str),
     ];
-    let styles = prop::sample::select(vec![Style::Single, Style::Double, Style::Literal, Style::Folded]);
+    let styles = prop::sample::select(vec![
+        YamlScalarStyle::Single,
+        YamlScalarStyle::Double,
+        YamlScalarStyle::Literal,
+        YamlScalarStyle::Folded,
+    ]);
     let leaf = (scalar, tag.clone(), prop::option::weighted(0.4, styles)).prop_map(|(data, tag, style)| {
         // A foreign tag makes any scalar text.
-        let is_text = matches!(data, Data::Str(_));
+        let is_text = matches!(data, ValueData::Str(_));
         let tag = tag.filter(|_| is_text).map(str::to_owned);
         Value { data, tag, style: style.filter(|_| is_text), ..Value::default() }
     });
     leaf.prop_recursive(4, 40, 6, move |inner| {
-        let layout = prop::option::of(prop::sample::select(vec![Layout::Block, Layout::Flow]));
+        let layout = prop::option::of(prop::sample::select(vec![CollectionStyle::Block, CollectionStyle::Flow]));
         let collection = prop_oneof![
-            prop::collection::vec(inner.clone(), 0..6).prop_map(Data::Seq),
-            prop::collection::btree_map(text(), inner, 0..6)
-                .prop_map(|pairs| Data::Map(pairs.into_iter().filter(|(k, _)| k != "<<").map(|(k, v)| (k.into(), v)).collect())),
+            prop::collection::vec(inner.clone(), 0..6).prop_map(ValueData::Seq),
+            prop::collection::btree_map(text(), inner, 0..6).prop_map(|pairs| ValueData::Map(
+                pairs.into_iter().filter(|(k, _)| k != "<<").map(|(k, v)| (k.into(), v)).collect()
+            )),
         ];
         (collection, tag.clone(), layout).prop_map(|(data, tag, layout)| Value {
             data,
@@ -140,10 +146,10 @@ proptest! {
         let old = Value::map([("a", a.clone()), ("b", Value::seq([b.clone(), c.clone()])), ("c", c.clone())]).block();
         let new = Value::map([("a", a), ("b", Value::seq([b, d.clone(), c])), ("d", d)]);
         let [old, new] = [old, new].map(|value| Tree::parse(print_document(&value, &PrintOptions::default()), &limits).unwrap());
-        let made = old.toward(&new, &limits).unwrap();
+        let made = old.merge_from(&new, &limits).unwrap();
         let made = made.unwrap_or_else(|| panic!("{}\n{}", old.text(), new.text()));
         prop_assert!(same(&made.root().to_value(&limits).unwrap(), &new.root().to_value(&limits).unwrap()));
-        let again = new.toward(&old, &limits).unwrap().unwrap().toward(&new, &limits).unwrap().unwrap();
+        let again = new.merge_from(&old, &limits).unwrap().unwrap().merge_from(&new, &limits).unwrap().unwrap();
         prop_assert!(same(&again.root().get("a").unwrap().to_value(&limits).unwrap(), &new.root().get("a").unwrap().to_value(&limits).unwrap()));
     }
 
@@ -154,7 +160,7 @@ proptest! {
         let tree = Tree::parse(printed.as_str(), &limits).unwrap();
         let mut paths = Vec::new();
         let mut walk = tree.root().walk(&limits);
-        while let Some(visit) = walk.step().unwrap() {
+        while let Some(visit) = walk.try_next().unwrap() {
             if tree.find(&walk.path()) == Some(visit.node) {
                 paths.push(walk.path());
             }
@@ -162,7 +168,7 @@ proptest! {
         let path = pick.get(&paths);
         let mut edit = tree.edit();
         edit.set(path, &new).unwrap();
-        let shown = edit.text();
+        let shown = edit.apply_changes();
         let changed = edit.finish(&limits).unwrap_or_else(|e| panic!("{e}\n{path}\n{printed}\n->\n{shown:?}"));
         let read = changed.find(path).unwrap().to_value(&limits).unwrap();
         let mut kept = Value { tag: read.tag.clone(), ..new.clone() };
@@ -188,9 +194,9 @@ proptest! {
         prop_assert_eq!(tree.text(), &text);
         let _ = (tree.warnings(), tree.references(&limits), tree.root().to_value(&limits), tree.read_into::<serde_json::Value>());
         let mut walk = tree.root().walk(&limits).expand_aliases();
-        while let Ok(Some(visit)) = walk.step() {
+        while let Ok(Some(visit)) = walk.try_next() {
             let node = visit.node;
-            let span = node.whole_span();
+            let span = node.full_span();
             prop_assert!(text.get(span.range()).is_some() && text.get(node.span().range()).is_some(), "{:?} {:?}", text, span);
             let _ = (node.scalar(), node.untagged(), node.as_f64(), node.tag(), node.anchor(), node.line_column(), node.reference());
             let path = walk.path();

@@ -9,8 +9,8 @@ use crate::limits::Limits;
 use crate::percent::leniently_decoded;
 
 /// Maximum number of references in a chain, and of characters of their paths: more is a cycle.
-const LONGEST_CHAIN: usize = 1000;
-const LONGEST_PATHS: usize = 1 << 20;
+const MAX_CHAIN_LEN: usize = 1000;
+const MAX_PATH_CHARS: usize = 1 << 20;
 
 /// A reference to a node of this file or of another one.
 ///
@@ -23,14 +23,14 @@ const LONGEST_PATHS: usize = 1 << 20;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Reference {
+pub struct NodeReference {
     /// The file, as written; "" for the file that the reference is in.
     pub uri: String,
     /// The node in it; the root if the reference has no fragment.
     pub path: TreePath,
 }
 
-impl Reference {
+impl NodeReference {
     /// Parses `uri#pointer`; escapes (`%20`, `~0`, `~1`) are undone in the pointer, which may lack its first slash.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Reference {
     }
 }
 
-impl std::fmt::Display for Reference {
+impl std::fmt::Display for NodeReference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}#{}", self.uri, self.path)
     }
@@ -70,9 +70,9 @@ impl<'t> Node<'t> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at this node for a pointer with a wrong `~`.
-    pub fn reference(self) -> Result<Option<Reference>> {
+    pub fn reference(self) -> Result<Option<NodeReference>> {
         let Some(text) = self.reference_text() else { return Ok(None) };
-        Reference::parse(&text).map(Some).map_err(|error| self.error(error.message()))
+        NodeReference::parse(&text).map(Some).map_err(|error| self.error(error.message()))
     }
 }
 
@@ -113,7 +113,7 @@ impl ReferenceTarget {
 
 /// Opens the tree of another file: `base` is the URI of the referring file ("" for the first), `uri` what
 /// it wrote. Returns the URI to know that file by, and its tree.
-pub type OpenTree<'f> = dyn FnMut(&str, &str) -> Result<(String, Arc<Tree>)> + 'f;
+pub type TreeOpener<'f> = dyn FnMut(&str, &str) -> Result<(String, Arc<Tree>)> + 'f;
 
 impl Tree {
     /// Every reference of the tree with its path, in document order; aliases are not entered.
@@ -123,8 +123,8 @@ impl Tree {
     pub fn references(&self, limits: &Limits) -> Result<Vec<(TreePath, Node<'_>)>> {
         let mut found = Vec::new();
         let mut text = 0;
-        let mut walk = self.root().walk(limits).as_written();
-        while let Some(visit) = walk.step()? {
+        let mut walk = self.root().walk(limits).without_merge();
+        while let Some(visit) = walk.try_next()? {
             if !visit.node.is_alias() && visit.node.reference_text().is_some() {
                 let path = walk.path();
                 limits.charge_text(&mut text, path.text_len(), "the paths of the references")?;
@@ -139,11 +139,11 @@ impl Tree {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`] for a path that leads nowhere or a chain that leads back,
     /// [`ErrorKind::Limit`] for more files in a row than [`Limits::external_depth`], and the errors of `open`.
-    pub fn resolve(&self, reference: &Reference, limits: &Limits, open: &mut OpenTree<'_>) -> Result<ReferenceTarget> {
-        let mut trees = Trees { own: self, limits, files: 0, open };
+    pub fn resolve(&self, reference: &NodeReference, limits: &Limits, open: &mut TreeOpener<'_>) -> Result<ReferenceTarget> {
+        let mut trees = TreeCache { main_tree: self, limits, files: 0, opener: open };
         let start = ReferenceTarget { file: None, id: NodeId(0) };
-        let root = trees.file(&start, &reference.uri)?;
-        follow(&mut trees, root, &reference.path).map_err(|error| error.context(format!("following {reference}")))
+        let root = trees.open_root(&start, &reference.uri)?;
+        resolve_path(&mut trees, root, &reference.path).map_err(|error| error.context(format!("following {reference}")))
     }
 }
 
@@ -153,19 +153,19 @@ pub trait Places {
     type Place: Clone + PartialEq;
 
     /// The text of the `$ref` that a node is.
-    fn reference(&self, at: &Self::Place) -> Option<String>;
+    fn find_reference(&self, at: &Self::Place) -> Option<String>;
 
     /// The root of the file that a node's reference names; "" is the node's own.
     ///
     /// # Errors
     /// Returns an error if that file cannot be opened.
-    fn file(&mut self, at: &Self::Place, uri: &str) -> Result<Self::Place>;
+    fn open_root(&mut self, at: &Self::Place, uri: &str) -> Result<Self::Place>;
 
     /// The child of a node under `key`, which is part of `path`.
     ///
     /// # Errors
     /// Returns an error if there is none.
-    fn child(&self, at: &Self::Place, key: &str, path: &TreePath) -> Result<Self::Place>;
+    fn find_child(&self, at: &Self::Place, key: &str, path: &TreePath) -> Result<Self::Place>;
 }
 
 /// Goes along `path` from `start` to a node that is no reference, through those on the way and at the end.
@@ -173,10 +173,10 @@ pub trait Places {
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for references that lead back to themselves, and
 /// the errors of `places` with the reference that was being followed.
-pub fn follow<P: Places>(places: &mut P, start: P::Place, path: &TreePath) -> Result<P::Place> {
-    let mut trail = Trail { paths: Vec::new(), hops: 0, text: 0, left: 0, least: 0, mark: None };
+pub fn resolve_path<P: Places>(places: &mut P, start: P::Place, path: &TreePath) -> Result<P::Place> {
+    let mut trail = ReferenceChain { paths: Vec::new(), length: 0, text: 0, remaining: 0, shortest: 0, brent_mark: None };
     trail.push(path.clone(), None);
-    trail.follow(places, start).map_err(|error| match trail.outermost() {
+    trail.resolve_path(places, start).map_err(|error| match trail.outermost_reference() {
         // The file asked for it, not the caller.
         Some(text) if error.kind().is_request() => error.with_kind(ErrorKind::Malformed).context(format!("$ref {text:?}")),
         Some(text) => error.context(format!("$ref {text:?}")),
@@ -185,59 +185,60 @@ pub fn follow<P: Places>(places: &mut P, start: P::Place, path: &TreePath) -> Re
 }
 
 /// The paths that are being gone along, each begun before the one below it came to its end.
-struct Trail<P> {
-    paths: Vec<Leg>,
-    hops: usize,
+struct ReferenceChain<P> {
+    paths: Vec<ChainStep>,
+    length: usize,
     text: usize,
     /// Number of keys left to follow, and the least since the mark was set.
-    left: usize,
-    least: usize,
+    remaining: usize,
+    shortest: usize,
     /// A reference that was come by, and how many keys were left there: who comes by again goes in a circle.
-    mark: Option<(P, usize)>,
+    brent_mark: Option<(P, usize)>,
 }
 
 /// A path, how much of it is done, and the reference that it is from.
-struct Leg {
+struct ChainStep {
     path: TreePath,
-    done: usize,
+    consumed: usize,
     reference: Option<String>,
 }
 
-impl<P: Clone + PartialEq> Trail<P> {
+impl<P: Clone + PartialEq> ReferenceChain<P> {
     fn push(&mut self, path: TreePath, reference: Option<String>) {
-        self.left += path.keys().len();
+        self.remaining += path.keys().len();
         self.text += path.keys().iter().map(|key| key.len() + 1).sum::<usize>();
-        self.paths.push(Leg { path, done: 0, reference });
+        self.paths.push(ChainStep { path, consumed: 0, reference });
     }
 
     /// The first of the references that are being followed.
-    fn outermost(&self) -> Option<&String> {
+    fn outermost_reference(&self) -> Option<&String> {
         self.paths.iter().find_map(|leg| leg.reference.as_ref())
     }
 
     /// Returns `true` if the reference at `at` has been come by before, with the same keys to go.
     fn is_circle(&mut self, at: &P) -> bool {
-        self.hops += 1;
-        let again = self.mark.as_ref().is_some_and(|(mark, left)| *left == self.left && self.least >= *left && mark == at);
-        if self.hops.is_power_of_two() {
-            self.mark = Some((at.clone(), self.left));
-            self.least = self.left;
+        self.length += 1;
+        let again =
+            self.brent_mark.as_ref().is_some_and(|(mark, left)| *left == self.remaining && self.shortest >= *left && mark == at);
+        if self.length.is_power_of_two() {
+            self.brent_mark = Some((at.clone(), self.remaining));
+            self.shortest = self.remaining;
         }
-        again || self.hops > LONGEST_CHAIN || self.text > LONGEST_PATHS
+        again || self.length > MAX_CHAIN_LEN || self.text > MAX_PATH_CHARS
     }
 
-    fn follow(&mut self, places: &mut impl Places<Place = P>, start: P) -> Result<P> {
+    fn resolve_path(&mut self, places: &mut impl Places<Place = P>, start: P) -> Result<P> {
         let mut at = start;
         loop {
-            while self.paths.last().is_some_and(|leg| leg.done == leg.path.keys().len()) {
+            while self.paths.last().is_some_and(|leg| leg.consumed == leg.path.keys().len()) {
                 self.paths.pop();
             }
-            if let Some(text) = places.reference(&at) {
+            if let Some(text) = places.find_reference(&at) {
                 if self.is_circle(&at) {
                     self.paths.clear();
                     return Err(Error::malformed("the references lead in a circle, or through more than 1000 references"));
                 }
-                let (uri, path) = match Reference::parse(&text) {
+                let (uri, path) = match NodeReference::parse(&text) {
                     Ok(reference) => (reference.uri, reference.path),
                     Err(error) => {
                         self.push(TreePath::root(), Some(text));
@@ -245,49 +246,49 @@ impl<P: Clone + PartialEq> Trail<P> {
                     }
                 };
                 self.push(path, Some(text));
-                at = places.file(&at, &uri)?;
+                at = places.open_root(&at, &uri)?;
                 continue;
             }
             let Some(leg) = self.paths.last_mut() else { return Ok(at) };
-            let Some(key) = leg.path.keys().get(leg.done) else { continue };
-            at = places.child(&at, key, &leg.path)?;
-            leg.done += 1;
-            self.left -= 1;
-            self.least = self.least.min(self.left);
+            let Some(key) = leg.path.keys().get(leg.consumed) else { continue };
+            at = places.find_child(&at, key, &leg.path)?;
+            leg.consumed += 1;
+            self.remaining -= 1;
+            self.shortest = self.shortest.min(self.remaining);
         }
     }
 }
 
 /// Trees that are opened as they are referred to.
-struct Trees<'a, 'o, 'f> {
-    own: &'a Tree,
+struct TreeCache<'a, 'o, 'f> {
+    main_tree: &'a Tree,
     limits: &'a Limits,
     files: u64,
-    open: &'o mut OpenTree<'f>,
+    opener: &'o mut TreeOpener<'f>,
 }
 
-impl Places for Trees<'_, '_, '_> {
+impl Places for TreeCache<'_, '_, '_> {
     type Place = ReferenceTarget;
 
-    fn reference(&self, at: &ReferenceTarget) -> Option<String> {
-        at.node(self.own)?.reference_text().map(std::borrow::Cow::into_owned)
+    fn find_reference(&self, at: &ReferenceTarget) -> Option<String> {
+        at.node(self.main_tree)?.reference_text().map(std::borrow::Cow::into_owned)
     }
 
-    fn file(&mut self, at: &ReferenceTarget, uri: &str) -> Result<ReferenceTarget> {
+    fn open_root(&mut self, at: &ReferenceTarget, uri: &str) -> Result<ReferenceTarget> {
         let mut file = at.file.clone();
         if !uri.is_empty() {
             self.files += 1;
             if self.files > self.limits.external_depth {
                 let what = format_args!("references lead on through {} files", self.files);
-                return Err(Limits::exceeded("external_depth", self.limits.external_depth, what));
+                return Err(Limits::exceeded_error("external_depth", self.limits.external_depth, what));
             }
-            file = Some((self.open)(at.uri(), uri)?);
+            file = Some((self.opener)(at.uri(), uri)?);
         }
         Ok(ReferenceTarget { file, id: NodeId(0) })
     }
 
-    fn child(&self, at: &ReferenceTarget, key: &str, path: &TreePath) -> Result<ReferenceTarget> {
-        let child = at.node(self.own).and_then(|node| node.child(key)).map(Node::id);
+    fn find_child(&self, at: &ReferenceTarget, key: &str, path: &TreePath) -> Result<ReferenceTarget> {
+        let child = at.node(self.main_tree).and_then(|node| node.child(key)).map(Node::id);
         let missing =
             || Error::malformed(format!("the reference does not resolve: there is no {key:?}")).at_path(path.to_string());
         Ok(ReferenceTarget { file: at.file.clone(), id: child.ok_or_else(missing)? })
@@ -302,7 +303,7 @@ mod tests {
         Tree::parse(text, &Limits::default()).unwrap()
     }
 
-    fn follow(tree: &Tree, text: &str) -> Result<String> {
+    fn resolve_path(tree: &Tree, text: &str) -> Result<String> {
         let mut open = |base: &str, uri: &str| {
             let text = match uri {
                 "b.asdf" => "x: {$ref: 'c.asdf#y/0'}\n",
@@ -312,13 +313,13 @@ mod tests {
             };
             Ok((uri.to_owned(), Arc::new(self::tree(text))))
         };
-        let target = tree.resolve(&Reference::parse(text)?, &Limits::default(), &mut open)?;
-        Ok(target.node(tree).unwrap().raw().to_owned())
+        let target = tree.resolve(&NodeReference::parse(text)?, &Limits::default(), &mut open)?;
+        Ok(target.node(tree).unwrap().source_text().to_owned())
     }
 
     #[test]
     fn references_are_split_and_unescaped() {
-        let r = |text| Reference::parse(text).unwrap();
+        let r = |text| NodeReference::parse(text).unwrap();
         assert_eq!(r("#/a~1b/m%7E0n").path.keys(), ["a/b", "m~n"]);
         assert_eq!(r("#a/b").path, r("#/a/b").path);
         assert_eq!(r("x.asdf").path, TreePath::root());
@@ -328,10 +329,10 @@ mod tests {
     #[test]
     fn chains_forward_references_and_files_are_followed() {
         let t = tree("a: {$ref: '#/b'}\nb: {$ref: '#/c/0'}\nc: [{k: 1}]\nd: {$ref: 'b.asdf#/x'}\ne: {$ref: '#/a/k'}\n");
-        assert_eq!(follow(&t, "#/a").unwrap(), "{k: 1}");
-        assert_eq!(follow(&t, "#/e").unwrap(), "1");
-        assert_eq!(follow(&t, "#/a/k").unwrap(), "1");
-        assert_eq!(follow(&t, "#/d").unwrap(), "7");
+        assert_eq!(resolve_path(&t, "#/a").unwrap(), "{k: 1}");
+        assert_eq!(resolve_path(&t, "#/e").unwrap(), "1");
+        assert_eq!(resolve_path(&t, "#/a/k").unwrap(), "1");
+        assert_eq!(resolve_path(&t, "#/d").unwrap(), "7");
         let found: Vec<_> = t.references(&Limits::default()).unwrap().iter().map(|(path, _)| path.to_string()).collect();
         assert_eq!(found, ["/a", "/b", "/d", "/e"]);
     }
@@ -340,10 +341,10 @@ mod tests {
     fn cycles_and_dead_ends_are_errors() {
         let t = tree("a: {$ref: '#/b'}\nb: {$ref: '#/a'}\nc: {$ref: '#/c/x'}\nd: {$ref: 'loop.asdf#/x'}\n");
         for text in ["#/a", "#/c", "#/zz", "#/a~"] {
-            let kind = follow(&t, text).unwrap_err().kind();
+            let kind = resolve_path(&t, text).unwrap_err().kind();
             assert!(matches!(kind, ErrorKind::Malformed | ErrorKind::InvalidInput), "{text}");
         }
-        assert_eq!(follow(&t, "#/d").unwrap_err().kind(), ErrorKind::Malformed);
-        assert!(follow(&t, "other.asdf").unwrap_err().to_string().contains("asks for other.asdf"));
+        assert_eq!(resolve_path(&t, "#/d").unwrap_err().kind(), ErrorKind::Malformed);
+        assert!(resolve_path(&t, "other.asdf").unwrap_err().to_string().contains("asks for other.asdf"));
     }
 }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::ser::{self, Serialize};
 
-use super::de::Problem;
-use super::{Data, Value};
+use super::de::DeError;
+use super::{Value, ValueData};
 use crate::error::{Error, Result};
 
 /// Makes the value of a tree from a custom type. The other direction is [`from_node`](super::from_node).
@@ -26,33 +26,33 @@ use crate::error::{Error, Result};
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the message of the type, and for numbers of over 64
 /// bits with a sign.
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
-    value.serialize(Maker).map_err(|problem| problem.0)
+    value.serialize(ValueSerializer).map_err(|problem| problem.0)
 }
 
-impl ser::Error for Problem {
+impl ser::Error for DeError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self(Error::invalid_input(message.to_string()))
     }
 }
 
-type Made = Result<Value, Problem>;
+type SerResult = Result<Value, DeError>;
 
-struct Maker;
+struct ValueSerializer;
 
 /// A list that is being made, and the name of the variant that it belongs to.
-struct List {
+struct SeqSerializer {
     items: Vec<Value>,
     variant: Option<&'static str>,
 }
 
 /// A mapping that is being made.
-struct Pairs {
+struct MapSerializer {
     pairs: Vec<(Value, Value)>,
     key: Option<Value>,
     variant: Option<&'static str>,
 }
 
-fn within(variant: Option<&'static str>, value: Value) -> Value {
+fn wrap_variant(variant: Option<&'static str>, value: Value) -> Value {
     match variant {
         Some(name) => Value::map([(name, value)]),
         None => value,
@@ -61,133 +61,145 @@ fn within(variant: Option<&'static str>, value: Value) -> Value {
 
 macro_rules! scalars {
     ($($name:ident($type:ty) => $make:expr),+ $(,)?) => {
-        $(fn $name(self, value: $type) -> Made {
-            let make: fn($type) -> Data = $make;
+        $(fn $name(self, value: $type) -> SerResult {
+            let make: fn($type) -> ValueData = $make;
             Ok(make(value).into())
         })+
     };
 }
 
-impl ser::Serializer for Maker {
+impl ser::Serializer for ValueSerializer {
     type Ok = Value;
-    type Error = Problem;
-    type SerializeSeq = List;
-    type SerializeTuple = List;
-    type SerializeTupleStruct = List;
-    type SerializeTupleVariant = List;
-    type SerializeMap = Pairs;
-    type SerializeStruct = Pairs;
-    type SerializeStructVariant = Pairs;
+    type Error = DeError;
+    type SerializeSeq = SeqSerializer;
+    type SerializeTuple = SeqSerializer;
+    type SerializeTupleStruct = SeqSerializer;
+    type SerializeTupleVariant = SeqSerializer;
+    type SerializeMap = MapSerializer;
+    type SerializeStruct = MapSerializer;
+    type SerializeStructVariant = MapSerializer;
 
     scalars! {
-        serialize_bool(bool) => Data::Bool,
-        serialize_i8(i8) => |n| Data::Int(n.into()),
-        serialize_i16(i16) => |n| Data::Int(n.into()),
-        serialize_i32(i32) => |n| Data::Int(n.into()),
-        serialize_i64(i64) => Data::Int,
-        serialize_i128(i128) => |n| i64::try_from(n).map_or_else(|_| Data::BigInt(n.to_string()), Data::Int),
-        serialize_u8(u8) => |n| Data::Int(n.into()),
-        serialize_u16(u16) => |n| Data::Int(n.into()),
-        serialize_u32(u32) => |n| Data::Int(n.into()),
-        serialize_u64(u64) => |n| i64::try_from(n).map_or_else(|_| Data::BigInt(n.to_string()), Data::Int),
-        serialize_u128(u128) => |n| i64::try_from(n).map_or_else(|_| Data::BigInt(n.to_string()), Data::Int),
+        serialize_bool(bool) => ValueData::Bool,
+        serialize_i8(i8) => |n| ValueData::Int(n.into()),
+        serialize_i16(i16) => |n| ValueData::Int(n.into()),
+        serialize_i32(i32) => |n| ValueData::Int(n.into()),
+        serialize_i64(i64) => ValueData::Int,
+        serialize_i128(i128) => |n| i64::try_from(n).map_or_else(|_| ValueData::BigInt(n.to_string()), ValueData::Int),
+        serialize_u8(u8) => |n| ValueData::Int(n.into()),
+        serialize_u16(u16) => |n| ValueData::Int(n.into()),
+        serialize_u32(u32) => |n| ValueData::Int(n.into()),
+        serialize_u64(u64) => |n| i64::try_from(n).map_or_else(|_| ValueData::BigInt(n.to_string()), ValueData::Int),
+        serialize_u128(u128) => |n| i64::try_from(n).map_or_else(|_| ValueData::BigInt(n.to_string()), ValueData::Int),
         // The shortest decimal that means it, not that of the double.
-        serialize_f32(f32) => |x| x.to_string().parse().map_or(Data::Float(x.into()), Data::Float),
-        serialize_f64(f64) => Data::Float,
-        serialize_char(char) => |c| Data::Str(c.to_string()),
-        serialize_str(&str) => |text| Data::Str(text.to_owned()),
+        serialize_f32(f32) => |x| x.to_string().parse().map_or(ValueData::Float(x.into()), ValueData::Float),
+        serialize_f64(f64) => ValueData::Float,
+        serialize_char(char) => |c| ValueData::Str(c.to_string()),
+        serialize_str(&str) => |text| ValueData::Str(text.to_owned()),
     }
 
-    fn serialize_bytes(self, bytes: &[u8]) -> Made {
+    fn serialize_bytes(self, bytes: &[u8]) -> SerResult {
         Ok(Value::seq(bytes.iter().map(|byte| u32::from(*byte))).flow())
     }
 
-    fn serialize_none(self) -> Made {
+    fn serialize_none(self) -> SerResult {
         Ok(Value::null())
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Made {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> SerResult {
         value.serialize(self)
     }
 
-    fn serialize_unit(self) -> Made {
+    fn serialize_unit(self) -> SerResult {
         Ok(Value::null())
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Made {
+    fn serialize_unit_struct(self, _: &'static str) -> SerResult {
         Ok(Value::null())
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Made {
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> SerResult {
         Ok(variant.into())
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Made {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> SerResult {
         value.serialize(self)
     }
 
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(self, _: &'static str, _: u32, variant: &'static str, value: &T) -> Made {
-        Ok(within(Some(variant), value.serialize(self)?))
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> SerResult {
+        Ok(wrap_variant(Some(variant), value.serialize(self)?))
     }
 
-    fn serialize_seq(self, len: Option<usize>) -> Result<List, Problem> {
+    fn serialize_seq(self, len: Option<usize>) -> Result<SeqSerializer, DeError> {
         // The length that a type reports is a hint.
-        Ok(List { items: Vec::with_capacity(len.unwrap_or(0).min(1 << 16)), variant: None })
+        Ok(SeqSerializer { items: Vec::with_capacity(len.unwrap_or(0).min(1 << 16)), variant: None })
     }
 
-    fn serialize_tuple(self, len: usize) -> Result<List, Problem> {
+    fn serialize_tuple(self, len: usize) -> Result<SeqSerializer, DeError> {
         self.serialize_seq(Some(len))
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<List, Problem> {
+    fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<SeqSerializer, DeError> {
         self.serialize_seq(Some(len))
     }
 
-    fn serialize_tuple_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<List, Problem> {
-        Ok(List { items: Vec::new(), variant: Some(variant) })
+    fn serialize_tuple_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<SeqSerializer, DeError> {
+        Ok(SeqSerializer { items: Vec::new(), variant: Some(variant) })
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Pairs, Problem> {
-        Ok(Pairs { pairs: Vec::new(), key: None, variant: None })
+    fn serialize_map(self, _: Option<usize>) -> Result<MapSerializer, DeError> {
+        Ok(MapSerializer { pairs: Vec::new(), key: None, variant: None })
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Pairs, Problem> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<MapSerializer, DeError> {
         self.serialize_map(None)
     }
 
-    fn serialize_struct_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<Pairs, Problem> {
-        Ok(Pairs { pairs: Vec::new(), key: None, variant: Some(variant) })
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<MapSerializer, DeError> {
+        Ok(MapSerializer { pairs: Vec::new(), key: None, variant: Some(variant) })
     }
 }
 
-impl List {
-    fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Problem> {
-        self.items.push(value.serialize(Maker)?);
+impl SeqSerializer {
+    fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), DeError> {
+        self.items.push(value.serialize(ValueSerializer)?);
         Ok(())
     }
 
     fn finish(self) -> Value {
-        within(self.variant, Value::seq(self.items))
+        wrap_variant(self.variant, Value::seq(self.items))
     }
 }
 
-impl Pairs {
+impl MapSerializer {
     fn finish(self) -> Value {
-        within(self.variant, Value::from(self.pairs))
+        wrap_variant(self.variant, Value::from(self.pairs))
     }
 }
 
 macro_rules! lists {
     ($($trait:ident::$method:ident),+) => {
-        $(impl ser::$trait for List {
+        $(impl ser::$trait for SeqSerializer {
             type Ok = Value;
-            type Error = Problem;
+            type Error = DeError;
 
-            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Problem> {
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), DeError> {
                 self.push(value)
             }
 
-            fn end(self) -> Made {
+            fn end(self) -> SerResult {
                 Ok(self.finish())
             }
         })+
@@ -203,16 +215,16 @@ lists!(
 
 macro_rules! structs {
     ($($trait:ident),+) => {
-        $(impl ser::$trait for Pairs {
+        $(impl ser::$trait for MapSerializer {
             type Ok = Value;
-            type Error = Problem;
+            type Error = DeError;
 
-            fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Problem> {
-                self.pairs.push((key.into(), value.serialize(Maker)?));
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), DeError> {
+                self.pairs.push((key.into(), value.serialize(ValueSerializer)?));
                 Ok(())
             }
 
-            fn end(self) -> Made {
+            fn end(self) -> SerResult {
                 Ok(self.finish())
             }
         })+
@@ -221,22 +233,22 @@ macro_rules! structs {
 
 structs!(SerializeStruct, SerializeStructVariant);
 
-impl ser::SerializeMap for Pairs {
+impl ser::SerializeMap for MapSerializer {
     type Ok = Value;
-    type Error = Problem;
+    type Error = DeError;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Problem> {
-        self.key = Some(key.serialize(Maker)?);
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), DeError> {
+        self.key = Some(key.serialize(ValueSerializer)?);
         Ok(())
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Problem> {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), DeError> {
         let key = self.key.take().unwrap_or_default();
-        self.pairs.push((key, value.serialize(Maker)?));
+        self.pairs.push((key, value.serialize(ValueSerializer)?));
         Ok(())
     }
 
-    fn end(self) -> Made {
+    fn end(self) -> SerResult {
         Ok(self.finish())
     }
 }

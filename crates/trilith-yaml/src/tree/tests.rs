@@ -11,10 +11,10 @@ fn tree(text: &str) -> Tree {
 fn listing(text: &str) -> Vec<String> {
     let tree = tree(text);
     let limits = Limits::default();
-    let mut walk = tree.root().walk(&limits).as_written();
+    let mut walk = tree.root().walk(&limits).without_merge();
     let mut lines = Vec::new();
-    while let Some(visit) = walk.step().unwrap() {
-        lines.push(format!("{} {:?}", walk.path(), visit.node.raw()));
+    while let Some(visit) = walk.try_next().unwrap() {
+        lines.push(format!("{} {:?}", walk.path(), visit.node.source_text()));
     }
     lines
 }
@@ -42,15 +42,15 @@ fn spans_are_exact_in_every_layout() {
 #[test]
 fn block_scalar_span_includes_indicator_and_last_line() {
     let tree = tree("a: !t |\n  x\n   y\n\nb: &k >-\n  z # no\n  w\n# c\nc: |+2 # x | y\n    q\n\nd: |\n");
-    assert_eq!(tree.at("/a").unwrap().raw(), "|\n  x\n   y");
-    assert_eq!(tree.at("/a").unwrap().text(), "x\n y\n");
-    assert_eq!(tree.at("/b").unwrap().raw(), ">-\n  z # no\n  w");
-    assert_eq!(tree.at("/b").unwrap().text(), "z # no w");
-    assert_eq!(tree.at("/c").unwrap().raw(), "|+2 # x | y\n    q");
-    assert_eq!(tree.at("/c").unwrap().text(), "  q\n\n");
-    assert_eq!(tree.at("/d").unwrap().raw(), "|");
-    assert_eq!(tree.at("/d").unwrap().text(), "");
-    assert_eq!(tree.at("/b").unwrap().whole_span().slice(tree.text()), "&k >-\n  z # no\n  w");
+    assert_eq!(tree.node_at_pointer("/a").unwrap().source_text(), "|\n  x\n   y");
+    assert_eq!(tree.node_at_pointer("/a").unwrap().text(), "x\n y\n");
+    assert_eq!(tree.node_at_pointer("/b").unwrap().source_text(), ">-\n  z # no\n  w");
+    assert_eq!(tree.node_at_pointer("/b").unwrap().text(), "z # no w");
+    assert_eq!(tree.node_at_pointer("/c").unwrap().source_text(), "|+2 # x | y\n    q");
+    assert_eq!(tree.node_at_pointer("/c").unwrap().text(), "  q\n\n");
+    assert_eq!(tree.node_at_pointer("/d").unwrap().source_text(), "|");
+    assert_eq!(tree.node_at_pointer("/d").unwrap().text(), "");
+    assert_eq!(tree.node_at_pointer("/b").unwrap().full_span().slice(tree.text()), "&k >-\n  z # no\n  w");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn scalars_obey_tags_and_quotes() {
         ]
     );
     assert!(tree.root().items().all(|node| node.is_null() == (node.scalar() == Scalar::Null)));
-    assert_eq!(tree.at("/4").unwrap().tag(), None);
+    assert_eq!(tree.node_at_pointer("/4").unwrap().tag(), None);
     assert_eq!(
         tree.tags().collect::<Vec<_>>(),
         ["str", "!x", "float", "binary", "int", "null", "bool"].map(|n| if n == "!x" {
@@ -96,19 +96,19 @@ fn set_value_replaces_nonspecific_tag() {
     edit.set(&TreePath::parse("/a").unwrap(), &"12".into()).unwrap();
     edit.set(&TreePath::parse("/b/0").unwrap(), &"13".into()).unwrap();
     edit.set(&TreePath::parse("/b/1").unwrap(), &"14".into()).unwrap();
-    assert_eq!(edit.text().unwrap(), "a: '12' # c\nb: ['13', &k '14']\n");
+    assert_eq!(edit.apply_changes().unwrap(), "a: '12' # c\nb: ['13', &k '14']\n");
 }
 
 #[test]
 fn aliases_are_followed_and_keep_their_identity() {
     let tree = tree("a: &x {k: 1}\nb: *x\nc: &y\n  self: *y\n");
-    let (a, b) = (tree.at("/a").unwrap(), tree.at("/b").unwrap());
+    let (a, b) = (tree.node_at_pointer("/a").unwrap(), tree.node_at_pointer("/b").unwrap());
     assert!(b.is_alias() && !a.is_alias());
     assert_eq!(a.id(), b.id());
     assert_eq!(b.get("k").unwrap().as_i64(), Some(1));
     assert_eq!(b.span().slice(tree.text()), "*x");
     assert_eq!(a.anchor(), Some("x"));
-    assert_eq!(tree.at("/c/self/self/self").unwrap().id(), tree.at("/c").unwrap().id());
+    assert_eq!(tree.node_at_pointer("/c/self/self/self").unwrap().id(), tree.node_at_pointer("/c").unwrap().id());
 }
 
 /// Lists the nodes that a walk visits, by recursion over a list of the nodes that it is inside of.
@@ -143,10 +143,10 @@ fn walk_from_any_node_detects_cycles() {
             for (expand, merge) in [(false, false), (false, true), (true, false), (true, true)] {
                 let walk = start.walk(&limits);
                 let walk = if expand { walk.expand_aliases() } else { walk };
-                let mut walk = if merge { walk } else { walk.as_written() };
+                let mut walk = if merge { walk } else { walk.without_merge() };
                 let mut seen = Vec::new();
-                while let Some(visit) = walk.step().unwrap() {
-                    seen.push((visit.node.id(), visit.depth, visit.cycle));
+                while let Some(visit) = walk.try_next().unwrap() {
+                    seen.push((visit.node.id(), visit.depth, visit.is_cycle));
                 }
                 let mut expected = Vec::new();
                 visited(start, &mut Vec::new(), expand, merge, &mut expected);
@@ -162,8 +162,8 @@ fn expanding_walk_enters_cycle_once_within_budget() {
     let mut limits = Limits::default();
     let mut walk = tree.root().walk(&limits).expand_aliases();
     let mut seen = Vec::new();
-    while let Some(visit) = walk.step().unwrap() {
-        seen.push(format!("{}{}", walk.path(), if visit.cycle { "!" } else { "" }));
+    while let Some(visit) = walk.try_next().unwrap() {
+        seen.push(format!("{}{}", walk.path(), if visit.is_cycle { "!" } else { "" }));
     }
     assert_eq!(seen, ["", "/a!", "/b", "/b/0", "/b/1!", "/c", "/c/0", "/c/1!"]);
 
@@ -175,7 +175,7 @@ fn expanding_walk_enters_cycle_once_within_budget() {
     limits.nodes = 1000;
     let mut walk = tree.root().walk(&limits).expand_aliases();
     let error = loop {
-        match walk.step() {
+        match walk.try_next() {
             Ok(Some(_)) => {}
             Ok(None) => panic!("the walk ended"),
             Err(error) => break error,
@@ -187,7 +187,7 @@ fn expanding_walk_enters_cycle_once_within_budget() {
 #[test]
 fn last_duplicate_and_explicit_keys_win() {
     let tree = tree("base: &b {x: 1, y: 2}\nother: &o {y: 3, z: 4}\nm:\n  <<: [*b, *o]\n  x: 9\n  k: 1\n  k: 2\n");
-    let m = tree.at("/m").unwrap();
+    let m = tree.node_at_pointer("/m").unwrap();
     let pairs: Vec<_> = m.merged_entries().iter().map(|(k, v)| (k.text().into_owned(), v.as_i64().unwrap())).collect();
     assert_eq!(pairs, [("y".into(), 2), ("z".into(), 4), ("x".into(), 9), ("k".into(), 2)]);
     for (key, value) in pairs {
@@ -201,14 +201,14 @@ fn last_duplicate_and_explicit_keys_win() {
 fn tags_are_whole_and_directives_known() {
     let tree = tree("#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\na: !<tag:x,1:y> 1\n...\n");
     assert_eq!(tree.root().tag(), Some("tag:stsci.edu:asdf/core/asdf-1.1.0"));
-    assert_eq!(tree.at("/a").unwrap().tag(), Some("tag:x,1:y"));
+    assert_eq!(tree.node_at_pointer("/a").unwrap().tag(), Some("tag:x,1:y"));
     assert_eq!(tree.yaml_version(), Some("1.1"));
     assert_eq!(tree.warnings(), []);
 }
 
 #[test]
 fn errors_include_file_position() {
-    let origin = Origin { line: 10, byte: 400 };
+    let origin = TextOrigin { line: 10, byte: 400 };
     let limits = Limits::default();
     let error = Tree::parse_at("a: 1\nb: [\n", origin, &limits).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
@@ -243,7 +243,7 @@ fn deep_nesting_needs_no_recursion() {
     let tree = Tree::parse(deep, &limits).unwrap();
     let mut walk = tree.root().walk(&limits);
     let mut depth = 0;
-    while let Some(visit) = walk.step().unwrap() {
+    while let Some(visit) = walk.try_next().unwrap() {
         depth = visit.depth;
     }
     assert_eq!(depth, 99_999);
@@ -321,12 +321,12 @@ impl Node<'_> {
 #[test]
 fn byte_order_marks_and_carriage_returns_are_read() {
     let tree = tree("\u{feff}%YAML 1.1\r\n---\r\na: |\r\n  x\r\n  y\r\nb: 'p\r\n  q'\r\n...\r\n");
-    assert_eq!(tree.at("/a").unwrap().text(), "x\ny\n");
-    assert_eq!(tree.at("/a").unwrap().raw(), "|\r\n  x\r\n  y");
-    assert_eq!(tree.at("/b").unwrap().text(), "p q");
+    assert_eq!(tree.node_at_pointer("/a").unwrap().text(), "x\ny\n");
+    assert_eq!(tree.node_at_pointer("/a").unwrap().source_text(), "|\r\n  x\r\n  y");
+    assert_eq!(tree.node_at_pointer("/b").unwrap().text(), "p q");
     assert_eq!(tree.yaml_version(), Some("1.1"));
-    assert_eq!(tree.warnings().iter().map(|w| w.code).collect::<Vec<_>>(), [Rule::ByteOrderMark.name()]);
-    assert_eq!(tree.at("/b").unwrap().line_column(), (6, 4));
+    assert_eq!(tree.warnings().iter().map(|w| w.code).collect::<Vec<_>>(), [TreeRule::ByteOrderMark.name()]);
+    assert_eq!(tree.node_at_pointer("/b").unwrap().line_column(), (6, 4));
 }
 
 #[test]
@@ -369,24 +369,26 @@ fn shared_values_are_printed_once() {
     let text = "%YAML 1.1\n---\n&k k: [&n, &t !t x y]\n*k : &m\n  in: *n\nlist:\n- &i\n  a: 1\n- *i\n- *t\n...\n";
     assert_eq!(print_document(&value, &PrintOptions::default()), text);
     let tree = tree(text);
-    assert_eq!(tree.at("/list/0").unwrap().id(), tree.at("/list/1").unwrap().id());
+    assert_eq!(tree.node_at_pointer("/list/0").unwrap().id(), tree.node_at_pointer("/list/1").unwrap().id());
     assert_eq!(tree.root().entries().nth(1).map(|(key, _)| key.is_alias()), Some(true));
 }
 
 #[test]
 fn folded_text_is_wrapped_and_read_back() {
     let long = format!("{}\n\nsecond  paragraph\n", "word ".repeat(40).trim_end());
-    let printed =
-        print_document(&Value::map([("a", Value::from(long.as_str()).styled(Style::Folded))]), &PrintOptions::default());
+    let printed = print_document(
+        &Value::map([("a", Value::from(long.as_str()).styled(YamlScalarStyle::Folded))]),
+        &PrintOptions::default(),
+    );
     assert!(printed.starts_with("%YAML 1.1\n---\na: >\n  word word"), "{printed}");
     assert!(printed.lines().all(|line| line.len() <= 80), "{printed}");
     let tree = tree(&printed);
-    assert_eq!(tree.at("/a").unwrap().text(), long);
+    assert_eq!(tree.node_at_pointer("/a").unwrap().text(), long);
 }
 
 fn value_of(text: &str) -> String {
     let tree = Tree::parse(format!("%YAML 1.1\n---\n{text}\n...\n"), &Limits::default()).unwrap();
-    tree.at("/v").unwrap().text().into_owned()
+    tree.node_at_pointer("/v").unwrap().text().into_owned()
 }
 
 #[test]
@@ -417,6 +419,6 @@ fn block_scalars_keep_yaml_1_1_line_breaks() {
 #[test]
 fn spans_stay_exact_with_yaml_1_1_breaks() {
     let tree = Tree::parse("a: 'x\u{2028}y'\nb: [\u{e9}, 2]\n", &Limits::default()).unwrap();
-    assert_eq!(tree.at("/b/1").unwrap().raw(), "2");
-    assert_eq!(tree.at("/a").unwrap().raw(), "'x\u{2028}y'");
+    assert_eq!(tree.node_at_pointer("/b/1").unwrap().source_text(), "2");
+    assert_eq!(tree.node_at_pointer("/a").unwrap().source_text(), "'x\u{2028}y'");
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::TreePath;
-use super::children::{key_of, merged, type_of};
+use super::children::{collect_merged_pairs, key_of, type_of};
 use super::node::{Node, NodeKind};
 use super::{NodeId, Tree};
 use crate::error::Result;
@@ -12,7 +12,7 @@ use crate::limits::Limits;
 /// One step of a [`Walk`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Visit<'t> {
+pub struct WalkEntry<'t> {
     /// The key in the parent mapping; `None` for items and the root.
     pub key: Option<Node<'t>>,
     /// The node.
@@ -20,7 +20,7 @@ pub struct Visit<'t> {
     /// Number of steps below the start.
     pub depth: usize,
     /// `true` if the node is one of those that the walk is inside of already; it is not entered again.
-    pub cycle: bool,
+    pub is_cycle: bool,
 }
 
 /// Walks a node and all below it in document order; see [`Node::walk`].
@@ -39,62 +39,62 @@ pub struct Visit<'t> {
 /// assert_eq!(paths, ["/a/b/0", "/a/b/1"]);
 /// # Ok::<(), trilith_yaml::Error>(())
 /// ```
-pub struct Walk<'t> {
-    stack: Vec<Level<'t>>,
+pub struct TreeWalk<'t> {
+    stack: Vec<WalkLevel<'t>>,
     /// The nodes of the stack, once it leads through an alias or a merged mapping. Until then each node of it is
     /// in the one before, and places in the document tell what is inside of what.
-    inside: Option<HashSet<NodeId>>,
+    open_nodes: Option<HashSet<NodeId>>,
     /// The node to enter at the next step.
-    entering: Option<Node<'t>>,
+    descends: Option<Node<'t>>,
     start: Option<Node<'t>>,
-    expand: bool,
-    merge: bool,
+    expands_aliases: bool,
+    merges_keys: bool,
     budget: u64,
     limit: u64,
 }
 
 /// A collection that the walk is inside of.
-struct Level<'t> {
+struct WalkLevel<'t> {
     node: Node<'t>,
-    children: Children<'t>,
+    children: ChildIter<'t>,
     key: Option<Node<'t>>,
     index: usize,
 }
 
-enum Children<'t> {
-    Items(super::Items<'t>),
-    Entries(super::Entries<'t>),
+enum ChildIter<'t> {
+    Items(super::SequenceItems<'t>),
+    Entries(super::MappingEntries<'t>),
     Merged(std::vec::IntoIter<(Node<'t>, Node<'t>)>),
 }
 
 impl<'t> Node<'t> {
     /// Walks this node and all below it: pairs as YAML 1.1 reads them, aliases not entered.
-    pub fn walk(self, limits: &Limits) -> Walk<'t> {
-        Walk {
+    pub fn walk(self, limits: &Limits) -> TreeWalk<'t> {
+        TreeWalk {
             stack: Vec::new(),
-            inside: None,
-            entering: None,
+            open_nodes: None,
+            descends: None,
             start: Some(self),
-            expand: false,
-            merge: true,
+            expands_aliases: false,
+            merges_keys: true,
             budget: limits.nodes,
             limit: limits.nodes,
         }
     }
 }
 
-impl<'t> Walk<'t> {
+impl<'t> TreeWalk<'t> {
     /// Enters aliases too, as often as they occur; cycles are entered once.
     #[must_use]
     pub fn expand_aliases(mut self) -> Self {
-        self.expand = true;
+        self.expands_aliases = true;
         self
     }
 
     /// Takes the pairs of mappings as written, duplicates and `<<` included.
     #[must_use]
-    pub fn as_written(mut self) -> Self {
-        self.merge = false;
+    pub fn without_merge(mut self) -> Self {
+        self.merges_keys = false;
         self
     }
 
@@ -102,37 +102,39 @@ impl<'t> Walk<'t> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) after [`Limits::nodes`] nodes.
-    pub fn step(&mut self) -> Result<Option<Visit<'t>>> {
-        if let Some(node) = self.entering.take() {
-            self.enter(node);
+    pub fn try_next(&mut self) -> Result<Option<WalkEntry<'t>>> {
+        if let Some(node) = self.descends.take() {
+            self.enter_node(node);
         }
         let (key, node) = match self.start.take() {
             Some(start) => (None, start),
-            None => match self.advance() {
+            None => match self.next_node() {
                 Some(next) => next,
                 None => return Ok(None),
             },
         };
         self.budget = match self.budget.checked_sub(1) {
             Some(left) => left,
-            None => return Err(Limits::exceeded("nodes", self.limit, "the tree, aliases expanded, has more nodes to visit")),
+            None => {
+                return Err(Limits::exceeded_error("nodes", self.limit, "the tree, aliases expanded, has more nodes to visit"));
+            }
         };
         let cycle = !node.is_scalar() && self.is_inside(node);
-        if !node.is_scalar() && !cycle && (self.expand || !node.is_alias()) {
-            self.entering = Some(node);
+        if !node.is_scalar() && !cycle && (self.expands_aliases || !node.is_alias()) {
+            self.descends = Some(node);
         }
-        Ok(Some(Visit { key, node, depth: self.stack.len(), cycle }))
+        Ok(Some(WalkEntry { key, node, depth: self.stack.len(), is_cycle: cycle }))
     }
 
     /// A walk of another node in the same way, with what is left of the budget.
-    pub(super) fn aside(&self, start: Node<'t>) -> Self {
-        Walk {
+    pub(super) fn fork(&self, start: Node<'t>) -> Self {
+        TreeWalk {
             stack: Vec::new(),
-            inside: None,
-            entering: None,
+            open_nodes: None,
+            descends: None,
             start: Some(start),
-            expand: self.expand,
-            merge: self.merge,
+            expands_aliases: self.expands_aliases,
+            merges_keys: self.merges_keys,
             budget: self.budget,
             limit: self.limit,
         }
@@ -145,7 +147,7 @@ impl<'t> Walk<'t> {
 
     /// Leaves out what is below the node of the last step.
     pub fn skip_children(&mut self) {
-        self.entering = None;
+        self.descends = None;
     }
 
     /// The path, from the start of the walk, of the node of the last step.
@@ -161,38 +163,40 @@ impl<'t> Walk<'t> {
 
     /// Returns `true` if the walk is inside of this node.
     fn is_inside(&self, node: Node<'t>) -> bool {
-        match (&self.inside, self.stack.first()) {
+        match (&self.open_nodes, self.stack.first()) {
             (Some(inside), _) => inside.contains(&node.id()),
             (None, Some(start)) if node.is_alias() => {
                 let target = node.id();
-                (target.0..node.record().next).contains(&node.written_id()) && target >= start.node.id()
+                (target.0..node.target_record().next).contains(&node.written_id()) && target >= start.node.id()
             }
             _ => false,
         }
     }
 
-    fn enter(&mut self, node: Node<'t>) {
+    fn enter_node(&mut self, node: Node<'t>) {
         let children = match node.kind() {
-            NodeKind::Sequence => Children::Items(node.items()),
-            _ if self.merge && needs_merge(node) => Children::Merged(merged(node, &mut self.budget).into_iter()),
-            _ => Children::Entries(node.entries()),
+            NodeKind::Sequence => ChildIter::Items(node.items()),
+            _ if self.merges_keys && needs_merge(node) => {
+                ChildIter::Merged(collect_merged_pairs(node, &mut self.budget).into_iter())
+            }
+            _ => ChildIter::Entries(node.entries()),
         };
-        if self.inside.is_none() && (node.is_alias() || matches!(children, Children::Merged(_))) {
-            self.inside = Some(self.stack.iter().map(|level| level.node.id()).collect());
+        if self.open_nodes.is_none() && (node.is_alias() || matches!(children, ChildIter::Merged(_))) {
+            self.open_nodes = Some(self.stack.iter().map(|level| level.node.id()).collect());
         }
-        if let Some(inside) = &mut self.inside {
+        if let Some(inside) = &mut self.open_nodes {
             inside.insert(node.id());
         }
-        self.stack.push(Level { node, children, key: None, index: 0 });
+        self.stack.push(WalkLevel { node, children, key: None, index: 0 });
     }
 
-    fn advance(&mut self) -> Option<(Option<Node<'t>>, Node<'t>)> {
+    fn next_node(&mut self) -> Option<(Option<Node<'t>>, Node<'t>)> {
         loop {
             let level = self.stack.last_mut()?;
             let next = match &mut level.children {
-                Children::Items(items) => items.next().map(|node| (None, node)),
-                Children::Entries(entries) => entries.next().map(|(key, value)| (Some(key), value)),
-                Children::Merged(entries) => entries.next().map(|(key, value)| (Some(key), value)),
+                ChildIter::Items(items) => items.next().map(|node| (None, node)),
+                ChildIter::Entries(entries) => entries.next().map(|(key, value)| (Some(key), value)),
+                ChildIter::Merged(entries) => entries.next().map(|(key, value)| (Some(key), value)),
             };
             match next {
                 Some((key, node)) => {
@@ -201,7 +205,7 @@ impl<'t> Walk<'t> {
                     return Some((key, node));
                 }
                 None => {
-                    if let Some(inside) = &mut self.inside {
+                    if let Some(inside) = &mut self.open_nodes {
                         inside.remove(&level.node.id());
                     }
                     self.stack.pop();
@@ -237,13 +241,13 @@ impl Tree {
     /// The path at which a node is first reached, or `None` if it is only part of a key.
     pub fn path_of(&self, id: NodeId) -> Option<TreePath> {
         let limits = Limits::default();
-        let mut walk = self.root().walk(&limits).as_written();
-        while let Ok(Some(visit)) = walk.step() {
+        let mut walk = self.root().walk(&limits).without_merge();
+        while let Ok(Some(visit)) = walk.try_next() {
             if visit.node.id() == id {
                 return Some(walk.path());
             }
             // Only the branch that holds the node is entered.
-            let record = visit.node.record();
+            let record = visit.node.target_record();
             if visit.node.is_alias() || id.0 < visit.node.id().0 || id.0 >= record.next {
                 walk.skip_children();
             }

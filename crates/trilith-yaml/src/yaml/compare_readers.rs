@@ -1,70 +1,70 @@
 //! Comparison of the two readers: the law of the fast one, for tests and fuzzing.
 
-use super::event::{Event, Receiver, Style, What};
-use super::{Head, cooked, read_complete, read_fast};
+use super::event::{Event, EventKind, EventReceiver, YamlScalarStyle};
+use super::{Directives, read_complete, read_fast, scalar_text};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 /// Everything that a reader reports.
 #[derive(Default, Debug, PartialEq)]
-pub(super) struct Recorder<'t> {
+pub(super) struct EventRecorder<'t> {
     text: &'t str,
-    head: Head,
+    head: Directives,
     /// Each event, with the text of a scalar or the tag of a collection.
     pub(super) events: Vec<(Event, String)>,
     markers: (bool, bool),
     anchors: Vec<&'t str>,
 }
 
-impl Receiver for Recorder<'_> {
-    fn event(&mut self, mut event: Event, made: Option<&str>) -> Result<()> {
+impl EventReceiver for EventRecorder<'_> {
+    fn receive_event(&mut self, mut event: Event, made: Option<&str>) -> Result<()> {
         let mut text = String::new();
         // Like every receiver, this one refuses an alias without its anchor and a tag without its handle.
         if !event.anchor.is_empty() {
             self.anchors.push(event.anchor.slice(self.text).trim_start_matches('&'));
         }
-        if event.what == What::Alias && !self.anchors.contains(&event.span.slice(self.text).trim_start_matches('*')) {
+        if event.what == EventKind::Alias && !self.anchors.contains(&event.span.slice(self.text).trim_start_matches('*')) {
             return Err(Error::malformed("alias without anchor"));
         }
         if !event.tag.is_empty() {
-            let whole = self.head.resolve(event.tag.slice(self.text));
+            let whole = self.head.resolve_tag(event.tag.slice(self.text));
             text = whole.ok_or_else(|| Error::malformed("tag without handle"))?;
         }
-        if let What::Scalar { style, verbatim } = event.what {
+        if let EventKind::Scalar { style, verbatim } = event.what {
             let raw = event.span.slice(self.text);
-            let quoted = matches!(style, Style::Single | Style::Double);
+            let quoted = matches!(style, YamlScalarStyle::Single | YamlScalarStyle::Double);
             text += &match made {
                 Some(made) => made.to_owned(),
                 None if verbatim && quoted => raw.get(1..raw.len().saturating_sub(1)).unwrap_or("").to_owned(),
                 None if verbatim => raw.to_owned(),
-                None => cooked(self.text, event.span, style),
+                None => scalar_text(self.text, event.span, style),
             };
-            event.what = What::Scalar { style, verbatim: false };
+            event.what = EventKind::Scalar { style, verbatim: false };
         }
         // The ends of collections are told by their last event.
-        if matches!(event.what, What::Sequence(_) | What::Mapping(_)) {
+        if matches!(event.what, EventKind::Sequence(_) | EventKind::Mapping(_)) {
             event.span.end = event.span.start;
         }
-        if event.what == What::End {
+        if event.what == EventKind::End {
             event.span.start = event.span.end;
         }
         self.events.push((event, text));
         Ok(())
     }
 
-    fn finish(&mut self, begins: bool, ends: bool) -> Result<()> {
+    fn end_document(&mut self, begins: bool, ends: bool) -> Result<()> {
         self.markers = (begins, ends);
         Ok(())
     }
 }
 
-fn recorder(text: &str) -> Recorder<'_> {
-    Recorder { text, head: Head::parse(text), ..Recorder::default() }
+fn new_recorder(text: &str) -> EventRecorder<'_> {
+    EventRecorder { text, head: Directives::parse_directives(text), ..EventRecorder::default() }
 }
 
 /// Returns the events of the fast reader, or `None` if it steps back or the receiver refuses.
-pub(super) fn fast(text: &str) -> Option<Recorder<'_>> {
-    let mut ours = recorder(text);
+pub(super) fn record_fast_events(text: &str) -> Option<EventRecorder<'_>> {
+    let mut ours = new_recorder(text);
     read_fast(text, &mut ours).is_ok_and(|took| took).then_some(ours)
 }
 
@@ -74,8 +74,8 @@ pub(super) fn fast(text: &str) -> Option<Recorder<'_>> {
 /// Returns the first difference, in words.
 #[doc(hidden)]
 pub fn readers_agree(text: &str) -> std::result::Result<bool, String> {
-    let Some(ours) = fast(text) else { return Ok(false) };
-    let mut theirs = recorder(text);
+    let Some(ours) = record_fast_events(text) else { return Ok(false) };
+    let mut theirs = new_recorder(text);
     if let Err(error) = read_complete(text, &Limits::default(), &mut theirs) {
         return match error.kind() {
             // The fast one leaves limits to its receiver.

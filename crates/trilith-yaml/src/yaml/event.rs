@@ -6,7 +6,7 @@ use crate::span::Span;
 /// The layout of a collection: by indentation or between brackets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Layout {
+pub enum CollectionStyle {
     /// `- item` and `key: value` lines.
     Block,
     /// `[…]` and `{…}`.
@@ -17,7 +17,7 @@ pub enum Layout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
-pub enum Style {
+pub enum YamlScalarStyle {
     /// A scalar without quotes.
     Plain = 0,
     /// `'…'`.
@@ -32,17 +32,17 @@ pub enum Style {
 
 /// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum EventKind {
     /// A mapping begins.
-    Mapping(Layout),
+    Mapping(CollectionStyle),
     /// A sequence begins.
-    Sequence(Layout),
+    Sequence(CollectionStyle),
     /// The innermost collection ends at `span.end`.
     End,
     /// A scalar; with `verbatim` its text is the source itself, less the quotes.
     Scalar {
         /// Style of the scalar.
-        style: Style,
+        style: YamlScalarStyle,
         /// `true` if the text needs no unescaping or folding.
         verbatim: bool,
     },
@@ -53,7 +53,7 @@ pub(crate) enum What {
 /// An event: its kind, its span, and the properties written before it (empty spans if there are none).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Event {
-    pub what: What,
+    pub what: EventKind,
     /// The content: brackets, quotes and block indicators included, properties excluded. The end of a
     /// collection is only known from its [`What::End`].
     pub span: Span,
@@ -65,24 +65,24 @@ pub(crate) struct Event {
 
 impl Event {
     /// An event without properties.
-    pub(crate) fn bare(what: What, span: Span) -> Self {
+    pub(crate) fn without_props(what: EventKind, span: Span) -> Self {
         Self { what, span, anchor: Span::default(), tag: Span::default() }
     }
 }
 
 /// A receiver of the events of a reader. A reader that steps back calls nothing any more, and the receiver is
 /// discarded.
-pub(crate) trait Receiver {
+pub(crate) trait EventReceiver {
     /// One event; `cooked` is the text of a scalar that is not verbatim if the reader had to make it,
     /// `None` if [`cooked`](super::cooked) makes the same from the source.
     ///
     /// # Errors
     /// Returns any error, which stops the reader.
-    fn event(&mut self, event: Event, cooked: Option<&str>) -> Result<()>;
+    fn receive_event(&mut self, event: Event, cooked: Option<&str>) -> Result<()>;
 
     /// The document ended; `explicit` if with `...`.
     ///
     /// # Errors
     /// Returns any error, which stops the reader.
-    fn finish(&mut self, begins: bool, ends: bool) -> Result<()>;
+    fn end_document(&mut self, begins: bool, ends: bool) -> Result<()>;
 }

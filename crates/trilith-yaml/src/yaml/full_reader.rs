@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use granit_parser::{ErrorKind, Parser, ScalarStyle, ScanError, StructureStyle};
 
-use super::event::{Event, Layout, Receiver, Style, What};
+use super::event::{CollectionStyle, Event, EventKind, EventReceiver, YamlScalarStyle};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::Span;
@@ -14,7 +14,7 @@ use crate::span::Span;
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is no YAML or holds two documents, and
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it nests too deep, and what `receiver` returns.
-pub(crate) fn read_complete<R: Receiver>(text: &str, limits: &Limits, receiver: &mut R) -> Result<()> {
+pub(crate) fn read_complete<R: EventReceiver>(text: &str, limits: &Limits, receiver: &mut R) -> Result<()> {
     let depth = usize::try_from(limits.depth).unwrap_or(usize::MAX);
     let options = granit_parser::options! {
         emit_anchor_events: true,
@@ -24,31 +24,41 @@ pub(crate) fn read_complete<R: Receiver>(text: &str, limits: &Limits, receiver: 
         max_directive_bytes: 65536,
         max_reserved_directive_params: 1024,
     };
-    let without = super::line_breaks::has(text).then(|| {
-        let quoted = quoted(Parser::new_from_str_with_options(text, options.clone()));
-        super::line_breaks::plain(text, &quoted)
+    let without = super::line_breaks::has_unicode_breaks(text).then(|| {
+        let quoted = find_quoted_ranges(Parser::new_from_str_with_options(text, options.clone()));
+        super::line_breaks::normalize_breaks(text, &quoted)
     });
     let (written, text) = (text, without.as_deref().unwrap_or(text));
     let mut parser = Parser::new_from_str_with_options(text, options);
     // A byte order mark is no token.
     let last = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let written = without.is_some().then_some(written);
-    let mut adapter = Adapter { text, written, last, stack: Vec::new(), ahead: None, documents: 0, begins: false, ends: false };
+    let mut adapter = EventAdapter {
+        text,
+        tag_spans: written,
+        last_end: last,
+        stack: Vec::new(),
+        pending: None,
+        documents: 0,
+        begins: false,
+        ends: false,
+    };
     while let Some(next) = parser.next_event() {
-        let (event, span) = next.map_err(|error| translated(&error, limits))?;
-        adapter.take(event, span, receiver)?;
+        let (event, span) = next.map_err(|error| translate_error(&error, limits))?;
+        adapter.handle_event(event, span, receiver)?;
     }
     adapter.flush(receiver)?;
     if adapter.documents == 0 {
         // A text of comments only is an empty document.
-        let at = Span::of(text.len(), text.len());
-        receiver.event(Event::bare(What::Scalar { style: Style::Plain, verbatim: true }, at), None)?;
+        let at = Span::new_u32(text.len(), text.len());
+        receiver
+            .receive_event(Event::without_props(EventKind::Scalar { style: YamlScalarStyle::Plain, verbatim: true }, at), None)?;
     }
-    receiver.finish(adapter.begins, adapter.ends)
+    receiver.end_document(adapter.begins, adapter.ends)
 }
 
 /// Returns the places of the quoted scalars, up to the first error.
-fn quoted<'t>(mut parser: Parser<'t, granit_parser::StrInput<'t>>) -> Vec<std::ops::Range<usize>> {
+fn find_quoted_ranges<'t>(mut parser: Parser<'t, granit_parser::StrInput<'t>>) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     while let Some(Ok((event, span))) = parser.next_event() {
         if let granit_parser::Event::Scalar(_, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted, ..) = event {
@@ -59,13 +69,13 @@ fn quoted<'t>(mut parser: Parser<'t, granit_parser::StrInput<'t>>) -> Vec<std::o
 }
 
 /// A node whose anchor may still follow.
-struct Ahead {
+struct PendingNode {
     event: Event,
     cooked: Option<String>,
 }
 
 /// A collection that is open.
-struct Open {
+struct OpenCollection {
     is_mapping: bool,
     is_flow: bool,
     start: usize,
@@ -74,38 +84,45 @@ struct Open {
 }
 
 /// Turns the library's events into ours: exact spans, anchors on their nodes, nothing for empty text.
-struct Adapter<'t> {
+struct EventAdapter<'t> {
     text: &'t str,
     /// The text as it is written, if `text` has other line breaks in their place.
-    written: Option<&'t str>,
+    tag_spans: Option<&'t str>,
     /// The end of the last token seen.
-    last: usize,
+    last_end: usize,
     /// The collections that are open.
-    stack: Vec<Open>,
-    ahead: Option<Ahead>,
+    stack: Vec<OpenCollection>,
+    pending: Option<PendingNode>,
     documents: usize,
     begins: bool,
     ends: bool,
 }
 
-impl Adapter<'_> {
-    fn take<R: Receiver>(&mut self, event: granit_parser::Event<'_>, at: granit_parser::Span, to: &mut R) -> Result<()> {
+impl EventAdapter<'_> {
+    fn handle_event<R: EventReceiver>(
+        &mut self,
+        event: granit_parser::Event<'_>,
+        at: granit_parser::Span,
+        to: &mut R,
+    ) -> Result<()> {
         use granit_parser::Event as Theirs;
         let range = at.byte_range().unwrap_or(0..0);
         if let Theirs::Anchor(..) = event {
-            if let Some(ahead) = &mut self.ahead {
-                ahead.event.anchor = Span::of(range.start, range.end);
-                if ahead.event.span.is_empty() && matches!(ahead.event.what, What::Scalar { style: Style::Plain, .. }) {
+            if let Some(ahead) = &mut self.pending {
+                ahead.event.anchor = Span::new_u32(range.start, range.end);
+                if ahead.event.span.is_empty()
+                    && matches!(ahead.event.what, EventKind::Scalar { style: YamlScalarStyle::Plain, .. })
+                {
                     let end = ahead.event.span.start.max(ahead.event.anchor.end);
                     ahead.event.span = Span::new(end, end);
                 }
-                self.last = self.last.max(range.end);
+                self.last_end = self.last_end.max(range.end);
             }
             return Ok(());
         }
         self.flush(to)?;
-        let tag = at.tag_span().and_then(|t| t.byte_range()).map_or(Span::default(), |r| Span::of(r.start, r.end));
-        self.last = self.last.max(tag.end as usize);
+        let tag = at.tag_span().and_then(|t| t.byte_range()).map_or(Span::default(), |r| Span::new_u32(r.start, r.end));
+        self.last_end = self.last_end.max(tag.end as usize);
         match event {
             Theirs::DocumentStart(explicit, _) => {
                 self.documents += 1;
@@ -117,25 +134,25 @@ impl Adapter<'_> {
                 }
                 self.begins = explicit;
                 if explicit {
-                    self.last = range.start + 3;
+                    self.last_end = range.start + 3;
                 }
             }
             Theirs::DocumentEnd => self.ends = !range.is_empty(),
-            Theirs::Alias(_) => self.open(What::Alias, range, tag, None),
-            Theirs::Scalar(value, style, ..) => self.scalar(&value, style, range, tag),
+            Theirs::Alias(_) => self.defer_node(EventKind::Alias, range, tag, None),
+            Theirs::Scalar(value, style, ..) => self.open_scalar(&value, style, range, tag),
             Theirs::SequenceStart(style, ..) => {
                 let range = self.sequence_start(style, range);
-                self.enter(What::Sequence(layout(style)), range, tag);
+                self.enter_collection(EventKind::Sequence(to_layout(style)), range, tag);
             }
             Theirs::MappingStart(style, ..) => {
-                self.enter(What::Mapping(layout(style)), range, tag);
+                self.enter_collection(EventKind::Mapping(to_layout(style)), range, tag);
             }
             Theirs::SequenceEnd | Theirs::MappingEnd => {
                 self.stack.pop();
                 // A block collection ends where its last node does.
-                let end = if range.is_empty() { self.last } else { range.end };
-                self.last = end;
-                to.event(Event::bare(What::End, Span::of(end, end)), None)?;
+                let end = if range.is_empty() { self.last_end } else { range.end };
+                self.last_end = end;
+                to.receive_event(Event::without_props(EventKind::End, Span::new_u32(end, end)), None)?;
             }
             _ => {}
         }
@@ -143,68 +160,70 @@ impl Adapter<'_> {
     }
 
     /// Holds a node back until it is known whether an anchor follows.
-    fn open(&mut self, what: What, range: std::ops::Range<usize>, tag: Span, cooked: Option<String>) {
+    fn defer_node(&mut self, what: EventKind, range: std::ops::Range<usize>, tag: Span, cooked: Option<String>) {
         if let Some(parent) = self.stack.last_mut() {
             parent.children += 1;
         }
-        self.last = range.end.max(self.last);
-        let event = Event { what, span: Span::of(range.start, range.end), anchor: Span::default(), tag };
-        self.ahead = Some(Ahead { event, cooked });
+        self.last_end = range.end.max(self.last_end);
+        let event = Event { what, span: Span::new_u32(range.start, range.end), anchor: Span::default(), tag };
+        self.pending = Some(PendingNode { event, cooked });
     }
 
-    fn enter(&mut self, what: What, range: std::ops::Range<usize>, tag: Span) {
+    fn enter_collection(&mut self, what: EventKind, range: std::ops::Range<usize>, tag: Span) {
         let start = range.start;
-        self.open(what, range, tag, None);
-        let is_flow = matches!(what, What::Sequence(Layout::Flow) | What::Mapping(Layout::Flow));
-        self.stack.push(Open { is_mapping: matches!(what, What::Mapping(_)), is_flow, start, children: 0 });
+        self.defer_node(what, range, tag, None);
+        let is_flow = matches!(what, EventKind::Sequence(CollectionStyle::Flow) | EventKind::Mapping(CollectionStyle::Flow));
+        self.stack.push(OpenCollection { is_mapping: matches!(what, EventKind::Mapping(_)), is_flow, start, children: 0 });
     }
 
-    fn flush<R: Receiver>(&mut self, to: &mut R) -> Result<()> {
-        match self.ahead.take() {
-            Some(ahead) => to.event(ahead.event, ahead.cooked.as_deref()),
+    fn flush<R: EventReceiver>(&mut self, to: &mut R) -> Result<()> {
+        match self.pending.take() {
+            Some(ahead) => to.receive_event(ahead.event, ahead.cooked.as_deref()),
             None => Ok(()),
         }
     }
 
-    fn scalar(&mut self, value: &str, style: ScalarStyle, range: std::ops::Range<usize>, tag: Span) {
+    fn open_scalar(&mut self, value: &str, style: ScalarStyle, range: std::ops::Range<usize>, tag: Span) {
         let style = match style {
-            ScalarStyle::Plain => Style::Plain,
-            ScalarStyle::SingleQuoted => Style::Single,
-            ScalarStyle::DoubleQuoted => Style::Double,
-            ScalarStyle::Literal => Style::Literal,
-            ScalarStyle::Folded => Style::Folded,
+            ScalarStyle::Plain => YamlScalarStyle::Plain,
+            ScalarStyle::SingleQuoted => YamlScalarStyle::Single,
+            ScalarStyle::DoubleQuoted => YamlScalarStyle::Double,
+            ScalarStyle::Literal => YamlScalarStyle::Literal,
+            ScalarStyle::Folded => YamlScalarStyle::Folded,
         };
-        let plain = |verbatim| What::Scalar { style, verbatim };
-        if style == Style::Plain && range.is_empty() {
+        let plain = |verbatim| EventKind::Scalar { style, verbatim };
+        if style == YamlScalarStyle::Plain && range.is_empty() {
             let at = if tag.is_empty() { self.empty_at(range.start) } else { tag.end as usize };
-            return self.open(plain(true), at..at, tag, None);
+            return self.defer_node(plain(true), at..at, tag, None);
         }
         let range = match style {
-            Style::Literal | Style::Folded => {
+            YamlScalarStyle::Literal | YamlScalarStyle::Folded => {
                 let start = self.skip_to(b"|>").unwrap_or(range.start);
                 let mut end = super::scalar_text::block_end(self.text, start, range.end);
                 // Blanks in the place of a break are no part of it.
-                while self.written.is_some_and(|written| !written.is_char_boundary(end)) {
+                while self.tag_spans.is_some_and(|written| !written.is_char_boundary(end)) {
                     end -= 1;
                 }
                 start..end
             }
             _ => range,
         };
-        let span = Span::of(range.start, range.end);
-        let raw = span.slice(self.written.unwrap_or(self.text));
-        let is_1_1 = self.written.filter(|_| super::line_breaks::has(raw) || matches!(style, Style::Literal | Style::Folded));
+        let span = Span::new_u32(range.start, range.end);
+        let raw = span.slice(self.tag_spans.unwrap_or(self.text));
+        let is_1_1 = self.tag_spans.filter(|_| {
+            super::line_breaks::has_unicode_breaks(raw) || matches!(style, YamlScalarStyle::Literal | YamlScalarStyle::Folded)
+        });
         let value = match is_1_1 {
-            Some(text) => Cow::Owned(super::line_breaks::value(text, span, style, value)),
+            Some(text) => Cow::Owned(super::line_breaks::restore_breaks(text, span, style, value)),
             None => Cow::Borrowed(value),
         };
         let inner = match style {
-            Style::Plain => Some(raw),
-            Style::Single | Style::Double => raw.get(1..raw.len().saturating_sub(1)),
-            Style::Literal | Style::Folded => None,
+            YamlScalarStyle::Plain => Some(raw),
+            YamlScalarStyle::Single | YamlScalarStyle::Double => raw.get(1..raw.len().saturating_sub(1)),
+            YamlScalarStyle::Literal | YamlScalarStyle::Folded => None,
         };
         let verbatim = inner == Some(&*value);
-        self.open(plain(verbatim), range, tag, (!verbatim).then(|| value.into_owned()));
+        self.defer_node(plain(verbatim), range, tag, (!verbatim).then(|| value.into_owned()));
     }
 
     /// Returns the place of an empty node: right after the `-`, `?` or `:` that needs it; else before the `:` after
@@ -212,29 +231,29 @@ impl Adapter<'_> {
     fn empty_at(&self, at: usize) -> usize {
         let Some(parent) = self.stack.last() else { return at };
         if !parent.is_mapping {
-            return if parent.is_flow { at } else { self.after(b'-', self.last).unwrap_or(at) };
+            return if parent.is_flow { at } else { self.after_byte(b'-', self.last_end).unwrap_or(at) };
         }
         if parent.children % 2 == 1 {
-            return self.after(b':', self.last).filter(|colon| self.is_of(parent, colon - 1)).unwrap_or(self.last);
+            return self.after_byte(b':', self.last_end).filter(|colon| self.is_of(parent, colon - 1)).unwrap_or(self.last_end);
         }
-        let from = if parent.children == 0 { self.last.max(parent.start) } else { self.last };
-        let comma = if parent.is_flow { self.after(b',', from).unwrap_or(from) } else { from };
-        self.after(b'?', comma).unwrap_or_else(|| self.next(comma))
+        let from = if parent.children == 0 { self.last_end.max(parent.start) } else { self.last_end };
+        let comma = if parent.is_flow { self.after_byte(b',', from).unwrap_or(from) } else { from };
+        self.after_byte(b'?', comma).unwrap_or_else(|| self.skip_to_content(comma))
     }
 
     /// Returns `true` if a colon is of this mapping, not of one around it.
-    fn is_of(&self, mapping: &Open, colon: usize) -> bool {
+    fn is_of(&self, mapping: &OpenCollection, colon: usize) -> bool {
         let line = |at: usize| {
             let before = self.text.as_bytes().get(..at).unwrap_or(&[]);
             let first = if before.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
             memchr::memrchr2(b'\n', b'\r', before).map_or(first, |found| found + 1)
         };
         let column = |at: usize| at.saturating_sub(line(at));
-        mapping.is_flow || line(self.last) == line(colon) || column(colon) == column(mapping.start)
+        mapping.is_flow || line(self.last_end) == line(colon) || column(colon) == column(mapping.start)
     }
 
     /// The first byte from `at` on that is neither blank, line break nor comment.
-    fn next(&self, mut at: usize) -> usize {
+    fn skip_to_content(&self, mut at: usize) -> usize {
         let bytes = self.text.as_bytes();
         while let Some(byte) = bytes.get(at) {
             match byte {
@@ -247,8 +266,8 @@ impl Adapter<'_> {
     }
 
     /// Returns the offset after the next byte of content if that byte is `wanted`.
-    fn after(&self, wanted: u8, at: usize) -> Option<usize> {
-        let next = self.next(at);
+    fn after_byte(&self, wanted: u8, at: usize) -> Option<usize> {
+        let next = self.skip_to_content(at);
         (self.text.as_bytes().get(next) == Some(&wanted)).then_some(next + 1)
     }
 
@@ -266,7 +285,7 @@ impl Adapter<'_> {
     /// The first of `wanted` after the last token, over blanks, line breaks, comments and the indicators between.
     fn skip_to(&self, wanted: &[u8]) -> Option<usize> {
         let bytes = self.text.as_bytes();
-        let mut at = self.last;
+        let mut at = self.last_end;
         while let Some(byte) = bytes.get(at) {
             match byte {
                 b if wanted.contains(b) => return Some(at),
@@ -281,28 +300,28 @@ impl Adapter<'_> {
     }
 }
 
-fn layout(style: StructureStyle) -> Layout {
+fn to_layout(style: StructureStyle) -> CollectionStyle {
     match style {
-        StructureStyle::Block => Layout::Block,
-        StructureStyle::Flow => Layout::Flow,
+        StructureStyle::Block => CollectionStyle::Block,
+        StructureStyle::Flow => CollectionStyle::Flow,
     }
 }
 
 /// The library's error as ours.
 #[cold]
-fn translated(error: &ScanError, limits: &Limits) -> Error {
+fn translate_error(error: &ScanError, limits: &Limits) -> Error {
     let place = error.marker();
     let line = u32::try_from(place.line()).unwrap_or(u32::MAX);
     let column = u32::try_from(place.col()).unwrap_or(u32::MAX).saturating_add(1);
     let made = match error.kind() {
-        ErrorKind::RecursionLimitExceeded => Limits::exceeded("depth", limits.depth, "the YAML tree nests too deep"),
-        _ => Error::malformed(format!("no valid YAML: {}", lowered(&error.info()))),
+        ErrorKind::RecursionLimitExceeded => Limits::exceeded_error("depth", limits.depth, "the YAML tree nests too deep"),
+        _ => Error::malformed(format!("no valid YAML: {}", normalize_message(&error.info()))),
     };
     made.at_text(line, column)
 }
 
 /// The library's message in our form: lower case, no full stop.
-fn lowered(message: &str) -> String {
+fn normalize_message(message: &str) -> String {
     let trimmed = message.trim().trim_end_matches('.');
     let mut chars = trimmed.chars();
     match chars.next() {

@@ -7,17 +7,17 @@
 
 use std::ops::Range;
 
-use super::event::Style;
+use super::event::YamlScalarStyle;
 use crate::span::Span;
 
 /// Returns `true` if `text` has such a break.
-pub(super) fn has(text: &str) -> bool {
+pub(super) fn has_unicode_breaks(text: &str) -> bool {
     !text.is_ascii() && text.contains(['\u{85}', '\u{2028}', '\u{2029}'])
 }
 
 /// The text with line feeds instead, of the same length in bytes. Those between the quotes of a scalar stay: they part
 /// nothing there, and YAML 1.2 wants lines indented that 1.1 does not.
-pub(super) fn plain(text: &str, quoted: &[Range<usize>]) -> String {
+pub(super) fn normalize_breaks(text: &str, quoted: &[Range<usize>]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut quoted = quoted.iter().peekable();
     for (at, letter) in text.char_indices() {
@@ -33,13 +33,15 @@ pub(super) fn plain(text: &str, quoted: &[Range<usize>]) -> String {
 }
 
 /// Returns the value of the scalar at `span` of `text`; `theirs` is its value in the text with line feeds.
-pub(super) fn value(text: &str, span: Span, style: Style, theirs: &str) -> String {
+pub(super) fn restore_breaks(text: &str, span: Span, style: YamlScalarStyle, theirs: &str) -> String {
     let raw = span.slice(text);
     let inner = || raw.get(1..raw.len().saturating_sub(1)).unwrap_or("");
     match style {
-        Style::Plain => folded(raw, style),
-        Style::Single | Style::Double => folded(inner(), style),
-        Style::Literal | Style::Folded => block(text.get(span.start as usize..).unwrap_or(""), style == Style::Folded, theirs),
+        YamlScalarStyle::Plain => fold_lines(raw, style),
+        YamlScalarStyle::Single | YamlScalarStyle::Double => fold_lines(inner(), style),
+        YamlScalarStyle::Literal | YamlScalarStyle::Folded => {
+            parse_block_scalar(text.get(span.start as usize..).unwrap_or(""), style == YamlScalarStyle::Folded, theirs)
+        }
     }
 }
 
@@ -68,7 +70,7 @@ fn take_breaks(rest: &mut &str) -> String {
 }
 
 /// Joins the lines of a plain or quoted scalar.
-fn folded(raw: &str, style: Style) -> String {
+fn fold_lines(raw: &str, style: YamlScalarStyle) -> String {
     let mut out = String::with_capacity(raw.len());
     // Text that an escape made is no blank to be trimmed.
     let (mut fixed, mut rest) = (0, raw);
@@ -90,12 +92,12 @@ fn folded(raw: &str, style: Style) -> String {
         }
         rest = rest.get(next.len_utf8()..).unwrap_or("");
         match (next, style) {
-            ('\'', Style::Single) => {
+            ('\'', YamlScalarStyle::Single) => {
                 rest = rest.strip_prefix('\'').unwrap_or(rest);
                 out.push('\'');
                 fixed = out.len();
             }
-            ('\\', Style::Double) => {
+            ('\\', YamlScalarStyle::Double) => {
                 match split_break(rest) {
                     Some((_, after)) => {
                         rest = after;
@@ -112,12 +114,12 @@ fn folded(raw: &str, style: Style) -> String {
 }
 
 /// The text of the literal or folded scalar with which `text` begins.
-fn block(text: &str, fold: bool, theirs: &str) -> String {
+fn parse_block_scalar(text: &str, fold: bool, theirs: &str) -> String {
     let header = text.find(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).unwrap_or(text.len());
     let (head, body) = text.split_at(header);
     let indicators = head.split(['#', ' ', '\t']).next().unwrap_or("");
     let mut rest = split_break(body).map_or("", |(_, after)| after);
-    let Some(indent) = indentation(rest, theirs) else {
+    let Some(indent) = find_block_indentation(rest, theirs) else {
         let breaks = take_breaks(&mut rest);
         return if indicators.contains('+') { breaks } else { String::new() };
     };
@@ -163,7 +165,7 @@ fn block(text: &str, fold: bool, theirs: &str) -> String {
 
 /// By how many spaces the lines of a block scalar are indented: those of its first line that is not blank, less the ones
 /// that belong to its content.
-fn indentation(body: &str, theirs: &str) -> Option<usize> {
+fn find_block_indentation(body: &str, theirs: &str) -> Option<usize> {
     let first = |text: &'_ str| {
         let mut lines = text.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
         lines.find(|line| !line.trim_matches(' ').is_empty()).map(|line| line.len() - line.trim_start_matches(' ').len())

@@ -19,19 +19,19 @@ mod value_builder;
 
 #[doc(hidden)]
 pub use compare_readers::readers_agree;
-pub(crate) use directives::Head;
-pub(crate) use event::{Event, Receiver, What};
-pub use event::{Layout, Style};
+pub(crate) use directives::Directives;
+pub use event::{CollectionStyle, YamlScalarStyle};
+pub(crate) use event::{Event, EventKind, EventReceiver};
 pub(crate) use full_reader::read_complete;
 pub use print::{PrintOptions, print_document, print_value};
 pub(crate) use print::{print_after_key, print_flow};
 pub use scalar::int_with_float;
 pub use scalar::{Scalar, resolve};
-pub(crate) use scalar_text::cooked;
+pub(crate) use scalar_text::scalar_text;
 pub(crate) use scanner::read_fast;
-pub use tag_handles::{Handles, written_tag};
-pub(crate) use value::shortened;
-pub use value::{Data, Value};
+pub use tag_handles::{TagHandles, written_tag};
+pub(crate) use value::shorten_text;
+pub use value::{Value, ValueData};
 #[doc(hidden)]
 pub use value_builder::ValueBuilder;
 

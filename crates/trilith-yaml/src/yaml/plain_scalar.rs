@@ -1,17 +1,17 @@
 //! Strings that YAML can hold unquoted, and quoting of the others.
 
-use super::event::Style;
+use super::event::YamlScalarStyle;
 use super::scalar::{Scalar, resolve};
 
 /// Appends `text`, quoted if it must be or if `style` requires it.
-pub(super) fn write_text(out: &mut String, text: &str, style: Option<Style>, in_flow: bool) {
+pub(super) fn write_text(out: &mut String, text: &str, style: Option<YamlScalarStyle>, in_flow: bool) {
     if style.is_none() && is_word(text) {
         out.push_str(text);
         return;
     }
-    if !is_printable(text) || text.contains(['\n', '\t']) || style == Some(Style::Double) {
+    if !is_printable(text) || text.contains(['\n', '\t']) || style == Some(YamlScalarStyle::Double) {
         write_double(out, text);
-    } else if style != Some(Style::Single) && is_plain(text, in_flow) {
+    } else if style != Some(YamlScalarStyle::Single) && is_plain(text, in_flow) {
         out.push_str(text);
     } else {
         out.push('\'');
@@ -91,16 +91,16 @@ fn is_printable(text: &str) -> bool {
 }
 
 /// Returns `true` if `text` is to be written with `>` if there is room for lines.
-pub(super) fn fits_folded(text: &str, style: Option<Style>) -> bool {
+pub(super) fn fits_folded(text: &str, style: Option<YamlScalarStyle>) -> bool {
     // Lines that are indented are not folded.
-    style == Some(Style::Folded) && fits_literal(text, style) && !text.contains("\n ")
+    style == Some(YamlScalarStyle::Folded) && fits_literal(text, style) && !text.contains("\n ")
 }
 
 /// Returns `true` if `text` is to be written with `|` if there is room for lines.
-pub(super) fn fits_literal(text: &str, style: Option<Style>) -> bool {
+pub(super) fn fits_literal(text: &str, style: Option<YamlScalarStyle>) -> bool {
     let wanted = match style {
         None => text.trim_end_matches('\n').contains('\n'),
-        Some(Style::Literal | Style::Folded) => true,
+        Some(YamlScalarStyle::Literal | YamlScalarStyle::Folded) => true,
         Some(_) => false,
     };
     let body = text.trim_end_matches('\n');

@@ -5,10 +5,10 @@
 
 use std::cell::OnceCell;
 
-use super::event::Layout;
+use super::event::CollectionStyle;
 use super::plain_scalar;
-use super::tag_handles::Handles;
-use super::value::{Data, Value};
+use super::tag_handles::TagHandles;
+use super::value::{Value, ValueData};
 
 /// Options for printing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,32 +49,36 @@ pub fn print_document(value: &Value, options: &PrintOptions) -> String {
         out.push_str(&format!("%TAG {handle} {prefix}\n"));
     }
     out.push_str("---");
-    let mut printer = Printer { out, options, handles: OnceCell::new() };
-    printer.value(value, 0, Place::Value);
+    let mut printer = YamlPrinter { out, options, handles: OnceCell::new() };
+    printer.print_indented_value(value, 0, ValueContext::Value);
     printer.out.push_str("\n...\n");
     printer.out
 }
 
 /// Prints a value alone, as it would be at the start of a line indented by `column`; no line break at the end.
 pub fn print_value(value: &Value, column: usize, options: &PrintOptions) -> String {
-    let mut printer = Printer { out: String::new(), options, handles: OnceCell::new() };
-    printer.value(value, column, Place::Item);
+    let mut printer = YamlPrinter { out: String::new(), options, handles: OnceCell::new() };
+    printer.print_indented_value(value, column, ValueContext::Item);
     printer.out
 }
 
 /// Prints a value as it would be after `key:` in a mapping indented by `column`, the blank or line
 /// break before it included; no line break at the end.
 pub(crate) fn print_after_key(value: &Value, column: Option<usize>, options: &PrintOptions) -> String {
-    let mut printer = Printer { out: String::new(), options, handles: OnceCell::new() };
-    printer.value(value, column.map_or(0, |c| c + options.indent), if column.is_none() { Place::Value } else { Place::Key });
+    let mut printer = YamlPrinter { out: String::new(), options, handles: OnceCell::new() };
+    printer.print_indented_value(
+        value,
+        column.map_or(0, |c| c + options.indent),
+        if column.is_none() { ValueContext::Value } else { ValueContext::Key },
+    );
     printer.out
 }
 
 /// Prints a value between brackets, on one line.
 pub(crate) fn print_flow(value: &Value, options: &PrintOptions) -> String {
     let options = PrintOptions { width: usize::MAX, ..options.clone() };
-    let mut printer = Printer { out: String::new(), options: &options, handles: OnceCell::new() };
-    printer.flow(value, 0);
+    let mut printer = YamlPrinter { out: String::new(), options: &options, handles: OnceCell::new() };
+    printer.print_flow_value(value, 0);
     printer.out
 }
 
@@ -100,7 +104,7 @@ pub(crate) fn float_text(value: f64) -> String {
 
 /// The context of the value on its line.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum ValueContext {
     /// `---`: a blank or a line break comes first, a collection is at `column`.
     Value,
     /// `key:`: as `Value`, but a list may be in the column of the key.
@@ -109,19 +113,19 @@ enum Place {
     Item,
 }
 
-struct Printer<'o> {
+struct YamlPrinter<'o> {
     out: String,
     options: &'o PrintOptions,
     /// Made at the first tag.
-    handles: OnceCell<Handles>,
+    handles: OnceCell<TagHandles>,
 }
 
-impl Printer<'_> {
+impl YamlPrinter<'_> {
     /// Prints a value whose lines, if it has many, are indented by `column`.
-    fn value(&mut self, value: &Value, column: usize, place: Place) {
-        let properties = self.properties(value);
+    fn print_indented_value(&mut self, value: &Value, column: usize, place: ValueContext) {
+        let properties = self.properties_text(value);
         let separate = |out: &mut String| {
-            if place != Place::Item {
+            if place != ValueContext::Item {
                 out.push(' ');
             }
         };
@@ -129,50 +133,51 @@ impl Printer<'_> {
             separate(&mut self.out);
             self.out.push_str(properties);
         }
-        let own_line = properties.is_some() || place != Place::Item;
+        let own_line = properties.is_some() || place != ValueContext::Item;
         match &value.data {
-            Data::Map(pairs) if !self.is_flow(value, column) => {
+            ValueData::Map(pairs) if !self.is_flow(value, column) => {
                 for (at, (key, item)) in pairs.iter().enumerate() {
                     if at > 0 || own_line {
-                        self.line(column);
+                        self.start_line(column);
                     }
-                    self.entry(key, item, column);
+                    self.print_entry(key, item, column);
                 }
             }
-            Data::Seq(items) if !self.is_flow(value, column) => {
-                let column = if place == Place::Key { column.saturating_sub(self.options.indent) } else { column };
+            ValueData::Seq(items) if !self.is_flow(value, column) => {
+                let column = if place == ValueContext::Key { column.saturating_sub(self.options.indent) } else { column };
                 for (at, item) in items.iter().enumerate() {
                     if at > 0 || own_line {
-                        self.line(column);
+                        self.start_line(column);
                     }
                     self.out.push_str("- ");
-                    self.value(item, column + 2, Place::Item);
+                    self.print_indented_value(item, column + 2, ValueContext::Item);
                 }
             }
             data => {
-                if properties.is_some() && !matches!(data, Data::Null) {
+                if properties.is_some() && !matches!(data, ValueData::Null) {
                     self.out.push(' ');
                 } else if properties.is_none() {
                     separate(&mut self.out);
                 }
                 match data {
-                    Data::Str(text) if self.options.literals && plain_scalar::fits_folded(text, value.style) => {
-                        self.folded(text, column.max(1));
+                    ValueData::Str(text) if self.options.literals && plain_scalar::fits_folded(text, value.style) => {
+                        self.print_folded(text, column.max(1));
                     }
-                    Data::Str(text) if self.options.literals && plain_scalar::fits_literal(text, value.style) => {
-                        self.literal(text, column.max(1));
+                    ValueData::Str(text) if self.options.literals && plain_scalar::fits_literal(text, value.style) => {
+                        self.print_literal(text, column.max(1));
                     }
-                    Data::Null if properties.is_some() => {}
-                    Data::Seq(_) | Data::Map(_) => self.brackets(value, column),
-                    _ => self.scalar(value, false),
+                    ValueData::Null if properties.is_some() => {}
+                    ValueData::Seq(_) | ValueData::Map(_) => self.print_brackets(value, column),
+                    _ => self.print_scalar(value, false),
                 }
             }
         }
     }
 
     /// Anchor and tag as they are written.
-    fn properties(&self, value: &Value) -> Option<String> {
-        let tag = value.tag.as_deref().map(|tag| self.handles.get_or_init(|| Handles::new(&self.options.handles)).written(tag));
+    fn properties_text(&self, value: &Value) -> Option<String> {
+        let tag =
+            value.tag.as_deref().map(|tag| self.handles.get_or_init(|| TagHandles::new(&self.options.handles)).shorten_tag(tag));
         match (&value.anchor, tag) {
             (None, tag) => tag,
             (Some(anchor), None) => Some(format!("&{anchor}")),
@@ -183,26 +188,27 @@ impl Printer<'_> {
     /// Returns `true` if a collection is written between brackets.
     fn is_flow(&self, value: &Value, column: usize) -> bool {
         let (empty, hint) = match &value.data {
-            Data::Seq(items) => (items.is_empty(), value.layout),
-            Data::Map(pairs) => (pairs.is_empty(), value.layout.or(Some(Layout::Block))),
+            ValueData::Seq(items) => (items.is_empty(), value.layout),
+            ValueData::Map(pairs) => (pairs.is_empty(), value.layout.or(Some(CollectionStyle::Block))),
             _ => return true,
         };
-        if empty || hint == Some(Layout::Flow) {
+        if empty || hint == Some(CollectionStyle::Flow) {
             return true;
         }
-        if hint == Some(Layout::Block) {
+        if hint == Some(CollectionStyle::Block) {
             return false;
         }
         let items = value.items();
-        let numbers =
-            items.iter().all(|item| item.tag.is_none() && matches!(item.data, Data::Int(_) | Data::Float(_) | Data::Bool(_)));
+        let numbers = items
+            .iter()
+            .all(|item| item.tag.is_none() && matches!(item.data, ValueData::Int(_) | ValueData::Float(_) | ValueData::Bool(_)));
         let mut left = self.options.width.saturating_sub(column);
         numbers
             || items.iter().all(|item| {
                 let width = match &item.data {
-                    Data::Seq(_) | Data::Map(_) => return false,
-                    Data::Str(text) => text.len() + 4,
-                    Data::BigInt(text) | Data::Plain(text) | Data::Alias(text) => text.len() + 2,
+                    ValueData::Seq(_) | ValueData::Map(_) => return false,
+                    ValueData::Str(text) => text.len() + 4,
+                    ValueData::BigInt(text) | ValueData::Plain(text) | ValueData::Alias(text) => text.len() + 2,
                     _ => 8,
                 } + [item.tag.as_deref(), item.anchor.as_deref()].into_iter().flatten().map(str::len).sum::<usize>();
                 left = left.saturating_sub(width);
@@ -210,52 +216,52 @@ impl Printer<'_> {
             })
     }
 
-    fn line(&mut self, column: usize) {
+    fn start_line(&mut self, column: usize) {
         self.out.push('\n');
         self.out.extend(std::iter::repeat_n(' ', column));
     }
 
     /// `key: value`, or `? key` and `: value` if the key is no short single line.
-    fn entry(&mut self, key: &Value, value: &Value, column: usize) {
+    fn print_entry(&mut self, key: &Value, value: &Value, column: usize) {
         let simple = match &key.data {
-            Data::Seq(_) | Data::Map(_) => false,
-            Data::Str(text) => text.len() < 200 && !text.contains(['\n', '\r']),
-            Data::Plain(text) | Data::BigInt(text) => text.len() < 1000,
+            ValueData::Seq(_) | ValueData::Map(_) => false,
+            ValueData::Str(text) => text.len() < 200 && !text.contains(['\n', '\r']),
+            ValueData::Plain(text) | ValueData::BigInt(text) => text.len() < 1000,
             _ => true,
         };
         if simple {
-            self.flow(key, column);
+            self.print_flow_value(key, column);
             if needs_blank(key) {
                 self.out.push(' ');
             }
             self.out.push(':');
-            self.value(value, column + self.options.indent, Place::Key);
+            self.print_indented_value(value, column + self.options.indent, ValueContext::Key);
         } else {
             self.out.push_str("? ");
-            self.value(key, column + 2, Place::Item);
-            self.line(column);
+            self.print_indented_value(key, column + 2, ValueContext::Item);
+            self.start_line(column);
             self.out.push_str(": ");
-            self.value(value, column + 2, Place::Item);
+            self.print_indented_value(value, column + 2, ValueContext::Item);
         }
     }
 
     /// A value inside brackets.
-    fn flow(&mut self, value: &Value, column: usize) {
-        if let Some(properties) = self.properties(value) {
+    fn print_flow_value(&mut self, value: &Value, column: usize) {
+        if let Some(properties) = self.properties_text(value) {
             self.out.push_str(&properties);
-            if matches!(value.data, Data::Null) {
+            if matches!(value.data, ValueData::Null) {
                 return;
             }
             self.out.push(' ');
         }
         match value.data {
-            Data::Seq(_) | Data::Map(_) => self.brackets(value, column),
-            _ => self.scalar(value, true),
+            ValueData::Seq(_) | ValueData::Map(_) => self.print_brackets(value, column),
+            _ => self.print_scalar(value, true),
         }
     }
 
     /// `[…]` or `{…}`, wrapped at the width.
-    fn brackets(&mut self, value: &Value, column: usize) {
+    fn print_brackets(&mut self, value: &Value, column: usize) {
         let column = column.max(1);
         let mut first = true;
         let mut separate = |printer: &mut Self| {
@@ -264,23 +270,24 @@ impl Printer<'_> {
                 // The search goes back no further than the width, because the whole text may be one line.
                 let tail = printer.out.len().checked_sub(printer.options.width).and_then(|at| printer.out.as_bytes().get(at..));
                 match tail {
-                    Some(tail) if !tail.contains(&b'\n') => printer.line(column),
+                    Some(tail) if !tail.contains(&b'\n') => printer.start_line(column),
                     _ => printer.out.push(' '),
                 }
             }
         };
         match &value.data {
-            Data::Map(pairs) => {
+            ValueData::Map(pairs) => {
                 self.out.push('{');
                 for (key, item) in pairs {
                     separate(self);
-                    let simple = !matches!(key.data, Data::Seq(_) | Data::Map(_)) && key.as_str().is_none_or(|k| k.len() < 200);
+                    let simple =
+                        !matches!(key.data, ValueData::Seq(_) | ValueData::Map(_)) && key.as_str().is_none_or(|k| k.len() < 200);
                     if !simple {
                         self.out.push_str("? ");
                     }
-                    self.flow(key, column);
+                    self.print_flow_value(key, column);
                     self.out.push_str(if simple && !needs_blank(key) { ": " } else { " : " });
-                    self.flow(item, column);
+                    self.print_flow_value(item, column);
                 }
                 self.out.push('}');
             }
@@ -288,32 +295,32 @@ impl Printer<'_> {
                 self.out.push('[');
                 for item in value.items() {
                     separate(self);
-                    self.flow(item, column);
+                    self.print_flow_value(item, column);
                 }
                 self.out.push(']');
             }
         }
     }
 
-    fn scalar(&mut self, value: &Value, in_flow: bool) {
+    fn print_scalar(&mut self, value: &Value, in_flow: bool) {
         match &value.data {
-            Data::Bool(true) => self.out.push_str("true"),
-            Data::Bool(false) => self.out.push_str("false"),
-            Data::Int(number) => self.out.push_str(&number.to_string()),
-            Data::Float(number) => self.out.push_str(&float_text(*number)),
-            Data::BigInt(text) | Data::Plain(text) => self.out.push_str(text),
-            Data::Alias(anchor) => {
+            ValueData::Bool(true) => self.out.push_str("true"),
+            ValueData::Bool(false) => self.out.push_str("false"),
+            ValueData::Int(number) => self.out.push_str(&number.to_string()),
+            ValueData::Float(number) => self.out.push_str(&float_text(*number)),
+            ValueData::BigInt(text) | ValueData::Plain(text) => self.out.push_str(text),
+            ValueData::Alias(anchor) => {
                 self.out.push('*');
                 self.out.push_str(anchor);
             }
             // A foreign tag says that it is text, whatever it looks like.
-            Data::Str(text) => plain_scalar::write_text(&mut self.out, text, value.style, in_flow),
+            ValueData::Str(text) => plain_scalar::write_text(&mut self.out, text, value.style, in_flow),
             _ => self.out.push_str("null"),
         }
     }
 
     /// `>` and the paragraphs of `text`, indented by `column` and wrapped at the width.
-    fn folded(&mut self, text: &str, column: usize) {
+    fn print_folded(&mut self, text: &str, column: usize) {
         let body = text.strip_suffix('\n').unwrap_or(text);
         self.out.push_str(if body.len() < text.len() { ">" } else { ">-" });
         for (at, paragraph) in body.split('\n').enumerate() {
@@ -325,12 +332,12 @@ impl Printer<'_> {
             if at > 0 {
                 self.out.push('\n');
             }
-            self.line(column);
+            self.start_line(column);
             let (mut filled, mut before) = (column, "");
             for (at, word) in paragraph.split(' ').enumerate() {
                 let width = word.chars().count();
                 if at > 0 && !before.is_empty() && !word.is_empty() && filled + 1 + width > self.options.width {
-                    self.line(column);
+                    self.start_line(column);
                     filled = column;
                 } else if at > 0 {
                     self.out.push(' ');
@@ -344,14 +351,14 @@ impl Printer<'_> {
     }
 
     /// `|` and the lines of `text`, indented by `column`.
-    fn literal(&mut self, text: &str, column: usize) {
+    fn print_literal(&mut self, text: &str, column: usize) {
         let body = text.strip_suffix('\n').unwrap_or(text);
         self.out.push_str(if body.len() < text.len() { "|" } else { "|-" });
         for line in body.split('\n') {
             if line.is_empty() {
                 self.out.push('\n');
             } else {
-                self.line(column);
+                self.start_line(column);
                 self.out.push_str(line);
             }
         }
@@ -360,7 +367,7 @@ impl Printer<'_> {
 
 /// Returns `true` if a key would swallow a colon right after it.
 fn needs_blank(key: &Value) -> bool {
-    matches!(key.data, Data::Alias(_)) || (key.is_null() && (key.tag.is_some() || key.anchor.is_some()))
+    matches!(key.data, ValueData::Alias(_)) || (key.is_null() && (key.tag.is_some() || key.anchor.is_some()))
 }
 
 #[cfg(test)]

@@ -69,14 +69,14 @@ impl<'t> Scalar<'t> {
 
 /// Exactly, also if an integer has more digits than a float.
 pub fn int_with_float(a: i64, b: f64) -> Option<Ordering> {
-    const END: f64 = 9_223_372_036_854_775_808.0;
+    const I64_END: f64 = 9_223_372_036_854_775_808.0;
     if b.is_nan() {
         return None;
     }
-    if b >= END {
+    if b >= I64_END {
         return Some(Ordering::Less);
     }
-    if b < -END {
+    if b < -I64_END {
         return Some(Ordering::Greater);
     }
     let whole = b.trunc();
@@ -107,7 +107,7 @@ fn digits_with_float(a: &str, b: f64) -> Option<Ordering> {
 }
 
 /// Integers with more characters than this stay text: turning them into decimal digits takes quadratic time.
-const LONGEST_INTEGER: usize = 16_384;
+const MAX_INTEGER_LEN: usize = 16_384;
 
 /// Resolves the text of a plain scalar without a tag.
 ///
@@ -118,7 +118,7 @@ const LONGEST_INTEGER: usize = 16_384;
 /// assert_eq!(resolve("1e3".into()), Scalar::Str("1e3".into()));
 /// ```
 pub fn resolve(text: Cow<'_, str>) -> Scalar<'_> {
-    match simple(&text) {
+    match resolve_simple(&text) {
         Some(found) => found,
         None if is_timestamp(text.as_bytes()) => Scalar::Timestamp(text),
         None => Scalar::Str(text),
@@ -126,14 +126,14 @@ pub fn resolve(text: Cow<'_, str>) -> Scalar<'_> {
 }
 
 /// Returns the value of `text` if that needs no text: null, bool, int, float.
-fn simple(text: &str) -> Option<Scalar<'static>> {
+fn resolve_simple(text: &str) -> Option<Scalar<'static>> {
     let Some(first) = text.bytes().next() else { return Some(Scalar::Null) };
     match first {
         b'~' | b'n' | b'N' if is_null(text) => Some(Scalar::Null),
-        b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' => boolean(text).map(Scalar::Bool),
+        b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' => parse_boolean(text).map(Scalar::Bool),
         // Every float has a point, no integer has.
-        b'0'..=b'9' | b'+' | b'-' | b'.' if text.as_bytes().contains(&b'.') => float(text).map(Scalar::Float),
-        b'0'..=b'9' | b'+' | b'-' => integer(text),
+        b'0'..=b'9' | b'+' | b'-' | b'.' if text.as_bytes().contains(&b'.') => parse_float(text).map(Scalar::Float),
+        b'0'..=b'9' | b'+' | b'-' => parse_integer(text),
         _ => None,
     }
 }
@@ -144,7 +144,7 @@ pub(crate) fn is_null(text: &str) -> bool {
 }
 
 /// Returns the boolean that `text` is a word for.
-pub(crate) fn boolean(text: &str) -> Option<bool> {
+pub(crate) fn parse_boolean(text: &str) -> Option<bool> {
     match text {
         "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Some(true),
         "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Some(false),
@@ -154,7 +154,7 @@ pub(crate) fn boolean(text: &str) -> Option<bool> {
 
 /// Returns the boolean of `!!bool`, whose words may have any casing.
 pub(crate) fn boolean_of_any_case(text: &str) -> Option<bool> {
-    boolean(&text.to_ascii_lowercase())
+    parse_boolean(&text.to_ascii_lowercase())
 }
 
 /// The number of `!!float`, which may also be written as an integer or without a point.
@@ -169,25 +169,25 @@ pub(crate) fn any_float(text: &str) -> Option<f64> {
 }
 
 /// The integer that `text` spells: decimal, `017`, `0x1F`, `0b101`, `1_000`, `190:20:30`.
-pub(crate) fn integer(text: &str) -> Option<Scalar<'static>> {
-    let (negative, digits) = signed(text);
+pub(crate) fn parse_integer(text: &str) -> Option<Scalar<'static>> {
+    let (negative, digits) = split_sign(text);
     let bytes = digits.as_bytes();
     // Most integers are short and decimal.
     if (1..=18).contains(&bytes.len()) && (bytes[0] != b'0' || bytes.len() == 1) && bytes.iter().all(u8::is_ascii_digit) {
         let value = bytes.iter().fold(0i64, |sum, b| sum * 10 + i64::from(b - b'0'));
         return Some(Scalar::Int(if negative { -value } else { value }));
     }
-    if bytes.len() > LONGEST_INTEGER || !bytes.first()?.is_ascii_digit() {
+    if bytes.len() > MAX_INTEGER_LEN || !bytes.first()?.is_ascii_digit() {
         return None;
     }
     let (radix, body) = match bytes {
         [b'0', b'b', rest @ ..] => (2, rest),
         [b'0', b'x', rest @ ..] => (16, rest),
         [b'0', rest @ ..] if !rest.is_empty() => (8, rest),
-        _ if bytes.contains(&b':') => return sexagesimal(negative, digits),
+        _ if bytes.contains(&b':') => return parse_sexagesimal(negative, digits),
         _ => (10, bytes),
     };
-    let mut big = Digits::default();
+    let mut big = BigDecimalInt::default();
     let mut any = radix == 8;
     for &byte in body {
         if byte == b'_' {
@@ -200,24 +200,24 @@ pub(crate) fn integer(text: &str) -> Option<Scalar<'static>> {
 }
 
 /// `[1-9][0-9_]*(:[0-5]?[0-9])+`
-fn sexagesimal(negative: bool, digits: &str) -> Option<Scalar<'static>> {
+fn parse_sexagesimal(negative: bool, digits: &str) -> Option<Scalar<'static>> {
     let mut parts = digits.split(':');
     let first = parts.next()?;
     if first.starts_with(['0', '_']) {
         return None;
     }
-    let mut big = Digits::default();
+    let mut big = BigDecimalInt::default();
     for byte in first.bytes().filter(|b| *b != b'_') {
         big.push(10, char::from(byte).to_digit(10)?);
     }
     for part in parts {
-        big.push(60, sixtieth(part)?);
+        big.push(60, parse_base60_digit(part)?);
     }
     Some(big.into_scalar(negative))
 }
 
 /// `[0-5]?[0-9]`
-fn sixtieth(part: &str) -> Option<u32> {
+fn parse_base60_digit(part: &str) -> Option<u32> {
     match part.as_bytes() {
         [a @ b'0'..=b'9'] => Some(u32::from(a - b'0')),
         [a @ b'0'..=b'5', b @ b'0'..=b'9'] => Some(u32::from(a - b'0') * 10 + u32::from(b - b'0')),
@@ -225,7 +225,7 @@ fn sixtieth(part: &str) -> Option<u32> {
     }
 }
 
-fn signed(text: &str) -> (bool, &str) {
+fn split_sign(text: &str) -> (bool, &str) {
     match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -234,22 +234,22 @@ fn signed(text: &str) -> (bool, &str) {
 
 /// A whole number of any size, in limbs of nine decimal digits, lowest first.
 #[derive(Default)]
-struct Digits {
-    low: u64,
+struct BigDecimalInt {
+    value: u64,
     limbs: Vec<u32>,
 }
 
-impl Digits {
+impl BigDecimalInt {
     /// Multiplies by `radix` and adds `digit`.
     fn push(&mut self, radix: u32, digit: u32) {
         if self.limbs.is_empty() {
-            match self.low.checked_mul(u64::from(radix)).and_then(|n| n.checked_add(u64::from(digit))) {
+            match self.value.checked_mul(u64::from(radix)).and_then(|n| n.checked_add(u64::from(digit))) {
                 Some(next) => {
-                    self.low = next;
+                    self.value = next;
                     return;
                 }
                 None => {
-                    let mut rest = self.low;
+                    let mut rest = self.value;
                     while rest > 0 {
                         self.limbs.push((rest % 1_000_000_000) as u32);
                         rest /= 1_000_000_000;
@@ -270,14 +270,14 @@ impl Digits {
 
     fn into_scalar(self, negative: bool) -> Scalar<'static> {
         if self.limbs.is_empty() {
-            let small = if negative { 0i64.checked_sub_unsigned(self.low) } else { i64::try_from(self.low).ok() };
+            let small = if negative { 0i64.checked_sub_unsigned(self.value) } else { i64::try_from(self.value).ok() };
             if let Some(value) = small {
                 return Scalar::Int(value);
             }
         }
         let mut text = String::from(if negative { "-" } else { "" });
         match self.limbs.split_last() {
-            None => text.push_str(&self.low.to_string()),
+            None => text.push_str(&self.value.to_string()),
             Some((top, rest)) => {
                 text.push_str(&top.to_string());
                 for limb in rest.iter().rev() {
@@ -290,13 +290,13 @@ impl Digits {
 }
 
 /// The floating-point number that `text` spells.
-pub(crate) fn float(text: &str) -> Option<f64> {
-    match decimal(text.as_bytes()) {
+pub(crate) fn parse_float(text: &str) -> Option<f64> {
+    match match_decimal_float(text.as_bytes()) {
         Some(false) => return text.parse().ok(),
         Some(true) => return text.replace('_', "").parse().ok(),
         None => {}
     }
-    let (negative, body) = signed(text);
+    let (negative, body) = split_sign(text);
     let sign = if negative { -1.0 } else { 1.0 };
     match body {
         ".inf" | ".Inf" | ".INF" => Some(sign * f64::INFINITY),
@@ -308,7 +308,7 @@ pub(crate) fn float(text: &str) -> Option<f64> {
 
 /// Returns Some if `text` is `[-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?` or, without a sign, `\.[0-9][0-9_]*`
 /// with the same exponent: `true` if it has underscores. `-.5` is text.
-fn decimal(text: &[u8]) -> Option<bool> {
+fn match_decimal_float(text: &[u8]) -> Option<bool> {
     let mut at = usize::from(matches!(text.first(), Some(b'+' | b'-')));
     let mut underscores = false;
     let mut digits = |at: &mut usize| {
@@ -353,7 +353,7 @@ fn sexagesimal_float(body: &str) -> Option<f64> {
     let mut value: f64 = first.replace('_', "").parse().ok()?;
     let mut last = 0;
     for part in parts {
-        last = sixtieth(part)?;
+        last = parse_base60_digit(part)?;
         value = value * 60.0 + f64::from(last);
     }
     let seconds: f64 = format!("{last}.{}", fraction.replace('_', "")).parse().ok()?;
@@ -362,70 +362,72 @@ fn sexagesimal_float(body: &str) -> Option<f64> {
 
 /// Returns `true` if `text` is a date, or a date with a time of day.
 pub(crate) fn is_timestamp(text: &[u8]) -> bool {
-    let mut at = At { text, at: 0 };
-    if !(at.digits(4, 4) && at.byte(b"-")) {
+    let mut at = ShortCursor { text, position: 0 };
+    if !(at.take_digits(4, 4) && at.take_byte(b"-")) {
         return false;
     }
     // The date alone has two digits each; with a time one is enough.
     if text.len() == 10 {
-        return at.digits(2, 2) && at.byte(b"-") && at.digits(2, 2);
+        return at.take_digits(2, 2) && at.take_byte(b"-") && at.take_digits(2, 2);
     }
-    if !(at.digits(1, 2) && at.byte(b"-") && at.digits(1, 2)) {
+    if !(at.take_digits(1, 2) && at.take_byte(b"-") && at.take_digits(1, 2)) {
         return false;
     }
-    if !at.byte(b"Tt") && !at.blanks() {
+    if !at.take_byte(b"Tt") && !at.take_blanks() {
         return false;
     }
-    if !(at.digits(1, 2) && at.byte(b":") && at.digits(2, 2) && at.byte(b":") && at.digits(2, 2)) {
+    if !(at.take_digits(1, 2) && at.take_byte(b":") && at.take_digits(2, 2) && at.take_byte(b":") && at.take_digits(2, 2)) {
         return false;
     }
-    if at.byte(b".") {
-        at.digits(0, usize::MAX);
+    if at.take_byte(b".") {
+        at.take_digits(0, usize::MAX);
     }
-    if at.done() {
+    if at.is_at_end() {
         return true;
     }
-    at.blanks();
-    if at.byte(b"Z") {
-        return at.done();
+    at.take_blanks();
+    if at.take_byte(b"Z") {
+        return at.is_at_end();
     }
-    at.byte(b"+-") && at.digits(1, 2) && (at.done() || (at.byte(b":") && at.digits(2, 2) && at.done()))
+    at.take_byte(b"+-")
+        && at.take_digits(1, 2)
+        && (at.is_at_end() || (at.take_byte(b":") && at.take_digits(2, 2) && at.is_at_end()))
 }
 
 /// A place in a short text.
-struct At<'t> {
+struct ShortCursor<'t> {
     text: &'t [u8],
-    at: usize,
+    position: usize,
 }
 
-impl At<'_> {
+impl ShortCursor<'_> {
     fn peek(&self) -> Option<u8> {
-        self.text.get(self.at).copied()
+        self.text.get(self.position).copied()
     }
 
     /// Takes `least` to `most` digits.
-    fn digits(&mut self, least: usize, most: usize) -> bool {
-        let from = self.at;
-        while self.at - from < most && self.peek().is_some_and(|b| b.is_ascii_digit()) {
-            self.at += 1;
+    fn take_digits(&mut self, least: usize, most: usize) -> bool {
+        let from = self.position;
+        while self.position - from < most && self.peek().is_some_and(|b| b.is_ascii_digit()) {
+            self.position += 1;
         }
-        self.at - from >= least
+        self.position - from >= least
     }
 
-    fn byte(&mut self, any: &[u8]) -> bool {
+    fn take_byte(&mut self, any: &[u8]) -> bool {
         let found = self.peek().is_some_and(|b| any.contains(&b));
-        self.at += usize::from(found);
+        self.position += usize::from(found);
         found
     }
 
-    fn blanks(&mut self) -> bool {
-        let from = self.at;
-        while self.byte(b" \t") {}
-        self.at > from
+    fn take_blanks(&mut self) -> bool {
+        let from = self.position;
+        while self.take_byte(b" \t") {}
+        self.position > from
     }
 
-    fn done(&self) -> bool {
-        self.at == self.text.len()
+    fn is_at_end(&self) -> bool {
+        self.position == self.text.len()
     }
 }
 

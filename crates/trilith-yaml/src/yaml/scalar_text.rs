@@ -3,24 +3,24 @@
 //! Serves the scalars of the fast scanner (line breaks are LF, block scalars find their indentation by
 //! themselves); the complete reader hands its own text over.
 
-use super::event::Style;
+use super::event::YamlScalarStyle;
 use crate::span::Span;
 
 /// The text of the scalar written at `span` of `text` (quotes and block header included).
-pub(crate) fn cooked(text: &str, span: Span, style: Style) -> String {
+pub(crate) fn scalar_text(text: &str, span: Span, style: YamlScalarStyle) -> String {
     let raw = span.slice(text);
     let inner = || raw.get(1..raw.len().saturating_sub(1)).unwrap_or("");
     match style {
-        Style::Plain => folded(raw, Escapes::None),
-        Style::Single => folded(inner(), Escapes::Quote),
-        Style::Double => folded(inner(), Escapes::Backslash),
-        Style::Literal => block(text, span.start as usize, false),
-        Style::Folded => block(text, span.start as usize, true),
+        YamlScalarStyle::Plain => fold_lines(raw, EscapeStyle::None),
+        YamlScalarStyle::Single => fold_lines(inner(), EscapeStyle::Quote),
+        YamlScalarStyle::Double => fold_lines(inner(), EscapeStyle::Backslash),
+        YamlScalarStyle::Literal => cook_block_scalar(text, span.start as usize, false),
+        YamlScalarStyle::Folded => cook_block_scalar(text, span.start as usize, true),
     }
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Escapes {
+enum EscapeStyle {
     None,
     /// `''` is a quote.
     Quote,
@@ -29,16 +29,16 @@ enum Escapes {
 }
 
 /// Joins lines: one break becomes a blank, more breaks one less; blanks around them vanish.
-fn folded(raw: &str, escapes: Escapes) -> String {
+fn fold_lines(raw: &str, escapes: EscapeStyle) -> String {
     let mut out = String::with_capacity(raw.len());
     // Text that an escape made is no blank to be trimmed.
     let mut fixed = 0;
     let mut rest = raw;
     loop {
         let next = match escapes {
-            Escapes::None => memchr::memchr(b'\n', rest.as_bytes()),
-            Escapes::Quote => memchr::memchr2(b'\n', b'\'', rest.as_bytes()),
-            Escapes::Backslash => memchr::memchr2(b'\n', b'\\', rest.as_bytes()),
+            EscapeStyle::None => memchr::memchr(b'\n', rest.as_bytes()),
+            EscapeStyle::Quote => memchr::memchr2(b'\n', b'\'', rest.as_bytes()),
+            EscapeStyle::Backslash => memchr::memchr2(b'\n', b'\\', rest.as_bytes()),
         };
         let Some(at) = next else {
             out.push_str(rest);
@@ -134,32 +134,32 @@ pub(super) fn unescape(rest: &mut &str, out: &mut String) {
 }
 
 /// The header after `|` or `>`: the treatment of the end, and the start of the lines.
-pub(super) struct BlockHead {
+pub(super) struct BlockScalarHeader {
     /// `-` strips the last break, `+` keeps all.
-    pub chomp: Option<u8>,
+    pub chomping: Option<u8>,
     /// An indentation digit was given.
-    pub digit: bool,
+    pub indentation_indicator: bool,
     /// First byte after the line of the header.
-    pub lines: usize,
+    pub first_line: usize,
 }
 
 /// Reads the header of the block scalar at `start` of `text`.
-pub(super) fn block_head(text: &str, start: usize) -> BlockHead {
+pub(super) fn block_head(text: &str, start: usize) -> BlockScalarHeader {
     let bytes = text.as_bytes();
-    let mut head = BlockHead { chomp: None, digit: false, lines: bytes.len() };
+    let mut head = BlockScalarHeader { chomping: None, indentation_indicator: false, first_line: bytes.len() };
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {
         match byte {
-            b'-' | b'+' => head.chomp = Some(*byte),
-            b'0'..=b'9' => head.digit = true,
+            b'-' | b'+' => head.chomping = Some(*byte),
+            b'0'..=b'9' => head.indentation_indicator = true,
             _ => break,
         }
         at += 1;
     }
     if let Some(line) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'\n', b'\r', rest)) {
-        head.lines = at + line + 1;
-        if bytes.get(at + line) == Some(&b'\r') && bytes.get(head.lines) == Some(&b'\n') {
-            head.lines += 1;
+        head.first_line = at + line + 1;
+        if bytes.get(at + line) == Some(&b'\r') && bytes.get(head.first_line) == Some(&b'\n') {
+            head.first_line += 1;
         }
     }
     head
@@ -170,18 +170,18 @@ pub(super) fn block_head(text: &str, start: usize) -> BlockHead {
 pub(super) fn block_end(text: &str, start: usize, bound: usize) -> usize {
     let head = block_head(text, start);
     let bytes = text.as_bytes();
-    let body = bytes.get(head.lines..bound).unwrap_or(&[]);
+    let body = bytes.get(head.first_line..bound).unwrap_or(&[]);
     let blank = body.iter().rev().take_while(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r')).count();
     // An empty one ends with its header.
-    let from = if blank == body.len() { start } else { head.lines + body.len() - blank };
+    let from = if blank == body.len() { start } else { head.first_line + body.len() - blank };
     let rest = bytes.get(from..).unwrap_or(&[]);
     from + memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len())
 }
 
 /// The text of a literal or folded scalar that begins at `start` and finds its own indentation.
-fn block(text: &str, start: usize, fold: bool) -> String {
+fn cook_block_scalar(text: &str, start: usize, fold: bool) -> String {
     let head = block_head(text, start);
-    let mut rest = text.get(head.lines..).unwrap_or("");
+    let mut rest = text.get(head.first_line..).unwrap_or("");
     let mut out = String::new();
     let mut indent = None;
     let mut pending = 0; // breaks since the last line
@@ -214,7 +214,7 @@ fn block(text: &str, start: usize, fold: bool) -> String {
         (any, last_blank, pending) = (true, blank, 1);
         rest = after;
     }
-    let breaks = match head.chomp {
+    let breaks = match head.chomping {
         Some(b'-') => 0,
         Some(b'+') => pending,
         _ => pending.min(usize::from(any)),
@@ -227,30 +227,30 @@ fn block(text: &str, start: usize, fold: bool) -> String {
 mod tests {
     use super::*;
 
-    fn text(raw: &str, style: Style) -> String {
-        cooked(raw, Span::of(0, raw.len()), style)
+    fn text(raw: &str, style: YamlScalarStyle) -> String {
+        scalar_text(raw, Span::new_u32(0, raw.len()), style)
     }
 
     #[test]
     fn folding_joins_lines_and_keeps_empty_lines() {
-        assert_eq!(text("a  \n   b\n\n\n c", Style::Plain), "a b\n\nc");
-        assert_eq!(text("'it''s \n so'", Style::Single), "it's so");
+        assert_eq!(text("a  \n   b\n\n\n c", YamlScalarStyle::Plain), "a b\n\nc");
+        assert_eq!(text("'it''s \n so'", YamlScalarStyle::Single), "it's so");
     }
 
     #[test]
     fn escapes_are_undone_and_protect_their_blanks() {
-        assert_eq!(text(r#""\x41\u00e9\U0001F600\t\_""#, Style::Double), "Aé😀\t\u{a0}");
-        assert_eq!(text("\"a\\ \n b\"", Style::Double), "a  b");
-        assert_eq!(text("\"a \\\n  b\"", Style::Double), "a b");
-        assert_eq!(text("\"a\\\n\n b\"", Style::Double), "a\nb");
+        assert_eq!(text(r#""\x41\u00e9\U0001F600\t\_""#, YamlScalarStyle::Double), "Aé😀\t\u{a0}");
+        assert_eq!(text("\"a\\ \n b\"", YamlScalarStyle::Double), "a  b");
+        assert_eq!(text("\"a \\\n  b\"", YamlScalarStyle::Double), "a b");
+        assert_eq!(text("\"a\\\n\n b\"", YamlScalarStyle::Double), "a\nb");
     }
 
     #[test]
     fn blocks_find_their_indentation_and_are_chomped() {
-        assert_eq!(text("|\n  a\n   b\n\n  c\n\n\n", Style::Literal), "a\n b\n\nc\n");
-        assert_eq!(text("|-\n  a\n\n", Style::Literal), "a");
-        assert_eq!(text("|+\n  a\n\n", Style::Literal), "a\n\n");
-        assert_eq!(text(">\n a\n b\n\n c\n  d\n e\n", Style::Folded), "a b\nc\n d\ne\n");
-        assert_eq!(text("|\n  a\nb: 1\n", Style::Literal), "a\n");
+        assert_eq!(text("|\n  a\n   b\n\n  c\n\n\n", YamlScalarStyle::Literal), "a\n b\n\nc\n");
+        assert_eq!(text("|-\n  a\n\n", YamlScalarStyle::Literal), "a");
+        assert_eq!(text("|+\n  a\n\n", YamlScalarStyle::Literal), "a\n\n");
+        assert_eq!(text(">\n a\n b\n\n c\n  d\n e\n", YamlScalarStyle::Folded), "a b\nc\n d\ne\n");
+        assert_eq!(text("|\n  a\nb: 1\n", YamlScalarStyle::Literal), "a\n");
     }
 }

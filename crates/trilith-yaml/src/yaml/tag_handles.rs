@@ -1,9 +1,9 @@
 //! Tags as they are written under the `%TAG` directives of a document.
 
-use super::directives::CORE;
+use super::directives::SECONDARY_PREFIX;
 
 /// The `%TAG` directives of a document, arranged so that the prefix of a tag is found without asking each.
-pub struct Handles {
+pub struct TagHandles {
     /// Prefix and handle, by prefix.
     by_prefix: Vec<(String, String)>,
     /// `true` if `!!` is not declared, so that it represents the core schema of YAML.
@@ -12,7 +12,7 @@ pub struct Handles {
     local: bool,
 }
 
-impl Handles {
+impl TagHandles {
     /// Handle and prefix of each directive.
     pub fn new(handles: &[(String, String)]) -> Self {
         let own = |handle: &str| handles.iter().all(|(name, _)| name != handle);
@@ -23,22 +23,22 @@ impl Handles {
     }
 
     /// A tag as it is written: `!!x`, `!x`, `!h!x` or `!<x>`.
-    pub fn written(&self, tag: &str) -> String {
+    pub fn shorten_tag(&self, tag: &str) -> String {
         if tag == "!" {
             return tag.to_owned();
         }
         let found = self
-            .longest(tag)
-            .or_else(|| (self.core && tag.starts_with(CORE)).then_some(("!!", CORE)))
+            .longest_prefix(tag)
+            .or_else(|| (self.core && tag.starts_with(SECONDARY_PREFIX)).then_some(("!!", SECONDARY_PREFIX)))
             .or_else(|| (self.local && tag.starts_with('!')).then_some(("!", "!")));
         match found.map(|(handle, prefix)| (handle, tag.get(prefix.len()..).unwrap_or(""))) {
-            Some((handle, suffix)) if !suffix.is_empty() => format!("{handle}{}", encoded(suffix)),
-            _ => format!("!<{}>", encoded(tag)),
+            Some((handle, suffix)) if !suffix.is_empty() => format!("{handle}{}", percent_encode_tag(suffix)),
+            _ => format!("!<{}>", percent_encode_tag(tag)),
         }
     }
 
     /// Handle and prefix of the longest prefix that the tag begins with; of equal ones the last declared.
-    fn longest(&self, tag: &str) -> Option<(&str, &str)> {
+    fn longest_prefix(&self, tag: &str) -> Option<(&str, &str)> {
         let mut text = tag;
         loop {
             let behind = self.by_prefix.partition_point(|(prefix, _)| prefix.as_str() <= text);
@@ -55,11 +55,11 @@ impl Handles {
 
 /// A tag as it is written under these handles: `!!x`, `!x`, `!h!x` or `!<x>`.
 pub fn written_tag(tag: &str, handles: &[(String, String)]) -> String {
-    Handles::new(handles).written(tag)
+    TagHandles::new(handles).shorten_tag(tag)
 }
 
 /// A tag's characters, percent-encoded if they would end it.
-fn encoded(text: &str) -> String {
+fn percent_encode_tag(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_./:~@*();?&=+$#".contains(&byte) {
@@ -95,8 +95,8 @@ mod tests {
             let handles: Vec<_> = prefixes.iter().enumerate().map(|(n, prefix)| (format!("!{n}!"), prefix.clone())).collect();
             let matching = handles.iter().filter(|(_, prefix)| !prefix.is_empty() && tag.starts_with(prefix.as_str()));
             let longest = matching.max_by_key(|(_, prefix)| prefix.len()).map(|(handle, prefix)| (handle.as_str(), prefix.as_str()));
-            let found = Handles::new(&handles);
-            prop_assert_eq!(found.longest(&tag), longest);
+            let found = TagHandles::new(&handles);
+            prop_assert_eq!(found.longest_prefix(&tag), longest);
         }
     }
 }

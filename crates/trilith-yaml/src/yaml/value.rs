@@ -1,6 +1,6 @@
 //! Values built in memory, to be printed or set into a tree.
 
-use super::event::{Layout, Style};
+use super::event::{CollectionStyle, YamlScalarStyle};
 use super::print::{PrintOptions, print_flow};
 use crate::error::{Error, Result};
 
@@ -14,13 +14,13 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Value {
     /// Content of the value.
-    pub data: Data,
+    pub data: ValueData,
     /// Whole tag of the value, or `None` if it has none.
     pub tag: Option<String>,
     /// Block or flow, if that should not be left to the printer.
-    pub layout: Option<Layout>,
+    pub layout: Option<CollectionStyle>,
     /// Quotes or block style of a text, if that should not be left to the printer.
-    pub style: Option<Style>,
+    pub style: Option<YamlScalarStyle>,
     /// The name of its anchor, for [`Data::Alias`] to refer to; letters, digits, `-` and `_`.
     pub anchor: Option<Box<str>>,
 }
@@ -28,7 +28,7 @@ pub struct Value {
 /// The content of a [`Value`].
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
-pub enum Data {
+pub enum ValueData {
     /// The null value.
     #[default]
     Null,
@@ -58,8 +58,8 @@ impl Value {
     pub fn map_items(&mut self, mut make: impl FnMut(Self) -> Self) {
         let mut make = |item: &mut Self| *item = make(std::mem::take(item));
         match &mut self.data {
-            Data::Seq(items) => items.iter_mut().for_each(make),
-            Data::Map(pairs) => pairs.iter_mut().for_each(|(_, item)| make(item)),
+            ValueData::Seq(items) => items.iter_mut().for_each(make),
+            ValueData::Map(pairs) => pairs.iter_mut().for_each(|(_, item)| make(item)),
             _ => {}
         }
     }
@@ -71,17 +71,17 @@ impl Value {
 
     /// A list of what becomes values.
     pub fn seq<T: Into<Value>>(items: impl IntoIterator<Item = T>) -> Self {
-        Data::Seq(items.into_iter().map(Into::into).collect()).into()
+        ValueData::Seq(items.into_iter().map(Into::into).collect()).into()
     }
 
     /// A mapping of pairs, in this order.
     pub fn map<K: Into<Value>, V: Into<Value>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
-        Data::Map(pairs.into_iter().map(|(key, value)| (key.into(), value.into())).collect()).into()
+        ValueData::Map(pairs.into_iter().map(|(key, value)| (key.into(), value.into())).collect()).into()
     }
 
     /// A scalar to be written without quotes exactly like this; it must be one line that YAML reads as a scalar.
-    pub fn plain(text: impl Into<String>) -> Self {
-        Data::Plain(text.into()).into()
+    pub fn plain_scalar(text: impl Into<String>) -> Self {
+        ValueData::Plain(text.into()).into()
     }
 
     /// The value with this anchor once more: an alias. It must be after that value.
@@ -93,7 +93,7 @@ impl Value {
     /// assert_eq!(print_document(&tree, &PrintOptions::default()), "%YAML 1.1\n---\na: &s\n  x: 1\nb: *s\n...\n");
     /// ```
     pub fn alias(anchor: impl Into<String>) -> Self {
-        Data::Alias(anchor.into()).into()
+        ValueData::Alias(anchor.into()).into()
     }
 
     /// Returns the value with an anchor of this name.
@@ -113,20 +113,20 @@ impl Value {
     /// Returns the value, to be written between brackets.
     #[must_use]
     pub fn flow(mut self) -> Self {
-        self.layout = Some(Layout::Flow);
+        self.layout = Some(CollectionStyle::Flow);
         self
     }
 
     /// Returns the value, to be written by indentation.
     #[must_use]
     pub fn block(mut self) -> Self {
-        self.layout = Some(Layout::Block);
+        self.layout = Some(CollectionStyle::Block);
         self
     }
 
     /// Returns the value, to be written in this style if its text allows.
     #[must_use]
-    pub fn styled(mut self, style: Style) -> Self {
+    pub fn styled(mut self, style: YamlScalarStyle) -> Self {
         self.style = Some(style);
         self
     }
@@ -139,10 +139,10 @@ impl Value {
     /// Sets the value under a text key, at its old place or at the end; what is no mapping becomes one.
     pub fn set(&mut self, key: impl Into<String>, value: impl Into<Value>) {
         let key = key.into();
-        if !matches!(self.data, Data::Map(_)) {
-            self.data = Data::Map(Vec::new());
+        if !matches!(self.data, ValueData::Map(_)) {
+            self.data = ValueData::Map(Vec::new());
         }
-        if let Data::Map(pairs) = &mut self.data {
+        if let ValueData::Map(pairs) = &mut self.data {
             match pairs.iter_mut().rev().find(|(k, _)| k.as_str() == Some(&key)) {
                 Some((_, old)) => *old = value.into(),
                 None => pairs.push((key.into(), value.into())),
@@ -153,7 +153,7 @@ impl Value {
     /// Removes and returns the value under a text key.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         match &mut self.data {
-            Data::Map(pairs) => {
+            ValueData::Map(pairs) => {
                 let at = pairs.iter().rposition(|(k, _)| k.as_str() == Some(key))?;
                 Some(pairs.remove(at).1)
             }
@@ -163,20 +163,20 @@ impl Value {
 
     /// Adds an item at the end; what is no list becomes one.
     pub fn push(&mut self, item: impl Into<Value>) {
-        if !matches!(self.data, Data::Seq(_)) {
-            self.data = Data::Seq(Vec::new());
+        if !matches!(self.data, ValueData::Seq(_)) {
+            self.data = ValueData::Seq(Vec::new());
         }
-        if let Data::Seq(items) = &mut self.data {
+        if let ValueData::Seq(items) = &mut self.data {
             items.push(item.into());
         }
     }
 
     /// Adds a pair at the end, whatever keys there are; what is no mapping becomes one.
     pub fn push_pair(&mut self, key: impl Into<Value>, value: impl Into<Value>) {
-        if !matches!(self.data, Data::Map(_)) {
-            self.data = Data::Map(Vec::new());
+        if !matches!(self.data, ValueData::Map(_)) {
+            self.data = ValueData::Map(Vec::new());
         }
-        if let Data::Map(pairs) = &mut self.data {
+        if let ValueData::Map(pairs) = &mut self.data {
             pairs.push((key.into(), value.into()));
         }
     }
@@ -184,7 +184,7 @@ impl Value {
     /// The items of a list; none for anything else.
     pub fn items(&self) -> &[Value] {
         match &self.data {
-            Data::Seq(items) => items,
+            ValueData::Seq(items) => items,
             _ => &[],
         }
     }
@@ -192,7 +192,7 @@ impl Value {
     /// The pairs of a mapping; none for anything else.
     pub fn entries(&self) -> &[(Value, Value)] {
         match &self.data {
-            Data::Map(pairs) => pairs,
+            ValueData::Map(pairs) => pairs,
             _ => &[],
         }
     }
@@ -200,7 +200,7 @@ impl Value {
     /// The text, or `None` if this is none.
     pub fn as_str(&self) -> Option<&str> {
         match &self.data {
-            Data::Str(text) => Some(text),
+            ValueData::Str(text) => Some(text),
             _ => None,
         }
     }
@@ -208,7 +208,7 @@ impl Value {
     /// The integer, or `None` if this is none of 64 bits.
     pub fn as_i64(&self) -> Option<i64> {
         match self.data {
-            Data::Int(value) => Some(value),
+            ValueData::Int(value) => Some(value),
             _ => None,
         }
     }
@@ -216,9 +216,9 @@ impl Value {
     /// The number, or `None` if this is none.
     pub fn as_f64(&self) -> Option<f64> {
         match &self.data {
-            Data::Float(value) => Some(*value),
-            Data::Int(value) => Some(*value as f64),
-            Data::BigInt(digits) => digits.parse().ok(),
+            ValueData::Float(value) => Some(*value),
+            ValueData::Int(value) => Some(*value as f64),
+            ValueData::BigInt(digits) => digits.parse().ok(),
             _ => None,
         }
     }
@@ -239,18 +239,18 @@ impl Value {
         let mut work = vec![self];
         while let Some(value) = work.pop() {
             match &value.data {
-                Data::BigInt(digits) => {
-                    return Err(Error::invalid_input(format!("the integer {} does not fit in 64 bits", shortened(digits)))
+                ValueData::BigInt(digits) => {
+                    return Err(Error::invalid_input(format!("the integer {} does not fit in 64 bits", shorten_text(digits)))
                         .hint("ASDF writes larger ones as core/integer, or as a float: add a point"));
                 }
-                Data::Seq(items) => work.extend(items),
-                Data::Map(pairs) => {
+                ValueData::Seq(items) => work.extend(items),
+                ValueData::Map(pairs) => {
                     check_texts(pairs)?;
                     for (key, item) in pairs {
-                        if !matches!(key.data, Data::Str(_) | Data::Int(_) | Data::Bool(_)) {
+                        if !matches!(key.data, ValueData::Str(_) | ValueData::Int(_) | ValueData::Bool(_)) {
                             let text = print_flow(key, &PrintOptions::default());
                             let message =
-                                format!("the key {} is neither a string nor an integer nor a boolean", shortened(&text));
+                                format!("the key {} is neither a string nor an integer nor a boolean", shorten_text(&text));
                             return Err(Error::invalid_input(message).hint("quote it, and it is text"));
                         }
                         work.push(item);
@@ -264,23 +264,23 @@ impl Value {
 
     /// Returns `true` if this is nothing.
     pub fn is_null(&self) -> bool {
-        self.data == Data::Null
+        self.data == ValueData::Null
     }
 }
 
 /// Refuses keys that differ in their types alone, of which no path could name one.
 fn check_texts(pairs: &[(Value, Value)]) -> Result<()> {
     // If all keys are of one type, they differ if their strings do.
-    let is_text = |key: &Value| matches!(key.data, Data::Str(_));
+    let is_text = |key: &Value| matches!(key.data, ValueData::Str(_));
     if pairs.iter().all(|(key, _)| is_text(key)) {
         return Ok(());
     }
     let mut known = std::collections::HashMap::new();
     for (key, _) in pairs {
         let text = match &key.data {
-            Data::Str(text) => text.clone(),
-            Data::Int(value) => value.to_string(),
-            Data::Bool(value) => value.to_string(),
+            ValueData::Str(text) => text.clone(),
+            ValueData::Int(value) => value.to_string(),
+            ValueData::Bool(value) => value.to_string(),
             _ => continue,
         };
         match known.insert(text, is_text(key)) {
@@ -288,7 +288,7 @@ fn check_texts(pairs: &[(Value, Value)]) -> Result<()> {
                 let text = print_flow(key, &PrintOptions::default());
                 return Err(Error::invalid_input(format!(
                     "two keys have the text {}, and differ in their types",
-                    shortened(&text)
+                    shorten_text(&text)
                 ))
                 .hint("give one of them another name"));
             }
@@ -299,7 +299,7 @@ fn check_texts(pairs: &[(Value, Value)]) -> Result<()> {
 }
 
 /// The first of a text that may be long.
-pub(crate) fn shortened(text: &str) -> String {
+pub(crate) fn shorten_text(text: &str) -> String {
     let mut short: String = text.chars().take(60).collect();
     if short.len() < text.len() {
         short.push('…');
@@ -307,8 +307,8 @@ pub(crate) fn shortened(text: &str) -> String {
     short
 }
 
-impl From<Data> for Value {
-    fn from(data: Data) -> Self {
+impl From<ValueData> for Value {
+    fn from(data: ValueData) -> Self {
         Self { data, ..Self::default() }
     }
 }
@@ -317,7 +317,7 @@ macro_rules! from {
     ($($type:ty => $make:expr),+ $(,)?) => {
         $(impl From<$type> for Value {
             fn from(from: $type) -> Self {
-                let make: fn($type) -> Data = $make;
+                let make: fn($type) -> ValueData = $make;
                 make(from).into()
             }
         })+
@@ -325,18 +325,18 @@ macro_rules! from {
 }
 
 from! {
-    () => |()| Data::Null,
-    bool => Data::Bool,
-    i32 => |n| Data::Int(n.into()),
-    u32 => |n| Data::Int(n.into()),
-    i64 => Data::Int,
-    u64 => |n| i64::try_from(n).map_or_else(|_| Data::BigInt(n.to_string()), Data::Int),
-    usize => |n| i64::try_from(n).map_or_else(|_| Data::BigInt(n.to_string()), Data::Int),
-    f64 => Data::Float,
-    &str => |text| Data::Str(text.to_owned()),
-    String => Data::Str,
-    Vec<Value> => Data::Seq,
-    Vec<(Value, Value)> => Data::Map,
+    () => |()| ValueData::Null,
+    bool => ValueData::Bool,
+    i32 => |n| ValueData::Int(n.into()),
+    u32 => |n| ValueData::Int(n.into()),
+    i64 => ValueData::Int,
+    u64 => |n| i64::try_from(n).map_or_else(|_| ValueData::BigInt(n.to_string()), ValueData::Int),
+    usize => |n| i64::try_from(n).map_or_else(|_| ValueData::BigInt(n.to_string()), ValueData::Int),
+    f64 => ValueData::Float,
+    &str => |text| ValueData::Str(text.to_owned()),
+    String => ValueData::Str,
+    Vec<Value> => ValueData::Seq,
+    Vec<(Value, Value)> => ValueData::Map,
 }
 
 impl<T: Into<Value>> From<Option<T>> for Value {

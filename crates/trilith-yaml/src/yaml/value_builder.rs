@@ -24,7 +24,7 @@ pub struct ValueBuilder {
 
 impl ValueBuilder {
     /// Begins a mapping or a list, of which `collection` has the form and the tag.
-    pub fn begin(&mut self, collection: Value) {
+    pub fn begin_collection(&mut self, collection: Value) {
         self.open.push((collection, None));
     }
 
@@ -36,7 +36,7 @@ impl ValueBuilder {
     }
 
     /// Adds a value to the innermost collection.
-    pub fn put(&mut self, value: Value) {
+    pub fn push_value(&mut self, value: Value) {
         match self.open.last_mut() {
             Some((outer, key)) => match key.take() {
                 Some(key) => outer.push_pair(key, value),
@@ -47,9 +47,9 @@ impl ValueBuilder {
     }
 
     /// Ends the innermost collection.
-    pub fn end(&mut self) {
+    pub fn end_collection(&mut self) {
         if let Some((value, _)) = self.open.pop() {
-            self.put(value);
+            self.push_value(value);
         }
     }
 
@@ -66,7 +66,7 @@ impl ValueBuilder {
     /// Ends all collections and returns the value; `None` if there was no part.
     pub fn finish(mut self) -> Option<Value> {
         while !self.open.is_empty() {
-            self.end();
+            self.end_collection();
         }
         self.done
     }

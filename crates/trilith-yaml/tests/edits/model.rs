@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use trilith_yaml::Limits;
-use trilith_yaml::tree::{Data, Node, NodeKind, Scalar, Tree, Value};
+use trilith_yaml::tree::{Node, NodeKind, Scalar, Tree, Value, ValueData};
 
 /// A place in a collection: the node that it holds, and whether that is written elsewhere.
 #[derive(Debug, Clone, Copy)]
@@ -157,26 +157,26 @@ impl Model {
 
     fn add(&mut self, value: &Value) -> usize {
         let text = match &value.data {
-            Data::Str(text) => text.clone(),
-            Data::Int(number) => number.to_string(),
-            Data::Bool(yes) => yes.to_string(),
-            Data::Float(number) => format!("{number:?}"),
+            ValueData::Str(text) => text.clone(),
+            ValueData::Int(number) => number.to_string(),
+            ValueData::Bool(yes) => yes.to_string(),
+            ValueData::Float(number) => format!("{number:?}"),
             _ => String::new(),
         };
         let typed = match &value.data {
-            Data::Null => "null".to_owned(),
-            Data::Bool(yes) => format!("bool {yes}"),
-            Data::Int(number) => format!("int {number}"),
-            Data::Float(number) => format!("float {number:?}"),
+            ValueData::Null => "null".to_owned(),
+            ValueData::Bool(yes) => format!("bool {yes}"),
+            ValueData::Int(number) => format!("int {number}"),
+            ValueData::Float(number) => format!("float {number:?}"),
             _ => format!("text {text}"),
         };
         let kind = match &value.data {
-            Data::Seq(items) => Kind::Seq(items.iter().map(|item| self.place(item)).collect()),
-            Data::Map(pairs) => Kind::Map(pairs.iter().map(|(key, value)| (self.place(key), self.place(value))).collect()),
+            ValueData::Seq(items) => Kind::Seq(items.iter().map(|item| self.place(item)).collect()),
+            ValueData::Map(pairs) => Kind::Map(pairs.iter().map(|(key, value)| (self.place(key), self.place(value))).collect()),
             _ if value.tag.is_some() => Kind::Scalar(format!("text {text}")),
             _ => Kind::Scalar(typed),
         };
-        let is_null = matches!(value.data, Data::Null) && value.tag.is_none();
+        let is_null = matches!(value.data, ValueData::Null) && value.tag.is_none();
         self.nodes.push(Plain { kind, tag: value.tag.clone(), name: text, is_null, is_merge: false });
         self.nodes.len() - 1
     }
@@ -195,8 +195,8 @@ impl Model {
         };
         let mut value = value.clone();
         let alike = match (&self.nodes[old.node].kind, &value.data) {
-            (Kind::Seq(_), Data::Seq(_)) | (Kind::Map(_), Data::Map(_)) => true,
-            (Kind::Scalar(_), Data::Seq(_) | Data::Map(_) | Data::Null) => false,
+            (Kind::Seq(_), ValueData::Seq(_)) | (Kind::Map(_), ValueData::Map(_)) => true,
+            (Kind::Scalar(_), ValueData::Seq(_) | ValueData::Map(_) | ValueData::Null) => false,
             (Kind::Scalar(_), _) => true,
             _ => false,
         };

@@ -5,10 +5,10 @@
 
 use super::asdf_file::AsdfFile;
 use super::block::Block;
-use super::ndarray::{Dim, Ndarray};
+use super::ndarray::{Ndarray, ShapeDimension};
 use super::{ndarray, walk};
 use crate::array::{Array, Byteorder, Datatype, Mask, element_count};
-use crate::bytes::{SourceRef, Update, is_detached};
+use crate::bytes::{FileUpdate, SourceRef, is_detached};
 use crate::error::{Error, Result};
 
 /// Adds rows to the streamed array at a tree path, in this file or in one that holds it; returns the name
@@ -22,12 +22,12 @@ use crate::error::{Error, Result};
 /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an unfinished row is at the end. Returns
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and the file is then unchanged.
 pub fn append_rows(file: &AsdfFile, path: &str, rows: &Array) -> Result<String> {
-    let end = StreamEnd::find(file, path)?;
-    end.check(rows.datatype(), rows.shape().get(1..)).map_err(|error| error.at_path(path))?;
+    let end = StreamEnd::find_at_path(file, path)?;
+    end.check_row_format(rows.datatype(), rows.shape().get(1..)).map_err(|error| error.at_path(path))?;
     rows.check_unmasked("a streamed array").map_err(|error| error.at_path(path))?;
-    let (mut update, mut at) = (Update::new(), end.at);
-    rows.pieces(end.order, 4 << 20, &mut |piece| {
-        update.put(at, piece)?;
+    let (mut update, mut at) = (FileUpdate::new(), end.offset);
+    rows.for_each_piece_in(end.order, 4 << 20, &mut |piece| {
+        update.write_piece(at, piece)?;
         at += piece.len() as u64;
         Ok(())
     })?;
@@ -45,15 +45,15 @@ pub(crate) struct StreamEnd {
     /// The file that grows: this one, or one that holds the block.
     pub source: SourceRef,
     /// Length of the file, which is the end of the last row.
-    pub at: u64,
+    pub offset: u64,
 }
 
 impl StreamEnd {
-    /// Finds that of the array at a tree path.
+    /// Finds the end of the stream that holds the array at a tree path.
     ///
     /// # Errors
     /// Returns the errors of [`append_rows`].
-    pub(crate) fn find(file: &AsdfFile, path: &str) -> Result<Self> {
+    pub(crate) fn find_at_path(file: &AsdfFile, path: &str) -> Result<Self> {
         let found = walk::find(file, path)?;
         let node = found.node(file);
         if !ndarray::is_ndarray(node) {
@@ -74,14 +74,14 @@ impl StreamEnd {
         let (holder, number) = match source.as_i64() {
             Some(number) => (holder, number),
             None => {
-                outer = holder.external(&source.text())?;
+                outer = holder.external_files(&source.text())?;
                 (&*outer, 0)
             }
         };
         let block = holder.sections().block(number)?;
-        growable(holder, block).map_err(|error| error.at_path(path))?;
-        if let Some(dims) = Ndarray::read(node, file.limits())?.shape
-            && dims.first() != Some(&Dim::Open)
+        check_growable(holder, block).map_err(|error| error.at_path(path))?;
+        if let Some(dims) = Ndarray::parse(node, file.limits())?.shape
+            && dims.first() != Some(&ShapeDimension::Streamed)
         {
             return Err(Error::invalid_input("the shape of the array is fixed, so that it would not show more rows")
                 .at_path(path)
@@ -105,16 +105,16 @@ impl StreamEnd {
             let message = format!("the last {} bytes are an unfinished row of {row}", at - whole);
             return Err(Error::malformed(message).at_byte(whole));
         }
-        Ok(Self { array, order, source, at })
+        Ok(Self { array, order, source, offset: at })
     }
 
     /// Refuses rows of another datatype or shape than those that are there.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the rows do not fit.
-    pub(crate) fn check(&self, datatype: &Datatype, row_shape: Option<&[u64]>) -> Result<()> {
+    pub(crate) fn check_row_format(&self, datatype: &Datatype, row_shape: Option<&[u64]>) -> Result<()> {
         let array = &self.array;
-        if array.datatype().means(datatype) && array.shape().get(1..) == row_shape {
+        if array.datatype().is_equivalent(datatype) && array.shape().get(1..) == row_shape {
             return Ok(());
         }
         let shape = |shape: &[u64]| match shape {
@@ -143,7 +143,7 @@ pub(crate) fn row_bytes(datatype: &Datatype, row_shape: &[u64]) -> Result<u64> {
 }
 
 /// Checks that a block can take more rows at the end of its file.
-fn growable(holder: &AsdfFile, block: &Block) -> Result<()> {
+fn check_growable(holder: &AsdfFile, block: &Block) -> Result<()> {
     if !block.is_streamed() {
         return Err(Error::invalid_input("the array is not streamed, so that its block cannot grow")
             .hint("write it as the streamed last block first"));
@@ -164,7 +164,7 @@ fn growable(holder: &AsdfFile, block: &Block) -> Result<()> {
 
 /// The byte order in which rows go after those of an array.
 fn stored_order(array: &Array) -> Result<Byteorder> {
-    if !array.is_c_contiguous() || array.extent().start != 0 {
+    if !array.is_c_contiguous() || array.byte_range().start != 0 {
         return Err(Error::invalid_input("rows can only be added to an array that fills its block in C order"));
     }
     one_order(array.datatype(), array.byteorder())

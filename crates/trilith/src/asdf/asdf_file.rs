@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::block::Block;
 use super::encoding_chain;
-use super::ndarray::{self, Ndarray, Origin};
-use super::sections::Sections;
-use super::uris::{self, Notes};
+use super::ndarray::{self, ElementSource, Ndarray};
+use super::sections::AsdfSections;
+use super::uris::{self, ReferenceLog};
 use super::{chunked_array, walk};
 use crate::array::{Array, Byteorder, Mask};
 use crate::bytes::{NoReferences, Resolve, Source, SourceRef, read_vec};
-use crate::codec::encoding_chain::Described;
+use crate::codec::encoding_chain::BlockArray;
 use crate::codec::{self, CodecId};
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::limits::Limits;
 use crate::tree::{self, Node, NodeId, Tree};
 
@@ -33,30 +33,30 @@ use crate::tree::{self, Node, NodeId, Tree};
 /// # Ok::<(), trilith::Error>(())
 /// ```
 pub struct AsdfFile {
-    sections: Sections,
+    sections: AsdfSections,
     tree: Arc<Tree>,
     limits: Limits,
-    resolve: Arc<dyn Resolve>,
+    resolver: Arc<dyn Resolve>,
     fits: Option<Arc<dyn FitsArrays>>,
-    meaning: Option<Arc<dyn Meanings>>,
+    number_declarations: Option<Arc<dyn NumberDeclarations>>,
     /// The declarations that `meaning` finds in this tree.
-    declared: OnceLock<HashMap<NodeId, NodeId>>,
-    container: Option<Container>,
+    declared_cache: OnceLock<HashMap<NodeId, NodeId>>,
+    container: Option<FitsContainer>,
     /// The data of blocks in the places of their numbers, and external files by URI: both are looked up once. Floats that
     /// an encoding chain makes are there in either byte order.
-    decoded: Mutex<Vec<[Option<SourceRef>; 2]>>,
-    external: Mutex<HashMap<String, Arc<AsdfFile>>>,
+    decoded_blocks: Mutex<Vec<[Option<SourceRef>; 2]>>,
+    external_files: Mutex<HashMap<String, Arc<AsdfFile>>>,
     /// Remarks from following references.
-    notes: Notes,
+    reference_log: ReferenceLog,
     /// `true` if the tree may hold references.
     references: OnceLock<bool>,
     /// The ndarrays of the tree that have a source, and these sources, by their numbers as they are written.
-    sources: OnceLock<Vec<(u32, u32)>>,
+    source_cache: OnceLock<Vec<(u32, u32)>>,
 }
 
 /// Purpose for which a block is decoded. It decides the byte order of floats that an encoding chain makes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum For<'a, 't> {
+pub(crate) enum BlockUse<'a, 't> {
     /// An array that views the block.
     Array(&'a Ndarray<'t>),
     /// A copy of the bytes. All arrays that view them must agree.
@@ -65,15 +65,15 @@ pub(crate) enum For<'a, 't> {
     Check,
 }
 
-impl<'a, 't> For<'a, 't> {
-    fn array(self) -> Option<&'a Ndarray<'t>> {
+impl<'a, 't> BlockUse<'a, 't> {
+    fn as_array(self) -> Option<&'a Ndarray<'t>> {
         if let Self::Array(array) = self { Some(array) } else { None }
     }
 }
 
 /// The file around an embedded one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Container {
+pub struct FitsContainer {
     /// Number of the FITS HDU, from 0.
     pub hdu: usize,
     /// First byte of the embedded file.
@@ -88,7 +88,7 @@ pub trait FitsArrays: Any + Send + Sync {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if there is no such HDU.
-    fn hdu(&self, spec: &str) -> Result<Array>;
+    fn hdu_array(&self, spec: &str) -> Result<Array>;
 
     /// Returns problems of the FITS file that do not stop reading it.
     fn warnings(&self) -> Vec<String> {
@@ -97,15 +97,15 @@ pub trait FitsArrays: Any + Send + Sync {
 }
 
 /// Declarations of the tree about the numbers of its arrays, outside of their nodes.
-pub trait Meanings: Send + Sync {
+pub trait NumberDeclarations: Send + Sync {
     /// The arrays about which the tree declares something, each with the node that does. A file asks once.
-    fn declared(&self, file: &AsdfFile) -> HashMap<NodeId, NodeId>;
+    fn find_declarations(&self, file: &AsdfFile) -> HashMap<NodeId, NodeId>;
 
     /// The array with its physical values, by the node that declares them and the array as it is stored.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the description in the tree is impossible.
-    fn physical(&self, declaration: Node<'_>, stored: Array) -> Result<Array>;
+    fn physical_array(&self, declaration: Node<'_>, stored: Array) -> Result<Array>;
 }
 
 impl AsdfFile {
@@ -116,57 +116,58 @@ impl AsdfFile {
     /// blocks are reported when they are read.
     pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
         let limits = &limits.for_calls(source.len());
-        let (mut sections, text) = Sections::read_with_tree(source, None, limits)?;
-        let tree = read_tree(&sections, text, limits).doing(|| format!("reading the tree of {}", sections.source().name()))?;
+        let (mut sections, text) = AsdfSections::read_with_tree(source, None, limits)?;
+        let tree =
+            read_tree(&sections, text, limits).with_context(|| format!("reading the tree of {}", sections.source().name()))?;
         let tree = Arc::new(tree);
         let counted = tree.clone();
-        sections.expect(move || blocks_needed(&counted));
+        sections.set_needed_blocks(move || blocks_needed(&counted));
         Ok(Self {
             sections,
             tree,
             limits: limits.clone(),
-            resolve: Arc::new(NoReferences),
+            resolver: Arc::new(NoReferences),
             fits: None,
-            meaning: None,
-            declared: OnceLock::new(),
+            number_declarations: None,
+            declared_cache: OnceLock::new(),
             container: None,
-            decoded: Mutex::default(),
-            external: Mutex::default(),
-            notes: Notes::default(),
+            decoded_blocks: Mutex::default(),
+            external_files: Mutex::default(),
+            reference_log: ReferenceLog::default(),
             references: OnceLock::new(),
-            sources: OnceLock::new(),
+            source_cache: OnceLock::new(),
         })
     }
 
     /// Lets references lead where `resolve` allows.
     #[must_use]
     pub fn with_resolver(mut self, resolve: Arc<dyn Resolve>) -> Self {
-        self.resolve = resolve;
+        self.resolver = resolve;
         self
     }
 
     /// Lets [`AsdfFile::array`] give the physical values that `meaning` finds.
     #[must_use]
-    pub fn with_meaning(mut self, meaning: Arc<dyn Meanings>) -> Self {
-        self.meaning = Some(meaning);
+    pub fn with_meaning(mut self, meaning: Arc<dyn NumberDeclarations>) -> Self {
+        self.number_declarations = Some(meaning);
         self
     }
 
     /// Sets the FITS file that this file is inside of, in which `fits:` sources find HDUs.
     #[must_use]
-    pub fn within(mut self, container: Container, fits: Arc<dyn FitsArrays>) -> Self {
+    pub fn with_container(mut self, container: FitsContainer, fits: Arc<dyn FitsArrays>) -> Self {
         self.container = Some(container);
         self.fits = Some(fits);
         self
     }
 
     /// The file around this one, if there is one.
-    pub fn container(&self) -> Option<Container> {
+    pub fn container(&self) -> Option<FitsContainer> {
         self.container
     }
 
     /// The FITS file around this one, or the one that it is made up from.
-    pub fn fits(&self) -> Option<&dyn FitsArrays> {
+    pub fn fits_file(&self) -> Option<&dyn FitsArrays> {
         self.fits.as_deref()
     }
 
@@ -176,7 +177,7 @@ impl AsdfFile {
     }
 
     /// Returns the places of header, tree, blocks and index.
-    pub fn sections(&self) -> &Sections {
+    pub fn sections(&self) -> &AsdfSections {
         &self.sections
     }
 
@@ -208,35 +209,35 @@ impl AsdfFile {
     }
 
     /// Returns the results of following references, in this file and in those that it led to.
-    pub fn notes(&self) -> &Notes {
-        &self.notes
+    pub fn reference_log(&self) -> &ReferenceLog {
+        &self.reference_log
     }
 
     /// Returns the resolver that opens the files that this one refers to.
     pub fn resolver(&self) -> &Arc<dyn Resolve> {
-        &self.resolve
+        &self.resolver
     }
 
     /// Returns `true` if the file is of a generation whose writers put one `../` too many.
     pub(crate) fn is_early(&self) -> bool {
-        self.sections.header().rows.first().is_some_and(|row| row.major == 0)
+        self.sections.header().candidate_generations.first().is_some_and(|row| row.major_version == 0)
     }
 
     /// Replaces the tree by another one for the same blocks, whose references `resolve` resolves.
     pub(crate) fn with_tree(mut self, tree: Tree, resolve: Arc<dyn Resolve>) -> Self {
-        (self.tree, self.resolve, self.external) = (Arc::new(tree), resolve, Mutex::default());
-        (self.references, self.sources, self.declared) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        (self.tree, self.resolver, self.external_files) = (Arc::new(tree), resolve, Mutex::default());
+        (self.references, self.source_cache, self.declared_cache) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         self
     }
 
     /// The results of [`walk::sourced`], if it was called before.
-    pub(super) fn known_sources(&self) -> &OnceLock<Vec<(u32, u32)>> {
-        &self.sources
+    pub(super) fn cached_sources(&self) -> &OnceLock<Vec<(u32, u32)>> {
+        &self.source_cache
     }
 
     /// The names of the steps of a block's encoding chain (generations E0 and E); None without one.
     pub fn encoding_names(&self, block: &Block) -> Option<Vec<String>> {
-        encoding_chain::names(block, self.sections.source(), &self.limits)
+        encoding_chain::chain_step_names(block, self.sections.source(), &self.limits)
     }
 
     /// The decoded bytes of a block; nothing is decoded before they are read.
@@ -245,7 +246,7 @@ impl AsdfFile {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the block does not exist or its sizes are
     /// wrong, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an unknown codec or encoding.
     pub fn block_data(&self, number: i64) -> Result<SourceRef> {
-        self.block_for(number, For::Bytes)
+        self.block_for(number, BlockUse::Bytes)
     }
 
     /// Returns the block for a check that it can be decoded. The bytes are not used otherwise.
@@ -253,39 +254,39 @@ impl AsdfFile {
     /// # Errors
     /// Returns the errors of [`AsdfFile::block_data`].
     pub(crate) fn block_checked(&self, number: i64) -> Result<SourceRef> {
-        self.block_for(number, For::Check)
+        self.block_for(number, BlockUse::Check)
     }
 
     /// Refuses blocks that together are more to decode than the command may go through, before the first is.
     pub(crate) fn check_decoding<'b>(&self, blocks: impl IntoIterator<Item = &'b Block>) -> Result<()> {
-        let decoded = blocks.into_iter().filter(|block| !block.is_plain()).map(Block::decoded_len);
+        let decoded = blocks.into_iter().filter(|block| !block.is_uncompressed()).map(Block::decoded_len);
         self.limits.check_work(decoded.fold(0, u64::saturating_add))
     }
 
-    fn block_for(&self, number: i64, whom: For<'_, '_>) -> Result<SourceRef> {
+    fn block_for(&self, number: i64, whom: BlockUse<'_, '_>) -> Result<SourceRef> {
         let block = self.sections.block(number)?;
         let mut order = Byteorder::Little;
         if block.is_encoded() {
-            let stored = block.stored(self.sections.source())?;
+            let stored = block.stored_source(self.sections.source())?;
             let doing = || format!("block {}", block.index);
             match whom {
-                For::Array(array) => {
-                    encoding_chain::agrees(block, &*stored, array, &self.limits).doing(doing)?;
+                BlockUse::Array(array) => {
+                    encoding_chain::is_consistent(block, &*stored, array, &self.limits).with_context(doing)?;
                     order = array.byteorder;
                 }
-                For::Bytes if encoding_chain::makes_floats(block, &*stored, &self.limits).doing(doing)? => {
-                    order = self.order(block, whom).doing(doing)?;
+                BlockUse::Bytes if encoding_chain::makes_floats(block, &*stored, &self.limits).with_context(doing)? => {
+                    order = self.chain_byteorder(block, whom).with_context(doing)?;
                 }
-                For::Bytes | For::Check => {}
+                BlockUse::Bytes | BlockUse::Check => {}
             }
         }
         let order = usize::from(order == Byteorder::Big);
-        let mut decoded = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut decoded = self.decoded_blocks.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(source) = decoded.get(block.index).and_then(|orders| orders.get(order)?.as_ref()) {
             return Ok(source.clone());
         }
-        let stored = block.stored(self.sections.source())?;
-        let source = self.decoding(block, stored, whom)?;
+        let stored = block.stored_source(self.sections.source())?;
+        let source = self.decode_block(block, stored, whom)?;
         if decoded.len() <= block.index {
             // The cache grows no longer than the list of the blocks, which is held already.
             decoded.resize(block.index + 1, [None, None]);
@@ -297,31 +298,37 @@ impl AsdfFile {
     }
 
     /// The decoded bytes of a block, whose used bytes are read from `stored`.
-    pub(crate) fn decoding(&self, block: &Block, stored: SourceRef, whom: For<'_, '_>) -> Result<SourceRef> {
-        if block.is_plain() {
+    pub(crate) fn decode_block(&self, block: &Block, stored: SourceRef, whom: BlockUse<'_, '_>) -> Result<SourceRef> {
+        if block.is_uncompressed() {
             return Ok(stored);
         }
-        let decoder = if block.is_encoded() || block.codes != [0; 16] {
-            encoding_chain::decoder(block, stored, || self.filling(block, whom.array()), || self.order(block, whom), &self.limits)
+        let decoder = if block.is_encoded() || block.encoding_codes != [0; 16] {
+            encoding_chain::new_chain_decoder(
+                block,
+                stored,
+                || self.find_filling_array(block, whom.as_array()),
+                || self.chain_byteorder(block, whom),
+                &self.limits,
+            )
         } else {
             codec::decoder(CodecId(block.compression), stored, block.data_size, &self.limits)
         };
-        decoder.doing(|| format!("block {}", block.index))
+        decoder.with_context(|| format!("block {}", block.index))
     }
 
     /// The byte order of floats that the chain of a block makes: the chain states values, and each array that views the
     /// block states the order of their bytes.
-    fn order(&self, block: &Block, whom: For<'_, '_>) -> Result<Byteorder> {
+    fn chain_byteorder(&self, block: &Block, whom: BlockUse<'_, '_>) -> Result<Byteorder> {
         match whom {
-            For::Array(array) => return Ok(array.byteorder),
-            For::Check => return Ok(Byteorder::Little),
-            For::Bytes => {}
+            BlockUse::Array(array) => return Ok(array.byteorder),
+            BlockUse::Check => return Ok(Byteorder::Little),
+            BlockUse::Bytes => {}
         }
         let mut found = None;
-        for (node, source) in walk::sourced(self)? {
+        for (node, source) in walk::ndarrays_with_source(self)? {
             let views =
                 source.as_i64().and_then(|number| self.sections.block(number).ok()).is_some_and(|b| b.index == block.index);
-            let Some(array) = views.then(|| Ndarray::read(node, &self.limits).ok()).flatten() else { continue };
+            let Some(array) = views.then(|| Ndarray::parse(node, &self.limits).ok()).flatten() else { continue };
             if found.is_some_and(|order| order != array.byteorder) {
                 let message = "arrays of either byte order view its quantized values";
                 return Err(
@@ -338,18 +345,18 @@ impl AsdfFile {
 
     /// The array that fills a block, for an encoding chain that leaves arguments to it: the one that
     /// asks, or else the first of the tree.
-    fn filling(&self, block: &Block, array: Option<&Ndarray<'_>>) -> Option<Described> {
-        let described = |array: &Ndarray<'_>| encoding_chain::described(array, block.data_size);
+    fn find_filling_array(&self, block: &Block, array: Option<&Ndarray<'_>>) -> Option<BlockArray> {
+        let described = |array: &Ndarray<'_>| encoding_chain::block_array(array, block.data_size);
         if let Some(found) = array.and_then(described) {
             return Some(found);
         }
-        let mut walk = self.tree.root().walk(&self.limits).as_written();
-        while let Ok(Some(visit)) = walk.step() {
+        let mut walk = self.tree.root().walk(&self.limits).without_merge();
+        while let Ok(Some(visit)) = walk.try_next() {
             if !ndarray::is_ndarray(visit.node) {
                 continue;
             }
-            let Ok(array) = Ndarray::read(visit.node, &self.limits) else { continue };
-            let Origin::Block(number) = array.origin else { continue };
+            let Ok(array) = Ndarray::parse(visit.node, &self.limits) else { continue };
+            let ElementSource::Block(number) = array.origin else { continue };
             if self.sections.block(number).is_ok_and(|found| found.index == block.index)
                 && let Some(found) = described(&array)
             {
@@ -383,10 +390,10 @@ impl AsdfFile {
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if an external source is refused.
     pub fn array(&self, node: Node<'_>) -> Result<Array> {
         let stored = self.stored_array(node)?;
-        let Some(meaning) = &self.meaning else { return Ok(stored) };
-        let declared = self.declared.get_or_init(|| meaning.declared(self));
+        let Some(meaning) = &self.number_declarations else { return Ok(stored) };
+        let declared = self.declared_cache.get_or_init(|| meaning.find_declarations(self));
         match declared.get(&node.id()).and_then(|declaration| self.tree.node(*declaration)) {
-            Some(declaration) => meaning.physical(declaration, stored),
+            Some(declaration) => meaning.physical_array(declaration, stored),
             None => Ok(stored),
         }
     }
@@ -396,35 +403,35 @@ impl AsdfFile {
     /// # Errors
     /// Returns the errors of [`AsdfFile::array`].
     pub fn stored_array(&self, node: Node<'_>) -> Result<Array> {
-        self.followed(node, |described| {
-            let mut array = self.unmasked(described)?;
+        self.with_resolved(node, |described| {
+            let mut array = self.build_unmasked_array(described)?;
             if let Some(mask) = described.mask {
-                array = array.masked_too(self.mask(mask)?).map_err(|e| node.locate(e))?;
+                array = array.or_mask(self.read_mask(mask)?).map_err(|e| node.locate(e))?;
             }
             Ok(array)
         })
     }
 
     /// Reads the node of a mask, which may be a reference.
-    fn mask(&self, node: Node<'_>) -> Result<Mask> {
-        let found = walk::follow(self, &walk::Found::root(self).with(node)).doing(|| "mask")?;
+    fn read_mask(&self, node: Node<'_>) -> Result<Mask> {
+        let found = walk::follow(self, &walk::FoundNode::root(self).with_node(node)).with_context(|| "mask")?;
         let (file, node) = (found.file(self), found.node(self));
         if let Some(mask) = Ndarray::scalar_mask(node)? {
             return Ok(mask);
         }
-        Ok(Mask::Array(Arc::new(file.unmasked_array(node).doing(|| "mask")?)))
+        Ok(Mask::Array(Arc::new(file.unmasked_array(node).with_context(|| "mask")?)))
     }
 
     /// Reads an ndarray node whose `$ref`s are followed: a reference has "the same logical content as the target"
     /// (0.1.0dev, 3.2), inside of an ndarray as elsewhere. Its mask is left as written: it may be an array of another file.
-    fn followed<T>(&self, node: Node<'_>, take: impl FnOnce(&Ndarray<'_>) -> Result<T>) -> Result<T> {
+    fn with_resolved<T>(&self, node: Node<'_>, take: impl FnOnce(&Ndarray<'_>) -> Result<T>) -> Result<T> {
         if !*self.references.get_or_init(|| self.tree.may_refer()) || !walk::holds_references(node, &self.limits)? {
-            return take(&Ndarray::read(node, &self.limits)?);
+            return take(&Ndarray::parse(node, &self.limits)?);
         }
         let value = super::expand::value_of(self, node, &|key| key == "mask")?;
         let text = tree::print_value(&value, 0, &tree::PrintOptions::default());
         let tree = Tree::parse(text, &self.limits)?;
-        let mut described = Ndarray::read(tree.root(), &self.limits).map_err(|e| node.locate(e))?;
+        let mut described = Ndarray::parse(tree.root(), &self.limits).map_err(|e| node.locate(e))?;
         described.mask = node.get("mask").filter(|mask| node.is_mapping() && !mask.is_null());
         take(&described)
     }
@@ -434,37 +441,38 @@ impl AsdfFile {
     /// # Errors
     /// Returns the errors of [`AsdfFile::array`].
     pub(crate) fn unmasked_array(&self, node: Node<'_>) -> Result<Array> {
-        self.followed(node, |described| self.unmasked(described))
+        self.with_resolved(node, |described| self.build_unmasked_array(described))
     }
 
-    fn unmasked(&self, described: &Ndarray<'_>) -> Result<Array> {
+    fn build_unmasked_array(&self, described: &Ndarray<'_>) -> Result<Array> {
         let node = described.node;
         if let Some(assumption) = described.assumption {
             let (line, _) = node.line_column();
-            self.notes.remark(format!("{}: the array at line {line} has {assumption}", self.sections.source().name()));
+            self.reference_log
+                .add_remark(format!("{}: the array at line {line} has {assumption}", self.sections.source().name()));
         }
         match &described.origin {
-            Origin::Inline(data) => described.inline(*data, &self.limits),
-            Origin::Block(number) => {
-                let source = self.block_for(*number, For::Array(described)).map_err(|e| e.context(at_line(node)))?;
-                described.over(source, &self.limits)
+            ElementSource::Inline(data) => described.inline(*data, &self.limits),
+            ElementSource::Block(number) => {
+                let source = self.block_for(*number, BlockUse::Array(described)).map_err(|e| e.context(at_line(node)))?;
+                described.array_over(source, &self.limits)
             }
-            Origin::External(uri) => {
-                let file = self.external(uri).map_err(|e| e.context(at_line(node)))?;
-                described.over(file.block_for(0, For::Array(described))?, &self.limits)
+            ElementSource::External(uri) => {
+                let file = self.external_files(uri).map_err(|e| e.context(at_line(node)))?;
+                described.array_over(file.block_for(0, BlockUse::Array(described))?, &self.limits)
             }
-            Origin::Chunks(node) => chunked_array::array(self, *node).map_err(|e| e.context(at_line(*node))),
-            Origin::Fits(spec) => match &self.fits {
-                Some(fits) => fits.hdu(spec).map_err(|e| e.context(at_line(node))),
+            ElementSource::Chunks(node) => chunked_array::open_zarr_array(self, *node).map_err(|e| e.context(at_line(*node))),
+            ElementSource::FitsHdu(spec) => match &self.fits {
+                Some(fits) => fits.hdu_array(spec).map_err(|e| e.context(at_line(node))),
                 None => Err(node.error(format!("source fits:{spec}, but this file is not inside a FITS file"))),
             },
         }
     }
 
     /// The other files that were opened so far, because this one or one of them refers to them.
-    pub fn opened(&self) -> Vec<Arc<AsdfFile>> {
+    pub fn referenced_files(&self) -> Vec<Arc<AsdfFile>> {
         let direct = |file: &AsdfFile| -> Vec<Arc<AsdfFile>> {
-            file.external.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+            file.external_files.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
         };
         let mut all = direct(self);
         let mut next = 0;
@@ -480,17 +488,17 @@ impl AsdfFile {
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the reference is refused, and an error if the file
     /// cannot be opened.
-    pub fn external(&self, uri: &str) -> Result<Arc<AsdfFile>> {
-        let mut files = self.external.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn external_files(&self, uri: &str) -> Result<Arc<AsdfFile>> {
+        let mut files = self.external_files.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = files.get(uri) {
             return Ok(file.clone());
         }
-        let meant = uris::meant(&*self.resolve, self.is_early(), uri);
-        let (source, resolve) = self.resolve.resolve(meant)?;
+        let meant = uris::reinterpret(&*self.resolver, self.is_early(), uri);
+        let (source, resolve) = self.resolver.resolve(meant)?;
         self.limits.add_input(source.len());
-        self.notes.add(self.sections.source().name(), uri, meant, source.name());
+        self.reference_log.add_reference(self.sections.source().name(), uri, meant, source.name());
         let mut file = AsdfFile::open(source, &self.limits)?.with_resolver(resolve);
-        (file.notes, file.meaning) = (self.notes.clone(), self.meaning.clone());
+        (file.reference_log, file.number_declarations) = (self.reference_log.clone(), self.number_declarations.clone());
         let file = Arc::new(file);
         files.insert(uri.to_owned(), file.clone());
         Ok(file)
@@ -512,13 +520,13 @@ fn at_line(node: Node<'_>) -> String {
 
 /// Returns the number of blocks that the arrays of the tree need: the highest block number that they name, plus one.
 fn blocks_needed(tree: &Tree) -> usize {
-    let sources = walk::source_numbers(tree);
+    let sources = walk::source_block_numbers(tree);
     let numbers = sources.iter().filter_map(|(_, source)| usize::try_from(tree.node_at(*source as usize)?.as_i64()?).ok());
     numbers.map(|number| number.saturating_add(1)).max().unwrap_or(0)
 }
 
 /// Parses the tree, whose text may have been read already.
-fn read_tree(sections: &Sections, text: Option<Vec<u8>>, limits: &Limits) -> Result<Tree> {
+fn read_tree(sections: &AsdfSections, text: Option<Vec<u8>>, limits: &Limits) -> Result<Tree> {
     let Some(extent) = sections.tree() else {
         return Tree::parse("", limits);
     };
@@ -529,6 +537,6 @@ fn read_tree(sections: &Sections, text: Option<Vec<u8>>, limits: &Limits) -> Res
     let size = extent.end - extent.start;
     limits.charge_memory(size, "the tree")?;
     let text = text.map_or_else(|| read_vec(source, extent.start, size, limits), Ok)?;
-    let origin = tree::Origin::new(extent.start, u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1));
+    let origin = tree::TextOrigin::new(extent.start, u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1));
     Tree::parse_bytes(text, origin, limits)
 }

@@ -2,9 +2,9 @@
 //!
 //! ASDF 1.x, "Block header"; ASDF 0.1.0, "Block header" and "Block encoding"; FINF 0.1, "Blocks".
 
-use super::checksum::{self, Sum};
-use super::generation::{self, BlockFields, Generation, Slot, VERSION};
-use crate::bytes::{Cursor, Source, SourceRef, Window, read_vec};
+use super::checksum::{self, BlockMd5};
+use super::generation::{self, BlockFields, DRAFT_BLOCK_VERSION, FieldSlot, Generation};
+use crate::bytes::{Cursor, Source, SourceRef, WindowSource, read_vec};
 use crate::codec::CodecId;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -38,7 +38,7 @@ pub struct Block {
     /// Codec id as stored; zeros mean none.
     pub compression: [u8; 4],
     /// The 16 bytes `encoding` of generations A to D; zeros mean none.
-    pub codes: [u8; 16],
+    pub encoding_codes: [u8; 16],
     /// Space on disk, as stored.
     pub allocated: u64,
     /// Space in use, as stored.
@@ -50,7 +50,7 @@ pub struct Block {
     /// Number of bytes from `data_offset` to the end of the file, if the block is streamed.
     pub stored_size: Option<u64>,
     /// Bytes of the header after the fields that its generation defines. A later version may give them a meaning.
-    pub extra: Vec<u8>,
+    pub extra_header: Vec<u8>,
 }
 
 /// The codec of a block as text: `lz4`, or `plain`.
@@ -78,14 +78,14 @@ impl Block {
     }
 
     /// Returns `true` if the data are stored uncompressed, so that they can be viewed in place.
-    pub fn is_plain(&self) -> bool {
-        !self.is_encoded() && self.compression == [0; 4] && self.codes == [0; 16]
+    pub fn is_uncompressed(&self) -> bool {
+        !self.is_encoded() && self.compression == [0; 4] && self.encoding_codes == [0; 16]
     }
 
     /// Returns `true` if a block of another row can hold this one as it is stored.
-    pub fn fits_into(&self, row: &Generation) -> bool {
+    pub fn is_within(&self, row: &Generation) -> bool {
         (self.compression == [0; 4] || row.fields.compression.is_some())
-            && (self.codes == [0; 16] || row.fields.encoding.is_some())
+            && (self.encoding_codes == [0; 16] || row.fields.encoding.is_some())
             && (!self.is_encoded() || row.encoded)
     }
 
@@ -95,17 +95,17 @@ impl Block {
     }
 
     /// An empty block in the place of this one: it keeps the number.
-    pub(crate) fn emptied(&self) -> Self {
+    pub(crate) fn to_empty(&self) -> Self {
         Self {
             flags: 0,
             compression: [0; 4],
-            codes: [0; 16],
+            encoding_codes: [0; 16],
             allocated: 0,
             used: 0,
             data_size: 0,
             checksum: None,
             stored_size: None,
-            extra: Vec::new(),
+            extra_header: Vec::new(),
             ..self.clone()
         }
     }
@@ -117,7 +117,7 @@ impl Block {
 
     /// Returns the number of bytes after decoding.
     pub fn decoded_len(&self) -> u64 {
-        self.stored_size.unwrap_or(if self.is_plain() { self.used } else { self.data_size })
+        self.stored_size.unwrap_or(if self.is_uncompressed() { self.used } else { self.data_size })
     }
 
     /// Returns the offset after the last byte of the block; `None` if the sizes overflow.
@@ -130,30 +130,30 @@ impl Block {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the sizes contradict each other or the file
     /// is too short.
-    pub fn stored(&self, source: &SourceRef) -> Result<SourceRef> {
-        let stored = self.window(source)?;
-        match self.sum().filter(|_| !self.is_streamed()) {
-            Some(sum) => Ok(checksum::stated(stored, sum)),
+    pub fn stored_source(&self, source: &SourceRef) -> Result<SourceRef> {
+        let stored = self.stored_window(source)?;
+        match self.checksum_rule().filter(|_| !self.is_streamed()) {
+            Some(sum) => Ok(checksum::with_checksum_check(stored, sum)),
             None => Ok(std::sync::Arc::new(stored)),
         }
     }
 
     /// The MD5 that the block states; `None` if it states none.
-    pub(crate) fn sum(&self) -> Option<Sum> {
+    pub(crate) fn checksum_rule(&self) -> Option<BlockMd5> {
         let md5 = self.checksum.as_deref()?.try_into().ok()?;
         // Encoding chains are younger than the writers that hashed decoded bytes.
-        let is_coded = !self.is_plain() && !self.is_encoded() && self.codes == [0; 16];
+        let is_coded = !self.is_uncompressed() && !self.is_encoded() && self.encoding_codes == [0; 16];
         let codec = is_coded.then_some((CodecId(self.compression), self.data_size));
-        Some(Sum { md5, codec, index: self.index, offset: self.offset })
+        Some(BlockMd5 { md5, codec, index: self.index, offset: self.offset })
     }
 
     /// Returns the bytes in use on disk, but never compares them with the checksum that the block states.
     ///
     /// # Errors
     /// Returns the errors of [`Block::stored`].
-    pub(crate) fn window(&self, source: &SourceRef) -> Result<Window> {
+    pub(crate) fn stored_window(&self, source: &SourceRef) -> Result<WindowSource> {
         self.check(source.len()).map_err(|e| e.context(format!("block {}", self.index)))?;
-        Window::new(source.clone(), self.data_offset, self.stored_len())
+        WindowSource::new(source.clone(), self.data_offset, self.stored_len())
     }
 
     /// Checks that the sizes make sense in a file of `size` bytes.
@@ -166,8 +166,8 @@ impl Block {
             if self.is_encoded() {
                 return Err(Error::malformed("the flags STREAMED and ENCODED exclude each other").at_byte(at));
             }
-            if !self.is_plain() {
-                let codec = self.compression.iter().chain(&self.codes).copied().filter(|byte| *byte != 0);
+            if !self.is_uncompressed() {
+                let codec = self.compression.iter().chain(&self.encoding_codes).copied().filter(|byte| *byte != 0);
                 let codec = codec.collect::<Vec<_>>().escape_ascii().to_string();
                 let message = format!("a streamed block with the compression {codec:?}, whose decoded size is not recorded");
                 return Err(Error::unsupported(message).at_byte(at));
@@ -186,7 +186,7 @@ impl Block {
             );
             return Err(Error::malformed(message).at_byte(at).hint("trilith repair FILE -o OUT recovers what is left"));
         }
-        if self.is_plain() && self.generation.fields.data_size.is_some() && self.data_size != self.used {
+        if self.is_uncompressed() && self.generation.fields.data_size.is_some() && self.data_size != self.used {
             let message = format!("an uncompressed block of {} bytes states a data size of {}", self.used, self.data_size);
             return Err(Error::malformed(message).at_byte(at));
         }
@@ -209,7 +209,7 @@ pub fn magic_len(bytes: &[u8]) -> Option<usize> {
 
 /// Returns `true` if a block header whose sizes make sense begins at byte `offset`.
 pub(crate) fn is_credible(source: &dyn Source, rows: &[&'static Generation], offset: u64) -> bool {
-    read(source, rows, offset, 0).is_ok_and(|block| is_plausible(&block, source))
+    read_block_header(source, rows, offset, 0).is_ok_and(|block| is_plausible(&block, source))
 }
 
 /// Returns `true` if the bytes at `offset` are those of a block header whose magic number is damaged.
@@ -225,7 +225,7 @@ pub(super) fn is_header_without_mark(source: &dyn Source, row: &'static Generati
     let header_size = u16::from_be_bytes(*size);
     let data_offset = at.saturating_add(2 + u64::from(header_size));
     header_size >= row.fields.size
-        && parse(row, fields, offset, header_size, data_offset, 0, source.len())
+        && parse_block_header(row, fields, offset, header_size, data_offset, 0, source.len())
             .is_ok_and(|block| block.allocated > 0 && is_plausible(&block, source))
 }
 
@@ -234,7 +234,7 @@ pub(super) fn is_header_without_mark(source: &dyn Source, row: &'static Generati
 /// An enlarged header may be that of several rows, and a block without data may make sense in all of them: then the next
 /// block decides. If the fields of several rows make sense, `preferred` counts first, then a block that has an end, then
 /// a row whose second size agrees with the first, then the row with the most fields.
-pub(super) fn row_of(
+pub(super) fn generation_of_magic(
     source: &dyn Source,
     rows: &[&'static Generation],
     preferred: Option<&'static Generation>,
@@ -281,33 +281,33 @@ pub(super) fn row_of(
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if there is no mark or the header is too short.
-pub(crate) fn read(source: &dyn Source, rows: &[&'static Generation], offset: u64, index: usize) -> Result<Block> {
+pub(crate) fn read_block_header(source: &dyn Source, rows: &[&'static Generation], offset: u64, index: usize) -> Result<Block> {
     read_inner(source, rows, offset, index).map_err(|e| e.at_byte(offset).context(format!("block {index}")))
 }
 
 fn read_inner(source: &dyn Source, rows: &[&'static Generation], offset: u64, index: usize) -> Result<Block> {
-    const LONGEST_FIXED: usize = 8 + 2 + 48;
-    let mut bytes = [0; LONGEST_FIXED];
-    let bytes = &mut bytes[..source.len().saturating_sub(offset).min(LONGEST_FIXED as u64) as usize];
+    const MAX_HEADER_LEN: usize = 8 + 2 + 48;
+    let mut bytes = [0; MAX_HEADER_LEN];
+    let bytes = &mut bytes[..source.len().saturating_sub(offset).min(MAX_HEADER_LEN as u64) as usize];
     source.read_at(offset, bytes)?;
     let bytes = &*bytes;
     let magic = magic_len(bytes).ok_or_else(|| Error::malformed("expected the magic bytes of a block (d3 42 4c 4b)"))?;
     let mut at = Cursor::new(bytes, offset);
     at.take(magic)?;
     let header_size = at.u16()?;
-    let fields = at.rest();
+    let fields = at.remaining();
     let data_offset = offset.saturating_add(magic as u64 + 2 + u64::from(header_size));
-    let parse = |row: &'static Generation| parse(row, fields, offset, header_size, data_offset, index, source.len());
+    let parse = |row: &'static Generation| parse_block_header(row, fields, offset, header_size, data_offset, index, source.len());
     let with_extra = |mut block: Block| {
         let len = u64::from(header_size.saturating_sub(block.generation.fields.size));
         if len > 0 && data_offset <= source.len() {
-            block.extra = read_vec(source, data_offset - len, len, &Limits::default())?;
+            block.extra_header = read_vec(source, data_offset - len, len, &Limits::default())?;
         }
         Ok(block)
     };
     // After the first block of a file only one row is left, which needs no list of candidates.
     if let [row] = rows
-        && generation::may_have(row, magic, header_size)
+        && generation::may_have_header_size(row, magic, header_size)
     {
         return parse(row).and_then(with_extra);
     }
@@ -332,7 +332,7 @@ fn read_inner(source: &dyn Source, rows: &[&'static Generation], offset: u64, in
     parse(first).and_then(with_extra)
 }
 
-fn parse(
+fn parse_block_header(
     row: &'static Generation,
     bytes: &[u8],
     offset: u64,
@@ -342,12 +342,12 @@ fn parse(
     size: u64,
 ) -> Result<Block> {
     let f = &row.fields;
-    let field = |slot: Slot| {
-        bytes.get(usize::from(slot.at)..usize::from(slot.at) + usize::from(slot.len)).ok_or_else(|| {
+    let field = |slot: FieldSlot| {
+        bytes.get(usize::from(slot.offset)..usize::from(slot.offset) + usize::from(slot.len)).ok_or_else(|| {
             Error::malformed(format!("the file ends inside a block header: {} bytes, expected {}", bytes.len(), f.size))
         })
     };
-    let number = |slot: Slot| field(slot).map(|b| b.iter().fold(0u64, |n, b| n << 8 | u64::from(*b)));
+    let number = |slot: FieldSlot| field(slot).map(|b| b.iter().fold(0u64, |n, b| n << 8 | u64::from(*b)));
     let flags = f.flags.map(number).transpose()?.unwrap_or(0) as u32;
     let used = number(f.used)?;
     let mut block = Block {
@@ -356,22 +356,22 @@ fn parse(
         offset,
         header_size,
         data_offset,
-        version: f.version.map(field).transpose()?.and_then(|bytes| bytes.try_into().ok()).unwrap_or(VERSION),
+        version: f.version.map(field).transpose()?.and_then(|bytes| bytes.try_into().ok()).unwrap_or(DRAFT_BLOCK_VERSION),
         flags,
         compression: [0; 4],
-        codes: [0; 16],
+        encoding_codes: [0; 16],
         allocated: number(f.allocated)?,
         used,
         data_size: f.data_size.map(number).transpose()?.unwrap_or(used),
         checksum: Some(field(f.checksum)?.to_vec()).filter(|sum| sum.iter().any(|b| *b != 0)),
         stored_size: (flags & STREAMED != 0).then(|| size.saturating_sub(data_offset)),
-        extra: Vec::new(),
+        extra_header: Vec::new(),
     };
     if let Some(slot) = f.compression {
         block.compression.copy_from_slice(field(slot)?);
     }
     if let Some(slot) = f.encoding {
-        block.codes.copy_from_slice(field(slot)?);
+        block.encoding_codes.copy_from_slice(field(slot)?);
     }
     Ok(block)
 }
@@ -379,10 +379,10 @@ fn parse(
 /// Returns `true` if the fields agree with each other: flags that the row defines, sizes in order, and one size if
 /// nothing encodes the data.
 fn is_consistent(block: &Block) -> bool {
-    if block.unknown_flags() != 0 || (block.is_streamed() && !block.is_plain()) {
+    if block.unknown_flags() != 0 || (block.is_streamed() && !block.is_uncompressed()) {
         return false;
     }
-    let is_one_size = !block.is_plain() || block.generation.fields.data_size.is_none() || block.data_size == block.used;
+    let is_one_size = !block.is_uncompressed() || block.generation.fields.data_size.is_none() || block.data_size == block.used;
     block.is_streamed() || (block.used <= block.allocated && is_one_size)
 }
 
@@ -417,12 +417,12 @@ pub(super) fn fill_fields(
     checksum: Option<&[u8]>,
 ) -> Vec<u8> {
     let mut bytes = vec![0; usize::from(header_size)];
-    let mut set = |slot: Option<Slot>, value: &[u8]| {
-        if let Some(place) = slot.and_then(|s| bytes.get_mut(usize::from(s.at)..usize::from(s.at) + usize::from(s.len))) {
+    let mut set = |slot: Option<FieldSlot>, value: &[u8]| {
+        if let Some(place) = slot.and_then(|s| bytes.get_mut(usize::from(s.offset)..usize::from(s.offset) + usize::from(s.len))) {
             place.copy_from_slice(value);
         }
     };
-    set(fields.version, &VERSION);
+    set(fields.version, &DRAFT_BLOCK_VERSION);
     set(fields.flags, &flags.to_be_bytes());
     set(fields.compression, &compression);
     set(Some(fields.allocated), &allocated.to_be_bytes());
@@ -454,14 +454,14 @@ mod tests {
     }
 
     fn rows(token: &str, version: (u32, u32, u32)) -> Vec<&'static Generation> {
-        generation::candidates(token, version).unwrap()
+        generation::find_candidate_generations(token, version).unwrap()
     }
 
     #[test]
     fn asdf_1_header_reads_every_field() {
         let size = 3u64.to_be_bytes();
         let source = file(&[&[0; 4], b"zlib", &5u64.to_be_bytes(), &size, &9u64.to_be_bytes(), &[7; 16]], 48, b"abcde");
-        let block = read(&source, &rows("#ASDF", (1, 0, 0)), 0, 0).unwrap();
+        let block = read_block_header(&source, &rows("#ASDF", (1, 0, 0)), 0, 0).unwrap();
         assert_eq!((block.allocated, block.used, block.data_size), (5, 3, 9));
         assert_eq!((&block.compression, block.data_offset), (b"zlib", 54));
         assert_eq!(block.checksum.as_deref(), Some(&[7; 16][..]));
@@ -472,18 +472,18 @@ mod tests {
         let three = 3u64.to_be_bytes();
         // D# (44 bytes of fields) enlarged to 64: read as G, `allocated` would be absurd.
         let source = file(&[&[0; 4], &three, &three, &[0; 8], &[0; 16]], 64, b"abc");
-        let block = read(&source, &rows("#ASDF", (0, 1, 0)), 0, 0).unwrap();
+        let block = read_block_header(&source, &rows("#ASDF", (0, 1, 0)), 0, 0).unwrap();
         assert_eq!(block.generation.name, "asdf-0.1-hs44");
         assert_eq!(block.used, 3);
         // G enlarged to the same size.
         let source = file(&[&[0; 4], &[0; 4], &three, &three, &three, &[0; 16]], 64, b"abc");
-        assert_eq!(read(&source, &rows("#ASDF", (0, 1, 0)), 0, 0).unwrap().generation.name, "asdf-0.1-hs48");
+        assert_eq!(read_block_header(&source, &rows("#ASDF", (0, 1, 0)), 0, 0).unwrap().generation.name, "asdf-0.1-hs48");
     }
 
     #[test]
     fn too_small_header_error_has_expected_size() {
         let source = file(&[&[0; 44]], 44, b"");
-        let error = read(&source, &rows("#ASDF", (1, 0, 0)), 0, 0).unwrap_err();
+        let error = read_block_header(&source, &rows("#ASDF", (1, 0, 0)), 0, 0).unwrap_err();
         assert!(error.to_string().contains("44 bytes, expected at least 48"), "{error}");
     }
 
@@ -491,7 +491,7 @@ mod tests {
     fn check_rejects_contradicting_sizes() {
         let source =
             file(&[&[0; 4], &[0; 4], &3u64.to_be_bytes(), &4u64.to_be_bytes(), &4u64.to_be_bytes(), &[0; 16]], 48, b"abcd");
-        let block = read(&source, &rows("#ASDF", (1, 0, 0)), 0, 2).unwrap();
+        let block = read_block_header(&source, &rows("#ASDF", (1, 0, 0)), 0, 2).unwrap();
         let error = block.check(source.len()).unwrap_err();
         assert!(error.to_string().contains("4 bytes used, but only 3 allocated"), "{error}");
     }

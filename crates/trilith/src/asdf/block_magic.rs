@@ -97,7 +97,7 @@ fn find_magic(source: &SourceRef, rows: &[&'static Generation], from: u64, to: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::asdf::generation::candidates;
+    use crate::asdf::generation::find_candidate_generations;
     use crate::bytes::MemorySource;
 
     /// A block as the rows of `%ASDF` and FINF write it (44 bytes of fields), or those of 1.x (48).
@@ -125,7 +125,7 @@ mod tests {
             ("%ASDF", (0, 1, 0), old, d3),
             ("#ASDF", (1, 0, 0), d3, old),
         ] {
-            let rows = candidates(token, version).unwrap();
+            let rows = find_candidate_generations(token, version).unwrap();
             for junk in [&b" old   "[..], b"", b"\0\0\0\0", b"\0\x30\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"] {
                 let mut bytes = b"  ".to_vec();
                 bytes.extend_from_slice(&[other, junk].concat());
@@ -145,7 +145,7 @@ mod tests {
             bytes[12] = 0xff;
             bytes.extend(block(b"\xd3BLK", version.0 > 0));
             let source: SourceRef = std::sync::Arc::new(MemorySource::new(bytes, "test"));
-            let rows = candidates(token, version).unwrap();
+            let rows = find_candidate_generations(token, version).unwrap();
             assert_eq!(first_block(&source, &rows, 0, &Limits::default()).unwrap(), Some(0), "{token}");
         }
     }

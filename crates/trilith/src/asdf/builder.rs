@@ -9,11 +9,11 @@ use super::generation::{Generation, Target};
 use super::inline_write;
 use super::stored_block::{BlockOptions, StoredBlock};
 use super::write::{FileWriter, WriteOptions};
-use crate::array::{Array, Byteorder, Datatype, FloatText, Mask, Precision, complex_text};
-use crate::bytes::{AtomicFile, Basis, Source, WritePath, verify_backing};
-use crate::codec::{self, Blosc, CodecId, EncodeOptions};
+use crate::array::{Array, Byteorder, Datatype, FloatPrecision, FloatText, Mask, complex_text};
+use crate::bytes::{AtomicFile, Source, WriteBasis, WritePath, verify_backing};
+use crate::codec::{self, BloscCodec, CodecId, EncodeOptions};
 use crate::error::{Error, Result};
-use crate::tree::{Data, Value};
+use crate::tree::{Value, ValueData};
 use crate::yaml::{PrintOptions, print_document};
 
 /// Options for storing one array.
@@ -26,7 +26,7 @@ pub struct ArrayOptions {
     /// The level of the codec; None leaves it to the codec.
     pub level: Option<i32>,
     /// The codec inside of a Blosc buffer, if the codec is `blsc`.
-    pub blosc: Blosc,
+    pub blosc: BloscCodec,
     /// Written into the tree instead of a block.
     pub inline: bool,
     /// Written as the streamed last block, so that rows can be appended.
@@ -41,12 +41,12 @@ impl ArrayOptions {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for any other name.
     pub fn codec(name: &str) -> Result<Self> {
-        let (id, blosc) = codec::named(name)?;
+        let (id, blosc) = codec::parse_name(name)?;
         Ok(Self { codec: Some(id), blosc, ..Self::default() })
     }
 
     /// The codec that its block is compressed with, if it is.
-    fn compression(&self) -> Option<CodecId> {
+    fn block_codec(&self) -> Option<CodecId> {
         self.codec.filter(|codec| !codec.is_none())
     }
 
@@ -62,7 +62,7 @@ impl ArrayOptions {
 }
 
 /// A function that hands over the bytes of an array piece by piece.
-type Pieces<'a> = Box<dyn FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a>;
+type PieceProducer<'a> = Box<dyn FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a>;
 
 enum Stored<'a> {
     Array(Array, Byteorder),
@@ -71,7 +71,7 @@ enum Stored<'a> {
         row: u64,
         item: u64,
         streamed: bool,
-        pieces: Pieces<'a>,
+        pieces: PieceProducer<'a>,
     },
     /// Space of this number of bytes that other processes write into.
     Reserved(u64),
@@ -95,7 +95,7 @@ enum Stored<'a> {
 /// assert_eq!(file.array_at("/data")?.load::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
 /// # Ok::<(), trilith::Error>(())
 /// ```
-pub struct Builder<'a> {
+pub struct AsdfBuilder<'a> {
     target: &'static Target,
     options: WriteOptions,
     blocks: Vec<(Stored<'a>, ArrayOptions)>,
@@ -105,7 +105,7 @@ pub struct Builder<'a> {
     id: Option<[u8; 16]>,
 }
 
-impl<'a> Builder<'a> {
+impl<'a> AsdfBuilder<'a> {
     /// A file of this generation, without arrays yet.
     pub fn new(target: &'static Target) -> Self {
         Self { target, options: WriteOptions::default(), blocks: Vec::new(), streamed: false, inline_up_to: 0, id: None }
@@ -143,27 +143,27 @@ impl<'a> Builder<'a> {
     /// streamed array.
     pub fn array(&mut self, array: &Array, options: &ArrayOptions) -> Result<Value> {
         let order = options.byteorder.unwrap_or(array.byteorder());
-        self.allow(array.datatype())?;
+        self.check_datatype(array.datatype())?;
         if options.inline {
-            return self.inline(array);
+            return self.inline_array_node(array);
         }
         // Values that the tree may not hold, such as integers above 63 bits, are stored all the same.
         if array.len() <= self.inline_up_to && !options.streamed && !array.is_empty() {
-            let node = self.inline(array)?;
+            let node = self.inline_array_node(array)?;
             if node.check_subset().is_ok() {
                 return Ok(node);
             }
         }
         let source = self.block_number(options)?;
-        let mut node = self.node(source, array.datatype(), order, array.shape(), options.streamed);
+        let mut node = self.ndarray_node(source, array.datatype(), order, array.shape(), options.streamed);
         let plain = array.clone().without_mask();
         self.blocks.push((Stored::Array(plain, order), options.clone()));
         if let Some(mask) = array.mask() {
             let value = match mask {
                 Mask::Nan => Value::from(f64::NAN),
                 Mask::Float(value) => Value::from(*value),
-                Mask::Integer(value) => Value::plain(value.to_string()),
-                Mask::Complex(re, im) => self.complex(*re, *im),
+                Mask::Integer(value) => Value::plain_scalar(value.to_string()),
+                Mask::Complex(re, im) => self.complex_value(*re, *im),
                 Mask::Array(mask) => {
                     let options = ArrayOptions { streamed: false, inline: false, ..options.clone() };
                     let mask = array.mask_array()?.unwrap_or_else(|| (**mask).clone());
@@ -181,7 +181,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// Returns the errors of [`Builder::array`].
-    pub fn pieces(
+    pub fn array_in_pieces(
         &mut self,
         datatype: &Datatype,
         byteorder: Byteorder,
@@ -189,11 +189,11 @@ impl<'a> Builder<'a> {
         options: &ArrayOptions,
         pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a,
     ) -> Result<Value> {
-        self.allow(datatype)?;
+        self.check_datatype(datatype)?;
         let (item, len) = (datatype.packed_size(), size_of(datatype, shape)?);
         let row = shape.first().map_or(len, |rows| len.checked_div(*rows).unwrap_or(0));
         let source = self.block_number(options)?;
-        let node = self.node(source, datatype, byteorder, shape, options.streamed);
+        let node = self.ndarray_node(source, datatype, byteorder, shape, options.streamed);
         let streamed = options.streamed;
         self.blocks.push((Stored::Pieces { len, row, item, streamed, pieces: Box::new(pieces) }, options.clone()));
         Ok(node)
@@ -204,15 +204,15 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// Returns the errors of [`Builder::array`].
     pub fn reserve(&mut self, datatype: &Datatype, byteorder: Byteorder, shape: &[u64]) -> Result<Value> {
-        self.allow(datatype)?;
+        self.check_datatype(datatype)?;
         let (len, source) = (size_of(datatype, shape)?, self.block_number(&ArrayOptions::default())?);
         self.blocks.push((Stored::Reserved(len), ArrayOptions::default()));
-        Ok(self.node(source, datatype, byteorder, shape, false))
+        Ok(self.ndarray_node(source, datatype, byteorder, shape, false))
     }
 
     /// Does the same as [`Builder::write_to`], with space for the reserved arrays. Their blocks have this
     /// identifier in place of a checksum.
-    pub(crate) fn lay_out<W: Write + Seek>(mut self, out: W, tree: Value, id: [u8; 16]) -> Result<()> {
+    pub(crate) fn row_layout<W: Write + Seek>(mut self, out: W, tree: Value, id: [u8; 16]) -> Result<()> {
         if !self.blocks.iter().any(|(stored, _)| matches!(stored, Stored::Reserved(_))) {
             return Err(Error::invalid_input("no array of the file is reserved for other processes").hint("write it at once"));
         }
@@ -248,13 +248,13 @@ impl<'a> Builder<'a> {
             return Err(Error::invalid_input("a streamed array must be the last of its file: add it after all other arrays"));
         }
         self.streamed = options.streamed;
-        if options.streamed && options.compression().is_some() {
+        if options.streamed && options.block_codec().is_some() {
             return Err(Error::invalid_input("a streamed array cannot be compressed"));
         }
         Ok(if options.streamed { -1 } else { self.blocks.len() as i64 })
     }
 
-    fn allow(&self, datatype: &Datatype) -> Result<()> {
+    fn check_datatype(&self, datatype: &Datatype) -> Result<()> {
         let mut todo = vec![datatype.clone()];
         while let Some(datatype) = todo.pop() {
             match datatype {
@@ -274,16 +274,16 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn tag(&self, name: &str) -> String {
+    fn prefixed_tag(&self, name: &str) -> String {
         format!("{}{name}", self.target.tree.prefix)
     }
 
-    fn complex(&self, re: f64, im: f64) -> Value {
-        let text = complex_text(re, im, Precision::Double, FloatText::Shortest);
+    fn complex_value(&self, re: f64, im: f64) -> Value {
+        let text = complex_text(re, im, FloatPrecision::Double, FloatText::Shortest);
         Value::from(text).tagged(self.target.complex_tag())
     }
 
-    fn node(&self, source: i64, datatype: &Datatype, order: Byteorder, shape: &[u64], streamed: bool) -> Value {
+    fn ndarray_node(&self, source: i64, datatype: &Datatype, order: Byteorder, shape: &[u64], streamed: bool) -> Value {
         let mut node = Value::map([("source", Value::from(source))]);
         let dialect = &self.target.tree;
         node.set(dialect.datatype_key, datatype_value(datatype, Some(order), dialect.datatype_key));
@@ -295,43 +295,43 @@ impl<'a> Builder<'a> {
             *first = Value::from("*");
         }
         node.set("shape", Value::seq(dims).flow());
-        node.tagged(self.tag(dialect.ndarray))
+        node.tagged(self.prefixed_tag(dialect.ndarray))
     }
 
-    fn inline(&self, array: &Array) -> Result<Value> {
+    fn inline_array_node(&self, array: &Array) -> Result<Value> {
         let dialect = &self.target.tree;
         let node = inline_write::node(array, dialect.datatype_key, &self.target.complex_tag())?;
-        Ok(node.tagged(self.tag(dialect.ndarray)))
+        Ok(node.tagged(self.prefixed_tag(dialect.ndarray)))
     }
 
     /// The tree as it will be written: root tag, `asdf_library` and `history` added if they are missing.
-    fn complete(&self, mut tree: Value) -> Value {
+    fn complete_tree(&self, mut tree: Value) -> Value {
         if tree.tag.is_none() {
-            tree.tag = Some(self.tag(self.target.tree.root));
+            tree.tag = Some(self.prefixed_tag(self.target.tree.root));
         }
         if self.target.standard.is_none() {
             return tree;
         }
-        let software = self.tag("core/software-1.0.0");
+        let software = self.prefixed_tag("core/software-1.0.0");
         let me = || Value::map([("name", "trilith"), ("version", env!("CARGO_PKG_VERSION"))]).tagged(software.clone()).flow();
         let library = tree.remove("asdf_library").unwrap_or_else(me);
         let mut pairs = vec![(Value::from("asdf_library"), library)];
-        if let (true, Some(version)) = (self.target.history_map, self.target.standard) {
+        if let (true, Some(version)) = (self.target.history_is_mapping, self.target.standard) {
             let history = tree.remove("history").unwrap_or_else(|| {
                 let extension = Value::map([
                     ("extension_class", Value::from("asdf.extension._manifest.ManifestExtension")),
                     ("extension_uri", format!("asdf://asdf-format.org/core/extensions/core-{version}").into()),
                     ("software", me()),
                 ]);
-                Value::map([("extensions", Value::seq([extension.tagged(self.tag("core/extension_metadata-1.0.0"))]))])
+                Value::map([("extensions", Value::seq([extension.tagged(self.prefixed_tag("core/extension_metadata-1.0.0"))]))])
             });
             pairs.push((Value::from("history"), history));
         }
         let tag = tree.tag.take();
-        if let Data::Map(rest) = tree.data {
+        if let ValueData::Map(rest) = tree.data {
             pairs.extend(rest);
         }
-        Value { tag, ..Value::from(Data::Map(pairs)) }
+        Value { tag, ..Value::from(ValueData::Map(pairs)) }
     }
 
     /// Writes the file next to `path`, syncs it, and puts it into place: a failure leaves the old file.
@@ -341,17 +341,17 @@ impl<'a> Builder<'a> {
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for keys and integers that a writer may not write
     /// ([`Value::check_subset`]). Returns an error if the arrays cannot be read.
     pub fn write(self, path: impl Into<WritePath>, tree: Value) -> Result<()> {
-        let mut file = AtomicFile::create(path, Basis::Nothing)?;
-        file.reserve(self.plain_bytes())?;
+        let mut file = AtomicFile::create(path, WriteBasis::Nothing)?;
+        file.reserve(self.uncompressed_size())?;
         self.write_to(std::io::BufWriter::with_capacity(1 << 20, &mut file), tree)?;
         file.commit().map(drop)
     }
 
     /// The bytes of all blocks that are stored uncompressed: the file has at least this length.
-    pub fn plain_bytes(&self) -> u64 {
-        let is_plain = |options: &ArrayOptions| options.compression().is_none() && !options.streamed;
+    pub fn uncompressed_size(&self) -> u64 {
+        let is_plain = |options: &ArrayOptions| options.block_codec().is_none() && !options.streamed;
         let plain = self.blocks.iter().filter(|(_, options)| is_plain(options));
-        plain.filter_map(|(data, options)| data.how(options).encode.total).fold(0, u64::saturating_add)
+        plain.filter_map(|(data, options)| data.block_options(options).encode.total_len).fold(0, u64::saturating_add)
     }
 
     /// Returns the blocks alone, encoded for this row of the generation table, to be put into the file that
@@ -367,14 +367,14 @@ impl<'a> Builder<'a> {
             if options.streamed {
                 return Err(Error::invalid_input("a streamed array must be the last of a new file"));
             }
-            if let (Stored::Array(array, order), None) = (&data, options.compression())
+            if let (Stored::Array(array, order), None) = (&data, options.block_codec())
                 && let Some(block) = StoredBlock::of_file(row, array, *order, target)?
             {
                 blocks.push(block);
                 continue;
             }
-            let how = data.how(&options);
-            blocks.push(StoredBlock::encode(row, &how, |out| data.hand_over(out))?);
+            let how = data.block_options(&options);
+            blocks.push(StoredBlock::encode_pieces(row, &how, |out| data.write_elements(out))?);
         }
         Ok(blocks)
     }
@@ -385,12 +385,12 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// Returns the errors of [`Builder::write`].
     pub fn write_to<W: Write + Seek>(self, out: W, tree: Value) -> Result<()> {
-        let text = self.text(tree)?;
+        let text = self.tree_text(tree)?;
         let mut writer = FileWriter::new(out, self.target.generation(), self.options);
         writer.header(self.target.header, &self.target.comments(), Some(&text))?;
         for (data, options) in self.blocks {
             match (&data, self.id) {
-                (Stored::Reserved(len), Some(id)) => drop(writer.reserve(*len, &id)?),
+                (Stored::Reserved(len), Some(id)) => drop(writer.reserve_block(*len, &id)?),
                 _ => write_block(&mut writer, data, &options)?,
             }
         }
@@ -398,13 +398,13 @@ impl<'a> Builder<'a> {
     }
 
     /// The text of a tree as it is written.
-    pub(crate) fn text(&self, tree: Value) -> Result<String> {
-        let tree = self.complete(tree);
+    pub(crate) fn tree_text(&self, tree: Value) -> Result<String> {
+        let tree = self.complete_tree(tree);
         tree.check_subset()?;
         #[cfg(feature = "schema")]
         let tree = {
             let mut tree = tree;
-            let mut validator = crate::schema::Validator::new(crate::schema::Schemas::bundled());
+            let mut validator = crate::schema::Validator::new(crate::schema::SchemaSet::bundled());
             validator.arrange(&mut tree, self.target.standard)?;
             tree
         };
@@ -416,14 +416,14 @@ impl<'a> Builder<'a> {
 }
 
 fn write_block<W: Write + Seek>(writer: &mut FileWriter<W>, data: Stored<'_>, options: &ArrayOptions) -> Result<()> {
-    let mut out = writer.begin(&data.how(options))?;
-    data.hand_over(&mut |bytes| out.write(bytes))?;
+    let mut out = writer.begin_block(&data.block_options(options))?;
+    data.write_elements(&mut |bytes| out.write(bytes))?;
     out.finish().map(drop)
 }
 
 impl Stored<'_> {
     /// Returns the options for its block.
-    fn how(&self, options: &ArrayOptions) -> BlockOptions {
+    fn block_options(&self, options: &ArrayOptions) -> BlockOptions {
         let (len, row, item) = match self {
             Self::Array(array, _) => {
                 let item = array.datatype().packed_size();
@@ -436,18 +436,18 @@ impl Stored<'_> {
         let mut encode = EncodeOptions::default();
         encode.level = options.level;
         encode.blosc = options.blosc;
-        encode.total = Some(len);
+        encode.total_len = Some(len);
         encode.row_bytes = Some(row).filter(|row| *row > 0);
         encode.item_size = usize::try_from(item).unwrap_or(1).max(1);
-        BlockOptions { codec: options.compression(), streamed: options.streamed, encode }
+        BlockOptions { codec: options.block_codec(), streamed: options.streamed, encode }
     }
 
     /// Hands over its elements.
-    fn hand_over(self, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    fn write_elements(self, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let (len, pieces, streamed) = match self {
             Self::Array(array, order) => {
                 verify_backing(&**array.source())?;
-                return array.pieces(order, 4 << 20, out);
+                return array.for_each_piece_in(order, 4 << 20, out);
             }
             Self::Pieces { len, pieces, streamed, .. } => (len, pieces, streamed),
             Self::Reserved(_) => {

@@ -8,17 +8,17 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
 use super::md5::{self, Md5};
-use crate::bytes::{Checked, Source, SourceOrigin, SourceRef, Window};
+use crate::bytes::{ChecksummedSource, Source, SourceOrigin, SourceRef, WindowSource};
 use crate::codec::{self, CodecId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::suggest::hex;
-use crate::threads::{JoinHandle, lasting, lock, threads};
+use crate::threads::{JoinHandle, lock, spawn_daemon, threads};
 
 /// The bytes that a stored checksum covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChecksumOf {
+pub enum ChecksumScope {
     /// The stored bytes, as in the standard.
     Stored,
     /// The decoded bytes, as Python asdf wrote until 5.2.
@@ -36,12 +36,12 @@ pub enum ChecksumOf {
 /// # Errors
 /// Returns the errors of [`Source::read_at`].
 pub fn md5_of(source: &dyn Source) -> Result<[u8; 16]> {
-    md5::one(source, Progress::default())
+    md5::digest_one(source, Progress::default())
 }
 
 /// The MD5 that a block states, and how its bytes are decoded.
 #[derive(Debug, Clone)]
-pub(crate) struct Sum {
+pub(crate) struct BlockMd5 {
     /// The MD5.
     pub md5: [u8; 16],
     /// The codec and the decoded size; `None` for bytes that are stored uncompressed, and for encoding chains.
@@ -57,10 +57,10 @@ pub(crate) struct Sum {
 /// # Errors
 /// Returns [`ErrorKind::Malformed`] if the block states another one, which is not that of its decoded bytes either, and what
 /// decoding them returns if that is an I/O error or a limit.
-pub(crate) fn compare(sum: &Sum, found: &[u8; 16], stored: SourceRef, limits: &Limits) -> Result<ChecksumOf> {
+pub(crate) fn compare_checksum(sum: &BlockMd5, found: &[u8; 16], stored: SourceRef, limits: &Limits) -> Result<ChecksumScope> {
     let stated = &sum.md5;
     if found == stated {
-        return Ok(ChecksumOf::Stored);
+        return Ok(ChecksumScope::Stored);
     }
     // Until 5.2 Python asdf hashed the decoded bytes. It wrote no encoding chains.
     if let Some((codec, size)) = sum.codec {
@@ -74,7 +74,7 @@ pub(crate) fn compare(sum: &Sum, found: &[u8; 16], stored: SourceRef, limits: &L
             Ok(md5.finish())
         });
         match decoded {
-            Ok(found) if found == *stated => return Ok(ChecksumOf::Decoded),
+            Ok(found) if found == *stated => return Ok(ChecksumScope::Decoded),
             Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Limit) => return Err(error),
             _ => {}
         }
@@ -83,18 +83,18 @@ pub(crate) fn compare(sum: &Sum, found: &[u8; 16], stored: SourceRef, limits: &L
 }
 
 /// A way out for who meets a damaged block.
-pub(crate) const UNDAMAGED: &str =
+pub(crate) const DAMAGED_BLOCK_HINT: &str =
     "restore the file from a copy, or run trilith repair FILE -o OUT to keep everything that can be read";
 
 /// The stored bytes of a block that states a checksum, which [`Backing::verify`](crate::bytes::Backing::verify) compares.
-pub(super) fn stated(stored: Window, sum: Sum) -> SourceRef {
+pub(super) fn with_checksum_check(stored: WindowSource, sum: BlockMd5) -> SourceRef {
     let compare = move |stored: &SourceRef| {
-        compare(&sum, &md5_of(&**stored)?, stored.clone(), &Limits::default())
+        compare_checksum(&sum, &md5_of(&**stored)?, stored.clone(), &Limits::default())
             .map(drop)
-            .map_err(|error| error.at_byte(sum.offset).hint(UNDAMAGED))
+            .map_err(|error| error.at_byte(sum.offset).hint(DAMAGED_BLOCK_HINT))
             .map_err(|error| error.context(format!("block {} of {} is damaged", sum.index, stored.name())))
     };
-    Arc::new(Checked::new(Arc::new(stored), compare))
+    Arc::new(ChecksummedSource::new(Arc::new(stored), compare))
 }
 
 /// MD5 computed by a separate thread, so that hashing overlaps encoding and writing.
@@ -102,18 +102,18 @@ pub(super) fn stated(stored: Window, sum: Sum) -> SourceRef {
 /// MD5 is one serial chain, which bounds writing. If only one thread is allowed ([`crate::threads::threads`]), it
 /// is computed at once.
 pub(crate) struct Md5Thread {
-    send: Option<SyncSender<Vec<u8>>>,
-    back: Option<Receiver<Vec<u8>>>,
+    sender: Option<SyncSender<Vec<u8>>>,
+    returned: Option<Receiver<Vec<u8>>>,
     thread: Option<JoinHandle<[u8; 16]>>,
     buffer: Vec<u8>,
     /// The hash of the first bytes. A thread goes on from there.
-    begun: Md5,
+    has_started: Md5,
 }
 
 /// Bytes that are sent to the thread at once.
-const PIECE: usize = 1 << 20;
+const BUFFER_SIZE: usize = 1 << 20;
 /// Bytes at the start that are hashed without a copy. Most blocks of a file with many blocks are smaller.
-const START: u64 = 64 << 10;
+const UNTHREADED_BYTES: u64 = 64 << 10;
 
 impl Default for Md5Thread {
     fn default() -> Self {
@@ -124,20 +124,20 @@ impl Default for Md5Thread {
 impl Md5Thread {
     /// Creates a hash of no bytes. The thread starts only when there is a piece worth sending.
     pub(crate) fn new() -> Self {
-        Self { send: None, back: None, thread: None, buffer: Vec::new(), begun: Md5::new() }
+        Self { sender: None, returned: None, thread: None, buffer: Vec::new(), has_started: Md5::new() }
     }
 
     /// Hashes these bytes, too.
     pub(crate) fn update(&mut self, mut bytes: &[u8]) {
-        if self.buffer.is_empty() && self.thread.is_none() && self.begun.len() + bytes.len() as u64 <= START {
-            return self.begun.update(bytes);
+        if self.buffer.is_empty() && self.thread.is_none() && self.has_started.len() + bytes.len() as u64 <= UNTHREADED_BYTES {
+            return self.has_started.update(bytes);
         }
         while !bytes.is_empty() {
-            let room = PIECE - self.buffer.len();
+            let room = BUFFER_SIZE - self.buffer.len();
             let (now, later) = bytes.split_at(room.min(bytes.len()));
             self.buffer.extend_from_slice(now);
             bytes = later;
-            if self.buffer.len() == PIECE {
+            if self.buffer.len() == BUFFER_SIZE {
                 self.send_piece();
             }
         }
@@ -145,25 +145,25 @@ impl Md5Thread {
 
     fn send_piece(&mut self) {
         if self.thread.is_none() && threads() > 1 {
-            self.start();
+            self.start_thread();
         }
-        let next = self.back.as_ref().and_then(|back| back.try_recv().ok()).map(|mut used| {
+        let next = self.returned.as_ref().and_then(|back| back.try_recv().ok()).map(|mut used| {
             used.clear();
             used
         });
-        let full = std::mem::replace(&mut self.buffer, next.unwrap_or_else(|| Vec::with_capacity(PIECE)));
+        let full = std::mem::replace(&mut self.buffer, next.unwrap_or_else(|| Vec::with_capacity(BUFFER_SIZE)));
         // Without a thread (none could be started) the hash is computed right here.
-        match &self.send {
+        match &self.sender {
             Some(send) => drop(send.send(full)),
-            None => self.begun.update(&full),
+            None => self.has_started.update(&full),
         }
     }
 
-    fn start(&mut self) {
+    fn start_thread(&mut self) {
         let (send, receive) = sync_channel::<Vec<u8>>(4);
         let (give_back, back) = sync_channel::<Vec<u8>>(8);
-        let mut md5 = self.begun.clone();
-        let started = lasting("md5", move || {
+        let mut md5 = self.has_started.clone();
+        let started = spawn_daemon("md5", move || {
             while let Ok(piece) = receive.recv() {
                 md5.update(&piece);
                 let _ = give_back.try_send(piece);
@@ -171,7 +171,7 @@ impl Md5Thread {
             md5.finish()
         });
         if let Some(thread) = started {
-            (self.send, self.back, self.thread) = (Some(send), Some(back), Some(thread));
+            (self.sender, self.returned, self.thread) = (Some(send), Some(back), Some(thread));
         }
     }
 
@@ -180,13 +180,13 @@ impl Md5Thread {
         if self.thread.is_some() && !self.buffer.is_empty() {
             self.send_piece();
         }
-        drop(self.send.take());
+        drop(self.sender.take());
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(digest)) => digest,
             Some(Err(panic)) => std::panic::resume_unwind(panic),
             None => {
-                self.begun.update(&self.buffer);
-                self.begun.finish()
+                self.has_started.update(&self.buffer);
+                self.has_started.finish()
             }
         }
     }
@@ -194,26 +194,26 @@ impl Md5Thread {
 
 /// A source that hashes itself while it is read, so that a block which is decoded and compared with its
 /// checksum is read once. Decoders read their pieces in almost any order; those that come too early wait.
-pub(crate) struct Hashing {
+pub(crate) struct HashingSource {
     inner: SourceRef,
-    state: Mutex<Hashed>,
+    state: Mutex<HashState>,
 }
 
-struct Hashed {
+struct HashState {
     md5: Md5Thread,
     /// Number of bytes that are hashed.
-    at: u64,
+    hashed_len: u64,
     /// Bytes from further on, by where they begin, and how many they are.
-    early: BTreeMap<u64, Vec<u8>>,
-    waiting: usize,
+    out_of_order: BTreeMap<u64, Vec<u8>>,
+    waiting_bytes: usize,
 }
 
 /// Limit for buffered out-of-order bytes. Beyond it they are read again at the end.
-const WAITING: usize = 32 << 20;
+const MAX_OUT_OF_ORDER: usize = 32 << 20;
 
-impl Hashing {
+impl HashingSource {
     pub(crate) fn new(inner: SourceRef) -> Self {
-        let state = Hashed { md5: Md5Thread::new(), at: 0, early: BTreeMap::new(), waiting: 0 };
+        let state = HashState { md5: Md5Thread::new(), hashed_len: 0, out_of_order: BTreeMap::new(), waiting_bytes: 0 };
         Self { inner, state: Mutex::new(state) }
     }
 
@@ -221,53 +221,53 @@ impl Hashing {
     ///
     /// # Errors
     /// Returns the errors of [`Source::read_at`].
-    pub(crate) fn finish(&self) -> Result<[u8; 16]> {
+    pub(crate) fn finish_digest(&self) -> Result<[u8; 16]> {
         let mut state = lock(&self.state);
         let mut piece = Vec::new();
-        while state.at < self.inner.len() {
-            piece.resize((self.inner.len() - state.at).min(1 << 20) as usize, 0);
-            self.inner.read_at(state.at, &mut piece)?;
-            let at = state.at;
-            state.take(at, &piece);
+        while state.hashed_len < self.inner.len() {
+            piece.resize((self.inner.len() - state.hashed_len).min(1 << 20) as usize, 0);
+            self.inner.read_at(state.hashed_len, &mut piece)?;
+            let at = state.hashed_len;
+            state.feed(at, &piece);
         }
         Ok(std::mem::take(&mut state.md5).finish())
     }
 }
 
-impl Hashed {
-    fn take(&mut self, from: u64, bytes: &[u8]) {
-        if from > self.at {
-            if self.waiting + bytes.len() <= WAITING && !self.early.contains_key(&from) {
-                self.waiting += bytes.len();
-                self.early.insert(from, bytes.to_vec());
+impl HashState {
+    fn feed(&mut self, from: u64, bytes: &[u8]) {
+        if from > self.hashed_len {
+            if self.waiting_bytes + bytes.len() <= MAX_OUT_OF_ORDER && !self.out_of_order.contains_key(&from) {
+                self.waiting_bytes += bytes.len();
+                self.out_of_order.insert(from, bytes.to_vec());
             }
             return;
         }
-        self.add(from, bytes);
-        while let Some(entry) = self.early.first_entry().filter(|entry| *entry.key() <= self.at) {
+        self.hash_new_bytes(from, bytes);
+        while let Some(entry) = self.out_of_order.first_entry().filter(|entry| *entry.key() <= self.hashed_len) {
             let (from, bytes) = entry.remove_entry();
-            self.waiting -= bytes.len();
-            self.add(from, &bytes);
+            self.waiting_bytes -= bytes.len();
+            self.hash_new_bytes(from, &bytes);
         }
     }
 
     /// Hashes what of these bytes is new; they do not begin after `at`.
-    fn add(&mut self, from: u64, bytes: &[u8]) {
-        let known = usize::try_from(self.at - from).unwrap_or(usize::MAX);
+    fn hash_new_bytes(&mut self, from: u64, bytes: &[u8]) {
+        let known = usize::try_from(self.hashed_len - from).unwrap_or(usize::MAX);
         let fresh = bytes.get(known..).unwrap_or_default();
         self.md5.update(fresh);
-        self.at += fresh.len() as u64;
+        self.hashed_len += fresh.len() as u64;
     }
 }
 
-impl Source for Hashing {
+impl Source for HashingSource {
     fn len(&self) -> u64 {
         self.inner.len()
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         self.inner.read_at(offset, into)?;
-        lock(&self.state).take(offset, into);
+        lock(&self.state).feed(offset, into);
         Ok(())
     }
 
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn hashing_source_ignores_read_order() {
         let bytes: Vec<u8> = (0..100_000u32).map(|n| (n * 7) as u8).collect();
-        let source = || Hashing::new(Arc::new(MemorySource::new(bytes.clone(), "bytes")));
+        let source = || HashingSource::new(Arc::new(MemorySource::new(bytes.clone(), "bytes")));
         let (start, end, middle) = (0..40_000, 90_000..100_000, 30_000..90_000);
         for order in [vec![start.clone(), middle.clone(), end.clone()], vec![end, middle.clone(), start], vec![middle], vec![]] {
             let hashing = source();
@@ -316,7 +316,7 @@ mod tests {
                 hashing.read_at(range.start as u64, &mut piece).unwrap();
                 assert_eq!(piece, bytes[range]);
             }
-            assert_eq!(hashing.finish().unwrap(), Md5::of(&bytes));
+            assert_eq!(hashing.finish_digest().unwrap(), Md5::of(&bytes));
         }
     }
 }

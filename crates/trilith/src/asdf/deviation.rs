@@ -20,7 +20,7 @@ use crate::error::Result;
 ///
 /// # Errors
 /// Returns the errors of [`Sections::blocks`](super::Sections::blocks).
-pub fn of(file: &AsdfFile) -> Result<Vec<String>> {
+pub fn find_deviations(file: &AsdfFile) -> Result<Vec<String>> {
     let sections = file.sections();
     let header = sections.header();
     let mut found = Vec::new();
@@ -41,17 +41,17 @@ pub fn of(file: &AsdfFile) -> Result<Vec<String>> {
         mark_at(&**sections.source(), block.offset).is_ok_and(|mark| mark != row.magic && mark != row.magic_documented)
     };
     let marked: Vec<&&Block> = blocks.iter().filter(foreign).collect();
-    if let Some(which) = named(&marked) {
+    if let Some(which) = block_list(&marked) {
         let what = "the mark 89 42 4c 4b of older documents, expected d3 42 4c 4b: other programs find no block there";
         found.push(format!("{which}: {what}"));
     }
     let flagged: Vec<&&Block> = blocks.iter().filter(|block| block.unknown_flags() != 0).collect();
-    if let (Some(which), Some(first)) = (named(&flagged), flagged.first()) {
+    if let (Some(which), Some(first)) = (block_list(&flagged), flagged.first()) {
         let (unknown, name) = (first.unknown_flags(), first.generation.name);
         found.push(format!("{which}: the flags {unknown:#x} are not defined in {name}, so their meaning is unknown"));
     }
-    for (node, _) in super::walk::sourced(file)? {
-        if let Some(assumption) = super::ndarray::assumption(node, file.limits()) {
+    for (node, _) in super::walk::ndarrays_with_source(file)? {
+        if let Some(assumption) = super::ndarray::find_assumption(node, file.limits()) {
             let (line, _) = node.line_column();
             found.push(format!("the array at line {line} has {assumption}"));
         }
@@ -60,19 +60,19 @@ pub fn of(file: &AsdfFile) -> Result<Vec<String>> {
 }
 
 /// Returns the problem with the tag of the root, which "must always be" that of `core/asdf` (0.1.0dev, 3.1 "Tags").
-pub(crate) fn of_root(file: &AsdfFile) -> Option<String> {
+pub(crate) fn root_deviations(file: &AsdfFile) -> Option<String> {
     file.sections().tree()?;
     let tag = file.tree().root().tag();
     if tag.and_then(tag_parts).is_some_and(|(name, _)| name == "core/asdf") {
         return None;
     }
-    let dialect = &file.sections().header().rows.last()?.tree;
+    let dialect = &file.sections().header().candidate_generations.last()?.tree;
     let found = tag.map_or_else(|| "no tag".to_owned(), |tag| format!("the tag {tag}"));
     Some(format!("the root has {found}, expected {}{}", dialect.prefix, dialect.root))
 }
 
 /// `block 3`, or `block 3 and 5 others`.
-fn named(blocks: &[&&Block]) -> Option<String> {
+fn block_list(blocks: &[&&Block]) -> Option<String> {
     let first = blocks.first()?;
     Some(match blocks.len() {
         1 => format!("block {}", first.index),

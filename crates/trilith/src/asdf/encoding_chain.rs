@@ -5,27 +5,27 @@
 use memchr::memmem;
 
 use super::block::Block;
-use super::ndarray::{Dim, Ndarray};
+use super::ndarray::{Ndarray, ShapeDimension};
 use crate::array::{Byteorder, Datatype, c_strides};
-use crate::bytes::{Source, SourceRef, Window, read_vec};
-use crate::codec::encoding_chain::{self, Described, Step};
-use crate::error::{Context, Error, Result};
+use crate::bytes::{Source, SourceRef, WindowSource, read_vec};
+use crate::codec::encoding_chain::{self, BlockArray, ChainStep};
+use crate::error::{Error, Result, ResultExt};
 use crate::limits::Limits;
-use crate::tree::{Node, Origin, PrintOptions, Tree, Value, print_value};
+use crate::tree::{Node, PrintOptions, TextOrigin, Tree, Value, print_value};
 
 /// The steps of a block, in the order of encoding, and where its data begin.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the YAML is broken.
-pub(crate) fn read(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<(Vec<Step>, u64)> {
+pub(crate) fn read_chain_steps(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<(Vec<ChainStep>, u64)> {
     if !block.is_encoded() {
-        let codes = block.codes.iter().take_while(|code| **code != 0);
-        return Ok((codes.map(|code| Step::from_code(*code)).collect(), 0));
+        let codes = block.encoding_codes.iter().take_while(|code| **code != 0);
+        return Ok((codes.map(|code| ChainStep::from_code(*code)).collect(), 0));
     }
-    let yaml = yaml(block, stored, limits)?;
+    let yaml = read_chain_yaml(block, stored, limits)?;
     let end = yaml.len() as u64;
-    let tree = Tree::parse_bytes(yaml, Origin::new(block.data_offset, 1), limits)?;
-    Ok((steps(tree.root())?, end))
+    let tree = Tree::parse_bytes(yaml, TextOrigin::new(block.data_offset, 1), limits)?;
+    Ok((parse_chain_steps(tree.root())?, end))
 }
 
 /// The YAML at the beginning of a block with a chain, end marker included; it "may have any length".
@@ -33,7 +33,7 @@ pub(crate) fn read(block: &Block, stored: &dyn Source, limits: &Limits) -> Resul
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it has no end marker, and
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it has none within [`Limits::text`].
-pub(crate) fn yaml(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<Vec<u8>> {
+pub(crate) fn read_chain_yaml(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<Vec<u8>> {
     let mut len = 4096;
     loop {
         len = stored.len().min(len);
@@ -48,7 +48,7 @@ pub(crate) fn yaml(block: &Block, stored: &dyn Source, limits: &Limits) -> Resul
         }
         if len >= limits.text {
             let found = "the YAML of the encoding chain has no end marker in that many bytes";
-            return Err(Limits::exceeded("text", limits.text, found).at_byte(block.data_offset));
+            return Err(Limits::exceeded_error("text", limits.text, found).at_byte(block.data_offset));
         }
         len = len.saturating_mul(8).min(limits.text);
     }
@@ -65,21 +65,21 @@ pub(crate) fn yaml(block: &Block, stored: &dyn Source, limits: &Limits) -> Resul
 /// assert_eq!(steps[1], Step::Zlib);
 /// # Ok::<(), trilith::Error>(())
 /// ```
-pub fn parse(text: &str, limits: &Limits) -> Result<Vec<Step>> {
-    steps(Tree::parse(text, limits)?.root())
+pub fn parse(text: &str, limits: &Limits) -> Result<Vec<ChainStep>> {
+    parse_chain_steps(Tree::parse(text, limits)?.root())
 }
 
 /// The chain as it is before the data, end marker included.
-pub fn print(steps: &[Step]) -> String {
+pub fn print(steps: &[ChainStep]) -> String {
     let list = |numbers: &Option<Vec<u64>>| numbers.as_ref().map(|n| Value::seq(n.iter().copied()));
     let items = steps.iter().map(|step| {
         let arguments: Vec<(&str, Option<Value>)> = match step {
-            Step::Tile { shape, original_shape, item_size } => vec![
+            ChainStep::Tile { shape, original_shape, item_size } => vec![
                 ("shape", Some(Value::seq(shape.iter().copied()))),
                 ("original_shape", list(original_shape)),
                 ("item_size", item_size.map(Value::from)),
             ],
-            Step::Quantize { bits, original_shape, quality, .. } => vec![
+            ChainStep::Quantize { bits, original_shape, quality, .. } => vec![
                 ("dtype", bits.map(Value::from)),
                 ("original_shape", list(original_shape)),
                 ("quality", quality.map(Value::from)),
@@ -106,17 +106,17 @@ fn find_end(text: &[u8]) -> Option<usize> {
 }
 
 /// Returns the steps of a list of names, or of pairs of name and arguments.
-fn steps(root: Node<'_>) -> Result<Vec<Step>> {
+fn parse_chain_steps(root: Node<'_>) -> Result<Vec<ChainStep>> {
     if !root.is_sequence() {
         return Err(root.error("the encoding chain is not a list"));
     }
     // The null encoding, elements in C order, is where a chain of steps on bytes begins anyway.
     let stated = root.items().filter(|node| !node.is_null() && node.text() != "null");
-    stated.map(step).collect::<Result<Vec<_>>>().map_err(|e| e.context("the encoding chain"))
+    stated.map(parse_chain_step).collect::<Result<Vec<_>>>().map_err(|e| e.context("the encoding chain"))
 }
 
 /// A name, or a pair of name and arguments.
-fn step(node: Node<'_>) -> Result<Step> {
+fn parse_chain_step(node: Node<'_>) -> Result<ChainStep> {
     let (name, arguments) = if node.is_scalar() {
         (node, None)
     } else {
@@ -138,12 +138,12 @@ fn step(node: Node<'_>) -> Result<Step> {
         get(key).map(read).transpose()
     };
     Ok(match &*name.text() {
-        "tile" => Step::Tile {
+        "tile" => ChainStep::Tile {
             shape: shape("shape")?.ok_or_else(|| node.error("tile has no shape"))?,
             original_shape: shape("original_shape")?,
             item_size: number("item_size")?,
         },
-        "quantize" => Step::Quantize {
+        "quantize" => ChainStep::Quantize {
             bits: match get("dtype").map(Node::text).as_deref() {
                 Some("float32") => Some(32),
                 Some("float64") => Some(64),
@@ -156,42 +156,42 @@ fn step(node: Node<'_>) -> Result<Step> {
             },
             dither: get("dither").and_then(Node::as_bool).unwrap_or(false),
         },
-        "zlib" => Step::Zlib,
-        "sparse" => Step::Sparse,
-        other => Step::Unknown(other.to_owned()),
+        "zlib" => ChainStep::Zlib,
+        "sparse" => ChainStep::Sparse,
+        other => ChainStep::Unknown(other.to_owned()),
     })
 }
 
 /// The names of the steps; None for a block without a chain or with one that cannot be read.
-pub(crate) fn names(block: &Block, source: &SourceRef, limits: &Limits) -> Option<Vec<String>> {
-    if !block.is_encoded() && block.codes == [0; 16] {
+pub(crate) fn chain_step_names(block: &Block, source: &SourceRef, limits: &Limits) -> Option<Vec<String>> {
+    if !block.is_encoded() && block.encoding_codes == [0; 16] {
         return None;
     }
-    let stored = block.stored(source).ok()?;
-    let (steps, _) = read(block, &*stored, limits).ok()?;
+    let stored = block.stored_source(source).ok()?;
+    let (steps, _) = read_chain_steps(block, &*stored, limits).ok()?;
     Some(steps.iter().map(|step| step.name().to_owned()).collect())
 }
 
 /// The array that fills a block of `len` bytes, as its ndarray describes it; None if that is a
 /// view of a part, or leaves something open.
-pub(crate) fn described(array: &Ndarray<'_>, len: u64) -> Option<Described> {
+pub(crate) fn block_array(array: &Ndarray<'_>, len: u64) -> Option<BlockArray> {
     let datatype = array.datatype.as_ref()?;
     let item_size = datatype.item_size();
-    let dims = array.shape.as_ref()?.iter().map(|dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None });
+    let dims = array.shape.as_ref()?.iter().map(|dim| if let ShapeDimension::Fixed(n) = dim { Some(*n) } else { None });
     let shape: Vec<u64> = dims.collect::<Option<_>>()?;
     let bytes = shape.iter().try_fold(item_size, |bytes, n| bytes.checked_mul(*n))?;
     let in_order = array.strides.as_ref().is_none_or(|strides| c_strides(&shape, item_size).is_ok_and(|c| c == *strides));
     let big_endian = array.byteorder == Byteorder::Big;
-    (array.offset == 0 && in_order && bytes == len).then_some(Described { shape, item_size, big_endian })
+    (array.offset == 0 && in_order && bytes == len).then_some(BlockArray { shape, item_size, big_endian })
 }
 
 /// Checks that an array over a block has the floats that the block's chain makes.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for other elements, and the errors of [`read`].
-pub(super) fn agrees(block: &Block, stored: &dyn Source, array: &Ndarray<'_>, limits: &Limits) -> Result<()> {
-    let (steps, _) = read(block, stored, limits)?;
-    let quantized = steps.iter().find_map(|step| if let Step::Quantize { bits, .. } = step { Some(*bits) } else { None });
+pub(super) fn is_consistent(block: &Block, stored: &dyn Source, array: &Ndarray<'_>, limits: &Limits) -> Result<()> {
+    let (steps, _) = read_chain_steps(block, stored, limits)?;
+    let quantized = steps.iter().find_map(|step| if let ChainStep::Quantize { bits, .. } = step { Some(*bits) } else { None });
     let (Some(bits), Some(datatype)) = (quantized, &array.datatype) else { return Ok(()) };
     let of_array = datatype.item_size().saturating_mul(8);
     if matches!(datatype, Datatype::Float32 | Datatype::Float64) && bits.is_none_or(|bits| bits == of_array) {
@@ -204,18 +204,18 @@ pub(super) fn agrees(block: &Block, stored: &dyn Source, array: &Ndarray<'_>, li
 
 /// Returns `true` if the chain of a block makes floats, whose byte order it does not state.
 pub(super) fn makes_floats(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<bool> {
-    Ok(read(block, stored, limits)?.0.iter().any(is_quantize))
+    Ok(read_chain_steps(block, stored, limits)?.0.iter().any(is_quantize))
 }
 
-fn is_quantize(step: &Step) -> bool {
-    matches!(step, Step::Quantize { .. })
+fn is_quantize(step: &ChainStep) -> bool {
+    matches!(step, ChainStep::Quantize { .. })
 }
 
 /// Returns `true` if the array in a block has something to say about its chain.
-fn asks_array(steps: &[Step]) -> bool {
+fn needs_array(steps: &[ChainStep]) -> bool {
     steps.iter().any(|step| match step {
-        Step::Tile { original_shape, item_size, .. } => original_shape.is_none() || item_size.is_none(),
-        Step::Quantize { .. } => true,
+        ChainStep::Tile { original_shape, item_size, .. } => original_shape.is_none() || item_size.is_none(),
+        ChainStep::Quantize { .. } => true,
         _ => false,
     })
 }
@@ -226,33 +226,33 @@ fn asks_array(steps: &[Step]) -> bool {
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) naming the first step that is unknown, and
 /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for steps in the wrong order or arguments that do not fit.
-pub(crate) fn decoder(
+pub(crate) fn new_chain_decoder(
     block: &Block,
     stored: SourceRef,
-    array: impl FnOnce() -> Option<Described>,
+    array: impl FnOnce() -> Option<BlockArray>,
     order: impl FnOnce() -> Result<Byteorder>,
     limits: &Limits,
 ) -> Result<SourceRef> {
-    let (steps, start) = read(block, &*stored, limits)?;
+    let (steps, start) = read_chain_steps(block, &*stored, limits)?;
     let doing = || "the encoding chain";
     if let Some(field) = block.generation.fields.encoding.filter(|_| !block.is_encoded())
-        && steps.iter().any(|step| matches!(step, Step::Unknown(_)))
+        && steps.iter().any(|step| matches!(step, ChainStep::Unknown(_)))
     {
-        let codes: Vec<u8> = block.codes.iter().copied().take_while(|code| *code != 0).collect();
+        let codes: Vec<u8> = block.encoding_codes.iter().copied().take_while(|code| *code != 0).collect();
         let found = format!("unknown encoding {:?} in the field encoding of the block header", codes.escape_ascii().to_string());
-        let at = block.data_offset - u64::from(block.header_size) + u64::from(field.at);
+        let at = block.data_offset - u64::from(block.header_size) + u64::from(field.offset);
         return Err(Error::unsupported(found).at_byte(at).hint("known are the codes z (zlib) and s (sparse)"));
     }
-    encoding_chain::check(&steps).map_err(|e| e.at_byte(block.data_offset)).doing(doing)?;
+    encoding_chain::check(&steps).map_err(|e| e.at_byte(block.data_offset)).with_context(doing)?;
     let len = stored.len().saturating_sub(start);
-    let data: SourceRef = std::sync::Arc::new(Window::new(stored, start, len)?);
-    let array = if asks_array(&steps) { array() } else { None };
+    let data: SourceRef = std::sync::Arc::new(WindowSource::new(stored, start, len)?);
+    let array = if needs_array(&steps) { array() } else { None };
     // The branch of codes stored no decoded size.
     let memory_size = block.is_encoded().then_some(block.data_size);
     let order = if steps.iter().any(is_quantize) { order()? } else { Byteorder::Little };
     encoding_chain::decoder(&steps, data, memory_size, array.as_ref(), order, limits)
         .map_err(|e| e.at_byte(block.data_offset))
-        .doing(doing)
+        .with_context(doing)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use super::asdf_file::AsdfFile;
 use super::ndarray;
-use super::walk::{self, Found, reference};
+use super::walk::{self, FoundNode, reference_target};
 use crate::array::Array;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -26,9 +26,9 @@ pub struct ExpandOptions {
     /// The tags are written too: if many nodes share a long prefix, that is much text.
     pub tags: bool,
     /// Arrays of other files, after a `$ref`, as their elements: their blocks are not those of this file.
-    pub inline_others: bool,
+    pub inline_external: bool,
     /// An array that cannot be read is handed over with the reason, and the others go on; otherwise it is an error.
-    pub errors: bool,
+    pub errors_as_parts: bool,
     /// Two keys of a mapping with the same text are an error, as where JSON is written. Otherwise the last counts.
     pub unique_keys: bool,
     /// The attributes of each item are handed over before it.
@@ -36,7 +36,7 @@ pub struct ExpandOptions {
 }
 
 /// A part of an expanded tree.
-pub enum Part<'a> {
+pub enum TreeEvent<'a> {
     /// A scalar.
     Scalar(Node<'a>),
     /// An ndarray, to be written out; the node is its description.
@@ -58,10 +58,10 @@ pub enum Part<'a> {
 }
 
 /// A collection that is being gone through.
-struct Level {
-    found: Found,
+struct ExpandLevel {
+    found: FoundNode,
     /// Keys (for a mapping) and children still to come, last first.
-    rest: Vec<(Option<Found>, Found)>,
+    pending_children: Vec<(Option<FoundNode>, FoundNode)>,
 }
 
 /// Hands over `start` and all below it.
@@ -71,38 +71,38 @@ struct Level {
 /// [`ErrorKind::Limit`] for too many nodes or too deep a nesting.
 pub fn expand(
     file: &AsdfFile,
-    start: &Found,
+    start: &FoundNode,
     options: ExpandOptions,
-    take: &mut dyn FnMut(Part<'_>) -> Result<()>,
+    take: &mut dyn FnMut(TreeEvent<'_>) -> Result<()>,
 ) -> Result<()> {
     let _call = file.limits().call();
-    expand_within(file, start, options, &mut Expansion::of(file), take)
+    expand_within(file, start, options, &mut ExpansionBudget::from_limits(file), take)
 }
 
 /// The amount that may still be written out of a file. An ordinary tree grows little by its aliases and references,
 /// but a small file could claim to grow without bounds.
-pub struct Expansion {
+pub struct ExpansionBudget {
     nodes: u64,
     tags: u64,
 }
 
-impl Expansion {
+impl ExpansionBudget {
     /// Creates the full budget that the limits of a file allow.
-    pub fn of(file: &AsdfFile) -> Self {
+    pub fn from_limits(file: &AsdfFile) -> Self {
         let limits = file.limits();
         Self { nodes: (file.tree().node_count() as u64).saturating_add(limits.expansion), tags: limits.text }
     }
 
-    fn charge(&mut self, nodes: u64, limits: &Limits) -> Result<()> {
+    fn charge_nodes(&mut self, nodes: u64, limits: &Limits) -> Result<()> {
         let left = self.nodes.checked_sub(nodes);
-        let too_many = || Limits::exceeded("expansion", limits.expansion, "aliases and references add nodes to the tree");
+        let too_many = || Limits::exceeded_error("expansion", limits.expansion, "aliases and references add nodes to the tree");
         self.nodes = left.ok_or_else(too_many)?;
         Ok(())
     }
 
     fn charge_tag(&mut self, tag: &str, limits: &Limits) -> Result<()> {
         let left = self.tags.checked_sub(tag.len() as u64);
-        let too_long = || Limits::exceeded("text", limits.text, "the tags of the tree, written out, have more bytes");
+        let too_long = || Limits::exceeded_error("text", limits.text, "the tags of the tree, written out, have more bytes");
         self.tags = left.ok_or_else(too_long)?;
         Ok(())
     }
@@ -111,21 +111,21 @@ impl Expansion {
 /// Does the same as [`expand`], up to the `budget`.
 fn expand_within(
     file: &AsdfFile,
-    start: &Found,
+    start: &FoundNode,
     options: ExpandOptions,
-    budget: &mut Expansion,
-    take: &mut dyn FnMut(Part<'_>) -> Result<()>,
+    budget: &mut ExpansionBudget,
+    take: &mut dyn FnMut(TreeEvent<'_>) -> Result<()>,
 ) -> Result<()> {
     let limits = file.limits();
     let keys = Expanded::new(|_| false);
-    let mut levels: Vec<Level> = Vec::new();
+    let mut levels: Vec<ExpandLevel> = Vec::new();
     let mut next = Some(start.clone());
     // The path of the next node, or of the innermost level: that of level i is its first i keys.
     let mut path = TreePath::root();
     loop {
         if let Some(mut found) = next.take() {
             let depth = levels.len();
-            budget.charge(1, limits)?;
+            budget.charge_nodes(1, limits)?;
             if options.resolve {
                 found = walk::follow(file, &found).map_err(|e| e.at_path(path.to_string()))?;
             }
@@ -133,55 +133,55 @@ fn expand_within(
             if let Some(tag) = node.tag().filter(|_| options.tags) {
                 budget.charge_tag(tag, limits)?;
             }
-            let inline = options.inline || (options.inline_others && !std::ptr::eq(found.file(file), file));
+            let inline = options.inline || (options.inline_external && !std::ptr::eq(found.file(file), file));
             if node.is_scalar() && !ndarray::is_ndarray(node) {
-                take(Part::Scalar(node))?;
+                take(TreeEvent::Scalar(node))?;
             } else if let Some(outer) = levels.iter().position(|level| level.found == found) {
-                take(Part::Cycle(path.keys().iter().take(outer).cloned().collect()))?;
+                take(TreeEvent::Cycle(path.keys().iter().take(outer).cloned().collect()))?;
             } else if inline && ndarray::is_ndarray(node) {
                 match found.file(file).array(node) {
-                    Ok(array) => take(Part::Array(node, array))?,
-                    Err(why) if options.errors && !why.kind().is_passing() => take(Part::Unreadable(node, why))?,
+                    Ok(array) => take(TreeEvent::Array(node, array))?,
+                    Err(why) if options.errors_as_parts && !why.kind().is_transient() => take(TreeEvent::Unreadable(node, why))?,
                     Err(why) => return Err(why.context(path.to_string())),
                 }
             } else if is_unreadable(file, node)
                 && let Err(why) = found.file(file).array(node)
             {
-                match options.errors && !why.kind().is_passing() {
-                    true => take(Part::Unreadable(node, why))?,
+                match options.errors_as_parts && !why.kind().is_transient() {
+                    true => take(TreeEvent::Unreadable(node, why))?,
                     false => return Err(why.context(path.to_string())),
                 }
             } else if let (true, Some(tag)) = (inline, node.tag().filter(|tag| walk::is_integer_tag(tag))) {
-                let digits = integer(found.file(file), node).map_err(|e| e.context(format!("{path}: {tag}")))?;
-                take(Part::Integer(node, digits))?;
+                let digits = read_integer_digits(found.file(file), node).map_err(|e| e.context(format!("{path}: {tag}")))?;
+                take(TreeEvent::Integer(node, digits))?;
             } else {
-                let rest = children(&found, file, options.unique_keys)?;
-                take(if node.is_sequence() { Part::Sequence(node) } else { Part::Mapping(node) })?;
+                let rest = collect_children(&found, file, options.unique_keys)?;
+                take(if node.is_sequence() { TreeEvent::Sequence(node) } else { TreeEvent::Mapping(node) })?;
                 limits.charge_depth(levels.len(), "the tree, written out,")?;
-                levels.push(Level { found, rest });
+                levels.push(ExpandLevel { found, pending_children: rest });
             }
             if levels.len() == depth {
                 path.pop();
             }
         }
         let Some(level) = levels.last_mut() else { return Ok(()) };
-        match level.rest.pop() {
+        match level.pending_children.pop() {
             Some((key, child)) => {
                 let name = match &key {
                     Some(key) => key.node(file).key_text().into_owned(),
-                    None => (level.found.node(file).len() - level.rest.len() - 1).to_string(),
+                    None => (level.found.node(file).len() - level.pending_children.len() - 1).to_string(),
                 };
                 path.push(name);
                 if let Some(key) = key {
-                    budget.charge(keys.of(key.node(file))?.nodes - 1, limits)?;
-                    take(Part::Key(key.node(file)))?;
+                    budget.charge_nodes(keys.size_of(key.node(file))?.nodes - 1, limits)?;
+                    take(TreeEvent::Key(key.node(file)))?;
                 }
                 next = Some(child);
             }
             None => {
                 levels.pop();
                 path.pop();
-                take(Part::End)?;
+                take(TreeEvent::End)?;
             }
         }
     }
@@ -194,26 +194,28 @@ fn expand_within(
 /// Returns the errors of [`expand`] and of `special`.
 pub fn expand_value(
     file: &AsdfFile,
-    start: &Found,
+    start: &FoundNode,
     options: ExpandOptions,
-    budget: &mut Expansion,
-    special: &mut dyn FnMut(&Part<'_>, &ValueBuilder) -> Result<Option<Value>>,
+    budget: &mut ExpansionBudget,
+    special: &mut dyn FnMut(&TreeEvent<'_>, &ValueBuilder) -> Result<Option<Value>>,
 ) -> Result<Value> {
     let mut built = ValueBuilder::default();
     expand_within(file, start, options, budget, &mut |part| {
         if let Some(value) = special(&part, &built)? {
-            built.put(value);
+            built.push_value(value);
             return Ok(());
         }
         let tagged = |node: Node<'_>, value: Value| Value { tag: node.tag().map(str::to_owned), ..value };
         match part {
-            Part::Sequence(node) => built.begin(tagged(node, Value::seq::<Value>([]))),
-            Part::Mapping(node) => built.begin(tagged(node, Value::map::<Value, Value>([]))),
-            Part::Key(node) => built.key(node.to_value(file.limits())?),
-            Part::End => built.end(),
-            Part::Unreadable(_, why) => return Err(why),
-            Part::Cycle(path) => built.put(Value::map([("$ref", format!("#{path}"))])),
-            Part::Scalar(node) | Part::Array(node, _) | Part::Integer(node, _) => built.put(node.to_value(file.limits())?),
+            TreeEvent::Sequence(node) => built.begin_collection(tagged(node, Value::seq::<Value>([]))),
+            TreeEvent::Mapping(node) => built.begin_collection(tagged(node, Value::map::<Value, Value>([]))),
+            TreeEvent::Key(node) => built.key(node.to_value(file.limits())?),
+            TreeEvent::End => built.end_collection(),
+            TreeEvent::Unreadable(_, why) => return Err(why),
+            TreeEvent::Cycle(path) => built.push_value(Value::map([("$ref", format!("#{path}"))])),
+            TreeEvent::Scalar(node) | TreeEvent::Array(node, _) | TreeEvent::Integer(node, _) => {
+                built.push_value(node.to_value(file.limits())?);
+            }
         }
         Ok(())
     })?;
@@ -225,17 +227,17 @@ pub fn expand_value(
 /// # Errors
 /// Returns the errors of [`expand`], and [`ErrorKind::Malformed`] for a node that contains itself.
 pub(super) fn value_of(file: &AsdfFile, node: Node<'_>, left_out: &dyn Fn(&str) -> bool) -> Result<Value> {
-    let mut budget = Expansion::of(file);
+    let mut budget = ExpansionBudget::from_limits(file);
     let mut whole = |node: Node<'_>| {
         let options = ExpandOptions { resolve: true, tags: true, ..ExpandOptions::default() };
-        let start = Found::root(file).with(node);
+        let start = FoundNode::root(file).with_node(node);
         let value = expand_value(file, &start, options, &mut budget, &mut |part, _| match part {
-            Part::Cycle(_) => Err(node.error("an ndarray that contains itself")),
+            TreeEvent::Cycle(_) => Err(node.error("an ndarray that contains itself")),
             _ => Ok(None),
         })?;
         Ok(if value.items().is_empty() && value.entries().is_empty() { value } else { value.flow() })
     };
-    if !node.is_mapping() || reference(node).is_some() {
+    if !node.is_mapping() || reference_target(node).is_some() {
         return whole(node);
     }
     let mut value = Value::map::<Value, Value>([]);
@@ -255,7 +257,7 @@ pub(super) fn value_of(file: &AsdfFile, node: Node<'_>, left_out: &dyn Fn(&str) 
 ///
 /// # Errors
 /// Returns the errors of [`expand`].
-pub(crate) fn followed(file: &AsdfFile) -> Result<Option<Tree>> {
+pub(crate) fn resolve_tree_references(file: &AsdfFile) -> Result<Option<Tree>> {
     let root = file.tree().root();
     if !walk::holds_references(root, file.limits())? {
         return Ok(None);
@@ -277,10 +279,10 @@ fn is_unreadable(file: &AsdfFile, node: Node<'_>) -> bool {
 }
 
 /// The children of a collection, last first; duplicates and merge keys of mappings applied.
-fn children(found: &Found, file: &AsdfFile, unique_keys: bool) -> Result<Vec<(Option<Found>, Found)>> {
+fn collect_children(found: &FoundNode, file: &AsdfFile, unique_keys: bool) -> Result<Vec<(Option<FoundNode>, FoundNode)>> {
     let node = found.node(file);
     let mut list: Vec<_> = if node.is_sequence() {
-        node.items().map(|item| (None, found.with(item))).collect()
+        node.items().map(|item| (None, found.with_node(item))).collect()
     } else {
         if unique_keys {
             let mut seen = HashSet::with_capacity(node.len());
@@ -292,7 +294,7 @@ fn children(found: &Found, file: &AsdfFile, unique_keys: bool) -> Result<Vec<(Op
                 seen.insert(text);
             }
         }
-        node.merged_entries().iter().map(|(key, value)| (Some(found.with(*key)), found.with(*value))).collect()
+        node.merged_entries().iter().map(|(key, value)| (Some(found.with_node(*key)), found.with_node(*value))).collect()
     };
     list.reverse();
     Ok(list)
@@ -307,11 +309,11 @@ pub fn key_name(key: Node<'_>) -> Cow<'_, str> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`] if words or sign are missing, [`ErrorKind::Limit`] for more than 4,096 words.
-pub(crate) fn integer(file: &AsdfFile, node: Node<'_>) -> Result<String> {
-    const MOST: u64 = 4096;
+pub(crate) fn read_integer_digits(file: &AsdfFile, node: Node<'_>) -> Result<String> {
+    const MAX_SHOWN: u64 = 4096;
     let words = file.array(node.require("words")?)?;
-    if words.len() > MOST {
-        return Err(Error::limit(format!("an integer of {} words, at most {MOST} are read", words.len())));
+    if words.len() > MAX_SHOWN {
+        return Err(Error::limit(format!("an integer of {} words, at most {MAX_SHOWN} are read", words.len())));
     }
     let mut words: Vec<u32> = words.load_as::<u32>()?;
     let negative = match &*node.require("sign")?.text() {

@@ -16,20 +16,20 @@ pub(crate) const DRAFT_MAGIC: [u8; 8] = *b"\xd3BFF\x0d\x0a\x20\x0a";
 pub(crate) const DRAFT_MAGIC_DOCUMENTED: [u8; 8] = *b"\x89BFF\x0d\x0a\x1a\x0a";
 
 /// The version that each block of the draft of March 2014 held.
-pub(super) const VERSION: [u8; 3] = [0, 1, 0];
+pub(super) const DRAFT_BLOCK_VERSION: [u8; 3] = [0, 1, 0];
 
 /// A place in the block header: offset after `header_size`, and length in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Slot {
+pub struct FieldSlot {
     /// Bytes from the end of `header_size`.
-    pub at: u16,
+    pub offset: u16,
     /// Length in bytes.
     pub len: u16,
 }
 
-impl Slot {
-    const fn if_any(self) -> Option<Self> {
+impl FieldSlot {
+    const fn non_empty(self) -> Option<Self> {
         if self.len == 0 { None } else { Some(self) }
     }
 }
@@ -41,21 +41,21 @@ pub struct BlockFields {
     /// Sum of the fields: the smallest `header_size` that holds them all.
     pub size: u16,
     /// Version in three bytes: major, minor, micro.
-    pub version: Option<Slot>,
+    pub version: Option<FieldSlot>,
     /// Flag bits, 32 bits.
-    pub flags: Option<Slot>,
+    pub flags: Option<FieldSlot>,
     /// Codec id, four bytes.
-    pub compression: Option<Slot>,
+    pub compression: Option<FieldSlot>,
     /// Space on disk, 64 bits.
-    pub allocated: Slot,
+    pub allocated: FieldSlot,
     /// Space in use, 64 bits.
-    pub used: Slot,
+    pub used: FieldSlot,
     /// Size when decoded, 64 bits (`memory_size` in generation E).
-    pub data_size: Option<Slot>,
+    pub data_size: Option<FieldSlot>,
     /// MD5 (16 bytes) or the 8 bytes that were always 0.
-    pub checksum: Slot,
+    pub checksum: FieldSlot,
     /// The 16 bytes `encoding` that held codes on one branch and zeros elsewhere.
-    pub encoding: Option<Slot>,
+    pub encoding: Option<FieldSlot>,
 }
 
 /// The appearance of the YAML of a generation.
@@ -87,7 +87,7 @@ pub struct Generation {
     /// First word of the header line.
     pub token: &'static str,
     /// Versions of the header line: exactly 0.1, or any 1.x.
-    pub major: u32,
+    pub major_version: u32,
     /// Mark written before each block.
     pub magic: &'static [u8],
     /// Magic number in the documents of that time.
@@ -95,7 +95,7 @@ pub struct Generation {
     /// Fields of the block header.
     pub fields: BlockFields,
     /// The minimum that the document stated, right or not (reported, never enforced).
-    pub documented_minimum: u16,
+    pub documented_min_header_size: u16,
     /// `true` if `flags` may hold ENCODED (0x2).
     pub encoded: bool,
     /// `true` if a block index may be at the end.
@@ -107,34 +107,34 @@ pub struct Generation {
 }
 
 /// The fields follow each other in the order of [`BlockFields`]. These are their widths, 0 for one that is not there.
-const fn fields(widths: [u16; 8]) -> BlockFields {
-    let mut slots = [Slot { at: 0, len: 0 }; 8];
+const fn block_fields_from_widths(widths: [u16; 8]) -> BlockFields {
+    let mut slots = [FieldSlot { offset: 0, len: 0 }; 8];
     let (mut n, mut size) = (0, 0);
     while n < slots.len() {
-        slots[n] = Slot { at: size, len: widths[n] };
+        slots[n] = FieldSlot { offset: size, len: widths[n] };
         size += widths[n];
         n += 1;
     }
     let [version, flags, compression, allocated, used, data_size, checksum, encoding] = slots;
     BlockFields {
         size,
-        version: version.if_any(),
-        flags: flags.if_any(),
-        compression: compression.if_any(),
+        version: version.non_empty(),
+        flags: flags.non_empty(),
+        compression: compression.non_empty(),
         allocated,
         used,
-        data_size: data_size.if_any(),
+        data_size: data_size.non_empty(),
         checksum,
-        encoding: encoding.if_any(),
+        encoding: encoding.non_empty(),
     }
 }
 
-const A: BlockFields = fields([3, 0, 0, 8, 8, 0, 8, 16]);
-const B: BlockFields = fields([0, 0, 0, 8, 8, 0, 8, 16]);
-const C: BlockFields = fields([0, 4, 0, 8, 8, 0, 8, 16]);
-const E: BlockFields = fields([0, 4, 0, 8, 8, 8, 8, 0]);
-const F: BlockFields = fields([0, 4, 4, 8, 8, 8, 8, 0]);
-const G: BlockFields = fields([0, 4, 4, 8, 8, 8, 16, 0]);
+const FIELDS_HS43: BlockFields = block_fields_from_widths([3, 0, 0, 8, 8, 0, 8, 16]);
+const FIELDS_HS40_FINF: BlockFields = block_fields_from_widths([0, 0, 0, 8, 8, 0, 8, 16]);
+const FIELDS_HS44: BlockFields = block_fields_from_widths([0, 4, 0, 8, 8, 0, 8, 16]);
+const FIELDS_HS36: BlockFields = block_fields_from_widths([0, 4, 0, 8, 8, 8, 8, 0]);
+const FIELDS_HS40_ASDF: BlockFields = block_fields_from_widths([0, 4, 4, 8, 8, 8, 8, 0]);
+const FIELDS_HS48: BlockFields = block_fields_from_widths([0, 4, 4, 8, 8, 8, 16, 0]);
 
 const FINF_FLAT: TreeDialect = TreeDialect {
     prefix: "tag:stsci.edu:finf/0.1.0/",
@@ -154,9 +154,9 @@ const ASDF_1: TreeDialect = TreeDialect {
     default_big: false,
 };
 
-const BLK: (&[u8], &[u8]) = (&BLOCK_MAGIC, &BLOCK_MAGIC_DOCUMENTED);
+const MAGIC_89_DOCUMENTED: (&[u8], &[u8]) = (&BLOCK_MAGIC, &BLOCK_MAGIC_DOCUMENTED);
 /// The documents from 2015-01-15 on say what code wrote.
-const D3_BLK: (&[u8], &[u8]) = (&BLOCK_MAGIC, &BLOCK_MAGIC);
+const MAGIC_D3_DOCUMENTED: (&[u8], &[u8]) = (&BLOCK_MAGIC, &BLOCK_MAGIC);
 
 macro_rules! row {
     ($name:literal, $plain:literal, $family:literal, $token:literal $major:literal, $magic:expr, $fields:expr, min $min:literal,
@@ -166,11 +166,11 @@ macro_rules! row {
             plain_name: $plain,
             family: $family,
             token: $token,
-            major: $major,
+            major_version: $major,
             magic: $magic.0,
             magic_documented: $magic.1,
             fields: $fields,
-            documented_minimum: $min,
+            documented_min_header_size: $min,
             encoded: $encoded,
             index: $index,
             tree: $tree,
@@ -182,15 +182,15 @@ macro_rules! row {
 /// Every generation that ever was, oldest first.
 #[rustfmt::skip]
 pub static GENERATIONS: &[Generation] = &[
-    row!("finf-0.1-hs43", "finf-0.1", "finf", "%FINF" 0, (&DRAFT_MAGIC, &DRAFT_MAGIC_DOCUMENTED), A, min 29, encoded false, index false, FINF_FLAT, "2014-03-28 to 2014-04-28"),
-    row!("finf-0.1-hs40", "finf-0.1", "finf", "%FINF" 0, BLK, B, min 29, encoded false, index false, FINF_FLAT, "2014-04-28 to 2014-05-12"),
-    row!("finf-0.1-hs44", "finf-0.1", "finf", "%FINF" 0, BLK, C, min 40, encoded false, index false, FINF, "2014-05-12 to 2014-07-29"),
-    row!("asdf-0.1-dev", "asdf-0.1-dev", "asdf", "%ASDF" 0, BLK, C, min 40, encoded false, index false, ASDF_DEV, "2014-07-29 to 2014-10-16"),
-    row!("asdf-0.1-hs44", "asdf-0.1", "asdf", "#ASDF" 0, BLK, C, min 40, encoded false, index false, ASDF_DEV, "2014-10-16 to 2015-03-06"),
-    row!("asdf-0.1-hs36", "asdf-0.1", "asdf", "#ASDF" 0, D3_BLK, E, min 36, encoded true, index false, ASDF_010, "2015-01-06 to 2015-01-12, a branch"),
-    row!("asdf-0.1-hs40", "asdf-0.1", "asdf", "#ASDF" 0, D3_BLK, F, min 40, encoded false, index false, ASDF_010, "2015-03-10 to 2015-03-19"),
-    row!("asdf-0.1-hs48", "asdf-0.1", "asdf", "#ASDF" 0, D3_BLK, G, min 48, encoded false, index true, ASDF_010, "2015-03-19 to 2015-09-17"),
-    row!("asdf-1.x", "asdf-1.x", "asdf", "#ASDF" 1, D3_BLK, G, min 48, encoded false, index true, ASDF_1, "2015-09-18 to this day"),
+    row!("finf-0.1-hs43", "finf-0.1", "finf", "%FINF" 0, (&DRAFT_MAGIC, &DRAFT_MAGIC_DOCUMENTED), FIELDS_HS43, min 29, encoded false, index false, FINF_FLAT, "2014-03-28 to 2014-04-28"),
+    row!("finf-0.1-hs40", "finf-0.1", "finf", "%FINF" 0, MAGIC_89_DOCUMENTED, FIELDS_HS40_FINF, min 29, encoded false, index false, FINF_FLAT, "2014-04-28 to 2014-05-12"),
+    row!("finf-0.1-hs44", "finf-0.1", "finf", "%FINF" 0, MAGIC_89_DOCUMENTED, FIELDS_HS44, min 40, encoded false, index false, FINF, "2014-05-12 to 2014-07-29"),
+    row!("asdf-0.1-dev", "asdf-0.1-dev", "asdf", "%ASDF" 0, MAGIC_89_DOCUMENTED, FIELDS_HS44, min 40, encoded false, index false, ASDF_DEV, "2014-07-29 to 2014-10-16"),
+    row!("asdf-0.1-hs44", "asdf-0.1", "asdf", "#ASDF" 0, MAGIC_89_DOCUMENTED, FIELDS_HS44, min 40, encoded false, index false, ASDF_DEV, "2014-10-16 to 2015-03-06"),
+    row!("asdf-0.1-hs36", "asdf-0.1", "asdf", "#ASDF" 0, MAGIC_D3_DOCUMENTED, FIELDS_HS36, min 36, encoded true, index false, ASDF_010, "2015-01-06 to 2015-01-12, a branch"),
+    row!("asdf-0.1-hs40", "asdf-0.1", "asdf", "#ASDF" 0, MAGIC_D3_DOCUMENTED, FIELDS_HS40_ASDF, min 40, encoded false, index false, ASDF_010, "2015-03-10 to 2015-03-19"),
+    row!("asdf-0.1-hs48", "asdf-0.1", "asdf", "#ASDF" 0, MAGIC_D3_DOCUMENTED, FIELDS_HS48, min 48, encoded false, index true, ASDF_010, "2015-03-19 to 2015-09-17"),
+    row!("asdf-1.x", "asdf-1.x", "asdf", "#ASDF" 1, MAGIC_D3_DOCUMENTED, FIELDS_HS48, min 48, encoded false, index true, ASDF_1, "2015-09-18 to this day"),
 ];
 
 /// A name for `--to`: a generation to write, and the version of the standard if there are several.
@@ -200,7 +200,7 @@ pub struct Target {
     /// `finf-0.1`, `asdf-0.1-dev`, `asdf-0.1`, `asdf-1.0` … `asdf-1.6`.
     pub name: &'static str,
     /// Name of the row whose block header is written.
-    pub row: &'static str,
+    pub generation: &'static str,
     /// Name of the row that the document of this name describes, right or not.
     pub documented: &'static str,
     /// The header line.
@@ -210,7 +210,7 @@ pub struct Target {
     /// Tags and keys of the tree.
     pub tree: TreeDialect,
     /// `true` if `history` is a mapping {entries, extensions} (from 1.2) instead of a list.
-    pub history_map: bool,
+    pub history_is_mapping: bool,
     /// `true` if the datatype float16 exists (from 1.6).
     pub float16: bool,
 }
@@ -226,12 +226,12 @@ macro_rules! target {
     ($name:literal, $row:literal as $documented:literal, $header:literal, $standard:expr, $tree:expr, $map:literal, $float16:literal) => {
         Target {
             name: $name,
-            row: $row,
+            generation: $row,
             documented: $documented,
             header: $header,
             standard: $standard,
             tree: $tree,
-            history_map: $map,
+            history_is_mapping: $map,
             float16: $float16,
         }
     };
@@ -257,7 +257,7 @@ impl Target {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that exist.
-    pub fn named(name: &str) -> Result<&'static Self> {
+    pub fn from_name(name: &str) -> Result<&'static Self> {
         TARGETS
             .iter()
             .find(|target| target.name == name)
@@ -265,13 +265,13 @@ impl Target {
     }
 
     /// The newest: what is written if nothing else was asked for.
-    pub fn newest() -> &'static Self {
+    pub fn latest() -> &'static Self {
         &TARGETS[TARGETS.len() - 1]
     }
 
     /// The row of the generation table whose block headers it has.
     pub fn generation(&self) -> &'static Generation {
-        GENERATIONS.iter().find(|g| g.name == self.row).unwrap_or(&GENERATIONS[GENERATIONS.len() - 1])
+        GENERATIONS.iter().find(|g| g.name == self.generation).unwrap_or(&GENERATIONS[GENERATIONS.len() - 1])
     }
 
     /// Returns the row of [`Target::generation`], or the one that the standard of that name describes.
@@ -283,7 +283,7 @@ impl Target {
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn generation_as(&self, documented: bool) -> &'static Generation {
-        let name = if documented { self.documented } else { self.row };
+        let name = if documented { self.documented } else { self.generation };
         GENERATIONS.iter().find(|g| g.name == name).unwrap_or_else(|| self.generation())
     }
 
@@ -305,7 +305,7 @@ pub(crate) struct TagName {
     /// Name of the tag in the flat FINF dialect, if it had one.
     pub flat: Option<&'static str>,
     /// `true` if the standards before 1.0 define it, without a version.
-    pub early: bool,
+    pub early_versions: bool,
     /// Versions of the tag, each with the standard 1.x that introduced it (the `core` and `astronomy` manifests).
     pub versions: &'static [(&'static str, &'static str)],
     /// `true` if a file moved from one 1.x to another changes it too, because it holds an ndarray of that standard.
@@ -315,14 +315,14 @@ pub(crate) struct TagName {
 /// The tags that are translated, besides root and ndarray.
 #[rustfmt::skip]
 pub(crate) static TAGS: &[TagName] = &[
-    TagName { name: "core/complex", flat: Some("complex"), early: true, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
-    TagName { name: "fits/fits", flat: Some("fits"), early: true, versions: &[("1.0.0", "1.0.0"), ("1.6.0", "1.1.0")], follows_ndarray: false },
-    TagName { name: "unit/unit", flat: Some("unit"), early: true, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
-    TagName { name: "unit/defunit", flat: Some("defunit"), early: true, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
-    TagName { name: "core/constant", flat: None, early: false, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
-    TagName { name: "core/software", flat: None, early: false, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
-    TagName { name: "core/history_entry", flat: None, early: false, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
-    TagName { name: "core/integer", flat: None, early: false, versions: &[("1.3.0", "1.0.0"), ("1.6.0", "1.1.0")], follows_ndarray: true },
+    TagName { name: "core/complex", flat: Some("complex"), early_versions: true, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
+    TagName { name: "fits/fits", flat: Some("fits"), early_versions: true, versions: &[("1.0.0", "1.0.0"), ("1.6.0", "1.1.0")], follows_ndarray: false },
+    TagName { name: "unit/unit", flat: Some("unit"), early_versions: true, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
+    TagName { name: "unit/defunit", flat: Some("defunit"), early_versions: true, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
+    TagName { name: "core/constant", flat: None, early_versions: false, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
+    TagName { name: "core/software", flat: None, early_versions: false, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
+    TagName { name: "core/history_entry", flat: None, early_versions: false, versions: &[("1.0.0", "1.0.0")], follows_ndarray: false },
+    TagName { name: "core/integer", flat: None, early_versions: false, versions: &[("1.3.0", "1.0.0"), ("1.6.0", "1.1.0")], follows_ndarray: true },
 ];
 
 /// Prefixes of the names of the standard's tags, longest first. Each belongs to an era.
@@ -374,7 +374,7 @@ impl Target {
             Some(_) if version.starts_with('1') && !row.follows_ndarray => None,
             Some(standard) => newest(standard).and_then(|version| own(&format!("{name}-{version}"))),
             // A newer version than the first has no name here, and keeps its whole tag.
-            None if row.early && matches!(version, "" | "0.1.0" | "1.0.0") => own(name),
+            None if row.early_versions && matches!(version, "" | "0.1.0" | "1.0.0") => own(name),
             None => None,
         }
     }
@@ -388,12 +388,12 @@ pub(crate) const CODES_NAME: &str = "asdf-0.1-hs44-codes";
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a token that is none of the family's,
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a version that does not exist yet.
-pub(crate) fn candidates(token: &str, version: (u32, u32, u32)) -> Result<Vec<&'static Generation>> {
+pub(crate) fn find_candidate_generations(token: &str, version: (u32, u32, u32)) -> Result<Vec<&'static Generation>> {
     let of_token: Vec<_> = GENERATIONS.iter().filter(|g| g.token == token).collect();
     if of_token.is_empty() {
         return Err(Error::malformed(format!("unknown header token {token:?}, expected %FINF, %ASDF or #ASDF")).at_byte(0));
     }
-    let found: Vec<_> = of_token.into_iter().filter(|g| g.major == version.0).collect();
+    let found: Vec<_> = of_token.into_iter().filter(|g| g.major_version == version.0).collect();
     if found.is_empty() {
         let (major, minor, micro) = version;
         return Err(Error::unsupported(format!("{token} file format {major}.{minor}.{micro}, newer than any known")).at_byte(0));
@@ -402,7 +402,7 @@ pub(crate) fn candidates(token: &str, version: (u32, u32, u32)) -> Result<Vec<&'
 }
 
 /// Returns `true` if a row may have a block whose header has `header_size` after magic bytes of `magic_len` bytes.
-pub(super) fn may_have(row: &Generation, magic_len: usize, header_size: u16) -> bool {
+pub(super) fn may_have_header_size(row: &Generation, magic_len: usize, header_size: u16) -> bool {
     row.magic.len() == magic_len && row.fields.size <= header_size
 }
 
@@ -410,7 +410,7 @@ pub(super) fn may_have(row: &Generation, magic_len: usize, header_size: u16) -> 
 /// `magic_len` bytes: the row of exactly this size, then those that it may be an enlarged form of,
 /// largest first.
 pub(crate) fn by_header_size(rows: &[&'static Generation], magic_len: usize, header_size: u16) -> Vec<&'static Generation> {
-    let mut fitting: Vec<_> = rows.iter().copied().filter(|row| may_have(row, magic_len, header_size)).collect();
+    let mut fitting: Vec<_> = rows.iter().copied().filter(|row| may_have_header_size(row, magic_len, header_size)).collect();
     fitting.sort_by_key(|g| std::cmp::Reverse(g.fields.size));
     fitting
 }
@@ -423,15 +423,15 @@ mod tests {
     fn row_fields_are_adjacent_and_fill_size() {
         for row in GENERATIONS {
             let f = &row.fields;
-            let mut slots: Vec<Slot> =
+            let mut slots: Vec<FieldSlot> =
                 [f.version, f.flags, f.compression, Some(f.allocated), Some(f.used), f.data_size, Some(f.checksum), f.encoding]
                     .into_iter()
                     .flatten()
                     .collect();
-            slots.sort_by_key(|s| s.at);
+            slots.sort_by_key(|s| s.offset);
             let mut end = 0;
             for slot in slots {
-                assert_eq!(slot.at, end, "{}", row.name);
+                assert_eq!(slot.offset, end, "{}", row.name);
                 end += slot.len;
             }
             assert_eq!(end, f.size, "{}", row.name);
@@ -448,7 +448,7 @@ mod tests {
     #[test]
     fn tags_are_renamed_by_name_and_era() {
         fn tag(target: &str, tag: &str) -> Option<String> {
-            Target::named(target).unwrap().tag_for(tag)
+            Target::from_name(target).unwrap().tag_for(tag)
         }
         let old = "tag:stsci.edu:asdf/0.1.0/";
         assert_eq!(tag("asdf-1.6", "tag:stsci.edu:finf/0.1.0/core/finf").as_deref(), Some("tag:stsci.edu:asdf/core/asdf-1.1.0"));
@@ -469,15 +469,15 @@ mod tests {
     #[test]
     fn targets_name_existing_rows() {
         for target in TARGETS {
-            assert_eq!(target.generation().name, target.row);
+            assert_eq!(target.generation().name, target.generation);
         }
-        assert_eq!(Target::newest().name, "asdf-1.6");
+        assert_eq!(Target::latest().name, "asdf-1.6");
     }
 
     #[test]
     fn header_size_selects_row() {
         let name = |token, version, magic, hs| {
-            let rows = candidates(token, version).unwrap();
+            let rows = find_candidate_generations(token, version).unwrap();
             by_header_size(&rows, magic, hs).first().map(|g| g.name)
         };
         assert_eq!(name("%FINF", (0, 1, 0), 8, 43), Some("finf-0.1-hs43"));
@@ -490,6 +490,6 @@ mod tests {
         assert_eq!(name("#ASDF", (0, 1, 0), 4, 48), Some("asdf-0.1-hs48"));
         assert_eq!(name("#ASDF", (1, 0, 0), 4, 48), Some("asdf-1.x"));
         assert_eq!(name("#ASDF", (1, 0, 0), 4, 44), None);
-        assert!(candidates("#ASDF", (2, 0, 0)).is_err());
+        assert!(find_candidate_generations("#ASDF", (2, 0, 0)).is_err());
     }
 }

@@ -5,7 +5,7 @@
 use memchr::memmem;
 
 use super::generation::{self, Generation};
-use crate::bytes::{Backing, Source, prefer_large_pages, read_vec};
+use crate::bytes::{Source, SourceBacking, prefer_large_pages, read_vec};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -20,7 +20,7 @@ pub struct Header {
     /// The comment lines verbatim: the file may have another encoding than UTF-8.
     pub raw_comments: Vec<Vec<u8>>,
     /// The rows of the generation table that the line allows.
-    pub rows: Vec<&'static Generation>,
+    pub candidate_generations: Vec<&'static Generation>,
     /// First byte after header and comments.
     pub end: u64,
     /// `true` if the first line is one that YAML takes for a directive (`%FINF`, `%ASDF`).
@@ -33,7 +33,7 @@ impl Header {
     pub fn is_exact(&self) -> bool {
         let version = self.line.split_once(' ').map_or("", |(_, version)| version);
         // From 1.0 on the version follows Semantic Versioning, which allows a suffix.
-        let is_late = self.rows.first().is_some_and(|row| row.major > 0);
+        let is_late = self.candidate_generations.first().is_some_and(|row| row.major_version > 0);
         let end = version.find(['-', '+']).filter(|_| is_late).unwrap_or(version.len());
         let numbers: Vec<&str> = version.get(..end).unwrap_or("").split('.').collect();
         numbers.len() == 3 && numbers.iter().all(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
@@ -46,17 +46,17 @@ impl Header {
 }
 
 /// Number of bytes of blank lines that are read at once.
-const BLANKS: u64 = 256;
+const BLANK_READ_SIZE: u64 = 256;
 
 /// Longest header line that is looked at.
-const LONGEST_LINE: u64 = 64 << 10;
+const MAX_LINE_LEN: u64 = 64 << 10;
 
 /// A byte order mark, which no document allows.
-const MARK: &[u8] = b"\xef\xbb\xbf";
+const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Returns `true` if these first bytes of a file are those of the family, a byte order mark aside.
 pub(crate) fn is_asdf(start: &[u8]) -> bool {
-    let start = start.strip_prefix(MARK).unwrap_or(start);
+    let start = start.strip_prefix(UTF8_BOM).unwrap_or(start);
     generation::GENERATIONS.iter().any(|g| start.starts_with(g.token.as_bytes()))
 }
 
@@ -64,16 +64,16 @@ pub(crate) fn is_asdf(start: &[u8]) -> bool {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the first line is not one of the family's.
-pub(crate) fn read(source: &dyn Source, limits: &Limits) -> Result<Header> {
+pub(crate) fn read_asdf_header(source: &dyn Source, limits: &Limits) -> Result<Header> {
     let start = read_vec(source, 0, source.len().min(16), limits)?;
-    if start.starts_with(MARK) && is_asdf(&start) {
+    if start.starts_with(UTF8_BOM) && is_asdf(&start) {
         let found = "the file begins with a byte order mark (ef bb bf), expected the header line";
         return Err(Error::malformed(found).at_byte(0).hint("remove the first three bytes"));
     }
-    let (line, _, mut end) = line_at(source, 0, LONGEST_LINE)?
+    let (line, _, mut end) = line_at(source, 0, MAX_LINE_LEN)?
         .ok_or_else(|| Error::malformed("the first line is not a header such as \"#ASDF 1.0.0\"").at_byte(0))?;
     let (token, version) = parse_line(&line)?;
-    let rows = generation::candidates(token, version)?;
+    let rows = generation::find_candidate_generations(token, version)?;
     let (mut comments, mut raw_comments) = (Vec::new(), Vec::new());
     let mut bytes = 0;
     // A block index without blocks is no comment.
@@ -81,14 +81,14 @@ pub(crate) fn read(source: &dyn Source, limits: &Limits) -> Result<Header> {
     while let Some((text, raw, next)) = line_at(source, end, limits.text)?.filter(|(text, ..)| is_comment(text)) {
         bytes += text.len() as u64;
         if bytes > limits.text {
-            return Err(Limits::exceeded("text", limits.text, "the comments after the header have more text"));
+            return Err(Limits::exceeded_error("text", limits.text, "the comments after the header have more text"));
         }
         comments.push(text);
         raw_comments.push(raw);
         end = next;
     }
     let is_directive = token.starts_with('%');
-    Ok(Header { line, comments, raw_comments, rows, end, is_directive })
+    Ok(Header { line, comments, raw_comments, candidate_generations: rows, end, is_directive })
 }
 
 /// The line that starts at `at` (without its line end), its bytes, and where the next starts; None if the
@@ -145,7 +145,7 @@ pub struct TreeExtent {
     /// Offset after the line break that follows `...`.
     pub end: u64,
     /// `true` if the end marker was there.
-    pub closed: bool,
+    pub has_end_marker: bool,
 }
 
 /// Finds the tree after the header, if there is one: decided from the bytes right there, since a
@@ -161,7 +161,7 @@ pub(crate) fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -
     let mut start = header.end;
     let mut line = start;
     let first = loop {
-        let ahead = read_vec(source, start, (size - start).min(BLANKS), limits)?;
+        let ahead = read_vec(source, start, (size - start).min(BLANK_READ_SIZE), limits)?;
         let at = ahead.iter().position(|b| !matches!(b, b'\n' | b'\r' | b' ' | b'\t'));
         let blanks = &ahead[..at.unwrap_or(ahead.len())];
         if let Some(end) = blanks.iter().rposition(|b| matches!(b, b'\n' | b'\r')) {
@@ -201,18 +201,21 @@ pub(crate) fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -
     start = line;
     let mut chunk_len = 64 << 10;
     // Bytes in memory are examined in place; another program may change those mapped from a file.
-    let view = if source.backing().and_then(Backing::local_file).is_none() { source.view(start, size - start) } else { None };
+    let view =
+        if source.backing().and_then(SourceBacking::local_file).is_none() { source.view(start, size - start) } else { None };
     let mut read = Vec::new();
     let mut have = 0;
     let found = |len: usize, closed: bool, mut read: Vec<u8>| {
         read.truncate(len);
         read.shrink_to_fit();
-        (TreeExtent { start, end: start + len as u64, closed }, read)
+        (TreeExtent { start, end: start + len as u64, has_end_marker: closed }, read)
     };
     loop {
         let want = (size - start - have as u64).min(chunk_len);
         if have as u64 + want > limits.text {
-            return Err(Limits::exceeded("text", limits.text, "the tree has no end marker in that many bytes").at_byte(start));
+            return Err(
+                Limits::exceeded_error("text", limits.text, "the tree has no end marker in that many bytes").at_byte(start)
+            );
         }
         let len = have + want as usize;
         let text = match view.and_then(|view| view.get(..len)) {
@@ -232,7 +235,7 @@ pub(crate) fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -
         let mark = find_mark(text, from);
         let tree = &text[..mark.unwrap_or(text.len())];
         if let Some(end) = find_end(tree, from, at_end || mark.is_some()) {
-            stray_line(tree.get(..end).unwrap_or(tree), start)?;
+            check_stray_text(tree.get(..end).unwrap_or(tree), start)?;
             return Ok(Some(found(end, true, read)));
         }
         if at_end || mark.is_some() {
@@ -289,10 +292,10 @@ pub(crate) fn check_tree(text: &str) -> Result<()> {
 }
 
 /// Refuses text between header and tree that is no comment, if the tree then begins with `%YAML`.
-fn stray_line(ahead: &[u8], start: u64) -> Result<()> {
+fn check_stray_text(ahead: &[u8], start: u64) -> Result<()> {
     let is_content = |line: &[u8]| !line.starts_with(b"#") && !line.trim_ascii().is_empty();
     let Some(first) = ahead.split(|b| *b == b'\n').find(|line| is_content(line)) else { return Ok(()) };
-    let begins = |mark: &[u8]| first.strip_prefix(MARK).unwrap_or(first).starts_with(mark);
+    let begins = |mark: &[u8]| first.strip_prefix(UTF8_BOM).unwrap_or(first).starts_with(mark);
     if begins(b"%") || begins(b"---") {
         return Ok(());
     }
@@ -337,8 +340,8 @@ mod tests {
     fn extent(bytes: &[u8]) -> Option<(u64, u64, bool)> {
         let source = MemorySource::new(bytes.to_vec(), "test");
         let limits = Limits::default();
-        let header = read(&source, &limits).unwrap();
-        find_tree(&source, &header, &limits).unwrap().map(|(t, _)| (t.start, t.end, t.closed))
+        let header = read_asdf_header(&source, &limits).unwrap();
+        find_tree(&source, &header, &limits).unwrap().map(|(t, _)| (t.start, t.end, t.has_end_marker))
     }
 
     #[test]
@@ -373,8 +376,9 @@ mod tests {
 
     #[test]
     fn exact_line_needs_three_numbers() {
-        let exact =
-            |line: &str| read(&MemorySource::new(format!("{line}\n").into(), "test"), &Limits::default()).unwrap().is_exact();
+        let exact = |line: &str| {
+            read_asdf_header(&MemorySource::new(format!("{line}\n").into(), "test"), &Limits::default()).unwrap().is_exact()
+        };
         for line in ["#ASDF 1.0.0", "#ASDF 0.1.0", "%FINF 0.1.0", "%ASDF 00.1.0", "#ASDF 1.0.0-dev.3"] {
             assert!(exact(line), "{line}");
         }
@@ -388,7 +392,7 @@ mod tests {
         let said = |bytes: &[u8]| {
             let source = MemorySource::new(bytes.to_vec(), "test");
             let limits = Limits::default();
-            let tree = read(&source, &limits).and_then(|header| find_tree(&source, &header, &limits));
+            let tree = read_asdf_header(&source, &limits).and_then(|header| find_tree(&source, &header, &limits));
             tree.map(|_| ()).map_err(|error| error.to_string())
         };
         let marked = said(b"\xef\xbb\xbf#ASDF 1.0.0\n--- {}\n...\n").unwrap_err();

@@ -33,7 +33,7 @@ pub struct BlockIndex {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
-pub fn find(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<BlockIndex>> {
+pub fn find_backwards(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<BlockIndex>> {
     let size = source.len();
     // An index takes at most some 22 bytes an entry, and the block it names at least 46.
     let room = size.saturating_sub(from);
@@ -59,7 +59,7 @@ pub fn find(source: &dyn Source, from: u64, limits: &Limits) -> Result<Option<Bl
             if text.iter().any(|b| *b >= 0x80 || *b == 0) {
                 return Ok(None);
             }
-            let entries = parse(text, header == EARLY_HEADER.len());
+            let entries = parse_block_index(text, header == EARLY_HEADER.len());
             return Ok(Some(BlockIndex { offset: start + at as u64, entries }));
         }
         // An index is text, and these bytes would be in it.
@@ -93,7 +93,7 @@ fn without_zeros(bytes: &[u8]) -> usize {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
-pub(super) fn end(source: &dyn Source, at: u64, limits: &Limits) -> Result<Option<u64>> {
+pub(super) fn find_index_end(source: &dyn Source, at: u64, limits: &Limits) -> Result<Option<u64>> {
     let rest = source.len().saturating_sub(at);
     let mut len = rest.min(4096);
     loop {
@@ -123,7 +123,7 @@ pub(super) fn end(source: &dyn Source, at: u64, limits: &Limits) -> Result<Optio
 }
 
 /// Reads the list of offsets: `- n` lines, a flow list over any number of lines, or plain lines of the early form.
-fn parse(text: &[u8], early: bool) -> std::result::Result<Vec<u64>, String> {
+fn parse_block_index(text: &[u8], early: bool) -> std::result::Result<Vec<u64>, String> {
     let text = std::str::from_utf8(text).map_err(|_| "it is not text".to_owned())?;
     let (line, body) = text.split_once('\n').unwrap_or((text, ""));
     if !line.trim_end_matches('\r').is_empty() {
@@ -146,13 +146,13 @@ fn parse(text: &[u8], early: bool) -> std::result::Result<Vec<u64>, String> {
         if word.is_empty() || word == "-" || word.starts_with("!!") || word == "..." {
             continue;
         }
-        entries.push(offset(word, early).ok_or_else(|| format!("its entry {word:?} is not an offset"))?);
+        entries.push(parse_index_offset(word, early).ok_or_else(|| format!("its entry {word:?} is not an offset"))?);
     }
     Ok(entries)
 }
 
 /// An integer of YAML 1.1, which may be hexadecimal, octal or binary; the early form has decimal ones.
-fn offset(word: &str, early: bool) -> Option<u64> {
+fn parse_index_offset(word: &str, early: bool) -> Option<u64> {
     if early || (word.bytes().all(|byte| byte.is_ascii_digit()) && (word.len() == 1 || !word.starts_with('0'))) {
         return word.parse().ok();
     }
@@ -208,7 +208,7 @@ mod tests {
 
     fn entries(text: &str) -> Option<Vec<u64>> {
         let source = MemorySource::new(text.as_bytes().to_vec(), "test");
-        find(&source, 0, &Limits::default()).unwrap().and_then(|index| index.entries.ok())
+        find_backwards(&source, 0, &Limits::default()).unwrap().and_then(|index| index.entries.ok())
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
     fn trailing_zeros_are_skipped_but_later_content_rejects() {
         let find_in = |parts: [&[u8]; 3]| {
             let source = MemorySource::new(parts.concat(), "test");
-            find(&source, 0, &Limits::default()).unwrap().map(|index| (index.offset, index.entries.unwrap_or_default()))
+            find_backwards(&source, 0, &Limits::default()).unwrap().map(|index| (index.offset, index.entries.unwrap_or_default()))
         };
         let (data, zeros) = (vec![0xff; 30 << 20], vec![0; 10 << 20]);
         let index = print(&[7, 5000]);
@@ -239,7 +239,7 @@ mod tests {
         let mut bytes = vec![0xff; 1_000_000];
         bytes.extend_from_slice(print(&offsets).as_bytes());
         let source = MemorySource::new(bytes, "test");
-        let index = find(&source, 0, &Limits::default()).unwrap().unwrap();
+        let index = find_backwards(&source, 0, &Limits::default()).unwrap().unwrap();
         assert_eq!((index.offset, index.entries.unwrap()), (1_000_000, offsets));
     }
 
@@ -248,7 +248,7 @@ mod tests {
         let mut bytes = vec![0xff; 10];
         bytes.extend_from_slice(b"\xd3IDX # ASDF BLOCK INDEX\n5\n90\n");
         let source = MemorySource::new(bytes, "test");
-        let found = find(&source, 0, &Limits::default()).unwrap();
+        let found = find_backwards(&source, 0, &Limits::default()).unwrap();
         assert_eq!(found.unwrap().entries.unwrap(), [5, 90]);
     }
 

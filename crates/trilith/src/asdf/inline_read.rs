@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use crate::array::{Array, Byteorder, Datatype, ElementValue, Mask, Precision, StructType};
+use crate::array::{Array, Byteorder, Datatype, ElementValue, FloatPrecision, Mask, StructType};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, Scalar};
 
 /// An element as the tree writes it.
 #[derive(Debug, Clone, PartialEq)]
-enum Value<'t> {
+enum InlineValue<'t> {
     Null,
     Bool(bool),
     Int(i128),
@@ -25,7 +25,12 @@ enum Value<'t> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the element that does not fit.
-pub(super) fn read(data: Node<'_>, datatype: Option<&Datatype>, shape: Option<&[Option<u64>]>, limits: &Limits) -> Result<Array> {
+pub(super) fn read_inline_array(
+    data: Node<'_>,
+    datatype: Option<&Datatype>,
+    shape: Option<&[Option<u64>]>,
+    limits: &Limits,
+) -> Result<Array> {
     let structure = match datatype {
         Some(Datatype::Struct(structure)) => Some(structure.clone()),
         _ => None,
@@ -33,11 +38,11 @@ pub(super) fn read(data: Node<'_>, datatype: Option<&Datatype>, shape: Option<&[
     let ndim = shape.map(<[_]>::len);
     let found_shape = match (&structure, ndim) {
         // A row of a structure is a list too, so the depth must come from the shape.
-        (Some(_), ndim) => dimensions(data, Some(ndim.unwrap_or(1)), limits)?,
+        (Some(_), ndim) => measure_dimensions(data, Some(ndim.unwrap_or(1)), limits)?,
         (None, Some(n)) if shape.is_some_and(|s| s.len() == n && !data.is_sequence() && n > 0) => {
             return Err(data.error("the shape has dimensions, but the data are not a list"));
         }
-        (None, _) => dimensions(data, None, limits)?,
+        (None, _) => measure_dimensions(data, None, limits)?,
     };
     if let Some(shape) = shape {
         let empty = found_shape.contains(&0) && shape.contains(&Some(0));
@@ -50,29 +55,29 @@ pub(super) fn read(data: Node<'_>, datatype: Option<&Datatype>, shape: Option<&[
         }
         if empty {
             let shape = shape.iter().map(|s| s.unwrap_or(0)).collect();
-            let datatype = datatype.cloned().unwrap_or_else(|| infer(&[]));
+            let datatype = datatype.cloned().unwrap_or_else(|| infer_datatype(&[]));
             return Array::from_bytes(Vec::new(), datatype, Byteorder::Little, shape);
         }
     }
-    let leaves = leaves(data, found_shape.len());
+    let leaves = nodes_at_depth(data, found_shape.len());
     let mut masked = Vec::new();
     let mut bytes = Vec::new();
     let datatype = match structure {
         Some(structure) => {
             for leaf in &leaves {
                 masked.push(leaf.is_null());
-                put_record(*leaf, &structure, &mut bytes, limits)?;
+                push_record(*leaf, &structure, &mut bytes, limits)?;
             }
             // Inline data have no byteorder: what is built here is little-endian.
             Datatype::Struct(Arc::new(structure.packed(Byteorder::Little)))
         }
         None => {
-            let values = leaves.iter().map(|leaf| value(*leaf)).collect::<Result<Vec<_>>>()?;
-            let datatype = datatype.cloned().unwrap_or_else(|| infer(&values));
+            let values = leaves.iter().map(|leaf| parse_element(*leaf)).collect::<Result<Vec<_>>>()?;
+            let datatype = datatype.cloned().unwrap_or_else(|| infer_datatype(&values));
             limits.charge_memory((values.len() as u64).saturating_mul(datatype.item_size()), "inline data")?;
             for (leaf, value) in leaves.iter().zip(&values) {
-                masked.push(*value == Value::Null);
-                put(&datatype, value, &mut bytes).map_err(|e| leaf.locate(e))?;
+                masked.push(*value == InlineValue::Null);
+                push_element(&datatype, value, &mut bytes).map_err(|e| leaf.locate(e))?;
             }
             datatype
         }
@@ -87,7 +92,7 @@ pub(super) fn read(data: Node<'_>, datatype: Option<&Datatype>, shape: Option<&[
 }
 
 /// Length of the lists at each depth, which must be the same everywhere.
-fn dimensions(data: Node<'_>, depth: Option<usize>, limits: &Limits) -> Result<Vec<u64>> {
+fn measure_dimensions(data: Node<'_>, depth: Option<usize>, limits: &Limits) -> Result<Vec<u64>> {
     let mut shape = Vec::new();
     let mut level = vec![data];
     while depth.is_none_or(|d| shape.len() < d) {
@@ -103,7 +108,7 @@ fn dimensions(data: Node<'_>, depth: Option<usize>, limits: &Limits) -> Result<V
         shape.push(length as u64);
         limits.charge_depth(shape.len(), "inline data")?;
         level = level.iter().flat_map(|n| n.items()).collect();
-        charge(data, level.len() as u64, limits)?;
+        charge_elements(data, level.len() as u64, limits)?;
     }
     if depth.is_none()
         && let Some(odd) = level.iter().find(|n| n.is_sequence() || n.is_mapping())
@@ -114,18 +119,18 @@ fn dimensions(data: Node<'_>, depth: Option<usize>, limits: &Limits) -> Result<V
 }
 
 /// Bytes that an element takes while it is read.
-const ELEMENT: u64 = 128;
+const ELEMENT_COST: u64 = 128;
 
 /// Refuses elements that only aliases make, and counts what each array costs: many nodes may be the same small text.
-fn charge(data: Node<'_>, elements: u64, limits: &Limits) -> Result<()> {
+fn charge_elements(data: Node<'_>, elements: u64, limits: &Limits) -> Result<()> {
     if elements > (data.tree().node_count() as u64).saturating_add(limits.expansion) {
-        return Err(Limits::exceeded("expansion", limits.expansion, "aliases add elements to inline data"));
+        return Err(Limits::exceeded_error("expansion", limits.expansion, "aliases add elements to inline data"));
     }
-    limits.charge_work(elements.saturating_mul(ELEMENT))
+    limits.charge_work(elements.saturating_mul(ELEMENT_COST))
 }
 
 /// The nodes `depth` lists below `data`, in order.
-fn leaves(data: Node<'_>, depth: usize) -> Vec<Node<'_>> {
+fn nodes_at_depth(data: Node<'_>, depth: usize) -> Vec<Node<'_>> {
     let mut level = vec![data];
     for _ in 0..depth {
         level = level.iter().flat_map(|n| n.items()).collect();
@@ -133,51 +138,51 @@ fn leaves(data: Node<'_>, depth: usize) -> Vec<Node<'_>> {
     level
 }
 
-fn value(node: Node<'_>) -> Result<Value<'_>> {
+fn parse_element(node: Node<'_>) -> Result<InlineValue<'_>> {
     if node.tag().is_some_and(|tag| tag.contains("/complex")) {
         let text = node.text();
         return match complex(&text) {
-            Some((re, im)) => Ok(Value::Complex(re, im)),
+            Some((re, im)) => Ok(InlineValue::Complex(re, im)),
             None => Err(node.error(format!("{text:?} is not a complex number"))),
         };
     }
     Ok(match node.scalar() {
-        Scalar::Null => Value::Null,
-        Scalar::Bool(b) => Value::Bool(b),
-        Scalar::Int(n) => Value::Int(i128::from(n)),
-        Scalar::BigInt(digits) => Value::Int(digits.parse().map_err(|_| node.error("integer too large for any datatype"))?),
-        Scalar::Float(f) => Value::Float(f),
-        _ => Value::Text(node.text()),
+        Scalar::Null => InlineValue::Null,
+        Scalar::Bool(b) => InlineValue::Bool(b),
+        Scalar::Int(n) => InlineValue::Int(i128::from(n)),
+        Scalar::BigInt(digits) => InlineValue::Int(digits.parse().map_err(|_| node.error("integer too large for any datatype"))?),
+        Scalar::Float(f) => InlineValue::Float(f),
+        _ => InlineValue::Text(node.text()),
     })
 }
 
 /// The datatype of data that state none (0.1.0dev, 4.1.3, `inline-data`): text as wide as the longest element is as
 /// text, else complex128, else float64, else int64, else bool8. Python asdf makes text mixed with numbers wider.
-fn infer(values: &[Value<'_>]) -> Datatype {
-    let has = |test: fn(&Value<'_>) -> bool| values.iter().any(test);
-    let text_width = |value: &Value<'_>| match value {
-        Value::Text(text) => text.chars().count(),
-        other => describe(other).chars().count(),
+fn infer_datatype(values: &[InlineValue<'_>]) -> Datatype {
+    let has = |test: fn(&InlineValue<'_>) -> bool| values.iter().any(test);
+    let text_width = |value: &InlineValue<'_>| match value {
+        InlineValue::Text(text) => text.chars().count(),
+        other => to_python_text(other).chars().count(),
     };
-    if has(|v| matches!(v, Value::Text(_))) {
-        let width = values.iter().filter(|v| **v != Value::Null).map(text_width).max().unwrap_or(1).max(1);
+    if has(|v| matches!(v, InlineValue::Text(_))) {
+        let width = values.iter().filter(|v| **v != InlineValue::Null).map(text_width).max().unwrap_or(1).max(1);
         return Datatype::Ucs4(u32::try_from(width).unwrap_or(u32::MAX));
     }
-    if has(|v| matches!(v, Value::Complex(..))) {
+    if has(|v| matches!(v, InlineValue::Complex(..))) {
         return Datatype::Complex128;
     }
-    if has(|v| matches!(v, Value::Float(_))) {
+    if has(|v| matches!(v, InlineValue::Float(_))) {
         return Datatype::Float64;
     }
-    if has(|v| matches!(v, Value::Int(_))) {
-        let fits = |v: &Value<'_>| if let Value::Int(n) = v { i64::try_from(*n).is_ok() } else { true };
+    if has(|v| matches!(v, InlineValue::Int(_))) {
+        let fits = |v: &InlineValue<'_>| if let InlineValue::Int(n) = v { i64::try_from(*n).is_ok() } else { true };
         return if values.iter().all(fits) { Datatype::Int64 } else { Datatype::Uint64 };
     }
     Datatype::Bool8
 }
 
 /// Writes one row of a structured array: a list with a value for each field.
-fn put_record(row: Node<'_>, structure: &StructType, bytes: &mut Vec<u8>, limits: &Limits) -> Result<()> {
+fn push_record(row: Node<'_>, structure: &StructType, bytes: &mut Vec<u8>, limits: &Limits) -> Result<()> {
     // Nodes still to be written, last first: a node with its datatype.
     let mut todo: Vec<(Node<'_>, Datatype, Vec<u64>)> = vec![(row, Datatype::Struct(Arc::new(structure.clone())), Vec::new())];
     while let Some((node, datatype, shape)) = todo.pop() {
@@ -207,27 +212,27 @@ fn put_record(row: Node<'_>, structure: &StructType, bytes: &mut Vec<u8>, limits
                 let error = Error::unsupported("cannot read null in a field of a table: a mask covers whole rows");
                 return Err(node.locate(error.hint("write null for the whole row, or a value for the field")));
             }
-            simple => put(simple, &value(node)?, bytes).map_err(|e| node.locate(e))?,
+            simple => push_element(simple, &parse_element(node)?, bytes).map_err(|e| node.locate(e))?,
         }
     }
     Ok(())
 }
 
 /// Appends one element, little-endian; null counts as nothing.
-fn put(datatype: &Datatype, value: &Value<'_>, bytes: &mut Vec<u8>) -> Result<()> {
-    let misfit = || Error::malformed(format!("{} does not fit the datatype {datatype}", describe(value)));
+fn push_element(datatype: &Datatype, value: &InlineValue<'_>, bytes: &mut Vec<u8>) -> Result<()> {
+    let misfit = || Error::malformed(format!("{} does not fit the datatype {datatype}", to_python_text(value)));
     let scalar = match datatype {
-        Datatype::Ascii(_) | Datatype::Ucs4(_) if *value == Value::Null => ElementValue::Text(String::new()),
-        Datatype::Ascii(_) | Datatype::Ucs4(_) => ElementValue::Text(describe(value)),
-        Datatype::Float16 | Datatype::Float32 | Datatype::Float64 => real(value).map(double).ok_or_else(misfit)?,
+        Datatype::Ascii(_) | Datatype::Ucs4(_) if *value == InlineValue::Null => ElementValue::Text(String::new()),
+        Datatype::Ascii(_) | Datatype::Ucs4(_) => ElementValue::Text(to_python_text(value)),
+        Datatype::Float16 | Datatype::Float32 | Datatype::Float64 => to_float(value).map(double_element).ok_or_else(misfit)?,
         Datatype::Complex64 | Datatype::Complex128 => {
             let (re, im) = match value {
-                Value::Complex(re, im) => Some((*re, *im)),
-                Value::Text(text) => complex(text),
-                _ => real(value).map(|re| (re, 0.0)),
+                InlineValue::Complex(re, im) => Some((*re, *im)),
+                InlineValue::Text(text) => complex(text),
+                _ => to_float(value).map(|re| (re, 0.0)),
             }
             .ok_or_else(misfit)?;
-            ElementValue::Complex(re, im, Precision::Double)
+            ElementValue::Complex(re, im, FloatPrecision::Double)
         }
         Datatype::Struct(_)
         | Datatype::Float128
@@ -238,7 +243,7 @@ fn put(datatype: &Datatype, value: &Value<'_>, bytes: &mut Vec<u8>) -> Result<()
             return Err(Error::unsupported(format!("inline data of the datatype {datatype}")));
         }
         _ => {
-            let number = whole(value).ok_or_else(misfit)?;
+            let number = as_integer(value).ok_or_else(misfit)?;
             match (datatype, i64::try_from(number), u64::try_from(number)) {
                 (Datatype::Bool8, ..) => ElementValue::Bool(number != 0),
                 (_, Ok(number), _) => ElementValue::Int(number),
@@ -250,43 +255,43 @@ fn put(datatype: &Datatype, value: &Value<'_>, bytes: &mut Vec<u8>) -> Result<()
     scalar.encode(datatype, Byteorder::Little, bytes).map_err(|_| misfit())
 }
 
-fn double(x: f64) -> ElementValue {
-    ElementValue::Float(x, Precision::Double)
+fn double_element(x: f64) -> ElementValue {
+    ElementValue::Float(x, FloatPrecision::Double)
 }
 
 /// A value as a whole number.
-fn whole(value: &Value<'_>) -> Option<i128> {
+fn as_integer(value: &InlineValue<'_>) -> Option<i128> {
     match value {
-        Value::Null => Some(0),
-        Value::Bool(b) => Some(i128::from(*b)),
-        Value::Int(n) => Some(*n),
-        Value::Float(f) if f.fract() == 0.0 && f.abs() < 1e19 => Some(*f as i128),
+        InlineValue::Null => Some(0),
+        InlineValue::Bool(b) => Some(i128::from(*b)),
+        InlineValue::Int(n) => Some(*n),
+        InlineValue::Float(f) if f.fract() == 0.0 && f.abs() < 1e19 => Some(*f as i128),
         _ => None,
     }
 }
 
 /// A value as a float.
-fn real(value: &Value<'_>) -> Option<f64> {
+fn to_float(value: &InlineValue<'_>) -> Option<f64> {
     match value {
-        Value::Null => Some(0.0),
-        Value::Bool(b) => Some(f64::from(u8::from(*b))),
-        Value::Int(n) => Some(*n as f64),
-        Value::Float(f) => Some(*f),
-        Value::Text(text) => text.trim().parse().ok(),
-        Value::Complex(..) => None,
+        InlineValue::Null => Some(0.0),
+        InlineValue::Bool(b) => Some(f64::from(u8::from(*b))),
+        InlineValue::Int(n) => Some(*n as f64),
+        InlineValue::Float(f) => Some(*f),
+        InlineValue::Text(text) => text.trim().parse().ok(),
+        InlineValue::Complex(..) => None,
     }
 }
 
 /// An element as text, as Python prints it.
-fn describe(value: &Value<'_>) -> String {
+fn to_python_text(value: &InlineValue<'_>) -> String {
     match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(true) => "True".to_owned(),
-        Value::Bool(false) => "False".to_owned(),
-        Value::Int(n) => n.to_string(),
-        Value::Float(f) => format!("{f:?}"),
-        Value::Complex(re, im) => format!("({re}{im:+}j)"),
-        Value::Text(text) => text.clone().into_owned(),
+        InlineValue::Null => "null".to_owned(),
+        InlineValue::Bool(true) => "True".to_owned(),
+        InlineValue::Bool(false) => "False".to_owned(),
+        InlineValue::Int(n) => n.to_string(),
+        InlineValue::Float(f) => format!("{f:?}"),
+        InlineValue::Complex(re, im) => format!("({re}{im:+}j)"),
+        InlineValue::Text(text) => text.clone().into_owned(),
     }
 }
 
@@ -344,15 +349,15 @@ mod tests {
 
     #[test]
     fn elements_decide_datatype() {
-        assert_eq!(infer(&[Value::Bool(true)]), Datatype::Bool8);
-        assert_eq!(infer(&[Value::Int(1), Value::Null]), Datatype::Int64);
-        assert_eq!(infer(&[Value::Int(1), Value::Float(0.5)]), Datatype::Float64);
-        assert_eq!(infer(&[Value::Int(i128::from(u64::MAX))]), Datatype::Uint64);
-        assert_eq!(infer(&[Value::Text("abc".into()), Value::Text("d".into())]), Datatype::Ucs4(3));
-        assert_eq!(infer(&[Value::Int(1), Value::Text("abc".into())]), Datatype::Ucs4(3));
-        assert_eq!(infer(&[Value::Int(1234), Value::Text("abc".into())]), Datatype::Ucs4(4));
-        assert_eq!(infer(&[Value::Float(1.5), Value::Text("ab".into())]), Datatype::Ucs4(3));
-        assert_eq!(infer(&[Value::Null, Value::Null]), Datatype::Bool8);
-        assert_eq!(infer(&[]), Datatype::Bool8);
+        assert_eq!(infer_datatype(&[InlineValue::Bool(true)]), Datatype::Bool8);
+        assert_eq!(infer_datatype(&[InlineValue::Int(1), InlineValue::Null]), Datatype::Int64);
+        assert_eq!(infer_datatype(&[InlineValue::Int(1), InlineValue::Float(0.5)]), Datatype::Float64);
+        assert_eq!(infer_datatype(&[InlineValue::Int(i128::from(u64::MAX))]), Datatype::Uint64);
+        assert_eq!(infer_datatype(&[InlineValue::Text("abc".into()), InlineValue::Text("d".into())]), Datatype::Ucs4(3));
+        assert_eq!(infer_datatype(&[InlineValue::Int(1), InlineValue::Text("abc".into())]), Datatype::Ucs4(3));
+        assert_eq!(infer_datatype(&[InlineValue::Int(1234), InlineValue::Text("abc".into())]), Datatype::Ucs4(4));
+        assert_eq!(infer_datatype(&[InlineValue::Float(1.5), InlineValue::Text("ab".into())]), Datatype::Ucs4(3));
+        assert_eq!(infer_datatype(&[InlineValue::Null, InlineValue::Null]), Datatype::Bool8);
+        assert_eq!(infer_datatype(&[]), Datatype::Bool8);
     }
 }

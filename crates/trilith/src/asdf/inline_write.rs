@@ -1,6 +1,6 @@
 //! Arrays written into the tree: nested lists of values (schema core/ndarray, "data").
 
-use crate::array::{Array, Datatype, ElementValue, FloatText, Nested, complex_text};
+use crate::array::{Array, Datatype, ElementValue, FloatText, NestedEvent, complex_text};
 use crate::error::{Error, Result};
 use crate::tree::Value;
 use crate::yaml::ValueBuilder;
@@ -14,15 +14,19 @@ use crate::yaml::ValueBuilder;
 pub fn nested(array: &Array, complex_tag: &str) -> Result<Value> {
     let most = array.limits().nodes;
     if array.len() > most {
-        return Err(crate::Limits::exceeded("nodes", most, format_args!("an array of {} elements in the tree", array.len())));
+        return Err(crate::Limits::exceeded_error(
+            "nodes",
+            most,
+            format_args!("an array of {} elements in the tree", array.len()),
+        ));
     }
     let mut built = ValueBuilder::default();
     array.for_each_nested(|step| {
         match step {
-            Nested::Open => built.begin(Value::seq::<Value>([])),
-            Nested::Close => built.end(),
-            Nested::Element(scalar) => built.put(element(scalar, complex_tag)?),
-            Nested::Masked => built.put(Value::null()),
+            NestedEvent::Open => built.begin_collection(Value::seq::<Value>([])),
+            NestedEvent::Close => built.end_collection(),
+            NestedEvent::Element(scalar) => built.push_value(element_to_value(scalar, complex_tag)?),
+            NestedEvent::Masked => built.push_value(Value::null()),
             other => return Err(Error::unsupported(format!("{other:?} has no form in a tree"))),
         }
         Ok(())
@@ -31,7 +35,7 @@ pub fn nested(array: &Array, complex_tag: &str) -> Result<Value> {
 }
 
 // Structures nest no deeper than the library allows, so this recursion is bounded.
-fn element(scalar: ElementValue, complex_tag: &str) -> Result<Value> {
+fn element_to_value(scalar: ElementValue, complex_tag: &str) -> Result<Value> {
     Ok(match scalar {
         ElementValue::Int(n) => Value::from(n),
         ElementValue::Uint(n) => Value::from(n),
@@ -44,7 +48,7 @@ fn element(scalar: ElementValue, complex_tag: &str) -> Result<Value> {
         ElementValue::Text(text) => Value::from(text),
         ElementValue::Raw(bytes) => Value::from(String::from_utf8_lossy(&bytes).into_owned()),
         ElementValue::Struct(items) | ElementValue::List(items) => {
-            let items: Result<Vec<Value>> = items.into_iter().map(|item| element(item, complex_tag)).collect();
+            let items: Result<Vec<Value>> = items.into_iter().map(|item| element_to_value(item, complex_tag)).collect();
             Value::seq(items?).flow()
         }
         other => return Err(Error::unsupported(format!("the element {other:?} has no form in a tree"))),
@@ -58,11 +62,11 @@ fn element(scalar: ElementValue, complex_tag: &str) -> Result<Value> {
 pub fn node(array: &Array, datatype_key: &str, complex_tag: &str) -> Result<Value> {
     let data = nested(array, complex_tag)?;
     let mut node = Value::map([("data", data)]);
-    node.set(datatype_key, datatype(array.datatype(), datatype_key));
+    node.set(datatype_key, datatype_to_value(array.datatype(), datatype_key));
     node.set("shape", Value::seq(array.shape().iter().copied()).flow());
     Ok(node)
 }
 
-fn datatype(datatype: &Datatype, key: &str) -> Value {
+fn datatype_to_value(datatype: &Datatype, key: &str) -> Value {
     super::builder::datatype_value(datatype, None, key)
 }

@@ -9,14 +9,14 @@ use crate::error::Result;
 use crate::progress::Progress;
 
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use lanes::many;
+pub(crate) use lanes::digest_many;
 
 /// The state before the first byte.
-const START: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
+const INITIAL_STATE: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
 
 /// The whole part of 2^32 times the absolute sine of 1, 2, … 64.
 #[rustfmt::skip]
-const SINES: [u32; 64] = [
+const T_TABLE: [u32; 64] = [
     0xd76a_a478, 0xe8c7_b756, 0x2420_70db, 0xc1bd_ceee, 0xf57c_0faf, 0x4787_c62a, 0xa830_4613, 0xfd46_9501,
     0x6980_98d8, 0x8b44_f7af, 0xffff_5bb1, 0x895c_d7be, 0x6b90_1122, 0xfd98_7193, 0xa679_438e, 0x49b4_0821,
     0xf61e_2562, 0xc040_b340, 0x265e_5a51, 0xe9b6_c7aa, 0xd62f_105d, 0x0244_1453, 0xd8a1_e681, 0xe7d3_fbc8,
@@ -59,14 +59,14 @@ pub(crate) struct Md5 {
     state: [u32; 4],
     len: u64,
     /// Bytes that do not fill 64 yet, and their number.
-    rest: [u8; 64],
-    held: usize,
+    tail_bytes: [u8; 64],
+    tail: usize,
 }
 
 impl Md5 {
     /// Creates a hash of no bytes.
     pub(crate) fn new() -> Self {
-        Self { state: START, len: 0, rest: [0; 64], held: 0 }
+        Self { state: INITIAL_STATE, len: 0, tail_bytes: [0; 64], tail: 0 }
     }
 
     /// The number of bytes hashed.
@@ -77,33 +77,33 @@ impl Md5 {
     /// Hashes these bytes, too.
     pub(crate) fn update(&mut self, mut bytes: &[u8]) {
         self.len = self.len.wrapping_add(bytes.len() as u64);
-        if self.held > 0 {
-            let (now, later) = bytes.split_at(bytes.len().min(64 - self.held));
-            self.hold(now);
+        if self.tail > 0 {
+            let (now, later) = bytes.split_at(bytes.len().min(64 - self.tail));
+            self.buffer_tail(now);
             bytes = later;
-            if self.held == 64 {
-                compress(&mut self.state, &self.rest);
-                self.held = 0;
+            if self.tail == 64 {
+                compress(&mut self.state, &self.tail_bytes);
+                self.tail = 0;
             }
         }
         let (whole, rest) = bytes.split_at(bytes.len() & !63);
         compress(&mut self.state, whole);
-        self.hold(rest);
+        self.buffer_tail(rest);
     }
 
     /// Keeps bytes, for which there is room, until there are 64.
-    fn hold(&mut self, bytes: &[u8]) {
-        self.rest[self.held..self.held + bytes.len()].copy_from_slice(bytes);
-        self.held += bytes.len();
+    fn buffer_tail(&mut self, bytes: &[u8]) {
+        self.tail_bytes[self.tail..self.tail + bytes.len()].copy_from_slice(bytes);
+        self.tail += bytes.len();
     }
 
     /// The digest of everything.
     pub(crate) fn finish(mut self) -> [u8; 16] {
         let mut last = Vec::with_capacity(128);
-        last.extend_from_slice(&self.rest[..self.held]);
-        pad(&mut last, self.len);
+        last.extend_from_slice(&self.tail_bytes[..self.tail]);
+        append_md5_padding(&mut last, self.len);
         compress(&mut self.state, &last);
-        digest(self.state)
+        digest_from_state(self.state)
     }
 
     /// The digest of these bytes.
@@ -116,13 +116,13 @@ impl Md5 {
 }
 
 /// Fills up the last bytes of a stream of `len` bytes as MD5 requires: a one, zeros, the length in bits.
-fn pad(rest: &mut Vec<u8>, len: u64) {
+fn append_md5_padding(rest: &mut Vec<u8>, len: u64) {
     rest.push(0x80);
     rest.resize(rest.len() + (120 - rest.len() % 64) % 64, 0);
     rest.extend_from_slice(&len.wrapping_mul(8).to_le_bytes());
 }
 
-fn digest(state: [u32; 4]) -> [u8; 16] {
+fn digest_from_state(state: [u32; 4]) -> [u8; 16] {
     let mut bytes = [0; 16];
     for (four, word) in bytes.chunks_exact_mut(4).zip(state) {
         four.copy_from_slice(&word.to_le_bytes());
@@ -132,7 +132,7 @@ fn digest(state: [u32; 4]) -> [u8; 16] {
 
 /// The sixteen words of 64 bytes.
 #[inline(always)]
-fn words(bytes: &[u8]) -> [u32; 16] {
+fn words_from_bytes(bytes: &[u8]) -> [u32; 16] {
     let mut words = [0; 16];
     for (word, four) in words.iter_mut().zip(bytes.chunks_exact(4)) {
         *word = u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
@@ -143,10 +143,10 @@ fn words(bytes: &[u8]) -> [u32; 16] {
 /// Hashes whole pieces of 64 bytes.
 fn compress(state: &mut [u32; 4], bytes: &[u8]) {
     // The constants are hidden from the compiler, which would add a known constant last, one clock later in each step.
-    let sines = std::hint::black_box(&SINES);
+    let sines = std::hint::black_box(&T_TABLE);
     let [mut a, mut b, mut c, mut d] = *state;
     for piece in bytes.chunks_exact(64) {
-        let words = words(piece);
+        let words = words_from_bytes(piece);
         let before = (a, b, c, d);
         // Terms with `b`, the value of the step before, are added last.
         macro_rules! of {
@@ -177,7 +177,7 @@ fn compress(state: &mut [u32; 4], bytes: &[u8]) {
 }
 
 /// The MD5 of one source.
-pub(crate) fn one(source: &dyn Source, progress: Progress<'_>) -> Result<[u8; 16]> {
+pub(crate) fn digest_one(source: &dyn Source, progress: Progress<'_>) -> Result<[u8; 16]> {
     let mut md5 = Md5::new();
     let mut piece = vec![0; source.len().min(256 << 10) as usize];
     let mut at = 0;
@@ -194,8 +194,8 @@ pub(crate) fn one(source: &dyn Source, progress: Progress<'_>) -> Result<[u8; 16
 
 /// The MD5 of each source. `progress` receives the number of bytes read.
 #[cfg(target_family = "wasm")]
-pub(crate) fn many(sources: &[&crate::bytes::SourceRef], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
-    sources.iter().map(|source| one(&***source, progress)).collect()
+pub(crate) fn digest_many(sources: &[&crate::bytes::SourceRef], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
+    sources.iter().map(|source| digest_one(&***source, progress)).collect()
 }
 
 #[cfg(test)]

@@ -31,45 +31,45 @@ pub(crate) mod walk;
 mod write;
 mod zarr_metadata;
 
-pub use crate::codec::encoding_chain::Step;
+pub use crate::codec::encoding_chain::ChainStep;
 pub use append::append_rows;
 pub(crate) use append::{StreamEnd, row_bytes};
 pub use asdf_file::AsdfFile;
-pub(crate) use asdf_file::For;
+pub(crate) use asdf_file::BlockUse;
 #[doc(hidden)]
-pub use asdf_file::{Container, FitsArrays, Meanings};
+pub use asdf_file::{FitsArrays, FitsContainer, NumberDeclarations};
 pub use block::Block;
 #[doc(hidden)]
 pub use block::{codec_name, magic_len};
 #[doc(hidden)]
 pub(crate) use block_magic::is_as_documented;
 pub(crate) use block_magic::next_block;
-pub use builder::{ArrayOptions, Builder};
+pub use builder::{ArrayOptions, AsdfBuilder};
 #[doc(hidden)]
-pub use checksum::{ChecksumOf, md5_of};
+pub use checksum::{ChecksumScope, md5_of};
 #[doc(hidden)]
-pub use deviation::of as deviations;
+pub use deviation::find_deviations as deviations;
 #[doc(hidden)]
 pub use encoding_chain::{parse as parse_chain, print as print_chain};
 pub use expand::ExpandOptions;
 #[doc(hidden)]
-pub use expand::{Expansion, Part, expand, expand_value, key_name};
+pub use expand::{ExpansionBudget, TreeEvent, expand, expand_value, key_name};
 #[doc(hidden)]
-pub use generation::{BlockFields, Slot, TreeDialect};
+pub use generation::{BlockFields, FieldSlot, TreeDialect};
 pub use generation::{GENERATIONS, Generation, TARGETS, Target};
 pub use header::{Header, TreeExtent};
 pub use index::BlockIndex;
 #[doc(hidden)]
-pub use index::{find as find_index, print as print_index};
+pub use index::{find_backwards as find_index, print as print_index};
 #[doc(hidden)]
 pub use inline_read::complex;
 #[doc(hidden)]
 pub use inline_write::{nested, node as inline_node};
 #[doc(hidden)]
-pub use ndarray::{Dim, Ndarray, Origin as ElementsOrigin, datatype_named, is_chunked, is_ndarray};
+pub use ndarray::{ElementSource as ElementsOrigin, Ndarray, ShapeDimension, datatype_named, is_chunked, is_ndarray};
+pub use sections::AsdfSections;
 #[doc(hidden)]
 pub use sections::IndexReport;
-pub use sections::Sections;
 pub(crate) use sections::find_content;
 pub use stored_block::BlockOptions;
 #[doc(hidden)]
@@ -77,7 +77,7 @@ pub use stored_block::StoredBlock;
 #[doc(hidden)]
 pub use update::tree_in_place;
 #[doc(hidden)]
-pub use uris::{Notes, Uri, uris};
+pub use uris::{FileUri, ReferenceLog, uris};
 #[doc(hidden)]
-pub use walk::{Found, Listed, arrays, find, follow, unnamed};
-pub use write::{BlockWriter, FileWriter, WriteOptions, Written};
+pub use walk::{FoundNode, ListedNdarray, arrays, find, follow, unreferenced_blocks};
+pub use write::{BlockLocation, BlockWriter, FileWriter, WriteOptions};

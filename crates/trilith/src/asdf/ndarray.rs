@@ -8,10 +8,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::inline_read;
-use super::zarr_metadata::{self, Metadata};
+use super::zarr_metadata::{self, ZarrayMetadata};
 use crate::array::{Array, Byteorder, Datatype, FIELD_COST, Field, Mask, StructType, stream_rows};
 use crate::bytes::SourceRef;
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::limits::Limits;
 use crate::suggest::nearest;
 use crate::tree::{Node, NodeId, Scalar};
@@ -19,7 +19,7 @@ use crate::tree::{Node, NodeId, Scalar};
 pub use super::zarr_metadata::is_chunked;
 
 /// The keys of an ndarray that describe its elements: all but `mask`, which describes those of another array.
-pub(crate) const ELEMENTS: [&str; 8] = ["byteorder", "datatype", "dtype", "source", "data", "strides", "offset", "shape"];
+pub(crate) const ELEMENT_KEYS: [&str; 8] = ["byteorder", "datatype", "dtype", "source", "data", "strides", "offset", "shape"];
 
 /// Returns `true` if a node is an array: by its tag, that of an ndarray of whatever generation or of an array in
 /// chunks ([`is_chunked`]).
@@ -40,13 +40,13 @@ pub(crate) fn is_ndarray_tag(tag: &str) -> bool {
 /// The place of the elements of an ndarray.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Origin<'t> {
+pub enum ElementSource<'t> {
     /// A block of this file; negative numbers count from the end.
     Block(i64),
     /// The first block of another file.
     External(String),
     /// An HDU of the FITS file around this one (`fits:NAME,VER`).
-    Fits(String),
+    FitsHdu(String),
     /// The tree itself, at this node.
     Inline(Node<'t>),
     /// Chunks, which are in blocks that this node names or in a store outside of the file.
@@ -56,11 +56,11 @@ pub enum Origin<'t> {
 /// One dimension of a shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Dim {
+pub enum ShapeDimension {
     /// A fixed length.
     Fixed(u64),
     /// `*`: the length that fills the block; for the first axis only.
-    Open,
+    Streamed,
 }
 
 /// The content of an ndarray node, before anything is looked up.
@@ -70,13 +70,13 @@ pub struct Ndarray<'t> {
     /// The node itself.
     pub node: Node<'t>,
     /// The place of the elements.
-    pub origin: Origin<'t>,
+    pub origin: ElementSource<'t>,
     /// The datatype; None if it is left to inference (inline data).
     pub datatype: Option<Datatype>,
     /// The byteorder of what states none itself.
     pub byteorder: Byteorder,
     /// The shape; None if it is left to inference.
-    pub shape: Option<Vec<Dim>>,
+    pub shape: Option<Vec<ShapeDimension>>,
     /// Bytes from the start of the block to the first element.
     pub offset: u64,
     /// Bytes from element to element along each dimension.
@@ -92,14 +92,14 @@ impl<'t> Ndarray<'t> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of what is wrong.
-    pub fn read(node: Node<'t>, limits: &Limits) -> Result<Self> {
+    pub fn parse(node: Node<'t>, limits: &Limits) -> Result<Self> {
         if is_chunked(node) {
-            return chunked(node, limits);
+            return read_chunked_ndarray(node, limits);
         }
         if node.is_sequence() {
             return Ok(Self {
                 node,
-                origin: Origin::Inline(node),
+                origin: ElementSource::Inline(node),
                 datatype: None,
                 byteorder: Byteorder::Little,
                 shape: None,
@@ -123,12 +123,12 @@ impl<'t> Ndarray<'t> {
         let is_complete =
             written == stated && order.is_some() && datatype.or(dtype).is_some() && dims.is_some() && data.is_none();
         let assumption = if source.is_some() && !is_complete { check_complete(node, limits)? } else { None };
-        let byteorder = order.map(byteorder).transpose()?.unwrap_or(Byteorder::Big);
+        let byteorder = order.map(parse_byteorder).transpose()?.unwrap_or(Byteorder::Big);
         let datatype = datatype.or(dtype);
         let datatype = datatype.map(|d| read_datatype(d, byteorder, limits)).transpose()?;
         let origin = match (source, data) {
-            (None, Some(data)) => Origin::Inline(data),
-            (Some(source), _) => origin(source)?,
+            (None, Some(data)) => ElementSource::Inline(data),
+            (Some(source), _) => parse_origin(source)?,
             (None, None) => return Err(node.error("an ndarray has neither source nor data")),
         };
         let strides = strides.map(|list| {
@@ -144,7 +144,7 @@ impl<'t> Ndarray<'t> {
             // FINF's code took a missing dtype for uint8 (in other files it is refused); inline data have their own.
             datatype: datatype.or_else(|| data.is_none().then_some(Datatype::Uint8)),
             byteorder,
-            shape: dims.map(shape).transpose()?,
+            shape: dims.map(parse_shape).transpose()?,
             offset,
             strides: strides.transpose()?,
             mask,
@@ -156,12 +156,12 @@ impl<'t> Ndarray<'t> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an element would be outside.
-    pub fn over(&self, source: SourceRef, limits: &Limits) -> Result<Array> {
+    pub fn array_over(&self, source: SourceRef, limits: &Limits) -> Result<Array> {
         let datatype = self.datatype.clone().unwrap_or(Datatype::Uint8);
-        self.place(source, datatype, limits).map_err(|e| self.node.locate(e))
+        self.array_at(source, datatype, limits).map_err(|e| self.node.locate(e))
     }
 
-    fn place(&self, source: SourceRef, datatype: Datatype, limits: &Limits) -> Result<Array> {
+    fn array_at(&self, source: SourceRef, datatype: Datatype, limits: &Limits) -> Result<Array> {
         let available = source.len().saturating_sub(self.offset);
         let item = datatype.item_size();
         let open = |rest: &[u64]| match self.strides.as_ref().and_then(|s| s.first()) {
@@ -182,13 +182,13 @@ impl<'t> Ndarray<'t> {
             None => vec![available.checked_div(item).unwrap_or(0)],
             Some(dims) => {
                 let rest = dims.get(1..).unwrap_or(&[]).iter().map(|dim| match dim {
-                    Dim::Fixed(n) => Ok(*n),
-                    Dim::Open => Err(self.node.error("only the first dimension of a shape can be *")),
+                    ShapeDimension::Fixed(n) => Ok(*n),
+                    ShapeDimension::Streamed => Err(self.node.error("only the first dimension of a shape can be *")),
                 });
                 let mut rest = rest.collect::<Result<Vec<u64>>>()?;
                 match dims.first() {
-                    Some(Dim::Fixed(n)) => rest.insert(0, *n),
-                    Some(Dim::Open) => rest.insert(0, open(&rest)?),
+                    Some(ShapeDimension::Fixed(n)) => rest.insert(0, *n),
+                    Some(ShapeDimension::Streamed) => rest.insert(0, open(&rest)?),
                     None => {}
                 }
                 rest
@@ -207,11 +207,10 @@ impl<'t> Ndarray<'t> {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at the line and column of an element that does
     /// not fit.
     pub fn inline(&self, data: Node<'t>, limits: &Limits) -> Result<Array> {
-        let shape = self
-            .shape
-            .as_ref()
-            .map(|dims| dims.iter().map(|dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None }).collect::<Vec<_>>());
-        inline_read::read(data, self.datatype.as_ref(), shape.as_deref(), limits)
+        let shape = self.shape.as_ref().map(|dims| {
+            dims.iter().map(|dim| if let ShapeDimension::Fixed(n) = dim { Some(*n) } else { None }).collect::<Vec<_>>()
+        });
+        inline_read::read_inline_array(data, self.datatype.as_ref(), shape.as_deref(), limits)
     }
 
     /// The mask if it is a number; None if it is an ndarray, which the caller resolves.
@@ -272,22 +271,24 @@ pub(crate) fn check_complete(node: Node<'_>, limits: &Limits) -> Result<Option<&
     if node.get("data").is_some() {
         return Err(node.error("an ndarray has both source and data").hint("remove one of them"));
     }
-    let Some(datatype) = node.get("datatype").or_else(|| node.get("dtype")) else { return Err(missing(node, "datatype")) };
+    let Some(datatype) = node.get("datatype").or_else(|| node.get("dtype")) else {
+        return Err(missing_key_error(node, "datatype"));
+    };
     if node.get("shape").is_none() {
-        return Err(missing(node, "shape"));
+        return Err(missing_key_error(node, "shape"));
     }
     if node.get("byteorder").is_some() || !needs_byteorder(datatype, limits)? {
         return Ok(None);
     }
     match node.tag() {
         Some(DEV) if node.get("datatype").is_none() => Ok(Some("no byteorder, and is read as big-endian")),
-        _ => Err(missing(node, "byteorder")),
+        _ => Err(missing_key_error(node, "byteorder")),
     }
 }
 
 /// Returns what is taken for a key that an ndarray lacks, if programs of its time took something for it. An array that is refused for it
 /// has none.
-pub(crate) fn assumption(node: Node<'_>, limits: &Limits) -> Option<&'static str> {
+pub(crate) fn find_assumption(node: Node<'_>, limits: &Limits) -> Option<&'static str> {
     let [source, order, datatype, dtype, shape] = node.get_each(["source", "byteorder", "datatype", "dtype", "shape"]);
     let is_complete = order.is_some() && datatype.or(dtype).is_some() && shape.is_some();
     source.filter(|source| !is_complete && !source.is_null())?;
@@ -296,9 +297,9 @@ pub(crate) fn assumption(node: Node<'_>, limits: &Limits) -> Option<&'static str
 
 /// The error for a key that an ndarray lacks.
 #[cold]
-fn missing(node: Node<'_>, key: &'static str) -> Error {
+fn missing_key_error(node: Node<'_>, key: &'static str) -> Error {
     let error = node.error(format!("an ndarray with a source has no {key}"));
-    let unknown = node.entries().map(|(name, _)| name.text()).filter(|name| !ELEMENTS.contains(&&**name));
+    let unknown = node.entries().map(|(name, _)| name.text()).filter(|name| !ELEMENT_KEYS.contains(&&**name));
     match unknown.into_iter().find(|name| nearest(name, [key]).is_some()) {
         Some(name) => error.hint(format!("{name}: did you mean {key}?")),
         None => error.hint(format!("add {key}, if you know it from elsewhere; the file does not say it")),
@@ -333,17 +334,17 @@ fn needs_byteorder(datatype: Node<'_>, limits: &Limits) -> Result<bool> {
 }
 
 /// Returns the content of such a node. Shape and datatype are not known if its elements are somewhere else.
-fn chunked<'t>(node: Node<'t>, limits: &Limits) -> Result<Ndarray<'t>> {
+fn read_chunked_ndarray<'t>(node: Node<'t>, limits: &Limits) -> Result<Ndarray<'t>> {
     if !node.is_mapping() {
         return Err(node.error("an array in chunks is a mapping, as asdf-zarr writes it"));
     }
-    let found = if zarr_metadata::is_here(node) { Some(Metadata::read(node, limits)?) } else { None };
+    let found = if zarr_metadata::is_in_blocks(node) { Some(ZarrayMetadata::read_zarray(node, limits)?) } else { None };
     let byteorder = found.as_ref().map_or(Byteorder::Little, |found| found.byteorder);
-    let (shape, datatype) = found.map(|found| (found.cut.shape, found.datatype)).unzip();
-    let shape = shape.map(|shape| shape.into_iter().map(Dim::Fixed).collect());
+    let (shape, datatype) = found.map(|found| (found.chunking.shape, found.datatype)).unzip();
+    let shape = shape.map(|shape| shape.into_iter().map(ShapeDimension::Fixed).collect());
     Ok(Ndarray {
         node,
-        origin: Origin::Chunks(node),
+        origin: ElementSource::Chunks(node),
         datatype,
         byteorder,
         shape,
@@ -354,14 +355,14 @@ fn chunked<'t>(node: Node<'t>, limits: &Limits) -> Result<Ndarray<'t>> {
     })
 }
 
-fn origin<'t>(source: Node<'t>) -> Result<Origin<'t>> {
+fn parse_origin<'t>(source: Node<'t>) -> Result<ElementSource<'t>> {
     if let Some(number) = source.as_i64() {
-        return Ok(Origin::Block(number));
+        return Ok(ElementSource::Block(number));
     }
     match source.as_str() {
         Some(text) => Ok(match text.strip_prefix("fits:") {
-            Some(hdu) => Origin::Fits(hdu.to_owned()),
-            None => Origin::External(text.into_owned()),
+            Some(hdu) => ElementSource::FitsHdu(hdu.to_owned()),
+            None => ElementSource::External(text.into_owned()),
         }),
         None => Err(source.error("source is neither the number of a block nor a URI")),
     }
@@ -371,7 +372,7 @@ fn origin<'t>(source: Node<'t>) -> Result<Origin<'t>> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for anything else.
-pub(crate) fn byteorder(node: Node<'_>) -> Result<Byteorder> {
+pub(crate) fn parse_byteorder(node: Node<'_>) -> Result<Byteorder> {
     match &*node.text() {
         "big" => Ok(Byteorder::Big),
         "little" => Ok(Byteorder::Little),
@@ -379,15 +380,15 @@ pub(crate) fn byteorder(node: Node<'_>) -> Result<Byteorder> {
     }
 }
 
-fn shape(node: Node<'_>) -> Result<Vec<Dim>> {
+fn parse_shape(node: Node<'_>) -> Result<Vec<ShapeDimension>> {
     if !node.is_sequence() {
         return Err(node.error("a shape is a list of whole numbers"));
     }
     node.items()
         .map(|dim| match dim.as_u64() {
-            Some(n) => Ok(Dim::Fixed(n)),
-            None if dim.text() == "*" => Ok(Dim::Open),
-            None => Err(dim.error(format!("dimension {:?} is not a whole number from 0", dim.raw()))),
+            Some(n) => Ok(ShapeDimension::Fixed(n)),
+            None if dim.text() == "*" => Ok(ShapeDimension::Streamed),
+            None => Err(dim.error(format!("dimension {:?} is not a whole number from 0", dim.source_text()))),
         })
         .collect()
 }
@@ -424,7 +425,7 @@ pub fn datatype_named(text: &str, order: Option<Byteorder>, limits: &Limits) -> 
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the nearest known datatype.
 pub(crate) fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limits) -> Result<Datatype> {
     // Structures within structures: what is being read, and the fields found so far.
-    struct Level<'t> {
+    struct FieldLevel<'t> {
         fields: Vec<Field>,
         items: Vec<Node<'t>>,
         next: usize,
@@ -438,7 +439,7 @@ pub(crate) fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limit
     if let Some(simple) = simple_datatype(node)? {
         return Ok(simple);
     }
-    let start = |node, name, shape, byteorder| Level {
+    let start = |node, name, shape, byteorder| FieldLevel {
         fields: Vec::new(),
         items: Node::items(node).collect(),
         next: 0,
@@ -451,7 +452,7 @@ pub(crate) fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limit
     let mut known: HashMap<(NodeId, Byteorder), Arc<StructType>> = HashMap::new();
     let mut stack = vec![start(node, None, Vec::new(), byteorder)];
     loop {
-        limits.charge_depth(stack.len(), "a structured datatype").doing(|| format!("line {}", node.line_column().0))?;
+        limits.charge_depth(stack.len(), "a structured datatype").with_context(|| format!("line {}", node.line_column().0))?;
         let Some(level) = stack.last_mut() else { return Err(node.error("no datatype")) };
         if let Some(item) = level.items.get(level.next).copied() {
             level.next += 1;
@@ -470,7 +471,7 @@ pub(crate) fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limit
             Some(outer) => outer.fields.push(made_field(done.name, Datatype::Struct(made), done.byteorder, done.shape)),
             None => {
                 // Reading elements goes through all of them.
-                limits.charge_work(FIELD_COST.saturating_mul(made.all_fields()))?;
+                limits.charge_work(FIELD_COST.saturating_mul(made.total_fields()))?;
                 return Ok(Datatype::Struct(made));
             }
         }
@@ -480,7 +481,7 @@ pub(crate) fn read_datatype(node: Node<'_>, byteorder: Byteorder, limits: &Limit
 fn made_field(name: Option<String>, datatype: Datatype, byteorder: Byteorder, shape: Vec<u64>) -> Field {
     match name {
         Some(name) => Field::new(name, datatype, byteorder),
-        None => Field::unnamed(datatype, byteorder),
+        None => Field::without_name(datatype, byteorder),
     }
     .with_shape(shape)
 }
@@ -491,13 +492,13 @@ fn field_parts(item: Node<'_>, byteorder: Byteorder) -> Result<(Node<'_>, Option
         return Ok((item, None, Vec::new(), byteorder));
     }
     let inner = item.get("datatype").or_else(|| item.get("dtype")).ok_or_else(|| item.error("a field has no datatype"))?;
-    let order = item.get("byteorder").map(self::byteorder).transpose()?.unwrap_or(byteorder);
+    let order = item.get("byteorder").map(parse_byteorder).transpose()?.unwrap_or(byteorder);
     let name = item.get("name").map(|name| name.text().into_owned());
     let mut dims = Vec::new();
-    for dim in item.get("shape").map(shape).transpose()?.unwrap_or_default() {
+    for dim in item.get("shape").map(parse_shape).transpose()?.unwrap_or_default() {
         match dim {
-            Dim::Fixed(n) => dims.push(n),
-            Dim::Open => return Err(item.error("the shape of a field has no *")),
+            ShapeDimension::Fixed(n) => dims.push(n),
+            ShapeDimension::Streamed => return Err(item.error("the shape of a field has no *")),
         }
     }
     Ok((inner, name, dims, order))
@@ -512,7 +513,7 @@ fn simple_datatype(node: Node<'_>) -> Result<Option<Datatype>> {
             None => {
                 let hint = match &*name {
                     "ascii" | "ucs4" => Some(format!("a text type has a length: [{name}, 8]")),
-                    name => nearest(name, Datatype::names()).map(|near| format!("did you mean {near}?")),
+                    name => nearest(name, Datatype::known_names()).map(|near| format!("did you mean {near}?")),
                 };
                 let error = node.error(format!("unknown datatype {name:?}"));
                 Err(match hint {
@@ -532,7 +533,9 @@ fn simple_datatype(node: Node<'_>) -> Result<Option<Datatype>> {
     match (items.next(), items.next()) {
         (Some(length), None) => match length.as_u64() {
             Some(length) => Datatype::with_length(&name, length).map(Some).map_err(|e| node.locate(e)),
-            None => error(format!("the length of the datatype {name} is {}, expected a whole number from 0", length.raw())),
+            None => {
+                error(format!("the length of the datatype {name} is {}, expected a whole number from 0", length.source_text()))
+            }
         },
         (None, _) => error(format!("the datatype {name} has no length")),
         (Some(_), Some(_)) => error(format!("the datatype {name} is a list of {} items, expected two", node.len())),

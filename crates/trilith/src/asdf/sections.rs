@@ -10,34 +10,34 @@ use super::block_magic::{first_block, is_as_documented, is_block, next_block};
 use super::generation::{self, Generation};
 use super::header::{self, Header, TreeExtent};
 use super::index::{self, BlockIndex};
-use crate::bytes::{Backing, Cost, ReadAhead, Source, SourceRef, read_vec};
+use crate::bytes::{AccessCost, ReadAhead, Source, SourceBacking, SourceRef, read_vec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
 /// A file cut into its sections; blocks are looked at when they are asked for.
-pub struct Sections {
+pub struct AsdfSections {
     source: SourceRef,
     header: Header,
     /// The rows that the blocks may have: those of the header line, or the one that the blocks tell.
-    rows: Vec<&'static Generation>,
+    candidate_generations: Vec<&'static Generation>,
     tree: Option<TreeExtent>,
     first_block: Option<u64>,
     /// Offsets of the index. If each read is a request, it is fetched when a block is first needed.
-    listed: OnceLock<Listed>,
+    index_state: OnceLock<IndexState>,
     /// The problem with the chain of listed blocks, once it was followed.
-    chained: OnceLock<Option<String>>,
-    walked: OnceLock<Walk>,
+    chain_flags: OnceLock<Option<String>>,
+    scanned: OnceLock<HeaderScan>,
     /// Number of blocks that the tree names, if no index states how many there are. It is counted when it is asked for.
-    needed: Option<Needed>,
+    needed_blocks: Option<BlockCount>,
     limits: Limits,
 }
 
 /// A number of blocks that is counted once.
-type Needed = LazyLock<usize, Box<dyn FnOnce() -> usize + Send + Sync>>;
+type BlockCount = LazyLock<usize, Box<dyn FnOnce() -> usize + Send + Sync>>;
 
 /// The block index, if there is one.
 #[derive(Debug, Default)]
-struct Listed {
+struct IndexState {
     index: Option<BlockIndex>,
     /// Offsets of a verified index, and the headers read so far.
     blocks: Vec<(u64, OnceLock<Block>)>,
@@ -45,31 +45,31 @@ struct Listed {
     /// The index names as many blocks as the tree needs: each is checked when it is read.
     trusted: bool,
     /// The reason why the end of the file could not be read, and nothing is known of the blocks.
-    failed: Option<Error>,
+    invalid_entries: Option<Error>,
 }
 
-impl Listed {
+impl IndexState {
     fn offset(&self) -> Option<u64> {
         self.index.as_ref().map(|index| index.offset)
     }
 }
 
 /// Bytes that tell of a block if each read is a request: its header, and the first lengths after it.
-const AHEAD: u64 = 96;
+const BLOCK_READ_AHEAD: u64 = 96;
 /// Blocks of an index that are looked at together when a remote file is opened.
-const FEW: usize = 128;
+const PREFETCH_BLOCKS: usize = 128;
 
 /// Results of skipping along the block headers.
 #[derive(Debug, Default)]
-struct Walk {
+struct HeaderScan {
     blocks: Vec<Block>,
     warnings: Vec<String>,
     /// Offset of an index that is no text.
     unreadable_index: Option<u64>,
     /// The reason why some blocks may not have been found, as an error of the kind at fault.
-    incomplete: Option<Error>,
+    incomplete_block: Option<Error>,
     /// Content after the end of the last section. It is unused space, but may be of use to another program.
-    behind: Option<String>,
+    trailing_content: Option<String>,
     /// `true` if unused space with content was passed over: a damaged block looks the same.
     has_gaps: bool,
 }
@@ -86,7 +86,7 @@ pub struct IndexReport {
     pub problem: Option<String>,
 }
 
-impl Sections {
+impl AsdfSections {
     /// Finds header, tree, first block and index.
     ///
     /// # Errors
@@ -113,51 +113,64 @@ impl Sections {
         row: Option<&'static Generation>,
         limits: &Limits,
     ) -> Result<(Self, Option<Vec<u8>>)> {
-        let header = header::read(&*source, limits)?;
+        let header = header::read_asdf_header(&*source, limits)?;
         let (tree, text) = header::find_tree(&*source, &header, limits)?.unzip();
         let from = tree.map_or(header.end, |tree| tree.end);
-        let first_block = first_block(&source, &header.rows, from, limits)?;
-        let told = first_block.filter(|_| header.rows.len() > 1).and_then(|at| block::row_of(&*source, &header.rows, row, at));
-        let rows = told.map_or_else(|| header.rows.clone(), |row| vec![row]);
+        let first_block = first_block(&source, &header.candidate_generations, from, limits)?;
+        let told = first_block
+            .filter(|_| header.candidate_generations.len() > 1)
+            .and_then(|at| block::generation_of_magic(&*source, &header.candidate_generations, row, at));
+        let rows = told.map_or_else(|| header.candidate_generations.clone(), |row| vec![row]);
         let (listed, chained, walked) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         let limits = limits.clone();
-        let sections = Self { source, header, rows, tree, first_block, listed, chained, walked, needed: None, limits };
-        if sections.source.access().cost != Cost::Request {
-            let _ = sections.listed.set(sections.find_index()?);
+        let sections = Self {
+            source,
+            header,
+            candidate_generations: rows,
+            tree,
+            first_block,
+            index_state: listed,
+            chain_flags: chained,
+            scanned: walked,
+            needed_blocks: None,
+            limits,
+        };
+        if sections.source.access().cost != AccessCost::Request {
+            let _ = sections.index_state.set(sections.find_index()?);
         }
         Ok((sections, text.filter(|text| !text.is_empty())))
     }
 
-    fn listed(&self) -> &Listed {
-        self.listed.get_or_init(|| {
-            let without = |error: Error| Listed { failed: Some(error), ..Listed::default() };
+    fn index_state(&self) -> &IndexState {
+        self.index_state.get_or_init(|| {
+            let without = |error: Error| IndexState { invalid_entries: Some(error), ..IndexState::default() };
             self.find_index().unwrap_or_else(without)
         })
     }
 
     /// Looks for the index at the end of the file.
-    fn find_index(&self) -> Result<Listed> {
-        let mut listed = Listed::default();
+    fn find_index(&self) -> Result<IndexState> {
+        let mut listed = IndexState::default();
         // If the bytes come from front to back, the end is too far away for a hint.
-        if !self.header.rows.iter().any(|row| row.index) || self.source.access().cost == Cost::Sequential {
+        if !self.header.candidate_generations.iter().any(|row| row.index) || self.source.access().cost == AccessCost::Sequential {
             return Ok(listed);
         }
         let from = self.tree.map_or(self.header.end, |tree| tree.end);
-        listed.index = index::find(&*self.source, self.first_block.unwrap_or(from), &self.limits)?;
+        listed.index = index::find_backwards(&*self.source, self.first_block.unwrap_or(from), &self.limits)?;
         match self.first_block {
             Some(first) => self.accept_index(first, &mut listed)?,
             None if listed.index.is_some() => listed.problem = Some("the file has no blocks".to_owned()),
             None => {}
         }
-        self.leave_to_stream(&mut listed);
+        self.skip_index_search(&mut listed);
         // If a remote file has many blocks, they are not all looked at when the file is opened.
-        let many = listed.blocks.len() > FEW && self.source.access().cost == Cost::Request;
-        listed.trusted = many && self.needed.as_deref() == Some(&listed.blocks.len());
+        let many = listed.blocks.len() > PREFETCH_BLOCKS && self.source.access().cost == AccessCost::Request;
+        listed.trusted = many && self.needed_blocks.as_deref() == Some(&listed.blocks.len());
         Ok(listed)
     }
 
     /// Drops an index within a streamed block, because it is data of that block, unless it lists this very file.
-    fn leave_to_stream(&self, listed: &mut Listed) {
+    fn skip_index_search(&self, listed: &mut IndexState) {
         if listed.problem.is_none() {
             return;
         }
@@ -174,15 +187,16 @@ impl Sections {
     }
 
     /// Takes the index for true when its text, its first and its last entry are right.
-    fn accept_index(&self, first: u64, listed: &mut Listed) -> Result<()> {
+    fn accept_index(&self, first: u64, listed: &mut IndexState) -> Result<()> {
         let Some(found) = &listed.index else { return Ok(()) };
         let checked = found.check(first);
-        if let Some(entries) = checked.as_ref().ok().filter(|entries| entries.len() <= FEW) {
-            self.announce(entries)?;
+        if let Some(entries) = checked.as_ref().ok().filter(|entries| entries.len() <= PREFETCH_BLOCKS) {
+            self.prefetch_headers(entries)?;
         }
         let accepted = checked.and_then(|entries| {
             let last = *entries.last().unwrap_or(&first);
-            let block = block::read(&*self.source, &self.rows, last, entries.len() - 1).map_err(|e| e.to_string())?;
+            let block = block::read_block_header(&*self.source, &self.candidate_generations, last, entries.len() - 1)
+                .map_err(|e| e.to_string())?;
             if block.is_streamed() {
                 return Err("a streamed block and an index exclude each other".to_owned());
             }
@@ -203,26 +217,26 @@ impl Sections {
     }
 
     /// Announces to a remote source that the headers at these places will be read.
-    fn announce(&self, places: &[u64]) -> Result<()> {
-        if self.source.access().cost != Cost::Request {
+    fn prefetch_headers(&self, places: &[u64]) -> Result<()> {
+        if self.source.access().cost != AccessCost::Request {
             return Ok(());
         }
-        let ranges: Vec<_> = places.iter().map(|at| *at..at.saturating_add(AHEAD)).collect();
+        let ranges: Vec<_> = places.iter().map(|at| *at..at.saturating_add(BLOCK_READ_AHEAD)).collect();
         self.source.prefetch(&ranges)
     }
 
     /// Sets the number of blocks that the tree needs. If a remote file has many blocks, an index with exactly that
     /// number is trusted without a look at each block.
-    pub(super) fn expect(&mut self, needed: impl FnOnce() -> usize + Send + Sync + 'static) {
-        let is_told = self.listed.get().is_some_and(|listed| !listed.blocks.is_empty());
-        if !is_told && self.first_block.is_some() && self.rows.iter().any(|row| row.index) {
-            self.needed = Some(LazyLock::new(Box::new(needed)));
+    pub(super) fn set_needed_blocks(&mut self, needed: impl FnOnce() -> usize + Send + Sync + 'static) {
+        let is_told = self.index_state.get().is_some_and(|listed| !listed.blocks.is_empty());
+        if !is_told && self.first_block.is_some() && self.candidate_generations.iter().any(|row| row.index) {
+            self.needed_blocks = Some(LazyLock::new(Box::new(needed)));
         }
     }
 
     /// A block of an index that is believed, if it ends where the next one is listed.
     fn trusted_block(&self, number: i64) -> Option<&Block> {
-        let listed = self.listed();
+        let listed = self.index_state();
         let place = usize::try_from(number).ok().filter(|_| listed.trusted)?;
         let block = self.indexed_block(place).ok()?;
         let next = listed.blocks.get(place + 1).map(|(next, _)| *next).or(listed.offset());
@@ -246,7 +260,7 @@ impl Sections {
 
     /// Returns the offset of the block index, right or wrong, or None if there is none.
     pub fn index_offset(&self) -> Option<u64> {
-        self.listed().offset()
+        self.index_state().offset()
     }
 
     /// Returns the byte that fills the space between the tree and the first block: a space if it is all spaces.
@@ -254,12 +268,12 @@ impl Sections {
     /// # Errors
     /// Returns the errors of [`Source::read_at`].
     pub fn filling(&self) -> Result<u8> {
-        let (padding, other) = (self.padding(), self.in_padding(b" ")?);
+        let (padding, other) = (self.padding(), self.is_padding(b" ")?);
         Ok(if padding > 0 && other.is_none() { b' ' } else { 0 })
     }
 
     /// The first byte between the tree and the first block that is none of these.
-    fn in_padding(&self, blanks: &[u8]) -> Result<Option<u64>> {
+    fn is_padding(&self, blanks: &[u8]) -> Result<Option<u64>> {
         let from = self.tree.map_or(0, |tree| tree.end);
         find_content(&self.source, from, from + self.padding(), blanks, &Limits::default())
     }
@@ -269,7 +283,7 @@ impl Sections {
     /// # Errors
     /// Returns the errors of [`Source::read_at`].
     pub(crate) fn is_as_documented(&self) -> Result<bool> {
-        self.first_block.map_or(Ok(false), |at| is_as_documented(&*self.source, &self.rows, at))
+        self.first_block.map_or(Ok(false), |at| is_as_documented(&*self.source, &self.candidate_generations, at))
     }
 
     /// Refuses text between the tree and the first block, because a writer would lose it. It is no unused space.
@@ -278,7 +292,7 @@ impl Sections {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if there is anything but blanks and zeros, and what reading
     /// it returns.
     pub(super) fn check_filling(&self) -> Result<()> {
-        let Some(place) = self.in_padding(BLANKS)? else { return Ok(()) };
+        let Some(place) = self.is_padding(BLANK_BYTES)? else { return Ok(()) };
         Err(Error::malformed("there is text between the tree and the first block")
             .at_byte(place)
             .context("rewriting the file would lose it")
@@ -304,13 +318,13 @@ impl Sections {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the first block cannot be read.
     pub fn blocks(&self) -> Result<Vec<&Block>> {
         if self.is_chained() {
-            let all: Option<Vec<&Block>> = (0..self.listed().blocks.len()).map(|i| self.indexed_block(i).ok()).collect();
+            let all: Option<Vec<&Block>> = (0..self.index_state().blocks.len()).map(|i| self.indexed_block(i).ok()).collect();
             if let Some(all) = all {
                 return Ok(all);
             }
         }
-        let walk = self.walk();
-        match &walk.incomplete {
+        let walk = self.scan();
+        match &walk.incomplete_block {
             // A failure of the disk or the server is no fault of the blocks.
             Some(error) if error.kind() != ErrorKind::Malformed => Err(error.copy()),
             _ => Ok(walk.blocks.iter().collect()),
@@ -324,8 +338,8 @@ impl Sections {
     pub fn all_blocks(&self) -> Result<Vec<&Block>> {
         let found = self.blocks()?;
         self.check_filling()?;
-        let behind = self.behind().map(|message| Error::malformed(message.to_owned()));
-        let between = || self.texts_between().map(|texts| texts.into_iter().next().map(Error::malformed));
+        let behind = self.trailing_content().map(|message| Error::malformed(message.to_owned()));
+        let between = || self.check_gap_text().map(|texts| texts.into_iter().next().map(Error::malformed));
         match self.incomplete().or(behind).map_or_else(between, |error| Ok(Some(error)))? {
             Some(error) => {
                 Err(error.context("rewriting the file would lose it").hint("recover the rest with trilith repair FILE -o OUT"))
@@ -337,13 +351,13 @@ impl Sections {
     /// Returns the reason why there may be blocks besides those of [`Sections::blocks`], or None if it is certain
     /// that there are none.
     pub fn incomplete(&self) -> Option<Error> {
-        let error = self.walked.get().and_then(|walk| walk.incomplete.as_ref())?;
+        let error = self.scanned.get().and_then(|walk| walk.incomplete_block.as_ref())?;
         (!self.is_chained()).then(|| error.copy())
     }
 
     /// Returns foreign content after the last section of the file, or before its first block.
-    fn behind(&self) -> Option<&str> {
-        let behind = self.walked.get()?.behind.as_deref();
+    fn trailing_content(&self) -> Option<&str> {
+        let behind = self.scanned.get()?.trailing_content.as_deref();
         behind.filter(|_| !self.is_chained())
     }
 
@@ -356,17 +370,17 @@ impl Sections {
             return Ok(block);
         }
         if self.is_chained() {
-            let count = self.listed().blocks.len();
+            let count = self.index_state().blocks.len();
             let place = usize::try_from(if number < 0 { count as i64 + number } else { number }).ok();
             if let Some(place) = place.filter(|place| *place < count) {
                 return self.indexed_block(place);
             }
         }
-        let walk = self.walk();
+        let walk = self.scan();
         let count = walk.blocks.len();
         let position = if number < 0 { count as i64 + number } else { number };
         usize::try_from(position).ok().and_then(|i| walk.blocks.get(i)).ok_or_else(|| {
-            if let Some(error) = walk.incomplete.as_ref().filter(|error| error.kind() != ErrorKind::Malformed) {
+            if let Some(error) = walk.incomplete_block.as_ref().filter(|error| error.kind() != ErrorKind::Malformed) {
                 return error.copy();
             }
             let mut error = Error::malformed(format!("there is no block {number}: the file has {count}"));
@@ -384,9 +398,9 @@ impl Sections {
 
     fn indexed_block_in(&self, source: &dyn Source, place: usize) -> Result<&Block> {
         let gone = || Error::malformed(format!("there is no block {place} in the index"));
-        let (offset, cell) = self.listed().blocks.get(place).ok_or_else(gone)?;
+        let (offset, cell) = self.index_state().blocks.get(place).ok_or_else(gone)?;
         if cell.get().is_none() {
-            let block = block::read(source, &self.rows, *offset, place)?;
+            let block = block::read_block_header(source, &self.candidate_generations, *offset, place)?;
             let _ = cell.set(block);
         }
         cell.get().ok_or_else(gone)
@@ -394,7 +408,7 @@ impl Sections {
 
     /// Returns `true` if there is an index that every block bears out.
     fn is_chained(&self) -> bool {
-        !self.listed().blocks.is_empty() && self.chained.get_or_init(|| self.broken_link()).is_none()
+        !self.index_state().blocks.is_empty() && self.chain_flags.get_or_init(|| self.broken_link()).is_none()
     }
 
     /// Returns the first entry of the index that contradicts the blocks: each block ends at the next entry.
@@ -402,9 +416,9 @@ impl Sections {
     /// If the two disagree, the index is wrong if another block begins at the end of the block. Otherwise the
     /// block's header is damaged, and the index leads past it.
     fn broken_link(&self) -> Option<String> {
-        let listed = self.listed();
+        let listed = self.index_state();
         let places: Vec<u64> = listed.blocks.iter().map(|(at, _)| *at).collect();
-        if let Err(error) = self.announce(&places) {
+        if let Err(error) = self.prefetch_headers(&places) {
             return Some(error.to_string());
         }
         let nearby = ReadAhead::new(self.source.clone());
@@ -429,11 +443,11 @@ impl Sections {
 
     /// Returns a report on the index, after looking at every block.
     pub fn index_report(&self) -> IndexReport {
-        let listed = self.listed();
+        let listed = self.index_state();
         if listed.index.is_none() {
-            return match self.walk().unreadable_index {
+            return match self.scan().unreadable_index {
                 Some(at) => {
-                    let has_index = self.rows.iter().any(|row| row.index);
+                    let has_index = self.candidate_generations.iter().any(|row| row.index);
                     let problem = match has_index {
                         true => format!("the bytes at {at} are not text"),
                         false => format!("a block index at byte {at}, which files of this generation do not have"),
@@ -443,7 +457,7 @@ impl Sections {
                 None => IndexReport::default(),
             };
         }
-        let problem = listed.problem.clone().or_else(|| self.chained.get_or_init(|| self.broken_link()).clone());
+        let problem = listed.problem.clone().or_else(|| self.chain_flags.get_or_init(|| self.broken_link()).clone());
         let problem = problem.or_else(|| {
             let place = (0..listed.blocks.len()).find(|place| self.indexed_block(*place).is_err())?;
             Some(format!("its entry {place} (byte {}) is not a readable block", listed.blocks.get(place)?.0))
@@ -454,16 +468,16 @@ impl Sections {
     /// Returns problems of the file that do not stop reading it. Nothing is fetched for them: if each read is a request and no
     /// block was needed, nothing is known of the blocks.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings: Vec<String> = self.source.backing().and_then(Backing::notice).into_iter().collect();
-        if self.listed.get().is_none() {
+        let mut warnings: Vec<String> = self.source.backing().and_then(SourceBacking::notice).into_iter().collect();
+        if self.index_state.get().is_none() {
             return warnings;
         }
         if let Some(problem) = self.index_report().problem {
             let fate = if self.is_chained() { "is wrong" } else { "is ignored" };
             warnings.push(format!("the block index {fate}: {problem}"));
         }
-        warnings.extend(self.behind().map(str::to_owned));
-        if let Some(walk) = self.walked.get() {
+        warnings.extend(self.trailing_content().map(str::to_owned));
+        if let Some(walk) = self.scanned.get() {
             warnings.extend(walk.warnings.iter().cloned());
         }
         warnings
@@ -472,9 +486,9 @@ impl Sections {
     /// The name of the generation: that of the first block's header, or of the header line alone.
     pub fn generation_name(&self) -> &'static str {
         let Some(first) = self.block(0).ok() else {
-            return self.header.rows.first().map_or("", |g| g.plain_name);
+            return self.header.candidate_generations.first().map_or("", |g| g.plain_name);
         };
-        let has_codes = |block: &&Block| block.codes != [0; 16];
+        let has_codes = |block: &&Block| block.encoding_codes != [0; 16];
         if first.generation.name == "asdf-0.1-hs44" && self.blocks().is_ok_and(|all| all.iter().any(has_codes)) {
             return generation::CODES_NAME;
         }
@@ -484,49 +498,52 @@ impl Sections {
     /// The row of the table that describes the file: that of its first block, or else the newest of its header line.
     pub fn generation(&self) -> Option<&'static Generation> {
         // The list of all blocks is not made for this.
-        let first = self.first_block.and_then(|at| block::read(&*self.source, &self.rows, at, 0).ok());
-        first.map(|block| block.generation).or_else(|| self.header.rows.last().copied())
+        let first =
+            self.first_block.and_then(|at| block::read_block_header(&*self.source, &self.candidate_generations, at, 0).ok());
+        first.map(|block| block.generation).or_else(|| self.header.candidate_generations.last().copied())
     }
 
-    fn walk(&self) -> &Walk {
-        let listed = self.listed();
-        match &listed.failed {
-            Some(error) => self.walked.get_or_init(|| Walk { incomplete: Some(error.copy()), ..Walk::default() }),
+    fn scan(&self) -> &HeaderScan {
+        let listed = self.index_state();
+        match &listed.invalid_entries {
+            Some(error) => {
+                self.scanned.get_or_init(|| HeaderScan { incomplete_block: Some(error.copy()), ..HeaderScan::default() })
+            }
             None => self.walk_to(listed.index.as_ref()),
         }
     }
 
     /// The blocks up to an index.
-    fn walk_to(&self, index: Option<&BlockIndex>) -> &Walk {
-        self.walked.get_or_init(|| {
-            let mut walk = Walk::default();
-            if let Err(error) = self.skip_along(&mut walk, index) {
+    fn walk_to(&self, index: Option<&BlockIndex>) -> &HeaderScan {
+        self.scanned.get_or_init(|| {
+            let mut walk = HeaderScan::default();
+            if let Err(error) = self.scan_sizes(&mut walk, index) {
                 walk.warnings.push(error.to_string());
-                walk.incomplete = Some(error);
+                walk.incomplete_block = Some(error);
             }
-            self.doubt_gaps(&mut walk, index);
+            self.check_gaps(&mut walk, index);
             walk
         })
     }
 
     /// Goes from block to block by their allocated sizes.
-    fn skip_along(&self, walk: &mut Walk, index: Option<&BlockIndex>) -> Result<()> {
+    fn scan_sizes(&self, walk: &mut HeaderScan, index: Option<&BlockIndex>) -> Result<()> {
         let (size, limits) = (self.source.len(), Limits::default());
         let index_at = index.map(|index| index.offset);
-        let mut rows = self.rows.clone();
+        let mut rows = self.candidate_generations.clone();
         let nearby = ReadAhead::new(self.source.clone());
         let mut next = self.first_block;
         let from = self.tree.map_or(self.header.end, |tree| tree.end);
         match next {
-            None => return self.note_behind(walk, index, from, "the tree"),
+            None => return self.note_trailing(walk, index, from, "the tree"),
             Some(first) => self.note_between(walk, from, first)?,
         }
-        let mut stride = Stride::default();
+        let mut stride = BlockStride::default();
         while let Some(at) = next {
-            if let Some(places) = stride.guess(at, size) {
-                self.announce(&places)?;
+            if let Some(places) = stride.predict_offsets(at, size) {
+                self.prefetch_headers(&places)?;
             }
-            let block = block::read(&nearby, &rows, at, walk.blocks.len())?;
+            let block = block::read_block_header(&nearby, &rows, at, walk.blocks.len())?;
             if rows.len() > 1 {
                 rows = vec![block.generation];
             }
@@ -541,7 +558,7 @@ impl Sections {
                 let behind = walk.blocks.last().and_then(|block| block.data_offset.checked_add(block.used));
                 let behind = behind.filter(|behind| *behind <= size).unwrap_or(at + 4);
                 if next_block(&self.source, &rows, behind, &limits)?.is_some() {
-                    walk.incomplete = Some(Error::malformed(message.clone()));
+                    walk.incomplete_block = Some(Error::malformed(message.clone()));
                 }
                 walk.warnings.push(message);
                 return Ok(());
@@ -550,7 +567,7 @@ impl Sections {
                 return Ok(());
             }
             if Some(end) == index_at {
-                return self.note_behind(walk, index, end, "the last block");
+                return self.note_trailing(walk, index, end, "the last block");
             }
             let until = index_at.filter(|at| *at > end).unwrap_or(size);
             if is_block(&nearby, Some(end)) {
@@ -559,7 +576,7 @@ impl Sections {
             }
             if starts_index(&self.source, end)? {
                 walk.unreadable_index = index.is_none().then_some(end);
-                return self.note_behind(walk, index, end, "the last block");
+                return self.note_trailing(walk, index, end, "the last block");
             }
             next = None;
             match find_content(&self.source, end, until, b"\0 ", &limits)? {
@@ -583,9 +600,9 @@ impl Sections {
 
     /// Notes that unused space may be what is left of a block, so that those after it would go by wrong numbers: index or
     /// tree name more blocks than there are.
-    fn doubt_gaps(&self, walk: &mut Walk, index: Option<&BlockIndex>) {
+    fn check_gaps(&self, walk: &mut HeaderScan, index: Option<&BlockIndex>) {
         let listed = index.and_then(|index| index.entries.as_ref().ok()).map_or(0, Vec::len);
-        let is_short = || listed.max(self.needed.as_deref().copied().unwrap_or(0)) > walk.blocks.len();
+        let is_short = || listed.max(self.needed_blocks.as_deref().copied().unwrap_or(0)) > walk.blocks.len();
         let gap = walk.blocks.windows(2).find_map(|pair| match pair {
             [block, next] => block.end().filter(|end| *end < next.offset),
             _ => None,
@@ -598,7 +615,7 @@ impl Sections {
     /// Returns the start of the next block after unused space from `end` on. In a file that may have a block index,
     /// that space may hold anything (ASDF 1.x, "Block index": "the spec allows for extra unallocated space after
     /// the tree and between blocks"). Returns None if the bytes there look like the rest of a block.
-    fn after_gap(&self, walk: &Walk, end: u64, until: u64) -> Result<Option<u64>> {
+    fn after_gap(&self, walk: &HeaderScan, end: u64, until: u64) -> Result<Option<u64>> {
         let limits = Limits::default();
         let Some(before) = walk.blocks.last().filter(|block| block.generation.index && block.used <= block.allocated) else {
             return Ok(None);
@@ -607,7 +624,9 @@ impl Sections {
             return Ok(None);
         }
         let rows = [before.generation];
-        let sound = |at: u64| block::read(&*self.source, &rows, at, 0).ok().filter(|block| block::is_sound(block, &*self.source));
+        let sound = |at: u64| {
+            block::read_block_header(&*self.source, &rows, at, 0).ok().filter(|block| block::is_sound(block, &*self.source))
+        };
         // A block across the end of this one: the allocated size of this one is wrong.
         let mut at = before.data_offset.saturating_add(before.used);
         while let Some(mark) = next_block(&self.source, &rows, at, &limits)?.filter(|mark| *mark < until) {
@@ -627,15 +646,15 @@ impl Sections {
     ///
     /// # Errors
     /// Returns the errors of [`Sections::blocks`] and [`Source::read_at`].
-    pub(crate) fn texts_between(&self) -> Result<Vec<String>> {
+    pub(crate) fn check_gap_text(&self) -> Result<Vec<String>> {
         let (blocks, limits) = (self.blocks()?, Limits::default());
         let mut found = Vec::new();
         for pair in blocks.windows(2) {
             let &[block, next] = pair else { continue };
             let Some(end) = block.end().filter(|end| *end < next.offset) else { continue };
             let start = read_vec(&*self.source, end, (next.offset - end).min(4096), &limits)?;
-            let is_text = |byte: &u8| *byte >= 0x80 || byte.is_ascii_graphic() || BLANKS.contains(byte);
-            let is_blank = start.iter().all(|byte| BLANKS.contains(byte));
+            let is_text = |byte: &u8| *byte >= 0x80 || byte.is_ascii_graphic() || BLANK_BYTES.contains(byte);
+            let is_blank = start.iter().all(|byte| BLANK_BYTES.contains(byte));
             if !is_blank && start.iter().all(is_text) && String::from_utf8_lossy(&start).chars().all(|c| c != '\u{fffd}') {
                 found.push(format!("the {} bytes of text between blocks {} and {}", next.offset - end, block.index, next.index));
             }
@@ -644,72 +663,72 @@ impl Sections {
     }
 
     /// Notes another file that begins before the first block: the block may be that one's. Anything else there is unused space.
-    fn note_between(&self, walk: &mut Walk, from: u64, first: u64) -> Result<()> {
+    fn note_between(&self, walk: &mut HeaderScan, from: u64, first: u64) -> Result<()> {
         let limits = Limits::default();
-        let Some(at) = find_content(&self.source, from, first, BLANKS, &limits)? else { return Ok(()) };
+        let Some(at) = find_content(&self.source, from, first, BLANK_BYTES, &limits)? else { return Ok(()) };
         let start = read_vec(&*self.source, at, (first - at).min(16), &limits)?;
         if header::is_asdf(&start) && !starts_index(&self.source, at)? {
-            walk.behind = Some(format!("another file begins at byte {at}, before the first block"));
+            walk.trailing_content = Some(format!("another file begins at byte {at}, before the first block"));
         }
         Ok(())
     }
 
     /// Notes content from a byte on in a place for the index alone. It is no part of the file, but a rewrite must
     /// not drop it.
-    fn note_behind(&self, walk: &mut Walk, index: Option<&BlockIndex>, from: u64, what: &str) -> Result<()> {
+    fn note_trailing(&self, walk: &mut HeaderScan, index: Option<&BlockIndex>, from: u64, what: &str) -> Result<()> {
         let limits = Limits::default();
-        let found = match find_content(&self.source, from, self.source.len(), BLANKS, &limits)? {
+        let found = match find_content(&self.source, from, self.source.len(), BLANK_BYTES, &limits)? {
             Some(at) if index.is_some_and(|index| index.offset == at) || starts_index(&self.source, at)? => {
-                match index::end(&*self.source, at, &limits)? {
-                    Some(end) => {
-                        find_content(&self.source, end, self.source.len(), BLANKS, &limits)?.map(|at| (at, "the block index"))
-                    }
+                match index::find_index_end(&*self.source, at, &limits)? {
+                    Some(end) => find_content(&self.source, end, self.source.len(), BLANK_BYTES, &limits)?
+                        .map(|at| (at, "the block index")),
                     // A truncated or damaged index: only blocks after it count.
-                    None => next_block(&self.source, &self.header.rows, at + 1, &limits)?.map(|at| (at, "the block index")),
+                    None => next_block(&self.source, &self.header.candidate_generations, at + 1, &limits)?
+                        .map(|at| (at, "the block index")),
                 }
             }
             found => found.map(|at| (at, what)),
         };
         if let Some((at, what)) = found {
             let bytes = self.source.len() - at;
-            walk.behind = Some(format!("{bytes} bytes after {what}, from byte {at} on, do not belong to the file"));
+            walk.trailing_content = Some(format!("{bytes} bytes after {what}, from byte {at} on, do not belong to the file"));
         }
         Ok(())
     }
 }
 
-fn note_damage(walk: &mut Walk, at: u64) {
+fn note_damage(walk: &mut HeaderScan, at: u64) {
     let message = format!("byte {at}: found neither a block nor a block index; the file may be damaged");
-    walk.incomplete = Some(Error::malformed(message.clone()));
+    walk.incomplete_block = Some(Error::malformed(message.clone()));
     walk.warnings.push(message);
 }
 
 /// Blocks of one size follow each other: where the next ones will be, so that they are asked for together.
 #[derive(Debug, Default)]
-struct Stride {
+struct BlockStride {
     last: Option<u64>,
     step: u64,
     /// Number of further places that are already known.
-    left: usize,
+    remaining: usize,
     guessed: usize,
 }
 
-impl Stride {
+impl BlockStride {
     /// The places of the coming blocks, when one at `at` is read that confirms the step.
-    fn guess(&mut self, at: u64, size: u64) -> Option<Vec<u64>> {
+    fn predict_offsets(&mut self, at: u64, size: u64) -> Option<Vec<u64>> {
         let step = self.last.replace(at).map_or(0, |last| at - last);
         if step == 0 || step != self.step {
-            (self.step, self.left, self.guessed) = (step, 0, 0);
+            (self.step, self.remaining, self.guessed) = (step, 0, 0);
             return None;
         }
-        if self.left > 0 {
-            self.left -= 1;
+        if self.remaining > 0 {
+            self.remaining -= 1;
             return None;
         }
         self.guessed = (self.guessed * 8).clamp(8, 4096);
         let places: Vec<u64> =
             (0..self.guessed as u64).map_while(|n| at.checked_add(n * step)).take_while(|at| *at < size).collect();
-        self.left = places.len().saturating_sub(1);
+        self.remaining = places.len().saturating_sub(1);
         Some(places)
     }
 }
@@ -723,7 +742,7 @@ fn starts_index(source: &SourceRef, at: u64) -> Result<bool> {
 }
 
 /// Bytes that count as blank.
-const BLANKS: &[u8] = b"\0 \t\r\n";
+const BLANK_BYTES: &[u8] = b"\0 \t\r\n";
 
 /// The first byte of the range that is no blank.
 pub(crate) fn find_content(source: &SourceRef, from: u64, to: u64, blanks: &[u8], limits: &Limits) -> Result<Option<u64>> {

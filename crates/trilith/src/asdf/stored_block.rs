@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::block::Block;
 use super::checksum::{Md5Thread, md5_of};
-use super::generation::{Generation, VERSION};
+use super::generation::{DRAFT_BLOCK_VERSION, Generation};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Backing, Source, SourceRef, Spooled, Window, is_detached, verify_backing};
-use crate::codec::{self, CodecId, Encode, EncodeOptions};
+use crate::bytes::{Source, SourceBacking, SourceRef, SpoolBuffer, WindowSource, is_detached, verify_backing};
+use crate::codec::{self, CodecId, EncodeOptions, Encoder};
 use crate::error::{Error, Result};
 
 /// Options for storing one block.
@@ -24,19 +24,19 @@ pub struct BlockOptions {
 }
 
 /// The bytes of one block while they are encoded: what its header will say of them.
-pub(super) struct Encoding {
+pub(super) struct BlockEncoder {
     pub compression: [u8; 4],
     pub codes: [u8; 16],
     pub flags: u32,
-    encoder: Option<Box<dyn Encode>>,
+    encoder: Option<Box<dyn Encoder>>,
     md5: Option<Md5Thread>,
     pub used: u64,
     pub data_size: u64,
 }
 
-impl Encoding {
+impl BlockEncoder {
     /// Creates an encoding of no bytes yet. If `hashed` is `true`, it computes the checksum.
-    pub(super) fn new(compression: [u8; 4], flags: u32, encoder: Option<Box<dyn Encode>>, hashed: bool) -> Self {
+    pub(super) fn new(compression: [u8; 4], flags: u32, encoder: Option<Box<dyn Encoder>>, hashed: bool) -> Self {
         let md5 = hashed.then(Md5Thread::new);
         Self { compression, codes: [0; 16], flags, encoder, md5, used: 0, data_size: 0 }
     }
@@ -46,7 +46,7 @@ impl Encoding {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the row lacks the field for the codec, and the
     /// errors of [`codec::encoder`].
-    pub(super) fn of(row: &Generation, options: &BlockOptions) -> Result<Self> {
+    pub(super) fn for_options(row: &Generation, options: &BlockOptions) -> Result<Self> {
         let hashed = row.fields.checksum.len == 16;
         let Some(id) = options.codec else { return Ok(Self::new([0; 4], 0, None, hashed)) };
         if row.fields.compression.is_none() {
@@ -61,12 +61,12 @@ impl Encoding {
     }
 
     /// Computes the checksum of what comes from now on.
-    pub(super) fn hash(&mut self) {
+    pub(super) fn enable_checksum(&mut self) {
         self.md5.get_or_insert_default();
     }
 
     /// Turns the checksum off.
-    pub(super) fn unhashed(mut self) -> Self {
+    pub(super) fn without_checksum(mut self) -> Self {
         self.md5 = None;
         self
     }
@@ -76,21 +76,21 @@ impl Encoding {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and the errors of
     /// the codec.
-    pub(super) fn write(&mut self, bytes: &[u8], out: &mut dyn Write) -> Result<()> {
+    pub(super) fn encode_bytes(&mut self, bytes: &[u8], out: &mut dyn Write) -> Result<()> {
         crate::interrupt::check()?;
         self.data_size += bytes.len() as u64;
         match self.encoder.take() {
             Some(mut encoder) => {
-                let done = encoder.write(bytes, &mut Tee { encoding: self, out });
+                let done = encoder.write(bytes, &mut HashingTee { encoding: self, out });
                 self.encoder = Some(encoder);
                 done
             }
-            None => self.store(bytes, out).map_err(|e| Error::io("writing", e)),
+            None => self.store_bytes(bytes, out).map_err(|e| Error::io("writing", e)),
         }
     }
 
     /// Takes bytes as they are to be stored.
-    pub(super) fn store(&mut self, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn store_bytes(&mut self, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
         if let Some(md5) = &mut self.md5 {
             md5.update(bytes);
         }
@@ -105,21 +105,21 @@ impl Encoding {
     /// Returns the errors of [`Encoding::write`].
     pub(super) fn finish(&mut self, out: &mut dyn Write) -> Result<Option<[u8; 16]>> {
         if let Some(mut encoder) = self.encoder.take() {
-            encoder.finish(&mut Tee { encoding: self, out })?;
+            encoder.finish(&mut HashingTee { encoding: self, out })?;
         }
         Ok(self.md5.take().map(Md5Thread::finish))
     }
 }
 
 /// The output of an encoder, hashed on the way.
-struct Tee<'a> {
-    encoding: &'a mut Encoding,
+struct HashingTee<'a> {
+    encoding: &'a mut BlockEncoder,
     out: &'a mut dyn Write,
 }
 
-impl Write for Tee<'_> {
+impl Write for HashingTee<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.encoding.store(bytes, self.out)?;
+        self.encoding.store_bytes(bytes, self.out)?;
         Ok(bytes.len())
     }
 
@@ -148,16 +148,16 @@ impl std::fmt::Debug for StoredBlock {
 
 impl StoredBlock {
     /// Encodes what `pieces` hands over; much of it waits in a temporary file.
-    pub(crate) fn encode(
+    pub(crate) fn encode_pieces(
         row: &'static Generation,
         options: &BlockOptions,
         pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
     ) -> Result<Self> {
-        let (mut encoding, mut out) = (Encoding::of(row, options)?, Spooled::default());
-        pieces(&mut |bytes| encoding.write(bytes, &mut out))?;
+        let (mut encoding, mut out) = (BlockEncoder::for_options(row, options)?, SpoolBuffer::default());
+        pieces(&mut |bytes| encoding.encode_bytes(bytes, &mut out))?;
         let checksum = encoding.finish(&mut out)?;
         let (is_in_memory, stored) = (out.is_in_memory(), out.into_source("a new block")?);
-        let block = header(row, encoding.compression, stored.len(), encoding.data_size, checksum);
+        let block = new_block_header(row, encoding.compression, stored.len(), encoding.data_size, checksum);
         Ok(Self { block, stored, is_in_memory })
     }
 
@@ -175,41 +175,47 @@ impl StoredBlock {
             && !matches!(array.datatype(), Datatype::Struct(_))
             && !array.is_empty()
             && !is_detached(&**source);
-        let is_elsewhere = match (source.backing().and_then(Backing::local_file), target.backing().and_then(Backing::local_file))
-        {
-            (Some(here), Some(there)) => !here.is_same_file(there),
-            (Some(_), None) => true,
-            (None, _) => false,
-        };
+        let is_elsewhere =
+            match (source.backing().and_then(SourceBacking::local_file), target.backing().and_then(SourceBacking::local_file)) {
+                (Some(here), Some(there)) => !here.is_same_file(there),
+                (Some(_), None) => true,
+                (None, _) => false,
+            };
         if !is_stored_so || !is_elsewhere {
             return Ok(None);
         }
         verify_backing(&**source)?;
         let len = array.nbytes();
         array.limits().charge_work(len)?;
-        let stored: SourceRef = Arc::new(Window::new(source.clone(), array.offset(), len)?);
+        let stored: SourceRef = Arc::new(WindowSource::new(source.clone(), array.offset(), len)?);
         let checksum = if row.fields.checksum.len == 16 { Some(md5_of(&*stored)?) } else { None };
-        Ok(Some(Self { block: header(row, [0; 4], len, len, checksum), stored, is_in_memory: false }))
+        Ok(Some(Self { block: new_block_header(row, [0; 4], len, len, checksum), stored, is_in_memory: false }))
     }
 }
 
 /// The header of a block that has no place yet.
-fn header(row: &'static Generation, compression: [u8; 4], used: u64, data_size: u64, checksum: Option<[u8; 16]>) -> Block {
+fn new_block_header(
+    row: &'static Generation,
+    compression: [u8; 4],
+    used: u64,
+    data_size: u64,
+    checksum: Option<[u8; 16]>,
+) -> Block {
     Block {
         index: 0,
         generation: row,
         offset: 0,
         header_size: row.fields.size,
         data_offset: 0,
-        version: VERSION,
+        version: DRAFT_BLOCK_VERSION,
         flags: 0,
         compression,
-        codes: [0; 16],
+        encoding_codes: [0; 16],
         allocated: used,
         used,
         data_size,
         checksum: checksum.map(Vec::from),
         stored_size: None,
-        extra: Vec::new(),
+        extra_header: Vec::new(),
     }
 }

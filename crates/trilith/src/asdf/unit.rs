@@ -4,7 +4,7 @@ use super::AsdfFile;
 use crate::tree::Node;
 
 /// The key under which a quantity holds its numbers, and that of a column.
-const HELD_AS: &[&str] = &["value", "data"];
+const VALUE_KEYS: &[&str] = &["value", "data"];
 
 impl AsdfFile {
     /// The unit of an array of this file: that of the quantity whose `value` it is, or of the column whose `data`.
@@ -18,7 +18,7 @@ impl AsdfFile {
     pub fn unit_of(&self, array: Node<'_>) -> Option<String> {
         let path = self.tree().path_of(array.id())?;
         let (above, key) = path.split_last()?;
-        let unit = HELD_AS.contains(&key).then(|| self.tree().find(&above)).flatten()?.get("unit")?;
+        let unit = VALUE_KEYS.contains(&key).then(|| self.tree().find(&above)).flatten()?.get("unit")?;
         unit.is_scalar().then(|| unit.text().into_owned())
     }
 }

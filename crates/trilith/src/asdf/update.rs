@@ -15,17 +15,17 @@ use super::asdf_file::AsdfFile;
 use super::block::{Block, fill_fields};
 use super::generation::Generation;
 use super::index;
-use super::sections::{Sections, find_content};
+use super::sections::{AsdfSections, find_content};
 use super::stored_block::StoredBlock;
-use crate::bytes::{Backing, Source, Update, in_pieces, is_detached, to_usize};
+use crate::bytes::{FileUpdate, Source, SourceBacking, for_each_piece, is_detached, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 /// Bytes that an update saves before it overwrites them; if more would be, the new block is appended.
-const SAVED_AT_MOST: u64 = 64 << 20;
+const MAX_JOURNALED_BYTES: u64 = 64 << 20;
 
 /// Data of appended uncompressed blocks begin at a multiple of this.
-const ALIGN: u64 = 64;
+const DATA_ALIGNMENT: u64 = 64;
 
 /// Returns `true` if the file is inside another, or was unpacked: it has no place that could be written to.
 fn has_no_place(file: &AsdfFile) -> bool {
@@ -37,7 +37,7 @@ fn has_no_place(file: &AsdfFile) -> bool {
 ///
 /// # Errors
 /// Returns the errors of [`Source::read_at`].
-fn room(file: &AsdfFile) -> Result<Option<u64>> {
+fn tree_capacity(file: &AsdfFile) -> Result<Option<u64>> {
     let sections = file.sections();
     let (Some(tree), size) = (sections.tree(), sections.source().len()) else { return Ok(None) };
     if sections.first_block().is_some() {
@@ -55,10 +55,10 @@ fn room(file: &AsdfFile) -> Result<Option<u64>> {
 /// Returns the errors of [`Update::commit`](crate::bytes::Update::commit). After an
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) the file has its old content, at once or after the next opening.
 pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
-    if has_no_place(file) || room(file)?.is_none() {
+    if has_no_place(file) || tree_capacity(file)?.is_none() {
         return Ok(false);
     }
-    Placement::default().apply(file, text)
+    BlockPlacement::default().apply_update(file, text)
 }
 
 /// Writes a copy of `file` with another tree into `out`, if the new text fits into the room of the old one;
@@ -67,12 +67,12 @@ pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
 pub(crate) fn tree_in_copy<W: Write + ?Sized>(file: &AsdfFile, text: &str, out: &mut W) -> Result<bool> {
-    let (Some(tree), Some(room)) = (file.sections().tree(), room(file)?) else { return Ok(false) };
+    let (Some(tree), Some(room)) = (file.sections().tree(), tree_capacity(file)?) else { return Ok(false) };
     if file.container().is_some() {
         return Ok(false);
     }
     let has_blocks = file.sections().first_block().is_some();
-    let Some(bytes) = padded(file, text, room, has_blocks)? else { return Ok(false) };
+    let Some(bytes) = pad_tree(file, text, room, has_blocks)? else { return Ok(false) };
     let source = file.sections().source();
     copy_out(&**source, 0..tree.start, out)?;
     out.write_all(&bytes).map_err(|e| Error::io("writing", e))?;
@@ -81,7 +81,7 @@ pub(crate) fn tree_in_copy<W: Write + ?Sized>(file: &AsdfFile, text: &str, out: 
 }
 
 /// The text of a tree with the unused space that fills its room; None if it does not fit.
-fn padded(file: &AsdfFile, text: &str, room: u64, has_blocks: bool) -> Result<Option<Vec<u8>>> {
+fn pad_tree(file: &AsdfFile, text: &str, room: u64, has_blocks: bool) -> Result<Option<Vec<u8>>> {
     file.sections().check_filling()?;
     let mut bytes = text.as_bytes().to_vec();
     if !bytes.ends_with(b"\n") {
@@ -97,29 +97,29 @@ fn padded(file: &AsdfFile, text: &str, room: u64, has_blocks: bool) -> Result<Op
 }
 
 fn copy_out<W: Write + ?Sized>(source: &dyn Source, part: Range<u64>, out: &mut W) -> Result<()> {
-    in_pieces(source, part, 4 << 20, false, &mut |piece| out.write_all(piece).map_err(|e| Error::io("writing", e)))
+    for_each_piece(source, part, 4 << 20, false, &mut |piece| out.write_all(piece).map_err(|e| Error::io("writing", e)))
 }
 
 /// Places of the new blocks of a file, and the fate of those given up.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub(crate) struct Placement<'b> {
+pub(crate) struct BlockPlacement<'b> {
     /// The number that each new block gets, in their order.
-    pub numbers: Vec<usize>,
+    pub block_numbers: Vec<usize>,
     /// New blocks in the place of old ones: number of the old one, the new one, whether the old data must be saved.
-    taken: Vec<(usize, &'b StoredBlock, bool)>,
+    reused: Vec<(usize, &'b StoredBlock, bool)>,
     /// Blocks that become empty.
-    emptied: Vec<usize>,
+    freed: Vec<usize>,
     appended: Vec<&'b StoredBlock>,
 }
 
-impl<'b> Placement<'b> {
+impl<'b> BlockPlacement<'b> {
     /// Finds places for `added` blocks if those in `freed` are given up; None if the file cannot be
     /// changed in place: it is in another, its blocks do not follow one another, or a streamed one is in the way.
     ///
     /// # Errors
     /// Returns an error if the block headers cannot be read.
-    pub(crate) fn plan(file: &AsdfFile, freed: &BTreeSet<usize>, added: &'b [StoredBlock]) -> Result<Option<Self>> {
+    pub(crate) fn plan_in_place(file: &AsdfFile, freed: &BTreeSet<usize>, added: &'b [StoredBlock]) -> Result<Option<Self>> {
         if has_no_place(file) {
             return Ok(None);
         }
@@ -142,30 +142,30 @@ impl<'b> Placement<'b> {
         free.extend(freed.iter().filter_map(|n| blocks.get(*n)).map(|block| (block.allocated, block.index, true)));
         free.sort_unstable();
         // Views of this process go on showing what they showed.
-        let local = file.sections().source().backing().and_then(Backing::local_file);
+        let local = file.sections().source().backing().and_then(SourceBacking::local_file);
         let is_shown = |number: usize| {
             let range = blocks.get(number).map(|block| block.data_offset..block.end().unwrap_or(u64::MAX));
-            range.is_some_and(|range| local.is_some_and(|local| local.is_shown(&range)))
+            range.is_some_and(|range| local.is_some_and(|local| local.is_borrowed(&range)))
         };
         let mut placement = Self::default();
         for new in added {
             let size = new.block.used;
             let fits = |(space, number, saved): &(u64, usize, bool)| {
-                *space >= size && (!saved || size <= SAVED_AT_MOST) && !is_shown(*number)
+                *space >= size && (!saved || size <= MAX_JOURNALED_BYTES) && !is_shown(*number)
             };
             match free.iter().position(fits) {
                 Some(at) => {
                     let (_, number, saved) = free.remove(at);
-                    placement.numbers.push(number);
-                    placement.taken.push((number, new, saved));
+                    placement.block_numbers.push(number);
+                    placement.reused.push((number, new, saved));
                 }
                 None => {
-                    placement.numbers.push(blocks.len() + placement.appended.len());
+                    placement.block_numbers.push(blocks.len() + placement.appended.len());
                     placement.appended.push(new);
                 }
             }
         }
-        placement.emptied = free.into_iter().filter(|(_, _, is_freed)| *is_freed).map(|(_, number, _)| number).collect();
+        placement.freed = free.into_iter().filter(|(_, _, is_freed)| *is_freed).map(|(_, number, _)| number).collect();
         let streamed = blocks.last().is_some_and(|block| block.is_streamed());
         Ok(Some(placement).filter(|placement| placement.appended.is_empty() || !streamed))
     }
@@ -175,8 +175,8 @@ impl<'b> Placement<'b> {
     /// # Errors
     /// Returns the errors of [`Update::commit`]. The file then has its old content, at once or after the next
     /// opening.
-    pub(crate) fn apply(&self, file: &AsdfFile, text: &str) -> Result<bool> {
-        let Some(update) = self.update(file, text)? else { return Ok(false) };
+    pub(crate) fn apply_update(&self, file: &AsdfFile, text: &str) -> Result<bool> {
+        let Some(update) = self.build_update(file, text)? else { return Ok(false) };
         update.commit(&**file.sections().source())?;
         Ok(true)
     }
@@ -185,13 +185,13 @@ impl<'b> Placement<'b> {
     ///
     /// # Errors
     /// Returns an error if the block headers cannot be read.
-    pub(crate) fn update(&self, file: &AsdfFile, text: &str) -> Result<Option<Update>> {
+    pub(crate) fn build_update(&self, file: &AsdfFile, text: &str) -> Result<Option<FileUpdate>> {
         let sections = file.sections();
         let Some(tree) = sections.tree() else { return Ok(None) };
-        let touches_none = self.taken.is_empty() && self.emptied.is_empty() && self.appended.is_empty();
+        let touches_none = self.reused.is_empty() && self.freed.is_empty() && self.appended.is_empty();
         let (blocks, old_len) = (if touches_none { Vec::new() } else { sections.blocks()? }, sections.source().len());
         let is_first = sections.first_block().is_none() && !self.appended.is_empty();
-        let old_room = if is_first { None } else { room(file)? };
+        let old_room = if is_first { None } else { tree_capacity(file)? };
         let has_row = sections.generation().is_some_and(|row| row.index);
         let len = text.len() as u64 + u64::from(!text.ends_with('\n'));
         // A file without blocks gets room for its tree to grow.
@@ -200,16 +200,16 @@ impl<'b> Placement<'b> {
             return Ok(None);
         }
         let has_blocks = is_first || sections.first_block().is_some();
-        let Some(bytes) = padded(file, text, room, has_blocks)? else { return Ok(None) };
+        let Some(bytes) = pad_tree(file, text, room, has_blocks)? else { return Ok(None) };
         let has_index = sections.index_offset().is_some() || (old_room.is_none() && has_row);
-        let mut update = Update::new();
+        let mut update = FileUpdate::new();
         // The text that the new one was made from must be what is there.
         let old = file.tree().text();
         if old.len() as u64 == tree.end - tree.start {
             update.expect(tree.start, old.as_bytes().to_vec());
         }
         update.write(tree.start, bytes);
-        for (number, new, saved) in &self.taken {
+        for (number, new, saved) in &self.reused {
             let Some(old) = blocks.get(*number) else { return Ok(None) };
             if !*saved {
                 update.scratch(old.data_offset..old.data_offset + new.block.used);
@@ -217,33 +217,39 @@ impl<'b> Placement<'b> {
             update.write(fields_at(old), fields_of(old, old.allocated, Some(&new.block)));
             update.write(old.data_offset, new.stored.clone());
         }
-        for old in self.emptied.iter().filter_map(|number| blocks.get(*number)) {
+        for old in self.freed.iter().filter_map(|number| blocks.get(*number)) {
             update.write(fields_at(old), fields_of(old, old.allocated, None));
         }
         if !self.appended.is_empty() {
             let end = blocks.last().and_then(|block| block.end()).unwrap_or(tree.start + room);
-            self.append(&mut update, sections, (end, has_index))?;
+            self.append_blocks(&mut update, sections, (end, has_index))?;
         }
         Ok(Some(update))
     }
 
     /// The new blocks after the last one, which ends at a byte, and after them the index, if there is one.
-    fn append(&self, update: &mut Update, sections: &Sections, (end, has_index): (u64, bool)) -> Result<()> {
+    fn append_blocks(&self, update: &mut FileUpdate, sections: &AsdfSections, (end, has_index): (u64, bool)) -> Result<()> {
         let (blocks, documented) = (sections.blocks()?, sections.is_as_documented()?);
         let mut offsets: Vec<u64> = blocks.iter().map(|block| block.offset).collect();
         let mut at = end;
         for (i, new) in self.appended.iter().enumerate() {
             let row = new.block.generation;
             let head = row.magic.len() as u64 + 2 + u64::from(row.fields.size);
-            let padding = if new.block.is_plain() { (at + head).next_multiple_of(ALIGN) - (at + head) } else { 0 };
+            let padding =
+                if new.block.is_uncompressed() { (at + head).next_multiple_of(DATA_ALIGNMENT) - (at + head) } else { 0 };
             // The block before it is given the space in between.
             match (i.checked_sub(1).and_then(|before| self.appended.get(before)), blocks.last()) {
                 _ if padding == 0 => {}
                 (Some(before), _) => {
-                    pad(update, at - before.block.used - u64::from(row.fields.size), row, before.block.used + padding);
+                    write_allocated_size(
+                        update,
+                        at - before.block.used - u64::from(row.fields.size),
+                        row,
+                        before.block.used + padding,
+                    );
                 }
                 (None, Some(last)) => {
-                    pad(update, fields_at(last), last.generation, last.allocated + padding);
+                    write_allocated_size(update, fields_at(last), last.generation, last.allocated + padding);
                 }
                 (None, None) => {}
             }
@@ -267,8 +273,8 @@ impl<'b> Placement<'b> {
 }
 
 /// Gives a block whose fields begin at a byte another allocated size.
-fn pad(update: &mut Update, fields: u64, row: &Generation, allocated: u64) {
-    update.write(fields + u64::from(row.fields.allocated.at), allocated.to_be_bytes().to_vec());
+fn write_allocated_size(update: &mut FileUpdate, fields: u64, row: &Generation, allocated: u64) {
+    update.write(fields + u64::from(row.fields.allocated.offset), allocated.to_be_bytes().to_vec());
 }
 
 /// First byte after `header_size`.
@@ -285,7 +291,7 @@ fn fields_of(old: &Block, allocated: u64, new: Option<&Block>) -> Vec<u8> {
 }
 
 fn new_fields(size: u16, new: &Block, allocated: u64) -> Vec<u8> {
-    let kind = (new.flags, new.compression, new.codes);
+    let kind = (new.flags, new.compression, new.encoding_codes);
     fill_fields(&new.generation.fields, size, kind, (allocated, new.used, new.data_size), new.checksum.as_deref())
 }
 
@@ -305,8 +311,8 @@ fn is_chain(file: &AsdfFile, blocks: &[&Block]) -> bool {
 
 /// The blocks that arrays of the file's own tree refer to.
 fn used_blocks(file: &AsdfFile) -> Result<BTreeSet<usize>> {
-    let mut used = super::chunked_array::Named::of(file, file.tree())?.blocks;
-    for (_, source) in super::walk::sourced(file)? {
+    let mut used = super::chunked_array::NamedBlocks::of_tree(file, file.tree())?.blocks;
+    for (_, source) in super::walk::ndarrays_with_source(file)? {
         if let Some(number) = source.as_i64()
             && let Ok(block) = file.sections().block(number)
         {
@@ -322,8 +328,8 @@ mod tests {
 
     use super::*;
     use crate::array::Array;
-    use crate::asdf::{ArrayOptions, Builder, Target, WriteOptions};
-    use crate::bytes::{Journal, LocalOptions, MemorySource, open};
+    use crate::asdf::{ArrayOptions, AsdfBuilder, Target, WriteOptions};
+    use crate::bytes::{JournaledUpdate, LocalOptions, MemorySource, open};
     use crate::limits::Limits;
     use crate::tree::Value;
 
@@ -339,7 +345,7 @@ mod tests {
     fn sample(path: &Path, target: &'static Target) {
         let mut layout = WriteOptions::default();
         layout.tree_padding = 2000;
-        let mut builder = Builder::new(target).with_options(layout);
+        let mut builder = AsdfBuilder::new(target).with_options(layout);
         let mut tree = Value::map::<&str, Value>([]);
         for name in ["a", "idle", "b", "c"] {
             tree.set(name, builder.array(&numbers(50), &ArrayOptions::default()).unwrap());
@@ -348,17 +354,17 @@ mod tests {
         let file = opened(path);
         let mut edit = file.tree().edit();
         edit.set(&crate::tree::TreePath::parse("/idle").unwrap(), &1.into()).unwrap();
-        let placement = Placement::plan(&file, &BTreeSet::from([1]), &[]).unwrap().unwrap();
-        assert!(placement.apply(&file, edit.finish(file.limits()).unwrap().text()).unwrap());
+        let placement = BlockPlacement::plan_in_place(&file, &BTreeSet::from([1]), &[]).unwrap().unwrap();
+        assert!(placement.apply_update(&file, edit.finish(file.limits()).unwrap().text()).unwrap());
     }
 
     #[test]
     fn kill_after_any_write_keeps_old_arrays() {
-        for target in ["finf-0.1", "asdf-0.1", "asdf-1.6"].map(|name| Target::named(name).unwrap()) {
+        for target in ["finf-0.1", "asdf-0.1", "asdf-1.6"].map(|name| Target::from_name(name).unwrap()) {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("x.asdf");
             // New blocks: one for the empty place, one for that of `b`, one at the end.
-            let mut builder = Builder::new(target);
+            let mut builder = AsdfBuilder::new(target);
             for count in [40, 45, 300] {
                 builder.array(&numbers(count), &ArrayOptions::default()).unwrap();
             }
@@ -366,25 +372,25 @@ mod tests {
             for kill_after in 0usize.. {
                 sample(&path, target);
                 let file = opened(&path);
-                let placement = Placement::plan(&file, &BTreeSet::from([2]), &added).unwrap().unwrap();
-                assert_eq!(placement.numbers, [1, 2, 4], "{}", target.name);
+                let placement = BlockPlacement::plan_in_place(&file, &BTreeSet::from([2]), &added).unwrap().unwrap();
+                assert_eq!(placement.block_numbers, [1, 2, 4], "{}", target.name);
                 let text = file.tree().text().replace("idle: 1", "idle: 2");
-                let update = placement.update(&file, &text).unwrap().unwrap();
-                let mut journal = update.begin(&**file.sections().source()).unwrap();
-                if journal.write_at_most(kill_after).unwrap() {
+                let update = placement.build_update(&file, &text).unwrap().unwrap();
+                let mut journal = update.begin_commit(&**file.sections().source()).unwrap();
+                if journal.write_pieces(kill_after).unwrap() {
                     break;
                 }
                 drop((journal, file));
                 for recovered in [false, true] {
                     if recovered {
-                        assert!(Journal::recover(&path).unwrap());
+                        assert!(JournaledUpdate::recover(&path).unwrap());
                     }
                     let file = opened(&path);
                     for name in ["/a", "/b", "/c"] {
                         let values = file.array_at(name).unwrap().load::<i32>().unwrap();
                         assert_eq!(values, (0..50).collect::<Vec<_>>(), "{} {kill_after} {recovered} {name}", target.name);
                     }
-                    assert_eq!(file.tree().at("/idle").unwrap().as_i64(), Some(1));
+                    assert_eq!(file.tree().node_at_pointer("/idle").unwrap().as_i64(), Some(1));
                     assert_eq!(file.sections().blocks().unwrap().len(), 4);
                     assert_ne!(file.sections().index_report().valid, Some(false));
                 }

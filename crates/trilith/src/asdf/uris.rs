@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::asdf_file::AsdfFile;
 use super::{ndarray, walk};
-use crate::bytes::{Base, Moved, Resolve};
+use crate::bytes::{BaseUri, RebasedResolver, Resolve};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::tree::{Node, Tree, Value};
@@ -17,7 +17,7 @@ use crate::tree::{Node, Tree, Value};
 /// A text of a tree that names another file.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Uri<'t> {
+pub struct FileUri<'t> {
     /// The scalar.
     pub node: Node<'t>,
     /// The file, as written; "" for the file that it is in.
@@ -33,7 +33,7 @@ pub struct Uri<'t> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
-pub fn uris<'t>(tree: &'t Tree, limits: &Limits) -> Result<Vec<Uri<'t>>> {
+pub fn uris<'t>(tree: &'t Tree, limits: &Limits) -> Result<Vec<FileUri<'t>>> {
     walk::check_count(tree, limits)?;
     // In most trees only arrays name files, so the other nodes are skipped.
     let may_refer = tree.may_refer();
@@ -47,27 +47,27 @@ pub fn uris<'t>(tree: &'t Tree, limits: &Limits) -> Result<Vec<Uri<'t>>> {
             && let Some(value) = node.reference_value()
             && let Some(text) = value.as_str()
         {
-            found.push(Uri::of(value, &text));
+            found.push(FileUri::split(value, &text));
         }
-        if let Some(source) = walk::source_of(node)
+        if let Some(source) = walk::source_node(node)
             && source.as_i64().is_none()
             && let text = source.text()
             && !text.starts_with("fits:")
         {
-            found.push(Uri { node: source, uri: text.into_owned(), fragment: String::new(), is_source: true });
+            found.push(FileUri { node: source, uri: text.into_owned(), fragment: String::new(), is_source: true });
         }
         if node.tag().is_some_and(is_external)
             && let Some(value) = node.get("fileuri").filter(|value| value.is_scalar())
         {
-            found.push(Uri::of(value, &value.text()));
+            found.push(FileUri::split(value, &value.text()));
         }
     }
     Ok(found)
 }
 
-impl<'t> Uri<'t> {
+impl<'t> FileUri<'t> {
     /// A file and a fragment in one text.
-    fn of(node: Node<'t>, text: &str) -> Self {
+    fn split(node: Node<'t>, text: &str) -> Self {
         let (uri, fragment) = text.split_at(text.find('#').unwrap_or(text.len()));
         Self { node, uri: uri.to_owned(), fragment: fragment.to_owned(), is_source: false }
     }
@@ -80,7 +80,7 @@ const EXTERNAL_ARRAY: &str = "tag:stsci.edu:asdf/core/externalarray-";
 ///
 /// It is read by the rules of the standard. Only if that leads out of what may be opened, the writers of the file's time (2014 and
 /// early 2015) put one `../` too many, and there is a file without it or no folder to look into, that one is dropped.
-pub(super) fn meant<'u>(resolve: &dyn Resolve, is_early: bool, uri: &'u str) -> &'u str {
+pub(super) fn reinterpret<'u>(resolve: &dyn Resolve, is_early: bool, uri: &'u str) -> &'u str {
     match uri.strip_prefix("../") {
         Some(rest) if is_early && !resolve.permits(uri) && (!resolve.permits(rest) || resolve.resolve(rest).is_ok()) => rest,
         _ => uri,
@@ -92,18 +92,26 @@ pub(super) fn meant<'u>(resolve: &dyn Resolve, is_early: bool, uri: &'u str) -> 
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.
-pub(crate) fn moved_tree(tree: &Tree, limits: &Limits, is_early: bool, resolve: &dyn Resolve, to: &Base) -> Result<Option<Tree>> {
+pub(crate) fn rebase_tree(
+    tree: &Tree,
+    limits: &Limits,
+    is_early: bool,
+    resolve: &dyn Resolve,
+    to: &BaseUri,
+) -> Result<Option<Tree>> {
     let from = resolve.base();
     if from == *to {
         return Ok(None);
     }
     let mut edit = tree.edit();
     let mut changed = false;
-    for Uri { node, uri, fragment, .. } in uris(tree, limits)? {
+    for FileUri { node, uri, fragment, .. } in uris(tree, limits)? {
         if uri.is_empty() {
             continue;
         }
-        let Some(absolute) = from.join(meant(resolve, is_early, &uri)).filter(|absolute| *absolute != uri) else { continue };
+        let Some(absolute) = from.join(reinterpret(resolve, is_early, &uri)).filter(|absolute| *absolute != uri) else {
+            continue;
+        };
         let mut new = to.relative(&absolute);
         if is_early && new.starts_with("../") {
             // Kept from being taken for the one too many.
@@ -120,37 +128,37 @@ pub(crate) fn moved_tree(tree: &Tree, limits: &Limits, is_early: bool, resolve: 
 /// Results of following references: remarks, and the files that were opened. Files that lead to each other share
 /// it.
 #[derive(Debug, Clone, Default)]
-pub struct Notes(Arc<Mutex<Followed>>);
+pub struct ReferenceLog(Arc<Mutex<ReferenceLogState>>);
 
 #[derive(Debug, Default)]
-struct Followed {
+struct ReferenceLogState {
     remarks: BTreeSet<String>,
     files: BTreeSet<String>,
 }
 
-impl Notes {
-    fn followed(&self) -> MutexGuard<'_, Followed> {
+impl ReferenceLog {
+    fn lock(&self) -> MutexGuard<'_, ReferenceLogState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the remarks so far.
     pub fn remarks(&self) -> Vec<String> {
-        self.followed().remarks.iter().cloned().collect()
+        self.lock().remarks.iter().cloned().collect()
     }
 
     /// The names of the files that were opened so far.
     pub fn files(&self) -> Vec<String> {
-        self.followed().files.iter().cloned().collect()
+        self.lock().files.iter().cloned().collect()
     }
 
     /// Notes something about an array that was read.
-    pub(super) fn remark(&self, remark: String) {
-        self.followed().remarks.insert(remark);
+    pub(super) fn add_remark(&self, remark: String) {
+        self.lock().remarks.insert(remark);
     }
 
     /// Notes that `uri`, in the file called `from`, was read as `meant` and led to the file called `to`.
-    pub(super) fn add(&self, from: &str, uri: &str, meant: &str, to: &str) {
-        let mut followed = self.followed();
+    pub(super) fn add_reference(&self, from: &str, uri: &str, meant: &str, to: &str) {
+        let mut followed = self.lock();
         followed.files.insert(to.to_owned());
         if uri != meant {
             followed.remarks.insert(format!("{from}: {uri:?} is read as {meant:?}: writers of its time put one ../ too many"));
@@ -160,18 +168,18 @@ impl Notes {
 
 impl AsdfFile {
     /// Returns the base of the relative references of the file.
-    pub fn base(&self) -> Base {
+    pub fn base(&self) -> BaseUri {
         self.resolver().base()
     }
 
     /// The absolute URI of the file that a reference in this one means; None if it means none.
     pub fn absolute(&self, uri: &str) -> Option<String> {
-        self.base().join(meant(&**self.resolver(), self.is_early(), uri))
+        self.base().join(reinterpret(&**self.resolver(), self.is_early(), uri))
     }
 
     /// The reference that is meant by `uri` in this file; see the [module](self).
-    pub(crate) fn meant<'u>(&self, uri: &'u str) -> &'u str {
-        meant(&**self.resolver(), self.is_early(), uri)
+    pub(crate) fn reinterpret<'u>(&self, uri: &'u str) -> &'u str {
+        reinterpret(&**self.resolver(), self.is_early(), uri)
     }
 
     /// Rewrites the references of the tree so that they begin at `to`. Each reference still means and opens the
@@ -179,10 +187,10 @@ impl AsdfFile {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.
-    pub fn moved_to(self, to: &Base) -> Result<Self> {
-        match self.moved_text(self.tree(), to)? {
+    pub fn rebase(self, to: &BaseUri) -> Result<Self> {
+        match self.rebase_text(self.tree(), to)? {
             Some(tree) => {
-                let resolve = Arc::new(Moved::new(self.resolver().clone(), to.clone()));
+                let resolve = Arc::new(RebasedResolver::new(self.resolver().clone(), to.clone()));
                 Ok(self.with_tree(tree, resolve))
             }
             None => Ok(self),
@@ -194,7 +202,7 @@ impl AsdfFile {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.
-    pub fn moved_text(&self, tree: &Tree, to: &Base) -> Result<Option<Tree>> {
-        moved_tree(tree, self.limits(), self.is_early(), &**self.resolver(), to)
+    pub fn rebase_text(&self, tree: &Tree, to: &BaseUri) -> Result<Option<Tree>> {
+        rebase_tree(tree, self.limits(), self.is_early(), &**self.resolver(), to)
     }
 }

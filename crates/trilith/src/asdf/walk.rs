@@ -15,15 +15,15 @@ use crate::tree::{self, Node, NodeId, Places, Tree, TreePath};
 
 /// A node, in this file or one that it refers to.
 #[derive(Debug, Clone)]
-pub struct Found {
-    other: Option<Arc<AsdfFile>>,
+pub struct FoundNode {
+    external: Option<Arc<AsdfFile>>,
     node: NodeId,
 }
 
-impl Found {
+impl FoundNode {
     /// The file whose tree holds the node: the other one, or `this`.
     pub fn file<'a>(&'a self, this: &'a AsdfFile) -> &'a AsdfFile {
-        self.other.as_deref().unwrap_or(this)
+        self.external.as_deref().unwrap_or(this)
     }
 
     /// The node.
@@ -33,25 +33,25 @@ impl Found {
     }
 
     /// The other file, if the node is in one.
-    pub fn other(&self) -> Option<&Arc<AsdfFile>> {
-        self.other.as_ref()
+    pub fn external_file(&self) -> Option<&Arc<AsdfFile>> {
+        self.external.as_ref()
     }
 
     /// Returns the place of another node of the same file.
     #[must_use]
-    pub fn with(&self, node: Node<'_>) -> Self {
-        Self { other: self.other.clone(), node: node.id() }
+    pub fn with_node(&self, node: Node<'_>) -> Self {
+        Self { external: self.external.clone(), node: node.id() }
     }
 
     /// The root of a file's own tree.
     pub fn root(file: &AsdfFile) -> Self {
-        Self { other: None, node: file.tree().root().id() }
+        Self { external: None, node: file.tree().root().id() }
     }
 }
 
-impl PartialEq for Found {
+impl PartialEq for FoundNode {
     fn eq(&self, other: &Self) -> bool {
-        let file = |found: &Self| found.other.as_ref().map(Arc::as_ptr);
+        let file = |found: &Self| found.external.as_ref().map(Arc::as_ptr);
         self.node == other.node && file(self) == file(other)
     }
 }
@@ -59,15 +59,15 @@ impl PartialEq for Found {
 /// An array in a listing: its path, and where it is or why it cannot be reached.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Listed {
+pub struct ListedNdarray {
     /// JSON Pointer from the root of the file that was asked.
     pub path: String,
     /// The ndarray node.
-    pub found: Result<Found>,
+    pub location: Result<FoundNode>,
 }
 
 /// Returns the target of a `$ref`.
-pub(crate) fn reference(node: Node<'_>) -> Option<Cow<'_, str>> {
+pub(crate) fn reference_target(node: Node<'_>) -> Option<Cow<'_, str>> {
     // A reference is a small mapping; large ones are not searched for the key.
     if node.len() > 8 {
         return None;
@@ -78,8 +78,8 @@ pub(crate) fn reference(node: Node<'_>) -> Option<Cow<'_, str>> {
 /// Returns `true` if a reference is below a node, aliases included.
 pub(super) fn holds_references(node: Node<'_>, limits: &Limits) -> Result<bool> {
     let mut walk = node.walk(limits);
-    while let Some(visit) = walk.step()? {
-        if !visit.node.is_scalar() && reference(visit.node).is_some() {
+    while let Some(visit) = walk.try_next()? {
+        if !visit.node.is_scalar() && reference_target(visit.node).is_some() {
             return Ok(true);
         }
     }
@@ -87,31 +87,31 @@ pub(super) fn holds_references(node: Node<'_>, limits: &Limits) -> Result<bool> 
 }
 
 /// The nodes of a file and of those that it refers to.
-struct Files<'a>(&'a AsdfFile);
+struct OpenTrees<'a>(&'a AsdfFile);
 
-impl Places for Files<'_> {
-    type Place = Found;
+impl Places for OpenTrees<'_> {
+    type Place = FoundNode;
 
-    fn reference(&self, at: &Found) -> Option<String> {
-        reference(at.node(self.0)).map(Cow::into_owned)
+    fn find_reference(&self, at: &FoundNode) -> Option<String> {
+        reference_target(at.node(self.0)).map(Cow::into_owned)
     }
 
-    fn file(&mut self, at: &Found, uri: &str) -> Result<Found> {
+    fn open_root(&mut self, at: &FoundNode, uri: &str) -> Result<FoundNode> {
         let other = match uri {
-            "" => at.other.clone(),
-            name => Some(at.file(self.0).external(name)?),
+            "" => at.external.clone(),
+            name => Some(at.file(self.0).external_files(name)?),
         };
-        Ok(Found { node: other.as_deref().unwrap_or(self.0).tree().root().id(), other })
+        Ok(FoundNode { node: other.as_deref().unwrap_or(self.0).tree().root().id(), external: other })
     }
 
-    fn child(&self, at: &Found, key: &str, path: &TreePath) -> Result<Found> {
+    fn find_child(&self, at: &FoundNode, key: &str, path: &TreePath) -> Result<FoundNode> {
         let node = at.node(self.0);
         node.check_name(key).map_err(|error| error.at_path(path.to_string()))?;
         match node.child(key) {
-            Some(child) => Ok(at.with(child)),
+            Some(child) => Ok(at.with_node(child)),
             // `FILE#/` is the key "" by the letter, but who writes it means the root.
             None if key.is_empty() && path.keys().len() == 1 => Ok(at.clone()),
-            None => Err(missing(node, key, path)),
+            None => Err(missing_key_error(node, key, path)),
         }
     }
 }
@@ -121,16 +121,16 @@ impl Places for Files<'_> {
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a circle of references and if a target does
 /// not exist, [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it is refused.
-pub fn follow(this: &AsdfFile, from: &Found) -> Result<Found> {
-    tree::follow(&mut Files(this), from.clone(), &TreePath::root())
+pub fn follow(this: &AsdfFile, from: &FoundNode) -> Result<FoundNode> {
+    tree::resolve_path(&mut OpenTrees(this), from.clone(), &TreePath::root())
 }
 
 #[cold]
-fn missing(node: Node<'_>, key: &str, path: &TreePath) -> Error {
+fn missing_key_error(node: Node<'_>, key: &str, path: &TreePath) -> Error {
     let keys: Vec<_> = node.entries().map(|(key, _)| key.key_text()).collect();
     let keys: Vec<&str> = keys.iter().map(AsRef::as_ref).collect();
     let items = if node.is_sequence() { node.len() } else { 0 };
-    Error::no_key(key, &keys, items).at_path(path.to_string())
+    Error::missing_key(key, &keys, items).at_path(path.to_string())
 }
 
 /// The node at a JSON Pointer of `file`; references on the way, and at the end, are followed. A card of a FITS
@@ -139,45 +139,45 @@ fn missing(node: Node<'_>, key: &str, path: &TreePath) -> Error {
 /// # Errors
 /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) with the existing keys if `pointer` leads nowhere,
 /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is no pointer, and the errors of [`follow`].
-pub fn find(file: &AsdfFile, pointer: &str) -> Result<Found> {
+pub fn find(file: &AsdfFile, pointer: &str) -> Result<FoundNode> {
     let path = file.tree().card_path(&TreePath::parse(pointer)?)?;
-    tree::follow(&mut Files(file), Found::root(file), &path)
+    tree::resolve_path(&mut OpenTrees(file), FoundNode::root(file), &path)
 }
 
 /// A node still to be visited.
-struct Step {
-    found: Found,
+struct PendingNode {
+    found: FoundNode,
     /// Length of the path to the parent, and the addition for this node.
     parent: usize,
-    key: Key,
+    key: ParentKey,
     depth: usize,
-    by_reference: bool,
+    via_reference: bool,
 }
 
-enum Key {
+enum ParentKey {
     Root,
     Index(usize),
     /// The node of the key, in the file of the parent.
-    Name(Found),
+    Name(FoundNode),
 }
 
 /// Every ndarray of a file, in document order.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) after [`Limits::nodes`] nodes or [`Limits::items`] arrays.
-pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
+pub fn arrays(file: &AsdfFile) -> Result<Vec<ListedNdarray>> {
     let mut list = Vec::new();
     let (limit, items) = (file.limits().nodes, file.limits().items);
     let mut budget = limit;
     let (mut path, mut text) = (String::new(), 0);
-    let mut inside: Vec<Found> = Vec::new();
+    let mut inside: Vec<FoundNode> = Vec::new();
     // Most metadata lead to no array, so they are not entered.
     let landmarks = file.tree().landmarks(ndarray::is_ndarray_tag);
     // The first landmark that is not before the last node. Nodes come in order, except for those that are merged in.
     let mut ahead = 0;
-    let mut leads_on = |step: &Step, node: Node<'_>| {
+    let mut leads_on = |step: &PendingNode, node: Node<'_>| {
         let numbers = node.written_ids();
-        if step.found.other.is_none() {
+        if step.found.external.is_none() {
             let is_before = |at: usize| landmarks.get(at).is_some_and(|number| *number < numbers.start);
             if !(ahead == 0 || is_before(ahead - 1)) || is_before(ahead) && is_before(ahead + 1) {
                 ahead = landmarks.partition_point(|number| *number < numbers.start);
@@ -192,70 +192,77 @@ pub fn arrays(file: &AsdfFile) -> Result<Vec<Listed>> {
     };
     // Nodes that are not entered count all the same, and keys are nodes, too.
     let passed = |node: Node<'_>| (node.written_ids().len() as u64 / 2).max(1);
-    let mut stack = vec![Step { found: Found::root(file), parent: 0, key: Key::Root, depth: 0, by_reference: false }];
+    let mut stack =
+        vec![PendingNode { found: FoundNode::root(file), parent: 0, key: ParentKey::Root, depth: 0, via_reference: false }];
     while let Some(step) = stack.pop() {
         budget = budget
             .checked_sub(1)
-            .ok_or_else(|| Limits::exceeded("nodes", limit, "the tree, references expanded, has more nodes to visit"))?;
+            .ok_or_else(|| Limits::exceeded_error("nodes", limit, "the tree, references expanded, has more nodes to visit"))?;
         path.truncate(step.parent);
-        let name = if let Key::Name(key) = &step.key { Some(key_of(key.node(file))) } else { None };
+        let name = if let ParentKey::Name(key) = &step.key { Some(key_of(key.node(file))) } else { None };
         match (&step.key, &name) {
-            (Key::Index(index), _) => push_key(&mut path, &index.to_string()),
+            (ParentKey::Index(index), _) => push_key(&mut path, &index.to_string()),
             (_, Some(name)) => push_key(&mut path, name),
             (_, None) => {}
         }
         inside.truncate(step.depth);
         let node = step.found.node(file);
-        if list.len() as u64 >= items && (ndarray::is_ndarray(node) || reference(node).is_some()) {
-            return Err(Limits::exceeded("items", items, "the tree, references expanded, has more arrays"));
+        if list.len() as u64 >= items && (ndarray::is_ndarray(node) || reference_target(node).is_some()) {
+            return Err(Limits::exceeded_error("items", items, "the tree, references expanded, has more arrays"));
         }
         let mut charge = || file.limits().charge_text(&mut text, path.len(), "the paths of the arrays");
         if ndarray::is_ndarray(node) {
             charge()?;
             // A path that leads to two arrays names none.
             let checked = name.zip(inside.last()).map_or(Ok(()), |(name, above)| above.node(file).check_name(&name));
-            list.push(Listed { path: path.clone(), found: checked.map(|()| step.found) });
+            list.push(ListedNdarray { path: path.clone(), location: checked.map(|()| step.found) });
             continue;
         }
         if node.is_scalar() || node.tag().is_some_and(is_integer_tag) {
             continue;
         }
-        if reference(node).is_some() {
+        if reference_target(node).is_some() {
             match follow(file, &step.found) {
                 Ok(found) => {
-                    stack.push(Step { found, parent: path.len(), key: Key::Root, depth: step.depth, by_reference: true });
+                    stack.push(PendingNode {
+                        found,
+                        parent: path.len(),
+                        key: ParentKey::Root,
+                        depth: step.depth,
+                        via_reference: true,
+                    });
                 }
                 Err(error) => {
                     charge()?;
-                    list.push(Listed { path: path.clone(), found: Err(error) });
+                    list.push(ListedNdarray { path: path.clone(), location: Err(error) });
                 }
             }
             continue;
         }
-        if step.by_reference && inside.contains(&step.found) {
+        if step.via_reference && inside.contains(&step.found) {
             continue;
         }
         inside.push(step.found.clone());
         let (parent, depth, first) = (path.len(), inside.len(), stack.len());
-        let push = |stack: &mut Vec<Step>, child: Node<'_>, key: Key| {
-            let found = Found { other: step.found.other.clone(), node: child.id() };
-            stack.push(Step { found, parent, key, depth, by_reference: child.is_alias() });
+        let push = |stack: &mut Vec<PendingNode>, child: Node<'_>, key: ParentKey| {
+            let found = FoundNode { external: step.found.external.clone(), node: child.id() };
+            stack.push(PendingNode { found, parent, key, depth, via_reference: child.is_alias() });
         };
         if node.is_sequence() {
             for (index, item) in node.items().enumerate() {
                 let is_entered = leads_on(&step, item);
                 if is_entered {
-                    push(&mut stack, item, Key::Index(index));
+                    push(&mut stack, item, ParentKey::Index(index));
                 }
                 budget = budget.saturating_sub(if is_entered { 1 } else { passed(item) });
             }
         } else {
-            let merges = node.entries().any(|(key, _)| key.raw() == "<<");
+            let merges = node.entries().any(|(key, _)| key.source_text() == "<<");
             let entries = if merges { node.merged_entries() } else { node.entries().collect() };
             for (key, value) in entries {
                 let is_entered = leads_on(&step, value);
                 if is_entered {
-                    push(&mut stack, value, Key::Name(step.found.with(key)));
+                    push(&mut stack, value, ParentKey::Name(step.found.with_node(key)));
                 }
                 budget = budget.saturating_sub(if is_entered { 1 } else { passed(value) });
             }
@@ -275,10 +282,10 @@ pub(crate) fn is_integer_tag(tag: &str) -> bool {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
-pub(crate) fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
+pub(crate) fn ndarrays_with_source(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
     let tree = file.tree();
     check_count(tree, file.limits())?;
-    let known = file.known_sources().get_or_init(|| source_numbers(tree));
+    let known = file.cached_sources().get_or_init(|| source_block_numbers(tree));
     let node = |number: u32| tree.node_at(number as usize);
     Ok(known.iter().filter_map(|(array, source)| Some((node(*array)?, node(*source)?))).collect())
 }
@@ -287,8 +294,8 @@ pub(crate) fn sourced(file: &AsdfFile) -> Result<Vec<(Node<'_>, Node<'_>)>> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
-pub(crate) fn first_broken(file: &AsdfFile) -> Result<Option<Error>> {
-    for (node, source) in sourced(file)? {
+pub(crate) fn first_unreadable(file: &AsdfFile) -> Result<Option<Error>> {
+    for (node, source) in ndarrays_with_source(file)? {
         let is_here = source.as_i64().is_some() || source.text().starts_with("fits:");
         match file.unmasked_array(node) {
             Err(error) if is_here && error.kind() == crate::ErrorKind::Malformed => return Ok(Some(error)),
@@ -302,7 +309,7 @@ pub(crate) fn first_broken(file: &AsdfFile) -> Result<Option<Error>> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
-pub(crate) fn sourced_in<'t>(tree: &'t Tree, limits: &Limits) -> Result<Vec<(Node<'t>, Node<'t>)>> {
+pub(crate) fn collect_sourced<'t>(tree: &'t Tree, limits: &Limits) -> Result<Vec<(Node<'t>, Node<'t>)>> {
     check_count(tree, limits)?;
     Ok(with_source(tree).collect())
 }
@@ -311,22 +318,22 @@ pub(crate) fn sourced_in<'t>(tree: &'t Tree, limits: &Limits) -> Result<Vec<(Nod
 pub(super) fn check_count(tree: &Tree, limits: &Limits) -> Result<()> {
     // Keys are nodes, too.
     if tree.node_count() as u64 / 2 > limits.nodes {
-        return Err(Limits::exceeded("nodes", limits.nodes, "the tree has more nodes to visit"));
+        return Err(Limits::exceeded_error("nodes", limits.nodes, "the tree has more nodes to visit"));
     }
     Ok(())
 }
 
 fn with_source(tree: &Tree) -> impl Iterator<Item = (Node<'_>, Node<'_>)> {
-    tree.tagged(ndarray::is_ndarray_tag).filter_map(|node| Some((node, source_of(node)?)))
+    tree.tagged(ndarray::is_ndarray_tag).filter_map(|node| Some((node, source_node(node)?)))
 }
 
 /// The numbers, as they are written, of the ndarrays that have a source, and of these sources.
-pub(super) fn source_numbers(tree: &Tree) -> Vec<(u32, u32)> {
+pub(super) fn source_block_numbers(tree: &Tree) -> Vec<(u32, u32)> {
     with_source(tree).map(|(node, source)| (node.written_id(), source.written_id())).collect()
 }
 
 /// The `source` of a node that is an ndarray.
-pub(super) fn source_of(node: Node<'_>) -> Option<Node<'_>> {
+pub(super) fn source_node(node: Node<'_>) -> Option<Node<'_>> {
     if ndarray::is_ndarray(node) { node.get("source") } else { None }
 }
 
@@ -337,15 +344,15 @@ pub(super) fn source_of(node: Node<'_>) -> Option<Node<'_>> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
-pub fn unnamed(file: &AsdfFile) -> Result<BTreeSet<usize>> {
-    unnamed_beside(file, &chunked_array::Named::of(file, file.tree())?.blocks)
+pub fn unreferenced_blocks(file: &AsdfFile) -> Result<BTreeSet<usize>> {
+    unreferenced_except(file, &chunked_array::NamedBlocks::of_tree(file, file.tree())?.blocks)
 }
 
 /// Returns the unreferenced blocks, where `in_chunks` are those that chunked arrays reference.
-fn unnamed_beside(file: &AsdfFile, in_chunks: &BTreeSet<usize>) -> Result<BTreeSet<usize>> {
+fn unreferenced_except(file: &AsdfFile, in_chunks: &BTreeSet<usize>) -> Result<BTreeSet<usize>> {
     let mut numbers: BTreeSet<usize> =
         file.sections().all_blocks()?.iter().filter(|block| block.stored_len() > 0).map(|block| block.index).collect();
-    for (_, source) in sourced(file)? {
+    for (_, source) in ndarrays_with_source(file)? {
         if let Some(block) = source.as_i64().and_then(|number| file.sections().block(number).ok()) {
             numbers.remove(&block.index);
         }
@@ -360,16 +367,16 @@ fn unnamed_beside(file: &AsdfFile, in_chunks: &BTreeSet<usize>) -> Result<BTreeS
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
-pub(crate) fn numbered(file: &AsdfFile) -> Result<BTreeSet<usize>> {
-    let in_chunks = chunked_array::Named::of(file, file.tree())?.blocks;
-    let mut numbers = unnamed_beside(file, &in_chunks)?;
+pub(crate) fn fixed_number_blocks(file: &AsdfFile) -> Result<BTreeSet<usize>> {
+    let in_chunks = chunked_array::NamedBlocks::of_tree(file, file.tree())?.blocks;
+    let mut numbers = unreferenced_except(file, &in_chunks)?;
     numbers.extend(in_chunks);
     Ok(numbers)
 }
 
 /// Returns the part that a key adds to a path.
 fn key_of(key: Node<'_>) -> Cow<'_, str> {
-    if key.is_scalar() { key.text() } else { key.raw().into() }
+    if key.is_scalar() { key.text() } else { key.source_text().into() }
 }
 
 fn push_key(path: &mut String, key: &str) {

@@ -7,12 +7,12 @@
 use std::io::{Seek, SeekFrom, Write};
 
 use super::block::{Block, ENCODED, RESERVED, STREAMED, fill_fields};
-use super::checksum::{self, UNDAMAGED};
-use super::generation::{Generation, VERSION};
+use super::checksum::{self, DAMAGED_BLOCK_HINT};
+use super::generation::{DRAFT_BLOCK_VERSION, Generation};
 use super::index;
-use super::sections::Sections;
-use super::stored_block::{BlockOptions, Encoding, StoredBlock};
-use crate::bytes::{Source, SourceRef, in_pieces, verify_backing};
+use super::sections::AsdfSections;
+use super::stored_block::{BlockEncoder, BlockOptions, StoredBlock};
+use crate::bytes::{Source, SourceRef, for_each_piece, verify_backing};
 use crate::codec;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorKind, Result};
@@ -48,7 +48,7 @@ impl Default for WriteOptions {
 /// The place of a written block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Written {
+pub struct BlockLocation {
     /// First byte of the mark.
     pub offset: u64,
     /// Bytes on disk.
@@ -72,28 +72,28 @@ pub struct Written {
 /// # Ok::<(), trilith::Error>(())
 /// ```
 pub struct FileWriter<W: Write + Seek> {
-    out: W,
-    at: u64,
+    output: W,
+    position: u64,
     /// The last bytes of what was written, held back so that a header can be filled in without going back in the file.
-    tail: Vec<u8>,
+    buffer: Vec<u8>,
     generation: &'static Generation,
     options: WriteOptions,
     offsets: Vec<u64>,
     /// The place that may still get spare space: after the tree, or after the last block.
-    spare: Spare,
+    pending_padding: PendingPadding,
     /// The spaces after the tree: where they begin and how many there are.
-    blank: (u64, u64),
+    fill_byte: (u64, u64),
     has_tree: bool,
     streamed: bool,
-    keeps_spaces: bool,
+    keeps_padding: bool,
     damaged: Vec<Diagnostic>,
 }
 
 /// Bytes held back at most. A larger buffer costs small files more than it saves large ones, since its memory is new for each file.
-const TAIL: usize = 128 << 10;
+const MAX_BUFFERED: usize = 128 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spare {
+enum PendingPadding {
     /// Spaces may follow the tree.
     Tree,
     /// The last block, of which this is the place of its `allocated` field and its value.
@@ -105,19 +105,19 @@ enum Spare {
 impl<W: Write + Seek> FileWriter<W> {
     /// A writer at the start of `out`.
     pub fn new(out: W, generation: &'static Generation, options: WriteOptions) -> Self {
-        let (offsets, spare) = (Vec::new(), Spare::Header);
+        let (offsets, spare) = (Vec::new(), PendingPadding::Header);
         Self {
-            out,
-            at: 0,
-            tail: Vec::new(),
+            output: out,
+            position: 0,
+            buffer: Vec::new(),
             generation,
             options,
             offsets,
-            spare,
-            blank: (0, 0),
+            pending_padding: spare,
+            fill_byte: (0, 0),
             has_tree: false,
             streamed: false,
-            keeps_spaces: false,
+            keeps_padding: false,
             damaged: Vec::new(),
         }
     }
@@ -127,14 +127,14 @@ impl<W: Write + Seek> FileWriter<W> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`] if the existing file cannot be read.
-    pub fn follow(&mut self, sections: &Sections) -> Result<()> {
-        self.keeps_spaces |= sections.filling()? == b' ';
-        self.mark_as(sections.is_as_documented()?);
+    pub fn match_existing(&mut self, sections: &AsdfSections) -> Result<()> {
+        self.keeps_padding |= sections.filling()? == b' ';
+        self.set_magic(sections.is_as_documented()?);
         Ok(())
     }
 
     /// Writes the magic number of the document, if `documented`, and not that of the programs.
-    pub(crate) fn mark_as(&mut self, documented: bool) {
+    pub(crate) fn set_magic(&mut self, documented: bool) {
         self.options.as_documented |= documented;
     }
 
@@ -159,14 +159,14 @@ impl<W: Write + Seek> FileWriter<W> {
             head.extend_from_slice(text);
             head.extend_from_slice(line_end.as_bytes());
         }
-        self.put(&head)?;
+        self.write_bytes(&head)?;
         if let Some(tree) = tree {
-            self.put(tree.as_bytes())?;
+            self.write_bytes(tree.as_bytes())?;
             if !tree.ends_with('\n') {
-                self.put(line_end.as_bytes())?;
+                self.write_bytes(line_end.as_bytes())?;
             }
-            self.spaces(self.options.tree_padding)?;
-            self.spare = Spare::Tree;
+            self.write_spaces(self.options.tree_padding)?;
+            self.pending_padding = PendingPadding::Tree;
             self.has_tree = true;
         }
         Ok(())
@@ -177,17 +177,17 @@ impl<W: Write + Seek> FileWriter<W> {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, the errors of the
     /// codec, and an error if `data` cannot be read.
-    pub fn block(&mut self, data: &dyn Source, options: &BlockOptions) -> Result<Written> {
+    pub fn block(&mut self, data: &dyn Source, options: &BlockOptions) -> Result<BlockLocation> {
         let mut sized = options.clone();
-        sized.encode.total = Some(data.len());
-        let mut block = self.begin(&sized)?;
+        sized.encode.total_len = Some(data.len());
+        let mut block = self.begin_block(&sized)?;
         block.write_all(data)?;
         block.finish()
     }
 
     /// Writes a block of bytes that nothing vouches for: without a checksum.
-    pub(crate) fn unproven(&mut self, data: &dyn Source) -> Result<Written> {
-        let encoding = Encoding::of(self.generation, &BlockOptions::default())?.unhashed();
+    pub(crate) fn mark_unverified(&mut self, data: &dyn Source) -> Result<BlockLocation> {
+        let encoding = BlockEncoder::for_options(self.generation, &BlockOptions::default())?.without_checksum();
         let mut block = self.begin_with(encoding, &[])?;
         block.copy_all(data)?;
         block.finish()
@@ -200,7 +200,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`] if this generation cannot hold the block as it is, [`ErrorKind::Malformed`] if its bytes
     /// differ from its checksum and this generation has no place for one, [`ErrorKind::Io`], and what reading `stored` returns.
-    pub fn copy(&mut self, stored: &SourceRef, block: &Block) -> Result<Written> {
+    pub fn copy(&mut self, stored: &SourceRef, block: &Block) -> Result<BlockLocation> {
         self.copy_as(stored, block, false)
     }
 
@@ -208,27 +208,27 @@ impl<W: Write + Seek> FileWriter<W> {
     ///
     /// # Errors
     /// Returns the errors of [`FileWriter::copy`].
-    pub(crate) fn add(&mut self, new: &StoredBlock) -> Result<Written> {
+    pub(crate) fn write_stored_block(&mut self, new: &StoredBlock) -> Result<BlockLocation> {
         let block = &new.block;
         let bytes = if new.is_in_memory { new.stored.view(0, new.stored.len()) } else { None };
         let Some(bytes) = bytes.filter(|_| block.generation == self.generation) else { return self.copy(&new.stored, block) };
         let checksum = block.checksum.as_deref().filter(|_| self.options.checksums);
-        let mut copy = self.begin_with(Encoding::new(block.compression, block.flags, None, false), &[])?;
-        copy.store(bytes).map_err(failed)?;
+        let mut copy = self.begin_with(BlockEncoder::new(block.compression, block.flags, None, false), &[])?;
+        copy.store_bytes(bytes).map_err(write_error)?;
         copy.encoding.data_size = block.data_size;
-        copy.close(checksum)
+        copy.patch_header(checksum)
     }
 
     /// Copies the last block of a file. A streamed block stays streamed.
     ///
     /// # Errors
     /// Returns the errors of [`FileWriter::copy`], and [`ErrorKind::InvalidInput`] if this generation has no streamed blocks.
-    pub fn copy_last(&mut self, stored: &SourceRef, block: &Block) -> Result<Written> {
+    pub fn copy_last_block(&mut self, stored: &SourceRef, block: &Block) -> Result<BlockLocation> {
         self.copy_as(stored, block, block.is_streamed())
     }
 
-    fn copy_as(&mut self, stored: &SourceRef, block: &Block, streams: bool) -> Result<Written> {
-        if !block.fits_into(self.generation) {
+    fn copy_as(&mut self, stored: &SourceRef, block: &Block, streams: bool) -> Result<BlockLocation> {
+        if !block.is_within(self.generation) {
             return Err(Error::invalid_input(format!(
                 "{} cannot hold block {} in its stored form",
                 self.generation.name, block.index
@@ -238,45 +238,45 @@ impl<W: Write + Seek> FileWriter<W> {
         let is_same = block.generation == self.generation;
         let unknown = if is_same { block.unknown_flags() } else { 0 };
         let flags = unknown | if block.is_encoded() { ENCODED } else { 0 } | if streams { STREAMED } else { 0 };
-        let extra = if is_same { block.extra.as_slice() } else { &[] };
-        let stated = block.sum();
+        let extra = if is_same { block.extra_header.as_slice() } else { &[] };
+        let stated = block.checksum_rule();
         let mut copy = self.begin_raw(block.compression, flags, None, extra)?;
-        copy.encoding.codes = block.codes;
+        copy.encoding.codes = block.encoding_codes;
         if is_same {
-            (copy.version, copy.open_sizes) = (block.version, (block.allocated, block.used, block.data_size));
+            (copy.version, copy.unknown_sizes) = (block.version, (block.allocated, block.used, block.data_size));
         }
         let is_hashed = copy.encoding.is_hashed() || (streams && copy.file.options.stream_checksum);
         if stated.is_some() {
-            copy.encoding.hash();
+            copy.encoding.enable_checksum();
         }
         copy.copy_all(&**stored)?;
         copy.encoding.data_size = block.decoded_len();
-        let found = copy.encoding.finish(&mut Appended(copy.file))?;
+        let found = copy.encoding.finish(&mut AppendedTail(copy.file))?;
         let compared = match (&stated, &found) {
-            (Some(stated), Some(found)) => Some(checksum::compare(stated, found, stored.clone(), &Limits::default())),
+            (Some(stated), Some(found)) => Some(checksum::compare_checksum(stated, found, stored.clone(), &Limits::default())),
             _ => None,
         };
         let Some(Err(error)) = compared else {
             let kept = block.checksum.as_deref().filter(|_| is_same && stated.is_none());
-            return copy.close(found.as_ref().filter(|_| is_hashed).map(<[u8; 16]>::as_slice).or(kept));
+            return copy.patch_header(found.as_ref().filter(|_| is_hashed).map(<[u8; 16]>::as_slice).or(kept));
         };
         if error.kind() != ErrorKind::Malformed || copy.file.generation.fields.checksum.len != 16 {
-            return Err(error.at_byte(block.offset).hint(UNDAMAGED).context(format!(
+            return Err(error.at_byte(block.offset).hint(DAMAGED_BLOCK_HINT).context(format!(
                 "block {} of {}",
                 block.index,
                 stored.name()
             )));
         }
         let message = format!("block {} of {} is damaged: {}", block.index, stored.name(), error.message());
-        copy.file.damaged.push(Diagnostic::lost(message));
-        copy.close(stated.as_ref().map(|stated| stated.md5.as_slice()))
+        copy.file.damaged.push(Diagnostic::loss_without_path(message));
+        copy.patch_header(stated.as_ref().map(|stated| stated.md5.as_slice()))
     }
 
     /// Writes a block whose encoding chain was applied already: `stored` is its YAML and the data (generation E).
     ///
     /// # Errors
     /// Returns the errors of [`FileWriter::copy`].
-    pub fn encoded(&mut self, stored: &dyn Source, memory_size: u64) -> Result<Written> {
+    pub fn encoded(&mut self, stored: &dyn Source, memory_size: u64) -> Result<BlockLocation> {
         if !self.generation.encoded {
             return Err(Error::invalid_input(format!("{} has no encoding chains", self.generation.name)));
         }
@@ -291,11 +291,11 @@ impl<W: Write + Seek> FileWriter<W> {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) after a streamed block, or if the generation lacks the
     /// field for the codec.
-    pub fn begin(&mut self, options: &BlockOptions) -> Result<BlockWriter<'_, W>> {
+    pub fn begin_block(&mut self, options: &BlockOptions) -> Result<BlockWriter<'_, W>> {
         let streams = options.streamed && options.codec.is_none();
-        let (mut encoding, hashed) = (Encoding::of(self.generation, options)?, self.options.checksums && !streams);
+        let (mut encoding, hashed) = (BlockEncoder::for_options(self.generation, options)?, self.options.checksums && !streams);
         encoding.flags = if streams { STREAMED } else { 0 };
-        self.begin_with(if hashed { encoding } else { encoding.unhashed() }, &[])
+        self.begin_with(if hashed { encoding } else { encoding.without_checksum() }, &[])
     }
 
     /// Begins a block with an encoding chain (generation E): `text` is its YAML, end marker included, and
@@ -303,12 +303,12 @@ impl<W: Write + Seek> FileWriter<W> {
     ///
     /// # Errors
     /// Returns the errors of [`FileWriter::begin`].
-    pub fn begin_encoded(&mut self, text: &str, encoder: Box<dyn codec::Encode>) -> Result<BlockWriter<'_, W>> {
+    pub fn begin_encoded(&mut self, text: &str, encoder: Box<dyn codec::Encoder>) -> Result<BlockWriter<'_, W>> {
         if !self.generation.encoded {
             return Err(Error::invalid_input(format!("{} has no encoding chains", self.generation.name)));
         }
         let mut block = self.begin_raw([0; 4], ENCODED, Some(encoder), &[])?;
-        block.store(text.as_bytes()).map_err(failed)?;
+        block.store_bytes(text.as_bytes()).map_err(write_error)?;
         Ok(block)
     }
 
@@ -316,15 +316,15 @@ impl<W: Write + Seek> FileWriter<W> {
         &mut self,
         compression: [u8; 4],
         flags: u32,
-        encoder: Option<Box<dyn codec::Encode>>,
+        encoder: Option<Box<dyn codec::Encoder>>,
         extra: &[u8],
     ) -> Result<BlockWriter<'_, W>> {
         let hashed = self.options.checksums && self.generation.fields.checksum.len == 16 && flags & STREAMED == 0;
-        self.begin_with(Encoding::new(compression, flags, encoder, hashed), extra)
+        self.begin_with(BlockEncoder::new(compression, flags, encoder, hashed), extra)
     }
 
     /// Begins a block; `extra` goes after the fields of its header.
-    fn begin_with(&mut self, encoding: Encoding, extra: &[u8]) -> Result<BlockWriter<'_, W>> {
+    fn begin_with(&mut self, encoding: BlockEncoder, extra: &[u8]) -> Result<BlockWriter<'_, W>> {
         if self.streamed {
             return Err(Error::invalid_input("no block can follow a streamed block"));
         }
@@ -333,63 +333,72 @@ impl<W: Write + Seek> FileWriter<W> {
             return Err(Error::invalid_input(format!("{} has no streamed blocks", self.generation.name)));
         }
         let plain = encoding.compression == [0; 4] && flags & ENCODED == 0;
-        let align = self.options.align.unwrap_or(if self.generation.major == 0 { 1 } else { 64 });
-        self.align(if plain { align } else { 1 }, extra.len() as u64)?;
+        let align = self.options.align.unwrap_or(if self.generation.major_version == 0 { 1 } else { 64 });
+        self.align_block_data(if plain { align } else { 1 }, extra.len() as u64)?;
         let too_long = || Error::invalid_input("a block header of more than 65535 bytes");
         let header_size = u16::try_from(extra.len()).ok().and_then(|more| fields.size.checked_add(more)).ok_or_else(too_long)?;
         let magic = if self.options.as_documented { self.generation.magic_documented } else { self.generation.magic };
-        let offset = self.at;
+        let offset = self.position;
         let mut header = magic.to_vec();
         header.extend_from_slice(&header_size.to_be_bytes());
         let fields_at = offset + header.len() as u64;
         header.resize(header.len() + usize::from(fields.size), 0);
         header.extend_from_slice(extra);
-        self.put(&header)?;
+        self.write_bytes(&header)?;
         self.offsets.push(offset);
         self.streamed = flags & STREAMED != 0;
-        let (version, open_sizes) = (VERSION, (0, 0, 0));
-        Ok(BlockWriter { file: self, offset, fields_at, header_size: fields.size, encoding, version, open_sizes })
+        let (version, open_sizes) = (DRAFT_BLOCK_VERSION, (0, 0, 0));
+        Ok(BlockWriter {
+            file: self,
+            offset,
+            fields_offset: fields_at,
+            header_size: fields.size,
+            encoding,
+            version,
+            unknown_sizes: open_sizes,
+        })
     }
 
     /// Leaves room for a block that other processes write into; `id` identifies the file until it is finished.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
-    pub(super) fn reserve(&mut self, len: u64, id: &[u8; 16]) -> Result<Written> {
-        let mut block = self.begin_with(Encoding::new([0; 4], RESERVED, None, false), &[])?;
-        block.file.leave(len)?;
+    pub(super) fn reserve_block(&mut self, len: u64, id: &[u8; 16]) -> Result<BlockLocation> {
+        let mut block = self.begin_with(BlockEncoder::new([0; 4], RESERVED, None, false), &[])?;
+        block.file.skip_zeroed(len)?;
         (block.encoding.used, block.encoding.data_size) = (len, len);
-        block.close(Some(id.as_slice()))
+        block.patch_header(Some(id.as_slice()))
     }
 
     /// Goes on this number of bytes further on, which become zeros.
-    fn leave(&mut self, len: u64) -> Result<()> {
+    fn skip_zeroed(&mut self, len: u64) -> Result<()> {
         let Some(more) = len.checked_sub(1) else { return Ok(()) };
-        self.spill().map_err(failed)?;
-        self.at = self.at.checked_add(len).ok_or_else(|| Error::invalid_input("the file would be larger than 2^64 bytes"))?;
+        self.flush_tail().map_err(write_error)?;
+        self.position =
+            self.position.checked_add(len).ok_or_else(|| Error::invalid_input("the file would be larger than 2^64 bytes"))?;
         let more = i64::try_from(more).map_err(|_| Error::invalid_input("a block of more than 2^63 bytes"))?;
-        self.out.seek(SeekFrom::Current(more)).map_err(failed)?;
-        self.out.write_all(&[0]).map_err(failed)
+        self.output.seek(SeekFrom::Current(more)).map_err(write_error)?;
+        self.output.write_all(&[0]).map_err(write_error)
     }
 
     /// Makes the data of the next block, whose header has this number of bytes more than others, begin at a multiple of `align`, if
     /// there can be spare space before it.
-    fn align(&mut self, align: u64, more: u64) -> Result<()> {
+    fn align_block_data(&mut self, align: u64, more: u64) -> Result<()> {
         let least = self.generation.fields.size;
         let before = self.generation.magic.len() as u64 + 2 + u64::from(least) + more;
         let align = align.max(1);
-        let missing = (align - (self.at + before) % align) % align;
+        let missing = (align - (self.position + before) % align) % align;
         if missing == 0 {
             return Ok(());
         }
-        match self.spare {
-            Spare::Tree => self.spaces(missing)?,
-            Spare::Block { field, allocated } => {
-                self.zeros(missing)?;
-                self.patch(field, &(allocated + missing).to_be_bytes())?;
+        match self.pending_padding {
+            PendingPadding::Tree => self.write_spaces(missing)?,
+            PendingPadding::Block { field, allocated } => {
+                self.write_zeros(missing)?;
+                self.overwrite_bytes(field, &(allocated + missing).to_be_bytes())?;
             }
             // Without a tree the first block begins at once (1.x, "Blocks": "with no padding").
-            Spare::Header => {}
+            PendingPadding::Header => {}
         }
         Ok(())
     }
@@ -402,20 +411,20 @@ impl<W: Write + Seek> FileWriter<W> {
     pub fn finish(mut self) -> Result<Vec<Diagnostic>> {
         if self.options.index && self.generation.index && !self.streamed && !self.offsets.is_empty() {
             let text = index::print(&self.offsets);
-            self.put(text.as_bytes())?;
+            self.write_bytes(text.as_bytes())?;
         }
-        if !self.offsets.is_empty() && self.generation.index && !self.keeps_spaces {
+        if !self.offsets.is_empty() && self.generation.index && !self.keeps_padding {
             // The standard recommends spaces after the tree. But Python asdf 3 and 4 look for the first block
             // right there if there is no index, or with lazy_load=False, and step over zeros only.
-            let (from, count) = self.blank;
+            let (from, count) = self.fill_byte;
             let zeros = [0; 4096];
             for at in (from..from + count).step_by(zeros.len()) {
                 let n = (from + count - at).min(zeros.len() as u64);
-                self.patch(at, &zeros[..n as usize])?;
+                self.overwrite_bytes(at, &zeros[..n as usize])?;
             }
         }
-        self.spill().map_err(failed)?;
-        self.out.flush().map_err(failed)?;
+        self.flush_tail().map_err(write_error)?;
+        self.output.flush().map_err(write_error)?;
         Ok(self.damaged)
     }
 
@@ -424,66 +433,67 @@ impl<W: Write + Seek> FileWriter<W> {
         &self.offsets
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.append(bytes).map_err(failed)
+    fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.append_bytes(bytes).map_err(write_error)
     }
 
-    fn append(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        if self.tail.len() + bytes.len() > TAIL {
-            self.spill()?;
+    fn append_bytes(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        if self.buffer.len() + bytes.len() > MAX_BUFFERED {
+            self.flush_tail()?;
         }
-        if bytes.len() > TAIL / 4 {
-            self.spill()?;
-            self.out.write_all(bytes)?;
+        if bytes.len() > MAX_BUFFERED / 4 {
+            self.flush_tail()?;
+            self.output.write_all(bytes)?;
         } else {
-            self.tail.extend_from_slice(bytes);
+            self.buffer.extend_from_slice(bytes);
         }
-        self.at += bytes.len() as u64;
+        self.position += bytes.len() as u64;
         Ok(())
     }
 
     /// Writes what is held back.
-    fn spill(&mut self) -> std::io::Result<()> {
-        self.out.write_all(&self.tail)?;
-        self.tail.clear();
+    fn flush_tail(&mut self) -> std::io::Result<()> {
+        self.output.write_all(&self.buffer)?;
+        self.buffer.clear();
         Ok(())
     }
 
-    fn spaces(&mut self, count: u64) -> Result<()> {
-        self.blank = if self.blank.1 == 0 { (self.at, count) } else { (self.blank.0, self.blank.1 + count) };
-        self.fill(b' ', count)
+    fn write_spaces(&mut self, count: u64) -> Result<()> {
+        self.fill_byte =
+            if self.fill_byte.1 == 0 { (self.position, count) } else { (self.fill_byte.0, self.fill_byte.1 + count) };
+        self.write_repeated(b' ', count)
     }
 
-    fn zeros(&mut self, count: u64) -> Result<()> {
-        self.fill(0, count)
+    fn write_zeros(&mut self, count: u64) -> Result<()> {
+        self.write_repeated(0, count)
     }
 
-    fn fill(&mut self, byte: u8, mut count: u64) -> Result<()> {
+    fn write_repeated(&mut self, byte: u8, mut count: u64) -> Result<()> {
         let filling = if byte == 0 { &[0; 4096] } else { &[b' '; 4096] };
         while count > 0 {
             let n = count.min(filling.len() as u64);
-            self.put(&filling[..n as usize])?;
+            self.write_bytes(&filling[..n as usize])?;
             count -= n;
         }
         Ok(())
     }
 
-    fn patch(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
-        let held = at.checked_sub(self.at - self.tail.len() as u64).and_then(|from| usize::try_from(from).ok());
-        if let Some(place) = held.and_then(|from| self.tail.get_mut(from..from.checked_add(bytes.len())?)) {
+    fn overwrite_bytes(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+        let held = at.checked_sub(self.position - self.buffer.len() as u64).and_then(|from| usize::try_from(from).ok());
+        if let Some(place) = held.and_then(|from| self.buffer.get_mut(from..from.checked_add(bytes.len())?)) {
             place.copy_from_slice(bytes);
             return Ok(());
         }
-        self.spill().map_err(failed)?;
-        self.out.seek(SeekFrom::Start(at)).map_err(failed)?;
-        self.out.write_all(bytes).map_err(failed)?;
-        self.out.seek(SeekFrom::Start(self.at)).map_err(failed)?;
+        self.flush_tail().map_err(write_error)?;
+        self.output.seek(SeekFrom::Start(at)).map_err(write_error)?;
+        self.output.write_all(bytes).map_err(write_error)?;
+        self.output.seek(SeekFrom::Start(self.position)).map_err(write_error)?;
         Ok(())
     }
 }
 
 #[cold]
-fn failed(error: std::io::Error) -> Error {
+fn write_error(error: std::io::Error) -> Error {
     Error::io("writing", error)
 }
 
@@ -491,14 +501,14 @@ fn failed(error: std::io::Error) -> Error {
 pub struct BlockWriter<'a, W: Write + Seek> {
     file: &'a mut FileWriter<W>,
     offset: u64,
-    fields_at: u64,
+    fields_offset: u64,
     /// Bytes of the fields.
     header_size: u16,
-    encoding: Encoding,
+    encoding: BlockEncoder,
     /// The version, where the header has one.
     version: [u8; 3],
     /// The sizes that the header of a streamed block states, which no reader uses.
-    open_sizes: (u64, u64, u64),
+    unknown_sizes: (u64, u64, u64),
 }
 
 impl<W: Write + Seek> BlockWriter<'_, W> {
@@ -508,7 +518,7 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and the errors of
     /// the codec.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.encoding.write(bytes, &mut Appended(self.file))
+        self.encoding.encode_bytes(bytes, &mut AppendedTail(self.file))
     }
 
     /// Adds all bytes of a source, copied a few MiB at a time: a map of it would count as memory used.
@@ -523,11 +533,11 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
 
     /// Adds all bytes of a source even if they may be damaged.
     fn copy_all(&mut self, data: &dyn Source) -> Result<()> {
-        in_pieces(data, 0..data.len(), 8 << 20, false, &mut |piece| self.write(piece))
+        for_each_piece(data, 0..data.len(), 8 << 20, false, &mut |piece| self.write(piece))
     }
 
-    fn store(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        self.encoding.store(bytes, &mut Appended(self.file))
+    fn store_bytes(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.encoding.store_bytes(bytes, &mut AppendedTail(self.file))
     }
 
     /// Ends the block and fills in its header.
@@ -535,35 +545,35 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and the errors of
     /// the codec.
-    pub fn finish(mut self) -> Result<Written> {
-        let checksum = self.encoding.finish(&mut Appended(self.file))?;
-        self.close(checksum.as_ref().map(<[u8; 16]>::as_slice))
+    pub fn finish(mut self) -> Result<BlockLocation> {
+        let checksum = self.encoding.finish(&mut AppendedTail(self.file))?;
+        self.patch_header(checksum.as_ref().map(<[u8; 16]>::as_slice))
     }
 
     /// Fills in the header.
-    fn close(self, checksum: Option<&[u8]>) -> Result<Written> {
-        let Encoding { used, data_size, flags, compression, codes, .. } = self.encoding;
+    fn patch_header(self, checksum: Option<&[u8]>) -> Result<BlockLocation> {
+        let BlockEncoder { used, data_size, flags, compression, codes, .. } = self.encoding;
         let fields = self.file.generation.fields;
-        let sizes = if flags & STREAMED != 0 { self.open_sizes } else { (used, used, data_size) };
+        let sizes = if flags & STREAMED != 0 { self.unknown_sizes } else { (used, used, data_size) };
         let kind = (flags, compression, codes);
         let mut header = fill_fields(&fields, self.header_size, kind, sizes, checksum);
         if let Some(slot) = fields.version {
-            let place = header.get_mut(usize::from(slot.at)..).and_then(|rest| rest.first_chunk_mut());
+            let place = header.get_mut(usize::from(slot.offset)..).and_then(|rest| rest.first_chunk_mut());
             place.into_iter().for_each(|place| *place = self.version);
         }
-        self.file.patch(self.fields_at, &header)?;
-        let field = self.fields_at + u64::from(fields.allocated.at);
-        self.file.spare = Spare::Block { field, allocated: used };
-        Ok(Written { offset: self.offset, used, data_size })
+        self.file.overwrite_bytes(self.fields_offset, &header)?;
+        let field = self.fields_offset + u64::from(fields.allocated.offset);
+        self.file.pending_padding = PendingPadding::Block { field, allocated: used };
+        Ok(BlockLocation { offset: self.offset, used, data_size })
     }
 }
 
 /// The end of a file, to be written to.
-struct Appended<'a, W: Write + Seek>(&'a mut FileWriter<W>);
+struct AppendedTail<'a, W: Write + Seek>(&'a mut FileWriter<W>);
 
-impl<W: Write + Seek> Write for Appended<'_, W> {
+impl<W: Write + Seek> Write for AppendedTail<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.append(bytes)?;
+        self.0.append_bytes(bytes)?;
         Ok(bytes.len())
     }
 

@@ -1,27 +1,27 @@
 //! The nodes of the extension asdf-zarr: their tag, their keys, and the metadata of an array of Zarr v2.
 
-use crate::array::Cut;
-use crate::array::{Byteorder, Datatype, ElementValue, Literal, Precision, numpy_datatype, numpy_descr};
+use crate::array::ChunkShape;
+use crate::array::{Byteorder, Datatype, ElementValue, FloatPrecision, PyLiteral, numpy_datatype, numpy_descr};
 use crate::bytes::{from_base64, to_usize};
-use crate::codec::filter::Filters;
+use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, Scalar, Value};
 
 /// Start of the tags of these nodes; a version follows.
-const TAGS: &str = "asdf://asdf-format.org/zarr/tags/zarr-";
+const TAG_PREFIX: &str = "asdf://asdf-format.org/zarr/tags/zarr-";
 /// The tag of the version that is written.
 pub(crate) const TAG: &str = "asdf://asdf-format.org/zarr/tags/zarr-1.0.0";
 /// The key of the metadata.
-pub(crate) const METADATA: &str = ".zarray";
+pub(crate) const ZARRAY_KEY: &str = ".zarray";
 /// The key of the number of the block that names the others.
-pub(crate) const MAP: &str = "chunk_block_map";
+pub(crate) const BLOCK_MAP_KEY: &str = "chunk_block_map";
 /// Maximum depth of a nested datatype.
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Returns `true` if a whole tag is that of an array in chunks.
 pub(super) fn is_tag(tag: &str) -> bool {
-    tag.strip_prefix(TAGS).is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
+    tag.strip_prefix(TAG_PREFIX).is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Returns `true` if a node is an array in chunks, by its tag.
@@ -37,58 +37,58 @@ pub fn is_chunked(node: Node<'_>) -> bool {
 }
 
 /// Returns `true` if the chunks are in blocks.
-pub(super) fn is_here(node: Node<'_>) -> bool {
-    node.get(METADATA).is_some() && node.get(MAP).is_some()
+pub(super) fn is_in_blocks(node: Node<'_>) -> bool {
+    node.get(ZARRAY_KEY).is_some() && node.get(BLOCK_MAP_KEY).is_some()
 }
 
 /// The datatype and shape of an array, and the storage of its chunks.
-pub(super) struct Metadata {
-    pub cut: Cut,
+pub(super) struct ZarrayMetadata {
+    pub chunking: ChunkShape,
     pub datatype: Datatype,
     pub byteorder: Byteorder,
     /// The bytes of an element that was never written.
-    pub fill: Vec<u8>,
-    pub filters: Filters,
+    pub fill_value: Vec<u8>,
+    pub filters: FilterPipeline,
     /// `true` if the elements of a chunk are in Fortran order.
-    pub columns: bool,
+    pub is_column_major: bool,
 }
 
-impl Metadata {
+impl ZarrayMetadata {
     /// Reads `.zarray` of a node.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it does not say what it must,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype or a version that is not known
     /// here.
-    pub(super) fn read(node: Node<'_>, limits: &Limits) -> Result<Self> {
-        let said = node.require(METADATA)?;
+    pub(super) fn read_zarray(node: Node<'_>, limits: &Limits) -> Result<Self> {
+        let said = node.require(ZARRAY_KEY)?;
         match said.get("zarr_format").and_then(Node::as_i64) {
             Some(2) => {}
             Some(other) => return Err(said.locate(Error::unsupported(format!("an array of Zarr v{other}, expected v2")))),
             None => return Err(said.error("the metadata of Zarr state no zarr_format")),
         }
-        let (shape, chunk) = (lengths(said.require("shape")?)?, lengths(said.require("chunks")?)?);
+        let (shape, chunk) = (parse_lengths(said.require("shape")?)?, parse_lengths(said.require("chunks")?)?);
         if shape.len() != chunk.len() || chunk.contains(&0) {
             return Err(said.error(format!("chunks of {chunk:?} do not fit an array of {shape:?}")));
         }
         let dtype = said.require("dtype")?;
         let (datatype, byteorder) =
-            literal(dtype, 0).and_then(|literal| numpy_datatype(&literal)).map_err(|error| dtype.locate(error))?;
+            parse_dtype_literal(dtype, 0).and_then(|literal| numpy_datatype(&literal)).map_err(|error| dtype.locate(error))?;
         if let Some(structure) = datatype.as_struct() {
-            limits.charge_work(crate::array::FIELD_COST.saturating_mul(structure.all_fields()))?;
+            limits.charge_work(crate::array::FIELD_COST.saturating_mul(structure.total_fields()))?;
         }
         let columns = match said.get("order").map(|order| order.text().into_owned()).as_deref() {
             None | Some("C") => false,
             Some("F") => true,
             Some(other) => return Err(said.error(format!("the order of elements is {other:?}, expected C or F"))),
         };
-        let fill = fill(said.get("fill_value"), &datatype, byteorder)?;
-        let cut = Cut { shape, chunk, item: datatype.item_size(), cut_edges: false };
-        Ok(Self { cut, datatype, byteorder, fill, filters: filters(said)?, columns })
+        let fill = fill_value(said.get("fill_value"), &datatype, byteorder)?;
+        let cut = ChunkShape { shape, chunk, item: datatype.item_size(), trims_edges: false };
+        Ok(Self { chunking: cut, datatype, byteorder, fill_value: fill, filters: parse_filters(said)?, is_column_major: columns })
     }
 }
 
-fn lengths(node: Node<'_>) -> Result<Vec<u64>> {
+fn parse_lengths(node: Node<'_>) -> Result<Vec<u64>> {
     if !node.is_sequence() {
         return Err(node.error("expected a list of lengths"));
     }
@@ -96,36 +96,36 @@ fn lengths(node: Node<'_>) -> Result<Vec<u64>> {
 }
 
 /// A datatype as numpy writes it; recursion is limited by [`DEPTH`].
-fn literal(node: Node<'_>, depth: usize) -> Result<Literal> {
-    if depth > DEPTH {
-        return Err(Error::limit(format!("a datatype nests more than {DEPTH} deep")));
+fn parse_dtype_literal(node: Node<'_>, depth: usize) -> Result<PyLiteral> {
+    if depth > MAX_DEPTH {
+        return Err(Error::limit(format!("a datatype nests more than {MAX_DEPTH} deep")));
     }
     if node.is_sequence() {
-        return node.items().map(|item| literal(item, depth + 1)).collect::<Result<_>>().map(Literal::List);
+        return node.items().map(|item| parse_dtype_literal(item, depth + 1)).collect::<Result<_>>().map(PyLiteral::List);
     }
     match node.as_u64() {
-        Some(number) => Ok(Literal::Int(number)),
-        None if node.is_scalar() => Ok(Literal::Text(node.text().into_owned())),
+        Some(number) => Ok(PyLiteral::Int(number)),
+        None if node.is_scalar() => Ok(PyLiteral::Text(node.text().into_owned())),
         None => Err(node.error("a datatype of numpy is a name or a list of fields")),
     }
 }
 
 /// The filters and the compressor by the words that they have here.
-fn filters(said: Node<'_>) -> Result<Filters> {
+fn parse_filters(said: Node<'_>) -> Result<FilterPipeline> {
     let mut words: Vec<String> = Vec::new();
     if let Some(list) = said.get("filters").filter(|list| !list.is_null()) {
         for filter in list.items() {
-            words.extend(word(filter)?);
+            words.extend(filter_name(filter)?);
         }
     }
     if let Some(compressor) = said.get("compressor").filter(|compressor| !compressor.is_null()) {
-        words.extend(word(compressor)?);
+        words.extend(filter_name(compressor)?);
     }
-    Filters::parse(&words.join(" "))
+    FilterPipeline::parse(&words.join(" "))
 }
 
 /// The word for a codec of numcodecs; None if nothing is to be undone.
-fn word(codec: Node<'_>) -> Result<Option<String>> {
+fn filter_name(codec: Node<'_>) -> Result<Option<String>> {
     let id = codec.require("id")?;
     let plain = match &*id.text() {
         "zlib" => "deflate",
@@ -140,7 +140,7 @@ fn word(codec: Node<'_>) -> Result<Option<String>> {
             let size = size.ok_or_else(|| codec.error("elementsize of shuffle is not a number of bytes"))?;
             return Ok(Some(format!("shuffle({size})")));
         }
-        "delta" => return delta(codec).map(Some),
+        "delta" => return delta_filter_word(codec).map(Some),
         // `bitround` is lossy on encode and needs no decoding.
         "bitround" => return Ok(None),
         // Filters are refused when a chunk is decoded, so that everything else can be seen.
@@ -150,10 +150,11 @@ fn word(codec: Node<'_>) -> Result<Option<String>> {
 }
 
 /// Differences of whole numbers of the type that they have themselves.
-fn delta(codec: Node<'_>) -> Result<String> {
+fn delta_filter_word(codec: Node<'_>) -> Result<String> {
     let typed = |name: &str| codec.get(name).filter(|node| !node.is_null());
     let dtype = codec.require("dtype")?;
-    let (datatype, order) = literal(dtype, 0).and_then(|found| numpy_datatype(&found)).map_err(|error| dtype.locate(error))?;
+    let (datatype, order) =
+        parse_dtype_literal(dtype, 0).and_then(|found| numpy_datatype(&found)).map_err(|error| dtype.locate(error))?;
     let is_same = typed("astype").is_none_or(|other| other.text() == dtype.text());
     if !is_same || !datatype.is_integer() {
         return Ok("numcodecs:delta-of-another-type".to_owned());
@@ -162,10 +163,10 @@ fn delta(codec: Node<'_>) -> Result<String> {
 }
 
 /// The bytes of `fill_value`; zeros if none is given.
-fn fill(said: Option<Node<'_>>, datatype: &Datatype, order: Byteorder) -> Result<Vec<u8>> {
+fn fill_value(said: Option<Node<'_>>, datatype: &Datatype, order: Byteorder) -> Result<Vec<u8>> {
     let size = to_usize(datatype.item_size())?;
     let Some(said) = said.filter(|said| !said.is_null()) else { return Ok(vec![0; size]) };
-    let wrong = || said.error(format!("fill_value {} is not an element of the type {datatype}", said.raw()));
+    let wrong = || said.error(format!("fill_value {} is not an element of the type {datatype}", said.source_text()));
     if said.untagged() == Scalar::Int(0) {
         return Ok(vec![0; size]);
     }
@@ -179,14 +180,16 @@ fn fill(said: Option<Node<'_>>, datatype: &Datatype, order: Byteorder) -> Result
         (Datatype::Bool8, Scalar::Int(value)) => ElementValue::Bool(value != 0),
         (Datatype::Ucs4(_), _) => ElementValue::Text(said.text().into_owned()),
         (number, _) if number.is_complex() => {
-            let parts: Option<Vec<f64>> = said.items().map(float).collect();
-            match (parts.as_deref(), float(said)) {
-                (Some([re, im]), _) => ElementValue::Complex(*re, *im, Precision::Double),
-                (_, Some(re)) => ElementValue::Complex(re, 0.0, Precision::Double),
+            let parts: Option<Vec<f64>> = said.items().map(parse_json_float).collect();
+            match (parts.as_deref(), parse_json_float(said)) {
+                (Some([re, im]), _) => ElementValue::Complex(*re, *im, FloatPrecision::Double),
+                (_, Some(re)) => ElementValue::Complex(re, 0.0, FloatPrecision::Double),
                 _ => return Err(wrong()),
             }
         }
-        (number, _) if number.is_float() => ElementValue::Float(float(said).ok_or_else(wrong)?, Precision::Double),
+        (number, _) if number.is_float() => {
+            ElementValue::Float(parse_json_float(said).ok_or_else(wrong)?, FloatPrecision::Double)
+        }
         (_, Scalar::Int(value)) => ElementValue::Int(value),
         (_, Scalar::BigInt(digits)) => ElementValue::Uint(digits.parse().map_err(|_| wrong())?),
         (_, Scalar::Float(value)) if value.fract() == 0.0 && value.abs() < 2f64.powi(53) => ElementValue::Int(value as i64),
@@ -198,7 +201,7 @@ fn fill(said: Option<Node<'_>>, datatype: &Datatype, order: Byteorder) -> Result
 }
 
 /// A number, or the name that JSON gives to one that is not finite.
-fn float(node: Node<'_>) -> Option<f64> {
+fn parse_json_float(node: Node<'_>) -> Option<f64> {
     match (node.untagged(), &*node.text()) {
         (Scalar::Float(value), _) => Some(value),
         (Scalar::Int(value), _) => Some(value as f64),
@@ -215,7 +218,7 @@ fn float(node: Node<'_>) -> Option<f64> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have.
-pub(super) fn value(datatype: &Datatype, shape: &[u64], chunk: &[u64]) -> Result<Value> {
+pub(super) fn new_metadata(datatype: &Datatype, shape: &[u64], chunk: &[u64]) -> Result<Value> {
     let lengths = |lengths: &[u64]| Value::seq(lengths.iter().copied()).flow();
     let fill = match datatype {
         Datatype::Bool8 => Value::from(false),
@@ -228,7 +231,7 @@ pub(super) fn value(datatype: &Datatype, shape: &[u64], chunk: &[u64]) -> Result
         ("zarr_format", Value::from(2)),
         ("shape", lengths(shape)),
         ("chunks", lengths(chunk)),
-        ("dtype", words(&numpy_descr(datatype)?)),
+        ("dtype", dtype_value(&numpy_descr(datatype)?)),
         ("compressor", Value::null()),
         ("fill_value", fill),
         ("filters", Value::null()),
@@ -237,11 +240,11 @@ pub(super) fn value(datatype: &Datatype, shape: &[u64], chunk: &[u64]) -> Result
 }
 
 /// A datatype of numpy as a value of a tree; it nests no deeper than structures do.
-fn words(literal: &Literal) -> Value {
+fn dtype_value(literal: &PyLiteral) -> Value {
     match literal {
-        Literal::List(items) => Value::seq(items.iter().map(words)).flow(),
-        Literal::Int(number) => Value::from(*number),
-        Literal::Text(text) => Value::from(text.as_str()),
+        PyLiteral::List(items) => Value::seq(items.iter().map(dtype_value)).flow(),
+        PyLiteral::Int(number) => Value::from(*number),
+        PyLiteral::Text(text) => Value::from(text.as_str()),
         _ => Value::null(),
     }
 }

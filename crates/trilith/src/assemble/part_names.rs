@@ -11,24 +11,24 @@ use crate::tree::Tree;
 
 /// The names of the files of an exploded form: a stem, four digits or more, an extension.
 #[derive(Debug)]
-pub(crate) struct Series {
+pub(crate) struct PartNames {
     stem: String,
     extension: String,
 }
 
-impl Series {
+impl PartNames {
     /// The series of this stem and extension.
     pub(crate) fn new(stem: &str, extension: &str) -> Self {
         Self { stem: stem.to_owned(), extension: extension.to_owned() }
     }
 
     /// Returns the series of the file's external arrays, or else one that is named like the file.
-    pub(crate) fn of(file: &AsdfFile) -> Result<Self> {
-        let main = bytes::exact_path(&**file.sections().source());
+    pub(crate) fn for_file(file: &AsdfFile) -> Result<Self> {
+        let main = bytes::verbatim_path(&**file.sections().source());
         let own = main.file_stem().map_or_else(|| "array".to_owned(), |stem| bytes::name_of(Path::new(stem)).into_owned());
         let extension = main.extension().map_or_else(|| "asdf".to_owned(), |e| e.to_string_lossy().into_owned());
         let own = Self { stem: own, extension };
-        for (_, source) in walk::sourced(file)? {
+        for (_, source) in walk::ndarrays_with_source(file)? {
             let name = bytes::name_in(&source.text()).unwrap_or_default();
             if source.as_i64().is_none()
                 && let Some((stem, extension)) = name.rsplit_once('.')
@@ -49,23 +49,23 @@ impl Series {
     }
 
     /// Returns `true` if a name is one of a part.
-    pub(crate) fn holds(&self, name: &str) -> bool {
+    pub(crate) fn contains(&self, name: &str) -> bool {
         let middle = name.strip_prefix(&self.stem).and_then(|rest| rest.strip_suffix(&format!(".{}", self.extension)));
         middle.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit()))
     }
 }
 
 /// Number of other files of a folder that are searched for the use of a part; in a folder with more it is kept.
-const NEIGHBOURS: usize = 1000;
+const MAX_SEARCHED_FILES: usize = 1000;
 
 /// The outcome for the parts that a tree no longer names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Parts {
+pub struct RemovedParts {
     /// Part files that were removed.
     pub removed: Vec<PathBuf>,
     /// Part files that were not removed, because they may belong to another file.
-    pub left: Vec<PathBuf>,
+    pub kept: Vec<PathBuf>,
 }
 
 /// Returns `true` if the file `name` in `folder` is a part that may go: a regular file of exactly one block and no
@@ -74,7 +74,7 @@ pub struct Parts {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`] if the folder cannot be read.
-pub(crate) fn is_own_part(
+pub(crate) fn is_removable_part(
     folder: &Path,
     name: &str,
     tree: &Tree,
@@ -82,7 +82,7 @@ pub(crate) fn is_own_part(
     limits: &Limits,
 ) -> Result<bool> {
     let path = folder.join(bytes::path_of(name));
-    if !bytes::is_plain_file(&path) || !is_block_alone(&path, limits) || names(tree, name, limits)? {
+    if !bytes::is_plain_file(&path) || !is_single_block_file(&path, limits) || tree_refers_to(tree, name, limits)? {
         return Ok(false);
     }
     let mut asked = 0;
@@ -91,7 +91,7 @@ pub(crate) fn is_own_part(
             continue;
         }
         asked += 1;
-        if asked > NEIGHBOURS || uses(&folder.join(bytes::path_of(&other)), name, limits) {
+        if asked > MAX_SEARCHED_FILES || refers_to(&folder.join(bytes::path_of(&other)), name, limits) {
             return Ok(false);
         }
     }
@@ -99,7 +99,7 @@ pub(crate) fn is_own_part(
 }
 
 /// Returns `true` if a file is one block without a tree.
-fn is_block_alone(path: &Path, limits: &Limits) -> bool {
+fn is_single_block_file(path: &Path, limits: &Limits) -> bool {
     let Ok(file) = bytes::open(path, LocalOptions::default()).and_then(|source| AsdfFile::open(source, limits)) else {
         return false;
     };
@@ -114,15 +114,15 @@ fn is_family(path: &Path) -> bool {
 }
 
 /// Returns `true` if a file refers to another of its folder; one that cannot be read may.
-fn uses(path: &Path, name: &str, limits: &Limits) -> bool {
+fn refers_to(path: &Path, name: &str, limits: &Limits) -> bool {
     match bytes::open(path, LocalOptions::default()).and_then(|source| AsdfFile::open(source, limits)) {
-        Ok(file) => names(file.tree(), name, limits).unwrap_or(true),
+        Ok(file) => tree_refers_to(file.tree(), name, limits).unwrap_or(true),
         Err(error) => error.kind() != ErrorKind::Unsupported,
     }
 }
 
 /// Returns `true` if a tree refers to a file of this name in its folder.
-fn names(tree: &Tree, name: &str, limits: &Limits) -> Result<bool> {
+fn tree_refers_to(tree: &Tree, name: &str, limits: &Limits) -> Result<bool> {
     let is_it = |uri: &str| bytes::name_in(uri).is_some_and(|uri| uri.rsplit('/').next() == Some(name));
     Ok(uris(tree, limits)?.iter().any(|found| is_it(&found.uri)))
 }
@@ -147,11 +147,11 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path();
         let put = |name: &str, parts: &[&[u8]]| std::fs::write(folder.join(name), parts.concat()).unwrap();
-        let head = format!("{}\n", Target::newest().header);
+        let head = format!("{}\n", Target::latest().header);
         let text = |body: &str| format!("{head}%YAML 1.1\n--- {body}\n...\n");
         let own = |name: &str, new: &str| {
             let in_series = |name: &str| name.starts_with("x0");
-            is_own_part(folder, name, &tree(new), in_series, &Limits::default()).unwrap()
+            is_removable_part(folder, name, &tree(new), in_series, &Limits::default()).unwrap()
         };
         put("x0000.asdf", &[head.as_bytes(), &block(1)]);
         put("x0001.asdf", &[head.as_bytes(), &block(1), &block(2)]);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
 use std::ops::Range;
 
-use super::{Copied, Order, may_drop, reordered, write_copied};
+use super::{BlockOrder, CopiedBlock, droppable_blocks, reordered, write_copied};
 use crate::asdf::{AsdfFile, Block, BlockOptions, StoredBlock, WriteOptions, walk};
 use crate::bytes::{read_vec, verify_backing};
 use crate::codec::{CodecId, opt_codec};
@@ -15,32 +15,32 @@ use crate::error::{ErrorKind, Result};
 use crate::tree::{Node, Tree, TreePath, Value};
 
 /// Fewer bytes are not worth a block that is not what it was.
-const LEAST: u64 = 4096;
+const MIN_SAVED_BYTES: u64 = 4096;
 /// Bytes that are read at once.
-const PIECE: u64 = 4 << 20;
+const BUFFER_SIZE: u64 = 4 << 20;
 
 /// A file whose blocks are in another order, and without the bytes that no array needs.
 #[derive(Debug)]
-pub struct Packed<'f> {
+pub struct RepackPlan<'f> {
     file: &'f AsdfFile,
     tree: String,
     kept: Vec<usize>,
     cropped: BTreeMap<usize, StoredBlock>,
 }
 
-impl<'f> Packed<'f> {
+impl<'f> RepackPlan<'f> {
     /// Finds the blocks in an order ([`reordered`]). A block of which arrays need only a part, at least 4 KiB less, loses the
     /// rest, and the arrays get other offsets.
     ///
     /// # Errors
     /// Returns the errors of [`reordered`], and an error if a block that gets shorter cannot be read.
-    pub fn of(file: &'f AsdfFile, order: Order, drop_unnamed: bool) -> Result<Self> {
+    pub fn plan(file: &'f AsdfFile, order: BlockOrder, drop_unnamed: bool) -> Result<Self> {
         let (tree, kept) = reordered(file, order, drop_unnamed)?;
         let limits = file.limits();
         let _call = limits.call();
         let (mut cropped, mut moved) = (BTreeMap::new(), Vec::new());
-        for (block, arrays) in used(file)? {
-            let Some((made, offsets)) = crop(file, block, &arrays)? else { continue };
+        for (block, arrays) in used_ranges(file)? {
+            let Some((made, offsets)) = trim(file, block, &arrays)? else { continue };
             cropped.insert(block.index, made);
             moved.extend(offsets);
         }
@@ -83,27 +83,27 @@ impl<'f> Packed<'f> {
     ) -> Result<Vec<Diagnostic>> {
         let all = self.file.sections().all_blocks()?;
         let block = |index: &usize| match self.cropped.get(index) {
-            Some(new) => Some(Copied::New(new)),
-            None => all.get(*index).map(|block| Copied::Of(self.file, block)),
+            Some(new) => Some(CopiedBlock::FromMemory(new)),
+            None => all.get(*index).map(|block| CopiedBlock::FromFile(self.file, block)),
         };
-        let blocks: Vec<Copied<'_>> = self.kept.iter().filter_map(block).collect();
+        let blocks: Vec<CopiedBlock<'_>> = self.kept.iter().filter_map(block).collect();
         let tree = self.file.sections().tree().map(|_| self.tree.as_str());
         write_copied(self.file, tree, &blocks, out, options, codec)
     }
 }
 
 /// A shorter block, and the paths of offsets in the tree with what they become.
-type Cropped = (StoredBlock, Vec<(TreePath, u64)>);
+type TrimmedBlock = (StoredBlock, Vec<(TreePath, u64)>);
 
 /// Returns a block as short as its arrays allow, and the offsets that change in the tree; None if it stays as it is.
-fn crop(file: &AsdfFile, block: &Block, arrays: &[(Node<'_>, Range<u64>)]) -> Result<Option<Cropped>> {
+fn trim(file: &AsdfFile, block: &Block, arrays: &[(Node<'_>, Range<u64>)]) -> Result<Option<TrimmedBlock>> {
     let limits = file.limits();
     let start = arrays.iter().map(|(_, range)| range.start).min().unwrap_or(0);
     let end = arrays.iter().map(|(_, range)| range.end).max().unwrap_or(0);
-    if block.data_size.saturating_sub(end - start) < LEAST {
+    if block.data_size.saturating_sub(end - start) < MIN_SAVED_BYTES {
         return Ok(None);
     }
-    match block.stored(file.sections().source()).and_then(|stored| verify_backing(&*stored)) {
+    match block.stored_source(file.sections().source()).and_then(|stored| verify_backing(&*stored)) {
         // A damaged block is copied, and reported.
         Err(error) if error.kind() == ErrorKind::Malformed => return Ok(None),
         checked => checked?,
@@ -121,10 +121,10 @@ fn crop(file: &AsdfFile, block: &Block, arrays: &[(Node<'_>, Range<u64>)]) -> Re
     how.codec = Some(CodecId(block.compression)).filter(|codec| !codec.is_none());
     let data = file.block_data(block.index as i64)?;
     limits.charge_work(end - start)?;
-    let made = StoredBlock::encode(block.generation, &how, |take| {
+    let made = StoredBlock::encode_pieces(block.generation, &how, |take| {
         let mut at = start;
         while at < end {
-            let len = PIECE.min(end - at);
+            let len = BUFFER_SIZE.min(end - at);
             take(&read_vec(&*data, at, len, limits)?)?;
             at += len;
         }
@@ -134,17 +134,17 @@ fn crop(file: &AsdfFile, block: &Block, arrays: &[(Node<'_>, Range<u64>)]) -> Re
 }
 
 /// A block, and its arrays with the bytes of each.
-type Used<'f> = (&'f Block, Vec<(Node<'f>, Range<u64>)>);
+type UsedBlock<'f> = (&'f Block, Vec<(Node<'f>, Range<u64>)>);
 
 /// The blocks that may become shorter: those that nothing but ndarrays names, with the bytes of each of these.
-fn used(file: &AsdfFile) -> Result<Vec<Used<'_>>> {
-    let mut kept: BTreeSet<usize> = may_drop(file, false)?;
-    let (mut sources, mut arrays) = (BTreeSet::new(), BTreeMap::<usize, Used<'_>>::new());
-    for (node, source) in walk::sourced(file)? {
+fn used_ranges(file: &AsdfFile) -> Result<Vec<UsedBlock<'_>>> {
+    let mut kept: BTreeSet<usize> = droppable_blocks(file, false)?;
+    let (mut sources, mut arrays) = (BTreeSet::new(), BTreeMap::<usize, UsedBlock<'_>>::new());
+    for (node, source) in walk::ndarrays_with_source(file)? {
         sources.insert(source.id());
         let Some(block) = source.as_i64().and_then(|number| file.sections().block(number).ok()) else { continue };
         match file.unmasked_array(node) {
-            Ok(array) => arrays.entry(block.index).or_insert_with(|| (block, Vec::new())).1.push((node, array.extent())),
+            Ok(array) => arrays.entry(block.index).or_insert_with(|| (block, Vec::new())).1.push((node, array.byte_range())),
             Err(_) => drop(kept.insert(block.index)),
         }
     }

@@ -25,43 +25,43 @@ impl Change<'_> {
     /// ```
     pub fn add_history(&mut self, text: &str) -> Result<()> {
         let entry = self.history_entry(text);
-        self.add(|edit, tree| entry.add(edit, tree))
+        self.add(|edit, tree| entry.add_to_history(edit, tree))
     }
 
     /// An entry for the history of the file.
-    pub(crate) fn history_entry(&self, text: &str) -> Entry {
-        let mut entry = Value::map([("description", Value::from(text)), ("time", Value::plain(now()))]);
+    pub(crate) fn history_entry(&self, text: &str) -> HistoryEntry {
+        let mut entry = Value::map([("description", Value::from(text)), ("time", Value::plain_scalar(current_time_text()))]);
         let sections = self.file().sections();
         // The documents before 1.0 define no such tag, and reserve their prefix for those that they define.
-        if sections.generation().is_none_or(|row| row.major > 0) {
+        if sections.generation().is_none_or(|row| row.major_version > 0) {
             entry = entry.tagged("tag:stsci.edu:asdf/core/history_entry-1.0.0");
         }
         let standard = sections.header().standard();
         let in_mapping = standard.is_some_and(|version| !matches!(version, "1.0.0" | "1.1.0"));
-        Entry { value: entry, in_mapping }
+        HistoryEntry { value: entry, is_mapping_form: in_mapping }
     }
 }
 
 /// An entry of the history.
-pub(crate) struct Entry {
+pub(crate) struct HistoryEntry {
     value: Value,
     /// A new history is a mapping with the entries.
-    in_mapping: bool,
+    is_mapping_form: bool,
 }
 
-impl Entry {
+impl HistoryEntry {
     /// Adds the entry to the history of a tree.
-    pub(crate) fn add(&self, edit: &mut Edit<'_>, tree: &Tree) -> Result<()> {
+    pub(crate) fn add_to_history(&self, edit: &mut Edit<'_>, tree: &Tree) -> Result<()> {
         let entry = &self.value;
-        let history = tree.at("/history").filter(|node| !node.is_null());
-        let is_map = history.map_or(self.in_mapping, Node::is_mapping);
+        let history = tree.node_at_pointer("/history").filter(|node| !node.is_null());
+        let is_map = history.map_or(self.is_mapping_form, Node::is_mapping);
         let list = if is_map { "/history/entries" } else { "/history" };
         if history.is_none() {
             let value = Value::seq([entry.clone()]);
             let value = if is_map { Value::map([("entries", value)]) } else { value };
             return edit.set(&TreePath::parse("/history")?, &value);
         }
-        match tree.at(list).filter(|node| !node.is_null()) {
+        match tree.node_at_pointer(list).filter(|node| !node.is_null()) {
             Some(node) if node.is_sequence() => edit.append(&TreePath::parse(list)?, entry),
             None => edit.set(&TreePath::parse(list)?, &Value::seq([entry.clone()])),
             Some(node) => {
@@ -78,12 +78,13 @@ impl Entry {
 
 /// The entries of a tree's history, the oldest first.
 pub fn history(tree: &Tree) -> Vec<Node<'_>> {
-    let found = tree.at("/history").and_then(|node| if node.is_mapping() { node.get("entries") } else { Some(node) });
+    let found =
+        tree.node_at_pointer("/history").and_then(|node| if node.is_mapping() { node.get("entries") } else { Some(node) });
     found.filter(|node| node.is_sequence()).map(|node| node.items().collect()).unwrap_or_default()
 }
 
 /// The time as YAML writes it, in UTC, whole seconds.
-fn now() -> String {
+fn current_time_text() -> String {
     let given = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse::<u64>().ok());
     let seconds = given.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()));
     let (days, rest) = (seconds / 86_400, seconds % 86_400);

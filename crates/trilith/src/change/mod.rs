@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 use crate::array::Array;
 use crate::asdf::generation::Generation;
-use crate::asdf::update::{self, Placement};
+use crate::asdf::update::{self, BlockPlacement};
 use crate::asdf::{
-    ArrayOptions, AsdfFile, Block, BlockOptions, Builder, StoredBlock, Target, WriteOptions, chunked_array, ndarray, walk,
+    ArrayOptions, AsdfBuilder, AsdfFile, Block, BlockOptions, StoredBlock, Target, WriteOptions, chunked_array, ndarray, walk,
 };
-use crate::assemble::{self, Copied, NewSource};
+use crate::assemble::{self, CopiedBlock, NewSource};
 use crate::bytes;
 use crate::codec::{CodecId, opt_codec};
 use crate::diagnostic::Diagnostic;
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::file::File;
 use crate::limits::Limits;
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
-use pending::{Pending, Step};
+use pending::{PendingEdit, PendingEdits};
 
 mod exploded;
 mod history;
@@ -34,9 +34,9 @@ mod save;
 mod streamed_block;
 
 pub use history::history;
-pub use parse_value::Syntax;
-pub use row_writer::{Added, RowOptions, RowWriter};
-pub use save::{Output, SaveOptions, Saved};
+pub use parse_value::ValueSyntax;
+pub use row_writer::{RowOptions, RowReport, RowWriter};
+pub use save::{SaveOptions, SaveReport, SaveTarget};
 pub use streamed_block::finalise;
 
 impl File {
@@ -65,10 +65,10 @@ impl File {
 }
 
 /// The numbers that blocks of the file, and new ones after them, have once a change is saved.
-type Places = BTreeMap<i64, usize>;
+type BlockNumbers = BTreeMap<i64, usize>;
 
 /// The ndarrays of a tree that have a source, with these sources.
-type Sourced<'t> = Vec<(Node<'t>, Node<'t>)>;
+type SourcedNdarrays<'t> = Vec<(Node<'t>, Node<'t>)>;
 
 /// Changes to an open file that were not saved yet.
 ///
@@ -100,7 +100,7 @@ pub struct Change<'f> {
     /// The tree with all edits but those that wait; `None` while there are none.
     tree: Option<Tree>,
     /// Edits that are made together, when somebody needs the tree with them.
-    pending: Pending,
+    pending_edits: PendingEdits,
     /// Notes on changes of collections that are in several places of the tree.
     shared: BTreeSet<String>,
     /// Blocks that are new; they count on after those of the file.
@@ -108,7 +108,7 @@ pub struct Change<'f> {
     /// Blocks that the file and the added ones have together.
     count: usize,
     /// New files of the exploded form: their names, and the block of each.
-    beside: Vec<(String, StoredBlock)>,
+    external_parts: Vec<(String, StoredBlock)>,
     /// `true` if blocks stay even if the new tree no longer refers to them.
     keeps_blocks: bool,
 }
@@ -120,11 +120,11 @@ impl<'f> Change<'f> {
         Self {
             file,
             tree: None,
-            pending: Pending::default(),
+            pending_edits: PendingEdits::default(),
             shared: BTreeSet::new(),
             added: Vec::new(),
             count,
-            beside: Vec::new(),
+            external_parts: Vec::new(),
             keeps_blocks: false,
         }
     }
@@ -139,48 +139,48 @@ impl<'f> Change<'f> {
     /// # Errors
     /// Returns the errors of [`Edit::finish`], for the changes that were not checked together yet.
     pub fn tree(&mut self) -> Result<&Tree> {
-        self.settle()?;
-        Ok(self.settled())
+        self.apply_pending()?;
+        Ok(self.current_tree())
     }
 
     /// Makes the edits that wait.
-    fn settle(&mut self) -> Result<()> {
-        if !self.pending.is_empty() {
+    fn apply_pending(&mut self) -> Result<()> {
+        if !self.pending_edits.is_empty() {
             let limits = self.file.limits();
-            self.shared.append(&mut self.pending.shared);
-            self.tree = Some(self.pending.make(self.tree.as_ref().unwrap_or_else(|| self.file.tree()), limits)?);
+            self.shared.append(&mut self.pending_edits.shared);
+            self.tree = Some(self.pending_edits.apply_all(self.tree.as_ref().unwrap_or_else(|| self.file.tree()), limits)?);
         }
         Ok(())
     }
 
     /// The tree with all changes but those that wait.
-    fn settled(&self) -> &Tree {
+    fn current_tree(&self) -> &Tree {
         self.tree.as_ref().unwrap_or_else(|| self.file.tree())
     }
 
     /// Notes an edit; those that depend on each other are made one after the other.
-    fn stage(&mut self, step: Step) -> Result<()> {
+    fn stage_step(&mut self, step: PendingEdit) -> Result<()> {
         let tree = self.tree.as_ref().unwrap_or_else(|| self.file.tree());
-        if let Some(step) = self.pending.add(step, tree)? {
-            self.settle()?;
+        if let Some(step) = self.pending_edits.try_add_step(step, tree)? {
+            self.apply_pending()?;
             let tree = self.tree.as_ref().unwrap_or_else(|| self.file.tree());
-            self.pending.add(step, tree)?;
+            self.pending_edits.try_add_step(step, tree)?;
         }
         Ok(())
     }
 
     /// Makes the edits that wait, if one of them has to do with a path.
-    fn settle_at(&mut self, path: &TreePath) -> Result<()> {
-        if self.pending.leaves_alone(path) { Ok(()) } else { self.settle() }
+    fn apply_pending_at(&mut self, path: &TreePath) -> Result<()> {
+        if self.pending_edits.is_unaffected(path) { Ok(()) } else { self.apply_pending() }
     }
 
-    fn does_move_blocks(&self) -> Result<bool> {
-        Ok(!self.added.is_empty() || !self.freed()?.is_empty())
+    fn moves_blocks(&self) -> Result<bool> {
+        Ok(!self.added.is_empty() || !self.find_freed_blocks()?.is_empty())
     }
 
     /// Returns `true` if new arrays get separate files, because the file is in the exploded form.
     pub fn has_new_files(&self) -> bool {
-        !self.beside.is_empty()
+        !self.external_parts.is_empty()
     }
 
     /// Edits the tree as it is with the changes so far.
@@ -188,16 +188,16 @@ impl<'f> Change<'f> {
     /// # Errors
     /// Returns the errors of `make` and of [`Edit::finish`].
     pub fn edit(&mut self, make: impl for<'t> FnOnce(&mut Edit<'t>, &'t Tree) -> Result<()>) -> Result<()> {
-        self.edited(make, |edit, limits| edit.finish(limits))
+        self.apply_edit(make, |edit, limits| edit.finish(limits))
     }
 
-    fn edited(
+    fn apply_edit(
         &mut self,
         make: impl for<'t> FnOnce(&mut Edit<'t>, &'t Tree) -> Result<()>,
         finish: impl FnOnce(Edit<'_>, &Limits) -> Result<Tree>,
     ) -> Result<()> {
-        self.settle()?;
-        let tree = self.settled();
+        self.apply_pending()?;
+        let tree = self.current_tree();
         let mut edit = tree.edit();
         make(&mut edit, tree)?;
         let mut shared = edit.shared();
@@ -212,7 +212,7 @@ impl<'f> Change<'f> {
     /// # Errors
     /// Returns the errors of `make` and of [`Edit::finish_adding`].
     pub fn add(&mut self, make: impl for<'t> FnOnce(&mut Edit<'t>, &'t Tree) -> Result<()>) -> Result<()> {
-        self.edited(make, |edit, limits| edit.finish_adding(limits))
+        self.apply_edit(make, |edit, limits| edit.finish_adding(limits))
     }
 
     /// Takes another tree for the same blocks, which all stay, under their numbers.
@@ -226,7 +226,7 @@ impl<'f> Change<'f> {
                 .hint("for a tree without keys write {}"));
         }
         let mut walk = tree.root().walk(self.file.limits());
-        while let Some(visit) = walk.step()? {
+        while let Some(visit) = walk.try_next()? {
             if !ndarray::is_ndarray(visit.node) {
                 continue;
             }
@@ -237,7 +237,7 @@ impl<'f> Change<'f> {
                 _ => {}
             }
         }
-        self.pending = Pending::default();
+        self.pending_edits = PendingEdits::default();
         self.tree = Some(tree);
         self.keeps_blocks = true;
         Ok(())
@@ -246,7 +246,7 @@ impl<'f> Change<'f> {
     /// Takes another tree that was made outside: it calls the blocks of the file by their numbers, and new ones by those
     /// of [`Change::add_block`]. Blocks that only the old tree refers to are given up.
     pub fn set_tree(&mut self, tree: Tree) {
-        self.pending = Pending::default();
+        self.pending_edits = PendingEdits::default();
         self.tree = Some(tree);
     }
 
@@ -260,7 +260,7 @@ impl<'f> Change<'f> {
         options: &BlockOptions,
         pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
     ) -> Result<usize> {
-        self.added.push(StoredBlock::encode(self.row()?, options, pieces)?);
+        self.added.push(StoredBlock::encode_pieces(self.generation()?, options, pieces)?);
         self.count += 1;
         Ok(self.count - 1)
     }
@@ -268,9 +268,9 @@ impl<'f> Change<'f> {
     /// Returns `true` if the tree of the file holds an array of the same words.
     fn has_had(&self, node: Node<'_>) -> Result<bool> {
         let mut walk = self.file.tree().root().walk(self.file.limits());
-        while let Some(visit) = walk.step()? {
+        while let Some(visit) = walk.try_next()? {
             if ndarray::is_ndarray(visit.node) {
-                if visit.node.raw() == node.raw() {
+                if visit.node.source_text() == node.source_text() {
                     return Ok(true);
                 }
                 walk.skip_children();
@@ -289,7 +289,7 @@ impl<'f> Change<'f> {
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a new key that is empty, or an index below an array, and
     /// the errors of [`Edit::set`].
     pub fn set(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>, value: impl Into<Value>) -> Result<()> {
-        self.stage(Step::Set(path.try_into().map_err(Into::into)?, value.into()))
+        self.stage_step(PendingEdit::Set(path.try_into().map_err(Into::into)?, value.into()))
     }
 
     /// Adds a value under a new key, or as an item of a sequence (`-`: at the end).
@@ -298,7 +298,7 @@ impl<'f> Change<'f> {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the key is there already, and the errors of
     /// [`Change::set`].
     pub fn insert(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>, value: impl Into<Value>) -> Result<()> {
-        self.stage(Step::Insert(path.try_into().map_err(Into::into)?, value.into()))
+        self.stage_step(PendingEdit::Insert(path.try_into().map_err(Into::into)?, value.into()))
     }
 
     /// Puts an array at a path, in place of what is there; a missing key is added. Unless `options` name a codec, it is
@@ -315,18 +315,18 @@ impl<'f> Change<'f> {
         options: &ArrayOptions,
     ) -> Result<()> {
         let path = path.try_into().map_err(Into::into)?;
-        let node = self.stored(&path, array, options)?;
-        self.stage(Step::Set(path, node))
+        let node = self.replacement_node(&path, array, options)?;
+        self.stage_step(PendingEdit::Set(path, node))
     }
 
     /// Stores an array that takes the place of the one at a path, and returns the node that is to be put there.
-    pub(crate) fn stored(&mut self, path: &TreePath, array: &Array, options: &ArrayOptions) -> Result<Value> {
-        self.settle_at(path)?;
+    pub(crate) fn replacement_node(&mut self, path: &TreePath, array: &Array, options: &ArrayOptions) -> Result<Value> {
+        self.apply_pending_at(path)?;
         let mut options = options.clone();
         if options.codec.is_none() && !options.inline {
             options.codec = self.codec_at(path);
         }
-        self.store(Some(path), array, &options)
+        self.store_array(Some(path), array, &options)
     }
 
     /// Adds an array under a new key, or as an item of a sequence (`-`: at the end).
@@ -341,9 +341,9 @@ impl<'f> Change<'f> {
         options: &ArrayOptions,
     ) -> Result<()> {
         let path = path.try_into().map_err(Into::into)?;
-        self.settle_at(&path)?;
-        let node = self.store(None, array, options)?;
-        self.stage(Step::Insert(path, node))
+        self.apply_pending_at(&path)?;
+        let node = self.store_array(None, array, options)?;
+        self.stage_step(PendingEdit::Insert(path, node))
     }
 
     /// Removes a key or an item; the blocks of its arrays go with it, unless others refer to them.
@@ -351,27 +351,27 @@ impl<'f> Change<'f> {
     /// # Errors
     /// Returns the errors of [`Edit::delete`].
     pub fn delete(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>) -> Result<()> {
-        self.stage(Step::Delete(path.try_into().map_err(Into::into)?))
+        self.stage_step(PendingEdit::Delete(path.try_into().map_err(Into::into)?))
     }
 
     /// The codec of the array at a path, if this build can write it.
     fn codec_at(&self, path: &TreePath) -> Option<CodecId> {
-        let number = self.settled().find(path).filter(|node| ndarray::is_ndarray(*node))?.get("source")?.as_i64()?;
+        let number = self.current_tree().find(path).filter(|node| ndarray::is_ndarray(*node))?.get("source")?.as_i64()?;
         let label = self.file.sections().block(number).ok()?.compression;
         Some(CodecId(label)).filter(|codec| opt_codec(*codec).is_some())
     }
 
     /// Stores an array in separate blocks or in a separate file, and returns the node that describes it.
-    fn store(&mut self, path: Option<&TreePath>, array: &Array, options: &ArrayOptions) -> Result<Value> {
+    fn store_array(&mut self, path: Option<&TreePath>, array: &Array, options: &ArrayOptions) -> Result<Value> {
         if options.streamed {
             return Err(
                 Error::invalid_input("a streamed array cannot be put into a file that exists").hint("write a new file with it")
             );
         }
-        let row = self.row()?;
-        let mut builder = Builder::new(target_of(self.file));
+        let row = self.generation()?;
+        let mut builder = AsdfBuilder::new(target_of(self.file));
         let mut node = builder.array(array, options)?;
-        self.spell(&mut node);
+        self.match_dialect(&mut node);
         if options.inline {
             return Ok(node);
         }
@@ -381,7 +381,7 @@ impl<'f> Change<'f> {
             return Ok(node);
         }
         let first = self.count;
-        sources(&mut node, &mut |number| Ok(Value::from((first + number) as u64)))?;
+        replace_sources(&mut node, &mut |number| Ok(Value::from((first + number) as u64)))?;
         self.count += blocks.len();
         self.added.extend(blocks);
         Ok(node)
@@ -394,7 +394,7 @@ impl<'f> Change<'f> {
             ndarray::is_ndarray(node)
                 && node.get("source").is_some_and(|source| source.as_i64().is_none() && !source.text().starts_with("fits:"))
         };
-        if let Some(node) = path.and_then(|path| self.settled().find(path))
+        if let Some(node) = path.and_then(|path| self.current_tree().find(path))
             && ndarray::is_ndarray(node)
         {
             return Ok(is_external(node));
@@ -402,13 +402,13 @@ impl<'f> Change<'f> {
         if self.count > 0 {
             return Ok(false);
         }
-        let nodes = self.sourced(self.settled())?;
+        let nodes = self.sourced_arrays(self.current_tree())?;
         Ok(nodes.iter().any(|(node, _)| is_external(*node)))
     }
 
     /// Spells a node as the ndarrays of the file are spelt.
-    fn spell(&self, node: &mut Value) {
-        let Ok(known) = walk::sourced(self.file) else { return };
+    fn match_dialect(&self, node: &mut Value) {
+        let Ok(known) = walk::ndarrays_with_source(self.file) else { return };
         if let Some(tag) = known.iter().find_map(|(known, _)| known.tag()) {
             node.tag = Some(tag.to_owned());
             if let Some(mut mask) = node.get("mask").filter(|mask| mask.get("source").is_some()).cloned() {
@@ -418,31 +418,35 @@ impl<'f> Change<'f> {
         }
     }
 
-    fn row(&self) -> Result<&'static Generation> {
+    fn generation(&self) -> Result<&'static Generation> {
         self.file.sections().generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))
     }
 
     /// The folder of the file, which is named by its path.
-    fn folder(&self) -> PathBuf {
-        let parent = bytes::exact_path(&**self.file.sections().source()).parent();
+    fn parent_dir(&self) -> PathBuf {
+        let parent = bytes::verbatim_path(&**self.file.sections().source()).parent();
         parent.filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_path_buf()
     }
 
     /// The ndarrays of a tree that have a source: see [`walk::sourced`].
-    fn sourced<'t>(&'t self, tree: &'t Tree) -> Result<Sourced<'t>> {
-        if std::ptr::eq(tree, self.file.tree()) { walk::sourced(self.file) } else { walk::sourced_in(tree, self.file.limits()) }
+    fn sourced_arrays<'t>(&'t self, tree: &'t Tree) -> Result<SourcedNdarrays<'t>> {
+        if std::ptr::eq(tree, self.file.tree()) {
+            walk::ndarrays_with_source(self.file)
+        } else {
+            walk::collect_sourced(tree, self.file.limits())
+        }
     }
 
     /// Numbers of the blocks that a tree of the file refers to.
-    fn used(&self, tree: &Tree, sourced: &Sourced<'_>) -> Result<BTreeSet<i64>> {
-        let in_chunks = chunked_array::Named::of(self.file, tree)?.blocks;
+    fn used_blocks(&self, tree: &Tree, sourced: &SourcedNdarrays<'_>) -> Result<BTreeSet<i64>> {
+        let in_chunks = chunked_array::NamedBlocks::of_tree(self.file, tree)?.blocks;
         let mut used: BTreeSet<i64> = in_chunks.into_iter().map(|number| number as i64).collect();
-        used.extend(sourced.iter().filter_map(|(_, source)| source.as_i64()).map(|number| self.absolute(number)));
+        used.extend(sourced.iter().filter_map(|(_, source)| source.as_i64()).map(|number| self.absolute_block_number(number)));
         Ok(used)
     }
 
     /// The number of a block from the start, if it is one of the file's.
-    fn absolute(&self, number: i64) -> i64 {
+    fn absolute_block_number(&self, number: i64) -> i64 {
         if number >= 0 {
             return number;
         }
@@ -450,31 +454,33 @@ impl<'f> Change<'f> {
     }
 
     /// Blocks that the old tree refers to and the new one does not.
-    fn freed(&self) -> Result<BTreeSet<usize>> {
+    fn find_freed_blocks(&self) -> Result<BTreeSet<usize>> {
         match &self.tree {
-            Some(tree) if !self.keeps_blocks => self.freed_by(tree, &self.sourced(tree)?),
+            Some(tree) if !self.keeps_blocks => self.freed_by(tree, &self.sourced_arrays(tree)?),
             _ => Ok(BTreeSet::new()),
         }
     }
 
     /// Returns the blocks that the new tree frees, given the sources of its arrays.
-    fn freed_by(&self, tree: &Tree, sourced: &Sourced<'_>) -> Result<BTreeSet<usize>> {
-        if self.tree.is_none() || self.keeps_blocks || chunked_array::Named::of(self.file, tree)?.unknown.is_some() {
+    fn freed_by(&self, tree: &Tree, sourced: &SourcedNdarrays<'_>) -> Result<BTreeSet<usize>> {
+        if self.tree.is_none() || self.keeps_blocks || chunked_array::NamedBlocks::of_tree(self.file, tree)?.has_unknown.is_some()
+        {
             // The blocks of chunks may be unknown.
             return Ok(BTreeSet::new());
         }
-        let (old, new) = (self.used(self.file.tree(), &walk::sourced(self.file)?)?, self.used(tree, sourced)?);
+        let (old, new) =
+            (self.used_blocks(self.file.tree(), &walk::ndarrays_with_source(self.file)?)?, self.used_blocks(tree, sourced)?);
         let known = self.file.sections().blocks()?.len();
         let freed = old.difference(&new).filter_map(|number| usize::try_from(*number).ok());
         Ok(freed.filter(|number| *number < known).collect())
     }
 
     /// The text of the tree in which the blocks have the numbers of `places`.
-    fn text<'t>(&self, tree: &'t Tree, sourced: &Sourced<'t>, places: &Places) -> Result<String> {
+    fn tree_text<'t>(&self, tree: &'t Tree, sourced: &SourcedNdarrays<'t>, places: &BlockNumbers) -> Result<String> {
         let mut sources = Vec::new();
         for (_, source) in sourced {
             let Some(number) = source.as_i64() else { continue };
-            if let Some(place) = places.get(&self.absolute(number))
+            if let Some(place) = places.get(&self.absolute_block_number(number))
                 && number != *place as i64
                 && !(number < 0 && self.file.sections().block(number).is_ok_and(Block::is_streamed))
             {
@@ -490,25 +496,26 @@ impl<'f> Change<'f> {
     /// Changes the file where it is: the tree and the blocks that are new are written, every other block
     /// stays where it is. Whether that could be done: the tree must fit into its space, and the blocks must
     /// leave a place. Gives back the numbers of blocks that have others now.
-    fn in_place(&self) -> Result<Option<Places>> {
-        if !self.does_move_blocks()? && !self.has_new_files() {
-            let is_done = update::tree_in_place(self.file, self.settled().text())?;
-            return Ok(is_done.then(|| self.unmoved()));
+    fn in_place(&self) -> Result<Option<BlockNumbers>> {
+        if !self.moves_blocks()? && !self.has_new_files() {
+            let is_done = update::tree_in_place(self.file, self.current_tree().text())?;
+            return Ok(is_done.then(|| self.unmoved_blocks()));
         }
-        let freed = self.freed()?;
-        let Some(placement) = Placement::plan(self.file, &freed, &self.added)? else { return Ok(None) };
+        let freed = self.find_freed_blocks()?;
+        let Some(placement) = BlockPlacement::plan_in_place(self.file, &freed, &self.added)? else { return Ok(None) };
         let known = self.file.sections().blocks()?.len();
-        let mut places = self.unmoved();
+        let mut places = self.unmoved_blocks();
         places.retain(|number, _| usize::try_from(*number).is_ok_and(|number| number < known && !freed.contains(&number)));
-        let new: Places = placement.numbers.iter().enumerate().map(|(i, number)| ((known + i) as i64, *number)).collect();
-        let text = self.text(self.settled(), &self.sourced(self.settled())?, &new)?;
+        let new: BlockNumbers =
+            placement.block_numbers.iter().enumerate().map(|(i, number)| ((known + i) as i64, *number)).collect();
+        let text = self.tree_text(self.current_tree(), &self.sourced_arrays(self.current_tree())?, &new)?;
         places.extend(new);
-        let is_done = self.beside_first(|| placement.apply(self.file, &text), |is_done| *is_done)?;
+        let is_done = self.write_parts_first(|| placement.apply_update(self.file, &text), |is_done| *is_done)?;
         Ok(is_done.then_some(places))
     }
 
     /// Returns a map of all blocks to their old numbers.
-    fn unmoved(&self) -> Places {
+    fn unmoved_blocks(&self) -> BlockNumbers {
         (0..self.count).map(|number| (number as i64, number)).collect()
     }
 
@@ -523,33 +530,39 @@ impl<'f> Change<'f> {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if a block cannot be read.
     pub fn write<W: Write + Seek>(&mut self, out: W, options: &WriteOptions) -> Result<Vec<Diagnostic>> {
-        self.settle()?;
+        self.apply_pending()?;
         self.check_tree()?;
-        Ok(self.write_with(self.settled(), out, options)?.1)
+        Ok(self.write_with(self.current_tree(), out, options)?.1)
     }
 
     /// Does the same as [`Change::write`], with a tree in which only the spelling of references differs. Returns
     /// the numbers of the blocks, and those that are damaged.
-    fn write_with<W: Write + Seek>(&self, tree: &Tree, out: W, options: &WriteOptions) -> Result<(Places, Vec<Diagnostic>)> {
-        let (sourced, old) = (self.sourced(tree)?, walk::sourced(self.file)?);
-        let (freed, used) = (self.freed_by(tree, &sourced)?, self.used(self.file.tree(), &old)?);
+    fn write_with<W: Write + Seek>(
+        &self,
+        tree: &Tree,
+        out: W,
+        options: &WriteOptions,
+    ) -> Result<(BlockNumbers, Vec<Diagnostic>)> {
+        let (sourced, old) = (self.sourced_arrays(tree)?, walk::ndarrays_with_source(self.file)?);
+        let (freed, used) = (self.freed_by(tree, &sourced)?, self.used_blocks(self.file.tree(), &old)?);
         let old = self.file.sections().all_blocks()?;
         let is_used = |block: &&Block| used.contains(&(block.index as i64));
-        let keeps_numbers = !walk::unnamed(self.file)?.is_empty() || chunked_array::Named::of(self.file, tree)?.any;
+        let keeps_numbers =
+            !walk::unreferenced_blocks(self.file)?.is_empty() || chunked_array::NamedBlocks::of_tree(self.file, tree)?.has_any;
         let stays = |block: &&Block| keeps_numbers || (is_used(block) && !freed.contains(&block.index));
         let kept = old.iter().copied().filter(stays);
         // A streamed block is the last.
         let (streamed, sized): (Vec<&Block>, Vec<&Block>) = kept.partition(|block| block.is_streamed());
         let mut places = BTreeMap::new();
-        let mut blocks: Vec<Copied<'_>> = Vec::new();
+        let mut blocks: Vec<CopiedBlock<'_>> = Vec::new();
         let mut take = |number: i64, copied| {
             places.insert(number, blocks.len());
             blocks.push(copied);
         };
-        sized.into_iter().for_each(|block| take(block.index as i64, Copied::Of(self.file, block)));
-        self.added.iter().enumerate().for_each(|(i, new)| take((old.len() + i) as i64, Copied::New(new)));
-        streamed.into_iter().for_each(|block| take(block.index as i64, Copied::Of(self.file, block)));
-        let text = self.text(tree, &sourced, &places)?;
+        sized.into_iter().for_each(|block| take(block.index as i64, CopiedBlock::FromFile(self.file, block)));
+        self.added.iter().enumerate().for_each(|(i, new)| take((old.len() + i) as i64, CopiedBlock::FromMemory(new)));
+        streamed.into_iter().for_each(|block| take(block.index as i64, CopiedBlock::FromFile(self.file, block)));
+        let text = self.tree_text(tree, &sourced, &places)?;
         let text = self.file.sections().tree().map(|_| text.as_str());
         let damaged = assemble::write_copied(self.file, text, &blocks, out, options, None)?;
         Ok((places, damaged))
@@ -559,7 +572,7 @@ impl<'f> Change<'f> {
 /// Refuses to go on with damaged blocks.
 fn refuse_damaged(damaged: &[Diagnostic]) -> Result<()> {
     let Some(first) = damaged.first() else { return Ok(()) };
-    Err(Error::malformed(first.to_string()).hint(crate::asdf::checksum::UNDAMAGED))
+    Err(Error::malformed(first.to_string()).hint(crate::asdf::checksum::DAMAGED_BLOCK_HINT))
 }
 
 /// The form whose words new nodes of a file are written in: by its header line, then by its standard.
@@ -571,12 +584,12 @@ pub fn target_of(file: &AsdfFile) -> &'static Target {
     let all = crate::asdf::TARGETS;
     all.iter().find(exact).or_else(|| all.iter().rev().find(of_line)).unwrap_or_else(|| {
         let family = file.sections().generation().map_or("", |row| row.plain_name);
-        all.iter().rev().find(|target| target.generation().plain_name == family).unwrap_or_else(Target::newest)
+        all.iter().rev().find(|target| target.generation().plain_name == family).unwrap_or_else(Target::latest)
     })
 }
 
 /// Gives the `source` of a fresh ndarray node, and that of its mask, another value by its number.
-fn sources(node: &mut Value, change: &mut dyn FnMut(usize) -> Result<Value>) -> Result<()> {
+fn replace_sources(node: &mut Value, change: &mut dyn FnMut(usize) -> Result<Value>) -> Result<()> {
     let number = |node: &Value| node.get("source").and_then(Value::as_i64).and_then(|n| usize::try_from(n).ok());
     if let Some(mut mask) = node.get("mask").cloned()
         && let Some(place) = number(&mask)

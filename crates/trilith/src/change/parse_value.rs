@@ -7,13 +7,13 @@
 use super::Change;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::tree::{CardPlace, Data, Node, Style, Tree, TreePath, Value};
+use crate::tree::{CardPlace, Node, Tree, TreePath, Value, ValueData, YamlScalarStyle};
 use crate::yaml::Scalar;
 
 /// The syntax of a typed value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Syntax {
+pub enum ValueSyntax {
     /// FITS for a card. Otherwise YAML of which versions 1.1 and 1.2 agree, with the numbers of JSON.
     #[default]
     Checked,
@@ -40,28 +40,28 @@ impl Change<'_> {
     /// # Errors
     /// Returns `InvalidInput` if only YAML 1.1 reads the text as something else, with the quoted form to use, and `Malformed` if
     /// the text is not YAML, and as [`Change::tree`].
-    pub fn typed(&mut self, path: &TreePath, text: &str, syntax: Syntax) -> Result<Value> {
+    pub fn parse_value(&mut self, path: &TreePath, text: &str, syntax: ValueSyntax) -> Result<Value> {
         let file = self.file;
         let (tree, limits) = (self.tree()?, file.limits());
         match (syntax, tree.card_place(path)) {
-            (Syntax::String, _) => Ok(Value::from(text)),
-            (Syntax::Yaml, _) => tree.parse_value(text, limits),
-            (Syntax::Checked, None) => checked(tree, text, limits),
-            (Syntax::Checked, Some(place)) => card(tree, text, place, limits),
+            (ValueSyntax::String, _) => Ok(Value::from(text)),
+            (ValueSyntax::Yaml, _) => tree.parse_value(text, limits),
+            (ValueSyntax::Checked, None) => parse_unambiguous_value(tree, text, limits),
+            (ValueSyntax::Checked, Some(place)) => parse_card_value(tree, text, place, limits),
         }
     }
 }
 
 /// A value of which YAML 1.1 and 1.2 agree.
-fn checked(under: &Tree, text: &str, limits: &Limits) -> Result<Value> {
+fn parse_unambiguous_value(under: &Tree, text: &str, limits: &Limits) -> Result<Value> {
     if text.trim() == "-" {
-        return Err(refused(text, "YAML reads it as a list of one null", text.trim()));
+        return Err(not_accepted(text, "YAML reads it as a list of one null", text.trim()));
     }
     let tree = under.parse_under(text, limits)?;
     let start = tree.text().len() - text.len();
     let mut scalars = Vec::new();
-    let mut walk = tree.root().walk(limits).as_written();
-    while let Some(visit) = walk.step()? {
+    let mut walk = tree.root().walk(limits).without_merge();
+    while let Some(visit) = walk.try_next()? {
         for node in visit.key.into_iter().chain([visit.node]).filter(|node| node.is_scalar()) {
             check_scalar(node)?;
             scalars.push(node.span());
@@ -71,7 +71,7 @@ fn checked(under: &Tree, text: &str, limits: &Limits) -> Result<Value> {
         let is_after_space = text.get(..at).is_none_or(|before| before.is_empty() || before.ends_with(char::is_whitespace));
         let place = (start + at) as u32;
         if is_after_space && !scalars.iter().any(|span| (span.start..span.end).contains(&place)) {
-            return Err(refused(text, "YAML reads the text after # as a comment", text));
+            return Err(not_accepted(text, "YAML reads the text after # as a comment", text));
         }
     }
     Ok(with_numbers(tree.root().to_value(limits)?))
@@ -79,8 +79,8 @@ fn checked(under: &Tree, text: &str, limits: &Limits) -> Result<Value> {
 
 /// Refuses a scalar without quotes that only YAML 1.1 reads as something else than a string, or as another number.
 fn check_scalar(node: Node<'_>) -> Result<()> {
-    let raw = node.raw();
-    if node.style() != Some(Style::Plain) || node.tag().is_some() || raw == "<<" {
+    let raw = node.source_text();
+    if node.style() != Some(YamlScalarStyle::Plain) || node.tag().is_some() || raw == "<<" {
         return Ok(());
     }
     let digits = raw.trim_start_matches(['+', '-']);
@@ -98,11 +98,11 @@ fn check_scalar(node: Node<'_>) -> Result<()> {
         }
         _ => return Ok(()),
     };
-    Err(refused(raw, &format!("YAML 1.1 alone reads it as {reads}"), raw))
+    Err(not_accepted(raw, &format!("YAML 1.1 alone reads it as {reads}"), raw))
 }
 
 #[cold]
-fn refused(text: &str, why: &str, meant: &str) -> Error {
+fn not_accepted(text: &str, why: &str, meant: &str) -> Error {
     let quoted = format!("\"{}\"", meant.replace('\\', "\\\\").replace('"', "\\\""));
     Error::invalid_input(format!("cannot take {text} as a value: {why}"))
         .hint(format!("write '{quoted}', with both quotes, for the string"))
@@ -111,9 +111,9 @@ fn refused(text: &str, why: &str, meant: &str) -> Error {
 /// The value with numbers that JSON has and YAML 1.1 has not, such as `1.5e5`. As deep as [`Node::to_value`] goes.
 fn with_numbers(mut value: Value) -> Value {
     match &mut value.data {
-        Data::Str(text) if value.style.is_none() && value.tag.is_none() => {
+        ValueData::Str(text) if value.style.is_none() && value.tag.is_none() => {
             if let Some(number) = json_float(text) {
-                value.data = Data::Float(number);
+                value.data = ValueData::Float(number);
             }
         }
         _ => value.map_items(with_numbers),
@@ -133,26 +133,26 @@ fn json_float(text: &str) -> Option<f64> {
 }
 
 /// A value of a card, or a list with its comment.
-fn card(under: &Tree, text: &str, place: CardPlace, limits: &Limits) -> Result<Value> {
+fn parse_card_value(under: &Tree, text: &str, place: CardPlace, limits: &Limits) -> Result<Value> {
     let value_at = match place {
-        CardPlace::Text => return Ok(quoted(under, text, limits)?.unwrap_or_else(|| Value::from(text))),
+        CardPlace::Text => return Ok(parse_quoted_string(under, text, limits)?.unwrap_or_else(|| Value::from(text))),
         CardPlace::Value { list } => list,
     };
     let typed = text.trim();
     if let Some(at) = value_at.filter(|_| typed.starts_with('[') && typed.ends_with(']')) {
         let tree = under.parse_under(text, limits)?;
         let items = tree.root().items().enumerate().map(|(n, item)| match item.style() {
-            Some(Style::Plain) if n == at && item.tag().is_none() => Ok(crate::fits::typed_value(item.raw())),
-            Some(Style::Plain) if item.tag().is_none() => Ok(Value::from(item.raw())),
+            Some(YamlScalarStyle::Plain) if n == at && item.tag().is_none() => Ok(crate::fits::typed_value(item.source_text())),
+            Some(YamlScalarStyle::Plain) if item.tag().is_none() => Ok(Value::from(item.source_text())),
             _ => item.to_value(limits),
         });
         return Ok(Value::seq(items.collect::<Result<Vec<_>>>()?).flow());
     }
-    Ok(quoted(under, text, limits)?.unwrap_or_else(|| crate::fits::typed_value(text)))
+    Ok(parse_quoted_string(under, text, limits)?.unwrap_or_else(|| crate::fits::typed_value(text)))
 }
 
 /// The string in a text in double quotes, which are those of YAML; None for any other text.
-fn quoted(under: &Tree, text: &str, limits: &Limits) -> Result<Option<Value>> {
+fn parse_quoted_string(under: &Tree, text: &str, limits: &Limits) -> Result<Option<Value>> {
     let typed = text.trim();
     if typed.len() < 2 || !typed.starts_with('"') || !typed.ends_with('"') {
         return Ok(None);

@@ -8,7 +8,7 @@ use crate::limits::Limits;
 use crate::tree::{Edit, Tree, TreePath, Value};
 
 /// One edit of a tree by a path.
-pub(super) enum Step {
+pub(super) enum PendingEdit {
     /// Puts a value in place of what is there, or adds a key.
     Set(TreePath, Value),
     /// Adds a key or an item.
@@ -17,18 +17,18 @@ pub(super) enum Step {
     Delete(TreePath),
 }
 
-impl Step {
+impl PendingEdit {
     fn path(&self) -> &TreePath {
         match self {
-            Step::Set(path, _) | Step::Insert(path, _) | Step::Delete(path) => path,
+            PendingEdit::Set(path, _) | PendingEdit::Insert(path, _) | PendingEdit::Delete(path) => path,
         }
     }
 
     fn apply(&self, edit: &mut Edit<'_>) -> Result<()> {
         match self {
-            Step::Set(path, value) => edit.set(path, value),
-            Step::Insert(path, value) => edit.insert(path, value),
-            Step::Delete(path) => edit.delete(path),
+            PendingEdit::Set(path, value) => edit.set(path, value),
+            PendingEdit::Insert(path, value) => edit.insert(path, value),
+            PendingEdit::Delete(path) => edit.delete(path),
         }
     }
 
@@ -54,9 +54,9 @@ impl Step {
     }
 
     /// Returns the sequence in which this step moves the items after it, if it does.
-    fn moves_items_of(&self, tree: &Tree) -> Option<TreePath> {
+    fn shifts_items_of(&self, tree: &Tree) -> Option<TreePath> {
         let (above, key) = self.path().split_last()?;
-        let is_set = matches!(self, Step::Set(..));
+        let is_set = matches!(self, PendingEdit::Set(..));
         let parent = tree.find(&above)?;
         let parent = parent.alias_target().unwrap_or(parent);
         (parent.is_sequence() && !(is_set && parent.child(key).is_some())).then_some(above)
@@ -65,30 +65,30 @@ impl Step {
 
 /// Steps that do not depend on each other: each has a path of the same tree.
 #[derive(Default)]
-pub(super) struct Pending {
-    steps: Vec<Step>,
+pub(super) struct PendingEdits {
+    steps: Vec<PendingEdit>,
     /// The paths of all steps.
     paths: HashSet<TreePath>,
     /// Ancestors of the paths of all steps.
-    above: HashSet<TreePath>,
+    parent_paths: HashSet<TreePath>,
     /// Sequences whose items have other numbers after a step.
-    moved: HashSet<TreePath>,
+    shifted_lists: HashSet<TreePath>,
     /// Notes on changes of collections that are in several places.
     pub shared: BTreeSet<String>,
 }
 
-impl Pending {
+impl PendingEdits {
     /// Returns `true` if there is nothing to do.
     pub(super) fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
     /// Returns `true` if a path means the same before and after the steps, and none of them is at, above or below it.
-    pub(super) fn leaves_alone(&self, path: &TreePath) -> bool {
-        if self.above.contains(path) {
+    pub(super) fn is_unaffected(&self, path: &TreePath) -> bool {
+        if self.parent_paths.contains(path) {
             return false;
         }
-        let is_touched = |path: &TreePath| self.paths.contains(path) || self.moved.contains(path);
+        let is_touched = |path: &TreePath| self.paths.contains(path) || self.shifted_lists.contains(path);
         let mut path = path.clone();
         loop {
             if is_touched(&path) {
@@ -104,10 +104,10 @@ impl Pending {
     ///
     /// # Errors
     /// Returns the error of [`Edit`] if the step cannot be made in `tree`.
-    pub(super) fn add(&mut self, step: Step, tree: &Tree) -> Result<Option<Step>> {
-        let moved = step.moves_items_of(tree);
-        let moves_others = moved.as_ref().is_some_and(|list| self.above.contains(list));
-        if !self.is_empty() && (moves_others || !self.leaves_alone(step.path())) {
+    pub(super) fn try_add_step(&mut self, step: PendingEdit, tree: &Tree) -> Result<Option<PendingEdit>> {
+        let moved = step.shifts_items_of(tree);
+        let moves_others = moved.as_ref().is_some_and(|list| self.parent_paths.contains(list));
+        if !self.is_empty() && (moves_others || !self.is_unaffected(step.path())) {
             return Ok(Some(step));
         }
         // A fault of the path is reported now, not when the file is saved.
@@ -116,8 +116,8 @@ impl Pending {
         step.apply(&mut edit)?;
         self.shared.append(&mut edit.shared());
         let mut above = step.path().clone();
-        while above.pop().is_some() && self.above.insert(above.clone()) {}
-        self.moved.extend(moved);
+        while above.pop().is_some() && self.parent_paths.insert(above.clone()) {}
+        self.shifted_lists.extend(moved);
         self.paths.insert(step.path().clone());
         self.steps.push(step);
         Ok(None)
@@ -127,12 +127,13 @@ impl Pending {
     ///
     /// # Errors
     /// Returns the error of [`Edit::finish`] for the first step that cannot be made.
-    pub(super) fn make(&mut self, tree: &Tree, limits: &Limits) -> Result<Tree> {
+    pub(super) fn apply_all(&mut self, tree: &Tree, limits: &Limits) -> Result<Tree> {
         let steps = std::mem::take(self).steps;
-        let finish = |edit: Edit<'_>, steps: &[Step]| match steps.iter().all(|step| matches!(step, Step::Insert(..))) {
-            true => edit.finish_adding(limits),
-            false => edit.finish(limits),
-        };
+        let finish =
+            |edit: Edit<'_>, steps: &[PendingEdit]| match steps.iter().all(|step| matches!(step, PendingEdit::Insert(..))) {
+                true => edit.finish_adding(limits),
+                false => edit.finish(limits),
+            };
         let together = || {
             let mut edit = tree.edit();
             steps.iter().try_for_each(|step| step.apply(&mut edit))?;

@@ -10,20 +10,20 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use super::streamed_block::{begin_in, check_streams};
+use super::streamed_block::{check_streams, create_stream};
 use super::target_of;
 use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::{StreamEnd, Target, row_bytes, walk};
-use crate::bytes::{Basis, NewFile, Source, Update, in_pieces};
+use crate::bytes::{FileUpdate, NewFile, Source, WriteBasis, for_each_piece};
 use crate::error::{Error, Result};
 use crate::file::OpenOptions;
 use crate::limits::Limits;
-use crate::threads::lasting;
+use crate::threads::spawn_daemon;
 use crate::tree::TreePath;
-use crate::writer::Writer;
+use crate::writer::AsdfWriter;
 
 /// Bytes that are taken from an input at once.
-const PIECE: usize = 256 << 10;
+const BUFFER_SIZE: usize = 256 << 10;
 
 /// The type of rows, and the interval between checkpoints.
 #[derive(Debug, Clone)]
@@ -36,21 +36,27 @@ pub struct RowOptions {
     /// The generation of a file that is begun; None is the newest.
     pub target: Option<&'static Target>,
     /// Rows are put into the file once this number of bytes of them wait.
-    pub every_bytes: u64,
+    pub checkpoint_bytes: u64,
     /// Rows are put into the file at the latest so long after they came ([`RowWriter::feed`]).
-    pub every: Duration,
+    pub checkpoint_interval: Duration,
 }
 
 impl Default for RowOptions {
     fn default() -> Self {
-        Self { datatype: None, row_shape: None, target: None, every_bytes: 64 << 20, every: Duration::from_secs(5) }
+        Self {
+            datatype: None,
+            row_shape: None,
+            target: None,
+            checkpoint_bytes: 64 << 20,
+            checkpoint_interval: Duration::from_secs(5),
+        }
     }
 }
 
 /// A count of the rows that were added to an array.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Added {
+pub struct RowReport {
     /// Rows that were added.
     pub rows: u64,
     /// Rows that there are now.
@@ -58,7 +64,7 @@ pub struct Added {
     /// Number of checkpoints.
     pub checkpoints: u64,
     /// `true` if the array was begun.
-    pub begun: bool,
+    pub created: bool,
 }
 
 /// Adds rows to a streamed array, which it begins if there is none.
@@ -87,21 +93,21 @@ pub struct RowWriter {
     item: String,
     opening: OpenOptions,
     /// The datatype and byte order of what is handed in.
-    given: (Datatype, Byteorder),
-    row: usize,
+    datatype: (Datatype, Byteorder),
+    row_bytes: usize,
     every_bytes: u64,
     every: Duration,
     end: StreamEnd,
     /// Buffered full rows.
-    update: Update,
+    update: FileUpdate,
     /// Offset of the next row.
-    at: u64,
+    position: u64,
     /// Time at which the first buffered row came.
-    since: Option<Instant>,
+    bytes_since_checkpoint: Option<Instant>,
     /// The beginning of a row.
-    partial: Vec<u8>,
-    waiting: u64,
-    added: Added,
+    partial_row: Vec<u8>,
+    buffer: u64,
+    added: RowReport,
 }
 
 impl RowWriter {
@@ -117,33 +123,34 @@ impl RowWriter {
     pub fn open(path: impl AsRef<Path>, item: &str, options: RowOptions, opening: OpenOptions) -> Result<Self> {
         let path = path.as_ref().to_path_buf();
         let item = TreePath::parse(item)?.to_string();
-        let begun = begin(&path, &item, &options, &opening)?;
-        let end = end_of(&path, &item, &opening)?;
+        let begun = create_if_missing(&path, &item, &options, &opening)?;
+        let end = stream_end(&path, &item, &opening)?;
         let stored = end.array.datatype().packed(end.order);
         let given = options.datatype.unwrap_or((stored, end.order));
         let shape = end.array.shape().get(1..).unwrap_or_default();
-        end.check(&given.0, Some(options.row_shape.as_deref().unwrap_or(shape))).map_err(|e| e.at_path(item.clone()))?;
+        end.check_row_format(&given.0, Some(options.row_shape.as_deref().unwrap_or(shape)))
+            .map_err(|e| e.at_path(item.clone()))?;
         let bytes = row_bytes(&given.0, shape)?;
         let limits = end.array.limits();
         if bytes > limits.memory {
-            return Err(Limits::exceeded("memory", limits.memory, format_args!("one row has {bytes} bytes")));
+            return Err(Limits::exceeded_error("memory", limits.memory, format_args!("one row has {bytes} bytes")));
         }
-        let (at, total) = (end.at, end.array.shape().first().copied().unwrap_or(0));
+        let (at, total) = (end.offset, end.array.shape().first().copied().unwrap_or(0));
         Ok(Self {
             path,
             item,
             opening,
-            given,
-            row: crate::bytes::to_usize(bytes)?,
-            every_bytes: options.every_bytes,
-            every: options.every,
+            datatype: given,
+            row_bytes: crate::bytes::to_usize(bytes)?,
+            every_bytes: options.checkpoint_bytes,
+            every: options.checkpoint_interval,
             end,
-            update: Update::new(),
-            at,
-            since: None,
-            partial: Vec::new(),
-            waiting: 0,
-            added: Added { begun, total, ..Added::default() },
+            update: FileUpdate::new(),
+            position: at,
+            bytes_since_checkpoint: None,
+            partial_row: Vec::new(),
+            buffer: 0,
+            added: RowReport { created: begun, total, ..RowReport::default() },
         })
     }
 
@@ -153,38 +160,38 @@ impl RowWriter {
     /// Returns the errors of [`RowWriter::checkpoint`], which it calls if enough bytes wait.
     pub fn add(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
-            let missing = self.row - self.partial.len();
-            if !self.partial.is_empty() || bytes.len() < missing {
+            let missing = self.row_bytes - self.partial_row.len();
+            if !self.partial_row.is_empty() || bytes.len() < missing {
                 let (head, rest) = bytes.split_at(missing.min(bytes.len()));
-                self.partial.extend_from_slice(head);
+                self.partial_row.extend_from_slice(head);
                 bytes = rest;
-                if self.partial.len() == self.row {
-                    let whole = std::mem::take(&mut self.partial);
-                    self.put(&whole)?;
+                if self.partial_row.len() == self.row_bytes {
+                    let whole = std::mem::take(&mut self.partial_row);
+                    self.push_rows(&whole)?;
                 }
                 continue;
             }
-            let (rows, rest) = bytes.split_at(bytes.len() - bytes.len() % self.row);
-            self.put(rows)?;
+            let (rows, rest) = bytes.split_at(bytes.len() - bytes.len() % self.row_bytes);
+            self.push_rows(rows)?;
             bytes = rest;
         }
-        if self.waiting >= self.every_bytes { self.checkpoint() } else { Ok(()) }
+        if self.buffer >= self.every_bytes { self.checkpoint() } else { Ok(()) }
     }
 
     /// Takes whole rows.
-    fn put(&mut self, rows: &[u8]) -> Result<()> {
-        let count = (rows.len() / self.row) as u64;
+    fn push_rows(&mut self, rows: &[u8]) -> Result<()> {
+        let count = (rows.len() / self.row_bytes) as u64;
         let row_shape = self.end.array.shape().get(1..).unwrap_or_default();
         let shape = [&[count], row_shape].concat();
-        let array = Array::from_bytes(rows.to_vec(), self.given.0.clone(), self.given.1, shape)?;
-        let (update, at) = (&mut self.update, &mut self.at);
-        array.pieces(self.end.order, 4 << 20, &mut |piece| {
-            update.put(*at, piece)?;
+        let array = Array::from_bytes(rows.to_vec(), self.datatype.0.clone(), self.datatype.1, shape)?;
+        let (update, at) = (&mut self.update, &mut self.position);
+        array.for_each_piece_in(self.end.order, 4 << 20, &mut |piece| {
+            update.write_piece(*at, piece)?;
             *at += piece.len() as u64;
             Ok(())
         })?;
-        self.waiting = self.waiting.saturating_add(rows.len() as u64);
-        self.since.get_or_insert_with(Instant::now);
+        self.buffer = self.buffer.saturating_add(rows.len() as u64);
+        self.bytes_since_checkpoint.get_or_insert_with(Instant::now);
         self.added.rows += count;
         Ok(())
     }
@@ -195,12 +202,12 @@ impl RowWriter {
     /// # Errors
     /// Returns the errors of [`Update::commit`]. The rows that waited are then not in the file.
     pub fn checkpoint(&mut self) -> Result<()> {
-        if self.waiting == 0 {
+        if self.buffer == 0 {
             return Ok(());
         }
         std::mem::take(&mut self.update).commit(&*self.end.source)?;
-        self.end = end_of(&self.path, &self.item, &self.opening)?;
-        (self.at, self.waiting, self.since) = (self.end.at, 0, None);
+        self.end = stream_end(&self.path, &self.item, &self.opening)?;
+        (self.position, self.buffer, self.bytes_since_checkpoint) = (self.end.offset, 0, None);
         self.added.total = self.end.array.shape().first().copied().unwrap_or(0);
         self.added.checkpoints += 1;
         Ok(())
@@ -211,7 +218,7 @@ impl RowWriter {
     /// # Errors
     /// Returns the errors of [`RowWriter::add`], and an error if the rows cannot be read.
     pub fn add_all(&mut self, rows: &dyn Source) -> Result<()> {
-        in_pieces(rows, 0..rows.len(), 4 << 20, false, &mut |piece| self.add(piece))
+        for_each_piece(rows, 0..rows.len(), 4 << 20, false, &mut |piece| self.add(piece))
     }
 
     /// Takes rows from an input until it ends. Those that came are put into the file in time also while no more
@@ -220,10 +227,10 @@ impl RowWriter {
     /// # Errors
     /// Returns the errors of [`RowWriter::checkpoint`], and [`ErrorKind::Io`](crate::ErrorKind::Io) if the input
     /// cannot be read. The whole rows before that are kept.
-    pub fn feed(&mut self, input: impl Read + Send + 'static) -> Result<()> {
+    pub fn push_input(&mut self, input: impl Read + Send + 'static) -> Result<()> {
         let pieces = read_ahead(input)?;
         loop {
-            let piece = match self.since {
+            let piece = match self.bytes_since_checkpoint {
                 None => pieces.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(since) => pieces.recv_timeout(self.every.saturating_sub(since.elapsed())),
             };
@@ -237,7 +244,7 @@ impl RowWriter {
                 Err(RecvTimeoutError::Disconnected) => return self.checkpoint(),
             }
             // If pieces never stop, no wait ends.
-            if self.since.is_some_and(|since| since.elapsed() >= self.every) {
+            if self.bytes_since_checkpoint.is_some_and(|since| since.elapsed() >= self.every) {
                 self.checkpoint()?;
             }
         }
@@ -248,12 +255,12 @@ impl RowWriter {
     /// # Errors
     /// Returns the errors of [`RowWriter::checkpoint`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed)
     /// if the last row is not whole, which is left out: those before it are in the file.
-    pub fn finish(mut self) -> Result<Added> {
+    pub fn finish(mut self) -> Result<RowReport> {
         self.checkpoint()?;
-        if self.partial.is_empty() {
+        if self.partial_row.is_empty() {
             return Ok(self.added);
         }
-        let (have, row, kept) = (self.partial.len(), self.row, self.added.rows);
+        let (have, row, kept) = (self.partial_row.len(), self.row_bytes, self.added.rows);
         Err(Error::malformed(format!("the input ends within a row: {have} of {row} bytes")).hint(format!(
             "{kept} whole {} before it {} added",
             if kept == 1 { "row" } else { "rows" },
@@ -266,7 +273,7 @@ impl RowWriter {
 fn read_ahead(mut input: impl Read + Send + 'static) -> Result<Receiver<std::io::Result<Vec<u8>>>> {
     let (send, receive) = sync_channel(4);
     let read = move || loop {
-        let mut piece = vec![0; PIECE];
+        let mut piece = vec![0; BUFFER_SIZE];
         let got = match input.read(&mut piece) {
             Ok(0) => return,
             Ok(len) => {
@@ -281,19 +288,19 @@ fn read_ahead(mut input: impl Read + Send + 'static) -> Result<Receiver<std::io:
             return;
         }
     };
-    match lasting("rows", read) {
+    match spawn_daemon("rows", read) {
         Some(_) => Ok(receive),
         None => Err(Error::io("starting a thread", std::io::ErrorKind::OutOfMemory.into())),
     }
 }
 
 /// Returns the end of an array in a file that it opens again.
-fn end_of(path: &Path, item: &str, opening: &OpenOptions) -> Result<StreamEnd> {
-    StreamEnd::find(&opening.open(path)?.into_asdf()?, item)
+fn stream_end(path: &Path, item: &str, opening: &OpenOptions) -> Result<StreamEnd> {
+    StreamEnd::find_at_path(&opening.open(path)?.into_asdf()?, item)
 }
 
 /// Begins a streamed array if there is nothing at the path; whether it did.
-fn begin(path: &Path, item: &str, options: &RowOptions, opening: &OpenOptions) -> Result<bool> {
+fn create_if_missing(path: &Path, item: &str, options: &RowOptions, opening: &OpenOptions) -> Result<bool> {
     let shape = options.row_shape.as_deref().unwrap_or_default();
     let rows = || {
         let missing = || Error::not_found(format!("there is no array {item} in {} yet", shown_path(path)));
@@ -302,12 +309,12 @@ fn begin(path: &Path, item: &str, options: &RowOptions, opening: &OpenOptions) -
         Ok::<_, Error>((datatype, order))
     };
     if !path.exists() {
-        let target = options.target.unwrap_or_else(Target::newest);
+        let target = options.target.unwrap_or_else(Target::latest);
         check_streams(Some(target.generation()), target.name)?;
         let (datatype, order) = rows()?;
-        let mut writer = Writer::generation(target.name)?;
+        let mut writer = AsdfWriter::generation(target.name)?;
         writer.rows(item, &datatype, order, shape)?;
-        let mut out = NewFile::create(path, Basis::Absent)?;
+        let mut out = NewFile::create(path, WriteBasis::Missing)?;
         writer.write_to(out.writer())?;
         return out.commit().map(|_| true);
     }
@@ -327,6 +334,6 @@ fn begin(path: &Path, item: &str, options: &RowOptions, opening: &OpenOptions) -
         return Ok(false);
     }
     let (datatype, order) = rows()?;
-    begin_in(&file, path, item, (&datatype, order, shape))?;
+    create_stream(&file, path, item, (&datatype, order, shape))?;
     Ok(true)
 }

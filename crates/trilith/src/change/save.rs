@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use super::Change;
 use crate::asdf::{AsdfFile, WriteOptions, header, update};
-use crate::bytes::{Backing, Base, Basis, NewFile, WritePath, is_packed, name_of};
+use crate::bytes::{BaseUri, NewFile, SourceBacking, WriteBasis, WritePath, is_packed, name_of};
 use crate::convert::{ConvertOptions, rewrite};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
-use crate::file::check_written;
+use crate::file::verify_written;
 use crate::progress::Progress;
 use crate::tree::Tree;
 
@@ -29,9 +29,9 @@ pub struct SaveOptions<'o> {
     /// file is rewritten with space to grow.
     pub in_place: bool,
     /// Write to this file and leave the one that was read unchanged.
-    pub output: Option<Output>,
+    pub output: Option<SaveTarget>,
     /// Rewrite every block, even if only the tree changes and fits into its space.
-    pub anew: bool,
+    pub force_rewrite: bool,
     /// Receives the number of bytes of written blocks.
     pub progress: Progress<'o>,
 }
@@ -46,7 +46,7 @@ impl SaveOptions<'_> {
 /// Target of a write, other than the file that was read.
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there is one for each file that is written")]
-pub enum Output {
+pub enum SaveTarget {
     /// A file at a path, or an object at a URL.
     Path(WritePath),
     /// A file that was created already, or a stream.
@@ -56,20 +56,20 @@ pub enum Output {
 /// The result of saving a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Saved {
+pub struct SaveReport {
     /// `true` if the file was updated in place, so that only the changes were written.
     pub in_place: bool,
     /// The reason why the whole file was written although [`SaveOptions::in_place`] was set.
-    pub why_anew: Option<&'static str>,
+    pub rewrite_reason: Option<&'static str>,
     /// Files of an exploded form that the tree no longer names, and that were removed.
-    pub removed: Vec<PathBuf>,
+    pub removed_parts: Vec<PathBuf>,
     /// Properties of the old file that the new one could not keep: a group, an extended attribute. Also files that
     /// the tree no longer names and that were left, since other files may use them, and changes of a mapping or list
     /// that is at several paths, through an anchor.
     pub warnings: Vec<String>,
     /// The number of each block that stayed or is new, by that which it had before: see
     /// [`Change::add_block`](super::Change::add_block).
-    pub numbers: BTreeMap<i64, usize>,
+    pub block_numbers: BTreeMap<i64, usize>,
 }
 
 impl Change<'_> {
@@ -100,14 +100,14 @@ impl Change<'_> {
     /// # std::fs::remove_dir_all(&folder).unwrap();
     /// # Ok::<(), trilith::Error>(())
     /// ```
-    pub fn save(&mut self, options: SaveOptions<'_>) -> Result<Saved> {
-        self.settle()?;
+    pub fn save(&mut self, options: SaveOptions<'_>) -> Result<SaveReport> {
+        self.apply_pending()?;
         let mut saved = self.save_settled(options)?;
         saved.warnings.extend(std::mem::take(&mut self.shared));
         Ok(saved)
     }
 
-    fn save_settled(&mut self, mut options: SaveOptions<'_>) -> Result<Saved> {
+    fn save_settled(&mut self, mut options: SaveOptions<'_>) -> Result<SaveReport> {
         let (file, output) = (self.file(), options.output.take());
         self.check_tree()?;
         let _call = file.limits().call();
@@ -115,45 +115,45 @@ impl Change<'_> {
             return Err(Error::invalid_input("the new array gets a separate file, next to the file that is changed")
                 .hint("write no other file, or implode this one first"));
         }
-        let own = self.own_path()?;
+        let own = self.file_path()?;
         let is_own = output.is_none();
         if options.in_place
             && is_own
-            && !options.anew
+            && !options.force_rewrite
             && let Some(numbers) = self.in_place()?
         {
-            return Ok(Saved { numbers, ..self.saved(true, Vec::new()) });
+            return Ok(SaveReport { block_numbers: numbers, ..self.report(true, Vec::new()) });
         }
         let source = file.sections().source();
         // A text that goes into another folder names from there what it named here.
         let moved = match &output {
-            Some(Output::Path(path)) => file.moved_text(self.settled(), &Base::of(&name_of(path.path())))?,
+            Some(SaveTarget::Path(path)) => file.rebase_text(self.current_tree(), &BaseUri::of_file(&name_of(path.path())))?,
             _ => None,
         };
         let mut out = match output {
-            Some(Output::Created(out)) => out,
-            Some(Output::Path(path)) => NewFile::create(path, Basis::Read(&**source))?,
-            None => NewFile::create(own.ok_or_else(|| no_file(file))?, Basis::Own(&**source))?,
+            Some(SaveTarget::Created(out)) => out,
+            Some(SaveTarget::Path(path)) => NewFile::create(path, WriteBasis::SameAs(&**source))?,
+            None => NewFile::create(own.ok_or_else(|| no_file(file))?, WriteBasis::LockedBy(&**source))?,
         };
-        let (numbers, damaged) = self.write_new(moved.as_ref().unwrap_or_else(|| self.settled()), &mut out, &mut options)?;
-        if let Some(written) = out.written()? {
-            check_written(written, Some(file), file.limits())?;
+        let (numbers, damaged) = self.write_new(moved.as_ref().unwrap_or_else(|| self.current_tree()), &mut out, &mut options)?;
+        if let Some(written) = out.reread_source()? {
+            verify_written(written, Some(file), file.limits())?;
         }
         let mut warnings: Vec<String> =
             damaged.into_iter().map(|found| format!("{}; it keeps this checksum", found.message)).collect();
         if !is_own {
             warnings.extend(out.commit()?.warnings);
-            return Ok(Saved { warnings, numbers, ..Saved::default() });
+            return Ok(SaveReport { warnings, block_numbers: numbers, ..SaveReport::default() });
         }
-        let why_anew = if options.in_place { Some(self.why_anew()?) } else { None };
-        let written = self.beside_first(|| out.commit(), |_| true)?;
+        let why_anew = if options.in_place { Some(self.rewrite_reason()?) } else { None };
+        let written = self.write_parts_first(|| out.commit(), |_| true)?;
         warnings.extend(written.warnings);
-        Ok(Saved { why_anew, numbers, ..self.saved(false, warnings) })
+        Ok(SaveReport { rewrite_reason: why_anew, block_numbers: numbers, ..self.report(false, warnings) })
     }
 
     /// Refuses a tree that would not be read again, if that of the file can be.
     pub(super) fn check_tree(&self) -> Result<()> {
-        let (old, new) = (self.file().tree().text(), self.settled().text());
+        let (old, new) = (self.file().tree().text(), self.current_tree().text());
         if new.is_empty() || (!old.is_empty() && header::check_tree(old).is_err()) {
             return Ok(());
         }
@@ -161,7 +161,7 @@ impl Change<'_> {
     }
 
     /// Returns the reason why the file could not be changed in place.
-    fn why_anew(&self) -> Result<&'static str> {
+    fn rewrite_reason(&self) -> Result<&'static str> {
         let file = self.file();
         Ok(if is_packed(&**file.sections().source())? {
             "a gzip file is packed again"
@@ -175,14 +175,14 @@ impl Change<'_> {
     /// Returns the result of the change, after removing the files that it no longer needs.
     ///
     /// The change is made by now, so a failure here is only a warning.
-    fn saved(&self, in_place: bool, mut warnings: Vec<String>) -> Saved {
-        let parts = self.remove_beside().unwrap_or_else(|error| {
+    fn report(&self, in_place: bool, mut warnings: Vec<String>) -> SaveReport {
+        let parts = self.remove_parts().unwrap_or_else(|error| {
             warnings.push(format!("files that the tree no longer names were left: {error}"));
-            crate::assemble::Parts::default()
+            crate::assemble::RemovedParts::default()
         });
         let left = |path: &PathBuf| format!("{} is left there: it may hold more, or be used by another file", path.display());
-        warnings.extend(parts.left.iter().map(left));
-        Saved { in_place, removed: parts.removed, warnings, ..Saved::default() }
+        warnings.extend(parts.kept.iter().map(left));
+        SaveReport { in_place, removed_parts: parts.removed, warnings, ..SaveReport::default() }
     }
 
     /// The whole file with its change; the numbers of its blocks, and those that are damaged.
@@ -195,24 +195,24 @@ impl Change<'_> {
         let (file, text) = (self.file(), tree.text());
         // Room to grow, so that the next change fits.
         let room = if options.in_place { text.len() as u64 / 4 + 1024 } else { file.sections().padding().min(1 << 20) };
-        if self.does_move_blocks()? || self.has_new_files() {
+        if self.moves_blocks()? || self.has_new_files() {
             let mut write = WriteOptions::default();
             write.tree_padding = room;
             return self.write_with(tree, out.writer(), &write);
         }
         // If the tree fits, no other byte of the file differs.
-        if !options.anew && update::tree_in_copy(file, text, out.writer())? {
-            return Ok((self.unmoved(), Vec::new()));
+        if !options.force_rewrite && update::tree_in_copy(file, text, out.writer())? {
+            return Ok((self.unmoved_blocks(), Vec::new()));
         }
         let mut convert = ConvertOptions::default();
-        convert.write.tree_padding = room;
+        convert.write_options.tree_padding = room;
         let done = rewrite(file, text, out.writer(), &convert, options.progress)?;
-        Ok((self.unmoved(), done.losses))
+        Ok((self.unmoved_blocks(), done.losses))
     }
 
     /// The path by which the file was opened; None for bytes without a file.
-    fn own_path(&self) -> Result<Option<&Path>> {
-        let Some(local) = self.file().sections().source().backing().and_then(Backing::local_file) else { return Ok(None) };
+    fn file_path(&self) -> Result<Option<&Path>> {
+        let Some(local) = self.file().sections().source().backing().and_then(SourceBacking::local_file) else { return Ok(None) };
         if self.has_new_files() && local.path().and_then(Path::parent) != local.given_path().and_then(Path::parent) {
             return Err(Error::invalid_input(format!(
                 "{} is a link into another folder, and the new array gets a separate file next to the file",

@@ -7,10 +7,11 @@ use std::path::Path;
 use super::{Change, target_of};
 use crate::array::{Byteorder, Datatype};
 use crate::asdf::{
-    ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Generation, Target, WriteOptions, ndarray, row_bytes, walk,
+    ArrayOptions, AsdfBuilder, AsdfFile, Block, BlockOptions, FileWriter, Generation, Target, WriteOptions, ndarray, row_bytes,
+    walk,
 };
 use crate::assemble::{NewSource, with_sources};
-use crate::bytes::{Basis, NewFile, WriteSeek, is_detached};
+use crate::bytes::{NewFile, WriteBasis, WriteSeek, is_detached};
 use crate::error::{Error, Result};
 use crate::tree::{Tree, TreePath, Value};
 
@@ -19,11 +20,11 @@ pub(super) fn check_streams(row: Option<&Generation>, name: &str) -> Result<()> 
     if row.is_some_and(|row| row.fields.flags.is_some()) {
         return Ok(());
     }
-    Err(Error::unsupported(format!("{name} has no streamed blocks")).hint(format!("{} has them", Target::newest().name)))
+    Err(Error::unsupported(format!("{name} has no streamed blocks")).hint(format!("{} has them", Target::latest().name)))
 }
 
 /// Begins a streamed array in a file that has none: rewrites the file with an empty block at its end.
-pub(super) fn begin_in(file: &AsdfFile, path: &Path, item: &str, rows: (&Datatype, Byteorder, &[u64])) -> Result<()> {
+pub(super) fn create_stream(file: &AsdfFile, path: &Path, item: &str, rows: (&Datatype, Byteorder, &[u64])) -> Result<()> {
     let sections = file.sections();
     let row = sections.generation();
     check_streams(row, row.map_or("this file", |row| row.name))?;
@@ -33,24 +34,25 @@ pub(super) fn begin_in(file: &AsdfFile, path: &Path, item: &str, rows: (&Datatyp
     }
     let (datatype, order, shape) = rows;
     let shape = [&[0], shape].concat();
-    let mut node = Builder::new(target_of(file)).pieces(datatype, order, &shape, &ArrayOptions::streamed(), |_| Ok(()))?;
+    let mut node =
+        AsdfBuilder::new(target_of(file)).array_in_pieces(datatype, order, &shape, &ArrayOptions::streamed(), |_| Ok(()))?;
     // "The last block" is another now.
-    let tree = Tree::parse_at(absolute(file)?, file.tree().origin(), file.limits())?;
-    Change::new(file).spell(&mut node);
+    let tree = Tree::parse_at(text_with_absolute_numbers(file)?, file.tree().origin(), file.limits())?;
+    Change::new(file).match_dialect(&mut node);
     let mut edit = tree.edit();
     edit.set(&TreePath::parse(item)?, &node)?;
-    write_anew(file, path, edit.finish(file.limits())?.text(), |writer| {
+    rewrite_with(file, path, edit.finish(file.limits())?.text(), |writer| {
         let mut how = BlockOptions::default();
         how.streamed = true;
-        writer.begin(&how)?.finish().map(drop)
+        writer.begin_block(&how)?.finish().map(drop)
     })
     .map(drop)
 }
 
 /// The text of a tree that names blocks from the start instead of from the end.
-fn absolute(file: &AsdfFile) -> Result<String> {
+fn text_with_absolute_numbers(file: &AsdfFile) -> Result<String> {
     let mut sources = BTreeMap::new();
-    for (node, source) in walk::sourced(file)? {
+    for (node, source) in walk::ndarrays_with_source(file)? {
         if let Some(number) = source.as_i64().filter(|number| *number < 0) {
             sources.insert(node.id(), NewSource::Block(file.sections().block(number)?.index));
         }
@@ -71,7 +73,7 @@ pub fn finalise(file: &AsdfFile, path: impl AsRef<Path>, item: &str, options: &A
     let found = walk::find(file, item)?;
     let node = found.node(file);
     let number = Some(node).filter(|node| ndarray::is_ndarray(*node)).and_then(|node| node.get("source")?.as_i64());
-    let Some(number) = number.filter(|_| found.other().is_none()) else {
+    let Some(number) = number.filter(|_| found.external_file().is_none()) else {
         return Err(Error::unsupported("this is not an array in a block of this file")
             .at_path(item)
             .hint("an array in another file is finalised there"));
@@ -82,7 +84,7 @@ pub fn finalise(file: &AsdfFile, path: impl AsRef<Path>, item: &str, options: &A
     }
     let (array, data) = (file.stored_array(node)?, file.block_data(number)?);
     let row = row_bytes(array.datatype(), array.shape().get(1..).unwrap_or_default())?;
-    let rest = data.len() - array.extent().end.min(data.len());
+    let rest = data.len() - array.byte_range().end.min(data.len());
     if array.is_c_contiguous() && rest > 0 && rest < row {
         return Err(Error::malformed(format!("{rest} bytes of an unfinished row of {row} are at the end")));
     }
@@ -94,8 +96,8 @@ pub fn finalise(file: &AsdfFile, path: impl AsRef<Path>, item: &str, options: &A
             .at_path(item)
             .hint("leave out the codec; convert the file to a newer generation to compress it"));
     }
-    let text = sized(file, block)?;
-    let size = write_anew(file, path.as_ref(), &text, |writer| {
+    let text = text_with_fixed_shapes(file, block)?;
+    let size = rewrite_with(file, path.as_ref(), &text, |writer| {
         let mut how = BlockOptions::default();
         how.codec = options.codec;
         how.encode.level = options.level;
@@ -109,9 +111,9 @@ pub fn finalise(file: &AsdfFile, path: impl AsRef<Path>, item: &str, options: &A
 
 /// The text of the tree in which the arrays of a streamed block have the shapes that they have now, and name the block
 /// by its number from the start.
-fn sized(file: &AsdfFile, block: &Block) -> Result<String> {
+fn text_with_fixed_shapes(file: &AsdfFile, block: &Block) -> Result<String> {
     let mut edit = file.tree().edit();
-    for (node, source) in walk::sourced(file)? {
+    for (node, source) in walk::ndarrays_with_source(file)? {
         let number = source.as_i64().and_then(|number| Some(file.sections().block(number).ok()?.index));
         if number != Some(block.index) {
             continue;
@@ -127,7 +129,7 @@ fn sized(file: &AsdfFile, block: &Block) -> Result<String> {
 
 /// Rewrites a file at its path with this tree, its sized blocks in their stored form, and the output of `last`
 /// after them. Returns its size.
-fn write_anew(
+fn rewrite_with(
     file: &AsdfFile,
     path: &Path,
     text: &str,
@@ -142,15 +144,15 @@ fn write_anew(
     let blocks = sections.all_blocks()?;
     let row = blocks.first().map(|block| block.generation).or_else(|| sections.generation());
     let row = row.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
-    let mut out = NewFile::create(path, Basis::Own(&**source))?.with_limits(file.limits());
+    let mut out = NewFile::create(path, WriteBasis::LockedBy(&**source))?.with_limits(file.limits());
     let mut how = WriteOptions::default();
     how.tree_padding = sections.padding().min(1 << 20);
     let mut writer = FileWriter::new(out.writer(), row, how);
-    writer.follow(sections)?;
+    writer.match_existing(sections)?;
     let header = sections.header();
     writer.header_of_bytes(&header.line, &header.raw_comments, Some(text))?;
     for block in blocks.into_iter().filter(|block| !block.is_streamed()) {
-        writer.copy(&block.stored(source)?, block)?;
+        writer.copy(&block.stored_source(source)?, block)?;
     }
     last(&mut writer)?;
     super::refuse_damaged(&writer.finish()?)?;

@@ -9,7 +9,7 @@ use crate::yaml::Scalar;
 /// Value of one cell of a table.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
-pub enum Cell {
+pub enum TableCell {
     /// No value: the file has no such item, or the item is null.
     #[default]
     Null,
@@ -63,14 +63,14 @@ impl CellType {
         }
     }
 
-    pub(crate) fn bit(self) -> u8 {
+    pub(crate) fn type_bit(self) -> u8 {
         1 << self as u8
     }
 
     pub(crate) const ALL: [Self; 5] = [Self::Null, Self::Bool, Self::Int, Self::Float, Self::Text];
 }
 
-impl Cell {
+impl TableCell {
     /// A scalar of a file. An integer that has more digits than a number of 64 bits is text, so that none is lost.
     pub fn of_scalar(scalar: Scalar<'_>) -> Self {
         match scalar {
@@ -160,7 +160,7 @@ impl Cell {
     }
 
     /// An order of all cells, for sorting: by type, then by value; what is no number after the numbers, null last.
-    pub(crate) fn order(&self, other: &Self) -> Ordering {
+    pub(crate) fn total_cmp(&self, other: &Self) -> Ordering {
         let rank = |cell: &Self| match cell {
             Self::Bool(_) => 0,
             Self::Int(_) => 1,
@@ -179,15 +179,22 @@ mod tests {
 
     #[test]
     fn integers_and_floats_compare_exactly() {
-        let cells = [Cell::Int(i64::MIN), Cell::Float(-1.5), Cell::Int(-1), Cell::Float(0.5), Cell::Int(1), Cell::Float(1.5)];
+        let cells = [
+            TableCell::Int(i64::MIN),
+            TableCell::Float(-1.5),
+            TableCell::Int(-1),
+            TableCell::Float(0.5),
+            TableCell::Int(1),
+            TableCell::Float(1.5),
+        ];
         for (at, one) in cells.iter().enumerate() {
             for (other_at, other) in cells.iter().enumerate() {
                 assert_eq!(one.compare(other), Some(at.cmp(&other_at)), "{one:?} {other:?}");
             }
         }
-        assert_eq!(Cell::Int(i64::MAX).compare(&Cell::Float(9_223_372_036_854_775_807.0)), Some(Ordering::Less));
-        assert_eq!(Cell::Int(1).compare(&Cell::Float(f64::NAN)), None);
-        assert_eq!(Cell::Null.compare(&Cell::Null), None);
+        assert_eq!(TableCell::Int(i64::MAX).compare(&TableCell::Float(9_223_372_036_854_775_807.0)), Some(Ordering::Less));
+        assert_eq!(TableCell::Int(1).compare(&TableCell::Float(f64::NAN)), None);
+        assert_eq!(TableCell::Null.compare(&TableCell::Null), None);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Block headers, and whether the bytes after them are what they say.
 
-use super::report::{Found, Place};
+use super::report::{FindingLocation, Findings};
 use super::rule::Check;
-use super::{AsdfLaw, chain, index};
+use super::{AsdfRules, chain, index};
 use crate::asdf::block::{self, ENCODED, STREAMED};
 use crate::asdf::generation::Generation;
-use crate::asdf::{AsdfFile, Block, Sections, md5};
+use crate::asdf::{AsdfFile, AsdfSections, Block, md5};
 use crate::bytes::{SourceRef, read_vec};
 use crate::codec::{self, CodecId};
 use crate::error::Result;
@@ -13,59 +13,59 @@ use crate::limits::Limits;
 use crate::progress::Progress;
 
 /// Remedy for a codec that this library does not have.
-const UNKNOWN: &str = "compress the block with zlib or bzp2 in the program that wrote it";
+const REMEDY_UNKNOWN_CODEC: &str = "compress the block with zlib or bzp2 in the program that wrote it";
 /// Remedy for a checksum of the decoded bytes.
-const DECODED: &str = "write it again with repack";
+const REMEDY_DECODED_CHECKSUM: &str = "write it again with repack";
 
 /// The compressions that the standard lists.
-const CODECS: [(CodecId, Check); 2] = [(CodecId(*b"zlib"), Check::Zlib), (CodecId(*b"bzp2"), Check::Bzip2)];
+const LISTED_CODECS: [(CodecId, Check); 2] = [(CodecId(*b"zlib"), Check::Zlib), (CodecId(*b"bzp2"), Check::Bzip2)];
 
 /// Looks at every block. False if they could not all be found.
-pub(super) fn check(
+pub(super) fn check_blocks(
     source: &SourceRef,
-    sections: &Sections,
+    sections: &AsdfSections,
     file: Option<&AsdfFile>,
-    law: &AsdfLaw,
+    law: &AsdfRules,
     limits: &Limits,
-    found: &mut Found,
+    found: &mut Findings,
 ) -> Result<bool> {
-    let row = law.row()?;
+    let row = law.generation()?;
     if let Some(other) = mark_in_padding(source, sections, row)? {
         let first = sections.first_block().unwrap_or(0);
         let message =
             format!("the block mark in unused space: no readable block header follows it, and a block begins at byte {other}");
-        found.add(Check::Padding, Place::byte(first), message);
+        found.add_deviation(Check::Padding, FindingLocation::from_byte(first), message);
         return Ok(false);
     }
     let blocks = sections.blocks()?;
-    let stored: Vec<Option<SourceRef>> = blocks.iter().map(|block| summed(source, block)).collect();
-    let mut sums = md5::many(&stored.iter().flatten().collect::<Vec<_>>(), Progress::default()).into_iter();
+    let stored: Vec<Option<SourceRef>> = blocks.iter().map(|block| checksum_source(source, block)).collect();
+    let mut sums = md5::digest_many(&stored.iter().flatten().collect::<Vec<_>>(), Progress::default()).into_iter();
     let mut end = None;
     for (block, stored) in blocks.iter().zip(&stored) {
         if let Some(before) = end.filter(|end| *end < block.offset && !law.index) {
             let message =
                 format!("{} unused bytes before the block, expected it right after the previous one", block.offset - before);
-            found.add(Check::Parts, Place::block(block.index, before), message);
+            found.add_deviation(Check::VersionParts, FindingLocation::from_block(block.index, before), message);
         }
         end = block.end();
-        mark(source, block, law, found)?;
+        check_magic(source, block, law, found)?;
         if block.data_offset > source.len() {
             let message = format!("header_size is {}, but the file ends at byte {}", block.header_size, source.len());
-            found.add(Check::HeaderSize, Place::block(block.index, block.offset), message);
+            found.add_deviation(Check::HeaderSize, FindingLocation::from_block(block.index, block.offset), message);
             return Ok(false);
         }
         let sum = stored.as_ref().and_then(|_| sums.next()).transpose()?;
-        if !other_fields(block, row) {
-            one(source, block, file, limits, found)?;
-            checksum(block, sum.as_ref(), file, found);
+        if !has_other_fields(block, row) {
+            check_block(source, block, file, limits, found)?;
+            check_checksum(block, sum.as_ref(), file, found);
         }
     }
     foreign_fields(&blocks, row, found);
-    broken(source, sections, &blocks, row, found)
+    first_violation(source, sections, &blocks, row, found)
 }
 
 /// The block that follows, if the first mark after the tree belongs to no readable block header.
-fn mark_in_padding(source: &SourceRef, sections: &Sections, row: &'static Generation) -> Result<Option<u64>> {
+fn mark_in_padding(source: &SourceRef, sections: &AsdfSections, row: &'static Generation) -> Result<Option<u64>> {
     let Some(first) = sections.first_block().filter(|_| sections.tree().is_some()) else { return Ok(None) };
     let rows = [row];
     if sections.block(0).is_ok_and(|block| block.check(source.len()).is_ok()) {
@@ -82,70 +82,73 @@ fn mark_in_padding(source: &SourceRef, sections: &Sections, row: &'static Genera
 }
 
 /// Returns `true` if the header of a block has other fields than those of the document.
-fn other_fields(block: &Block, row: &Generation) -> bool {
+fn has_other_fields(block: &Block, row: &Generation) -> bool {
     block.generation.fields != row.fields
 }
 
-fn foreign_fields(blocks: &[&Block], row: &Generation, found: &mut Found) {
-    let foreign: Vec<&&Block> = blocks.iter().filter(|block| other_fields(block, row)).collect();
+fn foreign_fields(blocks: &[&Block], row: &Generation, found: &mut Findings) {
+    let foreign: Vec<&&Block> = blocks.iter().filter(|block| has_other_fields(block, row)).collect();
     if let Some(first) = foreign.first() {
         let others = if foreign.len() > 1 { format!(", and of {} other blocks", foreign.len() - 1) } else { String::new() };
         let name = first.generation.name;
         let message = format!("the fields of its header{others} are those of {name}, expected those of {}", row.name);
-        found.add(Check::Fields, Place::block(first.index, first.offset), message);
+        found.add_deviation(Check::BlockFields, FindingLocation::from_block(first.index, first.offset), message);
     }
 }
 
-fn mark(source: &SourceRef, block: &Block, law: &AsdfLaw, found: &mut Found) -> Result<()> {
+fn check_magic(source: &SourceRef, block: &Block, law: &AsdfRules, found: &mut Findings) -> Result<()> {
     let bytes = read_vec(&**source, block.offset, source.len().saturating_sub(block.offset).min(8), &Limits::default())?;
     let len = block::magic_len(&bytes).unwrap_or(0);
     let mark = bytes.get(..len).unwrap_or(&[]);
-    if mark != law.mark {
-        let message = format!("the mark is {}, expected {}", hex(mark), hex(law.mark));
-        found.add(Check::Mark, Place::block(block.index, block.offset), message);
+    if mark != law.block_magic {
+        let message = format!("the mark is {}, expected {}", format_hex(mark), format_hex(law.block_magic));
+        found.add_deviation(Check::BlockMagic, FindingLocation::from_block(block.index, block.offset), message);
     }
     Ok(())
 }
 
 /// The fields of one block header, and the data after it.
-fn one(source: &SourceRef, block: &Block, file: Option<&AsdfFile>, limits: &Limits, found: &mut Found) -> Result<()> {
-    let place = || Place::block(block.index, block.offset);
+fn check_block(source: &SourceRef, block: &Block, file: Option<&AsdfFile>, limits: &Limits, found: &mut Findings) -> Result<()> {
+    let place = || FindingLocation::from_block(block.index, block.offset);
     let known =
         if block.generation.fields.flags.is_some() { STREAMED | if block.generation.encoded { ENCODED } else { 0 } } else { 0 };
     if block.flags & !known != 0 {
-        found.add(Check::Flags, place(), format!("the flags {:#x} are not defined", block.flags & !known));
+        found.add_deviation(Check::Flags, place(), format!("the flags {:#x} are not defined", block.flags & !known));
     }
     if block.is_streamed() && block.is_encoded() {
-        found.add(Check::Exclusive, place(), "the flags STREAMED and ENCODED are both set");
+        found.add_deviation(Check::Exclusive, place(), "the flags STREAMED and ENCODED are both set");
         return Ok(());
     }
-    if block.codes != [0; 16] {
-        let codes = block.codes.iter().copied().filter(|byte| *byte != 0).collect::<Vec<_>>();
-        found.leave(
+    if block.encoding_codes != [0; 16] {
+        let codes = block.encoding_codes.iter().copied().filter(|byte| *byte != 0).collect::<Vec<_>>();
+        found.leave_undecided(
             place(),
             format!("the field encoding is {:?}, whose meaning the document leaves open", codes.escape_ascii().to_string()),
         );
     }
-    if !sizes(source, block, found) {
+    if !check_sizes(source, block, found) {
         return Ok(());
     }
     let codec = CodecId(block.compression);
-    if codec.is_none() && block.codes == [0; 16] && !block.is_encoded() {
+    if codec.is_none() && block.encoding_codes == [0; 16] && !block.is_encoded() {
         return Ok(());
     }
     if block.is_streamed() {
-        found.leave(place(), format!("a streamed block with the compression {codec}: the specification does not define it"));
+        found.leave_undecided(
+            place(),
+            format!("a streamed block with the compression {codec}: the specification does not define it"),
+        );
         return Ok(());
     }
     if block.is_encoded() {
-        return chain::check(source, block, file, limits, found);
+        return chain::check_encoded_block(source, block, file, limits, found);
     }
-    compressed(source, block, codec, limits, found)
+    check_compression(source, block, codec, limits, found)
 }
 
 /// Returns `true` if the sizes make sense, so that the data can be looked at.
-fn sizes(source: &SourceRef, block: &Block, found: &mut Found) -> bool {
-    let place = || Place::block(block.index, block.offset);
+fn check_sizes(source: &SourceRef, block: &Block, found: &mut Findings) -> bool {
+    let place = || FindingLocation::from_block(block.index, block.offset);
     if block.is_streamed() {
         return true;
     }
@@ -153,66 +156,72 @@ fn sizes(source: &SourceRef, block: &Block, found: &mut Found) -> bool {
     if block.end().is_none_or(|end| end > source.len()) {
         let room = source.len() - block.data_offset;
         let message = format!("{} bytes are allocated, but {room} follow the block header", block.allocated);
-        found.add(Check::Allocated, place(), message);
+        found.add_deviation(Check::AllocatedSize, place(), message);
         sound &= block.used <= room;
     }
     if block.used > block.allocated {
-        found.add(Check::Used, place(), format!("{} bytes are used, but only {} allocated", block.used, block.allocated));
+        found.add_deviation(
+            Check::UsedSize,
+            place(),
+            format!("{} bytes are used, but only {} allocated", block.used, block.allocated),
+        );
         sound = false;
     }
-    if block.is_plain() && block.generation.fields.data_size.is_some() && block.data_size != block.used {
+    if block.is_uncompressed() && block.generation.fields.data_size.is_some() && block.data_size != block.used {
         let message =
             format!("{} bytes are used, but they should decode to {}, and nothing encodes them", block.used, block.data_size);
-        found.add(Check::PlainSize, place(), message);
+        found.add_deviation(Check::PlainSize, place(), message);
         sound = false;
     }
     sound
 }
 
 /// Compressed data: a codec that the document lists, and the size that the header states.
-fn compressed(source: &SourceRef, block: &Block, codec: CodecId, limits: &Limits, found: &mut Found) -> Result<()> {
-    let place = || Place::block(block.index, block.offset);
-    let Some((_, check)) = CODECS.iter().find(|(id, _)| *id == codec) else {
+fn check_compression(source: &SourceRef, block: &Block, codec: CodecId, limits: &Limits, found: &mut Findings) -> Result<()> {
+    let place = || FindingLocation::from_block(block.index, block.offset);
+    let Some((_, check)) = LISTED_CODECS.iter().find(|(id, _)| *id == codec) else {
         if !codec.is_none() {
-            let mend = codec::decoder(codec, block.stored(source)?, block.data_size, limits).is_err().then_some(UNKNOWN);
+            let mend = codec::decoder(codec, block.stored_source(source)?, block.data_size, limits)
+                .is_err()
+                .then_some(REMEDY_UNKNOWN_CODEC);
             let message = format!("the compression {:?} is not one of zlib and bzp2", codec.to_string());
-            found.add_mended(Check::Codecs, place(), message, mend);
+            found.add_with_remedy(Check::KnownCodecs, place(), message, mend);
         }
         return Ok(());
     };
-    match codec::decoded_len(codec, &block.stored(source)?, limits) {
+    match codec::decoded_len(codec, &block.stored_source(source)?, limits) {
         Ok((len, taken)) => {
             if len != block.data_size {
                 let message = format!("the data decode to {len} bytes, data_size is {}", block.data_size);
-                found.add(Check::DecodedSize, place(), message);
+                found.add_deviation(Check::DecodedSize, place(), message);
             }
             if taken < block.used {
                 let message = format!("{} bytes follow the stream of {codec} within used_size", block.used - taken);
-                found.add(*check, Place::block(block.index, block.data_offset + taken), message);
+                found.add_deviation(*check, FindingLocation::from_block(block.index, block.data_offset + taken), message);
             }
             Ok(())
         }
-        Err(error) => found.judge(*check, place(), error),
+        Err(error) => found.record_error(*check, place(), error),
     }
 }
 
 /// The bytes whose MD5 a block states.
-fn summed(source: &SourceRef, block: &Block) -> Option<SourceRef> {
+fn checksum_source(source: &SourceRef, block: &Block) -> Option<SourceRef> {
     let is_md5 = block.checksum.as_ref().is_some_and(|sum| sum.len() == 16);
-    block.stored(source).ok().filter(|_| is_md5)
+    block.stored_source(source).ok().filter(|_| is_md5)
 }
 
 /// Compares the checksum with that of the used bytes.
-fn checksum(block: &Block, sum: Option<&[u8; 16]>, file: Option<&AsdfFile>, found: &mut Found) {
-    let place = Place::block(block.index, block.offset);
+fn check_checksum(block: &Block, sum: Option<&[u8; 16]>, file: Option<&AsdfFile>, found: &mut Findings) {
+    let place = FindingLocation::from_block(block.index, block.offset);
     let Some(stated) = block.checksum.as_deref() else { return };
     let Some(sum) = sum else {
         if stated.len() < 16 {
             let message = format!(
                 "the checksum is {}: the specification does not define how an MD5 of 16 bytes is stored in 8",
-                hex(stated)
+                format_hex(stated)
             );
-            found.leave(place, message);
+            found.leave_undecided(place, message);
         }
         return;
     };
@@ -220,55 +229,81 @@ fn checksum(block: &Block, sum: Option<&[u8; 16]>, file: Option<&AsdfFile>, foun
         return;
     }
     let decoded = || {
-        let file = file.filter(|_| !block.is_plain())?;
+        let file = file.filter(|_| !block.is_uncompressed())?;
         let data = file.block_data(i64::try_from(block.index).ok()?).ok()?;
         crate::asdf::checksum::md5_of(&*data).ok()
     };
     if decoded().is_some_and(|sum| sum == stated) {
         let message = "the checksum is that of the decoded bytes, as Python asdf wrote it until 5.2";
-        found.add_mended(Check::Checksum, place, message, Some(DECODED));
+        found.add_with_remedy(Check::Checksum, place, message, Some(REMEDY_DECODED_CHECKSUM));
     } else {
-        found.add(Check::Checksum, place, format!("the checksum is {}, but the used bytes have {}", hex(stated), hex(sum)));
+        found.add_deviation(
+            Check::Checksum,
+            place,
+            format!("the checksum is {}, but the used bytes have {}", format_hex(stated), format_hex(sum)),
+        );
     }
 }
 
 /// Finds the rule that a file departs from whose blocks cannot all be found.
-fn broken(source: &SourceRef, sections: &Sections, blocks: &[&Block], row: &Generation, found: &mut Found) -> Result<bool> {
+fn first_violation(
+    source: &SourceRef,
+    sections: &AsdfSections,
+    blocks: &[&Block],
+    row: &Generation,
+    found: &mut Findings,
+) -> Result<bool> {
     let Some(error) = sections.incomplete() else { return Ok(true) };
     let next = blocks.last().map_or(sections.first_block(), |last| last.end().filter(|end| *end <= source.len()));
     let Some(at) = next else {
         // The last block is truncated, which was reported.
         if !found.has_blocks() {
-            found.leave(Place::default(), error.to_string());
+            found.leave_undecided(FindingLocation::default(), error.to_string());
         }
         return Ok(false);
     };
     let bytes = read_vec(&**source, at, source.len().saturating_sub(at).min(64), &Limits::default())?;
-    let place = Place::block(blocks.len(), at);
+    let place = FindingLocation::from_block(blocks.len(), at);
     let Some(mark) = block::magic_len(&bytes) else {
-        let check = if index::is_misspelt(&bytes) && found.asks(Check::IndexHeader) { Check::IndexHeader } else { Check::Parts };
-        found.add(check, Place::byte(at), error.message());
+        let check = if index::is_misspelt(&bytes) && found.has_rule(Check::IndexHeader) {
+            Check::IndexHeader
+        } else {
+            Check::VersionParts
+        };
+        found.add_deviation(check, FindingLocation::from_byte(at), error.message());
         return Ok(false);
     };
     let size = bytes.get(mark..mark + 2).and_then(|size| size.try_into().ok()).map(u16::from_be_bytes);
     match size {
-        None => found.add(Check::HeaderSize, place, "the file ends in a block header"),
-        Some(size) if size < row.documented_minimum => {
-            found.add(Check::LeastSize, place, format!("header_size is {size}, expected at least {}", row.documented_minimum));
+        None => found.add_deviation(Check::HeaderSize, place, "the file ends in a block header"),
+        Some(size) if size < row.documented_min_header_size => {
+            found.add_deviation(
+                Check::MinHeaderSize,
+                place,
+                format!("header_size is {size}, expected at least {}", row.documented_min_header_size),
+            );
         }
         Some(size) if size < row.fields.size => {
-            found.add(Check::Fields, place, format!("header_size is {size}, but the fields take {} bytes", row.fields.size));
+            found.add_deviation(
+                Check::BlockFields,
+                place,
+                format!("header_size is {size}, but the fields take {} bytes", row.fields.size),
+            );
         }
         Some(size) if at + (mark as u64) + 2 + u64::from(size) > source.len() => {
-            found.add(Check::HeaderSize, place, format!("header_size is {size}, but the file ends at byte {}", source.len()));
+            found.add_deviation(
+                Check::HeaderSize,
+                place,
+                format!("header_size is {size}, but the file ends at byte {}", source.len()),
+            );
         }
-        Some(_) => found.leave(place, error.to_string()),
+        Some(_) => found.leave_undecided(place, error.to_string()),
     }
     Ok(false)
 }
 
 /// Bytes as people write them.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(super) fn format_hex(bytes: &[u8]) -> String {
     let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     bytes.join(if bytes.len() > 8 { "" } else { " " })
 }

@@ -34,40 +34,40 @@ use crate::error::{Error, Result};
 use crate::layout::Dialect;
 use crate::limits::Limits;
 
-pub use report::{Conformity, Deviation, Open, Place};
-pub use rule::Rule;
+pub use report::{ConformityReport, FindingLocation, RuleDeviation, Undecided};
+pub use rule::ConformanceRule;
 
 /// A document of the family.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Document {
+pub struct StandardDocument {
     /// Name of the document on the command line: `asdf-1.x`.
     pub name: &'static str,
     /// The title.
     pub title: &'static str,
     /// Rules of the document, in its order. A sentence with several demands has several rules.
-    pub rules: &'static [Rule],
-    law: Law,
+    pub rules: &'static [ConformanceRule],
+    law: RuleSubject,
 }
 
 /// The subject of the rules.
 #[derive(Debug)]
-enum Law {
-    Asdf(AsdfLaw),
+enum RuleSubject {
+    Asdf(AsdfRules),
     Dudley(Dialect),
 }
 
 /// The common rules of the standards of FINF and ASDF, under their own numbers.
 #[derive(Debug)]
-struct AsdfLaw {
+struct AsdfRules {
     /// The first word of the header line.
     token: &'static str,
     /// The first number of the version.
     major: u32,
     /// The block mark.
-    mark: &'static [u8],
+    block_magic: &'static [u8],
     /// The row of the table of generations that has its block header.
-    row: &'static str,
+    generation: &'static str,
     /// `true` if comment lines may be after the header line.
     comments: bool,
     /// `true` if there may be a block index, and unused space between blocks.
@@ -78,15 +78,15 @@ struct AsdfLaw {
     strict_pointers: bool,
 }
 
-impl AsdfLaw {
-    fn row(&self) -> Result<&'static Generation> {
-        let row = crate::asdf::GENERATIONS.iter().find(|row| row.name == self.row);
-        row.ok_or_else(|| Error::unsupported(format!("the generation {} is not in the table", self.row)))
+impl AsdfRules {
+    fn generation(&self) -> Result<&'static Generation> {
+        let row = crate::asdf::GENERATIONS.iter().find(|row| row.name == self.generation);
+        row.ok_or_else(|| Error::unsupported(format!("the generation {} is not in the table", self.generation)))
     }
 }
 
 /// Every document, oldest first.
-pub static DOCUMENTS: &[&Document] = &[
+pub static DOCUMENTS: &[&StandardDocument] = &[
     &finf::DOCUMENT,
     &asdf_dev::DOCUMENT,
     &asdf_010::DOCUMENT,
@@ -95,7 +95,7 @@ pub static DOCUMENTS: &[&Document] = &[
     &dudley_2026::DOCUMENT,
 ];
 
-impl Document {
+impl StandardDocument {
     /// The document of this name.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl Document {
     /// assert!(Document::named("asdf-2").is_err());
     /// # Ok::<(), trilith::Error>(())
     /// ```
-    pub fn named(name: &str) -> Result<&'static Self> {
+    pub fn from_name(name: &str) -> Result<&'static Self> {
         DOCUMENTS
             .iter()
             .copied()
@@ -153,14 +153,14 @@ pub struct ConformOptions {
 pub fn conform(
     source: SourceRef,
     resolve: Arc<dyn Resolve>,
-    document: &'static Document,
+    document: &'static StandardDocument,
     options: &ConformOptions,
     limits: &Limits,
-) -> Result<Conformity> {
-    let mut found = report::Found::new(document);
+) -> Result<ConformityReport> {
+    let mut found = report::Findings::new(document);
     match &document.law {
-        Law::Asdf(law) => asdf::check(&source, resolve, law, limits, &mut found)?,
-        Law::Dudley(dialect) => dudley::check(source, &*resolve, *dialect, options, limits, &mut found)?,
+        RuleSubject::Asdf(law) => asdf::check_asdf_file(&source, resolve, law, limits, &mut found)?,
+        RuleSubject::Dudley(dialect) => dudley::check_layout(source, &*resolve, *dialect, options, limits, &mut found)?,
     }
     Ok(found.finish())
 }

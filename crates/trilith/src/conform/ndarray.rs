@@ -7,7 +7,7 @@ use crate::asdf::AsdfFile;
 use crate::tree::Node;
 
 /// The rule that the node of an ndarray of `file` breaks.
-pub(super) fn departs(file: &AsdfFile, node: Node<'_>) -> Check {
+pub(super) fn violated_check(file: &AsdfFile, node: Node<'_>) -> Check {
     let [source, data, shape, strides, mask] = node.get_each(["source", "data", "shape", "strides", "mask"]);
     let is_open = |dim: Node<'_>| dim.as_str().is_some_and(|text| text == "*");
     if shape.is_some_and(|shape| shape.items().skip(1).any(is_open)) {
@@ -28,5 +28,5 @@ pub(super) fn departs(file: &AsdfFile, node: Node<'_>) -> Check {
     if mask.is_some() && file.unmasked_array(node).is_ok() {
         return Check::MaskShape;
     }
-    if data.is_some() { Check::InlineMatch } else { Check::Arrays }
+    if data.is_some() { Check::InlineMatch } else { Check::ReadableArrays }
 }

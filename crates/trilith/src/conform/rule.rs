@@ -3,7 +3,7 @@
 /// The demand of one sentence of a standard on a file.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Rule {
+pub struct ConformanceRule {
     /// The section, by its heading or its number.
     pub section: &'static str,
     /// The sentence within the section, from 1.
@@ -11,29 +11,35 @@ pub struct Rule {
     /// The demand, in our words.
     pub text: &'static str,
     /// Remedy for a file that departs from it.
-    pub mend: &'static str,
+    pub remedy: &'static str,
     pub(super) check: Check,
 }
 
 /// Creates one row of a table of rules.
-pub(super) const fn rule(section: &'static str, sentence: u16, check: Check, text: &'static str, mend: &'static str) -> Rule {
-    Rule { section, sentence, text, mend, check }
+pub(super) const fn new_rule(
+    section: &'static str,
+    sentence: u16,
+    check: Check,
+    text: &'static str,
+    mend: &'static str,
+) -> ConformanceRule {
+    ConformanceRule { section, sentence, text, remedy: mend, check }
 }
 
 /// The subject of a check. A standard without a rule for it does not demand it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Check {
     // The header line, the text, and the order of the parts.
-    First,
+    HeaderLineFirst,
     Token,
-    Blank,
+    BlankAfterToken,
     Major,
     Minor,
     Micro,
     Version,
     LineEnd,
     HeaderText,
-    Parts,
+    VersionParts,
     Comments,
     // The tree as text.
     Yaml,
@@ -42,22 +48,22 @@ pub(super) enum Check {
     YamlVersion,
     YamlLine,
     OneDocument,
-    EndLine,
+    DocumentEndMarker,
     Padding,
-    NoTree,
+    MissingTree,
     // Blocks.
-    Fields,
-    Mark,
+    BlockFields,
+    BlockMagic,
     HeaderSize,
-    LeastSize,
-    Allocated,
-    Used,
+    MinHeaderSize,
+    AllocatedSize,
+    UsedSize,
     PlainSize,
     DecodedSize,
     Checksum,
     Flags,
     Exclusive,
-    Codecs,
+    KnownCodecs,
     Zlib,
     Bzip2,
     // Encoding chains.
@@ -77,7 +83,7 @@ pub(super) enum Check {
     ChainZlib,
     ZlibArguments,
     // The block index.
-    IndexPlace,
+    IndexAtEnd,
     IndexStreamed,
     IndexAlone,
     IndexHeader,
@@ -87,7 +93,7 @@ pub(super) enum Check {
     IndexOrder,
     IndexEnd,
     // The tree as data.
-    Keys,
+    UniqueKeys,
     Integers,
     Root,
     Reserved,
@@ -96,7 +102,7 @@ pub(super) enum Check {
     ReferencePointer,
     ReferenceTarget,
     ReferenceEscape,
-    Arrays,
+    ReadableArrays,
     SourceNumber,
     SourceNegative,
     SourceUri,
@@ -108,17 +114,17 @@ pub(super) enum Check {
     Ucs4,
     UnitSyntax,
     UnitOrder,
-    Schema(Module),
+    Schema(SchemaModule),
     // Dudley.
     Layout(crate::layout::Code),
     LayoutEnd,
-    Inside,
-    Filtered,
+    ItemsInsideFile,
+    FilteredData,
 }
 
 /// The part of the schemas that a tag belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Module {
+pub(super) enum SchemaModule {
     Root,
     Complex,
     Ndarray,

@@ -1,17 +1,17 @@
 //! The places of the arrays of a stream that becomes a tree, and the treatment of its items on the way.
 
 use crate::array::Array;
-use crate::asdf::{ArrayOptions, Builder, FitsArrays};
+use crate::asdf::{ArrayOptions, AsdfBuilder, FitsArrays};
 use crate::error::{Error, Result};
 use crate::tree::Value;
 
 /// The treatment of items on the way to a tree.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reading {
+pub(super) struct ItemOptions {
     /// `true` if a list of equal arrays is one array.
-    pub stack: bool,
+    pub stack_lists: bool,
     /// `true` if items that cannot be read are left out.
-    pub skip: bool,
+    pub skip_unreadable: bool,
     /// `true` if arrays have their physical values.
     pub physical: bool,
     /// `true` if arrays keep the masks that no attribute declares.
@@ -19,19 +19,19 @@ pub(super) struct Reading {
 }
 
 /// The place of the arrays of a tree.
-pub(super) enum Stored<'a> {
+pub(super) enum ArrayStorage<'a> {
     /// Blocks of a file that is written.
-    Blocks(Builder<'static>, &'a ArrayOptions),
+    Blocks(AsdfBuilder<'static>, &'a ArrayOptions),
     /// The file that they come from.
-    Apart(Vec<Array>),
+    Detached(Vec<Array>),
 }
 
-impl Stored<'_> {
+impl ArrayStorage<'_> {
     /// The node of an array.
-    pub(super) fn node(&mut self, array: &Array) -> Result<Value> {
+    pub(super) fn build_array_node(&mut self, array: &Array) -> Result<Value> {
         match self {
             Self::Blocks(builder, how) => builder.array(array, how),
-            Self::Apart(arrays) => {
+            Self::Detached(arrays) => {
                 arrays.push(array.clone());
                 let source = format!("fits:{}", arrays.len() - 1);
                 let shape = Value::seq::<u64>([]).flow();
@@ -44,10 +44,10 @@ impl Stored<'_> {
 }
 
 /// Arrays by their numbers.
-pub(super) struct Apart(pub Vec<Array>);
+pub(super) struct DetachedArrays(pub Vec<Array>);
 
-impl FitsArrays for Apart {
-    fn hdu(&self, spec: &str) -> Result<Array> {
+impl FitsArrays for DetachedArrays {
+    fn hdu_array(&self, spec: &str) -> Result<Array> {
         let found = spec.parse::<usize>().ok().and_then(|number| self.0.get(number));
         found.cloned().ok_or_else(|| Error::malformed(format!("there is no array {spec}")))
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::array::{Array, Datatype};
-use crate::asdf::ndarray::{Dim, Ndarray, Origin, check_complete, is_ndarray};
+use crate::asdf::ndarray::{ElementSource, Ndarray, ShapeDimension, check_complete, is_ndarray};
 use crate::asdf::{AsdfFile, Target, chunked_array};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
@@ -12,10 +12,10 @@ use crate::tree::{Node, TreePath};
 use super::cast;
 
 /// An ndarray of the tree as written, and what becomes of it.
-pub(super) struct Use<'t> {
+pub(super) struct ArrayUse<'t> {
     pub(super) node: Node<'t>,
     pub(super) path: TreePath,
-    pub(super) described: Ndarray<'t>,
+    pub(super) ndarray: Ndarray<'t>,
     /// The block of this file that it is in.
     pub(super) block: Option<usize>,
     /// The datatype it gets, if that is another.
@@ -23,37 +23,37 @@ pub(super) struct Use<'t> {
     /// The new `source`, if it changes.
     pub(super) source: Option<i64>,
     /// Elements of the array, if they are written into a separate block.
-    pub(super) own: Option<Array>,
+    pub(super) new_array: Option<Array>,
     /// `true` if its separate block is streamed.
     pub(super) streamed: bool,
 }
 
 /// The content of a block of the new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum BlockContent {
     /// The bytes of a block of this file.
     Block(usize),
     /// The elements of one ndarray: its number in the list of uses.
     Array(usize),
     /// No content: an empty block keeps the numbers of the blocks after it.
-    Nothing,
+    Empty,
 }
 
 /// Lists every ndarray as written, in document order. A node that cannot be read as an ndarray is left unchanged.
-pub(super) fn uses<'t>(
+pub(super) fn collect_array_uses<'t>(
     file: &'t AsdfFile,
     target: &Target,
     losses: &mut Vec<Diagnostic>,
     notes: &mut Vec<String>,
-) -> Result<Vec<Use<'t>>> {
+) -> Result<Vec<ArrayUse<'t>>> {
     let (mut list, mut text) = (Vec::new(), 0);
-    let mut walk = file.tree().root().walk(file.limits()).as_written();
-    while let Some(visit) = walk.step()? {
+    let mut walk = file.tree().root().walk(file.limits()).without_merge();
+    while let Some(visit) = walk.try_next()? {
         let node = visit.node;
         if node.is_alias() || !is_ndarray(node) {
             continue;
         }
-        let described = match Ndarray::read(node, file.limits()) {
+        let described = match Ndarray::parse(node, file.limits()) {
             Ok(described) => described,
             // An ndarray with a source must be complete, because no other file states the meaning of its elements.
             Err(_) if node.get("source").is_some_and(|source| !source.is_null()) => {
@@ -67,37 +67,37 @@ pub(super) fn uses<'t>(
             notes.push(format!("{path}: the array has {assumption}"));
         }
         file.limits().charge_text(&mut text, path.text_len(), "the paths of the arrays")?;
-        let in_chunks = matches!(described.origin, Origin::Chunks(_));
+        let in_chunks = matches!(described.origin, ElementSource::Chunks(_));
         // The standards 1.x have these as an extension; what is outside of the file is nowhere else.
         if in_chunks && (target.standard.is_some() || described.datatype.is_none()) {
             continue;
         }
         let block = block_of(file, &described.origin);
         let datatype = match &described.datatype {
-            Some(datatype) => cast::replacement(datatype, target)?,
+            Some(datatype) => cast::supported_datatype(datatype, target)?,
             None => None,
         };
         if let (Some(from), Some(to)) = (&described.datatype, &datatype) {
-            losses.push(Diagnostic::loss(&path, cast::describe(from, to)));
+            losses.push(Diagnostic::loss(&path, cast::describe_cast(from, to)));
         }
         let apart = match described.origin {
-            Origin::Inline(_) => false,
+            ElementSource::Inline(_) => false,
             // An HDU of the FITS file around this one is left out.
-            Origin::Fits(_) => file.container().is_some(),
-            Origin::Chunks(_) => true,
+            ElementSource::FitsHdu(_) => file.container().is_some(),
+            ElementSource::Chunks(_) => true,
             _ => datatype.is_some(),
         };
         let own = if apart { Some(file.stored_array(node)?.without_mask()) } else { None };
-        list.push(Use { node, path, described, block, datatype, source: None, own, streamed: false });
+        list.push(ArrayUse { node, path, ndarray: described, block, datatype, source: None, new_array: own, streamed: false });
     }
     Ok(list)
 }
 
 /// Returns the number of the block of this file that an array is in, or the table of its chunks.
-pub(super) fn block_of(file: &AsdfFile, origin: &Origin<'_>) -> Option<usize> {
+pub(super) fn block_of(file: &AsdfFile, origin: &ElementSource<'_>) -> Option<usize> {
     let number = match origin {
-        Origin::Chunks(node) => node.get(chunked_array::MAP)?.as_i64()?,
-        Origin::Block(number) => *number,
+        ElementSource::Chunks(node) => node.get(chunked_array::BLOCK_MAP_KEY)?.as_i64()?,
+        ElementSource::Block(number) => *number,
         _ => return None,
     };
     Some(file.sections().block(number).ok()?.index)
@@ -106,17 +106,17 @@ pub(super) fn block_of(file: &AsdfFile, origin: &Origin<'_>) -> Option<usize> {
 /// Returns the blocks of the new file: those of this one under their numbers, then the arrays that need a separate
 /// one, the streamed one last. It sets the `source` of every use that changes. If the target has no `streams`,
 /// every block has its place from the start.
-pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>], streams: bool) -> Result<Vec<Content>> {
+pub(super) fn allocate_blocks(file: &AsdfFile, uses: &mut [ArrayUse<'_>], streams: bool) -> Result<Vec<BlockContent>> {
     let blocks = file.sections().all_blocks()?;
     // Arrays in chunks either all stay unchanged, or all get separate blocks.
-    let in_chunks = chunked_array::Named::of(file, file.tree())?.blocks;
-    let leave_chunks = uses.iter().any(|item| matches!(item.described.origin, Origin::Chunks(_)));
+    let in_chunks = chunked_array::NamedBlocks::of_tree(file, file.tree())?.blocks;
+    let leave_chunks = uses.iter().any(|item| matches!(item.ndarray.origin, ElementSource::Chunks(_)));
     let (staying, left) = if leave_chunks { (BTreeSet::new(), in_chunks) } else { (in_chunks, BTreeSet::new()) };
     if let Some(lost) = uses.iter().filter_map(|item| item.block).find(|block| *block >= blocks.len()) {
         let found = format!("block {lost} is known from the index alone: the blocks before it are broken");
         return Err(Error::malformed(found).hint("repair the file first"));
     }
-    let mut contents: Vec<Content> = blocks.iter().map(|block| Content::Block(block.index)).collect();
+    let mut contents: Vec<BlockContent> = blocks.iter().map(|block| BlockContent::Block(block.index)).collect();
     let mut streamed = blocks.last().filter(|block| streams && block.is_streamed()).and_then(|_| contents.pop());
     let mut added = Vec::new();
     let mut users: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -126,19 +126,19 @@ pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>], streams: bool) -> Res
         }
     }
     for place in 0..uses.len() {
-        let Some(current) = uses.get(place).filter(|item| item.own.is_some()) else { continue };
+        let Some(current) = uses.get(place).filter(|item| item.new_array.is_some()) else { continue };
         let block = current.block;
         let users = block.and_then(|block| users.get(&block)).map_or(&[][..], Vec::as_slice);
-        let all_leave = users.iter().all(|i| uses.get(*i).is_some_and(|u| u.own.is_some()));
-        let is_open = current.described.shape.as_ref().is_some_and(|shape| shape.first() == Some(&Dim::Open));
+        let all_leave = users.iter().all(|i| uses.get(*i).is_some_and(|u| u.new_array.is_some()));
+        let is_open = current.ndarray.shape.as_ref().is_some_and(|shape| shape.first() == Some(&ShapeDimension::Streamed));
         let slot = block.and_then(|block| contents.get_mut(block));
         match slot {
             // The first of the arrays that leave a block takes its place.
             Some(slot) if all_leave && !block.is_some_and(|block| staying.contains(&block)) && users.first() == Some(&place) => {
-                *slot = Content::Array(place);
+                *slot = BlockContent::Array(place);
             }
             None if block.is_some() && users == [place] && is_open && streamed.is_some() => {
-                streamed = Some(Content::Array(place));
+                streamed = Some(BlockContent::Array(place));
                 if let Some(item) = uses.get_mut(place) {
                     item.streamed = true;
                 }
@@ -148,11 +148,11 @@ pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>], streams: bool) -> Res
     }
     for slot in &mut contents {
         let is_used = |index: &usize| users.get(index).is_some_and(|users| !users.is_empty());
-        if matches!(slot, Content::Block(index) if left.contains(index) && !is_used(index)) {
-            *slot = Content::Nothing;
+        if matches!(slot, BlockContent::Block(index) if left.contains(index) && !is_used(index)) {
+            *slot = BlockContent::Empty;
         }
     }
-    while contents.last() == Some(&Content::Nothing) {
+    while contents.last() == Some(&BlockContent::Empty) {
         contents.pop();
     }
     let first = contents.len();
@@ -163,7 +163,7 @@ pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>], streams: bool) -> Res
     }
     let last = streamed.map(|_| blocks.len().saturating_sub(1));
     for (place, item) in uses.iter_mut().enumerate() {
-        let (Origin::Block(number), Some(block)) = (&item.described.origin, item.block) else { continue };
+        let (ElementSource::Block(number), Some(block)) = (&item.ndarray.origin, item.block) else { continue };
         let stays = !added.contains(&place);
         // If blocks are added in between, only the streamed block is numbered from the end.
         if stays && (!added.is_empty() || !streams) && (*number < 0 || Some(block) == last) {
@@ -171,7 +171,7 @@ pub(super) fn allot(file: &AsdfFile, uses: &mut [Use<'_>], streams: bool) -> Res
             item.source = Some(source).filter(|source| source != number);
         }
     }
-    contents.extend(added.into_iter().map(Content::Array));
+    contents.extend(added.into_iter().map(BlockContent::Array));
     contents.extend(streamed);
     Ok(contents)
 }

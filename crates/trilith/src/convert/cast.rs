@@ -1,6 +1,6 @@
 //! Elements of a datatype that a generation lacks, as those of one that it has.
 
-use crate::array::{Array, Byteorder, Datatype, Element, StructType};
+use crate::array::{Array, ArrayElement, Byteorder, Datatype, StructType};
 use crate::asdf::Target;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a structure that becomes too large.
 // Structures nest no deeper than the library allows, so this recursion is bounded.
-pub(super) fn replacement(datatype: &Datatype, target: &Target) -> Result<Option<Datatype>> {
+pub(super) fn supported_datatype(datatype: &Datatype, target: &Target) -> Result<Option<Datatype>> {
     Ok(match datatype {
         Datatype::Float16 if !target.float16 => Some(Datatype::Float32),
         Datatype::Float128 => Some(Datatype::Float64),
@@ -20,7 +20,7 @@ pub(super) fn replacement(datatype: &Datatype, target: &Target) -> Result<Option
             let mut fields = structure.fields().to_vec();
             let mut changed = false;
             for field in &mut fields {
-                if let Some(datatype) = replacement(&field.datatype, target)? {
+                if let Some(datatype) = supported_datatype(&field.datatype, target)? {
                     field.datatype = datatype;
                     changed = true;
                 }
@@ -32,9 +32,9 @@ pub(super) fn replacement(datatype: &Datatype, target: &Target) -> Result<Option
 }
 
 /// Describes the change of the values of a datatype: `float16 becomes float32`, ….
-pub(super) fn describe(from: &Datatype, to: &Datatype) -> String {
+pub(super) fn describe_cast(from: &Datatype, to: &Datatype) -> String {
     let mut parts: Vec<String> = Vec::new();
-    for leaf in leaves(from, to) {
+    for leaf in flatten(from, to) {
         let how = match leaf.from {
             Datatype::Float128 | Datatype::Complex256 => " (rounded to double precision)",
             _ => " (the values stay the same)",
@@ -48,14 +48,14 @@ pub(super) fn describe(from: &Datatype, to: &Datatype) -> String {
 }
 
 /// Equal elements one after the other within an element of the array.
-struct Leaf {
+struct LeafRun {
     from: Datatype,
     to: Datatype,
     count: usize,
 }
 
 /// The simple elements that an element is made of, in order.
-fn leaves(from: &Datatype, to: &Datatype) -> Vec<Leaf> {
+fn flatten(from: &Datatype, to: &Datatype) -> Vec<LeafRun> {
     let mut list = Vec::new();
     let mut todo = vec![(from.clone(), to.clone(), 1u64)];
     while let Some((from, to, count)) = todo.pop() {
@@ -71,25 +71,25 @@ fn leaves(from: &Datatype, to: &Datatype) -> Vec<Leaf> {
                     todo.extend(inner.iter().rev().cloned());
                 }
             }
-            _ => list.push(Leaf { from, to, count: usize::try_from(count).unwrap_or(usize::MAX) }),
+            _ => list.push(LeafRun { from, to, count: usize::try_from(count).unwrap_or(usize::MAX) }),
         }
     }
     list
 }
 
 /// Turns canonical bytes (packed, little-endian) of one datatype into packed bytes of another.
-pub(super) struct Change {
-    leaves: Vec<Leaf>,
+pub(super) struct ElementCast {
+    leaves: Vec<LeafRun>,
     order: Byteorder,
     from_size: usize,
     to_size: usize,
 }
 
-impl Change {
+impl ElementCast {
     /// Creates a conversion from elements of `from` to those of `to`, its [`replacement`], all in byte order `order`.
     pub(super) fn new(from: &Datatype, to: &Datatype, order: Byteorder) -> Result<Self> {
         Ok(Self {
-            leaves: leaves(from, to),
+            leaves: flatten(from, to),
             order,
             from_size: to_usize(from.packed_size())?,
             to_size: to_usize(to.packed_size())?,
@@ -97,10 +97,10 @@ impl Change {
     }
 
     /// Changes whole elements.
-    pub(super) fn apply(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+    pub(super) fn cast_elements(&self, bytes: &[u8]) -> Result<Vec<u8>> {
         let rows = bytes.len().checked_div(self.from_size).unwrap_or(0);
         if let [only] = self.leaves.as_slice() {
-            return column(only, bytes.to_vec(), rows.saturating_mul(only.count), self.order);
+            return cast_leaf_run(only, bytes.to_vec(), rows.saturating_mul(only.count), self.order);
         }
         let mut out = vec![0; rows.saturating_mul(self.to_size)];
         let (mut from_at, mut to_at) = (0, 0);
@@ -111,7 +111,7 @@ impl Change {
                 .chunks_exact(self.from_size)
                 .flat_map(|row| row.get(from_at..from_at + from_len).unwrap_or(&[]).iter().copied())
                 .collect();
-            let made = column(leaf, gathered, rows.saturating_mul(leaf.count), self.order)?;
+            let made = cast_leaf_run(leaf, gathered, rows.saturating_mul(leaf.count), self.order)?;
             for (row, part) in out.chunks_exact_mut(self.to_size).zip(made.chunks_exact(to_len.max(1))) {
                 if let Some(to) = row.get_mut(to_at..to_at + to_len) {
                     to.copy_from_slice(part);
@@ -125,19 +125,19 @@ impl Change {
 }
 
 /// Equal elements side by side.
-fn column(leaf: &Leaf, bytes: Vec<u8>, count: usize, order: Byteorder) -> Result<Vec<u8>> {
+fn cast_leaf_run(leaf: &LeafRun, bytes: Vec<u8>, count: usize, order: Byteorder) -> Result<Vec<u8>> {
     let array = Array::from_bytes(bytes, leaf.from.clone(), Byteorder::Little, vec![count as u64])?;
     if leaf.from == leaf.to {
         return array.read_bytes(order);
     }
-    fn loaded<T: Element>(array: &Array, order: Byteorder) -> Result<Vec<u8>> {
+    fn load_canonical<T: ArrayElement>(array: &Array, order: Byteorder) -> Result<Vec<u8>> {
         Array::from_slice(&array.load_as::<T>()?, array.shape())?.read_bytes(order)
     }
     match leaf.to {
-        Datatype::Float32 => loaded::<f32>(&array, order),
-        Datatype::Float64 => loaded::<f64>(&array, order),
-        Datatype::Complex64 => loaded::<num_complex::Complex<f32>>(&array, order),
-        Datatype::Complex128 => loaded::<num_complex::Complex<f64>>(&array, order),
+        Datatype::Float32 => load_canonical::<f32>(&array, order),
+        Datatype::Float64 => load_canonical::<f64>(&array, order),
+        Datatype::Complex64 => load_canonical::<num_complex::Complex<f32>>(&array, order),
+        Datatype::Complex128 => load_canonical::<num_complex::Complex<f64>>(&array, order),
         _ => Err(Error::unsupported(format!("elements of {} as {}", leaf.from, leaf.to))),
     }
 }
@@ -157,9 +157,9 @@ mod tests {
         ])
         .unwrap();
         let from = Datatype::Struct(row.into());
-        let to = replacement(&from, Target::named("asdf-1.5").unwrap()).unwrap().unwrap();
+        let to = supported_datatype(&from, Target::from_name("asdf-1.5").unwrap()).unwrap().unwrap();
         assert_eq!((from.packed_size(), to.packed_size()), (9, 13));
-        assert!(replacement(&from, Target::named("asdf-1.6").unwrap()).unwrap().is_none());
+        assert!(supported_datatype(&from, Target::from_name("asdf-1.6").unwrap()).unwrap().is_none());
         let mut bytes = Vec::new();
         for n in 0..3u8 {
             bytes.extend([n, 1]);
@@ -168,7 +168,7 @@ mod tests {
             }
             bytes.extend(b"ab\0");
         }
-        let out = Change::new(&from, &to, Byteorder::Big).unwrap().apply(&bytes).unwrap();
+        let out = ElementCast::new(&from, &to, Byteorder::Big).unwrap().cast_elements(&bytes).unwrap();
         assert_eq!(out.len(), 39);
         assert_eq!(out[13..26], [&[1, 1][..], &1f32.to_be_bytes(), &(-0.5f32).to_be_bytes(), b"ab\0"].concat());
     }
@@ -178,9 +178,12 @@ mod tests {
         // 1.5 as an x86 number: the explicit leading bit, half a unit more, exponent 0x3fff.
         let mut bytes = 0xc000_0000_0000_0000u64.to_le_bytes().to_vec();
         bytes.extend([0xff, 0x3f, 0, 0, 0, 0, 0, 0]);
-        let to = replacement(&Datatype::Float128, Target::named("finf-0.1").unwrap()).unwrap().unwrap();
-        let change = Change::new(&Datatype::Float128, &to, Byteorder::Little).unwrap();
-        assert_eq!(change.apply(&bytes).unwrap(), 1.5f64.to_le_bytes());
-        assert_eq!(describe(&Datatype::Float128, &to), "the datatype float128 becomes float64 (rounded to double precision)");
+        let to = supported_datatype(&Datatype::Float128, Target::from_name("finf-0.1").unwrap()).unwrap().unwrap();
+        let change = ElementCast::new(&Datatype::Float128, &to, Byteorder::Little).unwrap();
+        assert_eq!(change.cast_elements(&bytes).unwrap(), 1.5f64.to_le_bytes());
+        assert_eq!(
+            describe_cast(&Datatype::Float128, &to),
+            "the datatype float128 becomes float64 (rounded to double precision)"
+        );
     }
 }

@@ -1,14 +1,14 @@
 //! Choice of a codec for a block: a rule that can be stated, on a sample of its bytes.
 
-use super::Hint;
+use super::BlockHint;
 use crate::bytes::{SourceRef, read_vec};
 use crate::codec::{CodecId, EncodeOptions, encode};
 use crate::error::Result;
 
 /// Bytes sampled at each of three places.
-const SAMPLE: u64 = 256 << 10;
+const SAMPLE_SIZE: u64 = 256 << 10;
 /// A block with fewer bytes is not worth a codec.
-const LEAST: u64 = 4096;
+const MIN_COMPRESSED_SIZE: u64 = 4096;
 
 /// Chooses a codec for a block, from 256 KiB at its start, its middle and its end:
 ///
@@ -19,26 +19,26 @@ const LEAST: u64 = 4096;
 ///
 /// # Errors
 /// Returns an error if the block cannot be read.
-pub fn choose(data: &SourceRef, hint: Option<&Hint>) -> Result<Option<CodecId>> {
+pub fn choose(data: &SourceRef, hint: Option<&BlockHint>) -> Result<Option<CodecId>> {
     let len = data.len();
-    if len < LEAST {
+    if len < MIN_COMPRESSED_SIZE {
         return Ok(None);
     }
     let item = hint.map_or(1, |hint| hint.item.max(1));
     let limits = crate::Limits::default();
     let mut sample = Vec::new();
     let mut places = vec![0];
-    if len > 3 * SAMPLE {
-        places.extend([len / 2, len - SAMPLE]);
+    if len > 3 * SAMPLE_SIZE {
+        places.extend([len / 2, len - SAMPLE_SIZE]);
     }
-    let most = if len > 3 * SAMPLE { SAMPLE } else { len };
+    let most = if len > 3 * SAMPLE_SIZE { SAMPLE_SIZE } else { len };
     for at in places {
         let at = at / item * item;
         sample.extend(read_vec(&**data, at, most.min(len - at), &limits)?);
     }
     let mut options = EncodeOptions::default();
     options.item_size = usize::try_from(item).unwrap_or(1);
-    options.total = Some(sample.len() as u64);
+    options.total_len = Some(sample.len() as u64);
     let shrunk = |name: &[u8; 4]| encode(CodecId(*name), &sample, &options).map(|stored| stored.len());
     let (whole, lz4) = (sample.len(), shrunk(b"lz4\0")?);
     if item > 1 {
@@ -58,7 +58,7 @@ mod tests {
     use crate::bytes::MemorySource;
 
     fn chosen(bytes: Vec<u8>, item: u64) -> Option<String> {
-        let hint = Hint { item, row: None, is_float: false, fills: false };
+        let hint = BlockHint { item, row: None, is_float: false, fills_block: false };
         choose(&(Arc::new(MemorySource::new(bytes, "sample")) as SourceRef), Some(&hint)).unwrap().map(|id| id.to_string())
     }
 

@@ -7,40 +7,40 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
-use super::{CodecChoice, ConvertOptions, Converted, Hint, block_hints, choose, copies, write_old};
+use super::{BlockHint, CodecChoice, ConvertOptions, ConvertReport, block_hints, choose, is_copied_verbatim, write_old};
 use crate::array::{Array, Byteorder, Datatype, Index, numpy_descr, unravel};
-use crate::asdf::ndarray::{self, Ndarray, Origin};
+use crate::asdf::ndarray::{self, ElementSource, Ndarray};
 use crate::asdf::{AsdfFile, BlockOptions, FileWriter, TARGETS, chunked_array, walk};
 use crate::bytes::{MemorySource, to_usize, verify_backing};
 use crate::codec::{CodecId, opt_codec};
-use crate::error::{Context, Error, Result, counted};
+use crate::error::{Error, Result, ResultExt, count_noun};
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::tree::{Edit, Node, TreePath, Value};
 
 /// An array that is to be cut.
-struct Cut {
+struct ChunkedArray {
     array: Array,
     /// The lengths of a chunk.
     chunk: Vec<u64>,
     /// Number of chunks along each axis.
     counts: Vec<u64>,
     /// The number of the block of its first chunk, and how many there are.
-    first: usize,
+    first_block: usize,
     count: usize,
     codec: Option<CodecId>,
 }
 
 /// The changes of a file.
-struct Cuts {
+struct ChunkingPlan {
     tree: String,
     /// Arrays that are cut, by the number of the block that holds each.
-    arrays: BTreeMap<usize, Cut>,
+    arrays: BTreeMap<usize, ChunkedArray>,
     notes: Vec<String>,
 }
 
 /// Refuses what has no chunks, whatever the file holds.
-pub(super) fn check(options: &ConvertOptions) -> Result<()> {
+pub(super) fn check_chunk_options(options: &ConvertOptions) -> Result<()> {
     let Some(lengths) = &options.chunks else { return Ok(()) };
     if lengths.is_empty() || lengths.contains(&0) {
         return Err(Error::invalid_input(format!("chunks of {lengths:?}, expected the length of a chunk along each axis")));
@@ -48,7 +48,7 @@ pub(super) fn check(options: &ConvertOptions) -> Result<()> {
     if options.rows.is_some() || options.encode.is_some() {
         return Err(Error::invalid_input("chunks exclude pieces of whole rows and encoding chains").hint("choose one of them"));
     }
-    if !options.to.may_have_chunks() {
+    if !options.to.supports_chunks() {
         return Err(Error::invalid_input("only files of ASDF 1.x have arrays in chunks").hint("name the output .asdf"));
     }
     Ok(())
@@ -59,13 +59,13 @@ pub(super) fn check(options: &ConvertOptions) -> Result<()> {
 /// # Errors
 /// Returns the errors of [`super::convert`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file of
 /// another generation than ASDF 1.x.
-pub(super) fn convert<W: Write + Seek>(
+pub(super) fn convert_to_chunks<W: Write + Seek>(
     file: &AsdfFile,
     lengths: &[u64],
     out: W,
     options: &ConvertOptions,
     progress: Progress<'_>,
-) -> Result<Converted> {
+) -> Result<ConvertReport> {
     let _call = file.limits().call();
     let sections = file.sections();
     let generation = sections.generation().filter(|row| row.name == "asdf-1.x");
@@ -73,38 +73,38 @@ pub(super) fn convert<W: Write + Seek>(
         Error::invalid_input(format!("a file of {} has no arrays in chunks", sections.generation_name()))
             .hint("convert it to ASDF 1.x with --to as well")
     })?;
-    let cuts = Cuts::plan(file, lengths)?;
+    let cuts = ChunkingPlan::plan_chunking(file, lengths)?;
     let blocks = sections.all_blocks()?;
     file.check_decoding(
-        blocks.iter().copied().filter(|block| cuts.arrays.contains_key(&block.index) || !copies(block, options)),
+        blocks.iter().copied().filter(|block| cuts.arrays.contains_key(&block.index) || !is_copied_verbatim(block, options)),
     )?;
     let hints = block_hints(file)?;
-    let mut writer = FileWriter::new(out, generation, options.write.clone());
-    writer.follow(sections)?;
+    let mut writer = FileWriter::new(out, generation, options.write_options.clone());
+    writer.match_existing(sections)?;
     writer.header_of_bytes(
         &sections.header().line,
         &sections.header().raw_comments,
         sections.tree().map(|_| cuts.tree.as_str()),
     )?;
-    let mut done = Converted { notes: cuts.notes.clone(), ..Converted::default() };
+    let mut done = ConvertReport { notes: cuts.notes.clone(), ..ConvertReport::default() };
     let (streamed, sized): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| block.is_streamed());
     for block in sized {
         match cuts.arrays.get(&block.index) {
             Some(cut) => {
                 let too_many = || Error::invalid_input("more chunks than a map has numbers for");
-                let map = chunked_array::map_of(cut.first, cut.count).ok_or_else(too_many)?;
+                let map = chunked_array::block_map(cut.first_block, cut.count).ok_or_else(too_many)?;
                 let written = writer.block(&MemorySource::new(map, "a map"), &BlockOptions::default())?;
-                done.count(&written);
+                done.count_block(&written);
             }
             None => write_old(file, &mut writer, block, options, &hints, &mut done, progress)?,
         }
     }
     // Chunks were numbered in the order of the tree.
     let mut in_order: Vec<_> = cuts.arrays.iter().collect();
-    in_order.sort_by_key(|(_, cut)| cut.first);
+    in_order.sort_by_key(|(_, cut)| cut.first_block);
     for (block, cut) in in_order {
-        cut.write(&mut writer, options, hints.get(block), &mut done, progress)
-            .doing(|| format!("the chunks of block {block}"))?;
+        cut.write_chunks(&mut writer, options, hints.get(block), &mut done, progress)
+            .with_context(|| format!("the chunks of block {block}"))?;
     }
     for block in streamed {
         write_old(file, &mut writer, block, options, &hints, &mut done, progress)?;
@@ -113,16 +113,16 @@ pub(super) fn convert<W: Write + Seek>(
     Ok(done)
 }
 
-impl Cuts {
+impl ChunkingPlan {
     /// Returns the arrays that are cut, and the tree that names their maps.
-    fn plan(file: &AsdfFile, lengths: &[u64]) -> Result<Self> {
+    fn plan_chunking(file: &AsdfFile, lengths: &[u64]) -> Result<Self> {
         let blocks = file.sections().all_blocks()?;
         let streamed = blocks.last().filter(|block| block.is_streamed());
         let mut next = blocks.len() - usize::from(streamed.is_some());
         let (mut edit, mut notes, mut arrays) = (file.tree().edit(), Vec::new(), BTreeMap::new());
-        let users = users(file)?;
-        let mut walk = file.tree().root().walk(file.limits()).as_written();
-        while let Some(visit) = walk.step()? {
+        let users = block_users(file)?;
+        let mut walk = file.tree().root().walk(file.limits()).without_merge();
+        while let Some(visit) = walk.try_next()? {
             let node = visit.node;
             if node.is_alias() || !ndarray::is_ndarray(node) {
                 continue;
@@ -130,16 +130,16 @@ impl Cuts {
             // A mask stays what it is.
             walk.skip_children();
             let path = walk.path();
-            let (block, array) = match candidate(file, node, lengths.len(), &users)? {
-                Candidate::Other => continue,
-                Candidate::Left(why) => {
+            let (block, array) = match classify_array(file, node, lengths.len(), &users)? {
+                Candidate::OtherRank => continue,
+                Candidate::Skipped(why) => {
                     notes.push(format!("{path} stays unchanged: {why}"));
                     continue;
                 }
-                Candidate::Whole(block, array) => (block, array),
+                Candidate::WholeBlock(block, array) => (block, array),
             };
-            let cut = Cut::new(file, block, array, lengths, next)?;
-            edit.set(&path, &chunked_array::node(cut.array.datatype(), cut.array.shape(), &cut.chunk, block)?)?;
+            let cut = ChunkedArray::new(file, block, array, lengths, next)?;
+            edit.set(&path, &chunked_array::build_zarr_node(cut.array.datatype(), cut.array.shape(), &cut.chunk, block)?)?;
             next += cut.count;
             arrays.insert(block, cut);
         }
@@ -148,8 +148,8 @@ impl Cuts {
             notes.push(format!("nothing is in chunks: there is no array with {axes} that has a separate block"));
             return Ok(Self { tree: file.tree().text().to_owned(), arrays, notes });
         }
-        notes.push(format!("{} in chunks: readers need the package asdf-zarr, or Trilith", counted(arrays.len(), "array")));
-        for (_, source) in walk::sourced(file)? {
+        notes.push(format!("{} in chunks: readers need the package asdf-zarr, or Trilith", count_noun(arrays.len(), "array")));
+        for (_, source) in walk::ndarrays_with_source(file)? {
             let number = source.as_i64().filter(|number| *number >= 0).and_then(|number| usize::try_from(number).ok());
             if number.is_some() && number == streamed.map(|block| block.index) {
                 edit.replace_node(source, &Value::from(-1));
@@ -161,14 +161,14 @@ impl Cuts {
 }
 
 /// Returns for each block the number of arrays with elements in it.
-fn users(file: &AsdfFile) -> Result<HashMap<usize, usize>> {
+fn block_users(file: &AsdfFile) -> Result<HashMap<usize, usize>> {
     let mut users = HashMap::new();
-    for (_, source) in walk::sourced(file)? {
+    for (_, source) in walk::ndarrays_with_source(file)? {
         if let Some(block) = source.as_i64().and_then(|number| file.sections().block(number).ok()) {
             *users.entry(block.index).or_default() += 1;
         }
     }
-    for block in chunked_array::Named::of(file, file.tree())?.blocks {
+    for block in chunked_array::NamedBlocks::of_tree(file, file.tree())?.blocks {
         *users.entry(block).or_default() += 1;
     }
     Ok(users)
@@ -177,24 +177,24 @@ fn users(file: &AsdfFile) -> Result<HashMap<usize, usize>> {
 /// An array that can be cut, or the reason why it cannot.
 enum Candidate {
     /// An array with another number of axes, or one that cannot be read.
-    Other,
+    OtherRank,
     /// An array that cannot be cut, with the reason.
-    Left(String),
+    Skipped(String),
     /// An array that can be cut and fills the block of this number.
-    Whole(usize, Array),
+    WholeBlock(usize, Array),
 }
 
-fn candidate(file: &AsdfFile, node: Node<'_>, axes: usize, users: &HashMap<usize, usize>) -> Result<Candidate> {
-    let left = |why: &str| Ok(Candidate::Left(why.to_owned()));
-    let Ok(described) = Ndarray::read(node, file.limits()) else { return Ok(Candidate::Other) };
+fn classify_array(file: &AsdfFile, node: Node<'_>, axes: usize, users: &HashMap<usize, usize>) -> Result<Candidate> {
+    let left = |why: &str| Ok(Candidate::Skipped(why.to_owned()));
+    let Ok(described) = Ndarray::parse(node, file.limits()) else { return Ok(Candidate::OtherRank) };
     if described.shape.as_ref().is_none_or(|shape| shape.len() != axes) {
-        return Ok(Candidate::Other);
+        return Ok(Candidate::OtherRank);
     }
     let number = match described.origin {
-        Origin::Block(number) => number,
-        Origin::Chunks(_) => return left("it is in chunks already"),
-        Origin::Inline(_) => return left("its elements are in the tree"),
-        Origin::External(_) | Origin::Fits(_) => return left("it is in another file"),
+        ElementSource::Block(number) => number,
+        ElementSource::Chunks(_) => return left("it is in chunks already"),
+        ElementSource::Inline(_) => return left("its elements are in the tree"),
+        ElementSource::External(_) | ElementSource::FitsHdu(_) => return left("it is in another file"),
     };
     let block = file.sections().block(number)?;
     if described.mask.is_some() {
@@ -208,7 +208,7 @@ fn candidate(file: &AsdfFile, node: Node<'_>, axes: usize, users: &HashMap<usize
     }
     let array = match file.stored_array(node) {
         Ok(array) => array,
-        Err(error) if error.kind() == crate::ErrorKind::Unsupported => return Ok(Candidate::Left(error.to_string())),
+        Err(error) if error.kind() == crate::ErrorKind::Unsupported => return Ok(Candidate::Skipped(error.to_string())),
         Err(error) => return Err(error),
     };
     if array.is_empty() {
@@ -218,15 +218,15 @@ fn candidate(file: &AsdfFile, node: Node<'_>, axes: usize, users: &HashMap<usize
         return left("its block has other bytes besides its elements");
     }
     match numpy_descr(array.datatype()) {
-        Ok(_) => Ok(Candidate::Whole(block.index, array)),
-        Err(error) => Ok(Candidate::Left(error.message().to_owned())),
+        Ok(_) => Ok(Candidate::WholeBlock(block.index, array)),
+        Err(error) => Ok(Candidate::Skipped(error.message().to_owned())),
     }
 }
 
 /// Lists the extension in the history, where readers look whether they have it.
 fn name_extension(file: &AsdfFile, edit: &mut Edit<'_>) -> Result<()> {
     let (key, standard) = ("history", file.standard());
-    let Some(target) = TARGETS.iter().find(|target| target.history_map && target.standard == standard.as_deref()) else {
+    let Some(target) = TARGETS.iter().find(|target| target.history_is_mapping && target.standard == standard.as_deref()) else {
         return Ok(());
     };
     let tag = format!("{}core/extension_metadata-1.0.0", target.tree.prefix);
@@ -246,25 +246,25 @@ fn name_extension(file: &AsdfFile, edit: &mut Edit<'_>) -> Result<()> {
     }
 }
 
-impl Cut {
+impl ChunkedArray {
     fn new(file: &AsdfFile, block: usize, array: Array, lengths: &[u64], first: usize) -> Result<Self> {
         let chunk: Vec<u64> = lengths.iter().zip(array.shape()).map(|(chunk, len)| *chunk.min(len)).collect();
         let counts: Vec<u64> = array.shape().iter().zip(&chunk).map(|(len, chunk)| len.div_ceil(*chunk)).collect();
         let (count, most) = (counts.iter().fold(1u64, |n, count| n.saturating_mul(*count)), file.limits().items);
         if count > most || (first as u64).saturating_add(count) > i32::MAX as u64 {
-            return Err(Limits::exceeded("items", most, format_args!("an array of {count} chunks, each a block,")));
+            return Err(Limits::exceeded_error("items", most, format_args!("an array of {count} chunks, each a block,")));
         }
         let old = CodecId(file.sections().block(block as i64)?.compression);
         let codec = Some(old).filter(|codec| !codec.is_none() && opt_codec(*codec).is_some());
-        Ok(Self { array, chunk, counts, first, count: to_usize(count)?, codec })
+        Ok(Self { array, chunk, counts, first_block: first, count: to_usize(count)?, codec })
     }
 
-    fn write<W: Write + Seek>(
+    fn write_chunks<W: Write + Seek>(
         &self,
         writer: &mut FileWriter<W>,
         options: &ConvertOptions,
-        hint: Option<&Hint>,
-        done: &mut Converted,
+        hint: Option<&BlockHint>,
+        done: &mut ConvertReport,
         progress: Progress<'_>,
     ) -> Result<()> {
         verify_backing(&**self.array.source())?;
@@ -272,20 +272,21 @@ impl Cut {
         let across = self.counts.get(1..).unwrap_or_default();
         let mut how = BlockOptions::default();
         (how.encode.level, how.encode.blosc) = (options.level, options.blosc);
-        how.encode.item_size = to_usize(self.item())?.max(1);
-        how.encode.row_bytes = self.chunk.get(1..).map(|inner| inner.iter().fold(self.item(), |n, len| n.saturating_mul(*len)));
+        how.encode.item_size = to_usize(self.element_size())?.max(1);
+        how.encode.row_bytes =
+            self.chunk.get(1..).map(|inner| inner.iter().fold(self.element_size(), |n, len| n.saturating_mul(*len)));
         for start in (0..rows).step_by(to_usize(height)?) {
-            let strip = self.strip(start, height.min(rows - start))?;
+            let strip = self.read_rows(start, height.min(rows - start))?;
             for number in 0..across.iter().product() {
                 let bytes = self.chunk_of(&strip, &unravel(number, across))?;
                 let data = Arc::new(MemorySource::new(bytes, "a chunk"));
                 how.codec = match options.codec {
-                    CodecChoice::Set(id) => Some(id),
-                    CodecChoice::Plain => None,
+                    CodecChoice::Fixed(id) => Some(id),
+                    CodecChoice::Uncompressed => None,
                     CodecChoice::Keep => self.codec,
                     CodecChoice::Auto => choose(&(data.clone() as _), hint)?,
                 };
-                done.count(&writer.block(&*data, &how)?);
+                done.count_block(&writer.block(&*data, &how)?);
             }
             progress.add(strip.nbytes());
         }
@@ -293,12 +294,12 @@ impl Cut {
     }
 
     /// Bytes of a packed element.
-    fn item(&self) -> u64 {
+    fn element_size(&self) -> u64 {
         self.array.datatype().packed_size()
     }
 
     /// Returns some rows, in memory if there is room: chunks need each byte once, but in another order.
-    fn strip(&self, start: u64, count: u64) -> Result<Array> {
+    fn read_rows(&self, start: u64, count: u64) -> Result<Array> {
         let part = self.array.rows(start, count)?;
         if part.nbytes() > part.limits().memory / 4 {
             return Ok(part);
@@ -323,10 +324,10 @@ impl Cut {
         if part.shape() == self.chunk {
             return Ok(bytes);
         }
-        let whole = self.chunk.iter().fold(self.item(), |n, len| n.saturating_mul(*len));
+        let whole = self.chunk.iter().fold(self.element_size(), |n, len| n.saturating_mul(*len));
         part.limits().charge_memory(whole, "a chunk")?;
         let (Some((width, outer)), Some(pitch)) = (part.shape().split_last(), self.chunk.last()) else { return Ok(bytes) };
-        let (run, pitch) = (to_usize(width * self.item())?, pitch * self.item());
+        let (run, pitch) = (to_usize(width * self.element_size())?, pitch * self.element_size());
         let mut out = vec![0; to_usize(whole)?];
         for (row, from) in bytes.chunks_exact(run.max(1)).enumerate() {
             let place = unravel(row as u64, outer).iter().zip(&self.chunk).fold(0, |at, (place, len)| at * len + place);

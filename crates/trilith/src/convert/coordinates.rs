@@ -2,28 +2,34 @@
 
 use std::collections::HashMap;
 
-use super::Coordinates;
+use super::CoordinateHeader;
 use crate::array::Array;
 use crate::asdf::AsdfFile;
 use crate::error::{Error, Result};
 use crate::file::{Backend, Item};
-use crate::fits::{Card, Part};
+use crate::fits::{Card, HduData};
 use crate::wcs::{FitOptions, Wcs, fits_cards};
 
 /// Headers of the coordinates of a file. Arrays of one shape that share coordinates have one header, which is computed once.
-pub(super) struct Headers {
-    how: Coordinates,
-    known: HashMap<(String, Vec<u64>), std::result::Result<Vec<Card>, Error>>,
+pub(super) struct CoordinateHeaders {
+    options: CoordinateHeader,
+    cached: HashMap<(String, Vec<u64>), std::result::Result<Vec<Card>, Error>>,
 }
 
-impl Headers {
-    pub(super) fn new(how: Coordinates) -> Self {
-        Self { how, known: HashMap::new() }
+impl CoordinateHeaders {
+    pub(super) fn new(how: CoordinateHeader) -> Self {
+        Self { options: how, cached: HashMap::new() }
     }
 
     /// Adds cards to the header of an image of a file, if it has coordinates. Returns why there are none, if there could be.
-    pub(super) fn add(&mut self, file: &AsdfFile, path: &str, array: &Array, part: &mut Part) -> Result<Option<String>> {
-        if self.how == Coordinates::Off || array.shape().len() < 2 || array.datatype().as_struct().is_some() {
+    pub(super) fn add_coordinate_cards(
+        &mut self,
+        file: &AsdfFile,
+        path: &str,
+        array: &Array,
+        part: &mut HduData,
+    ) -> Result<Option<String>> {
+        if self.options == CoordinateHeader::None || array.shape().len() < 2 || array.datatype().as_struct().is_some() {
             return Ok(None);
         }
         let backend: &dyn Backend = file;
@@ -32,40 +38,40 @@ impl Headers {
         let found = match item.coordinates() {
             Ok(Some(found)) if found.wcs.sky().is_some() => found,
             Ok(_) => return Ok(None),
-            Err(error) if error.kind().is_passing() => return Err(error),
-            Err(error) => return Ok(Some(without(path, &error))),
+            Err(error) if error.kind().is_transient() => return Err(error),
+            Err(error) => return Ok(Some(skip_note(path, &error))),
         };
         if !found.describes(array.shape()) {
             return Ok(None);
         }
         let pixels = array.shape().iter().rev().take(found.wcs.pixel_axes()).copied().collect();
-        let how = self.how;
-        let cards = self.known.entry((found.path, pixels)).or_insert_with(|| cards(&found.wcs, how));
+        let how = self.options;
+        let cards = self.cached.entry((found.path, pixels)).or_insert_with(|| fit_cards(&found.wcs, how));
         match cards {
             Ok(cards) => {
                 cards.iter().for_each(|card| part.header.push(card.clone()));
                 Ok(None)
             }
-            Err(error) => Ok(Some(without(path, error))),
+            Err(error) => Ok(Some(skip_note(path, error))),
         }
     }
 }
 
 /// The cards of coordinates.
-fn cards(coordinates: &Wcs, how: Coordinates) -> Result<Vec<Card>> {
+fn fit_cards(coordinates: &Wcs, how: CoordinateHeader) -> Result<Vec<Card>> {
     let mut options = FitOptions::default();
-    options.degree = (how == Coordinates::Tan).then_some(1);
+    options.degree = (how == CoordinateHeader::Tan).then_some(1);
     fits_cards(coordinates, &options)
 }
 
 /// Returns the paths of the coordinates in a tree, which headers have in their own form.
-pub(super) fn places(file: &AsdfFile) -> Result<Vec<String>> {
+pub(super) fn coordinate_paths(file: &AsdfFile) -> Result<Vec<String>> {
     let (mut found, tree) = (Vec::new(), file.tree());
     if !tree.text().contains("gwcs/wcs-") {
         return Ok(found);
     }
     let mut walk = tree.root().walk(file.limits());
-    while let Some(visit) = walk.step()? {
+    while let Some(visit) = walk.try_next()? {
         if visit.node.tag().is_some_and(|tag| tag.contains("gwcs/wcs-")) {
             found.push(format!("{}/", walk.path()));
             walk.skip_children();
@@ -74,6 +80,6 @@ pub(super) fn places(file: &AsdfFile) -> Result<Vec<String>> {
     Ok(found)
 }
 
-fn without(path: &str, error: &Error) -> String {
+fn skip_note(path: &str, error: &Error) -> String {
     format!("{path}: no coordinates in the FITS header: {}", error.message())
 }

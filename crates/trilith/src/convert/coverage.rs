@@ -10,16 +10,16 @@ use crate::tree::{Node, NodeId, Tree};
 
 /// The nodes of a tree that a conversion took.
 #[derive(Debug, Default)]
-pub(super) struct Account {
-    taken: HashSet<NodeId>,
+pub(super) struct CoverageTracker {
+    used_nodes: HashSet<NodeId>,
 }
 
-impl Account {
+impl CoverageTracker {
     /// Marks a node; what is below it is marked by itself.
-    pub(super) fn take(&mut self, node: Node<'_>) {
-        self.taken.insert(node.id());
+    pub(super) fn mark_used(&mut self, node: Node<'_>) {
+        self.used_nodes.insert(node.id());
         if let Some(target) = node.alias_target() {
-            self.taken.insert(target.id());
+            self.used_nodes.insert(target.id());
         }
     }
 
@@ -27,10 +27,10 @@ impl Account {
     ///
     /// # Errors
     /// Returns the errors of [`Walk::step`](crate::tree::Walk::step).
-    pub(super) fn take_all(&mut self, node: Node<'_>, limits: &Limits) -> Result<()> {
+    pub(super) fn mark_subtree(&mut self, node: Node<'_>, limits: &Limits) -> Result<()> {
         let mut walk = node.walk(limits).expand_aliases();
-        while let Some(visit) = walk.step()? {
-            self.take(visit.node);
+        while let Some(visit) = walk.try_next()? {
+            self.mark_used(visit.node);
         }
         Ok(())
     }
@@ -39,26 +39,26 @@ impl Account {
     ///
     /// # Errors
     /// Returns the errors of [`Account::take_all`].
-    pub(super) fn take_array(&mut self, node: Node<'_>, limits: &Limits) -> Result<()> {
-        self.take(node);
+    pub(super) fn mark_ndarray(&mut self, node: Node<'_>, limits: &Limits) -> Result<()> {
+        self.mark_used(node);
         if node.is_sequence() || ndarray::is_chunked(node) {
-            return self.take_all(node, limits);
+            return self.mark_subtree(node, limits);
         }
         let entries = node.merged_entries().into_iter();
-        let describing = entries.filter(|(key, _)| ndarray::ELEMENTS.contains(&&*key.text()));
-        describing.map(|(_, value)| value).try_for_each(|value| self.take_all(value, limits))
+        let describing = entries.filter(|(key, _)| ndarray::ELEMENT_KEYS.contains(&&*key.text()));
+        describing.map(|(_, value)| value).try_for_each(|value| self.mark_subtree(value, limits))
     }
 
     /// Returns the losses: each node that was not taken, without those below it.
     ///
     /// # Errors
     /// Returns the errors of [`Walk::step`](crate::tree::Walk::step).
-    pub(super) fn losses(&self, tree: &Tree, limits: &Limits, why: &str) -> Result<Vec<Diagnostic>> {
+    pub(super) fn collect_losses(&self, tree: &Tree, limits: &Limits, why: &str) -> Result<Vec<Diagnostic>> {
         let mut losses = Vec::new();
         let mut walk = tree.root().walk(limits);
-        while let Some(visit) = walk.step()? {
+        while let Some(visit) = walk.try_next()? {
             let node = visit.node;
-            let is_taken = |node: Node<'_>| self.taken.contains(&node.id());
+            let is_taken = |node: Node<'_>| self.used_nodes.contains(&node.id());
             if !is_taken(node) && !node.alias_target().is_some_and(is_taken) {
                 losses.push(Diagnostic::loss(&walk.path(), why));
                 walk.skip_children();
@@ -69,10 +69,10 @@ impl Account {
 }
 
 /// Returns `true` if a history holds no entry: only which extensions the file of the ASDF family needed.
-pub(super) fn says_form_only(history: Node<'_>) -> bool {
+pub(super) fn is_format_history(history: Node<'_>) -> bool {
     if history.is_sequence() {
         // A history that is a list holds extensions as entries with one of these keys.
-        return history.items().all(|entry| super::history::NAMES.iter().any(|name| entry.get(name).is_some()));
+        return history.items().all(|entry| super::history::EXTENSION_KEYS.iter().any(|name| entry.get(name).is_some()));
     }
     history.is_mapping()
         && history.entries().all(|(key, value)| match &*key.text() {

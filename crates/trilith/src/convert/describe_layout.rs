@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::array::{Array, Byteorder, Datatype};
-use crate::asdf::ndarray::Origin;
+use crate::asdf::ndarray::ElementSource;
 use crate::asdf::{AsdfFile, Ndarray, walk};
 use crate::dudley::primitive_of;
 use crate::error::{Error, Result};
@@ -24,37 +24,37 @@ pub fn describe_layout(file: &AsdfFile) -> Result<String> {
         return Err(Error::unsupported("files inside FITS are not described as a layout yet"));
     }
     let mut out = String::from("#: dialect=2025\n");
-    let _ = writeln!(out, "#: described={}", text(file.sections().generation_name()));
+    let _ = writeln!(out, "#: described={}", one_line(file.sections().generation_name()));
     for listed in walk::arrays(file)? {
-        let found = match listed.found {
+        let found = match listed.location {
             Ok(found) => found,
             Err(error) => {
-                comment(&mut out, &listed.path, &error.to_string());
+                push_comment_line(&mut out, &listed.path, &error.to_string());
                 continue;
             }
         };
         let own = std::ptr::eq(found.file(file), file);
         let node = found.node(file);
-        let Some(source) = Ndarray::read(node, file.limits()).ok().filter(|_| own) else {
-            comment(&mut out, &listed.path, "in another file, or broken");
+        let Some(source) = Ndarray::parse(node, file.limits()).ok().filter(|_| own) else {
+            push_comment_line(&mut out, &listed.path, "in another file, or broken");
             continue;
         };
-        let Origin::Block(number) = source.origin else {
-            comment(&mut out, &listed.path, "its elements are not in a block of this file");
+        let ElementSource::Block(number) = source.origin else {
+            push_comment_line(&mut out, &listed.path, "its elements are not in a block of this file");
             continue;
         };
         let (block, array) = match file.sections().block(number).and_then(|block| Ok((block, file.stored_array(node)?))) {
             Ok(both) => both,
             Err(error) => {
-                comment(&mut out, &listed.path, &error.to_string());
+                push_comment_line(&mut out, &listed.path, &error.to_string());
                 continue;
             }
         };
         let name = item_path(&listed.path)?;
         let mut spelled = String::new();
-        let is_plain = block.is_plain() && array.is_c_contiguous();
-        let address = block.data_offset.checked_add(array.extent().start);
-        if is_plain && let (Some(address), Ok(())) = (address, spell(&array, &mut spelled)) {
+        let is_plain = block.is_uncompressed() && array.is_c_contiguous();
+        let address = block.data_offset.checked_add(array.byte_range().start);
+        if is_plain && let (Some(address), Ok(())) = (address, push_type(&array, &mut spelled)) {
             let _ = writeln!(out, "{name} = {spelled} @{address}");
             if array.mask().is_some() {
                 let _ = writeln!(out, "  #: asdf_masked=1");
@@ -62,16 +62,16 @@ pub fn describe_layout(file: &AsdfFile) -> Result<String> {
             continue;
         }
         let _ = writeln!(out, "{name} = u1[{}] @{}", block.stored_len(), block.data_offset);
-        if !block.is_plain() {
+        if !block.is_uncompressed() {
             let codec = String::from_utf8_lossy(&block.compression).trim_end_matches('\0').to_owned();
             let chain = file.encoding_names(block).map_or(codec, |chain| chain.join("+"));
-            let _ = writeln!(out, "  #: asdf_compression={}", text(&chain));
+            let _ = writeln!(out, "  #: asdf_compression={}", one_line(&chain));
         }
         let _ = writeln!(
             out,
             "  #: asdf_datatype={}, asdf_byteorder={}",
-            text(&array.datatype().to_string()),
-            text(array.byteorder().name())
+            one_line(&array.datatype().to_string()),
+            one_line(array.byteorder().name())
         );
         let list = |numbers: Vec<String>| numbers.join(", ");
         if !array.shape().is_empty() {
@@ -83,13 +83,13 @@ pub fn describe_layout(file: &AsdfFile) -> Result<String> {
     Ok(out)
 }
 
-fn comment(out: &mut String, path: &str, why: &str) {
+fn push_comment_line(out: &mut String, path: &str, why: &str) {
     let line: String = format!("{path}: {why}").chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let _ = writeln!(out, "# {line}");
 }
 
 /// Text as an attribute: on one line.
-fn text(text: &str) -> String {
+fn one_line(text: &str) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     format!("\"{}\"", line.replace('\\', "\\\\").replace('"', "\\\""))
 }
@@ -112,12 +112,12 @@ fn item_path(pointer: &str) -> Result<String> {
 }
 
 /// Datatype with byte order, and shape.
-fn spell(array: &Array, out: &mut String) -> Result<()> {
-    spell_type(array.datatype(), array.byteorder(), array.shape(), out)
+fn push_type(array: &Array, out: &mut String) -> Result<()> {
+    push_nested_type(array.datatype(), array.byteorder(), array.shape(), out)
 }
 
 /// Spells a type at the depth that structs nest. Members are at their offsets.
-fn spell_type(datatype: &Datatype, order: Byteorder, shape: &[u64], out: &mut String) -> Result<()> {
+fn push_nested_type(datatype: &Datatype, order: Byteorder, shape: &[u64], out: &mut String) -> Result<()> {
     let mut dims = shape.to_vec();
     match (primitive_of(datatype)?, datatype) {
         (Some((name, length)), _) => {
@@ -133,7 +133,7 @@ fn spell_type(datatype: &Datatype, order: Byteorder, shape: &[u64], out: &mut St
             for (n, field) in fields.fields().iter().enumerate() {
                 let name = field.name_or(n).replace('\\', "\\\\").replace('"', "\\\"");
                 let _ = write!(out, "{}\"{name}\" = ", if n == 0 { "" } else { "  " });
-                spell_type(&field.datatype, field.byteorder, &field.shape, out)?;
+                push_nested_type(&field.datatype, field.byteorder, &field.shape, out)?;
                 let _ = write!(out, " @{}", field.offset);
                 end = end.max(field.offset + field.count().saturating_mul(field.datatype.item_size()));
             }

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::dudley;
-use super::loss::{refusal, refuses};
-use super::{CodecChoice, ConvertOptions, Converted, Plan, chunks, convert, fits, items_to_asdf, unreadable};
+use super::loss::{is_refused, losses_error};
+use super::{CodecChoice, ConversionPlan, ConvertOptions, ConvertReport, chunks, convert, fits, items_to_asdf, unreadable};
 use crate::asdf::{ArrayOptions, AsdfFile, Target};
-use crate::bytes::{self, AtomicFile, Basis, WritePath, WriteSeek};
+use crate::bytes::{self, AtomicFile, WriteBasis, WritePath, WriteSeek};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, Result, Setting};
-use crate::file::{File, Form, check_written};
+use crate::error::{Error, Result, SuggestedSetting};
+use crate::file::{File, FileFormat, verify_written};
 use crate::layout::Dialect;
 use crate::limits::Limits;
 use crate::progress::Progress;
@@ -17,10 +17,10 @@ use crate::progress::Progress;
 /// The form that a file is written in.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
-pub enum To {
+pub enum TargetForm {
     /// The ASDF family: the generation of the file, or the newest if it has none.
     #[default]
-    Same,
+    Unchanged,
     /// Like [`To::Same`], but FINF becomes ASDF.
     Asdf,
     /// Like [`To::Same`], but ASDF becomes FINF.
@@ -33,29 +33,29 @@ pub enum To {
     Fits,
 }
 
-impl From<&To> for Form {
+impl From<&TargetForm> for FileFormat {
     /// The format of the file.
-    fn from(to: &To) -> Self {
+    fn from(to: &TargetForm) -> Self {
         match to {
-            To::Same | To::Asdf | To::Finf | To::Generation(_) => Self::Asdf,
-            To::Dudley(_) => Self::Dudley,
-            To::Fits => Self::Fits,
+            TargetForm::Unchanged | TargetForm::Asdf | TargetForm::Finf | TargetForm::Generation(_) => Self::Asdf,
+            TargetForm::Dudley(_) => Self::Dudley,
+            TargetForm::Fits => Self::Fits,
         }
     }
 }
 
-impl To {
+impl TargetForm {
     /// The generation or dialect of a name: `asdf-1.6`, `finf-0.1`, `dudley-2026`, `dudley`.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that exist.
-    pub fn named(name: &str) -> Result<Self> {
+    pub fn from_name(name: &str) -> Result<Self> {
         match name.strip_prefix("dudley") {
             _ if name == "fits" => {
                 Err(Error::invalid_input("FITS has no generation").hint("give the file a name that ends in .fits"))
             }
-            None if Self::names().any(|known| known == name) => Target::named(name).map(Self::Generation),
-            Some(rest) if rest.is_empty() || Self::names().any(|known| known == name) => Self::dialect(rest),
+            None if Self::names().any(|known| known == name) => Target::from_name(name).map(Self::Generation),
+            Some(rest) if rest.is_empty() || Self::names().any(|known| known == name) => Self::from_dudley_suffix(rest),
             _ => Err(Error::unknown("generation", name, Self::names())),
         }
     }
@@ -66,8 +66,8 @@ impl To {
     }
 
     /// A dialect of Dudley, by what follows `dudley`.
-    fn dialect(rest: &str) -> Result<Self> {
-        match rest.strip_prefix('-').and_then(Dialect::named) {
+    fn from_dudley_suffix(rest: &str) -> Result<Self> {
+        match rest.strip_prefix('-').and_then(Dialect::from_name) {
             _ if rest.is_empty() => Ok(Self::Dudley(None)),
             Some(dialect) => Ok(Self::Dudley(Some(dialect))),
             None => Err(Error::unknown("generation", &format!("dudley{rest}"), Self::names())),
@@ -80,7 +80,7 @@ impl To {
     }
 
     /// Returns `true` if it is ASDF 1.x, as far as that is said.
-    pub(super) fn may_have_chunks(self) -> bool {
+    pub(super) fn supports_chunks(self) -> bool {
         match self {
             Self::Generation(target) => target.standard.is_some(),
             Self::Finf => false,
@@ -104,7 +104,7 @@ impl To {
             Some("fits" | "fit" | "fts") => Self::Fits,
             Some("finf") => Self::Finf,
             Some("asdf") => Self::Asdf,
-            _ => Self::Same,
+            _ => Self::Unchanged,
         }
     }
 }
@@ -120,10 +120,15 @@ impl File {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for options that the form has no place for,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if one form is not written from the other, and the
     /// errors of reading and writing.
-    pub fn convert_into(&self, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
+    pub fn convert_into(
+        &self,
+        options: &ConvertOptions,
+        out: &mut dyn WriteSeek,
+        progress: Progress<'_>,
+    ) -> Result<ConvertReport> {
         if options.stack && self.as_asdf().is_some() {
             return Err(Error::invalid_input("the lists of a Dudley file can be stacked, and this is not one")
-                .setting("", Setting::Omit(&["stack"])));
+                .setting("", SuggestedSetting::Remove(&["stack"])));
         }
         let by_rows = options.rows.map(|_| options.by_rows()).transpose()?;
         let options = by_rows.as_ref().unwrap_or(options);
@@ -131,13 +136,13 @@ impl File {
             return Err(Error::invalid_input("only blocks of ASDF that are compressed by a codec have pieces of whole rows")
                 .hint("name the output .asdf"));
         }
-        chunks::check(options)?;
+        chunks::check_chunk_options(options)?;
         let _call = self.limits().call();
         let mut done = match self.as_asdf() {
-            Some(file) => of_asdf(file, options, out, progress)?,
-            None => of_other(self, options, out, progress)?,
+            Some(file) => convert_asdf(file, options, out, progress)?,
+            None => convert_other(self, options, out, progress)?,
         };
-        done.written = !refuses(&done.losses, options);
+        done.written = !is_refused(&done.losses, options);
         Ok(done)
     }
 
@@ -161,43 +166,48 @@ impl File {
     ///
     /// Returns the errors of [`File::convert_into`], [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with every loss
     /// if losses are not allowed, and an error if the file changed since it was opened.
-    pub fn convert(self, path: impl Into<WritePath>, options: &ConvertOptions) -> Result<Converted> {
+    pub fn convert(self, path: impl Into<WritePath>, options: &ConvertOptions) -> Result<ConvertReport> {
         let path = path.into();
-        let file = self.moved_to(&bytes::Base::of(&bytes::name_of(path.path())))?;
-        let mut out = AtomicFile::create(path, Basis::Read(&**file.source()))?;
+        let file = self.rebased_to(&bytes::BaseUri::of_file(&bytes::name_of(path.path())))?;
+        let mut out = AtomicFile::create(path, WriteBasis::SameAs(&**file.source()))?;
         let done = file.convert_into(options, &mut out, Progress::default())?;
         if !done.written {
-            return Err(refusal("the new form", &done.losses, "form"));
+            return Err(losses_error("the new form", &done.losses, "form"));
         }
-        check_written(out.written()?, file.as_asdf(), file.limits())?;
+        verify_written(out.reread_source()?, file.as_asdf(), file.limits())?;
         out.commit()?;
         Ok(done)
     }
 }
 
 /// A file of the ASDF family, or one inside a FITS file.
-fn of_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
-    if matches!(options.to, To::Fits) {
+fn convert_asdf(
+    file: &AsdfFile,
+    options: &ConvertOptions,
+    out: &mut dyn WriteSeek,
+    progress: Progress<'_>,
+) -> Result<ConvertReport> {
+    if matches!(options.to, TargetForm::Fits) {
         return fits::to_fits_with(file, options, out, progress);
     }
-    let mut notes = fits::notes(file);
-    if !options.physical {
+    let mut notes = fits::fits_notes(file);
+    if !options.physical_values {
         notes.extend(fits::stored_notes(file));
     }
     if fits::is_copied_out(file, options) {
         let losses = fits::out_of_fits(file, out, options)?;
-        return Ok(Converted { losses, notes, ..Converted::default() });
+        return Ok(ConvertReport { losses, notes, ..ConvertReport::default() });
     }
-    let alone = fits::alone(file, options)?;
+    let alone = fits::extract(file, options)?;
     let (file, losses) = match &alone {
         Some((alone, losses)) => (alone, losses.clone()),
         None => (file, Vec::new()),
     };
-    if refuses(&losses, options) {
-        return Ok(Converted { losses, notes, ..Converted::default() });
+    if is_refused(&losses, options) {
+        return Ok(ConvertReport { losses, notes, ..ConvertReport::default() });
     }
     let mut done = match options.to {
-        To::Dudley(dialect) => dudley::of_asdf(file, dialect, options, out)?,
+        TargetForm::Dudley(dialect) => dudley::of_asdf(file, dialect, options, out)?,
         _ => asdf_to_asdf(file, options, out, progress)?,
     };
     done.notes.splice(0..0, notes);
@@ -206,9 +216,14 @@ fn of_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, p
 }
 
 /// A file of the ASDF family as one.
-fn asdf_to_asdf(file: &AsdfFile, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
-    let to = target(file, options)?;
-    let Some((rest, skipped)) = unreadable::without(file, to, options)? else {
+fn asdf_to_asdf(
+    file: &AsdfFile,
+    options: &ConvertOptions,
+    out: &mut dyn WriteSeek,
+    progress: Progress<'_>,
+) -> Result<ConvertReport> {
+    let to = resolve_target(file, options)?;
+    let Some((rest, skipped)) = unreadable::omit_undecodable(file, to, options)? else {
         return readable_to_asdf(file, to, options, out, progress);
     };
     let mut done = readable_to_asdf(&rest, to, options, out, progress)?;
@@ -223,62 +238,68 @@ fn readable_to_asdf(
     options: &ConvertOptions,
     out: &mut dyn WriteSeek,
     progress: Progress<'_>,
-) -> Result<Converted> {
+) -> Result<ConvertReport> {
     let Some(to) = to else {
         let done = match &options.chunks {
             None => convert(file, out, options, progress)?,
-            Some(lengths) => chunks::convert(file, lengths, out, options, progress)?,
+            Some(lengths) => chunks::convert_to_chunks(file, lengths, out, options, progress)?,
         };
-        return Ok(Converted { is_counted: true, ..done });
+        return Ok(ConvertReport { has_sizes: true, ..done });
     };
-    let plan = Plan::new(file, to, options)?;
+    let plan = ConversionPlan::new(file, to, options)?;
     let mut losses = plan.losses().to_vec();
     if !losses.is_empty() && !options.allow_loss {
-        return Ok(Converted { losses, ..Converted::default() });
+        return Ok(ConvertReport { losses, ..ConvertReport::default() });
     }
     let Some(lengths) = &options.chunks else {
-        return Ok(Converted { is_counted: true, ..plan.write(out, progress)? });
+        return Ok(ConvertReport { has_sizes: true, ..plan.write(out, progress)? });
     };
     let mut notes = Vec::new();
-    let made = bytes::set_aside(file.sections().source().name(), |out| {
+    let made = bytes::spool_output(file.sections().source().name(), |out| {
         let done = plan.write(out, Progress::default())?;
         (notes, losses) = (done.notes, done.losses);
         Ok(())
     })?;
     let made = AsdfFile::open(made, file.limits())?.with_resolver(file.resolver().clone());
-    let done = chunks::convert(&made, lengths, out, options, progress)?;
+    let done = chunks::convert_to_chunks(&made, lengths, out, options, progress)?;
     notes.extend(done.notes);
     // A block that is damaged in the first file is so in the second.
-    Ok(Converted { is_counted: true, losses, notes, ..done })
+    Ok(ConvertReport { has_sizes: true, losses, notes, ..done })
 }
 
 /// The generation to write; None keeps that of the file.
-fn target(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<&'static Target>> {
-    if let To::Generation(target) = options.to {
+fn resolve_target(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<&'static Target>> {
+    if let TargetForm::Generation(target) = options.to {
         return Ok(Some(target));
     }
     let generation = file.sections().generation();
     if options.encode.is_some() && generation.is_some_and(|generation| generation.encoded) {
-        return Target::named("asdf-0.1").map(Some);
+        return Target::from_name("asdf-0.1").map(Some);
     }
     if options.encode.is_some() {
-        return Err(Error::invalid_input("this generation has no encoding chains").setting("", Setting::Give("to", "asdf-0.1")));
+        return Err(Error::invalid_input("this generation has no encoding chains")
+            .setting("", SuggestedSetting::Provide("to", "asdf-0.1")));
     }
     match (options.to, generation.map_or("", |generation| generation.family)) {
-        (To::Finf, "asdf") => Target::named("finf-0.1").map(Some),
-        (To::Asdf, "finf") => Ok(Some(Target::newest())),
+        (TargetForm::Finf, "asdf") => Target::from_name("finf-0.1").map(Some),
+        (TargetForm::Asdf, "finf") => Ok(Some(Target::latest())),
         _ => Ok(None),
     }
 }
 
 /// A file of another family, or several files under one layout, in any form.
-fn of_other(file: &File, options: &ConvertOptions, out: &mut dyn WriteSeek, progress: Progress<'_>) -> Result<Converted> {
+fn convert_other(
+    file: &File,
+    options: &ConvertOptions,
+    out: &mut dyn WriteSeek,
+    progress: Progress<'_>,
+) -> Result<ConvertReport> {
     if let Some(stream) = file.as_dudley() {
         return dudley::of_stream(stream, options, out, progress);
     }
     let skip = options.skip_unreadable;
     let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| items_to_asdf::to_asdf(file, target, how, skip, out);
-    if let To::Dudley(dialect) = options.to {
+    if let TargetForm::Dudley(dialect) = options.to {
         let then = |file: &AsdfFile| dudley::of_asdf(file, dialect, options, out);
         return through_asdf(file.family(), file.limits(), options, &write, then);
     }
@@ -296,32 +317,31 @@ pub(super) fn as_new_asdf(
     out: &mut dyn WriteSeek,
     progress: Progress<'_>,
     write: WriteAsdf<'_>,
-) -> Result<Converted> {
-    if matches!(options.to, To::Fits) {
+) -> Result<ConvertReport> {
+    if matches!(options.to, TargetForm::Fits) {
         return through_asdf(what, limits, options, write, |file| fits::to_fits_with(file, options, out, progress));
     }
-    let layout = &options.write;
+    let layout = &options.write_options;
     let is_rare =
         options.codec == CodecChoice::Auto || options.encode.is_some() || options.rows.is_some() || options.chunks.is_some();
     if is_rare || layout.as_documented || layout.align.is_some() || !layout.checksums {
         return through_asdf(what, limits, options, write, |file| asdf_to_asdf(file, options, out, progress));
     }
     let target = match options.to {
-        To::Generation(target) => target,
-        To::Finf => Target::named("finf-0.1")?,
-        _ => Target::newest(),
+        TargetForm::Generation(target) => target,
+        TargetForm::Finf => Target::from_name("finf-0.1")?,
+        _ => Target::latest(),
     };
     let mut how = ArrayOptions::default();
     match options.codec {
-        CodecChoice::Set(id) => (how.codec, how.level, how.blosc) = (Some(id), options.level, options.blosc),
+        CodecChoice::Fixed(id) => (how.codec, how.level, how.blosc) = (Some(id), options.level, options.blosc),
         _ if options.level.is_some() => {
-            return Err(
-                Error::invalid_input("a level was given, and no codec").setting("", Setting::Give("codec", "zlib, or another"))
-            );
+            return Err(Error::invalid_input("a level was given, and no codec")
+                .setting("", SuggestedSetting::Provide("codec", "zlib, or another")));
         }
         _ => {}
     }
-    Ok(Converted { losses: write(target, &how, out)?, ..Converted::default() })
+    Ok(ConvertReport { losses: write(target, &how, out)?, ..ConvertReport::default() })
 }
 
 /// Writes a temporary file of the newest generation, which `then` converts.
@@ -330,15 +350,15 @@ pub(super) fn through_asdf(
     limits: &Limits,
     options: &ConvertOptions,
     write: WriteAsdf<'_>,
-    then: impl FnOnce(&AsdfFile) -> Result<Converted>,
-) -> Result<Converted> {
+    then: impl FnOnce(&AsdfFile) -> Result<ConvertReport>,
+) -> Result<ConvertReport> {
     let mut losses = Vec::new();
-    let made = bytes::set_aside(what, |out| {
-        losses = write(Target::newest(), &ArrayOptions::default(), out)?;
+    let made = bytes::spool_output(what, |out| {
+        losses = write(Target::latest(), &ArrayOptions::default(), out)?;
         Ok(())
     })?;
-    if refuses(&losses, options) {
-        return Ok(Converted { losses, ..Converted::default() });
+    if is_refused(&losses, options) {
+        return Ok(ConvertReport { losses, ..ConvertReport::default() });
     }
     let mut done = then(&AsdfFile::open(made, limits)?)?;
     done.losses.splice(0..0, losses);

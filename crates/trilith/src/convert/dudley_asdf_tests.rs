@@ -9,7 +9,7 @@ use crate::asdf::{ArrayOptions, AsdfFile, Target};
 use crate::bytes::MemorySource;
 use crate::convert::{asdf_to_draft, describe_layout, stream_to_asdf};
 use crate::dudley::{DudleyFile, NewStream, datatype_of};
-use crate::layout::{Byteorder, Dialect, Entry, Layout};
+use crate::layout::{Byteorder, Dialect, Layout, LayoutEntry};
 
 const TREE: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0
 name: \"two: words\"
@@ -41,7 +41,7 @@ fn stream(bytes: Vec<u8>, layout: Option<&[u8]>) -> DudleyFile {
 /// The tree of a stream, of which nothing is lost.
 fn tree_of(stream: &DudleyFile, arrays: &ArrayOptions) -> AsdfFile {
     let mut out = Cursor::new(Vec::new());
-    assert_eq!(stream_to_asdf(stream, Target::newest(), arrays, false, &mut out).unwrap(), []);
+    assert_eq!(stream_to_asdf(stream, Target::latest(), arrays, false, &mut out).unwrap(), []);
     crate::file::open_asdf_bytes(out.into_inner()).unwrap()
 }
 
@@ -95,9 +95,9 @@ fn stream_round_trip_through_tree() {
 
 #[test]
 fn described_layout_reads_bytes_of_blocks() {
-    use crate::asdf::Builder;
+    use crate::asdf::AsdfBuilder;
     use crate::tree::Value;
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let plain = builder.array(&Array::from_slice(&[1.0f64, 2.0, 3.0], &[3]).unwrap(), &ArrayOptions::default()).unwrap();
     let packed =
         builder.array(&Array::from_slice(&[7i32; 1000], &[10, 100]).unwrap(), &ArrayOptions::codec("zlib").unwrap()).unwrap();
@@ -164,9 +164,9 @@ fn annotations_of_members_types_and_summary_round_trip() {
         let mut new = NewStream::new(&layout, params.to_vec());
         new.order = Byteorder::Little;
         let mut out = Cursor::new(Vec::new());
-        let mut zeros = |entry: &Entry| {
+        let mut zeros = |entry: &LayoutEntry| {
             let mut shape = entry.shape.clone();
-            let (datatype, order) = datatype_of(&entry.typed, &mut shape)?;
+            let (datatype, order) = datatype_of(&entry.resolved_type, &mut shape)?;
             Array::from_bytes(vec![0; entry.nbytes.unwrap_or(0) as usize], datatype, order, shape)
         };
         new.write(&mut zeros, &mut out).unwrap();
@@ -190,7 +190,7 @@ fn annotations_not_matching_items_are_losses() {
     let inline = ArrayOptions::inline();
     let text = "cell {a = f4}  ## of the type\nNX : 3\nx = <f8[NX]\nc = <f4[2]\n#: unit=\"m\"\n";
     let stream = stream(vec![0; 32], Some(text.as_bytes()));
-    stream_to_asdf(&stream, Target::newest(), &inline, false, &mut out).unwrap();
+    stream_to_asdf(&stream, Target::latest(), &inline, false, &mut out).unwrap();
     let made = String::from_utf8(out.into_inner()).unwrap();
     for (old, new, path) in
         [("NX: 3", "NX: 4", "/dudley/shapes/x"), ("", "", "cell"), ("/c:", "/gone:", "/dudley/attributes/~1gone")]

@@ -2,7 +2,7 @@
 
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{MemorySource, SourceRef, to_usize};
-use crate::codec::encoding_chain::{self, Described, Step};
+use crate::codec::encoding_chain::{self, BlockArray, ChainStep};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -10,8 +10,10 @@ use crate::limits::Limits;
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) naming the step.
-pub(super) fn check(steps: &[Step]) -> Result<()> {
-    if let Some(step) = steps.iter().find(|step| !matches!(step, Step::Tile { .. } | Step::Quantize { .. } | Step::Zlib)) {
+pub(super) fn check_chain_steps(steps: &[ChainStep]) -> Result<()> {
+    if let Some(step) =
+        steps.iter().find(|step| !matches!(step, ChainStep::Tile { .. } | ChainStep::Quantize { .. } | ChainStep::Zlib))
+    {
         return Err(Error::invalid_input(format!("the encoding {:?} is not one of ASDF 0.1.0", step.name()))
             .hint("there are tile, quantize and zlib"));
     }
@@ -20,9 +22,9 @@ pub(super) fn check(steps: &[Step]) -> Result<()> {
 
 /// The array that fills a block, as chains see it; None if the array is less or other than the
 /// whole block in C order.
-pub(super) fn described(array: &Array, order: Byteorder, block_len: u64) -> Option<Described> {
+pub(super) fn block_array(array: &Array, order: Byteorder, block_len: u64) -> Option<BlockArray> {
     let fills = array.offset() == 0 && array.is_c_contiguous() && array.nbytes() == block_len && block_len > 0;
-    fills.then(|| Described {
+    fills.then(|| BlockArray {
         shape: array.shape().to_vec(),
         item_size: array.datatype().item_size(),
         big_endian: order == Byteorder::Big,
@@ -33,19 +35,19 @@ pub(super) fn described(array: &Array, order: Byteorder, block_len: u64) -> Opti
 ///
 /// # Errors
 /// Returns an error if the arguments do not fit.
-pub(super) fn applicable(
-    steps: &[Step],
-    array: Option<(&Described, &Datatype)>,
-) -> Result<(Vec<Step>, Described, Vec<&'static str>)> {
+pub(super) fn select_applicable_steps(
+    steps: &[ChainStep],
+    array: Option<(&BlockArray, &Datatype)>,
+) -> Result<(Vec<ChainStep>, BlockArray, Vec<&'static str>)> {
     let mut left_out = Vec::new();
-    let applies = |step: &&Step| {
+    let applies = |step: &&ChainStep| {
         let (fits, name) = match (step, array) {
-            (Step::Tile { shape, .. }, Some((described, _))) => (shape.len() == described.shape.len(), "tile"),
-            (Step::Quantize { .. }, Some((_, datatype))) => {
+            (ChainStep::Tile { shape, .. }, Some((described, _))) => (shape.len() == described.shape.len(), "tile"),
+            (ChainStep::Quantize { .. }, Some((_, datatype))) => {
                 (matches!(datatype, Datatype::Float32 | Datatype::Float64), "quantize")
             }
-            (Step::Tile { .. }, None) => (false, "tile"),
-            (Step::Quantize { .. }, None) => (false, "quantize"),
+            (ChainStep::Tile { .. }, None) => (false, "tile"),
+            (ChainStep::Quantize { .. }, None) => (false, "quantize"),
             _ => (true, ""),
         };
         if !fits {
@@ -53,20 +55,21 @@ pub(super) fn applicable(
         }
         fits
     };
-    let kept: Vec<Step> = steps.iter().filter(applies).cloned().collect();
+    let kept: Vec<ChainStep> = steps.iter().filter(applies).cloned().collect();
     // Steps on bytes alone take nothing from it.
-    let bytes = Described { shape: Vec::new(), item_size: 1, big_endian: false };
+    let bytes = BlockArray { shape: Vec::new(), item_size: 1, big_endian: false };
     let described = array.map_or(bytes, |(described, _)| described.clone());
-    let filled = encoding_chain::filled(&kept, &described).map_err(|error| Error::invalid_input(error.message().to_owned()))?;
+    let filled =
+        encoding_chain::with_defaults(&kept, &described).map_err(|error| Error::invalid_input(error.message().to_owned()))?;
     Ok((filled, described, left_out))
 }
 
 /// The error that quantising makes in the values.
-pub(super) struct Error64 {
+pub(super) struct QuantizeError {
     /// The largest difference of finite values.
     pub(super) largest: f64,
     /// `true` if any value is another.
-    pub(super) differs: bool,
+    pub(super) has_error: bool,
 }
 
 /// Compares the floats of a block with what its encoded bytes decode to.
@@ -76,22 +79,22 @@ pub(super) struct Error64 {
 pub(super) fn quantize_error(
     original: &SourceRef,
     encoded: &[u8],
-    steps: &[Step],
-    array: &Described,
+    steps: &[ChainStep],
+    array: &BlockArray,
     limits: &Limits,
-) -> Result<Error64> {
-    const PIECE: u64 = 1 << 20;
+) -> Result<QuantizeError> {
+    const BUFFER_SIZE: u64 = 1 << 20;
     let stored: SourceRef = std::sync::Arc::new(MemorySource::new(encoded.to_vec(), "encoded"));
     let decoded = encoding_chain::decoder(steps, stored, Some(original.len()), Some(array), array.byteorder(), limits)?;
-    let mut found = Error64 { largest: 0.0, differs: false };
+    let mut found = QuantizeError { largest: 0.0, has_error: false };
     let mut at = 0;
     while at < original.len() {
-        let n = to_usize((original.len() - at).min(PIECE))?;
+        let n = to_usize((original.len() - at).min(BUFFER_SIZE))?;
         let (mut before, mut after) = (vec![0; n], vec![0; n]);
         original.read_at(at, &mut before)?;
         decoded.read_at(at, &mut after)?;
-        found.differs |= before != after;
-        for (x, y) in floats(&before, array).zip(floats(&after, array)) {
+        found.has_error |= before != after;
+        for (x, y) in decode_floats(&before, array).zip(decode_floats(&after, array)) {
             if x.is_finite() {
                 found.largest = found.largest.max((x - y).abs());
             }
@@ -101,7 +104,7 @@ pub(super) fn quantize_error(
     Ok(found)
 }
 
-fn floats<'b>(bytes: &'b [u8], array: &Described) -> impl Iterator<Item = f64> + 'b {
+fn decode_floats<'b>(bytes: &'b [u8], array: &BlockArray) -> impl Iterator<Item = f64> + 'b {
     let (big, wide) = (array.big_endian, array.item_size == 8);
     bytes.chunks_exact(if wide { 8 } else { 4 }).map(move |item| {
         let bits = |bytes: &mut dyn Iterator<Item = &u8>| bytes.fold(0u64, |n, byte| n << 8 | u64::from(*byte));

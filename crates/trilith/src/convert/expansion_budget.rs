@@ -7,7 +7,7 @@ use crate::limits::Limits;
 use crate::tree::{Expanded, Known, Node, Tree};
 
 /// The amount that may still be written.
-pub(super) struct Budget<'a> {
+pub(super) struct AliasBudget<'a> {
     limits: &'a Limits,
     nodes: u64,
     text: u64,
@@ -15,7 +15,7 @@ pub(super) struct Budget<'a> {
     expanded: Expanded,
 }
 
-impl<'a> Budget<'a> {
+impl<'a> AliasBudget<'a> {
     /// Allows the nodes of the tree, and those that its aliases may add ([`Limits::expansion`]).
     pub(super) fn new(tree: &Tree, limits: &'a Limits) -> Self {
         let nodes = (tree.node_count() as u64).saturating_add(limits.expansion);
@@ -23,14 +23,15 @@ impl<'a> Budget<'a> {
     }
 
     /// Returns the number of nodes of a node with all below it, and whether arrays are among them.
-    pub(super) fn known(&self, node: Node<'_>) -> Result<Known> {
-        self.expanded.of(node)
+    pub(super) fn expanded_size(&self, node: Node<'_>) -> Result<Known> {
+        self.expanded.size_of(node)
     }
 
     /// Counts nodes that are written.
-    pub(super) fn charge(&mut self, nodes: u64) -> Result<()> {
+    pub(super) fn charge_nodes(&mut self, nodes: u64) -> Result<()> {
         let left = self.nodes.checked_sub(nodes);
-        self.nodes = left.ok_or_else(|| Limits::exceeded("expansion", self.limits.expansion, "aliases add nodes to the tree"))?;
+        self.nodes =
+            left.ok_or_else(|| Limits::exceeded_error("expansion", self.limits.expansion, "aliases add nodes to the tree"))?;
         Ok(())
     }
 

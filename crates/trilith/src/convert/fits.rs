@@ -9,26 +9,26 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
-use super::coverage::{Account, says_form_only};
-use super::loss::{kept, read_through, skipped};
-use super::tree_to_hdus::{Shown, shown};
-use super::{CodecChoice, ConvertOptions, Converted, Coordinates, To};
+use super::coverage::{CoverageTracker, is_format_history};
+use super::loss::{check_readable, to_damaged_loss, to_unreadable_loss};
+use super::tree_to_hdus::{HduList, hdus};
+use super::{CodecChoice, ConvertOptions, ConvertReport, CoordinateHeader, TargetForm};
 use crate::array::{Array, Byteorder};
 use crate::asdf::builder::datatype_value;
-use crate::asdf::{ArrayOptions, AsdfFile, Block, BlockOptions, Builder, FileWriter, Target, walk};
-use crate::bytes::{self, Derived, MemorySource, SourceRef, WriteSeek, verify_backing};
+use crate::asdf::{ArrayOptions, AsdfBuilder, AsdfFile, Block, BlockOptions, FileWriter, Target, walk};
+use crate::bytes::{self, DerivedSource, MemorySource, SourceRef, WriteSeek, verify_backing};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, Result, Setting, counted};
-use crate::file::fits_around;
-use crate::fits::{self, FitsFile, Hdu, HduKind, Part};
+use crate::error::{Error, Result, SuggestedSetting, count_noun};
+use crate::file::container_fits;
+use crate::fits::{self, FitsFile, Hdu, HduData, HduKind};
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::tree::{Node, NodeId, TreePath, Value};
 
 /// Tag of a `fits` list whose cards keep to the lengths of the standard's schema.
-const STRICT: &str = "tag:stsci.edu:asdf/fits/fits-1.2.0";
+const STRICT_FITS_TAG: &str = "tag:stsci.edu:asdf/fits/fits-1.2.0";
 /// Tag of one with longer cards, which astropy has, too.
-const LOOSE: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
+const ASTROPY_FITS_TAG: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
 
 /// Writes a plain FITS file as ASDF 1.6: headers card by card, data as blocks. Returns what is lost: the data that are left
 /// out because they cannot be read, which `options` must allow, and bytes between and after the HDUs that are no filling.
@@ -39,48 +39,48 @@ const LOOSE: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if the file cannot be read.
 pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
     let _call = fits.limits().call();
-    let builder = Builder::new(Target::newest()).with_options(options.write.clone());
+    let builder = AsdfBuilder::new(Target::latest()).with_options(options.write_options.clone());
     let mut how = ArrayOptions::default();
-    if let CodecChoice::Set(id) = options.codec {
+    if let CodecChoice::Fixed(id) = options.codec {
         how.codec = Some(id);
     }
     (how.level, how.blosc) = (options.level, options.blosc);
-    let mut taking = Taking { builder, how: &how, skip: options.skip_unreadable, losses: Vec::new() };
+    let mut taking = FitsImport { builder, options: &how, skip_unreadable: options.skip_unreadable, losses: Vec::new() };
     // A header has no array that would be compared.
     for hdu in fits.hdus() {
         if let Err(why) = fits.check(hdu) {
-            taking.losses.push(kept(&format!("/fits/{}/header", hdu.number()), why, taking.skip)?);
+            taking.losses.push(to_damaged_loss(&format!("/fits/{}/header", hdu.index()), why, taking.skip_unreadable)?);
         }
     }
-    let root = if options.physical { physical(fits, &mut taking)? } else { as_stored(fits, &mut taking)? };
-    let Taking { builder, mut losses, .. } = taking;
+    let root = if options.physical_values { build_physical_tree(fits, &mut taking)? } else { as_stored(fits, &mut taking)? };
+    let FitsImport { builder, mut losses, .. } = taking;
     builder.write_to(out, root)?;
-    losses.extend(fits::spare(fits)?);
+    losses.extend(fits::unassigned_bytes(fits)?);
     Ok(losses)
 }
 
 /// The arrays of a FITS file on their way into a file of the ASDF family.
-struct Taking<'a> {
-    builder: Builder<'a>,
-    how: &'a ArrayOptions,
+struct FitsImport<'a> {
+    builder: AsdfBuilder<'a>,
+    options: &'a ArrayOptions,
     /// `true` if arrays that cannot be read are left out.
-    skip: bool,
+    skip_unreadable: bool,
     losses: Vec<Diagnostic>,
 }
 
-impl Taking<'_> {
+impl FitsImport<'_> {
     /// Returns the node of an array; None if it cannot be read and is left out.
-    fn node(&mut self, path: &TreePath, array: Result<Array>) -> Result<Option<Value>> {
+    fn build_array_node(&mut self, path: &TreePath, array: Result<Array>) -> Result<Option<Value>> {
         let read = array.and_then(|array| {
-            if self.skip {
-                read_through(&array)?;
+            if self.skip_unreadable {
+                check_readable(&array)?;
             }
-            self.builder.array(&array, self.how)
+            self.builder.array(&array, self.options)
         });
         match read {
             Ok(node) => Ok(Some(node)),
             Err(why) => {
-                self.losses.push(skipped(&path.to_string(), why, self.skip)?);
+                self.losses.push(to_unreadable_loss(&path.to_string(), why, self.skip_unreadable)?);
                 Ok(None)
             }
         }
@@ -89,16 +89,16 @@ impl Taking<'_> {
 
 /// The path of the data of an HDU in the list of a FITS file.
 fn data_path(hdu: &Hdu) -> TreePath {
-    TreePath::root().join("fits").join(hdu.number().to_string()).join("data")
+    TreePath::root().join("fits").join(hdu.index().to_string()).join("data")
 }
 
 /// The tree of what a FITS file stores.
-fn as_stored(fits: &FitsFile, taking: &mut Taking<'_>) -> Result<Value> {
-    let listing = fits::to_value(fits, &mut |hdu| match fits.stored(hdu).transpose() {
-        Some(array) => taking.node(&data_path(hdu), array),
+fn as_stored(fits: &FitsFile, taking: &mut FitsImport<'_>) -> Result<Value> {
+    let listing = fits::to_value(fits, &mut |hdu| match fits.writable_array(hdu).transpose() {
+        Some(array) => taking.build_array_node(&data_path(hdu), array),
         None => Ok(None),
     })?;
-    let tag = if listing.is_strict { STRICT } else { LOOSE };
+    let tag = if listing.is_strict { STRICT_FITS_TAG } else { ASTROPY_FITS_TAG };
     let mut root = Value::map([("fits", listing.fits.tagged(tag))]);
     if let Some(cards) = listing.cards {
         root.set(fits::CARDS_KEY, cards);
@@ -111,7 +111,7 @@ fn as_stored(fits: &FitsFile, taking: &mut Taking<'_>) -> Result<Value> {
 
 /// The tree of the physical values of a FITS file: the array of each HDU under its EXTNAME, a table as a mapping of its
 /// columns, and the cards of every header under `headers`.
-fn physical(fits: &FitsFile, taking: &mut Taking<'_>) -> Result<Value> {
+fn build_physical_tree(fits: &FitsFile, taking: &mut FitsImport<'_>) -> Result<Value> {
     let mut root = Value::map::<&str, Value>([]);
     let mut headers = Value::map::<&str, Value>([]);
     // Keys at the top that belong to an ASDF file and this tree.
@@ -119,16 +119,16 @@ fn physical(fits: &FitsFile, taking: &mut Taking<'_>) -> Result<Value> {
     let listing = fits::to_value(fits, &mut |_| Ok(None))?;
     for (hdu, item) in fits.hdus().iter().zip(listing.fits.items()) {
         let plain = match hdu.name() {
-            "" => format!("HDU{}", hdu.number()),
+            "" => format!("HDU{}", hdu.index()),
             name => name.to_owned(),
         };
         let name = if names.contains(&plain) { format!("{plain},{}", hdu.version()) } else { plain };
-        let name = if names.contains(&name) { format!("{name} ({})", hdu.number()) } else { name };
+        let name = if names.contains(&name) { format!("{name} ({})", hdu.index()) } else { name };
         names.insert(name.clone());
         if let Some(header) = item.get("header") {
             headers.set(name.as_str(), header.clone());
         }
-        if hdu.kind() == HduKind::Image && hdu.header().integer("NAXIS")? == Some(0) {
+        if hdu.parse_hdu_kind() == HduKind::Image && hdu.header().integer("NAXIS")? == Some(0) {
             continue;
         }
         if let Some(node) = physical_node(fits, hdu, taking)? {
@@ -140,18 +140,18 @@ fn physical(fits: &FitsFile, taking: &mut Taking<'_>) -> Result<Value> {
 }
 
 /// The physical values of one HDU; None if they are left out.
-fn physical_node(fits: &FitsFile, hdu: &Hdu, taking: &mut Taking<'_>) -> Result<Option<Value>> {
+fn physical_node(fits: &FitsFile, hdu: &Hdu, taking: &mut FitsImport<'_>) -> Result<Option<Value>> {
     let path = data_path(hdu);
     let array = match fits.array(hdu) {
         Ok(array) => array,
-        Err(why) => return taking.node(&path, Err(why)),
+        Err(why) => return taking.build_array_node(&path, Err(why)),
     };
-    let Some(fields) = array.datatype().as_struct() else { return taking.node(&path, Ok(array)) };
+    let Some(fields) = array.datatype().as_struct() else { return taking.build_array_node(&path, Ok(array)) };
     let mut columns = Value::map::<&str, Value>([]);
-    if hdu.kind() != HduKind::Table {
+    if hdu.parse_hdu_kind() != HduKind::Table {
         for (at, field) in fields.fields().iter().enumerate() {
             let name = field.name_or(at);
-            if let Some(node) = taking.node(&path.join(name.as_str()), array.field(&name))? {
+            if let Some(node) = taking.build_array_node(&path.join(name.as_str()), array.field(&name))? {
                 columns.set(name.as_str(), node);
             }
         }
@@ -162,19 +162,19 @@ fn physical_node(fits: &FitsFile, hdu: &Hdu, taking: &mut Taking<'_>) -> Result<
         let path = path.join(name.as_str());
         let is_ragged = ragged.iter().any(|(number, _)| *number == at);
         if !(is_ragged && column.in_heap()) {
-            if let Some(node) = taking.node(&path, fits.part(hdu, at, None))? {
+            if let Some(node) = taking.build_array_node(&path, fits.column_or_cell(hdu, at, None))? {
                 columns.set(name, node);
             }
             continue;
         }
         let most = fits.limits().nodes;
         if rows > most {
-            return Err(Limits::exceeded("nodes", most, format_args!("{rows} arrays of varying length")));
+            return Err(Limits::exceeded_error("nodes", most, format_args!("{rows} arrays of varying length")));
         }
         let mut cells = Vec::new();
         for row in 0..rows {
             // The others keep their numbers.
-            let node = taking.node(&path.join(row.to_string()), fits.part(hdu, at, Some(row)))?;
+            let node = taking.build_array_node(&path.join(row.to_string()), fits.column_or_cell(hdu, at, Some(row)))?;
             cells.push(node.unwrap_or_else(Value::null));
         }
         columns.set(name, Value::seq(cells));
@@ -188,81 +188,83 @@ fn physical_node(fits: &FitsFile, hdu: &Hdu, taking: &mut Taking<'_>) -> Result<
 /// # Errors
 /// Returns the errors of [`from_fits`].
 pub fn to_fits(file: &AsdfFile, out: &mut dyn Write) -> Result<Vec<Diagnostic>> {
-    Ok(written(file, Coordinates::default(), out)?.losses)
+    Ok(write_fits(file, CoordinateHeader::default(), out)?.losses)
 }
 
 /// Does the same as [`to_fits`]. The notes list corrected cards that did not agree with their data.
-fn written(file: &AsdfFile, coordinates: Coordinates, out: &mut dyn Write) -> Result<Converted> {
+fn write_fits(file: &AsdfFile, coordinates: CoordinateHeader, out: &mut dyn Write) -> Result<ConvertReport> {
     let _call = file.limits().call();
     let root = file.tree().root();
     if let Some(list) = root.get("fits").filter(|list| list.is_sequence()) {
-        let (parts, mut losses) = listed(file, root, list)?;
+        let (parts, mut losses) = list_hdus(file, root, list)?;
         let mut notes = Vec::new();
         for (number, part) in parts.iter().enumerate() {
-            notes.extend(fits::corrections(part, number == 0)?.into_iter().map(|text| format!("/fits/{number}/header: {text}")));
+            notes.extend(
+                fits::header_corrections(part, number == 0)?.into_iter().map(|text| format!("/fits/{number}/header: {text}")),
+            );
         }
         fits::write(out, &parts)?;
         losses.extend(unnamed_blocks(file)?);
-        return Ok(Converted { losses, notes, ..Converted::default() });
+        return Ok(ConvertReport { losses, notes, ..ConvertReport::default() });
     }
-    let Shown { mut parts, sources, notes } = shown(file, coordinates)?;
-    let (asdf, losses) = embedded(file, &sources)?;
-    parts.push(Part::asdf(asdf)?);
+    let HduList { hdus: mut parts, sources, notes } = hdus(file, coordinates)?;
+    let (asdf, losses) = build_embedded_asdf(file, &sources)?;
+    parts.push(HduData::asdf(asdf)?);
     fits::write(out, &parts)?;
-    Ok(Converted { losses, notes, ..Converted::default() })
+    Ok(ConvertReport { losses, notes, ..ConvertReport::default() })
 }
 
 /// The HDUs of a `fits` list, and all of the tree that is in none of them.
-fn listed(file: &AsdfFile, root: Node<'_>, list: Node<'_>) -> Result<(Vec<Part>, Vec<Diagnostic>)> {
-    let (mut account, limits) = (Account::default(), file.limits());
-    account.take(root);
-    let mut take = |taken: fits::Taken<'_>| match taken {
-        fits::Taken::All(node) => account.take_all(node, limits),
-        fits::Taken::Array(node) => account.take_array(node, limits),
-        fits::Taken::Node(node) => {
-            account.take(node);
+fn list_hdus(file: &AsdfFile, root: Node<'_>, list: Node<'_>) -> Result<(Vec<HduData>, Vec<Diagnostic>)> {
+    let (mut account, limits) = (CoverageTracker::default(), file.limits());
+    account.mark_used(root);
+    let mut take = |taken: fits::ConsumedNode<'_>| match taken {
+        fits::ConsumedNode::All(node) => account.mark_subtree(node, limits),
+        fits::ConsumedNode::Array(node) => account.mark_ndarray(node, limits),
+        fits::ConsumedNode::Node(node) => {
+            account.mark_used(node);
             Ok(())
         }
     };
     let cards = root.get(fits::CARDS_KEY);
     let parts = fits::from_node(list, cards, &mut |node| file.stored_array(node), &mut take)?;
     if let Some(cards) = cards.filter(|cards| cards.is_sequence()) {
-        account.take(cards);
+        account.mark_used(cards);
         // [HDU, card, text]; the list wins if it differs.
         let is_kept = |entry: &Node<'_>| {
             let number = |at: usize| entry.index(at).is_some_and(|node| node.as_u64().is_some());
             entry.len() == 3 && number(0) && number(1) && entry.index(2).is_some_and(|text| text.as_str().is_some())
         };
-        cards.items().filter(is_kept).try_for_each(|entry| account.take_all(entry, limits))?;
+        cards.items().filter(is_kept).try_for_each(|entry| account.mark_subtree(entry, limits))?;
     }
     if let Some(heaps) = root.get(fits::HEAP_KEY).filter(|heaps| heaps.is_mapping()) {
-        account.take(heaps);
+        account.mark_used(heaps);
         for (key, views) in heaps.merged_entries() {
             let number = key.text().parse::<usize>().ok();
             let data = number.and_then(|number| list.index(number)).and_then(|hdu| hdu.get("data"));
-            take_views(&mut account, views, data, limits)?;
+            mark_heap_views(&mut account, views, data, limits)?;
         }
     }
     // The writer of the file is no part of it.
     if let Some(library) = root.get("asdf_library") {
-        account.take_all(library, limits)?;
+        account.mark_subtree(library, limits)?;
     }
-    if let Some(history) = root.get("history").filter(|history| says_form_only(*history)) {
-        account.take_all(history, limits)?;
+    if let Some(history) = root.get("history").filter(|history| is_format_history(*history)) {
+        account.mark_subtree(history, limits)?;
     }
-    let losses = account.losses(file.tree(), limits, "it is not part of the FITS file")?;
+    let losses = account.collect_losses(file.tree(), limits, "it is not part of the FITS file")?;
     Ok((parts, losses))
 }
 
 /// Marks the columns of varying length that are views of the bytes of their HDU, which say nothing that these do not.
-fn take_views(account: &mut Account, views: Node<'_>, data: Option<Node<'_>>, limits: &Limits) -> Result<()> {
+fn mark_heap_views(account: &mut CoverageTracker, views: Node<'_>, data: Option<Node<'_>>, limits: &Limits) -> Result<()> {
     let source = |node: Node<'_>| node.get("source").and_then(|source| source.as_i64());
     let Some(block) = data.and_then(source).filter(|_| views.is_mapping()) else { return Ok(()) };
-    account.take(views);
+    account.mark_used(views);
     for (_, rows) in views.merged_entries().into_iter().filter(|(_, rows)| rows.is_sequence()) {
-        account.take(rows);
+        account.mark_used(rows);
         for row in rows.items().filter(|row| source(*row) == Some(block)) {
-            account.take_array(row, limits)?;
+            account.mark_ndarray(row, limits)?;
         }
     }
     Ok(())
@@ -270,8 +272,8 @@ fn take_views(account: &mut Account, views: Node<'_>, data: Option<Node<'_>>, li
 
 /// The loss of blocks that no array names.
 fn unnamed_blocks(file: &AsdfFile) -> Result<Option<Diagnostic>> {
-    let count = walk::unnamed(file)?.len();
-    Ok((count > 0).then(|| Diagnostic::lost(format!("{} that no array names", counted(count, "block")))))
+    let count = walk::unreferenced_blocks(file)?.len();
+    Ok((count > 0).then(|| Diagnostic::loss_without_path(format!("{} that no array names", count_noun(count, "block")))))
 }
 
 /// Writes a FITS file with `file` as the ASDF file in it: every HDU of `fits` is copied byte for byte, an
@@ -288,15 +290,15 @@ pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<Ve
         .hdus()
         .iter()
         .filter(|hdu| !hdu.is_asdf() && !hdu.data().is_empty())
-        .filter_map(|hdu| Some((source_of(fits, hdu), fits.array(hdu).ok()?)))
+        .filter_map(|hdu| Some((hdu_source(fits, hdu), fits.array(hdu).ok()?)))
         .collect();
     let mut sources = BTreeMap::new();
-    for (node, source) in walk::sourced(file)? {
+    for (node, source) in walk::ndarrays_with_source(file)? {
         let is_foreign = source.text().starts_with("fits:");
         let Ok(array) = file.stored_array(node).map(Array::without_mask) else { continue };
         let mut found = None;
         for (name, hdu) in &hdus {
-            if equal(&array, hdu)? {
+            if is_bitwise_equal(&array, hdu)? {
                 found = Some(name);
                 break;
             }
@@ -309,28 +311,28 @@ pub fn embed(file: &AsdfFile, fits: &FitsFile, out: &mut dyn Write) -> Result<Ve
             None => {}
         }
     }
-    let (asdf, mut losses) = embedded(file, &sources)?;
-    losses.extend(fits.damaged(|hdu| !hdu.is_asdf())?);
+    let (asdf, mut losses) = build_embedded_asdf(file, &sources)?;
+    losses.extend(fits.find_damaged_hdus(|hdu| !hdu.is_asdf())?);
     fits::write_asdf(out, fits, Some(asdf))?;
     Ok(losses)
 }
 
 /// Names an HDU for a source: by name and version if these lead back to it, else by its number.
-fn source_of(fits: &FitsFile, hdu: &Hdu) -> String {
+fn hdu_source(fits: &FitsFile, hdu: &Hdu) -> String {
     let spec = format!("{},{}", hdu.name(), hdu.version());
-    let leads_back = !hdu.name().is_empty() && fits.find(&spec).is_ok_and(|found| found.number() == hdu.number());
-    if leads_back { format!("fits:{spec}") } else { format!("fits:{}", hdu.number()) }
+    let leads_back = !hdu.name().is_empty() && fits.find(&spec).is_ok_and(|found| found.index() == hdu.index());
+    if leads_back { format!("fits:{spec}") } else { format!("fits:{}", hdu.index()) }
 }
 
 /// Returns `true` if two arrays have the same datatype, shape and elements, bit by bit.
-fn equal(a: &Array, b: &Array) -> Result<bool> {
-    if a.shape() != b.shape() || a.is_empty() || !a.datatype().means(b.datatype()) {
+fn is_bitwise_equal(a: &Array, b: &Array) -> Result<bool> {
+    if a.shape() != b.shape() || a.is_empty() || !a.datatype().is_equivalent(b.datatype()) {
         return Ok(false);
     }
-    a.charge_visits()?;
-    b.charge_visits()?;
-    const PIECE: u64 = 4 << 20;
-    for (a, b) in a.row_blocks(PIECE).zip(b.row_blocks(PIECE)) {
+    a.charge_element_visits()?;
+    b.charge_element_visits()?;
+    const BUFFER_SIZE: u64 = 4 << 20;
+    for (a, b) in a.row_blocks(BUFFER_SIZE).zip(b.row_blocks(BUFFER_SIZE)) {
         if a.read_bytes(Byteorder::Big)? != b.read_bytes(Byteorder::Big)? {
             return Ok(false);
         }
@@ -340,14 +342,14 @@ fn equal(a: &Array, b: &Array) -> Result<bool> {
 
 /// Returns the ASDF file of the last HDU: the tree, and the blocks that are in no HDU. If no ndarray names some of
 /// them, all keep their numbers. Also returns the blocks that are damaged.
-fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<(SourceRef, Vec<Diagnostic>)> {
+fn build_embedded_asdf(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<(SourceRef, Vec<Diagnostic>)> {
     let blocks = file.sections().all_blocks()?;
     let mut edit = file.tree().edit();
     // If a block must keep its number all do, and an array that goes into an HDU leaves an empty block.
-    let unnamed = walk::numbered(file)?;
+    let unnamed = walk::fixed_number_blocks(file)?;
     let keeps_numbers = !unnamed.is_empty();
     let mut kept: Vec<usize> = if keeps_numbers { unnamed.into_iter().collect() } else { Vec::new() };
-    for (node, source) in walk::sourced(file)? {
+    for (node, source) in walk::ndarrays_with_source(file)? {
         if let Some(hdu) = sources.get(&node.id()) {
             let array = file.stored_array(node)?;
             edit.replace_node(source, &Value::from(hdu.as_str()));
@@ -376,7 +378,7 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<(Sour
     let generation = file.sections().generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let mut out = std::io::Cursor::new(Vec::new());
     let mut writer = FileWriter::new(&mut out, generation, crate::asdf::WriteOptions::default());
-    writer.follow(file.sections())?;
+    writer.match_existing(file.sections())?;
     writer.header_of_bytes(&header.line, &header.raw_comments, file.sections().tree().map(|_| text.as_str()))?;
     let last = kept.iter().max().copied().filter(|_| keeps_numbers);
     let order = last.map_or_else(|| kept.clone(), |last| (0..=last).collect());
@@ -384,7 +386,7 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<(Sour
         if !kept.contains(&block.index) {
             writer.block(&MemorySource::new(Vec::new(), "nothing"), &BlockOptions::default())?;
         } else {
-            writer.copy(&block.stored(file.sections().source())?, block)?;
+            writer.copy(&block.stored_source(file.sections().source())?, block)?;
         }
     }
     let damaged = writer.finish()?;
@@ -398,10 +400,10 @@ fn embedded(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> Result<(Sour
 /// Returns the errors of [`from_fits`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file that is in
 /// no FITS file.
 pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
-    let fits = fits_around(file).ok_or_else(|| Error::invalid_input("this file is not inside a FITS file"))?;
+    let fits = container_fits(file).ok_or_else(|| Error::invalid_input("this file is not inside a FITS file"))?;
     // HDU 0 never holds an ASDF file, so it means a plain FITS file.
     match file.container().is_some_and(|container| container.hdu > 0) {
-        true => take_out(file, out, options),
+        true => write_extracted(file, out, options),
         false => from_fits(fits, out, options),
     }
 }
@@ -411,42 +413,42 @@ pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOp
 ///
 /// # Errors
 /// Returns the errors of [`from_fits`].
-pub fn standing_alone(file: &AsdfFile) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
-    alone(file, &ConvertOptions::default())
+pub fn extract_to_temp(file: &AsdfFile) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
+    extract(file, &ConvertOptions::default())
 }
 
 /// Does the same as [`standing_alone`], with `options` for physical values and for leaving out unreadable arrays.
-pub(super) fn alone(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
-    if fits_around(file).is_none() {
+pub(super) fn extract(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
+    if container_fits(file).is_none() {
         return Ok(None);
     }
     let from = file.sections().source();
-    let (physical, skip_unreadable) = (options.physical, options.skip_unreadable);
-    let options = ConvertOptions { physical, skip_unreadable, ..ConvertOptions::default() };
+    let (physical, skip_unreadable) = (options.physical_values, options.skip_unreadable);
+    let options = ConvertOptions { physical_values: physical, skip_unreadable, ..ConvertOptions::default() };
     let mut losses = Vec::new();
-    let alone = bytes::set_aside(from.name(), |out| {
+    let alone = bytes::spool_output(from.name(), |out| {
         losses = out_of_fits(file, out, &options)?;
         Ok(())
     })?;
-    let source = Arc::new(Derived::new(alone, from.clone()));
+    let source = Arc::new(DerivedSource::new(alone, from.clone()));
     Ok(Some((AsdfFile::open(source, file.limits())?.with_resolver(file.resolver().clone()), losses)))
 }
 
 /// Returns remarks on the FITS file around a file.
-pub(super) fn notes(file: &AsdfFile) -> Vec<String> {
-    fits_around(file).map_or_else(Vec::new, |fits| fits.warnings().to_vec())
+pub(super) fn fits_notes(file: &AsdfFile) -> Vec<String> {
+    container_fits(file).map_or_else(Vec::new, |fits| fits.warnings().to_vec())
 }
 
 /// Lists the HDUs of a plain FITS file whose stored values are not their physical ones.
 pub(super) fn stored_notes(file: &AsdfFile) -> Vec<String> {
-    let Some(fits) = fits_around(file).filter(|_| file.container().is_some_and(|container| container.hdu == 0)) else {
+    let Some(fits) = container_fits(file).filter(|_| file.container().is_some_and(|container| container.hdu == 0)) else {
         return Vec::new();
     };
     let mut notes = Vec::new();
     for hdu in fits.hdus() {
         // An unreadable header is copied unchanged.
-        if let Ok(Some(why)) = fits.differs(hdu) {
-            let number = hdu.number();
+        if let Ok(Some(why)) = fits.scaling_reason(hdu) {
+            let number = hdu.index();
             notes.push(format!(
                 "/fits/{number}/data keeps the stored values of the HDU, which are not its physical ones ({why}): \
                  --physical writes those"
@@ -458,14 +460,17 @@ pub(super) fn stored_notes(file: &AsdfFile) -> Vec<String> {
 
 /// Returns `true` if what a FITS file holds can be written at once, in the form that it has there.
 pub(super) fn is_copied_out(file: &AsdfFile, options: &ConvertOptions) -> bool {
-    let Some(container) = file.container().filter(|_| fits_around(file).is_some()) else { return false };
+    let Some(container) = file.container().filter(|_| container_fits(file).is_some()) else { return false };
     let is_direct = match options.codec {
         CodecChoice::Keep => options.level.is_none(),
         CodecChoice::Auto => false,
         // An embedded ASDF file has its own codecs.
-        CodecChoice::Plain | CodecChoice::Set(_) => container.hdu == 0,
+        CodecChoice::Uncompressed | CodecChoice::Fixed(_) => container.hdu == 0,
     };
-    is_direct && options.chunks.is_none() && options.encode.is_none() && matches!(options.to, To::Same | To::Asdf)
+    is_direct
+        && options.chunks.is_none()
+        && options.encode.is_none()
+        && matches!(options.to, TargetForm::Unchanged | TargetForm::Asdf)
 }
 
 /// Converts to a FITS file. A file that is one already is copied, and the ASDF file in it is rewritten.
@@ -474,19 +479,21 @@ pub(super) fn to_fits_with(
     options: &ConvertOptions,
     mut out: &mut dyn WriteSeek,
     progress: Progress<'_>,
-) -> Result<Converted> {
+) -> Result<ConvertReport> {
     if options.encode.is_some() {
-        return Err(Error::invalid_input("a FITS file has no encoding chains").setting("", Setting::Omit(&["encode"])));
+        return Err(Error::invalid_input("a FITS file has no encoding chains").setting("", SuggestedSetting::Remove(&["encode"])));
     }
-    if fits_around(file).is_some() {
+    if container_fits(file).is_some() {
         let mut done = super::convert(file, out, options, progress)?;
-        done.notes.splice(0..0, notes(file));
+        done.notes.splice(0..0, fits_notes(file));
         return Ok(done);
     }
     if options.codec != CodecChoice::Keep {
-        return Err(Error::invalid_input("the data of a FITS file have no codec").setting("", Setting::Omit(&["codec"])));
+        return Err(
+            Error::invalid_input("the data of a FITS file have no codec").setting("", SuggestedSetting::Remove(&["codec"]))
+        );
     }
-    written(file, options.coordinates, &mut out)
+    write_fits(file, options.coordinates, &mut out)
 }
 
 /// Writes the ASDF file inside a FITS file as a separate file: the HDUs that it refers to become blocks, after its
@@ -494,20 +501,20 @@ pub(super) fn to_fits_with(
 ///
 /// # Errors
 /// Returns the errors of [`from_fits`].
-pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
+pub fn write_extracted<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
     let sections = file.sections();
     let (streamed, sized): (Vec<&Block>, Vec<&Block>) = sections.all_blocks()?.into_iter().partition(|block| block.is_streamed());
     let mut edit = file.tree().edit();
     let mut taken: Vec<(String, Array)> = Vec::new();
-    let (fits, mut hdus) = (fits_around(file), BTreeSet::new());
+    let (fits, mut hdus) = (container_fits(file), BTreeSet::new());
     let mut damaged = None;
     if let Some((fits, hdu)) = fits.and_then(|fits| Some((fits, fits.asdf()?)))
         && let Err(why) = fits.check(hdu)
     {
-        damaged = Some(kept("", why, options.skip_unreadable)?);
+        damaged = Some(to_damaged_loss("", why, options.skip_unreadable)?);
     }
-    for (node, source) in walk::sourced(file)? {
+    for (node, source) in walk::ndarrays_with_source(file)? {
         if let Some(number) = source.as_i64() {
             let block = sections.block(number)?;
             let number = if block.is_streamed() { -1 } else { block.index as i64 };
@@ -521,7 +528,7 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
         let array = file.stored_array(node)?.without_mask();
         let name = source.text().into_owned();
         if let Some(hdu) = fits.and_then(|fits| fits.find(name.trim_start_matches("fits:")).ok()) {
-            hdus.insert(hdu.number());
+            hdus.insert(hdu.index());
         }
         let position = taken.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
             taken.push((name, array.clone()));
@@ -535,36 +542,36 @@ pub fn take_out<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptio
     }
     let text = edit.finish(file.limits())?.into_text();
     let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
-    let mut writer = FileWriter::new(out, generation, options.write.clone());
-    writer.follow(sections)?;
+    let mut writer = FileWriter::new(out, generation, options.write_options.clone());
+    writer.match_existing(sections)?;
     writer.header_of_bytes(&sections.header().line, &sections.header().raw_comments, sections.tree().map(|_| text.as_str()))?;
     for block in sized {
-        writer.copy(&block.stored(sections.source())?, block)?;
+        writer.copy(&block.stored_source(sections.source())?, block)?;
     }
     for (_, array) in taken {
         write_hdu(&mut writer, &array, options)?;
     }
     for block in streamed {
-        writer.copy_last(&block.stored(sections.source())?, block)?;
+        writer.copy_last_block(&block.stored_source(sections.source())?, block)?;
     }
     let mut losses = writer.finish()?;
     losses.extend(damaged);
     if let Some(fits) = fits {
-        losses.extend(beside(file, fits, &hdus)?);
+        losses.extend(content_not_in_tree(file, fits, &hdus)?);
     }
     Ok(losses)
 }
 
 /// Returns the content of the FITS file that is not in the tree of the ASDF file in it.
-fn beside(file: &AsdfFile, fits: &FitsFile, taken: &BTreeSet<usize>) -> Result<Vec<Diagnostic>> {
-    let lost = fits::left_behind(fits, taken, &[])?;
+fn content_not_in_tree(file: &AsdfFile, fits: &FitsFile, taken: &BTreeSet<usize>) -> Result<Vec<Diagnostic>> {
+    let lost = fits::unused_content(fits, taken, &[])?;
     if lost.is_empty() {
         return Ok(lost);
     }
     // Content that is derived from the tree for readers that support only FITS is not lost.
-    match shown(file, Coordinates::Sip) {
-        Ok(shown) => fits::left_behind(fits, taken, &shown.parts),
-        Err(error) if error.kind().is_passing() => Err(error),
+    match hdus(file, CoordinateHeader::Sip) {
+        Ok(shown) => fits::unused_content(fits, taken, &shown.hdus),
+        Err(error) if error.kind().is_transient() => Err(error),
         Err(_) => Ok(lost),
     }
 }
@@ -572,14 +579,14 @@ fn beside(file: &AsdfFile, fits: &FitsFile, taken: &BTreeSet<usize>) -> Result<V
 /// The array of an HDU as a block.
 fn write_hdu<W: Write + Seek>(writer: &mut FileWriter<W>, array: &Array, options: &ConvertOptions) -> Result<()> {
     let mut how = BlockOptions::default();
-    if let CodecChoice::Set(id) = options.codec {
+    if let CodecChoice::Fixed(id) = options.codec {
         how.codec = Some(id);
     }
     (how.encode.level, how.encode.blosc) = (options.level, options.blosc);
     how.encode.item_size = usize::try_from(array.datatype().item_size()).unwrap_or(1).max(1);
-    let mut block = writer.begin(&how)?;
+    let mut block = writer.begin_block(&how)?;
     verify_backing(&**array.source())?;
-    array.pieces(Byteorder::Big, 4 << 20, &mut |bytes| block.write(bytes))?;
+    array.for_each_piece_in(Byteorder::Big, 4 << 20, &mut |bytes| block.write(bytes))?;
     block.finish()?;
     Ok(())
 }

@@ -2,13 +2,13 @@
 
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::tree::{Data, Node, Value};
+use crate::tree::{Node, Value, ValueData};
 
 /// Tags of the two kinds of records, of every standard 1.x.
-const ENTRY: &str = "tag:stsci.edu:asdf/core/history_entry-1.0.0";
-const EXTENSION: &str = "tag:stsci.edu:asdf/core/extension_metadata-1.0.0";
+const HISTORY_ENTRY_TAG: &str = "tag:stsci.edu:asdf/core/history_entry-1.0.0";
+const EXTENSION_TAG: &str = "tag:stsci.edu:asdf/core/extension_metadata-1.0.0";
 /// The keys that name an extension.
-pub(super) const NAMES: [&str; 2] = ["extension_uri", "extension_class"];
+pub(super) const EXTENSION_KEYS: [&str; 2] = ["extension_uri", "extension_class"];
 
 /// The history in its other form; None if it has the right one already.
 ///
@@ -17,7 +17,7 @@ pub(super) const NAMES: [&str; 2] = ["extension_uri", "extension_class"];
 ///
 /// # Errors
 /// Returns an error if the node cannot be copied.
-pub(super) fn translated(node: Node<'_>, map: bool, limits: &Limits) -> Result<Option<Value>> {
+pub(super) fn translate_history(node: Node<'_>, map: bool, limits: &Limits) -> Result<Option<Value>> {
     let is_map = || node.is_mapping() && (node.get("entries").is_some() || node.get("extensions").is_some() || node.is_empty());
     let is_other = if map { node.is_sequence() } else { is_map() };
     if is_other { Ok(Some(in_form(node.to_value(limits)?, map))) } else { Ok(None) }
@@ -26,21 +26,21 @@ pub(super) fn translated(node: Node<'_>, map: bool, limits: &Limits) -> Result<O
 /// A history in the form that a generation has.
 pub(super) fn in_form(history: Value, map: bool) -> Value {
     match (&history.data, map) {
-        (Data::Seq(_), true) => as_map(history),
-        (Data::Map(_), false) => as_list(history),
+        (ValueData::Seq(_), true) => as_map(history),
+        (ValueData::Map(_), false) => as_list(history),
         _ => history,
     }
 }
 
 fn as_map(list: Value) -> Value {
     let (mut entries, mut extensions) = (Vec::new(), Vec::new());
-    let Data::Seq(items) = list.data else { return list };
+    let ValueData::Seq(items) = list.data else { return list };
     for mut item in items {
         let described = item.get("description").and_then(Value::as_str).map(str::to_owned);
-        let ours = described.is_some_and(|text| text == description(&item));
-        if ours && NAMES.iter().any(|key| item.get(key).is_some()) {
+        let ours = described.is_some_and(|text| text == describe_extension(&item));
+        if ours && EXTENSION_KEYS.iter().any(|key| item.get(key).is_some()) {
             item.remove("description");
-            extensions.push(item.tagged(EXTENSION));
+            extensions.push(item.tagged(EXTENSION_TAG));
         } else {
             entries.push(item);
         }
@@ -57,24 +57,24 @@ fn as_map(list: Value) -> Value {
 
 fn as_list(map: Value) -> Value {
     let mut list = Vec::new();
-    let Data::Map(pairs) = map.data else { return map };
+    let ValueData::Map(pairs) = map.data else { return map };
     for (key, value) in pairs {
         let name = key.as_str().unwrap_or_default().to_owned();
         match (name.as_str(), value.data) {
-            ("entries", Data::Seq(items)) => list.extend(items),
-            ("extensions", Data::Seq(items)) => list.extend(items.into_iter().map(|item| {
-                let mut pairs = vec![(Value::from("description"), Value::from(description(&item)))];
+            ("entries", ValueData::Seq(items)) => list.extend(items),
+            ("extensions", ValueData::Seq(items)) => list.extend(items.into_iter().map(|item| {
+                let mut pairs = vec![(Value::from("description"), Value::from(describe_extension(&item)))];
                 match item.data {
-                    Data::Map(rest) => pairs.extend(rest),
+                    ValueData::Map(rest) => pairs.extend(rest),
                     other => pairs.push((Value::from("extension"), Value::from(other))),
                 }
-                Value::from(Data::Map(pairs)).tagged(ENTRY)
+                Value::from(ValueData::Map(pairs)).tagged(HISTORY_ENTRY_TAG)
             })),
             // Any other content of the history becomes an entry that keeps it.
             (_, data) => {
                 let kept = Value { data, ..value };
                 let text = format!("{name} of the history");
-                list.push(Value::map([(Value::from("description"), Value::from(text)), (key, kept)]).tagged(ENTRY));
+                list.push(Value::map([(Value::from("description"), Value::from(text)), (key, kept)]).tagged(HISTORY_ENTRY_TAG));
             }
         }
     }
@@ -82,9 +82,9 @@ fn as_list(map: Value) -> Value {
 }
 
 /// Describes an extension in an entry: `extension asdf://… of asdf 6.0.0`.
-fn description(extension: &Value) -> String {
+fn describe_extension(extension: &Value) -> String {
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-    let name = NAMES.iter().find_map(|key| text(extension, key)).unwrap_or_default();
+    let name = EXTENSION_KEYS.iter().find_map(|key| text(extension, key)).unwrap_or_default();
     let mut said = format!("extension {name}");
     if let Some(software) = extension.get("software").or_else(|| extension.get("package")) {
         let by: Vec<String> = ["name", "version"].iter().filter_map(|key| text(software, key)).collect();
@@ -108,7 +108,7 @@ mod tests {
     fn extensions_become_entries_and_extensions_again() {
         let limits = Limits::default();
         let tree = Tree::parse(MAP, &limits).unwrap();
-        let list = translated(tree.root(), false, &limits).unwrap().unwrap();
+        let list = translate_history(tree.root(), false, &limits).unwrap().unwrap();
         let said: Vec<_> = list.items().iter().filter_map(|item| item.get("description")?.as_str()).collect();
         assert_eq!(said, ["made", "extension asdf.extension.BuiltinExtension of asdf 2.15.2"]);
         let text = |value: &Value| print_value(value, 0, &PrintOptions::default());
@@ -119,9 +119,9 @@ mod tests {
     fn list_with_undescribed_extension_stays_under_entries() {
         let limits = Limits::default();
         let tree = Tree::parse("- {description: a}\n- {description: b, extension_uri: x}\n", &limits).unwrap();
-        let map = translated(tree.root(), true, &limits).unwrap().unwrap();
+        let map = translate_history(tree.root(), true, &limits).unwrap().unwrap();
         assert_eq!(map.get("entries").map(|entries| entries.items().len()), Some(2));
         assert!(map.get("extensions").is_none());
-        assert!(translated(tree.root(), false, &limits).unwrap().is_none());
+        assert!(translate_history(tree.root(), false, &limits).unwrap().is_none());
     }
 }

@@ -2,13 +2,13 @@
 
 use std::io::{Seek, Write};
 
-use super::loss::{read_through, skipped};
-use crate::asdf::{ArrayOptions, Builder, Target};
+use super::loss::{check_readable, to_unreadable_loss};
+use crate::asdf::{ArrayOptions, AsdfBuilder, Target};
 use crate::diagnostic::Diagnostic;
 use crate::dudley::with_ascii_members;
 use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind};
-use crate::tree::{Data, Value};
+use crate::tree::{Value, ValueData};
 use crate::yaml::ValueBuilder;
 
 /// The key of the names of the axes among what is said of an array.
@@ -27,33 +27,33 @@ pub(super) fn to_asdf<W: Write + Seek>(
     skip: bool,
     out: W,
 ) -> Result<Vec<Diagnostic>> {
-    let mut made = Made { builder: Builder::new(target), how, said: Vec::new(), losses: Vec::new() };
+    let mut made = TreeBuilder { builder: AsdfBuilder::new(target), options: how, annotations: Vec::new(), losses: Vec::new() };
     let root = file.root();
     let mut built = ValueBuilder::default();
     let mut walk = root.walk();
-    while let Some(visit) = walk.step()? {
+    while let Some(visit) = walk.try_next()? {
         while built.depth() > visit.depth {
-            built.end();
+            built.end_collection();
         }
         let path = walk.path();
-        made.note(&visit.item, &path);
+        made.record_metadata(&visit.item, &path);
         if let Some(name) = &visit.name {
             built.key(Value::from(&**name));
         }
         match visit.item.kind() {
-            ItemKind::Mapping => built.begin(Value::map::<Value, Value>([])),
-            ItemKind::List => built.begin(Value::seq::<Value>([])),
-            kind => match made.leaf(&visit.item, kind, &path, skip) {
-                Ok(value) => built.put(value),
-                Err(why) => made.losses.push(skipped(&path, why, skip && kind == ItemKind::Array)?),
+            ItemKind::Mapping => built.begin_collection(Value::map::<Value, Value>([])),
+            ItemKind::List => built.begin_collection(Value::seq::<Value>([])),
+            kind => match made.build_leaf_value(&visit.item, kind, &path, skip) {
+                Ok(value) => built.push_value(value),
+                Err(why) => made.losses.push(to_unreadable_loss(&path, why, skip && kind == ItemKind::Array)?),
             },
         }
     }
     let mut tree = match built.finish() {
-        Some(value) if matches!(value.data, Data::Map(_)) => value,
+        Some(value) if matches!(value.data, ValueData::Map(_)) => value,
         value => Value::map([("items", value.unwrap_or_else(Value::null))]),
     };
-    let Made { builder, said, mut losses, .. } = made;
+    let TreeBuilder { builder, annotations: said, mut losses, .. } = made;
     if !said.is_empty() {
         let key = file.family();
         match tree.get(key) {
@@ -67,24 +67,24 @@ pub(super) fn to_asdf<W: Write + Seek>(
     Ok(losses)
 }
 
-struct Made<'a> {
-    builder: Builder<'a>,
-    how: &'a ArrayOptions,
-    said: Vec<(String, Value)>,
+struct TreeBuilder<'a> {
+    builder: AsdfBuilder<'a>,
+    options: &'a ArrayOptions,
+    annotations: Vec<(String, Value)>,
     losses: Vec<Diagnostic>,
 }
 
-impl Made<'_> {
-    fn leaf(&mut self, item: &Item<'_>, kind: ItemKind, path: &str, skip: bool) -> Result<Value> {
+impl TreeBuilder<'_> {
+    fn build_leaf_value(&mut self, item: &Item<'_>, kind: ItemKind, path: &str, skip: bool) -> Result<Value> {
         match kind {
             ItemKind::Array => {
-                let array = with_ascii_members(&item.presented(item.array()?)?)?;
+                let array = with_ascii_members(&item.decode_text(item.array()?)?)?;
                 if skip {
-                    read_through(&array)?;
+                    check_readable(&array)?;
                 }
-                self.builder.array(&array, self.how)
+                self.builder.array(&array, self.options)
             }
-            ItemKind::Reference => match item.notes().reference {
+            ItemKind::Reference => match item.metadata().reference {
                 Some(uri) => Ok(Value::map([("$ref", Value::from(uri.as_ref()))])),
                 None => {
                     self.losses.push(Diagnostic::loss(path, "the reference is not written as one"));
@@ -96,8 +96,8 @@ impl Made<'_> {
     }
 
     /// Keeps what is said about an item besides its value.
-    fn note(&mut self, item: &Item<'_>, path: &str) {
-        let notes = item.notes();
+    fn record_metadata(&mut self, item: &Item<'_>, path: &str) {
+        let notes = item.metadata();
         let comment = notes.comment.iter().map(|text| ("comment".to_owned(), Value::from(text.as_ref())));
         let unit = notes.unit.iter().map(|text| ("unit".to_owned(), Value::from(text.as_ref())));
         let others = notes.attributes.iter().map(|(name, text)| (name.clone().into_owned(), Value::from(text.as_str())));
@@ -106,10 +106,10 @@ impl Made<'_> {
         let axes = if item.kind().is_collection() { Vec::new() } else { item.axes().unwrap_or_default().names };
         if axes.iter().any(Option::is_some) {
             let names = axes.iter().map(|name| name.as_deref().map_or(Value::null(), Value::from));
-            said.push((AXES.to_owned(), Value::from(Data::Seq(names.collect())).flow()));
+            said.push((AXES.to_owned(), Value::from(ValueData::Seq(names.collect())).flow()));
         }
         if !said.is_empty() {
-            self.said.push((path.to_owned(), Value::map(said)));
+            self.annotations.push((path.to_owned(), Value::map(said)));
         }
     }
 }

@@ -5,20 +5,20 @@
 
 use std::sync::Arc;
 
-use super::dudley_asdf::{ToDraft, ToTree, pointer};
+use super::dudley_asdf::{AsdfToDudley, DudleyToTree, escape_pointer_key};
 use crate::array::{Array, Byteorder, Datatype, StructType};
 use crate::bytes::MemorySource;
 use crate::diagnostic::Diagnostic;
-use crate::dudley::{Draft, DraftKind, Notes};
-use crate::layout::{Attribute, Entry, ItemId, Layout, ResolvedType, own_attribute, read_own};
+use crate::dudley::{Draft, NewItemKind, Notes};
+use crate::layout::{Attribute, ItemId, Layout, LayoutEntry, ResolvedType, own_attribute, read_own};
 use crate::tree::{Node, Value};
 
 /// The key of the summary block.
-pub(super) const SUMMARY: &str = "{}";
+pub(super) const SUMMARY_KEY: &str = "{}";
 
-impl<'f> ToTree<'_, 'f, '_> {
+impl<'f> DudleyToTree<'_, 'f, '_> {
     /// Documentation of an item or a member.
-    pub(super) fn tell_docs(&mut self, item: ItemId, key: &str) {
+    pub(super) fn add_docs(&mut self, item: ItemId, key: &str) {
         let docs: Vec<String> = self.layout().docs(item).map(str::to_owned).collect();
         if !docs.is_empty() {
             self.docs.push((key.to_owned(), Value::seq(docs)));
@@ -26,44 +26,44 @@ impl<'f> ToTree<'_, 'f, '_> {
     }
 
     /// Members of structs, dimensions and type of an array.
-    pub(super) fn tell_array(&mut self, entry: &Entry, path: &str) {
+    pub(super) fn add_array(&mut self, entry: &LayoutEntry, path: &str) {
         let layout = self.layout();
         let is_foreign = self.is_foreign();
         let dims = |shape: Vec<String>| Value::seq(shape).flow();
         if let Some(shape) = layout.shape_text(entry.item).filter(|_| !is_foreign) {
-            self.form.shapes.push((path.to_owned(), dims(shape)));
+            self.layout_metadata.shapes.push((path.to_owned(), dims(shape)));
         }
-        if !matches!(entry.typed, ResolvedType::Struct(_)) {
-            return self.tell_type(entry.item, path);
+        if !matches!(entry.resolved_type, ResolvedType::Struct(_)) {
+            return self.add_type(entry.item, path);
         }
         for member in layout.told_members(entry.item) {
-            let way: String = member.way.iter().map(|name| format!("/{}", pointer(name))).collect();
+            let way: String = member.path.iter().map(|name| format!("/{}", escape_pointer_key(name))).collect();
             let key = format!("{path}{way}");
             if let Some(shape) = member.shape.filter(|_| !is_foreign) {
-                self.form.shapes.push((key.clone(), dims(shape)));
+                self.layout_metadata.shapes.push((key.clone(), dims(shape)));
             }
-            self.tell_docs(member.item, &key);
-            self.own_attributes(member.item, &key, None, false, &mut Value::null());
+            self.add_docs(member.item, &key);
+            self.collect_attributes(member.item, &key, None, false, &mut Value::null());
         }
-        self.tell_type(entry.item, path);
+        self.add_type(entry.item, path);
     }
 
-    fn tell_type(&mut self, item: ItemId, path: &str) {
+    fn add_type(&mut self, item: ItemId, path: &str) {
         let layout = self.layout();
         if let Some(of) = layout.named_type_of(item).filter(|of| layout.is_told(*of))
             && let Some(name) = layout.name(of)
         {
-            self.form.types.push((path.to_owned(), Value::from(read_own(name).into_owned())));
+            self.layout_metadata.types.push((path.to_owned(), Value::from(read_own(name).into_owned())));
         }
     }
 
     /// The named types, and the summary block.
-    pub(super) fn tell_layout(&mut self) {
+    pub(super) fn add_layout(&mut self) {
         let layout = self.layout();
         let mut known: Vec<&str> = Vec::new();
         for item in layout.named_types().filter(|item| layout.is_told(*item)) {
             let Some(name) = layout.name(item) else { continue };
-            if name.is_empty() || name.starts_with('/') || name == SUMMARY || known.contains(&name) {
+            if name.is_empty() || name.starts_with('/') || name == SUMMARY_KEY || known.contains(&name) {
                 let place = layout.path(item);
                 self.losses.push(Diagnostic::loss(
                     &place,
@@ -72,18 +72,18 @@ impl<'f> ToTree<'_, 'f, '_> {
                 continue;
             }
             known.push(name);
-            self.tell_docs(item, name);
-            self.own_attributes(item, name, None, false, &mut Value::null());
+            self.add_docs(item, name);
+            self.collect_attributes(item, name, None, false, &mut Value::null());
         }
         if let Some(block) = layout.opt_summary().filter(|_| !self.is_foreign()) {
-            self.form.summary = layout.summary_members().iter().map(|(name, _)| read_own(name).into_owned()).collect();
-            if self.form.summary.is_empty() && layout.is_told(block) {
+            self.layout_metadata.summary = layout.summary_members().iter().map(|(name, _)| read_own(name).into_owned()).collect();
+            if self.layout_metadata.summary.is_empty() && layout.is_told(block) {
                 self.losses
                     .push(Diagnostic::loss("/", "documentation and attributes of the summary block, which stores nothing"));
                 return;
             }
-            self.tell_docs(block, SUMMARY);
-            self.own_attributes(block, SUMMARY, None, false, &mut Value::null());
+            self.add_docs(block, SUMMARY_KEY);
+            self.collect_attributes(block, SUMMARY_KEY, None, false, &mut Value::null());
         }
     }
 
@@ -92,9 +92,9 @@ impl<'f> ToTree<'_, 'f, '_> {
     }
 }
 
-impl ToDraft<'_> {
+impl AsdfToDudley<'_> {
     /// Gives items their dimensions, their types, and the summary block its members.
-    pub(super) fn give_form(&mut self, draft: &mut Draft, about: Node<'_>) {
+    pub(super) fn restore_form(&mut self, draft: &mut Draft, about: Node<'_>) {
         let texts = |list: Node<'_>| list.items().map(|text| text.text().into_owned()).collect::<Vec<_>>();
         if let Some(names) = about.get("summary") {
             for name in draft.make_summary(&texts(names)) {
@@ -102,20 +102,20 @@ impl ToDraft<'_> {
                 self.losses.push(Diagnostic::loss("/dudley/summary", message));
             }
             let origin = draft.origin_mut();
-            origin.summary = Some(Notes::default()).filter(|_| origin.block > 0);
+            origin.summary = Some(Notes::default()).filter(|_| origin.summary_len > 0);
         }
         for (key, dims) in about.get("shapes").iter().flat_map(|shapes| shapes.entries()) {
             match draft.told_at(&key.text()) {
                 Some((item, way)) if way.is_empty() => item.origin_mut().shape = texts(dims),
                 Some((item, way)) => item.member_mut(way).shape = texts(dims),
-                None => self.stray("shapes", &key.text()),
+                None => self.report_orphan("shapes", &key.text()),
             }
         }
         for (key, name) in about.get("types").iter().flat_map(|types| types.entries()) {
             let name = name.text().into_owned();
             match draft.told_at(&key.text()) {
                 Some((item, way)) if way.is_empty() => item.origin_mut().type_name = Some(name.clone()),
-                _ => self.stray("types", &key.text()),
+                _ => self.report_orphan("types", &key.text()),
             }
             let types = &mut draft.origin_mut().types;
             if !types.iter().any(|(known, _)| *known == name) {
@@ -125,12 +125,12 @@ impl ToDraft<'_> {
     }
 
     /// The place of what is said under a key of the mapping.
-    fn known<'d>(draft: &'d mut Draft, key: &str) -> Option<Said<'d>> {
+    fn annotation_mut<'d>(draft: &'d mut Draft, key: &str) -> Option<Annotation<'d>> {
         if !key.is_empty() && !key.starts_with('/') {
             let origin = draft.origin.as_deref_mut()?;
             let notes = match key {
-                SUMMARY => origin.summary.as_mut(),
-                name => origin.types.iter_mut().find(|(known, _)| known == name).map(|(_, named)| &mut named.said),
+                SUMMARY_KEY => origin.summary.as_mut(),
+                name => origin.types.iter_mut().find(|(known, _)| known == name).map(|(_, named)| &mut named.annotations),
             }?;
             return Some((&mut notes.docs, &mut notes.attributes));
         }
@@ -138,28 +138,28 @@ impl ToDraft<'_> {
         if way.is_empty() {
             return Some((&mut item.docs, &mut item.attributes));
         }
-        let notes = item.member_mut(way).said.get_or_insert_default();
+        let notes = item.member_mut(way).annotations.get_or_insert_default();
         Some((&mut notes.docs, &mut notes.attributes))
     }
 
     /// The documentation and attributes of an item, or of a null, which becomes an item without elements to carry them.
-    pub(super) fn told<'d>(draft: &'d mut Draft, key: &str) -> Option<Said<'d>> {
-        if Self::known(draft, key).is_none() {
+    pub(super) fn annotation_target<'d>(draft: &'d mut Draft, key: &str) -> Option<Annotation<'d>> {
+        if Self::annotation_mut(draft, key).is_none() {
             restore_null(draft, key)?;
         }
-        Self::known(draft, key)
+        Self::annotation_mut(draft, key)
     }
 }
 
 /// Documentation and attributes, to be written.
-pub(super) type Said<'d> = (&'d mut Vec<String>, &'d mut Vec<(String, Attribute)>);
+pub(super) type Annotation<'d> = (&'d mut Vec<String>, &'d mut Vec<(String, Attribute)>);
 
 /// Makes a null of a mapping an item again; None if there is no such null.
 fn restore_null(draft: &mut Draft, path: &str) -> Option<()> {
     let (parent, name) = path.rsplit_once('/')?;
     let name = name.replace("~1", "/").replace("~0", "~");
     let (dict, _) = draft.told_at(parent)?;
-    let DraftKind::Dict(items) = &mut dict.kind else { return None };
+    let NewItemKind::Dict(items) = &mut dict.kind else { return None };
     let found = dict.attributes.iter().position(|(known, value)| *known == own_attribute(&name) && *value == Attribute::Flag)?;
     let nothing = Datatype::Struct(Arc::new(StructType::with_offsets(Vec::new(), 0).ok()?));
     let source = Arc::new(MemorySource::new(Vec::new(), "null"));

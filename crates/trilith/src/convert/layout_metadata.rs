@@ -4,7 +4,7 @@ use crate::tree::Value;
 
 /// The form of a layout, in the mapping `dudley`.
 #[derive(Default)]
-pub(super) struct Form {
+pub(super) struct LayoutMetadata {
     /// The dimensions of arrays that have parameters.
     pub shapes: Vec<(String, Value)>,
     /// The types of arrays, if the layout has metadata about the type.
@@ -13,14 +13,14 @@ pub(super) struct Form {
     pub summary: Vec<String>,
 }
 
-impl Form {
+impl LayoutMetadata {
     /// Returns `true` if there is nothing to write.
     pub(super) fn is_empty(&self) -> bool {
         self.shapes.is_empty() && self.types.is_empty() && self.summary.is_empty()
     }
 
     /// Moves it into the mapping.
-    pub(super) fn write(self, about: &mut Value) {
+    pub(super) fn move_into_mapping(self, about: &mut Value) {
         if !self.summary.is_empty() {
             about.set("summary", Value::seq(self.summary));
         }

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The refusal that names every loss.
-pub(super) fn refusal(name: &str, losses: &[Diagnostic], other: &str) -> Error {
+pub(super) fn losses_error(name: &str, losses: &[Diagnostic], other: &str) -> Error {
     let list: Vec<String> = losses.iter().map(Diagnostic::to_string).collect();
     Error::invalid_input(format!("{name} cannot hold everything: {}", list.join("; ")))
         .hint(format!("allow these losses, or choose another {other}"))
@@ -16,16 +16,16 @@ pub(super) fn refusal(name: &str, losses: &[Diagnostic], other: &str) -> Error {
 /// The code of the loss of an item that could not be read and was left out because the caller asked for that.
 pub(super) const UNREADABLE: &str = "unreadable";
 
-const LEFT_OUT: &str = "left out, since it cannot be read: ";
+const LEFT_OUT_MESSAGE: &str = "left out, since it cannot be read: ";
 
 /// Returns the path and the reason of a loss that [`skipped`] made; None for another one.
-pub(super) fn unreadable(loss: &Diagnostic) -> Option<(String, String)> {
-    let reason = loss.message.strip_prefix(LEFT_OUT).filter(|_| loss.code == UNREADABLE)?;
+pub(super) fn parse_unreadable_loss(loss: &Diagnostic) -> Option<(String, String)> {
+    let reason = loss.message.strip_prefix(LEFT_OUT_MESSAGE).filter(|_| loss.code == UNREADABLE)?;
     Some((loss.path_text().to_owned(), reason.to_owned()))
 }
 
 /// Returns `true` if a conversion with these losses may not be written.
-pub(super) fn refuses(losses: &[Diagnostic], options: &ConvertOptions) -> bool {
+pub(super) fn is_refused(losses: &[Diagnostic], options: &ConvertOptions) -> bool {
     !options.allow_loss && losses.iter().any(|loss| loss.code != UNREADABLE)
 }
 
@@ -33,13 +33,13 @@ pub(super) fn refuses(losses: &[Diagnostic], options: &ConvertOptions) -> bool {
 ///
 /// # Errors
 /// Returns the reason if they are not, and `Io` or `Cancelled` in any case: a file that cannot be read now may be read later.
-pub(super) fn skipped(path: &str, why: Error, skip: bool) -> Result<Diagnostic> {
-    if skip && !why.kind().is_passing() {
-        return Ok(Diagnostic::loss(path, format!("{LEFT_OUT}{}", why.message())).code(UNREADABLE));
+pub(super) fn to_unreadable_loss(path: &str, why: Error, skip: bool) -> Result<Diagnostic> {
+    if skip && !why.kind().is_transient() {
+        return Ok(Diagnostic::loss(path, format!("{LEFT_OUT_MESSAGE}{}", why.message())).code(UNREADABLE));
     }
     Err(match why.kind() {
         ErrorKind::Malformed | ErrorKind::Unsupported | ErrorKind::Limit => {
-            why.also("skip_unreadable (--skip-unreadable) leaves such items out")
+            why.add_hint("skip_unreadable (--skip-unreadable) leaves such items out")
         }
         _ => why,
     })
@@ -49,15 +49,15 @@ pub(super) fn skipped(path: &str, why: Error, skip: bool) -> Result<Diagnostic> 
 ///
 /// # Errors
 /// Returns the errors of [`skipped`].
-pub(super) fn kept(path: &str, why: Error, skip: bool) -> Result<Diagnostic> {
+pub(super) fn to_damaged_loss(path: &str, why: Error, skip: bool) -> Result<Diagnostic> {
     let message = format!("kept, although it is damaged: {}", why.message());
-    let mut loss = skipped(path, why, skip)?;
+    let mut loss = to_unreadable_loss(path, why, skip)?;
     loss.message = message;
     Ok(loss)
 }
 
 /// Reads all of an array, and compares its checksum, so that it is known to be readable before the first byte is written.
-pub(super) fn read_through(array: &Array) -> Result<()> {
+pub(super) fn check_readable(array: &Array) -> Result<()> {
     verify_backing(&**array.source())?;
     array.for_each_piece(1 << 20, |_| Ok(()))
 }

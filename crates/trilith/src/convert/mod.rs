@@ -39,26 +39,26 @@ use std::io::{Seek, Write};
 #[doc(hidden)]
 pub use choose_codec::choose;
 pub use describe_layout::describe_layout;
-pub use dispatch::To;
+pub use dispatch::TargetForm;
 #[doc(hidden)]
 pub use dudley_asdf::asdf_to_draft;
 pub(crate) use dudley_asdf::stream_as_asdf;
 pub use dudley_asdf::stream_to_asdf;
-pub use fits::{embed, from_fits, take_out, to_fits};
+pub use fits::{embed, from_fits, to_fits, write_extracted};
 #[doc(hidden)]
-pub use fits::{out_of_fits, standing_alone};
+pub use fits::{extract_to_temp, out_of_fits};
 #[doc(hidden)]
-pub use plan::Plan;
+pub use plan::ConversionPlan;
 pub use plan::convert_to;
 
 use crate::array::{Byteorder, Datatype};
-use crate::asdf::{AsdfFile, Block, BlockOptions, FileWriter, Generation, WriteOptions, Written, walk};
+use crate::asdf::{AsdfFile, Block, BlockLocation, BlockOptions, FileWriter, Generation, WriteOptions, walk};
 use crate::bytes::{MemorySource, SourceRef};
-use crate::codec::encoding_chain::Step;
-use crate::codec::{self, Blosc, CodecId};
+use crate::codec::encoding_chain::ChainStep;
+use crate::codec::{self, BloscCodec, CodecId};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Context, Error, Result};
-use crate::file::write_around;
+use crate::error::{Error, Result, ResultExt};
+use crate::file::write_container;
 use crate::progress::Progress;
 
 /// The codec for blocks.
@@ -69,9 +69,9 @@ pub enum CodecChoice {
     #[default]
     Keep,
     /// No codec: blocks are stored uncompressed, and can be viewed and sliced in place.
-    Plain,
+    Uncompressed,
     /// This codec for every block.
-    Set(CodecId),
+    Fixed(CodecId),
     /// The codec that suits a sample of the bytes, for each block by itself.
     Auto,
 }
@@ -81,10 +81,10 @@ impl CodecChoice {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that exist.
-    pub fn named(name: &str) -> Result<Self> {
+    pub fn from_name(name: &str) -> Result<Self> {
         let mut options = ConvertOptions::default();
         options.set_codec(name)?;
-        if options.blosc != Blosc::default() {
+        if options.blosc != BloscCodec::default() {
             return Err(
                 Error::invalid_input(format!("{name} is a codec with options")).hint("give it to ConvertOptions::set_codec")
             );
@@ -97,9 +97,9 @@ impl std::fmt::Display for CodecChoice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Keep => f.write_str("as it is"),
-            Self::Plain => f.write_str("none"),
+            Self::Uncompressed => f.write_str("none"),
             Self::Auto => f.write_str("auto"),
-            Self::Set(id) => id.fmt(f),
+            Self::Fixed(id) => id.fmt(f),
         }
     }
 }
@@ -109,7 +109,7 @@ impl std::fmt::Display for CodecChoice {
 #[non_exhaustive]
 pub struct ConvertOptions {
     /// The form to write ([`File::convert_into`](crate::File::convert_into) only).
-    pub to: To,
+    pub to: TargetForm,
     /// `true` if a list of equal arrays in a Dudley file becomes one array with a leading axis
     /// ([`File::convert_into`](crate::File::convert_into) only).
     pub stack: bool,
@@ -120,7 +120,7 @@ pub struct ConvertOptions {
     /// The level of the codec.
     pub level: Option<i32>,
     /// The codec inside of a Blosc buffer, if the codec is `blsc`.
-    pub blosc: Blosc,
+    pub blosc: BloscCodec,
     /// Number of rows of its array in each piece of a block, which is then compressed with lz4. A piece decodes by itself, so
     /// that it can be a chunk of Zarr. A block whose array does not begin with it, or is in another order than C, has
     /// the usual pieces.
@@ -130,33 +130,33 @@ pub struct ConvertOptions {
     /// stay unchanged, and so do those with a mask, streamed ones, and those that share their block.
     pub chunks: Option<Vec<u64>>,
     /// The encoding chain that blocks get, if the generation has chains ([`convert_to`] only).
-    pub encode: Option<Vec<Step>>,
+    pub encode: Option<Vec<ChainStep>>,
     /// `true` if arrays are written with their physical values: those of a FITS file under the names of the HDUs,
     /// rather than as a `fits` list that keeps every byte; those of other formats without the attributes that were
     /// applied.
-    pub physical: bool,
+    pub physical_values: bool,
     /// `true` if to write the file although something is lost ([`convert_to`] only).
     pub allow_loss: bool,
     /// `true` if items that cannot be read are left out; each is listed in [`Converted::losses`]
     /// ([`File::convert_into`](crate::File::convert_into) only).
     pub skip_unreadable: bool,
     /// Coordinates that the images of a FITS file get ([`File::convert_into`](crate::File::convert_into) only).
-    pub coordinates: Coordinates,
+    pub coordinates: CoordinateHeader,
     /// Alignment, checksums, index.
-    pub write: WriteOptions,
+    pub write_options: WriteOptions,
 }
 
 /// Coordinates in the headers of a FITS file that is made of a file of the ASDF family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Coordinates {
+pub enum CoordinateHeader {
     /// Exact ones, or a tangent plane with SIP polynomials that are within 0.001 pixel.
     #[default]
     Sip,
     /// A tangent plane without polynomials, however far off it is.
     Tan,
     /// No coordinates.
-    Off,
+    None,
 }
 
 impl ConvertOptions {
@@ -165,18 +165,18 @@ impl ConvertOptions {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that exist.
     pub fn set_codec(&mut self, name: &str) -> Result<()> {
-        (self.codec, self.blosc) = match codec::named(name) {
-            Ok((id, _)) if id.is_none() => (CodecChoice::Plain, Blosc::default()),
-            Ok((id, blosc)) => (CodecChoice::Set(id), blosc),
-            Err(_) if name.eq_ignore_ascii_case("auto") => (CodecChoice::Auto, Blosc::default()),
+        (self.codec, self.blosc) = match codec::parse_name(name) {
+            Ok((id, _)) if id.is_none() => (CodecChoice::Uncompressed, BloscCodec::default()),
+            Ok((id, blosc)) => (CodecChoice::Fixed(id), blosc),
+            Err(_) if name.eq_ignore_ascii_case("auto") => (CodecChoice::Auto, BloscCodec::default()),
             Err(_) => return Err(codec::unknown_name(name, &["auto"])),
         };
         Ok(())
     }
 
     /// Returns `true` if a block that has the codec already can be copied: nothing is asked for but the codec.
-    fn keeps(&self) -> bool {
-        self.level.is_none() && self.blosc == Blosc::default() && self.rows.is_none()
+    fn keeps_codec(&self) -> bool {
+        self.level.is_none() && self.blosc == BloscCodec::default() && self.rows.is_none()
     }
 
     /// Returns the options with the codec that pieces of whole rows need.
@@ -184,14 +184,14 @@ impl ConvertOptions {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if another was asked for.
     fn by_rows(&self) -> Result<Self> {
-        let lz4 = CodecChoice::Set(CodecId(*b"lz4\0"));
+        let lz4 = CodecChoice::Fixed(CodecId(*b"lz4\0"));
         let refused = match self.codec {
             _ if self.rows == Some(0) => return Err(Error::invalid_input("pieces of 0 rows")),
             CodecChoice::Keep => None,
             choice if choice == lz4 => None,
-            CodecChoice::Plain => Some(("none", "uncompressed blocks can be read at every row already: leave out --rows")),
+            CodecChoice::Uncompressed => Some(("none", "uncompressed blocks can be read at every row already: leave out --rows")),
             CodecChoice::Auto => Some(("auto", "use lz4, or no codec")),
-            CodecChoice::Set(id) => {
+            CodecChoice::Fixed(id) => {
                 let why = match &id.0 {
                     b"zstd" | b"lz4f" => "other readers of ASDF read only the first of several frames: take lz4",
                     _ => "it stores a block in one piece: take lz4",
@@ -209,13 +209,13 @@ impl ConvertOptions {
 /// The result of a conversion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Converted {
+pub struct ConvertReport {
     /// Blocks written.
     pub blocks: usize,
     /// Number of bytes of the written blocks when decoded.
-    pub decoded: u64,
+    pub decoded_bytes: u64,
     /// Number of bytes of the written blocks on disk.
-    pub stored: u64,
+    pub stored_bytes: u64,
     /// Differences from the file that was read.
     pub losses: Vec<Diagnostic>,
     /// Deviations from the options without loss, such as steps of an encoding chain that a block cannot have, and
@@ -224,17 +224,17 @@ pub struct Converted {
     /// `true` if the tree and the stored bytes of all blocks are those of the file that was read.
     pub is_copy: bool,
     /// `true` if blocks were counted: what was written is a file of the ASDF family made from one.
-    pub is_counted: bool,
+    pub has_sizes: bool,
     /// `true` if the file was written to its end; false if a loss was not allowed
     /// ([`File::convert_into`](crate::File::convert_into) only).
     pub written: bool,
 }
 
-impl Converted {
-    fn count(&mut self, written: &Written) {
+impl ConvertReport {
+    fn count_block(&mut self, written: &BlockLocation) {
         self.blocks += 1;
-        self.decoded += written.data_size;
-        self.stored += written.used;
+        self.decoded_bytes += written.data_size;
+        self.stored_bytes += written.used;
     }
 }
 
@@ -255,9 +255,14 @@ impl Converted {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if a block does not decode.
-pub fn convert<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions, progress: Progress<'_>) -> Result<Converted> {
+pub fn convert<W: Write + Seek>(
+    file: &AsdfFile,
+    out: W,
+    options: &ConvertOptions,
+    progress: Progress<'_>,
+) -> Result<ConvertReport> {
     let tree = file.sections().tree().map(|_| file.tree().text());
-    write(file, tree, out, options, progress)
+    write_converted_file(file, tree, out, options, progress)
 }
 
 /// Does the same as [`convert`], with another text of the tree whose ndarrays name the same blocks: the result of
@@ -271,47 +276,48 @@ pub fn rewrite<W: Write + Seek>(
     out: W,
     options: &ConvertOptions,
     progress: Progress<'_>,
-) -> Result<Converted> {
-    write(file, Some(tree), out, options, progress)
+) -> Result<ConvertReport> {
+    write_converted_file(file, Some(tree), out, options, progress)
 }
 
-fn write<W: Write + Seek>(
+fn write_converted_file<W: Write + Seek>(
     file: &AsdfFile,
     tree: Option<&str>,
     mut out: W,
     options: &ConvertOptions,
     progress: Progress<'_>,
-) -> Result<Converted> {
+) -> Result<ConvertReport> {
     let _call = file.limits().call();
-    let mut done = Converted::default();
-    let recodes = options.codec != CodecChoice::Keep || !options.keeps();
-    let within = write_around(file, tree, recodes, &mut out, |asdf| {
-        done = write_alone(file, tree, asdf, options, progress)?;
+    let mut done = ConvertReport::default();
+    let recodes = options.codec != CodecChoice::Keep || !options.keeps_codec();
+    let within = write_container(file, tree, recodes, &mut out, |asdf| {
+        done = write_without_container(file, tree, asdf, options, progress)?;
         Ok(())
     })?;
-    let Some(damaged) = within else { return write_alone(file, tree, out, options, progress) };
+    let Some(damaged) = within else { return write_without_container(file, tree, out, options, progress) };
     done.losses.extend(damaged);
-    Ok(Converted { is_copy: false, ..done })
+    Ok(ConvertReport { is_copy: false, ..done })
 }
 
-fn write_alone<W: Write + Seek>(
+fn write_without_container<W: Write + Seek>(
     file: &AsdfFile,
     tree: Option<&str>,
     out: W,
     options: &ConvertOptions,
     progress: Progress<'_>,
-) -> Result<Converted> {
+) -> Result<ConvertReport> {
     let sections = file.sections();
     let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
-    file.check_decoding(sections.all_blocks()?.into_iter().filter(|block| !copies(block, options)))?;
-    let mut writer = FileWriter::new(out, generation, options.write.clone());
-    writer.follow(sections)?;
+    file.check_decoding(sections.all_blocks()?.into_iter().filter(|block| !is_copied_verbatim(block, options)))?;
+    let mut writer = FileWriter::new(out, generation, options.write_options.clone());
+    writer.match_existing(sections)?;
     writer.header_of_bytes(&sections.header().line, &sections.header().raw_comments, tree)?;
     let blocks = sections.all_blocks()?;
     // Only encoders need the hints.
-    let is_copy = blocks.iter().all(|block| block.is_streamed() || copies(block, options));
+    let is_copy = blocks.iter().all(|block| block.is_streamed() || is_copied_verbatim(block, options));
     let hints = if is_copy { HashMap::new() } else { block_hints(file)? };
-    let mut done = Converted { is_copy: is_copy && tree.is_none_or(|tree| tree == file.tree().text()), ..Converted::default() };
+    let mut done =
+        ConvertReport { is_copy: is_copy && tree.is_none_or(|tree| tree == file.tree().text()), ..ConvertReport::default() };
     for block in blocks {
         write_old(file, &mut writer, block, options, &hints, &mut done, progress)?;
     }
@@ -325,17 +331,17 @@ fn write_old<W: Write + Seek>(
     writer: &mut FileWriter<W>,
     block: &Block,
     options: &ConvertOptions,
-    hints: &HashMap<usize, Hint>,
-    done: &mut Converted,
+    hints: &HashMap<usize, BlockHint>,
+    done: &mut ConvertReport,
     progress: Progress<'_>,
 ) -> Result<()> {
-    let stored = block.stored(file.sections().source())?;
-    let written =
-        write_block(file, writer, block, &stored, options, hints.get(&block.index)).doing(|| format!("block {}", block.index))?;
-    if !block.is_streamed() && !copies(block, options) {
-        done.notes.extend(lost_of_header(block));
+    let stored = block.stored_source(file.sections().source())?;
+    let written = write_block(file, writer, block, &stored, options, hints.get(&block.index))
+        .with_context(|| format!("block {}", block.index))?;
+    if !block.is_streamed() && !is_copied_verbatim(block, options) {
+        done.notes.extend(header_losses(block));
     }
-    done.count(&written);
+    done.count_block(&written);
     progress.add(written.data_size);
     Ok(())
 }
@@ -346,52 +352,52 @@ fn write_block<W: Write + Seek>(
     block: &Block,
     stored: &SourceRef,
     options: &ConvertOptions,
-    hint: Option<&Hint>,
-) -> Result<Written> {
+    hint: Option<&BlockHint>,
+) -> Result<BlockLocation> {
     let mut how = BlockOptions::default();
-    if block.is_streamed() || copies(block, options) {
-        return writer.copy_last(stored, block);
+    if block.is_streamed() || is_copied_verbatim(block, options) {
+        return writer.copy_last_block(stored, block);
     }
-    if let Some(why) = unreadable::reason(file, block, options, None) {
-        loss::skipped("", why, options.skip_unreadable)?;
+    if let Some(why) = unreadable::undecodable_reason(file, block, options, None) {
+        loss::to_unreadable_loss("", why, options.skip_unreadable)?;
         return writer.block(&MemorySource::new(Vec::new(), "nothing"), &how);
     }
     let data = file.block_data(block.index as i64)?;
     how.codec = match options.codec {
-        CodecChoice::Set(id) => Some(id),
+        CodecChoice::Fixed(id) => Some(id),
         CodecChoice::Auto => choose(&data, hint)?,
-        CodecChoice::Keep | CodecChoice::Plain => None,
+        CodecChoice::Keep | CodecChoice::Uncompressed => None,
     };
     how.encode.level = options.level;
     how.encode.blosc = options.blosc;
     if let Some(hint) = hint {
         how.encode.item_size = usize::try_from(hint.item).unwrap_or(1).max(1);
         how.encode.row_bytes = hint.row;
-        how.encode.rows = options.rows.filter(|_| hint.fills);
+        how.encode.rows = options.rows.filter(|_| hint.fills_block);
     }
     writer.block(&*data, &how)
 }
 
 /// Returns `true` if a block is copied as it is stored.
-fn copies(block: &Block, options: &ConvertOptions) -> bool {
+fn is_copied_verbatim(block: &Block, options: &ConvertOptions) -> bool {
     !block.is_streamed()
         && match options.codec {
             CodecChoice::Keep => true,
-            CodecChoice::Plain => block.is_plain(),
-            CodecChoice::Set(id) => block.compression == id.0 && options.keeps() && !block.is_encoded(),
+            CodecChoice::Uncompressed => block.is_uncompressed(),
+            CodecChoice::Fixed(id) => block.compression == id.0 && options.keeps_codec() && !block.is_encoded(),
             CodecChoice::Auto => false,
         }
 }
 
 /// Returns `true` if a block is copied as it is stored into a file of another generation, whose headers can hold the fields of its header.
 fn copies_into(block: &Block, options: &ConvertOptions, row: &Generation) -> bool {
-    copies(block, options) && block.codes == [0; 16] && block.fits_into(row)
+    is_copied_verbatim(block, options) && block.encoding_codes == [0; 16] && block.is_within(row)
 }
 
 /// Describes the parts of a block that its generation does not define and that are lost: flags, bytes of its header, and a
 /// checksum that cannot be computed again.
-fn lost_of_header(block: &Block) -> impl Iterator<Item = String> {
-    let (index, unknown, extra) = (block.index, block.unknown_flags(), block.extra.len());
+fn header_losses(block: &Block) -> impl Iterator<Item = String> {
+    let (index, unknown, extra) = (block.index, block.unknown_flags(), block.extra_header.len());
     let sum = block.checksum.as_deref().filter(|sum| sum.len() == 8);
     let sum =
         sum.map(|_| format!("block {index}: its checksum of 8 bytes, whose algorithm no specification describes, is left out"));
@@ -404,7 +410,7 @@ fn lost_of_header(block: &Block) -> impl Iterator<Item = String> {
 /// Properties of the arrays in the bytes of a block.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Hint {
+pub struct BlockHint {
     /// Bytes of an element.
     pub item: u64,
     /// Bytes of a row, if the array is in C order.
@@ -412,14 +418,14 @@ pub struct Hint {
     /// `true` if the elements are floating-point numbers.
     pub is_float: bool,
     /// `true` if the array begins with the block, and is in C order: rows of the array are rows of the block.
-    pub fills: bool,
+    pub fills_block: bool,
 }
 
 /// Returns for each block the description of the first array over it.
-fn block_hints(file: &AsdfFile) -> Result<HashMap<usize, Hint>> {
+fn block_hints(file: &AsdfFile) -> Result<HashMap<usize, BlockHint>> {
     let mut hints = HashMap::new();
     for listed in walk::arrays(file)? {
-        let Ok(found) = listed.found else { continue };
+        let Ok(found) = listed.location else { continue };
         if !std::ptr::eq(found.file(file), file) {
             continue;
         }
@@ -431,11 +437,11 @@ fn block_hints(file: &AsdfFile) -> Result<HashMap<usize, Hint>> {
         }
         let Ok(array) = file.stored_array(found.node(file)) else { continue };
         let row = array.strides().first().filter(|_| array.is_c_contiguous());
-        let hint = Hint {
+        let hint = BlockHint {
             item: array.datatype().item_size(),
             row: row.and_then(|row| u64::try_from(*row).ok()).filter(|row| *row > 0),
             is_float: matches!(array.datatype(), Datatype::Float16 | Datatype::Float32 | Datatype::Float64),
-            fills: array.offset() == 0 && array.is_c_contiguous() && !array.is_empty(),
+            fills_block: array.offset() == 0 && array.is_c_contiguous() && !array.is_empty(),
         };
         hints.insert(index, hint);
     }

@@ -3,22 +3,22 @@
 use std::collections::HashMap;
 use std::io::{Seek, Write};
 
-use super::block_uses::{self, Content, Use};
-use super::cast::Change;
+use super::block_uses::{self, ArrayUse, BlockContent};
+use super::cast::ElementCast;
 use super::{
-    CodecChoice, ConvertOptions, Converted, Hint, block_hints, choose, copies_into, encode_chain, loss, lost_of_header,
+    BlockHint, CodecChoice, ConvertOptions, ConvertReport, block_hints, choose, copies_into, encode_chain, header_losses, loss,
     translate, unreadable,
 };
 use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::{AsdfFile, Generation, Target, encoding_chain as text};
 use crate::codec::CodecId;
-use crate::codec::encoding_chain::{self, Described, Step};
+use crate::codec::encoding_chain::{self, BlockArray, ChainStep};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::progress::Progress;
 
 /// The form of storage of a block in the new file.
-pub(super) enum Form {
+pub(super) enum BlockForm {
     /// The form of the old file.
     Copy,
     /// The streamed last block.
@@ -26,22 +26,22 @@ pub(super) enum Form {
     /// A block with this codec, or an uncompressed one.
     Codec(Option<CodecId>),
     /// A block with an encoding chain of these steps.
-    Chain { steps: Vec<Step>, array: Described },
+    Chain { steps: Vec<ChainStep>, array: BlockArray },
     /// A block with an encoding chain whose data are encoded already: quantising was tried to know its error.
     Encoded { text: String, bytes: Vec<u8>, len: u64 },
 }
 
 /// The content of a block of the new file.
-pub(super) enum Data {
+pub(super) enum BlockData {
     /// The decoded bytes of block so and so.
     Block(usize),
     /// Elements of an array, those of another datatype if there is a change.
-    Array { array: Array, change: Option<Change>, order: Byteorder },
+    Array { array: Array, change: Option<ElementCast>, order: Byteorder },
 }
 
-pub(super) struct Planned {
-    pub(super) data: Data,
-    pub(super) form: Form,
+pub(super) struct PlannedBlock {
+    pub(super) data: BlockData,
+    pub(super) form: BlockForm,
 }
 
 /// A conversion of a file into another generation, worked out but not yet written.
@@ -61,14 +61,14 @@ pub(super) struct Planned {
 /// assert!(new.into_inner().starts_with(b"%FINF 0.1.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:finf/0.1.0/\n--- !core/finf"));
 /// # Ok::<(), trilith::Error>(())
 /// ```
-pub struct Plan<'f> {
+pub struct ConversionPlan<'f> {
     pub(super) file: &'f AsdfFile,
     pub(super) target: &'static Target,
     pub(super) options: ConvertOptions,
     pub(super) tree: Option<String>,
     pub(super) comments: Vec<Vec<u8>>,
-    pub(super) blocks: Vec<Planned>,
-    pub(super) hints: HashMap<usize, Hint>,
+    pub(super) blocks: Vec<PlannedBlock>,
+    pub(super) hints: HashMap<usize, BlockHint>,
     pub(super) losses: Vec<Diagnostic>,
     pub(super) notes: Vec<String>,
 }
@@ -109,21 +109,21 @@ pub fn convert_to<W: Write + Seek>(
     out: W,
     options: &ConvertOptions,
     progress: Progress<'_>,
-) -> Result<Converted> {
-    let plan = Plan::new(file, target, options)?;
+) -> Result<ConvertReport> {
+    let plan = ConversionPlan::new(file, target, options)?;
     if !plan.losses.is_empty() && !options.allow_loss {
-        return Err(loss::refusal(target.name, &plan.losses, "generation"));
+        return Err(loss::losses_error(target.name, &plan.losses, "generation"));
     }
     let done = plan.write(out, progress)?;
     // Damage of a block is found only while the block is copied.
     if done.losses.is_empty() || options.allow_loss {
         Ok(done)
     } else {
-        Err(loss::refusal(target.name, &done.losses, "generation"))
+        Err(loss::losses_error(target.name, &done.losses, "generation"))
     }
 }
 
-impl<'f> Plan<'f> {
+impl<'f> ConversionPlan<'f> {
     /// Works out how `file` is written as `target`.
     ///
     /// # Errors
@@ -131,31 +131,31 @@ impl<'f> Plan<'f> {
     /// for, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a block that must be decoded and cannot,
     /// and an error if the file cannot be read.
     pub fn new(file: &'f AsdfFile, target: &'static Target, options: &ConvertOptions) -> Result<Self> {
-        check(target, options)?;
+        check_target_options(target, options)?;
         let _call = file.limits().call();
         let (mut losses, mut notes) = (Vec::new(), Vec::new());
-        let mut uses = block_uses::uses(file, target, &mut losses, &mut notes)?;
+        let mut uses = block_uses::collect_array_uses(file, target, &mut losses, &mut notes)?;
         // The document of FINF has no flags, and so no streams.
-        let streams = target.generation_as(options.write.as_documented).fields.flags.is_some();
-        let contents = block_uses::allot(file, &mut uses, streams)?;
-        let (comments, moved) = comments(file, target, &mut losses);
+        let streams = target.generation_as(options.write_options.as_documented).fields.flags.is_some();
+        let contents = block_uses::allocate_blocks(file, &mut uses, streams)?;
+        let (comments, moved) = split_comment_lines(file, target, &mut losses);
         let tree = match file.sections().tree() {
-            Some(_) => Some(translate::translate(file, (target, streams), &uses, &moved, &mut losses, &mut notes)?),
+            Some(_) => Some(translate::translate_tree(file, (target, streams), &uses, &moved, &mut losses, &mut notes)?),
             None => None,
         };
         let hints = block_hints(file)?;
         let options = options.clone();
         let mut plan = Self { file, target, options, tree, comments, blocks: Vec::new(), hints, losses, notes };
         for (number, content) in contents.into_iter().enumerate() {
-            let planned = plan.planned(number, content, &uses).doing(|| format!("block {number}"))?;
+            let planned = plan.plan_block(number, content, &uses).with_context(|| format!("block {number}"))?;
             plan.blocks.push(planned);
         }
         Ok(plan)
     }
 
     /// The row of the generation table that is written.
-    pub(super) fn row(&self) -> &'static Generation {
-        self.target.generation_as(self.options.write.as_documented)
+    pub(super) fn target_generation(&self) -> &'static Generation {
+        self.target.generation_as(self.options.write_options.as_documented)
     }
 
     /// Returns the differences from the file that was read. The list is empty if nothing is lost.
@@ -163,49 +163,52 @@ impl<'f> Plan<'f> {
         &self.losses
     }
 
-    fn planned(&mut self, number: usize, content: Content, uses: &[Use<'_>]) -> Result<Planned> {
+    fn plan_block(&mut self, number: usize, content: BlockContent, uses: &[ArrayUse<'_>]) -> Result<PlannedBlock> {
         match content {
-            Content::Array(place) => {
-                let item = uses.get(place).and_then(|item| item.own.as_ref().map(|array| (item, array)));
+            BlockContent::Array(place) => {
+                let item = uses.get(place).and_then(|item| item.new_array.as_ref().map(|array| (item, array)));
                 let (item, array) = item.ok_or_else(|| Error::invalid_input("an array without elements"))?;
-                let order = item.described.byteorder;
-                let change = item.datatype.as_ref().map(|to| Change::new(array.datatype(), to, order)).transpose()?;
+                let order = item.ndarray.byteorder;
+                let change = item.datatype.as_ref().map(|to| ElementCast::new(array.datatype(), to, order)).transpose()?;
                 let datatype = item.datatype.as_ref().unwrap_or_else(|| array.datatype());
-                let described = Described {
+                let described = BlockArray {
                     shape: array.shape().to_vec(),
                     item_size: datatype.packed_size(),
                     big_endian: order == Byteorder::Big,
                 };
-                let data = Data::Array { array: array.clone(), change, order };
+                let data = BlockData::Array { array: array.clone(), change, order };
                 let form = if item.streamed {
-                    Form::Streamed
+                    BlockForm::Streamed
                 } else {
                     let described = Some((&described, datatype)).filter(|_| !array.is_empty());
-                    self.form(number, &data, item.block, described, &item.path.to_string())?
+                    self.choose_block_form(number, &data, item.block, described, &item.path.to_string())?
                 };
-                Ok(Planned { data, form })
+                Ok(PlannedBlock { data, form })
             }
-            Content::Nothing => {
-                let data = Data::Array { array: Array::from_slice::<u8>(&[], &[0])?, change: None, order: Byteorder::Little };
-                Ok(Planned { data, form: Form::Codec(None) })
+            BlockContent::Empty => {
+                let data =
+                    BlockData::Array { array: Array::from_slice::<u8>(&[], &[0])?, change: None, order: Byteorder::Little };
+                Ok(PlannedBlock { data, form: BlockForm::Codec(None) })
             }
-            Content::Block(index) => {
+            BlockContent::Block(index) => {
                 let block = self.file.sections().block(index as i64)?;
-                let data = Data::Block(index);
-                if let Some(why) = unreadable::reason(self.file, block, &self.options, Some(self.row())) {
-                    loss::skipped("", why, self.options.skip_unreadable)?;
-                    return self.planned(number, Content::Nothing, uses);
+                let data = BlockData::Block(index);
+                if let Some(why) = unreadable::undecodable_reason(self.file, block, &self.options, Some(self.target_generation()))
+                {
+                    loss::to_unreadable_loss("", why, self.options.skip_unreadable)?;
+                    return self.plan_block(number, BlockContent::Empty, uses);
                 }
-                if block.generation != self.row() {
-                    self.notes.extend(lost_of_header(block));
+                if block.generation != self.target_generation() {
+                    self.notes.extend(header_losses(block));
                 }
                 if block.is_streamed() {
-                    let form = if self.row().fields.flags.is_some() { Form::Copy } else { Form::Codec(None) };
-                    return Ok(Planned { data, form });
+                    let form =
+                        if self.target_generation().fields.flags.is_some() { BlockForm::Copy } else { BlockForm::Codec(None) };
+                    return Ok(PlannedBlock { data, form });
                 }
                 let fits = uses.iter().filter(|item| item.block == Some(index)).find_map(|item| {
                     let array = self.file.stored_array(item.node).ok()?;
-                    let described = encode_chain::described(&array, item.described.byteorder, block.decoded_len())?;
+                    let described = encode_chain::block_array(&array, item.ndarray.byteorder, block.decoded_len())?;
                     Some((described, array.datatype().clone(), item.path.to_string()))
                 });
                 let sharing = uses.iter().filter(|item| item.block == Some(index)).count();
@@ -214,104 +217,106 @@ impl<'f> Plan<'f> {
                     None => (None, ""),
                 };
                 let known = self.losses.len();
-                let form = self.form(number, &data, Some(index), described, path)?;
+                let form = self.choose_block_form(number, &data, Some(index), described, path)?;
                 if let (Some(lost), true) = (self.losses.get_mut(known), sharing > 1) {
                     lost.message.push_str(&format!(" (its block holds {} other arrays)", sharing - 1));
                 }
-                Ok(Planned { data, form })
+                Ok(PlannedBlock { data, form })
             }
         }
     }
 
     /// Returns the form of storage of a block that is not streamed.
-    fn form(
+    fn choose_block_form(
         &mut self,
         number: usize,
-        data: &Data,
+        data: &BlockData,
         from: Option<usize>,
-        array: Option<(&Described, &Datatype)>,
+        array: Option<(&BlockArray, &Datatype)>,
         path: &str,
-    ) -> Result<Form> {
-        let row = self.row();
+    ) -> Result<BlockForm> {
+        let row = self.target_generation();
         let zlib = CodecId(*b"zlib");
         let old = from.and_then(|index| self.file.sections().block(index as i64).ok());
         let steps = match (&self.options.encode, self.options.codec) {
             (Some(steps), _) => Some(steps.clone()),
-            (None, CodecChoice::Set(id)) if row.encoded && id == zlib => Some(vec![Step::Zlib]),
+            (None, CodecChoice::Fixed(id)) if row.encoded && id == zlib => Some(vec![ChainStep::Zlib]),
             (None, CodecChoice::Auto) if row.encoded => {
                 let worth = match data {
-                    Data::Block(index) => choose(&self.file.block_data(*index as i64)?, self.hints.get(index))?.is_some(),
-                    Data::Array { .. } => false,
+                    BlockData::Block(index) => choose(&self.file.block_data(*index as i64)?, self.hints.get(index))?.is_some(),
+                    BlockData::Array { .. } => false,
                 };
-                worth.then(|| vec![Step::Zlib])
+                worth.then(|| vec![ChainStep::Zlib])
             }
             // The codes of the branch, as the chain that they are.
-            (None, CodecChoice::Keep) if row.encoded && old.is_some_and(|b| b.codes[..2] == *b"z\0") => Some(vec![Step::Zlib]),
+            (None, CodecChoice::Keep) if row.encoded && old.is_some_and(|b| b.encoding_codes[..2] == *b"z\0") => {
+                Some(vec![ChainStep::Zlib])
+            }
             _ => None,
         };
         if let Some(steps) = steps {
-            return self.chain(number, data, &steps, array, path);
+            return self.choose_chain_form(number, data, &steps, array, path);
         }
-        let (Data::Block(index), Some(block)) = (data, old) else {
-            return Ok(Form::Codec(self.codec(old.map(|block| CodecId(block.compression)), None)?));
+        let (BlockData::Block(index), Some(block)) = (data, old) else {
+            return Ok(BlockForm::Codec(self.choose_codec(old.map(|block| CodecId(block.compression)), None)?));
         };
         if copies_into(block, &self.options, row) {
-            return Ok(Form::Copy);
+            return Ok(BlockForm::Copy);
         }
-        Ok(Form::Codec(self.codec(Some(CodecId(block.compression)), Some(*index))?))
+        Ok(BlockForm::Codec(self.choose_codec(Some(CodecId(block.compression)), Some(*index))?))
     }
 
     /// Returns the codec of a block that is encoded again; `old` is the one that its elements had.
-    fn codec(&self, old: Option<CodecId>, index: Option<usize>) -> Result<Option<CodecId>> {
-        if self.row().fields.compression.is_none() {
+    fn choose_codec(&self, old: Option<CodecId>, index: Option<usize>) -> Result<Option<CodecId>> {
+        if self.target_generation().fields.compression.is_none() {
             return Ok(None);
         }
         Ok(match (self.options.codec, index) {
-            (CodecChoice::Plain, _) => None,
-            (CodecChoice::Set(id), _) => Some(id),
+            (CodecChoice::Uncompressed, _) => None,
+            (CodecChoice::Fixed(id), _) => Some(id),
             (CodecChoice::Auto, Some(index)) => choose(&self.file.block_data(index as i64)?, self.hints.get(&index))?,
             (CodecChoice::Auto, None) => None,
             (CodecChoice::Keep, _) => old.filter(|id| !id.is_none()),
         })
     }
 
-    fn chain(
+    fn choose_chain_form(
         &mut self,
         number: usize,
-        data: &Data,
-        steps: &[Step],
-        array: Option<(&Described, &Datatype)>,
+        data: &BlockData,
+        steps: &[ChainStep],
+        array: Option<(&BlockArray, &Datatype)>,
         path: &str,
-    ) -> Result<Form> {
-        let (steps, described, left_out) = encode_chain::applicable(steps, array)?;
+    ) -> Result<BlockForm> {
+        let (steps, described, left_out) = encode_chain::select_applicable_steps(steps, array)?;
         if !left_out.is_empty() {
             self.notes.push(format!("block {number}: without {}, which its array cannot have", left_out.join(" and ")));
         }
         if steps.is_empty() {
-            return Ok(Form::Codec(None));
+            return Ok(BlockForm::Codec(None));
         }
-        if !steps.iter().any(|step| matches!(step, Step::Quantize { .. })) {
-            return Ok(Form::Chain { steps, array: described });
+        if !steps.iter().any(|step| matches!(step, ChainStep::Quantize { .. })) {
+            return Ok(BlockForm::Chain { steps, array: described });
         }
         // Lossy: what it costs must be known before anything is written.
         let limits = self.file.limits();
-        let original = self.decoded(data)?;
+        let original = self.open_decoded_bytes(data)?;
         limits.charge_memory(original.len(), "quantising a block")?;
         let mut bytes = Vec::new();
         let mut encoder = encoding_chain::encoder(&steps, &described, limits)?;
-        self.feed(data, &mut |part| encoder.write(part, &mut bytes))?;
+        self.visit_decoded_bytes(data, &mut |part| encoder.write(part, &mut bytes))?;
         encoder.finish(&mut bytes)?;
         let error = encode_chain::quantize_error(&original, &bytes, &steps, &described, limits)?;
-        if error.differs {
+        if error.has_error {
             self.losses.push(Diagnostic::loss(path, format!("quantize changes values, by at most {:e}", error.largest)));
         }
-        Ok(Form::Encoded { text: text::print(&steps), bytes, len: original.len() })
+        Ok(BlockForm::Encoded { text: text::print(&steps), bytes, len: original.len() })
     }
 }
 
 /// Refuses what the target has no place for, whatever the file holds.
-fn check(target: &Target, options: &ConvertOptions) -> Result<()> {
-    let row = target.generation_as(options.write.as_documented);
+fn check_target_options(target: &Target, options: &ConvertOptions) -> Result<()> {
+    let row = target.generation_as(options.write_options.as_documented);
     if let Some(steps) = &options.encode {
         if !row.encoded {
             return Err(Error::invalid_input(format!("{} has no encoding chains", target.name)).hint("asdf-0.1 has them"));
@@ -321,13 +326,13 @@ fn check(target: &Target, options: &ConvertOptions) -> Result<()> {
                 Error::invalid_input("a codec and an encoding chain are mutually exclusive").hint("put zlib into the chain")
             );
         }
-        encode_chain::check(steps)?;
+        encode_chain::check_chain_steps(steps)?;
     }
     if options.level.is_some() && row.encoded {
         return Err(Error::invalid_input(format!("the encoding chains of {} have no levels", target.name)));
     }
     match options.codec {
-        CodecChoice::Set(id) if row.fields.compression.is_none() && !(row.encoded && id == CodecId(*b"zlib")) => {
+        CodecChoice::Fixed(id) if row.fields.compression.is_none() && !(row.encoded && id == CodecId(*b"zlib")) => {
             let error = Error::invalid_input(format!("{} cannot hold blocks compressed with {id}", target.name));
             Err(if row.encoded { error.hint("it can with zlib, as an encoding chain") } else { error })
         }
@@ -336,7 +341,7 @@ fn check(target: &Target, options: &ConvertOptions) -> Result<()> {
 }
 
 /// The comment lines after the header line, and those that must move into the tree.
-fn comments(file: &AsdfFile, target: &Target, losses: &mut Vec<Diagnostic>) -> (Vec<Vec<u8>>, Vec<String>) {
+fn split_comment_lines(file: &AsdfFile, target: &Target, losses: &mut Vec<Diagnostic>) -> (Vec<Vec<u8>>, Vec<String>) {
     let header = file.sections().header();
     let old = &header.comments;
     let is_standard = |line: &&String| line.starts_with("#ASDF_STANDARD ");
@@ -353,7 +358,7 @@ fn comments(file: &AsdfFile, target: &Target, losses: &mut Vec<Diagnostic>) -> (
     let has_marker = file.sections().tree().is_some() && file.tree().text().lines().any(|line| line.starts_with("---"));
     if !free.is_empty() && (!has_marker || !is_text) {
         let message = format!("{} has no place for comments after the header line", target.name);
-        losses.push(Diagnostic::lost(message));
+        losses.push(Diagnostic::loss_without_path(message));
         return (Vec::new(), Vec::new());
     }
     (Vec::new(), free)

@@ -6,59 +6,60 @@ use std::borrow::Cow;
 
 use crate::diagnostic::Diagnostic;
 use crate::layout::{marked_name, read_own};
-use crate::tree::{Data, Value};
+use crate::tree::{Value, ValueData};
 
 /// The key under which an ASDF file keeps the program that wrote it.
-const LIBRARY: &str = "asdf_library";
-pub(super) const HISTORY: &str = "history";
+const LIBRARY_KEY: &str = "asdf_library";
+pub(super) const HISTORY_KEY: &str = "history";
 /// The key of the metadata that a layout has about the items of a file.
-const DUDLEY: &str = "dudley";
+const DUDLEY_KEY: &str = "dudley";
 /// A mapping with this key is a reference.
-const REFERENCE: &str = "$ref";
+const REFERENCE_KEY: &str = "$ref";
 
 /// Returns `true` if no attribute may become a key of this name. A stream that was made of a tree may have the
 /// user's own `dudley`.
 pub(super) fn is_key(is_root: bool, is_foreign: bool, name: &str) -> bool {
-    (is_root && matches!(name, LIBRARY | HISTORY)) || (is_foreign && (name == REFERENCE || is_root && name == DUDLEY))
+    (is_root && matches!(name, LIBRARY_KEY | HISTORY_KEY))
+        || (is_foreign && (name == REFERENCE_KEY || is_root && name == DUDLEY_KEY))
 }
 
 /// Returns the key of an item or an attribute in a tree. [`free`] looks after the keys of the root.
 pub(super) fn key_of(is_foreign: bool, name: &str) -> String {
-    if (is_foreign && name == REFERENCE) || is_marked(name) { marked_name(name) } else { name.to_owned() }
+    if (is_foreign && name == REFERENCE_KEY) || has_prefix(name) { marked_name(name) } else { name.to_owned() }
 }
 
 /// Returns the name that a key in a tree has in the file.
 pub(super) fn name_of(key: &str) -> String {
-    if is_marked(key) { read_own(key).into_owned() } else { key.to_owned() }
+    if has_prefix(key) { read_own(key).into_owned() } else { key.to_owned() }
 }
 
 /// Returns `true` if a name is that of a reserved key with the mark, perhaps with several.
-fn is_marked(name: &str) -> bool {
+fn has_prefix(name: &str) -> bool {
     let mut name = Cow::Borrowed(name);
     let mut is_marked = false;
     loop {
         let own = match read_own(&name) {
             Cow::Owned(own) => own,
-            Cow::Borrowed(_) => return is_marked && matches!(&*name, LIBRARY | HISTORY | DUDLEY | REFERENCE),
+            Cow::Borrowed(_) => return is_marked && matches!(&*name, LIBRARY_KEY | HISTORY_KEY | DUDLEY_KEY | REFERENCE_KEY),
         };
         (name, is_marked) = (Cow::Owned(own), true);
     }
 }
 
 /// Gives the items at the root names that mean nothing else; `about` is `true` if the key `dudley` is needed.
-pub(super) fn free(root: &mut Value, about: bool) -> Vec<Diagnostic> {
+pub(super) fn rename_reserved(root: &mut Value, about: bool) -> Vec<Diagnostic> {
     let mut losses = Vec::new();
-    if root.get(LIBRARY).is_some_and(is_library) {
-        root.remove(LIBRARY);
+    if root.get(LIBRARY_KEY).is_some_and(is_library) {
+        root.remove(LIBRARY_KEY);
         losses
             .push(Diagnostic::loss("/asdf_library", "the item: in an ASDF file this key names the program that wrote the file"));
     }
-    let Data::Map(pairs) = &mut root.data else { return losses };
+    let ValueData::Map(pairs) = &mut root.data else { return losses };
     for (key, value) in pairs {
         let is_taken = match key.as_str() {
-            Some(LIBRARY) => true,
-            Some(HISTORY) => !is_history(value),
-            Some(DUDLEY) => about,
+            Some(LIBRARY_KEY) => true,
+            Some(HISTORY_KEY) => !is_history(value),
+            Some(DUDLEY_KEY) => about,
             _ => false,
         };
         if let Some(name) = key.as_str().filter(|_| is_taken) {
@@ -69,22 +70,24 @@ pub(super) fn free(root: &mut Value, about: bool) -> Vec<Diagnostic> {
 }
 
 fn is_library(value: &Value) -> bool {
-    ["name", "version"].iter().all(|key| value.get(key).is_some_and(|value| matches!(value.data, Data::Str(_) | Data::Plain(_))))
+    ["name", "version"]
+        .iter()
+        .all(|key| value.get(key).is_some_and(|value| matches!(value.data, ValueData::Str(_) | ValueData::Plain(_))))
 }
 
 /// Returns `true` if a value is a history as the schema of ASDF has it: entries, or entries and extensions. Nothing, and what holds
 /// arrays, is an item that has this name.
 pub(super) fn is_history(value: &Value) -> bool {
     let is_list = |value: &Value| match &value.data {
-        Data::Seq(items) => items.iter().all(|item| matches!(item.data, Data::Map(_)) && !holds_array(item)),
+        ValueData::Seq(items) => items.iter().all(|item| matches!(item.data, ValueData::Map(_)) && !holds_array(item)),
         _ => false,
     };
     match &value.data {
-        Data::Map(pairs) => {
+        ValueData::Map(pairs) => {
             !pairs.is_empty()
                 && pairs.iter().all(|(key, value)| matches!(key.as_str(), Some("extensions" | "entries")) && is_list(value))
         }
-        Data::Seq(items) => !items.is_empty() && is_list(value),
+        ValueData::Seq(items) => !items.is_empty() && is_list(value),
         _ => false,
     }
 }
@@ -94,8 +97,8 @@ fn holds_array(value: &Value) -> bool {
         return true;
     }
     match &value.data {
-        Data::Seq(items) => items.iter().any(holds_array),
-        Data::Map(pairs) => pairs.iter().any(|(_, value)| holds_array(value)),
+        ValueData::Seq(items) => items.iter().any(holds_array),
+        ValueData::Map(pairs) => pairs.iter().any(|(_, value)| holds_array(value)),
         _ => false,
     }
 }

@@ -3,21 +3,21 @@
 
 use std::collections::HashSet;
 
-use super::block_uses::Use;
+use super::block_uses::ArrayUse;
 use super::history;
 use crate::array::{Datatype, Mask, c_strides};
 use crate::asdf::builder::datatype_value;
-use crate::asdf::ndarray::{Dim, Ndarray, Origin};
+use crate::asdf::ndarray::{ElementSource, Ndarray, ShapeDimension};
 use crate::asdf::{AsdfFile, Target, generation, inline_write};
 use crate::diagnostic::Diagnostic;
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::span::Span;
-use crate::tree::{Data, Edit, Layout, Node, NodeId, Scalar, Tree, TreePath, Value};
-use crate::yaml::Handles;
+use crate::tree::{CollectionStyle, Edit, Node, NodeId, Scalar, Tree, TreePath, Value, ValueData};
+use crate::yaml::TagHandles;
 
 /// The handle that the standard's own tags are written with.
-const PRIMARY: &str = "!";
+const PRIMARY_HANDLE: &str = "!";
 
 /// The text of the tree for a target, which has streams or not, with the comment lines that stood after the header line and
 /// have no place there any more.
@@ -25,63 +25,63 @@ const PRIMARY: &str = "!";
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded, and an error if an inline
 /// array cannot be read.
-pub(super) fn translate(
+pub(super) fn translate_tree(
     file: &AsdfFile,
     (target, streams): (&'static Target, bool),
-    uses: &[Use<'_>],
+    uses: &[ArrayUse<'_>],
     comments: &[String],
     losses: &mut Vec<Diagnostic>,
     notes: &mut Vec<String>,
 ) -> Result<String> {
     let tree = file.tree();
-    let mut odd = Odd::default();
-    let mut work = Translation::new(file, target, streams);
-    work.directives(comments);
+    let mut odd = DiscouragedContent::default();
+    let mut work = TreeTranslation::new(file, target, streams);
+    work.translate_directives(comments);
     let arrays: std::collections::HashMap<NodeId, usize> =
         uses.iter().enumerate().map(|(place, item)| (item.node.id(), place)).collect();
-    let mut walk = tree.root().walk(file.limits()).as_written();
-    while let Some(visit) = walk.step()? {
+    let mut walk = tree.root().walk(file.limits()).without_merge();
+    while let Some(visit) = walk.try_next()? {
         if let Some(key) = visit.key {
-            work.retag(key);
+            work.retag_value(key);
         }
-        odd.look(&visit, || walk.path());
+        odd.check_node(&visit, || walk.path());
         if visit.node.is_alias() {
             continue;
         }
-        if visit.depth == 1 && visit.key.is_some_and(|key| key.text() == "history") && work.history(&visit, losses)? {
+        if visit.depth == 1 && visit.key.is_some_and(|key| key.text() == "history") && work.translate_history(&visit, losses)? {
             walk.skip_children();
             continue;
         }
-        work.retag(visit.node);
+        work.retag_value(visit.node);
         if let Some(item) = arrays.get(&visit.node.id()).and_then(|place| uses.get(*place)) {
-            if matches!(item.described.origin, Origin::Chunks(_)) {
-                work.out_of_chunks(item)?;
+            if matches!(item.ndarray.origin, ElementSource::Chunks(_)) {
+                work.unchunk(item)?;
                 notes.push(format!("{}: not in chunks any more, which {} does not have", item.path, target.name));
                 walk.skip_children();
                 continue;
             }
-            work.ndarray(file, item)?;
+            work.translate_ndarray(file, item)?;
         } else {
-            work.reference(visit.node);
+            work.translate_reference(visit.node);
         }
     }
     if target.standard.is_some() {
-        notes.extend(odd.notes());
+        notes.extend(odd.into_notes());
     }
     // The changed text must still be a tree.
     Ok(work.edit.finish(file.limits())?.into_text())
 }
 
 /// Gives a value and all below it the tags that a target has for theirs.
-pub(super) fn retag(value: &mut Value, target: &Target) {
+pub(super) fn retag_value(value: &mut Value, target: &Target) {
     let mut todo = vec![value];
     while let Some(value) = todo.pop() {
         if let Some(new) = value.tag.as_deref().and_then(|tag| target.tag_for(tag)) {
             value.tag = Some(new);
         }
         match &mut value.data {
-            Data::Seq(items) => todo.extend(items),
-            Data::Map(pairs) => todo.extend(pairs.iter_mut().map(|(_, value)| value)),
+            ValueData::Seq(items) => todo.extend(items),
+            ValueData::Map(pairs) => todo.extend(pairs.iter_mut().map(|(_, value)| value)),
             _ => {}
         }
     }
@@ -89,15 +89,15 @@ pub(super) fn retag(value: &mut Value, target: &Target) {
 
 /// Content that YAML allows and the standards 1.x ask writers to avoid: copied, but reported.
 #[derive(Default)]
-struct Odd {
+struct DiscouragedContent {
     /// Keys that are neither strings nor whole numbers nor booleans: their number, and the place of the first.
     keys: (usize, String),
     /// Integers beyond int64: their number, and the place of the first.
     numbers: (usize, String),
 }
 
-impl Odd {
-    fn look(&mut self, visit: &crate::tree::Visit<'_>, path: impl Fn() -> TreePath) {
+impl DiscouragedContent {
+    fn check_node(&mut self, visit: &crate::tree::WalkEntry<'_>, path: impl Fn() -> TreePath) {
         let is_odd =
             |key: Node<'_>| !key.is_scalar() || !matches!(key.scalar(), Scalar::Str(_) | Scalar::Int(_) | Scalar::Bool(_));
         let is_large = visit.node.is_scalar() && matches!(visit.node.scalar(), Scalar::BigInt(_));
@@ -111,7 +111,7 @@ impl Odd {
         }
     }
 
-    fn notes(self) -> impl Iterator<Item = String> {
+    fn into_notes(self) -> impl Iterator<Item = String> {
         let keys = (self.keys, "keys that are neither text, whole numbers nor booleans, which standard 1.6 refuses");
         let numbers = (self.numbers, "whole numbers beyond int64, which standards 1.x keep in core/integer");
         let found = [keys, numbers].into_iter().filter(|((count, _), _)| *count > 0);
@@ -119,80 +119,91 @@ impl Odd {
     }
 }
 
-struct Translation<'t> {
+struct TreeTranslation<'t> {
     tree: &'t Tree,
     limits: Limits,
     target: &'static Target,
     /// `true` if the block headers of the target can be those of streams, so that a shape may begin with `*`.
-    streams: bool,
+    has_streamed: bool,
     edit: Edit<'t>,
     /// Tag handles of the new tree.
-    handles: Handles,
+    handles: TagHandles,
     /// `true` if `!` represents something else in the new tree.
-    primary_changes: bool,
+    primary_handle_changes: bool,
     file: &'t AsdfFile,
 }
 
-impl<'t> Translation<'t> {
+impl<'t> TreeTranslation<'t> {
     fn new(file: &'t AsdfFile, target: &'static Target, streams: bool) -> Self {
         let tree = file.tree();
         let standard = |prefix: &str| generation::GENERATIONS.iter().any(|row| row.tree.prefix == prefix);
         let mut primary_changes = false;
         let declared = tree.tag_handles().map(|(handle, prefix)| {
-            let changes = handle == PRIMARY && standard(prefix) && prefix != target.tree.prefix;
+            let changes = handle == PRIMARY_HANDLE && standard(prefix) && prefix != target.tree.prefix;
             primary_changes |= changes;
             (handle.to_owned(), if changes { target.tree.prefix } else { prefix }.to_owned())
         });
         let declared: Vec<_> = declared.collect();
-        let handles = Handles::new(&declared);
+        let handles = TagHandles::new(&declared);
         let mut edit = tree.edit();
         edit.options_mut().handles = declared;
-        Self { tree, limits: file.limits().clone(), target, streams, edit, handles, primary_changes, file }
+        Self {
+            tree,
+            limits: file.limits().clone(),
+            target,
+            has_streamed: streams,
+            edit,
+            handles,
+            primary_handle_changes: primary_changes,
+            file,
+        }
     }
 
     /// The prefix in `%TAG !`, and the comments that move here from after the header line.
-    fn directives(&mut self, comments: &[String]) {
+    fn translate_directives(&mut self, comments: &[String]) {
         let text = self.tree.text();
         let mut at = 0;
         for line in text.split_inclusive('\n') {
             if line.starts_with("---") {
                 let moved: String = comments.iter().map(|comment| format!("{comment}\n")).collect();
                 if !moved.is_empty() {
-                    self.edit.replace(Span::of(at, at), moved);
+                    self.edit.replace(Span::new_u32(at, at), moved);
                 }
                 return;
             }
             let mut words = line.split_whitespace();
-            if self.primary_changes
+            if self.primary_handle_changes
                 && words.next() == Some("%TAG")
-                && words.next() == Some(PRIMARY)
+                && words.next() == Some(PRIMARY_HANDLE)
                 && let Some(prefix) = words.next()
                 && let Some(start) = line.rfind(prefix)
             {
-                self.edit.replace(Span::of(at + start, at + start + prefix.len()), self.target.tree.prefix);
+                self.edit.replace(Span::new_u32(at + start, at + start + prefix.len()), self.target.tree.prefix);
             }
             at += line.len();
         }
     }
 
     /// The tag as the target names it; a tag that it does not know keeps its whole name.
-    fn retag(&mut self, node: Node<'t>) {
+    fn retag_value(&mut self, node: Node<'t>) {
         let (Some(span), Some(tag)) = (node.tag_span(), node.tag()) else { return };
         let written = span.slice(self.tree.text());
         let new = self.target.tag_for(tag);
-        let is_short = written.strip_prefix(PRIMARY).is_some_and(|rest| !rest.is_empty() && !rest.contains(['!', '<']));
+        let is_short = written.strip_prefix(PRIMARY_HANDLE).is_some_and(|rest| !rest.is_empty() && !rest.contains(['!', '<']));
         // A tag that another era could only spell out in full has a short name again.
         let is_own = written.starts_with("!<") && tag.starts_with(self.target.tree.prefix);
-        if new.is_some() || ((is_short || is_own) && self.primary_changes) {
-            let text = self.handles.written(new.as_deref().unwrap_or(tag));
+        if new.is_some() || ((is_short || is_own) && self.primary_handle_changes) {
+            let text = self.handles.shorten_tag(new.as_deref().unwrap_or(tag));
             self.edit.replace(span, text);
         }
     }
 
     /// Writes the history in the target's form; false if it stays unchanged.
-    fn history(&mut self, visit: &crate::tree::Visit<'t>, losses: &mut Vec<Diagnostic>) -> Result<bool> {
+    fn translate_history(&mut self, visit: &crate::tree::WalkEntry<'t>, losses: &mut Vec<Diagnostic>) -> Result<bool> {
         let node = visit.node;
-        let Some(mut value) = history::translated(node, self.target.history_map, &self.limits)? else { return Ok(false) };
+        let Some(mut value) = history::translate_history(node, self.target.history_is_mapping, &self.limits)? else {
+            return Ok(false);
+        };
         if self.anchors_within(node)? {
             losses.push(Diagnostic::loss(
                 "/history",
@@ -200,12 +211,12 @@ impl<'t> Translation<'t> {
             ));
             return Ok(false);
         }
-        retag(&mut value, self.target);
+        retag_value(&mut value, self.target);
         let comments = self.comments_within(node)?;
         if let (Some(key), false) = (visit.key, comments.is_empty()) {
-            let start = key.whole_span().start as usize;
+            let start = key.full_span().start as usize;
             let line = self.tree.text().get(..start).and_then(|text| text.rfind('\n')).map_or(0, |at| at + 1);
-            self.edit.replace(Span::of(line, line), comments.concat());
+            self.edit.replace(Span::new_u32(line, line), comments.concat());
         }
         self.edit.set(&TreePath::root().join("history"), &value)?;
         Ok(true)
@@ -213,8 +224,8 @@ impl<'t> Translation<'t> {
 
     /// Returns `true` if something below a node is named for aliases.
     fn anchors_within(&self, node: Node<'t>) -> Result<bool> {
-        let mut walk = node.walk(&self.limits).as_written();
-        while let Some(visit) = walk.step()? {
+        let mut walk = node.walk(&self.limits).without_merge();
+        while let Some(visit) = walk.try_next()? {
             if !visit.node.is_alias() && visit.node.anchor().is_some() {
                 return Ok(true);
             }
@@ -225,13 +236,13 @@ impl<'t> Translation<'t> {
     /// The comments below a node, a line each.
     fn comments_within(&self, node: Node<'t>) -> Result<Vec<String>> {
         let mut taken = Vec::new();
-        let mut walk = node.walk(&self.limits).as_written();
-        while let Some(visit) = walk.step()? {
+        let mut walk = node.walk(&self.limits).without_merge();
+        while let Some(visit) = walk.try_next()? {
             let scalar = visit.key.into_iter().chain(Some(visit.node).filter(|node| node.is_scalar() || node.is_alias()));
-            taken.extend(scalar.map(Node::whole_span));
+            taken.extend(scalar.map(Node::full_span));
         }
         taken.sort_by_key(|span| (span.start, span.end));
-        let whole = node.whole_span();
+        let whole = node.full_span();
         let mut comments = Vec::new();
         let mut at = whole.start;
         for span in taken.into_iter().chain([Span::new(whole.end, whole.end)]) {
@@ -243,14 +254,14 @@ impl<'t> Translation<'t> {
     }
 
     /// `$ref`: fragments begin with a slash from 1.0 on.
-    fn reference(&mut self, node: Node<'t>) {
+    fn translate_reference(&mut self, node: Node<'t>) {
         let Some(text) = node.reference_text() else { return };
         let Some((_, value)) = node.entries().filter(|(key, _)| key.text() == "$ref").last() else { return };
         let (uri, fragment) = match text.split_once('#') {
             Some((uri, fragment)) => (uri, Some(fragment)),
             None => (&*text, None),
         };
-        let mut new = self.uri(uri).unwrap_or_else(|| uri.to_owned());
+        let mut new = self.translate_uri(uri).unwrap_or_else(|| uri.to_owned());
         if let Some(fragment) = fragment {
             let slash = self.target.standard.is_some() && !fragment.is_empty() && !fragment.starts_with('/');
             new = format!("{new}#{}{fragment}", if slash { "/" } else { "" });
@@ -261,40 +272,40 @@ impl<'t> Translation<'t> {
     }
 
     /// The reference to another file, if it is written otherwise: some files before 1.0 put one `../` too many.
-    fn uri(&self, uri: &str) -> Option<String> {
+    fn translate_uri(&self, uri: &str) -> Option<String> {
         match (self.file.is_early(), self.target.standard.is_some()) {
-            (true, true) => Some(self.file.meant(uri)).filter(|meant| *meant != uri).map(str::to_owned),
+            (true, true) => Some(self.file.reinterpret(uri)).filter(|meant| *meant != uri).map(str::to_owned),
             // Meant literally: protected from the correction of a superfluous `../`.
             (false, false) if uri.starts_with("../") => Some(format!("./{uri}")),
             _ => None,
         }
     }
 
-    fn ndarray(&mut self, file: &AsdfFile, item: &Use<'t>) -> Result<()> {
+    fn translate_ndarray(&mut self, file: &AsdfFile, item: &ArrayUse<'t>) -> Result<()> {
         let node = item.node;
         if !node.is_mapping() {
             return Ok(());
         }
-        let described = &item.described;
+        let described = &item.ndarray;
         self.datatype_keys(node, item.datatype.is_none());
         match &described.origin {
-            Origin::Inline(data) => self.inline(item, *data)?,
-            _ => self.stored(file, item)?,
+            ElementSource::Inline(data) => self.translate_inline_halves(item, *data)?,
+            _ => self.translate_stored(file, item)?,
         }
         if let (Some(to), Some(from)) = (&item.datatype, &described.datatype) {
             let key = self.target.tree.datatype_key;
-            let inline = matches!(described.origin, Origin::Inline(_));
+            let inline = matches!(described.origin, ElementSource::Inline(_));
             let order = Some(described.byteorder).filter(|_| !inline);
-            self.put(item, &["datatype", "dtype"], key, &datatype_value(to, order, key).flow())?;
+            self.set_key(item, &["datatype", "dtype"], key, &datatype_value(to, order, key).flow())?;
             self.scalar_mask(described, from)?;
         }
         Ok(())
     }
 
     /// An ndarray in the place of an array in chunks.
-    fn out_of_chunks(&mut self, item: &Use<'t>) -> Result<()> {
-        let Some(array) = &item.own else { return Ok(()) };
-        let (key, order) = (self.target.tree.datatype_key, item.described.byteorder);
+    fn unchunk(&mut self, item: &ArrayUse<'t>) -> Result<()> {
+        let Some(array) = &item.new_array else { return Ok(()) };
+        let (key, order) = (self.target.tree.datatype_key, item.ndarray.byteorder);
         let source = item.source.or(item.block.map(|block| block as i64)).unwrap_or_default();
         let datatype = item.datatype.as_ref().unwrap_or_else(|| array.datatype());
         let node = Value::map([
@@ -308,54 +319,54 @@ impl<'t> Translation<'t> {
     }
 
     /// `source`, `offset`, `strides` and `shape` of an array in a block, and what the target requires.
-    fn stored(&mut self, file: &AsdfFile, item: &Use<'t>) -> Result<()> {
-        let (node, described) = (item.node, &item.described);
+    fn translate_stored(&mut self, file: &AsdfFile, item: &ArrayUse<'t>) -> Result<()> {
+        let (node, described) = (item.node, &item.ndarray);
         let says = |key: &str| node.get(key).is_some_and(|value| !value.is_null());
         if !self.target.tree.default_big && !says("byteorder") {
-            self.put(item, &["byteorder"], "byteorder", &Value::from(described.byteorder.name()))?;
+            self.set_key(item, &["byteorder"], "byteorder", &Value::from(described.byteorder.name()))?;
         }
         if !self.target.tree.default_big {
             if let (Some(datatype), false) = (&described.datatype, says("datatype") || says("dtype")) {
-                self.put(item, &["datatype", "dtype"], self.target.tree.datatype_key, &Value::from(datatype.name()))?;
+                self.set_key(item, &["datatype", "dtype"], self.target.tree.datatype_key, &Value::from(datatype.name()))?;
             }
             if !says("shape")
                 && let Ok(array) = file.stored_array(node)
             {
-                self.put(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
+                self.set_key(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
             }
         }
         self.merged_datatype(item)?;
         if let Some(source) = item.source {
-            self.put(item, &["source"], "source", &Value::from(source))?;
-        } else if let Origin::External(uri) = &described.origin
-            && let Some(uri) = self.uri(uri)
+            self.set_key(item, &["source"], "source", &Value::from(source))?;
+        } else if let ElementSource::External(uri) = &described.origin
+            && let Some(uri) = self.translate_uri(uri)
         {
-            self.put(item, &["source"], "source", &Value::from(uri))?;
+            self.set_key(item, &["source"], "source", &Value::from(uri))?;
         }
-        let open = described.shape.as_ref().is_some_and(|shape| shape.contains(&Dim::Open));
-        let is_here = matches!(described.origin, Origin::Block(_));
-        if let (None, true, false, true) = (&item.own, open, self.streams, is_here) {
+        let open = described.shape.as_ref().is_some_and(|shape| shape.contains(&ShapeDimension::Streamed));
+        let is_here = matches!(described.origin, ElementSource::Block(_));
+        if let (None, true, false, true) = (&item.new_array, open, self.has_streamed, is_here) {
             let array = file.stored_array(node)?;
-            self.put(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
+            self.set_key(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
         }
-        let Some(array) = &item.own else { return Ok(()) };
+        let Some(array) = &item.new_array else { return Ok(()) };
         // In a separate block the array begins at offset 0 and is in C order.
         if says("offset") {
-            self.put(item, &["offset"], "offset", &Value::from(0u64))?;
+            self.set_key(item, &["offset"], "offset", &Value::from(0u64))?;
         }
         if says("strides") {
             let datatype = item.datatype.as_ref().unwrap_or_else(|| array.datatype());
             let strides = c_strides(array.shape(), datatype.packed_size())?;
-            self.put(item, &["strides"], "strides", &Value::seq(strides).flow())?;
+            self.set_key(item, &["strides"], "strides", &Value::seq(strides).flow())?;
         }
         // An HDU determines its shape and type, even if the tree differs.
-        let is_hdu = matches!(described.origin, Origin::Fits(_));
+        let is_hdu = matches!(described.origin, ElementSource::FitsHdu(_));
         if (open && !item.streamed) || is_hdu {
-            self.put(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
+            self.set_key(item, &["shape"], "shape", &Value::seq(array.shape().iter().copied()).flow())?;
         }
-        if is_hdu && described.datatype.as_ref().is_none_or(|stated| !stated.means(array.datatype())) {
+        if is_hdu && described.datatype.as_ref().is_none_or(|stated| !stated.is_equivalent(array.datatype())) {
             let key = self.target.tree.datatype_key;
-            self.put(
+            self.set_key(
                 item,
                 &["datatype", "dtype"],
                 key,
@@ -366,26 +377,26 @@ impl<'t> Translation<'t> {
     }
 
     /// A simple datatype that is merged in under the other era's key, which no edit here reaches: said again.
-    fn merged_datatype(&mut self, item: &Use<'t>) -> Result<()> {
+    fn merged_datatype(&mut self, item: &ArrayUse<'t>) -> Result<()> {
         let (node, wanted) = (item.node, self.target.tree.datatype_key);
         let is_written = node.entries().any(|(key, _)| matches!(&*key.text(), "datatype" | "dtype"));
         let is_merged =
             !is_written && node.get(wanted).is_none() && (node.get("dtype").is_some() || node.get("datatype").is_some());
-        match &item.described.datatype {
+        match &item.ndarray.datatype {
             Some(datatype) if is_merged && item.datatype.is_none() && datatype.as_struct().is_none() => {
-                self.put(item, &[], wanted, &datatype_value(datatype, None, wanted))
+                self.set_key(item, &[], wanted, &datatype_value(datatype, None, wanted))
             }
             _ => Ok(()),
         }
     }
 
     /// Halves in the tree: the numbers that they are rounded to, now that nothing rounds them.
-    fn inline(&mut self, item: &Use<'t>, data: Node<'t>) -> Result<()> {
+    fn translate_inline_halves(&mut self, item: &ArrayUse<'t>, data: Node<'t>) -> Result<()> {
         let halves = |datatype: &Datatype| matches!(datatype, Datatype::Float16 | Datatype::Struct(_));
-        if item.datatype.is_none() || !item.described.datatype.as_ref().is_some_and(halves) {
+        if item.datatype.is_none() || !item.ndarray.datatype.as_ref().is_some_and(halves) {
             return Ok(());
         }
-        let array = item.described.inline(data, &self.limits)?;
+        let array = item.ndarray.inline(data, &self.limits)?;
         if !array.is_empty() {
             self.edit.replace_node(data, &inline_write::nested(&array, &self.target.complex_tag())?.flow());
         }
@@ -436,11 +447,11 @@ impl<'t> Translation<'t> {
 
     /// Gives a key of an ndarray a value: in its place if the node writes one of `names`, else before
     /// the datatype or the source, so that nothing else moves.
-    fn put(&mut self, item: &Use<'t>, names: &[&str], key: &str, value: &Value) -> Result<()> {
+    fn set_key(&mut self, item: &ArrayUse<'t>, names: &[&str], key: &str, value: &Value) -> Result<()> {
         let node = item.node;
         let written = |names: &[&str]| node.entries().filter(|(key, _)| names.contains(&&*key.text())).last();
         if let Some((name, old)) = written(names) {
-            if old.layout() == Some(Layout::Block) && !old.is_alias() {
+            if old.layout() == Some(CollectionStyle::Block) && !old.is_alias() {
                 return self.edit.set(&item.path.join(name.text()), value);
             }
             // Anchor and tag of the old value stay with it.

@@ -5,27 +5,27 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::Coordinates;
-use super::coordinates::{self, Headers};
+use super::CoordinateHeader;
+use super::coordinates::{self, CoordinateHeaders};
 use crate::array::{Array, ElementValue};
 use crate::asdf::{AsdfFile, walk};
 use crate::error::{ErrorKind, Result};
-use crate::fits::{self, Card, CardValue, Header, Part};
+use crate::fits::{self, Card, CardValue, HduData, Header};
 use crate::tree::{Node, NodeId, TreePath};
 use crate::yaml::Scalar;
 
 /// The longest EXTNAME.
-const LONGEST: usize = 60;
+const MAX_EXTNAME_LEN: usize = 60;
 /// Number of paths that a note names.
-const NAMED: usize = 5;
+const MAX_NAMED_PATHS: usize = 5;
 /// Members of the root that say which programs wrote the file and what it was made of.
-const FORM: [&str; 3] = ["asdf_library", "history", "dudley"];
+const PROVENANCE_KEYS: [&str; 3] = ["asdf_library", "history", "dudley"];
 
 /// The HDUs of a tree.
 #[derive(Default)]
-pub(super) struct Shown {
+pub(super) struct HduList {
     /// The HDUs, the primary one first.
-    pub parts: Vec<Part>,
+    pub hdus: Vec<HduData>,
     /// The sources of the arrays that are stored in an HDU alone.
     pub sources: BTreeMap<NodeId, String>,
     /// Content that readers of FITS see otherwise, or not at all.
@@ -36,12 +36,12 @@ pub(super) struct Shown {
 ///
 /// # Errors
 /// Returns `Limit` if the arrays are more than a command may go through, and what reading masks returns.
-pub(super) fn shown(file: &AsdfFile, coordinates: Coordinates) -> Result<Shown> {
-    let mut making = Making {
+pub(super) fn hdus(file: &AsdfFile, coordinates: CoordinateHeader) -> Result<HduList> {
+    let mut making = HduBuilder {
         file,
-        headers: Headers::new(coordinates),
-        shown: Shown::default(),
-        left: Vec::new(),
+        headers: CoordinateHeaders::new(coordinates),
+        shown: HduList::default(),
+        remaining: Vec::new(),
         cards: Vec::new(),
         work: 0,
     };
@@ -50,12 +50,12 @@ pub(super) fn shown(file: &AsdfFile, coordinates: Coordinates) -> Result<Shown> 
     let mut all = walk::arrays(file)?;
     all.sort_by_key(|listed| listed.path != "/data");
     let mut others = Vec::new();
-    let worlds = coordinates::places(file)?;
+    let worlds = coordinates::coordinate_paths(file)?;
     let is_coordinate = |path: &str| worlds.iter().any(|place| path.starts_with(place.as_str()));
     for listed in all {
-        let here = listed.found.ok().filter(|found| std::ptr::eq(found.file(file), file)).map(|found| found.node(file).id());
+        let here = listed.location.ok().filter(|found| std::ptr::eq(found.file(file), file)).map(|found| found.node(file).id());
         let Some(node) = here.and_then(|id| file.tree().node(id)) else {
-            making.left.push(listed.path);
+            making.remaining.push(listed.path);
             continue;
         };
         arrays.insert(node.id());
@@ -68,35 +68,35 @@ pub(super) fn shown(file: &AsdfFile, coordinates: Coordinates) -> Result<Shown> 
             continue;
         }
         if !is_name(&name) || !names.insert(name.clone()) {
-            making.left.push(listed.path);
+            making.remaining.push(listed.path);
             continue;
         }
-        match making.array(&listed.path, &name, node) {
-            Ok(Some(part)) if listed.path == "/data" && fits::is_image_part(&part) => making.shown.parts.push(part),
+        match making.build_array_hdu(&listed.path, &name, node) {
+            Ok(Some(part)) if listed.path == "/data" && fits::is_image_part(&part) => making.shown.hdus.push(part),
             Ok(Some(part)) => others.push(part),
             Ok(None) => {}
             Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported | ErrorKind::Malformed) => {
-                making.left.push(listed.path);
+                making.remaining.push(listed.path);
             }
             Err(error) => return Err(error),
         }
     }
-    making.scalars(&arrays);
-    making.left.retain(|path| !is_coordinate(path));
-    let Making { mut shown, left, cards, .. } = making;
-    if shown.parts.is_empty() {
-        shown.parts.push(Part::primary(None)?);
+    making.add_scalar_cards(&arrays);
+    making.remaining.retain(|path| !is_coordinate(path));
+    let HduBuilder { mut shown, remaining: left, cards, .. } = making;
+    if shown.hdus.is_empty() {
+        shown.hdus.push(HduData::primary(None)?);
     }
-    shown.parts.extend(others);
-    if let Some(primary) = shown.parts.first_mut() {
+    shown.hdus.extend(others);
+    if let Some(primary) = shown.hdus.first_mut() {
         let known: Vec<Card> = primary.header.cards().to_vec();
         let is_new = |card: &Card| known.iter().all(|other| other.keyword() != card.keyword());
         let added: Vec<Card> = cards.into_iter().filter(is_new).collect();
         primary.header = Header::new(known.iter().cloned().chain(added).collect());
     }
     if !left.is_empty() {
-        let more = if left.len() > NAMED { ", …" } else { "" };
-        let named: Vec<&str> = left.iter().take(NAMED).map(String::as_str).collect();
+        let more = if left.len() > MAX_NAMED_PATHS { ", …" } else { "" };
+        let named: Vec<&str> = left.iter().take(MAX_NAMED_PATHS).map(String::as_str).collect();
         shown.notes.push(format!("only the ASDF extension holds {}{more}: FITS has no form for it", named.join(", ")));
     }
     Ok(shown)
@@ -106,34 +106,34 @@ pub(super) fn shown(file: &AsdfFile, coordinates: Coordinates) -> Result<Shown> 
 fn is_name(name: &str) -> bool {
     name.bytes().any(|b| !b.is_ascii_digit())
         && name.bytes().all(|b| b.is_ascii_graphic())
-        && name.len() <= LONGEST
+        && name.len() <= MAX_EXTNAME_LEN
         && name != "ASDF"
         && name != "PRIMARY"
         && !name.contains([',', '\''])
 }
 
-struct Making<'a> {
+struct HduBuilder<'a> {
     file: &'a AsdfFile,
-    headers: Headers,
-    shown: Shown,
+    headers: CoordinateHeaders,
+    shown: HduList,
     /// The paths of what no HDU holds.
-    left: Vec<String>,
+    remaining: Vec<String>,
     /// Cards of the primary HDU.
     cards: Vec<Card>,
     /// Bytes of the arrays so far.
     work: u64,
 }
 
-impl Making<'_> {
+impl HduBuilder<'_> {
     /// The HDU of an array; None if it is a card, or in none.
-    fn array(&mut self, path: &str, name: &str, node: Node<'_>) -> Result<Option<Part>> {
+    fn build_array_hdu(&mut self, path: &str, name: &str, node: Node<'_>) -> Result<Option<HduData>> {
         let array = match self.file.stored_array(node) {
-            Err(error) if error.kind().is_passing() => return Err(error),
+            Err(error) if error.kind().is_transient() => return Err(error),
             Err(_) => None,
             Ok(array) => Some(array).filter(|array| !array.is_empty()),
         };
         let Some(array) = array else {
-            self.left.push(path.to_owned());
+            self.remaining.push(path.to_owned());
             return Ok(None);
         };
         if array.shape().is_empty() && array.mask().is_none() && self.scalar_array(path, &array)? {
@@ -147,16 +147,16 @@ impl Making<'_> {
         let mut changes = fits::losses(&bare);
         let is_primary = path == "/data" && fits::is_image(array.datatype());
         let made = match is_masked {
-            true => Part::masked(name, is_primary, &array)?,
-            false if is_primary => Some(Part::primary(Some(&bare))?),
-            false => Some(Part::extension(name, &bare)?),
+            true => HduData::masked_array(name, is_primary, &array)?,
+            false if is_primary => Some(HduData::primary(Some(&bare))?),
+            false => Some(HduData::extension(name, &bare)?),
         };
         let Some(mut part) = made else {
-            self.left.push(path.to_owned());
+            self.remaining.push(path.to_owned());
             return Ok(None);
         };
         fits::check_characters(&part)?;
-        for card in described(self.file, path) {
+        for card in array_cards(self.file, path) {
             if part.header.card(card.keyword()).is_none() {
                 part.header.push(card);
             }
@@ -175,7 +175,7 @@ impl Making<'_> {
             let changes = changes.join("; ");
             self.shown.notes.push(format!("{path}: {place} holds another form ({changes}), the ASDF extension the array itself"));
         }
-        self.shown.notes.extend(self.headers.add(self.file, path, &array, &mut part)?);
+        self.shown.notes.extend(self.headers.add_coordinate_cards(self.file, path, &array, &mut part)?);
         Ok(Some(part))
     }
 
@@ -192,7 +192,8 @@ impl Making<'_> {
             ElementValue::Text(text) => CardValue::Text(text),
             _ => return Ok(false),
         };
-        let Some(card) = TreePath::parse(path).ok().and_then(|path| card(path.keys(), &value, &HashMap::new())) else {
+        let Some(card) = TreePath::parse(path).ok().and_then(|path| build_scalar_card(path.keys(), &value, &HashMap::new()))
+        else {
             return Ok(false);
         };
         self.cards.push(card);
@@ -200,7 +201,7 @@ impl Making<'_> {
     }
 
     /// Makes cards of the scalars in the mappings of the tree, and lists what else there is.
-    fn scalars(&mut self, arrays: &HashSet<NodeId>) {
+    fn add_scalar_cards(&mut self, arrays: &HashSet<NodeId>) {
         let mut found: Vec<(Vec<String>, Option<CardValue>)> = Vec::new();
         let root = self.file.tree().root();
         let (mut open, mut entered) = (vec![(Vec::new(), root)], HashSet::new());
@@ -212,7 +213,7 @@ impl Making<'_> {
             for (key, value) in node.pairs() {
                 let key = key.text().into_owned();
                 let value = value.alias_target().unwrap_or(value);
-                if arrays.contains(&value.id()) || (path.is_empty() && FORM.contains(&key.as_str())) {
+                if arrays.contains(&value.id()) || (path.is_empty() && PROVENANCE_KEYS.contains(&key.as_str())) {
                     continue;
                 }
                 let path: Vec<String> = path.iter().cloned().chain([key]).collect();
@@ -230,9 +231,9 @@ impl Making<'_> {
             *uses.entry(path.last().map(|key| key.to_uppercase()).unwrap_or_default()).or_default() += 1;
         }
         for (path, value) in found {
-            match value.and_then(|value| card(&path, &value, &uses)) {
+            match value.and_then(|value| build_scalar_card(&path, &value, &uses)) {
                 Some(card) => self.cards.push(card),
-                None => self.left.push(path.iter().fold(TreePath::root(), |path, key| path.join(key.as_str())).to_string()),
+                None => self.remaining.push(path.iter().fold(TreePath::root(), |path, key| path.join(key.as_str())).to_string()),
             }
         }
     }
@@ -244,21 +245,23 @@ fn is_null(keyword: &str) -> bool {
 }
 
 /// Cards of what is said about an array: the unit of a quantity, and the attributes of a dataset of another format.
-fn described(file: &AsdfFile, path: &str) -> Vec<Card> {
+fn array_cards(file: &AsdfFile, path: &str) -> Vec<Card> {
     let root = file.tree().root();
     let mut cards = Vec::new();
     let mut unit = |unit: Option<Node<'_>>| {
         let text = unit.filter(|unit| unit.is_scalar()).map(|unit| unit.text().into_owned()).unwrap_or_default();
         let card = Card::new("BUNIT", text.as_str(), "").ok();
-        cards.extend(card.filter(|card| !text.is_empty() && text.is_ascii() && card.bytes().len() == fits::RECORD));
+        cards.extend(card.filter(|card| !text.is_empty() && text.is_ascii() && card.bytes().len() == fits::RECORD_LEN));
     };
-    unit(path.strip_suffix("/value").and_then(|parent| file.tree().at(parent)).and_then(|parent| parent.get("unit")));
+    unit(
+        path.strip_suffix("/value").and_then(|parent| file.tree().node_at_pointer(parent)).and_then(|parent| parent.get("unit")),
+    );
     let attributes = root.get("dudley").and_then(|said| said.get("attributes")).and_then(|all| all.get(path));
     let Some(attributes) = attributes.filter(|attributes| attributes.is_mapping()) else { return cards };
     unit(attributes.get("units"));
     for (key, value) in attributes.pairs().into_iter().filter(|(_, value)| value.is_scalar()) {
         let path = [key.text().into_owned()];
-        cards.extend(card_value(value).and_then(|value| card(&path, &value, &HashMap::new())));
+        cards.extend(card_value(value).and_then(|value| build_scalar_card(&path, &value, &HashMap::new())));
     }
     cards
 }
@@ -279,7 +282,7 @@ fn card_value(node: Node<'_>) -> Option<CardValue> {
 
 /// The card of a scalar: under the last key if that is a keyword which nothing else has, with the path as comment; else under
 /// all keys, by the HIERARCH convention.
-fn card(path: &[String], value: &CardValue, uses: &HashMap<String, usize>) -> Option<Card> {
+fn build_scalar_card(path: &[String], value: &CardValue, uses: &HashMap<String, usize>) -> Option<Card> {
     if let CardValue::Text(text) = value
         && !text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
     {
@@ -292,7 +295,7 @@ fn card(path: &[String], value: &CardValue, uses: &HashMap<String, usize>) -> Op
     if is_keyword && (path.len() == 1 || uses.get(&last).is_none_or(|uses| *uses == 1)) {
         let pointer = path.iter().fold(TreePath::root(), |path, key| path.join(key.as_str())).to_string();
         let comment = if path.len() > 1 && pointer.is_ascii() { pointer.as_str() } else { "" };
-        let is_short = |card: &Card| card.bytes().len() == fits::RECORD;
+        let is_short = |card: &Card| card.bytes().len() == fits::RECORD_LEN;
         let commented = Card::new(&last, value.clone(), comment).ok().filter(is_short);
         return commented.or_else(|| Card::new(&last, value.clone(), "").ok());
     }
@@ -304,5 +307,5 @@ fn card(path: &[String], value: &CardValue, uses: &HashMap<String, usize>) -> Op
     } else {
         None
     };
-    made.filter(|card| card.bytes().len() == fits::RECORD)
+    made.filter(|card| card.bytes().len() == fits::RECORD_LEN)
 }

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::block_uses::block_of;
-use super::loss::skipped;
-use super::{ConvertOptions, copies, copies_into};
+use super::loss::to_unreadable_loss;
+use super::{ConvertOptions, copies_into, is_copied_verbatim};
 use crate::asdf::ndarray::{Ndarray, is_ndarray};
 use crate::asdf::{AsdfFile, Block, Generation, Target};
 use crate::diagnostic::Diagnostic;
@@ -12,8 +12,13 @@ use crate::error::{Error, Result};
 
 /// Returns the reason if a block has to be decoded for the new file and cannot be. `row` is the generation that is
 /// written, if it is another.
-pub(super) fn reason(file: &AsdfFile, block: &Block, options: &ConvertOptions, row: Option<&Generation>) -> Option<Error> {
-    let is_copied = row.map_or_else(|| copies(block, options), |row| copies_into(block, options, row));
+pub(super) fn undecodable_reason(
+    file: &AsdfFile,
+    block: &Block,
+    options: &ConvertOptions,
+    row: Option<&Generation>,
+) -> Option<Error> {
+    let is_copied = row.map_or_else(|| is_copied_verbatim(block, options), |row| copies_into(block, options, row));
     if block.is_streamed() || is_copied {
         return None;
     }
@@ -25,16 +30,16 @@ pub(super) fn reason(file: &AsdfFile, block: &Block, options: &ConvertOptions, r
 ///
 /// # Errors
 /// Returns the reason why an array cannot be read if [`ConvertOptions::skip_unreadable`] is not set.
-pub(super) fn without(
+pub(super) fn omit_undecodable(
     file: &AsdfFile,
     to: Option<&'static Target>,
     options: &ConvertOptions,
 ) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
-    let row = to.map(|to| to.generation_as(options.write.as_documented));
+    let row = to.map(|to| to.generation_as(options.write_options.as_documented));
     let mut unused = Vec::new();
     for block in file.sections().all_blocks()? {
-        if let Some(why) = reason(file, block, options, row) {
-            unused.push((block.index, skipped("", why, options.skip_unreadable)?));
+        if let Some(why) = undecodable_reason(file, block, options, row) {
+            unused.push((block.index, to_unreadable_loss("", why, options.skip_unreadable)?));
         }
     }
     // Nearly all files have no such block, so their trees are not walked.
@@ -44,17 +49,17 @@ pub(super) fn without(
     let unreadable: HashSet<usize> = unused.iter().map(|(index, _)| *index).collect();
     let mut losses = Vec::new();
     let mut edit = file.tree().edit();
-    let mut walk = file.tree().root().walk(file.limits()).as_written();
-    while let Some(visit) = walk.step()? {
+    let mut walk = file.tree().root().walk(file.limits()).without_merge();
+    while let Some(visit) = walk.try_next()? {
         let node = visit.node;
         if node.is_alias() || !is_ndarray(node) {
             continue;
         }
-        let Ok(described) = Ndarray::read(node, file.limits()) else { continue };
+        let Ok(described) = Ndarray::parse(node, file.limits()) else { continue };
         let Some(index) = block_of(file, &described.origin).filter(|index| unreadable.contains(index)) else { continue };
-        let Some(why) = reason(file, file.sections().block(index as i64)?, options, row) else { continue };
+        let Some(why) = undecodable_reason(file, file.sections().block(index as i64)?, options, row) else { continue };
         let path = walk.path();
-        losses.push(skipped(&path.to_string(), why, options.skip_unreadable)?);
+        losses.push(to_unreadable_loss(&path.to_string(), why, options.skip_unreadable)?);
         unused.retain(|(unused, _)| *unused != index);
         edit.delete(&path)?;
         walk.skip_children();

@@ -4,7 +4,7 @@ use crate::array::Datatype;
 use crate::error::{Error, Result};
 
 /// Copies an array into a larger one, from the index `begin` on; both are contiguous.
-pub(super) fn copy(from: &[u8], from_shape: &[u64], into: &mut [u8], into_shape: &[u64], begin: &[u64], item: usize) {
+pub(super) fn copy_into_region(from: &[u8], from_shape: &[u64], into: &mut [u8], into_shape: &[u64], begin: &[u64], item: usize) {
     let row = from_shape.last().map_or(item, |length| *length as usize * item);
     if row == 0 {
         return;
@@ -46,7 +46,7 @@ pub(super) fn fill_bytes(datatype: &Datatype, given: Option<f64>) -> Result<Vec<
         if fits { Ok(number.to_le_bytes()) } else { Err(refused(value)) }
     };
     let integer = |bytes: [u8; 16]| bytes.get(..size).unwrap_or(&bytes).to_vec();
-    if let Some((low, high)) = datatype.whole_range() {
+    if let Some((low, high)) = datatype.integer_range() {
         return Ok(integer(whole(low, high)?));
     }
     Ok(match datatype {

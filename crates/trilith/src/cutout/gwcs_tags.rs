@@ -2,44 +2,44 @@
 
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::tree::{Data, Node, Value};
+use crate::tree::{Node, Value, ValueData};
 
 /// Removes the names of anchors, which a copy must not have.
-pub(super) fn plain(mut value: Value) -> Value {
+pub(super) fn without_anchors(mut value: Value) -> Value {
     value.anchor = None;
     match &mut value.data {
-        Data::Seq(items) => items.iter_mut().for_each(|item| *item = plain(std::mem::take(item))),
-        Data::Map(pairs) => pairs.iter_mut().for_each(|(_, item)| *item = plain(std::mem::take(item))),
+        ValueData::Seq(items) => items.iter_mut().for_each(|item| *item = without_anchors(std::mem::take(item))),
+        ValueData::Map(pairs) => pairs.iter_mut().for_each(|(_, item)| *item = without_anchors(std::mem::take(item))),
         _ => {}
     }
     value
 }
 
 /// The tags of a GWCS, so that what is added has the same versions.
-pub(super) struct Tags {
+pub(super) struct GwcsTags {
     known: Vec<String>,
 }
 
-impl Tags {
-    pub(super) fn of(wcs: Node<'_>, limits: &Limits) -> Result<Self> {
+impl GwcsTags {
+    pub(super) fn from_wcs(wcs: Node<'_>, limits: &Limits) -> Result<Self> {
         let (mut known, mut walk) = (Vec::<String>::new(), wcs.walk(limits));
-        while let Some(visit) = walk.step()? {
+        while let Some(visit) = walk.try_next()? {
             known.extend(visit.node.tag().filter(|tag| !known.iter().any(|other| other == tag)).map(str::to_owned));
         }
         Ok(Self { known })
     }
 
-    fn version<'t>(&'t self, start: &str) -> Option<&'t str> {
+    fn find_by_prefix<'t>(&'t self, start: &str) -> Option<&'t str> {
         self.known.iter().map(String::as_str).find(|tag| tag.starts_with(start))
     }
 
     /// The tag of a transform: of the version that goes with that of the bounding box (1.2.0 with 1.0.0, and so on), else of
     /// the version that the file has, else of one that all readers know.
-    pub(super) fn transform(&self, name: &str) -> String {
+    pub(super) fn transform_tag(&self, name: &str) -> String {
         let start = format!("tag:stsci.edu:asdf/transform/{name}-");
-        let boxed = self.version("tag:stsci.edu:asdf/transform/property/bounding_box-1.");
+        let boxed = self.find_by_prefix("tag:stsci.edu:asdf/transform/property/bounding_box-1.");
         let minor = boxed.and_then(|tag| tag.rsplit('.').nth(1)?.parse::<u32>().ok());
-        match (minor, self.version(&start)) {
+        match (minor, self.find_by_prefix(&start)) {
             (Some(minor), _) => format!("{start}1.{}.0", minor + 2),
             (None, Some(tag)) => tag.to_owned(),
             (None, None) => format!("{start}1.1.0"),
@@ -47,15 +47,15 @@ impl Tags {
     }
 
     /// Makes numbers quantities of pixels, if those of a transform are.
-    pub(super) fn quantity(&self, transform: Node<'_>, limits: &Limits) -> Result<impl Fn(Value) -> Value + use<>> {
-        let own = Self::of(transform, limits)?;
+    pub(super) fn quantity_wrapper(&self, transform: Node<'_>, limits: &Limits) -> Result<impl Fn(Value) -> Value + use<>> {
+        let own = Self::from_wcs(transform, limits)?;
         let start = "tag:stsci.edu:asdf/unit/";
-        let quantity = own.version(&format!("{start}quantity-")).map(str::to_owned);
-        let unit = self.version(&format!("{start}unit-")).map_or_else(|| format!("{start}unit-1.0.0"), str::to_owned);
+        let quantity = own.find_by_prefix(&format!("{start}quantity-")).map(str::to_owned);
+        let unit = self.find_by_prefix(&format!("{start}unit-")).map_or_else(|| format!("{start}unit-1.0.0"), str::to_owned);
         Ok(move |number| match &quantity {
             None => number,
             Some(tag) => {
-                let pixel = Value::plain("pix").tagged(unit.clone());
+                let pixel = Value::plain_scalar("pix").tagged(unit.clone());
                 Value::map([("unit", pixel), ("value", number)]).flow().tagged(tag.clone())
             }
         })

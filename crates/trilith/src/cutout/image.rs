@@ -3,16 +3,16 @@
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
-use super::{Cutout, CutoutOptions, Edge};
+use super::{CutoutOptions, EdgeMode, PixelCutout};
 use crate::array::Array;
 use crate::asdf::{AsdfFile, ndarray};
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::tree::TreePath;
-use crate::wcs::{Found, PixelBox, Size, described_at};
+use crate::wcs::{BoxSize, FoundWcs, PixelBox, wcs_at};
 
 /// Arrays of another shape than the image stay in a cutout up to this many bytes.
-const SMALL: u64 = 64 << 10;
+const MAX_COPIED_BYTES: u64 = 64 << 10;
 
 /// An image of a file, to be cut out at many positions: its coordinates are built once, and the arrays of the file listed once.
 ///
@@ -30,22 +30,22 @@ const SMALL: u64 = 64 << 10;
 /// ```
 #[derive(Debug, Clone)]
 pub struct CutoutImage<'f> {
-    image: Arc<Image<'f>>,
+    image: Arc<ImageArrays<'f>>,
 }
 
 #[derive(Debug)]
-pub(super) struct Image<'f> {
+pub(super) struct ImageArrays<'f> {
     pub file: &'f File,
-    pub found: Found,
+    pub found: FoundWcs,
     pub path: String,
     pub shape: Vec<u64>,
     /// The arrays of the file, once they are listed.
-    members: OnceLock<Vec<Member>>,
+    members: OnceLock<Vec<FileArray>>,
 }
 
 /// An array of a file, as a cutout sees it.
 #[derive(Debug)]
-pub(super) struct Member {
+pub(super) struct FileArray {
     pub path: TreePath,
     pub array: Array,
     /// `true` if the array has the shape and the coordinates of the image. Otherwise it is a large array that is left out.
@@ -70,7 +70,7 @@ impl File {
         }
         let path = found.array.clone().ok_or_else(none)?;
         let shape = self.item(&path)?.describe()?.shape;
-        let image = Arc::new(Image { file: self, found, path, shape, members: OnceLock::new() });
+        let image = Arc::new(ImageArrays { file: self, found, path, shape, members: OnceLock::new() });
         Ok(CutoutImage { image })
     }
 }
@@ -80,15 +80,15 @@ impl<'f> CutoutImage<'f> {
     ///
     /// # Errors
     /// Returns the errors of [`Found::pixel_box`].
-    pub fn cutout(&self, position: [f64; 2], size: Size, options: CutoutOptions) -> Result<Option<Cutout<'f>>> {
+    pub fn cutout(&self, position: [f64; 2], size: BoxSize, options: CutoutOptions) -> Result<Option<PixelCutout<'f>>> {
         let image = &self.image;
         let Some(mut pixels) = image.found.pixel_box(position, size)? else { return Ok(None) };
-        let Some(inside) = pixels.inside(&image.shape) else { return Ok(None) };
+        let Some(inside) = pixels.clip_to_shape(&image.shape) else { return Ok(None) };
         let axes = pixels.start.len();
         let is_whole = inside.iter().rev().zip(pixels.length.iter()).all(|(range, length)| range.end - range.start == *length);
         match options.edge {
-            Edge::Skip if !is_whole => return Ok(None),
-            Edge::Trim => {
+            EdgeMode::Skip if !is_whole => return Ok(None),
+            EdgeMode::Trim => {
                 for (axis, range) in inside.iter().rev().take(axes).enumerate() {
                     pixels.start[axis] = range.start as i64;
                     pixels.length[axis] = range.end - range.start;
@@ -96,16 +96,16 @@ impl<'f> CutoutImage<'f> {
             }
             _ => {}
         }
-        Ok(Some(self.of_pixels(pixels, options)))
+        Ok(Some(self.by_pixel_box(pixels, options)))
     }
 
     /// The cutout of these pixels.
-    pub(super) fn of_pixels(&self, pixels: PixelBox, options: CutoutOptions) -> Cutout<'f> {
-        Cutout { image: self.image.clone(), pixels, options }
+    pub(super) fn by_pixel_box(&self, pixels: PixelBox, options: CutoutOptions) -> PixelCutout<'f> {
+        PixelCutout { image: self.image.clone(), pixels, options }
     }
 }
 
-impl Image<'_> {
+impl ImageArrays<'_> {
     /// Returns `true` if an array ends with the axes of the image.
     pub(super) fn has_shape(&self, shape: &[u64]) -> bool {
         let axes = self.found.wcs.pixel_axes();
@@ -113,16 +113,16 @@ impl Image<'_> {
     }
 
     /// The arrays of a file that a cutout has or leaves out.
-    pub(super) fn members(&self, file: &AsdfFile) -> Result<&[Member]> {
+    pub(super) fn file_arrays(&self, file: &AsdfFile) -> Result<&[FileArray]> {
         if let Some(known) = self.members.get() {
             return Ok(known);
         }
         let (mut members, mut seen) = (Vec::new(), HashSet::new());
         let root = self.file.root();
         // An image with separate coordinates is not cut, because the coordinates of this image do not apply to it.
-        let is_placed = |path: &str| path == self.path || described_at(&root, path).is_none_or(|place| place == self.found.path);
+        let is_placed = |path: &str| path == self.path || wcs_at(&root, path).is_none_or(|place| place == self.found.path);
         for listed in crate::asdf::walk::arrays(file)? {
-            let Ok(found) = listed.found else { continue };
+            let Ok(found) = listed.location else { continue };
             let node = found.node(file);
             // An array of another file, or one that an alias leads to, is not written here.
             if !std::ptr::eq(found.file(file), file) || !seen.insert(node.id()) {
@@ -134,8 +134,8 @@ impl Image<'_> {
                 continue;
             }
             let is_image = self.has_shape(array.shape()) && is_placed(&listed.path);
-            if is_image || (array.nbytes() > SMALL && ndarray::is_ndarray(node)) {
-                members.push(Member { path, array, is_image });
+            if is_image || (array.nbytes() > MAX_COPIED_BYTES && ndarray::is_ndarray(node)) {
+                members.push(FileArray { path, array, is_image });
             }
         }
         Ok(self.members.get_or_init(|| members))

@@ -4,13 +4,15 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::as_array::not_an_array;
-use super::backend::{Axes, Backend, Child, Description, Destination, ListedArray, Members, Place, Take};
-use super::expand::{ExpandOptions, Part};
-use super::item::{ItemKind, Notes};
+use super::as_array::not_an_array_error;
+use super::backend::{
+    ArrayDescription, AxisNames, Backend, ChildItem, EventSink, ItemLocation, KeyedChildren, ListedArray, ResolvedItem,
+};
+use super::expand::{ExpandEvent, ExpandOptions};
+use super::item::{ItemKind, ItemMetadata};
 use crate::array::Array;
-use crate::asdf::{self, AsdfFile, Found, key_name, ndarray, walk};
-use crate::bytes::{Base, SourceRef};
+use crate::asdf::{self, AsdfFile, FoundNode, key_name, ndarray, walk};
+use crate::bytes::{BaseUri, SourceRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, NodeKind, Value};
@@ -18,16 +20,16 @@ use crate::yaml::Scalar;
 
 impl AsdfFile {
     /// The node at a place.
-    fn node_at(&self, at: &Place) -> Node<'_> {
+    fn node_at(&self, at: &ItemLocation) -> Node<'_> {
         let root = self.tree().root();
         match at {
-            Place::Node(number) => self.tree().node_at(*number).unwrap_or(root),
-            Place::Located { .. } => root,
+            ItemLocation::Node(number) => self.tree().node_at(*number).unwrap_or(root),
+            ItemLocation::Array { .. } => root,
         }
     }
 
     /// The rows of the FITS header that a node of a FITS file has: an HDU, its data, or the file, which has that of HDU 0.
-    fn cards<'t>(&'t self, node: Node<'t>) -> Option<Node<'t>> {
+    fn fits_header_rows<'t>(&'t self, node: Node<'t>) -> Option<Node<'t>> {
         self.container().filter(|container| container.hdu == 0)?;
         let hdu = if ndarray::is_ndarray(node) {
             self.tree().find(&self.tree().path_of(node.id())?.split_last()?.0)?
@@ -41,7 +43,7 @@ impl AsdfFile {
 }
 
 /// The cards of a FITS header by their keywords; a keyword that is repeated has a list.
-fn cards<'t>(rows: Node<'t>, limits: &Limits) -> Result<Vec<(Cow<'t, str>, Value)>> {
+fn group_cards_by_keyword<'t>(rows: Node<'t>, limits: &Limits) -> Result<Vec<(Cow<'t, str>, Value)>> {
     let mut found: Vec<(Cow<'t, str>, Vec<Value>)> = Vec::new();
     let mut known = HashMap::new();
     for row in rows.items() {
@@ -61,23 +63,23 @@ fn cards<'t>(rows: Node<'t>, limits: &Limits) -> Result<Vec<(Cow<'t, str>, Value
 }
 
 /// Returns the place of a node. An alias keeps a separate place: it is not entered.
-fn place(node: Node<'_>) -> Place {
-    Place::Node(node.written_id() as usize)
+fn node_location(node: Node<'_>) -> ItemLocation {
+    ItemLocation::Node(node.written_id() as usize)
 }
 
-fn destination(found: &Found, this: &AsdfFile) -> Destination {
-    let other = found.other().map(|file| Arc::clone(file) as Arc<dyn Backend>);
-    Destination { other, place: place(found.node(this)) }
+fn to_resolved_item(found: &FoundNode, this: &AsdfFile) -> ResolvedItem {
+    let other = found.external_file().map(|file| Arc::clone(file) as Arc<dyn Backend>);
+    ResolvedItem { external_file: other, place: node_location(found.node(this)) }
 }
 
 /// The words about an item in the mapping `dudley`, in which a conversion keeps what a tree has no other place for.
-fn converted<'f>(file: &'f AsdfFile, at: &Place, about: &str) -> Option<Node<'f>> {
+fn find_conversion_note<'f>(file: &'f AsdfFile, at: &ItemLocation, about: &str) -> Option<Node<'f>> {
     let words = file.tree().root().get("dudley")?.get(about)?;
     words.get(&file.tree().path_of(file.node_at(at).id())?.to_string())
 }
 
 /// The name that a dimension of a layout gives an axis, `ny-1` for `ny-`; None for a number.
-fn dimension(text: &str) -> Option<String> {
+fn parse_axis_name(text: &str) -> Option<String> {
     let name = text.trim_end_matches(['+', '-']);
     let signs = text.get(name.len()..)?;
     let sign = signs.get(..1).unwrap_or("");
@@ -106,39 +108,39 @@ impl Backend for AsdfFile {
         self.warnings()
     }
 
-    fn root(&self) -> Place {
-        place(self.tree().root())
+    fn root(&self) -> ItemLocation {
+        node_location(self.tree().root())
     }
 
-    fn find(&self, path: &str) -> Result<Destination> {
-        if let Some(path) = super::fits::numbered(self, path) {
-            return Ok(destination(&walk::find(self, &path)?, self));
+    fn find(&self, path: &str) -> Result<ResolvedItem> {
+        if let Some(path) = super::fits::path_by_number(self, path) {
+            return Ok(to_resolved_item(&walk::find(self, &path)?, self));
         }
         if let Some(listing) = super::fits::listing_at(self, path)? {
-            let numbered = super::fits::numbered(&listing, path);
+            let numbered = super::fits::path_by_number(&listing, path);
             let path = numbered.as_deref().unwrap_or(path);
             let found = walk::find(&listing, path)?;
-            let place = place(found.node(&listing));
-            let other = found.other().map_or_else(|| Arc::new(listing), Arc::clone);
-            return Ok(Destination { other: Some(other), place });
+            let place = node_location(found.node(&listing));
+            let other = found.external_file().map_or_else(|| Arc::new(listing), Arc::clone);
+            return Ok(ResolvedItem { external_file: Some(other), place });
         }
-        Ok(destination(&walk::find(self, path)?, self))
+        Ok(to_resolved_item(&walk::find(self, path)?, self))
     }
 
-    fn child(&self, at: &Place, key: &str) -> Result<Option<Place>> {
+    fn child(&self, at: &ItemLocation, key: &str) -> Result<Option<ItemLocation>> {
         let node = self.node_at(at);
         if ndarray::is_ndarray(node) {
             return Ok(None);
         }
         let named = || super::fits::number_of(self, node, key).and_then(|number| node.index(number));
-        Ok(node.child(key).or_else(named).map(place))
+        Ok(node.child(key).or_else(named).map(node_location))
     }
 
-    fn is_ragged(&self, at: &Place) -> bool {
+    fn is_ragged(&self, at: &ItemLocation) -> bool {
         super::fits::is_ragged(self, self.node_at(at))
     }
 
-    fn locate(&self, at: &Place, path: &str) -> Result<Option<Destination>> {
+    fn locate(&self, at: &ItemLocation, path: &str) -> Result<Option<ResolvedItem>> {
         // The cards of a FITS file by their keywords, and the HDUs around a tree.
         if self.container().is_none() || self.node_at(at).id() != self.tree().root().id() {
             return Ok(None);
@@ -150,51 +152,51 @@ impl Backend for AsdfFile {
         }
     }
 
-    fn members(&self, at: &Place) -> Result<Members<'_>> {
+    fn keyed_children(&self, at: &ItemLocation) -> Result<KeyedChildren<'_>> {
         let node = self.node_at(at);
         if node.is_sequence() {
-            return Ok(node.items().map(|item| (None, place(item))).collect());
+            return Ok(node.items().map(|item| (None, node_location(item))).collect());
         }
         let pairs = node.pairs().into_iter().map(|(key, value)| {
-            let key = if key.is_scalar() { key.scalar() } else { Scalar::Str(key.raw().into()) };
-            (Some(key), place(value))
+            let key = if key.is_scalar() { key.scalar() } else { Scalar::Str(key.source_text().into()) };
+            (Some(key), node_location(value))
         });
         Ok(pairs.collect())
     }
 
-    fn path(&self, at: &Place) -> Option<String> {
+    fn path(&self, at: &ItemLocation) -> Option<String> {
         self.tree().path_of(self.node_at(at).id()).map(|path| path.to_string())
     }
 
-    fn attributes(&self, at: &Place) -> Result<Vec<(Cow<'_, str>, Value)>> {
-        match self.cards(self.node_at(at)) {
-            Some(rows) => cards(rows, self.limits()),
+    fn attributes(&self, at: &ItemLocation) -> Result<Vec<(Cow<'_, str>, Value)>> {
+        match self.fits_header_rows(self.node_at(at)) {
+            Some(rows) => group_cards_by_keyword(rows, self.limits()),
             None => Ok(Vec::new()),
         }
     }
 
-    fn axes(&self, at: &Place) -> Result<Axes> {
-        let mut axes = Axes::default();
-        if let Some(names) = converted(self, at, "notes").and_then(|notes| notes.get("axes")) {
+    fn axes(&self, at: &ItemLocation) -> Result<AxisNames> {
+        let mut axes = AxisNames::default();
+        if let Some(names) = find_conversion_note(self, at, "notes").and_then(|notes| notes.get("axes")) {
             axes.names = names.items().map(|name| (!name.is_null()).then(|| name.text().into_owned())).collect();
-        } else if let Some(shape) = converted(self, at, "shapes") {
-            axes.names = shape.items().map(|dim| dimension(&dim.text())).collect();
+        } else if let Some(shape) = find_conversion_note(self, at, "shapes") {
+            axes.names = shape.items().map(|dim| parse_axis_name(&dim.text())).collect();
         }
         Ok(axes)
     }
 
-    fn unit(&self, at: &Place) -> Option<String> {
-        let kept = || converted(self, at, "notes")?.get("unit").map(|unit| unit.text().into_owned());
+    fn unit(&self, at: &ItemLocation) -> Option<String> {
+        let kept = || find_conversion_note(self, at, "notes")?.get("unit").map(|unit| unit.text().into_owned());
         self.unit_of(self.node_at(at)).or_else(kept)
     }
 
-    fn integer(&self, at: &Place) -> Result<Option<String>> {
+    fn integer(&self, at: &ItemLocation) -> Result<Option<String>> {
         let node = self.node_at(at);
         let is_integer = node.is_mapping() && node.tag().is_some_and(walk::is_integer_tag);
-        is_integer.then(|| asdf::expand::integer(self, node)).transpose()
+        is_integer.then(|| asdf::expand::read_integer_digits(self, node)).transpose()
     }
 
-    fn kind(&self, at: &Place) -> ItemKind {
+    fn kind(&self, at: &ItemLocation) -> ItemKind {
         let node = self.node_at(at);
         if ndarray::is_ndarray(node) {
             return ItemKind::Array;
@@ -207,55 +209,55 @@ impl Backend for AsdfFile {
             },
             _ if node.is_alias() => ItemKind::Reference,
             NodeKind::Sequence => ItemKind::List,
-            NodeKind::Mapping if walk::reference(node).is_some() => ItemKind::Reference,
+            NodeKind::Mapping if walk::reference_target(node).is_some() => ItemKind::Reference,
             NodeKind::Mapping => ItemKind::Mapping,
         }
     }
 
-    fn children(&self, at: &Place) -> Result<Vec<Child<'_>>> {
+    fn children(&self, at: &ItemLocation) -> Result<Vec<ChildItem<'_>>> {
         let node = self.node_at(at);
         // An alias is not entered: its node is at the anchor.
         if node.is_scalar() || node.is_alias() || ndarray::is_ndarray(node) {
             return Ok(Vec::new());
         }
         if node.is_sequence() {
-            return Ok(node.items().map(|item| Child { name: None, place: place(item) }).collect());
+            return Ok(node.items().map(|item| ChildItem { name: None, place: node_location(item) }).collect());
         }
         let pairs = node.pairs();
-        Ok(pairs.into_iter().map(|(key, value)| Child { name: Some(key.key_text()), place: place(value) }).collect())
+        Ok(pairs.into_iter().map(|(key, value)| ChildItem { name: Some(key.key_text()), place: node_location(value) }).collect())
     }
 
-    fn value(&self, at: &Place) -> Result<Scalar<'_>> {
+    fn value(&self, at: &ItemLocation) -> Result<Scalar<'_>> {
         let node = self.node_at(at);
         if node.is_scalar() { Ok(node.scalar()) } else { Err(node.error("a mapping or a list, expected a single value")) }
     }
 
-    fn text(&self, at: &Place) -> Result<Cow<'_, str>> {
+    fn text(&self, at: &ItemLocation) -> Result<Cow<'_, str>> {
         let node = self.node_at(at);
         if node.is_scalar() { Ok(node.text()) } else { Err(node.error("a mapping or a list, expected a single value")) }
     }
 
-    fn array(&self, at: &Place) -> Result<Array> {
+    fn array(&self, at: &ItemLocation) -> Result<Array> {
         let node = self.node_at(at);
         if !ndarray::is_ndarray(node) {
-            return Err(not_an_array(self.kind(at).name()));
+            return Err(not_an_array_error(self.kind(at).name()));
         }
         AsdfFile::array(self, node)
     }
 
-    fn as_array(&self, at: &Place) -> Result<Array> {
+    fn as_array(&self, at: &ItemLocation) -> Result<Array> {
         let node = self.node_at(at);
         if ndarray::is_ndarray(node) {
             return AsdfFile::array(self, node);
         }
         if !node.is_sequence() {
             return match self.kind(at) {
-                ItemKind::Scalar | ItemKind::Text if node.is_scalar() => super::as_array::single(&node.scalar()),
-                kind => Err(not_an_array(kind.name())),
+                ItemKind::Scalar | ItemKind::Text if node.is_scalar() => super::as_array::scalar_array(&node.scalar()),
+                kind => Err(not_an_array_error(kind.name())),
             };
         }
         if !node.is_empty() && node.items().all(ndarray::is_ndarray) {
-            return super::as_array::stack(node.items().map(|item| AsdfFile::array(self, item)), self.limits());
+            return super::as_array::stack_arrays(node.items().map(|item| AsdfFile::array(self, item)), self.limits());
         }
         AsdfFile::array(self, node).map_err(|error| match error.kind() {
             ErrorKind::Malformed | ErrorKind::Unsupported => {
@@ -266,35 +268,35 @@ impl Backend for AsdfFile {
         })
     }
 
-    fn target(&self, at: &Place) -> Result<Destination> {
+    fn target(&self, at: &ItemLocation) -> Result<ResolvedItem> {
         let node = self.node_at(at);
         if node.is_alias() {
-            return Ok(Destination::here(node.alias_target().map_or_else(|| at.clone(), place)));
+            return Ok(ResolvedItem::same_file(node.alias_target().map_or_else(|| at.clone(), node_location)));
         }
-        let found = walk::follow(self, &Found::root(self).with(node))?;
-        Ok(destination(&found, self))
+        let found = walk::follow(self, &FoundNode::root(self).with_node(node))?;
+        Ok(to_resolved_item(&found, self))
     }
 
-    fn notes(&self, at: &Place) -> Notes<'_> {
+    fn metadata(&self, at: &ItemLocation) -> ItemMetadata<'_> {
         let node = self.node_at(at);
-        let mut notes = Notes { tag: node.tag(), ..Notes::default() };
+        let mut notes = ItemMetadata { tag: node.tag(), ..ItemMetadata::default() };
         // An ndarray, which its tag identifies, is no reference. Most mappings without children are ndarrays.
         if !node.is_alias() && !ndarray::is_ndarray(node) {
-            notes.reference = walk::reference(node);
+            notes.reference = walk::reference_target(node);
         }
         notes
     }
 
-    fn line_column(&self, at: &Place) -> Option<(u32, u32)> {
+    fn line_column(&self, at: &ItemLocation) -> Option<(u32, u32)> {
         Some(self.node_at(at).line_column())
     }
 
-    fn describe(&self, at: &Place) -> Result<Description> {
+    fn describe(&self, at: &ItemLocation) -> Result<ArrayDescription> {
         let node = self.node_at(at);
         let array = Backend::array(self, at)?;
-        let mut described = Description::of(&array);
+        let mut described = ArrayDescription::from_array(&array);
         described.storage = match node.get("source") {
-            _ if ndarray::is_chunked(node) => asdf::chunked_array::storage(self, node)?,
+            _ if ndarray::is_chunked(node) => asdf::chunked_array::describe_chunk_storage(self, node)?,
             None => "inline".to_owned(),
             Some(source) => match source.as_i64().map(|n| self.sections().block(n)) {
                 Some(Ok(block)) if block.is_streamed() => "streamed".to_owned(),
@@ -308,62 +310,65 @@ impl Backend for AsdfFile {
         Ok(described)
     }
 
-    fn summary(&self, at: &Place) -> String {
+    fn summary(&self, at: &ItemLocation) -> String {
         let node = self.node_at(at);
         let (one, many) = if node.is_sequence() { ("item", "items") } else { ("key", "keys") };
         format!("({} {})", node.len(), if node.len() == 1 { one } else { many })
     }
 
-    fn expand(&self, at: &Place, options: ExpandOptions, take: Take<'_>) -> Result<()> {
-        let start = Found::root(self).with(self.node_at(at));
+    fn expand(&self, at: &ItemLocation, options: ExpandOptions, take: EventSink<'_>) -> Result<()> {
+        let start = FoundNode::root(self).with_node(self.node_at(at));
         asdf::expand(self, &start, options, &mut |part| {
             let tag = |node: Node<'_>| if options.tags { node.tag().map(str::to_owned) } else { None };
             if options.attributes {
                 let attributes = match &part {
-                    asdf::Part::Key(_) | asdf::Part::End => None,
-                    asdf::Part::Cycle(_) => Some(Vec::new()),
-                    asdf::Part::Scalar(node)
-                    | asdf::Part::Integer(node, _)
-                    | asdf::Part::Array(node, _)
-                    | asdf::Part::Unreadable(node, _)
-                    | asdf::Part::Sequence(node)
-                    | asdf::Part::Mapping(node) => Some(match std::ptr::eq(node.tree(), self.tree()) {
-                        true => Backend::attributes(self, &place(*node))?,
+                    asdf::TreeEvent::Key(_) | asdf::TreeEvent::End => None,
+                    asdf::TreeEvent::Cycle(_) => Some(Vec::new()),
+                    asdf::TreeEvent::Scalar(node)
+                    | asdf::TreeEvent::Integer(node, _)
+                    | asdf::TreeEvent::Array(node, _)
+                    | asdf::TreeEvent::Unreadable(node, _)
+                    | asdf::TreeEvent::Sequence(node)
+                    | asdf::TreeEvent::Mapping(node) => Some(match std::ptr::eq(node.tree(), self.tree()) {
+                        true => Backend::attributes(self, &node_location(*node))?,
                         false => Vec::new(),
                     }),
                 };
-                attributes.map_or(Ok(()), |attributes| take(None, Part::Attributes(attributes)))?;
+                attributes.map_or(Ok(()), |attributes| take(None, ExpandEvent::Attributes(attributes)))?;
             }
             match part {
-                asdf::Part::Scalar(node) => take(tag(node).as_deref(), Part::Scalar(node.scalar())),
-                asdf::Part::Integer(node, digits) => take(tag(node).as_deref(), Part::Scalar(Scalar::BigInt(digits))),
-                asdf::Part::Array(node, array) => take(tag(node).as_deref(), Part::Array(&array)),
-                asdf::Part::Unreadable(node, why) => take(tag(node).as_deref(), Part::Unreadable(&why)),
-                asdf::Part::Sequence(node) => take(tag(node).as_deref(), Part::List),
-                asdf::Part::Mapping(node) => take(tag(node).as_deref(), Part::Mapping),
-                asdf::Part::Key(node) => take(None, Part::Key(key_name(node))),
-                asdf::Part::Cycle(path) => take(None, Part::Cycle(path.to_string())),
-                asdf::Part::End => take(None, Part::End),
+                asdf::TreeEvent::Scalar(node) => take(tag(node).as_deref(), ExpandEvent::Scalar(node.scalar())),
+                asdf::TreeEvent::Integer(node, digits) => take(tag(node).as_deref(), ExpandEvent::Scalar(Scalar::BigInt(digits))),
+                asdf::TreeEvent::Array(node, array) => take(tag(node).as_deref(), ExpandEvent::Array(&array)),
+                asdf::TreeEvent::Unreadable(node, why) => take(tag(node).as_deref(), ExpandEvent::Unreadable(&why)),
+                asdf::TreeEvent::Sequence(node) => take(tag(node).as_deref(), ExpandEvent::List),
+                asdf::TreeEvent::Mapping(node) => take(tag(node).as_deref(), ExpandEvent::Mapping),
+                asdf::TreeEvent::Key(node) => take(None, ExpandEvent::Key(key_name(node))),
+                asdf::TreeEvent::Cycle(path) => take(None, ExpandEvent::Cycle(path.to_string())),
+                asdf::TreeEvent::End => take(None, ExpandEvent::End),
             }
         })
     }
 
     fn arrays(&self) -> Result<Vec<ListedArray>> {
-        let listed = |walk::Listed { path, found }| ListedArray { path, target: found.map(|found| destination(&found, self)) };
+        let listed = |walk::ListedNdarray { path, location: found }| ListedArray {
+            path,
+            target: found.map(|found| to_resolved_item(&found, self)),
+        };
         Ok(walk::arrays(self)?.into_iter().map(listed).collect())
     }
 
-    fn node(&self, at: &Place) -> Option<Node<'_>> {
+    fn node(&self, at: &ItemLocation) -> Option<Node<'_>> {
         Some(self.node_at(at))
     }
 
-    fn to_value(&self, at: &Place) -> Result<(Value, Vec<(String, String)>)> {
+    fn to_value(&self, at: &ItemLocation) -> Result<(Value, Vec<(String, String)>)> {
         let node = self.node_at(at);
         let handles = node.tree().tag_handles().map(|(handle, prefix)| (handle.to_owned(), prefix.to_owned())).collect();
         Ok((node.to_value(self.limits())?, handles))
     }
 
-    fn moved_to(self: Arc<Self>, base: &Base) -> Result<Arc<dyn Backend>> {
-        Ok(Arc::new(AsdfFile::moved_to(super::item::owned(self)?, base)?))
+    fn rebased_to(self: Arc<Self>, base: &BaseUri) -> Result<Arc<dyn Backend>> {
+        Ok(Arc::new(AsdfFile::rebase(super::item::into_unique(self)?, base)?))
     }
 }

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::expand::{ExpandOptions, Part};
-use super::item::{ItemKind, Notes};
+use super::expand::{ExpandEvent, ExpandOptions};
+use super::item::{ItemKind, ItemMetadata};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Base, SourceRef};
+use crate::bytes::{BaseUri, SourceRef};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::percent::leniently_decoded;
@@ -18,11 +18,11 @@ use crate::yaml::Scalar;
 /// The place of an item in its file. Each backend decides the meaning of the number.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum Place {
+pub enum ItemLocation {
     /// A node, by its number.
     Node(usize),
     /// A place that a path led to directly: an array, or a list whose elements are one.
-    Located {
+    Array {
         /// The path.
         path: Box<str>,
         /// The array.
@@ -34,39 +34,39 @@ pub enum Place {
 
 /// The target of a path or a reference.
 #[derive(Debug, Clone)]
-pub struct Destination {
+pub struct ResolvedItem {
     /// The other file that it leads into; None for the file itself.
-    pub other: Option<Arc<dyn Backend>>,
+    pub external_file: Option<Arc<dyn Backend>>,
     /// The item there.
-    pub place: Place,
+    pub place: ItemLocation,
 }
 
-impl Destination {
+impl ResolvedItem {
     /// A place in the same file.
-    pub fn here(place: Place) -> Self {
-        Self { other: None, place }
+    pub fn same_file(place: ItemLocation) -> Self {
+        Self { external_file: None, place }
     }
 }
 
 /// One child of a mapping or a list.
 #[derive(Debug, Clone)]
-pub struct Child<'f> {
+pub struct ChildItem<'f> {
     /// Name of the child; `None` in a list.
     pub name: Option<Cow<'f, str>>,
     /// The place of the item.
-    pub place: Place,
+    pub place: ItemLocation,
 }
 
 /// The children of a mapping with their keys, or of a list.
-pub type Members<'f> = Vec<(Option<Scalar<'f>>, Place)>;
+pub type KeyedChildren<'f> = Vec<(Option<Scalar<'f>>, ItemLocation)>;
 
 /// A callback that takes the parts of an item, each with its tag.
-pub type Take<'t> = &'t mut dyn FnMut(Option<&str>, Part<'_>) -> Result<()>;
+pub type EventSink<'t> = &'t mut dyn FnMut(Option<&str>, ExpandEvent<'_>) -> Result<()>;
 
 /// The names of the axes of an array, and its part among the arrays of its group.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Axes {
+pub struct AxisNames {
     /// A name for each axis, or None for an axis without one. Empty if the file names none.
     pub names: Vec<Option<String>>,
     /// `true` if the array is a coordinate: a value of the summary block of a layout, such as `time`.
@@ -75,7 +75,7 @@ pub struct Axes {
 
 /// The datatype, shape and storage of an array, without its elements.
 #[derive(Debug, Clone)]
-pub struct Description {
+pub struct ArrayDescription {
     /// The datatype of its elements.
     pub datatype: Datatype,
     /// The length of each axis.
@@ -100,9 +100,9 @@ pub struct Description {
     pub members: Vec<(String, Option<String>, Option<String>)>,
 }
 
-impl Description {
+impl ArrayDescription {
     /// Returns the description of an array.
-    pub fn of(array: &Array) -> Self {
+    pub fn from_array(array: &Array) -> Self {
         Self {
             datatype: array.datatype().clone(),
             shape: array.shape().to_vec(),
@@ -119,7 +119,7 @@ impl Description {
     }
 
     /// Returns the description with the metadata of a layout about the item.
-    pub fn told(mut self, notes: Notes<'_>) -> Self {
+    pub fn with_metadata(mut self, notes: ItemMetadata<'_>) -> Self {
         let own = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned);
         let members = notes.members.into_iter().map(|(way, said)| (way, own(said.comment), own(said.unit)));
         self.members = members.filter(|(_, doc, unit)| doc.is_some() || unit.is_some()).collect();
@@ -134,7 +134,7 @@ pub struct ListedArray {
     /// The path from the root of the file.
     pub path: String,
     /// The item.
-    pub target: Result<Destination>,
+    pub target: Result<ResolvedItem>,
 }
 
 /// An open file of one format family: a tree of named items whose leaves are arrays.
@@ -153,30 +153,30 @@ pub trait Backend: Any + Debug + Send + Sync {
     fn limits(&self) -> &Limits;
 
     /// Returns the kind of the item at a place.
-    fn kind(&self, at: &Place) -> ItemKind;
+    fn kind(&self, at: &ItemLocation) -> ItemKind;
 
     /// The children of a mapping or a list in the order of the file; nothing for everything else.
     ///
     /// # Errors
     /// Returns an error if the children cannot be read.
-    fn children(&self, at: &Place) -> Result<Vec<Child<'_>>>;
+    fn children(&self, at: &ItemLocation) -> Result<Vec<ChildItem<'_>>>;
 
     /// The value of a scalar, a text or a null.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for anything else.
-    fn value(&self, at: &Place) -> Result<Scalar<'_>>;
+    fn value(&self, at: &ItemLocation) -> Result<Scalar<'_>>;
 
     /// The array at a place.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is none.
-    fn array(&self, at: &Place) -> Result<Array>;
+    fn array(&self, at: &ItemLocation) -> Result<Array>;
 
     /// Returns the reason if the item at a place is there but cannot be read. Such an item is of the kind
     /// [`ItemKind::Array`] whatever it would be: asking for its array or its description is an error. No element is read,
     /// so an array whose bytes do not decode is found out by reading it.
-    fn unreadable(&self, at: &Place) -> Option<Error> {
+    fn unreadable(&self, at: &ItemLocation) -> Option<Error> {
         if self.kind(at) == ItemKind::Array { self.array(at).err() } else { None }
     }
 
@@ -186,8 +186,8 @@ pub trait Backend: Any + Debug + Send + Sync {
     }
 
     /// The root.
-    fn root(&self) -> Place {
-        Place::Node(0)
+    fn root(&self) -> ItemLocation {
+        ItemLocation::Node(0)
     }
 
     /// The item at a path; references on the way are followed. Unless a family says otherwise a path is a JSON
@@ -196,7 +196,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) with the existing names if there is none, and
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `path` is not a path.
-    fn find(&self, path: &str) -> Result<Destination> {
+    fn find(&self, path: &str) -> Result<ResolvedItem> {
         by_keys(self, path)
     }
 
@@ -204,9 +204,9 @@ pub trait Backend: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns the errors of [`Backend::children`].
-    fn child(&self, at: &Place, key: &str) -> Result<Option<Place>> {
+    fn child(&self, at: &ItemLocation, key: &str) -> Result<Option<ItemLocation>> {
         let number = index_of(key);
-        let is_it = |(n, child): &(usize, Child<'_>)| match &child.name {
+        let is_it = |(n, child): &(usize, ChildItem<'_>)| match &child.name {
             Some(name) => *name == key,
             None => number == Some(*n),
         };
@@ -217,7 +217,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns an error if the item is there and cannot be read.
-    fn locate(&self, at: &Place, path: &str) -> Result<Option<Destination>> {
+    fn locate(&self, at: &ItemLocation, path: &str) -> Result<Option<ResolvedItem>> {
         let _ = (at, path);
         Ok(None)
     }
@@ -226,19 +226,19 @@ pub trait Backend: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns the errors of [`Backend::children`].
-    fn members(&self, at: &Place) -> Result<Members<'_>> {
+    fn keyed_children(&self, at: &ItemLocation) -> Result<KeyedChildren<'_>> {
         let children = self.children(at)?.into_iter().filter(|child| !self.is_hidden(&child.place));
         Ok(children.map(|child| (child.name.map(Scalar::Str), child.place)).collect())
     }
 
     /// Returns `true` if another item of the same mapping has the name of this one and is meant by it.
-    fn is_hidden(&self, at: &Place) -> bool {
+    fn is_hidden(&self, at: &ItemLocation) -> bool {
         let _ = at;
         false
     }
 
     /// Returns the path of an item from the root of this file; None if no path leads to it.
-    fn path(&self, at: &Place) -> Option<String> {
+    fn path(&self, at: &ItemLocation) -> Option<String> {
         super::expand::path_of(self, at)
     }
 
@@ -246,7 +246,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns an error if they cannot be read.
-    fn attributes(&self, at: &Place) -> Result<Vec<(Cow<'_, str>, Value)>> {
+    fn attributes(&self, at: &ItemLocation) -> Result<Vec<(Cow<'_, str>, Value)>> {
         let _ = at;
         Ok(Vec::new())
     }
@@ -256,7 +256,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns an error if it cannot be read.
-    fn words(&self, at: &Place) -> Result<Vec<(Cow<'_, str>, Value)>> {
+    fn storage_attributes(&self, at: &ItemLocation) -> Result<Vec<(Cow<'_, str>, Value)>> {
         let _ = at;
         Ok(Vec::new())
     }
@@ -265,27 +265,27 @@ pub trait Backend: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns an error if they cannot be read.
-    fn axes(&self, at: &Place) -> Result<Axes> {
+    fn axes(&self, at: &ItemLocation) -> Result<AxisNames> {
         let _ = at;
-        Ok(Axes::default())
+        Ok(AxisNames::default())
     }
 
     /// Returns the unit of an array as the file spells it.
-    fn unit(&self, at: &Place) -> Option<String> {
-        self.notes(at).unit.map(Cow::into_owned)
+    fn unit(&self, at: &ItemLocation) -> Option<String> {
+        self.metadata(at).unit.map(Cow::into_owned)
     }
 
     /// Returns the digits of an integer that the file stores as an array of words.
     ///
     /// # Errors
     /// Returns the errors of [`Backend::array`].
-    fn integer(&self, at: &Place) -> Result<Option<String>> {
+    fn integer(&self, at: &ItemLocation) -> Result<Option<String>> {
         let _ = at;
         Ok(None)
     }
 
     /// The path of a child, by that of its parent.
-    fn child_path(&self, parent: &str, child: &Child<'_>, index: usize) -> String {
+    fn child_path(&self, parent: &str, child: &ChildItem<'_>, index: usize) -> String {
         let key = child.name.as_deref().map_or_else(|| index.to_string(), |name| name.replace('~', "~0").replace('/', "~1"));
         format!("{parent}/{key}")
     }
@@ -294,7 +294,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns the errors of [`Backend::value`].
-    fn text(&self, at: &Place) -> Result<Cow<'_, str>> {
+    fn text(&self, at: &ItemLocation) -> Result<Cow<'_, str>> {
         Ok(self.value(at)?.into_text())
     }
 
@@ -302,27 +302,27 @@ pub trait Backend: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it cannot, with the reason.
-    fn as_array(&self, at: &Place) -> Result<Array> {
+    fn as_array(&self, at: &ItemLocation) -> Result<Array> {
         match self.kind(at) {
             ItemKind::Array => self.array(at),
             ItemKind::List => {
                 let children = self.children(at)?;
-                super::as_array::stack(children.iter().map(|child| self.as_array(&child.place)), self.limits())
+                super::as_array::stack_arrays(children.iter().map(|child| self.as_array(&child.place)), self.limits())
             }
-            ItemKind::Scalar | ItemKind::Text => super::as_array::single(&self.value(at)?),
-            kind => Err(super::as_array::not_an_array(kind.name())),
+            ItemKind::Scalar | ItemKind::Text => super::as_array::scalar_array(&self.value(at)?),
+            kind => Err(super::as_array::not_an_array_error(kind.name())),
         }
     }
 
     /// Returns `true` for a table of a FITS file, and for a column of one, in which each row has an array.
-    fn is_ragged(&self, at: &Place) -> bool {
+    fn is_ragged(&self, at: &ItemLocation) -> bool {
         let _ = at;
         false
     }
 
     /// Returns `true` if a list records one quantity again and again (Dudley), rather than collecting what belongs
     /// together.
-    fn lists_are_histories(&self) -> bool {
+    fn has_history_lists(&self) -> bool {
         false
     }
 
@@ -331,18 +331,18 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the item is no reference, and an error if the other
     /// file cannot be opened.
-    fn target(&self, at: &Place) -> Result<Destination> {
-        Ok(Destination::here(at.clone()))
+    fn target(&self, at: &ItemLocation) -> Result<ResolvedItem> {
+        Ok(ResolvedItem::same_file(at.clone()))
     }
 
     /// Returns the metadata of an item: tag, documentation, attributes.
-    fn notes(&self, at: &Place) -> Notes<'_> {
+    fn metadata(&self, at: &ItemLocation) -> ItemMetadata<'_> {
         let _ = at;
-        Notes::default()
+        ItemMetadata::default()
     }
 
     /// Line and column of the text of the file where the item is written, counted from 1; None if it has no text.
-    fn line_column(&self, at: &Place) -> Option<(u32, u32)> {
+    fn line_column(&self, at: &ItemLocation) -> Option<(u32, u32)> {
         let _ = at;
         None
     }
@@ -351,15 +351,15 @@ pub trait Backend: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns the errors of [`Backend::array`].
-    fn describe(&self, at: &Place) -> Result<Description> {
-        Ok(Description::of(&self.array(at)?))
+    fn describe(&self, at: &ItemLocation) -> Result<ArrayDescription> {
+        Ok(ArrayDescription::from_array(&self.array(at)?))
     }
 
     /// An array as people read it: with its text decoded.
     ///
     /// # Errors
     /// Returns an error if the text cannot be decoded.
-    fn presented(&self, array: Array) -> Result<Array> {
+    fn decode_text(&self, array: Array) -> Result<Array> {
         Ok(array)
     }
 
@@ -368,22 +368,22 @@ pub trait Backend: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns the errors of [`Backend::array`] and [`Backend::presented`].
-    fn legible(&self, at: &Place) -> Result<Array> {
+    fn read_decoded(&self, at: &ItemLocation) -> Result<Array> {
         let array = self.array(at)?;
-        if array.much_padded()?.is_some() { Ok(array) } else { self.presented(array) }
+        if array.much_padded()?.is_some() { Ok(array) } else { self.decode_text(array) }
     }
 
     /// The array of an item as 32-bit floats, if it has the bits of floats that are no datatype here.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for elements whose meaning is not known.
-    fn widened(&self, at: &Place, array: Array) -> Result<Array> {
+    fn widen_small_floats(&self, at: &ItemLocation, array: Array) -> Result<Array> {
         let _ = at;
         Ok(array)
     }
 
     /// Returns the number of children of an item, in words: `(3 items)`.
-    fn summary(&self, at: &Place) -> String {
+    fn summary(&self, at: &ItemLocation) -> String {
         match self.children(at).map_or(0, |children| children.len()) {
             1 => "(1 item)".to_owned(),
             count => format!("({count} items)"),
@@ -395,8 +395,8 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// # Errors
     /// Returns an error if an item cannot be read, the errors of `take`, and
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many items.
-    fn expand(&self, at: &Place, options: ExpandOptions, take: Take<'_>) -> Result<()> {
-        super::expand::expand(self, at, options, take)
+    fn expand(&self, at: &ItemLocation, options: ExpandOptions, take: EventSink<'_>) -> Result<()> {
+        super::expand::expand_item(self, at, options, take)
     }
 
     /// Every array with its path, in the order of the file.
@@ -404,11 +404,11 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many.
     fn arrays(&self) -> Result<Vec<ListedArray>> {
-        super::expand::arrays(self)
+        super::expand::list_arrays(self)
     }
 
     /// The node of a tree that an item is, if the file has a tree of nodes.
-    fn node(&self, at: &Place) -> Option<Node<'_>> {
+    fn node(&self, at: &ItemLocation) -> Option<Node<'_>> {
         let _ = at;
         None
     }
@@ -417,7 +417,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns the errors of [`Backend::expand`].
-    fn to_value(&self, at: &Place) -> Result<(Value, Vec<(String, String)>)> {
+    fn to_value(&self, at: &ItemLocation) -> Result<(Value, Vec<(String, String)>)> {
         Ok((super::expand::to_value(self, at)?, Vec::new()))
     }
 
@@ -425,11 +425,11 @@ pub trait Backend: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns an error if one of them cannot be written there.
-    fn moved_to(self: Arc<Self>, base: &Base) -> Result<Arc<dyn Backend>>;
+    fn rebased_to(self: Arc<Self>, base: &BaseUri) -> Result<Arc<dyn Backend>>;
 }
 
 /// The item at a JSON Pointer: its keys are names in mappings and numbers in lists.
-pub(super) fn by_keys<B: Backend + ?Sized>(backend: &B, path: &str) -> Result<Destination> {
+pub(super) fn by_keys<B: Backend + ?Sized>(backend: &B, path: &str) -> Result<ResolvedItem> {
     let mut at = backend.root();
     for (depth, key) in TreePath::parse(path)?.keys().iter().enumerate() {
         let decoded = leniently_decoded(key);
@@ -444,9 +444,9 @@ pub(super) fn by_keys<B: Backend + ?Sized>(backend: &B, path: &str) -> Result<De
             let children = backend.children(&at)?;
             let names: Vec<&str> = children.iter().filter_map(|child| child.name.as_deref()).collect();
             let items = if names.is_empty() { children.len() } else { 0 };
-            return Err(Error::no_key(key, &names, items).at_path(path));
+            return Err(Error::missing_key(key, &names, items).at_path(path));
         };
         at = child;
     }
-    Ok(Destination::here(at))
+    Ok(ResolvedItem::same_file(at))
 }

@@ -5,12 +5,12 @@ use crate::array::Datatype;
 use crate::error::Result;
 
 /// Arrays that are looked at.
-const TRIED: usize = 1000;
+const MAX_TRIED: usize = 1000;
 
 /// The rank of an array among the images of its file: an array `data` comes before others, a larger one before a smaller one, and a
 /// table last.
 #[doc(hidden)]
-pub fn preference(path: &str, datatype: &Datatype, shape: &[u64]) -> (bool, bool, u64) {
+pub fn rank(path: &str, datatype: &Datatype, shape: &[u64]) -> (bool, bool, u64) {
     let is_image = shape.len() > 1 && datatype.as_struct().is_none();
     let elements = shape.iter().fold(1u64, |product, length| product.saturating_mul(*length));
     (is_image, path.rsplit('/').next() == Some("data"), elements)
@@ -25,10 +25,10 @@ impl File {
     #[doc(hidden)]
     pub fn image(&self) -> Result<Option<String>> {
         let mut best = None;
-        for entry in self.arrays()?.into_iter().take(TRIED) {
+        for entry in self.arrays()?.into_iter().take(MAX_TRIED) {
             let Ok(Ok(about)) = entry.item.map(|item| item.describe()) else { continue };
             let is_image = about.shape.iter().filter(|length| **length > 1).count() > 1 && about.datatype.as_struct().is_none();
-            let rank = preference(&entry.path, &about.datatype, &about.shape);
+            let rank = rank(&entry.path, &about.datatype, &about.shape);
             if is_image && best.as_ref().is_none_or(|(known, _)| rank > *known) {
                 best = Some((rank, entry.path));
             }

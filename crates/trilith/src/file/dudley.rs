@@ -3,85 +3,88 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::as_array::not_an_array;
-use super::backend::{self, Axes, Backend, Child, Description, Destination, ListedArray, Place};
-use super::item::{ItemKind, Notes};
+use super::as_array::not_an_array_error;
+use super::backend::{self, ArrayDescription, AxisNames, Backend, ChildItem, ItemLocation, ListedArray, ResolvedItem};
+use super::item::{ItemKind, ItemMetadata};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Base, SourceRef};
-use crate::dudley::{self, DudleyFile, Outline, OutlineId, Thing};
+use crate::bytes::{BaseUri, SourceRef};
+use crate::dudley::{self, DudleyFile, ItemTreeId, OutlineKind, StreamOutline};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{Attribute, Entry, ItemId, Layout, Literal, ResolvedType, canonical_path, own_name, quoted_name, read_value};
+use crate::layout::{
+    Attribute, ItemId, Layout, LayoutEntry, LayoutLiteral, ResolvedType, canonical_path, own_name, quoted_name, read_value,
+};
 use crate::limits::Limits;
-use crate::tree::{Data, Value, index_of};
+use crate::tree::{Value, ValueData, index_of};
 use crate::yaml::Scalar;
 
 /// Text added to the name of a parameter if something else in the same dict has that name, too.
-const SHADOWED: &str = " (parameter)";
+const SHADOWED_SUFFIX: &str = " (parameter)";
 
 /// The word that names the axes of an array.
-const DIMS: &str = "grid_dims";
+const DIMS_ATTRIBUTE: &str = "grid_dims";
 
 /// Questions of the backend about the items of a Dudley file.
 trait DudleyItems {
     /// The number of an item in the outline.
-    fn number(&self, at: &Place) -> Result<OutlineId>;
+    fn outline_id(&self, at: &ItemLocation) -> Result<ItemTreeId>;
 
-    fn thing<'o>(&self, outline: &'o Outline, at: &Place) -> Result<Thing<'o>>;
+    fn outline_kind<'o>(&self, outline: &'o StreamOutline, at: &ItemLocation) -> Result<OutlineKind<'o>>;
 
     /// Returns documentation and attributes of the members of an array, and of the summary block.
-    fn told_inside(&self, id: OutlineId, item: ItemId) -> Vec<(String, Notes<'_>)>;
+    fn member_metadata(&self, id: ItemTreeId, item: ItemId) -> Vec<(String, ItemMetadata<'_>)>;
 
     /// Finds the item at an item path.
-    fn find_item(&self, path: &str) -> Result<Destination>;
+    fn find_item(&self, path: &str) -> Result<ResolvedItem>;
 
-    fn described(&self, entry: &Entry) -> Result<Description>;
+    fn describe_entry(&self, entry: &LayoutEntry) -> Result<ArrayDescription>;
 }
 
 impl DudleyItems for DudleyFile {
-    fn number(&self, at: &Place) -> Result<OutlineId> {
+    fn outline_id(&self, at: &ItemLocation) -> Result<ItemTreeId> {
         match at {
-            Place::Node(number) => Ok(OutlineId::of(*number)),
-            Place::Located { path, .. } => match self.outline()?.find(path)? {
+            ItemLocation::Node(number) => Ok(ItemTreeId::new(*number)),
+            ItemLocation::Array { path, .. } => match self.outline()?.find(path)? {
                 Some(id) => Ok(id),
                 None => Err(self.items()?.no_item(path)),
             },
         }
     }
 
-    fn thing<'o>(&self, outline: &'o Outline, at: &Place) -> Result<Thing<'o>> {
-        Ok(outline.thing(self.number(at)?))
+    fn outline_kind<'o>(&self, outline: &'o StreamOutline, at: &ItemLocation) -> Result<OutlineKind<'o>> {
+        Ok(outline.kind(self.outline_id(at)?))
     }
 
-    fn told_inside(&self, id: OutlineId, item: ItemId) -> Vec<(String, Notes<'_>)> {
+    fn member_metadata(&self, id: ItemTreeId, item: ItemId) -> Vec<(String, ItemMetadata<'_>)> {
         let layout = self.layout();
         let said = |way: String, item: ItemId| {
-            let mut notes = Notes::default();
-            say(&mut notes, layout, item);
+            let mut notes = ItemMetadata::default();
+            add_metadata(&mut notes, layout, item);
             (way, notes)
         };
         if item == ItemId::ROOT {
             let block = layout.opt_summary().filter(|block| layout.is_told(*block));
             return block.map(|block| said("{}".to_owned(), block)).into_iter().collect();
         }
-        let is_array = self.outline().is_ok_and(|outline| matches!(outline.thing(id), Thing::Data(_)));
+        let is_array = self.outline().is_ok_and(|outline| matches!(outline.kind(id), OutlineKind::Data(_)));
         let members = if is_array { layout.told_members(item) } else { Vec::new() };
         let told = members.into_iter().filter(|member| layout.is_told(member.item));
         let way = |names: &[String]| names.iter().map(|name| format!(".{}", quoted_name(&own_name(name)))).collect::<String>();
-        told.map(|member| said(way(&member.way), member.item)).collect()
+        told.map(|member| said(way(&member.path), member.item)).collect()
     }
 
-    fn find_item(&self, path: &str) -> Result<Destination> {
-        let found = |array, is_list| Destination::here(Place::Located { path: path.into(), array: Box::new(array), is_list });
+    fn find_item(&self, path: &str) -> Result<ResolvedItem> {
+        let found =
+            |array, is_list| ResolvedItem::same_file(ItemLocation::Array { path: path.into(), array: Box::new(array), is_list });
         // A path to one item of every element of a list is an array, and cannot be walked as a list.
         let is_list = canonical_path(path).is_some_and(|path| matches!(self.layout().list_on(&path), Some((_, ""))));
         if path.trim_end_matches('/').is_empty() {
-            return Ok(Destination::here(self.root()));
+            return Ok(ResolvedItem::same_file(self.root()));
         }
         if self.has_grids()
             && let outline = self.outline()?
             && let Some(id) = outline.find(path)?.filter(|id| outline.is_grid(*id))
         {
-            return Ok(Destination::here(Place::Node(id.index())));
+            return Ok(ResolvedItem::same_file(ItemLocation::Node(id.index())));
         }
         let items = self.items()?;
         let mut why = None;
@@ -89,7 +92,7 @@ impl DudleyItems for DudleyFile {
             Some(true) => match items.array_at(path) {
                 Ok(array) => return Ok(found(array, false)),
                 // The item exists but cannot be read. Only these errors end the search; reading the item returns any other.
-                Err(error) if error.kind().is_passing() || error.kind() == ErrorKind::Limit => return Err(error),
+                Err(error) if error.kind().is_transient() || error.kind() == ErrorKind::Limit => return Err(error),
                 Err(error) => why = Some(error),
             },
             Some(false) => {}
@@ -106,18 +109,18 @@ impl DudleyItems for DudleyFile {
             }
         }
         match self.outline()?.find(path)? {
-            Some(id) => Ok(Destination::here(Place::Node(id.index()))),
+            Some(id) => Ok(ResolvedItem::same_file(ItemLocation::Node(id.index()))),
             // A list is numbered by `[3]` there, and by `/3` in every family.
             None => Err(why.unwrap_or_else(|| items.no_item(path))),
         }
     }
 
-    fn described(&self, entry: &Entry) -> Result<Description> {
+    fn describe_entry(&self, entry: &LayoutEntry) -> Result<ArrayDescription> {
         if let Some(why) = self.unreadable(entry) {
             return Err(why);
         }
         let mut shape = entry.shape.clone();
-        let (mut datatype, mut byteorder) = dudley::datatype_of(&entry.typed, &mut shape)?;
+        let (mut datatype, mut byteorder) = dudley::datatype_of(&entry.resolved_type, &mut shape)?;
         let mut nbytes = entry.nbytes;
         if self.layout().column(entry.item).is_some() || self.has_meaning(entry) {
             let array = self.array_of(entry)?;
@@ -136,7 +139,7 @@ impl DudleyItems for DudleyFile {
             remarks.extend(filter.clone());
             let storage = grid.storage();
             let nbytes = entry.nbytes;
-            return Ok(Description {
+            return Ok(ArrayDescription {
                 datatype,
                 shape,
                 byteorder,
@@ -157,17 +160,17 @@ impl DudleyItems for DudleyFile {
             (None, Some(_)) => "in another file".to_owned(),
             (None, None) => "no data".to_owned(),
         };
-        Ok(Description { datatype, shape, byteorder, storage, offset, nbytes, filter, remarks, doc, unit, members })
+        Ok(ArrayDescription { datatype, shape, byteorder, storage, offset, nbytes, filter, remarks, doc, unit, members })
     }
 }
 
 /// An attribute of a layout as a value; one that is only there is null.
 pub(crate) fn value_of(said: &Attribute) -> Value {
-    let one = |literal: &Literal| match literal {
-        Literal::Integer(number) => Value::from(*number),
-        Literal::Large(digits) => Value::from(Data::BigInt(digits.clone())),
-        Literal::Float(number) => Value::from(*number),
-        Literal::Text(text) => Value::from(text.as_str()),
+    let one = |literal: &LayoutLiteral| match literal {
+        LayoutLiteral::Integer(number) => Value::from(*number),
+        LayoutLiteral::Large(digits) => Value::from(ValueData::BigInt(digits.clone())),
+        LayoutLiteral::Float(number) => Value::from(*number),
+        LayoutLiteral::Text(text) => Value::from(text.as_str()),
         _ => Value::null(),
     };
     match said {
@@ -178,7 +181,7 @@ pub(crate) fn value_of(said: &Attribute) -> Value {
 }
 
 /// Returns `None` instead of an error if the item does not exist or the path is invalid.
-fn if_any<T>(found: Result<Option<T>>) -> Result<Option<T>> {
+fn not_found_as_none<T>(found: Result<Option<T>>) -> Result<Option<T>> {
     match found {
         Err(error) if error.kind().is_request() => Ok(None),
         found => found,
@@ -187,13 +190,13 @@ fn if_any<T>(found: Result<Option<T>>) -> Result<Option<T>> {
 
 /// Returns the names of the axes of an item: those that its attributes declare, otherwise the parameters in its shape, unless the
 /// layout is `derived`, whose parameters are no names of another format.
-pub(super) fn axes_of(layout: &Layout, item: ItemId, is_derived: bool) -> Axes {
-    let declared = layout.attributes(item).find(|(name, _)| *name == DIMS).map(|(_, said)| read_value(said));
-    let name = |literal: &Literal| match literal {
-        Literal::Text(text) => Some(text.clone()).filter(|text| !text.is_empty()),
+pub(super) fn axes_of(layout: &Layout, item: ItemId, is_derived: bool) -> AxisNames {
+    let declared = layout.attributes(item).find(|(name, _)| *name == DIMS_ATTRIBUTE).map(|(_, said)| read_value(said));
+    let name = |literal: &LayoutLiteral| match literal {
+        LayoutLiteral::Text(text) => Some(text.clone()).filter(|text| !text.is_empty()),
         other => Some(other.to_string()),
     };
-    let mut axes = Axes::default();
+    let mut axes = AxisNames::default();
     match declared {
         Some(Attribute::List(list)) => axes.names = list.iter().map(name).collect(),
         _ if is_derived => {}
@@ -204,16 +207,16 @@ pub(super) fn axes_of(layout: &Layout, item: ItemId, is_derived: bool) -> Axes {
 }
 
 /// Adds the metadata of an item in a layout: its documentation, its unit, its other attributes.
-pub(super) fn say<'l>(notes: &mut Notes<'l>, layout: &'l Layout, item: ItemId) {
+pub(super) fn add_metadata<'l>(notes: &mut ItemMetadata<'l>, layout: &'l Layout, item: ItemId) {
     let docs: Vec<&str> = layout.docs(item).map(str::trim).collect();
     notes.comment = (!docs.is_empty()).then(|| docs.join(" ").into());
-    for (name, said) in dudley::described(layout, item) {
+    for (name, said) in dudley::file_attributes(layout, item) {
         match said {
-            Attribute::Value(Literal::Text(text)) if matches!(&*name, "unit" | "units") => notes.unit = Some(text.into()),
+            Attribute::Value(LayoutLiteral::Text(text)) if matches!(&*name, "unit" | "units") => notes.unit = Some(text.into()),
             said => notes.attributes.push((name, said.to_string())),
         }
     }
-    for (name, said) in layout.attributes(item).filter(|(name, _)| *name == DIMS) {
+    for (name, said) in layout.attributes(item).filter(|(name, _)| *name == DIMS_ATTRIBUTE) {
         notes.attributes.push((Cow::Borrowed(name), read_value(said).to_string()));
     }
 }
@@ -235,10 +238,10 @@ impl Backend for DudleyFile {
         self.warnings()
     }
 
-    fn find(&self, path: &str) -> Result<Destination> {
+    fn find(&self, path: &str) -> Result<ResolvedItem> {
         // The escapes of a JSON Pointer.
         if path.contains('~')
-            && let Some(found) = if_any(backend::by_keys(self, path).map(Some))?
+            && let Some(found) = not_found_as_none(backend::by_keys(self, path).map(Some))?
         {
             return Ok(found);
         }
@@ -249,154 +252,154 @@ impl Backend for DudleyFile {
         }
     }
 
-    fn child(&self, at: &Place, key: &str) -> Result<Option<Place>> {
-        let (outline, parent) = (self.outline()?, self.number(at)?);
-        let found = match outline.thing(parent) {
-            Thing::Dict => outline.named(parent, key),
-            Thing::List => {
+    fn child(&self, at: &ItemLocation, key: &str) -> Result<Option<ItemLocation>> {
+        let (outline, parent) = (self.outline()?, self.outline_id(at)?);
+        let found = match outline.kind(parent) {
+            OutlineKind::Dict => outline.child_by_name(parent, key),
+            OutlineKind::List => {
                 let children = outline.children(parent);
                 index_of(key).and_then(|index| children.get(index).map(|(_, id)| *id))
             }
             _ => None,
         };
-        Ok(found.map(|id| Place::Node(id.index())))
+        Ok(found.map(|id| ItemLocation::Node(id.index())))
     }
-    fn locate(&self, at: &Place, path: &str) -> Result<Option<Destination>> {
+    fn locate(&self, at: &ItemLocation, path: &str) -> Result<Option<ResolvedItem>> {
         // A path goes on with a bracket or a point where it does not name an item of a dict.
         let above = self.path(at).unwrap_or_default();
         let mark = if path.starts_with(['/', '[', '.', '(']) { "" } else { "/" };
         let path = format!("{above}{mark}{path}");
-        if let Some(id) = if_any(self.outline()?.find(&path))? {
-            return Ok(Some(Destination::here(Place::Node(id.index()))));
+        if let Some(id) = not_found_as_none(self.outline()?.find(&path))? {
+            return Ok(Some(ResolvedItem::same_file(ItemLocation::Node(id.index()))));
         }
-        if_any(self.find_item(&path).map(Some))
+        not_found_as_none(self.find_item(&path).map(Some))
     }
 
-    fn is_hidden(&self, at: &Place) -> bool {
+    fn is_hidden(&self, at: &ItemLocation) -> bool {
         let Ok(outline) = self.outline() else { return false };
-        self.number(at).is_ok_and(|id| outline.is_hidden(id))
+        self.outline_id(at).is_ok_and(|id| outline.is_hidden(id))
     }
 
-    fn path(&self, at: &Place) -> Option<String> {
-        let found = self.outline().ok().zip(self.number(at).ok());
+    fn path(&self, at: &ItemLocation) -> Option<String> {
+        let found = self.outline().ok().zip(self.outline_id(at).ok());
         match (found, at) {
             (Some((outline, id)), _) => Some(outline.path(id)),
-            (None, Place::Located { path, .. }) => Some(path.to_string()),
-            (None, Place::Node(_)) => None,
+            (None, ItemLocation::Array { path, .. }) => Some(path.to_string()),
+            (None, ItemLocation::Node(_)) => None,
         }
     }
 
-    fn attributes(&self, at: &Place) -> Result<Vec<(Cow<'_, str>, Value)>> {
+    fn attributes(&self, at: &ItemLocation) -> Result<Vec<(Cow<'_, str>, Value)>> {
         // A member of structs has none.
-        let Ok(id) = self.number(at) else { return Ok(Vec::new()) };
+        let Ok(id) = self.outline_id(at) else { return Ok(Vec::new()) };
         // Attributes that are applied to the elements are left out: a reader of both would apply them twice.
         let said = self.remaining_attributes(id)?;
         Ok(said.into_iter().map(|(name, said)| (name, value_of(&said))).collect())
     }
 
-    fn words(&self, at: &Place) -> Result<Vec<(Cow<'_, str>, Value)>> {
-        let Ok(id) = self.number(at) else { return Ok(Vec::new()) };
-        let said = self.words(id)?;
+    fn storage_attributes(&self, at: &ItemLocation) -> Result<Vec<(Cow<'_, str>, Value)>> {
+        let Ok(id) = self.outline_id(at) else { return Ok(Vec::new()) };
+        let said = self.storage_attributes(id)?;
         Ok(said.into_iter().map(|(name, said)| (Cow::Borrowed(name), value_of(&said))).collect())
     }
 
-    fn axes(&self, at: &Place) -> Result<Axes> {
-        let Ok(id) = self.number(at) else { return Ok(Axes::default()) };
-        let Some(item) = self.outline()?.item(id) else { return Ok(Axes::default()) };
+    fn axes(&self, at: &ItemLocation) -> Result<AxisNames> {
+        let Ok(id) = self.outline_id(at) else { return Ok(AxisNames::default()) };
+        let Some(item) = self.outline()?.item(id) else { return Ok(AxisNames::default()) };
         Ok(axes_of(self.layout(), item, self.is_foreign()))
     }
 
-    fn kind(&self, at: &Place) -> ItemKind {
-        if let Place::Located { is_list: true, .. } = at {
+    fn kind(&self, at: &ItemLocation) -> ItemKind {
+        if let ItemLocation::Array { is_list: true, .. } = at {
             return ItemKind::List;
         }
         let Ok(outline) = self.outline() else { return ItemKind::Array };
-        match self.thing(outline, at) {
-            Ok(Thing::Dict) => ItemKind::Mapping,
-            Ok(Thing::List) => ItemKind::List,
-            Ok(Thing::Param(..)) => ItemKind::Scalar,
-            Ok(Thing::Null) => ItemKind::Null,
+        match self.outline_kind(outline, at) {
+            Ok(OutlineKind::Dict) => ItemKind::Mapping,
+            Ok(OutlineKind::List) => ItemKind::List,
+            Ok(OutlineKind::Param(..)) => ItemKind::Scalar,
+            Ok(OutlineKind::Null) => ItemKind::Null,
             // A member of structs is an array that no outline lists.
-            Ok(Thing::Data(_)) | Err(_) => ItemKind::Array,
+            Ok(OutlineKind::Data(_)) | Err(_) => ItemKind::Array,
         }
     }
 
-    fn children(&self, at: &Place) -> Result<Vec<Child<'_>>> {
-        if let Place::Located { is_list: false, .. } = at {
+    fn children(&self, at: &ItemLocation) -> Result<Vec<ChildItem<'_>>> {
+        if let ItemLocation::Array { is_list: false, .. } = at {
             return Ok(Vec::new());
         }
         let outline = self.outline()?;
-        let parent = self.number(at)?;
-        if !matches!(outline.thing(parent), Thing::Dict | Thing::List) {
+        let parent = self.outline_id(at)?;
+        if !matches!(outline.kind(parent), OutlineKind::Dict | OutlineKind::List) {
             return Ok(Vec::new());
         }
         let mut children = Vec::new();
         for (name, id) in outline.children(parent) {
             let name = name.map(|name| match outline.is_shadowed(parent, id) {
                 // An array, dict or list of the same name is next to it.
-                true => Cow::Owned(format!("{name}{SHADOWED}")),
+                true => Cow::Owned(format!("{name}{SHADOWED_SUFFIX}")),
                 false => Cow::Borrowed(name),
             });
-            children.push(Child { name, place: Place::Node(id.index()) });
+            children.push(ChildItem { name, place: ItemLocation::Node(id.index()) });
         }
         Ok(children)
     }
 
-    fn child_path(&self, parent: &str, child: &Child<'_>, index: usize) -> String {
+    fn child_path(&self, parent: &str, child: &ChildItem<'_>, index: usize) -> String {
         // A member of a struct of unknown length has a special path, which only its entry has.
-        let entry = self.outline().and_then(|outline| Ok(outline.thing(self.number(&child.place)?)));
-        if let Ok(Thing::Data(entry) | Thing::Param(_, Some(entry))) = entry {
+        let entry = self.outline().and_then(|outline| Ok(outline.kind(self.outline_id(&child.place)?)));
+        if let Ok(OutlineKind::Data(entry) | OutlineKind::Param(_, Some(entry))) = entry {
             return entry.path.clone();
         }
         match &child.name {
-            Some(name) => format!("{parent}/{}", quoted_name(&own_name(name.strip_suffix(SHADOWED).unwrap_or(name)))),
+            Some(name) => format!("{parent}/{}", quoted_name(&own_name(name.strip_suffix(SHADOWED_SUFFIX).unwrap_or(name)))),
             None => format!("{parent}[{index}]"),
         }
     }
 
-    fn value(&self, at: &Place) -> Result<Scalar<'_>> {
-        match self.thing(self.outline()?, at)? {
-            Thing::Param(value, _) => Ok(Scalar::Int(value)),
-            Thing::Null => Ok(Scalar::Null),
+    fn value(&self, at: &ItemLocation) -> Result<Scalar<'_>> {
+        match self.outline_kind(self.outline()?, at)? {
+            OutlineKind::Param(value, _) => Ok(Scalar::Int(value)),
+            OutlineKind::Null => Ok(Scalar::Null),
             _ => Err(Error::invalid_input("an array, a dict or a list, expected a single value")),
         }
     }
 
-    fn array(&self, at: &Place) -> Result<Array> {
-        if let Place::Located { array, .. } = at {
+    fn array(&self, at: &ItemLocation) -> Result<Array> {
+        if let ItemLocation::Array { array, .. } = at {
             return Ok((**array).clone());
         }
         let outline = self.outline()?;
-        match self.thing(outline, at)? {
-            Thing::Data(entry) => self.array_of(entry),
-            Thing::Param(value, _) => Array::from_slice(&[value], &[]),
-            thing => Err(not_an_array(match thing {
-                Thing::List => "list of items that are not alike",
-                Thing::Null => "null",
+        match self.outline_kind(outline, at)? {
+            OutlineKind::Data(entry) => self.array_of(entry),
+            OutlineKind::Param(value, _) => Array::from_slice(&[value], &[]),
+            thing => Err(not_an_array_error(match thing {
+                OutlineKind::List => "list of items that are not alike",
+                OutlineKind::Null => "null",
                 _ => "dict",
             })),
         }
     }
 
-    fn lists_are_histories(&self) -> bool {
+    fn has_history_lists(&self) -> bool {
         true
     }
 
-    fn notes(&self, at: &Place) -> Notes<'_> {
-        let mut notes = Notes::default();
-        if let Ok(Thing::Param(..)) = self.outline().and_then(|outline| self.thing(outline, at)) {
+    fn metadata(&self, at: &ItemLocation) -> ItemMetadata<'_> {
+        let mut notes = ItemMetadata::default();
+        if let Ok(OutlineKind::Param(..)) = self.outline().and_then(|outline| self.outline_kind(outline, at)) {
             notes.role = Some("parameter");
         }
-        let found = self.outline().ok().and_then(|outline| self.number(at).ok().and_then(|id| Some((id, outline.item(id)?))));
+        let found = self.outline().ok().and_then(|outline| self.outline_id(at).ok().and_then(|id| Some((id, outline.item(id)?))));
         match (found, at) {
             (Some((id, item)), _) => {
-                say(&mut notes, self.layout(), item);
-                notes.members = self.told_inside(id, item);
+                add_metadata(&mut notes, self.layout(), item);
+                notes.members = self.member_metadata(id, item);
             }
             // A member of structs, which no outline lists.
-            (None, Place::Located { path, .. }) => {
+            (None, ItemLocation::Array { path, .. }) => {
                 if let Some(item) = dudley::declared(self.layout(), path) {
-                    say(&mut notes, self.layout(), item);
+                    add_metadata(&mut notes, self.layout(), item);
                 }
             }
             (None, _) => {}
@@ -404,25 +407,25 @@ impl Backend for DudleyFile {
         notes
     }
 
-    fn describe(&self, at: &Place) -> Result<Description> {
-        let found = match (self.outline().and_then(|outline| self.thing(outline, at)), at) {
-            (Ok(Thing::Data(entry)), _) => self.described(entry),
+    fn describe(&self, at: &ItemLocation) -> Result<ArrayDescription> {
+        let found = match (self.outline().and_then(|outline| self.outline_kind(outline, at)), at) {
+            (Ok(OutlineKind::Data(entry)), _) => self.describe_entry(entry),
             // A member of structs, or the elements of a list.
-            (_, Place::Located { array, is_list, .. }) => {
+            (_, ItemLocation::Array { array, is_list, .. }) => {
                 let storage = if *is_list { "elements of a list" } else { "part of an item" };
-                Ok(Description { storage: storage.to_owned(), ..Description::of(array) })
+                Ok(ArrayDescription { storage: storage.to_owned(), ..ArrayDescription::from_array(array) })
             }
             (Err(error), _) => Err(error),
-            (Ok(_), _) => Err(not_an_array(self.kind(at).name())),
+            (Ok(_), _) => Err(not_an_array_error(self.kind(at).name())),
         };
-        Ok(found?.told(self.notes(at)))
+        Ok(found?.with_metadata(self.metadata(at)))
     }
 
-    fn presented(&self, array: Array) -> Result<Array> {
+    fn decode_text(&self, array: Array) -> Result<Array> {
         self.decoded(&array)
     }
 
-    fn legible(&self, at: &Place) -> Result<Array> {
+    fn read_decoded(&self, at: &ItemLocation) -> Result<Array> {
         let array = Backend::array(self, at)?;
         // If text of another format is read as stored, its bytes are returned unchanged.
         let is_bytes = self.is_foreign() && !self.is_physical() && matches!(array.datatype(), Datatype::Ascii(_));
@@ -430,21 +433,21 @@ impl Backend for DudleyFile {
         if is_stored { Ok(array) } else { self.decoded(&array) }
     }
 
-    fn widened(&self, at: &Place, array: Array) -> Result<Array> {
-        let item = self.outline()?.item(self.number(at)?);
-        dudley::widened(array, item.into_iter().flat_map(|item| self.layout().attributes(item)))
+    fn widen_small_floats(&self, at: &ItemLocation, array: Array) -> Result<Array> {
+        let item = self.outline()?.item(self.outline_id(at)?);
+        dudley::widen_small_floats(array, item.into_iter().flat_map(|item| self.layout().attributes(item)))
     }
 
     fn arrays(&self) -> Result<Vec<ListedArray>> {
         let outline = self.outline()?;
-        let listed = |(id, entry): (OutlineId, &Entry)| ListedArray {
+        let listed = |(id, entry): (ItemTreeId, &LayoutEntry)| ListedArray {
             path: entry.path.clone(),
-            target: Ok(Destination::here(Place::Node(id.index()))),
+            target: Ok(ResolvedItem::same_file(ItemLocation::Node(id.index()))),
         };
         Ok(outline.arrays().map(listed).collect())
     }
 
-    fn moved_to(self: Arc<Self>, _: &Base) -> Result<Arc<dyn Backend>> {
+    fn rebased_to(self: Arc<Self>, _: &BaseUri) -> Result<Arc<dyn Backend>> {
         // A layout holds no references to other files.
         Ok(self)
     }

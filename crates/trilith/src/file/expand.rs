@@ -2,27 +2,27 @@
 
 use std::borrow::Cow;
 
-use super::backend::{Backend, Child, Description, Destination, ListedArray, Place, Take};
+use super::backend::{ArrayDescription, Backend, ChildItem, EventSink, ItemLocation, ListedArray, ResolvedItem};
 use super::item::ItemKind;
 use crate::array::Array;
 use crate::asdf::inline_write;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::Value;
-use crate::yaml::{Data, Scalar, ValueBuilder};
+use crate::yaml::{Scalar, ValueBuilder, ValueData};
 
 pub use crate::asdf::ExpandOptions;
 
 /// One part of an item that [`Item::expand`](super::Item::expand) hands over.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Part<'a> {
+pub enum ExpandEvent<'a> {
     /// A scalar, a text or a null.
     Scalar(Scalar<'a>),
     /// An array, to be written out.
     Array(&'a Array),
     /// An array whose elements are not asked for.
-    Description(&'a Description),
+    Description(&'a ArrayDescription),
     /// An array that cannot be read, and why; only with [`ExpandOptions::errors`].
     Unreadable(&'a Error),
     /// A mapping begins.
@@ -40,86 +40,93 @@ pub enum Part<'a> {
 }
 
 /// The part of an array that is handed over.
-enum Read {
+enum ArrayContent {
     Elements(Array),
-    Description(Description),
+    Description(ArrayDescription),
 }
 
 /// Hands over an item of a family that has no references.
-pub(super) fn expand<B: Backend + ?Sized>(backend: &B, at: &Place, options: ExpandOptions, take: Take<'_>) -> Result<()> {
+pub(super) fn expand_item<B: Backend + ?Sized>(
+    backend: &B,
+    at: &ItemLocation,
+    options: ExpandOptions,
+    take: EventSink<'_>,
+) -> Result<()> {
     let limits = backend.limits();
     let mut left = limits.nodes;
-    let mut levels: Vec<std::vec::IntoIter<Child<'_>>> = Vec::new();
+    let mut levels: Vec<std::vec::IntoIter<ChildItem<'_>>> = Vec::new();
     let mut next = Some(at.clone());
     loop {
         if let Some(place) = next.take() {
             left = left
                 .checked_sub(1)
-                .ok_or_else(|| Limits::exceeded("nodes", limits.nodes, "the file has more items to write out"))?;
-            let tag = backend.notes(&place).tag.filter(|_| options.tags);
+                .ok_or_else(|| Limits::exceeded_error("nodes", limits.nodes, "the file has more items to write out"))?;
+            let tag = backend.metadata(&place).tag.filter(|_| options.tags);
             if options.attributes {
-                take(None, Part::Attributes(backend.attributes(&place)?))?;
+                take(None, ExpandEvent::Attributes(backend.attributes(&place)?))?;
             }
             match backend.kind(&place) {
                 ItemKind::Array => {
                     let read = match options.inline {
-                        true => backend.legible(&place).map(Read::Elements),
-                        false => backend.describe(&place).map(Read::Description),
+                        true => backend.read_decoded(&place).map(ArrayContent::Elements),
+                        false => backend.describe(&place).map(ArrayContent::Description),
                     };
                     match read {
-                        Ok(Read::Elements(array)) => take(tag, Part::Array(&array))?,
-                        Ok(Read::Description(found)) => take(tag, Part::Description(&found))?,
-                        Err(why) if options.errors && !why.kind().is_passing() => take(tag, Part::Unreadable(&why))?,
+                        Ok(ArrayContent::Elements(array)) => take(tag, ExpandEvent::Array(&array))?,
+                        Ok(ArrayContent::Description(found)) => take(tag, ExpandEvent::Description(&found))?,
+                        Err(why) if options.errors_as_parts && !why.kind().is_transient() => {
+                            take(tag, ExpandEvent::Unreadable(&why))?;
+                        }
                         Err(why) => return Err(why),
                     }
                 }
                 kind @ (ItemKind::Mapping | ItemKind::List | ItemKind::Reference) => {
-                    take(tag, if kind == ItemKind::List { Part::List } else { Part::Mapping })?;
+                    take(tag, if kind == ItemKind::List { ExpandEvent::List } else { ExpandEvent::Mapping })?;
                     limits.charge_depth(levels.len(), "the tree, written out,")?;
                     levels.push(backend.children(&place)?.into_iter());
                 }
-                _ => take(tag, Part::Scalar(backend.value(&place)?))?,
+                _ => take(tag, ExpandEvent::Scalar(backend.value(&place)?))?,
             }
         }
         let Some(level) = levels.last_mut() else { return Ok(()) };
         match level.next() {
             Some(child) => {
                 if let Some(name) = child.name {
-                    take(None, Part::Key(name))?;
+                    take(None, ExpandEvent::Key(name))?;
                 }
                 next = Some(child.place);
             }
             None => {
                 levels.pop();
-                take(None, Part::End)?;
+                take(None, ExpandEvent::End)?;
             }
         }
     }
 }
 
 /// An item as a value, arrays as nested lists.
-pub(super) fn to_value<B: Backend + ?Sized>(backend: &B, at: &Place) -> Result<Value> {
+pub(super) fn to_value<B: Backend + ?Sized>(backend: &B, at: &ItemLocation) -> Result<Value> {
     let options = ExpandOptions { inline: true, tags: true, ..ExpandOptions::default() };
     let mut built = ValueBuilder::default();
     backend.expand(at, options, &mut |tag, part| {
         let tagged = |value: Value| Value { tag: value.tag.or_else(|| tag.map(str::to_owned)), ..value };
         match part {
-            Part::Mapping => built.begin(tagged(Value::map::<Value, Value>([]))),
-            Part::List => built.begin(tagged(Value::seq::<Value>([]))),
-            Part::Key(name) => built.key(name.into_owned().into()),
-            Part::End => built.end(),
-            Part::Scalar(scalar) => built.put(tagged(scalar_value(scalar))),
-            Part::Array(array) => {
-                built.put(tagged(inline_write::nested(array, "tag:stsci.edu:asdf/core/complex-1.0.0")?.flow()));
+            ExpandEvent::Mapping => built.begin_collection(tagged(Value::map::<Value, Value>([]))),
+            ExpandEvent::List => built.begin_collection(tagged(Value::seq::<Value>([]))),
+            ExpandEvent::Key(name) => built.key(name.into_owned().into()),
+            ExpandEvent::End => built.end_collection(),
+            ExpandEvent::Scalar(scalar) => built.push_value(tagged(scalar_value(scalar))),
+            ExpandEvent::Array(array) => {
+                built.push_value(tagged(inline_write::nested(array, "tag:stsci.edu:asdf/core/complex-1.0.0")?.flow()));
             }
-            Part::Description(found) => {
+            ExpandEvent::Description(found) => {
                 let shape = Value::seq(found.shape.iter().copied()).flow();
-                built.put(Value::map([("datatype", Value::from(found.datatype.to_string())), ("shape", shape)]));
+                built.push_value(Value::map([("datatype", Value::from(found.datatype.to_string())), ("shape", shape)]));
             }
-            Part::Unreadable(why) => return Err(why.copy()),
+            ExpandEvent::Unreadable(why) => return Err(why.copy()),
             // Attributes are not requested by these options.
-            Part::Attributes(_) => {}
-            Part::Cycle(path) => built.put(Value::map([("$ref", format!("#{path}"))])),
+            ExpandEvent::Attributes(_) => {}
+            ExpandEvent::Cycle(path) => built.push_value(Value::map([("$ref", format!("#{path}"))])),
         }
         Ok(())
     })?;
@@ -128,27 +135,27 @@ pub(super) fn to_value<B: Backend + ?Sized>(backend: &B, at: &Place) -> Result<V
 
 fn scalar_value(scalar: Scalar<'_>) -> Value {
     Value::from(match scalar {
-        Scalar::Null => Data::Null,
-        Scalar::Bool(value) => Data::Bool(value),
-        Scalar::Int(value) => Data::Int(value),
-        Scalar::BigInt(digits) => Data::BigInt(digits),
-        Scalar::Float(value) => Data::Float(value),
-        Scalar::Str(text) => Data::Str(text.into_owned()),
-        Scalar::Timestamp(text) | Scalar::Binary(text) => Data::Plain(text.into_owned()),
+        Scalar::Null => ValueData::Null,
+        Scalar::Bool(value) => ValueData::Bool(value),
+        Scalar::Int(value) => ValueData::Int(value),
+        Scalar::BigInt(digits) => ValueData::BigInt(digits),
+        Scalar::Float(value) => ValueData::Float(value),
+        Scalar::Str(text) => ValueData::Str(text.into_owned()),
+        Scalar::Timestamp(text) | Scalar::Binary(text) => ValueData::Plain(text.into_owned()),
     })
 }
 
 /// The path of an item of a family that does not know it: its items are compared.
-pub(super) fn path_of<B: Backend + ?Sized>(backend: &B, at: &Place) -> Option<String> {
+pub(super) fn path_of<B: Backend + ?Sized>(backend: &B, at: &ItemLocation) -> Option<String> {
     let number = match at {
-        Place::Located { path, .. } => return Some(path.to_string()),
-        Place::Node(number) => *number,
+        ItemLocation::Array { path, .. } => return Some(path.to_string()),
+        ItemLocation::Node(number) => *number,
     };
     let mut left = backend.limits().nodes;
     let mut todo = vec![(String::new(), backend.root())];
     while let Some((path, place)) = todo.pop() {
         left = left.checked_sub(1)?;
-        if matches!(place, Place::Node(found) if found == number) {
+        if matches!(place, ItemLocation::Node(found) if found == number) {
             return Some(path);
         }
         let children = backend.children(&place).ok()?.into_iter().enumerate();
@@ -158,19 +165,21 @@ pub(super) fn path_of<B: Backend + ?Sized>(backend: &B, at: &Place) -> Option<St
 }
 
 /// Lists all arrays of a family that has no references.
-pub(super) fn arrays<B: Backend + ?Sized>(backend: &B) -> Result<Vec<ListedArray>> {
+pub(super) fn list_arrays<B: Backend + ?Sized>(backend: &B) -> Result<Vec<ListedArray>> {
     let limits = backend.limits();
     let mut left = limits.nodes;
     let mut list: Vec<ListedArray> = Vec::new();
     let mut todo = vec![(String::new(), backend.root())];
     while let Some((path, place)) = todo.pop() {
-        left = left.checked_sub(1).ok_or_else(|| Limits::exceeded("nodes", limits.nodes, "the file has more items to visit"))?;
+        left = left
+            .checked_sub(1)
+            .ok_or_else(|| Limits::exceeded_error("nodes", limits.nodes, "the file has more items to visit"))?;
         match backend.kind(&place) {
             ItemKind::Array => {
                 if list.len() as u64 >= limits.items {
-                    return Err(Limits::exceeded("items", limits.items, "the file has more arrays"));
+                    return Err(Limits::exceeded_error("items", limits.items, "the file has more arrays"));
                 }
-                list.push(ListedArray { path, target: Ok(Destination::here(place)) });
+                list.push(ListedArray { path, target: Ok(ResolvedItem::same_file(place)) });
             }
             kind if kind.is_collection() => {
                 let children = backend.children(&place)?.into_iter().enumerate();

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// A format that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Form {
+pub enum FileFormat {
     /// A file of the ASDF family.
     Asdf,
     /// A native Dudley file.
@@ -41,7 +41,7 @@ pub enum Form {
     Raw,
 }
 
-impl Form {
+impl FileFormat {
     /// Returns its name in messages.
     pub fn name(self) -> &'static str {
         match self {
@@ -64,13 +64,13 @@ impl Form {
     }
 
     /// Returns the format that a file of the ASDF family is written in if it keeps its format.
-    pub fn of(file: &AsdfFile) -> Self {
+    pub fn from_asdf(file: &AsdfFile) -> Self {
         if file.container().is_some() { Self::Fits } else { Self::Asdf }
     }
 
     /// The format that a name promises, if its ending names one that we write.
-    pub fn promised(path: &str) -> Option<Self> {
-        Some(match ending(path)?.as_str() {
+    pub fn from_extension(path: &str) -> Option<Self> {
+        Some(match extension(path)?.as_str() {
             "asdf" | "finf" => Self::Asdf,
             "bd" => Self::Dudley,
             "fits" | "fit" | "fts" => Self::Fits,
@@ -91,7 +91,7 @@ impl Form {
 }
 
 /// Endings of formats that we do not write, each with its name.
-const FOREIGN: &[(&str, &str)] = &[
+const UNWRITABLE_EXTENSIONS: &[(&str, &str)] = &[
     ("7z", "7z"),
     ("avif", "AVIF"),
     ("bmp", "BMP"),
@@ -134,7 +134,7 @@ const FOREIGN: &[(&str, &str)] = &[
 ];
 
 /// The ending of a name; after it `.gz` may say that the file is compressed as a whole.
-fn ending(path: &str) -> Option<String> {
+fn extension(path: &str) -> Option<String> {
     let lower = path.to_ascii_lowercase();
     Some(Path::new(lower.strip_suffix(".gz").unwrap_or(&lower)).extension()?.to_str()?.to_owned())
 }
@@ -143,12 +143,12 @@ fn ending(path: &str) -> Option<String> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the name promises another format.
-pub fn check_name(path: &str, written: Form, hint: &str) -> Result<()> {
+pub fn check_name(path: &str, written: FileFormat, hint: &str) -> Result<()> {
     if is_stream(path) {
         return Ok(());
     }
-    let foreign = ending(path).and_then(|ending| FOREIGN.iter().find(|(known, _)| *known == ending));
-    let promised = match (Form::promised(path), foreign) {
+    let foreign = extension(path).and_then(|ending| UNWRITABLE_EXTENSIONS.iter().find(|(known, _)| *known == ending));
+    let promised = match (FileFormat::from_extension(path), foreign) {
         (Some(promised), _) if promised == written => return Ok(()),
         (Some(promised), _) => promised.name(),
         (None, Some((_, name))) => name,
@@ -171,29 +171,32 @@ mod tests {
     fn check_name_rejects_extension_of_other_format() {
         let fine = |path: &str, form| check_name(path, form, "").is_ok();
         for (path, form) in [
-            ("x.asdf", Form::Asdf),
-            ("x.finf", Form::Asdf),
-            ("X.FITS", Form::Fits),
-            ("x", Form::Asdf),
-            ("x.r0001", Form::Asdf),
-            ("x.dat", Form::Raw),
-            ("x.npy", Form::Npy),
-            ("-", Form::Raw),
+            ("x.asdf", FileFormat::Asdf),
+            ("x.finf", FileFormat::Asdf),
+            ("X.FITS", FileFormat::Fits),
+            ("x", FileFormat::Asdf),
+            ("x.r0001", FileFormat::Asdf),
+            ("x.dat", FileFormat::Raw),
+            ("x.npy", FileFormat::Npy),
+            ("-", FileFormat::Raw),
         ] {
             assert!(fine(path, form), "{path}");
         }
         for (path, form) in [
-            ("x.h5", Form::Asdf),
-            ("a/x.PNG", Form::Raw),
-            ("x.asdf", Form::Raw),
-            ("x.bd", Form::Asdf),
-            ("x.fits", Form::Raw),
-            ("x.asdf.gz", Form::Raw),
-            ("x.h5.gz", Form::Asdf),
-            ("x.csv", Form::Asdf),
+            ("x.h5", FileFormat::Asdf),
+            ("a/x.PNG", FileFormat::Raw),
+            ("x.asdf", FileFormat::Raw),
+            ("x.bd", FileFormat::Asdf),
+            ("x.fits", FileFormat::Raw),
+            ("x.asdf.gz", FileFormat::Raw),
+            ("x.h5.gz", FileFormat::Asdf),
+            ("x.csv", FileFormat::Asdf),
         ] {
             assert!(!fine(path, form), "{path}");
         }
-        assert!(FOREIGN.is_sorted() && FOREIGN.iter().all(|(ending, _)| Form::promised(&format!("x.{ending}")).is_none()));
+        assert!(
+            UNWRITABLE_EXTENSIONS.is_sorted()
+                && UNWRITABLE_EXTENSIONS.iter().all(|(ending, _)| FileFormat::from_extension(&format!("x.{ending}")).is_none())
+        );
     }
 }

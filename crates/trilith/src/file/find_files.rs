@@ -6,13 +6,13 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use super::FileKind;
-use super::open::first_bytes;
-use crate::bytes::{self, LocalOptions, hidden_name, is_url, name_of, path_of, shown_name};
+use super::open::read_start;
+use crate::bytes::{self, LocalOptions, display_name, hidden_name, is_url, name_of, path_of};
 use crate::error::{Error, Result};
-use crate::glob::{Pattern, fits, natural};
+use crate::glob::{GlobPattern, fits, natural};
 
 /// Endings of the names of files that this library reads, each also with `.gz` after it.
-const ENDINGS: &[&str] = &["asdf", "finf", "bd", "fits", "fit", "fts"];
+const EXTENSIONS: &[&str] = &["asdf", "finf", "bd", "fits", "fit", "fts"];
 
 impl FileKind {
     /// Returns `true` if a name has the ending of a file of any family.
@@ -22,10 +22,10 @@ impl FileKind {
     /// assert!(FileKind::is_known_ending("a/X.ASDF") && FileKind::is_known_ending("x.fits.gz"));
     /// assert!(!FileKind::is_known_ending("notes.txt"));
     /// ```
-    pub fn is_known_ending(name: &str) -> bool {
+    pub fn has_known_extension(name: &str) -> bool {
         let lower = name.to_ascii_lowercase();
         let ending = Path::new(lower.strip_suffix(".gz").unwrap_or(&lower)).extension();
-        ending.and_then(|ending| ending.to_str()).is_some_and(|ending| ENDINGS.contains(&ending))
+        ending.and_then(|ending| ending.to_str()).is_some_and(|ending| EXTENSIONS.contains(&ending))
     }
 }
 
@@ -46,14 +46,14 @@ impl FileKind {
 /// println!("{} other files", files.others());
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Gather {
-    hidden: bool,
-    all: bool,
+pub struct FileFinder {
+    include_hidden: bool,
+    all_files: bool,
     #[cfg(feature = "remote")]
     remote: bytes::RemoteOptions,
 }
 
-impl Gather {
+impl FileFinder {
     /// The defaults: hidden files and folders in a folder are left out.
     pub fn new() -> Self {
         Self::default()
@@ -62,15 +62,15 @@ impl Gather {
     /// Sets whether hidden files and folders, whose names begin with a point, are taken in a folder or by a
     /// pattern.
     #[must_use]
-    pub fn hidden(mut self, hidden: bool) -> Self {
-        self.hidden = hidden;
+    pub fn include_hidden(mut self, hidden: bool) -> Self {
+        self.include_hidden = hidden;
         self
     }
 
     /// Sets whether every file in a folder is taken but for layouts, since all are read under one layout.
     #[must_use]
-    pub fn all(mut self, all: bool) -> Self {
-        self.all = all;
+    pub fn all_files(mut self, all: bool) -> Self {
+        self.all_files = all;
         self
     }
 
@@ -85,7 +85,7 @@ impl Gather {
     /// Returns `true` if a name may mean several files: a folder, or a pattern that is not the name of a file.
     pub fn is_several(name: &str) -> bool {
         #[cfg(feature = "remote")]
-        if bytes::several(name).is_some() {
+        if bytes::classify_bucket_url(name).is_some() {
             return true;
         }
         if is_stream_or_address(name) {
@@ -93,14 +93,14 @@ impl Gather {
         }
         match std::fs::symlink_metadata(path_of(name)) {
             Ok(_) => path_of(name).is_dir(),
-            Err(_) => Pattern::is_pattern(name),
+            Err(_) => GlobPattern::is_pattern(name),
         }
     }
 
     /// The files that a name means. A file of this name goes before a pattern.
-    pub fn named(self, name: &str) -> Gathered {
+    pub fn find(self, name: &str) -> FileFinderIter {
         let name = &*hidden_name(name);
-        let mut found = Gathered::new(self);
+        let mut found = FileFinderIter::new(self);
         if Self::is_several(name) && is_url(name) {
             found.add_objects(name);
         } else if Self::is_several(name) && !path_of(name).is_dir() {
@@ -123,7 +123,7 @@ impl Gather {
         let mut all = Vec::new();
         for name in names {
             let is_skipped = adds || Self::is_several(name.as_ref());
-            for found in self.clone().named(name.as_ref()) {
+            for found in self.clone().find(name.as_ref()) {
                 if let Some(problem) = found.problem {
                     return Err(problem);
                 }
@@ -134,7 +134,7 @@ impl Gather {
                     (true, false) => {
                         return Err(Error::invalid_input(format!(
                             "{} is read for the new file, and would be lost",
-                            shown_name(&found.name)
+                            display_name(&found.name)
                         ))
                         .hint("name another file to write"));
                     }
@@ -145,8 +145,8 @@ impl Gather {
     }
 
     /// The files that a name from a list means, in which no mark of a pattern has a meaning.
-    pub fn listed(self, name: &str) -> Gathered {
-        let mut found = Gathered::new(self);
+    pub fn literal(self, name: &str) -> FileFinderIter {
+        let mut found = FileFinderIter::new(self);
         found.add_name(&hidden_name(name));
         found
     }
@@ -155,82 +155,87 @@ impl Gather {
 /// A file that was found, or why something could not be looked at.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Found {
+pub struct FoundFile {
     /// Path or URL; a path comes back from it by [`path_of`](crate::bytes::path_of).
     pub name: String,
     /// The reason why a folder could not be listed, a name could not be used, or a pattern fits nothing.
     pub problem: Option<Error>,
 }
 
-impl Found {
-    fn at(name: String) -> Self {
+impl FoundFile {
+    fn pending_at(name: String) -> Self {
         Self { name, problem: None }
     }
 }
 
 /// The files that a name means, see [`Gather`]; they are looked for as they are asked for.
 #[derive(Debug)]
-pub struct Gathered {
-    how: Gather,
+pub struct FileFinderIter {
+    finder: FileFinder,
     /// Names, folders and patterns still to be visited, the next at the end.
-    open: Vec<Open>,
-    ready: VecDeque<Found>,
+    pending: Vec<PendingName>,
+    found_queue: VecDeque<FoundFile>,
     /// Folders that were entered, by their real paths: links may lead back to them.
     entered: HashSet<PathBuf>,
-    others: u64,
+    skipped: u64,
 }
 
 #[derive(Debug)]
-enum Open {
-    Named(String),
+enum PendingName {
+    ListedName(String),
     Folder(PathBuf),
     File(PathBuf),
     /// The entries of a folder that fit the parts of a pattern.
     Pattern {
         folder: PathBuf,
         parts: Vec<String>,
-        at: usize,
+        part_index: usize,
     },
 }
 
-impl Open {
+impl PendingName {
     fn path(&self) -> Cow<'_, Path> {
         match self {
-            Self::Named(name) => path_of(name),
+            Self::ListedName(name) => path_of(name),
             Self::Folder(path) | Self::File(path) | Self::Pattern { folder: path, .. } => path.into(),
         }
     }
 }
 
-impl Gathered {
-    fn new(how: Gather) -> Self {
-        Self { how, open: Vec::new(), ready: VecDeque::new(), entered: HashSet::new(), others: 0 }
+impl FileFinderIter {
+    fn new(how: FileFinder) -> Self {
+        Self { finder: how, pending: Vec::new(), found_queue: VecDeque::new(), entered: HashSet::new(), skipped: 0 }
     }
 
     /// Returns the number of files that were left out so far because they are of no known kind.
-    pub fn others(&self) -> u64 {
-        self.others
+    pub fn skipped_count(&self) -> u64 {
+        self.skipped
     }
 
     fn add_name(&mut self, name: &str) {
         if !is_stream_or_address(name) && path_of(name).is_dir() {
-            self.open.push(Open::Folder(path_of(name).into_owned()));
+            self.pending.push(PendingName::Folder(path_of(name).into_owned()));
         } else {
-            self.open.push(Open::Named(name.to_owned()));
+            self.pending.push(PendingName::ListedName(name.to_owned()));
         }
     }
 
     /// Adds the objects of a bucket that a pattern or a folder means.
     #[cfg(feature = "remote")]
     fn add_objects(&mut self, url: &str) {
-        match bytes::objects(&path_of(url).to_string_lossy(), self.how.hidden, FileKind::is_known_ending, &self.how.remote) {
+        match bytes::objects(
+            &path_of(url).to_string_lossy(),
+            self.finder.include_hidden,
+            FileKind::has_known_extension,
+            &self.finder.remote,
+        ) {
             Ok(urls) if urls.is_empty() => {
                 let what = if url.ends_with('/') { "no ASDF, FITS or Dudley file is in" } else { "no object fits the pattern" };
-                let problem = Some(Error::invalid_input(format!("{what} {}", shown_name(url))));
-                self.ready.push_back(Found { name: url.to_owned(), problem });
+                let problem = Some(Error::invalid_input(format!("{what} {}", display_name(url))));
+                self.found_queue.push_back(FoundFile { name: url.to_owned(), problem });
             }
-            Ok(urls) => self.ready.extend(urls.into_iter().map(|name| Found { name, problem: None })),
-            Err(error) => self.ready.push_back(Found { name: url.to_owned(), problem: Some(error) }),
+            Ok(urls) => self.found_queue.extend(urls.into_iter().map(|name| FoundFile { name, problem: None })),
+            Err(error) => self.found_queue.push_back(FoundFile { name: url.to_owned(), problem: Some(error) }),
         }
     }
 
@@ -243,11 +248,11 @@ impl Gathered {
         let folder = if text.starts_with('/') { PathBuf::from("/") } else { PathBuf::new() };
         let parts: Vec<String> = text.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
         let mut found = Vec::new();
-        let mut open = vec![Open::Pattern { folder, parts, at: 0 }];
+        let mut open = vec![PendingName::Pattern { folder, parts, part_index: 0 }];
         let mut failed = Vec::new();
         while let Some(next) = open.pop() {
             match next {
-                Open::Pattern { folder, parts, at } => match self.step(&folder, &parts, at) {
+                PendingName::Pattern { folder, parts, part_index: at } => match self.expand_part(&folder, &parts, at) {
                     Ok(next) => open.extend(next.into_iter().rev()),
                     Err(error) => failed.push(error),
                 },
@@ -257,29 +262,29 @@ impl Gathered {
         if found.is_empty() && failed.is_empty() {
             failed.push((text.to_owned(), Error::invalid_input(format!("no file fits the pattern {text}"))));
         }
-        let problem = |(name, error)| Found { name, problem: Some(error) };
-        self.ready.extend(failed.into_iter().map(problem));
+        let problem = |(name, error)| FoundFile { name, problem: Some(error) };
+        self.found_queue.extend(failed.into_iter().map(problem));
         self.entered.clear();
         // Matches have the same order as the entries of a folder.
-        found.sort_by(|one: &Open, other: &Open| natural(&text_of(&one.path()), &text_of(&other.path())));
-        self.open.extend(found.into_iter().rev());
+        found.sort_by(|one: &PendingName, other: &PendingName| natural(&text_of(&one.path()), &text_of(&other.path())));
+        self.pending.extend(found.into_iter().rev());
     }
 
     /// Returns the matches of one part of a pattern in a folder.
-    fn step(&mut self, folder: &Path, parts: &[String], at: usize) -> Result<Vec<Open>, (String, Error)> {
+    fn expand_part(&mut self, folder: &Path, parts: &[String], at: usize) -> Result<Vec<PendingName>, (String, Error)> {
         let Some(part) = parts.get(at) else { return Ok(Vec::new()) };
         let is_last = at + 1 == parts.len();
         let deep = part == "**";
-        let next = |folder, at| Open::Pattern { folder, parts: parts.to_vec(), at };
-        if !deep && !Pattern::is_pattern(part) {
+        let next = |folder, at| PendingName::Pattern { folder, parts: parts.to_vec(), part_index: at };
+        if !deep && !GlobPattern::is_pattern(part) {
             let path = folder.join(path_of(part));
             return Ok(match std::fs::metadata(&path) {
-                Ok(there) if is_last => taken(path, &there, parts),
+                Ok(there) if is_last => pattern_matches(path, &there, parts),
                 Ok(there) if there.is_dir() => vec![next(path, at + 1)],
                 _ => Vec::new(),
             });
         }
-        if deep && !self.enter(folder) {
+        if deep && !self.mark_entered(folder) {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
@@ -287,23 +292,23 @@ impl Gathered {
         if deep && !is_last {
             found.push(next(folder.to_path_buf(), at + 1));
         }
-        let hidden = self.how.hidden || part.starts_with('.');
-        for (name, path) in entries(folder, hidden).map_err(|error| (text_of(folder), error))? {
+        let hidden = self.finder.include_hidden || part.starts_with('.');
+        for (name, path) in read_dir_entries(folder, hidden).map_err(|error| (text_of(folder), error))? {
             if !deep && !fits(part, &name) {
                 continue;
             }
             let Ok(there) = std::fs::metadata(&path) else {
                 // A link that leads nowhere: its fault comes up when it is opened.
                 if is_last {
-                    found.push(Open::Named(text_of(&path)));
+                    found.push(PendingName::ListedName(text_of(&path)));
                 }
                 continue;
             };
             match (deep, is_last) {
                 (true, _) if there.is_dir() => found.push(next(path, at)),
                 (true, false) => {}
-                (true, true) => found.push(Open::Named(text_of(&path))),
-                (false, true) => found.extend(taken(path, &there, parts)),
+                (true, true) => found.push(PendingName::ListedName(text_of(&path))),
+                (false, true) => found.extend(pattern_matches(path, &there, parts)),
                 (false, false) if there.is_dir() => found.push(next(path, at + 1)),
                 (false, false) => {}
             }
@@ -312,20 +317,20 @@ impl Gathered {
     }
 
     /// Returns `true` if a folder is entered for the first time.
-    fn enter(&mut self, folder: &Path) -> bool {
+    fn mark_entered(&mut self, folder: &Path) -> bool {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         // A folder without a real path fails when it is listed.
         std::fs::canonicalize(folder).map_or(true, |real| self.entered.insert(real))
     }
 
-    fn folder(&mut self, folder: &Path) {
-        if !self.enter(folder) {
+    fn visit_dir(&mut self, folder: &Path) {
+        if !self.mark_entered(folder) {
             return;
         }
-        let entries = match entries(folder, self.how.hidden) {
+        let entries = match read_dir_entries(folder, self.finder.include_hidden) {
             Ok(entries) => entries,
             Err(error) => {
-                self.ready.push_back(Found { name: text_of(folder), problem: Some(error) });
+                self.found_queue.push_back(FoundFile { name: text_of(folder), problem: Some(error) });
                 return;
             }
         };
@@ -333,50 +338,50 @@ impl Gathered {
         let mut found = Vec::new();
         for (name, path) in entries {
             match std::fs::metadata(&path) {
-                Ok(there) if there.is_dir() => found.push(Open::Folder(path)),
-                Ok(there) if !there.is_file() => self.others += 1,
-                _ if FileKind::is_known_ending(&name) => found.push(Open::Named(text_of(&path))),
-                _ if is_layout(&name) => self.others += 1,
-                _ if self.how.all || has_layout(&name, &names) => found.push(Open::Named(text_of(&path))),
-                Ok(_) => found.push(Open::File(path)),
+                Ok(there) if there.is_dir() => found.push(PendingName::Folder(path)),
+                Ok(there) if !there.is_file() => self.skipped += 1,
+                _ if FileKind::has_known_extension(&name) => found.push(PendingName::ListedName(text_of(&path))),
+                _ if is_layout(&name) => self.skipped += 1,
+                _ if self.finder.all_files || has_layout(&name, &names) => found.push(PendingName::ListedName(text_of(&path))),
+                Ok(_) => found.push(PendingName::File(path)),
                 // A broken link, under a name without meaning.
-                Err(_) => self.others += 1,
+                Err(_) => self.skipped += 1,
             }
         }
-        self.open.extend(found.into_iter().rev());
+        self.pending.extend(found.into_iter().rev());
     }
 
     /// A file in a folder whose name does not say what it is.
-    fn by_content(&mut self, path: &Path) -> Option<Found> {
+    fn by_content(&mut self, path: &Path) -> Option<FoundFile> {
         let mut local = LocalOptions::default();
-        local.map = false;
-        match bytes::open(path, local).and_then(|source| first_bytes(&source)) {
-            Ok(start) if FileKind::detect(&start).is_some() => Some(Found::at(text_of(path))),
+        local.memory_map = false;
+        match bytes::open(path, local).and_then(|source| read_start(&source)) {
+            Ok(start) if FileKind::detect(&start).is_some() => Some(FoundFile::pending_at(text_of(path))),
             Ok(_) => {
-                self.others += 1;
+                self.skipped += 1;
                 None
             }
-            Err(error) => Some(Found { name: text_of(path), problem: Some(error) }),
+            Err(error) => Some(FoundFile { name: text_of(path), problem: Some(error) }),
         }
     }
 }
 
-impl Iterator for Gathered {
-    type Item = Found;
+impl Iterator for FileFinderIter {
+    type Item = FoundFile;
 
-    fn next(&mut self) -> Option<Found> {
+    fn next(&mut self) -> Option<FoundFile> {
         loop {
-            if let Some(found) = self.ready.pop_front() {
+            if let Some(found) = self.found_queue.pop_front() {
                 return Some(found);
             }
-            let found = match self.open.pop()? {
-                Open::Named(name) => Some(Found::at(name)),
-                Open::Folder(folder) => {
-                    self.folder(&folder);
+            let found = match self.pending.pop()? {
+                PendingName::ListedName(name) => Some(FoundFile::pending_at(name)),
+                PendingName::Folder(folder) => {
+                    self.visit_dir(&folder);
                     None
                 }
-                Open::File(path) => self.by_content(&path),
-                Open::Pattern { .. } => None,
+                PendingName::File(path) => self.by_content(&path),
+                PendingName::Pattern { .. } => None,
             };
             if found.is_some() {
                 return found;
@@ -395,11 +400,11 @@ fn text_of(path: &Path) -> String {
 
 /// Returns the matches at the end of a pattern: a file, or a folder with all in it. A `**` finds the files by
 /// itself.
-fn taken(path: PathBuf, there: &Metadata, parts: &[String]) -> Vec<Open> {
+fn pattern_matches(path: PathBuf, there: &Metadata, parts: &[String]) -> Vec<PendingName> {
     match there.is_dir() {
         true if parts.iter().any(|part| part == "**") => Vec::new(),
-        true => vec![Open::Folder(path)],
-        false => vec![Open::Named(text_of(&path))],
+        true => vec![PendingName::Folder(path)],
+        false => vec![PendingName::ListedName(text_of(&path))],
     }
 }
 
@@ -413,7 +418,7 @@ fn has_layout(name: &str, names: &HashSet<String>) -> bool {
 }
 
 /// Names and paths in a folder, in the natural order of the names; files that are being written are left out.
-fn entries(folder: &Path, hidden: bool) -> Result<Vec<(String, PathBuf)>> {
+fn read_dir_entries(folder: &Path, hidden: bool) -> Result<Vec<(String, PathBuf)>> {
     let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let failed = |e| Error::io(format!("reading {}", listed.display()), e);
     let mut found = Vec::new();
@@ -446,14 +451,14 @@ mod tests {
     }
 
     /// Names below the folder, problems marked, and how many others there were.
-    fn found(folder: &Path, how: Gather, name: &str) -> (Vec<String>, u64) {
-        let mut gathered = how.named(&format!("{}/{name}", folder.display()));
-        let shown = |found: Found| {
+    fn found(folder: &Path, how: FileFinder, name: &str) -> (Vec<String>, u64) {
+        let mut gathered = how.find(&format!("{}/{name}", folder.display()));
+        let shown = |found: FoundFile| {
             let name = found.name.trim_start_matches(&*folder.to_string_lossy()).trim_start_matches('/').to_owned();
             if found.problem.is_some() { format!("! {name}") } else { name }
         };
         let names = gathered.by_ref().map(shown).collect();
-        (names, gathered.others())
+        (names, gathered.skipped_count())
     }
 
     #[test]
@@ -470,11 +475,11 @@ mod tests {
             ("d/.x.asdf.trilith-tmp-1-0", TREE),
         ];
         let folder = laid_out(&files);
-        let (names, others) = found(folder.path(), Gather::new(), "d");
+        let (names, others) = found(folder.path(), FileFinder::new(), "d");
         assert_eq!((names, others), (["d/a/x.fits.gz", "d/b.asdf", "d/c.dat", "d/raw.bin"].map(str::to_owned).to_vec(), 3));
-        let (names, _) = found(folder.path(), Gather::new().hidden(true), "d/");
+        let (names, _) = found(folder.path(), FileFinder::new().include_hidden(true), "d/");
         assert_eq!(names.first().map(String::as_str), Some("d/.secret/x.asdf"));
-        let (names, others) = found(folder.path(), Gather::new().all(true), "d");
+        let (names, others) = found(folder.path(), FileFinder::new().all_files(true), "d");
         assert_eq!((names.len(), others), (6, 1), "{names:?}");
     }
 
@@ -490,11 +495,13 @@ mod tests {
             ("d/*/notes.txt", &["d/e/notes.txt"]),
             ("d/**/f/**", &["d/e/f/c.asdf"]),
         ] {
-            assert_eq!(found(folder.path(), Gather::new(), pattern).0, names, "{pattern}");
+            assert_eq!(found(folder.path(), FileFinder::new(), pattern).0, names, "{pattern}");
         }
-        let (names, _) = found(folder.path(), Gather::new(), "d/*.fits");
+        let (names, _) = found(folder.path(), FileFinder::new(), "d/*.fits");
         assert!(names.len() == 1 && names.iter().all(|name| name.starts_with('!')), "{names:?}");
-        assert!(Gather::is_several("*.asdf") && !Gather::is_several("https://host/*.asdf") && !Gather::is_several("-"));
+        assert!(
+            FileFinder::is_several("*.asdf") && !FileFinder::is_several("https://host/*.asdf") && !FileFinder::is_several("-")
+        );
     }
 
     #[cfg(unix)]
@@ -505,7 +512,7 @@ mod tests {
         std::os::unix::fs::symlink("a", folder.path().join("d/again")).unwrap();
         std::os::unix::fs::symlink("self.asdf", folder.path().join("d/self.asdf")).unwrap();
         for name in ["d", "d/**/*.asdf"] {
-            let (names, _) = found(folder.path(), Gather::new(), name);
+            let (names, _) = found(folder.path(), FileFinder::new(), name);
             assert_eq!(names, ["d/a/x.asdf", "d/self.asdf"], "{name}");
         }
     }

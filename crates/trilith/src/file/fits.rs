@@ -13,10 +13,10 @@ use std::io::{BufWriter, Seek, Write};
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::asdf::{AsdfFile, Container, FitsArrays, Meanings};
-use crate::bytes::{self, Derived, MemorySource, Resolve, SourceRef};
+use crate::asdf::{AsdfFile, FitsArrays, FitsContainer, NumberDeclarations};
+use crate::bytes::{self, DerivedSource, MemorySource, Resolve, SourceRef};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::fits::{self, FitsFile, Hdu, Header, NewHdu};
 use crate::limits::Limits;
 use crate::percent::leniently_decoded;
@@ -24,7 +24,7 @@ use crate::tree::{Node, NodeId, Tree, TreePath, Value};
 use crate::yaml::{PrintOptions, print_document};
 
 /// The arrays of a FITS file for the tree inside it.
-struct Hdus {
+struct HduArrays {
     fits: Arc<FitsFile>,
     /// `true` for the stored elements, `false` for the physical values.
     stored: bool,
@@ -33,23 +33,23 @@ struct Hdus {
 }
 
 /// The HDU, column and row that a source of a listing names.
-fn numbers(spec: &str) -> Option<(usize, usize, Option<u64>)> {
+fn parse_source_spec(spec: &str) -> Option<(usize, usize, Option<u64>)> {
     let mut parts = spec.split(':');
     let (hdu, column) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
     let row = parts.next().map(str::parse).transpose().ok()?;
     parts.next().is_none().then_some((hdu, column, row))
 }
 
-impl FitsArrays for Hdus {
-    fn hdu(&self, spec: &str) -> Result<Array> {
-        if let Some((hdu, column, row)) = numbers(spec).filter(|_| self.is_listing) {
-            return self.fits.part(self.fits.find(&hdu.to_string())?, column, row);
+impl FitsArrays for HduArrays {
+    fn hdu_array(&self, spec: &str) -> Result<Array> {
+        if let Some((hdu, column, row)) = parse_source_spec(spec).filter(|_| self.is_listing) {
+            return self.fits.column_or_cell(self.fits.find(&hdu.to_string())?, column, row);
         }
         let hdu = self.fits.find(spec)?;
         if !self.stored {
             return self.fits.array(hdu);
         }
-        self.fits.stored(hdu)?.ok_or_else(|| Error::malformed(format!("HDU {} has no data", hdu.number())))
+        self.fits.writable_array(hdu)?.ok_or_else(|| Error::malformed(format!("HDU {} has no data", hdu.index())))
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -62,13 +62,13 @@ impl FitsArrays for Hdus {
 /// # Errors
 /// Returns the errors of [`FitsFile::open`] and [`bytes::gunzip`].
 pub fn open_fits_file(source: SourceRef, limits: &Limits) -> Result<FitsFile> {
-    let start = super::open::first_bytes(&source)?;
+    let start = super::open::read_start(&source)?;
     FitsFile::open(if bytes::is_gzip(&start) { bytes::gunzip(source, limits)? } else { source }, limits)
 }
 
 /// Does the same as [`open_fits`], from the bytes of the file.
 pub(super) fn open_fits_source(source: SourceRef, resolve: Arc<dyn Resolve>, limits: &Limits, stored: bool) -> Result<AsdfFile> {
-    opened(FitsFile::open(source, limits)?, resolve, stored)
+    open_asdf_or_listing(FitsFile::open(source, limits)?, resolve, stored)
 }
 
 /// Opens the ASDF file inside a FITS file. Its `fits:` sources are the arrays of the HDUs, with physical values.
@@ -80,30 +80,30 @@ pub(super) fn open_fits_source(source: SourceRef, resolve: Arc<dyn Resolve>, lim
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the embedded file or an HDU is broken.
 pub fn open_fits(fits: FitsFile, resolve: Arc<dyn Resolve>) -> Result<AsdfFile> {
-    opened(fits, resolve, false)
+    open_asdf_or_listing(fits, resolve, false)
 }
 
-fn opened(fits: FitsFile, resolve: Arc<dyn Resolve>, stored: bool) -> Result<AsdfFile> {
+fn open_asdf_or_listing(fits: FitsFile, resolve: Arc<dyn Resolve>, stored: bool) -> Result<AsdfFile> {
     let fits = Arc::new(fits);
     let Some(hdu) = fits.asdf() else { return open_listing(fits, resolve, stored) };
-    let container = Container { hdu: hdu.number(), offset: hdu.data().start, size: fits.source().len() };
+    let container = FitsContainer { hdu: hdu.index(), offset: hdu.data().start, size: fits.source().len() };
     let file = AsdfFile::open(fits.asdf_source(hdu)?, fits.limits());
-    let file = file.doing(|| format!("reading the ASDF file in HDU {}", container.hdu))?;
-    Ok(file.with_resolver(resolve).within(container, Arc::new(Hdus { fits, stored, is_listing: false })))
+    let file = file.with_context(|| format!("reading the ASDF file in HDU {}", container.hdu))?;
+    Ok(file.with_resolver(resolve).with_container(container, Arc::new(HduArrays { fits, stored, is_listing: false })))
 }
 
 /// A FITS file as a tree with a `fits` list, whatever its HDUs hold.
 fn open_listing(fits: Arc<FitsFile>, resolve: Arc<dyn Resolve>, stored: bool) -> Result<AsdfFile> {
-    let container = Container { hdu: 0, offset: 0, size: fits.source().len() };
-    let text = MemorySource::new(listing(&fits, stored)?.into(), fits.source().name());
-    let source = Derived::new(Arc::new(text), fits.source().clone());
-    let file = AsdfFile::open(Arc::new(source), fits.limits()).doing(|| "making a tree of a FITS file")?;
-    Ok(file.with_resolver(resolve).within(container, Arc::new(Hdus { fits, stored, is_listing: true })))
+    let container = FitsContainer { hdu: 0, offset: 0, size: fits.source().len() };
+    let text = MemorySource::new(print_listing(&fits, stored)?.into(), fits.source().name());
+    let source = DerivedSource::new(Arc::new(text), fits.source().clone());
+    let file = AsdfFile::open(Arc::new(source), fits.limits()).with_context(|| "making a tree of a FITS file")?;
+    Ok(file.with_resolver(resolve).with_container(container, Arc::new(HduArrays { fits, stored, is_listing: true })))
 }
 
 /// The text of an ASDF file that describes a FITS file.
-fn listing(fits: &FitsFile, stored: bool) -> Result<String> {
-    let mut data = |hdu: &Hdu| if stored { Ok(fits::stored_node(fits, hdu)) } else { fits::meant_node(fits, hdu) };
+fn print_listing(fits: &FitsFile, stored: bool) -> Result<String> {
+    let mut data = |hdu: &Hdu| if stored { Ok(fits::stored_node(fits, hdu)) } else { fits::physical_node(fits, hdu) };
     let listing = fits::to_value(fits, &mut data)?;
     let list = listing.fits.tagged("tag:astropy.org:astropy/fits/fits-1.0.0");
     let root = Value::map([("fits", list)]).tagged("tag:stsci.edu:asdf/core/asdf-1.1.0");
@@ -115,12 +115,12 @@ fn listing(fits: &FitsFile, stored: bool) -> Result<String> {
 }
 
 /// The FITS file that a file is in or is made up from; None for any other.
-pub(crate) fn fits_around(file: &AsdfFile) -> Option<&FitsFile> {
-    hdus(file).map(|hdus| &*hdus.fits)
+pub(crate) fn container_fits(file: &AsdfFile) -> Option<&FitsFile> {
+    hdu_arrays(file).map(|hdus| &*hdus.fits)
 }
 
-fn hdus(file: &AsdfFile) -> Option<&Hdus> {
-    let any: &dyn Any = file.fits()?;
+fn hdu_arrays(file: &AsdfFile) -> Option<&HduArrays> {
+    let any: &dyn Any = file.fits_file()?;
     any.downcast_ref()
 }
 
@@ -131,9 +131,9 @@ fn hdus(file: &AsdfFile) -> Option<&Hdus> {
 ///
 /// # Errors
 /// Returns the errors of [`open_fits`] and [`TreePath::parse`].
-pub fn toward(file: AsdfFile, path: &str) -> Result<(AsdfFile, TreePath)> {
+pub fn resolve_fits_path(file: AsdfFile, path: &str) -> Result<(AsdfFile, TreePath)> {
     let file = listing_at(&file, path)?.unwrap_or(file);
-    let parsed = |path: &str| TreePath::parse(numbered(&file, path).as_deref().unwrap_or(path));
+    let parsed = |path: &str| TreePath::parse(path_by_number(&file, path).as_deref().unwrap_or(path));
     let is_there = |path: &TreePath| file.tree().find(path).is_some();
     let written = parsed(path)?;
     let decoded = match leniently_decoded(path) {
@@ -154,7 +154,7 @@ pub fn toward(file: AsdfFile, path: &str) -> Result<(AsdfFile, TreePath)> {
 pub(super) fn listing_at(file: &AsdfFile, path: &str) -> Result<Option<AsdfFile>> {
     let is_listing = TreePath::parse(path).is_ok_and(|path| path.keys().first().is_some_and(|key| key == "fits"));
     let is_embedded = file.container().is_some_and(|container| container.hdu > 0);
-    let Some(hdus) = hdus(file).filter(|_| is_listing && is_embedded) else { return Ok(None) };
+    let Some(hdus) = hdu_arrays(file).filter(|_| is_listing && is_embedded) else { return Ok(None) };
     let root = file.tree().root();
     if root.is_mapping() && root.get("fits").is_some() {
         return Ok(None);
@@ -163,37 +163,37 @@ pub(super) fn listing_at(file: &AsdfFile, path: &str) -> Result<Option<AsdfFile>
 }
 
 /// The path with the number of an HDU in the place of its name: `/fits/SCI,2/data`. None if there is nothing to replace.
-pub(super) fn numbered(file: &AsdfFile, path: &str) -> Option<String> {
-    let hdus = hdus(file).filter(|hdus| hdus.is_listing)?;
+pub(super) fn path_by_number(file: &AsdfFile, path: &str) -> Option<String> {
+    let hdus = hdu_arrays(file).filter(|hdus| hdus.is_listing)?;
     let path = TreePath::parse(path).ok()?;
     let [first, name, rest @ ..] = path.keys() else { return None };
     if first != "fits" || name.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let number = hdus.fits.find(name).ok()?.number();
+    let number = hdus.fits.find(name).ok()?.index();
     let root = TreePath::root().join("fits").join(number.to_string());
     Some(rest.iter().fold(root, |path, key| path.join(key.as_str())).to_string())
 }
 
 /// The number of the HDU that a key names, in the list of HDUs.
 pub(super) fn number_of(file: &AsdfFile, list: Node<'_>, key: &str) -> Option<usize> {
-    let hdus = hdus(file).filter(|hdus| hdus.is_listing)?;
+    let hdus = hdu_arrays(file).filter(|hdus| hdus.is_listing)?;
     let is_list = file.tree().root().get("fits").is_some_and(|fits| fits.id() == list.id());
-    if is_list { hdus.fits.find(key).ok().map(Hdu::number) } else { None }
+    if is_list { hdus.fits.find(key).ok().map(Hdu::index) } else { None }
 }
 
 /// Returns `true` for the columns of a table whose cells are arrays, and for each of these columns.
 pub(super) fn is_ragged(file: &AsdfFile, node: Node<'_>) -> bool {
-    let is_listing = hdus(file).is_some_and(|hdus| hdus.is_listing);
+    let is_listing = hdu_arrays(file).is_some_and(|hdus| hdus.is_listing);
     let path = file.tree().path_of(node.id()).filter(|_| is_listing);
     path.is_some_and(|path| matches!(path.keys(), [_, _, data, ..] if data == "data"))
 }
 
 /// Declarations of the headers in the `fits` list of a tree about the arrays next to them.
-pub(super) struct Headers;
+pub(super) struct HeaderDeclarations;
 
-impl Meanings for Headers {
-    fn declared(&self, file: &AsdfFile) -> HashMap<NodeId, NodeId> {
+impl NumberDeclarations for HeaderDeclarations {
+    fn find_declarations(&self, file: &AsdfFile) -> HashMap<NodeId, NodeId> {
         let root = file.tree().root();
         // The HDUs of a FITS file around the tree are read as they are meant.
         let list = if root.is_mapping() && file.container().is_none() { root.get("fits") } else { None };
@@ -206,13 +206,13 @@ impl Meanings for Headers {
         declared
     }
 
-    fn physical(&self, header: Node<'_>, stored: Array) -> Result<Array> {
-        fits::meant(header, stored)
+    fn physical_array(&self, header: Node<'_>, stored: Array) -> Result<Array> {
+        fits::to_physical(header, stored)
     }
 }
 
 /// Destination of the bytes of an embedded ASDF file before they get their HDU.
-pub type Inner = BufWriter<File>;
+pub type EmbeddedWriter = BufWriter<File>;
 
 /// Writes the FITS file around `file` again with another tree; None, and nothing written, if there is none. Returns the damaged
 /// HDUs that are copied with their sums.
@@ -225,29 +225,29 @@ pub type Inner = BufWriter<File>;
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for content that FITS has no place for,
 /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a card that cannot be written as requested,
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and the errors of `make`.
-pub fn write_around(
+pub fn write_container(
     file: &AsdfFile,
     text: Option<&str>,
     has_blocks: bool,
     out: &mut dyn Write,
-    make: impl FnOnce(&mut Inner) -> Result<()>,
+    make: impl FnOnce(&mut EmbeddedWriter) -> Result<()>,
 ) -> Result<Option<Vec<Diagnostic>>> {
-    let (Some(fits), Some(container)) = (fits_around(file), file.container()) else { return Ok(None) };
+    let (Some(fits), Some(container)) = (container_fits(file), file.container()) else { return Ok(None) };
     let mut changed = BTreeMap::new();
-    if let Some(hdu) = fits.hdus().get(container.hdu).filter(|hdu| hdu.number() > 0) {
-        let asdf = bytes::spool(aside(make)?, fits.source().name(), u64::MAX)?;
-        changed.insert(hdu.number(), fits::asdf_hdu(hdu, asdf)?);
+    if let Some(hdu) = fits.hdus().get(container.hdu).filter(|hdu| hdu.index() > 0) {
+        let asdf = bytes::spool(to_temp_file(make)?, fits.source().name(), u64::MAX)?;
+        changed.insert(hdu.index(), fits::asdf_hdu(hdu, asdf)?);
     } else if has_blocks {
-        return Err(no_place("a plain FITS file has no blocks: its arrays are the data of its HDUs"));
+        return Err(no_hdu_error("a plain FITS file has no blocks: its arrays are the data of its HDUs"));
     } else if let Some(text) = text {
         changed = changed_headers(file, fits, &Tree::parse(text, file.limits())?)?;
     }
     fits::write_changed(out, fits, &changed)?;
-    fits.damaged(|hdu| !changed.contains_key(&hdu.number())).map(Some)
+    fits.find_damaged_hdus(|hdu| !changed.contains_key(&hdu.index())).map(Some)
 }
 
 #[cold]
-fn no_place(message: impl Into<String>) -> Error {
+fn no_hdu_error(message: impl Into<String>) -> Error {
     Error::unsupported(message)
         .hint("its header cards can be changed: FILE#/fits/0/header/KEYWORD; for anything else convert it to ASDF first")
 }
@@ -261,35 +261,35 @@ fn changed_headers(file: &AsdfFile, fits: &FitsFile, new: &Tree) -> Result<BTree
     let (old, new) = (file.tree().root(), new.root());
     check_keys(new, &["fits"], "")?;
     let (Some(old_list), Some(new_list)) = (old.get("fits"), new.get("fits").filter(|list| list.is_sequence())) else {
-        return Err(no_place("the tree of a plain FITS file is a mapping with the list fits"));
+        return Err(no_hdu_error("the tree of a plain FITS file is a mapping with the list fits"));
     };
     if new_list.len() != fits.hdus().len() {
-        return Err(no_place("HDUs of a plain FITS file cannot be added or removed").at_path("/fits"));
+        return Err(no_hdu_error("HDUs of a plain FITS file cannot be added or removed").at_path("/fits"));
     }
     if old.tag() != new.tag() || old_list.tag() != new_list.tag() {
-        return Err(no_place("a FITS file keeps no tags"));
+        return Err(no_hdu_error("a FITS file keeps no tags"));
     }
     for ((hdu, before), after) in fits.hdus().iter().zip(old_list.items()).zip(new_list.items()) {
         if let Some(header) = changed_header(fits, hdu, before, after)? {
-            changed.insert(hdu.number(), NewHdu { header, data: None, keeps_damage: false });
+            changed.insert(hdu.index(), NewHdu { header, data: None, keeps_damage: false });
         }
     }
     if changed.is_empty() {
-        return Err(no_place("a FITS file keeps the cards of its headers, but no comments and no style of YAML"));
+        return Err(no_hdu_error("a FITS file keeps the cards of its headers, but no comments and no style of YAML"));
     }
     Ok(changed)
 }
 
 /// The new header of an HDU, if its cards differ between two trees.
 fn changed_header(fits: &FitsFile, hdu: &Hdu, before: Node<'_>, after: Node<'_>) -> Result<Option<Header>> {
-    let place = format!("/fits/{}", hdu.number());
+    let place = format!("/fits/{}", hdu.index());
     check_keys(after, &["header", "data"], &place)?;
     let value = |node: Node<'_>| node.get("data").map(|node| node.to_value(fits.limits())).transpose();
     if value(before)? != value(after)? || before.tag() != after.tag() {
-        return Err(no_place("cannot change the data of an HDU in place").at_path(format!("{place}/data")));
+        return Err(no_hdu_error("cannot change the data of an HDU in place").at_path(format!("{place}/data")));
     }
     let (Some(before), Some(after)) = (before.get("header"), after.get("header")) else {
-        return Err(no_place("an HDU keeps its header").at_path(format!("{place}/header")));
+        return Err(no_hdu_error("an HDU keeps its header").at_path(format!("{place}/header")));
     };
     fits::edited_header(hdu, before, after, fits.asdf().is_some())
 }
@@ -297,20 +297,20 @@ fn changed_header(fits: &FitsFile, hdu: &Hdu, before: Node<'_>, after: Node<'_>)
 /// Refuses a key that FITS has no place for.
 fn check_keys(node: Node<'_>, known: &[&str], place: &str) -> Result<()> {
     if !node.is_mapping() {
-        return Err(no_place("found no mapping where the tree of a FITS file has one").at_path(place));
+        return Err(no_hdu_error("found no mapping where the tree of a FITS file has one").at_path(place));
     }
     match node.entries().map(|(key, _)| key.text()).find(|key| !known.contains(&&**key)) {
         Some(key) => {
-            Err(no_place(format!("a plain FITS file has no place for the key {key:?}")).at_path(format!("{place}/{key}")))
+            Err(no_hdu_error(format!("a plain FITS file has no place for the key {key:?}")).at_path(format!("{place}/{key}")))
         }
         None => Ok(()),
     }
 }
 
 /// Returns a temporary file with the output of `make`, positioned at its start.
-fn aside(make: impl FnOnce(&mut Inner) -> Result<()>) -> Result<File> {
+fn to_temp_file(make: impl FnOnce(&mut EmbeddedWriter) -> Result<()>) -> Result<File> {
     let fail = |e| Error::io("making a temporary file", e);
-    let mut inner = BufWriter::with_capacity(1 << 20, bytes::unnamed_file().map_err(fail)?);
+    let mut inner = BufWriter::with_capacity(1 << 20, bytes::anonymous_file().map_err(fail)?);
     make(&mut inner)?;
     let mut inner = inner.into_inner().map_err(|e| fail(e.into_error()))?;
     inner.rewind().map_err(fail)?;

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use super::backend::{Axes, Backend, Child, Description, Destination, ListedArray, Place};
-use super::expand::{ExpandOptions, Part};
-use super::file_set::Series;
+use super::backend::{ArrayDescription, AxisNames, Backend, ChildItem, ItemLocation, ListedArray, ResolvedItem};
+use super::expand::{ExpandEvent, ExpandOptions};
+use super::file_set::FileSet;
 use crate::array::Array;
 use crate::asdf::AsdfFile;
-use crate::bytes::{Base, SourceRef};
+use crate::bytes::{BaseUri, SourceRef};
 use crate::dudley::{DudleyFile, LayoutOrigin};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -94,7 +94,7 @@ impl File {
 
     /// Returns the root item as one that keeps the file open.
     pub fn shared_root(&self) -> Item<'static> {
-        Item { held: Held::Shared(self.backend.clone()), place: self.backend.root() }
+        Item { file: FileHandle::Shared(self.backend.clone()), place: self.backend.root() }
     }
 
     /// The item at a path: `/roman/data`, `/list/3`; in a Dudley file also `/list[3]` and `/records.time`. References
@@ -104,11 +104,11 @@ impl File {
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) with the existing names if there is none, and
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `path` is not a path.
     pub fn item(&self, path: &str) -> Result<Item<'_>> {
-        Ok(Item::reached(Held::Borrowed(&*self.backend), self.reach(path)?))
+        Ok(Item::from_target(FileHandle::Borrowed(&*self.backend), self.resolve_path(path)?))
     }
 
     /// Follows a path as it is written, or else percent-decoded.
-    fn reach(&self, path: &str) -> Result<Destination> {
+    fn resolve_path(&self, path: &str) -> Result<ResolvedItem> {
         match self.backend.find(path) {
             Err(error) if error.kind().is_request() => match leniently_decoded(path) {
                 Cow::Owned(decoded) if decoded != path => self.backend.find(&decoded).map_err(|_| error),
@@ -123,8 +123,8 @@ impl File {
     /// # Errors
     /// Returns the errors of [`File::item`] and [`Item::array`].
     pub fn array(&self, path: &str) -> Result<Array> {
-        let found = self.reach(path)?;
-        let backend = found.other.as_deref().unwrap_or(&*self.backend);
+        let found = self.resolve_path(path)?;
+        let backend = found.external_file.as_deref().unwrap_or(&*self.backend);
         backend.array(&found.place)
     }
 
@@ -133,7 +133,7 @@ impl File {
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many.
     pub fn arrays(&self) -> Result<Vec<ArrayEntry<'_>>> {
-        let item = |found| Item::reached(Held::Borrowed(&*self.backend), found);
+        let item = |found| Item::from_target(FileHandle::Borrowed(&*self.backend), found);
         let entry = |ListedArray { path, target }| ArrayEntry { path, item: target.map(item) };
         Ok(self.backend.arrays()?.into_iter().map(entry).collect())
     }
@@ -150,7 +150,7 @@ impl File {
 
     /// Returns the file as a set of files under one layout, see
     /// [`OpenOptions::family`](super::OpenOptions::family).
-    pub fn as_family(&self) -> Option<&Series> {
+    pub fn as_family(&self) -> Option<&FileSet> {
         (&*self.backend as &dyn Any).downcast_ref()
     }
 
@@ -159,7 +159,7 @@ impl File {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
     pub fn into_asdf(self) -> Result<AsdfFile> {
-        self.into("the ASDF family")
+        self.downcast("the ASDF family")
     }
 
     /// Converts the file like [`File::as_dudley`], by value.
@@ -167,26 +167,26 @@ impl File {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a file of another family.
     pub fn into_dudley(self) -> Result<DudleyFile> {
-        self.into("the Dudley family")
+        self.downcast("the Dudley family")
     }
 
-    fn into<B: Backend>(self, wanted: &str) -> Result<B> {
+    fn downcast<B: Backend>(self, wanted: &str) -> Result<B> {
         let family = self.family().to_owned();
         let any: Arc<dyn Any + Send + Sync> = self.backend;
-        owned(any.downcast().map_err(|_| wrong_family(&family, wanted))?)
+        into_unique(any.downcast().map_err(|_| wrong_family(&family, wanted))?)
     }
 
     /// Returns the same file, with the references in its text rewritten so that they are relative to `base`.
     ///
     /// # Errors
     /// Returns the errors of [`AsdfFile::moved_to`].
-    pub fn moved_to(self, base: &Base) -> Result<Self> {
-        Ok(Self { backend: self.backend.moved_to(base)? })
+    pub fn rebased_to(self, base: &BaseUri) -> Result<Self> {
+        Ok(Self { backend: self.backend.rebased_to(base)? })
     }
 }
 
 /// Returns the file if no other part of the program has it open.
-pub(super) fn owned<B>(file: Arc<B>) -> Result<B> {
+pub(super) fn into_unique<B>(file: Arc<B>) -> Result<B> {
     Arc::into_inner(file).ok_or_else(|| {
         Error::invalid_input("cannot take the file apart: other parts of the program use it").hint("open the file again for this")
     })
@@ -260,7 +260,7 @@ impl ItemKind {
 /// Metadata attached to an item.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct Notes<'f> {
+pub struct ItemMetadata<'f> {
     /// Full tag of the item.
     pub tag: Option<&'f str>,
     /// Documentation or comment of the item, in one line.
@@ -275,12 +275,12 @@ pub struct Notes<'f> {
     pub reference: Option<Cow<'f, str>>,
     /// Notes of the members of an array of structs, by their paths from the item on, for example `.a.b`. At the root
     /// those of the summary block of a layout, as `{}`.
-    pub members: Vec<(String, Notes<'f>)>,
+    pub members: Vec<(String, ItemMetadata<'f>)>,
 }
 
 /// The file of an item: the one that was asked, or one that it refers to.
 #[derive(Debug, Clone)]
-enum Held<'f> {
+enum FileHandle<'f> {
     Borrowed(&'f dyn Backend),
     Shared(Arc<dyn Backend>),
 }
@@ -288,28 +288,28 @@ enum Held<'f> {
 /// One item of a [`File`]: a view of what was parsed.
 #[derive(Debug, Clone)]
 pub struct Item<'f> {
-    held: Held<'f>,
-    place: Place,
+    file: FileHandle<'f>,
+    place: ItemLocation,
 }
 
 /// The children of an item: name (None in a list) and item.
-pub type Children<'f> = Vec<(Option<Cow<'f, str>>, Item<'f>)>;
+pub type ItemChildren<'f> = Vec<(Option<Cow<'f, str>>, Item<'f>)>;
 
 impl<'f> Item<'f> {
-    fn reached(from: Held<'f>, found: Destination) -> Self {
-        Self { held: found.other.map_or(from, Held::Shared), place: found.place }
+    fn from_target(from: FileHandle<'f>, found: ResolvedItem) -> Self {
+        Self { file: found.external_file.map_or(from, FileHandle::Shared), place: found.place }
     }
 
     /// Returns the item at a place of a backend.
-    pub fn new(backend: &'f dyn Backend, place: Place) -> Self {
-        Item { held: Held::Borrowed(backend), place }
+    pub fn new(backend: &'f dyn Backend, place: ItemLocation) -> Self {
+        Item { file: FileHandle::Borrowed(backend), place }
     }
 
     /// Returns the backend of the item's file.
     pub fn backend(&self) -> &dyn Backend {
-        match &self.held {
-            Held::Borrowed(backend) => *backend,
-            Held::Shared(backend) => &**backend,
+        match &self.file {
+            FileHandle::Borrowed(backend) => *backend,
+            FileHandle::Shared(backend) => &**backend,
         }
     }
 
@@ -320,15 +320,15 @@ impl<'f> Item<'f> {
     }
 
     /// Returns `true` if another item is in the same file.
-    pub fn is_beside(&self, other: &Item<'_>) -> bool {
+    pub fn is_same_file(&self, other: &Item<'_>) -> bool {
         std::ptr::addr_eq(self.backend(), other.backend())
     }
 
     /// Returns a file and a number that no other item has while both are open.
-    pub(crate) fn identity(&self) -> (usize, Option<usize>) {
+    pub(crate) fn identity_key(&self) -> (usize, Option<usize>) {
         let number = match &self.place {
-            Place::Node(number) => Some(*number),
-            Place::Located { .. } => None,
+            ItemLocation::Node(number) => Some(*number),
+            ItemLocation::Array { .. } => None,
         };
         (std::ptr::from_ref(self.backend()).cast::<()>().addr(), number)
     }
@@ -340,12 +340,12 @@ impl<'f> Item<'f> {
 
     /// Returns another item of the same file.
     #[must_use]
-    pub fn at(&self, place: Place) -> Item<'f> {
-        Item { held: self.held.clone(), place }
+    pub fn with_location(&self, place: ItemLocation) -> Item<'f> {
+        Item { file: self.file.clone(), place }
     }
 
     /// Returns the place of the item in that file.
-    pub fn place(&self) -> &Place {
+    pub fn location(&self) -> &ItemLocation {
         &self.place
     }
 
@@ -363,12 +363,12 @@ impl<'f> Item<'f> {
     ///
     /// # Errors
     /// Returns an error if the children cannot be read.
-    pub fn children(&self) -> Result<Children<'_>> {
-        let held = || match &self.held {
-            Held::Borrowed(backend) => Held::Borrowed(*backend),
-            Held::Shared(backend) => Held::Borrowed(&**backend),
+    pub fn children(&self) -> Result<ItemChildren<'_>> {
+        let held = || match &self.file {
+            FileHandle::Borrowed(backend) => FileHandle::Borrowed(*backend),
+            FileHandle::Shared(backend) => FileHandle::Borrowed(&**backend),
         };
-        let child = |Child { name, place }| (name, Item { held: held(), place });
+        let child = |ChildItem { name, place }| (name, Item { file: held(), place });
         Ok(self.backend().children(&self.place)?.into_iter().map(child).collect())
     }
 
@@ -378,12 +378,12 @@ impl<'f> Item<'f> {
     /// Returns the errors of [`Item::children`].
     pub fn child(&self, index: usize) -> Result<Option<Item<'f>>> {
         let child = self.backend().children(&self.place)?.into_iter().nth(index).map(|child| child.place);
-        Ok(child.map(|place| self.at(place)))
+        Ok(child.map(|place| self.with_location(place)))
     }
 
     /// Returns the children of [`Item::children`] as items that outlive this one.
-    pub(crate) fn parts(&self) -> Result<Vec<Item<'f>>> {
-        Ok(self.backend().children(&self.place)?.into_iter().map(|child| self.at(child.place)).collect())
+    pub(crate) fn owned_children(&self) -> Result<Vec<Item<'f>>> {
+        Ok(self.backend().children(&self.place)?.into_iter().map(|child| self.with_location(child.place)).collect())
     }
 
     /// Returns the child with a key: a name of a mapping, or a number of a list. A reference is followed.
@@ -391,7 +391,7 @@ impl<'f> Item<'f> {
     /// # Errors
     /// Returns the errors of [`Item::children`] and [`Item::follow`].
     pub fn get(&self, key: &str) -> Result<Option<Item<'f>>> {
-        self.backend().child(&self.place, key)?.map(|place| self.at(place).follow()).transpose()
+        self.backend().child(&self.place, key)?.map(|place| self.with_location(place).resolve()).transpose()
     }
 
     /// Returns the item at a path from here: a key, keys with `/` between them, or a path as the family spells it
@@ -422,11 +422,11 @@ impl<'f> Item<'f> {
             }
         }
         let found = self.backend().locate(&self.place, path)?;
-        Ok(found.map(|found| Item::reached(self.held.clone(), found)))
+        Ok(found.map(|found| Item::from_target(self.file.clone(), found)))
     }
 
     /// Returns the error for a path that [`Item::find`] does not find: the key that is missing, and the keys in its place.
-    pub fn missing(&self, path: &str) -> Error {
+    pub fn missing_error(&self, path: &str) -> Error {
         let (mut at, mut key) = (self.clone(), path.to_owned());
         for step in TreePath::parse(path).iter().flat_map(TreePath::keys) {
             key.clone_from(step);
@@ -435,13 +435,13 @@ impl<'f> Item<'f> {
                 _ => break,
             }
         }
-        let names = at.members().unwrap_or_default();
+        let names = at.keyed_children().unwrap_or_default();
         let count = names.len();
         let names: Vec<Cow<'_, str>> = names.into_iter().filter_map(|(name, _)| name.map(Scalar::into_text)).collect();
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let place = if key == path { "here".to_owned() } else { format!("on the way {path:?}") };
         let items = if names.is_empty() { count } else { 0 };
-        Error::invalid_input(format!("there is no {key:?} {place}")).instead_of(&key, &names, items)
+        Error::invalid_input(format!("there is no {key:?} {place}")).with_known_keys(&key, &names, items)
     }
 
     /// Returns the children that a program indexes: keys with their types (None in a list) and items. Unlike in
@@ -449,9 +449,9 @@ impl<'f> Item<'f> {
     ///
     /// # Errors
     /// Returns the errors of [`Item::children`].
-    pub fn members(&self) -> Result<Vec<(Option<Scalar<'_>>, Item<'f>)>> {
-        let members = self.backend().members(&self.place)?;
-        Ok(members.into_iter().map(|(key, place)| (key, self.at(place))).collect())
+    pub fn keyed_children(&self) -> Result<Vec<(Option<Scalar<'_>>, Item<'f>)>> {
+        let members = self.backend().keyed_children(&self.place)?;
+        Ok(members.into_iter().map(|(key, place)| (key, self.with_location(place))).collect())
     }
 
     /// Returns `true` if another item of the same mapping has its name and is meant by it.
@@ -470,7 +470,7 @@ impl<'f> Item<'f> {
         let path = node.tree().path_of(node.id())?;
         let (above, key) = path.split_last()?;
         let above = node.tree().find(&above)?;
-        Some((self.at(Place::Node(above.id().index())), key.to_owned()))
+        Some((self.with_location(ItemLocation::Node(above.id().index())), key.to_owned()))
     }
 
     /// Returns its attributes by name: numbers, strings, and lists of these.
@@ -488,8 +488,8 @@ impl<'f> Item<'f> {
     ///
     /// # Errors
     /// Returns an error if it cannot be read.
-    pub fn words(&self) -> Result<Vec<(Cow<'_, str>, Value)>> {
-        self.backend().words(&self.place)
+    pub fn storage_attributes(&self) -> Result<Vec<(Cow<'_, str>, Value)>> {
+        self.backend().storage_attributes(&self.place)
     }
 
     /// Returns the names of the axes of an array: those that the layout of its file declares (`grid_dims`), otherwise the
@@ -505,7 +505,7 @@ impl<'f> Item<'f> {
     ///
     /// # Errors
     /// Returns an error if they cannot be read.
-    pub fn axes(&self) -> Result<Axes> {
+    pub fn axes(&self) -> Result<AxisNames> {
         self.backend().axes(&self.place)
     }
 
@@ -518,7 +518,7 @@ impl<'f> Item<'f> {
         let Some(Some(name)) = self.axes()?.names.into_iter().nth(axis) else { return Ok(None) };
         let backend = self.backend();
         let Some(place) = backend.child(&backend.root(), &name)? else { return Ok(None) };
-        let found = self.at(place);
+        let found = self.with_location(place);
         let is_array = found.kind() == ItemKind::Array;
         let length = self.array()?.shape().get(axis).copied();
         let fits = is_array && matches!(found.array()?.shape(), [only] if Some(*only) == length);
@@ -533,7 +533,7 @@ impl<'f> Item<'f> {
 
     /// Returns the documentation or the comment of an item, in one line.
     pub fn doc(&self) -> Option<String> {
-        self.notes().comment.map(Cow::into_owned)
+        self.metadata().comment.map(Cow::into_owned)
     }
 
     /// Returns the digits of an integer that the file stores as an array of words, if the item is one.
@@ -547,7 +547,7 @@ impl<'f> Item<'f> {
     /// Returns `true` if it is a list that records one quantity again and again, so that it is written with the
     /// elements of its arrays, not with what they are.
     pub fn is_history(&self) -> bool {
-        self.kind() == ItemKind::List && self.backend().lists_are_histories()
+        self.kind() == ItemKind::List && self.backend().has_history_lists()
     }
 
     /// Returns `true` if it is a table of a FITS file, or a column of one, with an array for each row, so that it is
@@ -577,8 +577,8 @@ impl<'f> Item<'f> {
     ///
     /// # Errors
     /// Returns an error if the text cannot be decoded.
-    pub fn presented(&self, array: Array) -> Result<Array> {
-        self.backend().presented(array)
+    pub fn decode_text(&self, array: Array) -> Result<Array> {
+        self.backend().decode_text(array)
     }
 
     /// Returns the array that the item is with its text decoded. Strings of variable length stay as they are if padding
@@ -586,8 +586,8 @@ impl<'f> Item<'f> {
     ///
     /// # Errors
     /// Returns the errors of [`Item::array`] and [`Item::presented`].
-    pub fn legible(&self) -> Result<Array> {
-        self.backend().legible(&self.place)
+    pub fn read_decoded(&self) -> Result<Array> {
+        self.backend().read_decoded(&self.place)
     }
 
     /// The array of the item as 32-bit floats, if it has the bits of floats of 8 or 16 bits that are no datatype here
@@ -595,8 +595,8 @@ impl<'f> Item<'f> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for elements whose meaning is not known.
-    pub fn widened(&self, array: Array) -> Result<Array> {
-        self.backend().widened(&self.place, array)
+    pub fn widen_small_floats(&self, array: Array) -> Result<Array> {
+        self.backend().widen_small_floats(&self.place, array)
     }
 
     /// Returns the value of a scalar, a text or a null.
@@ -619,13 +619,13 @@ impl<'f> Item<'f> {
     ///
     /// # Errors
     /// Returns the errors of [`Item::array`].
-    pub fn describe(&self) -> Result<Description> {
+    pub fn describe(&self) -> Result<ArrayDescription> {
         self.backend().describe(&self.place)
     }
 
     /// Returns the metadata of the item: tag, comment, unit, attributes.
-    pub fn notes(&self) -> Notes<'_> {
-        self.backend().notes(&self.place)
+    pub fn metadata(&self) -> ItemMetadata<'_> {
+        self.backend().metadata(&self.place)
     }
 
     /// Line and column of the text of the file where it is written, counted from 1; None if it has no text. The
@@ -643,11 +643,11 @@ impl<'f> Item<'f> {
     ///
     /// # Errors
     /// Returns an error if the other file cannot be opened.
-    pub fn follow(&self) -> Result<Item<'f>> {
+    pub fn resolve(&self) -> Result<Item<'f>> {
         if self.kind() != ItemKind::Reference {
             return Ok(self.clone());
         }
-        Ok(Item::reached(self.held.clone(), self.backend().target(&self.place)?))
+        Ok(Item::from_target(self.file.clone(), self.backend().target(&self.place)?))
     }
 
     /// Hands over the item and all below it, part by part and without recursion.
@@ -655,7 +655,11 @@ impl<'f> Item<'f> {
     /// # Errors
     /// Returns an error if an item cannot be read, the errors of `take`, and
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many items.
-    pub fn expand(&self, options: ExpandOptions, mut take: impl FnMut(Option<&str>, Part<'_>) -> Result<()>) -> Result<()> {
+    pub fn expand(
+        &self,
+        options: ExpandOptions,
+        mut take: impl FnMut(Option<&str>, ExpandEvent<'_>) -> Result<()>,
+    ) -> Result<()> {
         self.backend().expand(&self.place, options, &mut take)
     }
 
@@ -683,16 +687,16 @@ impl<'f> Item<'f> {
     }
 
     /// Walks the item and all below it in the order of the file; references are not entered.
-    pub fn walk(&self) -> Walk<'_> {
+    pub fn walk(&self) -> ItemWalk<'_> {
         let backend = self.backend();
-        Walk {
+        ItemWalk {
             backend,
             root: self.place.clone(),
-            base: OnceCell::new(),
+            base_path: OnceCell::new(),
             start: Some(self.place.clone()),
-            entering: None,
+            descends: None,
             levels: Vec::new(),
-            left: backend.limits().nodes,
+            budget: backend.limits().nodes,
         }
     }
 }
@@ -700,7 +704,7 @@ impl<'f> Item<'f> {
 /// One step of a [`Walk`].
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Visit<'w> {
+pub struct WalkEntry<'w> {
     /// The name in the parent; None for items of lists and for the start.
     pub name: Option<Cow<'w, str>>,
     /// The number among the children of the parent.
@@ -713,36 +717,36 @@ pub struct Visit<'w> {
 
 /// Walks an item and all below it without recursion, see [`Item::walk`].
 #[derive(Debug)]
-pub struct Walk<'w> {
+pub struct ItemWalk<'w> {
     backend: &'w dyn Backend,
-    root: Place,
+    root: ItemLocation,
     /// The path of `root`, once it is needed.
-    base: OnceCell<String>,
-    start: Option<Place>,
-    entering: Option<Place>,
-    levels: Vec<Level<'w>>,
-    left: u64,
+    base_path: OnceCell<String>,
+    start: Option<ItemLocation>,
+    descends: Option<ItemLocation>,
+    levels: Vec<WalkLevel<'w>>,
+    budget: u64,
 }
 
 /// A collection that the walk is inside of.
 #[derive(Debug)]
-struct Level<'w> {
-    children: std::vec::IntoIter<Child<'w>>,
+struct WalkLevel<'w> {
+    children: std::vec::IntoIter<ChildItem<'w>>,
     index: usize,
     /// The child that was visited last.
-    last: Option<Child<'w>>,
+    last_name: Option<ChildItem<'w>>,
 }
 
-impl<'w> Walk<'w> {
+impl<'w> ItemWalk<'w> {
     /// Returns the next item, or None at the end.
     ///
     /// # Errors
     /// Returns an error if the children cannot be read, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) after
     /// [`Limits::nodes`](crate::Limits) items.
-    pub fn step(&mut self) -> Result<Option<Visit<'w>>> {
-        if let Some(place) = self.entering.take() {
+    pub fn try_next(&mut self) -> Result<Option<WalkEntry<'w>>> {
+        if let Some(place) = self.descends.take() {
             let children = self.backend.children(&place)?.into_iter();
-            self.levels.push(Level { children, index: 0, last: None });
+            self.levels.push(WalkLevel { children, index: 0, last_name: None });
         }
         let (name, index, place) = match self.start.take() {
             Some(start) => (None, 0, start),
@@ -754,28 +758,30 @@ impl<'w> Walk<'w> {
                 };
                 let found = (child.name.clone(), level.index, child.place.clone());
                 level.index += 1;
-                level.last = Some(child);
+                level.last_name = Some(child);
                 break found;
             },
         };
         let limit = self.backend.limits().nodes;
-        self.left =
-            self.left.checked_sub(1).ok_or_else(|| Limits::exceeded("nodes", limit, "the file has more items to visit"))?;
-        let item = Item { held: Held::Borrowed(self.backend), place };
-        self.entering = Some(item.place.clone());
-        Ok(Some(Visit { name, index, depth: self.levels.len(), item }))
+        self.budget = self
+            .budget
+            .checked_sub(1)
+            .ok_or_else(|| Limits::exceeded_error("nodes", limit, "the file has more items to visit"))?;
+        let item = Item { file: FileHandle::Borrowed(self.backend), place };
+        self.descends = Some(item.place.clone());
+        Ok(Some(WalkEntry { name, index, depth: self.levels.len(), item }))
     }
 
     /// Leaves out the items below that of the last step.
     pub fn skip_children(&mut self) {
-        self.entering = None;
+        self.descends = None;
     }
 
     /// Returns the path, from the start of the walk, of the item of the last step.
     pub fn path(&self) -> String {
-        let visited = self.levels.iter().filter_map(|level| Some((level.last.as_ref()?, level.index.saturating_sub(1))));
+        let visited = self.levels.iter().filter_map(|level| Some((level.last_name.as_ref()?, level.index.saturating_sub(1))));
         // A path may be known to the child alone, and then begins at the root of the file.
-        let base = self.base.get_or_init(|| self.backend.path(&self.root).unwrap_or_default());
+        let base = self.base_path.get_or_init(|| self.backend.path(&self.root).unwrap_or_default());
         let path = visited.fold(base.clone(), |parent, (child, index)| self.backend.child_path(&parent, child, index));
         path.strip_prefix(base.as_str()).map_or_else(|| path.clone(), str::to_owned)
     }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::FileKind;
-use super::file_set::{Series, SeriesOptions};
-use super::fits::{Headers, open_fits_source};
+use super::file_set::{FileSet, FileSetOptions};
+use super::fits::{HeaderDeclarations, open_fits_source};
 use super::item::File;
-use super::permissions::Permissions;
+use super::permissions::ReferencePermissions;
 use crate::array::Byteorder;
 use crate::asdf::AsdfFile;
-use crate::bytes::{self, Backing, LocalOptions, MemorySource, NoReferences, Resolve, SourceRef};
-use crate::dudley::{Catalog, DudleyFile, Selection, StreamOptions};
+use crate::bytes::{self, LocalOptions, MemorySource, NoReferences, Resolve, SourceBacking, SourceRef};
+use crate::dudley::{Catalog, DudleyFile, FileSelection, StreamOptions};
 use crate::error::{Error, Result};
 use crate::foreign;
 use crate::layout::Layout;
@@ -51,15 +51,15 @@ pub fn open(path_or_url: impl AsRef<Path>) -> Result<File> {
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
     limits: Limits,
-    without_map: bool,
-    allow: Permissions,
+    no_mmap: bool,
+    allow: ReferencePermissions,
     #[cfg(feature = "remote")]
     remote: bytes::RemoteOptions,
     layout: Option<Layout>,
     byteorder: Option<Byteorder>,
-    stored: bool,
+    stored_values: bool,
     encoded: bool,
-    series: SeriesOptions,
+    series: FileSetOptions,
 }
 
 impl OpenOptions {
@@ -79,14 +79,14 @@ impl OpenOptions {
     /// Sets whether a local file may be mapped into memory, so that elements can be borrowed; otherwise it is read.
     /// A mapped file that another process truncates ends this one.
     #[must_use]
-    pub fn map(mut self, map: bool) -> Self {
-        self.without_map = !map;
+    pub fn memory_map(mut self, map: bool) -> Self {
+        self.no_mmap = !map;
         self
     }
 
     /// Sets the places besides the folder of the file that references may lead to.
     #[must_use]
-    pub fn allow(mut self, allow: Permissions) -> Self {
+    pub fn allow(mut self, allow: ReferencePermissions) -> Self {
         self.allow = allow;
         self
     }
@@ -102,8 +102,8 @@ impl OpenOptions {
     /// Sets whether arrays have the elements that are stored, rather than the physical values that the file
     /// declares by scale, offset, missing values, tiles, and the like.
     #[must_use]
-    pub fn stored(mut self, stored: bool) -> Self {
-        self.stored = stored;
+    pub fn stored_values(mut self, stored: bool) -> Self {
+        self.stored_values = stored;
         self
     }
 
@@ -133,29 +133,29 @@ impl OpenOptions {
     /// Requires that the file is a catalog, and sets the layout of the files that it lists, or None if the catalog holds
     /// it. Each item is one array, whose first axis counts the files. A catalog that holds the layout needs no option.
     #[must_use]
-    pub fn family(mut self, template: impl Into<Option<Layout>>) -> Self {
-        (self.series.is_required, self.series.template) = (true, template.into());
+    pub fn file_set_layout(mut self, template: impl Into<Option<Layout>>) -> Self {
+        (self.series.must_be_catalog, self.series.template) = (true, template.into());
         self
     }
 
     /// Sets whether a catalog is opened as the file that it is, with its lists of names and parameters. Otherwise a
     /// catalog that holds the layout of its files is opened as the set of these files.
     #[must_use]
-    pub fn catalog_itself(mut self, itself: bool) -> Self {
-        self.series.is_refused = itself;
+    pub fn open_catalog_only(mut self, itself: bool) -> Self {
+        self.series.catalog_only = itself;
         self
     }
 
     /// Sets that the member files of a file set have no signature.
     #[must_use]
-    pub fn raw(mut self, raw: bool) -> Self {
-        self.series.raw = raw;
+    pub fn without_signature(mut self, raw: bool) -> Self {
+        self.series.without_signature = raw;
         self
     }
 
     /// Selects files of a file set, and the form of items whose shape differs between them.
     #[must_use]
-    pub fn files(mut self, files: impl Into<Selection>) -> Self {
+    pub fn select_files(mut self, files: impl Into<FileSelection>) -> Self {
         self.series.selection = files.into();
         self
     }
@@ -165,7 +165,7 @@ impl OpenOptions {
     /// # Errors
     /// Returns the errors of [`open`].
     pub fn open(&self, path_or_url: impl AsRef<Path>) -> Result<File> {
-        settled(|| self.source(&path_or_url), |source, resolve| self.open_source(source, resolve))
+        retry_if_changed(|| self.source(&path_or_url), |source, resolve| self.open_source(source, resolve))
     }
 
     /// Returns the bytes of a file at a path or a URL, and the resolver of the files that it refers to.
@@ -175,18 +175,18 @@ impl OpenOptions {
     pub fn source(&self, path_or_url: impl AsRef<Path>) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         let path = path_or_url.as_ref();
         if let Some(url) = path.to_str().filter(|text| bytes::is_url(text)) {
-            return self.address(url);
+            return self.open_url(url);
         }
         Ok((bytes::open(path, self.local())?, self.resolver(path)))
     }
 
     #[cfg(feature = "remote")]
-    fn address(&self, url: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+    fn open_url(&self, url: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         bytes::open_url(url, &self.remote_allowed()?, self.limits.external_depth)
     }
 
     #[cfg(not(feature = "remote"))]
-    fn address(&self, _: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
+    fn open_url(&self, _: &str) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         Err(Error::unsupported("this build reads no remote files").hint("build it with the feature remote"))
     }
 
@@ -202,8 +202,8 @@ impl OpenOptions {
 
     /// Returns the options for reading local files.
     pub fn local(&self) -> LocalOptions {
-        let mut options = LocalOptions::within(&self.limits);
-        options.map = !self.without_map;
+        let mut options = LocalOptions::from_limits(&self.limits);
+        options.memory_map = !self.no_mmap;
         options
     }
 
@@ -230,13 +230,13 @@ impl OpenOptions {
     /// # Errors
     /// Returns the errors of [`open`].
     pub fn open_source(&self, mut source: SourceRef, resolve: Arc<dyn Resolve>) -> Result<File> {
-        let mut start = first_bytes(&source)?;
-        if let Some(stream) = self.stream(&source, &start, &resolve)? {
+        let mut start = read_start(&source)?;
+        if let Some(stream) = self.try_open_dudley(&source, &start, &resolve)? {
             return Ok(stream);
         }
         if bytes::is_gzip(&start) {
             source = bytes::gunzip(source, &self.limits)?;
-            start = first_bytes(&source)?;
+            start = read_start(&source)?;
         }
         if FileKind::detect(&start).is_none()
             && let Some(derived) = foreign::derive_with(&source, &*resolve, &self.limits)?
@@ -249,9 +249,9 @@ impl OpenOptions {
                 &self.limits,
             )?;
             let file = file.with_check(foreign::part_check(derived.format));
-            return Ok(File::new(file.with_physical(!self.stored && !self.encoded)));
+            return Ok(File::new(file.with_physical(!self.stored_values && !self.encoded)));
         }
-        asdf_of(source, &start, resolve, &self.limits, self.stored).map(File::new)
+        asdf_of(source, &start, resolve, &self.limits, self.stored_values).map(File::new)
     }
 
     /// Returns the layout of a file of a foreign format, from its own metadata: that under which
@@ -260,8 +260,8 @@ impl OpenOptions {
     /// # Errors
     /// Returns the errors of [`foreign::derive`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for
     /// a file of any other format.
-    pub fn layout_from(&self, source: &SourceRef, resolve: &dyn Resolve) -> Result<foreign::Derived> {
-        let start = first_bytes(source)?;
+    pub fn layout_from(&self, source: &SourceRef, resolve: &dyn Resolve) -> Result<foreign::DerivedLayout> {
+        let start = read_start(source)?;
         let name = source.name();
         let hint = match FileKind::detect(&start) {
             Some(FileKind::Dudley) => "trilith layout print FILE.dud prints a layout, trilith tree FILE the content of a file",
@@ -276,14 +276,14 @@ impl OpenOptions {
     }
 
     /// Opens a Dudley file, a set of them, or any file for which a layout is given. Returns None for anything else.
-    fn stream(&self, source: &SourceRef, start: &[u8], resolve: &Arc<dyn Resolve>) -> Result<Option<File>> {
-        let SeriesOptions { is_required, is_refused, selection, .. } = &self.series;
+    fn try_open_dudley(&self, source: &SourceRef, start: &[u8], resolve: &Arc<dyn Resolve>) -> Result<Option<File>> {
+        let FileSetOptions { must_be_catalog: is_required, catalog_only: is_refused, selection, .. } = &self.series;
         // A layout given with a family is that of its files: the catalog has its own.
         let layout = self.layout.as_ref().filter(|_| !is_required);
         let is_stream = match FileKind::detect(start) {
             _ if layout.is_some() => true,
             Some(kind) => kind == FileKind::Dudley,
-            None => !bytes::is_gzip(start) && DudleyFile::has_layout_beside(source, &**resolve),
+            None => !bytes::is_gzip(start) && DudleyFile::has_sidecar_layout(source, &**resolve),
         };
         let is_set = *is_required || !selection.is_default() && !is_refused;
         let not_a_catalog = || Error::invalid_input(format!("{} is not the catalog of a file set", source.name()));
@@ -296,7 +296,7 @@ impl OpenOptions {
         let holds_layout = !is_refused && layout.is_none() && Catalog::holds_layout(&stream)?;
         match (*is_required || holds_layout, is_set) {
             (true, _) => {
-                let series = Series::open(&stream, &self.series, self.byteorder, resolve.clone())?;
+                let series = FileSet::from_catalog(&stream, &self.series, self.byteorder, resolve.clone())?;
                 Ok(Some(File::new(series)))
             }
             (false, true) => Err(not_a_catalog().hint("a catalog that holds the layout of its files: trilith layout catalog")),
@@ -310,7 +310,7 @@ fn asdf_of(source: SourceRef, start: &[u8], resolve: Arc<dyn Resolve>, limits: &
     match FileKind::detect(start) {
         Some(FileKind::Asdf) => {
             let file = AsdfFile::open(source, limits)?.with_resolver(resolve);
-            Ok(if stored { file } else { file.with_meaning(Arc::new(Headers)) })
+            Ok(if stored { file } else { file.with_meaning(Arc::new(HeaderDeclarations)) })
         }
         Some(FileKind::Fits) => open_fits_source(source, resolve, limits, stored),
         Some(FileKind::Dudley) => {
@@ -325,10 +325,10 @@ fn asdf_of(source: SourceRef, start: &[u8], resolve: Arc<dyn Resolve>, limits: &
 /// # Errors
 /// Returns the errors of [`open`].
 pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits: &Limits) -> Result<AsdfFile> {
-    let mut start = first_bytes(&source)?;
+    let mut start = read_start(&source)?;
     if bytes::is_gzip(&start) {
         source = bytes::gunzip(source, limits)?;
-        start = first_bytes(&source)?;
+        start = read_start(&source)?;
     }
     asdf_of(source, &start, resolve, limits, false)
 }
@@ -340,11 +340,11 @@ pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits
 /// another family.
 pub fn open_asdf(path: impl AsRef<Path>) -> Result<AsdfFile> {
     let read = |source, resolve| open_asdf_source(source, resolve, &Limits::default());
-    settled(|| OpenOptions::new().source(&path), read)
+    retry_if_changed(|| OpenOptions::new().source(&path), read)
 }
 
 /// Retries the read if a writer changes the file meanwhile: the parts read before and after would not fit together.
-fn settled<T>(
+fn retry_if_changed<T>(
     open: impl Fn() -> Result<(SourceRef, Arc<dyn Resolve>)>,
     read: impl Fn(SourceRef, Arc<dyn Resolve>) -> Result<T>,
 ) -> Result<T> {
@@ -353,8 +353,8 @@ fn settled<T>(
         let (source, resolve) = open()?;
         let done = read(source.clone(), resolve);
         let again = wait < Duration::from_secs(1)
-            && source.backing().and_then(Backing::local_file).is_some()
-            && source.backing().is_some_and(Backing::is_changed);
+            && source.backing().and_then(SourceBacking::local_file).is_some()
+            && source.backing().is_some_and(SourceBacking::is_changed);
         if !again {
             return done;
         }
@@ -378,6 +378,6 @@ pub fn open_asdf_bytes(bytes: Vec<u8>) -> Result<AsdfFile> {
 }
 
 /// Returns enough leading bytes to detect the format.
-pub(super) fn first_bytes(source: &SourceRef) -> Result<Vec<u8>> {
+pub(super) fn read_start(source: &SourceRef) -> Result<Vec<u8>> {
     bytes::read_vec(&**source, 0, source.len().min(80), &Limits::default())
 }

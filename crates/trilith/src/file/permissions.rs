@@ -15,12 +15,12 @@ use crate::limits::Limits;
 /// assert!(Permissions::read(["no-such-folder/"]).is_err());
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Permissions {
+pub struct ReferencePermissions {
     folders: Vec<PathBuf>,
     addresses: Vec<String>,
 }
 
-impl Permissions {
+impl ReferencePermissions {
     /// Reads what a person allows: `DIR/` (relative to the working directory), `file:///DIR/`, or the beginning of
     /// addresses, such as `https://host/folder/`, `s3://bucket/` or `https://`.
     ///
@@ -54,7 +54,7 @@ impl Permissions {
     /// input, which has no folder.
     pub fn resolver(&self, path: &Path, options: LocalOptions, limits: &Limits) -> Arc<dyn Resolve> {
         let own = match path.parent() {
-            _ if path == Path::new("-") => DirectoryResolver::nowhere(options, limits.external_depth),
+            _ if path == Path::new("-") => DirectoryResolver::deny_all(options, limits.external_depth),
             folder => DirectoryResolver::new(folder.unwrap_or(Path::new(".")), options, limits.external_depth),
         };
         Arc::new(self.folders.iter().fold(own, DirectoryResolver::allowing))
@@ -74,7 +74,7 @@ impl Permissions {
         if self.addresses.is_empty() {
             return folder;
         }
-        Arc::new(bytes::Allowed::new(folder, remote, limits.external_depth))
+        Arc::new(bytes::AllowListResolver::new(folder, remote, limits.external_depth))
     }
 }
 

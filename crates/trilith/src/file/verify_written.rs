@@ -12,16 +12,16 @@ use crate::limits::Limits;
 ///
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if it cannot be read, though `from` can.
-pub fn check_written(written: SourceRef, from: Option<&AsdfFile>, limits: &Limits) -> Result<()> {
+pub fn verify_written(written: SourceRef, from: Option<&AsdfFile>, limits: &Limits) -> Result<()> {
     let options = OpenOptions::new().limits(limits.clone());
     let opened = options.open_source(written, Arc::new(NoReferences));
     let broken = match &opened {
-        Ok(file) => file.as_asdf().map_or(Ok(None), walk::first_broken)?,
+        Ok(file) => file.as_asdf().map_or(Ok(None), walk::first_unreadable)?,
         Err(error) => Some(error.copy()),
     };
     let Some(error) = broken else { return Ok(()) };
     // Content that was broken before may be so afterwards.
-    if from.is_some_and(|from| !matches!(walk::first_broken(from), Ok(None))) {
+    if from.is_some_and(|from| !matches!(walk::first_unreadable(from), Ok(None))) {
         return Ok(());
     }
     Err(Error::unsupported(format!("what was written cannot be read again: {error}"))

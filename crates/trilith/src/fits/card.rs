@@ -5,14 +5,14 @@
 
 use super::card_number;
 use crate::error::{Error, Result};
-use crate::tree::{Data, Value};
+use crate::tree::{Value, ValueData};
 
 /// Bytes of one record of a header.
-pub(crate) const RECORD: usize = 80;
+pub(crate) const RECORD_LEN: usize = 80;
 /// Characters of text that a commentary record holds.
-const COMMENTARY: usize = RECORD - 8;
+const COMMENTARY_LEN: usize = RECORD_LEN - 8;
 /// Characters between the quotes of a record that another one continues.
-const CONTINUED: usize = 67;
+const CONTINUED_LEN: usize = 67;
 
 /// The value of a card.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +103,7 @@ pub fn typed_value(text: &str) -> Value {
     match CardValue::of_token(typed) {
         CardValue::Undefined => Value::null(),
         CardValue::Logical(value) => Value::from(value),
-        CardValue::Integer(n) => i64::try_from(n).map_or_else(|_| Data::BigInt(n.to_string()).into(), Value::from),
+        CardValue::Integer(n) => i64::try_from(n).map_or_else(|_| ValueData::BigInt(n.to_string()).into(), Value::from),
         CardValue::Float(x) if x.is_finite() => Value::from(x),
         _ => Value::from(text),
     }
@@ -148,27 +148,34 @@ impl Card {
         if !text.chars().chain(comment.chars()).all(printable) {
             return Err(Error::invalid_input(format!("value and comment of {keyword} can only be ASCII text in a FITS header")));
         }
-        let bytes = format(&keyword, standard, &value, comment)?;
+        let bytes = format_records(&keyword, standard, &value, comment)?;
         Ok(Self { keyword, value, comment: comment.to_owned(), bytes })
     }
 
     /// A blank record.
-    pub fn blank() -> Self {
-        Self { keyword: String::new(), value: CardValue::Text(String::new()), comment: String::new(), bytes: vec![b' '; RECORD] }
+    pub fn new_blank() -> Self {
+        Self {
+            keyword: String::new(),
+            value: CardValue::Text(String::new()),
+            comment: String::new(),
+            bytes: vec![b' '; RECORD_LEN],
+        }
     }
 
     /// Reads one record and the CONTINUE records after it. Never fails: a value that is none of
     /// FITS's is taken as text. Bytes beyond ASCII are taken as Latin-1.
     pub fn parse(bytes: &[u8]) -> Self {
-        let mut records = bytes.chunks(RECORD);
+        let mut records = bytes.chunks(RECORD_LEN);
         let first = records.next().unwrap_or_default();
-        let (keyword, field) = split(first);
+        let (keyword, field) = split_record(first);
         let (value, mut comment) = match field {
-            Field::Commentary(text) => (CardValue::Text(latin1(text).trim_end_matches(' ').to_owned()), String::new()),
-            Field::Value(field) => parse_value(field),
+            ValueField::Commentary(text) => {
+                (CardValue::Text(decode_latin1(text).trim_end_matches(' ').to_owned()), String::new())
+            }
+            ValueField::Value(field) => parse_value(field),
         };
         let value = match value {
-            CardValue::Text(mut text) if bytes.len() > RECORD => {
+            CardValue::Text(mut text) if bytes.len() > RECORD_LEN => {
                 for record in records {
                     let more = record.get(8..).unwrap_or_default();
                     if text.ends_with('&') {
@@ -213,7 +220,7 @@ impl Card {
     }
 
     /// Returns `true` if keyword, value and comment are those of another card, however they are spelt.
-    pub fn means(&self, other: &Self) -> bool {
+    pub fn is_equivalent(&self, other: &Self) -> bool {
         self.keyword == other.keyword && self.value == other.value && self.comment == other.comment
     }
 
@@ -225,7 +232,7 @@ impl Card {
 
 /// Returns `true` if the record after `card` continues it: its text ends in `&`, and the record is CONTINUE.
 pub(super) fn is_continued(card: &[u8], next: &[u8]) -> bool {
-    let last = card.get(card.len().saturating_sub(RECORD)..).unwrap_or_default();
+    let last = card.get(card.len().saturating_sub(RECORD_LEN)..).unwrap_or_default();
     // A text that continues ends in `&`; looking for an `&` first spares the parsing.
     if !next.starts_with(b"CONTINUE") || next.get(8) == Some(&b'=') || !last.contains(&b'&') {
         return false;
@@ -233,9 +240,9 @@ pub(super) fn is_continued(card: &[u8], next: &[u8]) -> bool {
     let field = if last.starts_with(b"CONTINUE") {
         last.get(8..).unwrap_or_default()
     } else {
-        match split(last).1 {
-            Field::Value(field) => field,
-            Field::Commentary(_) => return false,
+        match split_record(last).1 {
+            ValueField::Value(field) => field,
+            ValueField::Commentary(_) => return false,
         }
     };
     matches!(parse_value(field).0, CardValue::Text(text) if text.ends_with('&'))
@@ -250,29 +257,29 @@ fn is_standard(keyword: &str) -> bool {
 }
 
 /// Decodes Latin-1, in which each byte is the number of its character.
-fn latin1(bytes: &[u8]) -> String {
+fn decode_latin1(bytes: &[u8]) -> String {
     bytes.iter().map(|b| char::from(*b)).collect()
 }
 
-enum Field<'a> {
+enum ValueField<'a> {
     Value(&'a [u8]),
     Commentary(&'a [u8]),
 }
 
 /// Keyword and value field of a first record.
-fn split(record: &[u8]) -> (String, Field<'_>) {
-    let head = latin1(record.get(..8).unwrap_or(record));
+fn split_record(record: &[u8]) -> (String, ValueField<'_>) {
+    let head = decode_latin1(record.get(..8).unwrap_or(record));
     let keyword = head.trim_end().to_owned();
     let rest = record.get(8..).unwrap_or_default();
     if keyword == "HIERARCH" {
         let long = rest.iter().position(|b| *b == b'=').filter(|at| !rest[..*at].contains(&b'\''));
         if let Some((name, value)) = long.and_then(|at| rest.split_at_checked(at)) {
-            return (latin1(name).trim().to_owned(), Field::Value(value.get(1..).unwrap_or_default()));
+            return (decode_latin1(name).trim().to_owned(), ValueField::Value(value.get(1..).unwrap_or_default()));
         }
     }
     match rest {
-        [b'=', value @ ..] if !is_commentary(&keyword) => (keyword, Field::Value(value)),
-        _ => (keyword, Field::Commentary(rest)),
+        [b'=', value @ ..] if !is_commentary(&keyword) => (keyword, ValueField::Value(value)),
+        _ => (keyword, ValueField::Commentary(rest)),
     }
 }
 
@@ -286,7 +293,7 @@ fn parse_value(field: &[u8]) -> (CardValue, String) {
     }
     let slash = field.iter().position(|b| *b == b'/').unwrap_or(field.len());
     let (token, rest) = field.split_at(slash);
-    (parse_token(latin1(token).trim()), comment_of(rest))
+    (parse_token(decode_latin1(token).trim()), comment_of(rest))
 }
 
 /// The text up to the closing quote, without trailing blanks, and what is after it.
@@ -303,12 +310,12 @@ fn parse_quoted(quoted: &[u8]) -> (String, &[u8]) {
         text.push(*byte);
         at += 1;
     }
-    (latin1(&text).trim_end_matches(' ').to_owned(), quoted.get(at + 1..).unwrap_or_default())
+    (decode_latin1(&text).trim_end_matches(' ').to_owned(), quoted.get(at + 1..).unwrap_or_default())
 }
 
 fn comment_of(rest: &[u8]) -> String {
     let slash = rest.iter().position(|b| *b == b'/').map_or(rest.len(), |at| at + 1);
-    latin1(rest.get(slash..).unwrap_or_default()).trim_matches(' ').to_owned()
+    decode_latin1(rest.get(slash..).unwrap_or_default()).trim_matches(' ').to_owned()
 }
 
 fn parse_token(token: &str) -> CardValue {
@@ -319,18 +326,18 @@ fn parse_token(token: &str) -> CardValue {
         _ => {}
     }
     if let Some((re, im)) = token.strip_prefix('(').and_then(|t| t.strip_suffix(')')).and_then(|t| t.split_once(','))
-        && let (Some(re), Some(im)) = (card_number::parse(re.trim()), card_number::parse(im.trim()))
+        && let (Some(re), Some(im)) = (card_number::parse_number(re.trim()), card_number::parse_number(im.trim()))
     {
         return CardValue::Complex(re, im);
     }
     if let Ok(whole) = token.parse::<i128>() {
         return CardValue::Integer(whole);
     }
-    card_number::parse(token).map_or_else(|| CardValue::Text(token.to_owned()), CardValue::Float)
+    card_number::parse_number(token).map_or_else(|| CardValue::Text(token.to_owned()), CardValue::Float)
 }
 
 /// The records of a card.
-fn format(keyword: &str, standard: bool, value: &CardValue, comment: &str) -> Result<Vec<u8>> {
+fn format_records(keyword: &str, standard: bool, value: &CardValue, comment: &str) -> Result<Vec<u8>> {
     if is_commentary(keyword) {
         return format_commentary(keyword, value, comment);
     }
@@ -340,8 +347,10 @@ fn format(keyword: &str, standard: bool, value: &CardValue, comment: &str) -> Re
         CardValue::Logical(true) => format!("{:>20}", "T"),
         CardValue::Logical(false) => format!("{:>20}", "F"),
         CardValue::Integer(n) => format!("{n:>20}"),
-        CardValue::Float(x) => format!("{:>20}", card_number::print(*x)?),
-        CardValue::Complex(re, im) => format!("{:>20}", format!("({}, {})", card_number::print(*re)?, card_number::print(*im)?)),
+        CardValue::Float(x) => format!("{:>20}", card_number::print_number(*x)?),
+        CardValue::Complex(re, im) => {
+            format!("{:>20}", format!("({}, {})", card_number::print_number(*re)?, card_number::print_number(*im)?))
+        }
         CardValue::Text(text) if text.is_empty() => "''".to_owned(),
         CardValue::Text(text) => format!("{:20}", format!("'{:8}'", text.replace('\'', "''"))),
     };
@@ -350,10 +359,10 @@ fn format(keyword: &str, standard: bool, value: &CardValue, comment: &str) -> Re
     }
     let behind = if comment.is_empty() { String::new() } else { format!(" / {comment}") };
     let line = format!("{head}{shown}{behind}").into_bytes();
-    if line.len() <= RECORD {
-        return Ok(filled(line));
+    if line.len() <= RECORD_LEN {
+        return Ok(pad_to_record(line));
     }
-    if head.chars().count() + 8 > RECORD {
+    if head.chars().count() + 8 > RECORD_LEN {
         return Err(Error::invalid_input(format!("the keyword {keyword} is too long for a record of 80 bytes")));
     }
     match value {
@@ -363,31 +372,31 @@ fn format(keyword: &str, standard: bool, value: &CardValue, comment: &str) -> Re
     }
 }
 
-fn filled(mut record: Vec<u8>) -> Vec<u8> {
-    record.resize(record.len().next_multiple_of(RECORD).max(RECORD), b' ');
+fn pad_to_record(mut record: Vec<u8>) -> Vec<u8> {
+    record.resize(record.len().next_multiple_of(RECORD_LEN).max(RECORD_LEN), b' ');
     record
 }
 
 /// Text in several records: `KEY = 'begin &'`, `CONTINUE  'end' / comment`.
 fn format_long(head: &str, quoted: &str, comment: &str) -> Vec<u8> {
-    let first = (CONTINUED + 10).saturating_sub(head.chars().count()).max(2);
-    let pieces = pieces(quoted, first, CONTINUED);
+    let first = (CONTINUED_LEN + 10).saturating_sub(head.chars().count()).max(2);
+    let pieces = split_text(quoted, first, CONTINUED_LEN);
     let mut out = Vec::new();
     for (i, piece) in pieces.iter().enumerate() {
         let head = if i == 0 { head } else { "CONTINUE  " };
         let goes_on = if i + 1 < pieces.len() || !comment.is_empty() { "&" } else { "" };
-        out.extend(filled(format!("{head}'{piece}{goes_on}'").into_bytes()));
+        out.extend(pad_to_record(format!("{head}'{piece}{goes_on}'").into_bytes()));
     }
-    let comments = if comment.is_empty() { Vec::new() } else { self::pieces(comment, 64, 64) };
+    let comments = if comment.is_empty() { Vec::new() } else { split_text(comment, 64, 64) };
     for (i, piece) in comments.iter().enumerate() {
         let goes_on = if i + 1 < comments.len() { "&" } else { "" };
-        out.extend(filled(format!("CONTINUE  '{goes_on}' / {}", piece.trim_end()).into_bytes()));
+        out.extend(pad_to_record(format!("CONTINUE  '{goes_on}' / {}", piece.trim_end()).into_bytes()));
     }
     out
 }
 
 /// Cuts text into pieces of at most this number of characters, after a blank if there is one.
-fn pieces(text: &str, first: usize, others: usize) -> Vec<String> {
+fn split_text(text: &str, first: usize, others: usize) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     let (mut pieces, mut from, mut most) = (Vec::new(), 0, first);
     while from < chars.len() {
@@ -417,13 +426,13 @@ fn format_commentary(keyword: &str, value: &CardValue, comment: &str) -> Result<
         return Err(Error::invalid_input(format!("{keyword:?} takes text and no comment")));
     }
     let mut out = Vec::new();
-    for piece in text.chunks(COMMENTARY) {
+    for piece in text.chunks(COMMENTARY_LEN) {
         let mut record = format!("{keyword:8}").into_bytes();
         record.extend_from_slice(piece);
-        out.extend(filled(record));
+        out.extend(pad_to_record(record));
     }
     if out.is_empty() {
-        out = filled(format!("{keyword:8}").into_bytes());
+        out = pad_to_record(format!("{keyword:8}").into_bytes());
     }
     Ok(out)
 }
@@ -433,7 +442,7 @@ mod tests {
     use super::*;
 
     fn record(text: &str) -> Vec<u8> {
-        filled(text.chars().map(|c| c as u8).collect())
+        pad_to_record(text.chars().map(|c| c as u8).collect())
     }
 
     fn parsed(text: &str) -> (String, CardValue, String) {
@@ -465,7 +474,7 @@ mod tests {
         assert_eq!(parsed("HISTORY = 1 / x"), ("HISTORY".into(), CardValue::Text("= 1 / x".into()), String::new()));
         assert_eq!(parsed("COMMENT   two blanks"), ("COMMENT".into(), CardValue::Text("  two blanks".into()), String::new()));
         assert_eq!(parsed("          text").1, CardValue::Text("  text".into()));
-        assert_eq!(Card::parse(&[b' '; 80]), Card::blank());
+        assert_eq!(Card::parse(&[b' '; 80]), Card::new_blank());
     }
 
     #[test]
@@ -505,7 +514,7 @@ mod tests {
             for comment in ["", "a comment", "many words of comment ".repeat(9).trim_end()] {
                 let card = Card::new("LONGSTR", text.as_str(), comment).unwrap();
                 assert!(card.bytes.len() > 160);
-                for pair in card.bytes.chunks(RECORD).collect::<Vec<_>>().windows(2) {
+                for pair in card.bytes.chunks(RECORD_LEN).collect::<Vec<_>>().windows(2) {
                     assert!(is_continued(pair[0], pair[1]));
                 }
                 let read = Card::parse(&card.bytes);

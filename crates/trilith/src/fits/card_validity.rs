@@ -3,32 +3,32 @@
 //! Reading takes what can be understood, so that nothing here stops it; `verify` reports it.
 
 use super::FitsFile;
-use super::card::{Card, CardValue, RECORD};
+use super::card::{Card, CardValue, RECORD_LEN};
 use crate::error::Error;
 
 /// Largest number of cards that are reported.
-const MOST: usize = 1000;
+const MAX_REPORTED: usize = 1000;
 
 impl FitsFile {
     /// Returns what is wrong with the cards of the headers.
     pub(crate) fn illegal_cards(&self) -> Vec<Error> {
         let of = |hdu: &super::Hdu| {
-            let label = hdu.number();
+            let label = hdu.index();
             let cards = hdu.header().cards().iter().enumerate();
-            let wrong = cards.filter_map(move |(number, card)| Some((number, problem(card)?)));
+            let wrong = cards.filter_map(move |(number, card)| Some((number, violation(card)?)));
             wrong.map(move |(number, what)| Error::malformed(format!("HDU {label}, card {number}: {what}"))).collect::<Vec<_>>()
         };
-        self.hdus().iter().flat_map(of).take(MOST).collect()
+        self.hdus().iter().flat_map(of).take(MAX_REPORTED).collect()
     }
 }
 
 /// Returns what the standard does not allow in a card, if there is anything.
-fn problem(card: &Card) -> Option<String> {
+fn violation(card: &Card) -> Option<String> {
     let bytes = card.bytes();
     if let Some(byte) = bytes.iter().find(|byte| !matches!(byte, b' '..=b'~')) {
         return Some(format!("it has the byte 0x{byte:02x}, which is not a character of FITS headers (section 4.1.2)"));
     }
-    let first = bytes.get(..RECORD).unwrap_or(bytes);
+    let first = bytes.get(..RECORD_LEN).unwrap_or(bytes);
     let keyword = first.get(..8).unwrap_or(first).trim_ascii_end();
     let is_allowed = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
     if !keyword.iter().all(is_allowed) {
@@ -65,8 +65,8 @@ mod tests {
     fn cards_are_held_against_chapter_4() {
         let said = |text: &[u8]| {
             let mut record = text.to_vec();
-            record.resize(RECORD, b' ');
-            problem(&Card::parse(&record)).unwrap_or_default()
+            record.resize(RECORD_LEN, b' ');
+            violation(&Card::parse(&record)).unwrap_or_default()
         };
         let legal: [&[u8]; 15] = [
             b"SIMPLE  =                    T / conforms",

@@ -5,27 +5,27 @@
 use std::ops::Range;
 
 use super::card::{Card, CardValue};
-use super::header::{BLOCK, Header};
-use crate::bytes::{Source, in_pieces};
+use super::header::{BLOCK_LEN, Header};
+use crate::bytes::{Source, for_each_piece};
 use crate::error::Result;
 use crate::interrupt;
 
 /// The keyword of the sum over the whole HDU, and what it holds while that sum is made.
-const WHOLE: &str = "CHECKSUM";
-const NOTHING: &str = "0000000000000000";
+const CHECKSUM_KEYWORD: &str = "CHECKSUM";
+const ZERO_CHECKSUM: &str = "0000000000000000";
 /// The keyword of the sum over the data unit.
-const DATA: &str = "DATASUM";
+const DATASUM_KEYWORD: &str = "DATASUM";
 
 /// Bytes that are read at once.
-const PIECE: u64 = 4 << 20;
+const BUFFER_SIZE: u64 = 4 << 20;
 
 /// A sum of 32-bit words, big-endian, whose carries are added at the other end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Sum(u32);
+struct OnesComplementSum(u32);
 
-impl Sum {
+impl OnesComplementSum {
     /// Adds bytes, which begin at a multiple of four; the last word is filled with zeros.
-    fn add(&mut self, bytes: &[u8]) {
+    fn add_bytes(&mut self, bytes: &[u8]) {
         let mut sum = u64::from(self.0);
         // The bytes of 256 words are added in lanes of 16 bits, which is as many as these hold: several words at once.
         for block in bytes.chunks(1024) {
@@ -51,18 +51,18 @@ impl Sum {
     }
 
     /// The sum over a part of a source; what is beyond its end counts as zeros.
-    fn of(source: &dyn Source, start: u64, end: u64) -> Result<Self> {
+    fn compute(source: &dyn Source, start: u64, end: u64) -> Result<Self> {
         let mut sum = Self::default();
-        in_pieces(source, start..end.min(source.len()), PIECE, true, &mut |piece| {
+        for_each_piece(source, start..end.min(source.len()), BUFFER_SIZE, true, &mut |piece| {
             interrupt::check()?;
-            sum.add(piece);
+            sum.add_bytes(piece);
             Ok(())
         })?;
         Ok(sum)
     }
 
     /// Returns `true` if two sums are equal; zero has two forms.
-    fn equals(self, other: Self) -> bool {
+    fn is_equivalent(self, other: Self) -> bool {
         let plain = |sum: Self| if sum.0 == u32::MAX { 0 } else { sum.0 };
         plain(self) == plain(other)
     }
@@ -73,22 +73,22 @@ impl Sum {
 pub(super) struct Stated {
     /// The 16 characters of CHECKSUM.
     whole: Option<String>,
-    data: Option<Sum>,
+    data: Option<OnesComplementSum>,
 }
 
 impl Stated {
     /// The sums of a header. A blank value is an unknown sum, and a CHECKSUM of another length than 16, or one with another
     /// version of the algorithm in CHECKVER, is another sum than that of the standard.
-    pub(super) fn of(header: &Header) -> Self {
+    pub(super) fn from_header(header: &Header) -> Self {
         let is_other = header.text("CHECKVER").is_some_and(|version| !version.trim().eq_ignore_ascii_case("COMPLEMENT"));
-        let whole = header.text(WHOLE).filter(|text| text.len() == NOTHING.len() && !is_other);
-        let data = match header.card(DATA).map(Card::value) {
+        let whole = header.text(CHECKSUM_KEYWORD).filter(|text| text.len() == ZERO_CHECKSUM.len() && !is_other);
+        let data = match header.card(DATASUM_KEYWORD).map(Card::value) {
             Some(CardValue::Text(text)) => text.trim().parse().ok(),
             Some(CardValue::Integer(sum)) => u32::try_from(*sum).ok(),
             Some(CardValue::Float(sum)) if sum.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(sum) => Some(*sum as u32),
             _ => None,
         };
-        Self { whole: whole.map(str::to_owned), data: data.map(Sum) }
+        Self { whole: whole.map(str::to_owned), data: data.map(OnesComplementSum) }
     }
 
     /// Returns `true` if no sum is stated.
@@ -101,7 +101,7 @@ impl Stated {
     ///
     /// # Errors
     /// Returns the errors of [`Source::read_at`].
-    pub(super) fn compare(
+    pub(super) fn compare_hdu(
         &self,
         source: &dyn Source,
         start: u64,
@@ -111,16 +111,16 @@ impl Stated {
         if self.is_empty() {
             return Ok(compared);
         }
-        let mut found = Sum::of(source, data.start, data.end)?;
+        let mut found = OnesComplementSum::compute(source, data.start, data.end)?;
         if let Some(stated) = self.data {
-            let wrong = || format!("{DATA} is {}, but the data have {}", stated.0, found.0);
-            compared.push((DATA, (!found.equals(stated)).then(wrong)));
+            let wrong = || format!("{DATASUM_KEYWORD} is {}, but the data have {}", stated.0, found.0);
+            compared.push((DATASUM_KEYWORD, (!found.is_equivalent(stated)).then(wrong)));
         }
         if let Some(stated) = &self.whole {
-            let header = Sum::of(source, start, data.start)?;
-            found.add(&header.0.to_be_bytes());
-            let wrong = || format!("{WHOLE} is {stated}, but the HDU has another sum");
-            compared.push((WHOLE, (!found.equals(Sum::default())).then(wrong)));
+            let header = OnesComplementSum::compute(source, start, data.start)?;
+            found.add_bytes(&header.0.to_be_bytes());
+            let wrong = || format!("{CHECKSUM_KEYWORD} is {stated}, but the HDU has another sum");
+            compared.push((CHECKSUM_KEYWORD, (!found.is_equivalent(OnesComplementSum::default())).then(wrong)));
         }
         Ok(compared)
     }
@@ -128,7 +128,7 @@ impl Stated {
 
 /// Returns `true` if [`renew`] computes a sum.
 pub(super) fn is_renewed(header: &Header, is_new: bool) -> bool {
-    let stated = Stated::of(header);
+    let stated = Stated::from_header(header);
     stated.whole.is_some() || is_new && stated.data.is_some()
 }
 
@@ -137,41 +137,41 @@ pub(super) fn is_renewed(header: &Header, is_new: bool) -> bool {
 ///
 /// # Errors
 /// Returns an error if the data cannot be read.
-pub(super) fn renew(header: &mut Header, data: &dyn Source, start: u64, end: u64, is_new: bool) -> Result<()> {
+pub(super) fn update(header: &mut Header, data: &dyn Source, start: u64, end: u64, is_new: bool) -> Result<()> {
     if !is_renewed(header, is_new) {
         return Ok(());
     }
-    let stated = Stated::of(header);
+    let stated = Stated::from_header(header);
     let renews_data = is_new && stated.data.is_some();
-    let mut sum = Sum::of(data, start, end)?;
+    let mut sum = OnesComplementSum::compute(data, start, end)?;
     if renews_data {
-        put(header, DATA, &sum.0.to_string())?;
+        set_card(header, DATASUM_KEYWORD, &sum.0.to_string())?;
     }
     if stated.whole.is_some() {
-        put(header, WHOLE, NOTHING)?;
-        sum.add(&header.to_bytes());
-        put(header, WHOLE, &encoded(!sum.0))?;
+        set_card(header, CHECKSUM_KEYWORD, ZERO_CHECKSUM)?;
+        sum.add_bytes(&header.to_bytes());
+        set_card(header, CHECKSUM_KEYWORD, &encode_checksum(!sum.0))?;
     }
-    debug_assert_eq!(header.to_bytes().len() as u64 % BLOCK, 0, "a header fills its blocks");
+    debug_assert_eq!(header.to_bytes().len() as u64 % BLOCK_LEN, 0, "a header fills its blocks");
     Ok(())
 }
 
 /// Gives the first card of a keyword another text; it keeps its place and its comment.
-fn put(header: &mut Header, keyword: &str, text: &str) -> Result<()> {
+fn set_card(header: &mut Header, keyword: &str, text: &str) -> Result<()> {
     let comment = header.card(keyword).map(|card| card.comment().to_owned()).unwrap_or_default();
     let card = Card::new(keyword, CardValue::Text(text.to_owned()), &comment);
     // A comment that does not fit next to the value is no reason to leave a wrong sum.
-    let card = card.ok().filter(|card| card.bytes().len() == super::card::RECORD);
+    let card = card.ok().filter(|card| card.bytes().len() == super::card::RECORD_LEN);
     let card = match card {
         Some(card) => card,
         None => Card::new(keyword, CardValue::Text(text.to_owned()), "")?,
     };
-    header.replace(keyword, card);
+    header.replace_card(keyword, card);
     Ok(())
 }
 
 /// A sum as 16 letters and digits whose own sum it is (appendix J.2).
-fn encoded(sum: u32) -> String {
+fn encode_checksum(sum: u32) -> String {
     let mut letters = [[0u8; 4]; 4];
     for (byte, column) in sum.to_be_bytes().into_iter().zip(&mut letters) {
         let (quarter, rest) = (byte / 4 + b'0', byte % 4);
@@ -198,28 +198,28 @@ mod tests {
     #[test]
     fn encoded_matches_standard_and_sums_to_value() {
         // The example of appendix J.4.
-        assert_eq!(encoded(!868_229_149), "hcHjjc9ghcEghc9g");
+        assert_eq!(encode_checksum(!868_229_149), "hcHjjc9ghcEghc9g");
         for sum in [0, 1, u32::MAX, 0x3a5b_405f, 0x1234_5678] {
-            let text = encoded(sum);
+            let text = encode_checksum(sum);
             assert!(text.bytes().all(|c| c.is_ascii_alphanumeric()), "{text}");
             let mut turned = text.into_bytes();
             turned.rotate_left(1);
-            let mut found = Sum::default();
-            found.add(&turned);
-            let mut zeros = Sum::default();
-            zeros.add(NOTHING.as_bytes());
-            zeros.add(&sum.to_be_bytes());
+            let mut found = OnesComplementSum::default();
+            found.add_bytes(&turned);
+            let mut zeros = OnesComplementSum::default();
+            zeros.add_bytes(ZERO_CHECKSUM.as_bytes());
+            zeros.add_bytes(&sum.to_be_bytes());
             assert_eq!(found, zeros);
         }
     }
 
     #[test]
     fn carries_come_round() {
-        let mut sum = Sum::default();
-        sum.add(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 2]);
-        assert_eq!(sum, Sum(2));
-        sum.add(&[0, 0, 1]);
-        assert_eq!(sum, Sum(258));
+        let mut sum = OnesComplementSum::default();
+        sum.add_bytes(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 2]);
+        assert_eq!(sum, OnesComplementSum(2));
+        sum.add_bytes(&[0, 0, 1]);
+        assert_eq!(sum, OnesComplementSum(258));
     }
 
     #[test]
@@ -233,8 +233,8 @@ mod tests {
             while expected > u64::from(u32::MAX) {
                 expected = (expected & u64::from(u32::MAX)) + (expected >> 32);
             }
-            let mut sum = Sum::default();
-            sum.add(&bytes[..len]);
+            let mut sum = OnesComplementSum::default();
+            sum.add_bytes(&bytes[..len]);
             assert_eq!(u64::from(sum.0), expected, "{len} bytes");
         }
     }
@@ -243,39 +243,42 @@ mod tests {
     #[test]
     fn stated_ignores_unknown_sums_and_other_forms() {
         let stated = |cards: &[(&str, CardValue)]| {
-            Stated::of(&Header::new(
+            Stated::from_header(&Header::new(
                 cards.iter().map(|(keyword, value)| Card::new(keyword, value.clone(), "").unwrap()).collect(),
             ))
         };
         let sums =
             [CardValue::Undefined, "".into(), "   ".into(), CardValue::Logical(true), "d41d8cd98f00b204e9800998ecf8427e".into()];
         for value in sums {
-            assert!(stated(&[(WHOLE, value.clone()), (DATA, value)]).is_empty());
+            assert!(stated(&[(CHECKSUM_KEYWORD, value.clone()), (DATASUM_KEYWORD, value)]).is_empty());
         }
-        let checksum = (WHOLE, CardValue::from("hcHjjc9ghcEghc9g"));
+        let checksum = (CHECKSUM_KEYWORD, CardValue::from("hcHjjc9ghcEghc9g"));
         assert!(stated(&[checksum.clone(), ("CHECKVER", "OTHER".into())]).is_empty());
         assert!(stated(&[checksum, ("CHECKVER", "COMPLEMENT".into())]).whole.is_some());
         for value in [CardValue::from("12"), 12i64.into(), 12.0.into(), " 12 ".into()] {
-            assert_eq!(stated(&[(DATA, value)]).data, Some(Sum(12)));
+            assert_eq!(stated(&[(DATASUM_KEYWORD, value)]).data, Some(OnesComplementSum(12)));
         }
-        assert!(Sum(0).equals(Sum(u32::MAX)) && !Sum(0).equals(Sum(1)));
+        assert!(
+            OnesComplementSum(0).is_equivalent(OnesComplementSum(u32::MAX))
+                && !OnesComplementSum(0).is_equivalent(OnesComplementSum(1))
+        );
     }
 
     #[test]
     fn only_sums_that_are_there_are_renewed() {
         let data = MemorySource::new(vec![7; 100], "data");
         let mut header = Header::new(vec![Card::new("A", 1i64, "").unwrap()]);
-        renew(&mut header, &data, 0, 100, true).unwrap();
+        update(&mut header, &data, 0, 100, true).unwrap();
         assert_eq!(header.cards().len(), 1);
-        header.push(Card::new(DATA, "1", "of old").unwrap());
-        renew(&mut header, &data, 0, 100, false).unwrap();
-        assert_eq!(header.text(DATA), Some("1"));
-        header.push(Card::new(WHOLE, NOTHING, "").unwrap());
-        renew(&mut header, &data, 0, 100, true).unwrap();
-        assert_eq!(header.text(DATA), Some("2947526575"));
-        assert_eq!(header.card(DATA).unwrap().comment(), "of old");
-        let mut whole = Sum::of(&data, 0, 100).unwrap();
-        whole.add(&header.to_bytes());
+        header.push(Card::new(DATASUM_KEYWORD, "1", "of old").unwrap());
+        update(&mut header, &data, 0, 100, false).unwrap();
+        assert_eq!(header.text(DATASUM_KEYWORD), Some("1"));
+        header.push(Card::new(CHECKSUM_KEYWORD, ZERO_CHECKSUM, "").unwrap());
+        update(&mut header, &data, 0, 100, true).unwrap();
+        assert_eq!(header.text(DATASUM_KEYWORD), Some("2947526575"));
+        assert_eq!(header.card(DATASUM_KEYWORD).unwrap().comment(), "of old");
+        let mut whole = OnesComplementSum::compute(&data, 0, 100).unwrap();
+        whole.add_bytes(&header.to_bytes());
         assert_eq!(whole.0, u32::MAX);
     }
 }

@@ -8,31 +8,31 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use super::card::{Card, CardValue};
 use super::hdu::Hdu;
 use super::header::Header;
-use super::tree::{card_of, given, key, triple};
+use super::tree::{card_of, card_triple, node_triple, triple_key};
 use crate::error::{Error, Result};
 use crate::tree::{Node, Value};
 
 /// Rows of headers that are compared pair by pair; longer ones are compared by looking for the next equal row.
-const PAIRS: usize = 1 << 20;
+const MAX_PAIRS: usize = 1 << 20;
 
 /// Keywords that a number follows, of tables and of compressed images.
-const NUMBERED: [&str; 9] = ["NAXIS", "TFORM", "TBCOL", "ZNAXIS", "ZTILE", "ZNAME", "ZVAL", "ZFORM", "ZCTYP"];
+const INDEXED_KEYWORDS: [&str; 9] = ["NAXIS", "TFORM", "TBCOL", "ZNAXIS", "ZTILE", "ZNAME", "ZVAL", "ZFORM", "ZCTYP"];
 /// Keywords that say what an HDU is and how long its data are.
-const WHOLE: [&str; 22] = [
+const STRUCTURAL_KEYWORDS: [&str; 22] = [
     "SIMPLE", "XTENSION", "BITPIX", "NAXIS", "EXTEND", "PCOUNT", "GCOUNT", "GROUPS", "TFIELDS", "THEAP", "END", "CONTINUE",
     "ZIMAGE", "ZTABLE", "ZCMPTYPE", "ZBITPIX", "ZSIMPLE", "ZTENSION", "ZPCOUNT", "ZGCOUNT", "ZQUANTIZ", "ZTHEAP",
 ];
 /// Sums that are computed, never given.
-const SUMS: [&str; 2] = ["CHECKSUM", "DATASUM"];
+const CHECKSUM_KEYWORDS: [&str; 2] = ["CHECKSUM", "DATASUM"];
 /// Names that the tree of an ASDF file next to refers to.
-const NAMES: [&str; 3] = ["EXTNAME", "EXTVER", "EXTLEVEL"];
+const NAME_KEYWORDS: [&str; 3] = ["EXTNAME", "EXTVER", "EXTLEVEL"];
 
 /// A row, and the card that it keeps.
-struct Row {
+struct HeaderRow {
     /// The triple in the form of [`given`].
     triple: Value,
     /// Index of the kept card in the old header, if the row keeps one.
-    kept: Option<usize>,
+    old_card: Option<usize>,
 }
 
 /// The header of an HDU whose rows `old` became `new`; None if they say the same. With `is_named` an ASDF file
@@ -44,7 +44,7 @@ struct Row {
 pub fn edited_header(hdu: &Hdu, old: Node<'_>, new: Node<'_>, is_named: bool) -> Result<Option<Header>> {
     let place = |at: usize| format!("/fits/{}/header/{at}", hdu.number);
     let triples = |rows: Node<'_>| -> Result<Vec<Value>> {
-        rows.items().enumerate().map(|(at, row)| given(row).map_err(|e| as_usage(&e, place(at)))).collect()
+        rows.items().enumerate().map(|(at, row)| node_triple(row).map_err(|e| into_usage_error(&e, place(at)))).collect()
     };
     if !new.is_sequence() {
         let message = "a FITS header is a list of [keyword, value, comment]";
@@ -54,23 +54,23 @@ pub fn edited_header(hdu: &Hdu, old: Node<'_>, new: Node<'_>, is_named: bool) ->
     if old == rows {
         return Ok(None);
     }
-    let rows = aligned(&old, rows);
+    let rows = align_rows(&old, rows);
     check_order(hdu, &rows)?;
     let mut header = Header::default();
-    let (cards, before) = (hdu.header.cards(), replaced(&rows, old.len()));
+    let (cards, before) = (hdu.header.cards(), pair_replacement_cards(&rows, old.len()));
     for (at, (row, node)) in rows.iter().zip(new.items()).enumerate() {
-        let card = match (row.kept, before.get(at).copied().flatten()) {
-            (Some(kept), _) => cards.get(kept).cloned().unwrap_or_else(Card::blank),
+        let card = match (row.old_card, before.get(at).copied().flatten()) {
+            (Some(kept), _) => cards.get(kept).cloned().unwrap_or_else(Card::new_blank),
             (None, before) => {
                 let before = before.and_then(|at| Some((cards.get(at)?, old.get(at)?)));
-                let card = made(&row.triple, before, is_null(node)).map_err(|e| as_usage(&e, place(at)))?;
+                let card = build_card(&row.triple, before, is_null(node)).map_err(|e| into_usage_error(&e, place(at)))?;
                 check_change(Some(&card), before.map(|(card, _)| card), is_named).map_err(|e| e.at_path(place(at)))?;
                 card
             }
         };
         header.push(card);
     }
-    let stays: HashSet<usize> = rows.iter().filter_map(|row| row.kept).chain(before.into_iter().flatten()).collect();
+    let stays: HashSet<usize> = rows.iter().filter_map(|row| row.old_card).chain(before.into_iter().flatten()).collect();
     for (at, card) in cards.iter().enumerate().filter(|(at, _)| !stays.contains(at)) {
         check_change(None, Some(card), is_named).map_err(|e| e.at_path(place(at)))?;
     }
@@ -84,19 +84,19 @@ fn is_null(row: Node<'_>) -> bool {
 }
 
 /// Converts an error of a row into one of the caller. The tree of a FITS file has no lines.
-fn as_usage(error: &Error, path: String) -> Error {
-    Error::invalid_input(error.message()).at_path(path).advised_by(error)
+fn into_usage_error(error: &Error, path: String) -> Error {
+    Error::invalid_input(error.message()).at_path(path).with_settings_of(error)
 }
 
 /// Matches each new row with an equal old row, in the same order.
-fn aligned(old: &[Value], new: Vec<Value>) -> Vec<Row> {
+fn align_rows(old: &[Value], new: Vec<Value>) -> Vec<HeaderRow> {
     let front = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let most = old.len().min(new.len()) - front;
     let back = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
     let (old_end, new_end) = (old.len() - back, new.len() - back);
     let (old_part, new_part) = (old.get(front..old_end).unwrap_or_default(), new.get(front..new_end).unwrap_or_default());
-    let kept = if old_part.len().saturating_mul(new_part.len()) <= PAIRS {
-        longest(old_part, new_part)
+    let kept = if old_part.len().saturating_mul(new_part.len()) <= MAX_PAIRS {
+        longest_common_subsequence(old_part, new_part)
     } else {
         next_equal(old_part, new_part)
     };
@@ -106,11 +106,11 @@ fn aligned(old: &[Value], new: Vec<Value>) -> Vec<Row> {
         at => kept.get(at - front).copied().flatten().map(|found| found + front),
     };
     let places: Vec<Option<usize>> = (0..new.len()).map(place).collect();
-    new.into_iter().zip(places).map(|(triple, kept)| Row { triple, kept }).collect()
+    new.into_iter().zip(places).map(|(triple, kept)| HeaderRow { triple, old_card: kept }).collect()
 }
 
 /// Returns for each item of `new` the index of its match in `old`, by a longest common subsequence.
-fn longest(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
+fn longest_common_subsequence(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
     let width = new.len() + 1;
     let mut lengths = vec![0u32; (old.len() + 1) * width];
     let at = |i: usize, j: usize| i * width + j;
@@ -147,11 +147,11 @@ fn longest(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
 fn next_equal(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
     let mut places: HashMap<String, VecDeque<usize>> = HashMap::new();
     for (at, value) in old.iter().enumerate() {
-        places.entry(key(value)).or_default().push_back(at);
+        places.entry(triple_key(value)).or_default().push_back(at);
     }
     let mut from = 0;
     let mut find = |value: &Value| {
-        let queue = places.get_mut(&key(value))?;
+        let queue = places.get_mut(&triple_key(value))?;
         while queue.front().is_some_and(|at| *at < from) {
             queue.pop_front();
         }
@@ -164,13 +164,13 @@ fn next_equal(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
 
 /// For each row that is new, the old card in whose place it is: rows between two that are kept replace the old
 /// ones between them in their order, as far as their keyword or their number is the same.
-fn replaced(rows: &[Row], count: usize) -> Vec<Option<usize>> {
+fn pair_replacement_cards(rows: &[HeaderRow], count: usize) -> Vec<Option<usize>> {
     let mut found = vec![None; rows.len()];
     let mut at = 0;
     while at < rows.len() {
-        let Some(length) = rows.get(at..).map(|rest| rest.iter().take_while(|row| row.kept.is_none()).count()) else { break };
-        let before = at.checked_sub(1).and_then(|last| rows.get(last)?.kept).map_or(0, |last| last + 1);
-        let behind = rows.get(at + length).and_then(|row| row.kept).unwrap_or(count);
+        let Some(length) = rows.get(at..).map(|rest| rest.iter().take_while(|row| row.old_card.is_none()).count()) else { break };
+        let before = at.checked_sub(1).and_then(|last| rows.get(last)?.old_card).map_or(0, |last| last + 1);
+        let behind = rows.get(at + length).and_then(|row| row.old_card).unwrap_or(count);
         if length > 0 && behind.checked_sub(before) == Some(length) {
             for (place, old) in found.iter_mut().skip(at).zip(before..behind) {
                 *place = Some(old);
@@ -183,13 +183,13 @@ fn replaced(rows: &[Row], count: usize) -> Vec<Option<usize>> {
 
 /// Returns the card of a new row. Unchanged parts keep their kind, which a row does not always tell: a complex
 /// number, an undefined value, an integer of more than 64 bits.
-fn made(row: &Value, before: Option<(&Card, &Value)>, is_null: bool) -> Result<Card> {
+fn build_card(row: &Value, before: Option<(&Card, &Value)>, is_null: bool) -> Result<Card> {
     if let Some((old, triple)) = before
         && !is_null
         && triple.items().get(1..) == row.items().get(1..)
     {
         let named = card_of(&Value::seq(row.items().first().cloned()))?;
-        if let Some(card) = renamed(old, &named)? {
+        if let Some(card) = rename_card(old, &named)? {
             return Ok(card);
         }
     }
@@ -218,12 +218,13 @@ fn made(row: &Value, before: Option<(&Card, &Value)>, is_null: bool) -> Result<C
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is no room for it.
-fn renamed(old: &Card, new: &Card) -> Result<Option<Card>> {
-    const HIERARCH: &[u8] = b"HIERARCH ";
-    let is_long = |card: &Card| card.bytes().starts_with(HIERARCH);
+fn rename_card(old: &Card, new: &Card) -> Result<Option<Card>> {
+    const HIERARCH_PREFIX: &[u8] = b"HIERARCH ";
+    let is_long = |card: &Card| card.bytes().starts_with(HIERARCH_PREFIX);
     let (keyword, bytes) = (new.keyword(), old.bytes());
     let from = if is_long(old) { bytes.iter().position(|b| *b == b'=').unwrap_or(bytes.len()) } else { 8 };
-    let start = if is_long(new) { [HIERARCH, keyword.as_bytes(), b" "].concat() } else { format!("{keyword:8}").into_bytes() };
+    let start =
+        if is_long(new) { [HIERARCH_PREFIX, keyword.as_bytes(), b" "].concat() } else { format!("{keyword:8}").into_bytes() };
     let mut made = [&start, bytes.get(from..).unwrap_or_default()].concat();
     let filled = |made: &[u8]| made.iter().rposition(|b| *b != b' ').map_or(0, |last| last + 1);
     let value = start.len() + 2;
@@ -236,7 +237,7 @@ fn renamed(old: &Card, new: &Card) -> Result<Option<Card>> {
     }
     made.resize(bytes.len(), b' ');
     let made = Card::parse(&made);
-    let is_same = made.keyword() == keyword && triple(&made).items().get(1..) == triple(old).items().get(1..);
+    let is_same = made.keyword() == keyword && card_triple(&made).items().get(1..) == card_triple(old).items().get(1..);
     Ok(is_same.then_some(made))
 }
 
@@ -245,9 +246,9 @@ fn is_structural(keyword: &str) -> bool {
     let number = keyword.trim_start_matches(|c: char| !c.is_ascii_digit());
     let numbered = || {
         let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-        is_number && NUMBERED.contains(&keyword.strip_suffix(number).unwrap_or(""))
+        is_number && INDEXED_KEYWORDS.contains(&keyword.strip_suffix(number).unwrap_or(""))
     };
-    WHOLE.contains(&keyword) || numbered()
+    STRUCTURAL_KEYWORDS.contains(&keyword) || numbered()
 }
 
 /// Refuses a card that comes, goes or changes its value, if it defines the HDU.
@@ -263,10 +264,10 @@ fn check_change(new: Option<&Card>, old: Option<&Card>, is_named: bool) -> Resul
         return Err(Error::invalid_input(format!("{found} defines the HDU and the place of its data, and cannot be changed"))
             .hint("convert the FITS file to ASDF, change the array there, and convert it back"));
     }
-    if let Some(sum) = new.map(Card::keyword).filter(|keyword| SUMS.contains(keyword)) {
+    if let Some(sum) = new.map(Card::keyword).filter(|keyword| CHECKSUM_KEYWORDS.contains(keyword)) {
         return Err(Error::invalid_input(format!("{sum} is computed from the HDU and cannot be given")));
     }
-    if let Some(name) = [keyword, other].into_iter().find(|keyword| is_named && NAMES.contains(keyword)) {
+    if let Some(name) = [keyword, other].into_iter().find(|keyword| is_named && NAME_KEYWORDS.contains(keyword)) {
         let message = format!("{name} cannot be changed: the ASDF file in this FITS file may name the HDU by it");
         return Err(Error::invalid_input(message).hint("convert it to ASDF, and embed that in another FITS file"));
     }
@@ -274,10 +275,10 @@ fn check_change(new: Option<&Card>, old: Option<&Card>, is_named: bool) -> Resul
 }
 
 /// The cards that say what the HDU is come first and in their order (section 4.4.1), and nothing gets between them.
-fn check_order(hdu: &Hdu, rows: &[Row]) -> Result<()> {
+fn check_order(hdu: &Hdu, rows: &[HeaderRow]) -> Result<()> {
     let cards = hdu.header.cards();
     let leading = cards.iter().take_while(|card| is_structural(card.keyword())).count();
-    let keyword = |row: &Row| row.triple.items().first().and_then(Value::as_str).unwrap_or_default().to_owned();
+    let keyword = |row: &HeaderRow| row.triple.items().first().and_then(Value::as_str).unwrap_or_default().to_owned();
     for (at, card) in cards.iter().take(leading).enumerate() {
         let found = rows.get(at).map(keyword).unwrap_or_default();
         if found != card.keyword() {
@@ -302,5 +303,5 @@ fn check_hdu(hdu: &Hdu, header: &Header) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid_input("the changed header would make another kind of HDU of it, or lead to other data")
-        .context(hdu.label()))
+        .context(hdu.display_name()))
 }

@@ -2,15 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::card::RECORD;
+use super::card::RECORD_LEN;
 use super::checksum::Stated;
 use super::hdu::{self, Hdu, HduKind};
-use super::header::{BLOCK, Header};
+use super::header::{BLOCK_LEN, Header};
 use super::{image, random_groups, table, tiled_image};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{Checked, Cost, SourceRef, Window, to_usize, verify_backing};
+use crate::bytes::{AccessCost, ChecksummedSource, SourceRef, WindowSource, to_usize, verify_backing};
 use crate::diagnostic::Diagnostic;
-use crate::error::{Context, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, ResultExt};
 use crate::limits::Limits;
 
 /// An open FITS file; opening reads its headers.
@@ -61,67 +61,73 @@ impl FitsFile {
         while let Some(start) = file.start_at(at)? {
             let number = file.hdus.len();
             if number as u64 >= limits.items {
-                return Err(Limits::exceeded("items", limits.items, format_args!("the FITS file has more than {number} HDUs")));
+                return Err(Limits::exceeded_error(
+                    "items",
+                    limits.items,
+                    format_args!("the FITS file has more than {number} HDUs"),
+                ));
             }
             let doing = || format!("reading HDU {number} of {}", file.source.name());
             let (header, data, why) = match &start {
                 HeaderStart::Missing(..) => (Header::default(), at, None),
-                _ => Header::read_some(&*file.source, at, limits).map_err(|e| e.at_byte(at)).doing(doing)?,
+                _ => Header::read_partial(&*file.source, at, limits).map_err(|e| e.at_byte(at)).with_context(doing)?,
             };
             let read = why.map_or_else(|| Hdu::new(number, header.clone(), at, data), Err);
             let hdu = match (read, start) {
                 (Ok(hdu), HeaderStart::Standard) => hdu,
-                (Ok(hdu), HeaderStart::OtherKeyword(why)) => Hdu::broken(number, header, at, data..hdu.end(), why.at_byte(at)),
-                (_, HeaderStart::Missing(next, why)) => Hdu::broken(number, header, at, at..next, why.at_byte(at)),
+                (Ok(hdu), HeaderStart::OtherKeyword(why)) => {
+                    Hdu::unreadable(number, header, at, data..hdu.end(), why.at_byte(at))
+                }
+                (_, HeaderStart::Missing(next, why)) => Hdu::unreadable(number, header, at, at..next, why.at_byte(at)),
                 // One bad header does not hide the HDUs around it.
                 (Err(why), _) if why.kind() == ErrorKind::Malformed => {
                     let end = file.next_header(data)?;
                     if number == 0 && end == file.source.len() {
-                        return Err(why.at_byte(at)).doing(doing);
+                        return Err(why.at_byte(at)).with_context(doing);
                     }
-                    Hdu::broken(number, header, at, data.min(end)..end, why.at_byte(at))
+                    Hdu::unreadable(number, header, at, data.min(end)..end, why.at_byte(at))
                 }
-                (Err(why), _) => return Err(why.at_byte(at)).doing(doing),
+                (Err(why), _) => return Err(why.at_byte(at)).with_context(doing),
             };
             at = hdu.end();
             file.hdus.push(hdu);
             file.checked.push(OnceLock::new());
         }
-        let broken = file.hdus.iter().filter_map(|hdu| Some(format!("{}: {}", hdu.label(), hdu.problem()?.message())));
+        let broken = file.hdus.iter().filter_map(|hdu| Some(format!("{}: {}", hdu.display_name(), hdu.error()?.message())));
         file.warnings = broken.chain(std::mem::take(&mut file.warnings)).collect();
-        file.warnings.extend(file.cut_short());
+        file.warnings.extend(file.is_truncated());
         Ok(file)
     }
 
     /// The byte at which the next header after a byte begins, or the end of the file.
     fn next_header(&self, after: u64) -> Result<u64> {
-        let (mut at, len, mut start) = (after.next_multiple_of(BLOCK), self.source.len(), [0; 9]);
+        let (mut at, len, mut start) = (after.next_multiple_of(BLOCK_LEN), self.source.len(), [0; 9]);
         // A remote file is not searched, because each read would be a request.
-        while self.source.access().cost != Cost::Request && at.saturating_add(9) <= len {
-            self.limits.charge_work(BLOCK)?;
+        while self.source.access().cost != AccessCost::Request && at.saturating_add(9) <= len {
+            self.limits.charge_work(BLOCK_LEN)?;
             self.source.read_at(at, &mut start)?;
             if &start == b"XTENSION=" {
                 return Ok(at);
             }
-            at += BLOCK;
+            at += BLOCK_LEN;
         }
         Ok(len)
     }
 
     /// The bytes of the file, if the data of an HDU can be found in them.
     /// [`Backing::verify`](crate::bytes::Backing::verify) compares the sums of the HDU.
-    pub(super) fn source_of(&self, hdu: &Hdu) -> Result<SourceRef> {
-        if let Some(why) = hdu.problem() {
+    pub(super) fn data_source(&self, hdu: &Hdu) -> Result<SourceRef> {
+        if let Some(why) = hdu.error() {
             return Err(why.copy());
         }
         let make = || {
-            let stated = Stated::of(hdu.header());
+            let stated = Stated::from_header(hdu.header());
             if stated.is_empty() {
                 return self.source.clone();
             }
-            let (start, data, label) = (hdu.start, hdu.data.start..hdu.end(), hdu.label());
+            let (start, data, label) = (hdu.start, hdu.data.start..hdu.end(), hdu.display_name());
             let compare = move |source: &SourceRef| {
-                let compared = stated.compare(&**source, start, data.clone())?;
+                let compared = stated.compare_hdu(&**source, start, data.clone())?;
                 let wrong: Vec<String> = compared.into_iter().filter_map(|(_, wrong)| wrong).collect();
                 if wrong.is_empty() {
                     return Ok(());
@@ -129,7 +135,7 @@ impl FitsFile {
                 let error = Error::malformed(wrong.join("; ")).at_byte(start).hint(UNDAMAGED);
                 Err(error.context(format!("{label} of {} is damaged", source.name())))
             };
-            Arc::new(Checked::new(self.source.clone(), compare)) as SourceRef
+            Arc::new(ChecksummedSource::new(self.source.clone(), compare)) as SourceRef
         };
         Ok(self.checked.get(hdu.number).map_or_else(make, |checked| checked.get_or_init(make).clone()))
     }
@@ -141,19 +147,19 @@ impl FitsFile {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if one differs, and the errors of
     /// [`Source::read_at`](crate::bytes::Source::read_at).
     pub fn check(&self, hdu: &Hdu) -> Result<()> {
-        if hdu.problem().is_some() { Ok(()) } else { verify_backing(&*self.source_of(hdu)?) }
+        if hdu.error().is_some() { Ok(()) } else { verify_backing(&*self.data_source(hdu)?) }
     }
 
     /// Returns the HDUs that differ from their sums, among those that are copied with them.
     ///
     /// # Errors
     /// Returns the errors of [`Source::read_at`](crate::bytes::Source::read_at).
-    pub(crate) fn damaged(&self, is_copied: impl Fn(&Hdu) -> bool) -> Result<Vec<Diagnostic>> {
+    pub(crate) fn find_damaged_hdus(&self, is_copied: impl Fn(&Hdu) -> bool) -> Result<Vec<Diagnostic>> {
         let mut damaged = Vec::new();
         for hdu in self.hdus.iter().filter(|hdu| is_copied(hdu)) {
             match self.check(hdu) {
                 Err(error) if error.kind() == ErrorKind::Malformed => {
-                    let message = format!("{} of {} is damaged: {}", hdu.label(), self.source.name(), error.message());
+                    let message = format!("{} of {} is damaged: {}", hdu.display_name(), self.source.name(), error.message());
                     damaged.push(Diagnostic::loss(&format!("/fits/{}", hdu.number), message));
                 }
                 checked => checked?,
@@ -166,25 +172,25 @@ impl FitsFile {
     ///
     /// # Errors
     /// Returns the errors of [`Source::read_at`](crate::bytes::Source::read_at).
-    pub(crate) fn sums(&self, hdu: &Hdu) -> Result<Vec<(&'static str, Option<Error>)>> {
-        if hdu.problem().is_some() {
+    pub(crate) fn compare_checksums(&self, hdu: &Hdu) -> Result<Vec<(&'static str, Option<Error>)>> {
+        if hdu.error().is_some() {
             return Ok(Vec::new());
         }
-        let compared = Stated::of(hdu.header()).compare(&*self.source, hdu.start, hdu.data.start..hdu.end())?;
-        let error = |wrong| Error::malformed(wrong).at_byte(hdu.start).context(hdu.label());
+        let compared = Stated::from_header(hdu.header()).compare_hdu(&*self.source, hdu.start, hdu.data.start..hdu.end())?;
+        let error = |wrong| Error::malformed(wrong).at_byte(hdu.start).context(hdu.display_name());
         Ok(compared.into_iter().map(|(keyword, wrong)| (keyword, wrong.map(error))).collect())
     }
 
     /// Returns the kind of the header at a byte, or `None` at the end. Nothing may follow the last HDU, but often something does.
     fn start_at(&mut self, at: u64) -> Result<Option<HeaderStart>> {
         let expected: &[u8] = if self.hdus.is_empty() { b"SIMPLE  =" } else { b"XTENSION=" };
-        let mut start = [0; 3 * RECORD];
+        let mut start = [0; 3 * RECORD_LEN];
         let left = self.source.len().saturating_sub(at);
         let len = to_usize(left.min(start.len() as u64))?;
         if len > 0 {
             self.source.read_at(at, &mut start[..len])?;
         }
-        let is_card = |number: usize, keyword: &[u8]| start[number * RECORD..].starts_with(keyword);
+        let is_card = |number: usize, keyword: &[u8]| start[number * RECORD_LEN..].starts_with(keyword);
         if is_card(0, expected) {
             return Ok(Some(HeaderStart::Standard));
         }
@@ -231,13 +237,13 @@ impl FitsFile {
 
     /// Describes the missing end of a file that is cut short: data, or the filling of the last block (FITS Standard
     /// 4.0, section 3.3.2).
-    pub fn cut_short(&self) -> Option<String> {
+    pub fn is_truncated(&self) -> Option<String> {
         let (last, len) = (self.hdus.last()?, self.source.len());
         let (missing, of_what) = match last.data.end.checked_sub(len) {
             Some(missing @ 1..) => (missing, "its data"),
             _ => (last.end().checked_sub(len).filter(|missing| *missing > 0)?, "the filling of its last block of 2880 bytes"),
         };
-        Some(format!("{} is cut short: {missing} bytes of {of_what} are missing", last.label()))
+        Some(format!("{} is cut short: {missing} bytes of {of_what} are missing", last.display_name()))
     }
 
     /// Returns problems of the file that do not stop reading it.
@@ -286,8 +292,8 @@ impl FitsFile {
     /// keywords, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for images compressed in a way that is
     /// not known.
     pub fn array(&self, hdu: &Hdu) -> Result<Array> {
-        let array = self.source_of(hdu).and_then(|source| meant_of(hdu, &source, &self.limits));
-        array.map_err(|e| e.at_byte(hdu.start)).doing(|| hdu.label())
+        let array = self.data_source(hdu).and_then(|source| physical_array(hdu, &source, &self.limits));
+        array.map_err(|e| e.at_byte(hdu.start)).with_context(|| hdu.display_name())
     }
 
     /// The data unit as it can be written again: images and rows as they are stored, but unsigned
@@ -297,22 +303,22 @@ impl FitsFile {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords or bytes that are cut
     /// short.
-    pub fn stored(&self, hdu: &Hdu) -> Result<Option<Array>> {
+    pub fn writable_array(&self, hdu: &Hdu) -> Result<Option<Array>> {
         if hdu.data.is_empty() && hdu.problem.is_none() && !matches!(hdu.kind, HduKind::Image | HduKind::Table) {
             return Ok(None);
         }
-        let array = self.source_of(hdu).and_then(|source| match hdu.kind {
-            HduKind::Image => image::array(hdu, &source, false, &self.limits),
+        let array = self.data_source(hdu).and_then(|source| match hdu.kind {
+            HduKind::Image => image::image_array(hdu, &source, false, &self.limits),
             HduKind::Table => {
                 let array = table::stored_array(hdu, &source, &self.limits);
                 match array {
                     Ok(array) if array.nbytes() == hdu.data.end - hdu.data.start => Ok(Some(array)),
-                    _ => bytes(hdu, &source, &self.limits).map(Some),
+                    _ => data_unit_bytes(hdu, &source, &self.limits).map(Some),
                 }
             }
-            _ => bytes(hdu, &source, &self.limits).map(Some),
+            _ => data_unit_bytes(hdu, &source, &self.limits).map(Some),
         });
-        array.map_err(|e| e.at_byte(hdu.start)).doing(|| hdu.label())
+        array.map_err(|e| e.at_byte(hdu.start)).with_context(|| hdu.display_name())
     }
 
     /// Returns the reason, in a few words, if the stored values of an HDU are not its physical ones: it has scaled
@@ -320,21 +326,22 @@ impl FitsFile {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
-    pub fn differs(&self, hdu: &Hdu) -> Result<Option<&'static str>> {
+    pub fn scaling_reason(&self, hdu: &Hdu) -> Result<Option<&'static str>> {
         let why = match hdu.kind {
             HduKind::Tiles => Some("an image in compressed tiles"),
             HduKind::TextTable => Some("a table of text"),
             HduKind::Groups => Some("random groups"),
             HduKind::Other => None,
             HduKind::Image => {
-                let number = image::number(hdu::bitpix(hdu.header(), "BITPIX")?);
-                let meaning = image::meaning(number, image::linear(hdu.header())?);
-                Some("BSCALE, BZERO or BLANK").filter(|_| !meaning.is_same_in_type())
+                let number = image::number_from_bitpix(hdu::read_bitpix(hdu.header(), "BITPIX")?);
+                let meaning = image::image_value_decoding(number, image::read_image_scaling(hdu.header())?);
+                Some("BSCALE, BZERO or BLANK").filter(|_| !meaning.is_identity_for())
             }
             HduKind::Table => {
                 let columns = table::columns(hdu.header())?;
-                let is_other =
-                    |column: &table::Column| Ok(column.in_heap() || column.code == 'L' || !column.meant()?.1.is_same_in_type());
+                let is_other = |column: &table::Column| {
+                    Ok(column.in_heap() || column.code == 'L' || !column.field_decoding()?.1.is_identity_for())
+                };
                 let others = columns.iter().map(is_other).collect::<Result<Vec<bool>>>()?;
                 Some("columns with TSCAL, TZERO or TNULL, booleans, bits, or arrays of varying length")
                     .filter(|_| others.contains(&true))
@@ -352,7 +359,7 @@ impl FitsFile {
             return Ok((Vec::new(), 0));
         }
         let columns = table::columns(hdu.header())?.into_iter().enumerate().filter(|(_, column)| column.in_heap());
-        Ok((columns.collect(), hdu::required(hdu.header(), "NAXIS2")?))
+        Ok((columns.collect(), hdu::require_unsigned(hdu.header(), "NAXIS2")?))
     }
 
     /// The HDU that holds an ASDF file: the last one of EXTNAME ASDF, in any of the three forms that
@@ -366,8 +373,8 @@ impl FitsFile {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they are cut short.
     pub fn asdf_source(&self, hdu: &Hdu) -> Result<SourceRef> {
-        let window = Window::new(self.source_of(hdu)?, hdu.data.start, hdu.data.end - hdu.data.start);
-        Ok(Arc::new(window.doing(|| hdu.label())?))
+        let window = WindowSource::new(self.data_source(hdu)?, hdu.data.start, hdu.data.end - hdu.data.start);
+        Ok(Arc::new(window.with_context(|| hdu.display_name())?))
     }
 }
 
@@ -376,18 +383,18 @@ const UNDAMAGED: &str = "restore the file from a copy; if a program changed the 
                          trilith delete FILE#/fits/N/header/CHECKSUM, then DATASUM";
 
 /// The data unit as it is meant, in the bytes of `source`.
-pub(super) fn meant_of(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
+pub(super) fn physical_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
     match hdu.kind {
-        HduKind::Image => image::array(hdu, source, true, limits)?.ok_or_else(|| Error::malformed("this HDU has no data")),
-        HduKind::Table | HduKind::TextTable => table::array(hdu, source, limits),
-        HduKind::Tiles => tiled_image::array(hdu, source, true, limits),
-        HduKind::Groups => random_groups::array(hdu, source, limits),
-        HduKind::Other => bytes(hdu, source, limits),
+        HduKind::Image => image::image_array(hdu, source, true, limits)?.ok_or_else(|| Error::malformed("this HDU has no data")),
+        HduKind::Table | HduKind::TextTable => table::table_array(hdu, source, limits),
+        HduKind::Tiles => tiled_image::tiled_image_array(hdu, source, true, limits),
+        HduKind::Groups => random_groups::random_groups_array(hdu, source, limits),
+        HduKind::Other => data_unit_bytes(hdu, source, limits),
     }
 }
 
 /// The data unit as bytes.
-fn bytes(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
+fn data_unit_bytes(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
     let size = hdu.data.end - hdu.data.start;
     let array = Array::new(source.clone(), hdu.data.start, Datatype::Uint8, Byteorder::Big, vec![size])?;
     Ok(array.with_limits(Arc::clone(limits)))

@@ -4,7 +4,7 @@ use crate::bytes;
 use crate::error::{Error, Result};
 
 /// Unpacks a gzip tile of `count` values; gives back how many bytes each has.
-pub(super) fn gunzipped(packed: &[u8], count: usize, shuffled: bool) -> Result<(Vec<u8>, usize)> {
+pub(super) fn decode_gzip_tile(packed: &[u8], count: usize, shuffled: bool) -> Result<(Vec<u8>, usize)> {
     let most = count as u64 * 8;
     let mut out = bytes::gunzipped(packed, most)?;
     if out.len() as u64 > most || count == 0 || !out.len().is_multiple_of(count) {

@@ -4,17 +4,17 @@
 //! FITS Standard 4.0, section 10.4.4, and R. L. White et al., "Compression and its use for FITS images"
 //! (1992). The smoothing that a reader may do is not done.
 
-use crate::codec::bit_io::Bits;
+use crate::codec::bit_io::BitReader;
 
 /// Returns the cost of each byte of a tile's values, in bytes that are copied. The inverse transform passes over
 /// all of them repeatedly, and every stored bit plane is one more pass.
-pub(super) fn cost(bytes: &[u8]) -> u64 {
+pub(super) fn cost_per_byte(bytes: &[u8]) -> u64 {
     let planes = bytes.get(22..25).unwrap_or_default();
     24 + planes.iter().map(|n| u64::from(*n)).sum::<u64>() / 4
 }
 
 /// Decodes a tile of `count` values; None if the bytes are cut short, or of another size.
-pub(super) fn decode(bytes: &[u8], count: usize) -> Option<Vec<i32>> {
+pub(super) fn decode_hcompress(bytes: &[u8], count: usize) -> Option<Vec<i32>> {
     let rest = bytes.strip_prefix(&[0xdd, 0x99])?;
     let (head, rest) = rest.split_at_checked(23)?;
     let number = |at: usize| head.get(at..at + 4).and_then(|b| b.first_chunk()).map(|b| i32::from_be_bytes(*b));
@@ -24,8 +24,8 @@ pub(super) fn decode(bytes: &[u8], count: usize) -> Option<Vec<i32>> {
     if rows.checked_mul(columns)? != count || count == 0 || planes.iter().any(|n| *n > 62) {
         return None;
     }
-    let mut image = Image { values: vec![0; count], columns };
-    let mut bits = Bits::new(rest);
+    let mut image = CoefficientImage { values: vec![0; count], columns };
+    let mut bits = BitReader::new(rest);
     let (top, left) = (rows.div_ceil(2), columns.div_ceil(2));
     let quarters = [
         (0, top, left, planes[0]),
@@ -38,12 +38,12 @@ pub(super) fn decode(bytes: &[u8], count: usize) -> Option<Vec<i32>> {
             image.read_plane(&mut bits, start, (rows, columns), plane)?;
         }
     }
-    if bits.take(4)? != 0 {
+    if bits.read_bits(4)? != 0 {
         return None;
     }
     bits.align();
     for value in image.values.iter_mut().filter(|value| **value != 0) {
-        if bits.take(1)? == 1 {
+        if bits.read_bits(1)? == 1 {
             *value = -*value;
         }
     }
@@ -53,50 +53,50 @@ pub(super) fn decode(bytes: &[u8], count: usize) -> Option<Vec<i32>> {
             *value = value.wrapping_mul(i64::from(scale));
         }
     }
-    image.inverse(rows)?;
+    image.invert_transform(rows)?;
     Some(image.values.iter().map(|value| *value as i32).collect())
 }
 
 /// The exponent of the power of two that holds `n`.
-fn log2(n: usize) -> u32 {
+fn ceil_log2(n: usize) -> u32 {
     n.max(1).next_power_of_two().trailing_zeros()
 }
 
 /// The lengths of one axis from coarse to fine: each is half the next, rounded up.
-fn levels(len: usize, log: u32) -> impl Iterator<Item = usize> {
+fn level_lengths(len: usize, log: u32) -> impl Iterator<Item = usize> {
     (0..log).rev().map(move |k| len.div_ceil(1 << k).max(1))
 }
 
 /// A code of four bits for a square of 2 by 2: its upper left is the highest bit.
-fn huffman(bits: &mut Bits<'_>) -> Option<u8> {
-    let three = bits.take(3)?;
+fn decode_huffman_code(bits: &mut BitReader<'_>) -> Option<u8> {
+    let three = bits.read_bits(3)?;
     if three < 4 {
         return Some(1 << three);
     }
-    let four = three << 1 | bits.take(1)?;
+    let four = three << 1 | bits.read_bits(1)?;
     if let Some(code) = [3, 5, 10, 12, 15].get(four as usize - 8) {
         return Some(*code);
     }
-    let five = four << 1 | bits.take(1)?;
+    let five = four << 1 | bits.read_bits(1)?;
     if let Some(code) = [6, 7, 9, 11, 13].get(five as usize - 26) {
         return Some(*code);
     }
-    Some(if bits.take(1)? == 0 { 0 } else { 14 })
+    Some(if bits.read_bits(1)? == 0 { 0 } else { 14 })
 }
 
-struct Image {
+struct CoefficientImage {
     values: Vec<i64>,
     columns: usize,
 }
 
-impl Image {
+impl CoefficientImage {
     /// Reads one bit plane of a quarter that begins at `start`.
-    fn read_plane(&mut self, bits: &mut Bits<'_>, start: usize, (rows, columns): (usize, usize), plane: u8) -> Option<()> {
+    fn read_plane(&mut self, bits: &mut BitReader<'_>, start: usize, (rows, columns): (usize, usize), plane: u8) -> Option<()> {
         let (half_rows, half_columns) = (rows.div_ceil(2), columns.div_ceil(2));
-        let codes = match bits.take(4)? {
+        let codes = match bits.read_bits(4)? {
             // Written uncompressed, four bits for each square.
-            0 => (0..half_rows * half_columns).map(|_| bits.take(4).map(|code| code as u8)).collect::<Option<Vec<_>>>()?,
-            0xf => quadtree(bits, rows, columns)?,
+            0 => (0..half_rows * half_columns).map(|_| bits.read_bits(4).map(|code| code as u8)).collect::<Option<Vec<_>>>()?,
+            0xf => decode_quadtree(bits, rows, columns)?,
             _ => return None,
         };
         for (square, code) in codes.iter().enumerate().filter(|(_, code)| **code != 0) {
@@ -111,32 +111,32 @@ impl Image {
     }
 
     /// The inverse transform, from coarse to fine.
-    fn inverse(&mut self, rows: usize) -> Option<()> {
-        let log = log2(rows.max(self.columns));
+    fn invert_transform(&mut self, rows: usize) -> Option<()> {
+        let log = ceil_log2(rows.max(self.columns));
         if log == 0 {
             return Some(());
         }
-        let mut step = Rounding::new(log);
+        let mut step = BitRounding::new(log);
         if let Some(first) = self.values.first_mut() {
-            *first = Rounding::round(*first, step.bit0 << 2);
+            *first = BitRounding::round_to_bit(*first, step.bit0 << 2);
         }
-        let passes: Vec<(usize, usize)> = levels(rows, log).zip(levels(self.columns, log)).collect();
+        let passes: Vec<(usize, usize)> = level_lengths(rows, log).zip(level_lengths(self.columns, log)).collect();
         for (pass, (rows, columns)) in passes.iter().enumerate() {
             step.is_last = pass + 1 == passes.len();
             for row in 0..*rows {
-                self.interleave(row * self.columns, 1, *columns)?;
+                self.interleave_line(row * self.columns, 1, *columns)?;
             }
             for column in 0..*columns {
-                self.interleave(column, self.columns, *rows)?;
+                self.interleave_line(column, self.columns, *rows)?;
             }
-            self.expand(*rows, *columns, &step)?;
+            self.unsplit_squares(*rows, *columns, &step)?;
             step.bit0 >>= 1;
         }
         Some(())
     }
 
     /// Puts the second half of a line between the values of the first.
-    fn interleave(&mut self, start: usize, stride: usize, len: usize) -> Option<()> {
+    fn interleave_line(&mut self, start: usize, stride: usize, len: usize) -> Option<()> {
         let line = (0..len).map(|i| self.values.get(start + i * stride).copied()).collect::<Option<Vec<_>>>()?;
         let half = len.div_ceil(2);
         for (i, value) in line.into_iter().enumerate() {
@@ -147,7 +147,7 @@ impl Image {
     }
 
     /// Sums and differences of each square become its values.
-    fn expand(&mut self, rows: usize, columns: usize, step: &Rounding) -> Option<()> {
+    fn unsplit_squares(&mut self, rows: usize, columns: usize, step: &BitRounding) -> Option<()> {
         for row in (0..rows).step_by(2) {
             for column in (0..columns).step_by(2) {
                 let at = row * self.columns + column;
@@ -158,16 +158,16 @@ impl Image {
                 let right = coefficient(at + 1, has_right)?;
                 let cross = coefficient(at + self.columns + 1, has_below && has_right)?;
                 let made = match (has_below, has_right) {
-                    (true, true) => step.square(sum, below, right, cross),
+                    (true, true) => step.unsplit_square(sum, below, right, cross),
                     (true, false) => {
-                        let [a, b] = step.pair(sum, below);
+                        let [a, b] = step.unsplit_pair(sum, below);
                         [a, 0, b, 0]
                     }
                     (false, true) => {
-                        let [a, b] = step.pair(sum, right);
+                        let [a, b] = step.unsplit_pair(sum, right);
                         [a, b, 0, 0]
                     }
-                    (false, false) => [step.shifted(sum), 0, 0, 0],
+                    (false, false) => [step.shift_right(sum), 0, 0, 0],
                 };
                 for (value, (down, next)) in made.into_iter().zip([(0, 0), (0, 1), (1, 0), (1, 1)]) {
                     if row + down < rows && column + next < columns {
@@ -181,11 +181,12 @@ impl Image {
 }
 
 /// The squares of 2 by 2 of one bit plane, from one square down to all.
-fn quadtree(bits: &mut Bits<'_>, rows: usize, columns: usize) -> Option<Vec<u8>> {
-    let log = log2(rows.max(columns));
-    let mut codes = vec![huffman(bits)?];
+fn decode_quadtree(bits: &mut BitReader<'_>, rows: usize, columns: usize) -> Option<Vec<u8>> {
+    let log = ceil_log2(rows.max(columns));
+    let mut codes = vec![decode_huffman_code(bits)?];
     let mut before = 1;
-    let sizes: Vec<(usize, usize)> = levels(rows, log).zip(levels(columns, log)).take(log.saturating_sub(1) as usize).collect();
+    let sizes: Vec<(usize, usize)> =
+        level_lengths(rows, log).zip(level_lengths(columns, log)).take(log.saturating_sub(1) as usize).collect();
     for (rows, columns) in sizes {
         // Each bit of a code states whether a square of the next level has a separate code; the last square comes first.
         let mut next = vec![0u8; rows * columns];
@@ -193,7 +194,7 @@ fn quadtree(bits: &mut Bits<'_>, rows: usize, columns: usize) -> Option<Vec<u8>>
             let (row, column) = (i / columns, i % columns);
             let above = *codes.get(row / 2 * before + column / 2)?;
             let bit = 3 - (row % 2 * 2 + column % 2);
-            *code = if above >> bit & 1 == 1 { huffman(bits)? } else { 0 };
+            *code = if above >> bit & 1 == 1 { decode_huffman_code(bits)? } else { 0 };
         }
         before = columns;
         codes = next;
@@ -202,31 +203,31 @@ fn quadtree(bits: &mut Bits<'_>, rows: usize, columns: usize) -> Option<Vec<u8>>
 }
 
 /// Rounding of coefficients to whole numbers, at one level.
-struct Rounding {
+struct BitRounding {
     bit0: i64,
     is_last: bool,
 }
 
-impl Rounding {
+impl BitRounding {
     fn new(log: u32) -> Self {
         Self { bit0: 1 << (log - 1), is_last: false }
     }
 
     /// The nearest multiple of a power of two; halves away from zero.
-    fn round(value: i64, bit: i64) -> i64 {
+    fn round_to_bit(value: i64, bit: i64) -> i64 {
         let half = bit >> 1;
         value.wrapping_add(if value >= 0 { half } else { (half - 1).max(0) }) & bit.wrapping_neg()
     }
 
-    fn shifted(&self, value: i64) -> i64 {
+    fn shift_right(&self, value: i64) -> i64 {
         value >> if self.is_last { 2 } else { 1 }
     }
 
     /// Values from the sum of all four, the differences down and to the right, and the cross difference.
-    fn square(&self, mut sum: i64, down: i64, right: i64, cross: i64) -> [i64; 4] {
+    fn unsplit_square(&self, mut sum: i64, down: i64, right: i64, cross: i64) -> [i64; 4] {
         let (bit0, bit1) = (self.bit0, self.bit0 << 1);
-        let (down, right) = (Self::round(down, bit1), Self::round(right, bit1));
-        let cross = Self::round(cross, bit0);
+        let (down, right) = (Self::round_to_bit(down, bit1), Self::round_to_bit(right, bit1));
+        let cross = Self::round_to_bit(cross, bit0);
         let low = cross & bit0;
         let pulled = |value: i64| if value >= 0 { value.wrapping_sub(low) } else { value.wrapping_add(low) };
         let (down, right) = (pulled(down), pulled(right));
@@ -236,7 +237,7 @@ impl Rounding {
             false if low == 0 => sum.wrapping_add(lost),
             false => sum.wrapping_add(low).wrapping_sub(lost),
         };
-        let total = |a: i64, b: i64, c: i64| self.shifted(sum.wrapping_add(a).wrapping_add(b).wrapping_add(c));
+        let total = |a: i64, b: i64, c: i64| self.shift_right(sum.wrapping_add(a).wrapping_add(b).wrapping_add(c));
         let (no_down, no_right, no_cross) = (down.wrapping_neg(), right.wrapping_neg(), cross.wrapping_neg());
         [
             total(no_down, no_right, cross),
@@ -247,12 +248,12 @@ impl Rounding {
     }
 
     /// Returns two values at an edge, from their sum and difference.
-    fn pair(&self, sum: i64, difference: i64) -> [i64; 2] {
+    fn unsplit_pair(&self, sum: i64, difference: i64) -> [i64; 2] {
         let bit1 = self.bit0 << 1;
-        let difference = Self::round(difference, bit1);
+        let difference = Self::round_to_bit(difference, bit1);
         let lost = difference & bit1;
         let sum = if sum >= 0 { sum.wrapping_sub(lost) } else { sum.wrapping_add(lost) };
-        [self.shifted(sum.wrapping_sub(difference)), self.shifted(sum.wrapping_add(difference))]
+        [self.shift_right(sum.wrapping_sub(difference)), self.shift_right(sum.wrapping_add(difference))]
     }
 }
 
@@ -269,14 +270,14 @@ mod tests {
         }
         bytes.extend((7i64 * 16 / 2).to_be_bytes());
         bytes.extend([0, 0, 0, 0]);
-        let made = decode(&bytes, 16).unwrap();
+        let made = decode_hcompress(&bytes, 16).unwrap();
         assert!(made.iter().all(|value| *value == made[0]), "{made:?}");
     }
 
     #[test]
     fn what_ends_early_is_nothing() {
-        assert_eq!(decode(&[0xdd, 0x99, 0], 1), None);
-        assert_eq!(decode(&[0; 40], 1), None);
+        assert_eq!(decode_hcompress(&[0xdd, 0x99, 0], 1), None);
+        assert_eq!(decode_hcompress(&[0; 40], 1), None);
     }
 
     #[test]
@@ -289,7 +290,7 @@ mod tests {
             .chain(&longer)
             .map(|(code, len)| {
                 let byte = [(code << (8 - len)) as u8, 0];
-                huffman(&mut Bits::new(&byte)).unwrap()
+                decode_huffman_code(&mut BitReader::new(&byte)).unwrap()
             })
             .collect();
         assert_eq!(seen, [1, 2, 4, 8, 3, 5, 10, 12, 15, 6, 7, 9, 11, 13, 0, 14]);

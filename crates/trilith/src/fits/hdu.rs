@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::header::{BLOCK, Header};
+use super::header::{BLOCK_LEN, Header};
 use crate::error::{Error, Result};
 
 /// The kind of the data unit of an HDU.
@@ -41,24 +41,24 @@ pub struct Hdu {
 impl Hdu {
     /// An HDU whose header is at `start` and whose data unit begins at `data_start`.
     pub(super) fn new(number: usize, header: Header, start: u64, data_start: u64) -> Result<Self> {
-        let kind = kind(&header)?;
+        let kind = parse_hdu_kind(&header)?;
         let size = data_size(&header)?;
         let end = data_start.checked_add(size).ok_or_else(|| Error::malformed("the data unit ends beyond byte 2^64"))?;
         Ok(Self { number, header, kind, start, data: data_start..end, problem: None })
     }
 
     /// An HDU whose header does not tell where its data end: all up to the next header belongs to it.
-    pub(super) fn broken(number: usize, header: Header, start: u64, data: Range<u64>, why: Error) -> Self {
+    pub(super) fn unreadable(number: usize, header: Header, start: u64, data: Range<u64>, why: Error) -> Self {
         Self { number, header, kind: HduKind::Other, start, data, problem: Some(Arc::new(why)) }
     }
 
     /// Returns the reason if the data of the HDU cannot be found.
-    pub fn problem(&self) -> Option<&Error> {
+    pub fn error(&self) -> Option<&Error> {
         self.problem.as_deref()
     }
 
     /// Returns the index of the HDU in the file, from 0.
-    pub fn number(&self) -> usize {
+    pub fn index(&self) -> usize {
         self.number
     }
 
@@ -68,7 +68,7 @@ impl Hdu {
     }
 
     /// Returns the kind of its data unit.
-    pub fn kind(&self) -> HduKind {
+    pub fn parse_hdu_kind(&self) -> HduKind {
         self.kind
     }
 
@@ -95,7 +95,7 @@ impl Hdu {
     /// The byte after the filling of the last block.
     pub fn end(&self) -> u64 {
         let size = self.data.end - self.data.start;
-        let whole = size.checked_next_multiple_of(BLOCK).unwrap_or(u64::MAX);
+        let whole = size.checked_next_multiple_of(BLOCK_LEN).unwrap_or(u64::MAX);
         self.data.start.saturating_add(whole)
     }
 
@@ -107,7 +107,7 @@ impl Hdu {
     }
 
     /// Returns its name for messages.
-    pub(super) fn label(&self) -> String {
+    pub(super) fn display_name(&self) -> String {
         match self.name() {
             "" => format!("HDU {}", self.number),
             name => format!("HDU {} ({name})", self.number),
@@ -115,7 +115,7 @@ impl Hdu {
     }
 }
 
-pub(super) fn kind(header: &Header) -> Result<HduKind> {
+pub(super) fn parse_hdu_kind(header: &Header) -> Result<HduKind> {
     let Some(extension) = header.text("XTENSION") else {
         let groups = header.is_true("GROUPS") && header.integer("NAXIS1")? == Some(0);
         return Ok(if groups { HduKind::Groups } else { HduKind::Image });
@@ -133,16 +133,16 @@ pub(super) fn kind(header: &Header) -> Result<HduKind> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if one is missing or negative.
-pub(super) fn axes(header: &Header, prefix: &str) -> Result<Vec<u64>> {
-    let count = required(header, &format!("{prefix}NAXIS"))?;
+pub(super) fn read_axis_lengths(header: &Header, prefix: &str) -> Result<Vec<u64>> {
+    let count = require_unsigned(header, &format!("{prefix}NAXIS"))?;
     if count > 999 {
         return Err(Error::malformed(format!("NAXIS is {count}, at most 999 axes are possible")));
     }
-    (1..=count).map(|i| required(header, &format!("{prefix}NAXIS{i}"))).collect()
+    (1..=count).map(|i| require_unsigned(header, &format!("{prefix}NAXIS{i}"))).collect()
 }
 
 /// A whole number that must be there and not negative.
-pub(super) fn required(header: &Header, keyword: &str) -> Result<u64> {
+pub(super) fn require_unsigned(header: &Header, keyword: &str) -> Result<u64> {
     let Some(n) = header.integer(keyword)? else {
         return Err(Error::malformed(format!("the FITS header has no {keyword}")));
     };
@@ -150,7 +150,7 @@ pub(super) fn required(header: &Header, keyword: &str) -> Result<u64> {
 }
 
 /// Bits of one element; negative for floats.
-pub(super) fn bitpix(header: &Header, keyword: &str) -> Result<i64> {
+pub(super) fn read_bitpix(header: &Header, keyword: &str) -> Result<i64> {
     match header.integer(keyword)? {
         Some(n @ (8 | 16 | 32 | 64 | -32 | -64)) => Ok(n),
         Some(n) => Err(Error::malformed(format!("the FITS keyword {keyword} is {n}, expected 8, 16, 32, 64, -32 or -64"))),
@@ -160,9 +160,9 @@ pub(super) fn bitpix(header: &Header, keyword: &str) -> Result<i64> {
 
 /// Bytes of the data unit: |BITPIX| / 8 * GCOUNT * (PCOUNT + NAXIS1 * NAXIS2 * …), section 4.4.1.
 pub(super) fn data_size(header: &Header) -> Result<u64> {
-    let bytes = bitpix(header, "BITPIX")?.unsigned_abs() / 8;
-    let mut axes = axes(header, "")?;
-    let groups = kind(header)? == HduKind::Groups;
+    let bytes = read_bitpix(header, "BITPIX")?.unsigned_abs() / 8;
+    let mut axes = read_axis_lengths(header, "")?;
+    let groups = parse_hdu_kind(header)? == HduKind::Groups;
     if groups && !axes.is_empty() {
         axes.remove(0);
     }
@@ -174,7 +174,7 @@ pub(super) fn data_size(header: &Header) -> Result<u64> {
     let has_counts = groups || header.card("XTENSION").is_some();
     let optional = |keyword, default| match header.integer(keyword) {
         Ok(None) => Ok(default),
-        Ok(Some(_)) => required(header, keyword),
+        Ok(Some(_)) => require_unsigned(header, keyword),
         Err(error) => Err(error),
     };
     let (pcount, gcount) = if has_counts { (optional("PCOUNT", 0)?, optional("GCOUNT", 1)?) } else { (0, 1) };

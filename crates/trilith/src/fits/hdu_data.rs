@@ -3,10 +3,10 @@
 //! FITS Standard 4.0, sections 4.4.1 (mandatory keywords), 7.1 and 7.3.
 
 use super::card::{Card, CardValue};
-use super::hdu::{HduKind, bitpix, data_size};
+use super::hdu::{HduKind, data_size, read_bitpix};
 use super::header::Header;
-use super::masked_fill::Masked;
-use super::scaling::{How, Linear, Number, Rows, Step};
+use super::masked_fill::MaskedWriter;
+use super::scaling::{RowConversion, RowStep, Scaling, StoredNumber, ValueOp};
 use super::{image, table};
 use crate::array::{Array, Byteorder, Datatype, Field, element_count};
 use crate::bytes::{SourceRef, to_usize};
@@ -15,23 +15,23 @@ use crate::error::{Error, Result};
 /// A header and the array that goes with it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Part {
+pub struct HduData {
     /// The cards; those that say type and shape are made to fit the array when the part is written.
     pub header: Header,
     /// The data unit; None for an HDU without data.
     pub data: Option<Array>,
     /// The values of masked elements; None if the elements are written as they are stored.
-    pub(super) masked: Option<Masked>,
+    pub(super) masked_fill: Option<MaskedWriter>,
 }
 
-impl Part {
+impl HduData {
     fn new(cards: Vec<Card>, data: Option<Array>) -> Self {
-        Self::of(Header::new(cards), data)
+        Self::with_data(Header::new(cards), data)
     }
 
     /// A header with the array that goes with it.
-    pub fn of(header: Header, data: Option<Array>) -> Self {
-        Self { header, data, masked: None }
+    pub fn with_data(header: Header, data: Option<Array>) -> Self {
+        Self { header, data, masked_fill: None }
     }
 
     /// A primary HDU, with an image or without data.
@@ -105,7 +105,7 @@ pub fn is_image(datatype: &Datatype) -> bool {
 }
 
 /// Returns `true` if the data of a part are an image.
-pub(crate) fn is_image_part(part: &Part) -> bool {
+pub(crate) fn is_image_part(part: &HduData) -> bool {
     part.data.as_ref().is_some_and(|array| is_image(array.datatype()))
 }
 
@@ -151,20 +151,20 @@ pub fn losses(array: &Array) -> Vec<String> {
 }
 
 /// BITPIX, BZERO and conversion of an image.
-fn image_type(datatype: &Datatype) -> Option<(i64, Option<CardValue>, How)> {
+fn image_type(datatype: &Datatype) -> Option<(i64, Option<CardValue>, ValueOp)> {
     let zero = |n: i128| Some(CardValue::Integer(n));
     Some(match datatype {
-        Datatype::Uint8 => (8, None, How::Copy),
-        Datatype::Int16 => (16, None, How::Copy),
-        Datatype::Int32 => (32, None, How::Copy),
-        Datatype::Int64 => (64, None, How::Copy),
-        Datatype::Float32 => (-32, None, How::Copy),
-        Datatype::Float64 => (-64, None, How::Copy),
-        Datatype::Int8 => (8, zero(-128), How::Flip),
-        Datatype::Uint16 => (16, zero(1 << 15), How::Flip),
-        Datatype::Uint32 => (32, zero(1 << 31), How::Flip),
-        Datatype::Uint64 => (64, zero(1 << 63), How::Flip),
-        Datatype::Float16 => (-32, None, How::Widen),
+        Datatype::Uint8 => (8, None, ValueOp::Copy),
+        Datatype::Int16 => (16, None, ValueOp::Copy),
+        Datatype::Int32 => (32, None, ValueOp::Copy),
+        Datatype::Int64 => (64, None, ValueOp::Copy),
+        Datatype::Float32 => (-32, None, ValueOp::Copy),
+        Datatype::Float64 => (-64, None, ValueOp::Copy),
+        Datatype::Int8 => (8, zero(-128), ValueOp::FlipSign),
+        Datatype::Uint16 => (16, zero(1 << 15), ValueOp::FlipSign),
+        Datatype::Uint32 => (32, zero(1 << 31), ValueOp::FlipSign),
+        Datatype::Uint64 => (64, zero(1 << 63), ValueOp::FlipSign),
+        Datatype::Float16 => (-32, None, ValueOp::PromoteFloat),
         _ => return None,
     })
 }
@@ -207,17 +207,17 @@ pub(super) struct ColumnType {
     /// The letter of TFORM.
     pub code: char,
     /// Repeat count of TFORM that one value takes.
-    pub each: u64,
+    pub elements_per_cell: u64,
     /// TZERO.
     pub zero: Option<CardValue>,
-    pub how: How,
+    pub op: ValueOp,
     /// TNULL.
     pub null: Option<i64>,
 }
 
 impl ColumnType {
     /// Bytes of a value.
-    pub(super) fn size(&self) -> Result<usize> {
+    pub(super) fn value_size(&self) -> Result<usize> {
         let unit = match self.code {
             'I' => 2,
             'J' | 'E' => 4,
@@ -225,7 +225,7 @@ impl ColumnType {
             'M' => 16,
             _ => 1,
         };
-        Ok(to_usize(self.each)?.saturating_mul(unit))
+        Ok(to_usize(self.elements_per_cell)?.saturating_mul(unit))
     }
 }
 
@@ -236,26 +236,26 @@ pub(super) fn column_types(fields: &[Field]) -> Result<Vec<ColumnType>> {
 fn column_type(field: &Field) -> Result<ColumnType> {
     let zero = |n: i128| Some(CardValue::Integer(n));
     let (code, each, zero, how) = match field.datatype {
-        Datatype::Bool8 => ('L', 1, None, How::Letters),
-        Datatype::Uint8 => ('B', 1, None, How::Copy),
-        Datatype::Int16 => ('I', 1, None, How::Copy),
-        Datatype::Int32 => ('J', 1, None, How::Copy),
-        Datatype::Int64 => ('K', 1, None, How::Copy),
-        Datatype::Float32 => ('E', 1, None, How::Copy),
-        Datatype::Float64 => ('D', 1, None, How::Copy),
-        Datatype::Complex64 => ('C', 1, None, How::Copy),
-        Datatype::Complex128 => ('M', 1, None, How::Copy),
-        Datatype::Int8 => ('B', 1, zero(-128), How::Flip),
-        Datatype::Uint16 => ('I', 1, zero(1 << 15), How::Flip),
-        Datatype::Uint32 => ('J', 1, zero(1 << 31), How::Flip),
-        Datatype::Uint64 => ('K', 1, zero(1 << 63), How::Flip),
-        Datatype::Float16 => ('E', 1, None, How::Widen),
-        Datatype::Complex32 => ('C', 1, None, How::Widen),
-        Datatype::Ascii(n) | Datatype::Utf8(n) => ('A', n.into(), None, How::Copy),
-        Datatype::Ucs4(n) => ('A', n.into(), None, How::Narrow),
+        Datatype::Bool8 => ('L', 1, None, ValueOp::Text),
+        Datatype::Uint8 => ('B', 1, None, ValueOp::Copy),
+        Datatype::Int16 => ('I', 1, None, ValueOp::Copy),
+        Datatype::Int32 => ('J', 1, None, ValueOp::Copy),
+        Datatype::Int64 => ('K', 1, None, ValueOp::Copy),
+        Datatype::Float32 => ('E', 1, None, ValueOp::Copy),
+        Datatype::Float64 => ('D', 1, None, ValueOp::Copy),
+        Datatype::Complex64 => ('C', 1, None, ValueOp::Copy),
+        Datatype::Complex128 => ('M', 1, None, ValueOp::Copy),
+        Datatype::Int8 => ('B', 1, zero(-128), ValueOp::FlipSign),
+        Datatype::Uint16 => ('I', 1, zero(1 << 15), ValueOp::FlipSign),
+        Datatype::Uint32 => ('J', 1, zero(1 << 31), ValueOp::FlipSign),
+        Datatype::Uint64 => ('K', 1, zero(1 << 63), ValueOp::FlipSign),
+        Datatype::Float16 => ('E', 1, None, ValueOp::PromoteFloat),
+        Datatype::Complex32 => ('C', 1, None, ValueOp::PromoteFloat),
+        Datatype::Ascii(n) | Datatype::Utf8(n) => ('A', n.into(), None, ValueOp::Copy),
+        Datatype::Ucs4(n) => ('A', n.into(), None, ValueOp::Narrow),
         ref other => return Err(Error::invalid_input(format!("a FITS table has no columns of {other}"))),
     };
-    Ok(ColumnType { code, each, zero, how, null: None })
+    Ok(ColumnType { code, elements_per_cell: each, zero, op: how, null: None })
 }
 
 /// The fields of the rows that an array becomes, and their number.
@@ -269,10 +269,10 @@ pub(super) fn row_fields(array: &Array) -> Result<(Vec<Field>, u64)> {
 }
 
 /// The columns of fresh rows: cards, and how the packed elements become rows.
-pub(super) fn fresh_rows(fields: &[Field], types: &[ColumnType]) -> Result<(Vec<Card>, Rows)> {
-    let (mut cards, mut rows) = (Vec::new(), Rows::default());
+pub(super) fn new_columns(fields: &[Field], types: &[ColumnType]) -> Result<(Vec<Card>, RowConversion)> {
+    let (mut cards, mut rows) = (Vec::new(), RowConversion::default());
     for (i, (field, column)) in fields.iter().zip(types).enumerate() {
-        let (code, each, how) = (column.code, column.each, column.how);
+        let (code, each, how) = (column.code, column.elements_per_cell, column.op);
         let count = element_count(&field.shape)?;
         let repeat = count.checked_mul(each).ok_or_else(|| Error::invalid_input("a column has more than 2^64 bytes"))?;
         let n = i + 1;
@@ -294,20 +294,25 @@ pub(super) fn fresh_rows(fields: &[Field], types: &[ColumnType]) -> Result<(Vec<
         }
         let size = to_usize(field.datatype.item_size())?;
         let before = to_usize(count.saturating_mul(field.datatype.item_size()))?;
-        let after = to_usize(count)?.saturating_mul(column.size()?);
-        rows.steps.push(Step { how, from: rows.from..rows.from + before, to: rows.to..rows.to + after, size });
-        (rows.from, rows.to) = (rows.from + before, rows.to + after);
+        let after = to_usize(count)?.saturating_mul(column.value_size()?);
+        rows.steps.push(RowStep {
+            op: how,
+            from: rows.input_size..rows.input_size + before,
+            to: rows.output_size..rows.output_size + after,
+            size,
+        });
+        (rows.input_size, rows.output_size) = (rows.input_size + before, rows.output_size + after);
     }
     Ok((cards, rows))
 }
 
 /// Returns the conversion of the packed elements of an array to rows of a table. Values of one column are converted
 /// one by one, since a row of them may be longer than the bytes that are read at once.
-pub(super) fn fresh_table(array: &Array, types: &[ColumnType]) -> Result<Rows> {
+pub(super) fn new_table(array: &Array, types: &[ColumnType]) -> Result<RowConversion> {
     match (array.datatype(), types) {
-        (Datatype::Struct(_), _) => Ok(fresh_rows(&row_fields(array)?.0, types)?.1),
-        (datatype, [column]) => Ok(Rows::single(column.how, to_usize(datatype.item_size())?, column.size()?)),
-        _ => Ok(Rows::default()),
+        (Datatype::Struct(_), _) => Ok(new_columns(&row_fields(array)?.0, types)?.1),
+        (datatype, [column]) => Ok(RowConversion::single_value(column.op, to_usize(datatype.item_size())?, column.value_size()?)),
+        _ => Ok(RowConversion::default()),
     }
 }
 
@@ -316,11 +321,11 @@ pub(super) fn table_cards(array: &Array, types: &[ColumnType]) -> Result<Vec<Car
     if fields.len() > 999 {
         return Err(Error::invalid_input(format!("a FITS table has at most 999 columns, not {}", fields.len())));
     }
-    let (columns, rows) = fresh_rows(&fields, types)?;
+    let (columns, rows) = new_columns(&fields, types)?;
     let mut cards = vec![
         Card::new("BITPIX", 8i64, "array data type")?,
         Card::new("NAXIS", 2i64, "number of array dimensions")?,
-        Card::new("NAXIS1", rows.to as u64, "length of dimension 1")?,
+        Card::new("NAXIS1", rows.output_size as u64, "length of dimension 1")?,
         Card::new("NAXIS2", count, "length of dimension 2")?,
         Card::new("PCOUNT", 0i64, "number of group parameters")?,
         Card::new("GCOUNT", 1i64, "number of groups")?,
@@ -331,31 +336,34 @@ pub(super) fn table_cards(array: &Array, types: &[ColumnType]) -> Result<Vec<Car
 }
 
 /// The header of a part as it must be written, and how the packed big-endian elements become the data unit.
-pub(super) fn settle(part: &Part, is_first: bool) -> Result<(Header, Rows)> {
+pub(super) fn finalize(part: &HduData, is_first: bool) -> Result<(Header, RowConversion)> {
     let header = &part.header;
-    if let Some(masked) = &part.masked {
+    if let Some(masked) = &part.masked_fill {
         return Ok((header.clone(), masked.rows.clone()));
     }
     let begins = header.cards().first().map(Card::keyword) == Some(if is_first { "SIMPLE" } else { "XTENSION" });
     let Some(array) = &part.data else {
         if begins && data_size(header).is_ok_and(|size| size == 0) {
-            return Ok((header.clone(), Rows::default()));
+            return Ok((header.clone(), RowConversion::default()));
         }
-        let fresh = if is_first { Part::primary(None)? } else { Part::extension("", &Array::from_slice::<u8>(&[], &[0])?)? };
-        return Ok((merged(&fresh.header, header), Rows::default()));
+        let fresh =
+            if is_first { HduData::primary(None)? } else { HduData::extension("", &Array::from_slice::<u8>(&[], &[0])?)? };
+        return Ok((merge_headers(&fresh.header, header), RowConversion::default()));
     };
-    if begins && let Some(rows) = rows_of(header, array)? {
+    if begins && let Some(rows) = row_conversion(header, array)? {
         return Ok((header.clone(), rows));
     }
     if is_first && !is_image(array.datatype()) {
         return Err(Error::invalid_input(format!("the primary HDU of a FITS file holds images, not {}", array.datatype())));
     }
-    let fresh = if is_first { Part::primary(Some(array))? } else { Part::extension("", array)? };
+    let fresh = if is_first { HduData::primary(Some(array))? } else { HduData::extension("", array)? };
     let rows = match image_type(array.datatype()) {
-        Some((bitpix, _, how)) => Rows::single(how, to_usize(array.datatype().item_size())?, image::number(bitpix).size()),
-        None => fresh_table(array, &column_types(&row_fields(array)?.0)?)?,
+        Some((bitpix, _, how)) => {
+            RowConversion::single_value(how, to_usize(array.datatype().item_size())?, image::number_from_bitpix(bitpix).size())
+        }
+        None => new_table(array, &column_types(&row_fields(array)?.0)?)?,
     };
-    Ok((merged(&fresh.header, header), rows))
+    Ok((merge_headers(&fresh.header, header), rows))
 }
 
 /// Lists the cards of a header that contradict its data, and that are corrected or left out. The list is empty if
@@ -363,8 +371,8 @@ pub(super) fn settle(part: &Part, is_first: bool) -> Result<(Header, Rows)> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for data that FITS cannot hold.
-pub(crate) fn corrections(part: &Part, is_first: bool) -> Result<Vec<String>> {
-    let (settled, _) = settle(part, is_first)?;
+pub(crate) fn header_corrections(part: &HduData, is_first: bool) -> Result<Vec<String>> {
+    let (settled, _) = finalize(part, is_first)?;
     let mut found = Vec::new();
     for card in part.header.cards().iter().filter(|card| is_structural(card.keyword())) {
         match settled.card(card.keyword()) {
@@ -383,9 +391,9 @@ pub(crate) fn corrections(part: &Part, is_first: bool) -> Result<Vec<String>> {
 
 /// Returns the conversion of the elements to the data unit that a header describes, or None if it describes
 /// another.
-fn rows_of(header: &Header, array: &Array) -> Result<Option<Rows>> {
+fn row_conversion(header: &Header, array: &Array) -> Result<Option<RowConversion>> {
     let Ok(size) = data_size(header) else { return Ok(None) };
-    let kind = super::hdu::kind(header)?;
+    let kind = super::hdu::parse_hdu_kind(header)?;
     if kind == HduKind::Image && array.shape().len() != 1 || array.datatype() != &Datatype::Uint8 || array.len() != size {
         return match kind {
             HduKind::Image => image_rows(header, array),
@@ -394,49 +402,50 @@ fn rows_of(header: &Header, array: &Array) -> Result<Option<Rows>> {
         };
     }
     // Bytes that are the whole data unit.
-    if kind == HduKind::Image && bitpix(header, "BITPIX")? == 8 && image::linear(header)? != Linear::PLAIN {
+    if kind == HduKind::Image && read_bitpix(header, "BITPIX")? == 8 && image::read_image_scaling(header)? != Scaling::IDENTITY {
         return image_rows(header, array);
     }
-    Ok(Some(Rows::single(How::Copy, 1, 1)))
+    Ok(Some(RowConversion::single_value(ValueOp::Copy, 1, 1)))
 }
 
-fn image_rows(header: &Header, array: &Array) -> Result<Option<Rows>> {
-    let number = image::number(bitpix(header, "BITPIX")?);
-    if image::shape(header, "")?.as_deref() != Some(array.shape()) {
+fn image_rows(header: &Header, array: &Array) -> Result<Option<RowConversion>> {
+    let number = image::number_from_bitpix(read_bitpix(header, "BITPIX")?);
+    if image::read_image_shape(header, "")?.as_deref() != Some(array.shape()) {
         return Ok(None);
     }
-    Ok(value_how(number, image::linear(header)?, array.datatype()).map(|how| Rows::single(how, number.size(), number.size())))
+    Ok(value_op(number, image::read_image_scaling(header)?, array.datatype())
+        .map(|how| RowConversion::single_value(how, number.size(), number.size())))
 }
 
 /// Returns the conversion of values of a type to stored ones: unchanged, or with their sign changed.
-fn value_how(number: Number, linear: Linear, datatype: &Datatype) -> Option<How> {
-    match image::unsigned(number, linear) {
+fn value_op(number: StoredNumber, linear: Scaling, datatype: &Datatype) -> Option<ValueOp> {
+    match image::unsigned_conversion(number, linear) {
         Some((how, meant)) if meant == *datatype => Some(how),
         // The stored type of what is meant to be unsigned would be read back as something else.
         Some(_) => None,
-        None => (number.datatype() == *datatype).then_some(How::Copy),
+        None => (number.datatype() == *datatype).then_some(ValueOp::Copy),
     }
 }
 
-fn table_rows(header: &Header, array: &Array) -> Result<Option<Rows>> {
+fn table_rows(header: &Header, array: &Array) -> Result<Option<RowConversion>> {
     let (Ok(columns), Datatype::Struct(_)) = (table::columns(header), array.datatype()) else { return Ok(None) };
-    let width = super::hdu::required(header, "NAXIS1")?;
-    if [super::hdu::required(header, "NAXIS2")?] != *array.shape() || header.integer("PCOUNT")?.unwrap_or(0) != 0 {
+    let width = super::hdu::require_unsigned(header, "NAXIS1")?;
+    if [super::hdu::require_unsigned(header, "NAXIS2")?] != *array.shape() || header.integer("PCOUNT")?.unwrap_or(0) != 0 {
         return Ok(None);
     }
     let (stored, rows) = table::row_type(&columns, width)?;
     let (fields, _) = row_fields(array)?;
-    if rows.from != rows.to || stored.item_size() != width || stored.fields().len() != fields.len() {
+    if rows.input_size != rows.output_size || stored.item_size() != width || stored.fields().len() != fields.len() {
         return Ok(None);
     }
-    let mut back = Rows { from: rows.to, to: rows.from, steps: Vec::new() };
+    let mut back = RowConversion { input_size: rows.output_size, output_size: rows.input_size, steps: Vec::new() };
     for ((step, old), new) in rows.steps.iter().zip(stored.fields()).zip(&fields) {
-        let is_logical = new.datatype == Datatype::Bool8 && old.datatype == Datatype::Int8 && step.how == How::Copy;
+        let is_logical = new.datatype == Datatype::Bool8 && old.datatype == Datatype::Int8 && step.op == ValueOp::Copy;
         if new.shape != old.shape || (new.datatype != old.datatype && !is_logical) {
             return Ok(None);
         }
-        let how = if is_logical { How::Letters } else { step.how };
-        back.steps.push(Step { how, from: step.to.clone(), to: step.from.clone(), size: step.size });
+        let how = if is_logical { ValueOp::Text } else { step.op };
+        back.steps.push(RowStep { op: how, from: step.to.clone(), to: step.from.clone(), size: step.size });
     }
     Ok(Some(back))
 }
@@ -462,7 +471,7 @@ pub(super) fn is_structural(keyword: &str) -> bool {
 }
 
 /// A new header, followed by the other cards of the old one.
-fn merged(fresh: &Header, old: &Header) -> Header {
+fn merge_headers(fresh: &Header, old: &Header) -> Header {
     let said = |keyword: &str| old.card(keyword).is_some();
     let mut cards: Vec<_> =
         fresh.cards().iter().filter(|card| is_structural(card.keyword()) || !said(card.keyword())).cloned().collect();

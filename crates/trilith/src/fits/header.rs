@@ -2,13 +2,13 @@
 //!
 //! FITS Standard 4.0, sections 3.3.1 and 4.1.
 
-use super::card::{Card, CardValue, RECORD, is_continued};
+use super::card::{Card, CardValue, RECORD_LEN, is_continued};
 use crate::bytes::{Source, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 /// Bytes of one block: headers and data units are multiples of it.
-pub const BLOCK: u64 = 2880;
+pub const BLOCK_LEN: u64 = 2880;
 
 /// The cards of one header, without END and the blanks after it.
 ///
@@ -39,7 +39,7 @@ impl Header {
     /// END, [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a header longer than [`Limits::text`] or
     /// [`Limits::items`] allow.
     pub fn read(source: &dyn Source, at: u64, limits: &Limits) -> Result<(Self, u64)> {
-        match Self::read_some(source, at, limits)? {
+        match Self::read_partial(source, at, limits)? {
             (header, end, None) => Ok((header, end)),
             (.., Some(why)) => Err(why),
         }
@@ -50,19 +50,19 @@ impl Header {
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) and [`ErrorKind::Io`](crate::ErrorKind::Io) as
     /// [`Header::read`] does.
-    pub(super) fn read_some(source: &dyn Source, at: u64, limits: &Limits) -> Result<(Self, u64, Option<Error>)> {
+    pub(super) fn read_partial(source: &dyn Source, at: u64, limits: &Limits) -> Result<(Self, u64, Option<Error>)> {
         let (bytes, why) = read_records(source, at, limits)?;
         let (mut cards, mut rest) = (Vec::new(), bytes.as_slice());
         while !rest.is_empty() {
-            let mut len = RECORD;
-            while rest.get(len..len + RECORD).is_some_and(|next| is_continued(&rest[..len], next)) {
-                len += RECORD;
+            let mut len = RECORD_LEN;
+            while rest.get(len..len + RECORD_LEN).is_some_and(|next| is_continued(&rest[..len], next)) {
+                len += RECORD_LEN;
             }
             let (card, behind) = rest.split_at(len.min(rest.len()));
             cards.push(Card::parse(card));
             rest = behind;
         }
-        let end = at + (bytes.len() as u64 + RECORD as u64).next_multiple_of(BLOCK);
+        let end = at + (bytes.len() as u64 + RECORD_LEN as u64).next_multiple_of(BLOCK_LEN);
         Ok((Self { cards }, end, why))
     }
 
@@ -102,7 +102,7 @@ impl Header {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for anything but a real number.
-    pub fn number(&self, keyword: &str) -> Result<Option<f64>> {
+    pub fn float(&self, keyword: &str) -> Result<Option<f64>> {
         let Some(card) = self.card(keyword) else { return Ok(None) };
         number_of(card).map(Some)
     }
@@ -132,7 +132,7 @@ impl Header {
     }
 
     /// Puts another card in the place of the first one of a keyword; does nothing if there is none.
-    pub(super) fn replace(&mut self, keyword: &str, card: Card) {
+    pub(super) fn replace_card(&mut self, keyword: &str, card: Card) {
         if let Some(old) = self.cards.iter_mut().find(|card| card.keyword() == keyword) {
             *old = card;
         }
@@ -147,16 +147,16 @@ impl Header {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.cards.iter().flat_map(|card| card.bytes()).copied().collect();
         bytes.extend_from_slice(b"END");
-        bytes.resize(bytes.len().next_multiple_of(BLOCK as usize), b' ');
+        bytes.resize(bytes.len().next_multiple_of(BLOCK_LEN as usize), b' ');
         bytes
     }
 }
 
 pub(super) fn integer_of(card: &Card) -> Result<i64> {
     match card.value() {
-        CardValue::Integer(n) => i64::try_from(*n).map_err(|_| wrong(card, "a whole number of 64 bits")),
+        CardValue::Integer(n) => i64::try_from(*n).map_err(|_| type_error(card, "a whole number of 64 bits")),
         CardValue::Float(x) if x.fract() == 0.0 && x.abs() < 9e15 => Ok(*x as i64),
-        _ => Err(wrong(card, "a whole number")),
+        _ => Err(type_error(card, "a whole number")),
     }
 }
 
@@ -164,12 +164,12 @@ pub(super) fn number_of(card: &Card) -> Result<f64> {
     match card.value() {
         CardValue::Integer(n) => Ok(*n as f64),
         CardValue::Float(x) => Ok(*x),
-        _ => Err(wrong(card, "a number")),
+        _ => Err(type_error(card, "a number")),
     }
 }
 
 #[cold]
-fn wrong(card: &Card, expected: &str) -> Error {
+fn type_error(card: &Card, expected: &str) -> Error {
     let found = match card.value() {
         CardValue::Undefined => "nothing".to_owned(),
         CardValue::Logical(value) => value.to_string(),
@@ -184,35 +184,35 @@ fn wrong(card: &Card, expected: &str) -> Error {
 /// The records of a header up to END, without it; if there is none, those that are there, and what is wrong.
 fn read_records(source: &dyn Source, at: u64, limits: &Limits) -> Result<(Vec<u8>, Option<Error>)> {
     let mut bytes: Vec<u8> = Vec::new();
-    let mut step = BLOCK;
+    let mut step = BLOCK_LEN;
     loop {
         let from = at.saturating_add(bytes.len() as u64);
-        let n = source.len().saturating_sub(from).min(step) / RECORD as u64 * RECORD as u64;
+        let n = source.len().saturating_sub(from).min(step) / RECORD_LEN as u64 * RECORD_LEN as u64;
         if n == 0 {
             return Ok((bytes, Some(Error::malformed("the FITS header has no END before the file ends").at_byte(at))));
         }
-        if bytes.len() as u64 + n > limits.text || bytes.len() as u64 / RECORD as u64 > limits.items {
+        if bytes.len() as u64 + n > limits.text || bytes.len() as u64 / RECORD_LEN as u64 > limits.items {
             let len = bytes.len();
             let what = format_args!("the FITS header has more than {len} bytes");
-            return Err(Limits::exceeded("text", limits.text, what).at_byte(at));
+            return Err(Limits::exceeded_error("text", limits.text, what).at_byte(at));
         }
         let seen = bytes.len();
         bytes.resize(seen + to_usize(n)?, 0);
         source.read_at(from, bytes.get_mut(seen..).unwrap_or_default())?;
-        for (i, record) in bytes.get(seen..).unwrap_or_default().chunks(RECORD).enumerate() {
+        for (i, record) in bytes.get(seen..).unwrap_or_default().chunks(RECORD_LEN).enumerate() {
             let keyword = record.get(..8).unwrap_or_default();
             if keyword == b"END     " {
-                bytes.truncate(seen + i * RECORD);
+                bytes.truncate(seen + i * RECORD_LEN);
                 return Ok((bytes, None));
             }
             if !keyword.iter().all(|b| (0x20..0x7f).contains(b)) {
-                let place = from + (i * RECORD) as u64;
-                bytes.truncate(seen + i * RECORD);
+                let place = from + (i * RECORD_LEN) as u64;
+                bytes.truncate(seen + i * RECORD_LEN);
                 let why = Error::malformed("found a record that is not a FITS card before the END of the header");
                 return Ok((bytes, Some(why.at_byte(place))));
             }
         }
-        step = (step * 2).min(64 * BLOCK);
+        step = (step * 2).min(64 * BLOCK_LEN);
     }
 }
 

@@ -7,30 +7,30 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::fits_file::FitsFile;
-use super::hdu::{Hdu, required};
-use super::table::{Column, columns, rows_of};
-use crate::array::Reading;
+use super::hdu::{Hdu, require_unsigned};
+use super::table::{Column, columns, rows_array};
+use crate::array::ValueTransform;
 use crate::array::physical;
 use crate::array::{Array, Byteorder, Datatype, Field, StructType};
 use crate::bytes::{Cursor, read_vec, to_usize};
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::tree::Value;
 
 /// Largest number of cells that a tree describes one by one.
-pub(super) const MOST_CELLS: u64 = 100_000;
+pub(super) const MAX_CELLS: u64 = 100_000;
 
 /// The place of the values of one cell.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Place {
+pub(super) struct CellLocation {
     /// Number of values.
     pub count: u64,
     /// Byte range of the values in the file.
     pub bytes: Range<u64>,
 }
 
-impl Place {
+impl CellLocation {
     /// The place that a column of a row states, inside `heap`.
-    pub(super) fn read(column: &Column, row: &[u8], heap: Range<u64>) -> Result<Self> {
+    pub(super) fn read_descriptor(column: &Column, row: &[u8], heap: Range<u64>) -> Result<Self> {
         let mut at = Cursor::new(row.get(to_usize(column.offset)?..).unwrap_or_default(), 0);
         let (count, offset) = match column.code {
             _ if column.repeat == 0 => (0, 0),
@@ -50,31 +50,31 @@ impl Place {
 }
 
 /// First byte of the heap of a table whose rows have `table` bytes.
-pub(super) fn start(hdu: &Hdu, table: u64) -> Result<u64> {
+pub(super) fn heap_offset(hdu: &Hdu, table: u64) -> Result<u64> {
     let given = hdu.header().integer("THEAP")?.and_then(|n| u64::try_from(n).ok());
     Ok(hdu.data().start.saturating_add(given.unwrap_or(table)))
 }
 
 /// The rows and the heap of a table.
-struct Table {
+struct HeapTable {
     columns: Vec<Column>,
     rows: u64,
     width: u64,
     heap: Range<u64>,
 }
 
-impl Table {
-    fn of(hdu: &Hdu) -> Result<Self> {
+impl HeapTable {
+    fn from_hdu(hdu: &Hdu) -> Result<Self> {
         let header = hdu.header();
-        let (rows, width) = (required(header, "NAXIS2")?, required(header, "NAXIS1")?);
+        let (rows, width) = (require_unsigned(header, "NAXIS2")?, require_unsigned(header, "NAXIS1")?);
         let table = rows.checked_mul(width).ok_or_else(|| Error::malformed("the table is larger than 2^64 bytes"))?;
-        Ok(Self { columns: columns(header)?, rows, width, heap: start(hdu, table)?..hdu.data().end })
+        Ok(Self { columns: columns(header)?, rows, width, heap: heap_offset(hdu, table)?..hdu.data().end })
     }
 
-    fn place(&self, fits: &FitsFile, hdu: &Hdu, column: &Column, row: u64) -> Result<Place> {
+    fn cell_location(&self, fits: &FitsFile, hdu: &Hdu, column: &Column, row: u64) -> Result<CellLocation> {
         let at = hdu.data().start + row * self.width;
         let bytes = read_vec(&**fits.source(), at, self.width, fits.limits())?;
-        Place::read(column, &bytes, self.heap.clone())
+        CellLocation::read_descriptor(column, &bytes, self.heap.clone())
     }
 }
 
@@ -84,21 +84,22 @@ impl FitsFile {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a whole column of varying length, and
     /// the errors of [`FitsFile::cell`].
-    pub fn part(&self, hdu: &Hdu, column: usize, row: Option<u64>) -> Result<Array> {
+    pub fn column_or_cell(&self, hdu: &Hdu, column: usize, row: Option<u64>) -> Result<Array> {
         if let Some(row) = row {
             return self.cell(hdu, column, row);
         }
-        let all = columns(hdu.header()).doing(|| hdu.label())?;
-        let missing = || Error::invalid_input(format!("{} has no column {column}", hdu.label()));
+        let all = columns(hdu.header()).with_context(|| hdu.display_name())?;
+        let missing = || Error::invalid_input(format!("{} has no column {column}", hdu.display_name()));
         let found = all.get(column).ok_or_else(missing)?;
         if found.in_heap() {
-            let what = format!("column {} of {} is a list of arrays of varying length", found.name, hdu.label());
-            let hint = format!("a table of more than {MOST_CELLS} of them is not listed; FitsFile::cell reads one");
+            let what = format!("column {} of {} is a list of arrays of varying length", found.name, hdu.display_name());
+            let hint = format!("a table of more than {MAX_CELLS} of them is not listed; FitsFile::cell reads one");
             return Err(Error::unsupported(what).hint(hint));
         }
-        let (field, meaning) = found.meant()?;
+        let (field, meaning) = found.field_decoding()?;
         let name = field.name_or(0);
-        let rows = rows_of(hdu, &self.source_of(hdu)?, vec![field], &Arc::new(self.limits().clone())).doing(|| hdu.label())?;
+        let rows = rows_array(hdu, &self.data_source(hdu)?, vec![field], &Arc::new(self.limits().clone()))
+            .with_context(|| hdu.display_name())?;
         physical(&rows, &[meaning])?.field(&name)
     }
 
@@ -111,25 +112,25 @@ impl FitsFile {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is no such cell,
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it points outside the heap.
     pub fn cell(&self, hdu: &Hdu, column: usize, row: u64) -> Result<Array> {
-        let table = Table::of(hdu).doing(|| hdu.label())?;
+        let table = HeapTable::from_hdu(hdu).with_context(|| hdu.display_name())?;
         let found = table.columns.get(column).filter(|column| column.in_heap() && row < table.rows);
         let found = found.ok_or_else(|| {
-            Error::invalid_input(format!("{} has no row {row} with an array in the heap in column {column}", hdu.label()))
+            Error::invalid_input(format!("{} has no row {row} with an array in the heap in column {column}", hdu.display_name()))
         })?;
-        let place = table.place(self, hdu, found, row).doing(|| format!("{}, row {row}", hdu.label()))?;
+        let place = table.cell_location(self, hdu, found, row).with_context(|| format!("{}, row {row}", hdu.display_name()))?;
         // A row of the values of one cell.
-        let (field, meaning) = found.element(place.count).meant()?;
+        let (field, meaning) = found.heap_cell_column(place.count).field_decoding()?;
         let (datatype, shape) = (field.datatype, field.shape);
         if datatype == Datatype::Ascii(0) {
             return Array::from_bytes(vec![0], Datatype::Ascii(1), Byteorder::Big, Vec::new());
         }
-        if let Reading::Flags { .. } = meaning.reading {
+        if let ValueTransform::Flags { .. } = meaning.transform {
             let fields = vec![Field::new("bits", datatype, Byteorder::Big).with_shape(shape)];
             let row = Datatype::Struct(Arc::new(StructType::packed_from(fields)?));
-            let array = Array::new(self.source_of(hdu)?, place.bytes.start, row, Byteorder::Big, Vec::new())?;
+            let array = Array::new(self.data_source(hdu)?, place.bytes.start, row, Byteorder::Big, Vec::new())?;
             return physical(&array.with_limits(Arc::new(self.limits().clone())), &[meaning])?.field("bits");
         }
-        let array = Array::new(self.source_of(hdu)?, place.bytes.start, datatype, Byteorder::Big, shape)?;
+        let array = Array::new(self.data_source(hdu)?, place.bytes.start, datatype, Byteorder::Big, shape)?;
         physical(&array.with_limits(Arc::new(self.limits().clone())), &[meaning])
     }
 }
@@ -143,13 +144,13 @@ impl FitsFile {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if a cell points outside the heap.
-pub(super) fn views(fits: &FitsFile, hdu: &Hdu, data: &Value) -> Result<Option<Value>> {
-    let Ok(table) = Table::of(hdu) else { return Ok(None) };
+pub(super) fn build_heap_views(fits: &FitsFile, hdu: &Hdu, data: &Value) -> Result<Option<Value>> {
+    let Ok(table) = HeapTable::from_hdu(hdu) else { return Ok(None) };
     let is_shown =
         |column: &&Column| column.in_heap() && column.scale == 1.0 && column.zero == 0.0 && column.heap_type().is_some();
     let ragged: Vec<&Column> = table.columns.iter().filter(is_shown).collect();
     if ragged.is_empty()
-        || table.rows.saturating_mul(ragged.len() as u64) > MOST_CELLS
+        || table.rows.saturating_mul(ragged.len() as u64) > MAX_CELLS
         || data.get("source").and_then(Value::as_i64).is_none()
     {
         return Ok(None);
@@ -160,7 +161,8 @@ pub(super) fn views(fits: &FitsFile, hdu: &Hdu, data: &Value) -> Result<Option<V
         let Some(datatype) = column.heap_type() else { continue };
         let mut cells = Vec::new();
         for row in 0..table.rows {
-            let place = table.place(fits, hdu, column, row).doing(|| format!("{}, row {row}", hdu.label()))?;
+            let place =
+                table.cell_location(fits, hdu, column, row).with_context(|| format!("{}, row {row}", hdu.display_name()))?;
             let mut cell = data.clone();
             cell.set("datatype", super::tree::datatype_value(&datatype));
             cell.set("byteorder", "big");

@@ -5,47 +5,51 @@
 //! look for BLANK there.
 
 use super::card::Card;
-use super::hdu_data::{self, ColumnType, Part};
-use super::masked_fill::{Fill, Masked};
-use super::scaling::{How, Number, Rows};
+use super::hdu_data::{self, ColumnType, HduData};
+use super::masked_fill::{FillValue, MaskedWriter};
+use super::scaling::{RowConversion, StoredNumber, ValueOp};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::to_usize;
 use crate::error::Result;
 
 /// Bytes that are read at once.
-const PIECE: u64 = 4 << 20;
+const BUFFER_SIZE: u64 = 4 << 20;
 
-impl Part {
+impl HduData {
     /// An extension, or the primary HDU, of an array whose masked elements are NaN, BLANK or TNULL. Returns None if no integer
     /// of FITS is free for that.
     ///
     /// # Errors
     /// Returns `InvalidInput` for datatypes that FITS cannot hold, and what reading the elements returns.
-    pub fn masked(name: &str, is_primary: bool, array: &Array) -> Result<Option<Self>> {
-        let made = if hdu_data::is_image(array.datatype()) { image(array, is_primary)? } else { table(array)? };
+    pub fn masked_array(name: &str, is_primary: bool, array: &Array) -> Result<Option<Self>> {
+        let made = if hdu_data::is_image(array.datatype()) {
+            build_masked_image(array, is_primary)?
+        } else {
+            build_masked_table(array)?
+        };
         let Some((mut cards, masked)) = made else { return Ok(None) };
         if is_primary {
             cards.push(Card::new("EXTEND", true, "")?);
         } else if !name.is_empty() {
             cards.push(Card::new("EXTNAME", name, "extension name")?);
         }
-        let mut part = Self::of(super::Header::new(cards), Some(array.clone()));
-        part.masked = Some(masked);
+        let mut part = Self::with_data(super::Header::new(cards), Some(array.clone()));
+        part.masked_fill = Some(masked);
         Ok(Some(part))
     }
 }
 
 /// Cards and elements of an image.
-fn image(array: &Array, is_primary: bool) -> Result<Option<(Vec<Card>, Masked)>> {
+fn build_masked_image(array: &Array, is_primary: bool) -> Result<Option<(Vec<Card>, MaskedWriter)>> {
     let from = to_usize(array.datatype().item_size())?;
     let (bitpix, how, value, blank) = match array.datatype() {
-        Datatype::Float16 => (-32, How::Widen, f32::NAN.to_be_bytes().to_vec(), None),
-        Datatype::Float32 => (-32, How::Copy, f32::NAN.to_be_bytes().to_vec(), None),
-        Datatype::Float64 => (-64, How::Copy, f64::NAN.to_be_bytes().to_vec(), None),
+        Datatype::Float16 => (-32, ValueOp::PromoteFloat, f32::NAN.to_be_bytes().to_vec(), None),
+        Datatype::Float32 => (-32, ValueOp::Copy, f32::NAN.to_be_bytes().to_vec(), None),
+        Datatype::Float64 => (-64, ValueOp::Copy, f64::NAN.to_be_bytes().to_vec(), None),
         datatype => {
-            let Some((number, blank)) = integer(array)? else { return Ok(None) };
+            let Some((number, blank)) = choose_integer_and_blank(array)? else { return Ok(None) };
             let bitpix = i64::try_from(number.size() * 8).unwrap_or(64);
-            (bitpix, extended(datatype, number), bytes_of(number, blank), Some(blank))
+            (bitpix, widening_op(datatype, number), bytes_of(number, blank), Some(blank))
         }
     };
     let mut cards = hdu_data::cards_of_image(bitpix, None, array.shape())?;
@@ -58,12 +62,15 @@ fn image(array: &Array, is_primary: bool) -> Result<Option<(Vec<Card>, Masked)>>
         cards = hdu_data::extension_of(cards)?;
     }
     let to = value.len();
-    let masked = Masked { rows: Rows::single(how, from, to), fills: vec![Fill { field: None, at: 0..to, value }] };
+    let masked = MaskedWriter {
+        rows: RowConversion::single_value(how, from, to),
+        fills: vec![FillValue { field: None, at: 0..to, value }],
+    };
     Ok(Some((cards, masked)))
 }
 
 /// Cards and rows of a table.
-fn table(array: &Array) -> Result<Option<(Vec<Card>, Masked)>> {
+fn build_masked_table(array: &Array) -> Result<Option<(Vec<Card>, MaskedWriter)>> {
     let (fields, _) = hdu_data::row_fields(array)?;
     let mut types = hdu_data::column_types(&fields)?;
     let is_struct = array.datatype().as_struct().is_some();
@@ -72,63 +79,69 @@ fn table(array: &Array) -> Result<Option<(Vec<Card>, Masked)>> {
         let name = field.name_or(at);
         let part = if is_struct { array.field(&name)? } else { array.clone() };
         if field.datatype.is_integer() && part.masked_count()? > 0 {
-            let Some((number, blank)) = integer(&part)? else { return Ok(None) };
+            let Some((number, blank)) = choose_integer_and_blank(&part)? else { return Ok(None) };
             let code = match number {
-                Number::U8 => 'B',
-                Number::I16 => 'I',
-                Number::I32 => 'J',
+                StoredNumber::U8 => 'B',
+                StoredNumber::I16 => 'I',
+                StoredNumber::I32 => 'J',
                 _ => 'K',
             };
-            *column = ColumnType { code, each: 1, zero: None, how: extended(&field.datatype, number), null: Some(blank) };
+            *column = ColumnType {
+                code,
+                elements_per_cell: 1,
+                zero: None,
+                op: widening_op(&field.datatype, number),
+                null: Some(blank),
+            };
             values.push((name, bytes_of(number, blank)));
         } else {
-            values.push((name, missing(column)?));
+            values.push((name, null_value(column)?));
         }
     }
     let mut cards = vec![Card::new("XTENSION", "BINTABLE", "binary table extension")?];
     cards.extend(hdu_data::table_cards(array, &types)?);
-    let rows = hdu_data::fresh_table(array, &types)?;
+    let rows = hdu_data::new_table(array, &types)?;
     let fills = rows.steps.iter().zip(values).map(|(step, (name, value))| {
         let field = is_struct.then_some(name);
-        Fill { field, at: step.to.clone(), value }
+        FillValue { field, at: step.to.clone(), value }
     });
     let fills = fills.collect();
-    Ok(Some((cards, Masked { rows, fills })))
+    Ok(Some((cards, MaskedWriter { rows, fills })))
 }
 
 /// The stored value of what is missing in a column that holds no integers; empty if it has none.
-fn missing(column: &ColumnType) -> Result<Vec<u8>> {
+fn null_value(column: &ColumnType) -> Result<Vec<u8>> {
     Ok(match column.code {
-        'E' | 'C' => f32::NAN.to_be_bytes().repeat(column.size()? / 4),
-        'D' | 'M' => f64::NAN.to_be_bytes().repeat(column.size()? / 8),
-        'L' | 'A' => vec![0; column.size()?],
+        'E' | 'C' => f32::NAN.to_be_bytes().repeat(column.value_size()? / 4),
+        'D' | 'M' => f64::NAN.to_be_bytes().repeat(column.value_size()? / 8),
+        'L' | 'A' => vec![0; column.value_size()?],
         _ => Vec::new(),
     })
 }
 
 /// The type of stored integers that holds the elements of an array and one more, which no element equals.
-fn integer(array: &Array) -> Result<Option<(Number, i64)>> {
-    let range = range(array)?;
+fn choose_integer_and_blank(array: &Array) -> Result<Option<(StoredNumber, i64)>> {
+    let range = unmasked_range(array)?;
     let narrowest = match array.datatype() {
-        Datatype::Uint8 => Number::U8,
-        Datatype::Int8 | Datatype::Int16 => Number::I16,
-        Datatype::Uint16 | Datatype::Int32 => Number::I32,
-        _ => Number::I64,
+        Datatype::Uint8 => StoredNumber::U8,
+        Datatype::Int8 | Datatype::Int16 => StoredNumber::I16,
+        Datatype::Uint16 | Datatype::Int32 => StoredNumber::I32,
+        _ => StoredNumber::I64,
     };
-    for number in [Number::U8, Number::I16, Number::I32, Number::I64] {
+    for number in [StoredNumber::U8, StoredNumber::I16, StoredNumber::I32, StoredNumber::I64] {
         if number.size() < narrowest.size() {
             continue;
         }
         let (low, high) = match number {
-            Number::U8 => (0, i128::from(u8::MAX)),
-            Number::I16 => (i16::MIN.into(), i16::MAX.into()),
-            Number::I32 => (i32::MIN.into(), i32::MAX.into()),
+            StoredNumber::U8 => (0, i128::from(u8::MAX)),
+            StoredNumber::I16 => (i16::MIN.into(), i16::MAX.into()),
+            StoredNumber::I32 => (i32::MIN.into(), i32::MAX.into()),
             _ => (i64::MIN.into(), i64::MAX.into()),
         };
         let blank = match range {
             None => Some(low),
             Some((least, most)) if least < low || most > high => None,
-            Some((least, _)) if least > low && number != Number::U8 => Some(low),
+            Some((least, _)) if least > low && number != StoredNumber::U8 => Some(low),
             Some((_, most)) if most < high => Some(high),
             Some((least, _)) if least > low => Some(low),
             _ => None,
@@ -141,10 +154,10 @@ fn integer(array: &Array) -> Result<Option<(Number, i64)>> {
 }
 
 /// The least and the greatest of the integers that are not masked.
-fn range(array: &Array) -> Result<Option<(i128, i128)>> {
+fn unmasked_range(array: &Array) -> Result<Option<(i128, i128)>> {
     let (size, signed) = (to_usize(array.datatype().item_size())?.max(1), array.datatype().is_signed());
     let mut range: Option<(i128, i128)> = None;
-    for block in array.row_blocks(PIECE) {
+    for block in array.row_blocks(BUFFER_SIZE) {
         let bytes = block.read_bytes(Byteorder::Big)?;
         let marks = block.mask_bytes()?.unwrap_or_else(|| vec![0; bytes.len() / size]);
         for (element, _) in bytes.chunks_exact(size).zip(marks).filter(|(_, mark)| *mark == 0) {
@@ -157,12 +170,12 @@ fn range(array: &Array) -> Result<Option<(i128, i128)>> {
 }
 
 /// Returns the conversion of integers of a type to stored ones of another.
-fn extended(datatype: &Datatype, number: Number) -> How {
-    if *datatype == number.datatype() { How::Copy } else { How::Extend { signed: datatype.is_signed() } }
+fn widening_op(datatype: &Datatype, number: StoredNumber) -> ValueOp {
+    if *datatype == number.datatype() { ValueOp::Copy } else { ValueOp::Extend { signed: datatype.is_signed() } }
 }
 
 /// The last bytes of an integer, for the width of a stored number.
-fn bytes_of(number: Number, n: i64) -> Vec<u8> {
+fn bytes_of(number: StoredNumber, n: i64) -> Vec<u8> {
     let bytes = n.to_be_bytes();
     bytes.get(8 - number.size()..).unwrap_or_default().to_vec()
 }

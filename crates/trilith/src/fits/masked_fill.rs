@@ -2,20 +2,20 @@
 
 use std::ops::Range;
 
-use super::scaling::Rows;
+use super::scaling::RowConversion;
 use crate::array::Array;
 use crate::error::Result;
 
 /// Conversion of the elements of a masked array to a data unit.
 #[derive(Debug, Clone)]
-pub(super) struct Masked {
-    pub rows: Rows,
-    pub fills: Vec<Fill>,
+pub(super) struct MaskedWriter {
+    pub rows: RowConversion,
+    pub fills: Vec<FillValue>,
 }
 
 /// The value of masked elements.
 #[derive(Debug, Clone)]
-pub(super) struct Fill {
+pub(super) struct FillValue {
     /// The field; None if the array is no structure.
     pub field: Option<String>,
     /// Bytes of a stored row.
@@ -24,12 +24,12 @@ pub(super) struct Fill {
     pub value: Vec<u8>,
 }
 
-impl Masked {
+impl MaskedWriter {
     /// Puts the values of masked elements into the stored rows of a part of the array.
     ///
     /// # Errors
     /// Returns what reading the mask returns.
-    pub(super) fn fill(&self, block: &Array, stored: &mut [u8]) -> Result<()> {
+    pub(super) fn fill_masked(&self, block: &Array, stored: &mut [u8]) -> Result<()> {
         for fill in self.fills.iter().filter(|fill| !fill.at.is_empty() && !fill.value.is_empty()) {
             let marks = match &fill.field {
                 Some(name) => block.field(name)?.mask_bytes()?,
@@ -37,7 +37,7 @@ impl Masked {
             };
             let Some(marks) = marks else { continue };
             let each = (fill.at.len() / fill.value.len()).max(1);
-            for (row, marks) in stored.chunks_exact_mut(self.rows.to.max(1)).zip(marks.chunks_exact(each)) {
+            for (row, marks) in stored.chunks_exact_mut(self.rows.output_size.max(1)).zip(marks.chunks_exact(each)) {
                 let Some(values) = row.get_mut(fill.at.clone()) else { continue };
                 let values = values.chunks_exact_mut(fill.value.len()).zip(marks);
                 values.filter(|(_, mark)| **mark != 0).for_each(|(value, _)| value.copy_from_slice(&fill.value));

@@ -45,7 +45,7 @@ mod tiled_image;
 mod tree;
 mod write;
 
-pub(crate) use card::RECORD;
+pub(crate) use card::RECORD_LEN;
 #[doc(hidden)]
 pub use card::typed_value;
 pub use card::{Card, CardValue};
@@ -56,21 +56,21 @@ pub use hdu::Hdu;
 #[doc(hidden)]
 pub use hdu::HduKind;
 #[doc(hidden)]
-pub use hdu_data::{Part, is_image, losses};
-pub(crate) use hdu_data::{corrections, is_image_part, is_reserved};
+pub use hdu_data::{HduData, is_image, losses};
+pub(crate) use hdu_data::{header_corrections, is_image_part, is_reserved};
 #[doc(hidden)]
-pub use header::BLOCK;
+pub use header::BLOCK_LEN;
 pub use header::Header;
-pub(crate) use lost_cards::left_behind;
 #[doc(hidden)]
-pub use lost_cards::spare;
+pub use lost_cards::unassigned_bytes;
+pub(crate) use lost_cards::unused_content;
 #[doc(hidden)]
-pub use physical::meant;
+pub use physical::to_physical;
 pub(crate) use stored::{Outside, StoredImage};
 #[doc(hidden)]
 pub use table::{Column, columns};
 #[doc(hidden)]
-pub use tree::{CARDS_KEY, Listing, Taken, from_node, meant_node, to_value};
+pub use tree::{CARDS_KEY, ConsumedNode, FitsTree, from_node, physical_node, to_value};
 pub(crate) use tree::{HEAP_KEY, named_columns, stored_node};
 pub use write::{NewHdu, write};
 pub(crate) use write::{asdf_hdu, check_characters};

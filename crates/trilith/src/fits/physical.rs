@@ -1,15 +1,15 @@
 //! The data of an HDU that is elsewhere, in a block of an ASDF file: what its header declares.
 
 use super::card::CardValue;
-use super::fits_file::meant_of;
-use super::hdu::{Hdu, HduKind, bitpix, data_size, kind, required};
+use super::fits_file::physical_array;
+use super::hdu::{Hdu, HduKind, data_size, parse_hdu_kind, read_bitpix, require_unsigned};
 use super::header::Header;
-use super::scaling::{Linear, Number};
-use super::tree::{card_of, given};
+use super::scaling::{Scaling, StoredNumber};
+use super::tree::{card_of, node_triple};
 use super::{image, table};
 use crate::array::physical as physical_of;
 use crate::array::{Array, Datatype};
-use crate::array::{Declared, Meaning, Missing};
+use crate::array::{DeclaredNumber, MissingRule, ValueDecoding};
 use crate::error::Result;
 use crate::tree::Node;
 
@@ -20,33 +20,36 @@ use crate::tree::Node;
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a header that is none, and keywords that
 /// cannot be.
-pub fn meant(header: Node<'_>, array: Array) -> Result<Array> {
+pub fn to_physical(header: Node<'_>, array: Array) -> Result<Array> {
     if !header.is_sequence() {
         return Ok(array);
     }
     let mut cards = Header::default();
     for node in header.items() {
-        let card = card_of(&given(node)?).map_err(|e| node.error(e.to_string()))?;
+        let card = card_of(&node_triple(node)?).map_err(|e| node.error(e.to_string()))?;
         // asdf-astropy leaves out values of 0: a card without a value declares nothing.
         if *card.value() != CardValue::Undefined {
             cards.push(card);
         }
     }
-    physical(cards, array)
+    apply_header(cards, array)
 }
 
 /// The physical values of an array with this header, if its elements are those that are stored.
-fn physical(header: Header, array: Array) -> Result<Array> {
+fn apply_header(header: Header, array: Array) -> Result<Array> {
     if !has_lengths(&header)? {
         // Without the lengths of all axes it is unknown whether the header describes this array.
         return Ok(array);
     }
-    match kind(&header)? {
+    match parse_hdu_kind(&header)? {
         HduKind::Image => {
-            let number = image::number(bitpix(&header, "BITPIX")?);
-            let linear = image::linear(&header)?;
-            match image::shape(&header, "")?.as_deref() == Some(array.shape()) {
-                true => physical_of(&array, &[applied(number, linear, array.datatype(), image::meaning(number, linear))]),
+            let number = image::number_from_bitpix(read_bitpix(&header, "BITPIX")?);
+            let linear = image::read_image_scaling(&header)?;
+            match image::read_image_shape(&header, "")?.as_deref() == Some(array.shape()) {
+                true => physical_of(
+                    &array,
+                    &[applicable_decoding(number, linear, array.datatype(), image::image_value_decoding(number, linear))],
+                ),
                 false => Ok(array),
             }
         }
@@ -59,7 +62,7 @@ fn physical(header: Header, array: Array) -> Result<Array> {
             }
             let (start, end) = (array.offset(), array.offset().saturating_add(array.nbytes()));
             let hdu = Hdu { number: 1, header, kind: of_table, start: 0, data: start..end, problem: None };
-            meant_of(&hdu, array.source(), array.limits())
+            physical_array(&hdu, array.source(), array.limits())
         }
         HduKind::Table => {
             let columns = table::columns(&header)?;
@@ -68,13 +71,13 @@ fn physical(header: Header, array: Array) -> Result<Array> {
             };
             let mut meanings = Vec::new();
             for (column, field) in columns.iter().zip(fields.fields()) {
-                let (stored, meaning) = column.meant()?;
-                let linear = Linear { scale: column.scale, zero: column.zero, blank: column.null };
-                meanings.push(match column.number() {
-                    _ if stored.shape != field.shape => Meaning::STORED,
-                    Some(number) => applied(number, linear, &field.datatype, meaning),
+                let (stored, meaning) = column.field_decoding()?;
+                let linear = Scaling { scale: column.scale, zero: column.zero, blank: column.null };
+                meanings.push(match column.stored_number() {
+                    _ if stored.shape != field.shape => ValueDecoding::IDENTITY,
+                    Some(number) => applicable_decoding(number, linear, &field.datatype, meaning),
                     None if stored.datatype == field.datatype => meaning,
-                    None => Meaning::STORED,
+                    None => ValueDecoding::IDENTITY,
                 });
             }
             physical_of(&array, &meanings)
@@ -85,20 +88,20 @@ fn physical(header: Header, array: Array) -> Result<Array> {
 
 /// Returns `true` if a header has the length of each axis.
 fn has_lengths(header: &Header) -> Result<bool> {
-    let axes = required(header, "NAXIS")?.min(999);
+    let axes = require_unsigned(header, "NAXIS")?.min(999);
     Ok((1..=axes).all(|axis| header.card(&format!("NAXIS{axis}")).is_some()))
 }
 
 /// Returns the part of a meaning that still applies to numbers of a type: all if it is the stored type, and the
 /// missing values if it is the unsigned one.
-fn applied(number: Number, linear: Linear, found: &Datatype, meaning: Meaning) -> Meaning {
+fn applicable_decoding(number: StoredNumber, linear: Scaling, found: &Datatype, meaning: ValueDecoding) -> ValueDecoding {
     if *found == number.datatype() {
         return meaning;
     }
-    let (Some(unsigned), Some(blank)) = (linear.unsigned(number), linear.blank) else { return Meaning::STORED };
+    let (Some(unsigned), Some(blank)) = (linear.unsigned_datatype(number), linear.blank) else { return ValueDecoding::IDENTITY };
     if *found != unsigned {
-        return Meaning::STORED;
+        return ValueDecoding::IDENTITY;
     }
     let missing = i128::from(blank) + linear.zero as i128;
-    Meaning { missing: vec![Missing::Equal(Declared::Int(missing))], ..Meaning::STORED }
+    ValueDecoding { missing_rules: vec![MissingRule::Equal(DeclaredNumber::Int(missing))], ..ValueDecoding::IDENTITY }
 }

@@ -3,7 +3,7 @@
 //! FITS Standard 4.0, section 10.4.3 and table 38.
 
 /// Decodes `count` whole numbers from 0 to 2^24 - 1; None if the bytes are no such list.
-pub(super) fn decode(bytes: &[u8], count: usize) -> Option<Vec<i32>> {
+pub(super) fn decode_plio(bytes: &[u8], count: usize) -> Option<Vec<i32>> {
     let words: Vec<i32> = bytes.as_chunks().0.iter().map(|b| i32::from(i16::from_be_bytes(*b))).collect();
     // The third word is the length of the list, or negative in the form with a longer head.
     let (first, len) = match *words.get(2)? {
@@ -65,18 +65,18 @@ mod tests {
             [code(0, 2), code(1, 5), 0, code(4, 3), code(5, 4), code(6, 2), code(7, 1), code(2, 1), code(3, 2), code(4, 1)];
         let words = [&[0, 0, 3 + body.len() as i16][..], &body].concat();
         let want = [0, 0, 5, 5, 5, 0, 0, 0, 5, 7, 6, 5, 0];
-        assert_eq!(decode(&list(&words), 13).unwrap(), want);
+        assert_eq!(decode_plio(&list(&words), 13).unwrap(), want);
         // The form with a head of seven words.
         let words = [&[0, 7, -100, 7 + body.len() as i16, 0, 0, 0][..], &body].concat();
-        assert_eq!(decode(&list(&words), 13).unwrap(), want);
-        assert_eq!(decode(&list(&words), 4).unwrap(), want[..4]);
+        assert_eq!(decode_plio(&list(&words), 13).unwrap(), want);
+        assert_eq!(decode_plio(&list(&words), 4).unwrap(), want[..4]);
     }
 
     #[test]
     fn what_is_no_list_is_nothing() {
-        assert_eq!(decode(&[], 1), None);
-        assert_eq!(decode(&list(&[0, 0, 9, 1]), 1), None);
-        assert_eq!(decode(&list(&[0, 0, 4, -1]), 1), None);
-        assert_eq!(decode(&list(&[0, 0, 4, 1 << 12]), 1), None);
+        assert_eq!(decode_plio(&[], 1), None);
+        assert_eq!(decode_plio(&list(&[0, 0, 9, 1]), 1), None);
+        assert_eq!(decode_plio(&list(&[0, 0, 4, -1]), 1), None);
+        assert_eq!(decode_plio(&list(&[0, 0, 4, 1 << 12]), 1), None);
     }
 }

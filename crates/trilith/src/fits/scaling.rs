@@ -7,58 +7,58 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::array::{Array, Byteorder, Datatype};
-use crate::array::{Declared, Meaning, Missing, Reading};
+use crate::array::{DeclaredNumber, MissingRule, ValueDecoding, ValueTransform};
 use crate::bytes::{Source, SourceOrigin, SourcePieces, SourceRef, copy, end_in, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 /// Bytes that are converted at once.
-const PIECE: usize = 1 << 20;
+const BUFFER_SIZE: usize = 1 << 20;
 
 /// A scale, an offset, and the whole number that marks a missing value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Linear {
+pub(super) struct Scaling {
     pub scale: f64,
     pub zero: f64,
     pub blank: Option<i64>,
 }
 
-impl Linear {
+impl Scaling {
     /// Values mean themselves.
-    pub(super) const PLAIN: Self = Self { scale: 1.0, zero: 0.0, blank: None };
+    pub(super) const IDENTITY: Self = Self { scale: 1.0, zero: 0.0, blank: None };
 
     /// Returns the meaning of stored numbers: unsigned integers, or scaled to `float`, which is `float32` or
     /// `float64`.
-    pub(super) fn meaning(self, number: Number, float: Datatype) -> Meaning {
+    pub(super) fn value_decoding(self, number: StoredNumber, float: Datatype) -> ValueDecoding {
         // A blank counts for integers only.
         let blank = self.blank.filter(|_| number.is_integer());
-        let missing = blank.map(|n| Missing::Equal(Declared::Int(n.into()))).into_iter().collect();
-        let reading = match self.unsigned(number) {
-            Some(datatype) => Reading::Flipped(datatype),
-            None if (self.scale, self.zero) == (1.0, 0.0) => Reading::Stored,
-            None => Reading::Linear { scale: self.scale, offset: self.zero, into: float },
+        let missing = blank.map(|n| MissingRule::Equal(DeclaredNumber::Int(n.into()))).into_iter().collect();
+        let reading = match self.unsigned_datatype(number) {
+            Some(datatype) => ValueTransform::SignFlip(datatype),
+            None if (self.scale, self.zero) == (1.0, 0.0) => ValueTransform::Identity,
+            None => ValueTransform::Linear { scale: self.scale, offset: self.zero, into: float },
         };
-        Meaning { reading, missing }
+        ValueDecoding { transform: reading, missing_rules: missing }
     }
 
     /// The integer type of another sign, if the offset means it.
-    pub(super) fn unsigned(self, number: Number) -> Option<Datatype> {
-        let (datatype, zero) = number.flipped()?;
+    pub(super) fn unsigned_datatype(self, number: StoredNumber) -> Option<Datatype> {
+        let (datatype, zero) = number.flip_sign()?;
         (self.scale == 1.0 && self.zero == zero).then_some(datatype)
     }
 }
 
 /// Conversion of the values of one type to another; all of them are big-endian.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum How {
+pub(super) enum ValueOp {
     /// Unchanged.
     Copy,
     /// Flip the highest bit: signed to unsigned and back.
-    Flip,
+    FlipSign,
     /// 1 to `T`, 0 to `F`.
-    Letters,
+    Text,
     /// float16 to float32.
-    Widen,
+    PromoteFloat,
     /// Integers to wider integers.
     Extend { signed: bool },
     /// Characters of four bytes to ASCII; [`Rows::check`] finds those that are none.
@@ -67,7 +67,7 @@ pub(super) enum How {
 
 /// The types of stored numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Number {
+pub(super) enum StoredNumber {
     U8,
     I16,
     I32,
@@ -76,7 +76,7 @@ pub(super) enum Number {
     F64,
 }
 
-impl Number {
+impl StoredNumber {
     pub(super) fn datatype(self) -> Datatype {
         match self {
             Self::U8 => Datatype::Uint8,
@@ -89,7 +89,7 @@ impl Number {
     }
 
     /// The type of another sign, and the offset that means it.
-    pub(super) fn flipped(self) -> Option<(Datatype, f64)> {
+    pub(super) fn flip_sign(self) -> Option<(Datatype, f64)> {
         match self {
             Self::U8 => Some((Datatype::Int8, -128.0)),
             Self::I16 => Some((Datatype::Uint16, 32768.0)),
@@ -116,8 +116,8 @@ impl Number {
 
 /// The conversion of one part of every row.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Step {
-    pub how: How,
+pub(super) struct RowStep {
+    pub op: ValueOp,
     /// Bytes of a row before and after, where the part is.
     pub from: Range<usize>,
     pub to: Range<usize>,
@@ -127,35 +127,35 @@ pub(super) struct Step {
 
 /// Conversion of a row of bytes to another row.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Rows {
-    pub steps: Vec<Step>,
-    pub from: usize,
-    pub to: usize,
+pub(super) struct RowConversion {
+    pub steps: Vec<RowStep>,
+    pub input_size: usize,
+    pub output_size: usize,
 }
 
-impl Rows {
+impl RowConversion {
     /// Rows of a single value.
-    pub(super) fn single(how: How, from: usize, to: usize) -> Self {
-        Self { steps: vec![Step { how, from: 0..from, to: 0..to, size: from }], from, to }
+    pub(super) fn single_value(op: ValueOp, from: usize, to: usize) -> Self {
+        Self { steps: vec![RowStep { op, from: 0..from, to: 0..to, size: from }], input_size: from, output_size: to }
     }
 
     /// Returns `true` if nothing is converted.
-    pub(super) fn is_plain(&self) -> bool {
-        self.from == self.to && self.steps.iter().all(|step| step.how == How::Copy && step.from == step.to)
+    pub(super) fn is_identity(&self) -> bool {
+        self.input_size == self.output_size && self.steps.iter().all(|step| step.op == ValueOp::Copy && step.from == step.to)
     }
 
     /// Returns `true` if characters of four bytes become ASCII.
     pub(super) fn has_characters(&self) -> bool {
-        self.steps.iter().any(|step| step.how == How::Narrow)
+        self.steps.iter().any(|step| step.op == ValueOp::Narrow)
     }
 
     /// Refuses rows with characters that ASCII does not have.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a value does not fit.
-    pub(super) fn check(&self, input: &[u8]) -> Result<()> {
-        for step in self.steps.iter().filter(|step| step.how == How::Narrow) {
-            let cells = input.chunks_exact(self.from.max(1)).filter_map(|row| row.get(step.from.clone()));
+    pub(super) fn check_ascii(&self, input: &[u8]) -> Result<()> {
+        for step in self.steps.iter().filter(|step| step.op == ValueOp::Narrow) {
+            let cells = input.chunks_exact(self.input_size.max(1)).filter_map(|row| row.get(step.from.clone()));
             let mut characters = cells.flat_map(|cell| cell.as_chunks::<4>().0).map(|c| u32::from_be_bytes(*c));
             if let Some(other) = characters.find(|c| *c > 127) {
                 let shown = char::from_u32(other).unwrap_or('?');
@@ -166,42 +166,42 @@ impl Rows {
     }
 
     /// Converts whole rows.
-    pub(super) fn apply(&self, input: &[u8], output: &mut [u8]) {
+    pub(super) fn convert_rows(&self, input: &[u8], output: &mut [u8]) {
         if let [step] = self.steps.as_slice()
-            && step.from == (0..self.from)
-            && step.to == (0..self.to)
+            && step.from == (0..self.input_size)
+            && step.to == (0..self.output_size)
             && step.size > 0
         {
             // Values are contiguous over the rows: one loop for all.
-            return step.convert(input, output);
+            return step.convert_values(input, output);
         }
-        for (from, to) in input.chunks_exact(self.from.max(1)).zip(output.chunks_exact_mut(self.to.max(1))) {
+        for (from, to) in input.chunks_exact(self.input_size.max(1)).zip(output.chunks_exact_mut(self.output_size.max(1))) {
             for step in &self.steps {
                 if let (Some(from), Some(to)) = (from.get(step.from.clone()), to.get_mut(step.to.clone())) {
-                    step.convert(from, to);
+                    step.convert_values(from, to);
                 }
             }
         }
     }
 }
 
-impl Step {
-    fn convert(&self, from: &[u8], to: &mut [u8]) {
-        match self.how {
-            How::Copy => _ = copy(from, to),
-            How::Flip => {
+impl RowStep {
+    fn convert_values(&self, from: &[u8], to: &mut [u8]) {
+        match self.op {
+            ValueOp::Copy => _ = copy(from, to),
+            ValueOp::FlipSign => {
                 copy(from, to);
                 for byte in to.iter_mut().step_by(self.size.max(1)) {
                     *byte ^= 0x80;
                 }
             }
-            How::Letters => each(from, to, |b| if b == 0 { b'F' } else { b'T' }),
-            How::Widen => {
+            ValueOp::Text => map_bytes(from, to, |b| if b == 0 { b'F' } else { b'T' }),
+            ValueOp::PromoteFloat => {
                 for (to, from) in to.chunks_exact_mut(4).zip(from.as_chunks::<2>().0) {
                     to.copy_from_slice(&half::f16::from_be_bytes(*from).to_f32().to_be_bytes());
                 }
             }
-            How::Extend { signed } => {
+            ValueOp::Extend { signed } => {
                 let size = self.size.max(1);
                 let longer = to.len().checked_div(from.len() / size).unwrap_or(0).max(size);
                 for (to, from) in to.chunks_exact_mut(longer).zip(from.chunks_exact(size)) {
@@ -211,7 +211,7 @@ impl Step {
                     copy(from, below);
                 }
             }
-            How::Narrow => {
+            ValueOp::Narrow => {
                 for (to, from) in to.iter_mut().zip(from.as_chunks::<4>().0) {
                     *to = from[3];
                 }
@@ -220,18 +220,18 @@ impl Step {
     }
 }
 
-fn each(from: &[u8], to: &mut [u8], f: impl Fn(u8) -> u8) {
+fn map_bytes(from: &[u8], to: &mut [u8], f: impl Fn(u8) -> u8) {
     for (to, from) in to.iter_mut().zip(from) {
         *to = f(*from);
     }
 }
 
 /// Rows of another source, converted when they are read.
-struct Converted {
+struct ConvertedRows {
     source: SourceRef,
     offset: u64,
     count: u64,
-    rows: Rows,
+    rows: RowConversion,
     limits: Arc<Limits>,
 }
 
@@ -239,24 +239,31 @@ struct Converted {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the source ends before the rows do.
-pub(super) fn converted(source: SourceRef, offset: u64, count: u64, rows: Rows, limits: &Arc<Limits>) -> Result<SourceRef> {
-    let end = count.checked_mul(rows.from as u64).and_then(|n| n.checked_add(offset));
-    if end.is_none_or(|end| end > source.len()) || count.checked_mul(rows.to as u64).is_none_or(|n| n > i64::MAX as u64) {
-        let what = format!("{count} rows of {} bytes are expected from byte {offset} on", rows.from);
+pub(super) fn convert_source_rows(
+    source: SourceRef,
+    offset: u64,
+    count: u64,
+    rows: RowConversion,
+    limits: &Arc<Limits>,
+) -> Result<SourceRef> {
+    let end = count.checked_mul(rows.input_size as u64).and_then(|n| n.checked_add(offset));
+    if end.is_none_or(|end| end > source.len()) || count.checked_mul(rows.output_size as u64).is_none_or(|n| n > i64::MAX as u64)
+    {
+        let what = format!("{count} rows of {} bytes are expected from byte {offset} on", rows.input_size);
         return Err(Error::malformed(format!("the file ends at byte {}, but {what}", source.len())).at_byte(offset));
     }
-    Ok(Arc::new(Converted { source, offset, count, rows, limits: Arc::clone(limits) }))
+    Ok(Arc::new(ConvertedRows { source, offset, count, rows, limits: Arc::clone(limits) }))
 }
 
-impl SourcePieces for Converted {
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        stored_ranges(&*self.source, self.needed(&range))
+impl SourcePieces for ConvertedRows {
+    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        stored_ranges(&*self.source, self.inner_range(&range))
     }
 }
 
-impl Source for Converted {
+impl Source for ConvertedRows {
     fn len(&self) -> u64 {
-        self.count * self.rows.to as u64
+        self.count * self.rows.output_size as u64
     }
 
     fn read_at(&self, offset: u64, mut into: &mut [u8]) -> Result<()> {
@@ -264,10 +271,10 @@ impl Source for Converted {
         if into.is_empty() {
             return Ok(());
         }
-        let (row_in, row_out) = (self.rows.from as u64, self.rows.to as u64);
+        let (row_in, row_out) = (self.rows.input_size as u64, self.rows.output_size as u64);
         self.limits.charge_memory(row_in.max(row_out), "a row of a table")?;
         self.limits.charge_work(into.len() as u64)?;
-        let at_once = (PIECE as u64 / row_in.max(row_out).max(1)).max(1);
+        let at_once = (BUFFER_SIZE as u64 / row_in.max(row_out).max(1)).max(1);
         let (mut row, mut skip) = (offset / row_out, to_usize(offset % row_out)?);
         let (mut before, mut after) = (Vec::new(), Vec::new());
         while !into.is_empty() {
@@ -275,7 +282,7 @@ impl Source for Converted {
             before.resize(to_usize(rows * row_in)?, 0);
             after.resize(to_usize(rows * row_out)?, 0);
             self.source.read_at(self.offset + row * row_in, &mut before)?;
-            self.rows.apply(&before, &mut after);
+            self.rows.convert_rows(&before, &mut after);
             let made = after.get(skip..).unwrap_or_default();
             let n = made.len().min(into.len());
             let (now, later) = into.split_at_mut(n);
@@ -286,7 +293,7 @@ impl Source for Converted {
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        let needed: Vec<_> = ranges.iter().map(|range| self.needed(range)).collect();
+        let needed: Vec<_> = ranges.iter().map(|range| self.inner_range(range)).collect();
         self.source.prefetch(&needed)
     }
 
@@ -299,12 +306,12 @@ impl Source for Converted {
     }
 }
 
-impl Converted {
+impl ConvertedRows {
     /// The bytes of the inner source that a range is made of.
-    fn needed(&self, range: &Range<u64>) -> Range<u64> {
-        let row_out = (self.rows.to as u64).max(1);
+    fn inner_range(&self, range: &Range<u64>) -> Range<u64> {
+        let row_out = (self.rows.output_size as u64).max(1);
         let (first, last) = (range.start / row_out, range.end.div_ceil(row_out).min(self.count));
-        let at = |row: u64| self.offset.saturating_add(row.saturating_mul(self.rows.from as u64));
+        let at = |row: u64| self.offset.saturating_add(row.saturating_mul(self.rows.input_size as u64));
         at(first)..at(last.max(first))
     }
 }
@@ -314,16 +321,16 @@ pub(super) fn array_of(
     source: SourceRef,
     offset: u64,
     shape: Vec<u64>,
-    number: Number,
-    target: Option<(How, Datatype)>,
+    number: StoredNumber,
+    target: Option<(ValueOp, Datatype)>,
     limits: &Arc<Limits>,
 ) -> Result<Array> {
     let array = match target {
         None => Array::new(source, offset, number.datatype(), Byteorder::Big, shape)?,
         Some((how, datatype)) => {
             let count = crate::array::element_count(&shape)?;
-            let rows = Rows::single(how, number.size(), to_usize(datatype.item_size())?);
-            let source = converted(source, offset, count, rows, limits)?;
+            let rows = RowConversion::single_value(how, number.size(), to_usize(datatype.item_size())?);
+            let source = convert_source_rows(source, offset, count, rows, limits)?;
             Array::new(source, 0, datatype, Byteorder::Big, shape)?
         }
     };

@@ -4,14 +4,14 @@
 
 use super::card::Card;
 use super::fits_file::FitsFile;
-use super::hdu::{Hdu, HduKind, bitpix};
-use super::hdu_data::{Part, cards_of_image, extension_of, is_structural};
+use super::hdu::{Hdu, HduKind, read_bitpix};
+use super::hdu_data::{HduData, cards_of_image, extension_of, is_structural};
 use super::header::Header;
-use super::scaling::{Linear, Number};
+use super::scaling::{Scaling, StoredNumber};
 use super::{image, tiled_image};
 use crate::array::Array;
-use crate::array::Reading;
-use crate::error::{Context, Error, Result};
+use crate::array::ValueTransform;
+use crate::error::{Error, Result, ResultExt};
 
 /// The stored elements of an image, and the header of its HDU without compression. The two belong together: without the cards
 /// BSCALE, BZERO and BLANK the elements have other values.
@@ -19,8 +19,8 @@ use crate::error::{Context, Error, Result};
 pub(crate) struct StoredImage {
     header: Header,
     array: Array,
-    number: Number,
-    linear: Linear,
+    number: StoredNumber,
+    linear: Scaling,
 }
 
 /// The stored form of a pixel that an image does not have.
@@ -38,12 +38,12 @@ pub(crate) enum Outside {
 impl FitsFile {
     /// Returns the shape of the image of an HDU, compressed or not; None if it has none.
     pub fn image_shape(&self, hdu: &Hdu) -> Option<Vec<u64>> {
-        let prefix = match hdu.kind() {
+        let prefix = match hdu.parse_hdu_kind() {
             HduKind::Image => "",
             HduKind::Tiles => "Z",
             _ => return None,
         };
-        image::shape(hdu.header(), prefix).ok().flatten()
+        image::read_image_shape(hdu.header(), prefix).ok().flatten()
     }
 
     /// Returns the image of an HDU, compressed or not, as it is stored; None if it has none. Nothing is decoded.
@@ -52,18 +52,21 @@ impl FitsFile {
     /// Returns the errors of [`FitsFile::array`].
     pub(crate) fn stored_image(&self, hdu: &Hdu) -> Result<Option<StoredImage>> {
         let read = || {
-            let source = self.source_of(hdu)?;
+            let source = self.data_source(hdu)?;
             let header = hdu.header();
-            let (array, header) = match hdu.kind() {
-                HduKind::Image => (image::array(hdu, &source, false, self.shared_limits())?, header.clone()),
-                HduKind::Tiles => (Some(tiled_image::array(hdu, &source, false, self.shared_limits())?), uncompressed(hdu)?),
+            let (array, header) = match hdu.parse_hdu_kind() {
+                HduKind::Image => (image::image_array(hdu, &source, false, self.shared_limits())?, header.clone()),
+                HduKind::Tiles => {
+                    (Some(tiled_image::tiled_image_array(hdu, &source, false, self.shared_limits())?), uncompressed_header(hdu)?)
+                }
                 _ => (None, Header::default()),
             };
             let Some(array) = array else { return Ok(None) };
-            let (number, linear) = (image::number(bitpix(&header, "BITPIX")?), image::linear(&header)?);
+            let (number, linear) =
+                (image::number_from_bitpix(read_bitpix(&header, "BITPIX")?), image::read_image_scaling(&header)?);
             Ok(Some(StoredImage { header, array, number, linear }))
         };
-        read().map_err(|e: Error| e.at_byte(hdu.start())).doing(|| hdu.label())
+        read().map_err(|e: Error| e.at_byte(hdu.start())).with_context(|| hdu.display_name())
     }
 }
 
@@ -83,18 +86,18 @@ impl StoredImage {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if no stored element has this value.
-    pub(crate) fn outside(&self, given: Option<f64>) -> Result<Outside> {
+    pub(crate) fn outside_pixel(&self, given: Option<f64>) -> Result<Outside> {
         let is_integer = self.number.is_integer();
-        let is_scaled = matches!(image::meaning(self.number, self.linear).reading, Reading::Linear { .. });
-        let unsigned = self.linear.unsigned(self.number);
+        let is_scaled = matches!(image::image_value_decoding(self.number, self.linear).transform, ValueTransform::Linear { .. });
+        let unsigned = self.linear.unsigned_datatype(self.number);
         let blank = self.linear.blank.filter(|_| is_integer).map(i128::from);
-        let blank = blank.filter(|n| is_in(*n, self.number.datatype().whole_range()));
+        let blank = blank.filter(|n| is_in(*n, self.number.datatype().integer_range()));
         // The array has the unsigned number that BZERO makes of it.
         let blank = blank.map(|n| if unsigned.is_some() { n + self.linear.zero as i128 } else { n });
         let has_missing = is_integer && (is_scaled || blank.is_some());
         let Some(value) = given.filter(|value| !(value.is_nan() && has_missing)) else {
             return Ok(match blank {
-                Some(blank) => self.element(blank),
+                Some(blank) => self.encode_integer(blank),
                 None if has_missing => Outside::Missing,
                 None => Outside::Plain,
             });
@@ -106,21 +109,21 @@ impl StoredImage {
         let stored = (value - zero) / scale;
         if !is_integer {
             return Ok(Outside::Element(match self.number {
-                Number::F32 => (stored as f32).to_le_bytes().to_vec(),
+                StoredNumber::F32 => (stored as f32).to_le_bytes().to_vec(),
                 _ => stored.to_le_bytes().to_vec(),
             }));
         }
         let whole = stored.round();
         let is_exact = (whole * scale + zero - value).abs() <= 1e-9 * value.abs().max(scale.abs());
         let number = whole as i128;
-        if !is_exact || !is_in(number, self.array.datatype().whole_range()) || blank == Some(number) {
+        if !is_exact || !is_in(number, self.array.datatype().integer_range()) || blank == Some(number) {
             return Err(Error::invalid_input(format!("cannot fill with {value}: no stored {} means it", self.array.datatype()))
                 .hint("take another value for --fill, or --edge trim"));
         }
-        Ok(self.element(number))
+        Ok(self.encode_integer(number))
     }
 
-    fn element(&self, number: i128) -> Outside {
+    fn encode_integer(&self, number: i128) -> Outside {
         Outside::Element(number.to_le_bytes().get(..self.number.size()).unwrap_or_default().to_vec())
     }
 
@@ -129,15 +132,15 @@ impl StoredImage {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no integer is free for that, and what reading the elements
     /// returns.
-    pub(crate) fn part(&self, array: Array, is_primary: bool) -> Result<Part> {
+    pub(crate) fn build_hdu(&self, array: Array, is_primary: bool) -> Result<HduData> {
         if array.mask().is_none() {
             let mut header = self.header.clone();
             for (axis, length) in array.shape().iter().rev().enumerate() {
                 header.set(&format!("NAXIS{}", axis + 1), *length, "", "NAXIS")?;
             }
-            return Ok(Part::of(header, Some(array)));
+            return Ok(HduData::with_data(header, Some(array)));
         }
-        let Some(mut part) = Part::masked("", is_primary, &array)? else {
+        let Some(mut part) = HduData::masked_array("", is_primary, &array)? else {
             return Err(Error::unsupported(format!("no {} is free for pixels beyond the edge", array.datatype()))
                 .hint("give their value with --fill, or leave them out with --edge trim"));
         };
@@ -153,10 +156,10 @@ fn is_in(number: i128, range: Option<(i128, i128)>) -> bool {
 }
 
 /// The header of a compressed image without that of its table.
-fn uncompressed(hdu: &Hdu) -> Result<Header> {
+fn uncompressed_header(hdu: &Hdu) -> Result<Header> {
     let header = hdu.header();
-    let shape = image::shape(header, "Z")?.unwrap_or_default();
-    let mut cards = extension_of(cards_of_image(bitpix(header, "ZBITPIX")?, None, &shape)?)?;
+    let shape = image::read_image_shape(header, "Z")?.unwrap_or_default();
+    let mut cards = extension_of(cards_of_image(read_bitpix(header, "ZBITPIX")?, None, &shape)?)?;
     let is_table = |card: &Card| {
         let keyword = card.keyword();
         let stem = keyword.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -172,7 +175,7 @@ fn uncompressed(hdu: &Hdu) -> Result<Header> {
     cards.extend(header.cards().iter().filter(|card| !is_table(card)).cloned());
     let mut made = Header::new(cards);
     if let (true, Some(blank)) = (header.card("BLANK").is_none(), header.integer("ZBLANK").ok().flatten())
-        && bitpix(header, "ZBITPIX")? > 0
+        && read_bitpix(header, "ZBITPIX")? > 0
     {
         made.set("BLANK", blank, "missing pixels", "GCOUNT")?;
     }

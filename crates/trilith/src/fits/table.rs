@@ -5,15 +5,15 @@
 use std::sync::Arc;
 
 use super::card::{Card, CardValue};
-use super::hdu::{Hdu, HduKind, required};
+use super::hdu::{Hdu, HduKind, require_unsigned};
 use super::header::{Header, integer_of, number_of};
-use super::image::unsigned;
-use super::scaling::{How, Linear, Number, Rows, Step, converted};
+use super::image::unsigned_conversion;
+use super::scaling::{RowConversion, RowStep, Scaling, StoredNumber, ValueOp, convert_source_rows};
 use crate::array::physical;
 use crate::array::{Array, Byteorder, Datatype, Field, StructType, element_count};
-use crate::array::{Meaning, Missing, Reading};
+use crate::array::{MissingRule, ValueDecoding, ValueTransform};
 use crate::bytes::{SourceRef, to_usize};
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result, ResultExt};
 use crate::limits::Limits;
 
 /// One column of a binary table.
@@ -45,16 +45,16 @@ pub struct Column {
 }
 
 /// The cards of each column, before they are put together.
-type Cards<'h> = Vec<[Option<&'h Card>; 7]>;
-const KEYWORDS: [&str; 7] = ["TTYPE", "TFORM", "TDIM", "TSCAL", "TZERO", "TNULL", "TUNIT"];
+type ColumnCards<'h> = Vec<[Option<&'h Card>; 7]>;
+const COLUMN_KEYWORDS: [&str; 7] = ["TTYPE", "TFORM", "TDIM", "TSCAL", "TZERO", "TNULL", "TUNIT"];
 
 /// The cards of every column, in one pass over the header.
-fn column_cards<'h>(header: &'h Header, count: usize) -> Cards<'h> {
-    let mut cards: Cards<'h> = vec![[None; 7]; count];
+fn column_cards<'h>(header: &'h Header, count: usize) -> ColumnCards<'h> {
+    let mut cards: ColumnCards<'h> = vec![[None; 7]; count];
     for card in header.cards() {
         let digits = card.keyword().trim_start_matches(|c: char| c.is_ascii_alphabetic());
         let Some(name) = card.keyword().strip_suffix(digits) else { continue };
-        let Some(at) = KEYWORDS.iter().position(|keyword| *keyword == name) else { continue };
+        let Some(at) = COLUMN_KEYWORDS.iter().position(|keyword| *keyword == name) else { continue };
         let number = digits.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
         if let Some(slot) = number.and_then(|n| cards.get_mut(n)).and_then(|slots| slots.get_mut(at)) {
             slot.get_or_insert(card);
@@ -63,7 +63,7 @@ fn column_cards<'h>(header: &'h Header, count: usize) -> Cards<'h> {
     cards
 }
 
-fn text(card: Option<&Card>) -> Option<&str> {
+fn card_text(card: Option<&Card>) -> Option<&str> {
     match card?.value() {
         CardValue::Text(text) => Some(text.trim()),
         _ => None,
@@ -72,7 +72,7 @@ fn text(card: Option<&Card>) -> Option<&str> {
 
 /// Returns the number of columns that a table declares.
 fn column_count(header: &Header) -> Result<usize> {
-    let count = required(header, "TFIELDS")?;
+    let count = require_unsigned(header, "TFIELDS")?;
     if count > 999 {
         return Err(Error::malformed(format!("TFIELDS is {count}, at most 999 columns are possible")));
     }
@@ -85,12 +85,12 @@ fn column_count(header: &Header) -> Result<usize> {
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a missing or wrong TFORM, and for columns that
 /// need more bytes than a row has.
 pub fn columns(header: &Header) -> Result<Vec<Column>> {
-    let width = required(header, "NAXIS1")?;
+    let width = require_unsigned(header, "NAXIS1")?;
     let mut offset = 0u64;
     let mut columns = Vec::new();
     for (i, cards) in column_cards(header, column_count(header)?).into_iter().enumerate() {
-        let column = Column::read(cards, offset).doing(|| format!("column {}", i + 1))?;
-        offset = column.nbytes().and_then(|n| n.checked_add(offset)).filter(|end| *end <= width).ok_or_else(|| {
+        let column = Column::from_cards(cards, offset).with_context(|| format!("column {}", i + 1))?;
+        offset = column.row_bytes().and_then(|n| n.checked_add(offset)).filter(|end| *end <= width).ok_or_else(|| {
             Error::malformed(format!("column {} ({}) ends beyond the {width} bytes of a row", i + 1, column.form))
         })?;
         columns.push(column);
@@ -99,15 +99,15 @@ pub fn columns(header: &Header) -> Result<Vec<Column>> {
 }
 
 /// The lengths that TDIM gives; none if they are not those of `count` values, as others do.
-fn dimensions(text: &str, count: u64) -> Vec<u64> {
+fn parse_tdim(text: &str, count: u64) -> Vec<u64> {
     let list = text.strip_prefix('(').and_then(|list| list.strip_suffix(')'));
     let sizes: Option<Vec<u64>> = list.and_then(|list| list.split(',').map(|n| n.trim().parse().ok()).collect());
     sizes.filter(|sizes| element_count(sizes).is_ok_and(|n| n == count)).unwrap_or_default()
 }
 
 impl Column {
-    fn read([name, form, dim, scale, zero, null, unit]: [Option<&Card>; 7], offset: u64) -> Result<Self> {
-        let form = text(form).ok_or_else(|| Error::malformed("it has no TFORM"))?;
+    fn from_cards([name, form, dim, scale, zero, null, unit]: [Option<&Card>; 7], offset: u64) -> Result<Self> {
+        let form = card_text(form).ok_or_else(|| Error::malformed("it has no TFORM"))?;
         let digits = form.len() - form.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (repeat, rest) = form.split_at(digits);
         let repeat = if repeat.is_empty() { Some(1) } else { repeat.parse::<u64>().ok() };
@@ -115,17 +115,17 @@ impl Column {
         let (Some(repeat), Some(code)) = (repeat, code) else {
             return Err(Error::malformed(format!("TFORM is {form:?}, expected a number and one of LXBIJKAEDCMPQ")));
         };
-        let dim_text = text(dim).unwrap_or_default().to_owned();
-        let dim = dimensions(&dim_text, repeat);
+        let dim_text = card_text(dim).unwrap_or_default().to_owned();
+        let dim = parse_tdim(&dim_text, repeat);
         Ok(Self {
-            name: text(name).unwrap_or_default().to_owned(),
+            name: card_text(name).unwrap_or_default().to_owned(),
             code,
             repeat,
             dim,
             scale: scale.map(number_of).transpose()?.unwrap_or(1.0),
             zero: zero.map(number_of).transpose()?.unwrap_or(0.0),
             null: null.and_then(|card| integer_of(card).ok()),
-            unit: text(unit).map(str::to_owned),
+            unit: card_text(unit).map(str::to_owned),
             offset,
             rest: rest.get(1..).unwrap_or_default().trim().to_owned(),
             form: form.to_owned(),
@@ -134,7 +134,7 @@ impl Column {
     }
 
     /// TFORM as it is written.
-    pub fn form(&self) -> &str {
+    pub fn tform(&self) -> &str {
         &self.form
     }
 
@@ -160,10 +160,10 @@ impl Column {
     }
 
     /// The column that one cell in the heap would be, with `count` values.
-    pub(super) fn element(&self, count: u64) -> Self {
+    pub(super) fn heap_cell_column(&self, count: u64) -> Self {
         let code = self.rest.chars().next().unwrap_or('B');
         // Text is one string, everything else a list, even of one value.
-        let mut dim = if code == 'A' { Vec::new() } else { dimensions(&self.dim_text, count) };
+        let mut dim = if code == 'A' { Vec::new() } else { parse_tdim(&self.dim_text, count) };
         if dim.is_empty() && code != 'A' {
             dim.push(count);
         }
@@ -180,7 +180,7 @@ impl Column {
 
     /// Bytes of one value that is converted.
     pub(super) fn number_size(&self) -> usize {
-        self.number().map_or(1, Number::size)
+        self.stored_number().map_or(1, StoredNumber::size)
     }
 
     /// Returns `true` if the values are in the heap, and the rows hold only their number and place.
@@ -189,7 +189,7 @@ impl Column {
     }
 
     /// Bytes that it takes in every row; None for more than there can be.
-    pub(super) fn nbytes(&self) -> Option<u64> {
+    pub(super) fn row_bytes(&self) -> Option<u64> {
         match self.code {
             'X' => Some(self.repeat.div_ceil(8)),
             _ => self.repeat.checked_mul(self.unit_size()),
@@ -207,7 +207,7 @@ impl Column {
     }
 
     /// The shape of a value in every row, and its datatype as it is stored.
-    fn stored(&self) -> Result<(Datatype, Vec<u64>)> {
+    fn stored_datatype_and_shape(&self) -> Result<(Datatype, Vec<u64>)> {
         let datatype = match self.code {
             'L' => Datatype::Int8,
             'A' => return self.text_type(),
@@ -218,11 +218,11 @@ impl Column {
                 None => return Ok((Datatype::Int64, self.shape_with(2))),
             },
         };
-        Ok((datatype, self.shape()))
+        Ok((datatype, self.value_shape()))
     }
 
     /// Returns the shape of the values in a row. A single value needs no axis.
-    fn shape(&self) -> Vec<u64> {
+    fn value_shape(&self) -> Vec<u64> {
         match (self.dim.is_empty(), self.repeat) {
             (true, 1) => Vec::new(),
             (true, n) => vec![n],
@@ -248,87 +248,87 @@ impl Column {
         Ok((Datatype::with_length("ascii", width)?, shape))
     }
 
-    pub(super) fn number(&self) -> Option<Number> {
+    pub(super) fn stored_number(&self) -> Option<StoredNumber> {
         Some(match self.code {
-            'B' => Number::U8,
-            'I' => Number::I16,
-            'J' => Number::I32,
-            'K' => Number::I64,
-            'E' => Number::F32,
-            'D' => Number::F64,
+            'B' => StoredNumber::U8,
+            'I' => StoredNumber::I16,
+            'J' => StoredNumber::I32,
+            'K' => StoredNumber::I64,
+            'E' => StoredNumber::F32,
+            'D' => StoredNumber::F64,
             _ => return None,
         })
     }
 
     /// Datatype, shape and conversion of the values as they are stored, but with their sign.
-    pub(super) fn kind(&self) -> Result<(Datatype, Vec<u64>, How)> {
-        let (datatype, shape) = self.stored()?;
-        let linear = Linear { scale: self.scale, zero: self.zero, blank: None };
-        Ok(match self.number().and_then(|number| unsigned(number, linear)) {
+    pub(super) fn stored_type(&self) -> Result<(Datatype, Vec<u64>, ValueOp)> {
+        let (datatype, shape) = self.stored_datatype_and_shape()?;
+        let linear = Scaling { scale: self.scale, zero: self.zero, blank: None };
+        Ok(match self.stored_number().and_then(|number| unsigned_conversion(number, linear)) {
             Some((how, datatype)) => (datatype, shape, how),
-            None => (datatype, shape, How::Copy),
+            None => (datatype, shape, ValueOp::Copy),
         })
     }
 
     /// The values as they are stored, as a field of their rows, and what they mean.
-    pub(super) fn meant(&self) -> Result<(Field, Meaning)> {
-        let (datatype, shape) = self.stored()?;
+    pub(super) fn field_decoding(&self) -> Result<(Field, ValueDecoding)> {
+        let (datatype, shape) = self.stored_datatype_and_shape()?;
         let name = Some(self.name.clone()).filter(|name| !name.is_empty());
-        let mut field = Field::unnamed(datatype, Byteorder::Big).with_shape(shape).at(self.offset);
+        let mut field = Field::without_name(datatype, Byteorder::Big).with_shape(shape).with_offset(self.offset);
         field.name = name;
-        let linear = Linear { scale: self.scale, zero: self.zero, blank: self.null };
+        let linear = Scaling { scale: self.scale, zero: self.zero, blank: self.null };
         let (scale, offset) = (self.scale, self.zero);
-        let reading = |reading| Meaning { reading, missing: Vec::new() };
-        let meaning = match (self.code, self.number()) {
-            (_, Some(number)) => linear.meaning(number, Datatype::Float64),
-            ('L', _) => Meaning { reading: Reading::Logical, missing: vec![Missing::NotLogical] },
-            ('X', _) => reading(Reading::Flags { shape: self.shape() }),
-            ('A', _) => reading(Reading::Text),
+        let reading = |reading| ValueDecoding { transform: reading, missing_rules: Vec::new() };
+        let meaning = match (self.code, self.stored_number()) {
+            (_, Some(number)) => linear.value_decoding(number, Datatype::Float64),
+            ('L', _) => ValueDecoding { transform: ValueTransform::Boolean, missing_rules: vec![MissingRule::NotBoolean] },
+            ('X', _) => reading(ValueTransform::Flags { shape: self.value_shape() }),
+            ('A', _) => reading(ValueTransform::Text),
             ('C' | 'M', _) if (scale, offset) != (1.0, 0.0) => {
-                reading(Reading::Linear { scale, offset, into: Datatype::Complex128 })
+                reading(ValueTransform::Linear { scale, offset, into: Datatype::Complex128 })
             }
-            _ => Meaning::STORED,
+            _ => ValueDecoding::IDENTITY,
         };
         Ok((field, meaning))
     }
 }
 
 /// The fields of the rows, and how the stored rows become them.
-pub(super) fn row_type(columns: &[Column], width: u64) -> Result<(StructType, Rows)> {
+pub(super) fn row_type(columns: &[Column], width: u64) -> Result<(StructType, RowConversion)> {
     let mut fields = Vec::new();
-    let mut rows = Rows { from: to_usize(width)?, ..Rows::default() };
+    let mut rows = RowConversion { input_size: to_usize(width)?, ..RowConversion::default() };
     for column in columns {
-        let (datatype, shape, how) = column.kind()?;
-        let before = to_usize(column.nbytes().unwrap_or(0))?;
+        let (datatype, shape, how) = column.stored_type()?;
+        let before = to_usize(column.row_bytes().unwrap_or(0))?;
         let after = to_usize(element_count(&shape)?.saturating_mul(datatype.item_size()))?;
         let from = to_usize(column.offset)?;
-        let end = rows.to.checked_add(after).ok_or_else(|| Error::malformed("a row has more bytes than memory has"))?;
+        let end = rows.output_size.checked_add(after).ok_or_else(|| Error::malformed("a row has more bytes than memory has"))?;
         // The size does not matter for complex numbers, because none is converted.
         let size = column.number_size();
-        rows.steps.push(Step { how, from: from..from + before, to: rows.to..end, size });
-        let mut field = Field::unnamed(datatype, Byteorder::Big).with_shape(shape);
+        rows.steps.push(RowStep { op: how, from: from..from + before, to: rows.output_size..end, size });
+        let mut field = Field::without_name(datatype, Byteorder::Big).with_shape(shape);
         field.name = Some(column.name.clone()).filter(|name| !name.is_empty());
         fields.push(field);
-        rows.to = end;
+        rows.output_size = end;
     }
     Ok((StructType::packed_from(fields)?, rows))
 }
 
 /// The rows of a binary table as they are meant, without the columns whose values are in the heap.
-pub(super) fn array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
-    if hdu.kind() == HduKind::TextTable {
+pub(super) fn table_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
+    if hdu.parse_hdu_kind() == HduKind::TextTable {
         return text_array(hdu, source, true, limits);
     }
     let columns = columns(hdu.header())?;
     let fixed = columns.iter().filter(|column| !column.in_heap());
-    let (fields, meanings): (Vec<Field>, Vec<Meaning>) =
-        fixed.map(Column::meant).collect::<Result<Vec<_>>>()?.into_iter().unzip();
-    physical(&rows_of(hdu, source, fields, limits)?, &meanings)
+    let (fields, meanings): (Vec<Field>, Vec<ValueDecoding>) =
+        fixed.map(Column::field_decoding).collect::<Result<Vec<_>>>()?.into_iter().unzip();
+    physical(&rows_array(hdu, source, fields, limits)?, &meanings)
 }
 
 /// The rows of a table, of which the fields are parts.
-pub(super) fn rows_of(hdu: &Hdu, source: &SourceRef, fields: Vec<Field>, limits: &Arc<Limits>) -> Result<Array> {
-    let (width, count) = (required(hdu.header(), "NAXIS1")?, required(hdu.header(), "NAXIS2")?);
+pub(super) fn rows_array(hdu: &Hdu, source: &SourceRef, fields: Vec<Field>, limits: &Arc<Limits>) -> Result<Array> {
+    let (width, count) = (require_unsigned(hdu.header(), "NAXIS1")?, require_unsigned(hdu.header(), "NAXIS2")?);
     let fields = Datatype::Struct(Arc::new(StructType::with_offsets(fields, width)?));
     let array = Array::new(source.clone(), hdu.data().start, fields, Byteorder::Big, vec![count])?;
     Ok(array.with_limits(Arc::clone(limits)))
@@ -337,16 +337,17 @@ pub(super) fn rows_of(hdu: &Hdu, source: &SourceRef, fields: Vec<Field>, limits:
 /// The rows of a binary table as they are stored, but with their signs.
 pub(super) fn stored_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
     let header = hdu.header();
-    let (width, count) = (required(header, "NAXIS1")?, required(header, "NAXIS2")?);
+    let (width, count) = (require_unsigned(header, "NAXIS1")?, require_unsigned(header, "NAXIS2")?);
     let columns = columns(header)?;
     let (fields, rows) = row_type(&columns, width)?;
     let at = hdu.data().start;
-    if !rows.is_plain() && rows.steps.iter().all(|step| step.how == How::Copy) {
+    if !rows.is_identity() && rows.steps.iter().all(|step| step.op == ValueOp::Copy) {
         // Bytes between the last column and the end of the row: the fields are in it unchanged.
-        return rows_of(hdu, source, fields.fields().to_vec(), limits);
+        return rows_array(hdu, source, fields.fields().to_vec(), limits);
     }
-    let source = if rows.is_plain() { source.clone() } else { converted(source.clone(), at, count, rows.clone(), limits)? };
-    let at = if rows.is_plain() { at } else { 0 };
+    let source =
+        if rows.is_identity() { source.clone() } else { convert_source_rows(source.clone(), at, count, rows.clone(), limits)? };
+    let at = if rows.is_identity() { at } else { 0 };
     let array = Array::new(source, at, Datatype::Struct(Arc::new(fields)), Byteorder::Big, vec![count])?;
     Ok(array.with_limits(Arc::clone(limits)))
 }
@@ -371,18 +372,18 @@ pub(super) fn text_array(hdu: &Hdu, source: &SourceRef, is_meant: bool, limits: 
     let header = hdu.header();
     let (mut fields, mut meanings) = (Vec::new(), Vec::new());
     for (i, cards) in column_cards(header, column_count(header)?).into_iter().enumerate() {
-        let form = text(cards[1]).ok_or_else(|| Error::malformed(format!("column {} has no TFORM", i + 1)))?;
+        let form = card_text(cards[1]).ok_or_else(|| Error::malformed(format!("column {} has no TFORM", i + 1)))?;
         let wrong = || Error::malformed(format!("TFORM{} is {form:?}, expected a letter and a width", i + 1));
         let mut parts = form.get(1..).unwrap_or_default().split(['.', 'E']);
         let chars = parts.next().and_then(|digits| digits.parse::<u64>().ok()).ok_or_else(wrong)?;
         let decimals = parts.next().map_or(Ok(0), |digits| digits.trim().parse::<u16>().map_err(|_| wrong()))?;
-        let start = required(header, &format!("TBCOL{}", i + 1))?.saturating_sub(1);
-        let mut field = Field::unnamed(Datatype::with_length("ascii", chars)?, Byteorder::Big).at(start);
-        field.name = text(cards[0]).filter(|name| !name.is_empty()).map(str::to_owned);
+        let start = require_unsigned(header, &format!("TBCOL{}", i + 1))?.saturating_sub(1);
+        let mut field = Field::without_name(Datatype::with_length("ascii", chars)?, Byteorder::Big).with_offset(start);
+        field.name = card_text(cards[0]).filter(|name| !name.is_empty()).map(str::to_owned);
         fields.push(field);
         let (scale, offset) =
             (cards[3].map(number_of).transpose()?.unwrap_or(1.0), cards[4].map(number_of).transpose()?.unwrap_or(0.0));
-        let null = cards[5].map(|card| Missing::Text(null_text(card).into_bytes()));
+        let null = cards[5].map(|card| MissingRule::Text(null_text(card).into_bytes()));
         let into = match (form.as_bytes().first(), chars) {
             (Some(b'A'), _) => None,
             (Some(b'I'), _) if (scale, offset) != (1.0, 0.0) => Some(Datatype::Float64),
@@ -393,10 +394,15 @@ pub(super) fn text_array(hdu: &Hdu, source: &SourceRef, is_meant: bool, limits: 
             (Some(b'F' | b'E' | b'D'), _) => Some(Datatype::Float64),
             _ => return Err(Error::malformed(format!("TFORM{} is {form:?}, expected one of A, I, F, E and D", i + 1))),
         };
-        let reading = into.map_or(Reading::Trimmed, |into| Reading::Written { scale, offset, decimals: decimals.into(), into });
-        meanings.push(Meaning { reading, missing: null.into_iter().collect() });
+        let reading = into.map_or(ValueTransform::TrimmedText, |into| ValueTransform::ParsedText {
+            scale,
+            offset,
+            decimals: decimals.into(),
+            into,
+        });
+        meanings.push(ValueDecoding { transform: reading, missing_rules: null.into_iter().collect() });
     }
-    let stored = rows_of(hdu, source, fields, limits)?;
+    let stored = rows_array(hdu, source, fields, limits)?;
     if is_meant { physical(&stored, &meanings) } else { Ok(stored) }
 }
 

@@ -8,17 +8,17 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use super::card::{Card, CardValue, RECORD};
+use super::card::{Card, CardValue, RECORD_LEN};
 use super::fits_file::FitsFile;
 use super::hdu::{Hdu, HduKind};
-use super::hdu_data::Part;
+use super::hdu_data::HduData;
 use super::header::Header;
 use super::heap;
 use super::table::Column;
 use crate::array::{Array, Byteorder, Datatype, Field, StructType};
 use crate::bytes::to_usize;
-use crate::error::{Context, Result};
-use crate::tree::{Data, Node, Scalar, UNREADABLE, Value};
+use crate::error::{Result, ResultExt};
+use crate::tree::{Node, Scalar, UNREADABLE, Value, ValueData};
 
 /// Key of [`Listing::cards`], next to the `fits` list at the root of the tree.
 pub const CARDS_KEY: &str = "fits_cards";
@@ -27,12 +27,12 @@ pub const CARDS_KEY: &str = "fits_cards";
 pub(crate) const HEAP_KEY: &str = "fits_heap";
 
 /// Characters that fits/fits-1.0.0 allows for keyword, value and comment.
-const SCHEMA: [usize; 3] = [8, 60, 60];
+const SCHEMA_MAX_CHARS: [usize; 3] = [8, 60, 60];
 
 /// A FITS file as values of a tree.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Listing {
+pub struct FitsTree {
     /// The `fits` list, without its tag.
     pub fits: Value,
     /// Cards whose spelling the list does not tell, as [HDU, card, text]; None if there are none.
@@ -48,7 +48,7 @@ pub struct Listing {
 /// A node of a tree that the parts made of it hold.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub enum Taken<'t> {
+pub enum ConsumedNode<'t> {
     /// A node, without those below it.
     Node(Node<'t>),
     /// A node and all below it.
@@ -75,30 +75,33 @@ pub enum Taken<'t> {
 /// assert_eq!(simple.items()[0].as_str(), Some("SIMPLE"));
 /// # Ok::<(), trilith::Error>(())
 /// ```
-pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(&Hdu) -> Result<Option<Value>>) -> Result<Listing> {
+pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(&Hdu) -> Result<Option<Value>>) -> Result<FitsTree> {
     let (mut list, mut kept, mut is_strict) = (Vec::new(), Vec::new(), true);
     let mut heaps = Value::map::<&str, Value>([]);
     for hdu in fits.hdus() {
         let mut triples = Vec::new();
         for (at, card) in hdu.header().cards().iter().enumerate() {
-            let triple = triple(card);
-            is_strict &=
-                triple.items().iter().zip(SCHEMA).all(|(item, most)| item.as_str().is_none_or(|text| text.len() <= most));
+            let triple = card_triple(card);
+            is_strict &= triple
+                .items()
+                .iter()
+                .zip(SCHEMA_MAX_CHARS)
+                .all(|(item, most)| item.as_str().is_none_or(|text| text.len() <= most));
             if card_of(&triple).map_or(true, |made| made.bytes() != card.bytes()) {
                 let text: String = card.bytes().iter().map(|b| char::from(*b)).collect();
                 kept.push(
-                    Value::seq([Value::from(hdu.number()), Value::from(at), Value::from(text.trim_end_matches(' '))]).flow(),
+                    Value::seq([Value::from(hdu.index()), Value::from(at), Value::from(text.trim_end_matches(' '))]).flow(),
                 );
             }
             triples.push(triple.flow());
         }
         let mut item = Value::map([("header", Value::seq(triples))]);
         if let Some(node) = data(hdu)? {
-            if hdu.kind() == HduKind::Table
-                && hdu.problem().is_none()
-                && let Some(views) = heap::views(fits, hdu, &node)?
+            if hdu.parse_hdu_kind() == HduKind::Table
+                && hdu.error().is_none()
+                && let Some(views) = heap::build_heap_views(fits, hdu, &node)?
             {
-                heaps.set(hdu.number().to_string(), views);
+                heaps.set(hdu.index().to_string(), views);
             }
             item.set("data", node);
         }
@@ -106,7 +109,7 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(&Hdu) -> Result<Option<Val
     }
     let cards = Some(kept).filter(|kept| !kept.is_empty()).map(Value::seq);
     let heaps = Some(heaps).filter(|heaps| !heaps.entries().is_empty());
-    Ok(Listing { fits: Value::seq(list), cards, heaps, is_strict })
+    Ok(FitsTree { fits: Value::seq(list), cards, heaps, is_strict })
 }
 
 /// Reads a `fits` list. `cards` is the node under [`CARDS_KEY`], if there is one, and `array` opens the arrays.
@@ -125,8 +128,8 @@ pub fn from_node(
     list: Node<'_>,
     cards: Option<Node<'_>>,
     array: &mut dyn FnMut(Node<'_>) -> Result<Array>,
-    taken: &mut dyn FnMut(Taken<'_>) -> Result<()>,
-) -> Result<Vec<Part>> {
+    taken: &mut dyn FnMut(ConsumedNode<'_>) -> Result<()>,
+) -> Result<Vec<HduData>> {
     if !list.is_sequence() {
         return Err(list.error("the fits node is not a list of HDUs"));
     }
@@ -135,16 +138,16 @@ pub fn from_node(
         if !header.is_sequence() {
             return Err(header.error("a FITS header is a list of [keyword, value, comment]"));
         }
-        header.items().map(given).collect()
+        header.items().map(node_triple).collect()
     };
     let all = list.items().map(rows_of).collect::<Result<Vec<_>>>()?;
-    let kept = Kept::of(cards, &all);
+    let kept = KeptCards::from_list(cards, &all);
     let mut parts = Vec::new();
-    taken(Taken::Node(list))?;
+    taken(ConsumedNode::Node(list))?;
     for ((number, item), rows) in list.items().enumerate().zip(&all) {
         let header = item.require("header")?;
-        taken(Taken::Node(item))?;
-        taken(Taken::All(header))?;
+        taken(ConsumedNode::Node(item))?;
+        taken(ConsumedNode::All(header))?;
         let mut made = Header::default();
         let mut same = kept.of_rows(number, rows);
         for ((at, node), given) in header.items().enumerate().zip(rows) {
@@ -155,20 +158,20 @@ pub fn from_node(
         }
         let data = item.get("data");
         if let Some(node) = data.filter(|node| node.is_null()) {
-            taken(Taken::Node(node))?;
+            taken(ConsumedNode::Node(node))?;
         }
         let data = data.filter(|node| !node.is_null()).map(|node| match node.get("columns") {
             Some(columns) => {
-                taken(Taken::Node(node))?;
+                taken(ConsumedNode::Node(node))?;
                 from_columns(columns, &made, array, taken)
             }
             None => {
-                taken(Taken::Array(node))?;
+                taken(ConsumedNode::Array(node))?;
                 array(node)
             }
         });
-        let data = data.transpose().doing(|| format!("HDU {number}"))?;
-        parts.push(Part::of(made, data));
+        let data = data.transpose().with_context(|| format!("HDU {number}"))?;
+        parts.push(HduData::with_data(made, data));
     }
     Ok(parts)
 }
@@ -179,26 +182,26 @@ fn from_columns(
     columns: Node<'_>,
     header: &Header,
     array: &mut dyn FnMut(Node<'_>) -> Result<Array>,
-    taken: &mut dyn FnMut(Taken<'_>) -> Result<()>,
+    taken: &mut dyn FnMut(ConsumedNode<'_>) -> Result<()>,
 ) -> Result<Array> {
     if !columns.is_sequence() {
         return Err(columns.error("the columns of a table are a list"));
     }
     let (mut fields, mut parts) = (Vec::new(), Vec::new());
     let mut rows = None;
-    taken(Taken::Node(columns))?;
+    taken(ConsumedNode::Node(columns))?;
     for (number, column) in columns.items().enumerate() {
         let data = column.require("data")?;
         // A quantity: {value, unit}.
         let inner = data.get("value").unwrap_or(data);
         let values = array(inner)?;
         for node in [Some(column), Some(data), column.get("name")].into_iter().flatten() {
-            taken(Taken::Node(node))?;
+            taken(ConsumedNode::Node(node))?;
         }
-        taken(Taken::Array(inner))?;
+        taken(ConsumedNode::Array(inner))?;
         let unit = column.get("unit").or_else(|| data.get("unit"));
         if let Some(unit) = unit.filter(|unit| header.text(&format!("TUNIT{}", number + 1)) == Some(&*unit.text())) {
-            taken(Taken::Node(unit))?;
+            taken(ConsumedNode::Node(unit))?;
         }
         let Some((count, shape)) = values.shape().split_first() else {
             return Err(data.error("the column has no rows"));
@@ -209,7 +212,7 @@ fn from_columns(
         let datatype = values.datatype().packed(Byteorder::Big);
         let name = column.get("name").and_then(|name| name.as_str());
         let field = name.map_or_else(
-            || Field::unnamed(datatype.clone(), Byteorder::Big),
+            || Field::without_name(datatype.clone(), Byteorder::Big),
             |name| Field::new(name, datatype.clone(), Byteorder::Big),
         );
         fields.push(field.with_shape(shape.to_vec()));
@@ -237,36 +240,36 @@ fn from_columns(
 }
 
 /// The cards kept next to the list.
-struct Kept {
+struct KeptCards {
     /// Kept cards with their indices, by the number that the HDU had.
     cards: BTreeMap<usize, Vec<(usize, Card)>>,
     /// The number that each HDU had, if cards of it are kept.
-    before: Vec<Option<usize>>,
+    heading_cards: Vec<Option<usize>>,
 }
 
-impl Kept {
+impl KeptCards {
     /// Reads such a list and skips invalid entries; `all` are the rows of each HDU.
-    fn of(list: Option<Node<'_>>, all: &[Vec<Value>]) -> Self {
+    fn from_list(list: Option<Node<'_>>, all: &[Vec<Value>]) -> Self {
         let mut cards = BTreeMap::<usize, Vec<(usize, Card)>>::new();
         for entry in list.into_iter().filter(|node| node.is_sequence()).flat_map(|node| node.items()) {
             let number = |at: usize| entry.index(at).and_then(|n| n.as_u64()).and_then(|n| usize::try_from(n).ok());
             let text = entry.index(2).and_then(|node| node.as_str());
             if let (Some(hdu), Some(at), Some(text)) = (number(0), number(1), text) {
                 let mut bytes: Vec<u8> = text.chars().map(|c| u8::try_from(c as u32).unwrap_or(b'?')).collect();
-                bytes.resize(bytes.len().next_multiple_of(RECORD), b' ');
+                bytes.resize(bytes.len().next_multiple_of(RECORD_LEN), b' ');
                 cards.entry(hdu).or_default().push((at, Card::parse(&bytes)));
             }
         }
         let before = numbers_before(&cards, all);
-        Self { cards, before }
+        Self { cards, heading_cards: before }
     }
 
     /// The cards of the rows of an HDU, if they are kept: each equals its row.
     fn of_rows(&self, number: usize, rows: &[Value]) -> Vec<Option<Card>> {
         let mut found = vec![None; rows.len()];
-        let cards = self.before.get(number).copied().flatten().and_then(|before| self.cards.get(&before));
+        let cards = self.heading_cards.get(number).copied().flatten().and_then(|before| self.cards.get(&before));
         let cards = cards.map_or(&[][..], Vec::as_slice);
-        if fit(rows, cards) {
+        if cards_match(rows, cards) {
             for (at, card) in cards {
                 if let Some(place) = found.get_mut(*at) {
                     *place = Some(card.clone());
@@ -277,10 +280,10 @@ impl Kept {
         // Rows came, went or changed: of equal ones, one after the other.
         let mut left: HashMap<String, VecDeque<&Card>> = HashMap::new();
         for (_, card) in cards {
-            left.entry(key(&triple(card))).or_default().push_back(card);
+            left.entry(triple_key(&card_triple(card))).or_default().push_back(card);
         }
         for (row, place) in rows.iter().zip(&mut found) {
-            *place = left.get_mut(&key(row)).and_then(VecDeque::pop_front).cloned();
+            *place = left.get_mut(&triple_key(row)).and_then(VecDeque::pop_front).cloned();
         }
         found
     }
@@ -293,13 +296,13 @@ fn numbers_before(cards: &BTreeMap<usize, Vec<(usize, Card)>>, all: &[Vec<Value>
     let mut moved = Vec::new();
     for (hdu, cards) in cards {
         match (all.get(*hdu), before.get_mut(*hdu)) {
-            (Some(rows), Some(place)) if fit(rows, cards) => *place = Some(*hdu),
-            _ => moved.push((*hdu, cards.iter().map(|(_, card)| key(&triple(card))).collect::<Vec<_>>())),
+            (Some(rows), Some(place)) if cards_match(rows, cards) => *place = Some(*hdu),
+            _ => moved.push((*hdu, cards.iter().map(|(_, card)| triple_key(&card_triple(card))).collect::<Vec<_>>())),
         }
     }
     let mut pairs = Vec::new();
     for (number, rows) in all.iter().enumerate().filter(|(number, _)| before.get(*number) == Some(&None)) {
-        let keys: HashSet<String> = if moved.is_empty() { HashSet::new() } else { rows.iter().map(key).collect() };
+        let keys: HashSet<String> = if moved.is_empty() { HashSet::new() } else { rows.iter().map(triple_key).collect() };
         for (hdu, cards) in &moved {
             let same = cards.iter().filter(|card| keys.contains(*card)).count();
             if same > 0 {
@@ -320,17 +323,17 @@ fn numbers_before(cards: &BTreeMap<usize, Vec<(usize, Card)>>, all: &[Vec<Value>
 }
 
 /// Values have no hash; their text has.
-pub(super) fn key(triple: &Value) -> String {
+pub(super) fn triple_key(triple: &Value) -> String {
     format!("{triple:?}")
 }
 
 /// Returns `true` if each card equals the row in its place.
-fn fit(rows: &[Value], cards: &[(usize, Card)]) -> bool {
-    cards.iter().all(|(at, card)| rows.get(*at).is_some_and(|row| *row == triple(card)))
+fn cards_match(rows: &[Value], cards: &[(usize, Card)]) -> bool {
+    cards.iter().all(|(at, card)| rows.get(*at).is_some_and(|row| *row == card_triple(card)))
 }
 
 /// A card as the list writes it: [keyword, value, comment], the last ones left out if there are none.
-pub(super) fn triple(card: &Card) -> Value {
+pub(super) fn card_triple(card: &Card) -> Value {
     let comment = card.comment();
     let value = match card.value() {
         CardValue::Text(text) if card.is_commentary() && text.is_empty() => None,
@@ -362,22 +365,22 @@ pub(super) fn card_of(triple: &Value) -> Result<Card> {
     let keyword = items.first().and_then(Value::as_str).unwrap_or_default();
     let comment = items.get(2).and_then(Value::as_str).unwrap_or_default();
     let value = match items.get(1).map(|value| &value.data) {
-        None | Some(Data::Null) if matches!(keyword, "" | "COMMENT" | "HISTORY") => CardValue::Text(String::new()),
-        None | Some(Data::Null) => CardValue::Undefined,
-        Some(Data::Bool(value)) => CardValue::Logical(*value),
-        Some(Data::Int(n)) => CardValue::Integer((*n).into()),
-        Some(Data::BigInt(digits)) => digits.parse().map_or_else(|_| CardValue::Text(digits.clone()), CardValue::Integer),
-        Some(Data::Float(x)) => CardValue::Float(*x),
+        None | Some(ValueData::Null) if matches!(keyword, "" | "COMMENT" | "HISTORY") => CardValue::Text(String::new()),
+        None | Some(ValueData::Null) => CardValue::Undefined,
+        Some(ValueData::Bool(value)) => CardValue::Logical(*value),
+        Some(ValueData::Int(n)) => CardValue::Integer((*n).into()),
+        Some(ValueData::BigInt(digits)) => digits.parse().map_or_else(|_| CardValue::Text(digits.clone()), CardValue::Integer),
+        Some(ValueData::Float(x)) => CardValue::Float(*x),
         Some(other) => CardValue::Text(Value::from(other.clone()).as_str().unwrap_or_default().to_owned()),
     };
     if keyword.is_empty() && items.len() < 2 {
-        return Ok(Card::blank());
+        return Ok(Card::new_blank());
     }
     Card::new(keyword, value, comment)
 }
 
 /// Returns the triple of a node, in the form of [`triple`].
-pub(super) fn given(node: Node<'_>) -> Result<Value> {
+pub(super) fn node_triple(node: Node<'_>) -> Result<Value> {
     if !node.is_sequence() || node.len() > 3 {
         return Err(node.error("a FITS card is a list [keyword, value, comment]"));
     }
@@ -389,7 +392,7 @@ pub(super) fn given(node: Node<'_>) -> Result<Value> {
         items.push(match item.scalar() {
             Scalar::Bool(value) if at == 1 => Value::from(value),
             Scalar::Int(n) if at == 1 => Value::from(n),
-            Scalar::BigInt(digits) if at == 1 => Data::BigInt(digits).into(),
+            Scalar::BigInt(digits) if at == 1 => ValueData::BigInt(digits).into(),
             Scalar::Float(x) if at == 1 => Value::from(x),
             Scalar::Null if at == 1 && items.len() == 1 && node.len() == 2 => break,
             Scalar::Null => Value::from(""),
@@ -406,9 +409,9 @@ pub(super) fn given(node: Node<'_>) -> Result<Value> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
-pub fn meant_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
-    let is_without_data = match hdu.kind() {
-        _ if hdu.problem().is_some() => false,
+pub fn physical_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
+    let is_without_data = match hdu.parse_hdu_kind() {
+        _ if hdu.error().is_some() => false,
         HduKind::Image => hdu.header().integer("NAXIS")? == Some(0),
         HduKind::Other => hdu.data().is_empty(),
         _ => false,
@@ -419,19 +422,19 @@ pub fn meant_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
     // A fault of a header shows when its array is read.
     let (ragged, rows) = fits.ragged(hdu).unwrap_or_default();
     if ragged.is_empty() {
-        return Ok(Some(node_of(&hdu.number().to_string(), fits.array(hdu))));
+        return Ok(Some(node_of(&hdu.index().to_string(), fits.array(hdu))));
     }
     let mut columns = Value::map::<&str, Value>([]);
     for (at, (name, column)) in named_columns(hdu)?.into_iter().enumerate() {
-        let spec = format!("{}:{at}", hdu.number());
+        let spec = format!("{}:{at}", hdu.index());
         columns.set(
             name,
             match column.in_heap() {
-                false => node_of(&spec, fits.part(hdu, at, None)),
-                true if rows.saturating_mul(ragged.len() as u64) <= heap::MOST_CELLS => {
-                    Value::seq((0..rows).map(|row| empty(&format!("{spec}:{row}")).flow()))
+                false => node_of(&spec, fits.column_or_cell(hdu, at, None)),
+                true if rows.saturating_mul(ragged.len() as u64) <= heap::MAX_CELLS => {
+                    Value::seq((0..rows).map(|row| source_only_node(&format!("{spec}:{row}")).flow()))
                 }
-                true => empty(&spec),
+                true => source_only_node(&spec),
             },
         );
     }
@@ -440,15 +443,15 @@ pub fn meant_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
 
 /// Does the same as [`meant_node`], for the stored values of an HDU. Returns None for an HDU without data.
 pub(crate) fn stored_node(fits: &FitsFile, hdu: &Hdu) -> Option<Value> {
-    let array = fits.stored(hdu).transpose()?;
-    Some(node_of(&hdu.number().to_string(), array))
+    let array = fits.writable_array(hdu).transpose()?;
+    Some(node_of(&hdu.index().to_string(), array))
 }
 
 /// The node of an array. One that cannot be read is described as bytes, none of which are there, with the reason: asking
 /// for the array returns it, too.
 fn node_of(spec: &str, array: Result<Array>) -> Value {
     let why = match array {
-        Ok(array) => return described(spec, &array),
+        Ok(array) => return ndarray_node(spec, &array),
         Err(why) => why,
     };
     Value::map([
@@ -458,7 +461,7 @@ fn node_of(spec: &str, array: Result<Array>) -> Value {
         ("shape", Value::seq([0u64]).flow()),
         (UNREADABLE, why.message().into()),
     ])
-    .tagged(NDARRAY)
+    .tagged(NDARRAY_TAG)
 }
 
 /// Returns the columns of a table, each under a unique name: `col3` for one without, `_` after a name that is
@@ -480,20 +483,20 @@ pub(crate) fn named_columns(hdu: &Hdu) -> Result<Vec<(String, Column)>> {
 }
 
 /// A node with only the place of its elements.
-fn empty(spec: &str) -> Value {
-    Value::map([("source", Value::from(format!("fits:{spec}")))]).tagged(NDARRAY)
+fn source_only_node(spec: &str) -> Value {
+    Value::map([("source", Value::from(format!("fits:{spec}")))]).tagged(NDARRAY_TAG)
 }
 
-const NDARRAY: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
+const NDARRAY_TAG: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
 
-fn described(spec: &str, array: &Array) -> Value {
+fn ndarray_node(spec: &str, array: &Array) -> Value {
     Value::map([
         ("source", Value::from(format!("fits:{spec}"))),
         ("datatype", datatype_value(array.datatype())),
         ("byteorder", array.byteorder().name().into()),
         ("shape", Value::seq(array.shape().iter().copied()).flow()),
     ])
-    .tagged(NDARRAY)
+    .tagged(NDARRAY_TAG)
 }
 
 /// The datatypes that FITS has; its structs do not nest.

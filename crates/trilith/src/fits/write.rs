@@ -6,16 +6,16 @@ use std::io::Write;
 use super::checksum;
 use super::fits_file::FitsFile;
 use super::hdu::Hdu;
-use super::hdu_data::{Part, settle};
-use super::header::{BLOCK, Header};
+use super::hdu_data::{HduData, finalize};
+use super::header::{BLOCK_LEN, Header};
 use super::padding::is_blank_after_end;
-use super::scaling::Rows;
+use super::scaling::RowConversion;
 use crate::array::Byteorder;
-use crate::bytes::{Source, SourceRef, in_pieces, verify_backing};
-use crate::error::{Context, Error, ErrorKind, Result};
+use crate::bytes::{Source, SourceRef, for_each_piece, verify_backing};
+use crate::error::{Error, ErrorKind, Result, ResultExt};
 
 /// Bytes that are written at once.
-const PIECE: u64 = 4 << 20;
+const BUFFER_SIZE: u64 = 4 << 20;
 
 /// Writes HDUs, the first of them as the primary one.
 ///
@@ -25,88 +25,89 @@ const PIECE: u64 = 4 << 20;
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for arrays that FITS cannot hold,
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if an array cannot be read.
-pub fn write(out: &mut dyn Write, parts: &[Part]) -> Result<()> {
+pub fn write(out: &mut dyn Write, parts: &[HduData]) -> Result<()> {
     if parts.is_empty() {
         return Err(Error::invalid_input("a FITS file has at least one HDU"));
     }
     for (number, part) in parts.iter().enumerate() {
-        write_part(out, part, number == 0).doing(|| format!("writing HDU {number}"))?;
+        write_part(out, part, number == 0).with_context(|| format!("writing HDU {number}"))?;
     }
     Ok(())
 }
 
-fn write_part(out: &mut dyn Write, part: &Part, is_first: bool) -> Result<()> {
-    let (header, rows) = settle(part, is_first)?;
-    put(out, &header.to_bytes())?;
+fn write_part(out: &mut dyn Write, part: &HduData, is_first: bool) -> Result<()> {
+    let (header, rows) = finalize(part, is_first)?;
+    write_bytes(out, &header.to_bytes())?;
     write_data(out, part, &rows)?;
     Ok(())
 }
 
 /// Writes a data unit with what fills its last block.
-fn write_data(out: &mut dyn Write, part: &Part, rows: &Rows) -> Result<()> {
+fn write_data(out: &mut dyn Write, part: &HduData, rows: &RowConversion) -> Result<()> {
     let Some(array) = &part.data else { return Ok(()) };
-    let array = if part.masked.is_some() { array.clone() } else { array.clone().without_mask() };
+    let array = if part.masked_fill.is_some() { array.clone() } else { array.clone().without_mask() };
     verify_backing(&**array.source())?;
     let (mut written, mut stored) = (0u64, Vec::new());
     if array.nbytes() > 0 {
-        array.charge_visits()?;
-        for block in array.row_blocks(PIECE) {
+        array.charge_element_visits()?;
+        for block in array.row_blocks(BUFFER_SIZE) {
             let bytes = block.read_bytes(Byteorder::Big)?;
-            if rows.is_plain() && part.masked.is_none() {
-                put(out, &bytes)?;
+            if rows.is_identity() && part.masked_fill.is_none() {
+                write_bytes(out, &bytes)?;
                 written += bytes.len() as u64;
                 continue;
             }
-            rows.check(&bytes)?;
+            rows.check_ascii(&bytes)?;
             stored.clear();
-            stored.resize(bytes.len() / rows.from.max(1) * rows.to, 0);
-            rows.apply(&bytes, &mut stored);
-            if let Some(masked) = &part.masked {
-                masked.fill(&block, &mut stored)?;
+            stored.resize(bytes.len() / rows.input_size.max(1) * rows.output_size, 0);
+            rows.convert_rows(&bytes, &mut stored);
+            if let Some(masked) = &part.masked_fill {
+                masked.fill_masked(&block, &mut stored)?;
             }
-            put(out, &stored)?;
+            write_bytes(out, &stored)?;
             written += stored.len() as u64;
         }
     }
     // Text tables are filled with blanks, everything else with zeros (section 7.2.3).
-    fill(out, written, if part.header.text("XTENSION") == Some("TABLE") { b' ' } else { 0 })
+    write_repeated(out, written, if part.header.text("XTENSION") == Some("TABLE") { b' ' } else { 0 })
 }
 
 /// Returns `true` if an HDU of a file has the data unit that a part would be written with.
 ///
 /// # Errors
 /// Returns what reading the file and the array returns.
-pub(super) fn has_data(fits: &FitsFile, hdu: &Hdu, part: &Part) -> Result<bool> {
-    let (_, rows) = settle(part, hdu.number() == 0)?;
-    let mut compare = Compare { source: &**fits.source(), at: hdu.data().start, end: hdu.end(), same: true, failed: None };
+pub(super) fn has_data(fits: &FitsFile, hdu: &Hdu, part: &HduData) -> Result<bool> {
+    let (_, rows) = finalize(part, hdu.index() == 0)?;
+    let mut compare =
+        ComparingWriter { source: &**fits.source(), position: hdu.data().start, end: hdu.end(), is_equal: true, failed: None };
     write_data(&mut compare, part, &rows)?;
     match compare.failed {
         Some(error) => Err(error),
-        None => Ok(compare.same && compare.at == hdu.end()),
+        None => Ok(compare.is_equal && compare.position == hdu.end()),
     }
 }
 
 /// Compares what is written with the bytes of a range.
-struct Compare<'a> {
+struct ComparingWriter<'a> {
     source: &'a dyn Source,
-    at: u64,
+    position: u64,
     end: u64,
-    same: bool,
+    is_equal: bool,
     failed: Option<Error>,
 }
 
-impl Write for Compare<'_> {
+impl Write for ComparingWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let end = self.at.saturating_add(bytes.len() as u64);
-        self.same &= end <= self.end.min(self.source.len());
-        if self.same && self.failed.is_none() {
+        let end = self.position.saturating_add(bytes.len() as u64);
+        self.is_equal &= end <= self.end.min(self.source.len());
+        if self.is_equal && self.failed.is_none() {
             let mut found = vec![0; bytes.len()];
-            match self.source.read_at(self.at, &mut found) {
-                Ok(()) => self.same = found == bytes,
+            match self.source.read_at(self.position, &mut found) {
+                Ok(()) => self.is_equal = found == bytes,
                 Err(error) => self.failed = Some(error),
             }
         }
-        self.at = end;
+        self.position = end;
         Ok(bytes.len())
     }
 
@@ -119,8 +120,8 @@ impl Write for Compare<'_> {
 ///
 /// # Errors
 /// Returns `InvalidInput` if there are some, and what reading the array returns.
-pub(crate) fn check_characters(part: &Part) -> Result<()> {
-    let (_, rows) = settle(part, false)?;
+pub(crate) fn check_characters(part: &HduData) -> Result<()> {
+    let (_, rows) = finalize(part, false)?;
     match rows.has_characters() {
         true => write_data(&mut std::io::sink(), part, &rows),
         false => Ok(()),
@@ -135,11 +136,11 @@ pub(crate) fn check_characters(part: &Part) -> Result<()> {
 pub fn write_asdf(out: &mut dyn Write, fits: &FitsFile, asdf: Option<SourceRef>) -> Result<()> {
     for hdu in fits.hdus().iter().filter(|hdu| !hdu.is_asdf()) {
         let end = hdu.end().min(fits.source().len());
-        copy(out, &**fits.source(), hdu.start(), end)?;
-        fill(out, end - hdu.start(), 0)?;
+        copy_range(out, &**fits.source(), hdu.start(), end)?;
+        write_repeated(out, end - hdu.start(), 0)?;
     }
     match asdf {
-        Some(asdf) => write_part(out, &Part::asdf(asdf)?, false),
+        Some(asdf) => write_part(out, &HduData::asdf(asdf)?, false),
         None => Ok(()),
     }
 }
@@ -170,7 +171,7 @@ pub(crate) fn asdf_hdu(hdu: &Hdu, asdf: SourceRef) -> Result<NewHdu> {
     let is_row = is("NAXIS", 2, 1)? && is("NAXIS2", 1, 0)?;
     let one_column = header.card("TFIELDS").is_none() || is("TFIELDS", 1, 1)?;
     if !(is_list || is_row) || !is("BITPIX", 8, 0)? || !is("PCOUNT", 0, 0)? || !is("GCOUNT", 1, 1)? || !one_column {
-        return Err(Error::unsupported(format!("{} holds its ASDF file in a form that is not written", hdu.label()))
+        return Err(Error::unsupported(format!("{} holds its ASDF file in a form that is not written", hdu.display_name()))
             .hint("convert it to ASDF, and embed that in a new FITS file"));
     }
     header.set("NAXIS1", asdf.len(), "", "NAXIS")?;
@@ -191,14 +192,14 @@ pub fn write_changed(out: &mut dyn Write, fits: &FitsFile, changed: &BTreeMap<us
     let source = fits.source();
     let mut at = 0;
     for hdu in fits.hdus() {
-        let Some(new) = changed.get(&hdu.number()) else { continue };
+        let Some(new) = changed.get(&hdu.index()) else { continue };
         if !is_blank_after_end(fits, hdu)? {
-            let message = format!("the header of {} has text after END, which would be lost", hdu.label());
+            let message = format!("the header of {} has text after END, which would be lost", hdu.display_name());
             return Err(
                 Error::unsupported(message).hint("convert the file to ASDF with --allow-loss, which leaves that text out")
             );
         }
-        copy(out, &**source, at, hdu.start())?;
+        copy_range(out, &**source, at, hdu.start())?;
         let (data, range) = match &new.data {
             Some(data) => (data, 0..data.len()),
             None => (source, hdu.data().start..hdu.end().min(source.len())),
@@ -210,27 +211,29 @@ pub fn write_changed(out: &mut dyn Write, fits: &FitsFile, changed: &BTreeMap<us
         match checked {
             Err(error) if error.kind() == ErrorKind::Malformed && new.keeps_damage => {}
             Err(error) => return Err(error),
-            Ok(()) => checksum::renew(&mut header, &**data, range.start, range.end, is_new).doing(|| hdu.label())?,
+            Ok(()) => {
+                checksum::update(&mut header, &**data, range.start, range.end, is_new).with_context(|| hdu.display_name())?;
+            }
         }
-        put(out, &header.to_bytes())?;
-        copy(out, &**data, range.start, range.end)?;
+        write_bytes(out, &header.to_bytes())?;
+        copy_range(out, &**data, range.start, range.end)?;
         if new.data.is_some() {
-            fill(out, range.end, 0)?;
+            write_repeated(out, range.end, 0)?;
         }
         at = hdu.end().min(source.len());
     }
-    copy(out, &**source, at, source.len())
+    copy_range(out, &**source, at, source.len())
 }
 
-fn copy(out: &mut dyn Write, source: &dyn Source, start: u64, end: u64) -> Result<()> {
-    in_pieces(source, start..end, PIECE, true, &mut |piece| put(out, piece))
+fn copy_range(out: &mut dyn Write, source: &dyn Source, start: u64, end: u64) -> Result<()> {
+    for_each_piece(source, start..end, BUFFER_SIZE, true, &mut |piece| write_bytes(out, piece))
 }
 
-fn fill(out: &mut dyn Write, written: u64, byte: u8) -> Result<()> {
-    let missing = written.next_multiple_of(BLOCK) - written;
-    put(out, &vec![byte; missing as usize])
+fn write_repeated(out: &mut dyn Write, written: u64, byte: u8) -> Result<()> {
+    let missing = written.next_multiple_of(BLOCK_LEN) - written;
+    write_bytes(out, &vec![byte; missing as usize])
 }
 
-fn put(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
+fn write_bytes(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
     out.write_all(bytes).map_err(|e| Error::io("writing", e))
 }

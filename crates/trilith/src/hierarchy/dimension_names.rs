@@ -13,21 +13,21 @@ use std::collections::HashMap;
 
 use crate::file::{Item, ItemKind};
 
-const DATAMODELS: &str = "asdf://stsci.edu/datamodels/";
+const DATAMODELS_TAG_PREFIX: &str = "asdf://stsci.edu/datamodels/";
 
 /// Places in a group that describe the world coordinates of its pixels.
-const WORLDS: &[&[&str]] = &[&["meta", "wcs"], &["wcs"]];
-const AXES: &[&str] = &["steps", "0", "frame", "axes_names"];
+const WCS_PATHS: &[&[&str]] = &[&["meta", "wcs"], &["wcs"]];
+const AXIS_NAMES_PATH: &[&str] = &["steps", "0", "frame", "axes_names"];
 
 /// Conventions of a group of a tree for the axes of all arrays in it: by its WCS, or by the data model of an
 /// instrument.
 #[derive(Debug, Clone)]
-pub struct Conventions {
+pub struct DimensionConventions {
     names: Vec<String>,
     telescope: Option<String>,
 }
 
-impl Conventions {
+impl DimensionConventions {
     /// Returns the conventions of a group, or None if it has none.
     ///
     /// ```
@@ -39,10 +39,10 @@ impl Conventions {
     /// assert_eq!(found.names("data", 3).expect("a cube has names"), ["resultant", "y", "x"]);
     /// # Ok::<(), trilith::Error>(())
     /// ```
-    pub fn of(group: &Item<'_>) -> Option<Self> {
-        let telescope = telescope(group);
+    pub fn detect(group: &Item<'_>) -> Option<Self> {
+        let telescope = detect_telescope(group);
         let image = || vec!["y".to_owned(), "x".to_owned()];
-        let names = frame(group).or_else(|| telescope.as_ref().map(|_| image()))?;
+        let names = pixel_axis_names(group).or_else(|| telescope.as_ref().map(|_| image()))?;
         Some(Self { names, telescope })
     }
 
@@ -62,17 +62,17 @@ impl Conventions {
     }
 }
 
-fn telescope(group: &Item<'_>) -> Option<String> {
-    if let Some(model) = group.notes().tag.and_then(|tag| tag.strip_prefix(DATAMODELS)) {
+fn detect_telescope(group: &Item<'_>) -> Option<String> {
+    if let Some(model) = group.metadata().tag.and_then(|tag| tag.strip_prefix(DATAMODELS_TAG_PREFIX)) {
         return Some(model.split('/').next().unwrap_or(model).to_uppercase());
     }
-    let named = find(group, &["meta", "telescope"])?.text().ok()?.to_uppercase();
+    let named = find_descendant(group, &["meta", "telescope"])?.text().ok()?.to_uppercase();
     matches!(named.as_str(), "ROMAN" | "JWST").then_some(named)
 }
 
 /// The names of the pixel axes of the world of a group, in the order of an array.
-fn frame(group: &Item<'_>) -> Option<Vec<String>> {
-    let named = WORLDS.iter().find_map(|world| find(&find(group, world)?, AXES))?;
+fn pixel_axis_names(group: &Item<'_>) -> Option<Vec<String>> {
+    let named = WCS_PATHS.iter().find_map(|world| find_descendant(&find_descendant(group, world)?, AXIS_NAMES_PATH))?;
     let list = named.children().ok()?;
     let name = |item: &Item<'_>| (item.kind() == ItemKind::Text).then(|| item.text().ok().map(|text| text.into_owned()))?;
     let names: Option<Vec<String>> = list.iter().map(|(_, item)| name(item).filter(|name| !name.is_empty())).collect();
@@ -83,21 +83,21 @@ fn frame(group: &Item<'_>) -> Option<Vec<String>> {
 }
 
 /// Returns the item at a path below another, by names in mappings and numbers in lists. References are followed.
-pub(super) fn find<'f>(item: &Item<'f>, path: &[&str]) -> Option<Item<'f>> {
-    let mut at = item.follow().ok()?;
+pub(super) fn find_descendant<'f>(item: &Item<'f>, path: &[&str]) -> Option<Item<'f>> {
+    let mut at = item.resolve().ok()?;
     for key in path {
         let number = match at.kind() {
             ItemKind::List => key.parse().ok()?,
             ItemKind::Mapping => at.children().ok()?.iter().position(|(name, _)| name.as_deref() == Some(*key))?,
             _ => return None,
         };
-        at = at.child(number).ok()??.follow().ok()?;
+        at = at.child(number).ok()??.resolve().ok()?;
     }
     Some(at)
 }
 
 /// Returns the names in a file for the axes of one array; an axis without a name has None. None if there are no names.
-pub type Said = Option<Vec<Option<String>>>;
+pub type StatedNames = Option<Vec<Option<String>>>;
 
 /// The names that were given to axes in a group and the groups above it: every axis gets one, and no name has two lengths
 /// in one group.
@@ -111,15 +111,15 @@ pub type Said = Option<Vec<Option<String>>>;
 /// assert_eq!(names, [vec!["y", "image_1"], vec!["dim_0"], vec!["dim_0"]]);
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct AxisNames {
+pub struct DimensionNames {
     shapes: HashMap<Vec<u64>, Vec<String>>,
     count: usize,
 }
 
-impl AxisNames {
+impl DimensionNames {
     /// The names of the axes of the arrays of one group, each with its key, its shape and what is said of it. `first` are the
     /// names of the first axes of all.
-    pub fn name(&mut self, arrays: &[(&str, &[u64], Said)], first: &[String]) -> Vec<Vec<String>> {
+    pub fn assign_names(&mut self, arrays: &[(&str, &[u64], StatedNames)], first: &[String]) -> Vec<Vec<String>> {
         let mut lengths: HashMap<String, u64> = HashMap::new();
         let mut named = Vec::with_capacity(arrays.len());
         for (key, shape, said) in arrays {

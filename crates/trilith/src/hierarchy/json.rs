@@ -15,7 +15,7 @@ use crate::yaml::Scalar;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Json {
+pub enum JsonValue {
     /// A null.
     Null,
     /// A boolean.
@@ -23,30 +23,30 @@ pub enum Json {
     /// A whole number of 64 bits.
     Int(i64),
     /// Digits of a larger one, with a sign only if it is negative.
-    Digits(String),
+    BigNumber(String),
     /// A floating-point number.
     Float(f64),
     /// A text.
     Text(String),
     /// Values in order.
-    List(Vec<Json>),
+    List(Vec<JsonValue>),
     /// Values by name, in order.
-    Map(Vec<(String, Json)>),
+    Map(Vec<(String, JsonValue)>),
 }
 
-impl Json {
+impl JsonValue {
     /// A whole number that is not negative.
-    pub fn whole(number: u64) -> Self {
-        i64::try_from(number).map_or_else(|_| Self::Digits(number.to_string()), Self::Int)
+    pub fn from_u64(number: u64) -> Self {
+        i64::try_from(number).map_or_else(|_| Self::BigNumber(number.to_string()), Self::Int)
     }
 
     /// A scalar of a file.
-    pub(super) fn of(scalar: Scalar<'_>) -> Self {
+    pub(super) fn from_scalar(scalar: Scalar<'_>) -> Self {
         match scalar {
             Scalar::Null => Self::Null,
             Scalar::Bool(value) => Self::Bool(value),
             Scalar::Int(value) => Self::Int(value),
-            Scalar::BigInt(digits) => Self::Digits(digits),
+            Scalar::BigInt(digits) => Self::BigNumber(digits),
             Scalar::Float(value) => Self::Float(value),
             Scalar::Str(text) | Scalar::Timestamp(text) | Scalar::Binary(text) => Self::Text(text.into_owned()),
         }
@@ -69,14 +69,14 @@ impl Json {
     }
 }
 
-impl fmt::Display for Json {
+impl fmt::Display for JsonValue {
     // Trees nest no deeper than `Limits::depth`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("null"),
             Self::Bool(value) => write!(f, "{value}"),
             Self::Int(value) => write!(f, "{value}"),
-            Self::Digits(digits) => f.write_str(digits),
+            Self::BigNumber(digits) => f.write_str(digits),
             Self::Float(value) if value.is_nan() => f.write_str("\"NaN\""),
             Self::Float(value) if value.is_infinite() => f.write_str(if *value > 0.0 { "\"Infinity\"" } else { "\"-Infinity\"" }),
             Self::Float(value) => write!(f, "{value:?}"),
@@ -93,7 +93,7 @@ impl fmt::Display for Json {
     }
 }
 
-fn write_pairs(f: &mut fmt::Formatter<'_>, pairs: &[(String, Json)]) -> fmt::Result {
+fn write_pairs(f: &mut fmt::Formatter<'_>, pairs: &[(String, JsonValue)]) -> fmt::Result {
     f.write_str("{")?;
     for (number, (name, value)) in pairs.iter().enumerate() {
         write!(f, "{}{}: {value}", if number == 0 { "" } else { ", " }, json_text(name))?;

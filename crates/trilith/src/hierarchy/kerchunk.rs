@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 
 use super::numcodecs::numcodec;
-use super::{Hierarchy, Json, Node};
-use crate::array::Declared;
+use super::{Hierarchy, JsonValue, Node};
+use crate::array::DeclaredNumber;
 use crate::array::{Array, Byteorder, Datatype, ElementValue, Field, Manifest, number_descr, unravel};
 use crate::bytes::{base64, public_name};
-use crate::dudley::s1_bytes;
+use crate::dudley::encode_s1;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Options for making references.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct ReferenceOptions {
+pub struct KerchunkOptions {
     /// Number of rows of the first axis in a chunk of uncompressed elements; see [`Array::manifest`].
     pub rows: Option<u64>,
     /// Arrays of at most this number of bytes that cannot be referred to be among the references themselves.
@@ -23,9 +23,9 @@ pub struct ReferenceOptions {
 /// References to the chunks of one or more files.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct References {
+pub struct KerchunkReferences {
     /// Keys of Zarr v2, each with a document, with file, first byte and length of a chunk, or with a chunk as text.
-    pub refs: Vec<(String, Json)>,
+    pub refs: Vec<(String, JsonValue)>,
     /// Number of arrays.
     pub arrays: u64,
     /// Number of chunks.
@@ -34,11 +34,11 @@ pub struct References {
     pub refused: Vec<(String, Error)>,
 }
 
-impl References {
+impl KerchunkReferences {
     /// Creates references to no chunks, with a root group to put files into.
     pub fn new() -> Self {
         let mut made = Self::default();
-        made.document(".zgroup", vec![("zarr_format".to_owned(), Json::Int(2))]);
+        made.push_document(".zgroup", vec![("zarr_format".to_owned(), JsonValue::Int(2))]);
         made
     }
 
@@ -55,7 +55,7 @@ impl References {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`] for a number of rows that does not divide those of an array, and an error if an
     /// array cannot be read.
-    pub fn add(&mut self, found: Hierarchy, under: &str, options: &ReferenceOptions) -> Result<()> {
+    pub fn add(&mut self, found: Hierarchy, under: &str, options: &KerchunkOptions) -> Result<()> {
         self.refused.extend(found.problems);
         let within = |path: &str, key: &str| {
             let parts = [under, path, key].into_iter().filter(|part| !part.is_empty());
@@ -65,12 +65,12 @@ impl References {
             if node.array.is_none() {
                 let key = within(&node.path, ".zgroup");
                 if key != ".zgroup" {
-                    self.document(&key, vec![("zarr_format".to_owned(), Json::Int(2))]);
+                    self.push_document(&key, vec![("zarr_format".to_owned(), JsonValue::Int(2))]);
                 }
-                self.document(&within(&node.path, ".zattrs"), node.attributes);
+                self.push_document(&within(&node.path, ".zattrs"), node.attributes);
                 continue;
             }
-            match self.array(&node, &|key| within(&node.path, key), options) {
+            match self.add_array(&node, &|key| within(&node.path, key), options) {
                 Err(error) if error.kind() == ErrorKind::Unsupported => {
                     self.refused.push((format!("/{}", within(&node.path, "")), error));
                 }
@@ -81,93 +81,95 @@ impl References {
     }
 
     /// The references as one text of JSON, in version 1 of their specification.
-    pub fn json(&self) -> Json {
+    pub fn json(&self) -> JsonValue {
         // All documents are repeated in one place, so that no reader needs to list keys.
-        let documents = self.refs.iter().filter(|(_, value)| matches!(value, Json::Map(_))).cloned().collect();
-        let metadata =
-            Json::Map(vec![("zarr_consolidated_format".to_owned(), Json::Int(1)), ("metadata".to_owned(), Json::Map(documents))]);
-        let first = (".zmetadata".to_owned(), Json::Text(metadata.to_string()));
-        let as_text = |(key, value): &(String, Json)| match value {
-            Json::Map(_) => (key.clone(), Json::Text(value.to_string())),
+        let documents = self.refs.iter().filter(|(_, value)| matches!(value, JsonValue::Map(_))).cloned().collect();
+        let metadata = JsonValue::Map(vec![
+            ("zarr_consolidated_format".to_owned(), JsonValue::Int(1)),
+            ("metadata".to_owned(), JsonValue::Map(documents)),
+        ]);
+        let first = (".zmetadata".to_owned(), JsonValue::Text(metadata.to_string()));
+        let as_text = |(key, value): &(String, JsonValue)| match value {
+            JsonValue::Map(_) => (key.clone(), JsonValue::Text(value.to_string())),
             chunk => (key.clone(), chunk.clone()),
         };
         let refs = std::iter::once(first).chain(self.refs.iter().map(as_text)).collect();
-        Json::Map(vec![("version".to_owned(), Json::Int(1)), ("refs".to_owned(), Json::Map(refs))])
+        JsonValue::Map(vec![("version".to_owned(), JsonValue::Int(1)), ("refs".to_owned(), JsonValue::Map(refs))])
     }
 
-    fn document(&mut self, key: &str, pairs: Vec<(String, Json)>) {
-        self.refs.push((key.to_owned(), Json::Map(pairs)));
+    fn push_document(&mut self, key: &str, pairs: Vec<(String, JsonValue)>) {
+        self.refs.push((key.to_owned(), JsonValue::Map(pairs)));
     }
 
-    fn array(&mut self, node: &Node, within: &dyn Fn(&str) -> String, options: &ReferenceOptions) -> Result<()> {
+    fn add_array(&mut self, node: &Node, within: &dyn Fn(&str) -> String, options: &KerchunkOptions) -> Result<()> {
         let Some(array) = &node.array else { return Ok(()) };
         let rows = options.rows.filter(|_| !array.shape().is_empty());
         let (manifest, inlined) = match array.manifest(rows) {
             Ok(manifest) => (manifest, None),
             Err(error) if error.kind() == ErrorKind::Unsupported && array.nbytes() <= options.inline => {
                 let bytes = array.clone().without_mask().read_bytes(Byteorder::Little)?;
-                (Manifest::whole(array), Some(format!("base64:{}", base64(&bytes))))
+                (Manifest::single_chunk(array), Some(format!("base64:{}", base64(&bytes))))
             }
             Err(error) => return Err(error),
         };
         let order = if inlined.is_some() { Byteorder::Little } else { array.byteorder() };
         let datatype = v2_type(array.datatype(), order, inlined.is_some())?;
-        let mut codecs: Vec<Json> = Vec::new();
+        let mut codecs: Vec<JsonValue> = Vec::new();
         for step in &manifest.steps {
             codecs.extend(numcodec(step)?);
         }
-        let compressor = codecs.pop().unwrap_or(Json::Null);
-        let lengths = |lengths: &[u64]| Json::List(lengths.iter().map(|n| Json::whole(*n)).collect());
+        let compressor = codecs.pop().unwrap_or(JsonValue::Null);
+        let lengths = |lengths: &[u64]| JsonValue::List(lengths.iter().map(|n| JsonValue::from_u64(*n)).collect());
         let document = [
-            ("zarr_format", Json::Int(2)),
+            ("zarr_format", JsonValue::Int(2)),
             ("shape", lengths(array.shape())),
             ("chunks", lengths(&manifest.chunk)),
             ("dtype", datatype),
             ("compressor", compressor),
             ("fill_value", fill_value(node, array, &manifest)?),
-            ("order", Json::Text(if manifest.columns { "F" } else { "C" }.to_owned())),
-            ("filters", if codecs.is_empty() { Json::Null } else { Json::List(codecs) }),
+            ("order", JsonValue::Text(if manifest.is_column_major { "F" } else { "C" }.to_owned())),
+            ("filters", if codecs.is_empty() { JsonValue::Null } else { JsonValue::List(codecs) }),
         ];
-        self.document(&within(".zarray"), document.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
+        self.push_document(&within(".zarray"), document.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
         // xarray takes the fill value for what marks an element as missing.
         let own = node.attributes.iter().filter(|(name, _)| name != "_FillValue").cloned();
-        let names = Json::List(node.dimensions.iter().map(|name| Json::Text(name.clone())).collect());
-        self.document(&within(".zattrs"), own.chain([("_ARRAY_DIMENSIONS".to_owned(), names)]).collect());
+        let names = JsonValue::List(node.dimensions.iter().map(|name| JsonValue::Text(name.clone())).collect());
+        self.push_document(&within(".zattrs"), own.chain([("_ARRAY_DIMENSIONS".to_owned(), names)]).collect());
         self.arrays += 1;
         match inlined {
-            Some(text) => self.inline(array, within, text),
-            None => self.places(array, &manifest, within),
+            Some(text) => self.push_inline_chunk(array, within, text),
+            None => self.push_chunk_ranges(array, &manifest, within),
         }
         Ok(())
     }
 
-    fn inline(&mut self, array: &Array, within: &dyn Fn(&str) -> String, text: String) {
+    fn push_inline_chunk(&mut self, array: &Array, within: &dyn Fn(&str) -> String, text: String) {
         if !array.is_empty() {
             let key = if array.shape().is_empty() { "0".to_owned() } else { vec!["0"; array.shape().len()].join(".") };
-            self.refs.push((within(&key), Json::Text(text)));
+            self.refs.push((within(&key), JsonValue::Text(text)));
             self.chunks += 1;
         }
     }
 
-    fn places(&mut self, array: &Array, manifest: &Manifest, within: &dyn Fn(&str) -> String) {
-        let file = Json::Text(public_name(&manifest.file));
+    fn push_chunk_ranges(&mut self, array: &Array, manifest: &Manifest, within: &dyn Fn(&str) -> String) {
+        let file = JsonValue::Text(public_name(&manifest.file));
         let counts: Vec<u64> =
             array.shape().iter().zip(&manifest.chunk).map(|(len, chunk)| len.div_ceil((*chunk).max(1))).collect();
-        for (number, place) in manifest.places.iter().enumerate() {
+        for (number, place) in manifest.ranges.iter().enumerate() {
             let Some(place) = place else { continue };
             let words: Vec<String> = unravel(number as u64, &counts).iter().map(u64::to_string).collect();
             let key = if words.is_empty() { "0".to_owned() } else { words.join(".") };
-            let range = vec![file.clone(), Json::whole(place.start), Json::whole(place.end - place.start)];
-            self.refs.push((within(&key), Json::List(range)));
+            let range = vec![file.clone(), JsonValue::from_u64(place.start), JsonValue::from_u64(place.end - place.start)];
+            self.refs.push((within(&key), JsonValue::List(range)));
             self.chunks += 1;
         }
     }
 }
 
 /// The datatype as Zarr v2, and numpy, write it.
-fn v2_type(datatype: &Datatype, order: Byteorder, is_packed: bool) -> Result<Json> {
+fn v2_type(datatype: &Datatype, order: Byteorder, is_packed: bool) -> Result<JsonValue> {
     let size = datatype.item_size();
-    let plain = |text: String| Ok(Json::Text(text));
+    let plain = |text: String| Ok(JsonValue::Text(text));
     match datatype {
         Datatype::Ascii(n) | Datatype::Utf8(n) => plain(format!("|S{n}")),
         Datatype::Ucs4(n) => plain(format!("{}U{n}", order.sign())),
@@ -182,54 +184,54 @@ fn v2_type(datatype: &Datatype, order: Byteorder, is_packed: bool) -> Result<Jso
             }
             let field = |(at, field): (usize, &Field)| {
                 let order = if is_packed { Byteorder::Little } else { field.byteorder };
-                let mut words = vec![Json::Text(field.name_or(at).clone()), v2_type(&field.datatype, order, is_packed)?];
+                let mut words = vec![JsonValue::Text(field.name_or(at).clone()), v2_type(&field.datatype, order, is_packed)?];
                 if !field.shape.is_empty() {
-                    words.push(Json::List(field.shape.iter().map(|n| Json::whole(*n)).collect()));
+                    words.push(JsonValue::List(field.shape.iter().map(|n| JsonValue::from_u64(*n)).collect()));
                 }
-                Ok(Json::List(words))
+                Ok(JsonValue::List(words))
             };
-            Ok(Json::List(fields.fields().iter().enumerate().map(field).collect::<Result<_>>()?))
+            Ok(JsonValue::List(fields.fields().iter().enumerate().map(field).collect::<Result<_>>()?))
         }
         number => plain(number_descr(number, order)),
     }
 }
 
 /// Returns the number of missing pixels that GDAL writes as text, if elements can be it.
-fn nodata(text: &str, datatype: &Datatype) -> Option<Json> {
-    let number = Declared::from_text(text)?;
+fn parse_nodata(text: &str, datatype: &Datatype) -> Option<JsonValue> {
+    let number = DeclaredNumber::from_text(text)?;
     match datatype {
-        Datatype::Float32 => Some(Json::Float(f64::from(number.float() as f32))),
-        Datatype::Float64 => Some(Json::Float(number.float())),
-        _ => number.integer_in(datatype).and_then(|whole| i64::try_from(whole).ok()).map(Json::Int),
+        Datatype::Float32 => Some(JsonValue::Float(f64::from(number.float() as f32))),
+        Datatype::Float64 => Some(JsonValue::Float(number.float())),
+        _ => number.integer_in(datatype).and_then(|whole| i64::try_from(whole).ok()).map(JsonValue::Int),
     }
 }
 
 /// Returns the value of chunks that were never written, which xarray takes for missing.
-fn fill_value(node: &Node, array: &Array, manifest: &Manifest) -> Result<Json> {
-    let said: HashMap<&str, &Json> = node.attributes.iter().map(|(name, value)| (name.as_str(), value)).collect();
+fn fill_value(node: &Node, array: &Array, manifest: &Manifest) -> Result<JsonValue> {
+    let said: HashMap<&str, &JsonValue> = node.attributes.iter().map(|(name, value)| (name.as_str(), value)).collect();
     match said.get("_FillValue").copied().or(node.missing.as_ref()) {
-        Some(value @ (Json::Int(_) | Json::Float(_) | Json::Digits(_))) => return Ok(value.clone()),
-        Some(Json::Text(text)) if matches!(array.datatype(), Datatype::Ascii(_)) => {
+        Some(value @ (JsonValue::Int(_) | JsonValue::Float(_) | JsonValue::BigNumber(_))) => return Ok(value.clone()),
+        Some(JsonValue::Text(text)) if matches!(array.datatype(), Datatype::Ascii(_)) => {
             // A single byte that is no UTF-8 was decoded as cp1252.
-            let one = s1_bytes(text).filter(|bytes| bytes.len() == 1);
-            return Ok(Json::Text(base64(&one.unwrap_or_else(|| text.clone().into_bytes()))));
+            let one = encode_s1(text).filter(|bytes| bytes.len() == 1);
+            return Ok(JsonValue::Text(base64(&one.unwrap_or_else(|| text.clone().into_bytes()))));
         }
         _ => {}
     }
-    let is_written = manifest.places.iter().all(Option::is_some);
-    if let Some(Json::Text(text)) = said.get("GDAL_NODATA").copied().filter(|_| is_written)
-        && let Some(value) = nodata(text, array.datatype())
+    let is_written = manifest.ranges.iter().all(Option::is_some);
+    if let Some(JsonValue::Text(text)) = said.get("GDAL_NODATA").copied().filter(|_| is_written)
+        && let Some(value) = parse_nodata(text, array.datatype())
     {
         return Ok(value);
     }
-    if manifest.fill.iter().all(|byte| *byte == 0) || is_written {
-        return Ok(Json::Null);
+    if manifest.fill_value.iter().all(|byte| *byte == 0) || is_written {
+        return Ok(JsonValue::Null);
     }
-    let element = Array::from_bytes(manifest.fill.clone(), array.datatype().clone(), array.byteorder(), Vec::new())?;
+    let element = Array::from_bytes(manifest.fill_value.clone(), array.datatype().clone(), array.byteorder(), Vec::new())?;
     match element.scalar()? {
-        ElementValue::Int(value) => Ok(Json::Int(value)),
-        ElementValue::Uint(value) => Ok(Json::whole(value)),
-        ElementValue::Float(value, _) => Ok(Json::Float(value)),
+        ElementValue::Int(value) => Ok(JsonValue::Int(value)),
+        ElementValue::Uint(value) => Ok(JsonValue::from_u64(value)),
+        ElementValue::Float(value, _) => Ok(JsonValue::Float(value)),
         _ => Err(Error::unsupported("some of its chunks were never written, and their elements are neither zero nor a number")),
     }
 }

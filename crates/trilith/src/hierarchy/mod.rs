@@ -17,15 +17,15 @@ mod node_names;
 mod numcodecs;
 mod walk;
 
-pub use dimension_names::{AxisNames, Conventions, Said};
-pub use json::Json;
-pub use kerchunk::{ReferenceOptions, References};
+pub use dimension_names::{DimensionConventions, DimensionNames, StatedNames};
+pub use json::JsonValue;
+pub use kerchunk::{KerchunkOptions, KerchunkReferences};
 pub use node_names::stored_name;
 pub use numcodecs::numcodec;
 
 use crate::array::Array;
 use crate::error::{Error, Result};
-use crate::file::Series;
+use crate::file::FileSet;
 use crate::file::{Backend, File, Item};
 
 /// The groups and arrays of a file.
@@ -45,7 +45,7 @@ pub struct Node {
     /// Path without a leading `/`; empty for the root.
     pub path: String,
     /// Attributes, in the order of the file.
-    pub attributes: Vec<(String, Json)>,
+    pub attributes: Vec<(String, JsonValue)>,
     /// The array; None for a group.
     pub array: Option<Array>,
     /// The names of the axes of the array.
@@ -53,11 +53,11 @@ pub struct Node {
     /// The path of the array that marks missing elements, if there is one.
     pub mask: Option<String>,
     /// The value that marks an element as missing, if there is one.
-    pub missing: Option<Json>,
+    pub missing: Option<JsonValue>,
 }
 
 impl Node {
-    fn new(path: String, attributes: Vec<(String, Json)>) -> Self {
+    fn new(path: String, attributes: Vec<(String, JsonValue)>) -> Self {
         Self { path, attributes, array: None, dimensions: Vec::new(), mask: None, missing: None }
     }
 }
@@ -79,7 +79,7 @@ impl Hierarchy {
     /// assert_eq!(found.nodes[2].dimensions, ["dim_0"]);
     /// # Ok::<(), trilith::Error>(())
     /// ```
-    pub fn of(file: &File) -> Result<Self> {
+    pub fn build(file: &File) -> Result<Self> {
         Self::of_backend(file.backend())
     }
 
@@ -88,8 +88,8 @@ impl Hierarchy {
     /// # Errors
     /// Returns the errors of [`Hierarchy::of`].
     pub fn of_backend(backend: &dyn Backend) -> Result<Self> {
-        let mut walk = walk::Walk::new(backend.limits());
-        let root = walk.item(&Item::new(backend, backend.root()), "")?;
+        let mut walk = walk::HierarchyWalk::new(backend.limits());
+        let root = walk.convert_item(&Item::new(backend, backend.root()), "")?;
         let mut found = Self { nodes: Vec::new(), problems: walk.problems };
         // In a file set the first axis of all arrays counts the files, and is named by the axes of the root.
         let first: Vec<String> = backend.axes(&backend.root())?.names.into_iter().flatten().collect();
@@ -98,6 +98,6 @@ impl Hierarchy {
     }
 }
 
-fn is_family(backend: &dyn Backend) -> bool {
-    (backend as &dyn std::any::Any).is::<Series>()
+fn is_file_set(backend: &dyn Backend) -> bool {
+    (backend as &dyn std::any::Any).is::<FileSet>()
 }

@@ -33,7 +33,7 @@ pub fn stored_name(key: &str) -> String {
 }
 
 /// A name that none of those before has: if it is taken, with `_` after it.
-pub(super) fn apart(mut name: String, taken: &mut HashSet<String>) -> String {
+pub(super) fn make_unique(mut name: String, taken: &mut HashSet<String>) -> String {
     while !taken.insert(name.clone()) {
         name.push('_');
     }

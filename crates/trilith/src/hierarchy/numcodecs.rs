@@ -1,7 +1,7 @@
 //! Codecs by the names that programs of Zarr know them by.
 
-use super::Json;
-use crate::bytes::Step;
+use super::JsonValue;
+use crate::bytes::CodingStep;
 use crate::error::{Error, Result};
 
 /// Returns the codec of the registry [numcodecs](https://numcodecs.readthedocs.io) that undoes a step, as its
@@ -20,26 +20,30 @@ use crate::error::{Error, Result};
 /// # Errors
 /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a step that no such codec undoes, which it
 /// names.
-pub fn numcodec(step: &Step) -> Result<Option<Json>> {
-    let text = |text: &str| Json::Text(text.to_owned());
-    let configured = |id: &str, more: &[(&str, Json)]| {
+pub fn numcodec(step: &CodingStep) -> Result<Option<JsonValue>> {
+    let text = |text: &str| JsonValue::Text(text.to_owned());
+    let configured = |id: &str, more: &[(&str, JsonValue)]| {
         let own = [("id", text(id))];
         let pairs = own.iter().chain(more).map(|(name, value)| ((*name).to_owned(), value.clone()));
-        Ok(Some(Json::Map(pairs.collect())))
+        Ok(Some(JsonValue::Map(pairs.collect())))
     };
     match step.name.as_str() {
         "shuffle" => match step.arguments.first() {
-            Some(size) if *size > 1 => configured("shuffle", &[("elementsize", Json::whole(*size))]),
+            Some(size) if *size > 1 => configured("shuffle", &[("elementsize", JsonValue::from_u64(*size))]),
             _ => Ok(None),
         },
-        "deflate" => configured("zlib", &[("level", Json::Int(1))]),
-        "gzip" => configured("gzip", &[("level", Json::Int(1))]),
-        "bzip2" => configured("bz2", &[("level", Json::Int(9))]),
-        "zstd" => configured("zstd", &[("level", Json::Int(0))]),
-        "lz4size" => configured("lz4", &[("acceleration", Json::Int(1))]),
+        "deflate" => configured("zlib", &[("level", JsonValue::Int(1))]),
+        "gzip" => configured("gzip", &[("level", JsonValue::Int(1))]),
+        "bzip2" => configured("bz2", &[("level", JsonValue::Int(9))]),
+        "zstd" => configured("zstd", &[("level", JsonValue::Int(0))]),
+        "lz4size" => configured("lz4", &[("acceleration", JsonValue::Int(1))]),
         "blosc" => {
-            let usual =
-                [("cname", text("lz4")), ("clevel", Json::Int(5)), ("shuffle", Json::Int(1)), ("blocksize", Json::Int(0))];
+            let usual = [
+                ("cname", text("lz4")),
+                ("clevel", JsonValue::Int(5)),
+                ("shuffle", JsonValue::Int(1)),
+                ("blocksize", JsonValue::Int(0)),
+            ];
             configured("blosc", &usual)
         }
         "fletcher32" => configured("fletcher32", &[]),

@@ -2,282 +2,287 @@
 
 use std::collections::HashSet;
 
-use super::array_metadata::{Leaf, has_lengths, of_dict};
-use super::dimension_names::{AxisNames, Conventions, Said, find};
-use super::node_names::{apart, stored_name};
-use super::{Hierarchy, Json, Node, is_family};
+use super::array_metadata::{LeafArray, has_lengths, of_dict};
+use super::dimension_names::{DimensionConventions, DimensionNames, StatedNames, find_descendant};
+use super::node_names::{make_unique, stored_name};
+use super::{Hierarchy, JsonValue, Node, is_file_set};
 use crate::array::Mask;
 use crate::error::{Error, Result};
-use crate::file::{Item, ItemKind, Place};
+use crate::file::{Item, ItemKind, ItemLocation};
 use crate::limits::Limits;
 
 /// The parts of a dataset of xarray, as it is in a tree.
-const WRITTEN: [&str; 3] = ["attrs", "coords", "data_vars"];
+const XARRAY_DATASET_KEYS: [&str; 3] = ["attrs", "coords", "data_vars"];
 
 /// The result for an item.
-pub(super) enum Built {
-    Value(Json),
-    Array(Box<Leaf>),
-    Group(Group),
+pub(super) enum BuiltNode {
+    Value(JsonValue),
+    Array(Box<LeafArray>),
+    Group(GroupBuilder),
     /// The item cannot be read; the reason is among the problems.
     Missing,
 }
 
 /// A group before its place is known.
 #[derive(Default)]
-pub(super) struct Group {
-    attributes: Vec<(String, Json)>,
+pub(super) struct GroupBuilder {
+    attributes: Vec<(String, JsonValue)>,
     /// Children of the group, in the order of the file.
-    below: Vec<(String, Built)>,
-    known: Option<Conventions>,
+    children: Vec<(String, BuiltNode)>,
+    conventions: Option<DimensionConventions>,
 }
 
-impl Group {
+impl GroupBuilder {
     /// Puts what is at a path into groups of the names on the way.
-    fn insert(&mut self, path: &str, built: Built) {
+    fn insert(&mut self, path: &str, built: BuiltNode) {
         let Some((first, rest)) = path.split_once('/') else {
-            self.below.push((path.to_owned(), built));
+            self.children.push((path.to_owned(), built));
             return;
         };
-        let known = self.below.iter().position(|(name, built)| name == first && matches!(built, Built::Group(_)));
+        let known = self.children.iter().position(|(name, built)| name == first && matches!(built, BuiltNode::Group(_)));
         let at = known.unwrap_or_else(|| {
-            self.below.push((first.to_owned(), Built::Group(Self::default())));
-            self.below.len() - 1
+            self.children.push((first.to_owned(), BuiltNode::Group(Self::default())));
+            self.children.len() - 1
         });
-        if let Some((_, Built::Group(group))) = self.below.get_mut(at) {
+        if let Some((_, BuiltNode::Group(group))) = self.children.get_mut(at) {
             group.insert(rest, built);
         }
     }
 }
 
 /// Goes through the items of a file.
-pub(super) struct Walk<'l> {
+pub(super) struct HierarchyWalk<'l> {
     limits: &'l Limits,
-    left: u64,
+    remaining: u64,
     /// The mappings and lists that are being gone through.
-    above: Vec<(usize, usize)>,
+    open_groups: Vec<(usize, usize)>,
     pub problems: Vec<(String, Error)>,
 }
 
-impl<'l> Walk<'l> {
+impl<'l> HierarchyWalk<'l> {
     pub(super) fn new(limits: &'l Limits) -> Self {
-        Self { limits, left: limits.nodes, above: Vec::new(), problems: Vec::new() }
+        Self { limits, remaining: limits.nodes, open_groups: Vec::new(), problems: Vec::new() }
     }
 
     /// Converts an item. References are followed.
-    pub(super) fn item(&mut self, item: &Item<'_>, path: &str) -> Result<Built> {
-        let spent = || Limits::exceeded("nodes", self.limits.nodes, "the file has more items");
-        self.left = self.left.checked_sub(1).ok_or_else(spent)?;
-        self.limits.charge_depth(self.above.len(), "the tree")?;
+    pub(super) fn convert_item(&mut self, item: &Item<'_>, path: &str) -> Result<BuiltNode> {
+        let spent = || Limits::exceeded_error("nodes", self.limits.nodes, "the file has more items");
+        self.remaining = self.remaining.checked_sub(1).ok_or_else(spent)?;
+        self.limits.charge_depth(self.open_groups.len(), "the tree")?;
         if item.kind() == ItemKind::Reference {
-            return match item.follow() {
-                Ok(found) => self.item(&found, path),
-                Err(error) => Ok(self.problem(path, error)),
+            return match item.resolve() {
+                Ok(found) => self.convert_item(&found, path),
+                Err(error) => Ok(self.report_problem(path, error)),
             };
         }
         match item.kind() {
-            ItemKind::Array => Ok(match Leaf::of(item) {
-                Ok(leaf) => Built::Array(Box::new(leaf)),
-                Err(error) => self.problem(path, error),
+            ItemKind::Array => Ok(match LeafArray::from_item(item) {
+                Ok(leaf) => BuiltNode::Array(Box::new(leaf)),
+                Err(error) => self.report_problem(path, error),
             }),
-            ItemKind::Mapping | ItemKind::List => self.entered(item, path),
+            ItemKind::Mapping | ItemKind::List => self.walk_collection(item, path),
             _ => Ok(match item.value() {
-                Ok(value) => Built::Value(Json::of(value)),
-                Err(error) => self.problem(path, error),
+                Ok(value) => BuiltNode::Value(JsonValue::from_scalar(value)),
+                Err(error) => self.report_problem(path, error),
             }),
         }
     }
 
     /// Leaves out an item that cannot be read, and reports it.
-    fn problem(&mut self, path: &str, error: Error) -> Built {
+    fn report_problem(&mut self, path: &str, error: Error) -> BuiltNode {
         self.problems.push((path.to_owned(), error));
-        Built::Missing
+        BuiltNode::Missing
     }
 
     /// A mapping or a list.
-    fn entered(&mut self, item: &Item<'_>, path: &str) -> Result<Built> {
-        let number = match item.place() {
-            Place::Node(number) => *number,
-            Place::Located { .. } => usize::MAX,
+    fn walk_collection(&mut self, item: &Item<'_>, path: &str) -> Result<BuiltNode> {
+        let number = match item.location() {
+            ItemLocation::Node(number) => *number,
+            ItemLocation::Array { .. } => usize::MAX,
         };
         let here = (std::ptr::from_ref(item.backend()).cast::<()>() as usize, number);
-        if self.above.contains(&here) {
+        if self.open_groups.contains(&here) {
             let error = Error::unsupported("it contains itself, which neither JSON nor Zarr can express");
-            return Ok(self.problem(path, error));
+            return Ok(self.report_problem(path, error));
         }
-        self.above.push(here);
-        let built = self.collection(item, path);
-        self.above.pop();
+        self.open_groups.push(here);
+        let built = self.convert_collection(item, path);
+        self.open_groups.pop();
         built
     }
 
-    fn collection(&mut self, item: &Item<'_>, path: &str) -> Result<Built> {
+    fn convert_collection(&mut self, item: &Item<'_>, path: &str) -> Result<BuiltNode> {
         if let Some(digits) = item.integer().ok().flatten() {
-            return Ok(Built::Value(Json::Digits(digits)));
+            return Ok(BuiltNode::Value(JsonValue::BigNumber(digits)));
         }
         if is_quantity(item)
-            && let Some(held) = find(item, &["value"]).filter(|held| held.kind() == ItemKind::Array)
+            && let Some(held) = find_descendant(item, &["value"]).filter(|held| held.kind() == ItemKind::Array)
         {
-            return self.quantity(item, &held, path);
+            return self.convert_quantity(item, &held, path);
         }
-        if WRITTEN.iter().all(|name| find(item, &[name]).is_some_and(|part| part.kind() == ItemKind::Mapping)) {
-            return self.written(item, path).map(Built::Group);
+        if XARRAY_DATASET_KEYS
+            .iter()
+            .all(|name| find_descendant(item, &[name]).is_some_and(|part| part.kind() == ItemKind::Mapping))
+        {
+            return self.xarray_dataset(item, path).map(BuiltNode::Group);
         }
         if item.is_history()
             && let Ok(array) = item.as_array()
         {
-            return Ok(Built::Array(Box::new(Leaf::new(item.presented(array)?, Vec::new(), None))));
+            return Ok(BuiltNode::Array(Box::new(LeafArray::new(item.decode_text(array)?, Vec::new(), None))));
         }
-        self.children(item, path)
+        self.convert_children(item, path)
     }
 
     /// A mapping or a list by what is in it.
-    fn children(&mut self, item: &Item<'_>, path: &str) -> Result<Built> {
+    fn convert_children(&mut self, item: &Item<'_>, path: &str) -> Result<BuiltNode> {
         let is_list = item.kind() == ItemKind::List;
-        let (without_numbers, is_family) = (has_lengths(item), is_family(item.backend()));
-        let mut group = Group { attributes: of_dict(item), ..Group::default() };
+        let (without_numbers, is_family) = (has_lengths(item), is_file_set(item.backend()));
+        let mut group = GroupBuilder { attributes: of_dict(item), ..GroupBuilder::default() };
         let mut values = Vec::new();
         for (number, (name, child)) in item.children()?.into_iter().enumerate() {
             let name = name.map_or_else(|| number.to_string(), |name| name.into_owned());
             if without_numbers && child.kind() == ItemKind::Scalar {
                 continue;
             }
-            match self.item(&child, &format!("{path}/{name}"))? {
-                Built::Value(value) => values.push((name, value)),
+            match self.convert_item(&child, &format!("{path}/{name}"))? {
+                BuiltNode::Value(value) => values.push((name, value)),
                 // The other items of a list keep their numbers.
-                Built::Missing if is_list => values.push((name, Json::Null)),
-                Built::Missing => {}
+                BuiltNode::Missing if is_list => values.push((name, JsonValue::Null)),
+                BuiltNode::Missing => {}
                 // The items of a family are paths.
                 below if is_family => group.insert(&name, below),
-                below => group.below.push((name, below)),
+                below => group.children.push((name, below)),
             }
         }
-        if group.below.is_empty() && !self.above.is_empty() && self.above.len() > 1 {
-            return Ok(Built::Value(match is_list {
-                true => Json::List(values.into_iter().map(|(_, value)| value).collect()),
-                false => Json::Map(group.attributes.into_iter().chain(values).collect()),
+        if group.children.is_empty() && !self.open_groups.is_empty() && self.open_groups.len() > 1 {
+            return Ok(BuiltNode::Value(match is_list {
+                true => JsonValue::List(values.into_iter().map(|(_, value)| value).collect()),
+                false => JsonValue::Map(group.attributes.into_iter().chain(values).collect()),
             }));
         }
         group.attributes.extend(values);
-        group.known = Conventions::of(item);
-        Ok(Built::Group(group))
+        group.conventions = DimensionConventions::detect(item);
+        Ok(BuiltNode::Group(group))
     }
 
-    fn quantity(&mut self, item: &Item<'_>, held: &Item<'_>, path: &str) -> Result<Built> {
-        let unit = find(item, &["unit"]).and_then(|unit| unit.text().ok().map(|text| text.into_owned()));
-        let mut built = self.item(held, &format!("{path}/value"))?;
-        if let (Built::Array(leaf), Some(unit)) = (&mut built, unit) {
+    fn convert_quantity(&mut self, item: &Item<'_>, held: &Item<'_>, path: &str) -> Result<BuiltNode> {
+        let unit = find_descendant(item, &["unit"]).and_then(|unit| unit.text().ok().map(|text| text.into_owned()));
+        let mut built = self.convert_item(held, &format!("{path}/value"))?;
+        if let (BuiltNode::Array(leaf), Some(unit)) = (&mut built, unit) {
             leaf.attributes.retain(|(name, _)| name != "tag" && name != "units");
-            leaf.attributes.push(("units".to_owned(), Json::Text(unit)));
+            leaf.attributes.push(("units".to_owned(), JsonValue::Text(unit)));
         }
         Ok(built)
     }
 
     /// A dataset of xarray: its variables by their own names.
-    fn written(&mut self, item: &Item<'_>, path: &str) -> Result<Group> {
-        let mut group = Group::default();
+    fn xarray_dataset(&mut self, item: &Item<'_>, path: &str) -> Result<GroupBuilder> {
+        let mut group = GroupBuilder::default();
         let mut coordinates = Vec::new();
-        for part in WRITTEN {
-            let Some(found) = find(item, &[part]) else { continue };
+        for part in XARRAY_DATASET_KEYS {
+            let Some(found) = find_descendant(item, &[part]) else { continue };
             for (name, child) in found.children()? {
                 let name = name.map_or_else(String::new, |name| name.into_owned());
                 let path = format!("{path}/{part}/{name}");
                 if part == "attrs" {
-                    self.value_or_below(&child, name, &path, &mut group)?;
+                    self.add_value_or_group(&child, name, &path, &mut group)?;
                     continue;
                 }
-                let Some(leaf) = self.variable(&child, &path)? else { continue };
+                let Some(leaf) = self.convert_variable(&child, &path)? else { continue };
                 if part == "coords" && leaf.said.as_deref() != Some(&[Some(name.clone())]) {
                     coordinates.push(name.clone());
                 }
-                group.below.push((name, Built::Array(Box::new(leaf))));
+                group.children.push((name, BuiltNode::Array(Box::new(leaf))));
             }
         }
         if !coordinates.is_empty() {
-            group.attributes.push(("coordinates".to_owned(), Json::Text(coordinates.join(" "))));
+            group.attributes.push(("coordinates".to_owned(), JsonValue::Text(coordinates.join(" "))));
         }
-        if let Some(children) = find(item, &["children"]) {
+        if let Some(children) = find_descendant(item, &["children"]) {
             for (name, child) in children.children()? {
                 let name = name.map_or_else(String::new, |name| name.into_owned());
                 let path = format!("{path}/children/{name}");
-                self.value_or_below(&child, name, &path, &mut group)?;
+                self.add_value_or_group(&child, name, &path, &mut group)?;
             }
         }
         Ok(group)
     }
 
-    fn value_or_below(&mut self, item: &Item<'_>, name: String, path: &str, group: &mut Group) -> Result<()> {
-        match self.item(item, path)? {
-            Built::Value(value) => group.attributes.push((name, value)),
-            Built::Missing => {}
-            below => group.below.push((name, below)),
+    fn add_value_or_group(&mut self, item: &Item<'_>, name: String, path: &str, group: &mut GroupBuilder) -> Result<()> {
+        match self.convert_item(item, path)? {
+            BuiltNode::Value(value) => group.attributes.push((name, value)),
+            BuiltNode::Missing => {}
+            below => group.children.push((name, below)),
         }
         Ok(())
     }
 
     /// A variable of such a dataset: its elements, the names of its axes, and its attributes.
-    fn variable(&mut self, item: &Item<'_>, path: &str) -> Result<Option<Leaf>> {
+    fn convert_variable(&mut self, item: &Item<'_>, path: &str) -> Result<Option<LeafArray>> {
         let texts = |item: Item<'_>| -> Option<Vec<Option<String>>> {
             item.children().ok()?.iter().map(|(_, name)| Some(Some(name.text().ok()?.into_owned()))).collect()
         };
-        let said: Said = find(item, &["dims"]).and_then(texts);
-        let held = find(item, &["data", "value"]).or_else(|| find(item, &["data"]));
-        let array = match held.map(|held| held.as_array().and_then(|array| held.presented(array))) {
+        let said: StatedNames = find_descendant(item, &["dims"]).and_then(texts);
+        let held = find_descendant(item, &["data", "value"]).or_else(|| find_descendant(item, &["data"]));
+        let array = match held.map(|held| held.as_array().and_then(|array| held.decode_text(array))) {
             Some(Ok(array)) => array,
             Some(Err(error)) => {
-                self.problem(path, error);
+                self.report_problem(path, error);
                 return Ok(None);
             }
             None => {
-                self.problem(path, Error::malformed("a variable of a dataset without its data"));
+                self.report_problem(path, Error::malformed("a variable of a dataset without its data"));
                 return Ok(None);
             }
         };
-        let attributes = match find(item, &["attrs"]) {
-            Some(attributes) => match self.item(&attributes, path)? {
-                Built::Value(Json::Map(pairs)) => pairs,
+        let attributes = match find_descendant(item, &["attrs"]) {
+            Some(attributes) => match self.convert_item(&attributes, path)? {
+                BuiltNode::Value(JsonValue::Map(pairs)) => pairs,
                 _ => Vec::new(),
             },
             None => Vec::new(),
         };
-        Ok(Some(Leaf::new(array, attributes, said)))
+        Ok(Some(LeafArray::new(array, attributes, said)))
     }
 }
 
 fn is_quantity(item: &Item<'_>) -> bool {
-    item.notes().tag.and_then(|tag| tag.rsplit('/').next()).is_some_and(|name| name.starts_with("quantity-"))
+    item.metadata().tag.and_then(|tag| tag.rsplit('/').next()).is_some_and(|name| name.starts_with("quantity-"))
 }
 
 impl Hierarchy {
     /// Adds what a file became, `first` being the names of the first axes of all its arrays.
-    pub(super) fn add_root(&mut self, root: Built, first: &[String]) {
+    pub(super) fn add_root(&mut self, root: BuiltNode, first: &[String]) {
         let group = match root {
-            Built::Group(group) => group,
-            Built::Array(leaf) => Group { below: vec![("data".to_owned(), Built::Array(leaf))], ..Group::default() },
-            Built::Value(value) => Group { attributes: vec![("value".to_owned(), value)], ..Group::default() },
-            Built::Missing => Group::default(),
+            BuiltNode::Group(group) => group,
+            BuiltNode::Array(leaf) => {
+                GroupBuilder { children: vec![("data".to_owned(), BuiltNode::Array(leaf))], ..GroupBuilder::default() }
+            }
+            BuiltNode::Value(value) => GroupBuilder { attributes: vec![("value".to_owned(), value)], ..GroupBuilder::default() },
+            BuiltNode::Missing => GroupBuilder::default(),
         };
-        self.add("", group, AxisNames::default(), first);
+        self.add_group("", group, DimensionNames::default(), first);
     }
 
     // Groups nest no deeper than `Limits::depth`.
-    fn add(&mut self, path: &str, group: Group, mut given: AxisNames, first: &[String]) {
+    fn add_group(&mut self, path: &str, group: GroupBuilder, mut given: DimensionNames, first: &[String]) {
         let within = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
         self.nodes.push(Node::new(path.to_owned(), group.attributes));
         let mut taken = HashSet::new();
         let (mut leaves, mut groups) = (Vec::new(), Vec::new());
-        for (key, built) in group.below {
-            let name = apart(stored_name(&key), &mut taken);
+        for (key, built) in group.children {
+            let name = make_unique(stored_name(&key), &mut taken);
             match built {
-                Built::Array(leaf) => leaves.push((key, name, leaf)),
-                Built::Group(group) => groups.push((name, group)),
-                Built::Value(_) | Built::Missing => {}
+                BuiltNode::Array(leaf) => leaves.push((key, name, leaf)),
+                BuiltNode::Group(group) => groups.push((name, group)),
+                BuiltNode::Value(_) | BuiltNode::Missing => {}
             }
         }
-        let known = group.known.as_ref();
-        let said: Vec<(&str, &[u64], Said)> =
-            leaves.iter().map(|(key, _, leaf)| (key.as_str(), leaf.array.shape(), leaf.said_in(key, known))).collect();
-        let dimensions = given.name(&said, first);
+        let known = group.conventions.as_ref();
+        let said: Vec<(&str, &[u64], StatedNames)> =
+            leaves.iter().map(|(key, _, leaf)| (key.as_str(), leaf.array.shape(), leaf.stated_names(key, known))).collect();
+        let dimensions = given.assign_names(&said, first);
         // A parameter that is a length of the arrays is no variable: xarray has one meaning for a name.
         let used: HashSet<&String> = dimensions.iter().flatten().collect();
         let is_length = |key: &str, dims: &[String]| used.contains(&key.to_owned()) && !dims.iter().any(|dim| dim == key);
@@ -292,14 +297,14 @@ impl Hierarchy {
         if let (Some(root), false) = (self.nodes.last_mut(), coordinates.is_empty())
             && !root.attributes.iter().any(|(name, _)| name == "coordinates")
         {
-            root.attributes.push(("coordinates".to_owned(), Json::Text(coordinates.join(" "))));
+            root.attributes.push(("coordinates".to_owned(), JsonValue::Text(coordinates.join(" "))));
         }
         let kept = leaves.into_iter().zip(dimensions).zip(is_left_out).filter(|(_, is_left_out)| !is_left_out);
         let mut masks = Vec::new();
         for ((_, name, leaf), dimensions) in kept.map(|(leaf, _)| leaf) {
             let mut node = Node::new(within(&name), leaf.attributes);
             if let Some(Mask::Array(_)) = leaf.array.mask() {
-                let mask = within(&apart(format!("{name}_mask"), &mut taken));
+                let mask = within(&make_unique(format!("{name}_mask"), &mut taken));
                 masks.push((mask.clone(), leaf.array.clone(), dimensions.clone()));
                 node.mask = Some(mask);
             }
@@ -318,7 +323,7 @@ impl Hierarchy {
             }
         }
         for (name, group) in groups {
-            self.add(&within(&name), group, given.clone(), first);
+            self.add_group(&within(&name), group, given.clone(), first);
         }
     }
 }

@@ -5,19 +5,19 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{ParallelWriter, Reserved};
+use super::{ParallelWriter, ReservedArray};
 use crate::array::Byteorder;
 use crate::bytes::{AtomicFile, Draft, TARGET, new_id, stream_draft, stream_id};
-use crate::dudley::{self, DudleyFile, Filling, Signature};
+use crate::dudley::{self, DudleyFile, LayoutValues, Signature};
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::{Form, check_name};
-use crate::layout::{Dialect, Layout, StoredAs};
+use crate::file::{FileFormat, check_name};
+use crate::layout::{Dialect, Layout, StorageOptions};
 use crate::limits::Limits;
 
 /// Begins the notes of the paths of reserved arrays.
-const ARRAY: &str = "array ";
+const ARRAY_NOTE_PREFIX: &str = "array ";
 
-type Out<'f> = BufWriter<&'f mut AtomicFile>;
+type DraftWriter<'f> = BufWriter<&'f mut AtomicFile>;
 
 impl ParallelWriter {
     /// Lays out a native Dudley file under a layout, next to `path`. The arrays of `filling` that are
@@ -51,9 +51,9 @@ impl ParallelWriter {
     /// # Errors
     /// Returns the errors of [`Filling::write`], and [`ErrorKind::InvalidInput`] if no array is reserved, or if the file is
     /// being written in this way already.
-    pub fn create_under(path: impl AsRef<Path>, layout: &Layout, filling: &Filling, order: Byteorder) -> Result<Self> {
+    pub fn create_under(path: impl AsRef<Path>, layout: &Layout, filling: &LayoutValues, order: Byteorder) -> Result<Self> {
         let limits = Limits::default();
-        begin(path.as_ref(), order, |out| filling.write_reserving(layout, order, true, &limits, out))
+        create_native_writer(path.as_ref(), order, |out| filling.write_reserving(layout, order, true, &limits, out))
     }
 
     /// Does the same as [`ParallelWriter::create_under`], with the layout that the items of a draft need.
@@ -63,7 +63,9 @@ impl ParallelWriter {
     #[doc(hidden)]
     pub fn create_draft(path: impl AsRef<Path>, draft: &dudley::Draft, dialect: Dialect, order: Byteorder) -> Result<Self> {
         let limits = Limits::default();
-        begin(path.as_ref(), order, |out| draft.write_reserving(dialect, &StoredAs::default(), order, &limits, out))
+        create_native_writer(path.as_ref(), order, |out| {
+            draft.write_reserving(dialect, &StorageOptions::default(), order, &limits, out)
+        })
     }
 
     /// Fails if the process that began a native Dudley file ended before it noted which arrays are reserved.
@@ -77,12 +79,12 @@ impl ParallelWriter {
     }
 }
 
-fn begin(
+fn create_native_writer(
     path: &Path,
     order: Byteorder,
-    lay_out: impl FnOnce(&mut Out<'_>) -> Result<(u64, Vec<String>)>,
+    lay_out: impl FnOnce(&mut DraftWriter<'_>) -> Result<(u64, Vec<String>)>,
 ) -> Result<ParallelWriter> {
-    check_name(&path.to_string_lossy(), Form::Dudley, "name it .bd")?;
+    check_name(&path.to_string_lossy(), FileFormat::Dudley, "name it .bd")?;
     let (id, mut reserved) = (new_id(), Vec::new());
     let (draft, state) = Draft::create(path, |file| {
         let mut out = BufWriter::with_capacity(1 << 20, file);
@@ -96,9 +98,9 @@ fn begin(
     })?;
     let head = draft.head()?;
     let number = stream_id(&head).unwrap_or_default();
-    let notes = [format!("{TARGET} {state}")].into_iter().chain(reserved.iter().map(|path| format!("{ARRAY}{path}")));
-    draft.share()?.note(&super::id_text(&number), &notes.collect::<Vec<_>>())?;
-    read(draft, head)
+    let notes = [format!("{TARGET} {state}")].into_iter().chain(reserved.iter().map(|path| format!("{ARRAY_NOTE_PREFIX}{path}")));
+    draft.open_shared()?.append_log(&super::id_text(&number), &notes.collect::<Vec<_>>())?;
+    open_native_writer(draft, head)
 }
 
 /// Returns `true` for the first bytes of a native Dudley file, finished or not.
@@ -107,17 +109,17 @@ pub(super) fn is_head(head: &[u8; 8]) -> bool {
 }
 
 /// Opens a draft with these first bytes.
-pub(super) fn read(draft: Draft, head: [u8; 8]) -> Result<ParallelWriter> {
+pub(super) fn open_native_writer(draft: Draft, head: [u8; 8]) -> Result<ParallelWriter> {
     let id = stream_id(&head);
     let file = DudleyFile::open(draft.read()?, None, &Limits::default())?;
     let items = file.items()?;
     let notes = match &id {
-        Some(id) => draft.notes(&super::id_text(id))?,
+        Some(id) => draft.read_log(&super::id_text(id))?,
         // A draft without an id is complete: a crash interrupted only the last steps.
         None => Vec::new(),
     };
     let mut arrays = BTreeMap::new();
-    for (number, path) in notes.iter().filter_map(|note| note.strip_prefix(ARRAY)).enumerate() {
+    for (number, path) in notes.iter().filter_map(|note| note.strip_prefix(ARRAY_NOTE_PREFIX)).enumerate() {
         let array = file.stored_array_of(&items.entry(path)?)?;
         let is_packed = array.datatype().as_struct().is_none() || *array.datatype() == array.datatype().packed(array.byteorder());
         let is_plain = is_packed && Arc::ptr_eq(array.source(), file.source());
@@ -126,7 +128,7 @@ pub(super) fn read(draft: Draft, head: [u8; 8]) -> Result<ParallelWriter> {
                 format!("regions of {path} cannot be written: its structs have gaps, or another byte order than this machine");
             return Err(Error::new(ErrorKind::Unsupported, message).hint("give their members an alignment of 1 (`%1`)"));
         }
-        arrays.insert(path.to_owned(), Reserved { array, block: number, begin: 0 });
+        arrays.insert(path.to_owned(), ReservedArray { array, block: number, begin: 0 });
     }
     drop(items);
     Ok(ParallelWriter { draft, id: id.unwrap_or_default(), arrays, blocks: Vec::new(), native: Some(head) })
@@ -144,10 +146,10 @@ mod tests {
     }
 
     /// Space for all arrays but `x`.
-    fn filling(nx: i64, ny: i64) -> Filling {
+    fn filling(nx: i64, ny: i64) -> LayoutValues {
         let (x, y) = (nx as u64, ny as u64);
         let space = |datatype, shape: Vec<u64>| dudley::reserved(datatype, Byteorder::Little, shape).unwrap();
-        let mut filling = Filling::default();
+        let mut filling = LayoutValues::default();
         filling.params.extend([("nx".to_owned(), nx), ("ny".to_owned(), ny)]);
         let numbers: Vec<f32> = (0..nx).map(|n| n as f32).collect();
         filling.data.extend([
@@ -221,7 +223,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.bd");
         let begin = |text: &str, datatype: Datatype, shape: Vec<u64>| {
-            let mut filling = Filling::default();
+            let mut filling = LayoutValues::default();
             filling.data.push(("x".to_owned(), dudley::reserved(datatype, Byteorder::Little, shape).unwrap()));
             ParallelWriter::create_under(&path, &Layout::read(text.as_bytes()).unwrap(), &filling, Byteorder::Little)
                 .map(|begun| begun.abort().unwrap())
@@ -234,7 +236,7 @@ mod tests {
         assert!(text(begin("\"\" = { x = f8 }[3]", Datatype::Float64, vec![3])).contains("a part of the structs"));
         // A file without reserved arrays needs no parallel writer, and other writers refuse reserved space.
         let layout = Layout::read(b"x = f8[1]").unwrap();
-        let mut filling = Filling::default();
+        let mut filling = LayoutValues::default();
         filling.data.push(("x".to_owned(), Array::from_slice(&[1.0f64], &[1]).unwrap()));
         let error = ParallelWriter::create_under(&path, &layout, &filling, Byteorder::Little).unwrap_err().to_string();
         assert!(error.contains("no array of the file is reserved"), "{error}");

@@ -16,19 +16,19 @@ mod regions;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use self::region_runs::Runs;
-use self::regions::{Region, left_over, region, size};
+use self::region_runs::ByteRuns;
+use self::regions::{Region, count_elements, region_from_indices, uncovered};
 use crate::array::{Array, Index};
-use crate::asdf::{AsdfFile, Block, Builder, checksum, ndarray, reserved_block};
-use crate::bytes::{Draft, TARGET, TREE_DRAFT, Window, Writing, new_id};
-use crate::error::{Error, Result, counted};
-use crate::file::{Form, check_name};
+use crate::asdf::{AsdfBuilder, AsdfFile, Block, checksum, ndarray, reserved_block};
+use crate::bytes::{ASDF_DRAFT_HEAD, Draft, TARGET, WindowSource, Writing, new_id};
+use crate::error::{Error, Result, count_noun};
+use crate::file::{FileFormat, check_name};
 use crate::limits::Limits;
 use crate::tree::Value;
-use crate::writer::Writer;
+use crate::writer::AsdfWriter;
 
 /// Bytes that are converted and written at once.
-const PIECE: usize = 4 << 20;
+const BUFFER_SIZE: usize = 4 << 20;
 
 /// A file that many processes write at once. Readers refuse it until it is finished.
 ///
@@ -61,7 +61,7 @@ pub struct ParallelWriter {
     draft: Draft,
     /// The identifier of the draft; zeros if nothing is left to write.
     id: [u8; 16],
-    arrays: BTreeMap<String, Reserved>,
+    arrays: BTreeMap<String, ReservedArray>,
     blocks: Vec<Block>,
     /// The first bytes of the draft of a native Dudley file.
     native: Option<[u8; 8]>,
@@ -69,7 +69,7 @@ pub struct ParallelWriter {
 
 /// An array into which regions are written.
 #[derive(Debug)]
-struct Reserved {
+struct ReservedArray {
     array: Array,
     /// The number of its block (in a Dudley file, of the array), and where that begins in the file.
     block: usize,
@@ -83,7 +83,7 @@ impl ParallelWriter {
     /// # Errors
     /// Returns the errors of [`Writer::write`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if no array is
     /// reserved, or if the file is being written in this way already.
-    pub fn create(path: impl AsRef<Path>, writer: Writer<'_>) -> Result<Self> {
+    pub fn create(path: impl AsRef<Path>, writer: AsdfWriter<'_>) -> Result<Self> {
         let (builder, tree) = writer.into_parts();
         Self::create_from(path, builder, tree)
     }
@@ -92,18 +92,18 @@ impl ParallelWriter {
     ///
     /// # Errors
     /// Returns the errors of [`ParallelWriter::create`].
-    pub fn create_from(path: impl AsRef<Path>, builder: Builder<'_>, tree: Value) -> Result<Self> {
+    pub fn create_from(path: impl AsRef<Path>, builder: AsdfBuilder<'_>, tree: Value) -> Result<Self> {
         let path = path.as_ref();
         if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
             return Err(Error::unsupported("a gzip file cannot be written in parallel").hint("name it .asdf"));
         }
-        check_name(&path.to_string_lossy(), Form::Asdf, "name it .asdf")?;
+        check_name(&path.to_string_lossy(), FileFormat::Asdf, "name it .asdf")?;
         let (draft, state) = Draft::create(path, |file| {
-            builder.lay_out(std::io::BufWriter::with_capacity(1 << 20, file), tree, new_id())?;
-            Ok(TREE_DRAFT.to_vec())
+            builder.row_layout(std::io::BufWriter::with_capacity(1 << 20, file), tree, new_id())?;
+            Ok(ASDF_DRAFT_HEAD.to_vec())
         })?;
-        let new = Self::read(draft)?;
-        new.draft.share()?.note(&new.id(), &[format!("{TARGET} {state}")])?;
+        let new = Self::from_draft(draft)?;
+        new.draft.open_shared()?.append_log(&new.id(), &[format!("{TARGET} {state}")])?;
         Ok(new)
     }
 
@@ -112,7 +112,7 @@ impl ParallelWriter {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if none is, or it was finished.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::read(Draft::of(path))
+        Self::from_draft(Draft::for_target(path))
     }
 
     /// Does the same as [`ParallelWriter::open`], for exactly the file that has this [`id`](ParallelWriter::id).
@@ -124,24 +124,24 @@ impl ParallelWriter {
         if found.id() == id { Ok(found) } else { Err(found.is_another()) }
     }
 
-    fn read(draft: Draft) -> Result<Self> {
+    fn from_draft(draft: Draft) -> Result<Self> {
         let head = draft.head()?;
         if dudley_draft::is_head(&head) {
-            return dudley_draft::read(draft, head);
+            return dudley_draft::open_native_writer(draft, head);
         }
         let file = AsdfFile::open(draft.read()?, &Limits::default())?;
         let blocks: Vec<Block> = file.sections().blocks()?.into_iter().filter(|block| block.is_reserved()).cloned().collect();
         let id = blocks.first().and_then(|block| block.checksum.as_deref()?.try_into().ok()).unwrap_or_default();
         let mut arrays = BTreeMap::new();
-        let mut walk = file.tree().root().walk(file.limits()).as_written();
-        while let Some(visit) = walk.step()? {
+        let mut walk = file.tree().root().walk(file.limits()).without_merge();
+        while let Some(visit) = walk.try_next()? {
             let number = visit.node.get("source").filter(|_| ndarray::is_ndarray(visit.node)).and_then(|source| source.as_i64());
             let Some(block) = number.and_then(|number| blocks.iter().find(|block| i64::try_from(block.index) == Ok(number)))
             else {
                 continue;
             };
             let (array, path) = (file.stored_array(visit.node)?, walk.path().to_string());
-            arrays.insert(path, Reserved { array, block: block.index, begin: block.data_offset });
+            arrays.insert(path, ReservedArray { array, block: block.index, begin: block.data_offset });
         }
         Ok(Self { draft, id, arrays, blocks, native: None })
     }
@@ -161,7 +161,7 @@ impl ParallelWriter {
         self.arrays.iter().map(|(path, reserved)| (path.as_str(), &reserved.array))
     }
 
-    fn reserved(&self, path: &str) -> Result<&Reserved> {
+    fn find_reserved(&self, path: &str) -> Result<&ReservedArray> {
         self.arrays.get(path).ok_or_else(|| {
             let known: Vec<&str> = self.arrays.keys().map(String::as_str).collect();
             Error::invalid_input(format!("no array is reserved at {path}")).hint(match known.is_empty() {
@@ -182,14 +182,14 @@ impl ParallelWriter {
     /// orders may differ), for a mask, and if nothing is reserved at the path.
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file was finished or aborted, or the disk says no.
     pub fn write_region(&self, path: &str, indices: impl AsRef<[Index]>, data: &Array) -> Result<()> {
-        let (reserved, indices) = (self.reserved(path)?, indices.as_ref());
+        let (reserved, indices) = (self.find_reserved(path)?, indices.as_ref());
         let part = reserved.array.slice(indices).map_err(|e| e.at_path(path))?;
-        check(part.shape(), &part, data).map_err(|e| e.at_path(path))?;
-        let Some(region) = region(reserved.array.shape(), indices)? else { return Ok(()) };
-        let mut writing = self.draft.share()?;
-        self.check_own(&writing)?;
-        put(&mut writing, reserved, &part, data)?;
-        writing.note(&self.id(), &[note(reserved, &region)])
+        check_region_data(part.shape(), &part, data).map_err(|e| e.at_path(path))?;
+        let Some(region) = region_from_indices(reserved.array.shape(), indices)? else { return Ok(()) };
+        let mut writing = self.draft.open_shared()?;
+        self.check_same_draft(&writing)?;
+        write_region_bytes(&mut writing, reserved, &part, data)?;
+        writing.append_log(&self.id(), &[region_line(reserved, &region)])
     }
 
     /// Returns the number of elements of each array that were not written yet, by path.
@@ -197,11 +197,11 @@ impl ParallelWriter {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
     pub fn unwritten(&self) -> Result<BTreeMap<String, u64>> {
-        let noted = self.noted()?;
-        let count = |(path, reserved): (&String, &Reserved)| {
+        let noted = self.written_regions()?;
+        let count = |(path, reserved): (&String, &ReservedArray)| {
             let mut count = 0u64;
-            left_over(reserved.array.shape(), noted.of(reserved), &mut |region| {
-                count = count.saturating_add(size(region));
+            uncovered(reserved.array.shape(), noted.regions_of(reserved), &mut |region| {
+                count = count.saturating_add(count_elements(region));
                 Ok(())
             })?;
             Ok((path.clone(), count))
@@ -216,26 +216,26 @@ impl ParallelWriter {
     /// Returns the errors of [`ParallelWriter::write_region`], and [`ErrorKind::Io`](crate::ErrorKind::Io) while a
     /// process writes.
     pub fn fill(&self, path: &str, value: &Array) -> Result<u64> {
-        let reserved = self.reserved(path)?;
-        check(&[], &reserved.array, value).map_err(|e| e.at_path(path))?;
-        let mut writing = self.draft.alone()?;
-        self.check_own(&writing)?;
-        let noted = self.noted()?;
+        let reserved = self.find_reserved(path)?;
+        check_region_data(&[], &reserved.array, value).map_err(|e| e.at_path(path))?;
+        let mut writing = self.draft.open_exclusive()?;
+        self.check_same_draft(&writing)?;
+        let noted = self.written_regions()?;
         let mut left = Vec::new();
-        left_over(reserved.array.shape(), noted.of(reserved), &mut |region| {
+        uncovered(reserved.array.shape(), noted.regions_of(reserved), &mut |region| {
             left.push(region.to_vec());
             Ok(())
         })?;
         for region in &left {
-            let part = reserved.array.slice(regions::indices(region))?;
-            put(&mut writing, reserved, &part, &region_runs::spread(value, part.shape())?)?;
+            let part = reserved.array.slice(regions::region_to_indices(region))?;
+            write_region_bytes(&mut writing, reserved, &part, &region_runs::broadcast(value, part.shape())?)?;
         }
         if left.is_empty() {
             return Ok(0);
         }
-        let notes: Vec<String> = left.iter().map(|region| note(reserved, region)).collect();
-        writing.note(&self.id(), &notes)?;
-        Ok(left.iter().fold(0, |n, region| n.saturating_add(size(region))))
+        let notes: Vec<String> = left.iter().map(|region| region_line(reserved, region)).collect();
+        writing.append_log(&self.id(), &notes)?;
+        Ok(left.iter().fold(0, |n, region| n.saturating_add(count_elements(region))))
     }
 
     /// Computes the checksums, and puts the file in place of the one at its path. Returns the properties of that
@@ -247,14 +247,14 @@ impl ParallelWriter {
     /// another than when this one was begun. Also returns the errors of
     /// [`AtomicFile::commit`](crate::bytes::AtomicFile). Everything is then unchanged.
     pub fn finish(&self) -> Result<Vec<String>> {
-        let mut writing = self.draft.alone()?;
-        self.check_own(&writing)?;
+        let mut writing = self.draft.open_exclusive()?;
+        self.check_same_draft(&writing)?;
         self.check_laid_out()?;
         for (path, count) in self.unwritten()? {
             if count > 0 {
                 return Err(Error::invalid_input(format!(
                     "{} never written: {} is not finished",
-                    counted(count, "element"),
+                    count_noun(count, "element"),
                     self.path().display()
                 ))
                 .hint("write these regions, fill them, or abort")
@@ -263,16 +263,16 @@ impl ParallelWriter {
         }
         // The target is compared before anything is changed, and again when it is locked.
         self.draft.check_target()?;
-        self.seal(&mut writing)?;
-        writing.put_in_place()
+        self.write_checksums(&mut writing)?;
+        writing.publish()
     }
 
     /// Gives the blocks their checksums. After a crash some of them may be done already.
-    fn seal(&self, writing: &mut Writing) -> Result<()> {
+    fn write_checksums(&self, writing: &mut Writing) -> Result<()> {
         let source = self.draft.read()?;
         for sealed in &self.blocks {
-            let data = Window::new(source.clone(), sealed.data_offset, sealed.used)?;
-            let (at, fields) = reserved_block::sealed(sealed, &checksum::md5_of(&data)?);
+            let data = WindowSource::new(source.clone(), sealed.data_offset, sealed.used)?;
+            let (at, fields) = reserved_block::sealed_fields(sealed, &checksum::md5_of(&data)?);
             writing.write_at(at, &fields)?;
         }
         Ok(())
@@ -283,21 +283,21 @@ impl ParallelWriter {
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
     pub fn abort(&self) -> Result<()> {
-        if let Ok(writing) = self.draft.share() {
-            self.check_own(&writing)?;
+        if let Ok(writing) = self.draft.open_shared() {
+            self.check_same_draft(&writing)?;
         }
         self.draft.remove()
     }
 
     /// Checks that the draft is still the one that was opened.
-    fn check_own(&self, writing: &Writing) -> Result<()> {
+    fn check_same_draft(&self, writing: &Writing) -> Result<()> {
         if let Some(head) = &self.native {
             let mut found = [0; 8];
             writing.read_at(0, &mut found)?;
             return if found == *head { Ok(()) } else { Err(self.is_another()) };
         }
         for block in &self.blocks {
-            let (at, expected) = reserved_block::unsealed(block);
+            let (at, expected) = reserved_block::unsealed_fields(block);
             let mut found = vec![0; expected.len()];
             writing.read_at(at, &mut found)?;
             if found != expected {
@@ -314,13 +314,13 @@ impl ParallelWriter {
     }
 
     /// Returns the regions of each array that were written.
-    fn noted(&self) -> Result<Noted> {
-        let mut noted = Noted::default();
-        for line in self.draft.notes(&self.id())? {
+    fn written_regions(&self) -> Result<WrittenRegions> {
+        let mut noted = WrittenRegions::default();
+        for line in self.draft.read_log(&self.id())? {
             let Some((number, text)) = line.split_once(' ').or(Some((line.as_str(), ""))) else { continue };
             let Ok(number) = number.parse::<usize>() else { continue };
             let Some(reserved) = self.arrays.values().find(|reserved| reserved.block == number) else { continue };
-            if let Some(region) = regions::parse(reserved.array.shape(), text) {
+            if let Some(region) = regions::parse_region(reserved.array.shape(), text) {
                 noted.0.entry(number).or_default().push(region);
             }
         }
@@ -335,20 +335,20 @@ fn id_text(id: &[u8; 16]) -> String {
 
 /// The written regions, by the number of the block.
 #[derive(Default)]
-struct Noted(BTreeMap<usize, Vec<Region>>);
+struct WrittenRegions(BTreeMap<usize, Vec<Region>>);
 
-impl Noted {
-    fn of(&self, reserved: &Reserved) -> &[Region] {
+impl WrittenRegions {
+    fn regions_of(&self, reserved: &ReservedArray) -> &[Region] {
         self.0.get(&reserved.block).map_or(&[], Vec::as_slice)
     }
 }
 
-fn note(reserved: &Reserved, region: &[regions::Steps]) -> String {
-    format!("{} {}", reserved.block, regions::print(region))
+fn region_line(reserved: &ReservedArray, region: &[regions::AxisSteps]) -> String {
+    format!("{} {}", reserved.block, regions::print_region(region))
 }
 
 /// Checks that data can be written into a region of this shape.
-fn check(shape: &[u64], array: &Array, data: &Array) -> Result<()> {
+fn check_region_data(shape: &[u64], array: &Array, data: &Array) -> Result<()> {
     if data.shape() != shape {
         return Err(Error::invalid_input(format!("data of shape {:?} for a region of shape {shape:?}", data.shape())));
     }
@@ -361,9 +361,11 @@ fn check(shape: &[u64], array: &Array, data: &Array) -> Result<()> {
 }
 
 /// Writes data to where a part of an array is.
-fn put(writing: &mut Writing, reserved: &Reserved, part: &Array, data: &Array) -> Result<()> {
-    let mut runs = Runs::new(part, reserved.begin);
-    data.pieces(part.byteorder(), PIECE, &mut |bytes| runs.each(bytes, |at, bytes| writing.write_at(at, bytes)))
+fn write_region_bytes(writing: &mut Writing, reserved: &ReservedArray, part: &Array, data: &Array) -> Result<()> {
+    let mut runs = ByteRuns::new(part, reserved.begin);
+    data.for_each_piece_in(part.byteorder(), BUFFER_SIZE, &mut |bytes| {
+        runs.for_each_run(bytes, |at, bytes| writing.write_at(at, bytes))
+    })
 }
 
 #[cfg(test)]

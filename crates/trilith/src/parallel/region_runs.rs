@@ -4,17 +4,17 @@ use crate::array::Array;
 use crate::error::Result;
 
 /// The runs of bytes of a file in which the elements of a part are, in C order.
-pub(super) struct Runs {
+pub(super) struct ByteRuns {
     /// Offset of the next byte.
-    at: u64,
+    offset: u64,
     /// Bytes in each run, and how many are left of this one.
     len: u64,
-    left: u64,
+    remaining: u64,
     /// The axes outside of a run: length, distance, index.
     outer: Vec<(u64, i64, u64)>,
 }
 
-impl Runs {
+impl ByteRuns {
     /// The runs of a part of an array whose source begins at byte `begin` of the file.
     pub(super) fn new(part: &Array, begin: u64) -> Self {
         let mut len = part.datatype().packed_size();
@@ -28,30 +28,30 @@ impl Runs {
         while let Some((count, _, _)) = outer.pop_if(|(_, stride, _)| u64::try_from(*stride) == Ok(len)) {
             len = len.saturating_mul(count);
         }
-        Self { at: begin.saturating_add(part.offset()), len, left: len, outer }
+        Self { offset: begin.saturating_add(part.offset()), len, remaining: len, outer }
     }
 
     /// Hands over the next bytes of the elements, with where they go.
     ///
     /// # Errors
     /// Returns the errors of `write`.
-    pub(super) fn each(&mut self, mut bytes: &[u8], mut write: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+    pub(super) fn for_each_run(&mut self, mut bytes: &[u8], mut write: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
         while !bytes.is_empty() {
-            let (now, later) = bytes.split_at(usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len()));
-            write(self.at, now)?;
+            let (now, later) = bytes.split_at(usize::try_from(self.remaining).unwrap_or(usize::MAX).min(bytes.len()));
+            write(self.offset, now)?;
             bytes = later;
-            self.at += now.len() as u64;
-            self.left -= now.len() as u64;
-            if self.left == 0 {
-                self.next();
+            self.offset += now.len() as u64;
+            self.remaining -= now.len() as u64;
+            if self.remaining == 0 {
+                self.advance_run();
             }
         }
         Ok(())
     }
 
     /// Goes to the next run.
-    fn next(&mut self) {
-        let mut at = self.at.wrapping_sub(self.len);
+    fn advance_run(&mut self) {
+        let mut at = self.offset.wrapping_sub(self.len);
         for (len, stride, index) in self.outer.iter_mut().rev() {
             *index += 1;
             at = at.wrapping_add_signed(*stride);
@@ -61,7 +61,7 @@ impl Runs {
             at = at.wrapping_sub((*len).wrapping_mul(*stride as u64));
             *index = 0;
         }
-        (self.at, self.left) = (at, self.len);
+        (self.offset, self.remaining) = (at, self.len);
     }
 }
 
@@ -69,7 +69,7 @@ impl Runs {
 ///
 /// # Errors
 /// Returns an error if the value cannot be read.
-pub(super) fn spread(value: &Array, shape: &[u64]) -> Result<Array> {
+pub(super) fn broadcast(value: &Array, shape: &[u64]) -> Result<Array> {
     let strides = vec![0; shape.len()];
     let source = value.source().clone();
     let spread = Array::strided(source, value.offset(), value.datatype().clone(), value.byteorder(), shape.to_vec(), strides)?;

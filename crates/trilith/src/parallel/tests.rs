@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::array::{Byteorder, Datatype};
 use crate::error::ErrorKind;
-use crate::threads::each;
+use crate::threads::map_parallel;
 
 /// Returns the numbers that any partition must give.
 fn numbers(shape: &[u64]) -> Array {
@@ -18,7 +18,7 @@ fn numbers(shape: &[u64]) -> Array {
 }
 
 fn begin(path: &PathBuf, shape: &[u64], order: Byteorder) -> ParallelWriter {
-    let mut writer = Writer::new();
+    let mut writer = AsdfWriter::new();
     writer.set("/before", &1).unwrap();
     writer.reserve("/group/a", &Datatype::Int32, order, shape).unwrap();
     writer.slice("/whole", &[1.5f64, 2.5], &[2]).unwrap();
@@ -58,10 +58,12 @@ fn partition() -> impl Strategy<Value = (Vec<u64>, Vec<Vec<Index>>)> {
             let last = shape.len() - 1;
             match how {
                 0 => regions.push(vec![rows]),
-                1 => regions.extend((from..to).map(|row| vec![Index::At(row - len), Index::Ellipsis])),
-                2 if last > 0 => regions.extend([0i64, 1].map(|start| vec![rows, Index::Ellipsis, Index::from(start..).by(2)])),
+                1 => regions.extend((from..to).map(|row| vec![Index::Integer(row - len), Index::Ellipsis])),
+                2 if last > 0 => {
+                    regions.extend([0i64, 1].map(|start| vec![rows, Index::Ellipsis, Index::from(start..).with_step(2)]));
+                }
                 _ => {
-                    let back = Index::Range { start: Some(to - 1), stop: (from > 0).then(|| from - 1), step: -1 };
+                    let back = Index::Slice { start: Some(to - 1), stop: (from > 0).then(|| from - 1), step: -1 };
                     regions.push(vec![back]);
                 }
             }
@@ -85,7 +87,7 @@ proptest! {
         let order = if is_big { Byteorder::Big } else { Byteorder::Little };
         let begun = begin(&path, &shape, order);
         let all = numbers(&shape);
-        each(regions, |region| {
+        map_parallel(regions, |region| {
             let own = ParallelWriter::open_id(&path, &begun.id())?;
             own.write_region("/group/a", &region, &all.slice(&region)?)
         }).unwrap();
@@ -114,7 +116,7 @@ fn unfinished_file_is_rejected_and_abort_keeps_old() {
     let error = begun.finish().unwrap_err();
     assert!(error.kind() == ErrorKind::InvalidInput && error.to_string().contains("3 elements"), "{error}");
     assert!(crate::open(&path).is_err());
-    let error = ParallelWriter::create(&path, Writer::new()).unwrap_err();
+    let error = ParallelWriter::create(&path, AsdfWriter::new()).unwrap_err();
     assert!(error.to_string().contains("is being written already"), "{error}");
 
     // Partial notes of a killed process do not count.
@@ -166,11 +168,11 @@ fn late_writer_changes_nothing() {
 fn nobody_finishes_while_somebody_writes() {
     let (_folder, _, begun) = begun(&[2]);
     begun.write_region("/group/a", [Index::ALL], &numbers(&[2])).unwrap();
-    let writing = begun.draft.share().unwrap();
+    let writing = begun.draft.open_shared().unwrap();
     let error = begun.finish().unwrap_err();
     assert!(error.to_string().contains("still being written"), "{error}");
     drop(writing);
-    let alone = begun.draft.alone().unwrap();
+    let alone = begun.draft.open_exclusive().unwrap();
     let error = begun.write_region("/group/a", [Index::ALL], &numbers(&[2])).unwrap_err();
     assert!(error.to_string().contains("being finished"), "{error}");
     drop(alone);
@@ -187,7 +189,7 @@ fn mismatched_region_err_states_mismatch() {
     assert!(text.contains("int64") && text.contains("int32"), "{text}");
     let masked = numbers(&[4, 3]).with_mask(crate::array::Mask::Integer(3)).unwrap();
     assert!(said(vec![], &masked).contains("mask"));
-    assert!(said(vec![Index::At(4)], &numbers(&[3])).contains("outside axis 0"));
+    assert!(said(vec![Index::Integer(4)], &numbers(&[3])).contains("outside axis 0"));
     let text = begun.write_region("/whole", [], &numbers(&[2])).unwrap_err().to_string();
     assert!(text.contains("reserved are: /group/a"), "{text}");
     // An empty region is valid, too; big-endian data are swapped.
@@ -197,11 +199,13 @@ fn mismatched_region_err_states_mismatch() {
     begun.finish().unwrap();
     assert_eq!(ints(&path), [258; 12]);
 
-    assert!(ParallelWriter::create(&path, Writer::new()).unwrap_err().to_string().contains("no array of the file is reserved"));
-    let mut alone = Writer::new();
+    assert!(
+        ParallelWriter::create(&path, AsdfWriter::new()).unwrap_err().to_string().contains("no array of the file is reserved")
+    );
+    let mut alone = AsdfWriter::new();
     alone.reserve("/a", &Datatype::Int8, Byteorder::NATIVE, &[2]).unwrap();
     assert!(alone.write(&path).unwrap_err().to_string().contains("reserved for other processes"));
-    let mut early = Writer::generation("finf-0.1").unwrap();
+    let mut early = AsdfWriter::generation("finf-0.1").unwrap();
     early.reserve("/a", &Datatype::Int8, Byteorder::NATIVE, &[2]).unwrap();
     assert_eq!(ParallelWriter::create(&path, early).unwrap_err().kind(), ErrorKind::Unsupported);
     assert_eq!(names(&folder), ["x.asdf"]);
@@ -211,7 +215,7 @@ fn mismatched_region_err_states_mismatch() {
 fn scalar_and_empty_arrays_finish() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.asdf");
-    let mut writer = Writer::new();
+    let mut writer = AsdfWriter::new();
     writer.reserve("/one", &Datatype::Float64, Byteorder::Big, &[]).unwrap();
     writer.reserve("/none", &Datatype::Float64, Byteorder::Big, &[0, 3]).unwrap();
     let begun = ParallelWriter::create(&path, writer).unwrap();
@@ -226,7 +230,7 @@ fn scalar_and_empty_arrays_finish() {
 fn next_writer_finishes_sealed_file_after_crash() {
     let (folder, path, begun) = begun(&[3]);
     begun.write_region("/group/a", [], &numbers(&[3])).unwrap();
-    begun.seal(&mut begun.draft.alone().unwrap()).unwrap();
+    begun.write_checksums(&mut begun.draft.open_exclusive().unwrap()).unwrap();
     assert!(crate::open(&path).is_err());
     let next = ParallelWriter::open(&path).unwrap();
     assert!(next.arrays().next().is_none());
@@ -242,7 +246,7 @@ fn finish_rejects_target_changed_meanwhile() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.asdf");
         let other = |number: i64| {
-            let mut writer = Writer::new();
+            let mut writer = AsdfWriter::new();
             writer.set("/other", &number).unwrap();
             writer.write(&path).unwrap();
         };
@@ -253,7 +257,7 @@ fn finish_rejects_target_changed_meanwhile() {
         begun.write_region("/group/a", [], &numbers(&[3])).unwrap();
         if is_sealed {
             // The process that was finishing it was killed.
-            begun.seal(&mut begun.draft.alone().unwrap()).unwrap();
+            begun.write_checksums(&mut begun.draft.open_exclusive().unwrap()).unwrap();
         }
         other(2);
         let before = std::fs::read(&path).unwrap();
@@ -281,11 +285,11 @@ fn finish_rejects_target_changed_meanwhile() {
 fn concurrent_commit_aborts_put_in_place() {
     let (folder, path, begun) = begun(&[3]);
     begun.write_region("/group/a", [], &numbers(&[3])).unwrap();
-    let mut writing = begun.draft.alone().unwrap();
+    let mut writing = begun.draft.open_exclusive().unwrap();
     begun.draft.check_target().unwrap();
-    begun.seal(&mut writing).unwrap();
+    begun.write_checksums(&mut writing).unwrap();
     std::fs::write(&path, "somebody else's").unwrap();
-    let error = writing.put_in_place().unwrap_err();
+    let error = writing.publish().unwrap_err();
     assert!(error.to_string().contains("it was changed since writing began"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), b"somebody else's");
     std::fs::remove_file(&path).unwrap();

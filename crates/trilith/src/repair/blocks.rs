@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::asdf::{Block, Header, block, checksum, find_content, index, next_block};
-use crate::bytes::{Source, SourceRef, Window};
+use crate::bytes::{Source, SourceRef, WindowSource};
 use crate::codec::{self, CodecId};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -11,23 +11,23 @@ use crate::limits::Limits;
 /// The readable part of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fate {
+pub enum BlockState {
     /// The whole block.
     Whole,
     /// The whole block by its size, but its checksum is wrong.
     Damaged,
     /// The first bytes, decoded: their number, and that of all.
-    Part {
+    Truncated {
         /// Bytes that can be read.
-        have: u64,
+        recovered: u64,
         /// Bytes that there were.
-        of: u64,
+        total: u64,
     },
     /// No readable bytes, for this reason.
     Lost(String),
 }
 
-impl Fate {
+impl BlockState {
     /// Returns `true` if the stored bytes are kept unchanged.
     pub(super) fn is_kept(&self) -> bool {
         matches!(self, Self::Whole | Self::Damaged)
@@ -37,26 +37,26 @@ impl Fate {
 /// The outcome for one block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct BlockFate {
+pub struct BlockRepairReport {
     /// Number of the block.
     pub number: usize,
     /// Offset of the block in the damaged file; `None` if it was not found.
     pub offset: Option<u64>,
     /// The outcome.
-    pub fate: Fate,
+    pub fate: BlockState,
 }
 
 /// A block and what is left of it.
-pub(super) struct Piece {
+pub(super) struct RecoveredBlock {
     pub(super) block: Option<Block>,
-    pub(super) fate: BlockFate,
+    pub(super) fate: BlockRepairReport,
     /// The decoded bytes that can be read, if that is not all of the block.
     pub(super) data: Option<SourceRef>,
 }
 
-impl Piece {
+impl RecoveredBlock {
     /// Returns the number of decoded bytes.
-    pub(super) fn available(&self) -> u64 {
+    pub(super) fn uncompressed_len(&self) -> u64 {
         match (&self.data, &self.block) {
             (Some(data), _) => data.len(),
             (None, Some(block)) => block.decoded_len(),
@@ -64,27 +64,27 @@ impl Piece {
         }
     }
 
-    fn lost(why: &str) -> Self {
-        let fate = BlockFate { number: 0, offset: None, fate: Fate::Lost(why.to_owned()) };
+    fn unrecoverable(why: &str) -> Self {
+        let fate = BlockRepairReport { number: 0, offset: None, fate: BlockState::Lost(why.to_owned()) };
         Self { block: None, fate, data: None }
     }
 }
 
 /// Finds every block after offset `from`, in the order of their numbers.
-pub(super) fn find(
+pub(super) fn find_blocks(
     source: &SourceRef,
     header: &Header,
     from: u64,
     limits: &Limits,
     notes: &mut Vec<String>,
-) -> Result<Vec<Piece>> {
-    let index = index::find(&**source, from, limits)?;
+) -> Result<Vec<RecoveredBlock>> {
+    let index = index::find_backwards(&**source, from, limits)?;
     let end = index.as_ref().map_or(source.len(), |index| index.offset);
-    let mut rows = header.rows.clone();
-    let mut found: Vec<Piece> = Vec::new();
+    let mut rows = header.candidate_generations.clone();
+    let mut found: Vec<RecoveredBlock> = Vec::new();
     let mut at = next_block(source, &rows, from, limits)?;
     while let Some(mark) = at.filter(|mark| *mark < end) {
-        let Ok(mut block) = block::read(&**source, &rows, mark, found.len()) else {
+        let Ok(mut block) = block::read_block_header(&**source, &rows, mark, found.len()) else {
             at = next_block(source, &rows, mark + 1, limits)?;
             continue;
         };
@@ -92,7 +92,7 @@ pub(super) fn find(
         if block.is_streamed() {
             let behind = block.data_offset.saturating_add(block.allocated);
             let fits = block.allocated > 0 && (behind == end || next_block(source, &rows, behind, limits)? == Some(behind));
-            unstream(&mut block, fits, end, notes);
+            repair_streamed_block(&mut block, fits, end, notes);
         }
         let right = block.check(source.len()).is_ok() && block.data_offset <= source.len();
         let behind = match block.end() {
@@ -100,12 +100,12 @@ pub(super) fn find(
             // The sizes are wrong, or the file is cut: what is here goes on to the next block.
             _ => next_sound(source, &rows, mark + 4, end, limits)?.unwrap_or(end),
         };
-        found.push(look(source, block, right, behind, limits)?);
+        found.push(recover_block(source, block, right, behind, limits)?);
         at = next_block(source, &rows, behind.max(mark + 4), limits)?;
         let gap = at.unwrap_or(end).min(end);
         if right && index.is_none() && find_content(source, behind, gap, b"\0 ", limits)?.is_some() {
             notes.push(format!("{} bytes from byte {behind} on belong to no block: a block is lost there", gap - behind));
-            found.push(Piece::lost("its header is damaged"));
+            found.push(RecoveredBlock::unrecoverable("its header is damaged"));
         }
     }
     if let Some(Ok(entries)) = index.map(|index| index.entries) {
@@ -119,7 +119,7 @@ pub(super) fn find(
 
 /// A streamed block is the last thing in its file and states no sizes. One whose sizes fit has a wrong flag, and
 /// an index, which begins at byte `end`, is no data.
-fn unstream(block: &mut Block, fits: bool, end: u64, notes: &mut Vec<String>) {
+fn repair_streamed_block(block: &mut Block, fits: bool, end: u64, notes: &mut Vec<String>) {
     if fits {
         block.flags &= !block::STREAMED;
         block.stored_size = None;
@@ -130,8 +130,8 @@ fn unstream(block: &mut Block, fits: bool, end: u64, notes: &mut Vec<String>) {
 }
 
 /// The blocks in the order of the index, if it lists all of them: missing ones keep their numbers.
-fn by_index(found: Vec<Piece>, entries: &[u64], notes: &mut Vec<String>) -> Vec<Piece> {
-    let known = |piece: &Piece| piece.fate.offset.is_some_and(|at| entries.contains(&at));
+fn by_index(found: Vec<RecoveredBlock>, entries: &[u64], notes: &mut Vec<String>) -> Vec<RecoveredBlock> {
+    let known = |piece: &RecoveredBlock| piece.fate.offset.is_some_and(|at| entries.contains(&at));
     let sound = entries.windows(2).all(|pair| pair[0] < pair[1]) && entries.len() as u64 <= 1 << 24;
     if !sound || !found.iter().all(known) {
         notes.push("the block index does not fit the blocks; they are numbered as they come".to_owned());
@@ -141,9 +141,9 @@ fn by_index(found: Vec<Piece>, entries: &[u64], notes: &mut Vec<String>) -> Vec<
     entries
         .iter()
         .map(|entry| {
-            found
-                .next_if(|piece| piece.fate.offset == Some(*entry))
-                .unwrap_or_else(|| Piece::lost(&format!("there is no block at byte {entry}, although the index lists it")))
+            found.next_if(|piece| piece.fate.offset == Some(*entry)).unwrap_or_else(|| {
+                RecoveredBlock::unrecoverable(&format!("there is no block at byte {entry}, although the index lists it"))
+            })
         })
         .collect()
 }
@@ -158,7 +158,7 @@ fn next_sound(
 ) -> Result<Option<u64>> {
     let mut at = next_block(source, rows, from, limits)?;
     while let Some(mark) = at.filter(|mark| *mark < end) {
-        if block::read(&**source, rows, mark, 0).is_ok_and(|block| block.check(source.len()).is_ok()) {
+        if block::read_block_header(&**source, rows, mark, 0).is_ok_and(|block| block.check(source.len()).is_ok()) {
             return Ok(Some(mark));
         }
         at = next_block(source, rows, mark + 1, limits)?;
@@ -171,60 +171,66 @@ fn next_sound(
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if finding out is more work than the command may do: that
 /// is no damage.
-fn look(source: &SourceRef, block: Block, right: bool, behind: u64, limits: &Limits) -> Result<Piece> {
-    let found = left(source, &block, right, behind, limits);
+fn recover_block(source: &SourceRef, block: Block, right: bool, behind: u64, limits: &Limits) -> Result<RecoveredBlock> {
+    let found = recover_data(source, &block, right, behind, limits);
     limits.check_work(0)?;
     let (fate, data) = match found {
         Ok((fate, data)) => (fate, data),
-        Err(error) => (Fate::Lost(error.to_string()), None),
+        Err(error) => (BlockState::Lost(error.to_string()), None),
     };
-    Ok(Piece { fate: BlockFate { number: 0, offset: Some(block.offset), fate }, block: Some(block), data })
+    Ok(RecoveredBlock { fate: BlockRepairReport { number: 0, offset: Some(block.offset), fate }, block: Some(block), data })
 }
 
-fn left(source: &SourceRef, block: &Block, right: bool, behind: u64, limits: &Limits) -> Result<(Fate, Option<SourceRef>)> {
+fn recover_data(
+    source: &SourceRef,
+    block: &Block,
+    right: bool,
+    behind: u64,
+    limits: &Limits,
+) -> Result<(BlockState, Option<SourceRef>)> {
     let of = block.decoded_len();
-    let is_chain = block.is_encoded() || block.codes != [0; 16];
+    let is_chain = block.is_encoded() || block.encoding_codes != [0; 16];
     if right {
-        let stored: SourceRef = Arc::new(block.window(source)?);
-        let same = match block.sum().filter(|_| !block.is_streamed()) {
-            Some(sum) => checksum::compare(&sum, &checksum::md5_of(&*stored)?, stored.clone(), limits).is_ok(),
+        let stored: SourceRef = Arc::new(block.stored_window(source)?);
+        let same = match block.checksum_rule().filter(|_| !block.is_streamed()) {
+            Some(sum) => checksum::compare_checksum(&sum, &checksum::md5_of(&*stored)?, stored.clone(), limits).is_ok(),
             None => true,
         };
-        if block.is_plain() || is_chain {
-            return Ok((if same { Fate::Whole } else { Fate::Damaged }, None));
+        if block.is_uncompressed() || is_chain {
+            return Ok((if same { BlockState::Whole } else { BlockState::Damaged }, None));
         }
         let decoded = codec::decoder(CodecId(block.compression), stored, block.data_size, limits)?;
-        let have = readable(&*decoded, limits);
+        let have = find_readable_len(&*decoded, limits);
         if have == of {
-            return Ok((if same { Fate::Whole } else { Fate::Damaged }, None));
+            return Ok((if same { BlockState::Whole } else { BlockState::Damaged }, None));
         }
-        return part(decoded, have, of);
+        return truncated(decoded, have, of);
     }
     if is_chain {
         return Err(Error::malformed("it is cut, and an encoding chain cannot be decoded in part"));
     }
     let have = behind.saturating_sub(block.data_offset);
-    let stored: SourceRef = Arc::new(Window::new(source.clone(), block.data_offset.min(source.len()), have)?);
-    if block.is_plain() {
+    let stored: SourceRef = Arc::new(WindowSource::new(source.clone(), block.data_offset.min(source.len()), have)?);
+    if block.is_uncompressed() {
         let have = have.min(of);
-        return part(stored, have, of);
+        return truncated(stored, have, of);
     }
     let decoded = codec::decoder(CodecId(block.compression), stored, block.data_size, limits)?;
-    let have = readable(&*decoded, limits);
-    part(decoded, have, of)
+    let have = find_readable_len(&*decoded, limits);
+    truncated(decoded, have, of)
 }
 
-fn part(data: SourceRef, have: u64, of: u64) -> Result<(Fate, Option<SourceRef>)> {
+fn truncated(data: SourceRef, have: u64, of: u64) -> Result<(BlockState, Option<SourceRef>)> {
     if have == 0 {
         return Err(Error::malformed("nothing of it can be read"));
     }
-    Ok((Fate::Part { have, of }, Some(Arc::new(Window::new(data, 0, have)?))))
+    Ok((BlockState::Truncated { recovered: have, total: of }, Some(Arc::new(WindowSource::new(data, 0, have)?))))
 }
 
 /// Returns the number of bytes that can be read from the start on.
 ///
 /// Work beyond the limit is not begun. The budget is used up then, and [`look`] notices it.
-fn readable(source: &dyn Source, limits: &Limits) -> u64 {
+fn find_readable_len(source: &dyn Source, limits: &Limits) -> u64 {
     if limits.check_work(source.len()).is_err() {
         return 0;
     }

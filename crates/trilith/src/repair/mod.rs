@@ -14,10 +14,10 @@ use std::io::{Seek, Write};
 use std::sync::Arc;
 
 use crate::array::{Datatype, element_count};
-use crate::asdf::ndarray::{self, Dim, Ndarray, Origin};
-use crate::asdf::uris::moved_tree;
+use crate::asdf::ndarray::{self, ElementSource, Ndarray, ShapeDimension};
+use crate::asdf::uris::rebase_tree;
 use crate::asdf::{BlockOptions, FileWriter, Generation, Header, WriteOptions, header, is_as_documented};
-use crate::bytes::{Backing, Base, MemorySource, Resolve, Source, SourceRef, gunzip, is_gzip, read_vec, set_aside};
+use crate::bytes::{BaseUri, MemorySource, Resolve, Source, SourceBacking, SourceRef, gunzip, is_gzip, read_vec, spool_output};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{self, FileKind};
 use crate::limits::Limits;
@@ -25,20 +25,20 @@ use crate::progress::Progress;
 use crate::tree::{Node, Tree, Value};
 use crate::verify;
 
-pub use blocks::{BlockFate, Fate};
-use fits_container::Around;
+pub use blocks::{BlockRepairReport, BlockState};
+use fits_container::FitsContainer;
 pub use stream::{StreamSalvage, salvage_stream};
 
 /// The outcome for an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ArrayFate {
+pub enum ArrayState {
     /// The first rows are there: their number, and that of all.
-    Cut {
+    Truncated {
         /// Rows that are kept.
         rows: u64,
         /// Rows that there were.
-        of: u64,
+        total: u64,
     },
     /// No element of the array could be read, for this reason. The array becomes null, or is left out of a Dudley file.
     Lost(String),
@@ -47,44 +47,44 @@ pub enum ArrayFate {
 /// A list of what was found and lost.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Report {
+pub struct RepairReport {
     /// The generation that is written.
     pub generation: &'static str,
     /// Lines of the file that were left out of the tree, and why; None if there is no tree at all.
     pub tree: Option<Vec<(u32, String)>>,
     /// Outcome for each block, by its number.
-    pub blocks: Vec<BlockFate>,
+    pub blocks: Vec<BlockRepairReport>,
     /// Arrays that are not whole, by tree path; lists that are not, in Dudley files.
-    pub arrays: Vec<(String, ArrayFate)>,
+    pub arrays: Vec<(String, ArrayState)>,
     /// Number of arrays that a Dudley file should have; None for a file of the ASDF family.
     pub items: Option<u64>,
     /// Problems of the written file, as far as `verify --deep` can tell; None if it was not verified.
-    pub wrong: Option<Vec<String>>,
+    pub verify_problems: Option<Vec<String>>,
     /// Further remarks.
     pub notes: Vec<String>,
 }
 
-impl Report {
+impl RepairReport {
     /// Returns `true` if everything is there, and what was written verifies ([`Salvage::verified`]).
     pub fn is_whole(&self) -> bool {
-        self.wrong.as_ref().is_some_and(Vec::is_empty)
+        self.verify_problems.as_ref().is_some_and(Vec::is_empty)
             && self.arrays.is_empty()
             && self.tree.as_ref().is_some_and(Vec::is_empty)
-            && self.blocks.iter().all(|block| block.fate == Fate::Whole)
+            && self.blocks.iter().all(|block| block.fate == BlockState::Whole)
     }
 }
 
 /// The rest of a file, ready to be written.
-pub struct Salvage {
+pub struct SalvagedFile {
     source: SourceRef,
     header: Header,
     generation: &'static Generation,
     tree: Option<String>,
-    pieces: Vec<blocks::Piece>,
-    report: Report,
+    pieces: Vec<blocks::RecoveredBlock>,
+    report: RepairReport,
     limits: Limits,
     /// The FITS file that it is in.
-    around: Option<Around>,
+    fits_container: Option<FitsContainer>,
 }
 
 /// Looks what is left of a file, whatever state it is in.
@@ -106,7 +106,7 @@ pub struct Salvage {
 /// assert!(!left.report().is_whole());
 /// # Ok::<(), trilith::Error>(())
 /// ```
-pub fn salvage(source: SourceRef, limits: &Limits) -> Result<Salvage> {
+pub fn salvage(source: SourceRef, limits: &Limits) -> Result<SalvagedFile> {
     let limits = &limits.for_calls(source.len());
     let _call = limits.call();
     let mut start = read_vec(&*source, 0, source.len().min(80), limits)?;
@@ -116,35 +116,35 @@ pub fn salvage(source: SourceRef, limits: &Limits) -> Result<Salvage> {
         start = read_vec(&*source, 0, source.len().min(80), limits)?;
     }
     if FileKind::detect(&start) == Some(FileKind::Fits) {
-        let (around, asdf) = Around::find(source, limits)?;
-        return Ok(Salvage { around: Some(around), ..alone(asdf, limits)? });
+        let (around, asdf) = FitsContainer::find_embedded(source, limits)?;
+        return Ok(SalvagedFile { fits_container: Some(around), ..salvage_asdf(asdf, limits)? });
     }
-    alone(source, limits)
+    salvage_asdf(source, limits)
 }
 
-fn alone(source: SourceRef, limits: &Limits) -> Result<Salvage> {
-    let mut notes: Vec<String> = source.backing().and_then(Backing::notice).into_iter().collect();
+fn salvage_asdf(source: SourceRef, limits: &Limits) -> Result<SalvagedFile> {
+    let mut notes: Vec<String> = source.backing().and_then(SourceBacking::notice).into_iter().collect();
     let (header, from) = read_header(&source, limits, &mut notes)?;
     let extent = match header::find_tree(&*source, &header, limits) {
         Ok(found) => found.map(|(tree, _)| (tree.start, tree.end)),
         Err(error) if error.kind() == ErrorKind::Malformed => {
-            let end = crate::asdf::next_block(&source, &header.rows, from, limits)?.unwrap_or(source.len());
+            let end = crate::asdf::next_block(&source, &header.candidate_generations, from, limits)?.unwrap_or(source.len());
             Some((from, end.min(from.saturating_add(limits.text))))
         }
         Err(error) => return Err(error),
     };
     let from = extent.map_or(from, |(_, end)| end);
-    let pieces = blocks::find(&source, &header, from, limits, &mut notes)?;
+    let pieces = blocks::find_blocks(&source, &header, from, limits, &mut notes)?;
     let generation = pieces.iter().find_map(|piece| piece.block.as_ref().map(|block| block.generation));
-    let generation = generation.or_else(|| header.rows.last().copied());
+    let generation = generation.or_else(|| header.candidate_generations.last().copied());
     let generation = generation.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
-    let mut report = Report {
+    let mut report = RepairReport {
         generation: generation.name,
         tree: None,
         blocks: Vec::new(),
         arrays: Vec::new(),
         items: None,
-        wrong: None,
+        verify_problems: None,
         notes,
     };
     let mut tree = None;
@@ -152,18 +152,18 @@ fn alone(source: SourceRef, limits: &Limits) -> Result<Salvage> {
         let bytes = read_vec(&*source, start, end - start, limits)?;
         let before = read_vec(&*source, 0, start, limits)?;
         let line = memchr::memchr_iter(b'\n', &before).count() as u32;
-        let (text, lost) = text::salvage(bytes, limits)?;
+        let (text, lost) = text::salvage_tree_text(bytes, limits)?;
         report.tree = Some(lost.into_iter().map(|(at, why)| (line.saturating_add(at), why)).collect());
         let parsed = Tree::parse(text, limits)?;
-        tree = Some(mend(&parsed, &pieces, limits, &mut report)?);
+        tree = Some(repair_tree(&parsed, &pieces, limits, &mut report)?);
     }
     report.blocks = pieces.iter().map(|piece| piece.fate.clone()).collect();
-    Ok(Salvage { source, header, generation, tree, pieces, report, limits: limits.clone(), around: None })
+    Ok(SalvagedFile { source, header, generation, tree, pieces, report, limits: limits.clone(), fits_container: None })
 }
 
 /// The header, or that of ASDF 1.0 if it is damaged; and where to look for the tree.
 fn read_header(source: &SourceRef, limits: &Limits, notes: &mut Vec<String>) -> Result<(Header, u64)> {
-    match header::read(&**source, limits) {
+    match header::read_asdf_header(&**source, limits) {
         Ok(header) => {
             let end = header.end;
             Ok((header, end))
@@ -172,8 +172,8 @@ fn read_header(source: &SourceRef, limits: &Limits, notes: &mut Vec<String>) -> 
             let start = read_vec(&**source, 0, source.len().min(64 << 10), limits)?;
             let tree = ["%YAML", "---"].iter().filter_map(|mark| memchr::memmem::find(&start, mark.as_bytes())).min();
             let standard = MemorySource::new(b"#ASDF 1.0.0\n".to_vec(), source.name());
-            let header = header::read(&standard, limits)?;
-            let block = crate::asdf::next_block(source, &header.rows, 0, limits)?;
+            let header = header::read_asdf_header(&standard, limits)?;
+            let block = crate::asdf::next_block(source, &header.candidate_generations, 0, limits)?;
             let from = tree.map(|at| at as u64).into_iter().chain(block).min();
             let from = from.ok_or_else(|| {
                 Error::unsupported(format!("{} has neither header nor tree nor blocks: it is not an ASDF file", source.name()))
@@ -185,21 +185,21 @@ fn read_header(source: &SourceRef, limits: &Limits, notes: &mut Vec<String>) -> 
 }
 
 /// The tree with every array cut or emptied that is not whole.
-fn mend(tree: &Tree, pieces: &[blocks::Piece], limits: &Limits, report: &mut Report) -> Result<String> {
+fn repair_tree(tree: &Tree, pieces: &[blocks::RecoveredBlock], limits: &Limits, report: &mut RepairReport) -> Result<String> {
     let mut edit = tree.edit();
-    let mut walk = tree.root().walk(limits).as_written();
-    while let Some(visit) = walk.step()? {
+    let mut walk = tree.root().walk(limits).without_merge();
+    while let Some(visit) = walk.try_next()? {
         if visit.node.is_alias() || !ndarray::is_ndarray(visit.node) {
             continue;
         }
         let node = visit.node;
-        let fate = match fate(node, pieces, limits) {
+        let fate = match array_state(node, pieces, limits) {
             Ok(None) => continue,
             Ok(Some(fate)) => fate,
-            Err(error) => ArrayFate::Lost(error.to_string()),
+            Err(error) => ArrayState::Lost(error.to_string()),
         };
         match &fate {
-            ArrayFate::Cut { rows, .. } => {
+            ArrayState::Truncated { rows, .. } => {
                 if let Some(first) = node.get("shape").and_then(|shape| shape.index(0)) {
                     edit.replace_node(first, &Value::from(*rows));
                 }
@@ -208,9 +208,9 @@ fn mend(tree: &Tree, pieces: &[blocks::Piece], limits: &Limits, report: &mut Rep
                     report.notes.push(format!("the mask of {} is left out: it has another shape now", walk.path()));
                 }
             }
-            ArrayFate::Lost(_) => {
+            ArrayState::Lost(_) => {
                 let anchor = node.anchor().map_or(String::new(), |name| format!("&{name} "));
-                edit.replace(node.whole_span(), format!("{anchor}null"));
+                edit.replace(node.full_span(), format!("{anchor}null"));
             }
         }
         report.arrays.push((walk.path().to_string(), fate));
@@ -227,35 +227,36 @@ fn mend(tree: &Tree, pieces: &[blocks::Piece], limits: &Limits, report: &mut Rep
 }
 
 /// Returns the outcome for an array, or None if it is whole.
-fn fate(node: Node<'_>, pieces: &[blocks::Piece], limits: &Limits) -> Result<Option<ArrayFate>> {
+fn array_state(node: Node<'_>, pieces: &[blocks::RecoveredBlock], limits: &Limits) -> Result<Option<ArrayState>> {
     if ndarray::is_chunked(node) {
         // Each block keeps its number. Verifying the written file reports the chunks that are lost.
         return Ok(None);
     }
-    let array = Ndarray::read(node, limits)?;
-    let Origin::Block(number) = array.origin else { return Ok(None) };
+    let array = Ndarray::parse(node, limits)?;
+    let ElementSource::Block(number) = array.origin else { return Ok(None) };
     let place = if number < 0 { number + pieces.len() as i64 } else { number };
     let piece = usize::try_from(place).ok().and_then(|place| pieces.get(place));
-    let lost = |why: &str| Ok(Some(ArrayFate::Lost(format!("block {number}: {why}"))));
+    let lost = |why: &str| Ok(Some(ArrayState::Lost(format!("block {number}: {why}"))));
     let Some(piece) = piece else { return lost("is not there") };
-    if let Fate::Lost(why) = &piece.fate.fate {
+    if let BlockState::Lost(why) = &piece.fate.fate {
         return lost(why);
     }
-    let have = piece.available();
-    let Err(error) = array.over(Arc::new(Extent(have)), limits) else { return Ok(None) };
+    let have = piece.uncompressed_len();
+    let Err(error) = array.array_over(Arc::new(LengthOnly(have)), limits) else { return Ok(None) };
     let (Some(dims), None) = (&array.shape, &array.strides) else { return Err(error) };
-    let rest: Option<Vec<u64>> = dims.iter().skip(1).map(|dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None }).collect();
-    let (Some(Dim::Fixed(of)), Some(rest)) = (dims.first(), rest) else { return Err(error) };
+    let rest: Option<Vec<u64>> =
+        dims.iter().skip(1).map(|dim| if let ShapeDimension::Fixed(n) = dim { Some(*n) } else { None }).collect();
+    let (Some(ShapeDimension::Fixed(of)), Some(rest)) = (dims.first(), rest) else { return Err(error) };
     let item = array.datatype.as_ref().map_or(1, Datatype::item_size);
     let row = element_count(&rest)?.checked_mul(item).filter(|row| *row > 0);
     let rows = row.map_or(0, |row| have.saturating_sub(array.offset) / row);
-    if rows == 0 || rows >= *of { Err(error) } else { Ok(Some(ArrayFate::Cut { rows, of: *of })) }
+    if rows == 0 || rows >= *of { Err(error) } else { Ok(Some(ArrayState::Truncated { rows, total: *of })) }
 }
 
 /// Bytes of which only the number matters.
-struct Extent(u64);
+struct LengthOnly(u64);
 
-impl Source for Extent {
+impl Source for LengthOnly {
     fn len(&self) -> u64 {
         self.0
     }
@@ -269,16 +270,16 @@ impl Source for Extent {
     }
 }
 
-impl Salvage {
+impl SalvagedFile {
     /// Rewrites the references of the tree, which `resolve` resolves, so that they are relative to `to`.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.
-    pub fn moved_to(mut self, resolve: &dyn Resolve, to: &Base, limits: &Limits) -> Result<Self> {
+    pub fn moved_to(mut self, resolve: &dyn Resolve, to: &BaseUri, limits: &Limits) -> Result<Self> {
         if let Some(text) = &self.tree {
             let tree = Tree::parse(text.clone(), limits)?;
-            let is_early = self.header.rows.first().is_some_and(|row| row.major == 0);
-            if let Some(moved) = moved_tree(&tree, limits, is_early, resolve, to)? {
+            let is_early = self.header.candidate_generations.first().is_some_and(|row| row.major_version == 0);
+            if let Some(moved) = rebase_tree(&tree, limits, is_early, resolve, to)? {
                 self.tree = Some(moved.into_text());
             }
         }
@@ -286,13 +287,13 @@ impl Salvage {
     }
 
     /// Returns the list of what was found and lost.
-    pub fn report(&self) -> &Report {
+    pub fn report(&self) -> &RepairReport {
         &self.report
     }
 
     /// Returns `true` if it is in a FITS file, which is written around it.
     pub fn is_in_fits(&self) -> bool {
-        self.around.is_some()
+        self.fits_container.is_some()
     }
 
     /// Writes the rest into a temporary file and verifies that, decoding every block. `resolve` opens the files
@@ -303,9 +304,9 @@ impl Salvage {
     /// Returns the errors of [`Salvage::write`], and [`ErrorKind::Limit`] if verifying would be too much.
     pub fn verified(&mut self, resolve: Arc<dyn Resolve>) -> Result<SourceRef> {
         let _call = self.limits.call();
-        let written = set_aside("what is left", |out| self.write(out))?;
+        let written = spool_output("what is left", |out| self.write(out))?;
         let found = file::open_asdf_source(written.clone(), resolve, &self.limits);
-        self.report.wrong = Some(match found.and_then(|file| verify::verify(&file, true, Progress::default())) {
+        self.report.verify_problems = Some(match found.and_then(|file| verify::verify(&file, true, Progress::default())) {
             Ok(report) => report.problems(),
             Err(error) if error.kind() == ErrorKind::Limit => return Err(error.context("verifying what is left")),
             Err(error) => vec![error.to_string()],
@@ -318,31 +319,31 @@ impl Salvage {
     /// # Errors
     /// Returns [`ErrorKind::Io`] if writing fails, and an error if a block cannot be read.
     pub fn write<W: Write + Seek>(&self, mut out: W) -> Result<()> {
-        let Some(around) = &self.around else { return self.write_alone(out) };
+        let Some(around) = &self.fits_container else { return self.write_without_container(out) };
         let mut asdf = std::io::Cursor::new(Vec::new());
-        self.write_alone(&mut asdf)?;
-        around.write(asdf.into_inner(), &mut out)
+        self.write_without_container(&mut asdf)?;
+        around.write_with_asdf(asdf.into_inner(), &mut out)
     }
 
-    fn write_alone<W: Write + Seek>(&self, out: W) -> Result<()> {
+    fn write_without_container<W: Write + Seek>(&self, out: W) -> Result<()> {
         let mut writer = FileWriter::new(out, self.generation, WriteOptions::default());
         if let Some(first) = self.pieces.iter().find_map(|piece| piece.block.as_ref()) {
-            writer.mark_as(is_as_documented(&*self.source, &self.header.rows, first.offset)?);
+            writer.set_magic(is_as_documented(&*self.source, &self.header.candidate_generations, first.offset)?);
         }
         writer.header_of_bytes(&self.header.line, &self.header.raw_comments, self.tree.as_deref())?;
         for (number, piece) in self.pieces.iter().enumerate() {
             match (&piece.block, &piece.data) {
                 (Some(block), None) if piece.fate.fate.is_kept() => {
-                    let stored = block.stored(&self.source)?;
+                    let stored = block.stored_source(&self.source)?;
                     if number + 1 == self.pieces.len() {
-                        writer.copy_last(&stored, block)?;
+                        writer.copy_last_block(&stored, block)?;
                     } else {
                         writer.copy(&stored, block)?;
                     }
                 }
                 (_, Some(data)) => {
                     // Without a checksum, because nothing proves that the readable part is right.
-                    writer.unproven(&**data)?;
+                    writer.mark_unverified(&**data)?;
                 }
                 // The number stays taken, so that later ones keep theirs.
                 _ => {

@@ -9,34 +9,34 @@ use std::collections::HashSet;
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
-use super::{ArrayFate, Report};
+use super::{ArrayState, RepairReport};
 use crate::array::{Array, Index};
-use crate::bytes::{Backing, NoReferences, Resolve, Source, SourceOrigin, SourceRef, read_vec, set_aside};
-use crate::dudley::{Draft, DudleyFile, LayoutOrigin, Outline, OutlineId, Signature, StreamOptions, Thing};
-use crate::error::{Error, ErrorKind, Result, Setting};
-use crate::layout::{Byteorder, Entry, EntryKind, ItemId, Layout, PrimitiveKind, ResolvedType};
+use crate::bytes::{NoReferences, Resolve, Source, SourceBacking, SourceOrigin, SourceRef, read_vec, spool_output};
+use crate::dudley::{Draft, DudleyFile, ItemTreeId, LayoutOrigin, OutlineKind, Signature, StreamOptions, StreamOutline};
+use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
+use crate::layout::{Byteorder, EntryKind, ItemId, Layout, LayoutEntry, PrimitiveKind, ResolvedType};
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::verify::verify_stream;
 
 /// Maximum depth of nested dicts and lists.
-const DEPTH: usize = 200;
+const MAX_DEPTH: usize = 200;
 /// Number of places of a text that are tried as the start of a layout.
-const TRIES: usize = 64;
+const MAX_TRIES: usize = 64;
 /// Start of the layouts that this library writes.
-const MARK: &[u8] = b"#: dialect=";
+const LAYOUT_START: &[u8] = b"#: dialect=";
 
 /// The rest of a native Dudley file, ready to be written.
 pub struct StreamSalvage {
     file: DudleyFile,
     order: Byteorder,
-    left: Left,
-    doubts: Vec<String>,
-    report: Report,
+    content: RecoveredContent,
+    doubtful_items: Vec<String>,
+    report: RepairReport,
 }
 
 /// The content to write.
-enum Left {
+enum RecoveredContent {
     /// The file up to this byte, and the text of the layout.
     Same(u64, Vec<u8>),
     /// The items that are there.
@@ -73,78 +73,85 @@ pub fn salvage_stream(
 ) -> Result<StreamSalvage> {
     let limits = &limits.for_calls(source.len());
     let _call = limits.call();
-    let mut notes: Vec<String> = source.backing().and_then(Backing::notice).into_iter().collect();
-    let start = read_vec(&**source, 0, source.len().min(Signature::LEN), limits)?;
+    let mut notes: Vec<String> = source.backing().and_then(SourceBacking::notice).into_iter().collect();
+    let start = read_vec(&**source, 0, source.len().min(Signature::SIGNATURE_LEN), limits)?;
     let order = Signature::order_in(&start)?;
-    let Found { layout, text, data_end } = match layout {
-        Some(layout) => Found { text: layout.text().as_bytes().to_vec(), layout, data_end: None },
-        None => find(source, order, resolve, limits, &mut notes)?,
+    let FoundLayout { layout, text, data_end } = match layout {
+        Some(layout) => FoundLayout { text: layout.text().as_bytes().to_vec(), layout, data_end: None },
+        None => find_layout(source, order, resolve, limits, &mut notes)?,
     };
     let head = Signature::new(order, None).bytes();
-    let readable = Arc::new(Headed { head, inner: Arc::clone(source) });
+    let readable = Arc::new(NewHeaderSource { head, inner: Arc::clone(source) });
     let mut how = StreamOptions::default();
     how.layout = Some(layout);
     let file = DudleyFile::open_with(readable, &NoReferences, how, limits)?.cut_off();
-    let old_layout = Signature::read(&**source).ok().flatten().and_then(|signature| signature.layout_at);
-    let place = Place { end: data_end.unwrap_or(source.len()).min(source.len()), old_layout };
-    let mut report = Report {
+    let old_layout = Signature::read(&**source).ok().flatten().and_then(|signature| signature.layout_offset);
+    let place = DataLimits { end: data_end.unwrap_or(source.len()).min(source.len()), old_layout };
+    let mut report = RepairReport {
         generation: file.generation_name(),
         tree: Some(Vec::new()),
         blocks: Vec::new(),
         arrays: Vec::new(),
         items: Some(0),
-        wrong: None,
+        verify_problems: None,
         notes,
     };
-    let (end, mut doubts) = look(&file, &place, &mut report)?;
+    let (end, mut doubts) = survey_items(&file, &place, &mut report)?;
     if end.is_some() && (data_end.is_some() || old_layout.is_none()) {
         doubts.extend(file.signs_of_a_cut(data_end)?);
     }
     let left = match (end, data_end) {
         // Bytes that no item describes stay, too.
-        (Some(_), Some(end)) => Left::Same(end, text),
+        (Some(_), Some(end)) => RecoveredContent::Same(end, text),
         (Some(end), None) => {
             if old_layout.is_none() && end < source.len() {
                 report.notes.push(format!("the bytes from {end} on are left out, which the layout does not describe"));
             }
-            Left::Same(end, text)
+            RecoveredContent::Same(end, text)
         }
         (None, _) => {
             let outline = file.outline()?;
-            let is_length = |(_, entry): &(OutlineId, &Entry)| entry.kind == EntryKind::Param && !place.holds(&file, entry);
+            let is_length =
+                |(_, entry): &(ItemTreeId, &LayoutEntry)| entry.kind == EntryKind::Param && !place.contains_entry(&file, entry);
             let misplaced = outline.entries().skip_while(|found| !is_length(found)).map(|(id, _)| id).collect();
-            let mut parts = Parts { file: &file, outline, place: &place, misplaced, fates: Vec::new() };
-            let draft = parts.draft(OutlineId::ROOT, "", 0)?.unwrap_or_else(|| Draft::dict::<&str>([]));
+            let mut parts = RecoveredItems { file: &file, outline, place: &place, misplaced, fates: Vec::new() };
+            let draft = parts.draft_node(ItemTreeId::ROOT, "", 0)?.unwrap_or_else(|| Draft::dict::<&str>([]));
             report.arrays = parts.fates;
-            Left::Parts(Box::new(draft))
+            RecoveredContent::Parts(Box::new(draft))
         }
     };
-    Ok(StreamSalvage { file, order, left, doubts, report })
+    Ok(StreamSalvage { file, order, content: left, doubtful_items: doubts, report })
 }
 
 /// A layout, its text, and the byte at which the data end, if that is known.
-struct Found {
+struct FoundLayout {
     layout: Layout,
     text: Vec<u8>,
     data_end: Option<u64>,
 }
 
 /// The layout that belongs to a file.
-fn find(source: &SourceRef, order: Byteorder, resolve: &dyn Resolve, limits: &Limits, notes: &mut Vec<String>) -> Result<Found> {
+fn find_layout(
+    source: &SourceRef,
+    order: Byteorder,
+    resolve: &dyn Resolve,
+    limits: &Limits,
+    notes: &mut Vec<String>,
+) -> Result<FoundLayout> {
     let opened = DudleyFile::open_with(Arc::clone(source), resolve, StreamOptions::default(), limits);
     let (own, why) = match opened {
         Ok(file) => {
             let data_end = if let LayoutOrigin::Embedded(at) = file.origin() { Some(*at) } else { None };
             let text = match data_end {
-                Some(at) => trimmed(read_vec(&**source, at, source.len().saturating_sub(at), limits)?),
+                Some(at) => trim_tail(read_vec(&**source, at, source.len().saturating_sub(at), limits)?),
                 None => file.layout().text().as_bytes().to_vec(),
             };
             // An empty layout is not accepted for a file with data.
             let is_right = data_end.is_none_or(|at| {
-                let is_empty = file.layout().item_count() <= 1 && at > Signature::LEN;
+                let is_empty = file.layout().item_count() <= 1 && at > Signature::SIGNATURE_LEN;
                 !is_empty && ends_before(file.layout(), source, order, limits, at)
             });
-            let own = Found { layout: file.layout().clone(), text, data_end };
+            let own = FoundLayout { layout: file.layout().clone(), text, data_end };
             if is_right {
                 return Ok(own);
             }
@@ -158,8 +165,8 @@ fn find(source: &SourceRef, order: Byteorder, resolve: &dyn Resolve, limits: &Li
     };
     let from = source.len().saturating_sub(limits.text);
     let bytes = read_vec(&**source, from, source.len() - from, limits)?;
-    for at in memchr::memmem::rfind_iter(&bytes, MARK).take(TRIES) {
-        let text = trimmed(bytes.get(at..).unwrap_or(&[]).to_vec());
+    for at in memchr::memmem::rfind_iter(&bytes, LAYOUT_START).take(MAX_TRIES) {
+        let text = trim_tail(bytes.get(at..).unwrap_or(&[]).to_vec());
         let Ok(layout) = Layout::read(&text) else { continue };
         let place = from.saturating_add(at as u64);
         if own.as_ref().is_ok_and(|own| own.data_end == Some(place)) {
@@ -168,24 +175,24 @@ fn find(source: &SourceRef, order: Byteorder, resolve: &dyn Resolve, limits: &Li
         // Bytes after its own layout are not described by it.
         if ends_before(&layout, source, order, limits, place) {
             notes.push(format!("the header does not lead to the layout, which was found at byte {place}: {why}"));
-            return Ok(Found { layout, text, data_end: Some(place) });
+            return Ok(FoundLayout { layout, text, data_end: Some(place) });
         }
     }
-    own.map_err(|error| error.setting("no layout is left in the file", Setting::Layout))
+    own.map_err(|error| error.setting("no layout is left in the file", SuggestedSetting::Layout))
 }
 
 /// Returns `true` if by a layout all items of a file end in front of a byte.
 fn ends_before(layout: &Layout, source: &SourceRef, order: Byteorder, limits: &Limits, at: u64) -> bool {
-    let readable = Arc::new(Headed { head: Signature::new(order, None).bytes(), inner: Arc::clone(source) });
+    let readable = Arc::new(NewHeaderSource { head: Signature::new(order, None).bytes(), inner: Arc::clone(source) });
     let mut how = StreamOptions::default();
     how.layout = Some(layout.clone());
     let total = DudleyFile::open_with(readable, &NoReferences, how, limits)
-        .and_then(|file| Ok(file.items()?.evaluation().total().and_then(|total| total.checked_add(file.base()))));
+        .and_then(|file| Ok(file.items()?.evaluation().total().and_then(|total| total.checked_add(file.base_offset()))));
     total.is_ok_and(|total| total.is_some_and(|total| total <= at))
 }
 
 /// A text without what was left after its end.
-fn trimmed(mut text: Vec<u8>) -> Vec<u8> {
+fn trim_tail(mut text: Vec<u8>) -> Vec<u8> {
     let end = text.iter().rposition(|byte| !matches!(byte, 0 | b'\n' | b'\r' | b' ')).map_or(0, |last| last + 1);
     text.truncate(end);
     text.push(b'\n');
@@ -193,100 +200,101 @@ fn trimmed(mut text: Vec<u8>) -> Vec<u8> {
 }
 
 /// Places that data may have.
-struct Place {
+struct DataLimits {
     end: u64,
     /// Offset of the layout in the header: bytes after it may have been written without the rest.
     old_layout: Option<u64>,
 }
 
-impl Place {
+impl DataLimits {
     /// Returns `true` if all of an entry is there.
-    fn holds(&self, file: &DudleyFile, entry: &Entry) -> bool {
-        let end = || entry.address?.checked_add(file.base())?.checked_add(entry.nbytes?);
+    fn contains_entry(&self, file: &DudleyFile, entry: &LayoutEntry) -> bool {
+        let end = || entry.address?.checked_add(file.base_offset())?.checked_add(entry.nbytes?);
         entry.nbytes == Some(0) || end().is_some_and(|end| end <= self.end)
     }
 }
 
 /// Looks at every item: the byte at which they end where all are there, and what is in doubt.
-fn look(file: &DudleyFile, place: &Place, report: &mut Report) -> Result<(Option<u64>, Vec<String>)> {
+fn survey_items(file: &DudleyFile, place: &DataLimits, report: &mut RepairReport) -> Result<(Option<u64>, Vec<String>)> {
     let items = file.items()?;
-    let (mut end, mut is_whole, mut unsure) = (Signature::LEN, true, Vec::new());
+    let (mut end, mut is_whole, mut unsure) = (Signature::SIGNATURE_LEN, true, Vec::new());
     for entry in items.entries() {
         let entry = entry?;
-        if entry.kind == EntryKind::Data && entry.typed != ResolvedType::Dynamic {
+        if entry.kind == EntryKind::Data && entry.resolved_type != ResolvedType::Dynamic {
             report.items = report.items.map(|count| count + 1);
         }
-        let Some((at, size)) = entry.address.and_then(|at| at.checked_add(file.base())).zip(entry.nbytes) else {
+        let Some((at, size)) = entry.address.and_then(|at| at.checked_add(file.base_offset())).zip(entry.nbytes) else {
             is_whole &= entry.nbytes == Some(0);
             continue;
         };
         let behind = at.saturating_add(size);
-        is_whole &= place.holds(file, &entry) && (!is_compressed(file, &entry) || decoded(file, &entry).is_ok());
+        is_whole &=
+            place.contains_entry(file, &entry) && (!is_compressed(file, &entry) || verify_compressed_array(file, &entry).is_ok());
         end = end.max(behind);
         if place.old_layout.is_some_and(|old| old < place.end && behind > old) {
             unsure.push(entry.path);
         }
     }
     let doubts = match (unsure.first(), unsure.last()) {
-        (Some(first), Some(last)) if first != last => vec![format!("{first} to {last}: {DOUBT}")],
-        (first, _) => first.into_iter().map(|only| format!("{only}: {DOUBT}")).collect(),
+        (Some(first), Some(last)) if first != last => vec![format!("{first} to {last}: {UNFINISHED_APPEND_NOTE}")],
+        (first, _) => first.into_iter().map(|only| format!("{only}: {UNFINISHED_APPEND_NOTE}")).collect(),
     };
     Ok((is_whole.then_some(end), doubts))
 }
 
 /// Remark on items in the region of an unfinished append.
-const DOUBT: &str = "an append did not end, and not all of it may have been written";
+const UNFINISHED_APPEND_NOTE: &str = "an append did not end, and not all of it may have been written";
 
-fn is_compressed(file: &DudleyFile, entry: &Entry) -> bool {
+fn is_compressed(file: &DudleyFile, entry: &LayoutEntry) -> bool {
     entry.kind == EntryKind::Data && file.layout().filter_of(entry.item).is_some_and(|filter| filter.compresses)
 }
 
 /// An array that is stored compressed, all of which decodes.
-fn decoded(file: &DudleyFile, entry: &Entry) -> Result<Array> {
+fn verify_compressed_array(file: &DudleyFile, entry: &LayoutEntry) -> Result<Array> {
     let array = file.array_of(entry)?;
     array.for_each_piece(1 << 20, |_| Ok(()))?;
     Ok(array)
 }
 
 /// The items that are there.
-struct Parts<'a> {
+struct RecoveredItems<'a> {
     file: &'a DudleyFile,
-    outline: &'a Outline,
-    place: &'a Place,
+    outline: &'a StreamOutline,
+    place: &'a DataLimits,
     /// Items after a missing length, and that length.
-    misplaced: HashSet<OutlineId>,
-    fates: Vec<(String, ArrayFate)>,
+    misplaced: HashSet<ItemTreeId>,
+    fates: Vec<(String, ArrayState)>,
 }
 
-impl Parts<'_> {
+impl RecoveredItems<'_> {
     /// A node and all below it that is there; None if nothing is. Recursion is limited by [`DEPTH`].
-    fn draft(&mut self, id: OutlineId, path: &str, depth: usize) -> Result<Option<Draft>> {
-        if depth > DEPTH {
-            return Err(Error::limit(format!("dicts and lists nest more than {DEPTH} deep")));
+    fn draft_node(&mut self, id: ItemTreeId, path: &str, depth: usize) -> Result<Option<Draft>> {
+        if depth > MAX_DEPTH {
+            return Err(Error::limit(format!("dicts and lists nest more than {MAX_DEPTH} deep")));
         }
-        let draft = match self.outline.thing(id) {
-            Thing::Data(_) | Thing::Param(_, Some(_)) if self.misplaced.contains(&id) => {
-                self.fates.push((path.to_owned(), ArrayFate::Lost("a length that its byte offset needs is cut off".to_owned())));
+        let draft = match self.outline.kind(id) {
+            OutlineKind::Data(_) | OutlineKind::Param(_, Some(_)) if self.misplaced.contains(&id) => {
+                self.fates.push((path.to_owned(), ArrayState::Lost("a length that its byte offset needs is cut off".to_owned())));
                 None
             }
-            Thing::Dict => {
+            OutlineKind::Dict => {
                 let mut items = Vec::new();
                 for (name, child) in self.outline.children(id) {
                     let name = name.unwrap_or("");
-                    if let Some(item) = self.draft(child, &format!("{path}/{name}"), depth + 1)? {
+                    if let Some(item) = self.draft_node(child, &format!("{path}/{name}"), depth + 1)? {
                         items.push((name, item));
                     }
                 }
                 Some(Draft::dict(items))
             }
-            Thing::List => Some(self.list(id, path, depth)?),
-            Thing::Param(value, entry) => {
-                let stored = entry.and_then(|entry| entry.typed.primitive());
+            OutlineKind::List => Some(self.draft_list(id, path, depth)?),
+            OutlineKind::Param(value, entry) => {
+                let stored = entry.and_then(|entry| entry.resolved_type.primitive());
                 let stored = stored.filter(|stored| stored.kind() == PrimitiveKind::Signed);
-                Some(stored.map_or_else(|| Draft::param(value), |stored| Draft::stored(value, stored)))
+                Some(stored.map_or_else(|| Draft::fixed_param(value), |stored| Draft::stored_param(value, stored)))
             }
-            Thing::Data(entry) => self.data(entry, path),
-            Thing::Null => None,
+            OutlineKind::Data(entry) => self.draft_array(entry, path),
+            OutlineKind::Null => None,
         };
         let Some(mut draft) = draft else { return Ok(None) };
         if let Some(item) = self.outline.item(id) {
@@ -299,17 +307,17 @@ impl Parts<'_> {
     }
 
     /// The elements of a list in front of the first that is not whole.
-    fn list(&mut self, id: OutlineId, path: &str, depth: usize) -> Result<Draft> {
+    fn draft_list(&mut self, id: ItemTreeId, path: &str, depth: usize) -> Result<Draft> {
         let children = self.outline.children(id);
         let (of, mut items) = (children.len() as u64, Vec::new());
         for (n, (_, child)) in children.into_iter().enumerate() {
             let before = self.fates.len();
-            let item = self.draft(child, &format!("{path}[{n}]"), depth + 1)?;
+            let item = self.draft_node(child, &format!("{path}[{n}]"), depth + 1)?;
             if self.fates.len() > before {
                 self.fates.truncate(before);
                 let rows = items.len() as u64;
-                let why = || ArrayFate::Lost("none of its elements is there".to_owned());
-                self.fates.push((path.to_owned(), if rows == 0 { why() } else { ArrayFate::Cut { rows, of } }));
+                let why = || ArrayState::Lost("none of its elements is there".to_owned());
+                self.fates.push((path.to_owned(), if rows == 0 { why() } else { ArrayState::Truncated { rows, total: of } }));
                 break;
             }
             items.extend(item);
@@ -318,11 +326,11 @@ impl Parts<'_> {
     }
 
     /// An array, or its whole rows.
-    fn data(&mut self, entry: &Entry, path: &str) -> Option<Draft> {
-        let lost = |why: String| (path.to_owned(), ArrayFate::Lost(why));
+    fn draft_array(&mut self, entry: &LayoutEntry, path: &str) -> Option<Draft> {
+        let lost = |why: String| (path.to_owned(), ArrayState::Lost(why));
         let array = match is_compressed(self.file, entry) {
-            true => decoded(self.file, entry).map(|array| (array, None)),
-            false => self.file.array_of(entry).map(|array| (array.clone(), array.rows_up_to(self.place.end))),
+            true => verify_compressed_array(self.file, entry).map(|array| (array, None)),
+            false => self.file.array_of(entry).map(|array| (array.clone(), array.rows_within(self.place.end))),
         };
         let (array, rows) = match array {
             Ok(found) => found,
@@ -339,8 +347,8 @@ impl Parts<'_> {
                 None
             }
             Some(rows) => {
-                self.fates.push((path.to_owned(), ArrayFate::Cut { rows, of: of.unwrap_or(rows) }));
-                let first = Index::Range { start: None, stop: i64::try_from(rows).ok(), step: 1 };
+                self.fates.push((path.to_owned(), ArrayState::Truncated { rows, total: of.unwrap_or(rows) }));
+                let first = Index::Slice { start: None, stop: i64::try_from(rows).ok(), step: 1 };
                 array.slice([first]).ok().map(Draft::data)
             }
         }
@@ -349,7 +357,7 @@ impl Parts<'_> {
 
 impl StreamSalvage {
     /// Returns the list of what was found and lost.
-    pub fn report(&self) -> &Report {
+    pub fn report(&self) -> &RepairReport {
         &self.report
     }
 
@@ -359,15 +367,15 @@ impl StreamSalvage {
     /// # Errors
     /// Returns the errors of [`StreamSalvage::write`], and [`ErrorKind::Limit`] if verifying would be too much.
     pub fn verified(&mut self) -> Result<SourceRef> {
-        let written = set_aside("what is left", |out| self.write(out))?;
+        let written = spool_output("what is left", |out| self.write(out))?;
         let found = DudleyFile::open(Arc::clone(&written), None, self.file.limits());
         let mut wrong = match found.and_then(|file| verify_stream(&file, true, Progress::default())) {
             Ok(report) => report.problems(),
             Err(error) if error.kind() == ErrorKind::Limit => return Err(error.context("verifying what is left")),
             Err(error) => vec![error.to_string()],
         };
-        wrong.extend(self.doubts.iter().cloned());
-        self.report.wrong = Some(wrong);
+        wrong.extend(self.doubtful_items.iter().cloned());
+        self.report.verify_problems = Some(wrong);
         Ok(written)
     }
 
@@ -376,15 +384,15 @@ impl StreamSalvage {
     /// # Errors
     /// Returns [`ErrorKind::Io`] if writing fails, and an error if an item cannot be read.
     pub fn write<W: Write + Seek>(&self, mut out: W) -> Result<()> {
-        let (end, text) = match &self.left {
-            Left::Same(end, text) => (*end, text),
-            Left::Parts(draft) => {
+        let (end, text) = match &self.content {
+            RecoveredContent::Same(end, text) => (*end, text),
+            RecoveredContent::Parts(draft) => {
                 return draft.write_as(self.file.layout().dialect(), self.order, self.file.limits(), &mut out).map(drop);
             }
         };
         let failed = |e| Error::io("writing what is left", e);
         out.write_all(&Signature::new(self.order, Some(end)).bytes()).map_err(failed)?;
-        let mut at = Signature::LEN;
+        let mut at = Signature::SIGNATURE_LEN;
         while at < end {
             let piece = read_vec(&**self.file.source(), at, (end - at).min(1 << 20), self.file.limits())?;
             out.write_all(&piece).map_err(failed)?;
@@ -395,12 +403,12 @@ impl StreamSalvage {
 }
 
 /// A file with another header.
-struct Headed {
+struct NewHeaderSource {
     head: [u8; 16],
     inner: SourceRef,
 }
 
-impl Source for Headed {
+impl Source for NewHeaderSource {
     fn len(&self) -> u64 {
         self.inner.len()
     }

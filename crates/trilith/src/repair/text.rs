@@ -4,24 +4,24 @@ use memchr::memchr_iter;
 
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::limits::Limits;
-use crate::tree::{Origin, Tree};
+use crate::tree::{TextOrigin, Tree};
 
 /// Number of lines that are left out one by one; then everything after the last key that can be kept goes.
-const SINGLE: usize = 64;
+const MAX_SINGLE_REMOVALS: usize = 64;
 
 /// The text without what is no YAML, ended as it should be; and each line left out, counted from 1, with the reason.
-pub(super) fn salvage(bytes: Vec<u8>, limits: &Limits) -> Result<(String, Vec<(u32, String)>)> {
+pub(super) fn salvage_tree_text(bytes: Vec<u8>, limits: &Limits) -> Result<(String, Vec<(u32, String)>)> {
     let mut lost = Vec::new();
-    let text = readable(bytes, &mut lost);
+    let text = decode_lossy_text(bytes, &mut lost);
     let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
     let end = lines.iter().position(|line| line.trim_end() == "...");
     if end.is_none() {
         lost.push((lines.len() as u32, "the end of the tree is missing".to_owned()));
     }
     lines.truncate(end.unwrap_or(lines.len()));
-    for _ in 0..SINGLE {
-        match parse(&lines, limits)? {
-            None => return Ok((whole(&lines), lost)),
+    for _ in 0..MAX_SINGLE_REMOVALS {
+        match find_parse_problem(&lines, limits)? {
+            None => return Ok((join_lines(&lines), lost)),
             Some(error) => {
                 let last = lines.iter().rposition(|line| !line.trim().is_empty()).unwrap_or(0);
                 let line = match error.location() {
@@ -45,21 +45,21 @@ pub(super) fn salvage(bytes: Vec<u8>, limits: &Limits) -> Result<(String, Vec<(u
     while good + 1 < bad {
         let middle = good.midpoint(bad);
         let cut = margins.get(middle).copied().unwrap_or(lines.len());
-        if parse(lines.get(..cut).unwrap_or(&[]), limits)?.is_none() { good = middle } else { bad = middle }
+        if find_parse_problem(lines.get(..cut).unwrap_or(&[]), limits)?.is_none() { good = middle } else { bad = middle }
     }
     let cut = margins.get(good).copied().unwrap_or(0);
     lost.push((cut as u32 + 1, format!("the {} lines from here on are left out", lines.len() - cut)));
     lines.truncate(cut);
-    if parse(&lines, limits)?.is_some() {
+    if find_parse_problem(&lines, limits)?.is_some() {
         lost.push((1, "nothing of the tree can be kept".to_owned()));
         return Ok(("%YAML 1.1\n--- {}\n...\n".to_owned(), lost));
     }
-    Ok((whole(&lines), lost))
+    Ok((join_lines(&lines), lost))
 }
 
 /// Returns the problem of these lines as a tree. Exceeded limits cannot be repaired.
-fn parse(lines: &[&str], limits: &Limits) -> Result<Option<Error>> {
-    match Tree::parse_at(whole(lines), Origin::default(), limits) {
+fn find_parse_problem(lines: &[&str], limits: &Limits) -> Result<Option<Error>> {
+    match Tree::parse_at(join_lines(lines), TextOrigin::default(), limits) {
         Ok(tree) if tree.root().is_scalar() && !tree.root().is_null() => Ok(Some(Error::malformed("the tree is not a mapping"))),
         Ok(_) => Ok(None),
         Err(error) if error.kind() == ErrorKind::Malformed => Ok(Some(error)),
@@ -67,7 +67,7 @@ fn parse(lines: &[&str], limits: &Limits) -> Result<Option<Error>> {
     }
 }
 
-fn whole(lines: &[&str]) -> String {
+fn join_lines(lines: &[&str]) -> String {
     let mut text: String = lines.concat();
     if !text.ends_with('\n') {
         text.push('\n');
@@ -77,7 +77,7 @@ fn whole(lines: &[&str]) -> String {
 }
 
 /// The bytes as text: what is no text becomes U+FFFD.
-fn readable(bytes: Vec<u8>, lost: &mut Vec<(u32, String)>) -> String {
+fn decode_lossy_text(bytes: Vec<u8>, lost: &mut Vec<(u32, String)>) -> String {
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::compile::{PartId, Program, Rule};
-use super::hints::{Hints, children, closure};
+use super::compile::{CompiledSchemas, PartId, Rule};
+use super::hints::{WriteHints, child_parts, collect_related_parts};
 use super::validate::Validator;
 use crate::error::Result;
-use crate::tree::{Data, Value};
+use crate::tree::{Value, ValueData};
 
 /// The schemas that hold for a place. Places share it.
-struct Place {
+struct SchemaScope {
     parts: Vec<PartId>,
-    hints: Hints,
+    hints: WriteHints,
     /// Places below, by key; one for all items if their number does not matter.
     below: HashMap<String, Option<usize>>,
     by_number: bool,
@@ -19,8 +19,8 @@ struct Place {
 
 /// The places that have been looked at.
 #[derive(Default)]
-struct Places {
-    all: Vec<Place>,
+struct SchemaScopes {
+    all: Vec<SchemaScope>,
     of_tags: HashMap<String, Option<usize>>,
 }
 
@@ -41,7 +41,7 @@ impl Validator {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if a schema of a tag is broken.
     pub fn arrange(&mut self, value: &mut Value, standard: Option<&str>) -> Result<()> {
-        let mut places = Places::default();
+        let mut places = SchemaScopes::default();
         let mut work: Vec<(&mut Value, Option<usize>)> = vec![(value, None)];
         while let Some((value, place)) = work.pop() {
             let place = match &value.tag {
@@ -49,21 +49,21 @@ impl Validator {
                 None => place,
             };
             if let Some(hints) = place.and_then(|at| places.all.get(at)).map(|place| &place.hints) {
-                hints.apply(value);
+                hints.apply_to_value(value);
             }
             match &mut value.data {
-                Data::Map(pairs) => {
+                ValueData::Map(pairs) => {
                     for (key, item) in pairs {
-                        let below = place.and_then(|at| self.place_below(&mut places, at, key.as_str()?, true));
+                        let below = place.and_then(|at| self.child_scope(&mut places, at, key.as_str()?, true));
                         work.push((item, below));
                     }
                 }
-                Data::Seq(items) => {
+                ValueData::Seq(items) => {
                     for (at, item) in items.iter_mut().enumerate() {
-                        if item.tag.is_none() && !matches!(item.data, Data::Seq(_) | Data::Map(_) | Data::Str(_)) {
+                        if item.tag.is_none() && !matches!(item.data, ValueData::Seq(_) | ValueData::Map(_) | ValueData::Str(_)) {
                             continue;
                         }
-                        let below = place.and_then(|place| self.place_below(&mut places, place, &at.to_string(), false));
+                        let below = place.and_then(|place| self.child_scope(&mut places, place, &at.to_string(), false));
                         work.push((item, below));
                     }
                 }
@@ -73,56 +73,56 @@ impl Validator {
         Ok(())
     }
 
-    fn place_of_tag(&mut self, places: &mut Places, tag: &str, standard: Option<&str>) -> Result<Option<usize>> {
+    fn place_of_tag(&mut self, places: &mut SchemaScopes, tag: &str, standard: Option<&str>) -> Result<Option<usize>> {
         if let Some(known) = places.of_tags.get(tag) {
             return Ok(*known);
         }
         let parts = self.parts_of_schemas(self.schemas.of_tag(tag, standard))?;
-        let place = places.add(&self.program, parts);
+        let place = places.add_place(&self.program, parts);
         places.of_tags.insert(tag.to_owned(), place);
         Ok(place)
     }
 
-    fn place_below(&self, places: &mut Places, at: usize, key: &str, in_mapping: bool) -> Option<usize> {
+    fn child_scope(&self, places: &mut SchemaScopes, at: usize, key: &str, in_mapping: bool) -> Option<usize> {
         let place = places.all.get(at)?;
         let name = if in_mapping || place.by_number { key } else { "" };
         if let Some(known) = place.below.get(name) {
             return *known;
         }
         let rules = place.parts.iter().flat_map(|part| self.program.rules(*part));
-        let parts = rules.flat_map(|rule| children(rule, key)).collect();
-        let found = places.add(&self.program, parts);
+        let parts = rules.flat_map(|rule| child_parts(rule, key)).collect();
+        let found = places.add_place(&self.program, parts);
         places.all.get_mut(at)?.below.insert(name.to_owned(), found);
         found
     }
 }
 
-impl Places {
+impl SchemaScopes {
     /// A place for which these parts hold; None if they are none.
-    fn add(&mut self, program: &Program, parts: Vec<PartId>) -> Option<usize> {
-        let parts = closure(program, parts);
+    fn add_place(&mut self, program: &CompiledSchemas, parts: Vec<PartId>) -> Option<usize> {
+        let parts = collect_related_parts(program, parts);
         if parts.is_empty() {
             return None;
         }
-        let hints = Hints::of(program, &parts);
+        let hints = WriteHints::from_parts(program, &parts);
         let by_number = parts.iter().flat_map(|part| program.rules(*part)).any(|rule| matches!(rule, Rule::Tuple { .. }));
-        self.all.push(Place { parts, hints, below: HashMap::new(), by_number });
+        self.all.push(SchemaScope { parts, hints, below: HashMap::new(), by_number });
         Some(self.all.len() - 1)
     }
 }
 
-impl Hints {
+impl WriteHints {
     /// Lays one value out, without what is below it.
-    fn apply(&self, value: &mut Value) {
+    fn apply_to_value(&self, value: &mut Value) {
         match &mut value.data {
-            Data::Map(pairs) if !self.order.is_empty() => {
+            ValueData::Map(pairs) if !self.order.is_empty() => {
                 let place = |key: &Value| self.order.iter().position(|name| key.as_str() == Some(name)).unwrap_or(usize::MAX);
                 pairs.sort_by_cached_key(|(key, _)| place(key));
             }
-            Data::Str(_) => value.style = value.style.or(self.style),
+            ValueData::Str(_) => value.style = value.style.or(self.style),
             _ => {}
         }
-        if matches!(value.data, Data::Map(_) | Data::Seq(_)) {
+        if matches!(value.data, ValueData::Map(_) | ValueData::Seq(_)) {
             value.layout = value.layout.or(self.layout);
         }
     }
@@ -132,7 +132,7 @@ impl Hints {
 mod tests {
     use super::*;
     use crate::Limits;
-    use crate::schema::Schemas;
+    use crate::schema::SchemaSet;
     use crate::yaml::{PrintOptions, print_document};
 
     const SCHEMA: &str = "%YAML 1.1\n---\n$schema: http://stsci.edu/schemas/yaml-schema/draft-01\nid: http://e.org/schemas/x-1.0.0\n\
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn value_follows_schema_order_layout_and_style() {
-        let mut schemas = Schemas::bundled();
+        let mut schemas = SchemaSet::bundled();
         schemas.add(SCHEMA.to_owned(), &Limits::default()).unwrap();
         schemas.add(MANIFEST.to_owned(), &Limits::default()).unwrap();
         let mut value = Value::map([

@@ -20,7 +20,7 @@ const SCHEMAS: &str = "http://stsci.edu/schemas/asdf/";
 const FINF: &str = "http://stsci.edu/schemas/finf/";
 
 /// URI and text of every bundled schema.
-pub(super) fn texts() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(super) fn iter_schema_texts() -> impl Iterator<Item = (&'static str, &'static str)> {
     [META, CORE, TRANSFORM, DEV].into_iter().chain(EARLY).flat_map(str::lines).filter_map(|line| line.split_once(' '))
 }
 

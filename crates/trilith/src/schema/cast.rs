@@ -1,11 +1,11 @@
 //! Datatypes that may replace the one that a schema demands: the safe casts of NumPy, and datatype and number of
 //! dimensions of an ndarray node.
 
-use super::json_view::{Json, json, own_tag};
+use super::json_view::{JsonType, bindable_tag, json_type_of_node};
 use crate::tree::{Node, Scalar};
 
 /// The simple datatypes, in the order of the columns of [`SAFE`].
-pub(super) const NAMES: [&str; 14] = [
+pub(super) const DATATYPES: [&str; 14] = [
     "bool8",
     "int8",
     "int16",
@@ -23,7 +23,7 @@ pub(super) const NAMES: [&str; 14] = [
 ];
 
 /// For each simple datatype, a mask of the datatypes that hold all its values. Bit n stands for `NAMES[n]`.
-const SAFE: [u16; 14] = [
+const SAFE_CASTS: [u16; 14] = [
     0b11111111111111, // bool8
     0b11111000011110, // int8
     0b11110000011100, // int16
@@ -41,45 +41,45 @@ const SAFE: [u16; 14] = [
 ];
 
 /// Number of characters of a string that holds every value.
-const WIDTH: [u64; 14] = [5, 4, 6, 11, 21, 3, 5, 10, 20, 32, 32, 32, 64, 64];
+const STRING_WIDTHS: [u64; 14] = [5, 4, 6, 11, 21, 3, 5, 10, 20, 32, 32, 32, 64, 64];
 
 /// A datatype, as far as casting needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CastKind {
     /// `NAMES[n]`.
     Simple(usize),
     Ascii(u64),
     Ucs4(u64),
     /// Fields: datatype and shape.
-    Struct(Vec<(Kind, Vec<u64>)>),
+    Struct(Vec<(CastKind, Vec<u64>)>),
 }
 
 /// Maximum depth of nested structured datatypes.
-const DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 
-impl Kind {
+impl CastKind {
     /// Reads a datatype as a tree or a schema writes it; None if there is no such datatype.
-    pub(super) fn read(node: Node<'_>) -> Option<Self> {
+    pub(super) fn from_node(node: Node<'_>) -> Option<Self> {
         Self::read_at(node, 0)
     }
 
     fn read_at(node: Node<'_>, depth: usize) -> Option<Self> {
-        if depth > DEPTH {
+        if depth > MAX_DEPTH {
             return None;
         }
-        match json(node) {
-            Json::String => NAMES.iter().position(|name| *name == node.text()).map(Kind::Simple),
-            Json::Array => {
+        match json_type_of_node(node) {
+            JsonType::String => DATATYPES.iter().position(|name| *name == node.text()).map(CastKind::Simple),
+            JsonType::Array => {
                 if let Some(text) = text_type(node) {
                     return Some(text);
                 }
-                node.items().map(|field| Self::field(field, depth)).collect::<Option<_>>().map(Kind::Struct)
+                node.items().map(|field| Self::read_field(field, depth)).collect::<Option<_>>().map(CastKind::Struct)
             }
             _ => None,
         }
     }
 
-    fn field(node: Node<'_>, depth: usize) -> Option<(Kind, Vec<u64>)> {
+    fn read_field(node: Node<'_>, depth: usize) -> Option<(CastKind, Vec<u64>)> {
         if !node.is_mapping() {
             return Self::read_at(node, depth + 1).map(|kind| (kind, Vec::new()));
         }
@@ -91,28 +91,30 @@ impl Kind {
     }
 
     /// Returns the datatype in the spelling of the standard.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn spec_name(&self) -> String {
         match self {
-            Kind::Simple(at) => NAMES.get(*at).copied().unwrap_or("").to_owned(),
-            Kind::Ascii(n) => format!("[ascii, {n}]"),
-            Kind::Ucs4(n) => format!("[ucs4, {n}]"),
-            Kind::Struct(fields) => {
-                let fields: Vec<_> = fields.iter().map(|(kind, _)| kind.words()).collect();
+            CastKind::Simple(at) => DATATYPES.get(*at).copied().unwrap_or("").to_owned(),
+            CastKind::Ascii(n) => format!("[ascii, {n}]"),
+            CastKind::Ucs4(n) => format!("[ucs4, {n}]"),
+            CastKind::Struct(fields) => {
+                let fields: Vec<_> = fields.iter().map(|(kind, _)| kind.spec_name()).collect();
                 format!("[{}]", fields.join(", "))
             }
         }
     }
 
     /// Returns `true` if every value of this datatype is one of `to`.
-    pub(super) fn casts_to(&self, to: &Kind) -> bool {
+    pub(super) fn casts_to(&self, to: &CastKind) -> bool {
         match (self, to) {
-            (Kind::Simple(a), Kind::Simple(b)) => SAFE.get(*a).is_some_and(|safe| safe >> b & 1 == 1),
+            (CastKind::Simple(a), CastKind::Simple(b)) => SAFE_CASTS.get(*a).is_some_and(|safe| safe >> b & 1 == 1),
             // A length of 0 is any length.
-            (_, Kind::Ascii(0)) if !matches!(self, Kind::Struct(_) | Kind::Ucs4(_)) => true,
-            (_, Kind::Ucs4(0)) if !matches!(self, Kind::Struct(_)) => true,
-            (Kind::Simple(a), Kind::Ascii(n) | Kind::Ucs4(n)) => WIDTH.get(*a).is_some_and(|width| width <= n),
-            (Kind::Ascii(a), Kind::Ascii(b) | Kind::Ucs4(b)) | (Kind::Ucs4(a), Kind::Ucs4(b)) => a <= b,
-            (Kind::Struct(a), Kind::Struct(b)) => {
+            (_, CastKind::Ascii(0)) if !matches!(self, CastKind::Struct(_) | CastKind::Ucs4(_)) => true,
+            (_, CastKind::Ucs4(0)) if !matches!(self, CastKind::Struct(_)) => true,
+            (CastKind::Simple(a), CastKind::Ascii(n) | CastKind::Ucs4(n)) => {
+                STRING_WIDTHS.get(*a).is_some_and(|width| width <= n)
+            }
+            (CastKind::Ascii(a), CastKind::Ascii(b) | CastKind::Ucs4(b)) | (CastKind::Ucs4(a), CastKind::Ucs4(b)) => a <= b,
+            (CastKind::Struct(a), CastKind::Struct(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(from, to)| Self::field_casts(from, to))
             }
             _ => false,
@@ -120,27 +122,27 @@ impl Kind {
     }
 
     /// A subarray casts to one of the same shape, a scalar to any.
-    fn field_casts(from: &(Kind, Vec<u64>), to: &(Kind, Vec<u64>)) -> bool {
+    fn field_casts(from: &(CastKind, Vec<u64>), to: &(CastKind, Vec<u64>)) -> bool {
         from.0.casts_to(&to.0) && (from.1 == to.1 || from.1.is_empty())
     }
 }
 
 /// `[ascii, n]` and `[ucs4, n]`.
-fn text_type(node: Node<'_>) -> Option<Kind> {
+fn text_type(node: Node<'_>) -> Option<CastKind> {
     if node.len() != 2 {
         return None;
     }
     let (name, length) = (node.index(0)?.as_str()?, node.index(1)?.as_u64()?);
     match &*name {
-        "ascii" => Some(Kind::Ascii(length)),
-        "ucs4" => Some(Kind::Ucs4(length)),
+        "ascii" => Some(CastKind::Ascii(length)),
+        "ucs4" => Some(CastKind::Ucs4(length)),
         _ => None,
     }
 }
 
 /// The common type of the elements of inline data: NumPy's choice for a nested list.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Elements {
+struct InlineType {
     any: bool,
     boolean: bool,
     integer: bool,
@@ -154,8 +156,8 @@ struct Elements {
 }
 
 /// Number of dimensions and datatype of inline data; None if the list is ragged or holds what no array can.
-pub(super) fn inline(data: Node<'_>) -> Option<(u64, Kind)> {
-    let mut elements = Elements::default();
+pub(super) fn inspect_inline_data(data: Node<'_>) -> Option<(u64, CastKind)> {
+    let mut elements = InlineType::default();
     let mut shape = Vec::new();
     // Items of a sequence that are still to be visited, and their depth.
     let mut stack = vec![(data, 0usize)];
@@ -163,13 +165,13 @@ pub(super) fn inline(data: Node<'_>) -> Option<(u64, Kind)> {
     let mut budget = data.tree().node_count().saturating_mul(4);
     while let Some((node, depth)) = stack.pop() {
         budget = budget.checked_sub(1)?;
-        if json(node) == Json::Array {
+        if json_type_of_node(node) == JsonType::Array {
             match shape.get(depth) {
                 None => shape.push(node.len()),
                 Some(known) if *known == node.len() => {}
                 Some(_) => return None,
             }
-            if leaves.is_some_and(|at| depth >= at) || depth > DEPTH {
+            if leaves.is_some_and(|at| depth >= at) || depth > MAX_DEPTH {
                 return None;
             }
             if node.is_empty() {
@@ -181,16 +183,16 @@ pub(super) fn inline(data: Node<'_>) -> Option<(u64, Kind)> {
         if *leaves.get_or_insert(depth) != depth {
             return None;
         }
-        elements.add(node);
+        elements.add_element(node);
     }
-    elements.kind().map(|kind| (shape.len() as u64, kind))
+    elements.into_kind().map(|kind| (shape.len() as u64, kind))
 }
 
-impl Elements {
-    fn add(&mut self, node: Node<'_>) {
+impl InlineType {
+    fn add_element(&mut self, node: Node<'_>) {
         // A null is masked, and counts as 0.
         self.any = true;
-        if own_tag(node).is_some() {
+        if bindable_tag(node).is_some() {
             self.see_text(node.text().chars().count() as u64);
             return;
         }
@@ -212,7 +214,7 @@ impl Elements {
         self.text = Some(self.text.unwrap_or(0).max(length));
     }
 
-    fn kind(self) -> Option<Kind> {
+    fn into_kind(self) -> Option<CastKind> {
         const BOOL: usize = 0;
         const INT64: usize = 4;
         const UINT64: usize = 8;
@@ -230,23 +232,23 @@ impl Elements {
             BOOL
         };
         Some(match self.text {
-            None => Kind::Simple(number),
+            None => CastKind::Simple(number),
             Some(length) => {
                 let numbers = self.float || self.wide || self.integer || self.boolean;
-                let least = if numbers { WIDTH.get(number).copied().unwrap_or(0) } else { 1 };
-                Kind::Ucs4(length.max(least))
+                let least = if numbers { STRING_WIDTHS.get(number).copied().unwrap_or(0) } else { 1 };
+                CastKind::Ucs4(length.max(least))
             }
         })
     }
 }
 
 /// The number of dimensions of an ndarray node; None if it does not say.
-pub(super) fn dimensions(node: Node<'_>) -> Option<u64> {
-    match json(node) {
-        Json::Array => inline(node).map(|(n, _)| n),
-        Json::Object => match (node.get("shape"), node.get("data")) {
+pub(super) fn count_dimensions(node: Node<'_>) -> Option<u64> {
+    match json_type_of_node(node) {
+        JsonType::Array => inspect_inline_data(node).map(|(n, _)| n),
+        JsonType::Object => match (node.get("shape"), node.get("data")) {
             (Some(shape), _) => Some(shape.len() as u64),
-            (None, Some(data)) => inline(data).map(|(n, _)| n),
+            (None, Some(data)) => inspect_inline_data(data).map(|(n, _)| n),
             _ => None,
         },
         _ => None,
@@ -254,22 +256,22 @@ pub(super) fn dimensions(node: Node<'_>) -> Option<u64> {
 }
 
 /// The datatype of an ndarray node: as it is written, or what its inline data are.
-pub(super) enum Found<'t> {
+pub(super) enum NodeDatatype<'t> {
     Written(Node<'t>),
-    Inferred(Kind),
+    Inferred(CastKind),
     None,
 }
 
-pub(super) fn datatype(node: Node<'_>) -> Found<'_> {
-    let inferred = |data| inline(data).map_or(Found::None, |(_, kind)| Found::Inferred(kind));
-    match json(node) {
-        Json::Array => inferred(node),
-        Json::Object => match (node.get("datatype"), node.get("data")) {
-            (Some(datatype), _) => Found::Written(datatype),
+pub(super) fn find_datatype(node: Node<'_>) -> NodeDatatype<'_> {
+    let inferred = |data| inspect_inline_data(data).map_or(NodeDatatype::None, |(_, kind)| NodeDatatype::Inferred(kind));
+    match json_type_of_node(node) {
+        JsonType::Array => inferred(node),
+        JsonType::Object => match (node.get("datatype"), node.get("data")) {
+            (Some(datatype), _) => NodeDatatype::Written(datatype),
             (None, Some(data)) => inferred(data),
-            _ => Found::None,
+            _ => NodeDatatype::None,
         },
-        _ => Found::None,
+        _ => NodeDatatype::None,
     }
 }
 
@@ -279,8 +281,8 @@ mod tests {
     use crate::limits::Limits;
     use crate::tree::Tree;
 
-    fn kind(text: &str) -> Kind {
-        Kind::read(Tree::parse(text, &Limits::default()).unwrap().root()).unwrap()
+    fn kind(text: &str) -> CastKind {
+        CastKind::from_node(Tree::parse(text, &Limits::default()).unwrap().root()).unwrap()
     }
 
     /// NumPy 2: `can_cast(a, b, "safe")`, every pair.
@@ -303,11 +305,11 @@ mod tests {
         ];
         for (from, to) in table {
             let allowed: Vec<_> = to.split(' ').collect();
-            for name in NAMES {
+            for name in DATATYPES {
                 assert_eq!(kind(from).casts_to(&kind(name)), allowed.contains(&name), "{from} to {name}");
             }
         }
-        assert!(NAMES.iter().all(|name| kind("bool8").casts_to(&kind(name))));
+        assert!(DATATYPES.iter().all(|name| kind("bool8").casts_to(&kind(name))));
     }
 
     #[test]
@@ -346,7 +348,7 @@ mod tests {
             ("[[1], 2]", None),
         ] {
             let tree = Tree::parse(text, &Limits::default()).unwrap();
-            assert_eq!(inline(tree.root()), found.map(|(n, name)| (n, kind(name))), "{text}");
+            assert_eq!(inspect_inline_data(tree.root()), found.map(|(n, name)| (n, kind(name))), "{text}");
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::json_view::own_tag;
-use super::report::Report;
-use super::store::{Added, Schemas, Tagged};
-use super::tree_scan::Survey;
+use super::json_view::bindable_tag;
+use super::report::ValidationReport;
+use super::store::{AddedDocument, SchemaSet, TagSchemas};
+use super::tree_scan::TreeScan;
 use super::uri::{is_uri, split_fragment};
 use super::validate::Validator;
 use crate::diagnostic::Severity;
@@ -17,32 +17,32 @@ use crate::tree::{Node, Tree};
 const METASCHEMA: &str = "http://stsci.edu/schemas/yaml-schema/draft-01";
 
 /// The URI under which a schema without `id` is known.
-const WITHOUT_ID: &str = "without-id";
+const ANONYMOUS_URI: &str = "without-id";
 
 /// The schema of a manifest.
-const MANIFEST: &str = "asdf://asdf-format.org/core/schemas/extension_manifest-1.0.0";
+const MANIFEST_SCHEMA: &str = "asdf://asdf-format.org/core/schemas/extension_manifest-1.0.0";
 
 /// The problems of one schema or manifest.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct Examination {
+pub struct SchemaReport {
     /// URI of the schema.
     pub uri: String,
     /// Violations of its metaschema.
-    pub report: Report,
+    pub report: ValidationReport,
     /// References that lead nowhere and patterns that cannot be run, in words.
     pub notes: Vec<String>,
     /// The examples that are wrong.
-    pub examples: Vec<Example>,
+    pub examples: Vec<ExampleReport>,
     /// Examples without a verdict, since no schema is known for their tags.
-    pub unchecked: Vec<Example>,
+    pub unchecked: Vec<ExampleReport>,
     /// Number of examples.
     pub example_count: usize,
     /// Departures from the form of a schema that are no errors, in words.
     pub warnings: Vec<String>,
 }
 
-impl Examination {
+impl SchemaReport {
     /// Returns `true` if nothing is wrong.
     pub fn is_ok(&self) -> bool {
         self.report.is_valid() && self.notes.is_empty() && self.examples.is_empty()
@@ -52,7 +52,7 @@ impl Examination {
 /// An example that does not fit, or that is not checked.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Example {
+pub struct ExampleReport {
     /// Index of the example, from 0.
     pub index: usize,
     /// Title of the example.
@@ -75,7 +75,7 @@ pub struct Example {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a schema is too large or too deep to be examined.
-pub fn examine_all(mut schemas: Schemas, texts: &[&str], limits: &Limits) -> Result<Vec<Result<Option<Examination>>>> {
+pub fn examine_all(mut schemas: SchemaSet, texts: &[&str], limits: &Limits) -> Result<Vec<Result<Option<SchemaReport>>>> {
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut trees = Vec::with_capacity(texts.len());
     for text in texts {
@@ -84,7 +84,7 @@ pub fn examine_all(mut schemas: Schemas, texts: &[&str], limits: &Limits) -> Res
             if let Some(id) = tree.root().get("id").and_then(Node::as_str) {
                 *known.entry(split_fragment(&id).0.to_owned()).or_default() += 1;
             }
-            Ok((added != Added::Other).then_some(tree))
+            Ok((added != AddedDocument::Other).then_some(tree))
         }));
     }
     let mut validator = Validator::new(schemas).with_limits(limits.clone());
@@ -114,16 +114,16 @@ impl Validator {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the schema refers to what is no YAML.
-    pub fn examine(&mut self, tree: &Tree) -> Result<Examination> {
+    pub fn examine(&mut self, tree: &Tree) -> Result<SchemaReport> {
         let root = tree.root();
         let id = root.get("id").and_then(Node::as_str);
-        let mut found = Examination {
+        let mut found = SchemaReport {
             uri: id.as_deref().map_or("", |id| split_fragment(id).0).to_owned(),
             warnings: header_warnings(tree),
-            ..Examination::default()
+            ..SchemaReport::default()
         };
         if root.get("extension_uri").is_some() {
-            found.report = self.validate_root(tree, MANIFEST)?;
+            found.report = self.validate_root(tree, MANIFEST_SCHEMA)?;
             return Ok(found);
         }
         let meta = root.get("$schema").and_then(Node::as_str);
@@ -133,52 +133,52 @@ impl Validator {
         }
         let meta = meta.filter(|meta| is_known(meta)).map_or_else(|| METASCHEMA.to_owned(), |meta| meta.into_owned());
         found.report = self.validate_root(tree, &meta)?;
-        let uri = if found.uri.is_empty() { WITHOUT_ID } else { &found.uri }.to_owned();
-        self.renew(&uri, tree);
-        found.notes = self.compile(&uri)?;
+        let uri = if found.uri.is_empty() { ANONYMOUS_URI } else { &found.uri }.to_owned();
+        self.replace_schema_text(&uri, tree);
+        found.notes = self.compile_schema(&uri)?;
         found.notes.extend(id_problem(id.as_deref(), root.get("id").is_some()));
         let handles = handles_of(root.get("tag").and_then(Node::as_str).as_deref(), &uri);
         for (index, example) in root.get("examples").into_iter().flat_map(Node::items).enumerate() {
             found.example_count += 1;
             let title =
                 example.index(0).map_or(String::new(), |title| title.text().split_whitespace().collect::<Vec<_>>().join(" "));
-            let about = |problems| Example { index, title, problems };
-            match self.example(&uri, &handles, example)? {
-                Verdict::Right => {}
-                Verdict::Wrong(problems) => found.examples.push(about(problems)),
-                Verdict::Open(reasons) => found.unchecked.push(about(reasons)),
+            let about = |problems| ExampleReport { index, title, problems };
+            match self.check_example(&uri, &handles, example)? {
+                Verdict::Valid => {}
+                Verdict::Invalid(problems) => found.examples.push(about(problems)),
+                Verdict::Undecided(reasons) => found.unchecked.push(about(reasons)),
             }
         }
         Ok(found)
     }
 
     /// Makes the text of this tree the one that a URI leads to, which another file of the same id may have taken.
-    fn renew(&mut self, uri: &str, tree: &Tree) {
+    fn replace_schema_text(&mut self, uri: &str, tree: &Tree) {
         if self.schemas.text(uri) != Some(tree.text()) {
-            self.schemas.put(uri, tree.text().to_owned());
+            self.schemas.insert(uri, tree.text().to_owned());
             self.program.forget(uri);
             self.forget_tags();
         }
     }
 
-    fn example(&mut self, uri: &str, handles: &[String], example: Node<'_>) -> Result<Verdict> {
+    fn check_example(&mut self, uri: &str, handles: &[String], example: Node<'_>) -> Result<Verdict> {
         let (standard, yaml) = match text_of_example(example) {
             Ok(parts) => parts,
-            Err(problem) => return Ok(Verdict::Wrong(vec![problem])),
+            Err(problem) => return Ok(Verdict::Invalid(vec![problem])),
         };
         let version = if uri.contains("/asdf/0.1.0/") { "0.1.0/" } else { "" };
         let prefix = format!("tag:stsci.edu:asdf/{version}");
         let header = format!("%YAML 1.1\n%TAG ! {prefix}\n---\n");
         let lines = header.lines().count() as u32;
         let text = format!("{header}{}\n", yaml.trim_end());
-        let parsed = Tree::parse(text, &self.limits).and_then(|tree| self.with_own_tags(tree, &prefix, handles));
+        let parsed = Tree::parse(text, &self.limits).and_then(|tree| self.expand_own_tags(tree, &prefix, handles));
         let tree = match parsed {
             Ok(tree) => tree,
-            Err(error) => return Ok(Verdict::Wrong(vec![error.to_string()])),
+            Err(error) => return Ok(Verdict::Invalid(vec![error.to_string()])),
         };
         let mut report = self.validate(&tree, standard.as_deref())?;
-        let is_known = |tag: &str| self.schemas.of_tag(tag, None) != Tagged::Unknown;
-        if report.is_valid() && !self.is_bound(tree.root(), uri) && !own_tag(tree.root()).is_some_and(is_known) {
+        let is_known = |tag: &str| self.schemas.of_tag(tag, None) != TagSchemas::Unknown;
+        if report.is_valid() && !self.is_bound(tree.root(), uri) && !bindable_tag(tree.root()).is_some_and(is_known) {
             let own = self.validate_root(&tree, uri)?;
             let open = std::mem::replace(&mut report, own);
             open.problems.into_iter().filter(|problem| problem.severity == Severity::Note).for_each(|note| report.push(note));
@@ -192,9 +192,9 @@ impl Validator {
             said.collect::<Vec<_>>()
         };
         Ok(match (report.is_valid(), report.notes) {
-            (false, _) => Verdict::Wrong(said(Severity::Error)),
-            (true, 0) => Verdict::Right,
-            (true, _) => Verdict::Open(said(Severity::Note)),
+            (false, _) => Verdict::Invalid(said(Severity::Error)),
+            (true, 0) => Verdict::Valid,
+            (true, _) => Verdict::Undecided(said(Severity::Note)),
         })
     }
 
@@ -203,11 +203,11 @@ impl Validator {
     ///
     /// # Errors
     /// Returns the errors of [`Tree::parse`].
-    fn with_own_tags(&self, tree: Tree, prefix: &str, handles: &[String]) -> Result<Tree> {
-        let is_known = |tag: &str| self.schemas.of_tag(tag, None) != Tagged::Unknown;
+    fn expand_own_tags(&self, tree: Tree, prefix: &str, handles: &[String]) -> Result<Tree> {
+        let is_known = |tag: &str| self.schemas.of_tag(tag, None) != TagSchemas::Unknown;
         let mut meant = Vec::new();
-        for node in &Survey::of(&tree, &self.limits)?.tagged {
-            let (Some(tag), Some(span)) = (own_tag(*node), node.tag_span()) else { continue };
+        for node in &TreeScan::scan(&tree, &self.limits)?.tagged {
+            let (Some(tag), Some(span)) = (bindable_tag(*node), node.tag_span()) else { continue };
             let short = tag.strip_prefix(prefix).filter(|_| !span.slice(tree.text()).starts_with("!<") && !is_known(tag));
             let own = short.and_then(|short| handles.iter().map(|handle| format!("{handle}{short}")).find(|tag| is_known(tag)));
             meant.extend(own.map(|own| (span, format!("!<{own}>"))));
@@ -222,40 +222,41 @@ impl Validator {
     }
 
     fn is_bound(&self, node: Node<'_>, uri: &str) -> bool {
-        own_tag(node)
-            .is_some_and(|tag| matches!(self.schemas.of_tag(tag, None), Tagged::Schemas(uris) if uris.iter().any(|u| u == uri)))
+        bindable_tag(node).is_some_and(
+            |tag| matches!(self.schemas.of_tag(tag, None), TagSchemas::Schemas(uris) if uris.iter().any(|u| u == uri)),
+        )
     }
 }
 
 /// The verdict on an example.
 enum Verdict {
-    Right,
+    Valid,
     /// The problems of the example.
-    Wrong(Vec<String>),
+    Invalid(Vec<String>),
     /// The reason why there is no verdict.
-    Open(Vec<String>),
+    Undecided(Vec<String>),
 }
 
 /// The standard that an example is for, if it says so, and its text; otherwise what is wrong with it (0.1.0dev, 5.1.3: "each
 /// item is a pair", whose second item is "YAML content (as a string)").
 fn text_of_example(example: Node<'_>) -> std::result::Result<(Option<String>, String), String> {
-    const PAIR: &str = "an example is a list of a title and YAML as text";
+    const EXAMPLE_FORM: &str = "an example is a list of a title and YAML as text";
     let parts: Vec<Node<'_>> = example.items().take(4).collect();
     let (standard, yaml) = match parts.as_slice() {
         [_, yaml] => (None, yaml),
         [_, standard, yaml] => {
             let version = standard.as_str().and_then(|text| text.strip_prefix("asdf-standard-").map(str::to_owned));
-            let missing = || format!("{PAIR}; of three items the second is the standard, as in asdf-standard-1.6.0");
+            let missing = || format!("{EXAMPLE_FORM}; of three items the second is the standard, as in asdf-standard-1.6.0");
             (Some(version.ok_or_else(missing)?), yaml)
         }
         other if example.is_sequence() => {
-            return Err(format!("{PAIR}, but this list has {}", crate::error::counted(other.len(), "item")));
+            return Err(format!("{EXAMPLE_FORM}, but this list has {}", crate::error::count_noun(other.len(), "item")));
         }
-        _ => return Err(PAIR.to_owned()),
+        _ => return Err(EXAMPLE_FORM.to_owned()),
     };
     match yaml.as_str() {
         Some(text) => Ok((standard, text.into_owned())),
-        None => Err(format!("{PAIR}, but its content is not a string: write it after \"|\", indented")),
+        None => Err(format!("{EXAMPLE_FORM}, but its content is not a string: write it after \"|\", indented")),
     }
 }
 

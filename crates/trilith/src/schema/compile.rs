@@ -3,13 +3,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::cast::Kind;
-use super::document::Document;
-use super::json_view::{Json, Number};
-use super::regex::Regex;
-use super::store::Schemas;
-use super::uri::{Pattern, join, split_fragment};
-use crate::error::{Context, Result};
+use super::cast::CastKind;
+use super::document::SchemaDocument;
+use super::json_view::{InstanceNumber, JsonType};
+use super::regex::SchemaRegex;
+use super::store::SchemaSet;
+use super::uri::{TagPattern, resolve_uri_reference, split_fragment};
+use crate::error::{Result, ResultExt};
 use crate::limits::Limits;
 use crate::tree::{Node, NodeId};
 
@@ -19,21 +19,21 @@ pub(super) struct PartId(pub(super) u32);
 
 /// The rules for one node of a schema document.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct SchemaPart {
     /// Cheap and telling rules first.
     pub(super) rules: Box<[Rule]>,
     /// Node of the schema document.
-    pub(super) place: Place,
+    pub(super) place: SchemaLocation,
     /// The types that can fit, as bits of [`Json`]: a quick no for everything else.
     pub(super) types: u8,
 }
 
 /// Mask of all JSON types. Values without a JSON type (dates, bytes, sets) are not decided by this mask.
-pub(super) const ANY: u8 = u8::MAX;
+pub(super) const ALL_TYPES: u8 = u8::MAX;
 
 /// A node of a schema document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(super) struct Place {
+pub(super) struct SchemaLocation {
     pub(super) document: u32,
     pub(super) node: Option<NodeId>,
 }
@@ -45,10 +45,10 @@ pub(super) enum Rule {
         bits: u8,
         date_time: bool,
     },
-    Tag(Pattern),
-    Enum(Place),
+    Tag(TagPattern),
+    Enum(SchemaLocation),
     /// An enum of nothing but plain text.
-    Words(Box<[Box<str>]>),
+    EnumStrings(Box<[Box<str>]>),
     Ref(PartId),
     All(Box<[PartId]>),
     Any(Box<[PartId]>),
@@ -57,31 +57,31 @@ pub(super) enum Rule {
     Object(Box<ObjectRule>),
     Required(Box<[Box<str>]>),
     Properties {
-        least: u64,
-        most: u64,
+        min: u64,
+        max: u64,
     },
     Dependencies(Box<[(Box<str>, Dependency)]>),
     Items(PartId),
     Tuple {
         items: Box<[PartId]>,
-        rest: Rest,
+        rest: AdditionalRule,
     },
     Length {
-        least: u64,
-        most: u64,
+        min: u64,
+        max: u64,
     },
     Unique,
     TextLength {
-        least: u64,
-        most: u64,
+        min: u64,
+        max: u64,
     },
-    Pattern(Box<Regex>),
-    Minimum(Number, bool),
-    Maximum(Number, bool),
-    MultipleOf(Number),
+    Pattern(Box<SchemaRegex>),
+    Minimum(InstanceNumber, bool),
+    Maximum(InstanceNumber, bool),
+    MultipleOf(InstanceNumber),
     Dimensions {
-        least: u64,
-        most: u64,
+        min: u64,
+        max: u64,
     },
     Datatype(Box<DatatypeRule>),
     /// A part that could not be compiled, by its number in [`Program::gaps`]: it cannot be told whether it holds.
@@ -92,13 +92,13 @@ pub(super) enum Rule {
 #[derive(Debug)]
 pub(super) struct ObjectRule {
     pub(super) named: Box<[(Box<str>, PartId)]>,
-    pub(super) patterns: Box<[(Regex, PartId)]>,
-    pub(super) rest: Rest,
+    pub(super) patterns: Box<[(SchemaRegex, PartId)]>,
+    pub(super) rest: AdditionalRule,
 }
 
 /// The rule for unnamed keys or items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rest {
+pub(super) enum AdditionalRule {
     Free,
     Forbidden,
     Part(PartId),
@@ -112,20 +112,20 @@ pub(super) enum Dependency {
 
 #[derive(Debug)]
 pub(super) struct DatatypeRule {
-    pub(super) place: Place,
+    pub(super) place: SchemaLocation,
     /// Required datatype; `None` if the schema names an unknown one.
-    pub(super) kind: Option<Kind>,
-    pub(super) exact: bool,
+    pub(super) kind: Option<CastKind>,
+    pub(super) is_exact: bool,
 }
 
 /// The documents and parts that have been compiled so far.
 #[derive(Debug, Default)]
-pub(super) struct Program {
-    pub(super) documents: Vec<Document>,
+pub(super) struct CompiledSchemas {
+    pub(super) documents: Vec<SchemaDocument>,
     by_uri: HashMap<String, Option<u32>>,
-    pub(super) parts: Vec<Part>,
-    by_place: HashMap<(Place, bool), PartId>,
-    queue: VecDeque<Task>,
+    pub(super) parts: Vec<SchemaPart>,
+    by_place: HashMap<(SchemaLocation, bool), PartId>,
+    queue: VecDeque<CompileTask>,
     /// Gaps, in words: missing schemas, patterns that this engine cannot run.
     pub(super) notes: Vec<String>,
     /// Notes about a rule that is left out, which leaves the verdict open.
@@ -133,28 +133,34 @@ pub(super) struct Program {
 }
 
 #[derive(Debug)]
-struct Task {
+struct CompileTask {
     part: PartId,
-    place: Place,
+    place: SchemaLocation,
     base: Arc<str>,
     /// `true` if what is next to a `$ref` counts.
-    beside: bool,
+    rules_beside_ref: bool,
 }
 
-impl Program {
+impl CompiledSchemas {
     /// The part that a URI with an optional pointer leads to; None if it leads nowhere.
     ///
     /// With `beside`, rules that are next to a `$ref` hold too, as they do in Python asdf for the schemas
     /// of tags; without, they don't, as draft-04 says and as it is there for a custom schema.
-    pub(super) fn part(&mut self, schemas: &Schemas, uri: &str, beside: bool, limits: &Limits) -> Result<Option<PartId>> {
-        let Located::At(place, base) = self.locate(schemas, uri, None, limits)? else { return Ok(None) };
-        let part = self.reserve(place, &base, beside);
+    pub(super) fn compile_uri(
+        &mut self,
+        schemas: &SchemaSet,
+        uri: &str,
+        beside: bool,
+        limits: &Limits,
+    ) -> Result<Option<PartId>> {
+        let ResolvedRef::At(place, base) = self.locate_uri(schemas, uri, None, limits)? else { return Ok(None) };
+        let part = self.reserve_part(place, &base, beside);
         let from = self.parts.len().saturating_sub(self.queue.len());
         while let Some(task) = self.queue.pop_front() {
-            self.compile(schemas, &task, limits)?;
+            self.compile_task(schemas, &task, limits)?;
         }
         for number in from..self.parts.len() {
-            let types = self.types(PartId(number as u32), 8);
+            let types = self.allowed_types(PartId(number as u32), 8);
             if let Some(part) = self.parts.get_mut(number) {
                 part.types = types;
             }
@@ -163,12 +169,12 @@ impl Program {
     }
 
     /// The types that a part, or what it refers to, allows.
-    fn types(&self, part: PartId, depth: u32) -> u8 {
-        let mut types = ANY;
+    fn allowed_types(&self, part: PartId, depth: u32) -> u8 {
+        let mut types = ALL_TYPES;
         for rule in self.rules(part) {
             match rule {
-                Rule::Type { bits, date_time } => types &= bits | if *date_time { Json::DateTime as u8 } else { 0 },
-                Rule::Ref(other) if depth > 0 => types &= self.types(*other, depth - 1),
+                Rule::Type { bits, date_time } => types &= bits | if *date_time { JsonType::DateTime as u8 } else { 0 },
+                Rule::Ref(other) if depth > 0 => types &= self.allowed_types(*other, depth - 1),
                 _ => {}
             }
         }
@@ -181,12 +187,12 @@ impl Program {
     }
 
     /// The node of a place.
-    pub(super) fn node(&self, place: Place) -> Option<Node<'_>> {
+    pub(super) fn find_node(&self, place: SchemaLocation) -> Option<Node<'_>> {
         self.documents.get(place.document as usize)?.tree.node(place.node?)
     }
 
     /// URI and pointer of a place.
-    pub(super) fn address(&self, place: Place) -> String {
+    pub(super) fn place_uri(&self, place: SchemaLocation) -> String {
         let Some(document) = self.documents.get(place.document as usize) else { return String::new() };
         match place.node.and_then(|node| document.tree.path_of(node)).filter(|path| !path.is_root()) {
             Some(path) => format!("{}#{path}", document.uri),
@@ -198,14 +204,14 @@ impl Program {
         self.parts.get(part.0 as usize).map_or(&[], |part| &part.rules)
     }
 
-    fn document(&mut self, schemas: &Schemas, uri: &str, limits: &Limits) -> Result<Option<u32>> {
+    fn load_document(&mut self, schemas: &SchemaSet, uri: &str, limits: &Limits) -> Result<Option<u32>> {
         if let Some(known) = self.by_uri.get(uri) {
             return Ok(*known);
         }
-        let number = match schemas.parse(uri, limits) {
+        let number = match schemas.parse_schema(uri, limits) {
             None => None,
             Some(tree) => {
-                self.documents.push(Document::new(uri, tree?));
+                self.documents.push(SchemaDocument::new(uri, tree?));
                 Some(self.documents.len() as u32 - 1)
             }
         };
@@ -215,34 +221,36 @@ impl Program {
 
     /// Returns the place that a URI names, and the URI that references there are relative to. `from` is the
     /// referring document, whose parts may have their own URIs.
-    fn locate(&mut self, schemas: &Schemas, uri: &str, from: Option<u32>, limits: &Limits) -> Result<Located> {
+    fn locate_uri(&mut self, schemas: &SchemaSet, uri: &str, from: Option<u32>, limits: &Limits) -> Result<ResolvedRef> {
         let (whole, fragment) = split_fragment(uri);
         let own = from.and_then(|number| Some((number, self.documents.get(number as usize)?)));
         let found = own.and_then(|(number, held)| Some((number, held.node_named(uri, whole, fragment)?)));
         let found = match found {
             Some(found) => Some(found),
-            None => match self.document(schemas, whole, limits)? {
+            None => match self.load_document(schemas, whole, limits)? {
                 Some(number) => {
                     let held = self.documents.get(number as usize);
                     held.and_then(|held| held.node_named(uri, whole, fragment)).map(|node| (number, node))
                 }
                 None => {
-                    let gap = self.gap(format!("schema {whole} is not known, so references to it are not checked"));
-                    return Ok(Located::NoReferences(gap));
+                    let gap = self.record_gap(format!("schema {whole} is not known, so references to it are not checked"));
+                    return Ok(ResolvedRef::NoReferences(gap));
                 }
             },
         };
         match found {
-            Some((document, (node, base))) => Ok(Located::At(Place { document, node: Some(node) }, Arc::from(base.as_str()))),
+            Some((document, (node, base))) => {
+                Ok(ResolvedRef::At(SchemaLocation { document, node: Some(node) }, Arc::from(base.as_str())))
+            }
             None => {
                 let gap = format!("schema {whole} has no part {fragment}, so references to it are not checked");
-                Ok(Located::NoReferences(self.gap(gap)))
+                Ok(ResolvedRef::NoReferences(self.record_gap(gap)))
             }
         }
     }
 
     /// Records a gap that leaves a verdict open, and returns its number.
-    fn gap(&mut self, text: String) -> u32 {
+    fn record_gap(&mut self, text: String) -> u32 {
         let place = self.gaps.iter().position(|known| *known == text).unwrap_or_else(|| {
             self.notes.push(text.clone());
             self.gaps.push(text);
@@ -252,44 +260,46 @@ impl Program {
     }
 
     /// The part of a place, to be compiled before the next use.
-    fn reserve(&mut self, place: Place, base: &Arc<str>, beside: bool) -> PartId {
+    fn reserve_part(&mut self, place: SchemaLocation, base: &Arc<str>, beside: bool) -> PartId {
         if let Some(known) = self.by_place.get(&(place, beside)) {
             return *known;
         }
         let part = PartId(self.parts.len() as u32);
-        self.parts.push(Part { rules: Box::default(), place, types: ANY });
+        self.parts.push(SchemaPart { rules: Box::default(), place, types: ALL_TYPES });
         self.by_place.insert((place, beside), part);
-        self.queue.push_back(Task { part, place, base: base.clone(), beside });
+        self.queue.push_back(CompileTask { part, place, base: base.clone(), rules_beside_ref: beside });
         part
     }
 
-    fn compile(&mut self, schemas: &Schemas, task: &Task, limits: &Limits) -> Result<()> {
+    fn compile_task(&mut self, schemas: &SchemaSet, task: &CompileTask, limits: &Limits) -> Result<()> {
         let uri = self.documents.get(task.place.document as usize).map_or(String::new(), |d| d.uri.clone());
         // Reading needs the tree while parts are added: what a part says is taken out of it first.
-        let mut reader = Reader {
+        let mut reader = RuleReader {
             document: task.place.document,
-            wanted: Vec::new(),
+            requests: Vec::new(),
             notes: Vec::new(),
             gaps: Vec::new(),
-            beside: task.beside,
+            beside: task.rules_beside_ref,
         };
-        let Some(node) = self.node(task.place) else { return Ok(()) };
-        let (sketch, base) = reader.read(node, &task.base);
-        let Reader { wanted, notes, gaps, .. } = reader;
+        let Some(node) = self.find_node(task.place) else { return Ok(()) };
+        let (sketch, base) = reader.read_schema(node, &task.base);
+        let RuleReader { requests: wanted, notes, gaps, .. } = reader;
         self.notes.extend(notes.into_iter().map(|note| format!("schema {uri}: {note}")));
-        let mut gaps: Vec<u32> = gaps.into_iter().map(|gap| self.gap(format!("schema {uri}: {gap}"))).collect();
+        let mut gaps: Vec<u32> = gaps.into_iter().map(|gap| self.record_gap(format!("schema {uri}: {gap}"))).collect();
         let mut parts = Vec::with_capacity(wanted.len());
         for want in wanted {
             parts.push(match want {
-                Want::Node(node) => {
-                    Some(self.reserve(Place { document: task.place.document, node: Some(node) }, &base, task.beside))
-                }
-                Want::Uri(reference) => {
-                    let whole = join(&base, &reference);
-                    let found = self.locate(schemas, &whole, Some(task.place.document), limits);
-                    match found.doing(|| format!("following {reference} in schema {uri}"))? {
-                        Located::At(place, base) => Some(self.reserve(place, &base, task.beside)),
-                        Located::NoReferences(gap) => {
+                PartRequest::Node(node) => Some(self.reserve_part(
+                    SchemaLocation { document: task.place.document, node: Some(node) },
+                    &base,
+                    task.rules_beside_ref,
+                )),
+                PartRequest::Uri(reference) => {
+                    let whole = resolve_uri_reference(&base, &reference);
+                    let found = self.locate_uri(schemas, &whole, Some(task.place.document), limits);
+                    match found.with_context(|| format!("following {reference} in schema {uri}"))? {
+                        ResolvedRef::At(place, base) => Some(self.reserve_part(place, &base, task.rules_beside_ref)),
+                        ResolvedRef::NoReferences(gap) => {
                             gaps.push(gap);
                             None
                         }
@@ -297,9 +307,9 @@ impl Program {
                 }
             });
         }
-        let mut rules: Vec<Rule> = sketch.into_iter().filter_map(|rule| resolved(rule, &parts)).collect();
+        let mut rules: Vec<Rule> = sketch.into_iter().filter_map(|rule| resolve_rule_parts(rule, &parts)).collect();
         rules.extend(gaps.into_iter().map(Rule::Unchecked));
-        rules.sort_by_key(cost);
+        rules.sort_by_key(check_cost);
         if let Some(part) = self.parts.get_mut(task.part.0 as usize) {
             part.rules = rules.into();
         }
@@ -308,111 +318,114 @@ impl Program {
 }
 
 /// The target of a URI.
-enum Located {
+enum ResolvedRef {
     /// The node that the URI names, and the base URI of its references.
-    At(Place, Arc<str>),
+    At(SchemaLocation, Arc<str>),
     /// No such node: the index of the gap that this leaves.
     NoReferences(u32),
 }
 
 /// A part that a rule needs: another node of the document, or one by reference.
-enum Want {
+enum PartRequest {
     Node(NodeId),
     Uri(String),
 }
 
 /// Reads the rules of one node; numbers of parts count in `wanted` until they are resolved.
-struct Reader {
+struct RuleReader {
     document: u32,
-    wanted: Vec<Want>,
+    requests: Vec<PartRequest>,
     notes: Vec<String>,
     gaps: Vec<String>,
     beside: bool,
 }
 
-impl Reader {
-    fn read(&mut self, node: Node<'_>, base: &Arc<str>) -> (Vec<Rule>, Arc<str>) {
+impl RuleReader {
+    fn read_schema(&mut self, node: Node<'_>, base: &Arc<str>) -> (Vec<Rule>, Arc<str>) {
         let reference = node.get("$ref").and_then(Node::as_str);
         let base = match node.get("id").and_then(Node::as_str) {
-            Some(id) if reference.is_none() => Arc::from(join(base, &id).as_str()),
+            Some(id) if reference.is_none() => Arc::from(resolve_uri_reference(base, &id).as_str()),
             _ => base.clone(),
         };
         let mut rules = Vec::new();
         if let Some(reference) = reference {
-            self.wanted.push(Want::Uri(reference.into_owned()));
-            rules.push(Rule::Ref(self.last()));
+            self.requests.push(PartRequest::Uri(reference.into_owned()));
+            rules.push(Rule::Ref(self.last_requested()));
             if !self.beside {
                 return (rules, base);
             }
         }
         for (key, value) in node.merged_entries() {
             if let Some(keyword) = key.as_str()
-                && let Some(rule) = self.rule(&keyword, value, node)
+                && let Some(rule) = self.read_keyword(&keyword, value, node)
             {
                 rules.push(rule);
             }
         }
-        if let Some(rule) = self.object(node) {
+        if let Some(rule) = self.read_object_rule(node) {
             rules.push(rule);
         }
         (rules, base)
     }
 
-    fn last(&self) -> PartId {
-        PartId((self.wanted.len() as u32).saturating_sub(1))
+    fn last_requested(&self) -> PartId {
+        PartId((self.requests.len() as u32).saturating_sub(1))
     }
 
-    fn want(&mut self, node: Node<'_>) -> PartId {
-        self.wanted.push(Want::Node(node.id()));
-        self.last()
+    fn request_part(&mut self, node: Node<'_>) -> PartId {
+        self.requests.push(PartRequest::Node(node.id()));
+        self.last_requested()
     }
 
-    fn wants<'t>(&mut self, nodes: impl Iterator<Item = Node<'t>>) -> Box<[PartId]> {
-        nodes.map(|node| self.want(node)).collect()
+    fn request_parts<'t>(&mut self, nodes: impl Iterator<Item = Node<'t>>) -> Box<[PartId]> {
+        nodes.map(|node| self.request_part(node)).collect()
     }
 
-    fn rule(&mut self, keyword: &str, value: Node<'_>, schema: Node<'_>) -> Option<Rule> {
+    fn read_keyword(&mut self, keyword: &str, value: Node<'_>, schema: Node<'_>) -> Option<Rule> {
         let limit = || value.as_u64();
         Some(match keyword {
-            "type" => self.types(value, schema),
-            "enum" => return self.allowed(value),
-            "tag" => Rule::Tag(Pattern::new(&value.as_str()?)),
-            "allOf" => Rule::All(self.wants(value.items())),
-            "anyOf" => Rule::Any(self.wants(value.items())),
-            "oneOf" => Rule::One(self.wants(value.items())),
-            "not" => Rule::Not(self.want(value)),
-            "required" | "requiredProperties" => Rule::Required(words(value).or_else(|| {
-                self.gaps.push(format!("{keyword} is not checked: {} is not a list of names", value.raw()));
+            "type" => self.read_type_rule(value, schema),
+            "enum" => return self.read_enum_rule(value),
+            "tag" => Rule::Tag(TagPattern::new(&value.as_str()?)),
+            "allOf" => Rule::All(self.request_parts(value.items())),
+            "anyOf" => Rule::Any(self.request_parts(value.items())),
+            "oneOf" => Rule::One(self.request_parts(value.items())),
+            "not" => Rule::Not(self.request_part(value)),
+            "required" | "requiredProperties" => Rule::Required(string_list(value).or_else(|| {
+                self.gaps.push(format!("{keyword} is not checked: {} is not a list of names", value.source_text()));
                 None
             })?),
-            "minProperties" => Rule::Properties { least: limit()?, most: u64::MAX },
-            "maxProperties" => Rule::Properties { least: 0, most: limit()? },
-            "dependencies" => Rule::Dependencies(self.dependencies(value)),
-            "items" if value.is_mapping() => Rule::Items(self.want(value)),
-            "items" => Rule::Tuple { items: self.wants(value.items()), rest: self.rest(schema.get("additionalItems")) },
-            "minItems" => Rule::Length { least: limit()?, most: u64::MAX },
-            "maxItems" => Rule::Length { least: 0, most: limit()? },
+            "minProperties" => Rule::Properties { min: limit()?, max: u64::MAX },
+            "maxProperties" => Rule::Properties { min: 0, max: limit()? },
+            "dependencies" => Rule::Dependencies(self.read_dependencies(value)),
+            "items" if value.is_mapping() => Rule::Items(self.request_part(value)),
+            "items" => Rule::Tuple {
+                items: self.request_parts(value.items()),
+                rest: self.read_additional_rule(schema.get("additionalItems")),
+            },
+            "minItems" => Rule::Length { min: limit()?, max: u64::MAX },
+            "maxItems" => Rule::Length { min: 0, max: limit()? },
             "uniqueItems" => return value.as_bool()?.then_some(Rule::Unique),
-            "minLength" => Rule::TextLength { least: limit()?, most: u64::MAX },
-            "maxLength" => Rule::TextLength { least: 0, most: limit()? },
-            "pattern" => Rule::Pattern(Box::new(self.regex(&value.as_str()?)?)),
-            "minimum" => Rule::Minimum(Number::of(value)?, truth(schema, "exclusiveMinimum")),
-            "maximum" => Rule::Maximum(Number::of(value)?, truth(schema, "exclusiveMaximum")),
-            "multipleOf" => Rule::MultipleOf(Number::of(value)?),
-            "ndim" => Rule::Dimensions { least: limit()?, most: limit()? },
-            "max_ndim" => Rule::Dimensions { least: 0, most: limit()? },
+            "minLength" => Rule::TextLength { min: limit()?, max: u64::MAX },
+            "maxLength" => Rule::TextLength { min: 0, max: limit()? },
+            "pattern" => Rule::Pattern(Box::new(self.compile_pattern(&value.as_str()?)?)),
+            "minimum" => Rule::Minimum(InstanceNumber::from_node(value)?, is_key_true(schema, "exclusiveMinimum")),
+            "maximum" => Rule::Maximum(InstanceNumber::from_node(value)?, is_key_true(schema, "exclusiveMaximum")),
+            "multipleOf" => Rule::MultipleOf(InstanceNumber::from_node(value)?),
+            "ndim" => Rule::Dimensions { min: limit()?, max: limit()? },
+            "max_ndim" => Rule::Dimensions { min: 0, max: limit()? },
             "datatype" => Rule::Datatype(Box::new(DatatypeRule {
-                place: Place { document: self.document, node: Some(value.id()) },
-                kind: Kind::read(value),
-                exact: truth(schema, "exact_datatype"),
+                place: SchemaLocation { document: self.document, node: Some(value.id()) },
+                kind: CastKind::from_node(value),
+                is_exact: is_key_true(schema, "exact_datatype"),
             })),
             _ => return None,
         })
     }
 
-    fn types(&mut self, value: Node<'_>, schema: Node<'_>) -> Rule {
+    fn read_type_rule(&mut self, value: Node<'_>, schema: Node<'_>) -> Rule {
         let mut bits = 0;
-        let mut add = |name: &str| match Json::bits_of(name) {
+        let mut add = |name: &str| match JsonType::bits_of(name) {
             Some(more) => bits |= more,
             None => self.notes.push(format!("{name:?} is not a type, so that nothing has it")),
         };
@@ -421,63 +434,64 @@ impl Reader {
         } else {
             add(&value.text());
         }
-        let date_time = bits & Json::String as u8 != 0 && schema.get("format").is_some_and(|format| format.text() == "date-time");
+        let date_time =
+            bits & JsonType::String as u8 != 0 && schema.get("format").is_some_and(|format| format.text() == "date-time");
         Rule::Type { bits, date_time }
     }
 
-    fn allowed(&self, value: Node<'_>) -> Option<Rule> {
+    fn read_enum_rule(&self, value: Node<'_>) -> Option<Rule> {
         if !value.is_sequence() {
             return None;
         }
-        Some(match words(value) {
-            Some(words) => Rule::Words(words),
-            None => Rule::Enum(Place { document: self.document, node: Some(value.id()) }),
+        Some(match string_list(value) {
+            Some(words) => Rule::EnumStrings(words),
+            None => Rule::Enum(SchemaLocation { document: self.document, node: Some(value.id()) }),
         })
     }
 
-    fn rest(&mut self, node: Option<Node<'_>>) -> Rest {
+    fn read_additional_rule(&mut self, node: Option<Node<'_>>) -> AdditionalRule {
         match node {
-            None => Rest::Free,
-            Some(node) if node.is_mapping() => Rest::Part(self.want(node)),
-            Some(node) if node.as_bool() == Some(false) => Rest::Forbidden,
-            Some(_) => Rest::Free,
+            None => AdditionalRule::Free,
+            Some(node) if node.is_mapping() => AdditionalRule::Part(self.request_part(node)),
+            Some(node) if node.as_bool() == Some(false) => AdditionalRule::Forbidden,
+            Some(_) => AdditionalRule::Free,
         }
     }
 
-    fn object(&mut self, schema: Node<'_>) -> Option<Rule> {
+    fn read_object_rule(&mut self, schema: Node<'_>) -> Option<Rule> {
         let named: Vec<_> = schema.get("properties").map_or(Vec::new(), Node::merged_entries);
-        let named: Box<[_]> = named.into_iter().map(|(key, part)| (key.text().into(), self.want(part))).collect();
+        let named: Box<[_]> = named.into_iter().map(|(key, part)| (key.text().into(), self.request_part(part))).collect();
         let mut patterns = Vec::new();
         for (key, part) in schema.get("patternProperties").map_or(Vec::new(), Node::merged_entries) {
-            if let Some(regex) = self.regex(&key.text()) {
-                patterns.push((regex, self.want(part)));
+            if let Some(regex) = self.compile_pattern(&key.text()) {
+                patterns.push((regex, self.request_part(part)));
             }
         }
-        let mut rest = self.rest(schema.get("additionalProperties"));
+        let mut rest = self.read_additional_rule(schema.get("additionalProperties"));
         if patterns.len() < schema.get("patternProperties").map_or(0, Node::len) {
             // The strings that an invalid pattern would allow are not known.
-            rest = Rest::Free;
+            rest = AdditionalRule::Free;
         }
-        if named.is_empty() && patterns.is_empty() && rest == Rest::Free {
+        if named.is_empty() && patterns.is_empty() && rest == AdditionalRule::Free {
             return None;
         }
         Some(Rule::Object(Box::new(ObjectRule { named, patterns: patterns.into(), rest })))
     }
 
-    fn dependencies(&mut self, value: Node<'_>) -> Box<[(Box<str>, Dependency)]> {
+    fn read_dependencies(&mut self, value: Node<'_>) -> Box<[(Box<str>, Dependency)]> {
         let mut all = Vec::new();
         for (key, needs) in value.merged_entries() {
-            let dependency = match words(needs) {
+            let dependency = match string_list(needs) {
                 Some(keys) => Dependency::Keys(keys),
-                None => Dependency::Part(self.want(needs)),
+                None => Dependency::Part(self.request_part(needs)),
             };
             all.push((key.text().into(), dependency));
         }
         all.into()
     }
 
-    fn regex(&mut self, text: &str) -> Option<Regex> {
-        match Regex::new(text) {
+    fn compile_pattern(&mut self, text: &str) -> Option<SchemaRegex> {
+        match SchemaRegex::new(text) {
             Ok(regex) => Some(regex),
             Err(problem) => {
                 self.gaps.push(format!("the pattern {text:?} is not checked: {problem}"));
@@ -488,23 +502,23 @@ impl Reader {
 }
 
 /// Returns the strings of a list, or None if it holds anything else.
-fn words(list: Node<'_>) -> Option<Box<[Box<str>]>> {
+fn string_list(list: Node<'_>) -> Option<Box<[Box<str>]>> {
     if !list.is_sequence() {
         return None;
     }
     list.items().map(|item| item.as_str().map(|text| text.into())).collect()
 }
 
-fn truth(schema: Node<'_>, key: &str) -> bool {
+fn is_key_true(schema: Node<'_>, key: &str) -> bool {
     schema.get(key).and_then(Node::as_bool) == Some(true)
 }
 
 /// A rule with the numbers of its parts; None if the part it is about is missing.
-fn resolved(rule: Rule, parts: &[Option<PartId>]) -> Option<Rule> {
+fn resolve_rule_parts(rule: Rule, parts: &[Option<PartId>]) -> Option<Rule> {
     let part = |number: PartId| parts.get(number.0 as usize).copied().flatten();
     let list = |numbers: Box<[PartId]>| numbers.into_iter().filter_map(part).collect::<Box<[_]>>();
-    let rest = |rest: Rest| match rest {
-        Rest::Part(number) => part(number).map_or(Rest::Free, Rest::Part),
+    let rest = |rest: AdditionalRule| match rest {
+        AdditionalRule::Part(number) => part(number).map_or(AdditionalRule::Free, AdditionalRule::Part),
         other => other,
     };
     Some(match rule {
@@ -539,11 +553,11 @@ fn resolved(rule: Rule, parts: &[Option<PartId>]) -> Option<Rule> {
 }
 
 /// The order in which rules are checked.
-fn cost(rule: &Rule) -> u8 {
+fn check_cost(rule: &Rule) -> u8 {
     match rule {
         Rule::Type { .. } => 0,
         Rule::Tag(_) => 1,
-        Rule::Words(_) | Rule::Length { .. } | Rule::Properties { .. } | Rule::TextLength { .. } => 2,
+        Rule::EnumStrings(_) | Rule::Length { .. } | Rule::Properties { .. } | Rule::TextLength { .. } => 2,
         Rule::Minimum(..) | Rule::Maximum(..) | Rule::MultipleOf(_) | Rule::Required(_) => 3,
         Rule::Enum(_) | Rule::Dependencies(_) | Rule::Pattern(_) => 4,
         Rule::Object(_) | Rule::Items(_) | Rule::Tuple { .. } => 5,

@@ -2,20 +2,20 @@
 
 use std::collections::HashMap;
 
-use super::uri::{join, split_fragment};
+use super::uri::{resolve_uri_reference, split_fragment};
 use crate::bytes::percent_decode;
 use crate::tree::{Node, NodeId, Tree, TreePath};
 
 /// A schema document.
 #[derive(Debug)]
-pub(super) struct Document {
+pub(super) struct SchemaDocument {
     pub(super) uri: String,
     pub(super) tree: Tree,
     /// The parts with an `id`, by their whole URI.
     named: HashMap<String, NodeId>,
 }
 
-impl Document {
+impl SchemaDocument {
     pub(super) fn new(uri: &str, tree: Tree) -> Self {
         let named = named_parts(&tree, uri);
         Self { uri: uri.to_owned(), tree, named }
@@ -35,7 +35,7 @@ impl Document {
         let (mut node, mut base) = (root, whole.to_owned());
         for key in path.keys() {
             if let Some(id) = own_id(node) {
-                base = join(&base, &id);
+                base = resolve_uri_reference(&base, &id);
             }
             node = if node.is_sequence() { node.index(key.parse().ok()?)? } else { node.get(key)? };
         }
@@ -51,7 +51,7 @@ fn own_id(node: Node<'_>) -> Option<std::borrow::Cow<'_, str>> {
 /// The parts of a document that have an `id` (draft-04 core, 7.2), by their whole URI.
 fn named_parts(tree: &Tree, uri: &str) -> HashMap<String, NodeId> {
     /// Keys that hold values and no schemas.
-    const VALUES: [&str; 3] = ["enum", "default", "examples"];
+    const VALUE_KEYWORDS: [&str; 3] = ["enum", "default", "examples"];
     let mut named = HashMap::new();
     let mut todo = vec![(tree.root(), uri.to_owned())];
     while let Some((node, mut base)) = todo.pop() {
@@ -59,12 +59,12 @@ fn named_parts(tree: &Tree, uri: &str) -> HashMap<String, NodeId> {
             continue;
         }
         if let Some(id) = own_id(node) {
-            let whole = join(&base, &id);
+            let whole = resolve_uri_reference(&base, &id);
             named.entry(whole.trim_end_matches('#').to_owned()).or_insert_with(|| node.id());
             base = split_fragment(&whole).0.to_owned();
         }
         todo.extend(node.items().map(|item| (item, base.clone())));
-        let parts = node.entries().filter(|(key, _)| !VALUES.contains(&&*key.text()));
+        let parts = node.entries().filter(|(key, _)| !VALUE_KEYWORDS.contains(&&*key.text()));
         todo.extend(parts.map(|(_, value)| (value, base.clone())));
     }
     named

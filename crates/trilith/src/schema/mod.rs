@@ -31,10 +31,10 @@ mod uri;
 mod validate;
 mod wording;
 
-pub use check_schema::{Examination, Example, examine_all};
-pub use describe::{Description, kind_of};
-pub use hints::Hints;
+pub use check_schema::{ExampleReport, SchemaReport, examine_all};
+pub use describe::{SchemaDescription, kind_of};
+pub use hints::WriteHints;
 pub use packages::package_of;
-pub use report::Report;
-pub use store::{Added, Schemas, Tagged};
+pub use report::ValidationReport;
+pub use store::{AddedDocument, SchemaSet, TagSchemas};
 pub use validate::Validator;

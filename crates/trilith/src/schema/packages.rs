@@ -1,7 +1,7 @@
 //! Lookup of the published Python package that has the schemas of a tag.
 
 /// Beginnings of tags, longest first if one begins another, and the package on PyPI.
-const PACKAGES: &[(&str, &str)] = &[
+const TAG_PACKAGES: &[(&str, &str)] = &[
     ("tag:stsci.edu:asdf/transform/", "asdf-transform-schemas"),
     ("tag:stsci.edu:asdf/wcs/", "asdf-standard"),
     ("tag:stsci.edu:asdf/core/", "asdf-standard"),
@@ -52,7 +52,7 @@ pub fn package_of(tag: &str) -> Option<&'static str> {
     if tag.starts_with("tag:stsci.edu:") && (tag.ends_with("-0.1.0") || tag.contains("/0.1.0/")) {
         return None;
     }
-    PACKAGES
+    TAG_PACKAGES
         .iter()
         .filter(|(beginning, _)| tag.starts_with(beginning))
         .max_by_key(|(beginning, _)| beginning.len())

@@ -6,47 +6,47 @@
 
 use std::collections::HashSet;
 
-use super::compile::{PartId, Program};
-use super::hints::{Hints, children, closure};
-use super::json_view::{Json, Pairs, json, key_text};
-use super::tree_scan::Survey;
+use super::compile::{CompiledSchemas, PartId};
+use super::hints::{WriteHints, child_parts, collect_related_parts};
+use super::json_view::{JsonType, ObjectPairs, json_type_of_node, key_text};
+use super::tree_scan::TreeScan;
 use crate::tree::Node;
 
 /// A key and its value.
-type Pair<'t> = (Node<'t>, Node<'t>);
+type KeyValue<'t> = (Node<'t>, Node<'t>);
 
 /// Maximum number of findings.
-const MOST: usize = 1000;
+const MAX_FINDINGS: usize = 1000;
 
 /// The first key of each mapping that comes too late, and the order that was stated.
-pub(super) fn misplaced<'t>(
-    program: &Program,
-    survey: &Survey<'t>,
+pub(super) fn misplaced_keys<'t>(
+    program: &CompiledSchemas,
+    survey: &TreeScan<'t>,
     root: Node<'t>,
     parts: &[PartId],
-) -> Vec<(Pair<'t>, Vec<String>)> {
+) -> Vec<(KeyValue<'t>, Vec<String>)> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
-    let mut todo = vec![(root, closure(program, parts.to_vec()))];
+    let mut todo = vec![(root, collect_related_parts(program, parts.to_vec()))];
     while let Some((node, parts)) = todo.pop() {
         let is_reference = survey.references.contains(&(node.id().index() as u32));
-        if parts.is_empty() || is_reference || !seen.insert(node.id().index()) || found.len() >= MOST {
+        if parts.is_empty() || is_reference || !seen.insert(node.id().index()) || found.len() >= MAX_FINDINGS {
             continue;
         }
-        match json(node) {
-            Json::Object => {
-                let pairs: Vec<_> = Pairs::of(node, &survey.odd).collect();
-                let order = Hints::of(program, &parts).order;
+        match json_type_of_node(node) {
+            JsonType::Object => {
+                let pairs: Vec<_> = ObjectPairs::from_node(node, &survey.special_mappings).collect();
+                let order = WriteHints::from_parts(program, &parts).order;
                 found.extend(late_key(&pairs, &order).map(|late| (late, order.clone())));
                 for (key, value) in pairs.into_iter().rev() {
                     if let Some(name) = key_text(key) {
-                        todo.push((value, below(program, &parts, &name)));
+                        todo.push((value, parts_of_child(program, &parts, &name)));
                     }
                 }
             }
-            Json::Array => {
+            JsonType::Array => {
                 let items: Vec<_> = node.items().enumerate().collect();
-                todo.extend(items.into_iter().rev().map(|(at, item)| (item, below(program, &parts, &at.to_string()))));
+                todo.extend(items.into_iter().rev().map(|(at, item)| (item, parts_of_child(program, &parts, &at.to_string()))));
             }
             _ => {}
         }
@@ -55,13 +55,13 @@ pub(super) fn misplaced<'t>(
 }
 
 /// The parts that hold for a child.
-fn below(program: &Program, parts: &[PartId], key: &str) -> Vec<PartId> {
-    let next = parts.iter().flat_map(|part| program.rules(*part)).flat_map(|rule| children(rule, key)).collect();
-    closure(program, next)
+fn parts_of_child(program: &CompiledSchemas, parts: &[PartId], key: &str) -> Vec<PartId> {
+    let next = parts.iter().flat_map(|part| program.rules(*part)).flat_map(|rule| child_parts(rule, key)).collect();
+    collect_related_parts(program, next)
 }
 
 /// The first key, with its value, that is named before one that it follows.
-fn late_key<'t>(pairs: &[Pair<'t>], order: &[String]) -> Option<Pair<'t>> {
+fn late_key<'t>(pairs: &[KeyValue<'t>], order: &[String]) -> Option<KeyValue<'t>> {
     let mut last = 0;
     for (key, value) in pairs {
         let Some(place) = key_text(*key).and_then(|name| order.iter().position(|known| **known == *name)) else { continue };

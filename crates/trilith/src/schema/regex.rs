@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 /// A pattern that is searched anywhere in a text; compiled when it is first used.
-pub(super) struct Regex {
+pub(super) struct SchemaRegex {
     source: String,
     translated: String,
     compiled: OnceLock<Option<regex::Regex>>,
@@ -12,24 +12,24 @@ pub(super) struct Regex {
 /// Bytes that one compiled pattern may take.
 const SIZE_LIMIT: usize = 2 << 20;
 
-impl Regex {
+impl SchemaRegex {
     /// Checks a pattern.
     ///
     /// # Errors
     /// Returns the problem in the pattern. Look-around and back references are problems, because they take more
     /// than linear time.
     pub(super) fn new(source: &str) -> Result<Self, String> {
-        let translated = translate(source);
+        let translated = translate_python_pattern(source);
         // Short patterns are cheap to compile; long ones are checked when they are used.
         let regex = Self { source: source.to_owned(), translated, compiled: OnceLock::new() };
         if source.len() < 400 {
-            let compiled = regex.compile()?;
+            let compiled = regex.build_regex()?;
             let _ = regex.compiled.set(Some(compiled));
         }
         Ok(regex)
     }
 
-    fn compile(&self) -> Result<regex::Regex, String> {
+    fn build_regex(&self) -> Result<regex::Regex, String> {
         regex::RegexBuilder::new(&self.translated).size_limit(SIZE_LIMIT).build().map_err(|error| {
             let text = error.to_string();
             text.lines().last().unwrap_or("").trim_start_matches("error: ").trim_end_matches('.').to_owned()
@@ -42,18 +42,18 @@ impl Regex {
 
     /// Returns `true` if it is found in a text. A pattern that cannot be run is found everywhere.
     pub(super) fn found_in(&self, text: &str) -> bool {
-        self.compiled.get_or_init(|| self.compile().ok()).as_ref().is_none_or(|regex| regex.is_match(text))
+        self.compiled.get_or_init(|| self.build_regex().ok()).as_ref().is_none_or(|regex| regex.is_match(text))
     }
 }
 
-impl std::fmt::Debug for Regex {
+impl std::fmt::Debug for SchemaRegex {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Regex({:?})", self.source)
     }
 }
 
 /// Python's spelling in that of the `regex` crate: `$` also matches before a last line feed, `\Z` is the end.
-fn translate(source: &str) -> String {
+fn translate_python_pattern(source: &str) -> String {
     let mut out = String::with_capacity(source.len() + 8);
     let mut chars = source.chars().peekable();
     let mut class = false;
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn patterns_mean_what_they_mean_to_python() {
-        let found = |pattern: &str, text: &str| Regex::new(pattern).unwrap().found_in(text);
+        let found = |pattern: &str, text: &str| SchemaRegex::new(pattern).unwrap().found_in(text);
         assert!(found("^[+-]$", "+") && found("^[+-]$", "+\n") && !found("^[+-]$", "+x"));
         assert!(found("[A-Z0-9]*", "lower") && !found("[A-Z0-9]+", "lower"));
         assert!(found(r"[$]", "$") && found(r"\$", "$") && found(r"a\/b", "a/b"));
@@ -139,13 +139,13 @@ mod tests {
 
     #[test]
     fn what_takes_more_than_linear_time_is_refused() {
-        assert!(Regex::new("(?=a)b").is_err());
-        assert!(Regex::new(r"(a)\1").is_err());
+        assert!(SchemaRegex::new("(?=a)b").is_err());
+        assert!(SchemaRegex::new(r"(a)\1").is_err());
         // Nor is what takes long to be read; found by the fuzz target `schema`.
-        assert!(Regex::new("((a{0,50}){0,50}){0,50}").is_err());
+        assert!(SchemaRegex::new("((a{0,50}){0,50}){0,50}").is_err());
         // Groups take no memory for what they found.
-        assert!(Regex::new(&"(a*)*".repeat(2000)).unwrap().found_in("aaaa"));
+        assert!(SchemaRegex::new(&"(a*)*".repeat(2000)).unwrap().found_in("aaaa"));
         let text = "a".repeat(50_000);
-        assert!(!Regex::new("^(a+)+$").unwrap().found_in(&format!("{text}b")));
+        assert!(!SchemaRegex::new("^(a+)+$").unwrap().found_in(&format!("{text}b")));
     }
 }

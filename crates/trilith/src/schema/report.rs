@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::Span;
-use crate::tree::Rule;
+use crate::tree::TreeRule;
 
 /// The result of validating one tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Report {
+pub struct ValidationReport {
     /// The first problems, errors before warnings, each in document order.
     pub problems: Vec<Diagnostic>,
     /// Number of errors, shown or not.
@@ -23,7 +23,7 @@ pub struct Report {
     pub unchecked: usize,
 }
 
-impl Report {
+impl ValidationReport {
     /// Returns `true` if no rule is broken, as far as the rules could be checked: see [`Report::is_decided`].
     pub fn is_valid(&self) -> bool {
         self.errors == 0
@@ -38,7 +38,7 @@ impl Report {
     pub fn add_warnings(&mut self, warnings: Vec<Diagnostic>) {
         let told: HashSet<Span> = self.problems.iter().map(|problem| problem.span).collect();
         for warning in warnings {
-            let is_checked = [Rule::KeyType, Rule::BigInteger].iter().any(|rule| rule.name() == warning.code);
+            let is_checked = [TreeRule::KeyType, TreeRule::BigInteger].iter().any(|rule| rule.name() == warning.code);
             if is_checked && told.contains(&warning.span) {
                 continue;
             }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::bundled;
-use super::json_view::Json;
+use super::json_view::JsonType;
 use super::uri::{name_and_version, split_fragment};
-use crate::error::{Context, Error, Result, Setting};
+use crate::error::{Error, Result, ResultExt, SuggestedSetting};
 use crate::limits::Limits;
 use crate::suggest::nearest;
 use crate::tree::{Node, Tree};
@@ -19,30 +19,30 @@ use crate::tree::{Node, Tree};
 /// assert_eq!(found, Tagged::Schemas(vec!["http://stsci.edu/schemas/asdf/core/ndarray-1.1.0".into()]));
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Schemas {
+pub struct SchemaSet {
     /// The text of each schema, by URI.
-    texts: HashMap<String, Text>,
+    texts: HashMap<String, SchemaText>,
     /// The bindings of each tag, by manifest.
-    tags: HashMap<String, Vec<Binding>>,
+    tags: HashMap<String, Vec<TagBinding>>,
 }
 
 #[derive(Debug, Clone)]
-enum Text {
+enum SchemaText {
     Static(&'static str),
     Owned(String),
 }
 
 /// A tag's schemas in one manifest.
 #[derive(Debug, Clone)]
-struct Binding {
-    needs: Requirement,
+struct TagBinding {
+    version_requirement: VersionRequirement,
     schemas: Vec<String>,
 }
 
 /// The schemas of a tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Tagged {
+pub enum TagSchemas {
     /// The URIs of its schemas.
     Schemas(Vec<String>),
     /// The tag is known, but not in this version of the standard.
@@ -54,7 +54,7 @@ pub enum Tagged {
 /// The kind of document that [`Schemas::add`] has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Added {
+pub enum AddedDocument {
     /// A schema with this URI.
     Schema(String),
     /// A manifest with this number of tags.
@@ -67,7 +67,7 @@ pub enum Added {
 
 /// Versions of the standard, as the intersection of comparisons.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Requirement(Vec<(Comparison, [u32; 3])>);
+struct VersionRequirement(Vec<(Comparison, [u32; 3])>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comparison {
@@ -78,7 +78,7 @@ enum Comparison {
     AtLeast,
 }
 
-impl Requirement {
+impl VersionRequirement {
     /// Reads `1.6.0`, `>=1.6.0`, `>1.0.0,<2.0.0` or `*`.
     fn parse(text: &str) -> Option<Self> {
         let mut all = Vec::new();
@@ -125,7 +125,7 @@ pub(super) fn version_of(text: &str) -> Option<[u32; 3]> {
     Some(version)
 }
 
-impl Schemas {
+impl SchemaSet {
     /// Returns an empty set of schemas.
     pub fn empty() -> Self {
         Self::default()
@@ -135,16 +135,16 @@ impl Schemas {
     /// those of the documents FINF 0.1.0, 0.1.0dev and 0.1.0, and the metaschemas.
     pub fn bundled() -> Self {
         let mut schemas = Self::default();
-        for (uri, text) in bundled::texts() {
-            schemas.texts.insert(uri.to_owned(), Text::Static(text));
+        for (uri, text) in bundled::iter_schema_texts() {
+            schemas.texts.insert(uri.to_owned(), SchemaText::Static(text));
         }
         for line in bundled::MANIFESTS.lines() {
             let mut words = line.split(' ');
             let (Some(_), Some(needs)) = (words.next(), words.next()) else { continue };
-            let Some(needs) = Requirement::parse(needs) else { continue };
+            let Some(needs) = VersionRequirement::parse(needs) else { continue };
             for entry in words {
                 let (tag, uris) = bundled::tag_entry(entry);
-                schemas.tags.entry(tag).or_default().push(Binding { needs: needs.clone(), schemas: uris });
+                schemas.tags.entry(tag).or_default().push(TagBinding { version_requirement: needs.clone(), schemas: uris });
             }
         }
         schemas
@@ -156,7 +156,7 @@ impl Schemas {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the text is no YAML (JSON is YAML too).
-    pub fn add(&mut self, text: impl Into<String>, limits: &Limits) -> Result<Added> {
+    pub fn add(&mut self, text: impl Into<String>, limits: &Limits) -> Result<AddedDocument> {
         let tree = Tree::parse(text, limits)?;
         let root = tree.root();
         let text_of = |key: &str| root.get(key).and_then(|node| node.as_str()).map(|text| text.into_owned());
@@ -164,19 +164,19 @@ impl Schemas {
             return self.add_manifest(&tree, tags.items());
         }
         let Some(id) = text_of("id") else {
-            return Ok(if root.get("id").is_some() || is_schema(root) { Added::WithoutId } else { Added::Other });
+            return Ok(if root.get("id").is_some() || is_schema(root) { AddedDocument::WithoutId } else { AddedDocument::Other });
         };
         let uri = split_fragment(&id).0.to_owned();
         if let Some(tag) = text_of("tag").filter(|tag| !tag.contains('*')) {
-            self.bind(&tag, Requirement::default(), vec![uri.clone()]);
+            self.bind_tag(&tag, VersionRequirement::default(), vec![uri.clone()]);
         }
-        self.texts.insert(uri.clone(), Text::Owned(tree.into_text()));
-        Ok(Added::Schema(uri))
+        self.texts.insert(uri.clone(), SchemaText::Owned(tree.into_text()));
+        Ok(AddedDocument::Schema(uri))
     }
 
-    fn add_manifest<'t>(&mut self, tree: &Tree, tags: impl Iterator<Item = Node<'t>>) -> Result<Added> {
+    fn add_manifest<'t>(&mut self, tree: &Tree, tags: impl Iterator<Item = Node<'t>>) -> Result<AddedDocument> {
         let needs = match tree.root().get("asdf_standard_requirement") {
-            None => Requirement::default(),
+            None => VersionRequirement::default(),
             Some(node) if node.is_mapping() => {
                 let parts: Vec<String> = node
                     .entries()
@@ -191,9 +191,9 @@ impl Schemas {
                         Some(format!("{sign}{}", value.text()))
                     })
                     .collect();
-                Requirement::parse(&parts.join(",")).unwrap_or_default()
+                VersionRequirement::parse(&parts.join(",")).unwrap_or_default()
             }
-            Some(node) => Requirement::parse(&node.text()).unwrap_or_default(),
+            Some(node) => VersionRequirement::parse(&node.text()).unwrap_or_default(),
         };
         let mut count = 0;
         for entry in tags {
@@ -203,28 +203,28 @@ impl Schemas {
                 Some(list) if list.is_sequence() => list.items().map(|uri| uri.text().into_owned()).collect(),
                 Some(one) => vec![one.text().into_owned()],
             };
-            self.bind(&tag, needs.clone(), uris);
+            self.bind_tag(&tag, needs.clone(), uris);
             count += 1;
         }
-        Ok(Added::Manifest(count))
+        Ok(AddedDocument::Manifest(count))
     }
 
-    fn bind(&mut self, tag: &str, needs: Requirement, schemas: Vec<String>) {
+    fn bind_tag(&mut self, tag: &str, needs: VersionRequirement, schemas: Vec<String>) {
         let bindings = self.tags.entry(tag.to_owned()).or_default();
-        bindings.retain(|known| known.needs != needs);
-        bindings.push(Binding { needs, schemas });
+        bindings.retain(|known| known.version_requirement != needs);
+        bindings.push(TagBinding { version_requirement: needs, schemas });
     }
 
     /// Adds a schema under a URI of the caller's choice.
-    pub(super) fn put(&mut self, uri: &str, text: String) {
-        self.texts.insert(uri.to_owned(), Text::Owned(text));
+    pub(super) fn insert(&mut self, uri: &str, text: String) {
+        self.texts.insert(uri.to_owned(), SchemaText::Owned(text));
     }
 
     /// The text of a schema, by URI without fragment.
     pub fn text(&self, uri: &str) -> Option<&str> {
         match self.texts.get(uri)? {
-            Text::Static(text) => Some(text),
-            Text::Owned(text) => Some(text),
+            SchemaText::Static(text) => Some(text),
+            SchemaText::Owned(text) => Some(text),
         }
     }
 
@@ -239,17 +239,18 @@ impl Schemas {
     ///
     /// Manifests decide; a tag that none lists has the schema that its name leads to
     /// (`tag:stsci.edu:XXX` is `http://stsci.edu/schemas/XXX`, 0.1.0dev section 5.2.2) if there is one.
-    pub fn of_tag(&self, tag: &str, standard: Option<&str>) -> Tagged {
+    pub fn of_tag(&self, tag: &str, standard: Option<&str>) -> TagSchemas {
         let version = standard.and_then(version_of);
         let Some(bindings) = self.tags.get(tag) else {
             return match by_name(tag).filter(|uri| self.leads_by_name(tag, uri)) {
-                Some(uri) => Tagged::Schemas(vec![uri]),
-                None => Tagged::Unknown,
+                Some(uri) => TagSchemas::Schemas(vec![uri]),
+                None => TagSchemas::Unknown,
             };
         };
         let mut uris: Vec<String> = Vec::new();
         let mut any = false;
-        for binding in bindings.iter().filter(|binding| version.is_none_or(|version| binding.needs.allows(version))) {
+        for binding in bindings.iter().filter(|binding| version.is_none_or(|version| binding.version_requirement.allows(version)))
+        {
             any = true;
             for uri in &binding.schemas {
                 if !uris.contains(uri) {
@@ -257,15 +258,15 @@ impl Schemas {
                 }
             }
         }
-        if any { Tagged::Schemas(uris) } else { Tagged::OtherStandard }
+        if any { TagSchemas::Schemas(uris) } else { TagSchemas::OtherStandard }
     }
 
     /// Whether a tag that no manifest lists leads to the schema of its name: those of 2014 and 2015 do, and those that were
     /// added. Of the others Python asdf knows only what the manifests list.
     fn leads_by_name(&self, tag: &str, uri: &str) -> bool {
         match self.texts.get(uri) {
-            Some(Text::Owned(_)) => true,
-            Some(Text::Static(_)) => tag.contains("/0.1.0/") || tag.ends_with("-0.1.0"),
+            Some(SchemaText::Owned(_)) => true,
+            Some(SchemaText::Static(_)) => tag.contains("/0.1.0/") || tag.ends_with("-0.1.0"),
             None => false,
         }
     }
@@ -276,7 +277,7 @@ impl Schemas {
         let version = standard.and_then(version_of);
         let fits = |known: &&String| {
             let bindings = self.tags.get(*known).map_or(&[][..], Vec::as_slice);
-            bindings.iter().any(|binding| version.is_none_or(|version| binding.needs.allows(version)))
+            bindings.iter().any(|binding| version.is_none_or(|version| binding.version_requirement.allows(version)))
         };
         let (name, _) = name_and_version(tag);
         let same = self.tags.keys().filter(|known| name_and_version(known).0 == name).filter(fits);
@@ -294,8 +295,8 @@ impl Schemas {
     }
 
     /// The parsed document of a URI.
-    pub(super) fn parse(&self, uri: &str, limits: &Limits) -> Option<Result<Tree>> {
-        self.text(uri).map(|text| Tree::parse(text, limits).doing(|| format!("reading schema {uri}")))
+    pub(super) fn parse_schema(&self, uri: &str, limits: &Limits) -> Option<Result<Tree>> {
+        self.text(uri).map(|text| Tree::parse(text, limits).with_context(|| format!("reading schema {uri}")))
     }
 }
 
@@ -306,14 +307,15 @@ fn by_name(tag: &str) -> Option<String> {
 
 /// Returns `true` if a text without `id` is a schema.
 fn is_schema(root: Node<'_>) -> bool {
-    const PARTS: [&str; 7] = ["$schema", "properties", "patternProperties", "allOf", "anyOf", "oneOf", "requiredProperties"];
-    let is_type = |node: Node<'_>| node.as_str().is_some_and(|name| Json::bits_of(&name).is_some());
-    PARTS.iter().any(|part| root.get(part).is_some()) || root.get("type").is_some_and(is_type)
+    const SCHEMA_KEYWORDS: [&str; 7] =
+        ["$schema", "properties", "patternProperties", "allOf", "anyOf", "oneOf", "requiredProperties"];
+    let is_type = |node: Node<'_>| node.as_str().is_some_and(|name| JsonType::bits_of(&name).is_some());
+    SCHEMA_KEYWORDS.iter().any(|part| root.get(part).is_some()) || root.get("type").is_some_and(is_type)
 }
 
 /// The error for a schema that is not there.
-pub(super) fn missing(uri: &str) -> Error {
-    Error::invalid_input(format!("schema {uri} is not known")).setting("", Setting::Schemas)
+pub(super) fn missing_schema_error(uri: &str) -> Error {
+    Error::invalid_input(format!("schema {uri} is not known")).setting("", SuggestedSetting::Schemas)
 }
 
 #[cfg(test)]
@@ -322,26 +324,26 @@ mod tests {
 
     #[test]
     fn manifests_bind_tags_by_standard_version() {
-        let schemas = Schemas::bundled();
+        let schemas = SchemaSet::bundled();
         let ndarray = "tag:stsci.edu:asdf/core/ndarray-1.0.0";
-        assert!(matches!(schemas.of_tag(ndarray, Some("1.5.0")), Tagged::Schemas(_)));
-        assert_eq!(schemas.of_tag(ndarray, Some("1.6.0")), Tagged::OtherStandard);
-        assert!(matches!(schemas.of_tag(ndarray, None), Tagged::Schemas(_)));
-        assert_eq!(schemas.of_tag("tag:example.org:x", Some("1.6.0")), Tagged::Unknown);
+        assert!(matches!(schemas.of_tag(ndarray, Some("1.5.0")), TagSchemas::Schemas(_)));
+        assert_eq!(schemas.of_tag(ndarray, Some("1.6.0")), TagSchemas::OtherStandard);
+        assert!(matches!(schemas.of_tag(ndarray, None), TagSchemas::Schemas(_)));
+        assert_eq!(schemas.of_tag("tag:example.org:x", Some("1.6.0")), TagSchemas::Unknown);
     }
 
     #[test]
     fn tags_of_2014_resolve_to_schema_by_name() {
-        let schemas = Schemas::bundled();
+        let schemas = SchemaSet::bundled();
         for name in ["asdf/0.1.0/core/ndarray", "asdf/core/ndarray-0.1.0", "finf/0.1.0/core/finf", "finf/0.1.0/ndarray"] {
             let found = schemas.of_tag(&format!("tag:stsci.edu:{name}"), None);
-            assert_eq!(found, Tagged::Schemas(vec![format!("http://stsci.edu/schemas/{name}")]), "{name}");
+            assert_eq!(found, TagSchemas::Schemas(vec![format!("http://stsci.edu/schemas/{name}")]), "{name}");
         }
     }
 
     #[test]
     fn every_manifest_schema_is_bundled() {
-        let schemas = Schemas::bundled();
+        let schemas = SchemaSet::bundled();
         for (tag, bindings) in &schemas.tags {
             for uri in bindings.iter().flat_map(|binding| &binding.schemas) {
                 assert!(schemas.texts.contains_key(uri), "{tag}: {uri}");
@@ -352,15 +354,15 @@ mod tests {
     #[test]
     fn add_accepts_manifest_and_schema() {
         let limits = Limits::default();
-        let mut schemas = Schemas::empty();
+        let mut schemas = SchemaSet::empty();
         let manifest = "id: asdf://x/m\nextension_uri: asdf://x/e\nasdf_standard_requirement: {gte: 1.6.0}\n\
                         tags:\n- {tag_uri: 'asdf://x/t-1', schema_uri: [a, b]}\n";
-        assert_eq!(schemas.add(manifest, &limits).unwrap(), Added::Manifest(1));
-        assert_eq!(schemas.of_tag("asdf://x/t-1", Some("1.5.0")), Tagged::OtherStandard);
-        assert_eq!(schemas.of_tag("asdf://x/t-1", Some("1.6.0")), Tagged::Schemas(vec!["a".into(), "b".into()]));
+        assert_eq!(schemas.add(manifest, &limits).unwrap(), AddedDocument::Manifest(1));
+        assert_eq!(schemas.of_tag("asdf://x/t-1", Some("1.5.0")), TagSchemas::OtherStandard);
+        assert_eq!(schemas.of_tag("asdf://x/t-1", Some("1.6.0")), TagSchemas::Schemas(vec!["a".into(), "b".into()]));
         let schema = "id: http://science.edu/s\ntag: 'tag:science.edu:FOO'\n";
-        assert_eq!(schemas.add(schema, &limits).unwrap(), Added::Schema("http://science.edu/s".into()));
-        assert!(matches!(schemas.of_tag("tag:science.edu:FOO", None), Tagged::Schemas(_)));
-        assert_eq!(schemas.add("a: 1", &limits).unwrap(), Added::Other);
+        assert_eq!(schemas.add(schema, &limits).unwrap(), AddedDocument::Schema("http://science.edu/s".into()));
+        assert!(matches!(schemas.of_tag("tag:science.edu:FOO", None), TagSchemas::Schemas(_)));
+        assert_eq!(schemas.add("a: 1", &limits).unwrap(), AddedDocument::Other);
     }
 }

@@ -14,11 +14,11 @@ fn parse(text: &str) -> Tree {
 
 /// Returns the text of a node, tag included, as a separate document.
 fn alone(node: Node<'_>) -> Tree {
-    parse(node.whole_span().slice(node.tree().text()))
+    parse(node.full_span().slice(node.tree().text()))
 }
 
-fn report(schema: &str, document: &Tree) -> Report {
-    let mut validator = Validator::new(Schemas::empty());
+fn report(schema: &str, document: &Tree) -> ValidationReport {
+    let mut validator = Validator::new(SchemaSet::empty());
     validator.add_custom(schema, "").unwrap();
     validator.validate(document, None).unwrap()
 }
@@ -36,8 +36,15 @@ fn keywords_hold_as_their_cases_say() {
         let schema = case.get("schema").unwrap();
         for (key, fits) in [("fits", true), ("not", false)] {
             for document in case.get(key).into_iter().flat_map(Node::items) {
-                let report = report(schema.raw(), &alone(document));
-                assert_eq!(report.is_valid(), fits, "{} and {}: {:?}", schema.raw(), document.raw(), report.problems);
+                let report = report(schema.source_text(), &alone(document));
+                assert_eq!(
+                    report.is_valid(),
+                    fits,
+                    "{} and {}: {:?}",
+                    schema.source_text(),
+                    document.source_text(),
+                    report.problems
+                );
                 count += 1;
             }
         }
@@ -94,7 +101,7 @@ fn misspelt_datatype_is_one_problem() {
     let text = format!(
         "{HEADER}!core/asdf-1.1.0\na: [!core/ndarray-1.1.0 {{source: 0, datatype: flaot64, byteorder: little, shape: [2]}}]\n"
     );
-    let report = Validator::new(Schemas::bundled()).validate(&parse(&text), Some("1.6.0")).unwrap();
+    let report = Validator::new(SchemaSet::bundled()).validate(&parse(&text), Some("1.6.0")).unwrap();
     assert_eq!(report.errors, 1);
     assert_eq!(report.problems[0].path_text(), "/a/0/datatype");
     assert_eq!(report.problems[0].hint.as_deref(), Some("did you mean float64?"));
@@ -103,14 +110,15 @@ fn misspelt_datatype_is_one_problem() {
 #[test]
 fn unknown_tag_note_names_its_package() {
     let text = "a: !<tag:stsci.edu:gwcs/wcs-1.4.0> {}\nb: !<tag:stsci.edu:asdf/core/ndarray-1.0.0> []\n";
-    let report = Validator::new(Schemas::bundled()).validate(&parse(text), Some("1.6.0")).unwrap();
+    let report = Validator::new(SchemaSet::bundled()).validate(&parse(text), Some("1.6.0")).unwrap();
     assert!(report.is_valid());
     let notes: Vec<_> = report.problems.iter().map(|p| (p.severity, p.path_text())).collect();
     assert_eq!(notes, [(Severity::Note, "/a"), (Severity::Note, "/b")]);
     assert!(report.problems[0].hint.as_ref().unwrap().contains("gwcs"));
     assert!(report.problems[1].message.contains("not of standard 1.6.0"));
     assert_eq!(report.problems[1].hint.as_deref(), Some("did you mean tag:stsci.edu:asdf/core/ndarray-1.1.0?"));
-    let report = Validator::new(Schemas::bundled()).validate(&parse("!<tag:stsci.edu:asdf/core/ndaray-1.1.0> []"), Some("1.6.0"));
+    let report =
+        Validator::new(SchemaSet::bundled()).validate(&parse("!<tag:stsci.edu:asdf/core/ndaray-1.1.0> []"), Some("1.6.0"));
     let hint = report.unwrap().problems.remove(0).hint;
     assert_eq!(hint.as_deref(), Some("did you mean tag:stsci.edu:asdf/core/ndarray-1.1.0?"));
 }
@@ -118,11 +126,11 @@ fn unknown_tag_note_names_its_package() {
 #[test]
 fn values_asdf_rejects_warn_and_fail_when_strict() {
     let mut report =
-        Validator::new(Schemas::bundled()).validate(&parse("{a: 99999999999999999999, 1.5: b}"), Some("1.6.0")).unwrap();
+        Validator::new(SchemaSet::bundled()).validate(&parse("{a: 99999999999999999999, 1.5: b}"), Some("1.6.0")).unwrap();
     assert!(report.is_valid() && report.warnings == 2);
     report.make_strict();
     assert_eq!((report.errors, report.warnings), (2, 0));
-    let report = Validator::new(Schemas::bundled()).validate(&parse("{1.5: b}"), Some("1.5.0")).unwrap();
+    let report = Validator::new(SchemaSet::bundled()).validate(&parse("{1.5: b}"), Some("1.5.0")).unwrap();
     assert_eq!(report.warnings, 0);
 }
 
@@ -150,7 +158,7 @@ fn recursive_references_end() {
 fn steps_and_depth_are_limited() {
     let mut limits = Limits::default();
     limits.nodes = 100;
-    let mut validator = Validator::new(Schemas::empty()).with_limits(limits);
+    let mut validator = Validator::new(SchemaSet::empty()).with_limits(limits);
     let many = format!("[{}]", "1, ".repeat(90));
     let parts = "{type: number}, ".repeat(30);
     validator.add_custom(&format!("{{items: {{allOf: [{parts}]}}}}"), "").unwrap();
@@ -158,7 +166,7 @@ fn steps_and_depth_are_limited() {
 
     let deep = format!("{}{}", "[".repeat(250), "]".repeat(250));
     let nested = "{definitions: {n: {allOf: [{allOf: [{anyOf: [{type: array, items: {$ref: '#/definitions/n'}}]}]}]}}, $ref: '#/definitions/n'}";
-    let mut validator = Validator::new(Schemas::empty());
+    let mut validator = Validator::new(SchemaSet::empty());
     validator.add_custom(nested, "").unwrap();
     assert_eq!(validator.validate(&parse(&deep), None).unwrap_err().kind(), ErrorKind::Limit);
     assert!(validator.validate(&parse(&deep[60..440]), None).unwrap().is_valid());
@@ -193,7 +201,7 @@ fn missing_reference_or_pattern_leaves_verdict_open() {
         ("{properties: {a: {pattern: '['}}}", "{a: x}", "{b: x}"),
         ("{patternProperties: {'[': {}}}", "{a: x}", "[x]"),
     ] {
-        let mut validator = Validator::new(Schemas::empty());
+        let mut validator = Validator::new(SchemaSet::empty());
         validator.add_custom(schema, "").unwrap();
         // The note is repeated for every tree, not only for the first.
         for _ in 0..2 {
@@ -274,7 +282,7 @@ fn property_order_violation_is_warning() {
 /// The documents' own examples (0.1.0dev, 4) under the tags of every early generation, and what breaks their rules.
 #[test]
 fn early_document_trees_are_validated() {
-    let mut validator = Validator::new(Schemas::bundled());
+    let mut validator = Validator::new(SchemaSet::bundled());
     let eras = [
         ("tag:stsci.edu:asdf/0.1.0/", "", "dtype", "core/", "unit/", "fits/"),
         ("tag:stsci.edu:asdf/0.1.0/", "", "datatype", "core/", "unit/", "fits/"),
@@ -334,18 +342,18 @@ fn early_document_trees_are_validated() {
 
 #[test]
 fn missing_root_schema_is_err() {
-    let schemas = Schemas::empty();
+    let schemas = SchemaSet::empty();
     assert!(Validator::new(schemas).validate_root(&parse("1"), "x").is_err());
 }
 
 #[test]
 fn every_bundled_schema_compiles_and_follows_its_metaschema() {
-    let schemas = Schemas::bundled();
+    let schemas = SchemaSet::bundled();
     let uris: Vec<String> = schemas.uris().into_iter().map(str::to_owned).collect();
     assert!(uris.len() > 470, "{}", uris.len());
     let mut validator = Validator::new(schemas);
     for uri in uris {
-        let notes = validator.compile(&uri).unwrap();
+        let notes = validator.compile_schema(&uri).unwrap();
         assert!(notes.is_empty(), "{uri}: {notes:?}");
         let tree = parse(validator.schemas().text(&uri).unwrap());
         // `requiredProperties` is no keyword of draft-04, which allows others.
@@ -356,7 +364,7 @@ fn every_bundled_schema_compiles_and_follows_its_metaschema() {
 
 #[test]
 fn every_bundled_schema_except_metaschemas_has_title() {
-    let schemas = Schemas::bundled();
+    let schemas = SchemaSet::bundled();
     for uri in schemas.uris() {
         if uri.starts_with("http://stsci.edu/schemas/asdf/") && !uri.contains("/asdf-schema-") {
             assert!(bundled::words_of(uri, None).is_some(), "{uri}");
@@ -369,7 +377,7 @@ fn node_is_described_by_tag_and_parents() {
     let text =
         format!("{HEADER}!core/asdf-1.1.0\na: !core/ndarray-1.1.0 {{source: 0, datatype: int8, byteorder: big, shape: [2]}}\n");
     let tree = parse(&text);
-    let mut validator = Validator::new(Schemas::bundled());
+    let mut validator = Validator::new(SchemaSet::bundled());
     let mut titles = |path: &str| {
         let found = validator.describe(&tree, &TreePath::parse(path).unwrap(), Some("1.6.0")).unwrap();
         found.into_iter().map(|d| d.title).filter(|t| !t.is_empty()).collect::<Vec<_>>()
@@ -384,7 +392,7 @@ fn examine_checks_schema_and_its_examples() {
     let text = "%YAML 1.1\n---\n$schema: http://stsci.edu/schemas/yaml-schema/draft-01\nid: asdf://x.org/s-1.0.0\ntype: object\n\
                 properties: {a: {$ref: gone}, b: {type: intger}}\nrequired: [a]\nexamples:\n- [good, 'a: 1']\n\
                 - [bad, 'b: 1']\n- [array, asdf-standard-1.6.0, 'a: !core/ndarray-1.1.0 {source: 0, datatype: in8}']\n";
-    let mut schemas = Schemas::bundled();
+    let mut schemas = SchemaSet::bundled();
     schemas.add(text, &Limits::default()).unwrap();
     let found = Validator::new(schemas).examine(&parse(text)).unwrap();
     assert_eq!(found.report.problems[0].path_text(), "/properties/b/type");
@@ -434,7 +442,7 @@ proptest::proptest! {
     #[test]
     fn every_error_path_leads_to_node(text in any_yaml()) {
         let tree = parse(&format!("{HEADER}{text}\n"));
-        let report = Validator::new(Schemas::bundled()).validate(&tree, Some("1.6.0")).unwrap();
+        let report = Validator::new(SchemaSet::bundled()).validate(&tree, Some("1.6.0")).unwrap();
         proptest::prop_assert_eq!(report.is_valid(), report.problems.iter().all(|p| p.severity != Severity::Error));
         for problem in report.problems.iter().filter(|p| p.severity == Severity::Error) {
             let path = TreePath::parse(problem.path_text()).unwrap();

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hash, Hasher};
 
-use super::json_view::{DEPTH, Json, Number, Pairs, json, own_tag, same};
+use super::json_view::{InstanceNumber, JsonType, MAX_DEPTH, ObjectPairs, bindable_tag, deep_eq, json_type_of_node};
 use crate::tree::{Node, Scalar};
 
 /// Returns the indices of two equal items of a sequence. At most `budget` nodes are visited.
-pub(super) fn duplicate(node: Node<'_>, budget: &mut u64) -> Option<(usize, usize)> {
+pub(super) fn find_duplicate_items(node: Node<'_>, budget: &mut u64) -> Option<(usize, usize)> {
     // Random, so that no file can have items that all have the same hash.
     let state = RandomState::new();
     let mut seen: HashMap<u64, Vec<(usize, Node<'_>)>> = HashMap::new();
     for (at, item) in node.items().enumerate() {
-        let alike = seen.entry(hash(item, &state, 0, budget)).or_default();
-        if let Some((before, _)) = alike.iter().find(|(_, other)| same(*other, item, true, budget)) {
+        let alike = seen.entry(hash_node(item, &state, 0, budget)).or_default();
+        if let Some((before, _)) = alike.iter().find(|(_, other)| deep_eq(*other, item, true, budget)) {
             return Some((*before, at));
         }
         alike.push((at, item));
@@ -26,27 +26,27 @@ pub(super) fn duplicate(node: Node<'_>, budget: &mut u64) -> Option<(usize, usiz
 }
 
 /// Returns a hash that is equal for nodes that [`same`] takes for equal.
-fn hash(node: Node<'_>, state: &RandomState, depth: usize, budget: &mut u64) -> u64 {
+fn hash_node(node: Node<'_>, state: &RandomState, depth: usize, budget: &mut u64) -> u64 {
     *budget = budget.saturating_sub(1);
     let mut hasher = state.build_hasher();
-    own_tag(node).hash(&mut hasher);
+    bindable_tag(node).hash(&mut hasher);
     // Deeper values are different anyway.
-    if depth > DEPTH || *budget == 0 {
+    if depth > MAX_DEPTH || *budget == 0 {
         return hasher.finish();
     }
-    match json(node) {
-        Json::Array => {
+    match json_type_of_node(node) {
+        JsonType::Array => {
             ('[', node.len()).hash(&mut hasher);
             for item in node.items() {
-                hash(item, state, depth + 1, budget).hash(&mut hasher);
+                hash_node(item, state, depth + 1, budget).hash(&mut hasher);
             }
         }
-        Json::Object => {
+        JsonType::Object => {
             // The order of the keys does not count.
             let none = std::collections::HashSet::new();
             let mut sum = 0u64;
-            for (key, value) in Pairs::of(node, &none) {
-                let pair = (hash(key, state, depth + 1, budget), hash(value, state, depth + 1, budget));
+            for (key, value) in ObjectPairs::from_node(node, &none) {
+                let pair = (hash_node(key, state, depth + 1, budget), hash_node(value, state, depth + 1, budget));
                 sum = sum.wrapping_add(state.hash_one(pair));
             }
             ('{', sum).hash(&mut hasher);
@@ -57,11 +57,11 @@ fn hash(node: Node<'_>, state: &RandomState, depth: usize, budget: &mut u64) -> 
 }
 
 fn hash_scalar(scalar: &Scalar<'_>, hasher: &mut impl Hasher) {
-    match Number::of_scalar(scalar) {
+    match InstanceNumber::of_scalar(scalar) {
         // 1 and 1.0 are the same.
-        Some(Number::Int(value)) => value.hash(hasher),
-        Some(Number::Float(value)) if value.trunc() == value && value.abs() < 1.6e38 => (value as i128).hash(hasher),
-        Some(Number::Float(value)) => value.to_bits().hash(hasher),
+        Some(InstanceNumber::Int(value)) => value.hash(hasher),
+        Some(InstanceNumber::Float(value)) if value.trunc() == value && value.abs() < 1.6e38 => (value as i128).hash(hasher),
+        Some(InstanceNumber::Float(value)) => value.to_bits().hash(hasher),
         None => {
             std::mem::discriminant(scalar).hash(hasher);
             match scalar {
@@ -89,11 +89,11 @@ mod tests {
         let state = RandomState::new();
         for (n, a) in items.iter().enumerate() {
             for b in items.iter().skip(n) {
-                let equal = hash(*a, &state, 0, &mut 1000) == hash(*b, &state, 0, &mut 1000);
-                assert_eq!(same(*a, *b, true, &mut 1000), equal, "{} {}", a.raw(), b.raw());
+                let equal = hash_node(*a, &state, 0, &mut 1000) == hash_node(*b, &state, 0, &mut 1000);
+                assert_eq!(deep_eq(*a, *b, true, &mut 1000), equal, "{} {}", a.source_text(), b.source_text());
             }
         }
-        assert_eq!(duplicate(tree.root(), &mut 10_000), Some((1, 2)));
+        assert_eq!(find_duplicate_items(tree.root(), &mut 10_000), Some((1, 2)));
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
         let text: String = (0..20_000).map(|n| format!("- {{k: {n}, l: [{n}]}}\n")).collect();
         let tree = Tree::parse(&text, &Limits::default()).unwrap();
         let mut budget = 200_000;
-        assert_eq!(duplicate(tree.root(), &mut budget), None);
+        assert_eq!(find_duplicate_items(tree.root(), &mut budget), None);
         assert!(budget > 0);
     }
 }

@@ -2,9 +2,9 @@
 
 /// A pattern of tags: `*` is any run of characters but `/`, `**` any run at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pattern(String);
+pub(super) struct TagPattern(String);
 
-impl Pattern {
+impl TagPattern {
     pub(super) fn new(text: &str) -> Self {
         Self(text.to_owned())
     }
@@ -14,16 +14,16 @@ impl Pattern {
     }
 
     /// Returns `true` if the whole of `uri` fits.
-    pub(super) fn matches(&self, uri: &str) -> bool {
+    pub(super) fn matches_uri(&self, uri: &str) -> bool {
         if !self.0.contains('*') {
             return self.0 == uri;
         }
-        matches(self.0.as_bytes(), uri.as_bytes())
+        matches_wildcards(self.0.as_bytes(), uri.as_bytes())
     }
 }
 
 /// Greedy matching that remembers the last wildcard of each kind: at most quadratic in the lengths.
-pub(super) fn matches(pattern: &[u8], text: &[u8]) -> bool {
+pub(super) fn matches_wildcards(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     // Place to go on from if the rest does not fit: pattern place after the wildcard, and text taken so far.
     let mut single: Option<(usize, usize)> = None;
@@ -68,7 +68,7 @@ pub(super) fn split_fragment(uri: &str) -> (&str, &str) {
 }
 
 /// `reference` as seen from the document `base` (RFC 3986, for schemes with `//` and without).
-pub(super) fn join(base: &str, reference: &str) -> String {
+pub(super) fn resolve_uri_reference(base: &str, reference: &str) -> String {
     let (base, _) = split_fragment(base);
     if reference.starts_with('#') || reference.is_empty() {
         return format!("{base}{reference}");
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn single_star_stops_at_slash_double_star_continues() {
-        let fits = |pattern: &str, uri: &str| Pattern::new(pattern).matches(uri);
+        let fits = |pattern: &str, uri: &str| TagPattern::new(pattern).matches_uri(uri);
         assert!(fits("tag:stsci.edu:asdf/core/ndarray-*", "tag:stsci.edu:asdf/core/ndarray-1.1.0"));
         assert!(!fits("tag:stsci.edu:asdf/*", "tag:stsci.edu:asdf/core/ndarray-1.1.0"));
         assert!(fits("tag:stsci.edu:**", "tag:stsci.edu:asdf/core/ndarray-1.1.0"));
@@ -170,9 +170,9 @@ mod tests {
             ("asdf://x.org/s/y-1.0.0", "asdf://x.org/s/y-1.0.0"),
             ("../../../../../q", "http://stsci.edu/q"),
         ] {
-            assert_eq!(join(base, reference), whole, "{reference}");
+            assert_eq!(resolve_uri_reference(base, reference), whole, "{reference}");
         }
-        assert_eq!(join("asdf://x.org/s/y-1.0.0", "z-1.0.0"), "asdf://x.org/s/z-1.0.0");
-        assert_eq!(join("", "z"), "/z");
+        assert_eq!(resolve_uri_reference("asdf://x.org/s/y-1.0.0", "z-1.0.0"), "asdf://x.org/s/z-1.0.0");
+        assert_eq!(resolve_uri_reference("", "z"), "/z");
     }
 }

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::compile::{PartId, Program};
-use super::explain::Explain;
-use super::fast_check::Check;
-use super::json_view::own_tag;
+use super::compile::{CompiledSchemas, PartId};
+use super::explain::Explainer;
+use super::fast_check::FastChecker;
+use super::json_view::bindable_tag;
 use super::packages::package_of;
 use super::property_order;
-use super::report::Report;
-use super::store::{Schemas, Tagged, missing, version_of};
-use super::tree_scan::Survey;
+use super::report::ValidationReport;
+use super::store::{SchemaSet, TagSchemas, missing_schema_error, version_of};
+use super::tree_scan::TreeScan;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Result;
 use crate::limits::Limits;
@@ -35,36 +35,36 @@ use crate::tree::{Node, NodeId, Tree, TreePath};
 /// ```
 #[derive(Debug)]
 pub struct Validator {
-    pub(super) schemas: Schemas,
-    pub(super) program: Program,
+    pub(super) schemas: SchemaSet,
+    pub(super) program: CompiledSchemas,
     /// Parts of a tag under a version of the standard.
-    bound: HashMap<(String, Option<String>), Bound>,
+    bindings: HashMap<(String, Option<String>), BoundTag>,
     custom: Vec<PartId>,
     pub(super) limits: Limits,
-    most: usize,
+    max_problems: usize,
 }
 
 /// The binding of a tag.
 #[derive(Debug, Clone)]
-enum Bound {
+enum BoundTag {
     Parts(Vec<PartId>),
     OtherStandard,
     Unknown,
 }
 
 /// The URI under which a custom schema without `id` is known.
-const CUSTOM: &str = "custom:schema";
+const CUSTOM_URI: &str = "custom:schema";
 
 impl Validator {
     /// A validator with the default limits, which reports at most ten problems.
-    pub fn new(schemas: Schemas) -> Self {
+    pub fn new(schemas: SchemaSet) -> Self {
         Self {
             schemas,
-            program: Program::default(),
-            bound: HashMap::new(),
+            program: CompiledSchemas::default(),
+            bindings: HashMap::new(),
             custom: Vec::new(),
             limits: Limits::default(),
-            most: 10,
+            max_problems: 10,
         }
     }
 
@@ -77,8 +77,8 @@ impl Validator {
 
     /// Sets the maximum number of reported problems.
     #[must_use]
-    pub fn at_most(mut self, most: usize) -> Self {
-        self.most = most;
+    pub fn max_problems(mut self, most: usize) -> Self {
+        self.max_problems = most;
         self
     }
 
@@ -90,18 +90,18 @@ impl Validator {
         let tree = Tree::parse(text, &self.limits)?;
         let uri = match tree.root().get("id").and_then(Node::as_str) {
             Some(id) => super::uri::split_fragment(&id).0.to_owned(),
-            None if file.is_empty() => CUSTOM.to_owned(),
+            None if file.is_empty() => CUSTOM_URI.to_owned(),
             None => file.to_owned(),
         };
-        self.schemas.put(&uri, tree.into_text());
-        if let Some(part) = self.program.part(&self.schemas, &uri, false, &self.limits)? {
+        self.schemas.insert(&uri, tree.into_text());
+        if let Some(part) = self.program.compile_uri(&self.schemas, &uri, false, &self.limits)? {
             self.custom.push(part);
         }
         Ok(())
     }
 
     /// The schemas.
-    pub fn schemas(&self) -> &Schemas {
+    pub fn schemas(&self) -> &SchemaSet {
         &self.schemas
     }
 
@@ -110,8 +110,8 @@ impl Validator {
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the tree is too large or deep to be validated,
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if a schema that it needs is broken.
-    pub fn validate(&mut self, tree: &Tree, standard: Option<&str>) -> Result<Report> {
-        let survey = Survey::of(tree, &self.limits)?;
+    pub fn validate(&mut self, tree: &Tree, standard: Option<&str>) -> Result<ValidationReport> {
+        let survey = TreeScan::scan(tree, &self.limits)?;
         let mut unknown = Vec::new();
         let mut work: Vec<(Node<'_>, PartId)> = self.custom.iter().map(|part| (tree.root(), *part)).collect();
         let mut by_tag: HashMap<&str, Vec<PartId>> = HashMap::new();
@@ -124,10 +124,10 @@ impl Validator {
             }
             let Some(known) = by_number.get_mut(number) else { continue };
             if known.is_none() {
-                let Some(tag) = own_tag(*node) else { continue };
+                let Some(tag) = bindable_tag(*node) else { continue };
                 if !by_tag.contains_key(tag) {
-                    let parts = match self.bound_to(tag, standard)? {
-                        Bound::Parts(parts) => parts,
+                    let parts = match self.binding_of(tag, standard)? {
+                        BoundTag::Parts(parts) => parts,
                         other => {
                             unknown.push((*node, other));
                             Vec::new()
@@ -139,14 +139,15 @@ impl Validator {
             }
             work.extend(known.iter().flatten().map(|part| (*node, *part)));
         }
-        let mut found = Findings { most: self.most, ..Findings::default() };
+        let mut found = FindingCollector { max_problems: self.max_problems, ..FindingCollector::default() };
         self.run(tree, &survey, &work, &mut found)?;
         found.of_the_standard(tree, &survey, standard);
         if !self.custom.is_empty() {
-            for ((key, value), order) in property_order::misplaced(&self.program, &survey, tree.root(), &self.custom) {
-                let message = format!("the key {} comes too late", key.raw());
-                found.warn(|| {
-                    let mut problem = warning(tree, value, message, Some(format!("propertyOrder states {}", order.join(", "))));
+            for ((key, value), order) in property_order::misplaced_keys(&self.program, &survey, tree.root(), &self.custom) {
+                let message = format!("the key {} comes too late", key.source_text());
+                found.push_warning(|| {
+                    let mut problem =
+                        new_warning(tree, value, message, Some(format!("propertyOrder states {}", order.join(", "))));
                     (problem.line, problem.column) = key.line_column();
                     problem.span = key.span();
                     problem
@@ -154,9 +155,9 @@ impl Validator {
             }
         }
         for (node, bound) in unknown {
-            let tag = own_tag(node).unwrap_or("");
+            let tag = bindable_tag(node).unwrap_or("");
             // Looking for a tag that was meant takes time: for the first few it is worth it.
-            let near = if found.note_count < NEAR { self.schemas.near_tag(tag, standard) } else { None };
+            let near = if found.note_count < MAX_SUGGESTED_TAGS { self.schemas.near_tag(tag, standard) } else { None };
             let near = near.map(|near| format!("did you mean {near}?"));
             found.note_tag(tree, node, &bound, standard, near);
         }
@@ -166,54 +167,60 @@ impl Validator {
         Ok(found.into_report())
     }
 
-    fn run<'t>(&self, tree: &'t Tree, survey: &Survey<'t>, work: &[(Node<'t>, PartId)], found: &mut Findings) -> Result<()> {
-        let mut check = Check::new(&self.program, survey, &self.limits);
+    fn run<'t>(
+        &self,
+        tree: &'t Tree,
+        survey: &TreeScan<'t>,
+        work: &[(Node<'t>, PartId)],
+        found: &mut FindingCollector,
+    ) -> Result<()> {
+        let mut check = FastChecker::new(&self.program, survey, &self.limits);
         for (node, part) in work {
-            if check.fits(*node, *part) && check.stopped.is_none() {
+            if check.node_fits(*node, *part) && check.is_stopped.is_none() {
                 continue;
             }
-            if check.stopped.is_none() && found.explained >= EXPLAINED && found.errors.len() >= found.most {
+            if check.is_stopped.is_none() && found.explained >= MIN_EXPLAINED && found.errors.len() >= found.max_problems {
                 // Enough has been told: what comes is counted.
                 found.error_count += 1;
-            } else if check.stopped.is_none() {
+            } else if check.is_stopped.is_none() {
                 found.explained += 1;
-                let path = found.path(tree, node.id());
-                let mut explain = Explain::new(&mut check, path);
-                explain.part(*node, *part);
+                let path = found.path_of_node(tree, node.id());
+                let mut explain = Explainer::new(&mut check, path);
+                explain.explain_part(*node, *part);
                 let reasons = explain.reasons;
-                found.errors(reasons.into_iter().map(|reason| reason.tell(&check)));
+                found.push_errors(reasons.into_iter().map(|reason| reason.into_diagnostic(&check)));
             }
-            if let Some(error) = check.stopped.take() {
+            if let Some(error) = check.is_stopped.take() {
                 let (line, column) = node.line_column();
                 return Err(error.at_text(line, column));
             }
         }
-        found.open.append(&mut check.open);
+        found.has_undecided.append(&mut check.has_gaps);
         Ok(())
     }
 
-    fn bound_to(&mut self, tag: &str, standard: Option<&str>) -> Result<Bound> {
+    fn binding_of(&mut self, tag: &str, standard: Option<&str>) -> Result<BoundTag> {
         let key = (tag.to_owned(), standard.map(str::to_owned));
-        if let Some(known) = self.bound.get(&key) {
+        if let Some(known) = self.bindings.get(&key) {
             return Ok(known.clone());
         }
         let bound = match self.schemas.of_tag(tag, standard) {
-            Tagged::Unknown => Bound::Unknown,
-            Tagged::OtherStandard => Bound::OtherStandard,
-            Tagged::Schemas(uris) => {
+            TagSchemas::Unknown => BoundTag::Unknown,
+            TagSchemas::OtherStandard => BoundTag::OtherStandard,
+            TagSchemas::Schemas(uris) => {
                 let mut parts = Vec::with_capacity(uris.len());
                 for uri in uris {
-                    let part = self.program.part(&self.schemas, &uri, true, &self.limits)?;
+                    let part = self.program.compile_uri(&self.schemas, &uri, true, &self.limits)?;
                     if part.is_none() {
                         let note = format!("the schema {uri} of the tag {tag} is not known, so that nothing checks it");
                         self.program.notes.push(note);
                     }
                     parts.extend(part);
                 }
-                Bound::Parts(parts)
+                BoundTag::Parts(parts)
             }
         };
-        self.bound.insert(key, bound.clone());
+        self.bindings.insert(key, bound.clone());
         Ok(bound)
     }
 
@@ -222,10 +229,10 @@ impl Validator {
     /// # Errors
     /// Returns the errors of [`Validator::validate`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is
     /// no such schema.
-    pub fn validate_root(&mut self, tree: &Tree, uri: &str) -> Result<Report> {
-        let part = self.program.part(&self.schemas, uri, true, &self.limits)?.ok_or_else(|| missing(uri))?;
-        let survey = Survey::of(tree, &self.limits)?;
-        let mut found = Findings { most: self.most, ..Findings::default() };
+    pub fn validate_root(&mut self, tree: &Tree, uri: &str) -> Result<ValidationReport> {
+        let part = self.program.compile_uri(&self.schemas, uri, true, &self.limits)?.ok_or_else(|| missing_schema_error(uri))?;
+        let survey = TreeScan::scan(tree, &self.limits)?;
+        let mut found = FindingCollector { max_problems: self.max_problems, ..FindingCollector::default() };
         self.run(tree, &survey, &[(tree.root(), part)], &mut found)?;
         found.note_gaps(&self.program);
         Ok(found.into_report())
@@ -233,20 +240,20 @@ impl Validator {
 
     /// Makes every tag look for its schemas again.
     pub(super) fn forget_tags(&mut self) {
-        self.bound.clear();
+        self.bindings.clear();
     }
 
     /// Compiles a schema and all it refers to; what could not be compiled, in words.
-    pub(super) fn compile(&mut self, uri: &str) -> Result<Vec<String>> {
-        self.program.part(&self.schemas, uri, true, &self.limits)?.ok_or_else(|| missing(uri))?;
+    pub(super) fn compile_schema(&mut self, uri: &str) -> Result<Vec<String>> {
+        self.program.compile_uri(&self.schemas, uri, true, &self.limits)?.ok_or_else(|| missing_schema_error(uri))?;
         Ok(std::mem::take(&mut self.program.notes))
     }
 }
 
 /// Problems as they come in.
 #[derive(Default)]
-struct Findings {
-    most: usize,
+struct FindingCollector {
+    max_problems: usize,
     errors: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
     notes: Vec<Diagnostic>,
@@ -254,71 +261,73 @@ struct Findings {
     warning_count: usize,
     note_count: usize,
     explained: usize,
-    told: HashSet<(String, String)>,
+    reported: HashSet<(String, String)>,
     /// The gaps of the program that were met.
-    open: BTreeSet<u32>,
+    has_undecided: BTreeSet<u32>,
 }
 
 /// Minimum number of explained nodes. Beyond that, once there are enough problems, each node counts as one.
-const EXPLAINED: usize = 1000;
+const MIN_EXPLAINED: usize = 1000;
 /// Maximum number of unknown tags for which a similar known tag is searched.
-const NEAR: usize = 100;
+const MAX_SUGGESTED_TAGS: usize = 100;
 /// Maximum number of different problems that are remembered, so that none is reported twice.
-const REMEMBERED: usize = 100_000;
+const MAX_REMEMBERED: usize = 100_000;
 
-impl Findings {
+impl FindingCollector {
     /// The path of a node, which costs a walk; as long as it will be told.
-    fn path(&self, tree: &Tree, node: NodeId) -> TreePath {
+    fn path_of_node(&self, tree: &Tree, node: NodeId) -> TreePath {
         tree.path_of(node).unwrap_or_default()
     }
 
-    fn errors(&mut self, problems: impl Iterator<Item = Diagnostic>) {
+    fn push_errors(&mut self, problems: impl Iterator<Item = Diagnostic>) {
         for problem in problems {
-            if self.told.len() < REMEMBERED && !self.told.insert((problem.path_text().to_owned(), problem.message.clone())) {
+            if self.reported.len() < MAX_REMEMBERED
+                && !self.reported.insert((problem.path_text().to_owned(), problem.message.clone()))
+            {
                 continue;
             }
             self.error_count += 1;
-            if self.errors.len() < self.most {
+            if self.errors.len() < self.max_problems {
                 self.errors.push(problem);
             }
         }
     }
 
-    fn warn(&mut self, problem: impl FnOnce() -> Diagnostic) {
+    fn push_warning(&mut self, problem: impl FnOnce() -> Diagnostic) {
         self.warning_count += 1;
-        if self.warnings.len() < self.most {
+        if self.warnings.len() < self.max_problems {
             self.warnings.push(problem());
         }
     }
 
-    fn note(&mut self, problem: impl FnOnce() -> Diagnostic) {
+    fn push_note(&mut self, problem: impl FnOnce() -> Diagnostic) {
         self.note_count += 1;
-        if self.notes.len() < self.most {
+        if self.notes.len() < self.max_problems {
             self.notes.push(problem());
         }
     }
 
     /// Checks content that Python asdf refuses to write and only warns of on reading.
-    fn of_the_standard(&mut self, tree: &Tree, survey: &Survey<'_>, standard: Option<&str>) {
+    fn of_the_standard(&mut self, tree: &Tree, survey: &TreeScan<'_>, standard: Option<&str>) {
         let restricted = standard.and_then(version_of).is_some_and(|version| version >= [1, 6, 0]);
-        for node in &survey.large {
-            self.warn(|| {
-                let message = format!("the integer {} does not fit int64 (64 bits with sign)", node.raw());
-                warning(tree, *node, message, Some("write it as !core/integer, or as a float".into()))
+        for node in &survey.large_integers {
+            self.push_warning(|| {
+                let message = format!("the integer {} does not fit int64 (64 bits with sign)", node.source_text());
+                new_warning(tree, *node, message, Some("write it as !core/integer, or as a float".into()))
             });
         }
         for key in survey.keys.iter().filter(|_| restricted) {
-            self.warn(|| {
-                let message = format!("the key {} is neither a string nor an integer nor a boolean", key.raw());
-                warning(tree, *key, message, Some("ASDF 1.6 allows no other keys".into()))
+            self.push_warning(|| {
+                let message = format!("the key {} is neither a string nor an integer nor a boolean", key.source_text());
+                new_warning(tree, *key, message, Some("ASDF 1.6 allows no other keys".into()))
             });
         }
     }
 
-    fn note_tag(&mut self, tree: &Tree, node: Node<'_>, bound: &Bound, standard: Option<&str>, near: Option<String>) {
-        let tag = own_tag(node).unwrap_or("");
+    fn note_tag(&mut self, tree: &Tree, node: Node<'_>, bound: &BoundTag, standard: Option<&str>, near: Option<String>) {
+        let tag = bindable_tag(node).unwrap_or("");
         let (message, hint) = match bound {
-            Bound::OtherStandard => {
+            BoundTag::OtherStandard => {
                 (format!("the tag {tag} is not of standard {}, so that nothing checks it", standard.unwrap_or("?")), near)
             }
             _ => {
@@ -328,8 +337,8 @@ impl Findings {
                 (format!("no schema is known for the tag {tag}"), near.or(package))
             }
         };
-        self.note(|| {
-            let mut problem = warning(tree, node, message, hint);
+        self.push_note(|| {
+            let mut problem = new_warning(tree, node, message, hint);
             problem.severity = Severity::Note;
             if let Some(span) = node.tag_span() {
                 (problem.line, problem.column) = tree.line_column(span.start as usize);
@@ -340,29 +349,29 @@ impl Findings {
     }
 
     /// Reports the gaps that a verdict has met and could not check.
-    fn note_gaps(&mut self, program: &Program) {
-        for gap in self.open.clone() {
+    fn note_gaps(&mut self, program: &CompiledSchemas) {
+        for gap in self.has_undecided.clone() {
             self.note_text(program.gaps.get(gap as usize).cloned().unwrap_or_default());
         }
     }
 
     fn note_text(&mut self, note: String) {
-        self.note(|| Diagnostic::new(Severity::Note, note));
+        self.push_note(|| Diagnostic::new(Severity::Note, note));
     }
 
-    fn into_report(self) -> Report {
+    fn into_report(self) -> ValidationReport {
         let mut problems = Vec::new();
         for mut list in [self.errors, self.warnings, self.notes] {
             list.sort_by_key(|problem| problem.span);
-            list.truncate(self.most.saturating_sub(problems.len()));
+            list.truncate(self.max_problems.saturating_sub(problems.len()));
             problems.append(&mut list);
         }
         let (errors, warnings, notes) = (self.error_count, self.warning_count, self.note_count);
-        Report { problems, errors, warnings, notes, unchecked: self.open.len() }
+        ValidationReport { problems, errors, warnings, notes, unchecked: self.has_undecided.len() }
     }
 }
 
-fn warning(tree: &Tree, node: Node<'_>, message: String, hint: Option<String>) -> Diagnostic {
+fn new_warning(tree: &Tree, node: Node<'_>, message: String, hint: Option<String>) -> Diagnostic {
     let path = tree.path_of(node.id()).map_or(String::new(), |path| path.to_string());
-    Diagnostic::new(Severity::Warning, message).at_path(path).at_span(node.span()).at_text(node.line_column()).maybe_hint(hint)
+    Diagnostic::new(Severity::Warning, message).at_path(path).at_span(node.span()).at_text(node.line_column()).opt_hint(hint)
 }

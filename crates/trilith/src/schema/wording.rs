@@ -1,75 +1,85 @@
 //! Nodes, values and rules in words.
 
-use super::cast::Kind;
-use super::compile::{Program, Rule};
-use super::fast_check::Check;
-use super::json_view::{Json, Number, Pairs, json};
+use super::cast::CastKind;
+use super::compile::{CompiledSchemas, Rule};
+use super::fast_check::FastChecker;
+use super::json_view::{InstanceNumber, JsonType, ObjectPairs, json_type_of_node};
 use crate::tree::Node;
 
 /// Lengths and numbers.
-pub(super) fn measured<'t>(check: &mut Check<'_, 't>, node: Node<'t>, rule: &Rule) -> (String, String) {
+pub(super) fn describe_value_mismatch<'t>(check: &mut FastChecker<'_, 't>, node: Node<'t>, rule: &Rule) -> (String, String) {
     match rule {
-        Rule::Length { least, most } => {
-            (format!("the sequence has {}", count(node.len() as u64, "item")), range(*least, *most, "item"))
+        Rule::Length { min: least, max: most } => {
+            (format!("the sequence has {}", display_count(node.len() as u64, "item")), display_range(*least, *most, "item"))
         }
-        Rule::Properties { least, most } => {
-            let n = Pairs::of(node, &check.survey.odd).count() as u64;
-            (format!("the mapping has {}", count(n, "key")), range(*least, *most, "key"))
+        Rule::Properties { min: least, max: most } => {
+            let n = ObjectPairs::from_node(node, &check.survey.special_mappings).count() as u64;
+            (format!("the mapping has {}", display_count(n, "key")), display_range(*least, *most, "key"))
         }
-        Rule::TextLength { least, most } => {
+        Rule::TextLength { min: least, max: most } => {
             let n = node.text().chars().count() as u64;
-            (format!("{} has {}", shown(node), count(n, "character")), range(*least, *most, "character"))
+            (format!("{} has {}", display_node(node), display_count(n, "character")), display_range(*least, *most, "character"))
         }
         Rule::Pattern(pattern) => {
-            (format!("{} does not match", shown(node)), format!("the pattern {}", cut_text(pattern.source(), 60)))
+            (format!("{} does not match", display_node(node)), format!("the pattern {}", cut_text(pattern.source(), 60)))
         }
-        Rule::Minimum(limit, true) => (format!("{} is too small", shown(node)), format!("more than {}", number(*limit))),
-        Rule::Minimum(limit, false) => (format!("{} is too small", shown(node)), format!("at least {}", number(*limit))),
-        Rule::Maximum(limit, true) => (format!("{} is too large", shown(node)), format!("less than {}", number(*limit))),
-        Rule::Maximum(limit, false) => (format!("{} is too large", shown(node)), format!("at most {}", number(*limit))),
-        Rule::MultipleOf(of) => (format!("{} is not a multiple", shown(node)), format!("a multiple of {}", number(*of))),
+        Rule::Minimum(limit, true) => {
+            (format!("{} is too small", display_node(node)), format!("more than {}", display_number(*limit)))
+        }
+        Rule::Minimum(limit, false) => {
+            (format!("{} is too small", display_node(node)), format!("at least {}", display_number(*limit)))
+        }
+        Rule::Maximum(limit, true) => {
+            (format!("{} is too large", display_node(node)), format!("less than {}", display_number(*limit)))
+        }
+        Rule::Maximum(limit, false) => {
+            (format!("{} is too large", display_node(node)), format!("at most {}", display_number(*limit)))
+        }
+        Rule::MultipleOf(of) => {
+            (format!("{} is not a multiple", display_node(node)), format!("a multiple of {}", display_number(*of)))
+        }
         Rule::Unique => {
-            let (a, b) = check.duplicate(node).unwrap_or((0, 0));
+            let (a, b) = check.find_duplicate_items(node).unwrap_or((0, 0));
             (format!("items {a} and {b} are the same"), "items that all differ".into())
         }
-        _ => (format!("{} does not fit", shown(node)), String::new()),
+        _ => (format!("{} does not fit", display_node(node)), String::new()),
     }
 }
 
-fn number(number: Number) -> String {
+fn display_number(number: InstanceNumber) -> String {
     match number {
-        Number::Int(value) => value.to_string(),
-        Number::Float(value) => format!("{value:?}"),
+        InstanceNumber::Int(value) => value.to_string(),
+        InstanceNumber::Float(value) => format!("{value:?}"),
     }
 }
 
-fn count(n: u64, what: &str) -> String {
+fn display_count(n: u64, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
-pub(super) fn range(least: u64, most: u64, what: &str) -> String {
+pub(super) fn display_range(least: u64, most: u64, what: &str) -> String {
     match (least, most) {
-        (a, b) if a == b => format!("exactly {}", count(a, what)),
-        (a, u64::MAX) => format!("at least {}", count(a, what)),
-        (0, b) => format!("at most {}", count(b, what)),
-        (a, b) => format!("{a} to {}", count(b, what)),
+        (a, b) if a == b => format!("exactly {}", display_count(a, what)),
+        (a, u64::MAX) => format!("at least {}", display_count(a, what)),
+        (0, b) => format!("at most {}", display_count(b, what)),
+        (a, b) => format!("{a} to {}", display_count(b, what)),
     }
 }
 
-pub(super) fn types(bits: u8) -> String {
+pub(super) fn display_types(bits: u8) -> String {
     let all = [
-        (Json::Object as u8, "a mapping"),
-        (Json::Array as u8, "a sequence"),
-        (Json::String as u8, "text"),
-        (Json::Number as u8, "a number"),
-        (Json::Integer as u8, "an integer"),
-        (Json::Boolean as u8, "a boolean"),
-        (Json::Null as u8, "null"),
+        (JsonType::Object as u8, "a mapping"),
+        (JsonType::Array as u8, "a sequence"),
+        (JsonType::String as u8, "text"),
+        (JsonType::Number as u8, "a number"),
+        (JsonType::Integer as u8, "an integer"),
+        (JsonType::Boolean as u8, "a boolean"),
+        (JsonType::Null as u8, "null"),
     ];
-    let has_number = bits & Json::Number as u8 != 0;
+    let has_number = bits & JsonType::Number as u8 != 0;
     let words: Vec<_> = all
         .iter()
-        .filter(|(bit, _)| bits & bit != 0 && !(has_number && *bit == Json::Integer as u8))
+        .filter(|(bit, _)| bits & bit != 0 && !(has_number && *bit == JsonType::Integer as u8))
         .map(|(_, words)| *words)
         .collect();
     words.join(" or ")
@@ -77,20 +87,20 @@ pub(super) fn types(bits: u8) -> String {
 
 /// Suggests a spelling that gives a scalar its intended type.
 pub(super) fn type_hint(node: Node<'_>, bits: u8) -> Option<String> {
-    if node.is_mapping() && bits & Json::String as u8 != 0 && node.tag().is_none() {
+    if node.is_mapping() && bits & JsonType::String as u8 != 0 && node.tag().is_none() {
         // A colon and a blank within text that was meant to be one.
         let mut entries = node.entries();
         let (Some((key, value)), None) = (entries.next(), entries.next()) else { return None };
-        let is_one_line = value.is_scalar() && key.is_scalar() && !node.raw().trim_end().contains('\n');
+        let is_one_line = value.is_scalar() && key.is_scalar() && !node.source_text().trim_end().contains('\n');
         let reads = "YAML reads a colon before a blank as the end of a key: for text write";
-        return is_one_line.then(|| format!("{reads} '{}'", cut_text(node.raw().trim(), 60)));
+        return is_one_line.then(|| format!("{reads} '{}'", cut_text(node.source_text().trim(), 60)));
     }
     if !node.is_scalar() || node.tag().is_some() {
         return None;
     }
     let text = node.text();
-    match json(node) {
-        Json::String if bits & Json::Number as u8 != 0 => {
+    match json_type_of_node(node) {
+        JsonType::String if bits & JsonType::Number as u8 != 0 => {
             let value: f64 = text.parse().ok()?;
             if !value.is_finite() {
                 return None;
@@ -106,8 +116,8 @@ pub(super) fn type_hint(node: Node<'_>, bits: u8) -> Option<String> {
             };
             Some(format!("YAML 1.1 reads this as text: write {plain}"))
         }
-        Json::Integer | Json::Number | Json::Boolean | Json::Null | Json::DateTime | Json::Other
-            if bits & Json::String as u8 != 0 && !text.is_empty() =>
+        JsonType::Integer | JsonType::Number | JsonType::Boolean | JsonType::Null | JsonType::DateTime | JsonType::Other
+            if bits & JsonType::String as u8 != 0 && !text.is_empty() =>
         {
             Some(format!("for text write '{}'", cut_text(&text, 40)))
         }
@@ -122,34 +132,34 @@ pub(super) fn tag_hint(found: &str, wanted: &str) -> Option<String> {
 }
 
 /// A list of names, cut if it gets long.
-pub(super) fn listed<'w>(before: &str, names: impl Iterator<Item = &'w str>) -> String {
+pub(super) fn name_list<'w>(before: &str, names: impl Iterator<Item = &'w str>) -> String {
     let names: Vec<_> = names.collect();
     if names.is_empty() {
         return String::new();
     }
-    const SHOWN: usize = 16;
-    let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
-    format!("{before}{}{more}", names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", "))
+    const MAX_SHOWN: usize = 16;
+    let more = if names.len() > MAX_SHOWN { format!(" and {} more", names.len() - MAX_SHOWN) } else { String::new() };
+    format!("{before}{}{more}", names.iter().take(MAX_SHOWN).copied().collect::<Vec<_>>().join(", "))
 }
 
 /// A node as it is named in a message.
-pub(super) fn shown(node: Node<'_>) -> String {
-    match json(node) {
-        Json::Object => "the mapping".into(),
-        Json::Array => "the sequence".into(),
-        Json::String => quoted(&cut_text(&node.text(), 40)),
-        Json::Null if node.raw().is_empty() => "nothing".into(),
-        _ => cut(node),
+pub(super) fn display_node(node: Node<'_>) -> String {
+    match json_type_of_node(node) {
+        JsonType::Object => "the mapping".into(),
+        JsonType::Array => "the sequence".into(),
+        JsonType::String => quote_text(&cut_text(&node.text(), 40)),
+        JsonType::Null if node.source_text().is_empty() => "nothing".into(),
+        _ => truncate_node(node),
     }
 }
 
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn quote_text(text: &str) -> String {
     format!("{text:?}")
 }
 
 /// A node's text on one line, cut if it gets long.
-pub(super) fn cut(node: Node<'_>) -> String {
-    let flat: Vec<&str> = node.raw().split_whitespace().take(40).collect();
+pub(super) fn truncate_node(node: Node<'_>) -> String {
+    let flat: Vec<&str> = node.source_text().split_whitespace().take(40).collect();
     cut_text(&flat.join(" "), 60)
 }
 
@@ -162,26 +172,30 @@ fn cut_text(text: &str, most: usize) -> String {
 }
 
 /// Returns a rule in words; None for one that only refers to another.
-pub(super) fn in_words(program: &Program, rule: &Rule) -> Option<String> {
+pub(super) fn rule_text(program: &CompiledSchemas, rule: &Rule) -> Option<String> {
     Some(match rule {
-        Rule::Type { bits, .. } => types(*bits),
+        Rule::Type { bits, .. } => display_types(*bits),
         Rule::Tag(pattern) => format!("tag {}", pattern.as_str()),
-        Rule::Words(words) => listed("one of ", words.iter().map(|word| &**word)),
+        Rule::EnumStrings(words) => name_list("one of ", words.iter().map(|word| &**word)),
         Rule::Enum(place) => {
-            let values: Vec<String> = program.node(*place).map_or(Vec::new(), |v| v.items().map(cut).collect());
-            listed("one of ", values.iter().map(String::as_str))
+            let values: Vec<String> = program.find_node(*place).map_or(Vec::new(), |v| v.items().map(truncate_node).collect());
+            name_list("one of ", values.iter().map(String::as_str))
         }
         Rule::Required(keys) => {
-            listed(if keys.len() == 1 { "with the key " } else { "with the keys " }, keys.iter().map(|key| &**key))
+            name_list(if keys.len() == 1 { "with the key " } else { "with the keys " }, keys.iter().map(|key| &**key))
         }
-        Rule::Length { least, most } => range(*least, *most, "item"),
-        Rule::TextLength { least, most } => range(*least, *most, "character"),
-        Rule::Dimensions { least, most } => range(*least, *most, "dimension"),
+        Rule::Length { min: least, max: most } => display_range(*least, *most, "item"),
+        Rule::TextLength { min: least, max: most } => display_range(*least, *most, "character"),
+        Rule::Dimensions { min: least, max: most } => display_range(*least, *most, "dimension"),
         Rule::Pattern(pattern) => format!("matching {}", cut_text(pattern.source(), 60)),
-        Rule::Minimum(limit, exclusive) => format!("{} {}", if *exclusive { "more than" } else { "at least" }, number(*limit)),
-        Rule::Maximum(limit, exclusive) => format!("{} {}", if *exclusive { "less than" } else { "at most" }, number(*limit)),
-        Rule::MultipleOf(of) => format!("a multiple of {}", number(*of)),
-        Rule::Datatype(wanted) => format!("datatype {}", wanted.kind.as_ref().map_or(String::new(), Kind::words)),
+        Rule::Minimum(limit, exclusive) => {
+            format!("{} {}", if *exclusive { "more than" } else { "at least" }, display_number(*limit))
+        }
+        Rule::Maximum(limit, exclusive) => {
+            format!("{} {}", if *exclusive { "less than" } else { "at most" }, display_number(*limit))
+        }
+        Rule::MultipleOf(of) => format!("a multiple of {}", display_number(*of)),
+        Rule::Datatype(wanted) => format!("datatype {}", wanted.kind.as_ref().map_or(String::new(), CastKind::spec_name)),
         Rule::Unique => "items that all differ".into(),
         _ => return None,
     })

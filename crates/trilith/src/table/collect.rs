@@ -3,18 +3,18 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Query, Row, Table};
-use crate::bytes::{Backing, is_url, path_of, shown_name};
+use crate::bytes::{SourceBacking, display_name, is_url, path_of};
 use crate::error::{Error, Result};
-use crate::file::{Found, OpenOptions};
-use crate::threads::in_order;
+use crate::file::{FoundFile, OpenOptions};
+use crate::threads::map_in_order;
 
 /// Servers are asked for this number of files at a time besides those that the cores work on.
-const CONNECTIONS: usize = 8;
+const EXTRA_REMOTE_JOBS: usize = 8;
 
 /// The result of [`collect`].
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Collected {
+pub struct CollectedTable {
     /// The rows of all files that could be read, in the order of the files.
     pub table: Table,
     /// Number of files.
@@ -42,22 +42,22 @@ pub struct Collected {
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `files` is empty.
 pub fn collect(
     query: &Query,
-    files: impl IntoIterator<Item = Found, IntoIter: Send>,
+    files: impl IntoIterator<Item = FoundFile, IntoIter: Send>,
     opening: &OpenOptions,
     stop: &AtomicBool,
-) -> Result<Collected> {
+) -> Result<CollectedTable> {
     let mut files = files.into_iter().take_while(|_| !stop.load(Ordering::Relaxed)).peekable();
-    let waiting = if files.peek().is_some_and(|first| is_url(&first.name)) { CONNECTIONS } else { 0 };
-    let mut found = Collected { table: Table::new(query), files: 0, failed: Vec::new(), notices: Vec::new() };
-    in_order(
+    let waiting = if files.peek().is_some_and(|first| is_url(&first.name)) { EXTRA_REMOTE_JOBS } else { 0 };
+    let mut found = CollectedTable { table: Table::new(query), files: 0, failed: Vec::new(), notices: Vec::new() };
+    map_in_order(
         files,
         waiting,
         |file, _| {
             let read = match file.problem {
                 Some(problem) => Err(problem),
-                None => read(query, &file.name, opening),
+                None => read_file_rows(query, &file.name, opening),
             };
-            (shown_name(&file.name).into_owned(), read)
+            (display_name(&file.name).into_owned(), read)
         },
         |(name, read)| {
             found.files += 1;
@@ -79,16 +79,16 @@ pub fn collect(
     Ok(found)
 }
 
-fn read(query: &Query, name: &str, opening: &OpenOptions) -> Result<(Vec<Row>, Option<String>)> {
+fn read_file_rows(query: &Query, name: &str, opening: &OpenOptions) -> Result<(Vec<Row>, Option<String>)> {
     let file = opening.open(path_of(name))?;
-    Ok((query.rows(name, &file)?, file.source().backing().and_then(Backing::notice)))
+    Ok((query.rows(name, &file)?, file.source().backing().and_then(SourceBacking::notice)))
 }
 
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "tests make files")]
 mod tests {
     use super::*;
-    use crate::file::Gather;
+    use crate::file::FileFinder;
 
     #[test]
     fn one_bad_file_of_many_ends_nothing() {
@@ -98,8 +98,8 @@ mod tests {
             std::fs::write(folder.path().join(format!("r{n:02}.asdf")), text).unwrap();
         }
         std::fs::write(folder.path().join("r07.asdf"), "text").unwrap();
-        let query = Query::named([("a=b", "/n")]).unwrap().filter("`a=b` >= 5").unwrap();
-        let files = || Gather::new().named(&folder.path().to_string_lossy());
+        let query = Query::with_names([("a=b", "/n")]).unwrap().filter("`a=b` >= 5").unwrap();
+        let files = || FileFinder::new().find(&folder.path().to_string_lossy());
         let found = collect(&query, files(), &OpenOptions::new(), &false.into()).unwrap();
         let numbers: Vec<_> = found.table.column(1).map(|cell| cell.text()).collect();
         let expected: Vec<_> = (5..50).filter(|n| *n != 7).map(|n| n.to_string()).collect();

@@ -3,35 +3,35 @@
 use std::cell::OnceCell;
 
 use super::summary::Summary;
-use crate::condition::Cell;
+use crate::condition::TableCell;
 use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::suggest::nearest;
-use crate::wcs::{Found, Wcs};
+use crate::wcs::{FoundWcs, Wcs};
 use crate::yaml::{PrintOptions, print_value};
 
 /// Queries after `@` for properties of an item besides its value.
-const ASPECTS: &[(&str, Aspect)] = &[
-    ("shape", Aspect::Shape),
-    ("ndim", Aspect::Ndim),
-    ("size", Aspect::Size),
-    ("nbytes", Aspect::Nbytes),
-    ("dtype", Aspect::Datatype),
-    ("codec", Aspect::Codec),
-    ("unit", Aspect::Unit),
-    ("tag", Aspect::Tag),
-    ("kind", Aspect::Kind),
-    ("min", Aspect::Min),
-    ("max", Aspect::Max),
-    ("mean", Aspect::Mean),
-    ("index", Aspect::Index),
-    ("footprint", Aspect::Footprint),
-    ("centre", Aspect::Centre),
-    ("scale", Aspect::Scale),
+const ASPECTS: &[(&str, ColumnAspect)] = &[
+    ("shape", ColumnAspect::Shape),
+    ("ndim", ColumnAspect::Ndim),
+    ("size", ColumnAspect::Size),
+    ("nbytes", ColumnAspect::Nbytes),
+    ("dtype", ColumnAspect::Datatype),
+    ("codec", ColumnAspect::Codec),
+    ("unit", ColumnAspect::Unit),
+    ("tag", ColumnAspect::Tag),
+    ("kind", ColumnAspect::Kind),
+    ("min", ColumnAspect::Min),
+    ("max", ColumnAspect::Max),
+    ("mean", ColumnAspect::Mean),
+    ("index", ColumnAspect::Index),
+    ("footprint", ColumnAspect::Footprint),
+    ("centre", ColumnAspect::Centre),
+    ("scale", ColumnAspect::Scale),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Aspect {
+enum ColumnAspect {
     Value,
     Shape,
     Ndim,
@@ -53,7 +53,7 @@ enum Aspect {
     Scale,
 }
 
-impl Aspect {
+impl ColumnAspect {
     fn is_of_coordinates(self) -> bool {
         matches!(self, Self::Footprint | Self::Centre | Self::Scale)
     }
@@ -66,30 +66,30 @@ pub(super) struct Column {
     /// The keys on the way, from the root of the file or from the item of a row.
     path: String,
     from_root: bool,
-    aspect: Aspect,
+    aspect: ColumnAspect,
 }
 
 /// The subject of a row.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'f> {
+pub(super) struct RowSubject<'f> {
     pub file: &'f File,
     /// The item of the row, and its number; None if the row is of the whole file.
     pub item: Option<(&'f Item<'f>, usize)>,
     /// The coordinates of the image of the file, once a column has asked for them.
-    pub image: &'f OnceCell<Option<Found>>,
+    pub image: &'f OnceCell<Option<FoundWcs>>,
 }
 
 impl Column {
     /// Reads `NAME=/path`, `NAME=/path@aspect` or a path alone, whose last key is the name.
     pub(super) fn parse(text: &str) -> Result<Self> {
         match text.split_once('=') {
-            Some((name, place)) if !name.contains('/') => Self::at(name.trim(), place),
-            _ => Self::at(text.trim_matches('/').rsplit('/').next().unwrap_or_default(), text),
+            Some((name, place)) if !name.contains('/') => Self::from_name_and_path(name.trim(), place),
+            _ => Self::from_name_and_path(text.trim_matches('/').rsplit('/').next().unwrap_or_default(), text),
         }
     }
 
     /// A column of this name, whose values are at `/path` or `/path@aspect`.
-    pub(super) fn at(name: &str, place: &str) -> Result<Self> {
+    pub(super) fn from_name_and_path(name: &str, place: &str) -> Result<Self> {
         let (path, aspect) = aspect_of(place)?;
         let (from_root, path) = match path.strip_prefix("//") {
             Some(rest) => (true, format!("/{rest}")),
@@ -112,10 +112,12 @@ impl Column {
     }
 
     /// The value in a row: null if there is no such item.
-    pub(super) fn read(&self, place: Place<'_>) -> Result<Cell> {
+    pub(super) fn read_cell(&self, place: RowSubject<'_>) -> Result<TableCell> {
         let item = match place.item {
-            Some((_, index)) if self.aspect == Aspect::Index => return Ok(Cell::Int(index.try_into().unwrap_or(i64::MAX))),
-            Some((item, _)) if !self.from_root => below(item, &self.path)?,
+            Some((_, index)) if self.aspect == ColumnAspect::Index => {
+                return Ok(TableCell::Int(index.try_into().unwrap_or(i64::MAX)));
+            }
+            Some((item, _)) if !self.from_root => item_below(item, &self.path)?,
             _ if self.is_of_image() => {
                 let found = match place.image.get() {
                     Some(found) => found,
@@ -124,65 +126,67 @@ impl Column {
                         place.image.get_or_init(|| found)
                     }
                 };
-                return Ok(found.as_ref().map_or(Cell::Null, |found| self.of_wcs(&found.wcs)));
+                return Ok(found.as_ref().map_or(TableCell::Null, |found| self.of_wcs(&found.wcs)));
             }
             _ => match place.file.item(&self.path) {
-                Ok(item) => Some(item.follow()?),
+                Ok(item) => Some(item.resolve()?),
                 Err(error) if error.kind().is_request() => None,
                 Err(error) => return Err(error),
             },
         };
-        item.map_or(Ok(Cell::Null), |item| self.of_item(&item))
+        item.map_or(Ok(TableCell::Null), |item| self.of_item(&item))
     }
 
-    fn of_item(&self, item: &Item<'_>) -> Result<Cell> {
+    fn of_item(&self, item: &Item<'_>) -> Result<TableCell> {
         let is_array = item.kind() == ItemKind::Array;
         Ok(match self.aspect {
-            Aspect::Value => value(item)?,
-            Aspect::Kind => Cell::Text(item.kind().name().to_owned()),
-            Aspect::Tag => item.notes().tag.map_or(Cell::Null, |tag| Cell::Text(tag.to_owned())),
-            Aspect::Unit => item.notes().unit.map_or(Cell::Null, |unit| Cell::Text(unit.into_owned())),
-            Aspect::Index => Cell::Null,
-            aspect if aspect.is_of_coordinates() => item.coordinates()?.map_or(Cell::Null, |found| self.of_wcs(&found.wcs)),
-            _ if !is_array => Cell::Null,
-            Aspect::Shape => Cell::Text(format!("{:?}", item.describe()?.shape)),
-            Aspect::Ndim => whole(item.describe()?.shape.len() as u64),
-            Aspect::Size => whole(item.describe()?.shape.iter().fold(1, |product: u64, n| product.saturating_mul(*n))),
-            Aspect::Nbytes => item.describe()?.nbytes.map_or(Cell::Null, whole),
-            Aspect::Datatype => Cell::Text(item.describe()?.datatype.to_string()),
-            Aspect::Codec => Cell::Text(item.describe()?.storage),
-            Aspect::Min => Summary::of(&item.array()?)?.min,
-            Aspect::Max => Summary::of(&item.array()?)?.max,
-            Aspect::Mean => Summary::of(&item.array()?)?.mean(),
-            _ => Cell::Null,
+            ColumnAspect::Value => item_value(item)?,
+            ColumnAspect::Kind => TableCell::Text(item.kind().name().to_owned()),
+            ColumnAspect::Tag => item.metadata().tag.map_or(TableCell::Null, |tag| TableCell::Text(tag.to_owned())),
+            ColumnAspect::Unit => item.metadata().unit.map_or(TableCell::Null, |unit| TableCell::Text(unit.into_owned())),
+            ColumnAspect::Index => TableCell::Null,
+            aspect if aspect.is_of_coordinates() => item.coordinates()?.map_or(TableCell::Null, |found| self.of_wcs(&found.wcs)),
+            _ if !is_array => TableCell::Null,
+            ColumnAspect::Shape => TableCell::Text(format!("{:?}", item.describe()?.shape)),
+            ColumnAspect::Ndim => integer_cell(item.describe()?.shape.len() as u64),
+            ColumnAspect::Size => {
+                integer_cell(item.describe()?.shape.iter().fold(1, |product: u64, n| product.saturating_mul(*n)))
+            }
+            ColumnAspect::Nbytes => item.describe()?.nbytes.map_or(TableCell::Null, integer_cell),
+            ColumnAspect::Datatype => TableCell::Text(item.describe()?.datatype.to_string()),
+            ColumnAspect::Codec => TableCell::Text(item.describe()?.storage),
+            ColumnAspect::Min => Summary::compute(&item.array()?)?.min,
+            ColumnAspect::Max => Summary::compute(&item.array()?)?.max,
+            ColumnAspect::Mean => Summary::compute(&item.array()?)?.mean(),
+            _ => TableCell::Null,
         })
     }
 
     /// Returns a property of the coordinates: positions in degrees as lists, a scale in seconds of arc.
-    fn of_wcs(&self, wcs: &Wcs) -> Cell {
+    fn of_wcs(&self, wcs: &Wcs) -> TableCell {
         match self.aspect {
-            Aspect::Footprint => wcs.footprint().map_or(Cell::Null, |corners| Cell::Text(format!("{corners:?}"))),
-            Aspect::Centre => wcs.centre().map_or(Cell::Null, |centre| Cell::Text(format!("{centre:?}"))),
-            _ => wcs.scale().map_or(Cell::Null, Cell::Float),
+            ColumnAspect::Footprint => wcs.footprint().map_or(TableCell::Null, |corners| TableCell::Text(format!("{corners:?}"))),
+            ColumnAspect::Centre => wcs.centre().map_or(TableCell::Null, |centre| TableCell::Text(format!("{centre:?}"))),
+            _ => wcs.scale().map_or(TableCell::Null, TableCell::Float),
         }
     }
 }
 
 /// Splits the aspect off a path. A key may hold an `@`, so only what is, or is nearly, a known word counts.
-fn aspect_of(place: &str) -> Result<(&str, Aspect)> {
-    let Some((path, word)) = place.rsplit_once('@') else { return Ok((place, Aspect::Value)) };
+fn aspect_of(place: &str) -> Result<(&str, ColumnAspect)> {
+    let Some((path, word)) = place.rsplit_once('@') else { return Ok((place, ColumnAspect::Value)) };
     if let Some((_, aspect)) = ASPECTS.iter().find(|(known, _)| *known == word) {
         return Ok((path, *aspect));
     }
     match nearest(word, ASPECTS.iter().map(|(known, _)| *known)) {
         Some(known) => Err(Error::invalid_input(format!("unknown @{word} of a column")).hint(format!("did you mean @{known}?"))),
-        None => Ok((place, Aspect::Value)),
+        None => Ok((place, ColumnAspect::Value)),
     }
 }
 
 /// The item at a path below another.
-fn below<'f>(item: &'f Item<'f>, path: &str) -> Result<Option<Item<'f>>> {
-    let mut at = item.follow()?;
+fn item_below<'f>(item: &'f Item<'f>, path: &str) -> Result<Option<Item<'f>>> {
+    let mut at = item.resolve()?;
     for key in path.split('/').skip(1) {
         let key = key.replace("~1", "/").replace("~0", "~");
         let next = {
@@ -193,42 +197,42 @@ fn below<'f>(item: &'f Item<'f>, path: &str) -> Result<Option<Item<'f>>> {
             named.or_else(|| number.filter(|n| is_list && *n < children.len()))
         };
         let Some(child) = next.map_or(Ok(None), |index| at.child(index))? else { return Ok(None) };
-        at = child.follow()?;
+        at = child.resolve()?;
     }
     Ok(Some(at))
 }
 
-fn whole(number: u64) -> Cell {
-    i64::try_from(number).map_or_else(|_| Cell::Text(number.to_string()), Cell::Int)
+fn integer_cell(number: u64) -> TableCell {
+    i64::try_from(number).map_or_else(|_| TableCell::Text(number.to_string()), TableCell::Int)
 }
 
 /// The element of an array without axes; text if it is no number that a cell holds.
-fn single(item: &Item<'_>) -> Result<Cell> {
-    let array = item.presented(item.array()?)?;
+fn scalar_cell(item: &Item<'_>) -> Result<TableCell> {
+    let array = item.decode_text(item.array()?)?;
     if array.mask().is_some() {
-        return Ok(Cell::Text(format!("{} {:?}", array.datatype(), array.shape())));
+        return Ok(TableCell::Text(format!("{} {:?}", array.datatype(), array.shape())));
     }
-    let cells = Cell::of_elements(&array)?;
-    let described = || Cell::Text(format!("{} {:?}", array.datatype(), array.shape()));
+    let cells = TableCell::of_elements(&array)?;
+    let described = || TableCell::Text(format!("{} {:?}", array.datatype(), array.shape()));
     Ok(cells.map_or_else(described, |cells| cells.into_iter().next().unwrap_or_default()))
 }
 
 /// The value of an item: that of a scalar, the text of a collection, what an array is.
-fn value(item: &Item<'_>) -> Result<Cell> {
+fn item_value(item: &Item<'_>) -> Result<TableCell> {
     match item.kind() {
-        ItemKind::Scalar | ItemKind::Text | ItemKind::Null => Ok(Cell::of_scalar(item.value()?)),
+        ItemKind::Scalar | ItemKind::Text | ItemKind::Null => Ok(TableCell::of_scalar(item.value()?)),
         ItemKind::Array => {
             let found = item.describe()?;
             if found.shape.is_empty() && found.datatype.as_struct().is_none() {
-                return single(item);
+                return scalar_cell(item);
             }
-            Ok(Cell::Text(format!("{} {:?}", found.datatype, found.shape)))
+            Ok(TableCell::Text(format!("{} {:?}", found.datatype, found.shape)))
         }
         _ => {
             let (value, _) = item.to_value()?;
             let mut how = PrintOptions::default();
             (how.width, how.literals) = (usize::MAX, false);
-            Ok(Cell::Text(print_value(&value.flow(), 0, &how).trim().to_owned()))
+            Ok(TableCell::Text(print_value(&value.flow(), 0, &how).trim().to_owned()))
         }
     }
 }

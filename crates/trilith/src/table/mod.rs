@@ -10,18 +10,18 @@ mod summary;
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 
-pub use self::collect::{Collected, collect};
-use self::column::{Column, Place};
-use crate::bytes::{hidden_name, shown_name};
-use crate::condition::Filter;
-pub use crate::condition::{Cell, CellType};
+pub use self::collect::{CollectedTable, collect};
+use self::column::{Column, RowSubject};
+use crate::bytes::{display_name, hidden_name};
+use crate::condition::Condition;
+pub use crate::condition::{CellType, TableCell};
 use crate::error::{Error, Result};
 use crate::file::{File, ItemKind};
 use crate::suggest::nearest;
-use crate::wcs::{self, Found, Length, from_wcs};
+use crate::wcs::{self, BoxLength, FoundWcs, from_wcs};
 
 /// The name of the first column.
-const FILE: &str = "file";
+const FILE_COLUMN: &str = "file";
 
 /// A description of a table.
 ///
@@ -44,14 +44,14 @@ pub struct Query {
     columns: Vec<Column>,
     names: Vec<String>,
     each: Option<String>,
-    filter: Option<Filter>,
-    covers: Option<Cone>,
+    filter: Option<Condition>,
+    cone: Option<ConeSearch>,
     /// Columns, and whether the greatest comes first.
     sort: Vec<(usize, bool)>,
 }
 
 /// A row: the file, then a value for each column.
-pub type Row = Vec<Cell>;
+pub type Row = Vec<TableCell>;
 
 impl Query {
     /// Columns by `NAME=/path`, or by a path alone, whose last key is the name. After the path `@shape`, `@ndim`,
@@ -61,7 +61,7 @@ impl Query {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no column, and for two of one name.
     pub fn new<S: AsRef<str>>(columns: impl IntoIterator<Item = S>) -> Result<Self> {
-        Self::of(columns.into_iter().map(|text| Column::parse(text.as_ref())).collect::<Result<Vec<_>>>()?)
+        Self::from_columns(columns.into_iter().map(|text| Column::parse(text.as_ref())).collect::<Result<Vec<_>>>()?)
     }
 
     /// Columns by their names and places, a place being `/path` or `/path@shape` as in [`Query::new`]. A name may have
@@ -69,13 +69,13 @@ impl Query {
     ///
     /// # Errors
     /// Returns the errors of [`Query::new`].
-    pub fn named<N: AsRef<str>, P: AsRef<str>>(columns: impl IntoIterator<Item = (N, P)>) -> Result<Self> {
-        let columns = columns.into_iter().map(|(name, place)| Column::at(name.as_ref(), place.as_ref()));
-        Self::of(columns.collect::<Result<Vec<_>>>()?)
+    pub fn with_names<N: AsRef<str>, P: AsRef<str>>(columns: impl IntoIterator<Item = (N, P)>) -> Result<Self> {
+        let columns = columns.into_iter().map(|(name, place)| Column::from_name_and_path(name.as_ref(), place.as_ref()));
+        Self::from_columns(columns.collect::<Result<Vec<_>>>()?)
     }
 
-    fn of(columns: Vec<Column>) -> Result<Self> {
-        let mut names = vec![FILE.to_owned()];
+    fn from_columns(columns: Vec<Column>) -> Result<Self> {
+        let mut names = vec![FILE_COLUMN.to_owned()];
         for column in &columns {
             if names.contains(&column.name) {
                 return Err(
@@ -84,7 +84,7 @@ impl Query {
             }
             names.push(column.name.clone());
         }
-        Ok(Self { columns, names, each: None, filter: None, covers: None, sort: Vec::new() })
+        Ok(Self { columns, names, each: None, filter: None, cone: None, sort: Vec::new() })
     }
 
     /// A row for each item of the list or mapping at this path. The paths of columns begin at the item, `.` being the
@@ -92,7 +92,7 @@ impl Query {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no path.
-    pub fn each(mut self, path: &str) -> Result<Self> {
+    pub fn rows_of(mut self, path: &str) -> Result<Self> {
         if !path.is_empty() && !path.starts_with('/') {
             return Err(Error::invalid_input(format!("the path {path:?} does not begin with /")));
         }
@@ -107,7 +107,7 @@ impl Query {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the place in the text, and
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for one that nests too deep.
     pub fn filter(mut self, condition: &str) -> Result<Self> {
-        self.filter = Some(Filter::parse(condition, "column", &self.names)?);
+        self.filter = Some(Condition::parse(condition, "column", &self.names)?);
         Ok(self)
     }
 
@@ -116,8 +116,8 @@ impl Query {
     ///
     /// Trilith computes whether an image has the position. Values in the file, as `s_region`, do not count.
     #[must_use]
-    pub fn covers(mut self, position: [f64; 2], radius: f64) -> Self {
-        self.covers = Some(Cone { position, radius });
+    pub fn covering_position(mut self, position: [f64; 2], radius: f64) -> Self {
+        self.cone = Some(ConeSearch { position, radius });
         self
     }
 
@@ -129,11 +129,11 @@ impl Query {
     pub fn covers_text(self, text: &str) -> Result<Self> {
         let (place, radius) = match text.splitn(3, ',').collect::<Vec<_>>()[..] {
             [lon, lat, radius] => (format!("{lon},{lat}"), radius.parse()?),
-            _ => (text.to_owned(), Length::Degrees(0.0)),
+            _ => (text.to_owned(), BoxLength::Degrees(0.0)),
         };
         match radius {
-            Length::Degrees(radius) => Ok(self.covers(wcs::position(&place)?, radius)),
-            Length::Pixels(_) => {
+            BoxLength::Degrees(radius) => Ok(self.covering_position(wcs::position(&place)?, radius)),
+            BoxLength::Pixels(_) => {
                 Err(Error::invalid_input(format!("cannot read radius in {text:?}: expected an angle"))
                     .hint("give one as 30arcsec"))
             }
@@ -173,10 +173,10 @@ impl Query {
     /// # Errors
     /// Returns an error if the file cannot be read. Missing items are null.
     pub fn rows(&self, name: &str, file: &File) -> Result<Vec<Row>> {
-        let name = &*shown_name(&hidden_name(name)).into_owned();
+        let name = &*display_name(&hidden_name(name)).into_owned();
         let mut rows = Vec::new();
         let image = OnceCell::new();
-        if let Some(cone) = &self.covers {
+        if let Some(cone) = &self.cone {
             let mut all = file.every_wcs()?;
             if !cone.is_in(&mut all)? {
                 return Ok(rows);
@@ -186,42 +186,42 @@ impl Query {
             }
         }
         let Some(each) = &self.each else {
-            self.add_row(name, Place { file, item: None, image: &image }, &mut rows)?;
+            self.add_row(name, RowSubject { file, item: None, image: &image }, &mut rows)?;
             return Ok(rows);
         };
         let list = match file.item(each) {
-            Ok(list) => list.follow()?,
+            Ok(list) => list.resolve()?,
             Err(error) if error.kind().is_request() => return Ok(rows),
             Err(error) => return Err(error),
         };
         if !matches!(list.kind(), ItemKind::List | ItemKind::Mapping) {
-            let what = format!("{each} is not a list but {}", article(list.kind().name()));
+            let what = format!("{each} is not a list but {}", with_article(list.kind().name()));
             return Err(Error::invalid_input(what).at_path(each.clone()));
         }
         for (index, (_, item)) in list.children()?.iter().enumerate() {
-            self.add_row(name, Place { file, item: Some((item, index)), image: &image }, &mut rows)?;
+            self.add_row(name, RowSubject { file, item: Some((item, index)), image: &image }, &mut rows)?;
         }
         Ok(rows)
     }
 
-    fn add_row(&self, name: &str, place: Place<'_>, rows: &mut Vec<Row>) -> Result<()> {
+    fn add_row(&self, name: &str, place: RowSubject<'_>, rows: &mut Vec<Row>) -> Result<()> {
         let mut row = Vec::with_capacity(self.names.len());
-        row.push(Cell::Text(name.to_owned()));
+        row.push(TableCell::Text(name.to_owned()));
         for column in &self.columns {
-            row.push(column.read(place).map_err(|error| error.context(format!("column {}", column.name)))?);
+            row.push(column.read_cell(place).map_err(|error| error.context(format!("column {}", column.name)))?);
         }
-        if self.filter.as_ref().is_none_or(|filter| filter.holds(&row)) {
+        if self.filter.as_ref().is_none_or(|filter| filter.matches(&row)) {
             rows.push(row);
         }
         Ok(())
     }
 
     /// Returns the order of two rows, by the values in the sort columns.
-    fn order(&self, one: &[Cell], other: &[Cell]) -> Ordering {
+    fn compare_rows(&self, one: &[TableCell], other: &[TableCell]) -> Ordering {
         let mut order = Ordering::Equal;
         for ((one, other), (_, descends)) in one.iter().zip(other).zip(&self.sort) {
-            let is_null = |cell: &Cell| *cell == Cell::Null;
-            let found = one.order(other);
+            let is_null = |cell: &TableCell| *cell == TableCell::Null;
+            let found = one.total_cmp(other);
             // Null is last, whichever way.
             let found = if *descends && !is_null(one) && !is_null(other) { found.reverse() } else { found };
             order = order.then(found);
@@ -232,17 +232,17 @@ impl Query {
 
 /// A position, and a radius around it, in degrees.
 #[derive(Debug, Clone, Copy)]
-struct Cone {
+struct ConeSearch {
     position: [f64; 2],
     radius: f64,
 }
 
-impl Cone {
+impl ConeSearch {
     /// Returns `true` if one of the images with these coordinates reaches into it.
-    fn is_in(&self, all: &mut Vec<Result<Found>>) -> Result<bool> {
+    fn is_in(&self, all: &mut Vec<Result<FoundWcs>>) -> Result<bool> {
         let mut unknown = None;
         for found in all.iter().flatten() {
-            let is_image = found.wcs.sky().is_some() && found.wcs.extent().is_some();
+            let is_image = found.wcs.sky().is_some() && found.wcs.pixel_range().is_some();
             match is_image.then(|| found.wcs.touches(self.position, self.radius)).transpose() {
                 Ok(Some(true)) => return Ok(true),
                 Ok(_) => {}
@@ -255,7 +255,7 @@ impl Cone {
     }
 }
 
-fn article(word: &str) -> String {
+fn with_article(word: &str) -> String {
     let article = if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     format!("{article} {word}")
 }
@@ -264,19 +264,19 @@ fn article(word: &str) -> String {
 #[derive(Debug, Clone)]
 pub struct Table {
     query: Query,
-    cells: Vec<Packed>,
-    texts: Texts,
+    cells: Vec<PackedCell>,
+    texts: StringPool,
     /// The number of the file of each row.
     files: Vec<usize>,
     /// The rows in their order, once they are sorted.
     sorted: Option<Vec<usize>>,
     /// The types that each column has, as bits.
-    seen: Vec<u8>,
+    column_types: Vec<u8>,
 }
 
 /// A value without the bytes of its text.
 #[derive(Debug, Clone, Copy)]
-enum Packed {
+enum PackedCell {
     Null,
     Bool(bool),
     Int(i64),
@@ -286,21 +286,21 @@ enum Packed {
 
 /// Strings one after another, and the end of each.
 #[derive(Debug, Clone, Default)]
-struct Texts {
-    all: String,
+struct StringPool {
+    text: String,
     ends: Vec<usize>,
 }
 
-impl Texts {
+impl StringPool {
     fn push(&mut self, text: &str) -> usize {
-        self.all.push_str(text);
-        self.ends.push(self.all.len());
+        self.text.push_str(text);
+        self.ends.push(self.text.len());
         self.ends.len() - 1
     }
 
     fn get(&self, at: usize) -> &str {
         let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        self.ends.get(at).and_then(|end| self.all.get(start..*end)).unwrap_or_default()
+        self.ends.get(at).and_then(|end| self.text.get(start..*end)).unwrap_or_default()
     }
 }
 
@@ -308,7 +308,14 @@ impl Table {
     /// A table without rows.
     pub fn new(query: &Query) -> Self {
         let seen = vec![0; query.names.len()];
-        Self { query: query.clone(), cells: Vec::new(), texts: Texts::default(), files: Vec::new(), sorted: None, seen }
+        Self {
+            query: query.clone(),
+            cells: Vec::new(),
+            texts: StringPool::default(),
+            files: Vec::new(),
+            sorted: None,
+            column_types: seen,
+        }
     }
 
     /// Adds the rows of one more file.
@@ -321,18 +328,19 @@ impl Table {
     pub fn add_file(&mut self, number: usize, rows: impl IntoIterator<Item = Row>) {
         for row in rows {
             self.files.push(number);
-            let cells = row.into_iter().chain(std::iter::repeat(Cell::Null)).take(self.seen.len());
-            for (seen, cell) in self.seen.iter_mut().zip(cells) {
-                *seen |= cell.kind().bit();
-                if matches!(cell, Cell::Int(value) if crate::yaml::int_with_float(value, value as f64) != Some(Ordering::Equal)) {
-                    *seen |= LONG;
+            let cells = row.into_iter().chain(std::iter::repeat(TableCell::Null)).take(self.column_types.len());
+            for (seen, cell) in self.column_types.iter_mut().zip(cells) {
+                *seen |= cell.kind().type_bit();
+                if matches!(cell, TableCell::Int(value) if crate::yaml::int_with_float(value, value as f64) != Some(Ordering::Equal))
+                {
+                    *seen |= WIDE_INT_FLAG;
                 }
                 self.cells.push(match cell {
-                    Cell::Null => Packed::Null,
-                    Cell::Bool(value) => Packed::Bool(value),
-                    Cell::Int(value) => Packed::Int(value),
-                    Cell::Float(value) => Packed::Float(value),
-                    Cell::Text(text) => Packed::Text(self.texts.push(&text)),
+                    TableCell::Null => PackedCell::Null,
+                    TableCell::Bool(value) => PackedCell::Bool(value),
+                    TableCell::Int(value) => PackedCell::Int(value),
+                    TableCell::Float(value) => PackedCell::Float(value),
+                    TableCell::Text(text) => PackedCell::Text(self.texts.push(&text)),
                 });
             }
         }
@@ -358,43 +366,43 @@ impl Table {
         let types = self.types();
         (0..self.len()).map(move |at| {
             let at = self.sorted.as_ref().and_then(|sorted| sorted.get(at)).copied().unwrap_or(at);
-            types.iter().enumerate().map(|(column, kind)| self.cell(at, column).into_type(*kind)).collect()
+            types.iter().enumerate().map(|(column, kind)| self.unpack_cell(at, column).into_type(*kind)).collect()
         })
     }
 
     /// The values of a column, in its type.
-    pub fn column(&self, column: usize) -> impl ExactSizeIterator<Item = Cell> {
+    pub fn column(&self, column: usize) -> impl ExactSizeIterator<Item = TableCell> {
         let kind = self.types().get(column).copied().unwrap_or_default();
         (0..self.len()).map(move |at| {
             let at = self.sorted.as_ref().and_then(|sorted| sorted.get(at)).copied().unwrap_or(at);
-            self.cell(at, column).into_type(kind)
+            self.unpack_cell(at, column).into_type(kind)
         })
     }
 
     /// A value as it was added.
-    fn cell(&self, row: usize, column: usize) -> Cell {
-        match row.checked_mul(self.seen.len()).and_then(|start| self.cells.get(start + column)) {
-            None | Some(Packed::Null) => Cell::Null,
-            Some(Packed::Bool(value)) => Cell::Bool(*value),
-            Some(Packed::Int(value)) => Cell::Int(*value),
-            Some(Packed::Float(value)) => Cell::Float(*value),
-            Some(Packed::Text(at)) => Cell::Text(self.texts.get(*at).to_owned()),
+    fn unpack_cell(&self, row: usize, column: usize) -> TableCell {
+        match row.checked_mul(self.column_types.len()).and_then(|start| self.cells.get(start + column)) {
+            None | Some(PackedCell::Null) => TableCell::Null,
+            Some(PackedCell::Bool(value)) => TableCell::Bool(*value),
+            Some(PackedCell::Int(value)) => TableCell::Int(*value),
+            Some(PackedCell::Float(value)) => TableCell::Float(*value),
+            Some(PackedCell::Text(at)) => TableCell::Text(self.texts.get(*at).to_owned()),
         }
     }
 
     /// The type of each column: integers with floats are floats if these hold all of them, any other mixture is text.
     pub fn types(&self) -> Vec<CellType> {
-        self.seen.iter().map(|seen| joined(*seen)).collect()
+        self.column_types.iter().map(|seen| join_types(*seen)).collect()
     }
 
     /// Lists the columns that became text because their types were mixed, in words.
     pub fn warnings(&self) -> Vec<String> {
         let mixed = |seen: &u8| {
-            let kinds: Vec<_> = met(*seen).filter(|kind| *kind != CellType::Null).map(CellType::name).collect();
-            let is_mixed = kinds.len() > 1 && joined(*seen) == CellType::Text;
+            let kinds: Vec<_> = types_seen(*seen).filter(|kind| *kind != CellType::Null).map(CellType::name).collect();
+            let is_mixed = kinds.len() > 1 && join_types(*seen) == CellType::Text;
             is_mixed.then(|| kinds.join(" and "))
         };
-        let found = self.names().iter().zip(&self.seen).filter_map(|(name, seen)| Some((name, mixed(seen)?)));
+        let found = self.names().iter().zip(&self.column_types).filter_map(|(name, seen)| Some((name, mixed(seen)?)));
         found.map(|(name, kinds)| format!("the column {name} has {kinds}: all of it is text")).collect()
     }
 
@@ -404,9 +412,9 @@ impl Table {
         let mut order: Vec<usize> = (0..self.len()).collect();
         order.sort_by_key(|row| self.files.get(*row));
         if !self.query.sort.is_empty() {
-            let key = |row: usize| self.query.sort.iter().map(|(column, _)| self.cell(row, *column)).collect();
+            let key = |row: usize| self.query.sort.iter().map(|(column, _)| self.unpack_cell(row, *column)).collect();
             let mut keyed: Vec<(Row, usize)> = order.into_iter().map(|row| (key(row), row)).collect();
-            keyed.sort_by(|(one, _), (other, _)| self.query.order(one, other));
+            keyed.sort_by(|(one, _), (other, _)| self.query.compare_rows(one, other));
             order = keyed.into_iter().map(|(_, row)| row).collect();
         }
         self.sorted = Some(order);
@@ -415,16 +423,16 @@ impl Table {
 }
 
 /// A flag next to the bits of types: an integer that no float equals.
-const LONG: u8 = 1 << 7;
+const WIDE_INT_FLAG: u8 = 1 << 7;
 
 /// The type that holds every value of a column so far.
-fn joined(seen: u8) -> CellType {
-    match met(seen).fold(CellType::Null, CellType::join) {
-        CellType::Float if seen & LONG != 0 => CellType::Text,
+fn join_types(seen: u8) -> CellType {
+    match types_seen(seen).fold(CellType::Null, CellType::join) {
+        CellType::Float if seen & WIDE_INT_FLAG != 0 => CellType::Text,
         kind => kind,
     }
 }
 
-fn met(seen: u8) -> impl Iterator<Item = CellType> {
-    CellType::ALL.into_iter().filter(move |kind| seen & kind.bit() != 0)
+fn types_seen(seen: u8) -> impl Iterator<Item = CellType> {
+    CellType::ALL.into_iter().filter(move |kind| seen & kind.type_bit() != 0)
 }

@@ -4,15 +4,15 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::dudley::DudleyFile;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::layout::{self, ParseOptions};
-use crate::schema::Report;
+use crate::schema::ValidationReport;
 
 /// Lists its problems.
-pub(super) fn check(file: &DudleyFile) -> Result<Report> {
+pub(super) fn check_layout(file: &DudleyFile) -> Result<ValidationReport> {
     let layout = file.layout();
     let mut how = ParseOptions::default();
     (how.dialect, how.limits) = (Some(layout.dialect()), file.limits().clone());
     let parsed = layout::parse(layout.text().get(..layout.text_end()).unwrap_or("").as_bytes(), &how)?;
-    let mut report = Report::default();
+    let mut report = ValidationReport::default();
     for mut found in parsed.diagnostics {
         found.message = format!("{}: {}", found.code, found.message);
         report.push(found);
@@ -26,7 +26,7 @@ pub(super) fn check(file: &DudleyFile) -> Result<Report> {
 
 /// An error as one of the findings.
 fn problem_of(error: &Error) -> Diagnostic {
-    let mut found = Diagnostic::new(Severity::Error, error.to_string()).maybe_hint(error.advice());
+    let mut found = Diagnostic::new(Severity::Error, error.to_string()).opt_hint(error.advice());
     match error.location() {
         Location::Byte(at) => {
             found.byte = Some(*at);

@@ -1,11 +1,11 @@
 //! Checking a Dudley stream: its items are in allowed places, and its arrays decode.
 
-use super::{Checksum, Report, packed};
-use crate::array::{Array, Text, check_texts};
-use crate::dudley::{DudleyFile, Items, LayoutOrigin};
+use super::{Checksum, VerifyReport, gzip_checksums};
+use crate::array::{Array, TextType, check_texts};
+use crate::dudley::{DudleyFile, LayoutOrigin, StreamItems};
 use crate::error::{Error, Result};
 use crate::foreign;
-use crate::layout::{Entry, EntryKind, ItemId, ResolvedType};
+use crate::layout::{EntryKind, ItemId, LayoutEntry, ResolvedType};
 use crate::progress::Progress;
 
 /// Checks a Dudley stream: every item is in the file, and outside of header and layout; compressed
@@ -14,10 +14,10 @@ use crate::progress::Progress;
 ///
 /// # Errors
 /// Returns the errors of [`DudleyFile::items`] if not even the addresses can be found.
-pub(crate) fn verify_stream(file: &DudleyFile, deep: bool, progress: Progress<'_>) -> Result<Report> {
+pub(crate) fn verify_stream(file: &DudleyFile, deep: bool, progress: Progress<'_>) -> Result<VerifyReport> {
     let _call = file.limits().call();
     let items = file.items()?;
-    let mut report = Report { warnings: file.warnings(), ..Report::default() };
+    let mut report = VerifyReport { warnings: file.warnings(), ..VerifyReport::default() };
     report.structure.extend(file.layout().unreadable(ItemId::ROOT));
     for entry in items.entries() {
         let entry = entry?;
@@ -26,7 +26,7 @@ pub(crate) fn verify_stream(file: &DudleyFile, deep: bool, progress: Progress<'_
         }
     }
     check_grids(file, deep, progress, &mut report)?;
-    report.checksums = sums(file, progress)?;
+    report.checksums = compare_part_checksums(file, progress)?;
     if let LayoutOrigin::Embedded(at) = file.origin() {
         report.warnings.extend(file.signs_of_a_cut(Some(*at))?);
     }
@@ -38,15 +38,15 @@ pub(crate) fn verify_stream(file: &DudleyFile, deep: bool, progress: Progress<'_
 }
 
 /// The checksums of the parts of the file; None if they are not counted.
-fn sums(file: &DudleyFile, progress: Progress<'_>) -> Result<Option<Vec<Checksum>>> {
-    let LayoutOrigin::Derived(format) = file.origin() else { return Ok(Some(packed(&**file.source())?)) };
+fn compare_part_checksums(file: &DudleyFile, progress: Progress<'_>) -> Result<Option<Vec<Checksum>>> {
+    let LayoutOrigin::Derived(format) = file.origin() else { return Ok(Some(gzip_checksums(&**file.source())?)) };
     let Some(compared) = foreign::sums(format, file.source(), file.limits(), progress)? else { return Ok(None) };
     let sum = |(path, kind, compared): foreign::PartSum| Checksum { path, kind, problem: compared.err() };
-    Ok(Some(packed(&**file.source())?.into_iter().chain(compared.into_iter().map(sum)).collect()))
+    Ok(Some(gzip_checksums(&**file.source())?.into_iter().chain(compared.into_iter().map(sum)).collect()))
 }
 
 /// Checks arrays in chunks: their chunks fit them and, with `deep`, decode.
-fn check_grids(file: &DudleyFile, deep: bool, progress: Progress<'_>, report: &mut Report) -> Result<()> {
+fn check_grids(file: &DudleyFile, deep: bool, progress: Progress<'_>, report: &mut VerifyReport) -> Result<()> {
     if !file.has_grids() {
         return Ok(());
     }
@@ -65,15 +65,15 @@ fn check_grids(file: &DudleyFile, deep: bool, progress: Progress<'_>, report: &m
 
 /// Checks the strings of an array. In other formats than ASDF a byte string may be in any encoding.
 fn check_strings(array: &Array) -> Result<()> {
-    [Text::Ucs4, Text::Utf8].into_iter().try_for_each(|kind| check_texts(array, kind))
+    [TextType::Ucs4, TextType::Utf8].into_iter().try_for_each(|kind| check_texts(array, kind))
 }
 
-fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: Progress<'_>) -> Result<()> {
+fn check_item(items: &StreamItems<'_>, entry: &LayoutEntry, deep: bool, progress: Progress<'_>) -> Result<()> {
     let file = items.file();
     if let Some(why) = file.unreadable(entry) {
         return Err(why);
     }
-    let place = entry.address.and_then(|at| at.checked_add(file.base())).zip(entry.nbytes.filter(|size| *size > 0));
+    let place = entry.address.and_then(|at| at.checked_add(file.base_offset())).zip(entry.nbytes.filter(|size| *size > 0));
     if let (Some((at, size)), LayoutOrigin::Embedded(layout)) = (place, file.origin())
         && at.saturating_add(size) > *layout
     {
@@ -81,12 +81,12 @@ fn check_item(items: &Items<'_>, entry: &Entry, deep: bool, progress: Progress<'
         return Err(Error::malformed(message).at_byte(at));
     }
     if let Some((at, size)) = place
-        && at.checked_add(size).is_none_or(|end| end > file.length())
+        && at.checked_add(size).is_none_or(|end| end > file.data_end())
     {
-        let message = format!("its bytes {at}..{} end after the file of {} bytes", at.saturating_add(size), file.length());
+        let message = format!("its bytes {at}..{} end after the file of {} bytes", at.saturating_add(size), file.data_end());
         return Err(Error::malformed(message).at_byte(at));
     }
-    if entry.kind != EntryKind::Data || entry.typed == ResolvedType::Dynamic {
+    if entry.kind != EntryKind::Data || entry.resolved_type == ResolvedType::Dynamic {
         return Ok(());
     }
     let array = items.array(entry)?;

@@ -3,36 +3,36 @@
 use trilith_wcs::{Transform, native_to_celestial};
 
 use super::from_wcs;
-use super::numbers::{Numbers, whole, wholes};
-use super::transforms::{Builder, Built, in_degrees, pair, unsupported};
-use super::units::Unit;
-use super::{get, require, text};
+use super::numbers::{NumericData, as_usize, integers};
+use super::transforms::{BuiltTransform, TransformBuilder, in_degrees, read_transform_pair, unsupported_transform_error};
+use super::units::ScaledUnit;
+use super::{get, read_text, require_item};
 use crate::error::{Error, Result};
 use crate::file::Item;
 
-impl Builder {
-    pub(super) fn dkist(
+impl TransformBuilder {
+    pub(super) fn build_dkist_transform(
         &mut self,
         item: &Item<'_>,
         tag: &str,
         name: &str,
-        units: &[Option<Unit>],
+        units: &[Option<ScaledUnit>],
         depth: usize,
-    ) -> Result<Built> {
+    ) -> Result<BuiltTransform> {
         match name {
             "coupled_compound_model" => {
-                let [left, right] = pair(item)?;
-                let shared = whole(&require(item, "shared_inputs")?)?;
-                let (left, mut outputs) = self.build(&left, units, depth + 1)?;
+                let [left, right] = read_transform_pair(item)?;
+                let shared = as_usize(&require_item(item, "shared_inputs")?)?;
+                let (left, mut outputs) = self.build_transform(&left, units, depth + 1)?;
                 let after = left.inputs().saturating_sub(shared);
-                let (right, others) = self.build(&right, units.get(after..).unwrap_or(&[]), depth + 1)?;
+                let (right, others) = self.build_transform(&right, units.get(after..).unwrap_or(&[]), depth + 1)?;
                 outputs.extend(others);
                 Ok((Transform::coupled(left, right, shared).map_err(from_wcs)?, outputs))
             }
             "asymmetric_mapping_model" => {
-                let [forward, backward] = ["forward_mapping", "backward_mapping"].map(|key| wholes(&require(item, key)?));
+                let [forward, backward] = ["forward_mapping", "backward_mapping"].map(|key| integers(&require_item(item, key)?));
                 let (forward, backward) = (forward?, backward?);
-                let count = |key: &str, fallback: usize| get(item, key)?.map_or(Ok(fallback), |count| whole(&count));
+                let count = |key: &str, fallback: usize| get(item, key)?.map_or(Ok(fallback), |count| as_usize(&count));
                 let inputs = count("forward_n_inputs", backward.len())?;
                 let others = count("backward_n_inputs", forward.len())?;
                 if inputs.max(others).max(forward.len()).max(backward.len()) > self.limits.axes {
@@ -42,10 +42,10 @@ impl Builder {
                 let back = Transform::remap(backward, others).map_err(from_wcs)?;
                 Ok((Transform::remap(forward, inputs).map_err(from_wcs)?.with_inverse(back), outputs))
             }
-            "varying_celestial_transform" => Ok((self.varying(item)?.0, vec![Some(Unit::degrees()); 2])),
+            "varying_celestial_transform" => Ok((self.build_varying_celestial(item)?.0, vec![Some(ScaledUnit::degrees()); 2])),
             "inverse_varying_celestial_transform" => {
-                let (_, backward) = self.varying(item)?;
-                let pixel = Some(Unit::parse("pix")?);
+                let (_, backward) = self.build_varying_celestial(item)?;
+                let pixel = Some(ScaledUnit::parse("pix")?);
                 Ok((
                     Transform::chain(vec![in_degrees_and(units, backward.inputs())?, backward]).map_err(from_wcs)?,
                     vec![pixel; 2],
@@ -53,45 +53,45 @@ impl Builder {
             }
             // The position along the slit is the index of the tables, too.
             "varying_celestial_transform_slit" => {
-                let (forward, _) = self.varying(item)?;
+                let (forward, _) = self.build_varying_celestial(item)?;
                 let inputs = forward.inputs().saturating_sub(1);
                 let mapping = (0..2).chain(std::iter::once(1)).chain(2..inputs).collect();
                 Ok((
                     Transform::chain(vec![Transform::remap(mapping, inputs).map_err(from_wcs)?, forward]).map_err(from_wcs)?,
-                    vec![Some(Unit::degrees()); 2],
+                    vec![Some(ScaledUnit::degrees()); 2],
                 ))
             }
             "ravel_model" => {
-                let shape = wholes(&require(item, "array_shape")?)?;
+                let shape = integers(&require_item(item, "array_shape")?)?;
                 if shape.len() > self.limits.axes {
                     return Err(Error::limit(format!("an array of more than {} axes", self.limits.axes)));
                 }
                 let order = get(item, "order")?;
-                let is_last_fastest = match order.as_ref().map(|order| text(order)).transpose()?.as_deref() {
+                let is_last_fastest = match order.as_ref().map(|order| read_text(order)).transpose()?.as_deref() {
                     None | Some("C") => true,
                     Some("F") => false,
                     Some(other) => return Err(Error::malformed(format!("order {other:?} (expected C or F)"))),
                 };
                 Ok((Transform::ravel(shape, is_last_fastest).map_err(from_wcs)?, vec![units.first().cloned().flatten()]))
             }
-            _ => Err(unsupported(tag)),
+            _ => Err(unsupported_transform_error(tag)),
         }
     }
 
     /// A celestial transform whose parameters are in tables, for each element another one; and the way back for known indices.
-    fn varying(&mut self, item: &Item<'_>) -> Result<(Transform, Transform)> {
+    fn build_varying_celestial(&mut self, item: &Item<'_>) -> Result<(Transform, Transform)> {
         let crpix = match get(item, "crpix_table")? {
-            Some(_) => self.parameter(item, "crpix_table")?,
-            None => self.parameter(item, "crpix")?,
+            Some(_) => self.read_parameter(item, "crpix_table")?,
+            None => self.read_parameter(item, "crpix")?,
         };
-        let [cdelt, crval, pc, pole] = ["cdelt", "crval_table", "pc_table", "lon_pole"].map(|key| self.parameter(item, key));
+        let [cdelt, crval, pc, pole] = ["cdelt", "crval_table", "pc_table", "lon_pole"].map(|key| self.read_parameter(item, key));
         let (cdelt, crval, pc, pole) = (cdelt?, crval?, pc?, pole?);
-        let projection = self.nested_projection(&require(item, "projection")?)?;
-        let degrees = Unit::degrees();
-        let to_degrees = |unit: &Option<Unit>, pixels: bool| -> Result<f64> {
+        let projection = self.nested_projection(&require_item(item, "projection")?)?;
+        let degrees = ScaledUnit::degrees();
+        let to_degrees = |unit: &Option<ScaledUnit>, pixels: bool| -> Result<f64> {
             let Some(unit) = unit else { return Ok(1.0) };
-            let wanted = if pixels { degrees.times(&Unit::parse("pix-1")?) } else { degrees.clone() };
-            unit.to(&wanted).or_else(|_| unit.to(&degrees))
+            let wanted = if pixels { degrees.times(&ScaledUnit::parse("pix-1")?) } else { degrees.clone() };
+            unit.factor_to(&wanted).or_else(|_| unit.factor_to(&degrees))
         };
         let (step, at, turn) = (to_degrees(&cdelt.unit, true)?, to_degrees(&crval.unit, false)?, to_degrees(&pole.unit, false)?);
         // The shape of the tables, without the axes of one element.
@@ -103,8 +103,8 @@ impl Builder {
         let Some(count) = count.filter(|count| *count > 0) else {
             return Err(Error::limit(format!("a transform that varies over {shape:?} (at most {} elements)", self.limits.nodes)));
         };
-        self.count(count)?;
-        let row = |table: &Numbers, size: usize, number: usize| -> Result<Vec<f64>> {
+        self.charge_nodes(count)?;
+        let row = |table: &NumericData, size: usize, number: usize| -> Result<Vec<f64>> {
             let start = if table.values.len() == size { 0 } else { number.saturating_mul(size) };
             let found = table.values.get(start..start.saturating_add(size));
             found.map(<[f64]>::to_vec).ok_or_else(|| Error::malformed("tables of a varying transform that differ in shape"))
@@ -122,18 +122,21 @@ impl Builder {
                     Transform::matrix(pc, vec![0.0; 2]).map_err(from_wcs)?,
                     Transform::parallel(vec![Transform::scale(dx * step), Transform::scale(dy * step)]),
                     Transform::to_sphere(projection),
-                    Transform::turn(native_to_celestial((lon * at, lat * at), pole.single()? * turn), [true, false]),
+                    Transform::rotate_sphere(native_to_celestial((lon * at, lat * at), pole.only_value()? * turn), [true, false]),
                 ])
                 .map_err(from_wcs)?,
             );
         }
         let back = cases.iter().map(Transform::inverse).collect::<std::result::Result<_, _>>().map_err(from_wcs)?;
-        Ok((Transform::varying(shape.clone(), cases).map_err(from_wcs)?, Transform::varying(shape, back).map_err(from_wcs)?))
+        Ok((
+            Transform::per_element(shape.clone(), cases).map_err(from_wcs)?,
+            Transform::per_element(shape, back).map_err(from_wcs)?,
+        ))
     }
 }
 
 /// The way of two angles into degrees, next to inputs that stay.
-fn in_degrees_and(units: &[Option<Unit>], inputs: usize) -> Result<Transform> {
+fn in_degrees_and(units: &[Option<ScaledUnit>], inputs: usize) -> Result<Transform> {
     let rest = inputs.saturating_sub(2);
     let angles = in_degrees(units)?;
     Ok(if rest == 0 { angles } else { Transform::parallel(vec![angles, Transform::identity(rest)]) })

@@ -1,43 +1,43 @@
 //! Coordinate frames of a GWCS.
 
-use trilith_wcs::{Axis, Frame};
+use trilith_wcs::{Frame, FrameAxis};
 
-use super::numbers::wholes;
-use super::{get, list, name_of, tag, text, texts};
+use super::numbers::integers;
+use super::{get, item_tag, name_of, read_list, read_text, read_text_list};
 use crate::error::{Error, Result};
 use crate::file::{Item, ItemKind};
 
 /// Axes that a frame may have.
-const MOST: usize = 32;
+const MAX_AXES: usize = 32;
 
 /// The frame of an item: an object, or its name alone.
-pub(super) fn frame(item: &Item<'_>) -> Result<Frame> {
+pub(super) fn read_frame(item: &Item<'_>) -> Result<Frame> {
     if item.kind() != ItemKind::Mapping {
-        return Ok(Frame::named(text(item)?.into_owned()));
+        return Ok(Frame::unknown_frame(read_text(item)?.into_owned()));
     }
-    let kind = tag(item).unwrap_or_default();
-    let name = get(item, "name")?.map(|name| text(&name).map(|name| name.into_owned())).transpose()?.unwrap_or_default();
-    let mut frame = Frame::named(name);
+    let kind = item_tag(item).unwrap_or_default();
+    let name = get(item, "name")?.map(|name| read_text(&name).map(|name| name.into_owned())).transpose()?.unwrap_or_default();
+    let mut frame = Frame::unknown_frame(name);
     if name_of(&kind) == "composite_frame" {
-        let parts = get(item, "frames")?.map(|frames| list(&frames)).transpose()?.unwrap_or_default();
-        for part in parts.iter().take(MOST) {
-            add(&mut frame, part)?;
+        let parts = get(item, "frames")?.map(|frames| read_list(&frames)).transpose()?.unwrap_or_default();
+        for part in parts.iter().take(MAX_AXES) {
+            append_frame_axes(&mut frame, part)?;
         }
     } else {
-        add(&mut frame, item)?;
+        append_frame_axes(&mut frame, item)?;
     }
     Ok(frame)
 }
 
 /// Puts the axes of a simple frame to their places.
-fn add(frame: &mut Frame, item: &Item<'_>) -> Result<()> {
-    let tag = tag(item).unwrap_or_default();
+fn append_frame_axes(frame: &mut Frame, item: &Item<'_>) -> Result<()> {
+    let tag = item_tag(item).unwrap_or_default();
     let kind = name_of(&tag);
     let strings = |key: &str| -> Result<Vec<String>> {
-        get(item, key)?.map(|found| texts(&found)).transpose().map(Option::unwrap_or_default)
+        get(item, key)?.map(|found| read_text_list(&found)).transpose().map(Option::unwrap_or_default)
     };
     let (mut names, mut units, mut types) = (strings("axes_names")?, strings("unit")?, strings("axis_physical_types")?);
-    let order = get(item, "axes_order")?.map(|order| wholes(&order)).transpose()?;
+    let order = get(item, "axes_order")?.map(|order| integers(&order)).transpose()?;
     let count = match kind {
         "frame2d" | "celestial_frame" => 2.max(names.len()),
         "spectral_frame" | "temporal_frame" | "stokes_frame" => 1,
@@ -50,7 +50,7 @@ fn add(frame: &mut Frame, item: &Item<'_>) -> Result<()> {
         [&mut names, &mut units, &mut types].into_iter().for_each(|list| list.reverse());
     }
     let reference_frame = get(item, "reference_frame")?;
-    let reference = reference_frame.as_ref().and_then(super::tag).map(|tag| reference_name(&tag));
+    let reference = reference_frame.as_ref().and_then(item_tag).map(|tag| reference_name(&tag));
     let fallback = |axis: usize| match (kind, axis) {
         ("celestial_frame", 0) => ("lon", "deg", "pos.eq.ra"),
         ("celestial_frame", 1) => ("lat", "deg", "pos.eq.dec"),
@@ -60,11 +60,11 @@ fn add(frame: &mut Frame, item: &Item<'_>) -> Result<()> {
         _ => ("", "", ""),
     };
     for (axis, place) in order.iter().enumerate() {
-        if *place >= MOST {
-            return Err(Error::limit(format!("a frame with axis {place} (at most {MOST} axes)")));
+        if *place >= MAX_AXES {
+            return Err(Error::limit(format!("a frame with axis {place} (at most {MAX_AXES} axes)")));
         }
         if frame.axes.len() <= *place {
-            frame.axes.resize(place + 1, Axis::default());
+            frame.axes.resize(place + 1, FrameAxis::default());
         }
         let (name, unit, physical) = fallback(axis);
         let chosen = |list: &[String], fallback: &str| {
@@ -75,7 +75,7 @@ fn add(frame: &mut Frame, item: &Item<'_>) -> Result<()> {
             || reference.as_deref().is_none_or(|name| matches!(name, "ICRS" | "FK5" | "FK4" | "FK4-NO-E"));
         let physical = if is_known { physical } else { "" };
         if let Some(there) = frame.axes.get_mut(*place) {
-            *there = Axis::new(chosen(&names, name), chosen(&units, unit), chosen(&types, physical));
+            *there = FrameAxis::new(chosen(&names, name), chosen(&units, unit), chosen(&types, physical));
         }
     }
     if kind == "celestial_frame"
@@ -83,8 +83,8 @@ fn add(frame: &mut Frame, item: &Item<'_>) -> Result<()> {
         && frame.sky.is_none()
     {
         frame.sky = Some((longitude, latitude));
-        frame.reference = reference.unwrap_or_default();
-        if let Some(found) = reference_frame.filter(|_| frame.reference.starts_with("FK")) {
+        frame.reference_frame = reference.unwrap_or_default();
+        if let Some(found) = reference_frame.filter(|_| frame.reference_frame.starts_with("FK")) {
             set_equinox(frame, &found)?;
         }
     }
@@ -105,10 +105,10 @@ fn set_equinox(frame: &mut Frame, reference: &Item<'_>) -> Result<()> {
     let Some(equinox) = get(&attributes, "equinox")? else { return Ok(()) };
     let value = get(&equinox, "value")?.unwrap_or(equinox);
     let said = value.text().unwrap_or_default().trim().to_owned();
-    let (letter, usual) = if frame.reference.starts_with("FK4") { ('B', 1950.0) } else { ('J', 2000.0) };
+    let (letter, usual) = if frame.reference_frame.starts_with("FK4") { ('B', 1950.0) } else { ('J', 2000.0) };
     match said.strip_prefix(letter).and_then(|year| year.parse::<f64>().ok()).filter(|year| year.is_finite()) {
         Some(year) => frame.equinox = (year != usual).then_some(year),
-        None => frame.reference = format!("{} of {said}", frame.reference),
+        None => frame.reference_frame = format!("{} of {said}", frame.reference_frame),
     }
     Ok(())
 }

@@ -1,67 +1,67 @@
 //! Keywords of FITS headers: in a mapping, or in the list of cards of an HDU.
 
-use trilith_wcs::Keywords;
+use trilith_wcs::HeaderKeywords;
 
 use crate::error::Result;
 use crate::file::{Item, ItemKind};
 use crate::yaml::Scalar;
 
 /// Keywords of a header that are read, at most.
-const MOST: usize = 100_000;
+const MAX_KEYWORDS: usize = 100_000;
 
 /// The keywords of a header; `None` for an item that cannot be one.
-pub(super) fn of(item: &Item<'_>, is_cards: bool) -> Result<Option<Keywords>> {
+pub(super) fn read_keywords(item: &Item<'_>, is_cards: bool) -> Result<Option<HeaderKeywords>> {
     if item.kind() != ItemKind::Mapping && !(is_cards && item.kind() == ItemKind::List) {
         return Ok(None);
     }
-    let mut found = Found::default();
-    for (name, child) in item.children()?.into_iter().take(MOST) {
+    let mut found = KeywordCollector::default();
+    for (name, child) in item.children()?.into_iter().take(MAX_KEYWORDS) {
         if let Some(name) = name {
-            found.put(&name, &child);
+            found.insert(&name, &child);
         } else if let [(_, key), (_, value), ..] = &child.children()?[..]
             && let Ok(key) = key.text()
         {
-            found.put(&key, value);
+            found.insert(&key, value);
         }
     }
-    Ok(Some(found.keywords()))
+    Ok(Some(found.into_keywords()))
 }
 
 /// Keywords as they are read.
 #[derive(Default)]
-struct Found {
-    keywords: Keywords,
+struct KeywordCollector {
+    keywords: HeaderKeywords,
     /// The header is that of a table with the compressed tiles of an image: ZIMAGE is true.
     is_compressed: bool,
     /// ZNAXISn, the lengths of the axes of a compressed image, without the Z.
     lengths: Vec<(String, f64)>,
 }
 
-impl Found {
+impl KeywordCollector {
     /// Takes in a keyword, if it is a number or a string.
-    fn put(&mut self, key: &str, item: &Item<'_>) {
+    fn insert(&mut self, key: &str, item: &Item<'_>) {
         match item.value() {
-            Ok(Scalar::Float(number)) => self.number(key, number),
-            Ok(Scalar::Int(number)) => self.number(key, number as f64),
+            Ok(Scalar::Float(number)) => self.put_number(key, number),
+            Ok(Scalar::Int(number)) => self.put_number(key, number as f64),
             Ok(Scalar::Str(text)) => self.keywords.text(key, &text),
             Ok(Scalar::Bool(true)) => self.is_compressed |= key.eq_ignore_ascii_case("ZIMAGE"),
             _ => {}
         }
     }
 
-    fn number(&mut self, key: &str, number: f64) {
-        self.keywords.number(key, number);
+    fn put_number(&mut self, key: &str, number: f64) {
+        self.keywords.insert_number(key, number);
         if let Some(('Z' | 'z', rest)) = key.chars().next().zip(key.get(1..)) {
             self.lengths.push((rest.to_owned(), number));
         }
     }
 
     /// The keywords of the image: FITS Standard 4.0, section 10.1.
-    fn keywords(mut self) -> Keywords {
+    fn into_keywords(mut self) -> HeaderKeywords {
         for (key, number) in
             self.lengths.iter().filter(|(key, _)| self.is_compressed && key.to_ascii_uppercase().starts_with("NAXIS"))
         {
-            self.keywords.number(key, *number);
+            self.keywords.insert_number(key, *number);
         }
         self.keywords
     }

@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 
 use super::from_wcs;
-use super::{Found, Wcs, gwcs, keywords};
+use super::{FoundWcs, Wcs, gwcs, keywords};
 use crate::error::{Error, Result};
-use crate::file::{File, Item, ItemKind, preference};
+use crate::file::{File, Item, ItemKind, rank};
 
 /// Places of a GWCS below a mapping.
-const WORLDS: [&str; 2] = ["/meta/wcs", "/wcs"];
+const GWCS_PATHS: [&str; 2] = ["/meta/wcs", "/wcs"];
 /// Places of the keywords of a FITS header below a mapping.
-const HEADERS: [&str; 6] = ["/header", "/meta", "/wcs", "/wcsinfo", "/meta/wcsinfo", ""];
+const HEADER_PATHS: [&str; 6] = ["/header", "/meta", "/wcs", "/wcsinfo", "/meta/wcsinfo", ""];
 /// Arrays of a file that are tried if no path is given.
-const TRIED: usize = 1000;
+const MAX_TRIED: usize = 1000;
 
 impl File {
     /// Returns the coordinates of the array at a path, or those that the item at the path is or holds; `None` if there are none.
@@ -24,7 +24,7 @@ impl File {
     /// not evaluate, [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the description contradicts itself,
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is no such item, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
     /// the description is too large.
-    pub fn wcs(&self, path: &str) -> Result<Option<Found>> {
+    pub fn wcs(&self, path: &str) -> Result<Option<FoundWcs>> {
         if !path.trim_matches('/').is_empty() {
             // The paths of coordinates begin with a slash, however the array is named.
             let path = if path.starts_with('/') { path } else { &format!("/{path}") };
@@ -37,8 +37,8 @@ impl File {
     ///
     /// # Errors
     /// Returns the errors of [`File::wcs`].
-    pub(crate) fn wcs_of_image(&self, all: Vec<Result<Found>>) -> Result<Option<Found>> {
-        let described = below(&self.root(), "")?;
+    pub(crate) fn wcs_of_image(&self, all: Vec<Result<FoundWcs>>) -> Result<Option<FoundWcs>> {
+        let described = wcs_in_mapping(&self.root(), "")?;
         let mut refused = None;
         for found in all {
             match found {
@@ -58,19 +58,19 @@ impl File {
     ///
     /// # Errors
     /// Returns an error if the arrays cannot be listed.
-    pub fn every_wcs(&self) -> Result<Vec<Result<Found>>> {
+    pub fn every_wcs(&self) -> Result<Vec<Result<FoundWcs>>> {
         let root = self.root();
-        let mut all: Vec<Result<Found>> = Vec::new();
+        let mut all: Vec<Result<FoundWcs>> = Vec::new();
         // The coordinates that were found in a mapping, or above it.
         let mut known: HashMap<String, Option<usize>> = HashMap::new();
         let mut arrays = Vec::new();
-        let mut entries: Vec<_> = self.arrays()?.into_iter().take(TRIED).enumerate().collect();
+        let mut entries: Vec<_> = self.arrays()?.into_iter().take(MAX_TRIED).enumerate().collect();
         // Coordinates are found by the arrays next to them, before the arrays of their coefficients, which are then left out.
         entries.sort_by_key(|(_, entry)| entry.path.matches('/').count());
         for (number, entry) in entries {
-            let is_part = |found: &Result<Found>| {
+            let is_part = |found: &Result<FoundWcs>| {
                 let path = found.as_ref().map_or("", |found| found.path.as_str());
-                WORLDS.iter().any(|place| path.ends_with(place)) && is_below(&entry.path, path)
+                GWCS_PATHS.iter().any(|place| path.ends_with(place)) && is_descendant(&entry.path, path)
             };
             if all.iter().any(is_part) {
                 continue;
@@ -78,14 +78,14 @@ impl File {
             let Ok(item) = entry.item else { continue };
             let mut passed = Vec::new();
             let mut place = None;
-            for above in aboves(&entry.path) {
+            for above in ancestors(&entry.path) {
                 if let Some(found) = known.get(above) {
                     place = *found;
                     break;
                 }
                 passed.push(above.to_owned());
-                if let Some(found) = below(&root, above).transpose() {
-                    let is_same = |other: &Result<Found>| matches!((other, &found), (Ok(a), Ok(b)) if a.path == b.path);
+                if let Some(found) = wcs_in_mapping(&root, above).transpose() {
+                    let is_same = |other: &Result<FoundWcs>| matches!((other, &found), (Ok(a), Ok(b)) if a.path == b.path);
                     place = Some(all.iter().position(is_same).unwrap_or(all.len()));
                     if place == Some(all.len()) {
                         all.push(found);
@@ -97,7 +97,7 @@ impl File {
             if let (Some(place), Ok(about)) = (place, item.describe())
                 && about.datatype.as_struct().is_none()
             {
-                let preference = preference(&entry.path, &about.datatype, &about.shape);
+                let preference = rank(&entry.path, &about.datatype, &about.shape);
                 arrays.push((place, (std::cmp::Reverse(preference), number), entry.path, about.shape));
             }
         }
@@ -106,14 +106,14 @@ impl File {
         for (place, _, path, shape) in arrays {
             if let Some(Ok(found)) = all.get_mut(place)
                 && found.array.is_none()
-                && !is_below(&path, &found.path)
+                && !is_descendant(&path, &found.path)
                 && found.describes(&shape)
             {
-                shaped(found, &path, &shape);
+                attach_array_shape(found, &path, &shape);
             }
         }
         if all.is_empty() {
-            all.extend(below(&root, "").transpose());
+            all.extend(wcs_in_mapping(&root, "").transpose());
         }
         Ok(all)
     }
@@ -128,10 +128,10 @@ impl Item<'_> {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it describes none, and as [`File::wcs`].
     pub fn wcs(&self) -> Result<Wcs> {
         if gwcs::is_wcs(self) {
-            return gwcs::wcs(self);
+            return gwcs::read_gwcs(self);
         }
-        let limits = gwcs::limits(self.backend().limits());
-        let found = keywords::of(self, true)?.map(|keywords| keywords.wcs(&limits)).transpose().map_err(from_wcs)?;
+        let limits = gwcs::to_wcs_limits(self.backend().limits());
+        let found = keywords::read_keywords(self, true)?.map(|keywords| keywords.wcs(&limits)).transpose().map_err(from_wcs)?;
         found.flatten().ok_or_else(|| {
             Error::invalid_input("this item describes no coordinates").hint("name an array, a GWCS or a FITS header")
         })
@@ -141,13 +141,13 @@ impl Item<'_> {
     ///
     /// # Errors
     /// Returns the errors of [`File::wcs`].
-    pub fn coordinates(&self) -> Result<Option<Found>> {
-        let root = self.at(self.backend().root());
+    pub fn coordinates(&self) -> Result<Option<FoundWcs>> {
+        let root = self.with_location(self.backend().root());
         self.path().map_or(Ok(None), |path| of_item(&root, &path, self))
     }
 }
 
-impl Found {
+impl FoundWcs {
     /// Returns true if the last axes of an array are the pixels of the coordinates: of their shape, or about as far as their
     /// bounding box.
     pub fn describes(&self, shape: &[u64]) -> bool {
@@ -169,30 +169,30 @@ impl Found {
 }
 
 /// Returns `true` if an item is below the item at another path.
-fn is_below(path: &str, above: &str) -> bool {
+fn is_descendant(path: &str, above: &str) -> bool {
     !above.is_empty() && path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Paths of the mappings above an item, the nearest first.
-fn aboves(path: &str) -> impl Iterator<Item = &str> {
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| (!path.is_empty()).then(|| path.rsplit_once('/').map_or("", |(above, _)| above)))
         .skip(1)
 }
 
-fn of_item(root: &Item<'_>, path: &str, item: &Item<'_>) -> Result<Option<Found>> {
-    let item = item.follow()?;
+fn of_item(root: &Item<'_>, path: &str, item: &Item<'_>) -> Result<Option<FoundWcs>> {
+    let item = item.resolve()?;
     if item.kind() == ItemKind::Mapping {
         if gwcs::is_wcs(&item) {
-            return Ok(Some(Found { wcs: item.wcs()?, path: path.to_owned(), array: None }));
+            return Ok(Some(FoundWcs { wcs: item.wcs()?, path: path.to_owned(), array: None }));
         }
-        if let Some(found) = below(root, path)? {
+        if let Some(found) = wcs_in_mapping(root, path)? {
             return Ok(Some(found));
         }
     }
-    for above in aboves(path) {
-        if let Some(mut found) = below(root, above)? {
+    for above in ancestors(path) {
+        if let Some(mut found) = wcs_in_mapping(root, above)? {
             if let (ItemKind::Array, Ok(about)) = (item.kind(), item.describe()) {
-                shaped(&mut found, path, &about.shape);
+                attach_array_shape(&mut found, path, &about.shape);
             }
             return Ok(Some(found));
         }
@@ -201,46 +201,46 @@ fn of_item(root: &Item<'_>, path: &str, item: &Item<'_>) -> Result<Option<Found>
 }
 
 /// Path of the item that describes the coordinates of the array at a path, whether they can be built or not.
-pub(crate) fn described_at(root: &Item<'_>, path: &str) -> Option<String> {
-    aboves(path).find_map(|above| {
-        let at = |place: &str| at(root, above, place);
-        if let Some((path, _)) = WORLDS.iter().filter_map(|place| at(place)).find(|(_, item)| gwcs::is_wcs(item)) {
+pub(crate) fn wcs_at(root: &Item<'_>, path: &str) -> Option<String> {
+    ancestors(path).find_map(|above| {
+        let at = |place: &str| find_item(root, above, place);
+        if let Some((path, _)) = GWCS_PATHS.iter().filter_map(|place| at(place)).find(|(_, item)| gwcs::is_wcs(item)) {
             return Some(path);
         }
-        HEADERS.iter().filter_map(|place| at(place)).find_map(|(path, item)| {
-            let found = keywords::of(&item, path.ends_with("/header")).ok().flatten()?;
-            let is_described = found.wcs(&trilith_wcs::Limits::default()).map_or(true, |wcs| wcs.is_some());
+        HEADER_PATHS.iter().filter_map(|place| at(place)).find_map(|(path, item)| {
+            let found = keywords::read_keywords(&item, path.ends_with("/header")).ok().flatten()?;
+            let is_described = found.wcs(&trilith_wcs::WcsLimits::default()).map_or(true, |wcs| wcs.is_some());
             is_described.then_some(path)
         })
     })
 }
 
 /// The item at a place below a mapping, with its path.
-fn at<'f>(root: &Item<'f>, above: &str, place: &str) -> Option<(String, Item<'f>)> {
+fn find_item<'f>(root: &Item<'f>, above: &str, place: &str) -> Option<(String, Item<'f>)> {
     let path = format!("{above}{place}");
     let item = if path.is_empty() { root.clone() } else { root.find(&path).ok().flatten()? };
-    item.follow().ok().map(|item| (path, item))
+    item.resolve().ok().map(|item| (path, item))
 }
 
 /// Adds the path and the shape of an array to its coordinates.
-fn shaped(found: &mut Found, path: &str, shape: &[u64]) {
+fn attach_array_shape(found: &mut FoundWcs, path: &str, shape: &[u64]) {
     found.wcs.set_pixel_shape(shape.iter().rev().take(found.wcs.pixel_axes()).copied().collect());
     found.array = Some(path.to_owned());
 }
 
 /// The coordinates that are described in a mapping.
-fn below(root: &Item<'_>, above: &str) -> Result<Option<Found>> {
-    let at = |place: &str| at(root, above, place);
-    let mut worlds = WORLDS.iter().filter_map(|place| at(place));
+fn wcs_in_mapping(root: &Item<'_>, above: &str) -> Result<Option<FoundWcs>> {
+    let at = |place: &str| find_item(root, above, place);
+    let mut worlds = GWCS_PATHS.iter().filter_map(|place| at(place));
     if let Some((path, item)) = worlds.find(|(_, item)| gwcs::is_wcs(item)) {
-        return Ok(Some(Found { wcs: item.wcs().map_err(|error| error.context(path.clone()))?, path, array: None }));
+        return Ok(Some(FoundWcs { wcs: item.wcs().map_err(|error| error.context(path.clone()))?, path, array: None }));
     }
-    for (path, item) in HEADERS.iter().filter_map(|place| at(place)) {
+    for (path, item) in HEADER_PATHS.iter().filter_map(|place| at(place)) {
         let is_cards = path.ends_with("/header");
-        let Some(found) = keywords::of(&item, is_cards)? else { continue };
-        let limits = gwcs::limits(item.backend().limits());
+        let Some(found) = keywords::read_keywords(&item, is_cards)? else { continue };
+        let limits = gwcs::to_wcs_limits(item.backend().limits());
         if let Some(wcs) = found.wcs(&limits).map_err(|error| from_wcs(error).context(path.clone()))? {
-            return Ok(Some(Found { wcs, path, array: None }));
+            return Ok(Some(FoundWcs { wcs, path, array: None }));
         }
     }
     Ok(None)

@@ -25,10 +25,10 @@ mod sky_position;
 mod transforms;
 mod units;
 
-pub(crate) use locate::described_at;
-pub use points::Points;
-pub use sky_position::{Length, PixelBox, Size, latitude, longitude, position};
-pub use trilith_wcs::{Axis, Card, CardValue, FitOptions, FitsHeader, Frame, Inverse, Options, Wcs};
+pub(crate) use locate::wcs_at;
+pub use points::PointTable;
+pub use sky_position::{BoxLength, BoxSize, PixelBox, latitude, longitude, position};
+pub use trilith_wcs::{Card, CardValue, FitOptions, FitsHeader, Frame, FrameAxis, InverseMethod, Wcs, WcsOptions};
 
 use std::borrow::Cow;
 
@@ -36,12 +36,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file::{Item, ItemKind};
 
 /// Items of a list in a description, at most. Numbers are counted otherwise.
-const LONGEST: usize = 1000;
+const MAX_LIST_LEN: usize = 1000;
 
 /// Coordinates, and the place where the file describes them.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Found {
+pub struct FoundWcs {
     /// The coordinates.
     pub wcs: Wcs,
     /// Path of the item that describes them.
@@ -66,8 +66,8 @@ pub fn from_wcs(error: trilith_wcs::Error) -> Error {
 pub fn in_degrees(wcs: &Wcs, world: &mut [Vec<f64>]) {
     let Some((longitude, latitude)) = wcs.sky() else { return };
     let unit = wcs.sky_unit();
-    let is_sun = wcs.frames().last().is_some_and(|frame| frame.reference == "helioprojective")
-        || wcs.world_axis(longitude).physical.contains("helioprojective");
+    let is_sun = wcs.frames().last().is_some_and(|frame| frame.reference_frame == "helioprojective")
+        || wcs.world_axis(longitude).physical_type.contains("helioprojective");
     for axis in [longitude, latitude] {
         for value in world.get_mut(axis).into_iter().flatten() {
             *value *= unit;
@@ -98,8 +98,8 @@ pub fn fits_cards(wcs: &Wcs, options: &FitOptions) -> Result<Vec<crate::fits::Ca
 }
 
 /// The tag of an item.
-fn tag(item: &Item<'_>) -> Option<String> {
-    item.notes().tag.map(str::to_owned)
+fn item_tag(item: &Item<'_>) -> Option<String> {
+    item.metadata().tag.map(str::to_owned)
 }
 
 /// Name of a tag without its namespace and its version.
@@ -123,27 +123,27 @@ fn get<'f>(item: &Item<'f>, key: &str) -> Result<Option<Item<'f>>> {
     Ok(item.get(key)?.filter(|child| child.kind() != ItemKind::Null))
 }
 
-fn require<'f>(item: &Item<'f>, key: &str) -> Result<Item<'f>> {
+fn require_item<'f>(item: &Item<'f>, key: &str) -> Result<Item<'f>> {
     get(item, key)?
-        .ok_or_else(|| Error::malformed(format!("{} without {key}", tag(item).unwrap_or_else(|| "mapping".to_owned()))))
+        .ok_or_else(|| Error::malformed(format!("{} without {key}", item_tag(item).unwrap_or_else(|| "mapping".to_owned()))))
 }
 
 /// The items of a list, with references followed. Lists of numbers are read by [`numbers`].
-fn list<'f>(item: &Item<'f>) -> Result<Vec<Item<'f>>> {
+fn read_list<'f>(item: &Item<'f>) -> Result<Vec<Item<'f>>> {
     if item.kind() != ItemKind::List {
         return Ok(Vec::new());
     }
-    let parts = item.parts()?;
-    if parts.len() > LONGEST {
-        return Err(Error::limit(format!("a list of {} items in coordinates (at most {LONGEST})", parts.len())));
+    let parts = item.owned_children()?;
+    if parts.len() > MAX_LIST_LEN {
+        return Err(Error::limit(format!("a list of {} items in coordinates (at most {MAX_LIST_LEN})", parts.len())));
     }
-    parts.iter().map(Item::follow).collect()
+    parts.iter().map(Item::resolve).collect()
 }
 
-fn text<'i>(item: &'i Item<'_>) -> Result<Cow<'i, str>> {
+fn read_text<'i>(item: &'i Item<'_>) -> Result<Cow<'i, str>> {
     item.text()
 }
 
-fn texts(item: &Item<'_>) -> Result<Vec<String>> {
-    list(item)?.iter().map(|one| Ok(text(one)?.into_owned())).collect()
+fn read_text_list(item: &Item<'_>) -> Result<Vec<String>> {
+    read_list(item)?.iter().map(|one| Ok(read_text(one)?.into_owned())).collect()
 }

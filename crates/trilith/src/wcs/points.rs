@@ -7,38 +7,39 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 /// Names of columns with longitudes on the sky, in small letters.
-const LONGITUDES: &[&str] = &["lon", "longitude", "ra", "raj2000", "ra_icrs", "alpha", "alpha_j2000", "glon", "l"];
+const LONGITUDE_NAMES: &[&str] = &["lon", "longitude", "ra", "raj2000", "ra_icrs", "alpha", "alpha_j2000", "glon", "l"];
 /// Names of columns with latitudes.
-const LATITUDES: &[&str] = &["lat", "latitude", "dec", "dej2000", "decj2000", "de_icrs", "delta", "delta_j2000", "glat", "b"];
+const LATITUDE_NAMES: &[&str] =
+    &["lat", "latitude", "dec", "dej2000", "decj2000", "de_icrs", "delta", "delta_j2000", "glat", "b"];
 
 /// Points of a file, in columns.
 ///
 /// The columns of a CSV file may have names in the first line. Without names the first columns count.
 #[derive(Debug)]
-pub struct Points {
+pub struct PointTable {
     names: Vec<String>,
-    rows: Rows,
+    rows: PointRows,
 }
 
 #[derive(Debug)]
-enum Rows {
+enum PointRows {
     /// Lines of text, with their numbers.
     Text {
         text: String,
-        first: usize,
+        first_line: usize,
     },
     Numbers(Vec<Vec<f64>>),
 }
 
 /// The kind of the numbers of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ColumnKind {
     Longitude,
     Latitude,
     Number,
 }
 
-impl Points {
+impl PointTable {
     /// Reads the points of a CSV file, or of an NPY file: a table of two axes, or a structured array.
     ///
     /// # Errors
@@ -53,12 +54,12 @@ impl Points {
         let text = String::from_utf8(bytes).map_err(|_| Error::malformed("a list of points must be CSV or NPY"))?;
         let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
         let first = text.lines().enumerate().find(|(_, line)| !line.trim().is_empty());
-        let Some((at, line)) = first else { return Ok(Self { names: Vec::new(), rows: Rows::Numbers(Vec::new()) }) };
-        let cells = cells(line.trim_start_matches('#'));
+        let Some((at, line)) = first else { return Ok(Self { names: Vec::new(), rows: PointRows::Numbers(Vec::new()) }) };
+        let cells = split_csv_line(line.trim_start_matches('#'));
         let is_value = |cell: &String| cell.is_empty() || cell.parse::<f64>().is_ok() || longitude(cell).is_some();
         let has_names = !cells.iter().any(is_value);
         let names = if has_names { cells } else { Vec::new() };
-        Ok(Self { names, rows: Rows::Text { text, first: at + usize::from(has_names) } })
+        Ok(Self { names, rows: PointRows::Text { text, first_line: at + usize::from(has_names) } })
     }
 
     fn of_array(array: &Array) -> Result<Self> {
@@ -68,7 +69,7 @@ impl Points {
             // Columns of text, as names of sources, are no numbers.
             let column = |name: &String| array.field(name).and_then(|field| field.load_as::<f64>()).unwrap_or_default();
             let columns = names.iter().map(column).collect();
-            return Ok(Self { names, rows: Rows::Numbers(columns) });
+            return Ok(Self { names, rows: PointRows::Numbers(columns) });
         }
         let &[count, width] = array.shape() else {
             return Err(Error::malformed(format!("points of shape {:?} (expected a row for each point)", array.shape())));
@@ -76,7 +77,7 @@ impl Points {
         let values = array.load_as::<f64>()?;
         let (count, width) = (count as usize, width as usize);
         let columns = (0..width).map(|column| values.iter().skip(column).step_by(width.max(1)).copied().take(count).collect());
-        Ok(Self { names: Vec::new(), rows: Rows::Numbers(columns.collect()) })
+        Ok(Self { names: Vec::new(), rows: PointRows::Numbers(columns.collect()) })
     }
 
     /// Names of the columns; none if the file gives none.
@@ -91,9 +92,9 @@ impl Points {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there are no such columns, or if a value is not an angle.
     pub fn positions(&self) -> Result<[Vec<f64>; 2]> {
-        let columns = [self.place(0, 2, LONGITUDES)?, self.place(1, 2, LATITUDES)?];
+        let columns = [self.find_column(0, 2, LONGITUDE_NAMES)?, self.find_column(1, 2, LATITUDE_NAMES)?];
         let [lon, lat]: [Vec<f64>; 2] = self
-            .columns(&[(columns[0], Kind::Longitude), (columns[1], Kind::Latitude)])?
+            .read_columns(&[(columns[0], ColumnKind::Longitude), (columns[1], ColumnKind::Latitude)])?
             .try_into()
             .map_err(|_| Error::malformed("a list of positions without two columns"))?;
         Ok([lon, lat])
@@ -111,15 +112,15 @@ impl Points {
         for axis in 0..count {
             let name = wcs.world_axis(axis).name.to_lowercase();
             let (known, kind) = match wcs.sky() {
-                Some((lon, _)) if lon == axis => (LONGITUDES, Kind::Longitude),
-                Some((_, lat)) if lat == axis => (LATITUDES, Kind::Latitude),
-                _ => (&[][..], Kind::Number),
+                Some((lon, _)) if lon == axis => (LONGITUDE_NAMES, ColumnKind::Longitude),
+                Some((_, lat)) if lat == axis => (LATITUDE_NAMES, ColumnKind::Latitude),
+                _ => (&[][..], ColumnKind::Number),
             };
             let names: Vec<&str> = std::iter::once(name.as_str()).chain(known.iter().copied()).collect();
-            columns.push((self.place(axis, count, &names)?, kind));
+            columns.push((self.find_column(axis, count, &names)?, kind));
         }
-        let mut world = self.columns(&columns)?;
-        for (_, column) in columns.iter().zip(&mut world).filter(|((_, kind), _)| *kind != Kind::Number) {
+        let mut world = self.read_columns(&columns)?;
+        for (_, column) in columns.iter().zip(&mut world).filter(|((_, kind), _)| *kind != ColumnKind::Number) {
             column.iter_mut().for_each(|value| *value /= wcs.sky_unit());
         }
         Ok(world)
@@ -135,13 +136,13 @@ impl Points {
         for axis in 0..count {
             let name = wcs.frames().first().and_then(|frame| frame.axes.get(axis)).map(|axis| axis.name.to_lowercase());
             let usual = ["x", "y", "z"].get(axis).copied().unwrap_or_default();
-            columns.push((self.place(axis, count, &[&name.unwrap_or_default(), usual])?, Kind::Number));
+            columns.push((self.find_column(axis, count, &[&name.unwrap_or_default(), usual])?, ColumnKind::Number));
         }
-        self.columns(&columns)
+        self.read_columns(&columns)
     }
 
     /// The column of an axis: by its name; else, if the file has no names or as many columns as there are axes, by its number.
-    fn place(&self, axis: usize, axes: usize, names: &[&str]) -> Result<usize> {
+    fn find_column(&self, axis: usize, axes: usize, names: &[&str]) -> Result<usize> {
         let is_it = |column: &String| names.iter().any(|name| !name.is_empty() && column.trim().to_lowercase() == *name);
         match self.names.iter().position(is_it) {
             Some(place) => Ok(place),
@@ -155,33 +156,33 @@ impl Points {
         }
     }
 
-    fn columns(&self, wanted: &[(usize, Kind)]) -> Result<Vec<Vec<f64>>> {
+    fn read_columns(&self, wanted: &[(usize, ColumnKind)]) -> Result<Vec<Vec<f64>>> {
         let missing = |column: usize| Error::invalid_input(format!("cannot read points: there is no column {}", column + 1));
         match &self.rows {
-            Rows::Numbers(columns) if columns.is_empty() && self.names.is_empty() => Ok(vec![Vec::new(); wanted.len()]),
-            Rows::Numbers(columns) => {
+            PointRows::Numbers(columns) if columns.is_empty() && self.names.is_empty() => Ok(vec![Vec::new(); wanted.len()]),
+            PointRows::Numbers(columns) => {
                 let count = columns.iter().map(Vec::len).max().unwrap_or(0);
-                let column = |(at, _): &(usize, Kind)| {
+                let column = |(at, _): &(usize, ColumnKind)| {
                     columns.get(*at).filter(|column| column.len() == count).cloned().ok_or_else(|| missing(*at))
                 };
                 wanted.iter().map(column).collect()
             }
-            Rows::Text { text, first } => {
+            PointRows::Text { text, first_line: first } => {
                 let mut columns = vec![Vec::new(); wanted.len()];
                 for (number, line) in text.lines().enumerate().skip(*first) {
                     if line.trim().is_empty() || line.starts_with('#') {
                         continue;
                     }
-                    let cells = cells(line);
+                    let cells = split_csv_line(line);
                     for ((at, kind), column) in wanted.iter().zip(&mut columns) {
                         let wrong =
                             |what: String| Error::invalid_input(format!("cannot read points: line {}: {what}", number + 1));
                         let cell = cells.get(*at).ok_or_else(|| wrong(format!("there is no column {}", at + 1)))?;
                         let value = match kind {
                             _ if cell.is_empty() => Some(f64::NAN),
-                            Kind::Longitude => longitude(cell).or_else(|| cell.parse().ok()),
-                            Kind::Latitude => latitude(cell).or_else(|| cell.parse().ok()),
-                            Kind::Number => cell.parse().ok(),
+                            ColumnKind::Longitude => longitude(cell).or_else(|| cell.parse().ok()),
+                            ColumnKind::Latitude => latitude(cell).or_else(|| cell.parse().ok()),
+                            ColumnKind::Number => cell.parse().ok(),
                         };
                         column.push(value.ok_or_else(|| wrong(format!("{cell:?} (expected a number)")))?);
                     }
@@ -193,7 +194,7 @@ impl Points {
 }
 
 /// The cells of a line: separated by commas, some in quotes.
-fn cells(line: &str) -> Vec<String> {
+fn split_csv_line(line: &str) -> Vec<String> {
     let mut cells = Vec::new();
     let (mut cell, mut is_quoted, mut letters) = (String::new(), false, line.trim().chars().peekable());
     while let Some(letter) = letters.next() {
@@ -215,8 +216,9 @@ fn cells(line: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn points(bytes: &[u8]) -> Points {
-        Points::read(std::sync::Arc::new(crate::bytes::MemorySource::new(bytes.to_vec(), "points")), &Limits::default()).unwrap()
+    fn points(bytes: &[u8]) -> PointTable {
+        PointTable::read(std::sync::Arc::new(crate::bytes::MemorySource::new(bytes.to_vec(), "points")), &Limits::default())
+            .unwrap()
     }
 
     #[test]

@@ -4,15 +4,15 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use super::from_wcs;
-use super::{Found, Options, Wcs};
+use super::{FoundWcs, Wcs, WcsOptions};
 use crate::array::{Array, Index};
 use crate::error::{Error, Result};
 
 /// Pixels that a box may have along an axis.
-const MOST: f64 = 1e9;
+const MAX_BOX_PIXELS: f64 = 1e9;
 
 /// Reads an angle in degrees: a number, or `12:30:00` whose first part counts `whole` degrees.
-fn angle(text: &str, whole: f64) -> Option<f64> {
+fn parse_angle(text: &str, whole: f64) -> Option<f64> {
     let text = text.trim();
     if !text.contains(':') {
         return text.parse().ok();
@@ -39,12 +39,12 @@ fn angle(text: &str, whole: f64) -> Option<f64> {
 /// assert_eq!(trilith::wcs::longitude("187.5"), Some(187.5));
 /// ```
 pub fn longitude(text: &str) -> Option<f64> {
-    angle(text, 15.0).filter(|value| value.is_finite())
+    parse_angle(text, 15.0).filter(|value| value.is_finite())
 }
 
 /// Reads a latitude in degrees, as a number or as `-45:10:05.5`.
 pub fn latitude(text: &str) -> Option<f64> {
-    angle(text, 1.0).filter(|value| value.is_finite())
+    parse_angle(text, 1.0).filter(|value| value.is_finite())
 }
 
 /// Reads a position `LON,LAT`: degrees, or hours and degrees as `12:30:00,-45:10:05.5`.
@@ -75,14 +75,14 @@ pub fn position(text: &str) -> Result<[f64; 2]> {
 /// Length of a side of a box.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum Length {
+pub enum BoxLength {
     /// A number of pixels.
     Pixels(f64),
     /// An angle on the sky, in degrees.
     Degrees(f64),
 }
 
-impl FromStr for Length {
+impl FromStr for BoxLength {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -119,14 +119,14 @@ impl FromStr for Length {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub struct Size {
+pub struct BoxSize {
     /// Length along x, the last axis of an array.
-    pub x: Length,
+    pub x: BoxLength,
     /// Length along y.
-    pub y: Length,
+    pub y: BoxLength,
 }
 
-impl FromStr for Size {
+impl FromStr for BoxSize {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -155,7 +155,7 @@ impl PixelBox {
     /// # Errors
     /// Returns the errors of [`Array::slice`].
     pub fn slice(&self, array: &Array) -> Result<Option<Array>> {
-        let Some(ranges) = self.inside(array.shape()) else { return Ok(None) };
+        let Some(ranges) = self.clip_to_shape(array.shape()) else { return Ok(None) };
         let indices: Vec<Index> = ranges.iter().map(|range| Index::from(range.start as i64..range.end as i64)).collect();
         array.slice(indices).map(Some)
     }
@@ -164,7 +164,7 @@ impl PixelBox {
     /// `None` if there is none.
     ///
     /// An array may have more axes than there are pixel axes. The first ones are whole then.
-    pub fn inside(&self, shape: &[u64]) -> Option<Vec<Range<u64>>> {
+    pub fn clip_to_shape(&self, shape: &[u64]) -> Option<Vec<Range<u64>>> {
         let more = shape.len().checked_sub(self.start.len())?;
         let mut ranges: Vec<Range<u64>> = shape.iter().take(more).map(|length| 0..*length).collect();
         for (axis, length) in shape.iter().enumerate().skip(more) {
@@ -181,7 +181,7 @@ impl PixelBox {
     }
 }
 
-impl Found {
+impl FoundWcs {
     /// Returns the pixels of a box of a size around a position: longitude and latitude in degrees, in the frame of the coordinates.
     ///
     /// The lengths follow the pixel axes. An angle is rounded to whole pixels with the scale at the position. The bounding box does
@@ -202,10 +202,10 @@ impl Found {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the coordinates have no position on the sky, or one that
     /// depends on other than two pixel axes, and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the box is too large.
-    pub fn pixel_box(&self, position: [f64; 2], size: Size) -> Result<Option<PixelBox>> {
+    pub fn pixel_box(&self, position: [f64; 2], size: BoxSize) -> Result<Option<PixelBox>> {
         let wcs = &self.wcs;
         let [x, y] = sky_axes(wcs)?;
-        let options = Options::default().with_bounding_box(false);
+        let options = WcsOptions::default().with_bounding_box(false);
         let centre: Vec<f64> = wcs
             .sky_to_pixel(&[position], options)
             .map_err(from_wcs)?
@@ -221,20 +221,24 @@ impl Found {
                 axis if axis == x => size.x,
                 axis if axis == y => size.y,
                 _ => {
-                    found.length[axis] = whole(wcs, axis)?;
+                    found.length[axis] = axis_len(wcs, axis)?;
                     continue;
                 }
             };
             let pixels = match side {
-                Length::Pixels(pixels) => pixels,
-                Length::Degrees(angle) => {
-                    let step =
-                        wcs.sky_step(&found.centre, axis).map_err(from_wcs)?.map_or(f64::NAN, |[east, north]| east.hypot(north));
+                BoxLength::Pixels(pixels) => pixels,
+                BoxLength::Degrees(angle) => {
+                    let step = wcs
+                        .local_offset(&found.centre, axis)
+                        .map_err(from_wcs)?
+                        .map_or(f64::NAN, |[east, north]| east.hypot(north));
                     angle / step
                 }
             };
-            if pixels.is_nan() || pixels >= MOST {
-                return Err(Error::invalid_input(format!("cannot take a box of {pixels:.0} pixels (at most {MOST:.0})")));
+            if pixels.is_nan() || pixels >= MAX_BOX_PIXELS {
+                return Err(Error::invalid_input(format!(
+                    "cannot take a box of {pixels:.0} pixels (at most {MAX_BOX_PIXELS:.0})"
+                )));
             }
             let count = pixels.round().max(1.0);
             // Pixels whose middles are inside. If the edges are at middles, the lower one counts, whatever rounding makes of it.
@@ -253,7 +257,7 @@ fn sky_axes(wcs: &Wcs) -> Result<[usize; 2]> {
     let Some((longitude, latitude)) = wcs.sky() else {
         return Err(Error::unsupported("these coordinates have no positions on the sky"));
     };
-    let dependencies = wcs.forward().dependencies();
+    let dependencies = wcs.forward().separability();
     let uses = |axis: &usize| {
         [longitude, latitude].iter().any(|world| dependencies.get(*world).is_some_and(|row| row.get(*axis) == Some(&true)))
     };
@@ -265,7 +269,7 @@ fn sky_axes(wcs: &Wcs) -> Result<[usize; 2]> {
 }
 
 /// Number of pixels along an axis.
-fn whole(wcs: &Wcs, axis: usize) -> Result<u64> {
+fn axis_len(wcs: &Wcs, axis: usize) -> Result<u64> {
     let length = wcs.pixel_shape().and_then(|shape| shape.get(axis).copied());
     length.ok_or_else(|| Error::unsupported("the length of a pixel axis is not known").hint("name an array: FILE#/path"))
 }
@@ -276,11 +280,13 @@ mod tests {
 
     #[test]
     fn angles_are_degrees_or_sexagesimal() {
-        assert_eq!(angle("-5.25", 15.0), Some(-5.25));
-        assert_eq!(angle("12:30:00", 15.0), Some(187.5));
-        assert_eq!(angle("-00:30", 1.0), Some(-0.5));
-        assert!((angle("-45:10:05.5", 1.0).unwrap() + 45.168_194_444).abs() < 1e-8);
-        assert!(angle("1:60:00", 1.0).is_none() && angle("1:2:3:4", 1.0).is_none() && angle("x", 1.0).is_none());
+        assert_eq!(parse_angle("-5.25", 15.0), Some(-5.25));
+        assert_eq!(parse_angle("12:30:00", 15.0), Some(187.5));
+        assert_eq!(parse_angle("-00:30", 1.0), Some(-0.5));
+        assert!((parse_angle("-45:10:05.5", 1.0).unwrap() + 45.168_194_444).abs() < 1e-8);
+        assert!(
+            parse_angle("1:60:00", 1.0).is_none() && parse_angle("1:2:3:4", 1.0).is_none() && parse_angle("x", 1.0).is_none()
+        );
         for wrong in ["10", "10,91", "10,20,30", "nan,0", "x,y"] {
             assert!(position(wrong).is_err(), "{wrong}");
         }
@@ -288,11 +294,11 @@ mod tests {
 
     #[test]
     fn sizes_are_angles_or_pixels() {
-        let side = |text: &str| text.parse::<Size>().map(|size| size.x);
-        assert_eq!(side("30arcsec").unwrap(), Length::Degrees(30.0 / 3600.0));
-        assert_eq!(side("0.5arcmin").unwrap(), Length::Degrees(0.5 / 60.0));
-        assert_eq!(side("201px").unwrap(), Length::Pixels(201.0));
-        assert_eq!(side("201,50").unwrap(), Length::Pixels(201.0));
+        let side = |text: &str| text.parse::<BoxSize>().map(|size| size.x);
+        assert_eq!(side("30arcsec").unwrap(), BoxLength::Degrees(30.0 / 3600.0));
+        assert_eq!(side("0.5arcmin").unwrap(), BoxLength::Degrees(0.5 / 60.0));
+        assert_eq!(side("201px").unwrap(), BoxLength::Pixels(201.0));
+        assert_eq!(side("201,50").unwrap(), BoxLength::Pixels(201.0));
         for wrong in ["", "px", "-3px", "0", "3ly", "nan", "infdeg", "1,2,3"] {
             assert!(side(wrong).is_err(), "{wrong}");
         }
@@ -301,8 +307,8 @@ mod tests {
     #[test]
     fn box_is_clipped_at_edges() {
         let pixels = PixelBox { centre: vec![0.0, 8.0], start: vec![-2, 7], length: vec![5, 3] };
-        assert_eq!(pixels.inside(&[4, 9, 20]), Some(vec![0..4, 7..9, 0..3]));
-        assert_eq!(pixels.inside(&[7, 20]), None);
-        assert_eq!(pixels.inside(&[20]), None);
+        assert_eq!(pixels.clip_to_shape(&[4, 9, 20]), Some(vec![0..4, 7..9, 0..3]));
+        assert_eq!(pixels.clip_to_shape(&[7, 20]), None);
+        assert_eq!(pixels.clip_to_shape(&[20]), None);
     }
 }

@@ -6,13 +6,13 @@ use crate::error::{Error, Result};
 
 /// A product of powers of base units, and a factor.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Unit {
+pub(super) struct ScaledUnit {
     factor: f64,
     powers: BTreeMap<String, i32>,
 }
 
 /// Names of units with the base that they are a multiple of.
-const KNOWN: &[(&str, &str, f64)] = &[
+const UNITS: &[(&str, &str, f64)] = &[
     ("deg", "deg", 1.0),
     ("degree", "deg", 1.0),
     ("arcmin", "deg", 1.0 / 60.0),
@@ -42,7 +42,7 @@ const KNOWN: &[(&str, &str, f64)] = &[
     ("GHz", "Hz", 1e9),
 ];
 
-impl Unit {
+impl ScaledUnit {
     /// The unit of a text such as `arcsec`, `deg.pixel**-1` or `nm / pix`.
     pub(super) fn parse(text: &str) -> Result<Self> {
         let mut unit = Self { factor: 1.0, powers: BTreeMap::new() };
@@ -56,26 +56,26 @@ impl Unit {
             let digits = word.find(|c: char| c == '^' || c == '-' || c.is_ascii_digit()).unwrap_or(word.len());
             let (name, power) = word.split_at(digits);
             let power = power.trim_start_matches('^');
-            let power: i32 = if power.is_empty() { 1 } else { power.parse().map_err(|_| unknown(text))? };
+            let power: i32 = if power.is_empty() { 1 } else { power.parse().map_err(|_| unsupported_unit_error(text))? };
             if name.is_empty() {
                 if word != "1" {
-                    return Err(unknown(text));
+                    return Err(unsupported_unit_error(text));
                 }
                 continue;
             }
             if !(-9..=9).contains(&power) {
-                return Err(unknown(text));
+                return Err(unsupported_unit_error(text));
             }
-            let (base, factor) = KNOWN.iter().find(|known| known.0 == name).map_or((name, 1.0), |known| (known.1, known.2));
+            let (base, factor) = UNITS.iter().find(|known| known.0 == name).map_or((name, 1.0), |known| (known.1, known.2));
             let power = power * sign;
             unit.factor *= factor.powi(power);
-            unit.count(base, power);
+            unit.add_power(base, power);
             sign = 1;
         }
         Ok(unit)
     }
 
-    fn count(&mut self, base: &str, power: i32) {
+    fn add_power(&mut self, base: &str, power: i32) {
         let sum = self.powers.entry(base.to_owned()).or_insert(0);
         *sum += power;
         if *sum == 0 {
@@ -90,29 +90,33 @@ impl Unit {
 
     pub(super) fn times(&self, other: &Self) -> Self {
         let mut product = Self { factor: self.factor * other.factor, powers: self.powers.clone() };
-        other.powers.iter().for_each(|(base, power)| product.count(base, *power));
+        other.powers.iter().for_each(|(base, power)| product.add_power(base, *power));
         product
     }
 
     /// Returns the factor that converts numbers of this unit to another.
-    pub(super) fn to(&self, other: &Self) -> Result<f64> {
+    pub(super) fn factor_to(&self, other: &Self) -> Result<f64> {
         if self == other {
             return Ok(1.0);
         }
         if self.powers != other.powers {
-            return Err(Error::malformed(format!("{} cannot be converted to {}", self.text(), other.text())));
+            return Err(Error::malformed(format!(
+                "{} cannot be converted to {}",
+                self.describe_powers(),
+                other.describe_powers()
+            )));
         }
         Ok(self.factor / other.factor)
     }
 
-    fn text(&self) -> String {
+    fn describe_powers(&self) -> String {
         let word = |(base, power): (&String, &i32)| if *power == 1 { base.clone() } else { format!("{base}{power}") };
         let words: Vec<String> = self.powers.iter().map(word).collect();
         format!("a unit of {}", if words.is_empty() { "pure numbers".to_owned() } else { words.join(" ") })
     }
 }
 
-fn unknown(text: &str) -> Error {
+fn unsupported_unit_error(text: &str) -> Error {
     Error::unsupported(format!("unit {text:?} in a coordinate transform is not supported"))
 }
 
@@ -122,11 +126,11 @@ mod tests {
 
     #[test]
     fn units_are_products_of_powers() {
-        let unit = |text: &str| Unit::parse(text).unwrap();
+        let unit = |text: &str| ScaledUnit::parse(text).unwrap();
         assert_eq!(unit("deg.pixel**-1").times(&unit("pix")), unit("deg"));
         assert_eq!(unit("arcsec / pix"), unit("arcsec pixel-1"));
-        assert!((unit("arcsec").to(&unit("deg")).unwrap() * 3600.0 - 1.0).abs() < 1e-15);
+        assert!((unit("arcsec").factor_to(&unit("deg")).unwrap() * 3600.0 - 1.0).abs() < 1e-15);
         assert_eq!(unit("1"), unit(""));
-        assert!(unit("um").to(&unit("s")).is_err() && Unit::parse("m^x").is_err());
+        assert!(unit("um").factor_to(&unit("s")).is_err() && ScaledUnit::parse("m^x").is_err());
     }
 }

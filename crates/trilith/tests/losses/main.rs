@@ -16,8 +16,8 @@ use std::io::Cursor;
 
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
 use trilith::assemble;
-use trilith::check::{DiffOptions, Difference};
-use trilith::convert::{ConvertOptions, To};
+use trilith::check::{DiffOptions, ItemDifference};
+use trilith::convert::{ConvertOptions, TargetForm};
 use trilith::tree::{TreePath, Value};
 use trilith::{File, OpenOptions, Progress};
 
@@ -34,7 +34,7 @@ fn to(file: &File, form: &str) -> Result<(File, Vec<String>), String> {
     }
     let mut how = ConvertOptions::default();
     how.allow_loss = true;
-    how.to = if form == "fits" { To::Fits } else { To::named(form).unwrap() };
+    how.to = if form == "fits" { TargetForm::Fits } else { TargetForm::from_name(form).unwrap() };
     let mut out = Cursor::new(Vec::new());
     let done = file.convert_into(&how, &mut out, Progress::default()).map_err(|error| error.to_string())?;
     let losses = done.losses.iter().map(|loss| loss.path_text().to_owned()).collect();
@@ -55,15 +55,15 @@ fn exploded(file: &File) -> Result<File, String> {
         assemble::write(file, tree, &blocks, &mut out, &WriteOptions::default(), None).map_err(said)?;
         std::fs::write(folder.path().join(name), out.into_inner()).map_err(|error| error.to_string())
     };
-    for (index, name) in &plan.leaving {
+    for (index, name) in &plan.external_blocks {
         write(name, None, vec![blocks[*index]])?;
     }
-    write("x.asdf", Some(&plan.tree), plan.staying.iter().collect())?;
+    write("x.asdf", Some(&plan.tree), plan.kept_blocks.iter().collect())?;
     let main = trilith::open_asdf(folder.path().join("x.asdf")).map_err(said)?;
     let whole = assemble::implode(&main, None).map_err(said)?;
     let own = main.sections().all_blocks().map_err(said)?.into_iter().map(|block| (&main, block));
     let mut blocks: Vec<(&AsdfFile, &Block)> = own.collect();
-    for other in &whole.taken {
+    for other in &whole.blocks {
         blocks.push((other, other.sections().block(0).map_err(said)?));
     }
     let mut out = Cursor::new(Vec::new());
@@ -73,7 +73,7 @@ fn exploded(file: &File) -> Result<File, String> {
 
 /// Every form that is written.
 fn forms() -> Vec<&'static str> {
-    To::names().chain(["fits", "exploded"]).collect()
+    TargetForm::names().chain(["fits", "exploded"]).collect()
 }
 
 /// The tree of a file of the ASDF family.
@@ -83,7 +83,7 @@ fn root_of(file: &File) -> Option<Value> {
 
 /// What the writers say of themselves, what only a form of history says, and a history that is none, which stays under its name
 /// among the attributes of a stream.
-fn is_of_form(difference: &Difference, file: &File, back: &File, options: &DiffOptions) -> bool {
+fn is_of_form(difference: &ItemDifference, file: &File, back: &File, options: &DiffOptions) -> bool {
     let is_dialect = difference.path == "/dudley" && difference.kind.name() == "added";
     let is_said = ["/asdf_library", "/history/extensions"].iter().any(|path| difference.path.starts_with(path));
     let is_history = || {

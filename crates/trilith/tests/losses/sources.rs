@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use trilith::Limits;
 use trilith::array::{Array, Byteorder, Datatype, Mask};
-use trilith::asdf::{ArrayOptions, Builder, Target};
+use trilith::asdf::{ArrayOptions, AsdfBuilder, Target};
 use trilith::dudley::Draft;
-use trilith::layout::{Attribute, Literal};
+use trilith::layout::{Attribute, LayoutLiteral};
 use trilith::tree::Value;
 
 /// Numbers that look random, and are the same in every run.
@@ -82,7 +82,7 @@ const TEXTS: [&str; 14] = [
 
 struct Maker<'a> {
     dice: Dice,
-    builder: Builder<'a>,
+    builder: AsdfBuilder<'a>,
 }
 
 impl Maker<'_> {
@@ -204,7 +204,7 @@ pub(crate) fn random(seed: u64) -> Vec<u8> {
 
 /// A random tree.
 fn asdf(seed: u64) -> Option<Vec<u8>> {
-    let mut maker = Maker { dice: Dice::of_seed(seed), builder: Builder::new(Target::newest()) };
+    let mut maker = Maker { dice: Dice::of_seed(seed), builder: AsdfBuilder::new(Target::latest()) };
     let mut tree = maker.map(3);
     if maker.dice.below(8) == 0 {
         let ours = maker.like_ours();
@@ -348,7 +348,7 @@ fn draft(dice: &mut Dice, depth: u64) -> Draft {
     let mut made = match dice.below(if depth == 0 { 3 } else { 5 }) {
         3 => dict(dice, depth - 1),
         4 => Draft::list((0..dice.below(4)).map(|_| draft(dice, depth - 1)).collect::<Vec<_>>()),
-        0 => Draft::param(dice.below(9) as i64),
+        0 => Draft::fixed_param(dice.below(9) as i64),
         _ => {
             let datatype = dice.of(&[Datatype::Int16, Datatype::Float64, Datatype::Uint8, Datatype::Complex128, Datatype::Int64]);
             let shape = dice.of(&[vec![3], vec![2, 2], vec![1], vec![]]);
@@ -364,9 +364,9 @@ fn draft(dice: &mut Dice, depth: u64) -> Draft {
         if dice.below(6) == 0 {
             let value = match name {
                 "flag" => Attribute::Flag,
-                "scale" => Attribute::List(vec![Literal::Float(0.5), Literal::Float(-1.0)]),
-                "note" => Attribute::Value(Literal::Integer(7)),
-                _ => Attribute::Value(Literal::Text("m s-1".to_owned())),
+                "scale" => Attribute::List(vec![LayoutLiteral::Float(0.5), LayoutLiteral::Float(-1.0)]),
+                "note" => Attribute::Value(LayoutLiteral::Integer(7)),
+                _ => Attribute::Value(LayoutLiteral::Text("m s-1".to_owned())),
             };
             made.attributes.push((name.to_owned(), value));
         }

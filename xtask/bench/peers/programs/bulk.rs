@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use trilith::asdf::WriteOptions;
 use trilith::bytes::MemorySource;
-use trilith::{Array, ArrayOptions, Builder, Index, Target, Value};
+use trilith::{Array, ArrayOptions, AsdfBuilder, Index, Target, Value};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -70,13 +70,13 @@ fn write(what: &str, path: &str, megabytes: usize) -> Outcome<(f64, f64)> {
         }
         let mut options = WriteOptions::default();
         options.checksums = what == "write-md5";
-        let mut builder = Builder::new(Target::newest()).with_options(options);
+        let mut builder = AsdfBuilder::new(Target::latest()).with_options(options);
         let node = builder.array(&array, &ArrayOptions::default())?;
-        // `Builder::write` also syncs, but np.save does not, so the file is created here.
+        // `AsdfBuilder::write` also syncs, but np.save does not, so the file is created here.
         let mut file = std::fs::File::create(path)?;
         // Space is reserved, as np.save does, but for header and tree as well. If ext4 has to find space when it closes a
         // file that was truncated, it writes the whole file out at once.
-        trilith::bytes::reserve(&file, builder.plain_bytes() + (1 << 20))?;
+        trilith::bytes::preallocate(&file, builder.uncompressed_size() + (1 << 20))?;
         builder.write_to(&mut file, Value::map([("a", node)]))?;
         let len = file.stream_position()?;
         Ok(file.set_len(len).map(|()| 1)?)

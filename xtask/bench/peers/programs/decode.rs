@@ -8,7 +8,7 @@ use std::time::Instant;
 use trilith::Limits;
 use trilith::bytes::{MemorySource, SourceRef};
 use trilith_codec::codec::{CodecId, EncodeOptions, decoder, encode};
-use trilith_io::threads::{each, set_threads};
+use trilith_io::threads::{map_parallel, set_threads};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -49,8 +49,8 @@ fn run(words: &[&str]) -> Outcome<f64> {
     let mut into = vec![1u8; raw.len()];
     let part = raw.len() / blocks;
     let mut options = EncodeOptions::default();
-    (options.item_size, options.total, options.frames) = (4, Some(part as u64), *codec == "zstd");
-    let id = CodecId::named(codec).ok_or("a codec has at most four letters")?;
+    (options.item_size, options.total_len, options.multiple_frames) = (4, Some(part as u64), *codec == "zstd");
+    let id = CodecId::from_name(codec).ok_or("a codec has at most four letters")?;
     let id = if *codec == "none" { CodecId::NONE } else { id };
     let stored: Vec<Vec<u8>> = raw.chunks(part).map(|block| encode(id, block, &options)).collect::<Result<_, _>>()?;
     let mut best = f64::INFINITY;
@@ -78,7 +78,7 @@ fn ours(id: CodecId, stored: &[Vec<u8>], into: &mut [u8], part: usize) -> Outcom
         jobs.push((decoder(id, bytes, into.len() as u64, &Limits::default())?, into));
     }
     let start = Instant::now();
-    each(jobs, |(source, into)| source.read_at(0, into))?;
+    map_parallel(jobs, |(source, into)| source.read_at(0, into))?;
     Ok(start.elapsed().as_secs_f64())
 }
 

@@ -4,8 +4,7 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use trilith::asdf;
-use trilith::{Array, ArrayOptions, Builder, Target, Value};
+use trilith::{Array, ArrayOptions, AsdfBuilder, Target, Value};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -51,8 +50,8 @@ fn time(runs: usize, mut work: impl FnMut() -> Outcome<usize>) -> Outcome<(f64, 
 fn list(path: &str) -> Outcome<usize> {
     let file = trilith::file::open_asdf(path)?;
     let mut text = String::new();
-    for listed in asdf::arrays(&file)? {
-        let found = listed.found?;
+    for listed in trilith::asdf::arrays(&file)? {
+        let found = listed.location?;
         let array = found.file(&file).array(found.node(&file))?;
         writeln!(text, "{} {} {:?}", listed.path, array.datatype(), array.shape())?;
     }
@@ -97,7 +96,7 @@ fn list_safetensors(path: &str) -> Outcome<usize> {
 /// One array of an open file: the middle one.
 fn read_one(path: &str) -> Outcome<(f64, f64)> {
     let file = trilith::file::open_asdf(path)?;
-    let listed = asdf::arrays(&file)?;
+    let listed = trilith::asdf::arrays(&file)?;
     let path = listed.get(listed.len() / 2).ok_or("no arrays")?.path.clone();
     let (cpu, wall) = time(5, || {
         let mut sum = 0;
@@ -110,7 +109,7 @@ fn read_one(path: &str) -> Outcome<(f64, f64)> {
 }
 
 fn write(path: &str, count: usize) -> Outcome<usize> {
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let mut groups: Vec<Value> = Vec::new();
     for group in 0..count / 100 {
         let mut arrays: Vec<(String, Value)> = Vec::new();

@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use trilith::check::{Schemas, Validator};
+use trilith::check::{SchemaSet, Validator};
 use trilith::{AsdfFile, Limits};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -32,7 +32,7 @@ fn main() -> Outcome<()> {
             "libyaml" => timed(text(&bytes)?, |text| libyaml::events(text.as_bytes()), |count| *count)?,
             "visit" => timed(trilith::open_asdf_bytes(bytes.clone())?, |file| visit(&file), |count| *count)?,
             "validate" => {
-                let mut validator = Validator::new(Schemas::bundled());
+                let mut validator = Validator::new(SchemaSet::bundled());
                 let standard = Some("1.6.0");
                 // Schemas are compiled once for many trees.
                 validator.validate(trilith::open_asdf_bytes(bytes.clone())?.tree(), standard)?;
@@ -85,9 +85,9 @@ fn saphyr(text: &str) -> Outcome<usize> {
 
 fn visit(file: &AsdfFile) -> Outcome<usize> {
     let limits = Limits::default();
-    let mut walk = file.tree().root().walk(&limits).as_written();
+    let mut walk = file.tree().root().walk(&limits).without_merge();
     let mut numbers = 0;
-    while let Some(visit) = walk.step()? {
+    while let Some(visit) = walk.try_next()? {
         numbers += usize::from(visit.node.is_scalar() && visit.node.as_f64().is_some());
     }
     Ok(numbers)

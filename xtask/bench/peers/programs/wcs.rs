@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use trilith::wcs::{Options, Wcs};
+use trilith::wcs::{Wcs, WcsOptions};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -26,7 +26,7 @@ fn measured(words: &[String]) -> Outcome<(f64, f64)> {
     };
     let file = trilith::open(path)?;
     let wcs = file.wcs("/roman/data")?.ok_or("the image has no coordinates")?.wcs;
-    let options = Options::default();
+    let options = WcsOptions::default();
     let [x, y] = spread(&wcs, count.parse()?)?;
     let sky = wcs.pixel_to_world(&[&x, &y], options)?;
     let (a, b) = (sky.first().ok_or("no longitude")?, sky.get(1).ok_or("no latitude")?);
@@ -46,7 +46,7 @@ fn measured(words: &[String]) -> Outcome<(f64, f64)> {
 
 /// Pixels all over the image, the same in each run.
 fn spread(wcs: &Wcs, count: usize) -> Outcome<[Vec<f64>; 2]> {
-    let extent = wcs.extent().ok_or("the coordinates have no bounding box")?;
+    let extent = wcs.pixel_range().ok_or("the coordinates have no bounding box")?;
     let mut state = 9u64;
     let mut place = |axis: usize| -> Vec<f64> {
         let (low, high) = extent.get(axis).copied().unwrap_or((0.0, 0.0));

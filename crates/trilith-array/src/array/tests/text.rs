@@ -44,11 +44,11 @@ proptest! {
         let single = f32::from_bits(bits as u32);
         let half = f16::from_bits(bits as u16);
         for floats in [FloatText::Shortest, FloatText::AsDouble] {
-            let text = float_text(double, Precision::Double, floats);
+            let text = float_text(double, FloatPrecision::Double, floats);
             prop_assert!(double.is_nan() || text.parse::<f64>().unwrap() == double);
-            let text = float_text(single.into(), Precision::Single, floats);
+            let text = float_text(single.into(), FloatPrecision::Single, floats);
             prop_assert!(single.is_nan() || text.parse::<f64>().unwrap() as f32 == single);
-            let text = float_text(half.into(), Precision::Half, floats);
+            let text = float_text(half.into(), FloatPrecision::Half, floats);
             prop_assert!(half.is_nan() || f16::from_f64(text.parse::<f64>().unwrap()) == half, "{} {}", text, half);
         }
     }
@@ -65,7 +65,7 @@ fn npy_headers_are_those_of_numpy() {
     assert_eq!(text(&Datatype::Ucs4(7), &[3, 0]), "{'descr': '<U7', 'fortran_order': False, 'shape': (3, 0), }");
     let row = StructType::packed_from(vec![
         Field::new("it's", Datatype::Int32, Byteorder::Big),
-        Field::unnamed(Datatype::Complex64, Byteorder::Big).with_shape(vec![2, 1]),
+        Field::without_name(Datatype::Complex64, Byteorder::Big).with_shape(vec![2, 1]),
     ])
     .unwrap();
     assert_eq!(
@@ -126,7 +126,7 @@ fn csv_never_writes_empty_lines() {
 
 #[test]
 fn complex_numbers_are_those_of_core_complex() {
-    let text = |re, im| complex_text(re, im, Precision::Double, FloatText::Shortest);
+    let text = |re, im| complex_text(re, im, FloatPrecision::Double, FloatText::Shortest);
     assert_eq!(text(1.0, 2.0), "1+2j");
     assert_eq!(text(-0.0, -0.5), "-0-0.5j");
     assert_eq!(text(f64::NAN, f64::INFINITY), "nan+infj");
@@ -178,7 +178,7 @@ proptest! {
     fn doubles_go_through_80_bits_unchanged(bits in prop_oneof![any::<u64>(), 0u64..1 << 52]) {
         let x = f64::from_bits(bits);
         let mut bytes = Vec::new();
-        ElementValue::Float(x, Precision::Double).encode(&Datatype::Float128, Byteorder::Big, &mut bytes).unwrap();
+        ElementValue::Float(x, FloatPrecision::Double).encode(&Datatype::Float128, Byteorder::Big, &mut bytes).unwrap();
         let back = Array::from_bytes(bytes, Datatype::Float128, Byteorder::Big, vec![1]).unwrap().load_as::<f64>().unwrap()[0];
         prop_assert!(back.to_bits() == bits || x.is_nan() && back.is_nan(), "{x:e} {back:e}");
     }

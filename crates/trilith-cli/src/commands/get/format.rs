@@ -11,8 +11,8 @@ use trilith::tree::{PrintOptions, print_document};
 use trilith::{Error, Result};
 
 use crate::commands::tree::write_json;
-use crate::output::{Escaped, clean_text};
-use crate::outputs::Form;
+use crate::output::{JsonEscaper, escape_controls_in_text};
+use crate::outputs::FileFormat;
 
 /// The output format of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -33,7 +33,7 @@ pub(super) enum Format {
 
 impl Format {
     /// The format of an extension; None for an unknown one.
-    pub(super) fn of_ending(path: &str) -> Option<Self> {
+    pub(super) fn from_extension(path: &str) -> Option<Self> {
         Some(match Path::new(path).extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "npy" => Self::Npy,
             "csv" => Self::Csv,
@@ -46,14 +46,14 @@ impl Format {
     }
 
     /// Returns the form of a file in this format.
-    pub(super) fn form(self) -> Form {
+    pub(super) fn output_format(self) -> FileFormat {
         match self {
-            Self::Text => Form::Text,
-            Self::Json => Form::Json,
-            Self::Yaml => Form::Yaml,
-            Self::Npy => Form::Npy,
-            Self::Csv => Form::Csv,
-            Self::Raw => Form::Raw,
+            Self::Text => FileFormat::Text,
+            Self::Json => FileFormat::Json,
+            Self::Yaml => FileFormat::Yaml,
+            Self::Npy => FileFormat::Npy,
+            Self::Csv => FileFormat::Csv,
+            Self::Raw => FileFormat::Raw,
         }
     }
 
@@ -63,40 +63,40 @@ impl Format {
     }
 }
 
-fn failed(error: std::io::Error) -> Error {
+fn unsupported_kind(error: std::io::Error) -> Error {
     Error::io("writing", error)
 }
 
 /// Writes an array; JSON without a line break after it.
-pub(super) fn array(array: &Array, format: Format, out: &mut dyn Write) -> Result<()> {
+pub(super) fn write_array(array: &Array, format: Format, out: &mut dyn Write) -> Result<()> {
     match format {
         Format::Json => {
-            array.write_json(&mut Escaped::new(&mut *out), FloatText::Shortest)
+            array.write_json(&mut JsonEscaper::new(&mut *out), FloatText::Shortest)
         }
         Format::Yaml => {
             let nested = nested(array, "tag:stsci.edu:asdf/core/complex-1.0.0")?;
-            out.write_all(print_document(&nested.flow(), &PrintOptions::default()).as_bytes()).map_err(failed)
+            out.write_all(print_document(&nested.flow(), &PrintOptions::default()).as_bytes()).map_err(unsupported_kind)
         }
         Format::Npy => array.write_npy(out),
         Format::Csv => array.write_csv(out),
-        Format::Raw => array.for_each_piece(4 << 20, |bytes| out.write_all(bytes).map_err(failed)),
-        Format::Text => text(array, out),
+        Format::Raw => array.for_each_piece(4 << 20, |bytes| out.write_all(bytes).map_err(unsupported_kind)),
+        Format::Text => write_text_rows(array, out),
     }
 }
 
 /// Writes a line for each row of the last axis; masked elements as `--`.
-fn text(array: &Array, out: &mut dyn Write) -> Result<()> {
+fn write_text_rows(array: &Array, out: &mut dyn Write) -> Result<()> {
     let row = array.shape().last().copied().unwrap_or(1).max(1);
     let mut column = 0;
     array.for_each_scalar(|scalar, masked| {
         if column > 0 {
-            out.write_all(b" ").map_err(failed)?;
+            out.write_all(b" ").map_err(unsupported_kind)?;
         }
         let text = if masked { "--".to_owned() } else { scalar.text(FloatText::Shortest) };
-        out.write_all(crate::output::clean(&text).as_bytes()).map_err(failed)?;
+        out.write_all(crate::output::escape_controls(&text).as_bytes()).map_err(unsupported_kind)?;
         column += 1;
         if column == row {
-            out.write_all(b"\n").map_err(failed)?;
+            out.write_all(b"\n").map_err(unsupported_kind)?;
             column = 0;
         }
         Ok(())
@@ -105,19 +105,19 @@ fn text(array: &Array, out: &mut dyn Write) -> Result<()> {
 
 /// Writes an item that is not an array: a scalar as a line of text, the rest as JSON, or as what is asked for. JSON has
 /// no line break after it.
-pub(super) fn value(item: &Item<'_>, format: Format, out: &mut dyn Write) -> Result<()> {
+pub(super) fn write_value(item: &Item<'_>, format: Format, out: &mut dyn Write) -> Result<()> {
     match format {
         Format::Text if matches!(item.kind(), ItemKind::Scalar | ItemKind::Text | ItemKind::Null) => {
             let text = item.text()?;
-            out.write_all(clean_text(&text).as_bytes()).and_then(|()| out.write_all(b"\n")).map_err(failed)
+            out.write_all(escape_controls_in_text(&text).as_bytes()).and_then(|()| out.write_all(b"\n")).map_err(unsupported_kind)
         }
         Format::Yaml => {
             let (value, handles) = item.to_value()?;
             let mut how = PrintOptions::default();
             how.handles = handles;
-            out.write_all(print_document(&value, &how).as_bytes()).map_err(failed)
+            out.write_all(print_document(&value, &how).as_bytes()).map_err(unsupported_kind)
         }
-        Format::Npy | Format::Csv | Format::Raw => array(&item.as_array()?, format, out),
+        Format::Npy | Format::Csv | Format::Raw => write_array(&item.as_array()?, format, out),
         Format::Text | Format::Json => {
             let mut how = ExpandOptions::default();
             how.inline = item.is_history() || item.is_ragged();

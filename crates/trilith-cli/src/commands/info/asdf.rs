@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 use trilith_io::suggest::hex;
 use trilith::Result;
-use trilith::asdf::{AsdfFile, Block, Container};
+use trilith::asdf::{AsdfFile, Block, FitsContainer};
 
-use crate::json::codec;
+use crate::json::codec_json;
 use crate::options::Options;
-use crate::output::{Out, Table, size};
+use crate::output::{Output, TextTable, display_size};
 
 /// Returns `true` for a FITS file without an ASDF file in it, which is shown as a list of its HDUs.
-fn is_plain_fits(file: &AsdfFile) -> bool {
+fn is_fits_without_asdf(file: &AsdfFile) -> bool {
     // HDU 0 never holds an ASDF file.
     file.container().is_some_and(|container| container.hdu == 0)
 }
@@ -32,8 +32,8 @@ struct Hdu {
 }
 
 /// The HDUs of a plain FITS file, as `fitsinfo` lists them.
-fn hdus(file: &AsdfFile) -> impl Iterator<Item = Hdu> + '_ {
-    let list = file.tree().at("/fits");
+fn list_hdus(file: &AsdfFile) -> impl Iterator<Item = Hdu> + '_ {
+    let list = file.tree().node_at_pointer("/fits");
     list.into_iter().flat_map(|list| list.items()).enumerate().map(|(number, hdu)| {
         let rows: Vec<_> = hdu.get("header").into_iter().flat_map(|rows| rows.items()).collect();
         let text = |keyword: &str| {
@@ -66,15 +66,15 @@ fn hdus(file: &AsdfFile) -> impl Iterator<Item = Hdu> + '_ {
 }
 
 /// The facts as JSON.
-pub(crate) fn facts(name: &str, file: &AsdfFile) -> Result<Value> {
+pub(crate) fn info_json(name: &str, file: &AsdfFile) -> Result<Value> {
     let sections = file.sections();
-    if is_plain_fits(file) {
-        let count = file.tree().at("/fits").map_or(0, |list| list.len());
+    if is_fits_without_asdf(file) {
+        let count = file.tree().node_at_pointer("/fits").map_or(0, |list| list.len());
         return Ok(json!({
             "file": name, "family": "fits", "generation": "fits", "header": null, "standard": null, "comments": [],
             "container": null, "tree": null, "blocks": [],
             "block_index": {"present": false, "valid": null, "problem": null}, "hdus": count,
-            "hdu_list": hdus(file).map(|hdu| json!({
+            "hdu_list": list_hdus(file).map(|hdu| json!({
                 "number": hdu.number, "kind": hdu.kind, "name": hdu.name, "version": hdu.version, "cards": hdu.cards,
                 "bitpix": hdu.bitpix, "compression": hdu.compression, "axes": hdu.axes,
             })).collect::<Vec<_>>(),
@@ -97,7 +97,7 @@ pub(crate) fn facts(name: &str, file: &AsdfFile) -> Result<Value> {
         "header": sections.header().line,
         "standard": sections.header().standard(),
         "comments": sections.header().comments,
-        "container": file.container().map(|Container { hdu, offset, .. }| json!({"kind": "fits", "hdu": hdu, "offset": offset})),
+        "container": file.container().map(|FitsContainer { hdu, offset, .. }| json!({"kind": "fits", "hdu": hdu, "offset": offset})),
         "tree": tree,
         "blocks": blocks,
         "block_index": {"present": index.present, "valid": index.valid, "problem": index.problem},
@@ -113,7 +113,7 @@ pub(crate) fn block_json(file: &AsdfFile, block: &Block, base: u64) -> Value {
         "header_size": block.header_size,
         "data_offset": base + block.data_offset,
         "flags": block.flags,
-        "compression": codec(block.compression),
+        "compression": codec_json(block.compression),
         "encoding": file.encoding_names(block),
         "allocated": block.allocated,
         "used": block.used,
@@ -127,16 +127,16 @@ pub(crate) fn block_json(file: &AsdfFile, block: &Block, base: u64) -> Value {
 }
 
 /// Prints the facts and the first blocks as text.
-pub(crate) fn print(out: &mut Out, name: &str, file: &AsdfFile, options: &Options) -> Result<()> {
+pub(crate) fn print_asdf_info(out: &mut Output, name: &str, file: &AsdfFile, options: &Options) -> Result<()> {
     let sections = file.sections();
-    if is_plain_fits(file) {
-        let list = file.tree().at("/fits");
-        out.facts([("file", name), ("kind", "FITS"), ("size", &size(file.size()))])?;
-        out.facts([("HDUs", list.map_or(0, |list| list.len()))])?;
-        out.line("")?;
-        let mut table = Table::new(&[">HDU", "kind", "name", ">version", ">cards", "data", "axes"]);
-        for hdu in hdus(file) {
-            table.row(vec![
+    if is_fits_without_asdf(file) {
+        let list = file.tree().node_at_pointer("/fits");
+        out.name_value_lines([("file", name), ("kind", "FITS"), ("size", &display_size(file.size()))])?;
+        out.name_value_lines([("HDUs", list.map_or(0, |list| list.len()))])?;
+        out.write_line("")?;
+        let mut table = TextTable::new(&[">HDU", "kind", "name", ">version", ">cards", "data", "axes"]);
+        for hdu in list_hdus(file) {
+            table.push_row(vec![
                 hdu.number.to_string(),
                 hdu.kind,
                 hdu.name.unwrap_or_default(),
@@ -163,14 +163,14 @@ pub(crate) fn print(out: &mut Out, name: &str, file: &AsdfFile, options: &Option
     if let Some(container) = file.container() {
         facts.push(("inside", format!("FITS, HDU {} (byte {})", container.hdu, container.offset)));
     }
-    facts.push(("size", size(file.size())));
+    facts.push(("size", display_size(file.size())));
     facts.push(match sections.tree() {
         Some(tree) => {
             let padding = match sections.padding() {
                 0 => String::new(),
-                n => format!(", then {} unused", size(n)),
+                n => format!(", then {} unused", display_size(n)),
             };
-            ("tree", format!("{} at byte {}{padding}", size(tree.end - tree.start), base + tree.start))
+            ("tree", format!("{} at byte {}{padding}", display_size(tree.end - tree.start), base + tree.start))
         }
         None => ("tree", "none".to_owned()),
     });
@@ -181,8 +181,8 @@ pub(crate) fn print(out: &mut Out, name: &str, file: &AsdfFile, options: &Option
         "blocks",
         match blocks.len() {
             0 => "none".to_owned(),
-            n if decoded == stored => format!("{n}, {}", size(stored)),
-            n => format!("{n}, {} stored, {} decoded", size(stored), size(decoded)),
+            n if decoded == stored => format!("{n}, {}", display_size(stored)),
+            n => format!("{n}, {} stored, {} decoded", display_size(stored), display_size(decoded)),
         },
     ));
     let index = sections.index_report();
@@ -194,31 +194,31 @@ pub(crate) fn print(out: &mut Out, name: &str, file: &AsdfFile, options: &Option
             (true, Some(problem)) => format!("invalid: {problem}"),
         },
     ));
-    out.facts(facts)?;
+    out.name_value_lines(facts)?;
     if !blocks.is_empty() {
-        out.line("")?;
+        out.write_line("")?;
         block_table(file, &blocks, if options.verbose > 0 { usize::MAX } else { 20 }).print(out)?;
         if blocks.len() > 20 && options.verbose == 0 {
-            out.line(&format!("... and {} more (trilith blocks lists them all)", blocks.len() - 20))?;
+            out.write_line(&format!("... and {} more (trilith blocks lists them all)", blocks.len() - 20))?;
         }
     }
     Ok(())
 }
 
 /// The blocks as aligned text, at most `most` of them.
-pub(crate) fn block_table(file: &AsdfFile, blocks: &[&Block], most: usize) -> Table {
-    let mut table = Table::new(&[">block", ">byte", "codec", ">stored", ">decoded", ">ratio", "checksum"]);
+pub(crate) fn block_table(file: &AsdfFile, blocks: &[&Block], most: usize) -> TextTable {
+    let mut table = TextTable::new(&[">block", ">byte", "codec", ">stored", ">decoded", ">ratio", "checksum"]);
     for block in blocks.iter().take(most) {
         let (stored, decoded) = (block.stored_len(), block.decoded_len());
         let codec = match file.encoding_names(block) {
             Some(chain) => chain.join("+"),
             None if block.is_streamed() => "streamed".to_owned(),
-            None => codec(block.compression).as_str().unwrap_or("-").to_owned(),
+            None => codec_json(block.compression).as_str().unwrap_or("-").to_owned(),
         };
         let ratio =
-            if block.is_plain() || stored == 0 { String::new() } else { format!("{:.2}", decoded as f64 / stored as f64) };
+            if block.is_uncompressed() || stored == 0 { String::new() } else { format!("{:.2}", decoded as f64 / stored as f64) };
         let checksum = block.checksum.as_deref().map_or("-".to_owned(), |sum| hex(&sum[..sum.len().min(4)]) + "…");
-        table.row(vec![block.index.to_string(), block.offset.to_string(), codec, size(stored), size(decoded), ratio, checksum]);
+        table.push_row(vec![block.index.to_string(), block.offset.to_string(), codec, display_size(stored), display_size(decoded), ratio, checksum]);
     }
     table
 }

@@ -6,11 +6,11 @@ use trilith::dudley::{DudleyFile, LayoutOrigin};
 use trilith::{ErrorKind, Result};
 
 use crate::options::Options;
-use crate::output::{Out, size};
+use crate::output::{Output, display_size};
 
 /// Prints the facts.
-pub(super) fn show(out: &mut Out, name: &str, file: &DudleyFile, options: &Options) -> Result<()> {
-    let count = match count(file) {
+pub(super) fn print_info(out: &mut Output, name: &str, file: &DudleyFile, options: &Options) -> Result<()> {
+    let count = match count_items(file) {
         Ok(count) => Some(count),
         Err(error) if error.kind() == ErrorKind::Limit => None,
         Err(error) => return Err(error),
@@ -19,8 +19,8 @@ pub(super) fn show(out: &mut Out, name: &str, file: &DudleyFile, options: &Optio
     let order = file.byteorder().map(|order| order.name());
     let (at, beside) = match file.origin() {
         LayoutOrigin::Embedded(at) => (Some(*at), None),
-        LayoutOrigin::Beside(name) => (None, Some(name.clone())),
-        LayoutOrigin::Given => (None, options.under.clone()),
+        LayoutOrigin::Sidecar(name) => (None, Some(name.clone())),
+        LayoutOrigin::Supplied => (None, options.under.clone()),
         LayoutOrigin::Derived(_) => (None, None),
     };
     let format = if let LayoutOrigin::Derived(format) = file.origin() { Some(*format) } else { None };
@@ -35,32 +35,32 @@ pub(super) fn show(out: &mut Out, name: &str, file: &DudleyFile, options: &Optio
         if let Some(format) = format {
             facts["format"] = format.into();
         }
-        return out.json(&facts);
+        return out.write_json(&facts);
     }
     if let Some(format) = format {
         let order = order.map(|order| ("byteorder", order.to_owned()));
         let count = count.map_or("too many to count".to_owned(), |count| count.to_string());
-        let facts = [("file", name.to_owned()), ("format", format.to_owned()), ("size", size(file.source().len()))];
-        return out.facts(facts.into_iter().chain(order).chain([("items", count)]));
+        let facts = [("file", name.to_owned()), ("format", format.to_owned()), ("size", display_size(file.source().len()))];
+        return out.name_value_lines(facts.into_iter().chain(order).chain([("items", count)]));
     }
     let layout = match (at, beside) {
-        (Some(at), _) => format!("{} at byte {at}", size(length as u64)),
-        (None, Some(beside)) => format!("{} in {beside}", size(length as u64)),
-        (None, None) => size(length as u64),
+        (Some(at), _) => format!("{} at byte {at}", display_size(length as u64)),
+        (None, Some(beside)) => format!("{} in {beside}", display_size(length as u64)),
+        (None, None) => display_size(length as u64),
     };
-    out.facts([
+    out.name_value_lines([
         ("file", name.to_owned()),
         ("generation", file.generation_name().to_owned()),
         ("signature", signature.unwrap_or_else(|| "none".to_owned())),
         ("byteorder", order.unwrap_or("as the layout declares for each item").to_owned()),
-        ("size", size(file.source().len())),
+        ("size", display_size(file.source().len())),
         ("layout", layout),
         ("items", count.map_or("too many to count".to_owned(), |count| count.to_string())),
     ])
 }
 
 /// Counts the items. In a file of another format it counts the arrays, because each chunk is an item of the derived layout.
-fn count(file: &DudleyFile) -> Result<u64> {
+fn count_items(file: &DudleyFile) -> Result<u64> {
     if let LayoutOrigin::Derived(_) = file.origin() {
         return Ok(file.outline()?.arrays().count() as u64);
     }

@@ -9,11 +9,11 @@ use trilith::file::ItemKind;
 use trilith::{File, Item, Result};
 
 use crate::Outcome;
-use crate::inputs::{self, Form, Job, Many};
-use crate::json::{datatype, datatype_text, tell};
+use crate::inputs::{self, ArgumentKind, FileJob, FileListArgs};
+use crate::json::{datatype_json, datatype_text, add_layout_metadata};
 use crate::options::Options;
 use crate::commands::tree::{attribute_json, attributes_json};
-use crate::output::{Out, clean, size};
+use crate::output::{Output, escape_controls, display_size};
 
 /// Show the kind of a file: generation, sizes, tree, blocks, index
 ///
@@ -24,108 +24,108 @@ pub(crate) struct Info {
     #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from")]
     files: Vec<String>,
     #[command(flatten)]
-    many: Many,
+    list_args: FileListArgs,
 }
 
 impl Info {
     /// Prints what the file is.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        inputs::run(&self.files, Form::Items, &self.many, options, |job| {
-            let file = job.open()?;
+        inputs::run(&self.files, ArgumentKind::Items, &self.list_args, options, |job| {
+            let file = job.open_file()?;
             if !options.json {
-                job.gap()?;
+                job.print_separator()?;
             }
             if let Some(path) = job.path.clone().filter(|path| !path.is_empty()) {
-                return item(&file, &path, job);
+                return print_item(&file, &path, job);
             }
             let (out, name) = (&mut job.out, &job.name);
             match (file.as_asdf(), file.as_dudley()) {
-                (Some(file), _) if options.json => out.json(&asdf::facts(name, file)?)?,
-                (Some(file), _) => asdf::print(out, name, file, options)?,
-                (_, Some(file)) => dudley::show(out, name, file, options)?,
-                _ => show(out, name, &file, options)?,
+                (Some(file), _) if options.json => out.write_json(&asdf::info_json(name, file)?)?,
+                (Some(file), _) => asdf::print_asdf_info(out, name, file, options)?,
+                (_, Some(file)) => dudley::print_info(out, name, file, options)?,
+                _ => print_info(out, name, &file, options)?,
             }
             job.warn_all(file.warnings());
-            Ok(Outcome::Yes)
+            Ok(Outcome::Success)
         })
     }
 }
 
 /// Describes one item, and decodes nothing of it.
-fn item(file: &File, path: &str, job: &mut Job<'_>) -> Result<Outcome> {
-    let Some(item) = job.found(file.item(path))? else { return Ok(Outcome::No) };
+fn print_item(file: &File, path: &str, job: &mut FileJob<'_>) -> Result<Outcome> {
+    let Some(item) = job.report_missing(file.item(path))? else { return Ok(Outcome::Negative) };
     let (options, name, out) = (job.options, &job.name, &mut job.out);
     if item.kind() != ItemKind::Array {
         if options.json {
-            let mut facts = json!({"file": name, "path": path, "kind": item.kind().name(), "attributes": attributes(&item)?});
+            let mut facts = json!({"file": name, "path": path, "kind": item.kind().name(), "attributes": attributes_to_value(&item)?});
             if let Some(doc) = item.doc() {
-                facts["doc"] = json!(clean(&doc));
+                facts["doc"] = json!(escape_controls(&doc));
             }
-            out.json(&facts)?;
+            out.write_json(&facts)?;
         } else {
-            out.facts([("item", &*format!("{name}#{path}")), ("kind", item.kind().name())])?;
+            out.name_value_lines([("item", &*format!("{name}#{path}")), ("kind", item.kind().name())])?;
             let about = if item.kind().is_collection() { item.summary() } else { item.text()?.into_owned() };
-            out.facts([("value", about)])?;
-            out.facts(item.doc().map(|doc| ("doc", clean(&doc).into_owned())))?;
+            out.name_value_lines([("value", about)])?;
+            out.name_value_lines(item.doc().map(|doc| ("doc", escape_controls(&doc).into_owned())))?;
             print_attributes(out, &item)?;
         }
-        return Ok(Outcome::Yes);
+        return Ok(Outcome::Success);
     }
     let facts = item.describe()?;
     if options.json {
         let mut said = json!({
-            "file": name, "path": path, "kind": item.kind().name(), "datatype": datatype(&facts.datatype), "shape": facts.shape,
+            "file": name, "path": path, "kind": item.kind().name(), "datatype": datatype_json(&facts.datatype), "shape": facts.shape,
             "nbytes": facts.nbytes, "storage": facts.storage, "byteorder": facts.byteorder.name(), "remarks": facts.remarks,
-            "attributes": attributes(&item)?,
+            "attributes": attributes_to_value(&item)?,
         });
-        tell(&mut said, &facts);
-        out.json(&said)?;
+        add_layout_metadata(&mut said, &facts);
+        out.write_json(&said)?;
     } else {
-        let bytes = facts.nbytes.map_or_else(|| "unknown".to_owned(), size);
-        out.facts([
+        let bytes = facts.nbytes.map_or_else(|| "unknown".to_owned(), display_size);
+        out.name_value_lines([
             ("item", format!("{name}#{path}")),
             ("datatype", datatype_text(&facts.datatype)),
             ("shape", format!("{:?}", facts.shape)),
             ("size", bytes),
             ("stored as", facts.storage.clone()),
         ])?;
-        out.facts(facts.remarks.iter().map(|remark| ("remark", remark)))?;
+        out.name_value_lines(facts.remarks.iter().map(|remark| ("remark", remark)))?;
         for (fact, text) in [("doc", &facts.doc), ("unit", &facts.unit)] {
-            out.facts(text.iter().map(|text| (fact, clean(text))))?;
+            out.name_value_lines(text.iter().map(|text| (fact, escape_controls(text))))?;
         }
         for (way, doc, unit) in &facts.members {
             let unit = unit.as_ref().map(|unit| format!(" [{unit}]")).unwrap_or_default();
             let doc = doc.as_ref().map(|doc| format!("  ## {doc}")).unwrap_or_default();
-            out.facts([("member", clean(&format!("{way}{unit}{doc}")))])?;
+            out.name_value_lines([("member", escape_controls(&format!("{way}{unit}{doc}")))])?;
         }
         print_attributes(out, &item)?;
     }
-    Ok(Outcome::Yes)
+    Ok(Outcome::Success)
 }
 
 /// The attributes of an item as JSON.
-fn attributes(item: &Item<'_>) -> Result<serde_json::Value> {
+fn attributes_to_value(item: &Item<'_>) -> Result<serde_json::Value> {
     let text = attributes_json(&item.attributes()?);
     serde_json::from_str(&text).map_err(|error| trilith::Error::invalid_input(format!("an attribute that JSON cannot hold: {error}")))
 }
 
 /// Prints the attributes of an item, one a line.
-fn print_attributes(out: &mut Out, item: &Item<'_>) -> Result<()> {
+fn print_attributes(out: &mut Output, item: &Item<'_>) -> Result<()> {
     let attributes = item.attributes()?.into_iter();
-    out.facts(attributes.map(|(name, value)| ("attribute", format!("{} = {}", clean(&name), clean(&attribute_json(&value))))))
+    out.name_value_lines(attributes.map(|(name, value)| ("attribute", format!("{} = {}", escape_controls(&name), escape_controls(&attribute_json(&value))))))
 }
 
 /// Shows facts about a file of any family.
-fn show(out: &mut Out, name: &str, file: &File, options: &Options) -> Result<()> {
+fn print_info(out: &mut Output, name: &str, file: &File, options: &Options) -> Result<()> {
     let arrays = file.arrays()?.len();
     if options.json {
         let facts = json!({
             "file": name, "family": file.family(), "generation": file.family(), "items": arrays, "blocks": [],
             "size": file.source().len(),
         });
-        return out.json(&facts);
+        return out.write_json(&facts);
     }
-    let facts = [("file", name.to_owned()), ("family", file.family().to_owned()), ("size", size(file.source().len()))];
-    out.facts(facts)?;
-    out.facts([("arrays", arrays)])
+    let facts = [("file", name.to_owned()), ("family", file.family().to_owned()), ("size", display_size(file.source().len()))];
+    out.name_value_lines(facts)?;
+    out.name_value_lines([("arrays", arrays)])
 }

@@ -4,23 +4,23 @@ use clap::Args;
 use serde_json::{Value, json};
 use trilith::{Diagnostic, Severity};
 use trilith::Result;
-use trilith_io::error::counted;
-use trilith::layout::{Code, Correction, Dialect, Fault, Options as Evaluate, Supply};
+use trilith_io::error::count_noun;
+use trilith::layout::{Code, LineCorrection, Dialect, EvaluationError, EvaluateOptions as Evaluate, SuppliedValue};
 
-use super::{Input, diagnostic};
+use super::{LayoutArg, diagnostic_to_json};
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::{Out, clean};
+use crate::output::{Output, escape_controls};
 
 /// A diagnostic, and the correction of what is wrong.
-type Corrected = (Diagnostic, Option<Correction>);
+type DiagnosticFix = (Diagnostic, Option<LineCorrection>);
 
 /// Diagnostics as a list of objects, those that can be corrected with the corrected line.
-fn objects(all: &[Corrected]) -> Vec<Value> {
-    let object = |(found, correction): &Corrected| {
-        let mut object = diagnostic(found);
+fn diagnostics_to_json(all: &[DiagnosticFix]) -> Vec<Value> {
+    let object = |(found, correction): &DiagnosticFix| {
+        let mut object = diagnostic_to_json(found);
         if let Some(made) = correction {
-            object["write"] = json!({"line": made.line, "text": clean(&made.text)});
+            object["write"] = json!({"line": made.line, "text": escape_controls(&made.text)});
         }
         object
     };
@@ -35,60 +35,60 @@ fn objects(all: &[Corrected]) -> Vec<Value> {
 #[derive(Debug, Args)]
 pub(super) struct Check {
     #[command(flatten)]
-    input: Input,
+    input: LayoutArg,
 }
 
 impl Check {
     /// Prints what is wrong.
     pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let mut parsed = self.input.parse(options)?;
+        let mut parsed = self.input.parse_layout(options)?;
         if let Some(layout) = &parsed.layout {
             let mut how = Evaluate::default();
-            how.limits = options.limits()?;
-            match layout.evaluate(&how, |_| Ok(Supply::Missing)) {
+            how.limits = options.command_limits()?;
+            match layout.evaluate(&how, |_| Ok(SuppliedValue::Missing)) {
                 Ok(found) => {
                     if let Ok(overlaps) = found.overlaps() {
                         parsed.diagnostics.extend(overlaps);
                     }
                 }
                 // Faults other than missing values (E409) do not depend on the parameters.
-                Err(Fault::Text(fault)) if fault.code != Code::E409.name() => parsed.diagnostics.push(*fault),
+                Err(EvaluationError::Text(fault)) if fault.code != Code::E409.name() => parsed.diagnostics.push(*fault),
                 Err(_) => {}
             }
         }
         let has_errors = parsed.has_errors();
-        let corrections = parsed.corrections(&options.limits()?)?;
-        let all: Vec<Corrected> = parsed.diagnostics.into_iter().zip(corrections).collect();
-        let (warnings, errors): (Vec<Corrected>, Vec<Corrected>) =
+        let corrections = parsed.corrections(&options.command_limits()?)?;
+        let all: Vec<DiagnosticFix> = parsed.diagnostics.into_iter().zip(corrections).collect();
+        let (warnings, errors): (Vec<DiagnosticFix>, Vec<DiagnosticFix>) =
             all.into_iter().partition(|(diagnostic, _)| diagnostic.severity == Severity::Warning);
-        let mut out = Out::new();
+        let mut out = Output::new();
         if options.json {
-            out.json(&json!({"dialect": parsed.dialect.name(), "errors": objects(&errors), "warnings": objects(&warnings)}))?;
+            out.write_json(&json!({"dialect": parsed.dialect.name(), "errors": diagnostics_to_json(&errors), "warnings": diagnostics_to_json(&warnings)}))?;
         } else {
             let shown = errors.iter().chain(warnings.iter().filter(|_| !options.quiet));
             for (diagnostic, correction) in shown {
                 for line in diagnostic.render(&parsed.text, &self.input.file).lines() {
-                    out.line(line)?;
+                    out.write_line(line)?;
                 }
                 if let Some(made) = correction {
                     let place = if made.line == diagnostic.line { String::new() } else { format!(" in line {}", made.line) };
                     let margin = " ".repeat(diagnostic.line.to_string().len());
-                    out.line(&format!("{margin} = write{place}: {}", clean(&made.text)))?;
+                    out.write_line(&format!("{margin} = write{place}: {}", escape_controls(&made.text)))?;
                 }
             }
             if has_errors && parsed.is_guessed && !options.quiet {
                 let other = if parsed.dialect == Dialect::D2025 { Dialect::D2026 } else { Dialect::D2025 };
-                out.line(&format!(
+                out.write_line(&format!(
                     "{}: read as the dialect of {}; --dialect {other} reads it as the other",
                     self.input.file, parsed.dialect
                 ))?;
             }
             if !has_errors {
                 let items = parsed.layout.as_ref().map_or(0, |layout| layout.item_count() - 1);
-                out.line(&format!("{}: a layout of {}, {}", self.input.file, parsed.dialect, counted(items, "item")))?;
+                out.write_line(&format!("{}: a layout of {}, {}", self.input.file, parsed.dialect, count_noun(items, "item")))?;
             }
         }
         out.finish()?;
-        Ok(if has_errors { Outcome::No } else { Outcome::Yes })
+        Ok(if has_errors { Outcome::Negative } else { Outcome::Success })
     }
 }

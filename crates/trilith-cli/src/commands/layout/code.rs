@@ -5,14 +5,14 @@ use trilith::bytes::path_of;
 use clap::Args;
 use serde_json::json;
 use trilith::dudley::{native_order, stored_text};
-use trilith::layout::{Byteorder, Language};
+use trilith::layout::{Byteorder, CodeLanguage};
 use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::{Out, note, size};
+use crate::output::{Output, eprint_line, display_size};
 use crate::outputs::check_absent;
-use crate::output_file::Target;
+use crate::output_file::OutputFile;
 
 /// Write a small program that writes and reads the files of a layout, without any library
 ///
@@ -21,9 +21,9 @@ use crate::output_file::Target;
 #[derive(Debug, Args)]
 pub(super) struct Code {
     #[command(flatten)]
-    input: super::Input,
+    input: super::LayoutArg,
     /// The language to write
-    #[arg(long, value_name = "LANGUAGE", value_parser = language_names())]
+    #[arg(long, value_name = "LANGUAGE", value_parser = languages())]
     lang: String,
     /// The file to write (default: standard output)
     #[arg(short, long, value_name = "OUT")]
@@ -36,36 +36,36 @@ pub(super) struct Code {
     bare: bool,
 }
 
-fn language_names() -> clap::builder::PossibleValuesParser {
-    clap::builder::PossibleValuesParser::new(Language::all().map(Language::name))
+fn languages() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(CodeLanguage::all().map(CodeLanguage::name))
 }
 
 impl Code {
     /// Writes the program.
     pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let Some(layout) = self.input.load_template(options)? else { return Ok(Outcome::No) };
-        let language = Language::named(&self.lang).ok_or_else(|| Error::invalid_input(format!("{} is not a language", self.lang)))?;
+        let Some(layout) = self.input.load_template(options)? else { return Ok(Outcome::Negative) };
+        let language = CodeLanguage::from_name(&self.lang).ok_or_else(|| Error::invalid_input(format!("{} is not a language", self.lang)))?;
         let output = self.output.as_deref().filter(|path| *path != "-");
         let stem = |path: &str| path_of(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let name = self.name.clone().or_else(|| stem(output.unwrap_or(&self.input.file))).unwrap_or_default();
-        let order: Byteorder = options.order().or(layout.order()).unwrap_or(native_order());
+        let order: Byteorder = options.byteorder().or(layout.order()).unwrap_or(native_order());
         let text = (!self.bare).then(|| stored_text(&layout));
         let code = layout.code(language, &name, order, text.as_deref())?;
         if let Some(path) = output {
             check_absent([&path_of(path).into_owned()], options.overwrite)?;
             options.check_inputs(path, &[])?;
-            let written = Target::write_text(path, &code, options)?;
+            let written = OutputFile::write_text(path, &code, options)?;
             if !options.quiet && !options.json {
-                note(&format!("{path}: {}", size(written)));
+                eprint_line(&format!("{path}: {}", display_size(written)));
             }
         }
-        let mut out = Out::new();
+        let mut out = Output::new();
         if options.json {
-            out.json(&json!({"file": output, "language": language.name(), "code": code}))?;
+            out.write_json(&json!({"file": output, "language": language.name(), "code": code}))?;
         } else if output.is_none() {
-            out.lines(code.trim_end_matches('\n'))?;
+            out.write_lines(code.trim_end_matches('\n'))?;
         }
         out.finish()?;
-        Ok(Outcome::Yes)
+        Ok(Outcome::Success)
     }
 }

@@ -29,6 +29,6 @@ impl Describe {
         let file = options.open_asdf(&self.file)?;
         let text = describe_layout(&file)?;
         write_layout(self.output.as_deref(), &text, &[], json!({"layout": text}), options)?;
-        Ok(Outcome::Yes)
+        Ok(Outcome::Success)
     }
 }

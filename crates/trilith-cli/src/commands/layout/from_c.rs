@@ -18,13 +18,13 @@ use std::fmt::Write as _;
 use trilith::layout::quoted_name;
 use trilith::{Error, Result, line_column};
 
-use conditions::{COMPILER, taken, word};
-use constant_expr::value;
+use conditions::{COMPILER, select_active_tokens, split_first_word};
+use constant_expr::evaluate;
 use symbol_table::Known;
-pub(super) use summary_block::Length;
+pub(super) use summary_block::LengthMember;
 use structs::Members;
-use summary_block::Summary;
-use lexer::{Kind, Token, error, tokens};
+use summary_block::SummaryBlock;
+use lexer::{TokenKind, Token, malformed_at, tokenize_source};
 
 /// The sizes of C types that differ between machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Default for CModel {
 
 /// The result of [`read_c`] for a C source.
 #[derive(Debug)]
-pub(super) struct FromC {
+pub(super) struct Converted {
     /// The layout of what it could say.
     pub text: String,
     /// The reasons why other declarations were left out, with their places.
@@ -63,68 +63,68 @@ pub(super) struct FromC {
 ///
 /// With `lengths` the layout is a template: their struct is the summary block, and items follow it as `fwrite` writes them.
 /// `defines` are macros, as `-D` of a compiler has them: `NAME` or `NAME=VALUE`.
-pub(super) fn read_c(source: &str, model: CModel, lengths: &[Length], defines: &[String]) -> Result<FromC> {
+pub(super) fn read_c(source: &str, model: CModel, lengths: &[LengthMember], defines: &[String]) -> Result<Converted> {
     // The macros are defined first, but their text comes last, so that positions in the source stay unchanged.
     let mut text = source.to_owned();
     for define in defines {
         let (name, value) = define.split_once('=').unwrap_or((define, "1"));
-        let is_name = word(name) == (name, "") && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let is_name = split_first_word(name) == (name, "") && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         if !is_name || value.contains(['\n', '\r']) {
             return Err(Error::invalid_input(format!("{define:?} is no macro")).hint("write -D NAME or -D NAME=VALUE"));
         }
         let _ = write!(text, "\n#define {name} {value}");
     }
-    let (given, own): (Vec<_>, Vec<_>) = tokens(&text)?.into_iter().partition(|token| token.at >= source.len());
-    let found = taken(&text, &[given, own].concat())?;
-    let mut reader = Reader {
+    let (given, own): (Vec<_>, Vec<_>) = tokenize_source(&text)?.into_iter().partition(|token| token.offset >= source.len());
+    let found = select_active_tokens(&text, &[given, own].concat())?;
+    let mut reader = Parser {
         text: &text,
         tokens: found.tokens,
-        at: 0,
+        position: 0,
         model,
-        out: String::from("#: dialect=2025\n"),
+        output: String::from("#: dialect=2025\n"),
         types: Known::default(),
         constants: Known::default(),
-        left_out: Vec::new(),
+        omitted: Vec::new(),
         unnamed: 0,
-        noted: 0,
-        summary: Summary::of(lengths)?,
+        reported: 0,
+        summary: SummaryBlock::new(lengths)?,
         macros: found.unknown.into_iter().map(|name| (name, None)).collect(),
         lost: None,
         expansions: 0,
     };
-    reader.file()?;
-    let text = reader.summary.finished(reader.out)?;
-    Ok(FromC { text, left_out: reader.left_out, notes: found.notes })
+    reader.parse_file()?;
+    let text = reader.summary.into_layout(reader.output)?;
+    Ok(Converted { text, left_out: reader.omitted, notes: found.notes })
 }
 
 /// Largest nesting of declarations.
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 /// Macros that are expanded at most.
 const EXPANSIONS: usize = 10_000;
 
 /// A C type as a layout spells it.
 #[derive(Debug, Clone)]
-struct Spelled {
+struct LayoutType {
     name: String,
     /// `char`, of which an array is text.
     is_char: bool,
 }
 
-struct Reader<'t> {
+struct Parser<'t> {
     text: &'t str,
     tokens: Vec<Token<'t>>,
-    at: usize,
+    position: usize,
     model: CModel,
-    out: String,
+    output: String,
     /// Declared types, by `struct x` or by the name that a typedef gave.
-    types: Known<Spelled>,
+    types: Known<LayoutType>,
     /// The values of macros and enumerators.
     constants: Known<i64>,
-    left_out: Vec<Error>,
+    omitted: Vec<Error>,
     unnamed: usize,
     /// Comments before this token have been written.
-    noted: usize,
-    summary: Summary,
+    reported: usize,
+    summary: SummaryBlock,
     /// The words that macros stand for, other than numbers; None for a macro that is more than words, or not always defined.
     macros: HashMap<&'t str, Option<Vec<&'t str>>>,
     /// The reason why a variable was left out: those after it have no known place.
@@ -133,124 +133,124 @@ struct Reader<'t> {
     expansions: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> Parser<'t> {
     /// The next token that is no comment.
     fn peek(&self) -> Option<Token<'t>> {
-        self.tokens.get(self.at..)?.iter().find(|token| token.kind != Kind::Comment).copied()
+        self.tokens.get(self.position..)?.iter().find(|token| token.kind != TokenKind::Comment).copied()
     }
 
-    fn next(&mut self) -> Option<Token<'t>> {
-        while let Some(token) = self.tokens.get(self.at).copied() {
-            self.at += 1;
-            if token.kind != Kind::Comment {
+    fn next_token(&mut self) -> Option<Token<'t>> {
+        while let Some(token) = self.tokens.get(self.position).copied() {
+            self.position += 1;
+            if token.kind != TokenKind::Comment {
                 return Some(token);
             }
         }
         None
     }
 
-    fn eat(&mut self, mark: &str) -> bool {
+    fn consume_if(&mut self, mark: &str) -> bool {
         let found = self.peek().is_some_and(|token| token.text == mark);
         if found {
-            self.next();
+            self.next_token();
         }
         found
     }
 
-    fn wrong(&self, expected: &str) -> Error {
+    fn unexpected_token(&self, expected: &str) -> Error {
         match self.peek() {
-            Some(token) => error(self.text, token.at, format!("expected {expected}, found `{}`", shortened(token.text))),
-            None => error(self.text, self.text.len(), format!("expected {expected}, found the end of the text")),
+            Some(token) => malformed_at(self.text, token.offset, format!("expected {expected}, found `{}`", truncate(token.text))),
+            None => malformed_at(self.text, self.text.len(), format!("expected {expected}, found the end of the text")),
         }
     }
 
-    fn expect(&mut self, mark: &str) -> Result<()> {
-        if self.eat(mark) { Ok(()) } else { Err(self.wrong(&format!("`{mark}`"))) }
+    fn expect_mark(&mut self, mark: &str) -> Result<()> {
+        if self.consume_if(mark) { Ok(()) } else { Err(self.unexpected_token(&format!("`{mark}`"))) }
     }
 
-    fn unsupported(&self, at: usize, what: &str) -> Error {
+    fn unsupported_error(&self, at: usize, what: &str) -> Error {
         let (line, column) = line_column(self.text, at);
         Error::unsupported(format!("{what} in C source")).at_text(line, column)
     }
 
     /// Expands the macros at this place; fails for one whose meaning is not known here.
-    fn expand(&mut self) -> Result<()> {
-        while let Some(token) = self.peek().filter(|token| token.kind == Kind::Word)
+    fn expand_macros(&mut self) -> Result<()> {
+        while let Some(token) = self.peek().filter(|token| token.kind == TokenKind::Identifier)
             && let Some(body) = self.macros.get(token.text)
         {
             let Some(body) = body.clone() else {
                 return Err(self
-                    .unsupported(token.at, &format!("the macro `{}`", token.text))
+                    .unsupported_error(token.offset, &format!("the macro `{}`", token.text))
                     .hint(format!("let the compiler expand it: {COMPILER}")));
             };
             self.expansions += 1;
             if self.expansions > EXPANSIONS {
                 return Err(Error::limit(format!("more than {EXPANSIONS} macros are expanded")));
             }
-            let at = self.tokens.iter().skip(self.at).position(|token| token.kind != Kind::Comment).map_or(self.at, |n| self.at + n);
-            self.tokens.splice(at..=at, body.into_iter().map(|text| Token { kind: Kind::Word, text, at: token.at }));
+            let at = self.tokens.iter().skip(self.position).position(|token| token.kind != TokenKind::Comment).map_or(self.position, |n| self.position + n);
+            self.tokens.splice(at..=at, body.into_iter().map(|text| Token { kind: TokenKind::Identifier, text, offset: token.offset }));
         }
         Ok(())
     }
 
     /// The next token, with macros expanded.
-    fn expanded(&mut self) -> Result<Option<Token<'t>>> {
-        self.expand()?;
+    fn peek_expanded(&mut self) -> Result<Option<Token<'t>>> {
+        self.expand_macros()?;
         Ok(self.peek())
     }
 
-    fn name(&mut self) -> Result<&'t str> {
-        match self.expanded()? {
-            Some(token) if token.kind == Kind::Word => {
-                self.next();
+    fn parse_name(&mut self) -> Result<&'t str> {
+        match self.peek_expanded()? {
+            Some(token) if token.kind == TokenKind::Identifier => {
+                self.next_token();
                 Ok(token.text)
             }
-            _ => Err(self.wrong("a name")),
+            _ => Err(self.unexpected_token("a name")),
         }
     }
 
-    fn file(&mut self) -> Result<()> {
+    fn parse_file(&mut self) -> Result<()> {
         let mut blocks = 0usize;
         while let Some(token) = self.peek() {
-            self.noted = self.noted.max(self.at);
-            if token.kind == Kind::Directive {
-                self.next();
-                self.define(token)?;
+            self.reported = self.reported.max(self.position);
+            if token.kind == TokenKind::Directive {
+                self.next_token();
+                self.parse_directive(token)?;
                 continue;
             }
-            if self.eat(";") {
+            if self.consume_if(";") {
                 continue;
             }
             // `extern "C" { … }` declares no data.
-            if self.linkage() {
-                blocks += usize::from(self.eat("{"));
+            if self.eat_linkage() {
+                blocks += usize::from(self.consume_if("{"));
                 continue;
             }
-            if blocks > 0 && self.eat("}") {
+            if blocks > 0 && self.consume_if("}") {
                 blocks -= 1;
                 continue;
             }
-            self.declaration()?;
+            self.parse_declaration()?;
         }
         Ok(())
     }
 
     /// Reads one declaration, or omits it if a layout cannot express all of it.
-    fn declaration(&mut self) -> Result<()> {
-        let (start, written) = (self.at, std::mem::take(&mut self.out));
-        self.types.mark();
-        self.constants.mark();
-        let is_typedef = self.eat("typedef");
-        let done = self.datatype(0).and_then(|ty| self.declared(&ty, is_typedef));
+    fn parse_declaration(&mut self) -> Result<()> {
+        let (start, written) = (self.position, std::mem::take(&mut self.output));
+        self.types.set_savepoint();
+        self.constants.set_savepoint();
+        let is_typedef = self.consume_if("typedef");
+        let done = self.parse_type(0).and_then(|ty| self.declared(&ty, is_typedef));
         // After an error the declaration writes nothing, however far it had come.
-        let made = std::mem::replace(&mut self.out, written);
+        let made = std::mem::replace(&mut self.output, written);
         match done {
             Err(error) if error.kind() == trilith::ErrorKind::Unsupported => {
-                self.types.back();
-                self.constants.back();
-                self.at = start;
-                let is_variable = self.pass() && !is_typedef;
-                if is_variable && self.summary.is_wanted() {
+                self.types.rollback();
+                self.constants.rollback();
+                self.position = start;
+                let is_variable = self.skip_declaration() && !is_typedef;
+                if is_variable && self.summary.is_enabled() {
                     return Err(match error.advice() {
                         Some(_) => error,
                         None => error.hint(
@@ -259,26 +259,26 @@ impl<'t> Reader<'t> {
                         ),
                     });
                 }
-                let passed = self.tokens.get(start..self.at).unwrap_or(&[]);
+                let passed = self.tokens.get(start..self.position).unwrap_or(&[]);
                 // A declaration with a value, or of something elsewhere, is no part of a file.
                 if is_variable && !passed.iter().any(|token| matches!(token.text, "extern" | "static" | "=")) {
                     self.lost.get_or_insert(error.to_string());
                 }
-                self.left_out.push(error);
+                self.omitted.push(error);
                 Ok(())
             }
             done => {
-                self.out.push_str(&made);
+                self.output.push_str(&made);
                 done
             }
         }
     }
 
     /// Goes after a declaration: its `;`, or the body of a function. Returns `true` if it declares a variable.
-    fn pass(&mut self) -> bool {
+    fn skip_declaration(&mut self) -> bool {
         let (mut depth, mut before, mut is_body) = (0usize, "", false);
         let mut is_function = None;
-        while let Some(token) = self.next() {
+        while let Some(token) = self.next_token() {
             match token.text {
                 "{" => {
                     is_body |= depth == 0 && before == ")";
@@ -305,26 +305,26 @@ impl<'t> Reader<'t> {
     }
 
     /// `extern "C"`
-    fn linkage(&mut self) -> bool {
-        let mut next = self.tokens.get(self.at..).unwrap_or(&[]).iter().filter(|token| token.kind != Kind::Comment);
+    fn eat_linkage(&mut self) -> bool {
+        let mut next = self.tokens.get(self.position..).unwrap_or(&[]).iter().filter(|token| token.kind != TokenKind::Comment);
         let words: Vec<&str> = next.by_ref().take(2).map(|token| token.text).collect();
         let is_linkage = matches!(words.as_slice(), ["extern", language] if language.starts_with('"'));
         for _ in 0..if is_linkage { 2 } else { 0 } {
-            self.next();
+            self.next_token();
         }
         is_linkage
     }
 
     /// `#define N 10` is a parameter, `#define N (M + 1)` too; other macros are kept, and other directives are passed over.
-    fn define(&mut self, token: Token<'t>) -> Result<()> {
+    fn parse_directive(&mut self, token: Token<'t>) -> Result<()> {
         let directive = token.text.get(1..).unwrap_or("").trim_start();
         if directive.strip_prefix("pragma").is_some_and(|rest| rest.trim_start().starts_with("pack")) {
             return Err(self
-                .unsupported(token.at, "`#pragma pack`")
+                .unsupported_error(token.offset, "`#pragma pack`")
                 .hint("take the struct out of it and write `%1` after its members"));
         }
-        let (directive, rest) = word(directive);
-        let (name, expression) = word(rest);
+        let (directive, rest) = split_first_word(directive);
+        let (name, expression) = split_first_word(rest);
         if !matches!(directive, "define" | "undef") || name.is_empty() {
             return Ok(());
         }
@@ -334,20 +334,20 @@ impl<'t> Reader<'t> {
             self.constants.remove(name);
             return Ok(());
         }
-        let found = tokens(expression).unwrap_or_default();
-        let found: Vec<Token<'_>> = found.into_iter().filter(|token| token.kind != Kind::Comment).collect();
+        let found = tokenize_source(expression).unwrap_or_default();
+        let found: Vec<Token<'_>> = found.into_iter().filter(|token| token.kind != TokenKind::Comment).collect();
         let words: Vec<&str> = found.iter().map(|token| token.text).collect();
-        if let Some(value) = value(&words, &self.constants) {
+        if let Some(value) = evaluate(&words, &self.constants) {
             let is_new = self.constants.insert(name.to_owned(), value).is_none();
             // A value below -1 is no parameter; a second value is written out wherever it is used.
             if value >= -1 && is_new && !self.types.contains_key(&format!("#{name}")) {
-                let _ = writeln!(self.out, "{} : {value}", quoted_name(name));
-                self.types.insert(format!("#{name}"), Spelled { name: value.to_string(), is_char: false });
+                let _ = writeln!(self.output, "{} : {value}", quoted_name(name));
+                self.types.insert(format!("#{name}"), LayoutType { name: value.to_string(), is_char: false });
             }
             return Ok(());
         }
         self.constants.remove(name);
-        let is_words = found.iter().all(|token| token.kind == Kind::Word);
+        let is_words = found.iter().all(|token| token.kind == TokenKind::Identifier);
         if words != [name] {
             self.macros.insert(name, is_words.then_some(words));
         }
@@ -355,46 +355,46 @@ impl<'t> Reader<'t> {
     }
 
     /// A length in brackets: the name of a parameter, or a number.
-    fn length(&mut self) -> Result<String> {
-        let at = self.peek().map_or(self.text.len(), |token| token.at);
+    fn array_length(&mut self) -> Result<String> {
+        let at = self.peek().map_or(self.text.len(), |token| token.offset);
         let mut words = Vec::new();
         let mut depth = 0usize;
         while let Some(token) = self.peek().filter(|token| depth > 0 || token.text != "]") {
             match token.text {
                 "(" | "[" => depth += 1,
                 ")" | "]" => depth = depth.saturating_sub(1),
-                ";" | "{" | "}" => return Err(self.wrong("`]`")),
+                ";" | "{" | "}" => return Err(self.unexpected_token("`]`")),
                 _ => {}
             }
             words.push(token.text);
-            self.next();
+            self.next_token();
         }
         if let ([name], Some(known)) = (words.as_slice(), words.first().and_then(|name| self.types.get(&format!("#{name}"))))
             && self.constants.get(name).map(i64::to_string).as_ref() == Some(&known.name)
         {
             return Ok(quoted_name(name));
         }
-        if let Some(stored) = self.summary.length(&words, &self.constants) {
+        if let Some(stored) = self.summary.length_expr(&words, &self.constants) {
             return Ok(stored);
         }
-        match value(&words, &self.constants) {
+        match evaluate(&words, &self.constants) {
             Some(value) if value >= 0 => Ok(value.to_string()),
-            Some(value) => Err(error(self.text, at, format!("the length {value} is negative"))),
-            None if words.is_empty() => Err(self.unsupported(at, "an array without a length")),
+            Some(value) => Err(malformed_at(self.text, at, format!("the length {value} is negative"))),
+            None if words.is_empty() => Err(self.unsupported_error(at, "an array without a length")),
             None => {
-                Err(self.unsupported(at, &format!("the length `{}`, which is not a constant here,", shortened(&words.join(" ")))))
+                Err(self.unsupported_error(at, &format!("the length `{}`, which is not a constant here,", truncate(&words.join(" ")))))
             }
         }
     }
 
     /// Reads the declarators after a type at the top: names of types, or items.
-    fn declared(&mut self, ty: &Spelled, is_typedef: bool) -> Result<()> {
-        if self.eat(";") {
+    fn declared(&mut self, ty: &LayoutType, is_typedef: bool) -> Result<()> {
+        if self.consume_if(";") {
             return Ok(());
         }
         loop {
-            let (name, spelled) = self.declarator(ty)?;
-            let is_block = !is_typedef && self.summary.takes(name, &spelled)?;
+            let (name, spelled) = self.parse_declarator(ty)?;
+            let is_block = !is_typedef && self.summary.claims_variable(name, &spelled)?;
             if is_typedef {
                 self.name_type(name, &spelled, ty);
             } else if !is_block {
@@ -402,19 +402,19 @@ impl<'t> Reader<'t> {
                     return Err(Error::invalid_input(format!("the place of {name} is not known, since a variable before it has no layout: {lost}"))
                         .hint("declare that variable as an array of bytes, such as unsigned char u[8]"));
                 }
-                let placed = self.summary.placed(name, &spelled)?;
-                let _ = write!(self.out, "{} = {placed}", quoted_name(name));
+                let placed = self.summary.place_like_memory(name, &spelled)?;
+                let _ = write!(self.output, "{} = {placed}", quoted_name(name));
             }
-            let more = self.eat(",");
+            let more = self.consume_if(",");
             if !more {
-                self.expect(";")?;
+                self.expect_mark(";")?;
             }
-            let before = self.out.len();
+            let before = self.output.len();
             if !is_typedef {
-                self.docs("", true);
+                self.write_documentation("", true);
             }
             if is_block {
-                self.out.truncate(before);
+                self.output.truncate(before);
             }
             if !more {
                 return Ok(());
@@ -423,39 +423,39 @@ impl<'t> Reader<'t> {
     }
 
     /// `typedef struct {…} name;` gives the struct its name, any other a name for a type.
-    fn name_type(&mut self, name: &str, spelled: &str, ty: &Spelled) {
+    fn name_type(&mut self, name: &str, spelled: &str, ty: &LayoutType) {
         let is_char = ty.is_char && spelled == ty.name;
         let made = if spelled == ty.name {
             spelled.to_owned()
         } else {
-            let _ = writeln!(self.out, "{} {{\"\" = {spelled}}}", quoted_name(name));
+            let _ = writeln!(self.output, "{} {{\"\" = {spelled}}}", quoted_name(name));
             quoted_name(name)
         };
-        self.summary.know_type(name, spelled, &made);
-        self.types.insert(name.to_owned(), Spelled { name: made, is_char });
+        self.summary.insert_typedef(name, spelled, &made);
+        self.types.insert(name.to_owned(), LayoutType { name: made, is_char });
     }
 
     /// A name with pointers and dimensions: the name, and the type as a layout spells it.
-    fn declarator(&mut self, ty: &Spelled) -> Result<(&'t str, String)> {
+    fn parse_declarator(&mut self, ty: &LayoutType) -> Result<(&'t str, String)> {
         let mut pointers = 0;
-        while self.eat("*") {
+        while self.consume_if("*") {
             pointers += 1;
-            while self.eat("const") || self.eat("restrict") || self.eat("volatile") {}
+            while self.consume_if("const") || self.consume_if("restrict") || self.consume_if("volatile") {}
         }
         if let Some(token) = self.peek().filter(|token| token.text == "(") {
-            return Err(self.unsupported(token.at, "a pointer to a function or an array"));
+            return Err(self.unsupported_error(token.offset, "a pointer to a function or an array"));
         }
-        let name = self.name()?;
+        let name = self.parse_name()?;
         let mut dims = Vec::new();
-        while self.eat("[") {
-            dims.push(self.length()?);
-            self.expect("]")?;
+        while self.consume_if("[") {
+            dims.push(self.array_length()?);
+            self.expect_mark("]")?;
         }
         if let Some(token) = self.peek() {
             match token.text {
-                ":" => return Err(self.unsupported(token.at, "a bit field")),
-                "(" => return Err(self.unsupported(token.at, "a function")),
-                "=" => return Err(self.unsupported(token.at, "an initial value")),
+                ":" => return Err(self.unsupported_error(token.offset, "a bit field")),
+                "(" => return Err(self.unsupported_error(token.offset, "a function")),
+                "=" => return Err(self.unsupported_error(token.offset, "an initial value")),
                 _ => {}
             }
         }
@@ -476,132 +476,132 @@ impl<'t> Reader<'t> {
     }
 
     /// A type, a struct of which is written as a named type; as deep as [`DEPTH`].
-    fn datatype(&mut self, depth: usize) -> Result<Spelled> {
-        if depth > DEPTH {
-            return Err(Error::limit(format!("structs nest more than {DEPTH} deep")));
+    fn parse_type(&mut self, depth: usize) -> Result<LayoutType> {
+        if depth > MAX_DEPTH {
+            return Err(Error::limit(format!("structs nest more than {MAX_DEPTH} deep")));
         }
-        let start = self.peek().map_or(self.text.len(), |token| token.at);
+        let start = self.peek().map_or(self.text.len(), |token| token.offset);
         let mut words: Vec<&str> = Vec::new();
-        while let Some(token) = self.expanded()?.filter(|token| token.kind == Kind::Word) {
+        while let Some(token) = self.peek_expanded()?.filter(|token| token.kind == TokenKind::Identifier) {
             match token.text {
                 "const" | "volatile" | "static" | "extern" | "register" => {
-                    self.next();
+                    self.next_token();
                 }
                 "struct" if words.is_empty() => {
-                    self.next();
-                    return self.structure(depth);
+                    self.next_token();
+                    return self.parse_struct(depth);
                 }
-                "union" => return Err(self.unsupported(token.at, "a union")),
+                "union" => return Err(self.unsupported_error(token.offset, "a union")),
                 "enum" => {
-                    self.next();
-                    return self.enumeration();
+                    self.next_token();
+                    return self.parse_enum();
                 }
                 "unsigned" | "signed" | "char" | "short" | "int" | "long" | "float" | "double" | "_Complex" | "complex"
                 | "_Bool" | "bool" => {
-                    self.next();
+                    self.next_token();
                     words.push(token.text);
                 }
                 name if words.is_empty() => {
-                    self.next();
-                    let known = self.types.get(name).cloned().or_else(|| types::named(self.model, name));
+                    self.next_token();
+                    let known = self.types.get(name).cloned().or_else(|| types::stdint_type(self.model, name));
                     return known.ok_or_else(|| {
                         let hint = format!("declare it before, or let the compiler read the headers that do: {COMPILER}");
-                        self.unsupported(token.at, &format!("type `{name}`")).hint(hint)
+                        self.unsupported_error(token.offset, &format!("type `{name}`")).hint(hint)
                     });
                 }
                 _ => break,
             }
         }
-        types::plain(self.model, &words).ok_or_else(|| match words.is_empty() {
-            true => self.wrong("a type"),
-            false => self.unsupported(start, &format!("type `{}`", words.join(" "))),
+        types::keyword_type(self.model, &words).ok_or_else(|| match words.is_empty() {
+            true => self.unexpected_token("a type"),
+            false => self.unsupported_error(start, &format!("type `{}`", words.join(" "))),
         })
     }
 
     /// `enum x {…}`: an int.
-    fn enumeration(&mut self) -> Result<Spelled> {
-        if self.peek().is_some_and(|token| token.kind == Kind::Word) {
-            self.next();
+    fn parse_enum(&mut self) -> Result<LayoutType> {
+        if self.peek().is_some_and(|token| token.kind == TokenKind::Identifier) {
+            self.next_token();
         }
-        if self.eat("{") {
+        if self.consume_if("{") {
             let mut next = Some(0i64);
-            while !self.eat("}") {
-                let name = self.name()?;
-                if self.eat("=") {
+            while !self.consume_if("}") {
+                let name = self.parse_name()?;
+                if self.consume_if("=") {
                     let mut words = Vec::new();
                     while let Some(token) = self.peek().filter(|token| !matches!(token.text, "," | "}")) {
                         words.push(token.text);
-                        self.next();
+                        self.next_token();
                     }
-                    next = value(&words, &self.constants);
+                    next = evaluate(&words, &self.constants);
                 }
                 if let Some(value) = next {
                     self.constants.insert(name.to_owned(), value);
                     next = value.checked_add(1);
                 }
-                if !self.eat(",") && self.peek().is_none_or(|token| token.text != "}") {
-                    return Err(self.wrong("`,` or `}`"));
+                if !self.consume_if(",") && self.peek().is_none_or(|token| token.text != "}") {
+                    return Err(self.unexpected_token("`,` or `}`"));
                 }
             }
         }
-        Ok(Spelled { name: "i4".to_owned(), is_char: false })
+        Ok(LayoutType { name: "i4".to_owned(), is_char: false })
     }
 
     /// `struct x {…}` or `struct x`.
-    fn structure(&mut self, depth: usize) -> Result<Spelled> {
-        let at = self.peek().map_or(0, |token| token.at);
-        let tag = match self.expanded()? {
-            Some(token) if token.kind == Kind::Word => {
-                self.next();
+    fn parse_struct(&mut self, depth: usize) -> Result<LayoutType> {
+        let at = self.peek().map_or(0, |token| token.offset);
+        let tag = match self.peek_expanded()? {
+            Some(token) if token.kind == TokenKind::Identifier => {
+                self.next_token();
                 Some(token.text)
             }
             _ => None,
         };
-        if !self.eat("{") {
-            let tag = tag.ok_or_else(|| self.wrong("the name of a struct, or `{`"))?;
+        if !self.consume_if("{") {
+            let tag = tag.ok_or_else(|| self.unexpected_token("the name of a struct, or `{`"))?;
             let known = self.types.get(&format!("struct {tag}")).cloned();
             // An unknown struct is allowed only as the target of a pointer.
             let pointer = self.peek().is_some_and(|token| token.text == "*");
             return match known {
                 Some(known) => Ok(known),
-                None if pointer => Ok(Spelled { name: format!("p{}", self.model.pointer), is_char: false }),
-                None => Err(self.unsupported(at, &format!("struct {tag}, which is not declared before or was left out,"))),
+                None if pointer => Ok(LayoutType { name: format!("p{}", self.model.pointer), is_char: false }),
+                None => Err(self.unsupported_error(at, &format!("struct {tag}, which is not declared before or was left out,"))),
             };
         }
-        let about = self.comments();
+        let about = self.take_comments();
         // Types declared inside come before this one.
-        let outer = std::mem::take(&mut self.out);
+        let outer = std::mem::take(&mut self.output);
         let (mut body, mut members) = (String::new(), Members::default());
-        while !self.eat("}") {
+        while !self.consume_if("}") {
             if self.peek().is_none() {
-                return Err(self.wrong("`}`"));
+                return Err(self.unexpected_token("`}`"));
             }
-            let ty = self.datatype(depth + 1)?;
+            let ty = self.parse_type(depth + 1)?;
             loop {
-                let (name, spelled) = self.declarator(&ty)?;
+                let (name, spelled) = self.parse_declarator(&ty)?;
                 let _ = write!(body, "  {} = {spelled}", quoted_name(name));
                 let documented = body.len();
-                let more = self.eat(",");
+                let more = self.consume_if(",");
                 if !more {
-                    self.expect(";")?;
+                    self.expect_mark(";")?;
                 }
-                std::mem::swap(&mut self.out, &mut body);
-                self.docs("  ", true);
-                std::mem::swap(&mut self.out, &mut body);
-                members.add(name, &spelled, body.get(documented..).unwrap_or(""), &self.constants);
+                std::mem::swap(&mut self.output, &mut body);
+                self.write_documentation("  ", true);
+                std::mem::swap(&mut self.output, &mut body);
+                members.push_member(name, &spelled, body.get(documented..).unwrap_or(""), &self.constants);
                 if !more {
                     break;
                 }
             }
         }
         let name = tag.map_or_else(|| self.typedef_name(), str::to_owned);
-        let inner = std::mem::replace(&mut self.out, outer);
-        self.out.push_str(&inner);
-        let spelled = Spelled { name: quoted_name(&name), is_char: false };
+        let inner = std::mem::replace(&mut self.output, outer);
+        self.output.push_str(&inner);
+        let spelled = LayoutType { name: quoted_name(&name), is_char: false };
         let docs: String = about.iter().map(|line| format!("  ## {line}\n")).collect();
         let text = format!("{} {{\n{docs}{body}}}\n", spelled.name);
-        self.out.push_str(&text);
-        self.summary.know(&spelled.name, members, docs, text);
+        self.output.push_str(&text);
+        self.summary.insert_struct(&spelled.name, members, docs, text);
         if let Some(tag) = tag {
             self.types.insert(format!("struct {tag}"), spelled.clone());
         }
@@ -611,7 +611,7 @@ impl<'t> Reader<'t> {
     /// A struct without a tag is called as its typedef or its first variable calls it.
     fn typedef_name(&mut self) -> String {
         match self.peek() {
-            Some(token) if token.kind == Kind::Word && !self.types.contains_key(token.text) => token.text.to_owned(),
+            Some(token) if token.kind == TokenKind::Identifier && !self.types.contains_key(token.text) => token.text.to_owned(),
             _ => {
                 self.unnamed += 1;
                 format!("struct_{}", self.unnamed)
@@ -620,10 +620,10 @@ impl<'t> Reader<'t> {
     }
 
     /// The comment lines before this place that are not used yet.
-    fn comments(&mut self) -> Vec<String> {
-        let from = std::mem::replace(&mut self.noted, self.at);
+    fn take_comments(&mut self) -> Vec<String> {
+        let from = std::mem::replace(&mut self.reported, self.position);
         let mut lines = Vec::new();
-        for token in self.tokens.get(from..self.at).unwrap_or(&[]).iter().filter(|token| token.kind == Kind::Comment) {
+        for token in self.tokens.get(from..self.position).unwrap_or(&[]).iter().filter(|token| token.kind == TokenKind::Comment) {
             let inside = token.text.trim_start_matches("//").trim_start_matches("/*").trim_end_matches("*/");
             let clean = inside.lines().map(|line| line.trim().trim_start_matches('*').trim());
             lines.extend(clean.filter(|line| !line.is_empty()).map(str::to_owned));
@@ -632,25 +632,25 @@ impl<'t> Reader<'t> {
     }
 
     /// Writes the comments since the last ones, and those that follow on the same line, as documentation.
-    fn docs(&mut self, pad: &str, behind: bool) {
+    fn write_documentation(&mut self, pad: &str, behind: bool) {
         let line_end = |at: usize| self.text.get(at..).and_then(|rest| rest.find('\n')).map_or(self.text.len(), |n| at + n);
-        let last = self.tokens.get(self.at.saturating_sub(1)).map_or(0, |token| token.at);
+        let last = self.tokens.get(self.position.saturating_sub(1)).map_or(0, |token| token.offset);
         let end = line_end(last);
-        while self.tokens.get(self.at).is_some_and(|token| token.kind == Kind::Comment && token.at < end) {
-            self.at += 1;
+        while self.tokens.get(self.position).is_some_and(|token| token.kind == TokenKind::Comment && token.offset < end) {
+            self.position += 1;
         }
         let mut on_line = behind;
-        for line in self.comments() {
-            let _ = if on_line { writeln!(self.out, "  ## {line}") } else { writeln!(self.out, "{pad}  ## {line}") };
+        for line in self.take_comments() {
+            let _ = if on_line { writeln!(self.output, "  ## {line}") } else { writeln!(self.output, "{pad}  ## {line}") };
             on_line = false;
         }
         if on_line {
-            self.out.push('\n');
+            self.output.push('\n');
         }
     }
 }
 
-fn shortened(text: &str) -> String {
+fn truncate(text: &str) -> String {
     text.chars().take(40).collect()
 }
 
@@ -658,7 +658,7 @@ fn shortened(text: &str) -> String {
 #[allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 mod tests {
     use super::*;
-    use trilith::layout::{Layout, Options};
+    use trilith::layout::{Layout, EvaluateOptions};
 
     /// The layout, or the first thing that it cannot say.
     fn layout_of_c(source: &str) -> Result<String> {
@@ -678,7 +678,7 @@ mod tests {
              struct outer *next; const char *name; bool ok; int64_t t; double _Complex z; };\nstruct outer all[3];",
         );
         let layout = Layout::read(text.as_bytes()).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        let found = layout.evaluate_with(&Options::default(), &[]).unwrap();
+        let found = layout.evaluate_with(&EvaluateOptions::default(), &[]).unwrap();
         let all = found.find("/all").unwrap().unwrap();
         // The layout is that of a C compiler on 64-bit UNIX.
         assert!(
@@ -688,7 +688,7 @@ mod tests {
         assert_eq!(all.shape, [3]);
     }
 
-    fn with_macros(source: &str, defines: &[&str]) -> Result<FromC> {
+    fn with_macros(source: &str, defines: &[&str]) -> Result<Converted> {
         let defines: Vec<String> = defines.iter().map(|define| (*define).to_owned()).collect();
         read_c(source, CModel::default(), &[], &defines)
     }
@@ -839,8 +839,8 @@ mod tests {
             TITLE : 8\nrho = f4[ny-, NX-]  ## (g/cc)\nx = f8[NX++] %1\nn = i4[3]\n";
         assert_eq!(made.text, expected);
         let layout = Layout::read(made.text.as_bytes()).unwrap_or_else(|e| panic!("{e}\n{}", made.text));
-        let mut native = Options::default();
-        native.order = Some(trilith::array::Byteorder::Little);
+        let mut native = EvaluateOptions::default();
+        native.byteorder = Some(trilith::array::Byteorder::Little);
         let found = layout.evaluate_with(&native, &[3, 2]).unwrap();
         // sizeof(struct mesh) is 40 for C; one row of two floats follows it, then five doubles.
         let at = |path: &str| found.find(path).unwrap().unwrap().address;
@@ -854,12 +854,12 @@ mod tests {
             let error = read_c(&source, CModel::default(), &lengths, &[]).unwrap_err().to_string();
             assert!(error.contains(what), "{lengths:?}: {error}");
         }
-        assert!("nx".parse::<Length>().is_err());
+        assert!("nx".parse::<LengthMember>().is_err());
     }
 
     /// The layout of a source with these lengths.
     fn with_lengths(source: &str, lengths: &[&str]) -> Result<String> {
-        let lengths: Result<Vec<Length>> = lengths.iter().map(|length| length.parse()).collect();
+        let lengths: Result<Vec<LengthMember>> = lengths.iter().map(|length| length.parse()).collect();
         Ok(read_c(source, CModel::default(), &lengths?, &[])?.text)
     }
 
@@ -874,8 +874,8 @@ mod tests {
             let text = with_lengths(source, &lengths).unwrap();
             assert!(text.starts_with(block), "{text}");
             let layout = Layout::read(text.as_bytes()).unwrap_or_else(|e| panic!("{e}\n{text}"));
-            let mut options = Options::default();
-            options.order = Some(trilith::array::Byteorder::Little);
+            let mut options = EvaluateOptions::default();
+            options.byteorder = Some(trilith::array::Byteorder::Little);
             let found = layout.evaluate_with(&options, &[3, 2]).unwrap();
             let at = |path: &str| found.find(path).unwrap().unwrap().address;
             // The offsets are those of gcc, in a struct of 80 bytes.

@@ -13,7 +13,7 @@ use crate::options::Options;
 /// It is the layout under which every command reads such a file: groups become dicts, attributes are in #:
 /// comments. Given back with --layout it reads the same arrays.
 #[derive(Debug, Args)]
-pub(super) struct From {
+pub(super) struct FromFile {
     /// The file
     #[arg(value_name = "FILE")]
     input: String,
@@ -22,13 +22,13 @@ pub(super) struct From {
     output: Option<String>,
 }
 
-impl From {
+impl FromFile {
     /// Writes the layout.
     pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let (source, resolve) = options.open_with(&self.input, &options.limits()?)?;
-        let derived = options.opening()?.layout_from(&source, &*resolve)?;
+        let (source, resolve) = options.open_with(&self.input, &options.command_limits()?)?;
+        let derived = options.open_options()?.layout_from(&source, &*resolve)?;
         let report = json!({"format": derived.format, "dialect": "2025", "text": derived.text});
         write_layout(self.output.as_deref(), &derived.text, &[], report, options)?;
-        Ok(Outcome::Yes)
+        Ok(Outcome::Success)
     }
 }

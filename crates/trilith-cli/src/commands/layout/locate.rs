@@ -4,12 +4,12 @@ use clap::Args;
 use serde_json::json;
 use trilith::{Error, Result};
 
-use super::Input;
+use super::LayoutArg;
 use crate::Outcome;
-use crate::json::{datatype, datatype_text};
+use crate::json::{datatype_json, datatype_text};
 use crate::options::Options;
-use crate::output::Table;
-use crate::advice::said;
+use crate::output::TextTable;
+use crate::advice::error_with_advice;
 
 /// Find an item in every file of a file set from a catalog of parameters, without opening the files
 ///
@@ -18,7 +18,7 @@ use crate::advice::said;
 #[derive(Debug, Args)]
 pub(super) struct Locate {
     #[command(flatten)]
-    input: Input,
+    input: LayoutArg,
     /// The catalog that lists the files and their parameters (default: FILE.dud, if it is one)
     #[arg(long, value_name = "C.bd")]
     catalog: Option<String>,
@@ -35,21 +35,21 @@ impl Locate {
     pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
         let catalog = match &self.catalog {
             Some(catalog) => catalog,
-            None if self.input.catalog(options)?.is_some() => &self.input.file,
+            None if self.input.read_catalog(options)?.is_some() => &self.input.file,
             None => {
                 let message = format!("{} is no catalog that holds the layout of its files", self.input.file);
                 return Err(Error::invalid_input(message).hint("name the catalog with --catalog"));
             }
         };
-        let Some(layout) = self.input.load_template(options)? else { return Ok(Outcome::No) };
+        let Some(layout) = self.input.load_template(options)? else { return Ok(Outcome::Negative) };
         let file = options.open_family(catalog, Some(layout), self.raw)?;
         let Some(family) = file.as_family() else { return Err(Error::invalid_input(format!("{catalog} is not a catalog"))) };
         let mut list = Vec::new();
-        let mut table = Table::new(&["file", ">byte", "datatype", "shape", "byteorder"]);
+        let mut table = TextTable::new(&["file", ">byte", "datatype", "shape", "byteorder"]);
         let (mut missing, mut count) = (0, 0);
         let located = family.locate(&self.item, &mut |place| {
             count += 1;
-            let Some((kind, order, shape)) = place.described()? else {
+            let Some((kind, order, shape)) = place.description()? else {
                 missing += 1;
                 if options.json {
                     list.push(json!({"file": place.file, "offset": null, "address": null, "datatype": null, "shape": null}));
@@ -58,29 +58,29 @@ impl Locate {
             };
             let nbytes = shape.iter().try_fold(kind.item_size(), |n, dim| n.checked_mul(*dim));
             if options.json {
-                let address = place.found.as_ref().and_then(|found| found.address);
-                let strides = place.found.as_ref().map(|found| found.strides.get(..shape.len()).unwrap_or(&[]).to_vec());
+                let address = place.located.as_ref().and_then(|found| found.address);
+                let strides = place.located.as_ref().map(|found| found.strides.get(..shape.len()).unwrap_or(&[]).to_vec());
                 list.push(json!({
-                    "file": place.file, "offset": place.offset, "address": address, "datatype": datatype(&kind),
+                    "file": place.file, "offset": place.offset, "address": address, "datatype": datatype_json(&kind),
                     "shape": shape, "strides": strides, "nbytes": nbytes,
                     "byteorder": if kind.as_struct().is_some() { None } else { Some(order.name()) },
                 }));
             } else {
                 let at = place.offset.map_or("-".to_owned(), |at| at.to_string());
-                table.row(vec![place.file.to_owned(), at, datatype_text(&kind), format!("{shape:?}"), order.name().to_owned()]);
+                table.push_row(vec![place.file.to_owned(), at, datatype_text(&kind), format!("{shape:?}"), order.name().to_owned()]);
             }
             Ok(())
         });
         if let Err(error) = located {
-            return super::failed(error, options);
+            return super::report_layout_error(error, options);
         }
         let is_unknown = missing > 0 && missing == count;
         if is_unknown && !options.json {
-            crate::output::note(&format!("trilith: {}", said(&family.no_item(&self.item))));
-            return Ok(Outcome::No);
+            crate::output::eprint_line(&format!("trilith: {}", error_with_advice(&family.no_item(&self.item))));
+            return Ok(Outcome::Negative);
         }
         let document = || json!({"layout": self.input.file, "item": self.item, "files": list});
-        options.print(document, |out| table.print(out))?;
-        Ok(if is_unknown { Outcome::No } else { Outcome::Yes })
+        options.print_json_or_text(document, |out| table.print(out))?;
+        Ok(if is_unknown { Outcome::Negative } else { Outcome::Success })
     }
 }

@@ -17,13 +17,13 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use trilith::bytes::read_vec;
 use trilith::dudley::{Catalog, Signature};
-use trilith::layout::{self, Dialect, ParseOptions, Parsed};
+use trilith::layout::{self, Dialect, ParseOptions, ParseResult};
 use trilith::{Diagnostic, Error, Limits, Location, Result, Severity};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::{Out, clean};
-use crate::advice::{advice, said};
+use crate::output::{Output, escape_controls};
+use crate::advice::{error_remedy, error_with_advice};
 
 /// Check, resolve, print and translate Dudley layouts
 #[derive(Debug, Args)]
@@ -41,9 +41,9 @@ enum LayoutCommand {
     Describe(describe::Describe),
     Locate(locate::Locate),
     New(new::New),
-    From(from_file::From),
+    From(from_file::FromFile),
     Write(write::Write),
-    Catalog(catalog::List),
+    Catalog(catalog::CatalogArgs),
     Code(code::Code),
 }
 
@@ -68,7 +68,7 @@ impl Layout {
 
 /// A dialect of the language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DialectName {
+pub(crate) enum DialectArg {
     /// July 2025: `name = dtype[shape] @address`
     #[value(name = "2025")]
     D2025,
@@ -77,62 +77,62 @@ pub(crate) enum DialectName {
     D2026,
 }
 
-impl From<DialectName> for Dialect {
-    fn from(name: DialectName) -> Self {
+impl From<DialectArg> for Dialect {
+    fn from(name: DialectArg) -> Self {
         match name {
-            DialectName::D2025 => Dialect::D2025,
-            DialectName::D2026 => Dialect::D2026,
+            DialectArg::D2025 => Dialect::D2025,
+            DialectArg::D2026 => Dialect::D2026,
         }
     }
 }
 
 /// A layout to read.
 #[derive(Debug, Args)]
-pub(super) struct Input {
+pub(super) struct LayoutArg {
     /// The layout, or a native file that holds one, or - for standard input
     #[arg(value_name = "FILE.dud")]
     pub file: String,
     /// Dialect of the layout (default: detected)
     #[arg(long, value_name = "DIALECT")]
-    pub dialect: Option<DialectName>,
+    pub dialect: Option<DialectArg>,
 }
 
-impl Input {
+impl LayoutArg {
     /// Returns `true` for a native file, which has its data as well.
     pub(super) fn is_native(&self, options: &Options) -> Result<bool> {
-        Ok(self.file != "-" && Signature::read(&*options.open(&self.file)?)?.is_some())
+        Ok(self.file != "-" && Signature::read(&*options.open_source(&self.file)?)?.is_some())
     }
 
     /// Reads and parses the layout.
-    pub(super) fn parse(&self, options: &Options) -> Result<Parsed> {
-        let limits = options.limits()?;
-        let source = options.open(&self.file)?;
+    pub(super) fn parse_layout(&self, options: &Options) -> Result<ParseResult> {
+        let limits = options.command_limits()?;
+        let source = options.open_source(&self.file)?;
         let bytes = match Signature::read(&*source)? {
             // A native file: the layout that it holds.
-            Some(_) => trilith::dudley::layout_text(&source, &*options.opening()?.resolver(trilith::bytes::path_of(&self.file)), &limits)?,
+            Some(_) => trilith::dudley::layout_text(&source, &*options.open_options()?.resolver(trilith::bytes::path_of(&self.file)), &limits)?,
             None if source.len() > limits.text => {
-                return Err(Limits::exceeded("text", limits.text, format_args!("{} is {} bytes long", self.file, source.len())));
+                return Err(Limits::exceeded_error("text", limits.text, format_args!("{} is {} bytes long", self.file, source.len())));
             }
             None => read_vec(&*source, 0, source.len(), &limits)?,
         };
-        let mut how = ParseOptions::of(self.dialect.map(Dialect::from));
+        let mut how = ParseOptions::with_dialect(self.dialect.map(Dialect::from));
         how.limits = limits;
         layout::parse(&bytes, &how)
     }
 
     /// Reads a layout that has to be right to go on; otherwise its errors are shown.
-    pub(super) fn load(&self, options: &Options) -> Result<Option<(layout::Layout, Vec<Diagnostic>)>> {
-        let parsed = self.parse(options)?;
+    pub(super) fn load_layout(&self, options: &Options) -> Result<Option<(layout::Layout, Vec<Diagnostic>)>> {
+        let parsed = self.parse_layout(options)?;
         if let Some(layout) = parsed.layout {
             return Ok(Some((layout, parsed.diagnostics)));
         }
         let errors: Vec<Diagnostic> = parsed.diagnostics.into_iter().filter(|d| d.severity == Severity::Error).collect();
-        self.fail(options, &parsed.text, &errors)?;
+        self.print_errors(options, &parsed.text, &errors)?;
         Ok(None)
     }
 
     /// The catalog that the file is, if it is one that holds the layout of its files.
-    pub(super) fn catalog(&self, options: &Options) -> Result<Option<Catalog>> {
+    pub(super) fn read_catalog(&self, options: &Options) -> Result<Option<Catalog>> {
         if !self.is_native(options)? {
             return Ok(None);
         }
@@ -142,63 +142,63 @@ impl Input {
 
     /// Reads the layout of files: of a catalog that holds it, this one.
     pub(super) fn load_template(&self, options: &Options) -> Result<Option<layout::Layout>> {
-        match self.catalog(options)?.and_then(|catalog| catalog.template().cloned()) {
+        match self.read_catalog(options)?.and_then(|catalog| catalog.template().cloned()) {
             Some(template) => Ok(Some(template)),
-            None => Ok(self.load(options)?.map(|(layout, _)| layout)),
+            None => Ok(self.load_layout(options)?.map(|(layout, _)| layout)),
         }
     }
 
     /// Shows errors: as JSON on stdout, for people with their lines on stderr.
-    pub(super) fn fail(&self, options: &Options, text: &str, errors: &[Diagnostic]) -> Result<()> {
+    pub(super) fn print_errors(&self, options: &Options, text: &str, errors: &[Diagnostic]) -> Result<()> {
         if options.json {
-            return Out::print_json(&json!({"errors": list(errors)}));
+            return Output::print_json(&json!({"errors": diagnostics_json(errors)}));
         }
         for error in errors {
-            error.render(text, &self.file).trim_end().lines().for_each(crate::output::note);
+            error.render(text, &self.file).trim_end().lines().for_each(crate::output::eprint_line);
         }
         Ok(())
     }
 
     /// Shows warnings on stderr, unless `--quiet`.
-    pub(super) fn warn(&self, options: &Options, text: &str, warnings: &[Diagnostic]) {
+    pub(super) fn print_warnings(&self, options: &Options, text: &str, warnings: &[Diagnostic]) {
         if !options.quiet {
             for warning in warnings {
-                warning.render(text, &self.file).trim_end().lines().for_each(crate::output::note);
+                warning.render(text, &self.file).trim_end().lines().for_each(crate::output::eprint_line);
             }
         }
     }
 }
 
 /// An error with a code of the language, such as E404, is an answer; any other is handed on.
-pub(super) fn failed(error: Error, options: &Options) -> Result<Outcome> {
+pub(super) fn report_layout_error(error: Error, options: &Options) -> Result<Outcome> {
     let is_code = |code: &str| code.len() == 4 && code.starts_with('E') && code[1..].bytes().all(|b| b.is_ascii_digit());
     let Some((code, message)) = error.message().split_once(": ").filter(|(code, _)| is_code(code)) else { return Err(error) };
     if !options.json {
-        crate::output::note(&format!("trilith: {}", said(&error)));
-        return Ok(Outcome::No);
+        crate::output::eprint_line(&format!("trilith: {}", error_with_advice(&error)));
+        return Ok(Outcome::Negative);
     }
     // A fault of a stream has no place in the text of the layout.
     let (line, column) = match error.location() {
         Location::Text { line, column } => (Some(*line), Some(*column)),
         _ => (None, None),
     };
-    let hint = advice(&error).unwrap_or_default();
-    let fault = json!({"code": code, "line": line, "column": column, "message": clean(message), "hint": hint});
-    Out::print_json(&json!({"errors": [fault]}))?;
-    Ok(Outcome::No)
+    let hint = error_remedy(&error).unwrap_or_default();
+    let fault = json!({"code": code, "line": line, "column": column, "message": escape_controls(message), "hint": hint});
+    Output::print_json(&json!({"errors": [fault]}))?;
+    Ok(Outcome::Negative)
 }
 
 /// Diagnostics as a list of objects.
-pub(super) fn list(diagnostics: &[Diagnostic]) -> Value {
-    diagnostics.iter().map(diagnostic).collect()
+pub(super) fn diagnostics_json(diagnostics: &[Diagnostic]) -> Value {
+    diagnostics.iter().map(diagnostic_to_json).collect()
 }
 
-fn diagnostic(diagnostic: &Diagnostic) -> Value {
+fn diagnostic_to_json(diagnostic: &Diagnostic) -> Value {
     json!({
         "code": diagnostic.code,
         "line": diagnostic.line,
         "column": diagnostic.column,
-        "message": clean(&diagnostic.message),
+        "message": escape_controls(&diagnostic.message),
         "hint": diagnostic.hint.as_deref().unwrap_or(""),
     })
 }

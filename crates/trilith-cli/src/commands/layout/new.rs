@@ -5,20 +5,20 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
-use trilith::bytes::{Basis, name_of, path_of, read_vec};
+use trilith::bytes::{WriteBasis, name_of, path_of, read_vec};
 use trilith::dudley::{Draft, native_order};
 use trilith_layout::foreign::npz_arrays;
 use trilith_io::glob::natural;
-use trilith::layout::{Dialect, Kind, Layout, ParseOptions, parse};
+use trilith::layout::{Dialect, ItemKind, Layout, ParseOptions, parse};
 use trilith::{Error, Limits, Result};
 
-use super::DialectName;
-use super::from_c::{CModel, FromC, Length, read_c};
+use super::DialectArg;
+use super::from_c::{CModel, Converted, LengthMember, read_c};
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::{Out, note, size};
-use crate::outputs::{Form, check_absent, check_name};
-use crate::output_file::Target;
+use crate::output::{Output, eprint_line, display_size};
+use crate::outputs::{FileFormat, check_absent, check_name};
+use crate::output_file::OutputFile;
 
 /// Write a layout for the arrays of a .npz archive or a folder of .npy files, or for C structs
 ///
@@ -35,7 +35,7 @@ pub(super) struct New {
     output: Option<String>,
     /// The dialect to write
     #[arg(long, value_name = "DIALECT", default_value = "2025")]
-    dialect: DialectName,
+    dialect: DialectArg,
     /// Write the arrays too, into this native file with the layout at its end
     #[arg(long, value_name = "OUT.bd")]
     data: Option<String>,
@@ -45,7 +45,7 @@ pub(super) struct New {
     /// C: this member of the struct at the beginning of the file is a length, such as nx=mesh.nx; its struct becomes the
     /// summary block of a template
     #[arg(long = "length", value_name = "NAME=STRUCT.MEMBER")]
-    lengths: Vec<Length>,
+    lengths: Vec<LengthMember>,
     /// C: define a macro (1 without VALUE), as a compiler does; LAYOUT is defined
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     defines: Vec<String>,
@@ -54,9 +54,9 @@ pub(super) struct New {
 impl New {
     /// Writes the layout.
     pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let limits = options.limits()?;
+        let limits = options.command_limits()?;
         let dialect = Dialect::from(self.dialect);
-        let draft = self.draft(options, &limits)?;
+        let draft = self.read_draft(options, &limits)?;
         if draft.is_some() && !self.lengths.is_empty() {
             return Err(Error::invalid_input("--length is for C source, whose structs have members"));
         }
@@ -67,59 +67,59 @@ impl New {
             Some(draft) => draft.layout()?.0,
             None => self.read_c(options, &limits)?,
         };
-        let layout = read(&old, &limits)?;
+        let layout = parse_layout_text(&old, &limits)?;
         let (text, layout) = if dialect == layout.dialect() {
             (old, layout)
         } else {
             let text = layout.translate(dialect).text;
-            let layout = read(&text, &limits)?;
+            let layout = parse_layout_text(&text, &limits)?;
             (text, layout)
         };
         let outputs = [&self.output, &self.data].into_iter().flatten().filter(|path| *path != "-");
         check_absent(&outputs.map(|path| path_of(path).into_owned()).collect::<Vec<_>>(), options.overwrite)?;
         if let Some(path) = &self.data {
-            check_name(path, Form::Dudley, "name it otherwise")?;
+            check_name(path, FileFormat::Dudley, "name it otherwise")?;
             let draft = draft.ok_or_else(|| Error::invalid_input("C source holds no data to write"))?;
-            let mut target = Target::create(path, Basis::Nothing, options)?;
-            let order = options.order().unwrap_or(native_order());
+            let mut target = OutputFile::create(path, WriteBasis::Nothing, options)?;
+            let order = options.byteorder().unwrap_or(native_order());
             draft.write_as(dialect, order, &limits, &mut target.writer())?;
             let written = target.commit(options)?;
             if !options.quiet && !options.json && path != "-" {
-                note(&format!("{path}: {}", size(written)));
+                eprint_line(&format!("{path}: {}", display_size(written)));
             }
         }
         if let Some(path) = self.output.as_deref().filter(|path| *path != "-") {
-            check_name(path, Form::Layout, "name it otherwise")?;
+            check_name(path, FileFormat::Layout, "name it otherwise")?;
             options.check_inputs(path, &[])?;
-            let written = Target::write_text(path, &text, options)?;
+            let written = OutputFile::write_text(path, &text, options)?;
             if !options.quiet && !options.json {
-                note(&format!("{path}: {}", size(written)));
+                eprint_line(&format!("{path}: {}", display_size(written)));
             }
         }
-        let mut out = Out::new();
+        let mut out = Output::new();
         if options.json && self.data.as_deref() != Some("-") {
             let items = (1..layout.item_count()).filter_map(|at| layout.item_at(at));
             let paths: Vec<String> = items
-                .filter(|id| layout.kind(*id) == Kind::Data)
-                .filter(|id| layout.parent(*id).is_some_and(|parent| layout.kind(parent) != Kind::Type))
+                .filter(|id| layout.kind(*id) == ItemKind::Data)
+                .filter(|id| layout.parent(*id).is_some_and(|parent| layout.kind(parent) != ItemKind::Type))
                 .map(|id| layout.path(id))
                 .collect();
-            out.json(
+            out.write_json(
                 &json!({"file": self.output, "data": self.data, "dialect": dialect.name(), "items": paths, "layout": text}),
             )?;
         } else if self.output.as_deref().is_none_or(|path| path == "-") && self.data.as_deref() != Some("-") {
-            out.lines(text.trim_end_matches('\n'))?;
+            out.write_lines(text.trim_end_matches('\n'))?;
         }
         out.finish()?;
-        Ok(Outcome::Yes)
+        Ok(Outcome::Success)
     }
 
     /// The arrays, unless the input is C.
-    fn draft(&self, options: &Options, limits: &Limits) -> Result<Option<Draft>> {
+    fn read_draft(&self, options: &Options, limits: &Limits) -> Result<Option<Draft>> {
         let path = &*path_of(&self.input);
         if self.input != "-" && path.is_dir() {
             let mut draft = Draft::dict::<&str>([]);
-            if collect(path, "", options, limits, &mut draft)? == 0 {
+            if collect_npy_files(path, "", options, limits, &mut draft)? == 0 {
                 return Err(Error::invalid_input(format!("there is no .npy file in {}", self.input)).hint("give a folder of .npy files"));
             }
             return Ok(Some(draft));
@@ -127,15 +127,15 @@ impl New {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("npz") => {
                 let mut draft = Draft::dict::<&str>([]);
-                for (name, array) in npz_arrays(&options.open(&self.input)?, limits)? {
-                    draft.place(&name, array)?;
+                for (name, array) in npz_arrays(&options.open_source(&self.input)?, limits)? {
+                    draft.insert_at_path(&name, array)?;
                 }
                 Ok(Some(draft))
             }
             Some("npy") => {
                 let name = path.file_stem().map_or_else(|| "data".to_owned(), |stem| stem.to_string_lossy().into_owned());
                 let mut draft = Draft::dict::<&str>([]);
-                draft.place(&name, Array::from_npy(options.open(&self.input)?, limits)?)?;
+                draft.insert_at_path(&name, Array::from_npy(options.open_source(&self.input)?, limits)?)?;
                 Ok(Some(draft))
             }
             _ => Ok(None),
@@ -143,29 +143,29 @@ impl New {
     }
 
     /// Names on stderr what a layout cannot say of a C source; one of which nothing is left is refused.
-    fn said(&self, made: FromC) -> Result<String> {
+    fn warn_left_out(&self, made: Converted) -> Result<String> {
         let is_empty = made.text.lines().count() < 2;
         let mut left_out = made.left_out.into_iter();
         if is_empty && let Some(error) = left_out.next() {
             return Err(error.context(self.input.clone()));
         }
-        made.notes.iter().for_each(|said| note(&format!("{}: {said}", self.input)));
-        left_out.for_each(|why| note(&format!("{}: left out: {why}", self.input)));
+        made.notes.iter().for_each(|said| eprint_line(&format!("{}: {said}", self.input)));
+        left_out.for_each(|why| eprint_line(&format!("{}: left out: {why}", self.input)));
         Ok(made.text)
     }
 
     fn read_c(&self, options: &Options, limits: &Limits) -> Result<String> {
-        let source = options.open(&self.input)?;
+        let source = options.open_source(&self.input)?;
         let bytes = read_vec(&*source, 0, source.len(), limits)?;
         let text =
             String::from_utf8(bytes).map_err(|_| Error::invalid_input(format!("{} is neither an archive nor text", self.input)))?;
         let model = CModel { long: self.long, ..CModel::default() };
-        self.said(read_c(&text, model, &self.lengths, &self.defines).map_err(|e| e.context(self.input.clone()))?)
+        self.warn_left_out(read_c(&text, model, &self.lengths, &self.defines).map_err(|e| e.context(self.input.clone()))?)
     }
 }
 
 /// A layout that was made here.
-fn read(text: &str, limits: &Limits) -> Result<Layout> {
+fn parse_layout_text(text: &str, limits: &Limits) -> Result<Layout> {
     let mut options = ParseOptions::default();
     options.limits = limits.clone();
     let parsed = parse(text.as_bytes(), &options)?;
@@ -177,12 +177,12 @@ fn read(text: &str, limits: &Limits) -> Result<Layout> {
 }
 
 /// Maximum depth of folders.
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// The `.npy` files of a folder and those below it, in the order of their names, and how many they are.
-fn collect(folder: &Path, prefix: &str, options: &Options, limits: &Limits, draft: &mut Draft) -> Result<usize> {
-    if prefix.matches('/').count() > DEPTH {
-        return Err(Error::limit(format!("folders nest more than {DEPTH} deep")));
+fn collect_npy_files(folder: &Path, prefix: &str, options: &Options, limits: &Limits, draft: &mut Draft) -> Result<usize> {
+    if prefix.matches('/').count() > MAX_DEPTH {
+        return Err(Error::limit(format!("folders nest more than {MAX_DEPTH} deep")));
     }
     let failed = |e| Error::io(format!("reading {}", folder.display()), e);
     let (mut paths, mut count) = (Vec::new(), 0);
@@ -193,10 +193,10 @@ fn collect(folder: &Path, prefix: &str, options: &Options, limits: &Limits, draf
     for path in paths {
         let name = |part: Option<&std::ffi::OsStr>| format!("{prefix}{}", part.unwrap_or_default().to_string_lossy());
         if path.is_dir() {
-            count += collect(&path, &format!("{}/", name(path.file_name())), options, limits, draft)?;
+            count += collect_npy_files(&path, &format!("{}/", name(path.file_name())), options, limits, draft)?;
         } else if path.extension().is_some_and(|extension| extension == "npy") {
-            let array = Array::from_npy(options.open(&name_of(&path))?, limits);
-            draft.place(&name(path.file_stem()), array.map_err(|e| e.context(path.display().to_string()))?)?;
+            let array = Array::from_npy(options.open_source(&name_of(&path))?, limits);
+            draft.insert_at_path(&name(path.file_stem()), array.map_err(|e| e.context(path.display().to_string()))?)?;
             count += 1;
         }
     }

@@ -4,18 +4,18 @@ use clap::Args;
 use serde_json::{Value, json};
 use trilith::Result;
 
-use super::Input;
+use super::LayoutArg;
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::Out;
-use crate::outputs::{Form, check_name};
-use crate::output_file::Target;
+use crate::output::Output;
+use crate::outputs::{FileFormat, check_name};
+use crate::output_file::OutputFile;
 
 /// Print a layout in canonical form: one item a line, documentation and attributes kept
 #[derive(Debug, Args)]
 pub(super) struct Print {
     #[command(flatten)]
-    input: Input,
+    input: LayoutArg,
     /// Write it to this file
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
@@ -24,12 +24,12 @@ pub(super) struct Print {
 impl Print {
     /// Prints it.
     pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let Some((layout, warnings)) = self.input.load(options)? else { return Ok(Outcome::No) };
-        self.input.warn(options, layout.text(), &warnings);
+        let Some((layout, warnings)) = self.input.load_layout(options)? else { return Ok(Outcome::Negative) };
+        self.input.print_warnings(options, layout.text(), &warnings);
         let text = layout.print();
         let report = json!({"dialect": layout.dialect().name(), "text": text});
         write_layout(self.output.as_deref(), &text, &[&self.input.file], report, options)?;
-        Ok(Outcome::Yes)
+        Ok(Outcome::Success)
     }
 }
 
@@ -37,23 +37,23 @@ impl Print {
 /// `rewritten` are the inputs that may be replaced by it.
 pub(super) fn write_layout(path: Option<&str>, text: &str, rewritten: &[&str], mut report: Value, options: &Options) -> Result<()> {
     if let Some(path) = path.filter(|path| *path != "-") {
-        check_name(path, Form::Layout, "name it otherwise")?;
+        check_name(path, FileFormat::Layout, "name it otherwise")?;
         options.check_inputs(path, rewritten)?;
-        Target::write_text(path, text, options)?;
+        OutputFile::write_text(path, text, options)?;
         if options.json {
             report["file"] = path.into();
         }
     }
     if options.json && path != Some("-") {
-        return Out::print_json(&report);
+        return Output::print_json(&report);
     }
     if path.is_some_and(|path| path != "-") {
         return Ok(());
     }
-    Out::print(|out| {
+    Output::print_with(|out| {
         text.split_inclusive('\n').try_for_each(|line| match line.strip_suffix('\n') {
-            Some(line) => out.line(line),
-            None => out.raw(line),
+            Some(line) => out.write_line(line),
+            None => out.write_raw_text(line),
         })
     })
 }

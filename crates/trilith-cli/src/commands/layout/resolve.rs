@@ -4,13 +4,13 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use trilith::bytes::SourceRef;
 use trilith::dudley::Signature;
-use trilith::layout::{LONG_LIST, Byteorder, Dialect, Entry, Evaluation, Fault, Layout, Options as Evaluate, ParamRequest, Supply};
+use trilith::layout::{MIN_CONDENSED_LIST, Byteorder, Dialect, LayoutEntry, LayoutEvaluation, EvaluationError, Layout, EvaluateOptions as Evaluate, ParamRequest, SuppliedValue};
 use trilith::{Error, Limits, Result};
 
-use super::{Input, failed, list};
+use super::{LayoutArg, report_layout_error, diagnostics_json};
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::{Out, Table};
+use crate::output::{Output, TextTable};
 
 /// Show the byte offset of every item of a layout
 ///
@@ -18,7 +18,7 @@ use crate::output::{Out, Table};
 #[derive(Debug, Args)]
 pub(super) struct Resolve {
     #[command(flatten)]
-    input: Input,
+    input: LayoutArg,
     /// Read parameters (and the byte order, if the layout does not give it) from this file
     #[arg(long, value_name = "FILE", conflicts_with = "params")]
     data: Option<String>,
@@ -27,20 +27,20 @@ pub(super) struct Resolve {
     params: Option<Vec<i64>>,
     /// The byte order if the layout does not give it, as --byteorder
     #[arg(long, value_name = "ORDER")]
-    order: Option<Order>,
+    order: Option<ByteorderArg>,
     /// Compute byte offsets as in a native `.bd` file
     #[arg(long)]
     native: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Order {
+enum ByteorderArg {
     Little,
     Big,
 }
 
 /// A stream that parameters are read from.
-struct Stream {
+struct ParamStream {
     source: SourceRef,
     /// Byte offset of address 0 in the file
     base: u64,
@@ -49,93 +49,93 @@ struct Stream {
 impl Resolve {
     /// Prints the items.
     pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let Some((layout, warnings)) = self.input.load(options)? else { return Ok(Outcome::No) };
+        let Some((layout, warnings)) = self.input.load_layout(options)? else { return Ok(Outcome::Negative) };
         let mut how = Evaluate::default();
-        (how.native, how.limits) = (self.native, options.limits()?);
+        (how.is_native, how.limits) = (self.native, options.command_limits()?);
         // A native file has its own parameters.
         let own = self.params.is_none() && self.data.is_none() && self.input.is_native(options)?;
         let stream = match self.data.as_ref().or(Some(&self.input.file).filter(|_| own)) {
-            Some(data) => match stream(options, data, &layout, &mut how) {
+            Some(data) => match open_stream(options, data, &layout, &mut how) {
                 Ok(stream) => Some(stream),
-                Err(error) => return failed(error, options),
+                Err(error) => return report_layout_error(error, options),
             },
             None => None,
         };
         // The signature of a native file overrides the caller.
-        how.order = how.order.or(self.order.map(|order| match order {
-            Order::Little => Byteorder::Little,
-            Order::Big => Byteorder::Big,
+        how.byteorder = how.byteorder.or(self.order.map(|order| match order {
+            ByteorderArg::Little => Byteorder::Little,
+            ByteorderArg::Big => Byteorder::Big,
         }))
-        .or(options.order());
+        .or(options.byteorder());
         let evaluated = match (&self.params, stream) {
             (Some(values), _) => layout.evaluate_with(&how, values),
-            (None, Some(stream)) => layout.evaluate(&how, |request| stream.read(request)),
-            (None, None) => layout.evaluate(&how, nothing),
+            (None, Some(stream)) => layout.evaluate(&how, |request| stream.read_parameter(request)),
+            (None, None) => layout.evaluate(&how, no_values),
         };
-        let report = evaluated.and_then(|found| entries(&found, &how.limits).map(|entries| (entries, found)));
+        let report = evaluated.and_then(|found| collect_entries(&found, &how.limits).map(|entries| (entries, found)));
         match report {
             Ok((entries, found)) => {
                 let document = || {
                     json!({
                         "dialect": layout.dialect().name(),
-                        "items": entries.iter().map(item).collect::<Vec<Value>>(),
+                        "items": entries.iter().map(entry_to_json).collect::<Vec<Value>>(),
                         "total": found.total(),
                         "next": found.next(),
-                        "warnings": list(&warnings),
+                        "warnings": diagnostics_json(&warnings),
                     })
                 };
-                options.print(document, |out| {
-                    self.input.warn(options, layout.text(), &warnings);
-                    table(&entries, &found, out)
+                options.print_json_or_text(document, |out| {
+                    self.input.print_warnings(options, layout.text(), &warnings);
+                    print_entry_table(&entries, &found, out)
                 })?;
-                Ok(Outcome::Yes)
+                Ok(Outcome::Success)
             }
-            Err(Fault::Text(fault)) => {
-                self.input.fail(options, layout.text(), &[*fault])?;
-                Ok(Outcome::No)
+            Err(EvaluationError::Text(fault)) => {
+                self.input.print_errors(options, layout.text(), &[*fault])?;
+                Ok(Outcome::Negative)
             }
-            Err(Fault::Other(error)) => Err(error),
+            Err(EvaluationError::Other(error)) => Err(error),
         }
     }
 }
 
 /// Opens the file; its signature has the byte order, if it is native.
-fn stream(options: &Options, path: &str, layout: &Layout, how: &mut Evaluate) -> Result<Stream> {
-    let source = options.open(path)?;
-    how.order = Signature::read(&*source)?.map(|signature| signature.order);
-    how.native |= how.order.is_some();
-    let base = if how.native && layout.dialect() == Dialect::D2026 { 16 } else { 0 };
-    Ok(Stream { source, base })
+fn open_stream(options: &Options, path: &str, layout: &Layout, how: &mut Evaluate) -> Result<ParamStream> {
+    let source = options.open_source(path)?;
+    how.byteorder = Signature::read(&*source)?.map(|signature| signature.order);
+    how.is_native |= how.byteorder.is_some();
+    let base = if how.is_native && layout.dialect() == Dialect::D2026 { 16 } else { 0 };
+    Ok(ParamStream { source, base })
 }
 
-impl Stream {
-    fn read(&self, request: &ParamRequest) -> Result<Supply> {
+impl ParamStream {
+    fn read_parameter(&self, request: &ParamRequest) -> Result<SuppliedValue> {
         let have = self.source.len().saturating_sub(self.base);
         let size = request.datatype.size();
         let Some(address) = request.address.filter(|address| address.checked_add(size).is_some_and(|end| end <= have)) else {
-            return Ok(Supply::Short(have));
+            return Ok(SuppliedValue::TooFewBytes(have));
         };
         let mut bytes = [0u8; 8];
         self.source.read_at(self.base + address, &mut bytes[..size as usize])?;
-        Ok(Supply::Bytes(bytes))
+        Ok(SuppliedValue::Bytes(bytes))
     }
 }
 
 /// Answers without `--params` and `--data`: only lengths of compressed arrays may stay unknown.
-fn nothing(request: &ParamRequest) -> Result<Supply> {
+fn no_values(request: &ParamRequest) -> Result<SuppliedValue> {
     if request.is_length {
-        return Ok(Supply::Unknown);
+        return Ok(SuppliedValue::Unknown);
     }
     Err(Error::invalid_input("the layout has stored parameters, and their values were not given")
         .hint("give --params 4,3,2 or --data FILE"))
 }
 
-fn entries(found: &Evaluation<'_>, limits: &Limits) -> std::result::Result<Vec<Entry>, Fault> {
+fn collect_entries(found: &LayoutEvaluation<'_>, limits: &Limits) -> std::result::Result<Vec<LayoutEntry>, EvaluationError> {
     let mut entries = Vec::new();
-    for entry in found.condensed(LONG_LIST) {
+    for entry in found.condensed(MIN_CONDENSED_LIST) {
         if entries.len() as u64 >= limits.items {
             return Err(
-                Limits::exceeded("items", limits.items, format_args!("the layout has over {} items", limits.items)).into()
+                Limits::exceeded_error("items", limits.items, format_args!("the layout has over {} items", limits.items)).into()
             );
         }
         entries.push(entry?);
@@ -143,7 +143,7 @@ fn entries(found: &Evaluation<'_>, limits: &Limits) -> std::result::Result<Vec<E
     Ok(entries)
 }
 
-fn item(entry: &Entry) -> Value {
+fn entry_to_json(entry: &LayoutEntry) -> Value {
     let mut item = json!({
         "path": entry.path,
         "kind": entry.kind.name(),
@@ -161,14 +161,14 @@ fn item(entry: &Entry) -> Value {
     item
 }
 
-fn table(entries: &[Entry], found: &Evaluation<'_>, out: &mut Out) -> Result<()> {
+fn print_entry_table(entries: &[LayoutEntry], found: &LayoutEvaluation<'_>, out: &mut Output) -> Result<()> {
     let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
-    let mut table = Table::new(&[">address", ">bytes", "datatype", "shape", "path"]);
+    let mut table = TextTable::new(&[">address", ">bytes", "datatype", "shape", "path"]);
     for entry in entries {
         let shape: Vec<String> = entry.shape.iter().map(u64::to_string).collect();
         let value = entry.value.map_or(String::new(), |value| format!(" = {value}"));
         let every = entry.stride.map_or(String::new(), |stride| format!(", every {stride} bytes"));
-        table.row(vec![
+        table.push_row(vec![
             number(entry.address),
             number(entry.nbytes),
             entry.datatype.clone(),
@@ -177,5 +177,5 @@ fn table(entries: &[Entry], found: &Evaluation<'_>, out: &mut Out) -> Result<()>
         ]);
     }
     table.print(out)?;
-    out.line(&format!("total {}, next {}", number(found.total()), number(found.next())))
+    out.write_line(&format!("total {}, next {}", number(found.total()), number(found.next())))
 }

@@ -6,10 +6,10 @@ use trilith::Result;
 use trilith::layout::Dialect;
 
 use super::print::write_layout;
-use super::{DialectName, Input};
+use super::{DialectArg, LayoutArg};
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::note;
+use crate::output::eprint_line;
 
 /// Translate a layout to another dialect
 ///
@@ -18,10 +18,10 @@ use crate::output::note;
 #[derive(Debug, Args)]
 pub(super) struct Translate {
     #[command(flatten)]
-    input: Input,
+    input: LayoutArg,
     /// The dialect to translate to
     #[arg(long, value_name = "DIALECT")]
-    to: DialectName,
+    to: DialectArg,
     /// Write it to this file
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
@@ -33,16 +33,16 @@ pub(super) struct Translate {
 impl Translate {
     /// Prints the translation.
     pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let Some((layout, warnings)) = self.input.load(options)? else { return Ok(Outcome::No) };
-        self.input.warn(options, layout.text(), &warnings);
+        let Some((layout, warnings)) = self.input.load_layout(options)? else { return Ok(Outcome::Negative) };
+        self.input.print_warnings(options, layout.text(), &warnings);
         let translation = layout.translate(Dialect::from(self.to));
         let refused = !translation.is_faithful() && !self.allow_loss;
         for loss in translation.losses.iter().filter(|loss| !options.quiet || !loss.is_harmless) {
             let weight = if loss.is_harmless { "note" } else { "lost" };
-            note(&format!("{weight}: {loss}"));
+            eprint_line(&format!("{weight}: {loss}"));
         }
         if refused && !options.json {
-            return Ok(Outcome::No);
+            return Ok(Outcome::Negative);
         }
         let report = {
             let losses: Vec<Value> = translation
@@ -55,6 +55,6 @@ impl Translate {
         };
         let output = self.output.as_deref().filter(|_| !refused);
         write_layout(output, &translation.text, &[&self.input.file], report, options)?;
-        Ok(if refused { Outcome::No } else { Outcome::Yes })
+        Ok(if refused { Outcome::Negative } else { Outcome::Success })
     }
 }

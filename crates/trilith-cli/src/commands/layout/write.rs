@@ -4,15 +4,15 @@
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
-use trilith::bytes::{Basis, path_of};
-use trilith::dudley::{Filling, native_order};
+use trilith::bytes::{WriteBasis, path_of};
+use trilith::dudley::{LayoutValues, native_order};
 use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::size;
-use crate::outputs::{Form, check_absent, check_name, told};
-use crate::output_file::Target;
+use crate::output::display_size;
+use crate::outputs::{FileFormat, check_absent, check_name, report_written};
+use crate::output_file::OutputFile;
 
 /// Write a native file under a layout, such as one of a set of restart files
 ///
@@ -22,7 +22,7 @@ use crate::output_file::Target;
 #[derive(Debug, Args)]
 pub(super) struct Write {
     #[command(flatten)]
-    input: super::Input,
+    input: super::LayoutArg,
     /// The file to write
     #[arg(value_name = "OUT.bd")]
     output: String,
@@ -40,33 +40,33 @@ pub(super) struct Write {
 impl Write {
     /// Writes the file.
     pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
-        let Some((layout, _)) = self.input.load(options)? else { return Ok(Outcome::No) };
+        let Some((layout, _)) = self.input.load_layout(options)? else { return Ok(Outcome::Negative) };
         check_absent([&path_of(&self.output).into_owned()].into_iter().filter(|_| self.output != "-"), options.overwrite)?;
-        let limits = options.limits()?;
-        let mut filling = Filling::default();
+        let limits = options.command_limits()?;
+        let mut filling = LayoutValues::default();
         for given in &self.params {
-            let (name, value) = named(given, "--param N=3")?;
+            let (name, value) = split_assignment(given, "--param N=3")?;
             let value = value.parse().map_err(|_| Error::invalid_input(format!("{value:?} is not a whole number, as parameter {name} is")))?;
             filling.params.push((name.to_owned(), value));
         }
         for given in &self.from {
-            let (name, file) = named(given, "--from x=x.npy")?;
-            let array = Array::from_npy(options.open(file)?, &limits).map_err(|e| e.context(file.to_owned()))?;
+            let (name, file) = split_assignment(given, "--from x=x.npy")?;
+            let array = Array::from_npy(options.open_source(file)?, &limits).map_err(|e| e.context(file.to_owned()))?;
             filling.data.push((name.to_owned(), array));
         }
-        check_name(&self.output, Form::Dudley, "name it otherwise")?;
+        check_name(&self.output, FileFormat::Dudley, "name it otherwise")?;
         options.check_inputs(&self.output, &[])?;
-        let mut target = Target::create(&self.output, Basis::Nothing, options)?;
-        let order = options.order().or(layout.order()).unwrap_or(native_order());
+        let mut target = OutputFile::create(&self.output, WriteBasis::Nothing, options)?;
+        let order = options.byteorder().or(layout.order()).unwrap_or(native_order());
         filling.write(&layout, order, !self.bare, &limits, &mut target.writer())?;
         let written = target.commit(options)?;
         let report = json!({"file": self.output, "written": true, "size": written});
-        told(&self.output, &report, &format!("{}: {}", self.output, size(written)), options)?;
-        Ok(Outcome::Yes)
+        report_written(&self.output, &report, &format!("{}: {}", self.output, display_size(written)), options)?;
+        Ok(Outcome::Success)
     }
 }
 
 /// `NAME=VALUE` taken apart.
-fn named<'g>(given: &'g str, example: &str) -> Result<(&'g str, &'g str)> {
+fn split_assignment<'g>(given: &'g str, example: &str) -> Result<(&'g str, &'g str)> {
     given.split_once('=').ok_or_else(|| Error::invalid_input(format!("{given:?} has no `=`")).hint(format!("write it as {example}")))
 }

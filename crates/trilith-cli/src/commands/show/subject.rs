@@ -1,27 +1,27 @@
 //! Subject of a drawing: the array that an item is or holds, and the kind of drawing.
 
 use trilith::array::Index;
-use trilith::file::{Item, ItemKind, preference};
+use trilith::file::{Item, ItemKind, rank};
 use trilith::{Array, Datatype, Error, Result};
 use trilith_view::{viewable, is_numeric};
 
-use super::What;
-use crate::inputs::Parts;
-use crate::output::is_no;
+use super::DrawingKind;
+use crate::inputs::ArraySelection;
+use crate::output::is_negative_result;
 
 /// The columns of a table, by their names.
-type Columns = Vec<(String, Array)>;
+type NamedColumns = Vec<(String, Array)>;
 
 /// An array, and what is drawn of it.
-pub(super) struct Subject {
+pub(super) struct DrawingSource {
     /// The path of the item in the file.
     pub path: String,
     /// The array; of a table its first column.
     pub array: Array,
     /// The columns of a table, by their names.
-    pub columns: Columns,
+    pub columns: NamedColumns,
     /// The kind of drawing.
-    pub what: What,
+    pub what: DrawingKind,
     /// Unit of the array; empty if it has none.
     pub unit: String,
     /// A remark on the parts that are not shown.
@@ -30,16 +30,16 @@ pub(super) struct Subject {
     pub along: Option<(String, Array)>,
 }
 
-impl Subject {
+impl DrawingSource {
     /// Chooses among what an item is or holds.
-    pub(super) fn of(item: &Item<'_>, path: &str, parts: &Parts, what: Option<What>, first: bool) -> Result<Self> {
-        let (path, mut array, mut columns) = chosen(item, path, first)?;
-        let unit = item.notes().unit.map_or_else(String::new, |unit| unit.into_owned());
-        array = parts.of(array)?;
+    pub(super) fn select(item: &Item<'_>, path: &str, parts: &ArraySelection, what: Option<DrawingKind>, first: bool) -> Result<Self> {
+        let (path, mut array, mut columns) = select_array(item, path, first)?;
+        let unit = item.metadata().unit.map_or_else(String::new, |unit| unit.into_owned());
+        array = parts.apply(array)?;
         if parts.field.is_some() {
             columns.clear();
         }
-        if let Some(indices) = parts.slice()? {
+        if let Some(indices) = parts.parse_slice()? {
             for (_, column) in &mut columns {
                 *column = column.slice(&indices)?;
             }
@@ -50,24 +50,24 @@ impl Subject {
         }
         let what = match what {
             Some(what) => what,
-            None if structured || columns.len() > 1 => What::Table,
-            None => suggested(&array)?,
+            None if structured || columns.len() > 1 => DrawingKind::Table,
+            None => default_drawing(&array)?,
         };
         let mut subject = Self { path, array, columns, what, unit, note: None, along: None };
-        subject.reduce()?;
-        if what == What::Line && subject.array.shape().len() == 1 && item.kind() == ItemKind::Array {
-            subject.along = along(item, parts)?.filter(|(_, numbers)| numbers.shape() == subject.array.shape());
+        subject.reduce_axes()?;
+        if what == DrawingKind::Line && subject.array.shape().len() == 1 && item.kind() == ItemKind::Array {
+            subject.along = axis_coordinate(item, parts)?.filter(|(_, numbers)| numbers.shape() == subject.array.shape());
         }
         Ok(subject)
     }
 
     /// Brings the array to as many axes as are drawn: the first plane, if there are more.
-    fn reduce(&mut self) -> Result<()> {
+    fn reduce_axes(&mut self) -> Result<()> {
         let axes = match self.what {
-            What::Image | What::Flags | What::Labels => 2,
-            What::Colours => 3,
-            What::Line | What::Steps => 1,
-            What::Histogram | What::Table => return Ok(()),
+            DrawingKind::Image | DrawingKind::Flags | DrawingKind::Labels => 2,
+            DrawingKind::Colours => 3,
+            DrawingKind::Line | DrawingKind::Steps => 1,
+            DrawingKind::Histogram | DrawingKind::Table => return Ok(()),
         };
         let shape = self.array.shape().to_vec();
         let Some(more) = shape.len().checked_sub(axes) else {
@@ -83,21 +83,21 @@ impl Subject {
             let what = if axes == 1 { "row" } else { "plane" };
             self.note = Some(format!("only the first {what} of {shape:?} is shown; --slice chooses another"));
         }
-        self.array = self.array.slice(vec![Index::At(0); more])?;
+        self.array = self.array.slice(vec![Index::Integer(0); more])?;
         Ok(())
     }
 }
 
 /// The coordinate along the axis that slices leave of an item, with the name of it and its unit.
-fn along(item: &Item<'_>, parts: &Parts) -> Result<Option<(String, Array)>> {
+fn axis_coordinate(item: &Item<'_>, parts: &ArraySelection) -> Result<Option<(String, Array)>> {
     let axes = item.axes()?.names.len();
-    let mut indices = parts.slice()?.unwrap_or_default();
+    let mut indices = parts.parse_slice()?.unwrap_or_default();
     if let Some(at) = indices.iter().position(|index| matches!(index, Index::Ellipsis)) {
-        let all = Index::Range { start: None, stop: None, step: 1 };
+        let all = Index::Slice { start: None, stop: None, step: 1 };
         let left = (axes + 1).saturating_sub(indices.len());
         drop(indices.splice(at..=at, std::iter::repeat_n(all, left)));
     }
-    let is_left = |axis: &usize| !matches!(indices.get(*axis), Some(Index::At(_)));
+    let is_left = |axis: &usize| !matches!(indices.get(*axis), Some(Index::Integer(_)));
     let Some(axis) = (0..axes).rev().find(is_left) else { return Ok(None) };
     let Some((name, coordinate)) = item.coordinate(axis)? else { return Ok(None) };
     let numbers = coordinate.array()?;
@@ -113,25 +113,25 @@ fn along(item: &Item<'_>, parts: &Parts) -> Result<Option<(String, Array)>> {
 }
 
 /// Returns the kind of drawing that suits the shape and the datatype.
-fn suggested(array: &Array) -> Result<What> {
+fn default_drawing(array: &Array) -> Result<DrawingKind> {
     if !is_numeric(array.datatype()) {
         let message = format!("elements of {} cannot be drawn", crate::json::datatype_text(array.datatype()));
         return Err(Error::invalid_input(message).hint("trilith get prints them"));
     }
     match array.shape() {
         [] => Err(Error::invalid_input("a single number cannot be drawn").hint("trilith get prints it")),
-        [_] => Ok(What::Line),
-        [_, _, 3 | 4] if *array.datatype() == Datatype::Uint8 => Ok(What::Colours),
-        _ => Ok(What::Image),
+        [_] => Ok(DrawingKind::Line),
+        [_, _, 3 | 4] if *array.datatype() == Datatype::Uint8 => Ok(DrawingKind::Colours),
+        _ => Ok(DrawingKind::Image),
     }
 }
 
 /// The array that an item is, or the only one in it, or with `first` the image of several; several of one axis and one length
 /// are the columns of a table.
-fn chosen(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, Columns)> {
+fn select_array(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, NamedColumns)> {
     match item.array() {
         Ok(array) => return Ok((path.to_owned(), array, Vec::new())),
-        Err(error) if !is_no(&error) || item.kind() == ItemKind::Array => return Err(error),
+        Err(error) if !is_negative_result(&error) || item.kind() == ItemKind::Array => return Err(error),
         Err(_) => {}
     }
     let mut all = viewable::arrays(item)?;
@@ -144,20 +144,20 @@ fn chosen(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, Co
         return Ok((path, all.swap_remove(0).array?, Vec::new()));
     }
     if first {
-        let image = |found: &viewable::Found| found.array.as_ref().is_ok_and(|array| matches!(suggested(array), Ok(What::Image | What::Colours)));
-        let rank = |found: &viewable::Found| {
-            found.array.as_ref().ok().map(|array| std::cmp::Reverse(preference(&found.path, array.datatype(), array.shape())))
+        let image = |found: &viewable::ViewableArray| found.array.as_ref().is_ok_and(|array| matches!(default_drawing(array), Ok(DrawingKind::Image | DrawingKind::Colours)));
+        let rank = |found: &viewable::ViewableArray| {
+            found.array.as_ref().ok().map(|array| std::cmp::Reverse(rank(&found.path, array.datatype(), array.shape())))
         };
         let found = all.into_iter().filter(image).min_by_key(rank);
         let found = found.ok_or_else(|| Error::invalid_input("none of the arrays is an image"))?;
         return Ok((format!("{path}{}", found.path), found.array?, Vec::new()));
     }
-    let lengths: Vec<Option<u64>> = all.iter().map(|found| found.array.as_ref().ok().and_then(length)).collect();
+    let lengths: Vec<Option<u64>> = all.iter().map(|found| found.array.as_ref().ok().and_then(numeric_len)).collect();
     if let Some(Some(first)) = lengths.first()
         && lengths.iter().all(|len| *len == Some(*first))
     {
-        let column = |found: viewable::Found| Ok((found.path.trim_start_matches('/').to_owned(), found.array?));
-        let columns: Columns = all.into_iter().map(column).collect::<Result<_>>()?;
+        let column = |found: viewable::ViewableArray| Ok((found.path.trim_start_matches('/').to_owned(), found.array?));
+        let columns: NamedColumns = all.into_iter().map(column).collect::<Result<_>>()?;
         let first = columns.first().map(|(_, array)| array.clone());
         return first.map(|first| (path.to_owned(), first, columns)).ok_or_else(|| Error::invalid_input("nothing to draw"));
     }
@@ -170,7 +170,7 @@ fn chosen(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Array, Co
 }
 
 /// The length of an array of numbers of one axis.
-fn length(array: &Array) -> Option<u64> {
+fn numeric_len(array: &Array) -> Option<u64> {
     match *array.shape() {
         [len] if is_numeric(array.datatype()) => Some(len),
         _ => None,

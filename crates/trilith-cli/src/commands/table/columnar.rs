@@ -13,22 +13,22 @@ use ::parquet::schema::types::Type;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, NullArray, RecordBatch, StringArray};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use trilith::table::{Cell, CellType, Row, Table};
+use trilith::table::{TableCell, CellType, Row, Table};
 use trilith::{Error, Result};
 
 /// Number of rows of a batch of an Arrow file.
-const BATCH: usize = 16 << 10;
+const BATCH_ROWS: usize = 16 << 10;
 /// Number of rows of a row group of a Parquet file, as DuckDB writes and reads them.
-const GROUP: usize = 120 << 10;
+const ROW_GROUP_ROWS: usize = 120 << 10;
 
 /// Accepts both formats, which this build can write.
 #[expect(clippy::unnecessary_wraps, reason = "a build without them refuses")]
-pub(super) fn check() -> Result<()> {
+pub(super) fn ensure_supported() -> Result<()> {
     Ok(())
 }
 
 /// Writes a Parquet file.
-pub(super) fn parquet(out: &mut dyn Write, table: &Table) -> Result<()> {
+pub(super) fn write_parquet(out: &mut dyn Write, table: &Table) -> Result<()> {
     let failed = |error: ParquetError| Error::io("writing Parquet", io::Error::other(error));
     let written = |error| Error::io("writing", error);
     let of = |(name, kind): (&String, CellType)| {
@@ -49,11 +49,11 @@ pub(super) fn parquet(out: &mut dyn Write, table: &Table) -> Result<()> {
     let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(how)).map_err(failed)?;
     let mut rows = table.rows();
     while rows.len() > 0 {
-        let rows: Vec<Row> = rows.by_ref().take(GROUP).collect();
+        let rows: Vec<Row> = rows.by_ref().take(ROW_GROUP_ROWS).collect();
         let mut group = writer.next_row_group().map_err(failed)?;
         let mut at = 0;
         while let Some(mut column) = group.next_column().map_err(failed)? {
-            fill(column.untyped(), rows.iter().map(|row| row.get(at).unwrap_or(&Cell::Null))).map_err(failed)?;
+            write_column(column.untyped(), rows.iter().map(|row| row.get(at).unwrap_or(&TableCell::Null))).map_err(failed)?;
             column.close().map_err(failed)?;
             at += 1;
         }
@@ -66,28 +66,28 @@ pub(super) fn parquet(out: &mut dyn Write, table: &Table) -> Result<()> {
 }
 
 /// Writes the cells of a column; a cell of another type is null.
-fn fill<'t>(column: &mut ColumnWriter<'_>, cells: impl Iterator<Item = &'t Cell> + Clone) -> Result<(), ParquetError> {
+fn write_column<'t>(column: &mut ColumnWriter<'_>, cells: impl Iterator<Item = &'t TableCell> + Clone) -> Result<(), ParquetError> {
     /// The values, and for each cell whether it has one, as Parquet separates them.
-    fn split<'t, T>(cells: impl Iterator<Item = &'t Cell>, of: impl Fn(&'t Cell) -> Option<T>) -> (Vec<T>, Vec<i16>) {
+    fn split_validity<'t, T>(cells: impl Iterator<Item = &'t TableCell>, of: impl Fn(&'t TableCell) -> Option<T>) -> (Vec<T>, Vec<i16>) {
         let mut values = Vec::new();
         let levels = cells.map(|cell| of(cell).map_or(0, |value| (values.push(value), 1).1)).collect();
         (values, levels)
     }
     match column {
         ColumnWriter::BoolColumnWriter(column) => {
-            let (values, levels) = split(cells, flag);
+            let (values, levels) = split_validity(cells, as_bool);
             column.write_batch(&values, Some(&levels), None)
         }
         ColumnWriter::Int64ColumnWriter(column) => {
-            let (values, levels) = split(cells, whole);
+            let (values, levels) = split_validity(cells, as_i64);
             column.write_batch(&values, Some(&levels), None)
         }
         ColumnWriter::DoubleColumnWriter(column) => {
-            let (values, levels) = split(cells, number);
+            let (values, levels) = split_validity(cells, as_f64);
             column.write_batch(&values, Some(&levels), None)
         }
         ColumnWriter::ByteArrayColumnWriter(column) => {
-            let (values, levels) = split(cells, |cell| text(cell).map(ByteArray::from));
+            let (values, levels) = split_validity(cells, |cell| as_str(cell).map(ByteArray::from));
             column.write_batch(&values, Some(&levels), None)
         }
         // A column without any value.
@@ -98,22 +98,22 @@ fn fill<'t>(column: &mut ColumnWriter<'_>, cells: impl Iterator<Item = &'t Cell>
 }
 
 /// Writes an Arrow file.
-pub(super) fn arrow(out: &mut dyn Write, table: &Table) -> Result<()> {
+pub(super) fn write_arrow(out: &mut dyn Write, table: &Table) -> Result<()> {
     let failed = |error| match error {
         ArrowError::IoError(_, error) => Error::io("writing Arrow", error),
         error => Error::io("writing Arrow", io::Error::other(error)),
     };
-    let schema = schema(table);
+    let schema = build_schema(table);
     let mut writer = FileWriter::try_new(out, &schema).map_err(failed)?;
     let mut rows = table.rows();
     while rows.len() > 0 {
-        let rows: Vec<Row> = rows.by_ref().take(BATCH).collect();
-        writer.write(&batch(&schema, &rows)?).map_err(failed)?;
+        let rows: Vec<Row> = rows.by_ref().take(BATCH_ROWS).collect();
+        writer.write(&build_batch(&schema, &rows)?).map_err(failed)?;
     }
     writer.finish().map_err(failed)
 }
 
-fn schema(table: &Table) -> Arc<Schema> {
+fn build_schema(table: &Table) -> Arc<Schema> {
     let kind = |kind| match kind {
         CellType::Bool => DataType::Boolean,
         CellType::Int => DataType::Int64,
@@ -125,33 +125,33 @@ fn schema(table: &Table) -> Arc<Schema> {
     Arc::new(Schema::new(fields))
 }
 
-fn batch(schema: &Arc<Schema>, rows: &[Row]) -> Result<RecordBatch> {
+fn build_batch(schema: &Arc<Schema>, rows: &[Row]) -> Result<RecordBatch> {
     let column = |(at, field): (usize, &Arc<Field>)| -> ArrayRef {
-        let cells = rows.iter().map(|row| row.get(at).unwrap_or(&Cell::Null));
+        let cells = rows.iter().map(|row| row.get(at).unwrap_or(&TableCell::Null));
         match field.data_type() {
-            DataType::Boolean => Arc::new(cells.map(flag).collect::<BooleanArray>()),
-            DataType::Int64 => Arc::new(cells.map(whole).collect::<Int64Array>()),
-            DataType::Float64 => Arc::new(cells.map(number).collect::<Float64Array>()),
+            DataType::Boolean => Arc::new(cells.map(as_bool).collect::<BooleanArray>()),
+            DataType::Int64 => Arc::new(cells.map(as_i64).collect::<Int64Array>()),
+            DataType::Float64 => Arc::new(cells.map(as_f64).collect::<Float64Array>()),
             DataType::Null => Arc::new(NullArray::new(rows.len())),
-            _ => Arc::new(cells.map(text).collect::<StringArray>()),
+            _ => Arc::new(cells.map(as_str).collect::<StringArray>()),
         }
     };
     let columns = schema.fields().iter().enumerate().map(column).collect();
     RecordBatch::try_new(schema.clone(), columns).map_err(|error| Error::io("making columns", io::Error::other(error)))
 }
 
-fn flag(cell: &Cell) -> Option<bool> {
-    if let Cell::Bool(value) = cell { Some(*value) } else { None }
+fn as_bool(cell: &TableCell) -> Option<bool> {
+    if let TableCell::Bool(value) = cell { Some(*value) } else { None }
 }
 
-fn whole(cell: &Cell) -> Option<i64> {
-    if let Cell::Int(value) = cell { Some(*value) } else { None }
+fn as_i64(cell: &TableCell) -> Option<i64> {
+    if let TableCell::Int(value) = cell { Some(*value) } else { None }
 }
 
-fn number(cell: &Cell) -> Option<f64> {
-    if let Cell::Float(value) = cell { Some(*value) } else { None }
+fn as_f64(cell: &TableCell) -> Option<f64> {
+    if let TableCell::Float(value) = cell { Some(*value) } else { None }
 }
 
-fn text(cell: &Cell) -> Option<&str> {
-    if let Cell::Text(value) = cell { Some(value) } else { None }
+fn as_str(cell: &TableCell) -> Option<&str> {
+    if let TableCell::Text(value) = cell { Some(value) } else { None }
 }

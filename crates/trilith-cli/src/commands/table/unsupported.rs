@@ -6,16 +6,16 @@ use trilith::table::Table;
 use trilith::{Error, Result};
 
 /// Refuses both.
-pub fn check() -> Result<()> {
+pub(super) fn ensure_supported() -> Result<()> {
     Err(Error::unsupported("Parquet and Arrow were left out of this build").hint("build the command with the feature parquet"))
 }
 
 /// Refused.
-pub fn parquet(_: &mut dyn Write, _: &Table) -> Result<()> {
-    check()
+pub(super) fn write_parquet(_: &mut dyn Write, _: &Table) -> Result<()> {
+    ensure_supported()
 }
 
 /// Refused.
-pub fn arrow(_: &mut dyn Write, _: &Table) -> Result<()> {
-    check()
+pub(super) fn write_arrow(_: &mut dyn Write, _: &Table) -> Result<()> {
+    ensure_supported()
 }

@@ -15,35 +15,35 @@ mod blosclz_snappy;
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
 
-use super::chunks::{Chunk, Chunked, Chunks, Coding};
-use super::parallel_encode::{Pieces, put};
+use super::chunks::{BlockChunk, ChunkedCodec, ChunkedSource, ExternalCodec};
+use super::parallel_encode::{PieceSplitter, write_all};
 use super::shuffle;
 use super::stored_reader::file_byte;
-use super::{Blosc, Encode, EncodeOptions, Shuffle, level_in, told_right};
+use super::{BloscCodec, EncodeOptions, Encoder, ShuffleMode, check_level, check_total};
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::threads::each;
+use crate::threads::map_parallel;
 
 /// Bytes of the header.
-const HEADER: usize = 16;
+const HEADER_LEN: usize = 16;
 /// The largest buffer, header and all.
-const MOST: u64 = (1 << 31) - 1;
+const MAX_BUFFER_LEN: u64 = (1 << 31) - 1;
 /// Bits of the flags: shuffled bytes, stored uncompressed, shuffled bits, of the future, in one part.
-const BYTES: u8 = 1;
-const PLAIN: u8 = 2;
-const BITS: u8 = 4;
-const FUTURE: u8 = 8;
-const ONE_PART: u8 = 16;
+const FLAG_BYTE_SHUFFLE: u8 = 1;
+const FLAG_MEMCPYED: u8 = 2;
+const FLAG_BIT_SHUFFLE: u8 = 4;
+const FLAG_RESERVED: u8 = 8;
+const FLAG_DONT_SPLIT: u8 = 16;
 /// Blocks are cut in parts only if items are at most this long, and parts at least this long.
-const MOST_PARTS: usize = 16;
-const LEAST_PART: usize = 128;
+const MAX_SPLITS: usize = 16;
+const MIN_SPLIT_LEN: usize = 128;
 /// Decoded bytes of a block that is written.
-const BLOCK: usize = 256 << 10;
+const BLOCK_LEN: usize = 256 << 10;
 
 /// The header at the front of a buffer.
 #[derive(Debug)]
-struct Header {
+struct BloscHeader {
     flags: u8,
     item: usize,
     /// Decoded bytes in all, and of each block but the last.
@@ -55,21 +55,21 @@ struct Header {
     bounds: Vec<u32>,
 }
 
-impl Header {
+impl BloscHeader {
     fn read(stored: &SourceRef, limits: &Limits) -> Result<Self> {
         let fail = |message: String| Error::malformed(message).at_byte(file_byte(stored, 0));
-        let mut head = [0; HEADER];
-        if stored.len() < HEADER as u64 {
+        let mut head = [0; HEADER_LEN];
+        if stored.len() < HEADER_LEN as u64 {
             return Err(fail(format!("expected a blosc header of 16 bytes, found {}", stored.len())));
         }
         stored.read_at(0, &mut head)?;
         let [version, _, flags, item, sizes @ ..] = head;
         let [len, block, total] = [0, 4, 8].map(|at| sizes.iter().skip(at).take(4).rev().fold(0, |n, b| n << 8 | u64::from(*b)));
-        if version != 2 || flags & FUTURE != 0 {
+        if version != 2 || flags & FLAG_RESERVED != 0 {
             let found = format!("blosc format {version} with flags {flags:02x}, expected format 2");
             return Err(Error::unsupported(found).at_byte(file_byte(stored, 0)));
         }
-        if total > stored.len() || total > MOST || len > MOST {
+        if total > stored.len() || total > MAX_BUFFER_LEN || len > MAX_BUFFER_LEN {
             return Err(fail(format!("a blosc buffer of {total} bytes in {} stored bytes", stored.len())));
         }
         let mut header =
@@ -77,16 +77,21 @@ impl Header {
         if block == 0 && len > 0 || item == 0 {
             return Err(fail(format!("blosc blocks of {block} bytes and items of {item}")));
         }
-        if flags & PLAIN != 0 {
-            return if total == len + HEADER as u64 { Ok(header) } else { Err(fail(format!("{total} bytes stored for {len}"))) };
+        if flags & FLAG_MEMCPYED != 0 {
+            return if total == len + HEADER_LEN as u64 {
+                Ok(header)
+            } else {
+                Err(fail(format!("{total} bytes stored for {len}")))
+            };
         }
         let count = len.div_ceil(header.block);
-        if HEADER as u64 + 4 * count > total {
+        if HEADER_LEN as u64 + 4 * count > total {
             return Err(fail(format!("the table of {count} blosc blocks does not fit into {total} bytes")));
         }
-        let table = read_vec(&**stored, HEADER as u64, 4 * count, limits)?;
+        let table = read_vec(&**stored, HEADER_LEN as u64, 4 * count, limits)?;
         header.starts = table.as_chunks::<4>().0.iter().map(|start| u32::from_le_bytes(*start)).collect();
-        if let Some(start) = header.starts.iter().find(|start| u64::from(**start) < HEADER as u64 || u64::from(**start) >= total)
+        if let Some(start) =
+            header.starts.iter().find(|start| u64::from(**start) < HEADER_LEN as u64 || u64::from(**start) >= total)
         {
             return Err(fail(format!("a blosc block at byte {start} of {total}")));
         }
@@ -97,11 +102,11 @@ impl Header {
     }
 
     /// Returns the place of block `index`: from its start to the next one.
-    fn place(&self, index: u64) -> Option<(u64, u64)> {
+    fn block_range(&self, index: u64) -> Option<(u64, u64)> {
         let index = usize::try_from(index).ok()?;
-        if self.flags & PLAIN != 0 {
+        if self.flags & FLAG_MEMCPYED != 0 {
             let start = self.block.checked_mul(index as u64)?;
-            return Some((HEADER as u64 + start, self.block.min(self.len.checked_sub(start)?)));
+            return Some((HEADER_LEN as u64 + start, self.block.min(self.len.checked_sub(start)?)));
         }
         let start = *self.starts.get(index)?;
         let end = *self.bounds.get(self.bounds.partition_point(|bound| *bound <= start))?;
@@ -109,20 +114,20 @@ impl Header {
     }
 
     /// Decodes one block.
-    fn decode(&self, bytes: &[u8], into: &mut [u8]) -> Result<()> {
+    fn decode_block(&self, bytes: &[u8], into: &mut [u8]) -> Result<()> {
         let len = into.len();
-        if self.flags & PLAIN != 0 {
+        if self.flags & FLAG_MEMCPYED != 0 {
             let bytes = bytes.get(..len).ok_or_else(|| Error::malformed("the blosc buffer is cut short"))?;
             into.copy_from_slice(bytes);
             return Ok(());
         }
-        let shuffled = self.flags & BYTES != 0 && self.item > 1;
-        let bits = !shuffled && self.flags & BITS != 0 && len >= self.item;
+        let shuffled = self.flags & FLAG_BYTE_SHUFFLE != 0 && self.item > 1;
+        let bits = !shuffled && self.flags & FLAG_BIT_SHUFFLE != 0 && len >= self.item;
         if !shuffled && !bits {
-            return self.parts(bytes, into);
+            return self.decode_splits(bytes, into);
         }
         let mut plain = vec![0; len];
-        self.parts(bytes, &mut plain)?;
+        self.decode_splits(bytes, &mut plain)?;
         if shuffled {
             shuffle::unshuffle(self.item, &plain, into);
         } else {
@@ -132,11 +137,11 @@ impl Header {
     }
 
     /// Decompresses the parts of one block.
-    fn parts(&self, mut bytes: &[u8], into: &mut [u8]) -> Result<()> {
+    fn decode_splits(&self, mut bytes: &[u8], into: &mut [u8]) -> Result<()> {
         let len = into.len();
-        let splits = self.flags & ONE_PART == 0 && self.item <= MOST_PARTS && len as u64 == self.block;
+        let splits = self.flags & FLAG_DONT_SPLIT == 0 && self.item <= MAX_SPLITS && len as u64 == self.block;
         // Blosc 2 cuts shorter blocks, too, in buffers that are otherwise as Blosc 1 writes them.
-        let parts = if splits && (len / self.item >= LEAST_PART || is_cut(bytes, self.item)) { self.item } else { 1 };
+        let parts = if splits && (len / self.item >= MIN_SPLIT_LEN || is_split(bytes, self.item)) { self.item } else { 1 };
         let part = len / parts;
         if part * parts != len {
             return Err(Error::malformed(format!("a blosc block of {len} bytes in {parts} parts")));
@@ -149,21 +154,21 @@ impl Header {
             if body.len() == to.len() {
                 to.copy_from_slice(body);
             } else {
-                self.inner(body, to)?;
+                self.decompress_part(body, to)?;
             }
         }
         Ok(())
     }
 
     /// Decompresses one part with the format that the header names.
-    fn inner(&self, body: &[u8], to: &mut [u8]) -> Result<()> {
+    fn decompress_part(&self, body: &[u8], to: &mut [u8]) -> Result<()> {
         let len = to.len();
         let (name, done) = match self.flags >> 5 {
-            0 => ("blosclz", blosclz_snappy::blosclz(body, to)),
+            0 => ("blosclz", blosclz_snappy::decode_blosclz(body, to)),
             1 => ("lz4", lz4_flex::block::decompress_into(body, to).ok()),
-            2 => ("snappy", blosclz_snappy::snappy(body, to)),
-            3 => ("zlib", super::zlib::unpack(body, to)?),
-            4 => ("zstd", super::zstd::unpack(body, to)?),
+            2 => ("snappy", blosclz_snappy::decode_snappy(body, to)),
+            3 => ("zlib", super::zlib::decompress(body, to)?),
+            4 => ("zstd", super::zstd::decompress(body, to)?),
             other => return Err(Error::unsupported(format!("blosc inner format {other}"))),
         };
         match done {
@@ -174,7 +179,7 @@ impl Header {
 }
 
 /// Returns `true` if exactly this number of parts, each with its size before it, fill these bytes.
-fn is_cut(mut bytes: &[u8], parts: usize) -> bool {
+fn is_split(mut bytes: &[u8], parts: usize) -> bool {
     for _ in 0..parts {
         let Some((size, rest)) = bytes.split_first_chunk::<4>() else { return false };
         let Some(rest) = rest.get(u32::from_le_bytes(*size) as usize..) else { return false };
@@ -185,26 +190,26 @@ fn is_cut(mut bytes: &[u8], parts: usize) -> bool {
 
 /// The decoded bytes.
 pub(super) fn decode(stored: SourceRef, len: u64, limits: &Limits) -> Result<SourceRef> {
-    Ok(Arc::new(Chunks::new(Box::new(Blocks::new(len)), stored, len, limits)))
+    Ok(Arc::new(ChunkedSource::new(Box::new(BloscChunks::new(len)), stored, len, limits)))
 }
 
 /// Reads the blocks of a buffer.
-struct Blocks {
+struct BloscChunks {
     len: u64,
-    header: OnceLock<Header>,
+    header: OnceLock<BloscHeader>,
 }
 
-impl Blocks {
+impl BloscChunks {
     /// The buffer should decode to `len` bytes.
     pub(super) fn new(len: u64) -> Self {
         Self { len, header: OnceLock::new() }
     }
 
-    fn header(&self, stored: &SourceRef, limits: &Limits) -> Result<&Header> {
+    fn get_or_read_header(&self, stored: &SourceRef, limits: &Limits) -> Result<&BloscHeader> {
         if let Some(header) = self.header.get() {
             return Ok(header);
         }
-        let header = Header::read(stored, limits)?;
+        let header = BloscHeader::read(stored, limits)?;
         if header.len != self.len {
             let found = format!("the blosc buffer decodes to {} bytes, expected {}", header.len, self.len);
             return Err(Error::malformed(found).at_byte(file_byte(stored, 4)));
@@ -213,33 +218,39 @@ impl Blocks {
     }
 }
 
-impl Chunked for Blocks {
-    fn coding(&self) -> Coding {
-        Coding::Whole("blosc")
+impl ChunkedCodec for BloscChunks {
+    fn coding(&self) -> ExternalCodec {
+        ExternalCodec::Whole("blosc")
     }
 
-    fn locate(&self, stored: &SourceRef, _at: u64, before: &Chunk, limits: &Limits) -> Result<Option<(Chunk, u64)>> {
-        let header = self.header(stored, limits)?;
+    fn locate_chunk(
+        &self,
+        stored: &SourceRef,
+        _at: u64,
+        before: &BlockChunk,
+        limits: &Limits,
+    ) -> Result<Option<(BlockChunk, u64)>> {
+        let header = self.get_or_read_header(stored, limits)?;
         let start = before.decoded.0.saturating_add(before.decoded.1);
         if start >= header.len {
             return Ok(None);
         }
         let index = before.index.wrapping_add(1);
-        let place = header.place(index).ok_or_else(|| Error::malformed(format!("blosc block {index} has no place")))?;
+        let place = header.block_range(index).ok_or_else(|| Error::malformed(format!("blosc block {index} has no place")))?;
         let decoded = (start, header.block.min(header.len - start));
-        Ok(Some((Chunk { index, stored: place, decoded }, 0)))
+        Ok(Some((BlockChunk { index, stored: place, decoded }, 0)))
     }
 
-    fn decode(&self, _chunk: &Chunk, bytes: &[u8], into: &mut [u8]) -> Result<()> {
+    fn decode_chunk(&self, _chunk: &BlockChunk, bytes: &[u8], into: &mut [u8]) -> Result<()> {
         let header = self.header.get().ok_or_else(|| Error::malformed("the blosc header was not read"))?;
-        header.decode(bytes, into)
+        header.decode_block(bytes, into)
     }
 }
 
 /// Writes one buffer.
-struct Writer {
-    pieces: Pieces,
-    plan: Plan,
+struct BloscEncoder {
+    pieces: PieceSplitter,
+    plan: BloscParams,
     total: Option<u64>,
     /// Decoded bytes so far, and the encoded blocks with where each begins.
     len: u64,
@@ -249,74 +260,81 @@ struct Writer {
 
 /// Parameters for making blocks.
 #[derive(Clone, Copy)]
-struct Plan {
+struct BloscParams {
     item: usize,
     block: usize,
     level: i32,
-    inner: Blosc,
-    shuffle: Shuffle,
+    inner: BloscCodec,
+    shuffle: ShuffleMode,
 }
 
 /// A writer of one buffer; levels 1 to 9, 5 unless given.
-pub(super) fn encoder(options: &EncodeOptions) -> Result<Box<dyn Encode>> {
-    let level = level_in("blsc", options, 1..=9, 5)?;
+pub(super) fn new_encoder(options: &EncodeOptions) -> Result<Box<dyn Encoder>> {
+    let level = check_level("blsc", options, 1..=9, 5)?;
     // Refused at once where that one was left out of the build.
     match options.blosc {
-        Blosc::Lz4 => {}
-        Blosc::Zlib => drop(super::zlib::encoder(&EncodeOptions::default())?),
-        Blosc::Zstd => drop(super::zstd::encoder(&EncodeOptions::default())?),
+        BloscCodec::Lz4 => {}
+        BloscCodec::Zlib => drop(super::zlib::new_encoder(&EncodeOptions::default())?),
+        BloscCodec::Zstd => drop(super::zstd::new_encoder(&EncodeOptions::default())?),
     }
     let item = if (1..256).contains(&options.item_size) { options.item_size } else { 1 };
     // Bits are shuffled by groups of eight items.
-    let block = BLOCK - BLOCK % (8 * item);
-    let plan = Plan { item, block, level, inner: options.blosc, shuffle: options.shuffle };
-    if let Some(total) = options.total {
+    let block = BLOCK_LEN - BLOCK_LEN % (8 * item);
+    let plan = BloscParams { item, block, level, inner: options.blosc, shuffle: options.shuffle };
+    if let Some(total) = options.total_len {
         fits(total)?;
     }
-    Ok(Box::new(Writer { pieces: Pieces::new(block), plan, total: options.total, len: 0, starts: Vec::new(), body: Vec::new() }))
+    Ok(Box::new(BloscEncoder {
+        pieces: PieceSplitter::new(block),
+        plan,
+        total: options.total_len,
+        len: 0,
+        starts: Vec::new(),
+        body: Vec::new(),
+    }))
 }
 
 /// Refuses more than a buffer can hold.
 fn fits(len: u64) -> Result<()> {
-    if len > MOST - HEADER as u64 {
+    if len > MAX_BUFFER_LEN - HEADER_LEN as u64 {
         return Err(Error::unsupported(format!("blsc holds less than 2 GiB in a block, not {len} bytes"))
             .hint("use lz4 or zstd, or store the array in several blocks"));
     }
     Ok(())
 }
 
-impl Plan {
-    fn parts(&self, len: usize) -> usize {
+impl BloscParams {
+    fn part_count(&self, len: usize) -> usize {
         if self.one_part() || len != self.block { 1 } else { self.item }
     }
 
     fn one_part(&self) -> bool {
-        self.inner == Blosc::Zstd || self.item > MOST_PARTS || self.block / self.item < LEAST_PART
+        self.inner == BloscCodec::Zstd || self.item > MAX_SPLITS || self.block / self.item < MIN_SPLIT_LEN
     }
 
-    fn flags(&self) -> u8 {
+    fn header_flags(&self) -> u8 {
         let shuffle = match self.shuffle {
-            Shuffle::None => 0,
-            Shuffle::Bytes => BYTES,
-            Shuffle::Bits => BITS,
+            ShuffleMode::None => 0,
+            ShuffleMode::Bytes => FLAG_BYTE_SHUFFLE,
+            ShuffleMode::Bits => FLAG_BIT_SHUFFLE,
         };
         let inner = match self.inner {
-            Blosc::Lz4 => 1,
-            Blosc::Zlib => 3,
-            Blosc::Zstd => 4,
+            BloscCodec::Lz4 => 1,
+            BloscCodec::Zlib => 3,
+            BloscCodec::Zstd => 4,
         };
-        shuffle | inner << 5 | if self.one_part() { ONE_PART } else { 0 }
+        shuffle | inner << 5 | if self.one_part() { FLAG_DONT_SPLIT } else { 0 }
     }
 
-    fn encode(&self, piece: &[u8]) -> Result<Vec<u8>> {
+    fn encode_block(&self, piece: &[u8]) -> Result<Vec<u8>> {
         let mut moved = Vec::new();
         let bytes = match self.shuffle {
-            Shuffle::Bytes if self.item > 1 => {
+            ShuffleMode::Bytes if self.item > 1 => {
                 moved.resize(piece.len(), 0);
                 shuffle::shuffle(self.item, piece, &mut moved);
                 &moved
             }
-            Shuffle::Bits if piece.len() >= self.item => {
+            ShuffleMode::Bits if piece.len() >= self.item => {
                 moved.resize(piece.len(), 0);
                 shuffle::bit_shuffle(self.item, piece, &mut moved);
                 &moved
@@ -324,10 +342,10 @@ impl Plan {
             _ => piece,
         };
         let mut out = Vec::with_capacity(piece.len() / 2 + 64);
-        for part in bytes.chunks((piece.len() / self.parts(piece.len())).max(1)) {
+        for part in bytes.chunks((piece.len() / self.part_count(piece.len())).max(1)) {
             let start = out.len();
             out.extend_from_slice(&[0; 4]);
-            self.inner(part, &mut out)?;
+            self.compress_part(part, &mut out)?;
             // A part that does not become shorter is stored uncompressed; its length tells so.
             if out.len() - start - 4 >= part.len() {
                 out.truncate(start + 4);
@@ -342,30 +360,30 @@ impl Plan {
     }
 
     /// Compresses a part to the end of `out`.
-    fn inner(&self, part: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    fn compress_part(&self, part: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let failed = |error: std::io::Error| Error::unsupported(format!("blosc failed to encode: {error}"));
         match self.inner {
-            Blosc::Lz4 => {
+            BloscCodec::Lz4 => {
                 let start = out.len();
                 out.resize(start + lz4_flex::block::get_maximum_output_size(part.len()), 0);
                 let n = lz4_flex::block::compress_into(part, out.get_mut(start..).unwrap_or_default())
                     .map_err(|error| Error::unsupported(format!("lz4: {error}")))?;
                 out.truncate(start + n);
             }
-            Blosc::Zlib => super::zlib::pack(self.level, part, out).map_err(failed)?,
+            BloscCodec::Zlib => super::zlib::compress(self.level, part, out).map_err(failed)?,
             // c-blosc maps its nine levels to those of zstd in this way.
-            Blosc::Zstd => {
+            BloscCodec::Zstd => {
                 let level = if self.level < 9 { 2 * self.level - 1 } else { 22 };
-                super::zstd::pack(level, part, out).map_err(failed)?;
+                super::zstd::compress_bulk(level, part, out).map_err(failed)?;
             }
         }
         Ok(())
     }
 }
 
-impl Writer {
-    fn flush(plan: Plan, pieces: &[&[u8]], starts: &mut Vec<u32>, body: &mut Vec<u8>) -> Result<()> {
-        for block in each(pieces.to_vec(), |piece| plan.encode(piece))? {
+impl BloscEncoder {
+    fn encode_pieces(plan: BloscParams, pieces: &[&[u8]], starts: &mut Vec<u32>, body: &mut Vec<u8>) -> Result<()> {
+        for block in map_parallel(pieces.to_vec(), |piece| plan.encode_block(piece))? {
             // Counted from the start of the blocks until the length of the table is known.
             starts.push(u32::try_from(body.len()).map_err(|_| Error::unsupported("blsc holds less than 2 GiB in a block"))?);
             body.extend_from_slice(&block);
@@ -374,34 +392,34 @@ impl Writer {
     }
 }
 
-impl Encode for Writer {
+impl Encoder for BloscEncoder {
     fn write(&mut self, data: &[u8], _out: &mut dyn Write) -> Result<()> {
         self.len += data.len() as u64;
         fits(self.len)?;
         let (plan, starts, body) = (self.plan, &mut self.starts, &mut self.body);
-        self.pieces.write(data, |pieces| Self::flush(plan, pieces, starts, body))
+        self.pieces.push_data(data, |pieces| Self::encode_pieces(plan, pieces, starts, body))
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
-        told_right(self.total, self.len)?;
+        check_total(self.total, self.len)?;
         let (plan, starts, body) = (self.plan, &mut self.starts, &mut self.body);
-        self.pieces.finish(|pieces| Self::flush(plan, pieces, starts, body))?;
-        let front = HEADER + 4 * self.starts.len();
+        self.pieces.finish(|pieces| Self::encode_pieces(plan, pieces, starts, body))?;
+        let front = HEADER_LEN + 4 * self.starts.len();
         let total = (front + self.body.len()) as u64;
-        if total > MOST {
+        if total > MAX_BUFFER_LEN {
             return Err(Error::unsupported(format!("blsc holds less than 2 GiB in a block, not {total} encoded bytes")));
         }
         let block = (self.plan.block as u64).min(self.len.max(1));
         // A buffer of one short block has a flag, otherwise it would be taken for a full one in parts.
-        let whole = if self.len < self.plan.block as u64 { ONE_PART } else { 0 };
-        let mut head = vec![2, 1, self.plan.flags() | whole, self.plan.item as u8];
+        let whole = if self.len < self.plan.block as u64 { FLAG_DONT_SPLIT } else { 0 };
+        let mut head = vec![2, 1, self.plan.header_flags() | whole, self.plan.item as u8];
         for size in [self.len, block, total] {
             head.extend_from_slice(&(size as u32).to_le_bytes());
         }
         for start in &self.starts {
             head.extend_from_slice(&(*start + front as u32).to_le_bytes());
         }
-        put(out, &head)?;
-        put(out, &self.body)
+        write_all(out, &head)?;
+        write_all(out, &self.body)
     }
 }

@@ -16,21 +16,21 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::{CodecId, Encode, EncodeOptions, stored_reader, stream};
+use super::{CodecId, EncodeOptions, Encoder, stored_reader, stream};
 use crate::byteorder::Byteorder;
 use crate::bytes::{MemorySource, Source, SourceOrigin, SourcePieces, SourceRef, stored_ranges, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
 /// Steps of quality if none is given: a fourth of the noise is one step.
-const QUALITY: f64 = 4.0;
+const DEFAULT_QUALITY: f64 = 4.0;
 /// Values that share one scale if there are no tiles.
-const VALUES: u64 = 1 << 20;
+const VALUES_PER_SCALE: u64 = 1 << 20;
 
 /// One step of an encoding chain, with the arguments that are in the file.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Step {
+pub enum ChainStep {
     /// The elements of the array rearranged into tiles.
     Tile {
         /// Elements of one tile along each axis.
@@ -59,7 +59,7 @@ pub enum Step {
     Unknown(String),
 }
 
-impl Step {
+impl ChainStep {
     /// The step that a letter of the branch of 2015-01-05 names: `z` or `s`.
     ///
     /// ```
@@ -94,7 +94,7 @@ impl Step {
 
 /// The array in a block, as its ndarray describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Described {
+pub struct BlockArray {
     /// Elements along each axis.
     pub shape: Vec<u64>,
     /// Bytes of one element.
@@ -103,7 +103,7 @@ pub struct Described {
     pub big_endian: bool,
 }
 
-impl Described {
+impl BlockArray {
     /// The byte order of its elements.
     pub fn byteorder(&self) -> Byteorder {
         if self.big_endian { Byteorder::Big } else { Byteorder::Little }
@@ -122,25 +122,25 @@ impl Described {
 /// let error = check(&[Step::Unknown("rice".into())]).unwrap_err();
 /// assert_eq!(error.message(), "unknown encoding \"rice\"");
 /// ```
-pub fn check(steps: &[Step]) -> Result<()> {
+pub fn check(steps: &[ChainStep]) -> Result<()> {
     for step in steps {
-        if let Step::Unknown(name) = step {
+        if let ChainStep::Unknown(name) = step {
             return Err(
                 Error::unknown("encoding", name, ["tile", "quantize", "zlib", "sparse"]).with_kind(ErrorKind::Unsupported)
             );
         }
     }
-    let mut bytes_by: Option<&Step> = None;
+    let mut bytes_by: Option<&ChainStep> = None;
     for step in steps {
         match bytes_by {
             Some(before) if step.of_array() => {
                 let found = format!("{} works on an array, but comes after {}, which makes bytes", step.name(), before.name());
                 return Err(Error::malformed(found).context("checking the encoding chain"));
             }
-            Some(_) if *step == Step::Sparse => {
+            Some(_) if *step == ChainStep::Sparse => {
                 return Err(Error::malformed("sparse is not the first step").context("checking the encoding chain"));
             }
-            _ if matches!(step, Step::Tile { .. }) => {}
+            _ if matches!(step, ChainStep::Tile { .. }) => {}
             _ => bytes_by = Some(step),
         }
     }
@@ -152,19 +152,19 @@ pub fn check(steps: &[Step]) -> Result<()> {
 ///
 /// # Errors
 /// Returns the errors of [`check`], and [`ErrorKind::Malformed`] for arguments that contradict each other.
-pub fn filled(steps: &[Step], array: &Described) -> Result<Vec<Step>> {
+pub fn with_defaults(steps: &[ChainStep], array: &BlockArray) -> Result<Vec<ChainStep>> {
     check(steps)?;
     let mut all = steps.to_vec();
     for step in &mut all {
         match step {
-            Step::Tile { original_shape, item_size, .. } => {
+            ChainStep::Tile { original_shape, item_size, .. } => {
                 original_shape.get_or_insert_with(|| array.shape.clone());
                 item_size.get_or_insert(array.item_size);
             }
-            Step::Quantize { bits, original_shape, quality, .. } => {
+            ChainStep::Quantize { bits, original_shape, quality, .. } => {
                 bits.get_or_insert(array.item_size.saturating_mul(8));
                 original_shape.get_or_insert_with(|| array.shape.clone());
-                quality.get_or_insert(QUALITY);
+                quality.get_or_insert(DEFAULT_QUALITY);
             }
             _ => {}
         }
@@ -202,20 +202,20 @@ pub fn filled(steps: &[Step], array: &Described) -> Result<Vec<Step>> {
 /// # Ok::<(), trilith_codec::Error>(())
 /// ```
 pub fn decoder(
-    steps: &[Step],
+    steps: &[ChainStep],
     stored: SourceRef,
     memory_size: Option<u64>,
-    array: Option<&Described>,
+    array: Option<&BlockArray>,
     order: Byteorder,
     limits: &Limits,
 ) -> Result<SourceRef> {
     check(steps)?;
-    let plan = plan(steps, memory_size, array, order)?;
-    let mut data = Data::Known(stored);
+    let plan = plan_steps(steps, memory_size, array, order)?;
+    let mut data = StepInput::Known(stored);
     for (step, len) in plan.into_iter().rev() {
-        data = data.undo(step, len, limits)?;
+        data = data.decode_step(step, len, limits)?;
     }
-    let source = data.resolve()?;
+    let source = data.into_source()?;
     match memory_size {
         Some(len) if len != source.len() => {
             Err(Error::malformed(format!("the encoding chain decodes to {} bytes, expected {len}", source.len()))
@@ -226,20 +226,20 @@ pub fn decoder(
 }
 
 /// A step with its arguments checked.
-enum Ready {
-    Tile(tile::Grid),
-    Quantize(quantize::Float),
+enum CheckedStep {
+    Tile(tile::TileGrid),
+    Quantize(quantize::FloatFormat),
     Zlib,
     Sparse,
 }
 
 /// Checks the arguments of each step. Returns each step with the number of bytes that it decodes to, if that can be known.
-fn plan(
-    steps: &[Step],
+fn plan_steps(
+    steps: &[ChainStep],
     memory_size: Option<u64>,
-    array: Option<&Described>,
+    array: Option<&BlockArray>,
     order: Byteorder,
-) -> Result<Vec<(Ready, Option<u64>)>> {
+) -> Result<Vec<(CheckedStep, Option<u64>)>> {
     let (first, mut len) = (memory_size, memory_size);
     let mut plan = Vec::with_capacity(steps.len());
     let missing = |step: &str, what: &str| {
@@ -247,27 +247,27 @@ fn plan(
     };
     for step in steps {
         let (ready, inner) = match step {
-            Step::Tile { shape, original_shape, item_size } => {
+            ChainStep::Tile { shape, original_shape, item_size } => {
                 let original = original_shape.as_ref().or(array.map(|a| &a.shape));
                 let original = original.ok_or_else(|| missing("tile", "original_shape"))?;
                 let item = item_size.or(array.map(|a| a.item_size)).ok_or_else(|| missing("tile", "item_size"))?;
-                let grid = tile::Grid::new(shape, original, item)?;
+                let grid = tile::TileGrid::new(shape, original, item)?;
                 if let Some(len) = len.filter(|len| *len != grid.bytes) {
                     let found = format!("tile: an array of shape {original:?} has {} bytes, the block {len}", grid.bytes);
                     return Err(Error::malformed(found));
                 }
                 len = Some(grid.bytes);
                 let tiled = grid.tiled;
-                (Ready::Tile(grid), Some(tiled))
+                (CheckedStep::Tile(grid), Some(tiled))
             }
-            Step::Quantize { bits, original_shape, .. } => {
+            ChainStep::Quantize { bits, original_shape, .. } => {
                 let of_array = array.map(|a| a.item_size.saturating_mul(8));
                 let bits = bits.or(of_array).ok_or_else(|| missing("quantize", "dtype"))?;
                 if let Some(other) = of_array.filter(|other| *other != bits) {
                     let found = format!("quantize: dtype {bits}, but the elements of the array have {other} bits");
                     return Err(Error::malformed(found));
                 }
-                let float = quantize::Float::new(bits, order == Byteorder::Big)?;
+                let float = quantize::FloatFormat::new(bits, order == Byteorder::Big)?;
                 if let Some(len) = len.filter(|len| !len.is_multiple_of(float.width as u64)) {
                     return Err(quantize::no_floats(len, float));
                 }
@@ -280,11 +280,11 @@ fn plan(
                         return Err(Error::malformed(found));
                     }
                 }
-                (Ready::Quantize(float), None)
+                (CheckedStep::Quantize(float), None)
             }
-            Step::Zlib => (Ready::Zlib, None),
-            Step::Sparse => (Ready::Sparse, None),
-            Step::Unknown(name) => return Err(Error::unsupported(format!("unknown encoding {name:?}"))),
+            ChainStep::Zlib => (CheckedStep::Zlib, None),
+            ChainStep::Sparse => (CheckedStep::Sparse, None),
+            ChainStep::Unknown(name) => return Err(Error::unsupported(format!("unknown encoding {name:?}"))),
         };
         plan.push((ready, len));
         len = inner;
@@ -293,63 +293,63 @@ fn plan(
 }
 
 /// A function that makes a source, once it is needed.
-type Make = Arc<dyn Fn() -> Result<SourceRef> + Send + Sync>;
+type SourceFactory = Arc<dyn Fn() -> Result<SourceRef> + Send + Sync>;
 
 /// The input for undoing a step: a source, or one whose length only decoding can tell.
-enum Data {
+enum StepInput {
     Known(SourceRef),
-    Open(Make),
+    Unsized(SourceFactory),
 }
 
-impl Data {
-    fn resolve(self) -> Result<SourceRef> {
+impl StepInput {
+    fn into_source(self) -> Result<SourceRef> {
         match self {
             Self::Known(source) => Ok(source),
-            Self::Open(make) => make(),
+            Self::Unsized(make) => make(),
         }
     }
 
     /// Returns the data before `step`, `len` bytes if the length is known.
-    fn undo(self, step: Ready, len: Option<u64>, limits: &Limits) -> Result<Self> {
+    fn decode_step(self, step: CheckedStep, len: Option<u64>, limits: &Limits) -> Result<Self> {
         let limits = limits.clone();
         let step = Arc::new(step);
         match (self, len) {
-            (Self::Known(stored), Some(_)) => undo(&step, stored, len, &limits).map(Self::Known),
-            (Self::Known(stored), None) => Ok(Self::Open(Arc::new(move || undo(&step, stored.clone(), len, &limits)))),
-            (Self::Open(inner), None) => Ok(Self::Open(Arc::new(move || undo(&step, inner()?, len, &limits)))),
-            (Self::Open(inner), Some(known)) => {
-                let make: Make = Arc::new(move || undo(&step, inner()?, len, &limits));
-                Ok(Self::Known(Arc::new(Deferred { len: known, make, made: OnceLock::new() })))
+            (Self::Known(stored), Some(_)) => undo_step(&step, stored, len, &limits).map(Self::Known),
+            (Self::Known(stored), None) => Ok(Self::Unsized(Arc::new(move || undo_step(&step, stored.clone(), len, &limits)))),
+            (Self::Unsized(inner), None) => Ok(Self::Unsized(Arc::new(move || undo_step(&step, inner()?, len, &limits)))),
+            (Self::Unsized(inner), Some(known)) => {
+                let make: SourceFactory = Arc::new(move || undo_step(&step, inner()?, len, &limits));
+                Ok(Self::Known(Arc::new(LazySource { len: known, factory: make, source: OnceLock::new() })))
             }
         }
     }
 }
 
 /// Undoes one step on bytes that are there. Without a length, all is decoded now.
-fn undo(step: &Ready, stored: SourceRef, len: Option<u64>, limits: &Limits) -> Result<SourceRef> {
+fn undo_step(step: &CheckedStep, stored: SourceRef, len: Option<u64>, limits: &Limits) -> Result<SourceRef> {
     match step {
-        Ready::Tile(grid) => Ok(Arc::new(tile::Tiled::new(grid.clone(), stored, limits)?)),
-        Ready::Quantize(float) => {
+        CheckedStep::Tile(grid) => Ok(Arc::new(tile::TiledSource::new(grid.clone(), stored, limits)?)),
+        CheckedStep::Quantize(float) => {
             let len = len.ok_or_else(|| Error::malformed("quantize: the size of the array is not known"))?;
-            Ok(Arc::new(quantize::Quantized::new(*float, stored, len, limits)?))
+            Ok(Arc::new(quantize::QuantizedSource::new(*float, stored, len, limits)?))
         }
-        Ready::Zlib => match len {
+        CheckedStep::Zlib => match len {
             Some(len) => super::decoder(CodecId(*b"zlib"), stored, len, limits),
             None => inflate_all(&stored, limits),
         },
-        Ready::Sparse => match len {
+        CheckedStep::Sparse => match len {
             Some(len) => {
                 let limits = limits.clone();
-                let make: Make = Arc::new(move || unsparse(&stored, &limits));
-                Ok(Arc::new(Deferred { len, make, made: OnceLock::new() }))
+                let make: SourceFactory = Arc::new(move || decode_sparse(&stored, &limits));
+                Ok(Arc::new(LazySource { len, factory: make, source: OnceLock::new() }))
             }
-            None => unsparse(&stored, limits),
+            None => decode_sparse(&stored, limits),
         },
     }
 }
 
 /// The items of this size that hold these bytes.
-fn covering(item: u64, offset: u64, len: u64) -> Range<u64> {
+fn items_covering(item: u64, offset: u64, len: u64) -> Range<u64> {
     offset / item..(offset + len).div_ceil(item)
 }
 
@@ -366,7 +366,7 @@ fn read_items(
         return Ok(());
     }
     limits.charge_work(into.len() as u64)?;
-    let items = covering(item, offset, into.len() as u64);
+    let items = items_covering(item, offset, into.len() as u64);
     let (start, bytes) = (items.start * item, (items.end - items.start) * item);
     if start == offset && bytes == into.len() as u64 {
         return read(&items, into);
@@ -381,18 +381,18 @@ fn read_items(
     Ok(())
 }
 
-fn unsparse(stored: &SourceRef, limits: &Limits) -> Result<SourceRef> {
+fn decode_sparse(stored: &SourceRef, limits: &Limits) -> Result<SourceRef> {
     Ok(Arc::new(MemorySource::new(sparse::decode(stored, limits)?, stored.name())))
 }
 
 /// Inflates a stream of unknown length, which the ratio and the memory limit bound.
 fn inflate_all(stored: &SourceRef, limits: &Limits) -> Result<SourceRef> {
     let most = stored.len().saturating_mul(limits.zlib_ratio);
-    let mut pull = super::zlib::open(stored, most, limits)?;
+    let mut pull = super::zlib::open_stream(stored, most, limits)?;
     let mut out = Vec::new();
     let mut piece = vec![0; 256 << 10];
     loop {
-        let n = pull.pull(&mut piece)?;
+        let n = pull.decode_next(&mut piece)?;
         if n == 0 {
             return Ok(Arc::new(MemorySource::new(out, stored.name())));
         }
@@ -401,63 +401,65 @@ fn inflate_all(stored: &SourceRef, limits: &Limits) -> Result<SourceRef> {
         limits.charge_work(n as u64)?;
         if len > most {
             let what = format!("{} stored bytes decode to more than {most} bytes with zlib", stored.len());
-            return Err(Limits::exceeded("zlib_ratio", limits.zlib_ratio, what).at_byte(stored_reader::file_byte(stored, 0)));
+            return Err(
+                Limits::exceeded_error("zlib_ratio", limits.zlib_ratio, what).at_byte(stored_reader::file_byte(stored, 0))
+            );
         }
         out.extend_from_slice(piece.get(..n).unwrap_or(&[]));
     }
 }
 
 /// A source of known length that is made when it is first read.
-struct Deferred {
+struct LazySource {
     len: u64,
-    make: Make,
-    made: OnceLock<SourceRef>,
+    factory: SourceFactory,
+    source: OnceLock<SourceRef>,
 }
 
-impl Deferred {
-    fn made(&self) -> Result<&SourceRef> {
-        if let Some(made) = self.made.get() {
+impl LazySource {
+    fn get_or_init(&self) -> Result<&SourceRef> {
+        if let Some(made) = self.source.get() {
             return Ok(made);
         }
-        let made = (self.make)()?;
+        let made = (self.factory)()?;
         if made.len() != self.len {
             return Err(Error::malformed(format!("an encoding step decodes to {} bytes, expected {}", made.len(), self.len)));
         }
-        Ok(self.made.get_or_init(|| made))
+        Ok(self.source.get_or_init(|| made))
     }
 }
 
-impl SourcePieces for Deferred {
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        stored_ranges(&**self.made()?, range)
+impl SourcePieces for LazySource {
+    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        stored_ranges(&**self.get_or_init()?, range)
     }
 }
 
-impl Source for Deferred {
+impl Source for LazySource {
     fn len(&self) -> u64 {
         self.len
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         stream::check_range(offset, into.len() as u64, self.len)?;
-        self.made()?.read_at(offset, into)
+        self.get_or_init()?.read_at(offset, into)
     }
 
     fn view(&self, offset: u64, len: u64) -> Option<&[u8]> {
-        self.made.get()?.view(offset, len)
+        self.source.get()?.view(offset, len)
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        self.made()?.prefetch(ranges)
+        self.get_or_init()?.prefetch(ranges)
     }
 
-    fn present(&self) -> u64 {
+    fn available_len(&self) -> u64 {
         // The end of the bytes is not looked for, because that would decode the block.
         self.len
     }
 
     fn origin(&self) -> Option<SourceOrigin<'_>> {
-        self.made().ok().map(|made| SourceOrigin::Made(&**made))
+        self.get_or_init().ok().map(|made| SourceOrigin::Made(&**made))
     }
 
     fn name(&self) -> &str {
@@ -473,65 +475,65 @@ impl Source for Deferred {
 ///
 /// # Errors
 /// Returns the errors of [`filled`], and [`ErrorKind::InvalidInput`] for a quality that is not above 0.
-pub fn encoder(steps: &[Step], array: &Described, limits: &Limits) -> Result<Box<dyn Encode>> {
-    let steps = filled(steps, array)?;
+pub fn encoder(steps: &[ChainStep], array: &BlockArray, limits: &Limits) -> Result<Box<dyn Encoder>> {
+    let steps = with_defaults(steps, array)?;
     let total = array.shape.iter().try_fold(array.item_size, |all, n| all.checked_mul(*n));
     let total =
         total.ok_or_else(|| Error::invalid_input(format!("an array of shape {:?} has more than 2^64 bytes", array.shape)))?;
-    let plan = plan(&steps, Some(total), Some(array), array.byteorder()).map_err(|error| match error.kind() {
+    let plan = plan_steps(&steps, Some(total), Some(array), array.byteorder()).map_err(|error| match error.kind() {
         // The caller gave these steps, not a file.
         ErrorKind::Malformed => Error::invalid_input(error.message()),
         _ => error,
     })?;
-    let mut chain: Option<Box<dyn Encode>> = None;
-    let (mut chunk, mut len) = (VALUES, total);
-    let mut inside: Option<quantize::Inside> = None;
+    let mut chain: Option<Box<dyn Encoder>> = None;
+    let (mut chunk, mut len) = (VALUES_PER_SCALE, total);
+    let mut inside: Option<quantize::TileRuns> = None;
     for ((ready, _), step) in plan.into_iter().zip(&steps) {
-        let next: Box<dyn Encode> = match (ready, step) {
-            (Ready::Tile(grid), _) => {
+        let next: Box<dyn Encoder> = match (ready, step) {
+            (CheckedStep::Tile(grid), _) => {
                 // Padding of a second grid is not known to be so in the first: only one grid is examined.
-                inside = if inside.is_none() { grid.padding() } else { None };
+                inside = if inside.is_none() { grid.inside_lookup() } else { None };
                 chunk = grid.tile_items();
                 len = grid.tiled;
-                Box::new(tile::Writer::new(grid, limits)?)
+                Box::new(tile::TileEncoder::new(grid, limits)?)
             }
-            (Ready::Quantize(float), Step::Quantize { quality, dither, .. }) => {
-                let plan = quantize::Plan { float, quality: quality.unwrap_or(QUALITY), dither: *dither };
-                Box::new(quantize::Writer::new(plan, chunk, len, inside.take())?)
+            (CheckedStep::Quantize(float), ChainStep::Quantize { quality, dither, .. }) => {
+                let plan = quantize::QuantizePlan { float, quality: quality.unwrap_or(DEFAULT_QUALITY), dither: *dither };
+                Box::new(quantize::QuantizeEncoder::new(plan, chunk, len, inside.take())?)
             }
-            (Ready::Sparse, _) => Box::new(sparse::Writer::new(len)),
-            _ => super::zlib::encoder(&EncodeOptions::default())?,
+            (CheckedStep::Sparse, _) => Box::new(sparse::SparseEncoder::new(len)),
+            _ => super::zlib::new_encoder(&EncodeOptions::default())?,
         };
         chain = Some(match chain {
             None => next,
-            Some(first) => Box::new(Pipe { first, then: next, between: Vec::new() }),
+            Some(first) => Box::new(PipedEncoder { first, then: next, buffer: Vec::new() }),
         });
     }
-    Ok(chain.unwrap_or_else(|| Box::new(super::Plain)))
+    Ok(chain.unwrap_or_else(|| Box::new(super::PlainEncoder)))
 }
 
 /// Encoder that passes the output of its first step to its second.
-struct Pipe {
-    first: Box<dyn Encode>,
-    then: Box<dyn Encode>,
-    between: Vec<u8>,
+struct PipedEncoder {
+    first: Box<dyn Encoder>,
+    then: Box<dyn Encoder>,
+    buffer: Vec<u8>,
 }
 
-impl Encode for Pipe {
+impl Encoder for PipedEncoder {
     fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()> {
         // A few MiB at a time, so that the data between the steps stay small.
         for part in data.chunks(4 << 20) {
-            self.first.write(part, &mut self.between)?;
-            self.then.write(&self.between, out)?;
-            self.between.clear();
+            self.first.write(part, &mut self.buffer)?;
+            self.then.write(&self.buffer, out)?;
+            self.buffer.clear();
         }
         Ok(())
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
-        self.first.finish(&mut self.between)?;
-        self.then.write(&self.between, out)?;
-        self.between = Vec::new();
+        self.first.finish(&mut self.buffer)?;
+        self.then.write(&self.buffer, out)?;
+        self.buffer = Vec::new();
         self.then.finish(out)
     }
 }

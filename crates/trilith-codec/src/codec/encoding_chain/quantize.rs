@@ -16,30 +16,30 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::super::bit_io::BitWriter;
-use super::super::parallel_encode::{Pieces, encode_each};
+use super::super::parallel_encode::{PieceSplitter, encode_each};
 use super::super::stored_reader::file_byte;
 use super::super::stream::check_range;
-use super::super::{Encode, told_right};
+use super::super::{Encoder, check_total};
 use super::read_items;
 use crate::bytes::{Cursor, Source, SourceOrigin, SourcePieces, SourceRef, read_vec, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::threads::each;
+use crate::threads::map_parallel;
 
 /// Bytes before the values of a chunk.
-const HEAD: u64 = 25;
+const HEADER_LEN: u64 = 25;
 /// Values unpacked at once: a multiple of 8, so that they begin at a byte.
-const RUN: u64 = 1 << 16;
+const UNPACK_VALUES: u64 = 1 << 16;
 
 /// The floats of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Float {
+pub(super) struct FloatFormat {
     /// Bytes: 4 or 8.
     pub(super) width: usize,
     pub(super) big_endian: bool,
 }
 
-impl Float {
+impl FloatFormat {
     /// Creates the float type for the argument `dtype`, which counts bits.
     pub(super) fn new(bits: u64, big_endian: bool) -> Result<Self> {
         match bits {
@@ -48,7 +48,7 @@ impl Float {
         }
     }
 
-    fn put(self, value: f64, into: &mut [u8]) {
+    fn store_float(self, value: f64, into: &mut [u8]) {
         match (self.width, into) {
             (4, into) => {
                 let bits = (value as f32).to_bits();
@@ -65,7 +65,7 @@ impl Float {
         }
     }
 
-    fn all(self, bytes: &[u8]) -> Vec<f64> {
+    fn to_f64s(self, bytes: &[u8]) -> Vec<f64> {
         if self.width == 4 {
             let make = if self.big_endian { f32::from_be_bytes } else { f32::from_le_bytes };
             bytes.as_chunks::<4>().0.iter().map(|bytes| f64::from(make(*bytes))).collect()
@@ -78,7 +78,7 @@ impl Float {
 
 /// A chunk, as its header describes it.
 #[derive(Debug, Clone, Copy)]
-struct Chunk {
+struct QuantizedChunk {
     bits: u32,
     offset: f64,
     scale: f64,
@@ -89,23 +89,23 @@ struct Chunk {
 }
 
 /// Quantised values as a source of floats; a slice unpacks only what it needs.
-pub(super) struct Quantized {
-    float: Float,
+pub(super) struct QuantizedSource {
+    float: FloatFormat,
     stored: SourceRef,
     len: u64,
     limits: Limits,
-    chunks: OnceLock<Vec<Chunk>>,
+    chunks: OnceLock<Vec<QuantizedChunk>>,
 }
 
 /// The error for a length that no number of floats has.
 #[cold]
-pub(super) fn no_floats(len: u64, float: Float) -> Error {
+pub(super) fn no_floats(len: u64, float: FloatFormat) -> Error {
     Error::malformed(format!("quantize: {len} bytes are not a whole number of floats of {} bytes", float.width))
 }
 
-impl Quantized {
+impl QuantizedSource {
     /// Floats of `len` bytes in all.
-    pub(super) fn new(float: Float, stored: SourceRef, len: u64, limits: &Limits) -> Result<Self> {
+    pub(super) fn new(float: FloatFormat, stored: SourceRef, len: u64, limits: &Limits) -> Result<Self> {
         if !len.is_multiple_of(float.width as u64) {
             return Err(no_floats(len, float));
         }
@@ -113,7 +113,7 @@ impl Quantized {
     }
 
     /// The chunks, found by hopping over them.
-    fn chunks(&self) -> Result<&[Chunk]> {
+    fn load_chunk_table(&self) -> Result<&[QuantizedChunk]> {
         if let Some(chunks) = self.chunks.get() {
             return Ok(chunks);
         }
@@ -122,7 +122,7 @@ impl Quantized {
         while at < self.stored.len() {
             let place = file_byte(&self.stored, at);
             let fail = |message: String| Error::malformed(format!("quantize: {message}")).at_byte(place);
-            let head = read_vec(&*self.stored, at, HEAD.min(self.stored.len() - at), &self.limits)?;
+            let head = read_vec(&*self.stored, at, HEADER_LEN.min(self.stored.len() - at), &self.limits)?;
             let mut cursor = Cursor::new(&head, place);
             let bits = u32::from(cursor.u8()?);
             let (offset, scale, count) = (cursor.f64()?, cursor.f64()?, cursor.u64()?);
@@ -132,13 +132,13 @@ impl Quantized {
             if count > expected - values {
                 return Err(fail(format!("a chunk of {count} values, but {} are left", expected - values)));
             }
-            at += HEAD;
+            at += HEADER_LEN;
             let bytes = (u128::from(count) * u128::from(bits)).div_ceil(8);
             if bytes > u128::from(self.stored.len() - at) {
                 return Err(fail(format!("{bytes} bytes of values, but {} are left", self.stored.len() - at)));
             }
             self.limits.charge_memory(48 * (chunks.len() as u64 + 1), "the table of quantized chunks")?;
-            chunks.push(Chunk { bits, offset, scale, values: (values, count), at });
+            chunks.push(QuantizedChunk { bits, offset, scale, values: (values, count), at });
             values += count;
             at += bytes as u64;
         }
@@ -150,8 +150,8 @@ impl Quantized {
     }
 
     /// The chunks that hold these values, with the part of each.
-    fn parts(&self, range: &Range<u64>) -> Result<impl Iterator<Item = (Chunk, Range<u64>)>> {
-        let chunks = self.chunks()?;
+    fn chunk_parts(&self, range: &Range<u64>) -> Result<impl Iterator<Item = (QuantizedChunk, Range<u64>)>> {
+        let chunks = self.load_chunk_table()?;
         let from = chunks.partition_point(|chunk| chunk.values.0 + chunk.values.1 <= range.start);
         let range = range.clone();
         let wanted = chunks.get(from..).unwrap_or(&[]).iter().take_while(move |chunk| chunk.values.0 < range.end);
@@ -163,45 +163,45 @@ impl Quantized {
     }
 
     /// Reads whole values.
-    fn values(&self, range: &Range<u64>, into: &mut [u8]) -> Result<()> {
+    fn read_values(&self, range: &Range<u64>, into: &mut [u8]) -> Result<()> {
         let mut jobs = Vec::new();
         let mut rest = into;
-        for (chunk, part) in self.parts(range)? {
+        for (chunk, part) in self.chunk_parts(range)? {
             let mut from = part.start;
             while from < part.end {
                 // Runs begin at multiples of 8 values, which are whole bytes.
-                let to = (from / RUN * RUN + RUN).min(part.end);
+                let to = (from / UNPACK_VALUES * UNPACK_VALUES + UNPACK_VALUES).min(part.end);
                 let (now, later) = rest.split_at_mut(to_usize(to - from)? * self.float.width);
                 rest = later;
                 jobs.push((chunk, from..to, now));
                 from = to;
             }
         }
-        let work = |(chunk, part, into): (Chunk, Range<u64>, &mut [u8])| self.unpack(&chunk, &part, into);
+        let work = |(chunk, part, into): (QuantizedChunk, Range<u64>, &mut [u8])| self.dequantize_part(&chunk, &part, into);
         if jobs.len() > 1 {
-            each(jobs, work)?;
+            map_parallel(jobs, work)?;
             return Ok(());
         }
         jobs.into_iter().try_for_each(work)
     }
 
-    fn unpack(&self, chunk: &Chunk, part: &Range<u64>, into: &mut [u8]) -> Result<()> {
-        let (start, len) = packed(chunk, part);
+    fn dequantize_part(&self, chunk: &QuantizedChunk, part: &Range<u64>, into: &mut [u8]) -> Result<()> {
+        let (start, len) = packed_extent(chunk, part);
         let bytes = match self.stored.view(start, len) {
             Some(bytes) => Cow::Borrowed(bytes),
             None => Cow::Owned(read_vec(&*self.stored, start, len, &self.limits)?),
         };
         let skip = ((part.start % 8) * u64::from(chunk.bits)) as u32;
-        let mut reader = Signed::new(&bytes, skip, chunk.bits);
+        let mut reader = SignedBits::new(&bytes, skip, chunk.bits);
         for to in into.chunks_exact_mut(self.float.width) {
-            self.float.put(reader.next() as f64 * chunk.scale + chunk.offset, to);
+            self.float.store_float(reader.next_value() as f64 * chunk.scale + chunk.offset, to);
         }
         Ok(())
     }
 }
 
 /// Returns the start of the packed values of a part, at a whole byte, and their number of bytes.
-fn packed(chunk: &Chunk, part: &Range<u64>) -> (u64, u64) {
+fn packed_extent(chunk: &QuantizedChunk, part: &Range<u64>) -> (u64, u64) {
     let bits = u128::from(chunk.bits);
     let start = u128::from(part.start / 8 * 8) * bits / 8;
     let end = (u128::from(part.end) * bits).div_ceil(8);
@@ -209,49 +209,49 @@ fn packed(chunk: &Chunk, part: &Range<u64>) -> (u64, u64) {
 }
 
 /// Reads packed integers one after the other.
-struct Signed<'a> {
+struct SignedBits<'a> {
     bytes: std::slice::Iter<'a, u8>,
-    open: u128,
+    pending_bits: u128,
     count: u32,
     bits: u32,
 }
 
-impl<'a> Signed<'a> {
+impl<'a> SignedBits<'a> {
     /// Integers of `bits` bits after the first `skip` bits.
     fn new(bytes: &'a [u8], skip: u32, bits: u32) -> Self {
-        let mut reader = Self { bytes: bytes.get(skip as usize / 8..).unwrap_or(&[]).iter(), open: 0, count: 0, bits };
-        reader.fill(skip % 8);
+        let mut reader = Self { bytes: bytes.get(skip as usize / 8..).unwrap_or(&[]).iter(), pending_bits: 0, count: 0, bits };
+        reader.fill_bits(skip % 8);
         reader.count -= skip % 8;
         reader
     }
 
-    fn fill(&mut self, bits: u32) {
+    fn fill_bits(&mut self, bits: u32) {
         while self.count < bits {
-            self.open = self.open << 8 | u128::from(self.bytes.next().copied().unwrap_or(0));
+            self.pending_bits = self.pending_bits << 8 | u128::from(self.bytes.next().copied().unwrap_or(0));
             self.count += 8;
         }
     }
 
-    fn next(&mut self) -> i64 {
+    fn next_value(&mut self) -> i64 {
         // In a chunk of 0 bits every value is the offset.
         if self.bits == 0 {
             return 0;
         }
-        self.fill(self.bits);
+        self.fill_bits(self.bits);
         self.count -= self.bits;
-        let raw = (self.open >> self.count) as u64;
+        let raw = (self.pending_bits >> self.count) as u64;
         (raw << (64 - self.bits)) as i64 >> (64 - self.bits)
     }
 }
 
-impl SourcePieces for Quantized {
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+impl SourcePieces for QuantizedSource {
+    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         check_range(range.start, range.end.saturating_sub(range.start), self.len)?;
         let width = self.float.width as u64;
         let mut all = Vec::new();
         if !range.is_empty() {
-            for (chunk, part) in self.parts(&(range.start / width..range.end.div_ceil(width)))? {
-                let (start, len) = packed(&chunk, &part);
+            for (chunk, part) in self.chunk_parts(&(range.start / width..range.end.div_ceil(width)))? {
+                let (start, len) = packed_extent(&chunk, &part);
                 all.extend(stored_ranges(&*self.stored, start..start + len)?);
             }
         }
@@ -259,7 +259,7 @@ impl SourcePieces for Quantized {
     }
 }
 
-impl Source for Quantized {
+impl Source for QuantizedSource {
     fn len(&self) -> u64 {
         self.len
     }
@@ -267,7 +267,7 @@ impl Source for Quantized {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         check_range(offset, into.len() as u64, self.len)?;
         let (doing, width) = ("unpacking quantized values", self.float.width as u64);
-        read_items(&self.limits, doing, width, offset, into, |values, into| self.values(values, into))
+        read_items(&self.limits, doing, width, offset, into, |values, into| self.read_values(values, into))
     }
 
     fn origin(&self) -> Option<SourceOrigin<'_>> {
@@ -281,8 +281,8 @@ impl Source for Quantized {
 
 /// Parameters of quantising.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Plan {
-    pub(super) float: Float,
+pub(super) struct QuantizePlan {
+    pub(super) float: FloatFormat,
     /// Steps for each standard deviation of the noise.
     pub(super) quality: f64,
     /// Rounds at random, up or down by how near, so that means stay true.
@@ -290,59 +290,65 @@ pub(super) struct Plan {
 }
 
 /// Returns, for a tile by its number, the values that belong to the array, as runs in the tile's order.
-pub(super) type Inside = Box<dyn Fn(u64) -> Vec<Range<u64>> + Send + Sync>;
+pub(super) type TileRuns = Box<dyn Fn(u64) -> Vec<Range<u64>> + Send + Sync>;
 
 /// Writes chunks.
-pub(super) struct Writer {
-    plan: Plan,
+pub(super) struct QuantizeEncoder {
+    plan: QuantizePlan,
     /// The values that are no padding; None if all are.
-    inside: Option<Inside>,
-    pieces: Pieces,
+    inside: Option<TileRuns>,
+    pieces: PieceSplitter,
     total: u64,
     written: u64,
     /// Number of finished pieces: the seed of the dithering.
-    done: u64,
+    values_written: u64,
 }
 
-impl Writer {
+impl QuantizeEncoder {
     /// Returns a writer of `total` bytes of floats, with a separate scale for every `chunk` values.
-    pub(super) fn new(plan: Plan, chunk: u64, total: u64, inside: Option<Inside>) -> Result<Self> {
+    pub(super) fn new(plan: QuantizePlan, chunk: u64, total: u64, inside: Option<TileRuns>) -> Result<Self> {
         if !(plan.quality.is_finite() && plan.quality > 0.0) {
             return Err(Error::invalid_input(format!("quantize: quality {}, expected a number above 0", plan.quality)));
         }
         let piece = to_usize(chunk.max(1).saturating_mul(plan.float.width as u64))?;
-        Ok(Self { plan, inside, pieces: Pieces::new(piece), total, written: 0, done: 0 })
+        Ok(Self { plan, inside, pieces: PieceSplitter::new(piece), total, written: 0, values_written: 0 })
     }
 
-    fn flush(plan: Plan, inside: Option<&Inside>, done: &mut u64, pieces: &[&[u8]], out: &mut dyn Write) -> Result<()> {
+    fn encode_pieces(
+        plan: QuantizePlan,
+        inside: Option<&TileRuns>,
+        done: &mut u64,
+        pieces: &[&[u8]],
+        out: &mut dyn Write,
+    ) -> Result<()> {
         let jobs = pieces.iter().zip(*done..).map(|(piece, number)| (*piece, number)).collect();
         *done += pieces.len() as u64;
         encode_each(jobs, out, |(piece, number)| {
-            let mut values = plan.float.all(piece);
+            let mut values = plan.float.to_f64s(piece);
             let runs = inside.map_or_else(Vec::new, |inside| inside(number));
-            let real = padded(&mut values, &runs);
-            Ok(chunk(&plan, &values, real.as_deref(), number))
+            let real = fill_padding(&mut values, &runs);
+            Ok(encode_chunks(&plan, &values, real.as_deref(), number))
         })
     }
 }
 
-impl Encode for Writer {
+impl Encoder for QuantizeEncoder {
     fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()> {
         self.written += data.len() as u64;
-        let (plan, inside, done) = (self.plan, self.inside.as_ref(), &mut self.done);
-        self.pieces.write(data, |pieces| Self::flush(plan, inside, done, pieces, out))
+        let (plan, inside, done) = (self.plan, self.inside.as_ref(), &mut self.values_written);
+        self.pieces.push_data(data, |pieces| Self::encode_pieces(plan, inside, done, pieces, out))
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
-        told_right(Some(self.total), self.written)?;
-        let (plan, inside, done) = (self.plan, self.inside.as_ref(), &mut self.done);
-        self.pieces.finish(|pieces| Self::flush(plan, inside, done, pieces, out))
+        check_total(Some(self.total), self.written)?;
+        let (plan, inside, done) = (self.plan, self.inside.as_ref(), &mut self.values_written);
+        self.pieces.finish(|pieces| Self::encode_pieces(plan, inside, done, pieces, out))
     }
 }
 
 /// The noise of values in their order: 1.4826 / √6 times the median of |2b − a − c| over values two
 /// apart, which is the standard deviation if they are normally distributed around something smooth.
-pub(super) fn noise(values: &[f64]) -> f64 {
+pub(super) fn noise_sigma(values: &[f64]) -> f64 {
     let mut differences: Vec<f64> = values
         .windows(5)
         .filter_map(|v| match v {
@@ -361,7 +367,7 @@ pub(super) fn noise(values: &[f64]) -> f64 {
 
 /// Gives the padding of a tile values that cost nothing, each that of the one before it, and returns the others;
 /// None if there is no padding.
-fn padded(values: &mut [f64], runs: &[Range<u64>]) -> Option<Vec<f64>> {
+fn fill_padding(values: &mut [f64], runs: &[Range<u64>]) -> Option<Vec<f64>> {
     let mut real = Vec::new();
     for run in runs {
         real.extend_from_slice(values.get(run.start as usize..run.end as usize).unwrap_or(&[]));
@@ -382,24 +388,24 @@ fn padded(values: &mut [f64], runs: &[Range<u64>]) -> Option<Vec<f64>> {
 /// One piece of an array as chunks: a run of finite values shares its scale with all others of the
 /// piece; runs of NaN and of each infinity are chunks of one bit with scale 0. Noise and range are those of `real`,
 /// if some values are padding.
-fn chunk(plan: &Plan, values: &[f64], real: Option<&[f64]>, seed: u64) -> Vec<u8> {
+fn encode_chunks(plan: &QuantizePlan, values: &[f64], real: Option<&[f64]>, seed: u64) -> Vec<u8> {
     let finite: Vec<f64> = real.unwrap_or(values).iter().copied().filter(|v| v.is_finite()).collect();
     let least = finite.iter().copied().fold(f64::INFINITY, f64::min);
     let most = finite.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let middle = least / 2.0 + most / 2.0;
     let half = most / 2.0 - least / 2.0;
     // Without noise to go by: 32 bits. Never finer than what a double holds of the range.
-    let noise = noise(&finite);
+    let noise = noise_sigma(&finite);
     let scale = if noise > 0.0 { noise / plan.quality } else { half / f64::from(1u32 << 31) };
     let scale = scale.max(half / (1u64 << 52) as f64);
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bd1_e995);
+    let mut random = SplitMix64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bd1_e995);
     let mut out = Vec::new();
     let same = |a: f64, b: f64| a.is_finite() && b.is_finite() || a.is_nan() && b.is_nan() || a == b;
     for run in values.chunk_by(|a, b| same(*a, *b)) {
         let first = run.first().copied().unwrap_or(0.0);
         if !first.is_finite() || half == 0.0 || scale == 0.0 {
             let offset = if first.is_finite() { middle } else { first };
-            head(&mut out, 1, offset, 0.0, run.len());
+            push_chunk_header(&mut out, 1, offset, 0.0, run.len());
             out.resize(out.len() + run.len().div_ceil(8), 0);
             continue;
         }
@@ -407,21 +413,21 @@ fn chunk(plan: &Plan, values: &[f64], real: Option<&[f64]>, seed: u64) -> Vec<u8
             .iter()
             .map(|value| {
                 let step = (value - middle) / scale;
-                if plan.dither { (step + random.next()).floor() as i64 } else { step.round_ties_even() as i64 }
+                if plan.dither { (step + random.next_uniform()).floor() as i64 } else { step.round_ties_even() as i64 }
             })
             .collect();
         let bits = steps.iter().map(|step| 65 - (step ^ step >> 63).leading_zeros()).max().unwrap_or(1);
-        head(&mut out, bits as u8, middle, scale, run.len());
+        push_chunk_header(&mut out, bits as u8, middle, scale, run.len());
         let mut writer = BitWriter::default();
         for step in steps {
-            writer.put(step as u64 & (u64::MAX >> (64 - bits)), bits);
+            writer.write_bits(step as u64 & (u64::MAX >> (64 - bits)), bits);
         }
-        out.extend_from_slice(&writer.finish());
+        out.extend_from_slice(&writer.into_bytes());
     }
     out
 }
 
-fn head(out: &mut Vec<u8>, bits: u8, offset: f64, scale: f64, values: usize) {
+fn push_chunk_header(out: &mut Vec<u8>, bits: u8, offset: f64, scale: f64, values: usize) {
     out.push(bits);
     out.extend_from_slice(&offset.to_be_bytes());
     out.extend_from_slice(&scale.to_be_bytes());
@@ -429,10 +435,10 @@ fn head(out: &mut Vec<u8>, bits: u8, offset: f64, scale: f64, values: usize) {
 }
 
 /// Uniform numbers in 0..1 that are the same every time (SplitMix64).
-struct Random(u64);
+struct SplitMix64(u64);
 
-impl Random {
-    fn next(&mut self) -> f64 {
+impl SplitMix64 {
+    fn next_uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

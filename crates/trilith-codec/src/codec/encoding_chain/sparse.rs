@@ -5,27 +5,27 @@
 
 use std::io::Write;
 
-use super::super::parallel_encode::put;
+use super::super::parallel_encode::write_all;
 use super::super::stored_reader::file_byte;
-use super::super::{Encode, told_right};
+use super::super::{Encoder, check_total};
 use crate::bytes::{SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 /// End of the list.
-const END: u64 = u64::MAX;
+const END_OF_LIST: u64 = u64::MAX;
 
 /// The decoded length, which is first.
 pub(super) fn decoded_len(stored: &SourceRef) -> Result<u64> {
     let mut head = [0; 8];
     if stored.len() < 8 {
-        return Err(cut(stored, 0));
+        return Err(truncated_error(stored, 0));
     }
     stored.read_at(0, &mut head)?;
     Ok(u64::from_be_bytes(head))
 }
 
-fn cut(stored: &SourceRef, at: u64) -> Error {
+fn truncated_error(stored: &SourceRef, at: u64) -> Error {
     Error::malformed(format!("the sparse data is cut short after {} bytes", stored.len())).at_byte(file_byte(stored, at))
 }
 
@@ -36,7 +36,7 @@ pub(super) fn decode(stored: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
     // Zeros cost nothing here, so the ratio that holds for all codecs is the guard.
     if len > stored.len().saturating_mul(limits.ratio) {
         let what = format!("{} stored bytes claim to decode to {len} bytes with sparse", stored.len());
-        return Err(Limits::exceeded("ratio", limits.ratio, what).at_byte(file_byte(stored, 0)));
+        return Err(Limits::exceeded_error("ratio", limits.ratio, what).at_byte(file_byte(stored, 0)));
     }
     limits.charge_work(len)?;
     let mut out = vec![0; to_usize(len)?];
@@ -44,11 +44,13 @@ pub(super) fn decode(stored: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
     let mut at = 8;
     loop {
         let take = (stored.len() - at).min(piece.len() as u64) as usize & !7;
-        let Some(bytes) = piece.get_mut(..take).filter(|bytes| !bytes.is_empty()) else { return Err(cut(stored, at)) };
+        let Some(bytes) = piece.get_mut(..take).filter(|bytes| !bytes.is_empty()) else {
+            return Err(truncated_error(stored, at));
+        };
         stored.read_at(at, bytes)?;
         for word in bytes.as_chunks::<8>().0 {
             let word = u64::from_be_bytes(*word);
-            if word == END {
+            if word == END_OF_LIST {
                 return Ok(out);
             }
             let byte = usize::try_from(word >> 8).ok().and_then(|place| out.get_mut(place)).ok_or_else(|| {
@@ -62,30 +64,30 @@ pub(super) fn decode(stored: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
 }
 
 /// Writes the bytes that are not zero.
-pub(super) struct Writer {
+pub(super) struct SparseEncoder {
     total: u64,
     at: u64,
     begun: bool,
 }
 
-impl Writer {
+impl SparseEncoder {
     /// A writer of `total` bytes.
     pub(super) fn new(total: u64) -> Self {
         Self { total, at: 0, begun: false }
     }
 
-    fn head(&mut self, out: &mut dyn Write) -> Result<()> {
+    fn write_decoded_len(&mut self, out: &mut dyn Write) -> Result<()> {
         if self.begun {
             return Ok(());
         }
         self.begun = true;
-        put(out, &self.total.to_be_bytes())
+        write_all(out, &self.total.to_be_bytes())
     }
 }
 
-impl Encode for Writer {
+impl Encoder for SparseEncoder {
     fn write(&mut self, data: &[u8], out: &mut dyn Write) -> Result<()> {
-        self.head(out)?;
+        self.write_decoded_len(out)?;
         let mut words = Vec::new();
         for part in data.chunks(64 << 10) {
             words.clear();
@@ -95,14 +97,14 @@ impl Encode for Writer {
                 }
                 self.at += 1;
             }
-            put(out, &words)?;
+            write_all(out, &words)?;
         }
         Ok(())
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
-        self.head(out)?;
-        told_right(Some(self.total), self.at)?;
-        put(out, &END.to_be_bytes())
+        self.write_decoded_len(out)?;
+        check_total(Some(self.total), self.at)?;
+        write_all(out, &END_OF_LIST.to_be_bytes())
     }
 }

@@ -12,19 +12,19 @@ fn source(bytes: Vec<u8>) -> SourceRef {
     Arc::new(MemorySource::new(bytes, "test"))
 }
 
-fn tiles(shape: &[u64]) -> Step {
-    Step::Tile { shape: shape.to_vec(), original_shape: None, item_size: None }
+fn tiles(shape: &[u64]) -> ChainStep {
+    ChainStep::Tile { shape: shape.to_vec(), original_shape: None, item_size: None }
 }
 
-fn quantize(quality: f64, dither: bool) -> Step {
-    Step::Quantize { bits: None, original_shape: None, quality: Some(quality), dither }
+fn quantize(quality: f64, dither: bool) -> ChainStep {
+    ChainStep::Quantize { bits: None, original_shape: None, quality: Some(quality), dither }
 }
 
-fn array(shape: &[u64], item_size: u64) -> Described {
-    Described { shape: shape.to_vec(), item_size, big_endian: false }
+fn array(shape: &[u64], item_size: u64) -> BlockArray {
+    BlockArray { shape: shape.to_vec(), item_size, big_endian: false }
 }
 
-fn encode(steps: &[Step], data: &[u8], array: &Described, cut: usize) -> Vec<u8> {
+fn encode(steps: &[ChainStep], data: &[u8], array: &BlockArray, cut: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let mut encoder = encoder(steps, array, &Limits::default()).unwrap();
     for part in data.chunks(cut.max(1)) {
@@ -34,7 +34,7 @@ fn encode(steps: &[Step], data: &[u8], array: &Described, cut: usize) -> Vec<u8>
     out
 }
 
-fn decode(steps: &[Step], stored: Vec<u8>, len: Option<u64>, array: &Described) -> Result<Vec<u8>> {
+fn decode(steps: &[ChainStep], stored: Vec<u8>, len: Option<u64>, array: &BlockArray) -> Result<Vec<u8>> {
     let order = if array.big_endian { Byteorder::Big } else { Byteorder::Little };
     let source = decoder(steps, source(stored), len, Some(array), order, &Limits::default())?;
     let mut bytes = vec![0; source.len() as usize];
@@ -77,7 +77,7 @@ fn quantized_values_by_hand() {
 #[test]
 fn quantized_float32_is_rounded_once() {
     let stored = chunk(16, 0.1, 0.3, 2, &[0, 7, 0xff, 0xfe]);
-    let big = Described { big_endian: true, ..array(&[2], 4) };
+    let big = BlockArray { big_endian: true, ..array(&[2], 4) };
     let found = decode(&[quantize(4.0, false)], stored, Some(8), &big).unwrap();
     let expected: Vec<u8> = [7.0 * 0.3 + 0.1, -2.0 * 0.3 + 0.1].iter().flat_map(|v: &f64| (*v as f32).to_be_bytes()).collect();
     assert_eq!(found, expected);
@@ -135,10 +135,12 @@ fn slice_reads_only_its_tiles() {
 
 #[test]
 fn steps_out_of_order_are_malformed() {
-    for steps in [vec![Step::Zlib, tiles(&[2])], vec![quantize(4.0, false), tiles(&[2])], vec![Step::Zlib, Step::Sparse]] {
+    for steps in
+        [vec![ChainStep::Zlib, tiles(&[2])], vec![quantize(4.0, false), tiles(&[2])], vec![ChainStep::Zlib, ChainStep::Sparse]]
+    {
         assert_eq!(check(&steps).unwrap_err().kind(), ErrorKind::Malformed, "{steps:?}");
     }
-    for steps in [vec![], vec![tiles(&[2]), quantize(4.0, false), Step::Zlib], vec![Step::Zlib, Step::Zlib]] {
+    for steps in [vec![], vec![tiles(&[2]), quantize(4.0, false), ChainStep::Zlib], vec![ChainStep::Zlib, ChainStep::Zlib]] {
         assert!(check(&steps).is_ok(), "{steps:?}");
     }
 }
@@ -186,7 +188,7 @@ fn zero_bit_values_eq_offset() {
 fn quantize_arguments_contradicting_array_are_malformed() {
     let stored = chunk(0, 7.0, 1.0, 6, &[]);
     let step = |bits, shape: Option<&[u64]>| {
-        [Step::Quantize { bits, original_shape: shape.map(<[u64]>::to_vec), quality: None, dither: false }]
+        [ChainStep::Quantize { bits, original_shape: shape.map(<[u64]>::to_vec), quality: None, dither: false }]
     };
     for (bits, shape, said) in [
         (Some(64), None, "dtype 64, but the elements of the array have 32 bits"),
@@ -200,7 +202,7 @@ fn quantize_arguments_contradicting_array_are_malformed() {
         assert!(decode(&step(bits, shape), stored.clone(), Some(24), &array(&[6], 4)).is_ok(), "{bits:?} {shape:?}");
     }
     // After tiling, `original_shape` may be the shape of the array or that of all tiles.
-    let tile = Step::Tile { shape: vec![4], original_shape: None, item_size: None };
+    let tile = ChainStep::Tile { shape: vec![4], original_shape: None, item_size: None };
     let stored = chunk(0, 7.0, 1.0, 8, &[]);
     for (shape, is_ok) in [(vec![6], true), (vec![8], true), (vec![2, 4], true), (vec![7], false)] {
         let steps = [tile.clone(), step(Some(32), Some(&shape))[0].clone()];
@@ -236,7 +238,7 @@ fn edge_tile_padding_adds_no_bits() {
 
 #[test]
 fn noise_estimate_matches_image_noise() {
-    let noise = quantize::noise(&image(50_000, 3));
+    let noise = quantize::noise_sigma(&image(50_000, 3));
     assert!((1.9..2.1).contains(&noise), "{noise}");
 }
 
@@ -245,9 +247,9 @@ fn quantization_error_is_at_most_half_step() {
     let values = image(40_000, 9);
     let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
     let array = array(&[200, 200], 8);
-    let noise = quantize::noise(&values);
+    let noise = quantize::noise_sigma(&values);
     for (quality, dither, most) in [(4.0, false, 0.5), (16.0, false, 0.5), (4.0, true, 1.0)] {
-        let steps = [quantize(quality, dither), Step::Zlib];
+        let steps = [quantize(quality, dither), ChainStep::Zlib];
         let stored = encode(&steps, &data, &array, 77_777);
         assert!(stored.len() * 3 < data.len(), "{}", stored.len());
         let back = floats(&decode(&steps, stored, Some(data.len() as u64), &array).unwrap());
@@ -279,10 +281,10 @@ fn sparse_by_hand() {
     }
     let data = [0, 9, 0, 0, 0, 255];
     let array = array(&[6], 1);
-    assert_eq!(encode(&[Step::Sparse], &data, &array, 4), stored);
-    assert_eq!(decode(&[Step::Sparse], stored.clone(), None, &array).unwrap(), data);
-    assert_eq!(decode(&[Step::Sparse], stored[..24].to_vec(), Some(6), &array).unwrap_err().kind(), ErrorKind::Malformed);
-    assert_eq!(decode(&[Step::Sparse], stored, Some(7), &array).unwrap_err().kind(), ErrorKind::Malformed);
+    assert_eq!(encode(&[ChainStep::Sparse], &data, &array, 4), stored);
+    assert_eq!(decode(&[ChainStep::Sparse], stored.clone(), None, &array).unwrap(), data);
+    assert_eq!(decode(&[ChainStep::Sparse], stored[..24].to_vec(), Some(6), &array).unwrap_err().kind(), ErrorKind::Malformed);
+    assert_eq!(decode(&[ChainStep::Sparse], stored, Some(7), &array).unwrap_err().kind(), ErrorKind::Malformed);
 }
 
 /// The blocks of a file whose headers are of `size` bytes, and their used bytes.
@@ -312,17 +314,17 @@ fn historic_branch_files_decode() {
     // Letters in a header of 44 bytes; no decoded size.
     let bytes = read("asdf010-encoded-a-2015-01-05-hs44-codes/enc_sparse.asdf");
     let (head, stored) = blocks(&bytes, 44).swap_remove(0);
-    let steps: Vec<_> = head[28..44].iter().take_while(|code| **code != 0).map(|code| Step::from_code(*code)).collect();
-    assert_eq!(steps, [Step::Sparse]);
+    let steps: Vec<_> = head[28..44].iter().take_while(|code| **code != 0).map(|code| ChainStep::from_code(*code)).collect();
+    assert_eq!(steps, [ChainStep::Sparse]);
     assert_eq!(decode(&steps, stored, None, &array(&[40, 36], 8)).unwrap().len(), 40 * 36 * 8);
     let bytes = read("asdf010-encoded-a-2015-01-05-hs44-codes/enc_zlib.asdf");
     let (_, stored) = blocks(&bytes, 44).swap_remove(0);
-    assert_eq!(decode(&[Step::Zlib], stored, None, &array(&[16, 16], 8)).unwrap().len(), 16 * 16 * 8);
+    assert_eq!(decode(&[ChainStep::Zlib], stored, None, &array(&[16, 16], 8)).unwrap().len(), 16 * 16 * 8);
     // YAML after a header of 36 bytes.
     let bytes = read("asdf010-encoded-c-2015-01-12-hs36-yaml/enc_tile_rows_partial.asdf");
     let (_, stored) = blocks(&bytes, 36).swap_remove(0);
     let end = stored.windows(5).position(|w| w == b"\n...\n").unwrap() + 5;
-    let steps = [Step::Tile { shape: vec![8, 8], original_shape: Some(vec![42, 32]), item_size: Some(4) }, Step::Zlib];
+    let steps = [ChainStep::Tile { shape: vec![8, 8], original_shape: Some(vec![42, 32]), item_size: Some(4) }, ChainStep::Zlib];
     let found = decode(&steps, stored[end..].to_vec(), Some(42 * 32 * 4), &array(&[42, 32], 4)).unwrap();
     assert_eq!(digest(&found), "c9e26e93117dfe282e6589730a113da0ca261423566aa7c4db6f7d5bc599551a");
 }
@@ -339,7 +341,7 @@ proptest! {
         let data: Vec<u8> = (0..len).map(|n| (n * 7 + n / 256) as u8).collect();
         let mut steps = vec![tiles(&tile)];
         if zlib {
-            steps.push(Step::Zlib);
+            steps.push(ChainStep::Zlib);
         }
         let stored = encode(&steps, &data, &array, cut);
         let source = decoder(&steps, source(stored.clone()), Some(len), Some(&array), array.byteorder(), &Limits::default()).unwrap();
@@ -357,12 +359,12 @@ proptest! {
     #[test]
     fn chains_round_trip_and_broken_bytes_never_panic(which in 0usize..6, seed: u64, hits in proptest::collection::vec(any::<(u16, u8)>(), 0..5), keep: u16) {
         let chains = [
-            vec![Step::Zlib],
-            vec![Step::Sparse],
-            vec![Step::Sparse, Step::Zlib],
-            vec![Step::Zlib, Step::Zlib],
-            vec![tiles(&[5, 7]), Step::Zlib],
-            vec![tiles(&[5, 7]), quantize(4.0, false), Step::Zlib],
+            vec![ChainStep::Zlib],
+            vec![ChainStep::Sparse],
+            vec![ChainStep::Sparse, ChainStep::Zlib],
+            vec![ChainStep::Zlib, ChainStep::Zlib],
+            vec![tiles(&[5, 7]), ChainStep::Zlib],
+            vec![tiles(&[5, 7]), quantize(4.0, false), ChainStep::Zlib],
         ];
         let steps = &chains[which];
         let array = array(&[23, 31], 4);
@@ -410,7 +412,7 @@ proptest! {
 /// Found by the fuzz target `chains`: it was written, but could not be read again.
 #[test]
 fn encoder_rejects_floats_larger_than_elements() {
-    let steps = [Step::Quantize { bits: Some(64), original_shape: None, quality: None, dither: false }];
-    let array = Described { shape: vec![], item_size: 1, big_endian: false };
+    let steps = [ChainStep::Quantize { bits: Some(64), original_shape: None, quality: None, dither: false }];
+    let array = BlockArray { shape: vec![], item_size: 1, big_endian: false };
     assert_eq!(encoder(&steps, &array, &Limits::default()).err().map(|error| error.kind()), Some(ErrorKind::InvalidInput));
 }

@@ -6,10 +6,10 @@
 use std::io::Write;
 use std::ops::Range;
 
-use super::super::parallel_encode::put;
+use super::super::parallel_encode::write_all;
 use super::super::stream::check_range;
-use super::super::{Encode, told_right};
-use super::{covering, read_items};
+use super::super::{Encoder, check_total};
+use super::{items_covering, read_items};
 use crate::bytes::{Source, SourceOrigin, SourcePieces, SourceRef, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 use crate::index::unravel;
@@ -17,7 +17,7 @@ use crate::limits::Limits;
 
 /// The checked division of an array into tiles.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Grid {
+pub(super) struct TileGrid {
     /// Elements of a tile, and of the array, along each axis.
     tile: Vec<u64>,
     array: Vec<u64>,
@@ -31,7 +31,7 @@ pub(super) struct Grid {
     pub(super) tiled: u64,
 }
 
-impl Grid {
+impl TileGrid {
     /// Checks the arguments of a `tile` step.
     pub(super) fn new(tile: &[u64], array: &[u64], item: u64) -> Result<Self> {
         if tile.len() != array.len() {
@@ -59,16 +59,16 @@ impl Grid {
     }
 
     /// Does the same as [`Grid::inside`], for a later step. Returns None if no tile has padding.
-    pub(super) fn padding(&self) -> Option<super::quantize::Inside> {
+    pub(super) fn inside_lookup(&self) -> Option<super::quantize::TileRuns> {
         if self.tiled == self.bytes {
             return None;
         }
         let grid = self.clone();
-        Some(Box::new(move |number| grid.inside(number)))
+        Some(Box::new(move |number| grid.valid_runs(number)))
     }
 
     /// Returns the elements of tile `number` that belong to the array, as runs in the order of the tile.
-    pub(super) fn inside(&self, number: u64) -> Vec<Range<u64>> {
+    pub(super) fn valid_runs(&self, number: u64) -> Vec<Range<u64>> {
         let mut left = number;
         let mut hull = vec![0..0; self.array.len()];
         for (((to, n), tile), count) in hull.iter_mut().zip(&self.array).zip(&self.tile).zip(&self.count).rev() {
@@ -78,8 +78,8 @@ impl Grid {
         }
         let (mut rows, mut runs) = (Vec::new(), Vec::new());
         let all = 0..self.bytes / self.item;
-        let _ = self.tiles(&hull, |_, origin, inside| {
-            self.rows(origin, inside, &all, &mut rows);
+        let _ = self.for_each_tile(&hull, |_, origin, inside| {
+            self.collect_tile_rows(origin, inside, &all, &mut rows);
             runs.extend(rows.iter().map(|(at, _, n)| *at..at + n));
             Ok(())
         });
@@ -88,7 +88,7 @@ impl Grid {
 
     /// The smallest box that holds the elements `range` in C order: equal leading indices stay
     /// single, the first that differs spans what is between, all after it are whole.
-    fn hull(&self, range: &Range<u64>) -> Vec<Range<u64>> {
+    fn bounding_range(&self, range: &Range<u64>) -> Vec<Range<u64>> {
         let (first, last) = (unravel(range.start, &self.array), unravel(range.end.saturating_sub(1), &self.array));
         let mut differs = false;
         let mut hull = Vec::with_capacity(first.len());
@@ -101,12 +101,12 @@ impl Grid {
 
     /// Calls `with` for every tile that the box meets, in order of their numbers, with the tile's
     /// number and the part of the box in it, counted from the tile's first element.
-    fn tiles(&self, hull: &[Range<u64>], mut with: impl FnMut(u64, &[u64], &[Range<u64>]) -> Result<()>) -> Result<()> {
+    fn for_each_tile(&self, hull: &[Range<u64>], mut with: impl FnMut(u64, &[u64], &[Range<u64>]) -> Result<()>) -> Result<()> {
         let bounds: Vec<Range<u64>> =
             hull.iter().zip(&self.tile).map(|(range, tile)| range.start / tile..(range.end.max(1) - 1) / tile + 1).collect();
         let mut inside = vec![0..0; hull.len()];
         let mut origin = vec![0; hull.len()];
-        odometer(&bounds, |index| {
+        for_each_index(&bounds, |index| {
             let mut number = 0;
             for (axis, at) in index.iter().enumerate() {
                 let (Some(range), Some(tile), Some(count)) = (hull.get(axis), self.tile.get(axis), self.count.get(axis)) else {
@@ -125,13 +125,13 @@ impl Grid {
 
     /// The rows (runs along the last axis) of a part of a tile that hold elements of `range`: for
     /// each, where it begins in the tile, where in the array, and how many elements it has.
-    fn rows(&self, origin: &[u64], inside: &[Range<u64>], range: &Range<u64>, rows: &mut Vec<(u64, u64, u64)>) {
+    fn collect_tile_rows(&self, origin: &[u64], inside: &[Range<u64>], range: &Range<u64>, rows: &mut Vec<(u64, u64, u64)>) {
         rows.clear();
         let Some((last, outer)) = inside.split_last() else {
             rows.push((0, 0, 1));
             return;
         };
-        let _ = odometer(outer, |index| {
+        let _ = for_each_index(outer, |index| {
             let (mut in_tile, mut in_array) = (0, 0);
             for (((at, start), tile), array) in index.iter().zip(origin).zip(&self.tile).zip(&self.array) {
                 in_tile = in_tile * tile + at;
@@ -149,7 +149,7 @@ impl Grid {
 }
 
 /// Calls `with` for every index in the box, the last axis running fastest; once for no axes.
-fn odometer(bounds: &[Range<u64>], mut with: impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
+fn for_each_index(bounds: &[Range<u64>], mut with: impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
     if bounds.iter().any(Range::is_empty) {
         return Ok(());
     }
@@ -172,15 +172,15 @@ fn odometer(bounds: &[Range<u64>], mut with: impl FnMut(&[u64]) -> Result<()>) -
 }
 
 /// An array stored in tiles, as a source of its elements in C order: a slice reads only its tiles.
-pub(super) struct Tiled {
-    grid: Grid,
+pub(super) struct TiledSource {
+    grid: TileGrid,
     inner: SourceRef,
     limits: Limits,
 }
 
-impl Tiled {
+impl TiledSource {
     /// `inner` holds all tiles.
-    pub(super) fn new(grid: Grid, inner: SourceRef, limits: &Limits) -> Result<Self> {
+    pub(super) fn new(grid: TileGrid, inner: SourceRef, limits: &Limits) -> Result<Self> {
         if inner.len() != grid.tiled {
             return Err(Error::malformed(format!("tile: {} bytes of tiles, expected {}", inner.len(), grid.tiled)));
         }
@@ -188,13 +188,13 @@ impl Tiled {
     }
 
     /// Reads whole elements.
-    fn items(&self, range: &Range<u64>, into: &mut [u8]) -> Result<()> {
+    fn read_items(&self, range: &Range<u64>, into: &mut [u8]) -> Result<()> {
         let grid = &self.grid;
         let mut rows = Vec::new();
         let mut scratch = Vec::new();
         let item = grid.item;
-        grid.tiles(&grid.hull(range), |number, origin, inside| {
-            grid.rows(origin, inside, range, &mut rows);
+        grid.for_each_tile(&grid.bounding_range(range), |number, origin, inside| {
+            grid.collect_tile_rows(origin, inside, range, &mut rows);
             let (Some((first, ..)), Some((last, _, n))) = (rows.first(), rows.last()) else { return Ok(()) };
             // One read covers the span from the first needed row to the last, because all are in one tile.
             let start = number * grid.tile_bytes + first * item;
@@ -221,17 +221,17 @@ impl Tiled {
     }
 
     /// The ranges of `inner` that hold these bytes.
-    fn needed(&self, range: &Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn inner_ranges(&self, range: &Range<u64>) -> Result<Vec<Range<u64>>> {
         check_range(range.start, range.end.saturating_sub(range.start), self.len())?;
         let mut needed: Vec<Range<u64>> = Vec::new();
         if range.is_empty() {
             return Ok(needed);
         }
         let (grid, item) = (&self.grid, self.grid.item);
-        let items = covering(item, range.start, range.end - range.start);
+        let items = items_covering(item, range.start, range.end - range.start);
         let mut rows = Vec::new();
-        grid.tiles(&grid.hull(&items), |number, origin, inside| {
-            grid.rows(origin, inside, &items, &mut rows);
+        grid.for_each_tile(&grid.bounding_range(&items), |number, origin, inside| {
+            grid.collect_tile_rows(origin, inside, &items, &mut rows);
             if let (Some((first, ..)), Some((last, _, n))) = (rows.first(), rows.last()) {
                 let base = number * grid.tile_bytes;
                 let (start, end) = (base + first * item, base + (last + n) * item);
@@ -246,30 +246,30 @@ impl Tiled {
     }
 }
 
-impl SourcePieces for Tiled {
-    fn stored(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+impl SourcePieces for TiledSource {
+    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let mut all = Vec::new();
-        for part in self.needed(&range)? {
+        for part in self.inner_ranges(&range)? {
             all.extend(stored_ranges(&*self.inner, part)?);
         }
         Ok(all)
     }
 }
 
-impl Source for Tiled {
+impl Source for TiledSource {
     fn len(&self) -> u64 {
         self.grid.bytes
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         check_range(offset, into.len() as u64, self.len())?;
-        read_items(&self.limits, "reading tiles", self.grid.item, offset, into, |items, into| self.items(items, into))
+        read_items(&self.limits, "reading tiles", self.grid.item, offset, into, |items, into| self.read_items(items, into))
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let mut all = Vec::new();
         for range in ranges {
-            all.extend(self.needed(range)?);
+            all.extend(self.inner_ranges(range)?);
         }
         self.inner.prefetch(&all)
     }
@@ -284,17 +284,17 @@ impl Source for Tiled {
 }
 
 /// Cuts an array into tiles, one band of tiles along the first axis after the other.
-pub(super) struct Writer {
-    grid: Grid,
+pub(super) struct TileEncoder {
+    grid: TileGrid,
     /// Bytes of a full band of the array, and what has come of the current one.
     band: usize,
     pending: Vec<u8>,
     written: u64,
 }
 
-impl Writer {
+impl TileEncoder {
     /// A writer of the tiles of an array of `grid.bytes` bytes.
-    pub(super) fn new(grid: Grid, limits: &Limits) -> Result<Self> {
+    pub(super) fn new(grid: TileGrid, limits: &Limits) -> Result<Self> {
         let slab = grid.array.iter().skip(1).fold(grid.item, |all, n| all.saturating_mul(*n));
         let rows = grid.tile.first().copied().unwrap_or(1).min(grid.array.first().copied().unwrap_or(1));
         let band = slab.saturating_mul(rows);
@@ -303,7 +303,7 @@ impl Writer {
         Ok(Self { band: to_usize(band)?, grid, pending: Vec::new(), written: 0 })
     }
 
-    fn flush(&mut self, out: &mut dyn Write) -> Result<()> {
+    fn write_pending_band(&mut self, out: &mut dyn Write) -> Result<()> {
         let grid = &self.grid;
         let bytes = std::mem::take(&mut self.pending);
         // The band as a separate array, which starts again at tile 0.
@@ -312,44 +312,44 @@ impl Writer {
             let slab = grid.array.iter().skip(1).fold(grid.item, |all, n| all.saturating_mul(*n)).max(1);
             *first = bytes.len() as u64 / slab;
         }
-        let band = Grid::new(&grid.tile, &array, grid.item)?;
+        let band = TileGrid::new(&grid.tile, &array, grid.item)?;
         let all = 0..band.bytes / band.item;
         let hull: Vec<_> = array.iter().map(|n| 0..*n).collect();
         let mut rows = Vec::new();
         let mut tile = vec![0; to_usize(band.tile_bytes)?];
-        band.tiles(&hull, |_, origin, inside| {
+        band.for_each_tile(&hull, |_, origin, inside| {
             tile.fill(0);
-            band.rows(origin, inside, &all, &mut rows);
+            band.collect_tile_rows(origin, inside, &all, &mut rows);
             for (in_tile, in_array, n) in &rows {
                 let [to, from, n] = [in_tile, in_array, n].map(|at| (at * band.item) as usize);
                 if let (Some(to), Some(from)) = (tile.get_mut(to..to + n), bytes.get(from..from + n)) {
                     to.copy_from_slice(from);
                 }
             }
-            put(out, &tile)
+            write_all(out, &tile)
         })
     }
 }
 
-impl Encode for Writer {
+impl Encoder for TileEncoder {
     fn write(&mut self, mut data: &[u8], out: &mut dyn Write) -> Result<()> {
         self.written += data.len() as u64;
         if self.written > self.grid.bytes {
-            return told_right(Some(self.grid.bytes), self.written);
+            return check_total(Some(self.grid.bytes), self.written);
         }
         while !data.is_empty() {
             let (now, later) = data.split_at(data.len().min(self.band.saturating_sub(self.pending.len()).max(1)));
             self.pending.extend_from_slice(now);
             data = later;
             if self.pending.len() == self.band {
-                self.flush(out)?;
+                self.write_pending_band(out)?;
             }
         }
         Ok(())
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<()> {
-        told_right(Some(self.grid.bytes), self.written)?;
-        if self.pending.is_empty() { Ok(()) } else { self.flush(out) }
+        check_total(Some(self.grid.bytes), self.written)?;
+        if self.pending.is_empty() { Ok(()) } else { self.write_pending_band(out) }
     }
 }

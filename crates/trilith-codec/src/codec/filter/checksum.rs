@@ -3,30 +3,30 @@
 use crate::error::{Error, Result};
 
 /// HDF5's filter 3: four bytes, little-endian, over words of 16 bits.
-pub(super) fn fletcher32(bytes: Vec<u8>) -> Result<Vec<u8>> {
+pub(super) fn strip_fletcher32(bytes: Vec<u8>) -> Result<Vec<u8>> {
     taken_off(bytes, |body| {
-        let sum = fletcher(body);
+        let sum = compute_fletcher32(body);
         // Files of HDF5 before 1.6.3 have the bytes of each half exchanged.
         [sum, (sum & 0x00ff_00ff) << 8 | (sum >> 8) & 0x00ff_00ff]
     })
 }
 
 /// The CRC of iSCSI, four bytes, little-endian.
-pub(super) fn crc32c(bytes: Vec<u8>) -> Result<Vec<u8>> {
-    taken_off(bytes, |body| [castagnoli(body); 2])
+pub(super) fn strip_crc32c(bytes: Vec<u8>) -> Result<Vec<u8>> {
+    taken_off(bytes, |body| [compute_crc32c(body); 2])
 }
 
 /// The CRC of zip and gzip.
 #[cfg(feature = "zlib")]
-pub(super) fn crc32(bytes: &[u8]) -> Result<u32> {
+pub(super) fn compute_crc32(bytes: &[u8]) -> Result<u32> {
     let mut crc = flate2::Crc::new();
     crc.update(bytes);
     Ok(crc.sum())
 }
 
 #[cfg(not(feature = "zlib"))]
-pub(super) fn crc32(_: &[u8]) -> Result<u32> {
-    Err(crate::codec::unsupported::feature("zlib"))
+pub(super) fn compute_crc32(_: &[u8]) -> Result<u32> {
+    Err(crate::codec::unsupported::missing_feature_error("zlib"))
 }
 
 fn taken_off(mut bytes: Vec<u8>, sums: impl FnOnce(&[u8]) -> [u32; 2]) -> Result<Vec<u8>> {
@@ -42,7 +42,7 @@ fn taken_off(mut bytes: Vec<u8>, sums: impl FnOnce(&[u8]) -> [u32; 2]) -> Result
     Ok(bytes)
 }
 
-fn fletcher(bytes: &[u8]) -> u32 {
+fn compute_fletcher32(bytes: &[u8]) -> u32 {
     let (mut a, mut b) = (0u32, 0u32);
     let mut words = bytes.chunks_exact(2);
     let reduce = |sum: u32| (sum & 0xffff) + (sum >> 16);
@@ -65,7 +65,7 @@ fn fletcher(bytes: &[u8]) -> u32 {
     b << 16 | a
 }
 
-fn castagnoli(bytes: &[u8]) -> u32 {
+fn compute_crc32c(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for byte in bytes {
         crc ^= u32::from(*byte);
@@ -82,11 +82,11 @@ mod tests {
 
     #[test]
     fn checksums_eq_published_values() {
-        assert_eq!(castagnoli(b"123456789"), 0xe306_9283);
+        assert_eq!(compute_crc32c(b"123456789"), 0xe306_9283);
         // Fletcher's sum over big-endian words: 0x0102 + 0x0304, and 0x0102 + (0x0102 + 0x0304).
-        assert_eq!(fletcher(&[1, 2, 3, 4]), 0x0508_0406);
+        assert_eq!(compute_fletcher32(&[1, 2, 3, 4]), 0x0508_0406);
         #[cfg(feature = "zlib")]
-        assert_eq!(crc32(b"123456789").unwrap(), 0xcbf4_3926);
-        assert!(crc32c(vec![1, 2, 3]).is_err() && fletcher32(vec![0; 3]).is_err());
+        assert_eq!(compute_crc32(b"123456789").unwrap(), 0xcbf4_3926);
+        assert!(strip_crc32c(vec![1, 2, 3]).is_err() && strip_fletcher32(vec![0; 3]).is_err());
     }
 }

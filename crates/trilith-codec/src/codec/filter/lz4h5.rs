@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 
 /// Decodes at most `most` bytes.
-pub(super) fn undo(bytes: &[u8], most: usize) -> Result<Vec<u8>> {
+pub(super) fn decode(bytes: &[u8], most: usize) -> Result<Vec<u8>> {
     let cut = || Error::malformed("the lz4 chunk is cut short");
     let (total, rest) = bytes.split_first_chunk::<8>().ok_or_else(cut)?;
     let (block, mut rest) = rest.split_first_chunk::<4>().ok_or_else(cut)?;

@@ -1,7 +1,7 @@
 //! LZF, the quick codec of h5py: bytes verbatim, and repetitions of what came before.
 
 /// Decodes into `out`; how many bytes that gave, if it is valid.
-pub(super) fn undo(mut input: &[u8], out: &mut [u8]) -> Option<usize> {
+pub(super) fn decode(mut input: &[u8], out: &mut [u8]) -> Option<usize> {
     let mut at = 0usize;
     let next = |input: &mut &[u8]| {
         let (byte, rest) = input.split_first()?;
@@ -39,14 +39,14 @@ mod tests {
     #[test]
     fn by_hand() {
         let mut out = [0; 12];
-        assert_eq!(undo(b"\x02abc\xe0\x00\x02", &mut out), Some(12));
+        assert_eq!(decode(b"\x02abc\xe0\x00\x02", &mut out), Some(12));
         assert_eq!(&out, b"abcabcabcabc");
     }
 
     proptest! {
         #[test]
         fn nothing_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200), len in 0usize..400) {
-            undo(&bytes, &mut vec![0; len]);
+            decode(&bytes, &mut vec![0; len]);
         }
     }
 }

@@ -2,38 +2,38 @@
 //!
 //! TIFF Revision 6.0, section 13.
 
-use super::Room;
-use crate::codec::bit_io::Bits;
+use super::OutputLimit;
+use crate::codec::bit_io::BitReader;
 use crate::error::{Error, Result};
 
 /// The codes that represent no bytes.
-const CLEAR: usize = 256;
-const END: usize = 257;
+const CLEAR_CODE: usize = 256;
+const EOI_CODE: usize = 257;
 /// Codes of 12 bits.
-const MOST: usize = 4096;
+const MAX_CODES: usize = 4096;
 
 /// Decodes; what comes after the bytes that are expected is not looked at.
-pub(super) fn undo(bytes: &[u8], room: &Room) -> Result<Vec<u8>> {
+pub(super) fn decode(bytes: &[u8], room: &OutputLimit) -> Result<Vec<u8>> {
     if let [0, second, ..] = bytes
         && second & 1 == 1
     {
         return Err(Error::unsupported("LZW with the lowest bit first, as before TIFF 5.0"));
     }
     let wrong = || Error::malformed("a code of LZW that was not defined");
-    let mut codes = Bits::new(bytes);
+    let mut codes = BitReader::new(bytes);
     // Start and length of each string in the output. A string is that of an earlier code and the next byte.
-    let mut strings: Vec<(usize, usize)> = Vec::with_capacity(MOST);
-    let (mut out, mut bits, mut before) = (Vec::with_capacity(room.most), 9, None::<(usize, usize)>);
-    while out.len() < room.most {
-        let Some(code) = codes.take(bits) else { break };
+    let mut strings: Vec<(usize, usize)> = Vec::with_capacity(MAX_CODES);
+    let (mut out, mut bits, mut before) = (Vec::with_capacity(room.max_len), 9, None::<(usize, usize)>);
+    while out.len() < room.max_len {
+        let Some(code) = codes.read_bits(bits) else { break };
         let code = code as usize;
         match code {
-            CLEAR => {
+            CLEAR_CODE => {
                 strings.clear();
                 (bits, before) = (9, None);
                 continue;
             }
-            END => break,
+            EOI_CODE => break,
             _ => {}
         }
         let start = out.len();
@@ -48,7 +48,7 @@ pub(super) fn undo(bytes: &[u8], room: &Room) -> Result<Vec<u8>> {
                     None if code - 258 == strings.len() => (before.0, before.1 + 1),
                     None => return Err(wrong()),
                 };
-                let len = len.min(room.most - start);
+                let len = len.min(room.max_len - start);
                 for at in from..from + len {
                     let byte = *out.get(at).ok_or_else(wrong)?;
                     out.push(byte);
@@ -56,7 +56,7 @@ pub(super) fn undo(bytes: &[u8], room: &Room) -> Result<Vec<u8>> {
             }
         }
         if let Some((from, len)) = before
-            && strings.len() + 258 < MOST
+            && strings.len() + 258 < MAX_CODES
         {
             strings.push((from, len + 1));
         }
@@ -87,17 +87,17 @@ mod tests {
 
     #[test]
     fn specification_example_decodes() {
-        let codes = [CLEAR, 7, 258, 8, 8, 258, 6, 6, END];
-        assert_eq!(undo(&nine(&codes), &Room { most: 99 }).unwrap(), [7, 7, 7, 8, 8, 7, 7, 6, 6]);
-        assert_eq!(undo(&nine(&codes), &Room { most: 2 }).unwrap(), [7, 7]);
-        assert!(undo(&nine(&[CLEAR, 7, 300]), &Room { most: 99 }).is_err());
-        assert!(undo(&nine(&[CLEAR, 258]), &Room { most: 99 }).is_err());
+        let codes = [CLEAR_CODE, 7, 258, 8, 8, 258, 6, 6, EOI_CODE];
+        assert_eq!(decode(&nine(&codes), &OutputLimit { max_len: 99 }).unwrap(), [7, 7, 7, 8, 8, 7, 7, 6, 6]);
+        assert_eq!(decode(&nine(&codes), &OutputLimit { max_len: 2 }).unwrap(), [7, 7]);
+        assert!(decode(&nine(&[CLEAR_CODE, 7, 300]), &OutputLimit { max_len: 99 }).is_err());
+        assert!(decode(&nine(&[CLEAR_CODE, 258]), &OutputLimit { max_len: 99 }).is_err());
     }
 
     proptest! {
         #[test]
         fn nothing_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200), most in 0usize..4000) {
-            let _ = undo(&bytes, &Room { most });
+            let _ = decode(&bytes, &OutputLimit { max_len: most });
         }
     }
 }

@@ -18,13 +18,13 @@ mod unpack_bits;
 
 use super::crc::differs;
 use super::shuffle;
-use crate::bytes::{Step, to_usize};
+use crate::bytes::{CodingStep, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
 /// The filters of a grid of chunks.
 #[derive(Debug, Clone, Default)]
-pub struct Filters(Vec<Filter>);
+pub struct FilterPipeline(Vec<Filter>);
 
 /// A filter: its name and its arguments in parentheses.
 #[derive(Debug, Clone)]
@@ -34,14 +34,14 @@ struct Filter {
 }
 
 /// Bytes that a filter adds to what it is given, if that is known.
-enum Grows {
+enum SizeGrowth {
     By(u64),
     /// Bytes that go in, and bytes that come out.
     Times(u64, u64),
     Unknown,
 }
 
-impl Filters {
+impl FilterPipeline {
     /// Reads the words. A word that is not known is kept: it is refused when a chunk is decoded.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Filters {
     }
 
     /// Returns each filter alone.
-    pub fn apart(self) -> Vec<Self> {
+    pub fn split_filters(self) -> Vec<Self> {
         self.0.into_iter().map(|filter| Self(vec![filter])).collect()
     }
 
@@ -95,18 +95,19 @@ impl Filters {
     #[cfg(feature = "zlib")]
     pub fn of_member(&self) -> Option<(u64, u32)> {
         let (first, rest) = self.0.split_first()?;
-        let (skipped, rest) = if first.name == "skip" { (first.argument(0).ok()?, rest) } else { (0, self.0.as_slice()) };
+        let (skipped, rest) =
+            if first.name == "skip" { (first.required_argument(0).ok()?, rest) } else { (0, self.0.as_slice()) };
         match rest {
             [crc, deflate] if crc.name == "crc32" && deflate.name == "rawdeflate" => {
-                Some((skipped, u32::try_from(crc.argument(0).ok()?).ok()?))
+                Some((skipped, u32::try_from(crc.required_argument(0).ok()?).ok()?))
             }
             _ => None,
         }
     }
 
     /// The filters, in the order in which they were applied.
-    pub fn steps(&self) -> Vec<Step> {
-        self.0.iter().map(|filter| Step::new(&filter.name, filter.arguments.clone())).collect()
+    pub fn to_coding_steps(&self) -> Vec<CodingStep> {
+        self.0.iter().map(|filter| CodingStep::new(&filter.name, filter.arguments.clone())).collect()
     }
 
     /// Decodes a chunk, which has `size` bytes then. Of a `mask` the bit i says that filter i was not applied.
@@ -126,7 +127,7 @@ impl Filters {
         }
         for (at, given) in steps.into_iter().zip(sizes).rev() {
             let Some(filter) = self.0.get(at) else { continue };
-            bytes = filter.undo(bytes, given, size, limits).map_err(|error| match error.kind() {
+            bytes = filter.decode(bytes, given, size, limits).map_err(|error| match error.kind() {
                 // This error names the filter already.
                 ErrorKind::Unsupported => error,
                 _ => error.context(filter.name.clone()),
@@ -137,60 +138,79 @@ impl Filters {
 }
 
 impl Filter {
-    fn grows(&self) -> Grows {
+    fn size_growth(&self) -> SizeGrowth {
         match self.name.as_str() {
-            "shuffle" | "bitshuffle" | "delta" | "fdelta" | "reverse" => Grows::By(0),
-            "whole" => Grows::Times(self.argument(0).unwrap_or(8), 8),
-            "float" => Grows::Times(self.argument(0).unwrap_or(8), number_formats::made(&self.arguments)),
-            "dates" => Grows::Times(8, number_formats::DATE as u64),
-            "fletcher32" | "crc32c" => Grows::By(4),
-            "crc32" => Grows::By(0),
-            "skip" => Grows::By(self.argument(0).unwrap_or(0)),
-            _ => Grows::Unknown,
+            "shuffle" | "bitshuffle" | "delta" | "fdelta" | "reverse" => SizeGrowth::By(0),
+            "whole" => SizeGrowth::Times(self.required_argument(0).unwrap_or(8), 8),
+            "float" => SizeGrowth::Times(self.required_argument(0).unwrap_or(8), number_formats::output_size(&self.arguments)),
+            "dates" => SizeGrowth::Times(8, number_formats::DATE_LEN as u64),
+            "fletcher32" | "crc32c" => SizeGrowth::By(4),
+            "crc32" => SizeGrowth::By(0),
+            "skip" => SizeGrowth::By(self.required_argument(0).unwrap_or(0)),
+            _ => SizeGrowth::Unknown,
         }
     }
 
     /// Returns the number of stored bytes for this decoded length, if it is known.
     fn stored_size(&self, size: u64) -> Option<u64> {
-        match self.grows() {
-            Grows::By(more) => size.checked_add(more),
-            Grows::Times(stored, read) => (size / read.max(1)).checked_mul(stored),
-            Grows::Unknown => None,
+        match self.size_growth() {
+            SizeGrowth::By(more) => size.checked_add(more),
+            SizeGrowth::Times(stored, read) => (size / read.max(1)).checked_mul(stored),
+            SizeGrowth::Unknown => None,
         }
     }
 
-    fn argument(&self, at: usize) -> Result<u64> {
+    fn required_argument(&self, at: usize) -> Result<u64> {
         let missing = || Error::malformed(format!("the filter {} lacks a number in parentheses", self.name));
         self.arguments.get(at).copied().ok_or_else(missing)
     }
 
     /// Returns the input of the filter, `given` bytes if the length is known.
-    fn undo(&self, bytes: Vec<u8>, given: Option<u64>, size: u64, limits: &Limits) -> Result<Vec<u8>> {
+    fn decode(&self, bytes: Vec<u8>, given: Option<u64>, size: u64, limits: &Limits) -> Result<Vec<u8>> {
         match self.name.as_str() {
-            "shuffle" | "bitshuffle" => self.unshuffled(&bytes),
-            "delta" => Ok(delta::Rows::of(&self.arguments, bytes.len())?.undo(bytes)),
-            "fdelta" => Ok(delta::Rows::of_floats(&self.arguments, bytes.len())?.undo_floats(bytes)),
+            "shuffle" | "bitshuffle" => self.undo_shuffle(&bytes),
+            "delta" => Ok(delta::DeltaRows::from_arguments(&self.arguments, bytes.len())?.decode(bytes)),
+            "fdelta" => Ok(delta::DeltaRows::from_float_arguments(&self.arguments, bytes.len())?.decode_floats(bytes)),
             "bits" => {
-                let is_big = self.argument(2).is_ok_and(|order| order == 1);
-                unpack_bits::undo(&bytes, self.argument(0)?, self.argument(1)?, is_big, Room::of(given, size, limits)?.most)
+                let is_big = self.required_argument(2).is_ok_and(|order| order == 1);
+                unpack_bits::decode(
+                    &bytes,
+                    self.required_argument(0)?,
+                    self.required_argument(1)?,
+                    is_big,
+                    OutputLimit::for_output(given, size, limits)?.max_len,
+                )
             }
-            "bitshuffleh5" => bitshuffle::undo(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
+            "bitshuffleh5" => bitshuffle::decode(&bytes, &self.arguments, OutputLimit::for_output(given, size, limits)?.max_len),
             "reverse" => Ok(bytes.into_iter().map(u8::reverse_bits).collect()),
-            "whole" => number_formats::whole(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
-            "float" => number_formats::float(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
-            "dates" => number_formats::dates(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
-            "szip" => szip::undo(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
-            "lzw" => lzw::undo(&bytes, &Room::of(given, size, limits)?),
-            "fletcher32" => checksum::fletcher32(bytes),
-            "crc32c" => checksum::crc32c(bytes),
+            "whole" => {
+                number_formats::decode_integers(&bytes, &self.arguments, OutputLimit::for_output(given, size, limits)?.max_len)
+            }
+            "float" => {
+                number_formats::decode_floats(&bytes, &self.arguments, OutputLimit::for_output(given, size, limits)?.max_len)
+            }
+            "dates" => {
+                number_formats::decode_dates(&bytes, &self.arguments, OutputLimit::for_output(given, size, limits)?.max_len)
+            }
+            "szip" => szip::decode(&bytes, &self.arguments, OutputLimit::for_output(given, size, limits)?.max_len),
+            "lzw" => lzw::decode(&bytes, &OutputLimit::for_output(given, size, limits)?),
+            "fletcher32" => checksum::strip_fletcher32(bytes),
+            "crc32c" => checksum::strip_crc32c(bytes),
             "crc32" => {
                 let wrong = |_| Error::malformed("the number in parentheses is more than a CRC-32 has");
-                let (stated, found) = (u32::try_from(self.argument(0)?).map_err(wrong)?, checksum::crc32(&bytes)?);
+                let (stated, found) =
+                    (u32::try_from(self.required_argument(0)?).map_err(wrong)?, checksum::compute_crc32(&bytes)?);
                 if found == stated { Ok(bytes) } else { Err(differs(stated, found)) }
             }
-            "nbit" => nbit_scaleoffset::nbit(bytes, &self.arguments, Room::of(given, size, limits)?.most),
-            "scaleoffset" => nbit_scaleoffset::scaleoffset(&bytes, &self.arguments, Room::of(given, size, limits)?.most),
-            "packbits" => packbits::undo(&bytes, &Room::of(given, size, limits)?),
+            "nbit" => {
+                nbit_scaleoffset::decode_nbit(bytes, &self.arguments, OutputLimit::for_output(given, size, limits)?.max_len)
+            }
+            "scaleoffset" => nbit_scaleoffset::decode_scaleoffset(
+                &bytes,
+                &self.arguments,
+                OutputLimit::for_output(given, size, limits)?.max_len,
+            ),
+            "packbits" => packbits::decode(&bytes, &OutputLimit::for_output(given, size, limits)?),
             "pad" => {
                 let mut bytes = bytes;
                 let len = bytes.len() as u64;
@@ -201,14 +221,14 @@ impl Filter {
                 let most = len.max(64).saturating_mul(limits.zlib_ratio);
                 if size > most {
                     let what = format!("a chunk of {len} bytes is to be filled up to {size}");
-                    return Err(Limits::exceeded("zlib_ratio", limits.zlib_ratio, what));
+                    return Err(Limits::exceeded_error("zlib_ratio", limits.zlib_ratio, what));
                 }
                 limits.charge_memory(size, "a chunk")?;
                 bytes.resize(to_usize(size)?, 0);
                 Ok(bytes)
             }
             "skip" => {
-                let count = to_usize(self.argument(0)?)?;
+                let count = to_usize(self.required_argument(0)?)?;
                 if count > bytes.len() {
                     return Err(Error::malformed(format!("{} bytes, of which {count} are skipped", bytes.len())));
                 }
@@ -217,12 +237,12 @@ impl Filter {
                 drop(bytes.drain(..count));
                 Ok(bytes)
             }
-            name => self.decompressed(name, &bytes, &Room::of(given, size, limits)?, limits),
+            name => self.decompress_by_name(name, &bytes, &OutputLimit::for_output(given, size, limits)?, limits),
         }
     }
 
-    fn unshuffled(&self, bytes: &[u8]) -> Result<Vec<u8>> {
-        let item = to_usize(self.argument(0)?)?;
+    fn undo_shuffle(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+        let item = to_usize(self.required_argument(0)?)?;
         if item < 2 {
             return Ok(bytes.to_vec());
         }
@@ -236,64 +256,68 @@ impl Filter {
     }
 
     #[allow(unused_variables, reason = "what no codec of this build reads")]
-    fn decompressed(&self, name: &str, bytes: &[u8], room: &Room, limits: &Limits) -> Result<Vec<u8>> {
+    fn decompress_by_name(&self, name: &str, bytes: &[u8], room: &OutputLimit, limits: &Limits) -> Result<Vec<u8>> {
         match name {
             #[cfg(feature = "zlib")]
-            "deflate" => room.fill(|into| super::zlib::unpack(bytes, into)),
+            "deflate" => room.decode_into(|into| super::zlib::decompress(bytes, into)),
             #[cfg(feature = "zlib")]
-            "rawdeflate" => room.fill(|into| Ok(raw_deflate(bytes, into))),
+            "rawdeflate" => room.decode_into(|into| Ok(raw_deflate(bytes, into))),
             #[cfg(feature = "zlib")]
-            "gzip" => room.read(&mut flate2::read::GzDecoder::new(bytes)),
+            "gzip" => room.read_to_limit(&mut flate2::read::GzDecoder::new(bytes)),
             #[cfg(feature = "zstd")]
-            "zstd" => room.fill(|into| super::zstd::unpack(bytes, into)),
+            "zstd" => room.decode_into(|into| super::zstd::decompress(bytes, into)),
             #[cfg(feature = "lz4")]
-            "lz4" => room.fill(|into| Ok(lz4_flex::block::decompress_into(bytes, into).ok())),
+            "lz4" => room.decode_into(|into| Ok(lz4_flex::block::decompress_into(bytes, into).ok())),
             #[cfg(feature = "lz4")]
-            "lz4size" => lz4_with_size(bytes, room.most),
+            "lz4size" => lz4_with_size(bytes, room.max_len),
             #[cfg(feature = "lz4")]
-            "lz4h5" => lz4h5::undo(bytes, room.most),
+            "lz4h5" => lz4h5::decode(bytes, room.max_len),
             #[cfg(feature = "bzip2")]
-            "bzip2" => room.read(&mut bzip2::read::BzDecoder::new(bytes)),
+            "bzip2" => room.read_to_limit(&mut bzip2::read::BzDecoder::new(bytes)),
             #[cfg(feature = "blosc")]
             "blosc" => {
                 let header: Option<[u8; 4]> = bytes.get(4..8).and_then(|bytes| bytes.try_into().ok());
                 let len = header.map(u32::from_le_bytes).ok_or_else(|| Error::malformed("the blosc buffer is cut short"))?;
                 let len = u64::from(len);
-                if len > room.most as u64 {
-                    return Err(Error::malformed(format!("decodes to {len} bytes, expected {}", room.most)));
+                if len > room.max_len as u64 {
+                    return Err(Error::malformed(format!("decodes to {len} bytes, expected {}", room.max_len)));
                 }
                 let stored = std::sync::Arc::new(crate::bytes::MemorySource::new(bytes.to_vec(), "a chunk"));
                 crate::bytes::read_vec(&*super::blsc::decode(stored, len, limits)?, 0, len, limits)
             }
             #[cfg(feature = "jpeg")]
             "jpeg" => {
-                let (columns, samples) = (self.argument(0)?, self.argument(1)?);
-                let colors = if self.argument(2)? == 0 { super::jpeg::Colors::Meant } else { super::jpeg::Colors::Stored };
-                let rows = (room.most as u64).checked_div(columns.saturating_mul(samples)).unwrap_or(0);
-                let expected = super::jpeg::Expected { rows, columns, samples, colors, may_be_longer: true };
+                let (columns, samples) = (self.required_argument(0)?, self.required_argument(1)?);
+                let colors = if self.required_argument(2)? == 0 {
+                    super::jpeg::ColorConversion::Rgb
+                } else {
+                    super::jpeg::ColorConversion::Raw
+                };
+                let rows = (room.max_len as u64).checked_div(columns.saturating_mul(samples)).unwrap_or(0);
+                let expected = super::jpeg::ExpectedImage { rows, columns, samples, colors, may_be_longer: true };
                 super::jpeg::decode(bytes, &expected, limits)
             }
-            "lzf" => room.fill(|into| Ok(lzf::undo(bytes, into))),
+            "lzf" => room.decode_into(|into| Ok(lzf::decode(bytes, into))),
             #[cfg(not(feature = "zlib"))]
-            "deflate" | "rawdeflate" | "gzip" => Err(super::unsupported::feature("zlib")),
+            "deflate" | "rawdeflate" | "gzip" => Err(super::unsupported::missing_feature_error("zlib")),
             #[cfg(not(feature = "zstd"))]
-            "zstd" => Err(super::unsupported::feature("zstd")),
+            "zstd" => Err(super::unsupported::missing_feature_error("zstd")),
             #[cfg(not(feature = "jpeg"))]
-            "jpeg" => Err(super::unsupported::feature("jpeg")),
+            "jpeg" => Err(super::unsupported::missing_feature_error("jpeg")),
             #[cfg(not(feature = "lz4"))]
-            "lz4" | "lz4size" | "lz4h5" => Err(super::unsupported::feature("lz4")),
+            "lz4" | "lz4size" | "lz4h5" => Err(super::unsupported::missing_feature_error("lz4")),
             #[cfg(not(feature = "bzip2"))]
-            "bzip2" => Err(super::unsupported::feature("bzip2")),
+            "bzip2" => Err(super::unsupported::missing_feature_error("bzip2")),
             #[cfg(not(feature = "blosc"))]
-            "blosc" => Err(super::unsupported::feature("blosc")),
-            name => Err(Error::unsupported(format!("the filter {name}{} is not available", known_as(name)))
+            "blosc" => Err(super::unsupported::missing_feature_error("blosc")),
+            name => Err(Error::unsupported(format!("the filter {name}{} is not available", registered_name(name)))
                 .hint("decode it with the program that wrote it; the other items can be read")),
         }
     }
 }
 
 /// Names of filters that have no word here: those of HDF5 as its register of filters has them.
-const NAMES: &[(&str, &str)] = &[
+const REGISTERED_FILTERS: &[(&str, &str)] = &[
     ("hdf5:305", "LZO"),
     ("hdf5:32002", "MAFISC"),
     ("hdf5:32003", "Snappy"),
@@ -327,42 +351,42 @@ const NAMES: &[(&str, &str)] = &[
 ];
 
 /// The name of a filter in brackets, if its word is a number.
-fn known_as(word: &str) -> String {
-    NAMES.iter().find(|(known, _)| *known == word).map_or_else(String::new, |(_, name)| format!(" ({name})"))
+fn registered_name(word: &str) -> String {
+    REGISTERED_FILTERS.iter().find(|(known, _)| *known == word).map_or_else(String::new, |(_, name)| format!(" ({name})"))
 }
 
 /// Maximum number of bytes that a codec may return.
-struct Room {
-    most: usize,
+struct OutputLimit {
+    max_len: usize,
 }
 
-impl Room {
+impl OutputLimit {
     /// Returns the number that is known to come, or some more than the chunk has, which other filters may have
     /// added.
-    fn of(given: Option<u64>, size: u64, limits: &Limits) -> Result<Self> {
+    fn for_output(given: Option<u64>, size: u64, limits: &Limits) -> Result<Self> {
         let most = given.unwrap_or(size.saturating_add(size / 8).saturating_add(1 << 16));
         limits.charge_memory(most, "a chunk")?;
-        Ok(Self { most: to_usize(most)? })
+        Ok(Self { max_len: to_usize(most)? })
     }
 
     /// Returns the output of `unpack`.
-    fn fill(&self, unpack: impl FnOnce(&mut [u8]) -> Result<Option<usize>>) -> Result<Vec<u8>> {
-        let mut out = vec![0; self.most];
-        let len = unpack(&mut out)?.ok_or_else(|| Error::malformed(format!("no valid data for {} bytes", self.most)))?;
+    fn decode_into(&self, unpack: impl FnOnce(&mut [u8]) -> Result<Option<usize>>) -> Result<Vec<u8>> {
+        let mut out = vec![0; self.max_len];
+        let len = unpack(&mut out)?.ok_or_else(|| Error::malformed(format!("no valid data for {} bytes", self.max_len)))?;
         out.truncate(len);
         Ok(out)
     }
 
     /// Returns the content of `from`.
     #[cfg(any(feature = "zlib", feature = "bzip2"))]
-    fn read(&self, from: &mut dyn std::io::Read) -> Result<Vec<u8>> {
+    fn read_to_limit(&self, from: &mut dyn std::io::Read) -> Result<Vec<u8>> {
         use std::io::Read as _;
         let mut out = Vec::new();
-        from.take(self.most as u64 + 1)
+        from.take(self.max_len as u64 + 1)
             .read_to_end(&mut out)
             .map_err(|error| Error::malformed(format!("no valid data: {error}")))?;
-        if out.len() > self.most {
-            return Err(Error::malformed(format!("decodes to more than the {} bytes expected", self.most)));
+        if out.len() > self.max_len {
+            return Err(Error::malformed(format!("decodes to more than the {} bytes expected", self.max_len)));
         }
         Ok(out)
     }
@@ -405,14 +429,14 @@ mod tests {
     use super::*;
 
     fn decode(words: &str, bytes: Vec<u8>, mask: u64, size: u64) -> Result<Vec<u8>> {
-        Filters::parse(words)?.decode(bytes, mask, size, &Limits::default())
+        FilterPipeline::parse(words)?.decode(bytes, mask, size, &Limits::default())
     }
 
     #[test]
     fn parse_accepts_filters_and_unknown_names_are_err() {
-        assert!(Filters::parse("shuffle(4) deflate").is_ok() && Filters::parse("").unwrap().is_empty());
+        assert!(FilterPipeline::parse("shuffle(4) deflate").is_ok() && FilterPipeline::parse("").unwrap().is_empty());
         for wrong in ["shuffle(", "(4)", "shuffle(x)", "a(1)(2)"] {
-            assert!(Filters::parse(wrong).is_err(), "{wrong}");
+            assert!(FilterPipeline::parse(wrong).is_err(), "{wrong}");
         }
         let error = decode("hdf5:305(1,2)", vec![0], 0, 1).unwrap_err();
         assert!(error.message().contains("the filter hdf5:305 (LZO) is not available"), "{error}");
@@ -429,7 +453,7 @@ mod tests {
         #[cfg(feature = "zlib")]
         {
             let mut packed = Vec::new();
-            super::super::zlib::pack(6, &shuffled, &mut packed).unwrap();
+            super::super::zlib::compress(6, &shuffled, &mut packed).unwrap();
             assert_eq!(decode("shuffle(4) deflate", packed.clone(), 0, 40).unwrap(), plain);
             assert!(decode("shuffle(4) deflate", packed.clone(), 0, 39).is_err());
             assert!(decode("deflate fletcher32", packed, 0, 40).is_err(), "without its checksum");

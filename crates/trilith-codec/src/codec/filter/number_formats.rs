@@ -4,10 +4,10 @@ use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 
 /// Bytes that a date takes as a string.
-pub const DATE: usize = 32;
+pub const DATE_LEN: usize = 32;
 
 /// The bits of a number that bytes are, the least significant first; at most 16 bytes count.
-fn bits(bytes: &[u8], is_big: bool) -> u128 {
+fn bits_from_bytes(bytes: &[u8], is_big: bool) -> u128 {
     let mut word = [0; 16];
     if is_big {
         word.iter_mut().zip(bytes.iter().rev()).for_each(|(to, from)| *to = *from);
@@ -18,12 +18,12 @@ fn bits(bytes: &[u8], is_big: bool) -> u128 {
 }
 
 /// Returns `count` bits from a bit on.
-fn field(word: u128, at: u64, count: u64) -> u128 {
+fn extract_bits(word: u128, at: u64, count: u64) -> u128 {
     let mask = if count >= 128 { u128::MAX } else { (1 << count) - 1 };
     word.checked_shr(u32::try_from(at).unwrap_or(u32::MAX)).unwrap_or(0) & mask
 }
 
-fn known<const N: usize>(arguments: &[u64], bytes: &[u8], size: usize, most: usize) -> Result<[u64; N]> {
+fn check_arguments<const N: usize>(arguments: &[u64], bytes: &[u8], size: usize, most: usize) -> Result<[u64; N]> {
     let arguments: [u64; N] =
         arguments.try_into().map_err(|_| Error::malformed(format!("expected {N} numbers in parentheses")))?;
     let width = to_usize(arguments[0])?;
@@ -38,14 +38,14 @@ fn known<const N: usize>(arguments: &[u64], bytes: &[u8], size: usize, most: usi
 
 /// Whole numbers as little-endian ones of eight bytes. The arguments are the bytes of a number, its first bit, its bits, and 1
 /// for a signed and for a big-endian one.
-pub(super) fn whole(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
-    let [width, at, count, is_signed, is_big] = known(arguments, bytes, 8, most)?;
+pub(super) fn decode_integers(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
+    let [width, at, count, is_signed, is_big] = check_arguments(arguments, bytes, 8, most)?;
     if count == 0 || count > 64 || at.saturating_add(count) > width * 8 {
         return Err(Error::unsupported(format!("a whole number of {count} bits at bit {at} of {width} bytes")));
     }
     let mut out = Vec::with_capacity(bytes.len() / to_usize(width)? * 8);
     for number in bytes.chunks_exact(to_usize(width)?) {
-        let mut value = field(bits(number, is_big == 1), at, count) as u64;
+        let mut value = extract_bits(bits_from_bytes(number, is_big == 1), at, count) as u64;
         if is_signed == 1 && value >> (count - 1) & 1 == 1 && count < 64 {
             value |= u64::MAX << count;
         }
@@ -55,7 +55,7 @@ pub(super) fn whole(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<
 }
 
 /// Bytes of what is made of a floating-point number: the tenth argument, if there is one.
-pub(super) fn made(arguments: &[u64]) -> u64 {
+pub(super) fn output_size(arguments: &[u64]) -> u64 {
     if arguments.get(9) == Some(&4) { 4 } else { 8 }
 }
 
@@ -63,10 +63,10 @@ pub(super) fn made(arguments: &[u64]) -> u64 {
 /// arguments are the bytes of a number, 1 for a big-endian one, the bit of the sign, the first bit and the bits of the exponent
 /// and of the fraction, the bias, and 1 if the leading bit of the fraction is stored: 2 if numbers in which it is another than it
 /// has to be are refused, since the file does not say that they have this form.
-pub(super) fn float(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
-    let size = made(arguments);
+pub(super) fn decode_floats(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
+    let size = output_size(arguments);
     let [width, is_big, sign, exponent_at, exponent_bits, fraction_at, fraction_bits, bias, leading] =
-        known(arguments.get(..9).unwrap_or(arguments), bytes, to_usize(size)?, most)?;
+        check_arguments(arguments.get(..9).unwrap_or(arguments), bytes, to_usize(size)?, most)?;
     let is_stored = u64::from(leading > 0);
     if !(1..=30).contains(&exponent_bits) || !(1..=112).contains(&fraction_bits) || bias > 1 << 30 {
         return Err(Error::unsupported(format!(
@@ -81,47 +81,47 @@ pub(super) fn float(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<
     let (mut usual, mut unusual, mut previous) = (0, 0, 0);
     let is_usual = |exponent: i64| exponent == 0x7fff || (exponent - 16383).abs() < 1100;
     for number in bytes.chunks_exact(to_usize(width)?) {
-        let word = bits(number, is_big == 1);
-        let exponent = field(word, exponent_at, exponent_bits) as i64;
-        let stored = field(word, fraction_at, fraction_bits);
+        let word = bits_from_bytes(number, is_big == 1);
+        let exponent = extract_bits(word, exponent_at, exponent_bits) as i64;
+        let stored = extract_bits(word, fraction_at, fraction_bits);
         if leading == 2 && word != 0 {
-            let is_one = field(stored, fraction_bits - 1, 1) == 1;
+            let is_one = extract_bits(stored, fraction_bits - 1, 1) == 1;
             if is_one != (exponent != 0) || (exponent == 0 && stored != 0) {
-                return Err(other_form());
+                return Err(unsupported_error());
             }
-            let last = field(word, (width * 8).saturating_sub(16), 15) as i64;
+            let last = extract_bits(word, (width * 8).saturating_sub(16), 15) as i64;
             (some, filled) = (true, filled && is_usual(last));
-            let number = field(word, 0, 80);
+            let number = extract_bits(word, 0, 80);
             let is_new = exponent != 0 && number != previous;
             usual += u64::from(is_new && is_usual(exponent));
             unusual += u64::from(is_new && !is_usual(exponent));
             previous = number;
         }
-        let fraction = if is_stored == 1 { field(stored, 0, fraction_bits - 1) } else { stored };
+        let fraction = if is_stored == 1 { extract_bits(stored, 0, fraction_bits - 1) } else { stored };
         let magnitude = match exponent {
             exponent if exponent == top && fraction == 0 => f64::INFINITY,
             exponent if exponent == top => f64::NAN,
             // Subnormal numbers have the smallest exponent, and no leading bit that is not stored.
-            0 => scaled(stored, 1 - bias - places),
-            exponent if is_stored == 1 => scaled(stored, exponent - bias - places),
-            exponent => scaled(stored | 1 << fraction_bits, exponent - bias - places),
+            0 => scale_to_f64(stored, 1 - bias - places),
+            exponent if is_stored == 1 => scale_to_f64(stored, exponent - bias - places),
+            exponent => scale_to_f64(stored | 1 << fraction_bits, exponent - bias - places),
         };
-        let value = if field(word, sign, 1) == 1 { -magnitude } else { magnitude };
+        let value = if extract_bits(word, sign, 1) == 1 { -magnitude } else { magnitude };
         if size == 4 { out.extend((value as f32).to_le_bytes()) } else { out.extend(value.to_le_bytes()) }
     }
     // The last two bytes of a number of 128 bits are its sign and its exponent. Here they may be anything, also what was in this memory
     // before; but in numbers of 128 bits, one exponent in fifteen is usual by chance.
     let is_certain = usual >= 3 && usual / 3 >= unusual;
-    if some && filled && !is_certain { Err(other_form()) } else { Ok(out) }
+    if some && filled && !is_certain { Err(unsupported_error()) } else { Ok(out) }
 }
 
-fn other_form() -> Error {
+fn unsupported_error() -> Error {
     Error::unsupported("long doubles in another form than that of 80 bits")
         .hint("convert them to float64 with numpy on the kind of machine that wrote them")
 }
 
 /// Returns the nearest number to `value` times a power of two.
-fn scaled(value: u128, power: i64) -> f64 {
+fn scale_to_f64(value: u128, power: i64) -> f64 {
     if value == 0 {
         return 0.0;
     }
@@ -143,53 +143,53 @@ fn scaled(value: u128, power: i64) -> f64 {
 }
 
 /// Units of the dates of numpy, from years to attoseconds, and how many of the shorter ones make a second.
-const UNITS: [&str; 13] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"];
+const DATETIME_UNITS: [&str; 13] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"];
 
 /// Returns the number of a unit.
-pub fn unit(name: &str) -> Option<u64> {
-    UNITS.iter().position(|unit| *unit == name).map(|at| at as u64)
+pub fn unit_index(name: &str) -> Option<u64> {
+    DATETIME_UNITS.iter().position(|unit| *unit == name).map(|at| at as u64)
 }
 
 /// Dates of numpy as strings of 32 bytes. The arguments are 1 for big-endian numbers, how many units a number counts, the unit.
-pub(super) fn dates(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
+pub(super) fn decode_dates(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
     let &[is_big, times, unit] = arguments else { return Err(Error::malformed("expected 3 numbers in parentheses")) };
-    if unit >= UNITS.len() as u64 {
+    if unit >= DATETIME_UNITS.len() as u64 {
         return Err(Error::malformed(format!("there is no unit {unit} of dates")));
     }
     if times > u64::from(u32::MAX) {
         return Err(Error::unsupported(format!("dates that count {times} units at once")));
     }
     let count = bytes.len() / 8;
-    if count.saturating_mul(DATE) > most {
+    if count.saturating_mul(DATE_LEN) > most {
         return Err(Error::malformed(format!("more than {most} bytes")));
     }
-    let mut out = Vec::with_capacity(count * DATE);
+    let mut out = Vec::with_capacity(count * DATE_LEN);
     for number in bytes.as_chunks::<8>().0 {
         let number = if is_big == 1 { i64::from_be_bytes(*number) } else { i64::from_le_bytes(*number) };
-        let text = if number == i64::MIN { "NaT".to_owned() } else { date(i128::from(number) * i128::from(times), unit) };
+        let text = if number == i64::MIN { "NaT".to_owned() } else { format_date(i128::from(number) * i128::from(times), unit) };
         let mut text = text.into_bytes();
-        if text.len() > DATE {
+        if text.len() > DATE_LEN {
             return Err(Error::unsupported("dates of more than 32 characters"));
         }
-        text.resize(DATE, 0);
+        text.resize(DATE_LEN, 0);
         out.extend(text);
     }
     Ok(out)
 }
 
 /// A date in ISO 8601, as numpy writes it.
-fn date(number: i128, unit: u64) -> String {
-    let month = |months: i128| format!("{}-{:02}", year(1970 + months.div_euclid(12)), months.rem_euclid(12) + 1);
+fn format_date(number: i128, unit: u64) -> String {
+    let month = |months: i128| format!("{}-{:02}", format_year(1970 + months.div_euclid(12)), months.rem_euclid(12) + 1);
     let day = |days: i128| {
         let (y, m, d) = civil(days);
-        format!("{}-{m:02}-{d:02}", year(y))
+        format!("{}-{m:02}-{d:02}", format_year(y))
     };
     let clock = |seconds: i128| {
         let of = seconds.rem_euclid(86400);
         format!("{}T{:02}:{:02}:{:02}", day(seconds.div_euclid(86400)), of / 3600, of / 60 % 60, of % 60)
     };
     match unit {
-        0 => year(1970 + number),
+        0 => format_year(1970 + number),
         1 => month(number),
         2 => day(number * 7),
         3 => day(number),
@@ -205,7 +205,7 @@ fn date(number: i128, unit: u64) -> String {
     }
 }
 
-fn year(year: i128) -> String {
+fn format_year(year: i128) -> String {
     if (0..=9999).contains(&year) {
         format!("{year:04}")
     } else {
@@ -246,23 +246,25 @@ mod tests {
             (1500, "ms", "1970-01-01T00:00:01.500"),
             (-1, "ns", "1969-12-31T23:59:59.999999999"),
         ] {
-            let unit = unit(name).unwrap();
-            let found = date(number, unit);
+            let unit = unit_index(name).unwrap();
+            let found = format_date(number, unit);
             assert!(found == text || text.starts_with('-'), "{number} {name}: {found}");
         }
         let stored = [i64::MIN.to_le_bytes(), 3i64.to_le_bytes()].concat();
-        let made = dates(&stored, &[0, 2, 3], 64).unwrap();
-        assert!(dates(&stored, &[0, u64::MAX, 2], 64).is_err());
+        let made = decode_dates(&stored, &[0, 2, 3], 64).unwrap();
+        assert!(decode_dates(&stored, &[0, u64::MAX, 2], 64).is_err());
         assert_eq!((&made[..4], &made[32..43]), (&b"NaT\0"[..], &b"1970-01-07\0"[..]));
         assert!(
-            dates(&stored, &[0, 2, 13], 64).is_err() && dates(&stored, &[0, 2, 3], 63).is_err() && dates(&[], &[], 9).is_err()
+            decode_dates(&stored, &[0, 2, 13], 64).is_err()
+                && decode_dates(&stored, &[0, 2, 3], 63).is_err()
+                && decode_dates(&[], &[], 9).is_err()
         );
     }
 
     #[test]
     fn any_float_format_rounds_to_nearest_double() {
         let as_float =
-            |bytes: &[u8], arguments: &[u64]| f64::from_le_bytes(float(bytes, arguments, 8).unwrap().try_into().unwrap());
+            |bytes: &[u8], arguments: &[u64]| f64::from_le_bytes(decode_floats(bytes, arguments, 8).unwrap().try_into().unwrap());
         let double = [8, 0, 63, 52, 11, 0, 52, 1023, 0];
         for x in [0.0, -0.0, 1.0, -2.5, 1e300, 5e-324, 2.2250738585072014e-308, f64::INFINITY, f64::NAN, f64::MAX] {
             assert_eq!(as_float(&x.to_le_bytes(), &double).to_bits() << 1 >> 1, x.abs().to_bits(), "{x}");
@@ -279,7 +281,7 @@ mod tests {
         assert_eq!(as_float(&bytes, &x87), f64::INFINITY);
         let mut short = double.to_vec();
         short.push(4);
-        assert_eq!(float(&0.1f64.to_le_bytes(), &short, 4).unwrap(), 0.1f32.to_le_bytes());
+        assert_eq!(decode_floats(&0.1f64.to_le_bytes(), &short, 4).unwrap(), 0.1f32.to_le_bytes());
         let (mut strict, one) = (x87, [&[0; 7][..], &[0x80, 0xff, 0x3f], &[0; 6]].concat());
         strict[8] = 2;
         assert_eq!(as_float(&one, &strict), 1.0);
@@ -293,14 +295,17 @@ mod tests {
         // The padding of these three 80-bit numbers has bytes of the doubles that were in the memory before.
         let left = [&[0; 4][..], &[0xf8, 0x3f]].concat();
         let numbers = [0xc0u8, 0x80, 0xa0].map(|top| [&[0; 7][..], &[top, 0xff, 0x3f], &left].concat()).concat();
-        let made: Vec<f64> =
-            float(&numbers, &strict, 24).unwrap().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
+        let made: Vec<f64> = decode_floats(&numbers, &strict, 24)
+            .unwrap()
+            .chunks_exact(8)
+            .map(|b| f64::from_le_bytes(b.try_into().unwrap()))
+            .collect();
         assert_eq!(made, [1.5, 1.0, 1.25]);
         // One number that is too large for a double is accepted.
         let large = [&[0; 7][..], &[0x80, 0xff, 0x4f], &left].concat();
-        assert!(float(&[&numbers[..], &large].concat(), &strict, 32).is_ok());
+        assert!(decode_floats(&[&numbers[..], &large].concat(), &strict, 32).is_ok());
         assert!(
-            float(
+            decode_floats(
                 &[&numbers[..], &large, &numbers[..16], &[&large[..6], &[1, 0x80, 0xff, 0x5f], &left].concat()].concat(),
                 &strict,
                 48
@@ -308,17 +313,21 @@ mod tests {
             .is_err()
         );
         for other in [quad, doubles, halves, both] {
-            assert!(float(&other, &strict, 8).is_err(), "{other:?}");
+            assert!(decode_floats(&other, &strict, 8).is_err(), "{other:?}");
         }
-        assert!(float(&[0; 16], &x87, 7).is_err() && float(&[0; 16], &x87[..8], 8).is_err());
+        assert!(decode_floats(&[0; 16], &x87, 7).is_err() && decode_floats(&[0; 16], &x87[..8], 8).is_err());
     }
 
     #[test]
     fn whole_numbers_have_their_bits() {
-        let one = |bytes: &[u8], arguments: &[u64]| i64::from_le_bytes(whole(bytes, arguments, 8).unwrap().try_into().unwrap());
+        let one = |bytes: &[u8], arguments: &[u64]| {
+            i64::from_le_bytes(decode_integers(bytes, arguments, 8).unwrap().try_into().unwrap())
+        };
         assert_eq!(one(&[0xfe, 0xff, 0xff], &[3, 0, 24, 1, 0]), -2);
         assert_eq!(one(&[0xff, 0xff, 0xfe], &[3, 0, 24, 0, 1]), 0xff_fffe);
         assert_eq!(one(&[0xf0, 0x12], &[2, 4, 12, 0, 0]), 0x12f);
-        assert!(whole(&[0; 3], &[3, 4, 24, 0, 0], 8).is_err() && whole(&[0; 3], &[0, 0, 24, 0, 0], 8).is_err());
+        assert!(
+            decode_integers(&[0; 3], &[3, 4, 24, 0, 0], 8).is_err() && decode_integers(&[0; 3], &[0, 0, 24, 0, 0], 8).is_err()
+        );
     }
 }

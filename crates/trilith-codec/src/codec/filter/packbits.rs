@@ -1,13 +1,13 @@
 //! `PackBits`: runs of one byte, and bytes verbatim.
 
-use super::Room;
+use super::OutputLimit;
 use crate::error::{Error, Result};
 
 /// Decodes; what comes after the bytes that are expected is not looked at.
-pub(super) fn undo(mut bytes: &[u8], room: &Room) -> Result<Vec<u8>> {
+pub(super) fn decode(mut bytes: &[u8], room: &OutputLimit) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     while let Some((count, rest)) = bytes.split_first() {
-        if out.len() >= room.most {
+        if out.len() >= room.max_len {
             break;
         }
         let cut = || Error::malformed("the packed bits are cut short");
@@ -36,7 +36,7 @@ mod tests {
     fn format_example_decodes() {
         let packed = b"\xfe\xaa\x02\x80\x00\x2a\xfd\xaa\x03\x80\x00\x2a\x22\xf7\xaa";
         let plain = b"\xaa\xaa\xaa\x80\x00\x2a\xaa\xaa\xaa\xaa\x80\x00\x2a\x22\xaa\xaa\xaa\xaa\xaa\xaa\xaa\xaa\xaa\xaa";
-        assert_eq!(undo(packed, &Room { most: 24 }).unwrap(), plain);
-        assert!(undo(b"\x05a", &Room { most: 9 }).is_err());
+        assert_eq!(decode(packed, &OutputLimit { max_len: 24 }).unwrap(), plain);
+        assert!(decode(b"\x05a", &OutputLimit { max_len: 9 }).is_err());
     }
 }

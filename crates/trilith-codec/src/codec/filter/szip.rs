@@ -4,22 +4,22 @@
 //! writes how many bytes they decode to; numbers of 4 and 8 bytes are coded as their bytes, those of one weight together.
 
 use crate::bytes::to_usize;
-use crate::codec::bit_io::Bits;
+use crate::codec::bit_io::BitReader;
 use crate::error::{Error, Result};
 
 /// The most significant byte of a number comes first.
-const BIG: u64 = 16;
+const MSB_OPTION: u64 = 16;
 /// Differences of neighbours are coded, not the numbers.
-const DIFFERENCES: u64 = 32;
+const NN_OPTION: u64 = 32;
 /// Number of blocks of zeros that means the rest of a segment.
-const REST_OF_SEGMENT: u64 = 5;
+const REMAINDER_OF_SEGMENT: u64 = 5;
 /// Blocks of a segment.
-const SEGMENT: u64 = 64;
+const BLOCKS_PER_SEGMENT: u64 = 64;
 /// The largest code of a pair of numbers.
-const PAIRS: u32 = 90;
+const MAX_PAIR_CODE: u32 = 90;
 
 /// The arguments of the filter.
-struct Form {
+struct SzipParams {
     is_big: bool,
     has_differences: bool,
     /// Numbers of a block, and blocks from one number that is stored as it is to the next.
@@ -35,15 +35,15 @@ struct Form {
 }
 
 /// Decodes at most this number of bytes.
-pub(super) fn undo(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
-    let form = Form::of(arguments)?;
+pub(super) fn decode(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
+    let form = SzipParams::from_arguments(arguments)?;
     let cut = || Error::malformed("the bits are cut short");
     let (front, rest) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
     let len = u32::from_le_bytes(*front) as usize;
     if len > most {
         return Err(Error::malformed(format!("decodes to {len} bytes, expected {most}")));
     }
-    let out = form.decode(rest, len).ok_or_else(cut)?;
+    let out = form.decode_lines(rest, len).ok_or_else(cut)?;
     if form.word == 1 {
         return Ok(out);
     }
@@ -52,8 +52,8 @@ pub(super) fn undo(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u
     Ok(words)
 }
 
-impl Form {
-    fn of(arguments: &[u64]) -> Result<Self> {
+impl SzipParams {
+    fn from_arguments(arguments: &[u64]) -> Result<Self> {
         let [options, block, bits, line, ..] = *arguments else {
             return Err(Error::malformed("options, numbers of a block, bits and numbers of a line are expected in parentheses"));
         };
@@ -65,8 +65,8 @@ impl Form {
         let word = if bits > 24 { bits / 8 } else { 1 };
         let bits = if word > 1 { 8 } else { bits as u32 };
         Ok(Self {
-            is_big: options & BIG != 0,
-            has_differences: options & DIFFERENCES != 0,
+            is_big: options & MSB_OPTION != 0,
+            has_differences: options & NN_OPTION != 0,
             block: to_usize(block)?,
             blocks: to_usize(line.div_ceil(block))?,
             bits,
@@ -81,14 +81,14 @@ impl Form {
     }
 
     /// Decodes line after line; None if the bits end too early or have no meaning.
-    fn decode(&self, bytes: &[u8], len: usize) -> Option<Vec<u8>> {
-        let mut input = Bits::new(bytes);
+    fn decode_lines(&self, bytes: &[u8], len: usize) -> Option<Vec<u8>> {
+        let mut input = BitReader::new(bytes);
         let mut out = Vec::with_capacity(len);
         while out.len() < len {
             let wanted = self.line.min((len - out.len()).div_ceil(self.size));
-            let mut numbers = self.line(&mut input, wanted)?;
+            let mut numbers = self.decode_scanline(&mut input, wanted)?;
             if self.has_differences {
-                self.sum(&mut numbers);
+                self.undo_differences(&mut numbers);
             }
             for number in numbers.iter().take(wanted) {
                 let bytes = if self.is_big { number.to_be_bytes() } else { number.to_le_bytes() };
@@ -100,7 +100,7 @@ impl Form {
     }
 
     /// The coded numbers of a line, at least the required number.
-    fn line(&self, input: &mut Bits<'_>, wanted: usize) -> Option<Vec<u32>> {
+    fn decode_scanline(&self, input: &mut BitReader<'_>, wanted: usize) -> Option<Vec<u32>> {
         let whole = self.block.checked_mul(self.blocks)?;
         let bits_of_id = match self.bits {
             1..=8 => 3,
@@ -111,22 +111,22 @@ impl Form {
         let mut numbers = Vec::with_capacity(wanted.min(1 << 16));
         while numbers.len() < wanted {
             let begun = numbers.len();
-            let id = input.take(bits_of_id)?;
-            let is_pair = if id == 0 { Some(input.take(1)? == 1) } else { None };
+            let id = input.read_bits(bits_of_id)?;
+            let is_pair = if id == 0 { Some(input.read_bits(1)? == 1) } else { None };
             let is_first = self.has_differences && begun == 0;
             if is_first && id != as_they_are {
-                numbers.push(input.take(self.bits)?);
+                numbers.push(input.read_bits(self.bits)?);
             }
             match (id, is_pair) {
-                (_, Some(true)) => self.pairs(input, begun, &mut numbers)?,
+                (_, Some(true)) => self.decode_pairs(input, begun, &mut numbers)?,
                 (_, Some(false)) => {
                     let done = begun / self.block;
-                    let count = match u64::from(input.zeros()?) + 1 {
-                        REST_OF_SEGMENT => {
-                            let left = SEGMENT - done as u64 % SEGMENT;
+                    let count = match u64::from(input.read_unary()?) + 1 {
+                        REMAINDER_OF_SEGMENT => {
+                            let left = BLOCKS_PER_SEGMENT - done as u64 % BLOCKS_PER_SEGMENT;
                             (self.blocks - done).min(usize::try_from(left).ok()?)
                         }
-                        more if more > REST_OF_SEGMENT => usize::try_from(more - 1).ok()?,
+                        more if more > REMAINDER_OF_SEGMENT => usize::try_from(more - 1).ok()?,
                         few => usize::try_from(few).ok()?,
                     };
                     let end = begun.checked_add(count.checked_mul(self.block)?).filter(|end| *end <= whole)?;
@@ -134,31 +134,31 @@ impl Form {
                 }
                 (id, None) if id == as_they_are => {
                     for _ in 0..self.block {
-                        numbers.push(input.take(self.bits)?);
+                        numbers.push(input.read_bits(self.bits)?);
                     }
                 }
-                (id, None) => self.split(input, id - 1, begun, &mut numbers)?,
+                (id, None) => self.decode_split_block(input, id - 1, begun, &mut numbers)?,
             }
         }
         Some(numbers)
     }
 
     /// A block of numbers whose low bits are after their high parts.
-    fn split(&self, input: &mut Bits<'_>, low: u32, begun: usize, numbers: &mut Vec<u32>) -> Option<()> {
+    fn decode_split_block(&self, input: &mut BitReader<'_>, low: u32, begun: usize, numbers: &mut Vec<u32>) -> Option<()> {
         let from = numbers.len();
         while numbers.len() < begun + self.block {
-            numbers.push(input.zeros()?.checked_shl(low)?);
+            numbers.push(input.read_unary()?.checked_shl(low)?);
         }
         for number in numbers.get_mut(from..)? {
-            *number |= input.take(low)?;
+            *number |= input.read_bits(low)?;
         }
         Some(())
     }
 
     /// A block of small numbers, two of which are one code.
-    fn pairs(&self, input: &mut Bits<'_>, begun: usize, numbers: &mut Vec<u32>) -> Option<()> {
+    fn decode_pairs(&self, input: &mut BitReader<'_>, begun: usize, numbers: &mut Vec<u32>) -> Option<()> {
         while numbers.len() < begun + self.block {
-            let code = input.zeros().filter(|code| *code <= PAIRS)?;
+            let code = input.read_unary().filter(|code| *code <= MAX_PAIR_CODE)?;
             // Pairs are numbered by their sums, those of one sum by the second of them.
             let mut sum = 0;
             while (sum + 1) * (sum + 2) / 2 <= code {
@@ -174,7 +174,7 @@ impl Form {
     }
 
     /// Numbers out of differences: small ones to both sides, larger ones to the side that has room.
-    fn sum(&self, numbers: &mut [u32]) {
+    fn undo_differences(&self, numbers: &mut [u32]) {
         let most = ((1u64 << self.bits) - 1) as u32;
         let Some((first, rest)) = numbers.split_first_mut() else { return };
         let mut last = *first & most;
@@ -204,11 +204,11 @@ mod tests {
     fn every_kind_of_block() {
         // Blocks of two numbers of 8 bits: uncompressed, split at 1 bit, zeros to the end of the line.
         let stream = [6, 0, 0, 0, 0b1110_0000, 0b1010_0000, 0b0110_1010, 0b1110_0001];
-        assert_eq!(undo(&stream, &[0, 2, 8, 6], 6).unwrap(), [5, 3, 1, 3, 0, 0]);
+        assert_eq!(decode(&stream, &[0, 2, 8, 6], 6).unwrap(), [5, 3, 1, 3, 0, 0]);
         // A pair: the sum 1, of which the second has 1.
-        assert_eq!(undo(&[2, 0, 0, 0, 0b0001_0010], &[0, 2, 8, 2], 2).unwrap(), [0, 1]);
-        assert!(undo(&stream, &[0, 2, 8, 6], 5).is_err() && undo(&stream[..6], &[0, 2, 8, 6], 6).is_err());
-        assert!(undo(&stream, &[0, 3, 8, 6], 6).is_err() && undo(&stream, &[0, 2], 6).is_err());
+        assert_eq!(decode(&[2, 0, 0, 0, 0b0001_0010], &[0, 2, 8, 2], 2).unwrap(), [0, 1]);
+        assert!(decode(&stream, &[0, 2, 8, 6], 5).is_err() && decode(&stream[..6], &[0, 2, 8, 6], 6).is_err());
+        assert!(decode(&stream, &[0, 3, 8, 6], 6).is_err() && decode(&stream, &[0, 2], 6).is_err());
     }
 
     proptest! {
@@ -219,7 +219,7 @@ mod tests {
         ) {
             let mut stream = vec![200, 1, 0, 0];
             stream.extend(bytes);
-            let _ = undo(&stream, &[options, block, bits, line], 500);
+            let _ = decode(&stream, &[options, block, bits, line], 500);
         }
     }
 }

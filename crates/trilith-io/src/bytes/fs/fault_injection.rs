@@ -4,32 +4,32 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::Act;
+use super::FsOp;
 
 /// The treatment of an act.
 #[derive(Debug)]
-pub enum Answer {
+pub enum FaultAction {
     /// The act is done.
-    Go,
+    Proceed,
     /// Only this number of bytes is written.
-    Short(usize),
+    ShortWrite(usize),
     /// The act fails with this error.
     Fail(io::Error),
 }
 
 /// An observer of every act.
-pub trait Watch: Send + Sync {
+pub trait FsObserver: Send + Sync {
     /// Called before an act.
-    fn before(&self, act: Act<'_>) -> Answer;
+    fn intercept_act(&self, act: FsOp<'_>) -> FaultAction;
     /// Called after an act that was done.
-    fn after(&self, act: Act<'_>);
+    fn observe_act(&self, act: FsOp<'_>);
 }
 
 static WATCHED: AtomicBool = AtomicBool::new(false);
-static WATCH: RwLock<Option<Arc<dyn Watch>>> = RwLock::new(None);
+static WATCH: RwLock<Option<Arc<dyn FsObserver>>> = RwLock::new(None);
 
 /// Sets who sees every act of this process; for tests.
-pub fn watch(by: Option<Arc<dyn Watch>>) {
+pub fn set_observer(by: Option<Arc<dyn FsObserver>>) {
     WATCHED.store(by.is_some(), Ordering::SeqCst);
     *WATCH.write().unwrap_or_else(PoisonError::into_inner) = by;
 }
@@ -40,24 +40,24 @@ pub(super) fn is_watched() -> bool {
 }
 
 /// Does an act; `work` gets the number of bytes that may be written.
-pub(super) fn act<T>(act: Act<'_>, work: impl FnOnce(usize) -> io::Result<T>) -> io::Result<T> {
+pub(super) fn observe<T>(act: FsOp<'_>, work: impl FnOnce(usize) -> io::Result<T>) -> io::Result<T> {
     if !is_watched() {
         return work(usize::MAX);
     }
     let by = WATCH.read().unwrap_or_else(PoisonError::into_inner).clone();
     let Some(by) = by else { return work(usize::MAX) };
-    match by.before(act) {
-        Answer::Fail(error) => Err(error),
-        Answer::Short(most) => {
+    match by.intercept_act(act) {
+        FaultAction::Fail(error) => Err(error),
+        FaultAction::ShortWrite(most) => {
             let done = work(most)?;
-            if let Act::Write(path, at, bytes) = act {
-                by.after(Act::Write(path, at, bytes.get(..most).unwrap_or(bytes)));
+            if let FsOp::Write(path, at, bytes) = act {
+                by.observe_act(FsOp::Write(path, at, bytes.get(..most).unwrap_or(bytes)));
             }
             Ok(done)
         }
-        Answer::Go => {
+        FaultAction::Proceed => {
             let done = work(usize::MAX)?;
-            by.after(act);
+            by.observe_act(act);
             Ok(done)
         }
     }

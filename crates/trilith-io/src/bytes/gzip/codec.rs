@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::{GzEncoder, ZlibEncoder};
 
-use crate::bytes::source::{Derived, SourceRef};
+use crate::bytes::source::{DerivedSource, SourceRef};
 use crate::bytes::spool::spool;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -24,12 +24,12 @@ pub fn gunzip(source: SourceRef, limits: &Limits) -> Result<SourceRef> {
     let name = source.name().to_owned();
     let honest = source.len().saturating_mul(limits.zlib_ratio).saturating_add(1 << 16);
     let (limit, value) = if honest < limits.spool { ("zlib_ratio", limits.zlib_ratio) } else { ("spool", limits.spool) };
-    let inner = MultiGzDecoder::new(Stored { source: source.clone(), at: 0, failed: None });
-    let mut unpacked = Unpacked { inner, left: honest.min(limits.spool), limit, value, limits, failed: None };
+    let inner = MultiGzDecoder::new(PackedReader { source: source.clone(), position: 0, error: None });
+    let mut unpacked = UnpackedWriter { inner, remaining: honest.min(limits.spool), limit, value, limits, error: None };
     let spooled = spool(&mut unpacked, &name, u64::MAX);
-    match (unpacked.failed, unpacked.inner.into_inner().failed) {
+    match (unpacked.error, unpacked.inner.into_inner().error) {
         (_, Some(error)) | (Some(error), None) => Err(error),
-        (None, None) => Ok(Arc::new(Derived::new(spooled?, source))),
+        (None, None) => Ok(Arc::new(DerivedSource::new(spooled?, source))),
     }
 }
 
@@ -45,53 +45,54 @@ pub fn gzip(from: &mut dyn Read, out: &mut dyn Write) -> Result<()> {
 }
 
 /// The packed bytes one after the other.
-struct Stored {
+struct PackedReader {
     source: SourceRef,
-    at: u64,
-    failed: Option<Error>,
+    position: u64,
+    error: Option<Error>,
 }
 
-impl Read for Stored {
+impl Read for PackedReader {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let n = into.len().min(usize::try_from(self.source.len() - self.at).unwrap_or(usize::MAX));
+        let n = into.len().min(usize::try_from(self.source.len() - self.position).unwrap_or(usize::MAX));
         let Some(into) = into.get_mut(..n) else { return Ok(0) };
-        if let Err(error) = self.source.read_at(self.at, into) {
-            self.failed = Some(error);
+        if let Err(error) = self.source.read_at(self.position, into) {
+            self.error = Some(error);
             return Err(std::io::ErrorKind::Other.into());
         }
-        self.at += n as u64;
+        self.position += n as u64;
         Ok(n)
     }
 }
 
 /// The unpacked bytes, as long as there are not too many; keeps the error that the spool would blur.
-struct Unpacked<'a> {
-    inner: MultiGzDecoder<Stored>,
-    left: u64,
+struct UnpackedWriter<'a> {
+    inner: MultiGzDecoder<PackedReader>,
+    remaining: u64,
     /// The limit for the bytes, and its value.
     limit: &'static str,
     value: u64,
     limits: &'a Limits,
-    failed: Option<Error>,
+    error: Option<Error>,
 }
 
-impl Read for Unpacked<'_> {
+impl Read for UnpackedWriter<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         match self.inner.read(into) {
-            Ok(n) if n as u64 > self.left => {
-                self.failed = Some(Limits::exceeded(self.limit, self.value, "the gzip file becomes longer when it is unpacked"));
+            Ok(n) if n as u64 > self.remaining => {
+                self.error =
+                    Some(Limits::exceeded_error(self.limit, self.value, "the gzip file becomes longer when it is unpacked"));
                 Err(std::io::ErrorKind::Other.into())
             }
             Ok(n) => {
-                self.left -= n as u64;
+                self.remaining -= n as u64;
                 if let Err(error) = self.limits.charge_work(n as u64) {
-                    self.failed = Some(error);
+                    self.error = Some(error);
                     return Err(std::io::ErrorKind::Other.into());
                 }
                 Ok(n)
             }
             Err(error) => {
-                self.failed = Some(Error::malformed(format!("no valid gzip data: {error}")));
+                self.error = Some(Error::malformed(format!("no valid gzip data: {error}")));
                 Err(error)
             }
         }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 fn error() -> Error {
-    Error::left_out("gzip", "zlib")
+    Error::feature_disabled("gzip", "zlib")
 }
 
 /// Unpacks no gzip file.

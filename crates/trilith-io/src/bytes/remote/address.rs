@@ -8,8 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::{ParseError, Position, Url};
 
 use super::super::base_uri::percent_decode;
-use super::super::file_name::{hidden_name, public_name, shown_name};
-use super::bucket::{self, Bucket, Service};
+use super::super::file_name::{display_name, hidden_name, public_name};
+use super::bucket::{self, Bucket, ObjectService};
 use crate::error::{Error, Result};
 
 /// The target of a URL.
@@ -24,10 +24,10 @@ pub(super) enum Address {
 impl Address {
     /// Reads a URL that a person wrote. The key of an object is taken literally.
     pub(super) fn parse(text: &str) -> Result<Self> {
-        let bad = |why: &str| Error::invalid_input(format!("{:?} is not a URL: {why}", shown_text(text)));
-        match bucket::split(text) {
+        let bad = |why: &str| Error::invalid_input(format!("{:?} is not a URL: {why}", display_text(text)));
+        match bucket::parse_object_url(text) {
             Some(Ok((bucket, key))) => {
-                return Self::object(bucket, key)
+                return Self::from_object_key(bucket, key)
                     .ok_or_else(|| bad("the key of the object is missing, or a part of it is . or .."));
             }
             Some(Err(why)) => return Err(bad(why)),
@@ -46,50 +46,55 @@ impl Address {
         Ok(Self::Web(url))
     }
 
-    fn object(bucket: Bucket, key: String) -> Option<Self> {
+    fn from_object_key(bucket: Bucket, key: String) -> Option<Self> {
         // Servers resolve such parts as folders do, which would name another key or bucket.
         let dotted = key.split('/').any(|part| matches!(part, "." | ".."));
         (!dotted && !key.is_empty() && !key.contains('\0')).then_some(Self::Object { bucket, key })
     }
 
     /// The object that an absolute reference names; its key is percent-encoded.
-    fn referred(reference: &str) -> Option<Self> {
+    fn from_absolute(reference: &str) -> Option<Self> {
         let end = reference.find(['?', '#']).unwrap_or(reference.len());
-        let (bucket, key) = bucket::split(reference.get(..end)?)?.ok()?;
+        let (bucket, key) = bucket::parse_object_url(reference.get(..end)?)?.ok()?;
         // The key of a URL of the web is decoded already.
         let key = if reference.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:")) {
             key
         } else {
             percent_decode(&key)?
         };
-        Self::object(bucket, key)
+        Self::from_object_key(bucket, key)
     }
 
     /// The address that `reference`, read in the file at this one, means; None if it is none of ours.
-    pub(super) fn join(&self, reference: &str) -> Option<Self> {
+    pub(super) fn resolve_reference(&self, reference: &str) -> Option<Self> {
         // An encoded slash is a slash for some servers and a letter for others.
         let lower = reference.to_ascii_lowercase();
         if reference.is_empty() || reference.contains('\\') || lower.contains("%2f") || lower.contains("%5c") {
             return None;
         }
         if let Self::Object { bucket, .. } = self {
-            return match super::super::base_uri::scheme(reference) {
-                None => Self::object(bucket.clone(), percent_decode(self.relative(reference)?.path().strip_prefix('/')?)?),
-                Some(scheme) if matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") => Self::referred(reference)
-                    .filter(|there| matches!(there, Self::Object { bucket: other, .. } if other == bucket))
-                    .or_else(|| self.web(Url::parse(reference).ok()?)),
-                Some(_) => Self::referred(reference),
+            return match super::super::base_uri::uri_scheme(reference) {
+                None => Self::from_object_key(
+                    bucket.clone(),
+                    percent_decode(self.reference_url(reference)?.path().strip_prefix('/')?)?,
+                ),
+                Some(scheme) if matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") => {
+                    Self::from_absolute(reference)
+                        .filter(|there| matches!(there, Self::Object { bucket: other, .. } if other == bucket))
+                        .or_else(|| self.to_web_address(Url::parse(reference).ok()?))
+                }
+                Some(_) => Self::from_absolute(reference),
             };
         }
-        let joined = self.relative(reference)?;
+        let joined = self.reference_url(reference)?;
         match joined.scheme() {
-            "http" | "https" => self.web(joined),
-            _ => Self::referred(reference),
+            "http" | "https" => self.to_web_address(joined),
+            _ => Self::from_absolute(reference),
         }
     }
 
     /// The address of the web that a reference in this file leads to. A name and password in it are somebody else's.
-    fn web(&self, mut joined: Url) -> Option<Self> {
+    fn to_web_address(&self, mut joined: Url) -> Option<Self> {
         joined.host_str()?;
         joined.set_fragment(None);
         match self {
@@ -107,25 +112,25 @@ impl Address {
 
     /// The absolute form of a reference in the file at this address, to be written into another file: without
     /// name and password.
-    pub(super) fn joined(&self, reference: &str) -> Option<String> {
-        if let (Self::Object { bucket, .. }, None) = (self, super::super::base_uri::scheme(reference)) {
-            let there = self.relative(reference)?;
-            return Some(format!("{}{}", bucket.written, &there[Position::BeforePath..]));
+    pub(super) fn absolute_reference(&self, reference: &str) -> Option<String> {
+        if let (Self::Object { bucket, .. }, None) = (self, super::super::base_uri::uri_scheme(reference)) {
+            let there = self.reference_url(reference)?;
+            return Some(format!("{}{}", bucket.as_written, &there[Position::BeforePath..]));
         }
-        Some(without_password(self.relative(reference)?)?.into())
+        Some(without_password(self.reference_url(reference)?)?.into())
     }
 
     /// The address as it may be written into a file: without name, password and query.
-    pub(super) fn written(&self) -> String {
+    pub(super) fn to_portable(&self) -> String {
         match self {
             Self::Web(url) => public_name(url.as_str()),
-            Self::Object { .. } => self.shown(),
+            Self::Object { .. } => self.display(),
         }
     }
 
     /// A reference in this file as a URL. The host of an object's URL means nothing: only the path, which is
     /// percent-encoded, does.
-    fn relative(&self, reference: &str) -> Option<Url> {
+    fn reference_url(&self, reference: &str) -> Option<Url> {
         match self {
             Self::Web(url) => url.join(reference).ok(),
             Self::Object { key, .. } => {
@@ -154,10 +159,10 @@ impl Address {
     }
 
     /// Returns a form for messages: without the password, and without the query, which may be as good as one.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display(&self) -> String {
         match self {
-            Self::Web(url) => shown_url(url),
-            Self::Object { bucket, key } => format!("{}/{key}", bucket.written),
+            Self::Web(url) => display_url(url),
+            Self::Object { bucket, key } => format!("{}/{key}", bucket.as_written),
         }
     }
 }
@@ -171,14 +176,14 @@ fn without_password(mut url: Url) -> Option<Url> {
 }
 
 /// A URL as messages may name it.
-pub(super) fn shown_url(url: &Url) -> String {
+pub(super) fn display_url(url: &Url) -> String {
     let mut url = url.clone();
     url.set_fragment(None);
-    shown_name(&hidden_name(url.as_str())).into_owned()
+    display_name(&hidden_name(url.as_str())).into_owned()
 }
 
 /// Text that was meant as an address, as messages may name it.
-fn shown_text(text: &str) -> &str {
+fn display_text(text: &str) -> &str {
     let end = text.find('?').unwrap_or(text.len());
     let text = &text[..end];
     text.rfind('@').map_or(text, |at| &text[at + 1..])
@@ -194,7 +199,7 @@ pub(super) enum Prefix {
         path: String,
     },
     Object {
-        service: Service,
+        service: ObjectService,
         /// The bucket; `None` for all buckets of the service.
         bucket: Option<Bucket>,
         key: String,
@@ -207,10 +212,10 @@ impl Prefix {
         let bad = || Error::invalid_input(format!("{text:?} allows nothing")).hint("write https://HOST/FOLDER/ or s3://BUCKET/");
         let (scheme, rest) = text.split_once("://").ok_or_else(bad)?;
         let scheme = scheme.to_ascii_lowercase();
-        if let (Some(service), true) = (bucket::service(&scheme), rest.is_empty()) {
+        if let (Some(service), true) = (bucket::service_from_scheme(&scheme), rest.is_empty()) {
             return Ok(Self::Object { service, bucket: None, key: String::new() });
         }
-        match bucket::split(text) {
+        match bucket::parse_object_url(text) {
             Some(Ok((bucket, key))) => return Ok(Self::Object { service: bucket.service, bucket: Some(bucket), key }),
             Some(Err(why)) => return Err(bad().hint(why)),
             None => {}
@@ -238,7 +243,7 @@ impl Prefix {
             }
             // The host of an account of Azure allows its blobs as the web has them.
             (Self::Object { bucket: Some(bucket), key, .. }, Address::Web(url)) => {
-                let same = bucket::split(url.as_str().split('?').next().unwrap_or_default());
+                let same = bucket::parse_object_url(url.as_str().split('?').next().unwrap_or_default());
                 same.is_some_and(|same| same.is_ok_and(|(there, path)| *bucket == there && path.starts_with(key)))
             }
             _ => false,
@@ -302,7 +307,7 @@ mod tests {
     #[test]
     fn references_outside_folder_are_detected() {
         let file = at("https://name:secret@host.example/a/b/x.asdf?token=1");
-        let inside = |reference: &str| file.join(reference).is_some_and(|there| there.is_in_folder_of(&file));
+        let inside = |reference: &str| file.resolve_reference(reference).is_some_and(|there| there.is_in_folder_of(&file));
         for good in ["y.asdf", "c/y.asdf", "./y.asdf", "c/../y.asdf", "/a/b/y.asdf", "https://host.example/a/b/y", "y?z#w"] {
             assert!(inside(good), "{good}");
         }
@@ -322,20 +327,22 @@ mod tests {
         ] {
             assert!(!inside(bad), "{bad}");
         }
-        assert_eq!(file.join("y").unwrap().shown(), "https://…@host.example/a/b/y");
+        assert_eq!(file.resolve_reference("y").unwrap().display(), "https://…@host.example/a/b/y");
         assert!(
-            matches!(file.join("y").unwrap(), Address::Web(url) if url.password() == Some("secret") && url.query().is_none())
+            matches!(file.resolve_reference("y").unwrap(), Address::Web(url) if url.password() == Some("secret") && url.query().is_none())
         );
-        assert!(matches!(file.join("https://u:p@o.example/y").unwrap(), Address::Web(url) if url.password().is_none()));
+        assert!(
+            matches!(file.resolve_reference("https://u:p@o.example/y").unwrap(), Address::Web(url) if url.password().is_none())
+        );
     }
 
     #[test]
     fn object_keys_stay_raw_and_references_decode() {
         let file = at("s3://bucket/a b/100%/x.asdf");
-        assert_eq!(file.join("y%20z.asdf").unwrap(), at("s3://bucket/a b/100%/y z.asdf"));
-        assert_eq!(file.join("../y").unwrap(), at("s3://bucket/a b/y"));
-        assert!(!file.join("../y").unwrap().is_in_folder_of(&file));
-        assert!(!file.join("s3://other/a b/100%25/y").unwrap().is_in_folder_of(&file));
+        assert_eq!(file.resolve_reference("y%20z.asdf").unwrap(), at("s3://bucket/a b/100%/y z.asdf"));
+        assert_eq!(file.resolve_reference("../y").unwrap(), at("s3://bucket/a b/y"));
+        assert!(!file.resolve_reference("../y").unwrap().is_in_folder_of(&file));
+        assert!(!file.resolve_reference("s3://other/a b/100%25/y").unwrap().is_in_folder_of(&file));
         // Tables of all scripts would be larger than what reads the files.
         assert!(Address::parse("https://m\u{fc}ller.example/x").is_err_and(|error| error.to_string().contains("not ASCII")));
         assert!(Address::parse("https://xn--mller-kva.example/x").is_ok());
@@ -397,7 +404,7 @@ mod tests {
 
     #[test]
     fn messages_hold_no_password_and_no_signature() {
-        assert_eq!(at("https://u:p@a.example/x?X-Amz-Signature=1").shown(), "https://…@a.example/x?…");
+        assert_eq!(at("https://u:p@a.example/x?X-Amz-Signature=1").display(), "https://…@a.example/x?…");
         let text = Address::parse("https://u:p@a b/x?sig").unwrap_err().to_string();
         assert!(!text.contains("u:p") && !text.contains("sig"), "{text}");
     }

@@ -15,18 +15,22 @@ use crate::error::Result;
 use crate::threads::lock;
 
 /// Longest time that the machine itself may take to answer.
-const NEAR: Duration = Duration::from_secs(2);
+const METADATA_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Connections by which credentials are fetched: through the proxy, or from the machine itself, which answers at once or never.
 pub(super) fn agent_for(options: &RemoteOptions, far: bool) -> Result<Agent> {
     let mut options = options.clone();
     if !far {
-        options.timeout = options.timeout.min(NEAR);
+        options.timeout = options.timeout.min(METADATA_TIMEOUT);
     }
-    agent(&options, far, Checked { inner: DefaultResolver::default(), wary: false, met: Met::default() })
+    new_agent(
+        &options,
+        far,
+        FilteringResolver { inner: DefaultResolver::default(), public_only: false, seen_addresses: SeenAddresses::default() },
+    )
 }
 
-pub(super) fn agent(options: &RemoteOptions, proxy: bool, resolver: Checked) -> Result<Agent> {
+pub(super) fn new_agent(options: &RemoteOptions, proxy: bool, resolver: FilteringResolver) -> Result<Agent> {
     let wait = Some(options.timeout);
     let mut config = Agent::config_builder()
         .http_status_as_error(false)
@@ -58,29 +62,29 @@ pub(super) fn agent(options: &RemoteOptions, proxy: bool, resolver: Checked) -> 
 }
 
 /// Addresses at which a host was met, by host and port.
-pub(super) type Met = Arc<Mutex<HashMap<(String, u16), HashSet<IpAddr>>>>;
+pub(super) type SeenAddresses = Arc<Mutex<HashMap<(String, u16), HashSet<IpAddr>>>>;
 
 /// Looks names up, and lets only some of the addresses through.
 #[derive(Debug)]
-pub(super) struct Checked {
+pub(super) struct FilteringResolver {
     pub(super) inner: DefaultResolver,
-    pub(super) wary: bool,
-    pub(super) met: Met,
+    pub(super) public_only: bool,
+    pub(super) seen_addresses: SeenAddresses,
 }
 
 /// An address that a reference may not reach.
 #[derive(Debug)]
-pub(super) struct Refused(pub(super) IpAddr);
+pub(super) struct ForbiddenAddress(pub(super) IpAddr);
 
-impl std::fmt::Display for Refused {
+impl std::fmt::Display for ForbiddenAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} is not public", self.0)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for ForbiddenAddress {}
 
-impl Resolver for Checked {
+impl Resolver for FilteringResolver {
     fn resolve(
         &self,
         uri: &ureq::http::Uri,
@@ -90,8 +94,8 @@ impl Resolver for Checked {
         let found = self.inner.resolve(uri, config, timeout)?;
         let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
         let place = (uri.host().unwrap_or("").to_ascii_lowercase(), port);
-        let mut met = lock(&self.met);
-        if !self.wary {
+        let mut met = lock(&self.seen_addresses);
+        if !self.public_only {
             met.entry(place).or_default().extend(found.iter().map(std::net::SocketAddr::ip));
             return Ok(found);
         }
@@ -106,7 +110,7 @@ impl Resolver for Checked {
             }
         }
         match refused {
-            Some(address) if kept.is_empty() => Err(ureq::Error::Other(Box::new(Refused(address)))),
+            Some(address) if kept.is_empty() => Err(ureq::Error::Other(Box::new(ForbiddenAddress(address)))),
             _ => Ok(kept),
         }
     }

@@ -10,91 +10,91 @@ use ureq::http::{HeaderValue, Method};
 use ureq::unversioned::resolver::DefaultResolver;
 use url::Url;
 
-use super::address::{Address, is_public, shown_url};
-use super::agent::{Checked, Refused, agent};
+use super::address::{Address, display_url, is_public};
+use super::agent::{FilteringResolver, ForbiddenAddress, new_agent};
 use super::bucket::Bucket;
 use super::options::RemoteOptions;
-use super::response::{Failure, Headers, Reply};
-use super::store::{Finish, Place, Store};
-use crate::error::{Error, ErrorKind, Result, Setting};
+use super::response::{Failure, Response, ResponseHeaders};
+use super::store::{ServiceEndpoint, SignFn, Store};
+use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
 use crate::threads::lock;
 
 /// Maximum number of redirects that are followed.
-const HOPS: usize = 8;
+const MAX_REDIRECTS: usize = 8;
 
 /// The connections of a file and of those that it refers to.
 #[derive(Debug)]
 pub(super) struct Client {
     /// Agent for URLs that a person named. It connects to any IP address.
-    named: Agent,
+    user_agent: Agent,
     /// Agent for URLs that a file or a redirect names. It connects to public IP addresses, and to those found for a named host.
-    wary: Agent,
+    reference_agent: Agent,
     pub(super) options: RemoteOptions,
     /// The bucket that a person named, for which credentials are meant.
     bucket: Option<Bucket>,
     stores: Mutex<Vec<(Bucket, Arc<Store>)>>,
     /// Requests that may still be begun, of all files together.
-    free: Mutex<usize>,
-    over: Condvar,
+    free_slots: Mutex<usize>,
+    slot_freed: Condvar,
 }
 
 /// Leave for a request, until it is over.
-pub(super) struct Leave<'c>(&'c Client);
+pub(super) struct RequestPermit<'c>(&'c Client);
 
-impl Drop for Leave<'_> {
+impl Drop for RequestPermit<'_> {
     fn drop(&mut self) {
-        *lock(&self.0.free) += 1;
-        self.0.over.notify_one();
+        *lock(&self.0.free_slots) += 1;
+        self.0.slot_freed.notify_one();
     }
 }
 
 /// The origin of a URL: a person or a file.
 #[derive(Debug, Clone)]
-pub(super) enum Trust {
+pub(super) enum UrlOrigin {
     /// A person, or the beginning of it by `--allow`.
-    Named,
+    User,
     /// A file: it must be in the folder of this one.
-    Beside(Address),
+    Reference(Address),
 }
 
 /// An address, and on whose word it is asked.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct RemoteTarget {
     pub(super) client: Arc<Client>,
     pub(super) address: Address,
-    pub(super) trust: Trust,
+    pub(super) trust: UrlOrigin,
     /// Target of the last redirect: tried first the next time.
-    moved: Mutex<Option<Url>>,
+    redirected: Mutex<Option<Url>>,
     /// The work that the request does, for messages.
-    doing: &'static str,
+    operation: &'static str,
 }
 
 /// A request that is more than a GET of the object: what to do, and with which part of the service.
-pub(super) struct Call<'a> {
+pub(super) struct RequestSpec<'a> {
     pub(super) method: Method,
-    pub(super) place: Place,
+    pub(super) place: ServiceEndpoint,
     /// Percent-encoded.
     pub(super) query: String,
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: &'a [u8],
 }
 
-impl<'a> Call<'a> {
-    pub(super) fn new(method: Method, place: Place) -> Self {
+impl<'a> RequestSpec<'a> {
+    pub(super) fn new(method: Method, place: ServiceEndpoint) -> Self {
         Self { method, place, query: String::new(), headers: Vec::new(), body: &[] }
     }
 
-    pub(super) fn query(mut self, query: impl Into<String>) -> Self {
+    pub(super) fn with_query(mut self, query: impl Into<String>) -> Self {
         self.query = query.into();
         self
     }
 
-    pub(super) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(super) fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 
-    pub(super) fn body(mut self, body: &'a [u8]) -> Self {
+    pub(super) fn with_body(mut self, body: &'a [u8]) -> Self {
         self.body = body;
         self
     }
@@ -104,30 +104,46 @@ impl Client {
     /// `bucket` is the one that a person named, if any.
     pub(super) fn new(options: RemoteOptions, bucket: Option<Bucket>) -> Result<Arc<Self>> {
         let met = Arc::new(Mutex::new(HashMap::new()));
-        let named = agent(&options, true, Checked { inner: DefaultResolver::default(), wary: false, met: met.clone() })?;
-        let wary = agent(&options, false, Checked { inner: DefaultResolver::default(), wary: true, met })?;
+        let named = new_agent(
+            &options,
+            true,
+            FilteringResolver { inner: DefaultResolver::default(), public_only: false, seen_addresses: met.clone() },
+        )?;
+        let wary = new_agent(
+            &options,
+            false,
+            FilteringResolver { inner: DefaultResolver::default(), public_only: true, seen_addresses: met },
+        )?;
         let free = Mutex::new(options.in_flight.max(1));
-        Ok(Arc::new(Self { named, wary, options, bucket, stores: Mutex::default(), free, over: Condvar::new() }))
+        Ok(Arc::new(Self {
+            user_agent: named,
+            reference_agent: wary,
+            options,
+            bucket,
+            stores: Mutex::default(),
+            free_slots: free,
+            slot_freed: Condvar::new(),
+        }))
     }
 
     /// Waits until a request may be sent.
-    pub(super) fn leave(&self) -> Leave<'_> {
-        let mut free = lock(&self.free);
+    pub(super) fn acquire_permit(&self) -> RequestPermit<'_> {
+        let mut free = lock(&self.free_slots);
         while *free == 0 {
-            free = self.over.wait(free).unwrap_or_else(PoisonError::into_inner);
+            free = self.slot_freed.wait(free).unwrap_or_else(PoisonError::into_inner);
         }
         *free -= 1;
-        Leave(self)
+        RequestPermit(self)
     }
 
     /// Returns Some if a prefix allows a URL: `true` if one of these names its host.
-    pub(super) fn allows(&self, address: &Address) -> Option<bool> {
+    pub(super) fn prefix_permission(&self, address: &Address) -> Option<bool> {
         let allowing = self.options.allowed.iter().filter(|prefix| prefix.allows(address));
         allowing.map(|prefix| prefix.names_host()).max()
     }
 
     /// The bucket and its access: with credentials if the user named it.
-    fn store(&self, bucket: &Bucket) -> Result<Arc<Store>> {
+    fn open_store(&self, bucket: &Bucket) -> Result<Arc<Store>> {
         let mut stores = lock(&self.stores);
         if let Some((_, store)) = stores.iter().find(|(own, _)| own == bucket) {
             return Ok(store.clone());
@@ -140,7 +156,7 @@ impl Client {
     /// The store of an object; `None` for files of the web.
     fn store_of(&self, address: &Address) -> Option<Arc<Store>> {
         match address {
-            Address::Object { bucket, .. } => self.store(bucket).ok(),
+            Address::Object { bucket, .. } => self.open_store(bucket).ok(),
             Address::Web(_) => None,
         }
     }
@@ -161,12 +177,12 @@ fn is_private(url: &Url) -> bool {
 fn allow_hint(to: &Url) -> String {
     match is_private(to) {
         true => "it is an address of this machine or of a private network; permit its host with --allow".to_owned(),
-        false => format!("if you trust it, add --allow {}", shown_url(to)),
+        false => format!("if you trust it, add --allow {}", display_url(to)),
     }
 }
 
 /// The value of `Authorization` for the name and password in a URL.
-fn basic(url: &Url) -> Option<String> {
+fn basic_authorization(url: &Url) -> Option<String> {
     if url.username().is_empty() && url.password().is_none() {
         return None;
     }
@@ -175,9 +191,9 @@ fn basic(url: &Url) -> Option<String> {
     Some(format!("Basic {}", crate::bytes::base64(login.as_bytes())))
 }
 
-impl Target {
-    pub(super) fn new(client: Arc<Client>, address: Address, trust: Trust) -> Self {
-        Self { client, address, trust, moved: Mutex::default(), doing: "reading" }
+impl RemoteTarget {
+    pub(super) fn new(client: Arc<Client>, address: Address, trust: UrlOrigin) -> Self {
+        Self { client, address, trust, redirected: Mutex::default(), operation: "reading" }
     }
 
     /// An object or a bucket that a person named, and what is done with it: `writing`, `listing`.
@@ -186,60 +202,60 @@ impl Target {
             Address::Object { bucket, .. } => Some(bucket.clone()),
             Address::Web(_) => None,
         };
-        Ok(Self { doing, ..Self::new(Client::new(options.clone(), bucket)?, address, Trust::Named) })
+        Ok(Self { operation: doing, ..Self::new(Client::new(options.clone(), bucket)?, address, UrlOrigin::User) })
     }
 
     /// Sends a request of another kind, and gives back whatever answer came. It follows no redirect.
-    pub(super) fn call(&self, call: &Call<'_>) -> Result<Reply, Failure> {
+    pub(super) fn send_call(&self, call: &RequestSpec<'_>) -> Result<Response, Failure> {
         let Address::Object { bucket, key } = &self.address else {
-            return Err(Failure::Final(Error::unsupported(format!("{} is not in an object store", self.address.shown()))));
+            return Err(Failure::Permanent(Error::unsupported(format!("{} is not in an object store", self.address.display()))));
         };
-        let store = self.client.store(bucket).map_err(Failure::Final)?;
-        let asked = store.ask(&|finish| {
-            let mut url = store.place(call.place, key).map_err(Failure::Final)?;
+        let store = self.client.open_store(bucket).map_err(Failure::Permanent)?;
+        let asked = store.send_authorized(&|finish| {
+            let mut url = store.build_request_url(call.place, key).map_err(Failure::Permanent)?;
             if !call.query.is_empty() {
                 url.set_query(Some(&call.query));
             }
-            self.send(&url, Some(finish), call)
+            self.send_call_to_url(&url, Some(finish), call)
         });
-        asked.map_err(|failure| self.named(failure))
+        asked.map_err(|failure| self.with_operation(failure))
     }
 
     /// A failure with what was to be done.
-    fn named(&self, failure: Failure) -> Failure {
-        let doing = |error: Error| error.context(format!("{} {}", self.doing, self.address.shown()));
+    fn with_operation(&self, failure: Failure) -> Failure {
+        let doing = |error: Error| error.context(format!("{} {}", self.operation, self.address.display()));
         match failure {
-            Failure::Login(problem) => Failure::Final(self.error(problem)),
-            Failure::Again(error, wait) => Failure::Again(doing(error), wait),
-            Failure::Final(error) => Failure::Final(doing(error)),
+            Failure::NoCredentials(problem) => Failure::Permanent(self.network_error(problem)),
+            Failure::Retryable(error, wait) => Failure::Retryable(doing(error), wait),
+            Failure::Permanent(error) => Failure::Permanent(doing(error)),
         }
     }
 
     /// Returns the URL of a part of the service.
-    pub(super) fn url(&self, place: Place) -> Result<Url> {
+    pub(super) fn service_url(&self, place: ServiceEndpoint) -> Result<Url> {
         match &self.address {
-            Address::Object { bucket, key } => self.client.store(bucket)?.place(place, key),
+            Address::Object { bucket, key } => self.client.open_store(bucket)?.build_request_url(place, key),
             Address::Web(url) => Ok(url.clone()),
         }
     }
 
     /// Sends a request to a URL that the service gave for it, which needs no signature.
-    pub(super) fn send_to(&self, url: &Url, call: &Call<'_>) -> Result<Reply, Failure> {
-        self.send(url, None, call).map_err(|failure| self.named(failure))
+    pub(super) fn send_to(&self, url: &Url, call: &RequestSpec<'_>) -> Result<Response, Failure> {
+        self.send_call_to_url(url, None, call).map_err(|failure| self.with_operation(failure))
     }
 
-    fn send(&self, url: &Url, finish: Option<&Finish<'_>>, call: &Call<'_>) -> Result<Reply, Failure> {
+    fn send_call_to_url(&self, url: &Url, finish: Option<&SignFn<'_>>, call: &RequestSpec<'_>) -> Result<Response, Failure> {
         let headers: Vec<(&str, &str)> = call.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        send(&self.client.named, url, finish, &call.method, &headers, call.body)
+        send_http_request(&self.client.user_agent, url, finish, &call.method, &headers, call.body)
     }
 
     /// Returns the identity of this file for a cache of bytes: with the query, and with the service that holds a
     /// bucket. Do not show it.
-    pub(super) fn identity(&self) -> String {
+    pub(super) fn cache_identity(&self) -> String {
         match &self.address {
             Address::Object { bucket, key } => {
-                let url = self.client.store(bucket).and_then(|store| store.url(key));
-                url.map_or_else(|_| self.address.shown(), String::from)
+                let url = self.client.open_store(bucket).and_then(|store| store.build_object_url(key));
+                url.map_or_else(|_| self.address.display(), String::from)
             }
             Address::Web(url) => format!("{} {} {}", url.scheme(), url.username(), &url[url::Position::BeforeHost..]),
         }
@@ -247,59 +263,66 @@ impl Target {
 
     /// A warning about how the file is read, once.
     pub(super) fn notice(&self) -> Option<String> {
-        self.client.store_of(&self.address)?.notice()
+        self.client.store_of(&self.address)?.take_bucket_warning()
     }
 
     /// Sends a GET with these headers, follows redirects, and gives back whatever answer is no error.
-    pub(super) fn get(&self, headers: &[(&str, &str)]) -> Result<Reply, Failure> {
-        let moved = lock(&self.moved).clone();
+    pub(super) fn get(&self, headers: &[(&str, &str)]) -> Result<Response, Failure> {
+        let moved = lock(&self.redirected).clone();
         if let Some(url) = moved {
-            match self.follow(url, None, headers) {
+            match self.follow_redirects(url, None, headers) {
                 // Redirect targets are often valid for a limited time: these statuses lead back to the first URL.
                 Ok(reply) if !matches!(reply.status, 400 | 401 | 403 | 404 | 410) => return Ok(reply),
-                Err(failure @ Failure::Again(..)) => return Err(failure),
-                _ => *lock(&self.moved) = None,
+                Err(failure @ Failure::Retryable(..)) => return Err(failure),
+                _ => *lock(&self.redirected) = None,
             }
         }
         match &self.address {
             Address::Web(url) => {
                 let mut url = url.clone();
-                let login = basic(&url);
+                let login = basic_authorization(&url);
                 let _ = (url.set_username(""), url.set_password(None));
                 let finish = |head: &mut Parts| {
                     let value = login.as_deref().and_then(|login| HeaderValue::from_str(login).ok());
                     value.map(|value| head.headers.insert(AUTHORIZATION, value));
                     Ok(())
                 };
-                self.follow(url, Some(&finish), headers)
+                self.follow_redirects(url, Some(&finish), headers)
             }
             Address::Object { bucket, key } => {
-                let store = self.client.store(bucket).map_err(Failure::Final)?;
+                let store = self.client.open_store(bucket).map_err(Failure::Permanent)?;
                 // The region, and with it the address, may change from one try to the next.
-                let asked = store.ask(&|finish| self.follow(store.url(key).map_err(Failure::Final)?, Some(finish), headers));
+                let asked = store.send_authorized(&|finish| {
+                    self.follow_redirects(store.build_object_url(key).map_err(Failure::Permanent)?, Some(finish), headers)
+                });
                 asked.map_err(|failure| match failure {
-                    Failure::Login(problem) => Failure::Final(self.error(problem)),
+                    Failure::NoCredentials(problem) => Failure::Permanent(self.network_error(problem)),
                     failure => failure,
                 })
             }
         }
     }
 
-    fn follow(&self, mut url: Url, mut login: Option<&Finish<'_>>, headers: &[(&str, &str)]) -> Result<Reply, Failure> {
+    fn follow_redirects(
+        &self,
+        mut url: Url,
+        mut login: Option<&SignFn<'_>>,
+        headers: &[(&str, &str)],
+    ) -> Result<Response, Failure> {
         let start = url.clone();
-        let mut agent = self.agent();
-        for _ in 0..HOPS {
-            let reply = send(agent, &url, login, &Method::GET, headers, &[])?;
+        let mut agent = self.select_agent();
+        for _ in 0..MAX_REDIRECTS {
+            let reply = send_http_request(agent, &url, login, &Method::GET, headers, &[])?;
             let elsewhere = matches!(reply.status, 301 | 302 | 303 | 307 | 308);
             // S3 sends the region instead of a URL.
             let Some(location) = reply.headers.location.as_deref().filter(|_| elsewhere && reply.headers.region.is_none()) else {
                 if url != start && reply.status < 300 {
-                    *lock(&self.moved) = Some(url);
+                    *lock(&self.redirected) = Some(url);
                 }
                 return Ok(reply);
             };
-            let next = url.join(location).map_err(|_| Failure::Final(self.error("a redirect has no URL")))?;
-            agent = self.redirected(agent, &url, &next).map_err(Failure::Final)?;
+            let next = url.join(location).map_err(|_| Failure::Permanent(self.network_error("a redirect has no URL")))?;
+            agent = self.select_redirect_agent(agent, &url, &next).map_err(Failure::Permanent)?;
             // A signature for one object is not valid for another.
             if next.origin() != url.origin() || matches!(self.address, Address::Object { .. }) {
                 login = None;
@@ -307,22 +330,22 @@ impl Target {
             url = next;
             let _ = (url.set_username(""), url.set_password(None));
         }
-        Err(Failure::Final(self.error("redirects lead to redirects without an end")))
+        Err(Failure::Permanent(self.network_error("redirects lead to redirects without an end")))
     }
 
-    fn agent(&self) -> &Agent {
+    fn select_agent(&self) -> &Agent {
         match &self.trust {
-            Trust::Named => &self.client.named,
+            UrlOrigin::User => &self.client.user_agent,
             // The proxy, which a person named as well, is where the addresses are looked up.
-            Trust::Beside(_) if self.client.named.config().proxy().is_some() => &self.client.named,
-            Trust::Beside(_) => &self.client.wary,
+            UrlOrigin::Reference(_) if self.client.user_agent.config().proxy().is_some() => &self.client.user_agent,
+            UrlOrigin::Reference(_) => &self.client.reference_agent,
         }
     }
 
     /// Returns the agent that may follow a redirect, if any may.
-    fn redirected<'a>(&'a self, agent: &'a Agent, from: &Url, to: &Url) -> Result<&'a Agent> {
+    fn select_redirect_agent<'a>(&'a self, agent: &'a Agent, from: &Url, to: &Url) -> Result<&'a Agent> {
         let refused = |why: &str| {
-            Error::limit(format!("{} redirects to {}, which {why}", self.address.shown(), shown_url(to))).hint(allow_hint(to))
+            Error::limit(format!("{} redirects to {}, which {why}", self.address.display(), display_url(to))).hint(allow_hint(to))
         };
         if !matches!(to.scheme(), "http" | "https") {
             return Err(refused("is not an http or https URL"));
@@ -331,48 +354,50 @@ impl Target {
             return Err(refused("is not encrypted, but the first URL is"));
         }
         let address = Address::Web(to.clone());
-        match self.client.allows(&address) {
-            Some(true) => return Ok(&self.client.named),
-            Some(false) => return Ok(&self.client.wary),
+        match self.client.prefix_permission(&address) {
+            Some(true) => return Ok(&self.client.user_agent),
+            Some(false) => return Ok(&self.client.reference_agent),
             None => {}
         }
         let same = from.origin() == to.origin();
         match &self.trust {
-            Trust::Named if same => Ok(agent),
-            Trust::Named => Ok(&self.client.wary),
-            Trust::Beside(root @ Address::Web(_)) if address.is_in_folder_of(root) => Ok(agent),
-            Trust::Beside(Address::Object { .. }) if same && from.path() == to.path() => Ok(agent),
-            Trust::Beside(_) => Err(refused("is outside the folder of the file that refers to it")),
+            UrlOrigin::User if same => Ok(agent),
+            UrlOrigin::User => Ok(&self.client.reference_agent),
+            UrlOrigin::Reference(root @ Address::Web(_)) if address.is_in_folder_of(root) => Ok(agent),
+            UrlOrigin::Reference(Address::Object { .. }) if same && from.path() == to.path() => Ok(agent),
+            UrlOrigin::Reference(_) => Err(refused("is outside the folder of the file that refers to it")),
         }
     }
 
     /// An error of the network or the server, with the address.
-    pub(super) fn error(&self, message: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Io, message).context(format!("{} {}", self.doing, self.address.shown()))
+    pub(super) fn network_error(&self, message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Io, message).context(format!("{} {}", self.operation, self.address.display()))
     }
 
     /// Interprets an answer that is no success.
-    pub(super) fn refused(&self, reply: Reply) -> Failure {
+    pub(super) fn status_failure(&self, reply: Response) -> Failure {
         let (status, wait) = (reply.status, reply.headers.retry_after);
         let name = ureq::http::StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or("");
         let store = self.client.store_of(&self.address);
         let code = error_code(reply).filter(|_| store.is_some());
         let code = code.map(|code| format!(": {code}")).unwrap_or_default();
-        let error = self.error(format!("the server answered {status} {name}{code}"));
+        let error = self.network_error(format!("the server answered {status} {name}{code}"));
         match (status, store) {
-            (408 | 425 | 429 | 500 | 502..=504, _) => Failure::Again(error, wait),
-            (400 | 401 | 403, Some(store)) if store.is_signed() => Failure::Final(error),
-            (401 | 403 | 404 | 409, Some(store)) if status < 404 || store.hides() => Failure::Final(match store.problem() {
-                Some(problem) => error.hint(format!("the request was not signed: {problem}")),
-                None => error.hint(store.missing()),
-            }),
-            _ => Failure::Final(error),
+            (408 | 425 | 429 | 500 | 502..=504, _) => Failure::Retryable(error, wait),
+            (400 | 401 | 403, Some(store)) if store.is_signed() => Failure::Permanent(error),
+            (401 | 403 | 404 | 409, Some(store)) if status < 404 || store.hides_existence() => {
+                Failure::Permanent(match store.credentials_problem() {
+                    Some(problem) => error.hint(format!("the request was not signed: {problem}")),
+                    None => error.hint(store.credentials_hint()),
+                })
+            }
+            _ => Failure::Permanent(error),
         }
     }
 }
 
 /// The code in the error document of an object store.
-fn error_code(mut reply: Reply) -> Option<String> {
+fn error_code(mut reply: Response) -> Option<String> {
     use std::io::Read;
     let mut text = Vec::new();
     let _ = reply.body.by_ref().take(4096).read_to_end(&mut text);
@@ -382,14 +407,14 @@ fn error_code(mut reply: Reply) -> Option<String> {
     (code.len() < 64 && code.bytes().all(|b| b.is_ascii_alphanumeric())).then(|| code.to_owned())
 }
 
-fn send(
+fn send_http_request(
     agent: &Agent,
     url: &Url,
-    login: Option<&Finish<'_>>,
+    login: Option<&SignFn<'_>>,
     method: &Method,
     headers: &[(&str, &str)],
     body: &[u8],
-) -> Result<Reply, Failure> {
+) -> Result<Response, Failure> {
     let mut request = ureq::http::Request::builder().method(method.clone()).uri(url.as_str());
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -399,7 +424,7 @@ fn send(
         // Signatures cover it.
         request = request.header("content-length", body.len());
     }
-    let request = request.body(()).map_err(|error| failure(error.into(), url))?;
+    let request = request.body(()).map_err(|error| classify_transfer_error(error.into(), url))?;
     let (mut head, ()) = request.into_parts();
     if let Some(login) = login {
         login(&mut head)?;
@@ -410,43 +435,43 @@ fn send(
     };
     match sent {
         Ok(response) => {
-            let headers = Headers::of(&response);
-            Ok(Reply { status: response.status().as_u16(), headers, body: response.into_body().into_reader() })
+            let headers = ResponseHeaders::from_response(&response);
+            Ok(Response { status: response.status().as_u16(), headers, body: response.into_body().into_reader() })
         }
-        Err(error) => Err(failure(error, url)),
+        Err(error) => Err(classify_transfer_error(error, url)),
     }
 }
 
 /// Returns the reason of a failed transfer, and whether it may succeed the next time.
-fn failure(error: ureq::Error, url: &Url) -> Failure {
+fn classify_transfer_error(error: ureq::Error, url: &Url) -> Failure {
     let host = url.host_str().unwrap_or("");
     let said = |message: String| Error::new(ErrorKind::Io, message).context(format!("asking {host}"));
     match error {
-        ureq::Error::Other(other) => match other.downcast::<Refused>() {
+        ureq::Error::Other(other) => match other.downcast::<ForbiddenAddress>() {
             Ok(refused) => {
                 let error = Error::limit(format!("{host} is at {}, an address that is not public", refused.0));
                 // A URL that is not public by its form is not offered ready to paste, because a server or a file chose it.
-                Failure::Final(match is_private(url) {
+                Failure::Permanent(match is_private(url) {
                     true => error.hint(allow_hint(url)),
-                    false => error.setting("if you trust it", Setting::Allow(shown_url(url).to_string())),
+                    false => error.setting("if you trust it", SuggestedSetting::Allow(display_url(url).to_string())),
                 })
             }
-            Err(other) => Failure::Final(said(other.to_string())),
+            Err(other) => Failure::Permanent(said(other.to_string())),
         },
         ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::Pem(_) | ureq::Error::BadUri(_) | ureq::Error::Http(_) => {
-            Failure::Final(said(error.to_string()))
+            Failure::Permanent(said(error.to_string()))
         }
         ureq::Error::Io(inner) if inner.get_ref().is_some_and(|e| e.to_string().contains("certificate")) => {
-            Failure::Final(said(inner.to_string()).hint("a file of further roots can be named in SSL_CERT_FILE"))
+            Failure::Permanent(said(inner.to_string()).hint("a file of further roots can be named in SSL_CERT_FILE"))
         }
         // An unreachable resolver may answer the next time; one without such a name will not.
         ureq::Error::Io(inner) if inner.to_string().contains("lookup") => match inner.to_string().contains("emporary") {
-            true => Failure::Again(said(inner.to_string()), None),
-            false => Failure::Final(said(format!("there is no such host ({inner})"))),
+            true => Failure::Retryable(said(inner.to_string()), None),
+            false => Failure::Permanent(said(format!("there is no such host ({inner})"))),
         },
-        ureq::Error::Timeout(_) => Failure::Again(said("no answer in time".to_owned()), None),
-        ureq::Error::HostNotFound => Failure::Final(said("there is no such host".to_owned())),
-        other => Failure::Again(said(other.to_string()), None),
+        ureq::Error::Timeout(_) => Failure::Retryable(said("no answer in time".to_owned()), None),
+        ureq::Error::HostNotFound => Failure::Permanent(said("there is no such host".to_owned())),
+        other => Failure::Retryable(said(other.to_string()), None),
     }
 }
 
@@ -456,28 +481,30 @@ mod tests {
 
     #[test]
     fn basic_login_encoding_matches_rfc_7617() {
-        let login = basic(&Url::parse("https://Aladdin:open%20sesame@host.example/").unwrap());
+        let login = basic_authorization(&Url::parse("https://Aladdin:open%20sesame@host.example/").unwrap());
         assert_eq!(login.as_deref(), Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="));
-        assert_eq!(basic(&Url::parse("https://host.example/").unwrap()), None);
+        assert_eq!(basic_authorization(&Url::parse("https://host.example/").unwrap()), None);
     }
 
-    fn target(allow: &[&str], trust: Trust) -> Target {
+    fn target(allow: &[&str], trust: UrlOrigin) -> RemoteTarget {
         let mut options = RemoteOptions::default();
         allow.iter().for_each(|prefix| options.allow(prefix).unwrap());
         let address = Address::parse("https://data.example/a/x.asdf").unwrap();
-        Target::new(Client::new(options, None).unwrap(), address, trust)
+        RemoteTarget::new(Client::new(options, None).unwrap(), address, trust)
     }
 
     #[test]
     fn redirect_is_checked_like_reference() {
         let from = Url::parse("https://data.example/a/x.asdf").unwrap();
-        let led = |target: &Target, to: &str| target.redirected(target.agent(), &from, &Url::parse(to).unwrap()).map(|_| ());
-        let named = target(&[], Trust::Named);
+        let led = |target: &RemoteTarget, to: &str| {
+            target.select_redirect_agent(target.select_agent(), &from, &Url::parse(to).unwrap()).map(|_| ())
+        };
+        let named = target(&[], UrlOrigin::User);
         assert!(led(&named, "https://data.example/b/x").is_ok());
         assert!(led(&named, "https://other.example/x").is_ok(), "by the wary connections");
         assert!(led(&named, "http://data.example/a/x.asdf").is_err(), "not encrypted any more");
         assert!(led(&named, "file:///etc/passwd").is_err());
-        let beside = Trust::Beside(Address::parse("https://data.example/a/main.asdf").unwrap());
+        let beside = UrlOrigin::Reference(Address::parse("https://data.example/a/main.asdf").unwrap());
         let reference = target(&["https://ok.example/d/"], beside);
         assert!(led(&reference, "https://data.example/a/b/x").is_ok());
         assert!(led(&reference, "https://ok.example/d/x").is_ok());

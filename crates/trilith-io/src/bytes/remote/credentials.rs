@@ -14,30 +14,30 @@ use reqsign_core::{
 use reqsign_google as google;
 use ureq::http::request::Parts;
 
-use super::credential_context::Variables;
+use super::credential_context::EnvVars;
 use super::options::StoreOptions;
-use super::profile::Profiles;
+use super::profile::AwsProfiles;
 use crate::threads::lock;
 
 /// Credentials that a server refuses are fetched again if they are older than this.
-const YOUNG: Duration = Duration::from_secs(10);
+const MIN_REFRESH_AGE: Duration = Duration::from_secs(10);
 
 /// A signer of the requests to a service.
-pub(super) trait Login: Send + Sync {
+pub(super) trait CredentialSigner: Send + Sync {
     /// Signs a request. `late` says whether the machine itself may be asked for credentials, too. Returns `false` if
     /// there are none, and the reason if they could not be had.
-    fn sign(&self, head: &mut Parts, region: &str, late: bool) -> Result<bool, String>;
+    fn sign_request(&self, head: &mut Parts, region: &str, late: bool) -> Result<bool, String>;
 
     /// Forgets the credentials, so that they are fetched again. Returns `false` if that was done a moment ago.
-    fn renew(&self) -> bool;
+    fn forget_credentials(&self) -> bool;
 }
 
 /// An account of Azure, and what opens it.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Account {
+pub(super) struct AzureAccount {
     pub(super) name: String,
     pub(super) key: Option<String>,
-    pub(super) sas: Option<String>,
+    pub(super) sas_token: Option<String>,
     pub(super) endpoint: Option<String>,
 }
 
@@ -45,45 +45,52 @@ type Provider<K> = Box<dyn ProvideCredentialDyn<Credential = K>>;
 type Signing<K> = Box<dyn Fn(&Context, &mut Parts, &K, &str) -> reqsign_core::Result<()> + Send + Sync>;
 
 /// The credentials of one service.
-struct Keeper<K> {
+struct CachedCredentials<K> {
     context: Context,
-    early: Vec<Provider<K>>,
+    providers: Vec<Provider<K>>,
     /// Programs and services of the machine: slow to say that there is nothing.
-    late: Vec<Provider<K>>,
-    kept: Mutex<Option<(K, Instant)>>,
+    machine_providers: Vec<Provider<K>>,
+    cached: Mutex<Option<(K, Instant)>>,
     signing: Signing<K>,
     /// The reason to give if no provider has credentials.
-    nothing: Option<String>,
+    known_missing: Option<String>,
 }
 
-impl<K: SigningCredential> Keeper<K> {
+impl<K: SigningCredential> CachedCredentials<K> {
     fn new<R: SignRequest<Credential = K>>(context: Context, signer: fn(&str) -> R) -> Self {
         let signing: Signing<K> = Box::new(move |context, head, credential, region| {
             block_on(signer(region).sign_request(context, head, Some(credential), None))
         });
-        Self { context, early: Vec::new(), late: Vec::new(), kept: Mutex::default(), signing, nothing: None }
+        Self {
+            context,
+            providers: Vec::new(),
+            machine_providers: Vec::new(),
+            cached: Mutex::default(),
+            signing,
+            known_missing: None,
+        }
     }
 
-    fn early(mut self, provider: impl ProvideCredential<Credential = K>) -> Self {
-        self.early.push(Box::new(provider));
+    fn with_provider(mut self, provider: impl ProvideCredential<Credential = K>) -> Self {
+        self.providers.push(Box::new(provider));
         self
     }
 
-    fn late(mut self, provider: impl ProvideCredential<Credential = K>) -> Self {
-        self.late.push(Box::new(provider));
+    fn with_machine_provider(mut self, provider: impl ProvideCredential<Credential = K>) -> Self {
+        self.machine_providers.push(Box::new(provider));
         self
     }
 
     /// The credentials: those that are kept, or fresh ones. A request that comes while they are fetched waits for them.
-    fn credential(&self, late: bool) -> Result<Option<K>, String> {
-        let mut kept = lock(&self.kept);
+    fn get_or_fetch_credential(&self, late: bool) -> Result<Option<K>, String> {
+        let mut kept = lock(&self.cached);
         let old = kept.as_ref().map(|(credential, _)| credential.clone());
         if let Some(credential) = old.as_ref().filter(|credential| credential.is_valid()) {
             return Ok(Some(credential.clone()));
         }
-        let last = self.late.iter().filter(|_| late || old.is_some());
+        let last = self.machine_providers.iter().filter(|_| late || old.is_some());
         let mut problem = None;
-        let early = self.early.iter().map(|provider| (provider, true));
+        let early = self.providers.iter().map(|provider| (provider, true));
         for (provider, is_told) in early.chain(last.map(|provider| (provider, false))) {
             match block_on(provider.provide_credential_dyn(&self.context)) {
                 Ok(Some(credential)) => {
@@ -91,13 +98,13 @@ impl<K: SigningCredential> Keeper<K> {
                     return Ok(Some(credential));
                 }
                 // The first has the best reason. A machine without credentials has none.
-                Err(error) if is_told => problem = problem.or_else(|| Some(reason(&error))),
+                Err(error) if is_told => problem = problem.or_else(|| Some(error_summary(&error))),
                 Ok(None) | Err(_) => {}
             }
         }
         // Cached credentials may still be valid for this request if they cannot be renewed.
         let soon = Timestamp::now() + Duration::from_secs(10);
-        match (old.filter(|credential| credential.is_valid_at(soon)), problem.or_else(|| self.nothing.clone())) {
+        match (old.filter(|credential| credential.is_valid_at(soon)), problem.or_else(|| self.known_missing.clone())) {
             (Some(credential), _) => Ok(Some(credential)),
             (None, Some(problem)) => Err(problem),
             (None, None) => Ok(None),
@@ -105,16 +112,16 @@ impl<K: SigningCredential> Keeper<K> {
     }
 }
 
-impl<K: SigningCredential> Login for Keeper<K> {
-    fn sign(&self, head: &mut Parts, region: &str, late: bool) -> Result<bool, String> {
-        let Some(credential) = self.credential(late)? else { return Ok(false) };
-        (self.signing)(&self.context, head, &credential, region).map_err(|error| reason(&error))?;
+impl<K: SigningCredential> CredentialSigner for CachedCredentials<K> {
+    fn sign_request(&self, head: &mut Parts, region: &str, late: bool) -> Result<bool, String> {
+        let Some(credential) = self.get_or_fetch_credential(late)? else { return Ok(false) };
+        (self.signing)(&self.context, head, &credential, region).map_err(|error| error_summary(&error))?;
         Ok(true)
     }
 
-    fn renew(&self) -> bool {
-        let mut kept = lock(&self.kept);
-        let old = kept.as_ref().is_some_and(|(_, since)| since.elapsed() > YOUNG);
+    fn forget_credentials(&self) -> bool {
+        let mut kept = lock(&self.cached);
+        let old = kept.as_ref().is_some_and(|(_, since)| since.elapsed() > MIN_REFRESH_AGE);
         if old {
             *kept = None;
         }
@@ -123,60 +130,62 @@ impl<K: SigningCredential> Login for Keeper<K> {
 }
 
 /// Returns the message of an error up to its first colon: after that it may repeat an answer, which may hold anything.
-fn reason(error: &reqsign_core::Error) -> String {
+fn error_summary(error: &reqsign_core::Error) -> String {
     let text = error.to_string();
     let end = text.find(": ").or_else(|| text.find('\n')).unwrap_or(text.len()).min(160);
     text.chars().take(end).filter(|c| !c.is_control()).collect()
 }
 
 /// The credentials of Amazon, and of services that speak its protocol.
-pub(super) fn aws(
+pub(super) fn new_aws_login(
     context: &Context,
-    variables: &Variables,
-    profiles: &Profiles,
+    variables: &EnvVars,
+    profiles: &AwsProfiles,
     options: &StoreOptions,
     region: &str,
-) -> Box<dyn Login> {
-    let mut keeper = Keeper::new(context.clone(), |region| aws::RequestSigner::new("s3", region));
+) -> Box<dyn CredentialSigner> {
+    let mut keeper = CachedCredentials::new(context.clone(), |region| aws::RequestSigner::new("s3", region));
     if let (Some(key), Some(secret)) = (&options.key, &options.secret) {
         let fixed = aws::StaticCredentialProvider::new(key, secret);
         return Box::new(match &options.token {
-            Some(token) => keeper.early(fixed.with_session_token(token)),
-            None => keeper.early(fixed),
+            Some(token) => keeper.with_provider(fixed.with_session_token(token)),
+            None => keeper.with_provider(fixed),
         });
     }
     // A profile that somebody chose is meant, whatever else the environment holds.
     if !profiles.chosen {
-        keeper = keeper.early(aws::EnvCredentialProvider::new());
+        keeper = keeper.with_provider(aws::EnvCredentialProvider::new());
     }
-    if let Some(role) = role(context, profiles, region) {
-        keeper.early.push(role);
+    if let Some(role) = assume_role_provider(context, profiles, region) {
+        keeper.providers.push(role);
     }
     if !profiles.chosen {
         let identity = aws::AssumeRoleWithWebIdentityCredentialProvider::new();
-        keeper = keeper
-            .early(identity.with_role_session_name(variables.get(&["AWS_ROLE_SESSION_NAME"]).unwrap_or("trilith").to_owned()));
+        keeper = keeper.with_provider(
+            identity.with_role_session_name(variables.get(&["AWS_ROLE_SESSION_NAME"]).unwrap_or("trilith").to_owned()),
+        );
     }
-    keeper.early.extend(of_profile(profiles, &profiles.name));
+    keeper.providers.extend(of_profile(profiles, &profiles.name));
     if profiles.chosen {
-        keeper.nothing = Some(format!("the AWS profile {:?} has no credentials", profiles.name));
+        keeper.known_missing = Some(format!("the AWS profile {:?} has no credentials", profiles.name));
         return Box::new(keeper);
     }
     if variables.get(&["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"]).is_some() {
-        keeper = keeper.early(aws::ECSCredentialProvider::default());
+        keeper = keeper.with_provider(aws::ECSCredentialProvider::default());
     }
-    Box::new(keeper.late(aws::IMDSv2CredentialProvider::new()))
+    Box::new(keeper.with_machine_provider(aws::IMDSv2CredentialProvider::new()))
 }
 
 /// Returns the providers for what a profile holds itself: keys, single sign-on, a program.
-fn of_profile(profiles: &Profiles, name: &str) -> Vec<Provider<aws::Credential>> {
+fn of_profile(profiles: &AwsProfiles, name: &str) -> Vec<Provider<aws::Credential>> {
     let mut sso = aws::SSOCredentialProvider::new().with_profile(name);
     if let Some(variable) = &profiles.sso_endpoint {
         sso = sso.with_endpoint(variable);
     }
     // Since 2022 the sign-on has a separate section, and its token is kept under the name of that section.
-    if let Some(session) = profiles.value(name, "sso_session")
-        && let (Some(account), Some(role)) = (profiles.value(name, "sso_account_id"), profiles.value(name, "sso_role_name"))
+    if let Some(session) = profiles.profile_value(name, "sso_session")
+        && let (Some(account), Some(role)) =
+            (profiles.profile_value(name, "sso_account_id"), profiles.profile_value(name, "sso_role_name"))
         && let Some(region) = profiles.of_session(&session, "sso_region")
     {
         sso = sso.with_account_id(account).with_role_name(role).with_region(region).with_start_url(session);
@@ -189,8 +198,8 @@ fn of_profile(profiles: &Profiles, name: &str) -> Vec<Provider<aws::Credential>>
 }
 
 /// The role that a profile assumes, with the credentials of another profile, of the machine, or of a web identity.
-fn role(context: &Context, profiles: &Profiles, region: &str) -> Option<Provider<aws::Credential>> {
-    let value = |key: &str| profiles.value(&profiles.name, key);
+fn assume_role_provider(context: &Context, profiles: &AwsProfiles, region: &str) -> Option<Provider<aws::Credential>> {
+    let value = |key: &str| profiles.profile_value(&profiles.name, key);
     let arn = value("role_arn")?;
     let session = value("role_session_name").unwrap_or_else(|| "trilith".to_owned());
     if let Some(file) = value("web_identity_token_file") {
@@ -219,20 +228,20 @@ fn role(context: &Context, profiles: &Profiles, region: &str) -> Option<Provider
 }
 
 /// The credentials of Google Cloud: the file of the application default credentials, then the machine.
-pub(super) fn google(context: Context, variables: &Variables, options: &StoreOptions) -> Box<dyn Login> {
-    let keeper = Keeper::new(context, |_| google::RequestSigner::new("storage"));
+pub(super) fn new_google_login(context: Context, variables: &EnvVars, options: &StoreOptions) -> Box<dyn CredentialSigner> {
+    let keeper = CachedCredentials::new(context, |_| google::RequestSigner::new("storage"));
     let token = options.token.as_deref().filter(|word| !matches!(*word, "google_default" | "cache" | "browser"));
-    let path = |path: std::path::PathBuf, must: bool| Google { text: None, path: Some(path), must };
+    let path = |path: std::path::PathBuf, must: bool| GoogleKeyFile { text: None, path: Some(path), is_required: must };
     Box::new(match token {
-        Some("cloud") => keeper.early(google::VmMetadataCredentialProvider::new()),
+        Some("cloud") => keeper.with_provider(google::VmMetadataCredentialProvider::new()),
         Some(text) if text.trim_start().starts_with('{') => {
-            keeper.early(Google { text: Some(text.to_owned()), path: None, must: true })
+            keeper.with_provider(GoogleKeyFile { text: Some(text.to_owned()), path: None, is_required: true })
         }
-        Some(text) if text.starts_with("ya29.") => keeper.early(google::TokenCredentialProvider::new(text)),
-        Some(file) => keeper.early(path(file.into(), true)),
+        Some(text) if text.starts_with("ya29.") => keeper.with_provider(google::TokenCredentialProvider::new(text)),
+        Some(file) => keeper.with_provider(path(file.into(), true)),
         None => {
             let keeper = match variables.get(&["GOOGLE_OAUTH_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"]) {
-                Some(token) => keeper.early(google::TokenCredentialProvider::new(token)),
+                Some(token) => keeper.with_provider(google::TokenCredentialProvider::new(token)),
                 None => keeper,
             };
             let folder = variables.get(&["CLOUDSDK_CONFIG"]).map(std::path::PathBuf::from).or_else(|| {
@@ -240,25 +249,25 @@ pub(super) fn google(context: Context, variables: &Variables, options: &StoreOpt
                 Some(base.or_else(|| Some(std::path::Path::new(variables.get(&["HOME"])?).join(".config")))?.join("gcloud"))
             });
             let keeper = match (variables.get(&["GOOGLE_APPLICATION_CREDENTIALS"]), folder) {
-                (Some(file), _) => keeper.early(path(file.into(), true)),
-                (None, Some(folder)) => keeper.early(path(folder.join("application_default_credentials.json"), false)),
+                (Some(file), _) => keeper.with_provider(path(file.into(), true)),
+                (None, Some(folder)) => keeper.with_provider(path(folder.join("application_default_credentials.json"), false)),
                 (None, None) => keeper,
             };
-            keeper.late(google::VmMetadataCredentialProvider::new())
+            keeper.with_machine_provider(google::VmMetadataCredentialProvider::new())
         }
     })
 }
 
 /// The credentials in a file of Google, as a token that can be kept.
 #[derive(Debug)]
-struct Google {
+struct GoogleKeyFile {
     text: Option<String>,
     path: Option<std::path::PathBuf>,
     /// `true` if the user named the file.
-    must: bool,
+    is_required: bool,
 }
 
-impl ProvideCredential for Google {
+impl ProvideCredential for GoogleKeyFile {
     type Credential = google::Credential;
 
     async fn provide_credential(&self, context: &Context) -> reqsign_core::Result<Option<Self::Credential>> {
@@ -266,7 +275,7 @@ impl ProvideCredential for Google {
             (Some(text), _) => text.clone(),
             (None, Some(path)) => match context.file_read_as_string(&path.to_string_lossy()).await {
                 Ok(text) => text,
-                Err(_) if !self.must => return Ok(None),
+                Err(_) if !self.is_required => return Ok(None),
                 Err(_) => {
                     let message = format!("cannot read the Google credentials in {}", path.display());
                     return Err(reqsign_core::Error::config_invalid(message));
@@ -286,25 +295,30 @@ impl ProvideCredential for Google {
 }
 
 /// The credentials of an account of Azure: its key or a signature, else an identity.
-pub(super) fn azure(context: Context, variables: &Variables, options: &StoreOptions, account: &Account) -> Box<dyn Login> {
-    let keeper = Keeper::new(context, |_| azure::RequestSigner::new());
-    let sas = account.sas.as_deref().map(|sas| sas.trim_start_matches('?'));
+pub(super) fn new_azure_login(
+    context: Context,
+    variables: &EnvVars,
+    options: &StoreOptions,
+    account: &AzureAccount,
+) -> Box<dyn CredentialSigner> {
+    let keeper = CachedCredentials::new(context, |_| azure::RequestSigner::new());
+    let sas = account.sas_token.as_deref().map(|sas| sas.trim_start_matches('?'));
     Box::new(match (&account.key, sas, &options.token) {
-        (Some(key), _, _) => keeper.early(azure::StaticCredentialProvider::new_shared_key(&account.name, key)),
-        (None, Some(sas), _) => keeper.early(azure::StaticCredentialProvider::new_sas_token(sas)),
-        (None, None, Some(token)) => keeper.early(azure::StaticCredentialProvider::new_bearer_token(token)),
+        (Some(key), _, _) => keeper.with_provider(azure::StaticCredentialProvider::new_shared_key(&account.name, key)),
+        (None, Some(sas), _) => keeper.with_provider(azure::StaticCredentialProvider::new_sas_token(sas)),
+        (None, None, Some(token)) => keeper.with_provider(azure::StaticCredentialProvider::new_bearer_token(token)),
         (None, None, None) => {
             let keeper = match variables.get(&["AZURE_STORAGE_TOKEN", "AZURE_STORAGE_BEARER_TOKEN"]) {
-                Some(token) => keeper.early(azure::StaticCredentialProvider::new_bearer_token(token)),
+                Some(token) => keeper.with_provider(azure::StaticCredentialProvider::new_bearer_token(token)),
                 None => keeper,
             };
             keeper
-                .early(azure::ClientSecretCredentialProvider::new())
-                .early(azure::ClientCertificateCredentialProvider::new())
-                .early(azure::WorkloadIdentityCredentialProvider::new())
-                .early(azure::AzurePipelinesCredentialProvider::new())
-                .late(azure::ImdsCredentialProvider::new())
-                .late(azure::AzureCliCredentialProvider::new())
+                .with_provider(azure::ClientSecretCredentialProvider::new())
+                .with_provider(azure::ClientCertificateCredentialProvider::new())
+                .with_provider(azure::WorkloadIdentityCredentialProvider::new())
+                .with_provider(azure::AzurePipelinesCredentialProvider::new())
+                .with_machine_provider(azure::ImdsCredentialProvider::new())
+                .with_machine_provider(azure::AzureCliCredentialProvider::new())
         }
     })
 }

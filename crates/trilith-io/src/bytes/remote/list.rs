@@ -9,25 +9,25 @@ use serde_json::Value;
 use ureq::http::Method;
 
 use super::address::Address;
-use super::bucket::{Bucket, Service, encoded_key, split};
-use super::client::{Call, Target};
-use super::fetch::persist;
+use super::bucket::{Bucket, ObjectService, encoded_key, parse_object_url};
+use super::client::{RemoteTarget, RequestSpec};
+use super::fetch::retry_loop;
 use super::options::RemoteOptions;
 use super::response::Failure;
-use super::store::Place;
+use super::store::ServiceEndpoint;
 use crate::error::{Error, Result};
-use crate::glob::{Pattern, fits};
+use crate::glob::{GlobPattern, fits};
 use crate::percent::strictly_decoded;
-use crate::threads::{lock, side_by_side};
+use crate::threads::{for_each_concurrent, lock};
 
 /// Maximum number of bytes of a page.
-const PAGE: u64 = 64 << 20;
+const MAX_PAGE_BYTES: u64 = 64 << 20;
 /// Maximum number of objects: the names of more would fill the memory.
-const MOST: usize = 10_000_000;
+const MAX_OBJECTS: usize = 10_000_000;
 
 /// The meaning of a name in a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Several {
+pub enum ListRequest {
     /// Objects whose keys fit a pattern.
     Pattern,
     /// All objects whose keys begin with a prefix that ends with a slash.
@@ -35,14 +35,14 @@ pub enum Several {
 }
 
 /// Returns in what way the URL of a bucket means several objects; None if it means one, or if it is none of a bucket.
-pub fn several(url: &str) -> Option<Several> {
-    let key = split(url)?.ok()?.1;
+pub fn classify_bucket_url(url: &str) -> Option<ListRequest> {
+    let key = parse_object_url(url)?.ok()?.1;
     // A blob at its address in the web has an address, not a pattern.
     let is_web = url.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:"));
-    if !is_web && Pattern::is_pattern(&key) {
-        return Some(Several::Pattern);
+    if !is_web && GlobPattern::is_pattern(&key) {
+        return Some(ListRequest::Pattern);
     }
-    (key.is_empty() || key.ends_with('/')).then_some(Several::Folder)
+    (key.is_empty() || key.ends_with('/')).then_some(ListRequest::Folder)
 }
 
 /// Returns the URLs of all objects that a pattern or a folder in a bucket means, in the order of their keys. Keys with a part
@@ -52,41 +52,41 @@ pub fn several(url: &str) -> Option<Several> {
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the service does not list the bucket.
 pub fn objects(url: &str, hidden: bool, is_known: fn(&str) -> bool, options: &RemoteOptions) -> Result<Vec<String>> {
-    let (bucket, key) = match split(url) {
+    let (bucket, key) = match parse_object_url(url) {
         Some(Ok(found)) => found,
         _ => return Err(Error::invalid_input(format!("{url:?} is not the URL of a bucket"))),
     };
     let address = Address::Object { bucket: bucket.clone(), key: key.clone() };
-    let target = Target::of_object(address, options, "listing")?;
-    let lister = Lister { target, bucket, hidden, is_known, found: Mutex::default() };
-    match several(url) {
-        Some(Several::Pattern) => {
+    let target = RemoteTarget::of_object(address, options, "listing")?;
+    let lister = Lister { target, bucket, include_hidden: hidden, accepts: is_known, names: Mutex::default() };
+    match classify_bucket_url(url) {
+        Some(ListRequest::Pattern) => {
             let parts: Vec<&str> = key.split('/').collect();
-            lister.level(String::new(), &parts)?;
+            lister.list_level(String::new(), &parts)?;
         }
-        _ => lister.below(&key, None)?,
+        _ => lister.list_prefix(&key, None)?,
     }
-    let mut keys = lister.found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut keys = lister.names.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     // An object of this very name goes before a pattern.
     if keys.contains(&key) {
         keys = vec![key];
     }
     keys.sort_by(|one, other| crate::glob::natural(one, other));
     keys.dedup();
-    Ok(keys.into_iter().map(|key| format!("{}/{key}", lister.bucket.written)).collect())
+    Ok(keys.into_iter().map(|key| format!("{}/{key}", lister.bucket.as_written)).collect())
 }
 
 struct Lister {
-    target: Target,
+    target: RemoteTarget,
     bucket: Bucket,
-    hidden: bool,
-    is_known: fn(&str) -> bool,
-    found: Mutex<Vec<String>>,
+    include_hidden: bool,
+    accepts: fn(&str) -> bool,
+    names: Mutex<Vec<String>>,
 }
 
 /// One page of a listing.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Page {
+struct ListPage {
     keys: Vec<String>,
     /// Prefixes that several keys share, each with a slash at its end.
     folders: Vec<String>,
@@ -95,11 +95,11 @@ struct Page {
 
 impl Lister {
     /// Takes the objects below a prefix that fit the parts of a pattern.
-    fn level(&self, mut prefix: String, parts: &[&str]) -> Result<()> {
+    fn list_level(&self, mut prefix: String, parts: &[&str]) -> Result<()> {
         let mut parts = parts;
         while let [part, rest @ ..] = parts
             && !rest.is_empty()
-            && !Pattern::is_pattern(part)
+            && !GlobPattern::is_pattern(part)
         {
             prefix = prefix + part + "/";
             parts = rest;
@@ -107,62 +107,62 @@ impl Lister {
         let Some((part, rest)) = parts.split_first() else { return Ok(()) };
         if *part == "**" {
             let pattern = parts.join("/");
-            return self.below(&prefix, Some(&pattern));
+            return self.list_prefix(&prefix, Some(&pattern));
         }
         let head = part.find(['*', '?', '[']).and_then(|at| part.get(..at)).unwrap_or(part);
         let mut folders = Vec::new();
-        self.pages(&format!("{prefix}{head}"), true, |page| {
-            let is_wanted = |name: &str| (name == *part || fits(part, name)) && self.is_shown(name, part);
+        self.for_each_page(&format!("{prefix}{head}"), true, |page| {
+            let is_wanted = |name: &str| (name == *part || fits(part, name)) && self.is_visible(name, part);
             let name = |key: &str| key.get(prefix.len()..).map(|name| name.trim_end_matches('/').to_owned());
             folders.extend(page.folders.into_iter().filter(|key| name(key).is_some_and(|name| is_wanted(&name))));
             if rest.is_empty() {
-                self.take(page.keys.into_iter().filter(|key| name(key).is_some_and(|name| is_wanted(&name))))?;
+                self.add_keys(page.keys.into_iter().filter(|key| name(key).is_some_and(|name| is_wanted(&name))))?;
             }
             Ok(())
         })?;
         let at_once = self.target.client.options.in_flight;
-        side_by_side(folders, at_once, |folder| match rest {
+        for_each_concurrent(folders, at_once, |folder| match rest {
             // A matching folder stands for everything in it, as in a file system.
-            [] => self.below(&folder, None),
-            rest => self.level(folder, rest),
+            [] => self.list_prefix(&folder, None),
+            rest => self.list_level(folder, rest),
         })
     }
 
     /// Takes all objects whose keys begin so: those that fit a pattern, else those with the names of known files.
-    fn below(&self, prefix: &str, pattern: Option<&str>) -> Result<()> {
-        let fitting = pattern.map(Pattern::new);
-        self.pages(prefix, false, |page| {
-            self.take(page.keys.into_iter().filter(|key| {
+    fn list_prefix(&self, prefix: &str, pattern: Option<&str>) -> Result<()> {
+        let fitting = pattern.map(GlobPattern::new);
+        self.for_each_page(prefix, false, |page| {
+            self.add_keys(page.keys.into_iter().filter(|key| {
                 let rest = key.get(prefix.len()..).unwrap_or("");
                 let is_wanted = match &fitting {
                     Some(pattern) => pattern.matches(rest),
-                    None => (self.is_known)(rest),
+                    None => (self.accepts)(rest),
                 };
-                is_wanted && rest.split('/').all(|name| self.is_shown(name, pattern.unwrap_or("")))
+                is_wanted && rest.split('/').all(|name| self.is_visible(name, pattern.unwrap_or("")))
             }))
         })
     }
 
-    fn is_shown(&self, name: &str, part: &str) -> bool {
-        self.hidden || !name.starts_with('.') || part.starts_with('.')
+    fn is_visible(&self, name: &str, part: &str) -> bool {
+        self.include_hidden || !name.starts_with('.') || part.starts_with('.')
     }
 
-    fn take(&self, keys: impl Iterator<Item = String>) -> Result<()> {
-        let mut found = lock(&self.found);
+    fn add_keys(&self, keys: impl Iterator<Item = String>) -> Result<()> {
+        let mut found = lock(&self.names);
         // Some tools create objects that represent folders. Their keys end with a slash.
         found.extend(keys.filter(|key| !key.ends_with('/')));
-        match found.len() > MOST {
-            true => Err(Error::limit(format!("{} has more than {MOST} objects that fit", self.target.address.shown()))),
+        match found.len() > MAX_OBJECTS {
+            true => Err(Error::limit(format!("{} has more than {MAX_OBJECTS} objects that fit", self.target.address.display()))),
             false => Ok(()),
         }
     }
 
     /// Gives each page of a listing to `work`.
-    fn pages(&self, prefix: &str, is_level: bool, mut work: impl FnMut(Page) -> Result<()>) -> Result<()> {
+    fn for_each_page(&self, prefix: &str, is_level: bool, mut work: impl FnMut(ListPage) -> Result<()>) -> Result<()> {
         let mut next: Option<String> = None;
         loop {
             crate::interrupt::check()?;
-            let page = self.page(&self.query(prefix, is_level, next.as_deref()))?;
+            let page = self.fetch_page(&self.listing_query(prefix, is_level, next.as_deref()))?;
             let more = page.next.clone();
             work(page)?;
             if more.is_none() || more == next {
@@ -172,12 +172,12 @@ impl Lister {
         }
     }
 
-    fn query(&self, prefix: &str, is_level: bool, next: Option<&str>) -> String {
+    fn listing_query(&self, prefix: &str, is_level: bool, next: Option<&str>) -> String {
         let value = |text: &str| encoded_key(text).replace('/', "%2F");
         let (start, token) = match self.bucket.service {
-            Service::S3 => ("list-type=2", "continuation-token"),
-            Service::Google => ("fields=nextPageToken%2Cprefixes%2Citems%2Fname", "pageToken"),
-            Service::Azure => ("restype=container&comp=list", "marker"),
+            ObjectService::S3 => ("list-type=2", "continuation-token"),
+            ObjectService::Google => ("fields=nextPageToken%2Cprefixes%2Citems%2Fname", "pageToken"),
+            ObjectService::Azure => ("restype=container&comp=list", "marker"),
         };
         let level = if is_level { "&delimiter=%2F" } else { "" };
         let next = next.map(|next| format!("&{token}={}", value(next))).unwrap_or_default();
@@ -186,23 +186,23 @@ impl Lister {
         format!("{start}{level}{prefix}{next}")
     }
 
-    fn page(&self, query: &str) -> Result<Page> {
-        let mut page = Page::default();
-        persist(&self.target, |_| {
+    fn fetch_page(&self, query: &str) -> Result<ListPage> {
+        let mut page = ListPage::default();
+        retry_loop(&self.target, |_| {
             use std::io::Read;
-            let mut reply = self.target.call(&Call::new(Method::GET, Place::Bucket).query(query))?;
+            let mut reply = self.target.send_call(&RequestSpec::new(Method::GET, ServiceEndpoint::Bucket).with_query(query))?;
             if reply.status != 200 {
-                return Err(self.target.refused(reply));
+                return Err(self.target.status_failure(reply));
             }
             let mut text = Vec::new();
-            let broken = |error: std::io::Error| Failure::Again(self.target.error(error.to_string()), None);
-            reply.body.by_ref().take(PAGE).read_to_end(&mut text).map_err(broken)?;
-            let bad = || Failure::Again(self.target.error("the response of the server is not a listing"), None);
+            let broken = |error: std::io::Error| Failure::Retryable(self.target.network_error(error.to_string()), None);
+            reply.body.by_ref().take(MAX_PAGE_BYTES).read_to_end(&mut text).map_err(broken)?;
+            let bad = || Failure::Retryable(self.target.network_error("the response of the server is not a listing"), None);
             let text = String::from_utf8(text).map_err(|_| bad())?;
             page = match self.bucket.service {
-                Service::S3 => of_s3(&text),
-                Service::Google => of_google(&text),
-                Service::Azure => of_azure(&text),
+                ObjectService::S3 => of_s3(&text),
+                ObjectService::Google => of_google(&text),
+                ObjectService::Azure => of_azure(&text),
             }
             .ok_or_else(bad)?;
             Ok(())
@@ -211,43 +211,43 @@ impl Lister {
     }
 }
 
-fn of_s3(text: &str) -> Option<Page> {
+fn of_s3(text: &str) -> Option<ListPage> {
     if !text.contains("<ListBucketResult") {
         return None;
     }
-    let of = |path: &str| texts(text, &format!("ListBucketResult/{path}"));
+    let of = |path: &str| collect_element_texts(text, &format!("ListBucketResult/{path}"));
     // Some services encode keys although no request asks for it, and state the encoding.
     let decoded = |keys: Vec<String>| match of("EncodingType").iter().any(|kind| kind == "url") {
         true => keys.iter().map(|key| strictly_decoded(&key.replace('+', " ")).unwrap_or_else(|| key.clone())).collect(),
         false => keys,
     };
-    Some(Page {
+    Some(ListPage {
         keys: decoded(of("Contents/Key")),
         folders: decoded(of("CommonPrefixes/Prefix")),
         next: of("NextContinuationToken").pop().filter(|next| !next.is_empty()),
     })
 }
 
-fn of_azure(text: &str) -> Option<Page> {
+fn of_azure(text: &str) -> Option<ListPage> {
     if !text.contains("<EnumerationResults") {
         return None;
     }
-    let of = |path: &str| texts(text, &format!("EnumerationResults/{path}"));
-    Some(Page {
+    let of = |path: &str| collect_element_texts(text, &format!("EnumerationResults/{path}"));
+    Some(ListPage {
         keys: of("Blobs/Blob/Name"),
         folders: of("Blobs/BlobPrefix/Name"),
         next: of("NextMarker").pop().filter(|next| !next.is_empty()),
     })
 }
 
-fn of_google(text: &str) -> Option<Page> {
+fn of_google(text: &str) -> Option<ListPage> {
     let found: Value = serde_json::from_str(text).ok()?;
     let found = found.as_object()?;
     let texts = |name: &str, of: fn(&Value) -> Option<&str>| -> Vec<String> {
         let all = found.get(name).and_then(Value::as_array);
         all.into_iter().flatten().filter_map(of).map(str::to_owned).collect()
     };
-    Some(Page {
+    Some(ListPage {
         keys: texts("items", |item| item.get("name")?.as_str()),
         folders: texts("prefixes", Value::as_str),
         next: found.get("nextPageToken").and_then(Value::as_str).map(str::to_owned),
@@ -256,7 +256,7 @@ fn of_google(text: &str) -> Option<Page> {
 
 /// Returns the content of all elements of an XML document at this path of names, as `Result/Contents/Key`. The answers of
 /// stores have neither comments nor sections of other kinds.
-pub(super) fn texts(xml: &str, path: &str) -> Vec<String> {
+pub(super) fn collect_element_texts(xml: &str, path: &str) -> Vec<String> {
     let wanted: Vec<&str> = path.split('/').collect();
     let (mut open, mut found): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
     let mut rest = xml;
@@ -270,7 +270,7 @@ pub(super) fn texts(xml: &str, path: &str) -> Vec<String> {
         }
         if inside.starts_with('/') {
             if open == wanted {
-                found.push(unescaped(text));
+                found.push(unescape_xml(text));
             }
             open.pop();
             continue;
@@ -289,7 +289,7 @@ pub(super) fn texts(xml: &str, path: &str) -> Vec<String> {
 }
 
 /// Text with the characters that its references mean.
-fn unescaped(text: &str) -> String {
+fn unescape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('&') {
@@ -334,16 +334,16 @@ mod tests {
     fn bucket_url_means_object_pattern_or_folder() {
         for (url, expected) in [
             ("s3://b/x.asdf", None),
-            ("s3://b/n/*.asdf", Some(Several::Pattern)),
-            ("gs://b/x[0-9].asdf", Some(Several::Pattern)),
-            ("abfss://c@a.dfs.core.windows.net/?.asdf", Some(Several::Pattern)),
-            ("az://c/n/", Some(Several::Folder)),
-            ("s3://b", Some(Several::Folder)),
+            ("s3://b/n/*.asdf", Some(ListRequest::Pattern)),
+            ("gs://b/x[0-9].asdf", Some(ListRequest::Pattern)),
+            ("abfss://c@a.dfs.core.windows.net/?.asdf", Some(ListRequest::Pattern)),
+            ("az://c/n/", Some(ListRequest::Folder)),
+            ("s3://b", Some(ListRequest::Folder)),
             ("https://h/*.asdf", None),
             ("http://h/x?y", None),
             ("x*.asdf", None),
         ] {
-            assert_eq!(several(url), expected, "{url}");
+            assert_eq!(classify_bucket_url(url), expected, "{url}");
         }
     }
 
@@ -361,9 +361,9 @@ mod tests {
         assert_eq!((page.keys, page.folders, page.next), (vec!["x".to_owned(), "y".to_owned()], vec!["d/".to_owned()], None));
         let page = of_google(r#"{"items": [{"name": "x"}], "prefixes": ["d/"], "nextPageToken": "n"}"#).unwrap();
         assert_eq!((page.keys.len(), page.folders.len(), page.next.as_deref()), (1, 1, Some("n")));
-        assert_eq!(of_google("{}"), Some(Page::default()));
+        assert_eq!(of_google("{}"), Some(ListPage::default()));
         for bad in ["", "<html>", "<ListBucketResult", "[]", "<a><b></a>", "&#xFFFFFFFF;"] {
-            let _ = (of_s3(bad), of_azure(bad), of_google(bad), unescaped(bad));
+            let _ = (of_s3(bad), of_azure(bad), of_google(bad), unescape_xml(bad));
         }
     }
 }

@@ -37,15 +37,15 @@ mod upload;
 use std::sync::Arc;
 
 pub use coalesce::requests;
-pub use list::{Several, objects, several};
-pub use options::{RemoteOptions, Watch};
-pub use ranged_file::{Parts, by_parts};
-pub(super) use resolve::joined;
-pub use resolve::{Allowed, open_url};
+pub use list::{ListRequest, classify_bucket_url, objects};
+pub use options::{DownloadProgress, RemoteOptions};
+pub use ranged_file::{RangeFetcher, by_parts};
+pub(super) use resolve::join;
+pub use resolve::{AllowListResolver, open_url};
 pub(super) use upload::Upload;
 
 use super::{Source, SourceRef};
 
-fn shared(source: impl Source + 'static) -> SourceRef {
+fn into_shared(source: impl Source + 'static) -> SourceRef {
     Arc::new(source)
 }

@@ -5,40 +5,40 @@ use std::io::{BufRead, BufReader, Read};
 use super::response_headers::content_range;
 
 /// Longest line of a part's headers that is read.
-const LINE: u64 = 8 << 10;
+const MAX_LINE_LEN: u64 = 8 << 10;
 /// Maximum number of lines before the first part, and of header lines of a part.
-const LINES: usize = 64;
+const MAX_HEADER_LINES: usize = 64;
 
 /// Reads the parts of an answer one by one. `take` receives the offset of a part in the file, its bytes, and the
 /// size of the file if the server states it.
 ///
 /// Parts longer than `most` are refused, because they were not requested.
-pub(super) fn read(
+pub(super) fn read_parts(
     body: impl Read,
     content_type: &str,
     most: u64,
     take: &mut dyn FnMut(u64, Vec<u8>, Option<u64>) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
     let mut body = BufReader::with_capacity(64 << 10, body);
-    let boundary = boundary(content_type).ok_or_else(|| bad("no boundary between the parts"))?;
+    let boundary = parse_boundary(content_type).ok_or_else(|| invalid_data_error("no boundary between the parts"))?;
     let (delimiter, close) = (format!("--{boundary}"), format!("--{boundary}--"));
     // Text before the first delimiter has no meaning.
     let mut lines = 0;
-    while line(&mut body)? != delimiter {
+    while read_part_line(&mut body)? != delimiter {
         lines += 1;
-        if lines > LINES {
-            return Err(bad("the parts do not begin"));
+        if lines > MAX_HEADER_LINES {
+            return Err(invalid_data_error("the parts do not begin"));
         }
     }
     loop {
         let mut range = None;
         for at in 0.. {
-            let header = line(&mut body)?;
+            let header = read_part_line(&mut body)?;
             if header.is_empty() {
                 break;
             }
-            if at > LINES {
-                return Err(bad("the headers of a part do not end"));
+            if at > MAX_HEADER_LINES {
+                return Err(invalid_data_error("the headers of a part do not end"));
             }
             if let Some((name, value)) = header.split_once(':')
                 && name.trim().eq_ignore_ascii_case("content-range")
@@ -46,33 +46,33 @@ pub(super) fn read(
                 range = content_range(value);
             }
         }
-        let (range, size) = range.ok_or_else(|| bad("a part does not state its byte offset"))?;
+        let (range, size) = range.ok_or_else(|| invalid_data_error("a part does not state its byte offset"))?;
         let len = range.end - range.start;
         if len > most {
-            return Err(bad("a part is longer than requested"));
+            return Err(invalid_data_error("a part is longer than requested"));
         }
         let mut bytes = Vec::new();
         if body.by_ref().take(len).read_to_end(&mut bytes)? as u64 != len {
             return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
         take(range.start, bytes, size)?;
-        if !line(&mut body)?.is_empty() {
-            return Err(bad("a part is longer than it states"));
+        if !read_part_line(&mut body)?.is_empty() {
+            return Err(invalid_data_error("a part is longer than it states"));
         }
-        match line(&mut body)? {
+        match read_part_line(&mut body)? {
             next if next == delimiter => {}
             next if next == close => {
                 // Reading to the end of the body lets the connection be reused.
-                std::io::copy(&mut body.by_ref().take(LINE), &mut std::io::sink())?;
+                std::io::copy(&mut body.by_ref().take(MAX_LINE_LEN), &mut std::io::sink())?;
                 return Ok(());
             }
-            _ => return Err(bad("a part is not followed by another")),
+            _ => return Err(invalid_data_error("a part is not followed by another")),
         }
     }
 }
 
 /// The parameter `boundary` of a content type.
-fn boundary(content_type: &str) -> Option<String> {
+fn parse_boundary(content_type: &str) -> Option<String> {
     let (kind, rest) = content_type.split_once(';')?;
     if !kind.trim().eq_ignore_ascii_case("multipart/byteranges") {
         return None;
@@ -85,17 +85,17 @@ fn boundary(content_type: &str) -> Option<String> {
 }
 
 /// The next line without its end.
-fn line(body: &mut impl BufRead) -> std::io::Result<String> {
+fn read_part_line(body: &mut impl BufRead) -> std::io::Result<String> {
     let mut line = Vec::new();
-    body.by_ref().take(LINE).read_until(b'\n', &mut line)?;
+    body.by_ref().take(MAX_LINE_LEN).read_until(b'\n', &mut line)?;
     match line.strip_suffix(b"\n") {
         Some(rest) => Ok(String::from_utf8_lossy(rest.strip_suffix(b"\r").unwrap_or(rest)).into_owned()),
-        None if line.len() as u64 == LINE => Err(bad("a line does not end")),
+        None if line.len() as u64 == MAX_LINE_LEN => Err(invalid_data_error("a line does not end")),
         None => Err(std::io::ErrorKind::UnexpectedEof.into()),
     }
 }
 
-fn bad(what: &str) -> std::io::Error {
+fn invalid_data_error(what: &str) -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::InvalidData, what)
 }
 
@@ -107,7 +107,7 @@ mod tests {
 
     fn parts(text: &str) -> std::io::Result<Vec<Part>> {
         let mut parts = Vec::new();
-        read(text.as_bytes(), "multipart/byteranges; boundary=\"XY\"", 100, &mut |at, bytes, size| {
+        read_parts(text.as_bytes(), "multipart/byteranges; boundary=\"XY\"", 100, &mut |at, bytes, size| {
             parts.push((at, bytes, size));
             Ok(())
         })?;
@@ -134,6 +134,6 @@ mod tests {
         ] {
             assert!(parts(bad).is_err(), "{bad:?}");
         }
-        assert!(boundary("text/html; boundary=a").is_none());
+        assert!(parse_boundary("text/html; boundary=a").is_none());
     }
 }

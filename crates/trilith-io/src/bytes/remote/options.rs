@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use super::address::Prefix;
 use crate::error::{Error, Result};
-use crate::limits::{assignments, parse_size};
+use crate::limits::{for_each_env_assignment, parse_size};
 
 /// Called now and then with the bytes that a download brought so far, and how many there will be if that
 /// is known.
-pub type Watch = Arc<dyn Fn(u64, Option<u64>) + Send + Sync>;
+pub type DownloadProgress = Arc<dyn Fn(u64, Option<u64>) + Send + Sync>;
 
 /// Options for reading remote files, and for writing objects.
 ///
@@ -64,7 +64,7 @@ pub struct RemoteOptions {
     /// Places outside of the folder of a file to which its references may lead.
     pub(super) allowed: Vec<Prefix>,
     /// Progress callback.
-    pub watch: Option<Watch>,
+    pub watch: Option<DownloadProgress>,
 }
 
 /// Places of objects, and credentials.
@@ -85,7 +85,7 @@ pub(super) struct StoreOptions {
 
 impl StoreOptions {
     /// All that is set, secrets included: what a login depends on. Not to be shown.
-    pub(super) fn all(&self) -> Vec<&Option<String>> {
+    pub(super) fn secret_fields(&self) -> Vec<&Option<String>> {
         let Self { endpoint, region, profile, account, project, key, secret, token, sas, connection_string, requester_pays: _ } =
             self;
         vec![endpoint, region, profile, account, project, key, secret, token, sas, connection_string]
@@ -133,7 +133,7 @@ impl fmt::Debug for RemoteOptions {
 
 impl RemoteOptions {
     /// Returns the number of bytes that may be read of a file whose server supports no ranges.
-    pub(super) fn reach(&self) -> u64 {
+    pub(super) fn max_unranged_size(&self) -> u64 {
         match (self.download, self.whole) {
             (true, _) => u64::MAX,
             (false, true) => self.stream.max(self.spool),
@@ -142,7 +142,7 @@ impl RemoteOptions {
     }
 
     /// The names that [`RemoteOptions::set`] accepts.
-    pub const NAMES: &'static [&'static str] = &[
+    pub const OPTION_NAMES: &'static [&'static str] = &[
         "timeout",
         "retries",
         "in-flight",
@@ -215,7 +215,7 @@ impl RemoteOptions {
             "project" => self.store.project = text,
             "requester-pays" => self.store.requester_pays = truth()?,
             _ => {
-                return Err(Error::unknown("remote option", name, Self::NAMES.iter().copied()));
+                return Err(Error::unknown("remote option", name, Self::OPTION_NAMES.iter().copied()));
             }
         }
         Ok(())
@@ -227,7 +227,7 @@ impl RemoteOptions {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the name or the value is unknown.
-    pub fn storage(&mut self, name: &str, value: &str) -> Result<()> {
+    pub fn from_storage_options(&mut self, name: &str, value: &str) -> Result<()> {
         let text = Some(value.to_owned()).filter(|text| !text.is_empty());
         match name {
             "anon" => self.set(&format!("anonymous={}", value.to_ascii_lowercase()))?,
@@ -243,13 +243,13 @@ impl RemoteOptions {
             "account_name" => self.store.account = text,
             "profile" | "project" => self.set(&format!("{name}={value}"))?,
             "requester_pays" => self.set(&format!("requester-pays={}", value.to_ascii_lowercase()))?,
-            _ => return Err(Error::unknown("storage option", name, Self::STORAGE.iter().copied())),
+            _ => return Err(Error::unknown("storage option", name, Self::STORAGE_OPTION_NAMES.iter().copied())),
         }
         Ok(())
     }
 
     /// The names that [`RemoteOptions::storage`] accepts.
-    pub const STORAGE: &'static [&'static str] = &[
+    pub const STORAGE_OPTION_NAMES: &'static [&'static str] = &[
         "anon",
         "key",
         "secret",
@@ -272,7 +272,7 @@ impl RemoteOptions {
     /// Returns the errors of [`RemoteOptions::set`].
     pub fn from_env() -> Result<Self> {
         let mut options = Self { environment: true, ..Self::default() };
-        assignments("TRILITH_REMOTE", |assignment| options.set(assignment))?;
+        for_each_env_assignment("TRILITH_REMOTE", |assignment| options.set(assignment))?;
         Ok(options)
     }
 

@@ -2,12 +2,12 @@
 
 use ini::Ini;
 
-use super::credential_context::Variables;
-use crate::error::{Context, Error, Result};
+use super::credential_context::EnvVars;
+use crate::error::{Error, Result, ResultExt};
 
 /// The content of the shared files.
 #[derive(Default)]
-pub(super) struct Profiles {
+pub(super) struct AwsProfiles {
     /// The profile that is meant.
     pub(super) name: String,
     /// `true` if the user chose it.
@@ -20,17 +20,19 @@ pub(super) struct Profiles {
     pub(super) text: Vec<u8>,
 }
 
-impl Profiles {
+impl AwsProfiles {
     /// Reads the files that the variables name, or those in the home directory.
     ///
     /// # Errors
     /// Returns `Io` if a file cannot be read, and `Malformed` if it is none of these files.
-    pub(super) fn read(variables: &Variables, profile: Option<&str>) -> Result<Self> {
+    pub(super) fn read_files(variables: &EnvVars, profile: Option<&str>) -> Result<Self> {
         let chosen = profile.or_else(|| variables.get(&["AWS_PROFILE", "AWS_DEFAULT_PROFILE"]));
         let mut text = Vec::new();
         let mut read = |variable: &str, beside: &str| -> Result<Ini> {
-            let Some(path) = variables.file(variable, beside).filter(|path| path.is_file()) else { return Ok(Ini::new()) };
-            let own = super::super::read_text(&path, 1 << 20).doing(|| format!("reading {}", path.display()))?;
+            let Some(path) = variables.resolve_user_path(variable, beside).filter(|path| path.is_file()) else {
+                return Ok(Ini::new());
+            };
+            let own = super::super::read_text(&path, 1 << 20).with_context(|| format!("reading {}", path.display()))?;
             text.extend_from_slice(&own);
             Ini::load_from_str(&String::from_utf8_lossy(&own)).map_err(|error| {
                 Error::malformed(format!("line {}: {}", error.line, error.msg)).context(format!("reading {}", path.display()))
@@ -51,7 +53,7 @@ impl Profiles {
     }
 
     /// Returns `InvalidInput` if somebody chose a profile that neither file has.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(super) fn check_chosen_profile(&self) -> Result<()> {
         let section = format!("profile {}", self.name);
         let names = [self.name.as_str(), section.as_str()];
         let is_there =
@@ -64,7 +66,7 @@ impl Profiles {
     }
 
     /// The value of a key in a profile.
-    pub(super) fn value(&self, profile: &str, key: &str) -> Option<String> {
+    pub(super) fn profile_value(&self, profile: &str, key: &str) -> Option<String> {
         let section = if profile == "default" { profile.to_owned() } else { format!("profile {profile}") };
         let found = self.credentials.get_from(Some(profile), key).or_else(|| self.config.get_from(Some(section.as_str()), key));
         found.filter(|value| !value.is_empty()).map(str::to_owned)
@@ -91,13 +93,16 @@ mod tests {
         std::fs::write(folder.path().join(".aws/config"), config).unwrap();
         std::fs::write(folder.path().join(".aws/credentials"), credentials).unwrap();
         let home = folder.path().to_string_lossy().into_owned();
-        let variables = Variables([("HOME".to_owned(), home)].into());
-        let profiles = Profiles::read(&variables, Some("other")).unwrap();
-        assert_eq!(profiles.value("other", "region").as_deref(), Some("eu-west-1"));
-        assert_eq!(profiles.value("other", "endpoint_url").as_deref(), Some("https://own.example"));
-        assert_eq!(profiles.value("default", "region").as_deref(), Some("us-west-2"));
+        let variables = EnvVars([("HOME".to_owned(), home)].into());
+        let profiles = AwsProfiles::read_files(&variables, Some("other")).unwrap();
+        assert_eq!(profiles.profile_value("other", "region").as_deref(), Some("eu-west-1"));
+        assert_eq!(profiles.profile_value("other", "endpoint_url").as_deref(), Some("https://own.example"));
+        assert_eq!(profiles.profile_value("default", "region").as_deref(), Some("us-west-2"));
         assert_eq!(profiles.of_session("mine", "sso_region").as_deref(), Some("eu-central-1"));
-        assert!(profiles.check().is_ok() && Profiles::read(&variables, Some("none")).unwrap().check().is_err());
-        assert!(profiles.chosen && !Profiles::read(&variables, None).unwrap().chosen);
+        assert!(
+            profiles.check_chosen_profile().is_ok()
+                && AwsProfiles::read_files(&variables, Some("none")).unwrap().check_chosen_profile().is_err()
+        );
+        assert!(profiles.chosen && !AwsProfiles::read_files(&variables, None).unwrap().chosen);
     }
 }

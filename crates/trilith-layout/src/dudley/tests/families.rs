@@ -24,9 +24,9 @@ fn family(count: usize, nx: impl Fn(usize) -> i64, text: &str, order: Byteorder)
     let mut files = std::collections::HashMap::new();
     let (mut names, mut records) = (Vec::new(), Vec::new());
     for k in 0..count {
-        let mut supply = |entry: &Entry| {
+        let mut supply = |entry: &LayoutEntry| {
             let mut shape = entry.shape.clone();
-            let (datatype, kept) = datatype_of(&entry.typed, &mut shape)?;
+            let (datatype, kept) = datatype_of(&entry.resolved_type, &mut shape)?;
             let len = shape.iter().product::<u64>() * datatype.item_size() / 8;
             let words: Vec<u8> = (0..len)
                 .flat_map(|n| match order {
@@ -58,7 +58,7 @@ fn file_set_item_reads_as_one_array() {
     let text = "{ N : i8 }  rho = f8[N]  cells = {a = f8  b = f8}[N]";
     for order in [Byteorder::Little, Byteorder::Big] {
         let (catalog, template, files) = family(50, |_| 3, text, order);
-        let options = crate::layout::Options { native: true, order: Some(order), limits: Limits::default() };
+        let options = crate::layout::EvaluateOptions { is_native: true, byteorder: Some(order), limits: Limits::default() };
         let rho = catalog.array_at(&template, "/rho", &[0..50], &options, files.clone()).unwrap();
         assert_eq!(rho.shape(), [50, 3]);
         assert!(files.1.lock().unwrap().is_empty(), "nothing is opened before elements are read");
@@ -72,14 +72,14 @@ fn file_set_item_reads_as_one_array() {
         assert_eq!(b.load::<f64>().unwrap(), [101.0, 103.0, 105.0, 111.0, 113.0, 115.0]);
         // The files have the other byte order than declared: numbers are turned, structs are refused.
         let other = if order == Byteorder::Little { Byteorder::Big } else { Byteorder::Little };
-        let options = crate::layout::Options { order: Some(other), ..options };
+        let options = crate::layout::EvaluateOptions { byteorder: Some(other), ..options };
         let turned = catalog.array_at(&template, "/rho", &[0..2], &options, files.clone()).unwrap();
         assert_eq!(turned.load::<f64>().unwrap(), [0.0, 1.0, 2.0, 10.0, 11.0, 12.0]);
         assert_eq!(turned.slice(crate::array::Index::parse_list("1,1:").unwrap()).unwrap().load::<f64>().unwrap(), [11.0, 12.0]);
         let member = catalog.array_at(&template, "/cells.b", &[1..2], &options, files.clone()).unwrap();
         assert_eq!(member.load::<f64>().unwrap(), [11.0, 13.0, 15.0]);
         let structs = catalog.array_at(&template, "/cells", &[0..2], &options, files).unwrap();
-        let refused = structs.pieces(order, 1 << 20, &mut |_| Ok(())).unwrap_err().to_string();
+        let refused = structs.for_each_piece_in(order, 1 << 20, &mut |_| Ok(())).unwrap_err().to_string();
         assert!(refused.contains("-endian"), "{refused}");
     }
 }
@@ -98,7 +98,7 @@ impl crate::bytes::Source for Versioned {
         self.0.read_at(offset, into)
     }
 
-    fn backing(&self) -> Option<&dyn crate::bytes::Backing> {
+    fn backing(&self) -> Option<&dyn crate::bytes::SourceBacking> {
         Some(self)
     }
 
@@ -107,8 +107,8 @@ impl crate::bytes::Source for Versioned {
     }
 }
 
-impl crate::bytes::Backing for Versioned {
-    fn version(&self) -> Option<String> {
+impl crate::bytes::SourceBacking for Versioned {
+    fn content_version(&self) -> Option<String> {
         self.1.clone()
     }
 }
@@ -125,7 +125,8 @@ fn replaced_file_is_named_in_error() {
     let (catalog, template, files) = family(3, |_| 2, "{ N : i8 }  rho = f8[N]  te = f8[N]", Byteorder::Little);
     let versions = files.0.keys().map(|name| (name.clone(), "first".to_owned())).collect();
     let files = Arc::new(Versions(files, std::sync::Mutex::new(versions)));
-    let options = crate::layout::Options { native: true, order: Some(Byteorder::Little), limits: Limits::default() };
+    let options =
+        crate::layout::EvaluateOptions { is_native: true, byteorder: Some(Byteorder::Little), limits: Limits::default() };
     let at = |item: &str| catalog.array_at(&template, item, &[0..3], &options, files.clone()).unwrap();
     let (rho, te) = (at("/rho"), at("/te"));
     let one = |at: &str| rho.slice(crate::array::Index::parse_list(at).unwrap()).unwrap().load::<f64>();
@@ -144,7 +145,8 @@ fn replaced_file_is_named_in_error() {
 #[test]
 fn differing_files_are_read_where_equal() {
     let (catalog, template, files) = family(6, |k| if k < 4 { 2 } else { 0 }, "{ N : i8 }  rho = f8[N]", Byteorder::Little);
-    let options = crate::layout::Options { native: true, order: Some(Byteorder::Little), limits: Limits::default() };
+    let options =
+        crate::layout::EvaluateOptions { is_native: true, byteorder: Some(Byteorder::Little), limits: Limits::default() };
     let at = |item: &str, rows: std::ops::Range<usize>| catalog.array_at(&template, item, &[rows], &options, files.clone());
     assert_eq!(at("/rho", 0..4).unwrap().load::<f64>().unwrap().len(), 8);
     assert_eq!(at("/rho", 4..6).unwrap().shape(), [2, 0]);
@@ -164,7 +166,7 @@ fn omitted_items_and_missing_files_are_masked() {
         let (catalog, template, files) = family(7, nx, "{ N : i8 }  rho = f8[N, 2]  cell = {a = f8 b = f8}[N]", order);
         let mut left = Files(files.0.clone(), std::sync::Mutex::default());
         left.0.remove("run0004.bd");
-        let options = crate::layout::Options { native: true, order: Some(order), limits: Limits::default() };
+        let options = crate::layout::EvaluateOptions { is_native: true, byteorder: Some(order), limits: Limits::default() };
         for rows in [vec![0..7], vec![1..3, 0..1, 3..7], vec![4..6, 6..7, 0..2]] {
             let numbers: Vec<usize> = rows.iter().cloned().flatten().collect();
             let found = catalog.omitted(&template, "/rho", &rows, &options, &left).unwrap();

@@ -2,45 +2,45 @@
 
 use std::collections::HashSet;
 
-use super::file::{Fields, H5, Take, width};
+use super::file::{EntrySink, FieldReader, Hdf5File, min_uint_width};
 use crate::error::{Error, Result};
 
 /// Maximum depth of a tree.
-const DEPTH: u64 = 64;
+const MAX_DEPTH: u64 = 64;
 
 /// The leaves of a B-tree of version 1: what is in front of each child of level 0, and its address. `key` is the
 /// size of a key in bytes.
-pub(super) fn v1(
-    file: &H5,
+pub(super) fn visit_btree_v1(
+    file: &Hdf5File,
     root: u64,
     of_chunks: bool,
     key: usize,
-    take: &mut dyn FnMut(&mut Fields<'_>, u64) -> Result<()>,
+    take: &mut dyn FnMut(&mut FieldReader<'_>, u64) -> Result<()>,
 ) -> Result<()> {
-    let mut todo = vec![(root, DEPTH)];
+    let mut todo = vec![(root, MAX_DEPTH)];
     let mut seen = HashSet::new();
     loop {
-        file.announce(todo.iter().rev().map(|(address, _)| *address))?;
+        file.prefetch(todo.iter().rev().map(|(address, _)| *address))?;
         let Some((address, most)) = todo.pop() else { return Ok(()) };
         if !seen.insert(address) {
-            return Err(Error::malformed("a B-tree that leads back to itself").at_byte(address.saturating_add(file.base)));
+            return Err(Error::malformed("a B-tree that leads back to itself").at_byte(address.saturating_add(file.base_address)));
         }
         file.limits.charge_memory(seen.len() as u64 * 16, "the nodes of a B-tree")?;
-        let head = file.bytes(address, (8 + 2 * file.offset_size()) as u64)?;
-        file.signed(&head, b"TREE", address)?;
-        let mut at = file.fields(&head, address);
+        let head = file.read_bytes(address, (8 + 2 * file.offset_size()) as u64)?;
+        file.check_signature(&head, b"TREE", address)?;
+        let mut at = file.field_reader(&head, address);
         at.skip(4)?;
         let (kind, level, count) = (at.uint(1)?, at.uint(1)?, at.uint(2)?);
         if kind != u64::from(of_chunks) || level >= most {
-            return Err(Error::malformed("a node of another B-tree").at_byte(address.saturating_add(file.base)));
+            return Err(Error::malformed("a node of another B-tree").at_byte(address.saturating_add(file.base_address)));
         }
         let from = address.saturating_add(head.len() as u64);
-        let bytes = file.bytes(from, count.saturating_mul((key + file.offset_size()) as u64))?;
-        let mut at = file.fields(&bytes, from);
+        let bytes = file.read_bytes(from, count.saturating_mul((key + file.offset_size()) as u64))?;
+        let mut at = file.field_reader(&bytes, from);
         let mut children = Vec::new();
         for _ in 0..count {
-            let place = file.fields(at.take(key)?, at.position());
-            let child = at.defined("a node of a B-tree")?;
+            let place = file.field_reader(at.take_bytes(key)?, at.position());
+            let child = at.read_defined_address("a node of a B-tree")?;
             if level == 0 {
                 take(&mut place.clone(), child)?;
             } else {
@@ -53,7 +53,7 @@ pub(super) fn v1(
 }
 
 /// The header of a B-tree of version 2.
-struct Shape {
+struct BTreeV2Header {
     node: u64,
     record: usize,
     /// For each depth: maximum number of records of a node, and width in bytes of the number of records below it.
@@ -61,65 +61,67 @@ struct Shape {
 }
 
 /// The records of a B-tree of version 2, each with the size in the tree.
-pub(super) fn v2(file: &H5, root: u64, take: Take<'_>) -> Result<()> {
+pub(super) fn visit_btree_v2(file: &Hdf5File, root: u64, take: EntrySink<'_>) -> Result<()> {
     let head = file.bytes_up_to(root, 64)?;
-    file.signed(&head, b"BTHD", root)?;
-    let mut at = file.fields(&head, root);
+    file.check_signature(&head, b"BTHD", root)?;
+    let mut at = file.field_reader(&head, root);
     at.skip(5)?;
     let kind = at.uint(1)?;
     let (node, record, depth) = (at.uint(4)?, at.uint(2)?, at.uint(2)?);
     at.skip(2)?;
-    let top = at.address()?;
+    let top = at.read_address()?;
     let count = at.uint(2)?;
     let Some(top) = top else { return Ok(()) };
-    if record == 0 || depth >= DEPTH || node < 16 {
-        return Err(Error::malformed("the header of a B-tree does not make sense").at_byte(root.saturating_add(file.base)));
+    if record == 0 || depth >= MAX_DEPTH || node < 16 {
+        return Err(
+            Error::malformed("the header of a B-tree does not make sense").at_byte(root.saturating_add(file.base_address))
+        );
     }
     let mut levels = vec![((node - 10) / record, 0)];
-    let counted = width(levels[0].0);
+    let counted = min_uint_width(levels[0].0);
     let mut below = levels[0].0;
     for _ in 0..depth {
         let pointer = (file.offset_size() + counted + levels.last().map_or(0, |(_, wide)| *wide)) as u64;
         let most = node.saturating_sub(10 + pointer) / (record + pointer);
         below = (most + 1).saturating_mul(below).saturating_add(most);
-        levels.push((most, width(below)));
+        levels.push((most, min_uint_width(below)));
     }
-    let shape = Shape { node, record: record as usize, levels };
+    let shape = BTreeV2Header { node, record: record as usize, levels };
     let mut seen = HashSet::new();
-    walk(file, &shape, (top, count, depth as usize), &mut seen, &mut |at| take(kind, at))
+    visit_btree_node(file, &shape, (top, count, depth as usize), &mut seen, &mut |at| take(kind, at))
 }
 
 /// Visits the records of a node and of all nodes below it. Recursion is bounded by the depth in the header.
-fn walk(
-    file: &H5,
-    shape: &Shape,
+fn visit_btree_node(
+    file: &Hdf5File,
+    shape: &BTreeV2Header,
     (address, count, depth): (u64, u64, usize),
     seen: &mut HashSet<u64>,
-    take: &mut dyn FnMut(&mut Fields<'_>) -> Result<()>,
+    take: &mut dyn FnMut(&mut FieldReader<'_>) -> Result<()>,
 ) -> Result<()> {
-    let wrong = |why: &str| Error::malformed(why).at_byte(address.saturating_add(file.base));
+    let wrong = |why: &str| Error::malformed(why).at_byte(address.saturating_add(file.base_address));
     if !seen.insert(address) {
         return Err(wrong("a B-tree that leads back to itself"));
     }
     let bytes = file.bytes_up_to(address, shape.node)?;
-    file.signed(&bytes, if depth == 0 { b"BTLF" } else { b"BTIN" }, address)?;
+    file.check_signature(&bytes, if depth == 0 { b"BTLF" } else { b"BTIN" }, address)?;
     let most = shape.levels.get(depth).map_or(0, |(most, _)| *most);
     if count > most {
         return Err(wrong("a node of a B-tree has more records than fit in it"));
     }
-    let mut at = file.fields(&bytes, address);
+    let mut at = file.field_reader(&bytes, address);
     at.skip(6)?;
     let mut records = Vec::new();
     for _ in 0..count {
         let place = at.position();
-        records.push((place, at.take(shape.record)?));
+        records.push((place, at.take_bytes(shape.record)?));
     }
     let mut children = Vec::new();
     if depth > 0 {
-        let counted = width(shape.levels.first().map_or(1, |(most, _)| *most));
+        let counted = min_uint_width(shape.levels.first().map_or(1, |(most, _)| *most));
         let below = if depth > 1 { shape.levels.get(depth - 1).map_or(0, |(_, wide)| *wide) } else { 0 };
         for _ in 0..=count {
-            let child = at.defined("a node of a B-tree")?;
+            let child = at.read_defined_address("a node of a B-tree")?;
             let count = at.uint(counted)?;
             at.skip(below)?;
             children.push((child, count, depth - 1));
@@ -127,14 +129,14 @@ fn walk(
     }
     let mut records = records.into_iter();
     for (number, child) in children.iter().enumerate() {
-        file.announce(children.iter().skip(number).map(|(address, ..)| *address))?;
-        walk(file, shape, *child, seen, take)?;
+        file.prefetch(children.iter().skip(number).map(|(address, ..)| *address))?;
+        visit_btree_node(file, shape, *child, seen, take)?;
         if let Some((place, bytes)) = records.next() {
-            take(&mut file.fields(bytes, place.saturating_sub(file.base)))?;
+            take(&mut file.field_reader(bytes, place.saturating_sub(file.base_address)))?;
         }
     }
     for (place, bytes) in records {
-        take(&mut file.fields(bytes, place.saturating_sub(file.base)))?;
+        take(&mut file.field_reader(bytes, place.saturating_sub(file.base_address)))?;
     }
     Ok(())
 }

@@ -3,25 +3,25 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::data_layout::{Chunk, Chunked, Storage};
-use super::datatype::{Space, Special, Typed};
-use super::external_files::Others;
-use super::file::H5;
+use super::data_layout::{ChunkEntry, Chunked, DataLayout};
+use super::datatype::{Dataspace, LayoutDatatype, UnmappedKind};
+use super::external_files::ExternalFiles;
+use super::file::Hdf5File;
 use super::heaps::GlobalHeaps;
-use super::object_header::{Header, kind};
-use super::pipeline::{fill, filters};
-use super::varlen::Elsewhere;
+use super::object_header::{ObjectHeader, kind};
+use super::pipeline::{read_fill_value, read_filter_pipeline};
+use super::varlen::VarlenElements;
 use crate::array::{Byteorder, Datatype};
-use crate::array::{ChunkedSource, Chunks, Cut};
+use crate::array::{ChunkProvider, ChunkShape, ChunkedSource};
 use crate::bytes::{Source, SourceRef, read_vec, to_usize};
-use crate::codec::filter::Filters;
+use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{LayoutText, hexadecimal, integer, placed, placed_bytes, spell};
+use crate::foreign::layout_text::{LayoutText, placed_bytes, push_type, to_hex_text, to_integer_literal, type_at_offset};
 use crate::foreign::netcdf_fill::{fill_bytes, fill_value};
-use crate::layout::{Literal, MISSING};
+use crate::layout::{FILL_ATTRIBUTE, LayoutLiteral};
 
 /// Elements of variable length that become items.
-const MOST: u64 = 1 << 20;
+const MAX_VARLEN_ELEMENTS: u64 = 1 << 20;
 
 /// Chunks of a variable of netCDF that are listed, although some were never written.
 const CHUNKS: u64 = 1 << 16;
@@ -32,13 +32,13 @@ const RATIO: u64 = 1032;
 /// The header of a dataset.
 #[derive(Clone)]
 pub(super) struct Dataset {
-    pub typed: Typed,
-    pub space: Space,
-    pub storage: Storage,
+    pub datatype: LayoutDatatype,
+    pub dataspace: Dataspace,
+    pub storage: DataLayout,
     /// The words of its filters.
     filters: String,
-    count: usize,
-    fill: Option<Vec<u8>>,
+    filter_count: usize,
+    fill_value: Option<Vec<u8>>,
     /// `true` if the last axis is the length of strings, whose characters are the elements that are stored.
     is_joined: bool,
     /// `true` if a fill value was set, with which chunks begin.
@@ -48,31 +48,31 @@ pub(super) struct Dataset {
 }
 
 /// A list of chunks, and the words of those of which not all filters were applied.
-type Pieces = Vec<Option<Chunk>>;
+type ChunksAndMasks = Vec<Option<ChunkEntry>>;
 
 impl Dataset {
     /// Reads the header.
-    pub(super) fn read(file: &H5, header: &Header) -> Result<Self> {
+    pub(super) fn from_header(file: &Hdf5File, header: &ObjectHeader) -> Result<Self> {
         let message =
-            |kind, what: &str| header.message(kind).ok_or_else(|| Error::malformed(format!("a dataset without {what}")));
-        let datatype = message(kind::DATATYPE, "a datatype")?;
-        let typed = Typed::read(file, &datatype.data, datatype.address)?;
-        let space = message(kind::DATASPACE, "a shape")?;
-        let layout = message(kind::LAYOUT, "a place")?;
-        let storage = match header.message(kind::EXTERNAL) {
-            Some(list) => Storage::external(file, &list.data, list.address)?,
-            None => Storage::read(file, &layout.data, layout.address)?,
+            |kind, what: &str| header.find_message(kind).ok_or_else(|| Error::malformed(format!("a dataset without {what}")));
+        let datatype = message(kind::MSG_DATATYPE, "a datatype")?;
+        let typed = LayoutDatatype::read_datatype_message(file, &datatype.data, datatype.address)?;
+        let space = message(kind::MSG_DATASPACE, "a shape")?;
+        let layout = message(kind::MSG_DATA_LAYOUT, "a place")?;
+        let storage = match header.find_message(kind::MSG_EXTERNAL_FILES) {
+            Some(list) => DataLayout::read_external_files(file, &list.data, list.address)?,
+            None => DataLayout::read_layout_message(file, &layout.data, layout.address)?,
         };
-        let (filters, count) = match header.message(kind::FILTERS) {
-            Some(message) => filters(file, &message.data, message.address, typed.size)?,
+        let (filters, count) = match header.find_message(kind::MSG_FILTER_PIPELINE) {
+            Some(message) => read_filter_pipeline(file, &message.data, message.address, typed.size)?,
             None => (String::new(), 0),
         };
-        let fill = match (header.message(kind::FILL), header.message(kind::FILL_OLD)) {
-            (Some(message), _) => fill(file, &message.data, message.address)?,
+        let fill = match (header.find_message(kind::MSG_FILL_VALUE), header.find_message(kind::MSG_FILL_VALUE_OLD)) {
+            (Some(message), _) => read_fill_value(file, &message.data, message.address)?,
             (None, Some(message)) => {
-                let mut at = file.fields(&message.data, message.address);
+                let mut at = file.field_reader(&message.data, message.address);
                 let len = at.uint(4)?;
-                (Some(at.take(to_usize(len)?)?.to_vec()), true)
+                (Some(at.take_bytes(to_usize(len)?)?.to_vec()), true)
             }
             _ => (None, true),
         };
@@ -80,146 +80,163 @@ impl Dataset {
         let fill = fill.filter(|fill| fill.len() as u64 == typed.size);
         let is_filled = fill.is_some() && is_used;
         let fill = fill.filter(|fill| fill.iter().any(|byte| *byte != 0));
-        let space = Space::read(file, &space.data, space.address)?;
-        Ok(Self { typed, space, storage, filters, count, fill, is_filled, is_longer: false, is_joined: false })
+        let space = Dataspace::read_dataspace_message(file, &space.data, space.address)?;
+        Ok(Self {
+            datatype: typed,
+            dataspace: space,
+            storage,
+            filters,
+            filter_count: count,
+            fill_value: fill,
+            is_filled,
+            is_longer: false,
+            is_joined: false,
+        })
     }
 
     /// Returns `true` if its elements are characters.
     pub(super) fn is_characters(&self) -> bool {
-        matches!(self.typed.datatype, Datatype::Ascii(1) | Datatype::Utf8(1)) && self.typed.dims.is_empty()
+        matches!(self.datatype.datatype, Datatype::Ascii(1) | Datatype::Utf8(1)) && self.datatype.dims.is_empty()
     }
 
     /// Makes bytes of characters, which may be parts of what a character is in UTF-8.
     pub(super) fn split_characters(&mut self) {
-        self.typed.datatype = Datatype::Ascii(1);
-        self.typed.pads.clear();
+        self.datatype.datatype = Datatype::Ascii(1);
+        self.datatype.pads.clear();
     }
 
     /// Makes strings of the characters along the last axis. Returns `false` if the chunks cut these, or there are none.
     pub(super) fn join_characters(&mut self) -> bool {
-        let length = self.space.shape.as_deref().and_then(<[u64]>::last).copied().unwrap_or(0);
+        let length = self.dataspace.shape.as_deref().and_then(<[u64]>::last).copied().unwrap_or(0);
         let is_whole = match &self.storage {
-            Storage::Chunked(chunked) => chunked.chunk.last() == Some(&length),
-            storage => !matches!(storage, Storage::Virtual(..)),
+            DataLayout::Chunked(chunked) => chunked.chunk.last() == Some(&length),
+            storage => !matches!(storage, DataLayout::Virtual(..)),
         };
         self.is_joined = is_whole && length > 0 && u32::try_from(length).is_ok();
         if self.is_joined {
-            self.typed.datatype = Datatype::Ascii(u32::try_from(length).unwrap_or(u32::MAX));
+            self.datatype.datatype = Datatype::Ascii(u32::try_from(length).unwrap_or(u32::MAX));
         }
         self.is_joined
     }
 
     /// Returns lengths of stored axes without that of strings.
-    fn axes<'a>(&self, lengths: &'a [u64]) -> &'a [u64] {
+    fn without_string_axis<'a>(&self, lengths: &'a [u64]) -> &'a [u64] {
         lengths.split_last().filter(|_| self.is_joined).map_or(lengths, |(_, axes)| axes)
     }
 
     /// Returns `true` if elements that were never written have the fill value of the netCDF library.
     pub(super) fn has_library_fill(&self) -> bool {
-        let is_its = |fill: &Vec<u8>| fill_bytes(&self.typed.datatype, self.typed.order).is_some_and(|own| own == *fill);
-        self.typed.dims.is_empty() && self.fill.as_ref().is_some_and(is_its)
+        let is_its = |fill: &Vec<u8>| fill_bytes(&self.datatype.datatype, self.datatype.order).is_some_and(|own| own == *fill);
+        self.datatype.dims.is_empty() && self.fill_value.as_ref().is_some_and(is_its)
     }
 
     /// Makes it longer, as a variable of netCDF whose records were not all written. `fill` is the value of an attribute. Returns it
     /// as it is stored, if it is to be a part of what is longer.
-    pub(super) fn lengthen(&mut self, shape: Vec<u64>, fill: Option<Vec<u8>>) -> Option<Self> {
-        let Storage::Chunked(chunked) = &self.storage else { return None };
+    pub(super) fn extend_shape(&mut self, shape: Vec<u64>, fill: Option<Vec<u8>>) -> Option<Self> {
+        let DataLayout::Chunked(chunked) = &self.storage else { return None };
         let axes = shape.iter().zip(&chunked.chunk);
         let count = axes.fold(1u64, |n, (len, chunk)| n.saturating_mul(len.div_ceil((*chunk).max(1))));
-        let own = Some(()).filter(|()| self.typed.special == Special::None && self.typed.dims.is_empty());
-        let own = own.and_then(|()| fill_bytes(&self.typed.datatype, self.typed.order));
+        let own = Some(()).filter(|()| self.datatype.special == UnmappedKind::None && self.datatype.dims.is_empty());
+        let own = own.and_then(|()| fill_bytes(&self.datatype.datatype, self.datatype.order));
         // Elements that HDF5 does not fill are filled by the netCDF library only, and chunks at the edge may have no filters.
-        let is_part = count > CHUNKS || chunked.plain_edges || !self.is_filled && own.is_some();
-        if is_part && self.is_plain() {
+        let is_part = count > CHUNKS || chunked.unfiltered_edges || !self.is_filled && own.is_some();
+        if is_part && self.is_direct() {
             let longer = Self {
-                fill: if self.is_filled { self.fill.clone() } else { fill.or(own) },
-                space: Space { shape: Some(shape), most: self.space.most.clone() },
+                fill_value: if self.is_filled { self.fill_value.clone() } else { fill.or(own) },
+                dataspace: Dataspace { shape: Some(shape), max_dims: self.dataspace.max_dims.clone() },
                 ..self.clone()
             };
             return Some(std::mem::replace(self, longer));
         }
-        (self.space.shape, self.is_longer) = (Some(shape), true);
+        (self.dataspace.shape, self.is_longer) = (Some(shape), true);
         None
     }
 
     /// Finds the files that hold the data, as a file in a folder names them.
-    pub(super) fn find_data(&mut self, others: &mut Others<'_>, folder: &str) -> Result<()> {
-        if let (Storage::External(slots), Some(shape)) = (&self.storage, &self.space.shape) {
-            let size = shape.iter().fold(self.typed.size, |n, len| n.saturating_mul(*len));
-            self.storage = Storage::Outside(others.bytes(folder, slots, size)?);
+    pub(super) fn find_data(&mut self, others: &mut ExternalFiles<'_>, folder: &str) -> Result<()> {
+        if let (DataLayout::External(slots), Some(shape)) = (&self.storage, &self.dataspace.shape) {
+            let size = shape.iter().fold(self.datatype.size, |n, len| n.saturating_mul(*len));
+            self.storage = DataLayout::ExternalBytes(others.append_external_bytes(folder, slots, size)?);
         }
         Ok(())
     }
 
     /// Returns `true` if its elements are read as they are stored.
-    pub(super) fn is_plain(&self) -> bool {
-        let typed = &self.typed;
-        let is_elsewhere = matches!(typed.special, Special::Text | Special::Sequence(_)) || typed.has_strings();
-        !is_elsewhere && typed.decoded.is_none()
+    pub(super) fn is_direct(&self) -> bool {
+        let typed = &self.datatype;
+        let is_elsewhere = matches!(typed.special, UnmappedKind::Text | UnmappedKind::Sequence(_)) || typed.has_strings();
+        !is_elsewhere && typed.number_filter.is_none()
     }
 
     /// Writes the items.
-    pub(super) fn write(&self, file: &H5, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
-        let Some(shape) = &self.space.shape else {
-            text.item(name, "{}")?;
-            return text.doc("an empty dataset: it has a datatype, but no elements");
+    pub(super) fn write_items(&self, file: &Hdf5File, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
+        let Some(shape) = &self.dataspace.shape else {
+            text.write_item(name, "{}")?;
+            return text.write_doc_lines("an empty dataset: it has a datatype, but no elements");
         };
-        let is_elsewhere = matches!(self.typed.special, Special::Text | Special::Sequence(_)) || self.typed.has_elsewhere();
-        let bytes = if is_elsewhere && !shape.contains(&0) { self.descriptors(file, shape)? } else { Vec::new() };
-        let here = Elsewhere { file, heaps, typed: &self.typed, shape, bytes: &bytes };
-        match &self.typed.special {
-            Special::Text => return here.texts(name, text),
-            Special::Sequence(element) => return here.lists(name, element, text),
-            _ if self.typed.has_strings() => return self.strings(file, &here, name, text),
-            _ if self.typed.decoded.is_some() => {
-                return self.typed.decoded.iter().try_for_each(|number| self.numbers(file, shape, name, number, text));
+        let is_elsewhere =
+            matches!(self.datatype.special, UnmappedKind::Text | UnmappedKind::Sequence(_)) || self.datatype.has_varlen_members();
+        let bytes = if is_elsewhere && !shape.contains(&0) { self.read_descriptors(file, shape)? } else { Vec::new() };
+        let here = VarlenElements { file, heaps, typed: &self.datatype, shape, bytes: &bytes };
+        match &self.datatype.special {
+            UnmappedKind::Text => return here.write_strings(name, text),
+            UnmappedKind::Sequence(element) => return here.write_lists(name, element, text),
+            _ if self.datatype.has_strings() => return self.write_strings(file, &here, name, text),
+            _ if self.datatype.number_filter.is_some() => {
+                return self.datatype.number_filter.iter().try_for_each(|number| self.numbers(file, shape, name, number, text));
             }
             _ => {}
         }
-        let all: Vec<u64> = self.axes(shape).iter().chain(&self.typed.dims).copied().collect();
+        let all: Vec<u64> = self.without_string_axis(shape).iter().chain(&self.datatype.dims).copied().collect();
         let mut typed = String::new();
-        spell(&self.typed.datatype, self.typed.order, &all, &mut typed)?;
+        push_type(&self.datatype.datatype, self.datatype.order, &all, &mut typed)?;
         if shape.contains(&0) {
-            return text.item(name, &typed);
+            return text.write_item(name, &typed);
         }
         match &self.storage {
-            Storage::Compact(at) => text.item(name, &placed(&typed, file.place(*at))),
-            Storage::Contiguous(Some(at)) => text.item(name, &placed(&typed, file.place(*at))),
-            Storage::Outside(at) => text.item(name, &placed(&typed, *at)),
-            Storage::Contiguous(None) => self.unwritten(name, shape, text),
-            Storage::Chunked(chunked) if chunked.is_unwritten() => self.unwritten(name, shape, text),
-            Storage::Chunked(chunked) => {
-                let pieces = self.pieces(file, chunked, shape)?;
+            DataLayout::Compact(at) => text.write_item(name, &type_at_offset(&typed, file.layout_offset(*at))),
+            DataLayout::Contiguous(Some(at)) => text.write_item(name, &type_at_offset(&typed, file.layout_offset(*at))),
+            DataLayout::ExternalBytes(at) => text.write_item(name, &type_at_offset(&typed, *at)),
+            DataLayout::Contiguous(None) => self.write_missing_chunk(name, shape, text),
+            DataLayout::Chunked(chunked) if chunked.is_unwritten() => self.write_missing_chunk(name, shape, text),
+            DataLayout::Chunked(chunked) => {
+                let pieces = self.chunks_and_masks(file, chunked, shape)?;
                 if pieces.iter().all(Option::is_none) {
-                    return self.unwritten(name, shape, text);
+                    return self.write_missing_chunk(name, shape, text);
                 }
-                self.grid(file, (name, shape), chunked, &pieces, text)
+                self.write_grid(file, (name, shape), chunked, &pieces, text)
             }
-            Storage::Virtual(..) | Storage::External(_) => Err(not_here()),
+            DataLayout::Virtual(..) | DataLayout::External(_) => Err(external_error()),
         }
     }
 
     /// Writes the members of structs that are lists of variable length, each as an item.
-    pub(super) fn members(&self, file: &H5, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
-        let (Some(shape), false) = (&self.space.shape, self.typed.lists.is_empty()) else { return Ok(()) };
-        let Ok(bytes) = self.descriptors(file, shape) else { return Ok(()) };
-        Elsewhere { file, heaps, typed: &self.typed, shape, bytes: &bytes }.members(name, text)
+    pub(super) fn write_varlen_members(
+        &self,
+        file: &Hdf5File,
+        heaps: &GlobalHeaps,
+        name: &str,
+        text: &mut LayoutText,
+    ) -> Result<()> {
+        let (Some(shape), false) = (&self.dataspace.shape, self.datatype.varlen_members.is_empty()) else { return Ok(()) };
+        let Ok(bytes) = self.read_descriptors(file, shape) else { return Ok(()) };
+        VarlenElements { file, heaps, typed: &self.datatype, shape, bytes: &bytes }.write_member_lists(name, text)
     }
 
     /// A dataset of which nothing was written: one chunk, which is missing.
-    fn unwritten(&self, name: &str, shape: &[u64], text: &mut LayoutText) -> Result<()> {
-        text.item(name, "u1[0]")?;
-        text.grid(self.axes(shape), self.axes(shape))?;
-        text.elements(&self.typed.datatype, self.typed.order, &self.typed.dims)?;
+    fn write_missing_chunk(&self, name: &str, shape: &[u64], text: &mut LayoutText) -> Result<()> {
+        text.write_item(name, "u1[0]")?;
+        text.write_grid_shape(self.without_string_axis(shape), self.without_string_axis(shape))?;
+        text.write_element_type(&self.datatype.datatype, self.datatype.order, &self.datatype.dims)?;
         self.write_fill(text)
     }
 
     /// The chunks of a shape.
-    fn pieces(&self, file: &H5, chunked: &Chunked, shape: &[u64]) -> Result<Pieces> {
-        let whole = chunked.chunk.iter().fold(self.typed.size, |n, len| n.saturating_mul(*len));
-        let mut pieces = chunked.find(file, shape, &self.space.most, whole, self.count > 0)?;
-        if chunked.plain_edges && self.count > 0 {
-            let cut = Cut { shape: shape.to_vec(), chunk: chunked.chunk.clone(), item: 1, cut_edges: true };
+    fn chunks_and_masks(&self, file: &Hdf5File, chunked: &Chunked, shape: &[u64]) -> Result<ChunksAndMasks> {
+        let whole = chunked.chunk.iter().fold(self.datatype.size, |n, len| n.saturating_mul(*len));
+        let mut pieces = chunked.all_chunks(file, shape, &self.dataspace.max_dims, whole, self.filter_count > 0)?;
+        if chunked.unfiltered_edges && self.filter_count > 0 {
+            let cut = ChunkShape { shape: shape.to_vec(), chunk: chunked.chunk.clone(), item: 1, trims_edges: true };
             for (number, piece) in pieces.iter_mut().enumerate() {
                 if let Some(piece) = piece.as_mut().filter(|_| cut.lengths(number as u64) != chunked.chunk) {
                     piece.mask = u64::MAX >> 32;
@@ -229,24 +246,24 @@ impl Dataset {
         Ok(pieces)
     }
 
-    fn grid(
+    fn write_grid(
         &self,
-        file: &H5,
+        file: &Hdf5File,
         (name, shape): (&str, &[u64]),
         chunked: &Chunked,
-        pieces: &Pieces,
+        pieces: &ChunksAndMasks,
         text: &mut LayoutText,
     ) -> Result<()> {
         let mut whole = String::new();
-        let lengths: Vec<u64> = self.axes(&chunked.chunk).iter().chain(&self.typed.dims).copied().collect();
-        spell(&self.typed.datatype, self.typed.order, &lengths, &mut whole)?;
-        let spelled = |piece: &Option<Chunk>| match piece {
+        let lengths: Vec<u64> = self.without_string_axis(&chunked.chunk).iter().chain(&self.datatype.dims).copied().collect();
+        push_type(&self.datatype.datatype, self.datatype.order, &lengths, &mut whole)?;
+        let spelled = |piece: &Option<ChunkEntry>| match piece {
             None => "u1[0]".to_owned(),
-            Some(chunk) if self.count == 0 => placed(&whole, file.place(chunk.address)),
-            Some(chunk) => placed_bytes(chunk.size, file.place(chunk.address)),
+            Some(chunk) if self.filter_count == 0 => type_at_offset(&whole, file.layout_offset(chunk.address)),
+            Some(chunk) => placed_bytes(chunk.size, file.layout_offset(chunk.address)),
         };
-        self.chunks((name, shape), chunked, pieces, spelled, "", text)?;
-        text.elements(&self.typed.datatype, self.typed.order, &self.typed.dims)?;
+        self.write_chunk_items((name, shape), chunked, pieces, spelled, "", text)?;
+        text.write_element_type(&self.datatype.datatype, self.datatype.order, &self.datatype.dims)?;
         if self.is_longer || pieces.iter().any(Option::is_none) {
             self.write_fill(text)?;
         }
@@ -254,123 +271,135 @@ impl Dataset {
     }
 
     /// The items of chunks, and how they are stored.
-    fn chunks(
+    fn write_chunk_items(
         &self,
         (name, shape): (&str, &[u64]),
         chunked: &Chunked,
-        pieces: &Pieces,
-        spelled: impl Fn(&Option<Chunk>) -> String,
+        pieces: &ChunksAndMasks,
+        spelled: impl Fn(&Option<ChunkEntry>) -> String,
         first: &str,
         text: &mut LayoutText,
     ) -> Result<()> {
         match pieces.as_slice() {
-            [only] => text.item(name, &spelled(only))?,
-            all => text.list(name, all.iter().map(spelled))?,
+            [only] => text.write_item(name, &spelled(only))?,
+            all => text.raw_list(name, all.iter().map(spelled))?,
         }
-        text.grid(self.axes(shape), self.axes(&chunked.chunk))?;
+        text.write_grid_shape(self.without_string_axis(shape), self.without_string_axis(&chunked.chunk))?;
         let words = format!("{first} {}", self.filters);
         if !words.trim().is_empty() {
-            text.attribute("grid_filters", words.trim())?;
+            text.write_attribute("grid_filters", words.trim())?;
         }
         // The filter before all others was applied to each chunk.
         let shift = u32::from(!first.is_empty());
         let masks: Vec<u64> = pieces.iter().map(|piece| piece.map_or(0, |piece| piece.mask << shift)).collect();
         if masks.iter().any(|mask| *mask != 0) {
-            text.attribute("grid_mask", masks.as_slice())?;
+            text.write_attribute("grid_mask", masks.as_slice())?;
         }
         Ok(())
     }
 
     /// Returns `true` if some elements were never written.
-    fn has_gaps(&self, file: &H5, shape: &[u64]) -> Result<bool> {
+    fn has_gaps(&self, file: &Hdf5File, shape: &[u64]) -> Result<bool> {
         match &self.storage {
-            Storage::Chunked(chunked) => Ok(self.pieces(file, chunked, shape)?.iter().any(Option::is_none)),
-            storage => Ok(matches!(storage, Storage::Contiguous(None))),
+            DataLayout::Chunked(chunked) => Ok(self.chunks_and_masks(file, chunked, shape)?.iter().any(Option::is_none)),
+            storage => Ok(matches!(storage, DataLayout::Contiguous(None))),
         }
     }
 
     pub(super) fn write_fill(&self, text: &mut LayoutText) -> Result<()> {
-        let Some(fill) = &self.fill else { return Ok(()) };
+        let Some(fill) = &self.fill_value else { return Ok(()) };
         // The fill value is that of one character, so it is repeated for each character of a string.
         let digits =
-            hexadecimal(&if self.is_joined { fill.repeat(to_usize(self.typed.datatype.item_size())?) } else { fill.clone() });
+            to_hex_text(&if self.is_joined { fill.repeat(to_usize(self.datatype.datatype.item_size())?) } else { fill.clone() });
         // Elements with separate axes are filled one by one.
-        let one = to_usize(self.typed.datatype.item_size())?.saturating_mul(2) + 2;
-        text.attribute("grid_fill", digits.get(..one).unwrap_or(&digits))
+        let one = to_usize(self.datatype.datatype.item_size())?.saturating_mul(2) + 2;
+        text.write_attribute("grid_fill", digits.get(..one).unwrap_or(&digits))
     }
 
     /// The bytes of an element that was never written.
-    fn unset(&self) -> Result<Vec<u8>> {
-        Ok(self.fill.clone().unwrap_or(vec![0; to_usize(self.typed.size)?]))
+    fn fill_element(&self) -> Result<Vec<u8>> {
+        Ok(self.fill_value.clone().unwrap_or(vec![0; to_usize(self.datatype.size)?]))
     }
 
     /// The stored elements, in C order: descriptors of what is elsewhere.
-    fn descriptors(&self, file: &H5, shape: &[u64]) -> Result<Vec<u8>> {
-        let product = |lengths: &[u64]| lengths.iter().try_fold(1u64, |n, len| n.checked_mul(*len)).filter(|n| *n <= MOST);
-        let too_many = || Error::unsupported(format!("more than {MOST} elements of variable length"));
+    fn read_descriptors(&self, file: &Hdf5File, shape: &[u64]) -> Result<Vec<u8>> {
+        let product =
+            |lengths: &[u64]| lengths.iter().try_fold(1u64, |n, len| n.checked_mul(*len)).filter(|n| *n <= MAX_VARLEN_ELEMENTS);
+        let too_many = || Error::unsupported(format!("more than {MAX_VARLEN_ELEMENTS} elements of variable length"));
         let count = product(shape).ok_or_else(too_many)?;
-        product(&[&[count], self.typed.axes()].concat()).ok_or_else(too_many)?;
-        let size = count.saturating_mul(self.typed.size);
+        product(&[&[count], self.datatype.element_axes()].concat()).ok_or_else(too_many)?;
+        let size = count.saturating_mul(self.datatype.size);
         if size > file.len().saturating_mul(RATIO) {
             return Err(Error::unsupported(format!("{size} bytes of elements of variable length in a file of {}", file.len())));
         }
         match &self.storage {
-            Storage::Compact(at) | Storage::Contiguous(Some(at)) => file.bytes(*at, size),
-            Storage::Contiguous(None) => {
+            DataLayout::Compact(at) | DataLayout::Contiguous(Some(at)) => file.read_bytes(*at, size),
+            DataLayout::Contiguous(None) => {
                 file.limits.charge_memory(size, "elements of variable length")?;
-                Ok(self.unset()?.repeat(to_usize(count)?))
+                Ok(self.fill_element()?.repeat(to_usize(count)?))
             }
-            Storage::Chunked(chunked) => {
-                let stored = Stored {
-                    pieces: self.pieces(file, chunked, shape)?,
+            DataLayout::Chunked(chunked) => {
+                let stored = DatasetChunks {
+                    pieces: self.chunks_and_masks(file, chunked, shape)?,
                     source: file.source().clone(),
-                    base: file.base,
-                    filters: Filters::parse(&self.filters)?,
+                    base: file.base_address,
+                    filters: FilterPipeline::parse(&self.filters)?,
                     limits: file.limits.clone(),
                 };
                 let (shape, chunk) = (shape.to_vec(), chunked.chunk.clone());
-                let cut = Cut { shape, chunk, item: self.typed.size, cut_edges: false };
-                let grid = ChunkedSource::new(cut, Box::new(stored), self.unset()?, Arc::new(file.limits.clone()))?;
+                let cut = ChunkShape { shape, chunk, item: self.datatype.size, trims_edges: false };
+                let grid = ChunkedSource::new(cut, Box::new(stored), self.fill_element()?, Arc::new(file.limits.clone()))?;
                 read_vec(&grid, 0, grid.len().min(size), &file.limits)
             }
-            Storage::Virtual(..) | Storage::External(_) | Storage::Outside(_) => Err(not_here()),
+            DataLayout::Virtual(..) | DataLayout::External(_) | DataLayout::ExternalBytes(_) => Err(external_error()),
         }
     }
 
     /// Writes elements with strings, as they are read.
-    fn strings(&self, file: &H5, here: &Elsewhere<'_>, name: &str, text: &mut LayoutText) -> Result<()> {
-        let shown = here.shown()?;
-        if !self.stored(file, (name, here.shape), (&shown.datatype, &self.typed.dims), "", text)? {
+    fn write_strings(&self, file: &Hdf5File, here: &VarlenElements<'_>, name: &str, text: &mut LayoutText) -> Result<()> {
+        let shown = here.decoded_elements()?;
+        if !self.write_decoded(file, (name, here.shape), (&shown.datatype, &self.datatype.dims), "", text)? {
             return Ok(());
         }
-        shown.write(text)?;
-        if self.typed.datatype.as_struct().is_none() {
+        shown.write_element_parts(text)?;
+        if self.datatype.datatype.as_struct().is_none() {
             return self.write_fill(text);
         }
-        if self.fill.is_some() && self.has_gaps(file, here.shape)? {
+        if self.fill_value.is_some() && self.has_gaps(file, here.shape)? {
             return Err(Error::unsupported("a fill value of structs whose members are not read as they are stored"));
         }
         Ok(())
     }
 
     /// Writes numbers of an odd width as those that a filter makes of them.
-    fn numbers(&self, file: &H5, shape: &[u64], name: &str, number: &(Datatype, String), text: &mut LayoutText) -> Result<()> {
+    fn numbers(
+        &self,
+        file: &Hdf5File,
+        shape: &[u64],
+        name: &str,
+        number: &(Datatype, String),
+        text: &mut LayoutText,
+    ) -> Result<()> {
         let (datatype, word) = number;
-        if !self.stored(file, (name, shape), (datatype, self.typed.axes()), word, text)? {
+        if !self.write_decoded(file, (name, shape), (datatype, self.datatype.element_axes()), word, text)? {
             return Ok(());
         }
-        let Some(fill) = &self.fill else { return Ok(()) };
-        let one = to_usize(self.typed.size)? / to_usize(self.typed.axes().iter().product::<u64>())?.max(1);
-        let fill =
-            Filters::parse(word)?.decode(fill.get(..one).unwrap_or(fill).to_vec(), 0, datatype.item_size(), &file.limits)?;
-        text.attribute("grid_fill", hexadecimal(&fill).as_str())
+        let Some(fill) = &self.fill_value else { return Ok(()) };
+        let one = to_usize(self.datatype.size)? / to_usize(self.datatype.element_axes().iter().product::<u64>())?.max(1);
+        let fill = FilterPipeline::parse(word)?.decode(
+            fill.get(..one).unwrap_or(fill).to_vec(),
+            0,
+            datatype.item_size(),
+            &file.limits,
+        )?;
+        text.write_attribute("grid_fill", to_hex_text(&fill).as_str())
     }
 
     /// Writes elements that are made of what is stored: the chunks with a filter before all others, and what comes out.
     /// Returns `false` if there are no elements.
-    fn stored(
+    fn write_decoded(
         &self,
-        file: &H5,
+        file: &Hdf5File,
         (name, shape): (&str, &[u64]),
         (datatype, dims): (&Datatype, &[u64]),
         first: &str,
@@ -378,93 +407,94 @@ impl Dataset {
     ) -> Result<bool> {
         if shape.contains(&0) {
             let (mut typed, all) = (String::new(), [shape, dims].concat());
-            spell(datatype, Byteorder::Little, &all, &mut typed)?;
-            text.item(name, &typed)?;
+            push_type(datatype, Byteorder::Little, &all, &mut typed)?;
+            text.write_item(name, &typed)?;
             return Ok(false);
         }
-        let size = shape.iter().fold(self.typed.size, |n, len| n.saturating_mul(*len));
+        let size = shape.iter().fold(self.datatype.size, |n, len| n.saturating_mul(*len));
         let whole = match &self.storage {
-            Storage::Compact(at) | Storage::Contiguous(Some(at)) => placed_bytes(size, file.place(*at)),
-            Storage::Contiguous(None) => "u1[0]".to_owned(),
-            Storage::Outside(at) => placed_bytes(size, *at),
-            Storage::Chunked(chunked) => {
-                let pieces = self.pieces(file, chunked, shape)?;
-                let spelled = |piece: &Option<Chunk>| match piece {
+            DataLayout::Compact(at) | DataLayout::Contiguous(Some(at)) => placed_bytes(size, file.layout_offset(*at)),
+            DataLayout::Contiguous(None) => "u1[0]".to_owned(),
+            DataLayout::ExternalBytes(at) => placed_bytes(size, *at),
+            DataLayout::Chunked(chunked) => {
+                let pieces = self.chunks_and_masks(file, chunked, shape)?;
+                let spelled = |piece: &Option<ChunkEntry>| match piece {
                     None => "u1[0]".to_owned(),
-                    Some(chunk) => placed_bytes(chunk.size, file.place(chunk.address)),
+                    Some(chunk) => placed_bytes(chunk.size, file.layout_offset(chunk.address)),
                 };
-                self.chunks((name, shape), chunked, &pieces, spelled, first, text)?;
-                text.elements(datatype, self.typed.order, dims)?;
+                self.write_chunk_items((name, shape), chunked, &pieces, spelled, first, text)?;
+                text.write_element_type(datatype, self.datatype.order, dims)?;
                 return Ok(true);
             }
-            Storage::Virtual(..) | Storage::External(_) => return Err(not_here()),
+            DataLayout::Virtual(..) | DataLayout::External(_) => return Err(external_error()),
         };
-        text.item(name, &whole)?;
-        text.grid(shape, shape)?;
+        text.write_item(name, &whole)?;
+        text.write_grid_shape(shape, shape)?;
         if !first.is_empty() {
-            text.attribute("grid_filters", first)?;
+            text.write_attribute("grid_filters", first)?;
         }
-        text.elements(datatype, self.typed.order, dims)?;
+        text.write_element_type(datatype, self.datatype.order, dims)?;
         Ok(true)
     }
 
     /// Writes the fill value of the netCDF library. As the netCDF4 package has it, bytes have none unless the variable is
     /// filled.
-    pub(super) fn library_fill(&self, text: &mut LayoutText) -> Result<()> {
-        let is_byte = matches!(self.typed.datatype, Datatype::Int8 | Datatype::Uint8);
-        let is_plain = self.typed.special == Special::None && self.typed.dims.is_empty() && self.typed.decoded.is_none();
-        match fill_value(&self.typed.datatype) {
-            Some(fill) if is_plain && (!is_byte || self.is_filled) => text.attribute(MISSING, fill),
+    pub(super) fn netcdf_fill(&self, text: &mut LayoutText) -> Result<()> {
+        let is_byte = matches!(self.datatype.datatype, Datatype::Int8 | Datatype::Uint8);
+        let is_plain =
+            self.datatype.special == UnmappedKind::None && self.datatype.dims.is_empty() && self.datatype.number_filter.is_none();
+        match fill_value(&self.datatype.datatype) {
+            Some(fill) if is_plain && (!is_byte || self.is_filled) => text.write_attribute(FILL_ATTRIBUTE, fill),
             _ => Ok(()),
         }
     }
 
     /// Writes remarks on the elements besides their datatype.
-    pub(super) fn remarks(&self, text: &mut LayoutText) -> Result<()> {
-        match &self.typed.special {
-            Special::Enum(names, values) => {
-                let names: Vec<Literal> = names.iter().map(|name| Literal::Text(name.clone())).collect();
-                text.attribute("enum_names", names)?;
-                let values: Vec<Literal> = values.iter().map(|value| integer(*value)).collect();
-                text.attribute("enum_values", values)
+    pub(super) fn write_type_attributes(&self, text: &mut LayoutText) -> Result<()> {
+        match &self.datatype.special {
+            UnmappedKind::Enum(names, values) => {
+                let names: Vec<LayoutLiteral> = names.iter().map(|name| LayoutLiteral::Text(name.clone())).collect();
+                text.write_attribute("enum_names", names)?;
+                let values: Vec<LayoutLiteral> = values.iter().map(|value| to_integer_literal(*value)).collect();
+                text.write_attribute("enum_values", values)
             }
-            Special::Reference => text.attribute("hdf5_type", "addresses of objects"),
-            Special::Raw(what) | Special::Within(what) => text.attribute("hdf5_type", what.as_str()),
-            Special::None | Special::Text | Special::Sequence(_) => Ok(()),
+            UnmappedKind::Reference => text.write_attribute("hdf5_type", "addresses of objects"),
+            UnmappedKind::Raw(what) | UnmappedKind::InMember(what) => text.write_attribute("hdf5_type", what.as_str()),
+            UnmappedKind::None | UnmappedKind::Text | UnmappedKind::Sequence(_) => Ok(()),
         }
     }
 }
 
-fn not_here() -> Error {
+fn external_error() -> Error {
     Error::unsupported("elements that are not read as they are stored, in a virtual dataset or in other files")
 }
 
 /// The chunks of a dataset in its file.
-struct Stored {
-    pieces: Pieces,
+struct DatasetChunks {
+    pieces: ChunksAndMasks,
     source: SourceRef,
     base: u64,
-    filters: Filters,
+    filters: FilterPipeline,
     limits: crate::limits::Limits,
 }
 
-impl Stored {
-    fn piece(&self, number: u64) -> Option<Chunk> {
+impl DatasetChunks {
+    fn find_chunk(&self, number: u64) -> Option<ChunkEntry> {
         usize::try_from(number).ok().and_then(|number| self.pieces.get(number)).copied().flatten()
     }
 }
 
-impl Chunks for Stored {
-    fn place(&self, number: u64) -> Result<Option<Range<u64>>> {
-        let Some(piece) = self.piece(number) else { return Ok(None) };
+impl ChunkProvider for DatasetChunks {
+    fn chunk_range(&self, number: u64) -> Result<Option<Range<u64>>> {
+        let Some(piece) = self.find_chunk(number) else { return Ok(None) };
         let start = piece.address.saturating_add(self.base);
         Ok(Some(start..start.saturating_add(piece.size)))
     }
 
-    fn decode(&self, number: u64, size: u64) -> Result<Vec<u8>> {
-        let place = self.place(number)?.unwrap_or(0..0);
+    fn decode_chunk(&self, number: u64, size: u64) -> Result<Vec<u8>> {
+        let place = self.chunk_range(number)?.unwrap_or(0..0);
         let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
-        self.filters.decode(bytes, self.piece(number).map_or(0, |piece| piece.mask), size, &self.limits)
+        self.filters.decode(bytes, self.find_chunk(number).map_or(0, |piece| piece.mask), size, &self.limits)
     }
 
     fn source(&self) -> &SourceRef {

@@ -2,61 +2,61 @@
 
 use std::sync::Arc;
 
-use super::file::{Fields, H5};
+use super::file::{FieldReader, Hdf5File};
 use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::error::{Error, Result};
 
 /// Maximum depth of nested datatypes.
-const DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// The form of a datatype in a layout.
 #[derive(Debug, Clone)]
-pub(super) struct Typed {
+pub(super) struct LayoutDatatype {
     pub datatype: Datatype,
     pub order: Byteorder,
     /// Axes of each element.
     pub dims: Vec<u64>,
     /// Bytes of an element as they are stored.
     pub size: u64,
-    pub special: Special,
+    pub special: UnmappedKind,
     /// `true` if the file declares its text of variable length as UTF-8; otherwise it declares ASCII.
     pub is_utf8: bool,
     /// Bytes of a struct at which strings of variable length are led to: of members that are arrays the first.
     pub texts: Vec<u64>,
     /// Fixed strings that are padded by something else than NULs, likewise; of no struct at 0.
-    pub pads: Vec<(u64, Pad)>,
+    pub pads: Vec<(u64, StringPad)>,
     /// Members of a struct that are lists of variable length.
-    pub lists: Vec<List>,
+    pub varlen_members: Vec<VarlenMember>,
     /// Numbers of odd widths in a struct, likewise.
-    pub numbers: Vec<(u64, Decoded)>,
+    pub numbers: Vec<(u64, DecodedNumber)>,
     /// The datatype of numbers of odd widths, and the filter that makes it of their bytes, which are the last axis.
-    pub decoded: Option<Decoded>,
+    pub number_filter: Option<DecodedNumber>,
 }
 
 /// The datatype of numbers, and the filter that makes it of their bytes.
-pub(super) type Decoded = (Datatype, String);
+pub(super) type DecodedNumber = (Datatype, String);
 
 /// The end of a fixed string.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Pad {
+pub(super) enum StringPad {
     /// A NUL, with anything after it.
-    Ended,
+    NulTerminated,
     /// Spaces.
-    Spaced,
+    SpacePadded,
 }
 
 /// A member of a struct that is a list of variable length.
 #[derive(Debug, Clone)]
-pub(super) struct List {
+pub(super) struct VarlenMember {
     pub path: String,
     pub offset: u64,
     /// Elements of the list; `None` if the member is an array of lists.
-    pub element: Option<Element>,
+    pub element: Option<VarlenElement>,
 }
 
 /// A property that no datatype of a layout can express.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Special {
+pub(super) enum UnmappedKind {
     None,
     /// Names and values of an enumeration.
     Enum(Vec<String>, Vec<i128>),
@@ -67,14 +67,14 @@ pub(super) enum Special {
     /// Text of variable length.
     Text,
     /// A list of variable length of these elements.
-    Sequence(Box<Element>),
+    Sequence(Box<VarlenElement>),
     /// A struct that has members of variable length or references.
-    Within(String),
+    InMember(String),
 }
 
 /// The elements of a list of variable length.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Element {
+pub(super) struct VarlenElement {
     pub datatype: Datatype,
     pub order: Byteorder,
     pub dims: Vec<u64>,
@@ -83,40 +83,40 @@ pub(super) struct Element {
     pub is_reference: bool,
 }
 
-impl Typed {
-    pub(super) fn plain(datatype: Datatype, order: Byteorder) -> Self {
+impl LayoutDatatype {
+    pub(super) fn direct(datatype: Datatype, order: Byteorder) -> Self {
         let size = datatype.item_size();
         Self {
             datatype,
             order,
             dims: Vec::new(),
             size,
-            special: Special::None,
+            special: UnmappedKind::None,
             is_utf8: false,
             texts: Vec::new(),
             pads: Vec::new(),
-            lists: Vec::new(),
+            varlen_members: Vec::new(),
             numbers: Vec::new(),
-            decoded: None,
+            number_filter: None,
         }
     }
 
-    fn raw(size: u64, what: impl Into<String>) -> Self {
-        let special = Special::Raw(what.into());
-        Self { dims: vec![size], size, special, ..Self::plain(Datatype::Uint8, Byteorder::Little) }
+    fn opaque(size: u64, what: impl Into<String>) -> Self {
+        let special = UnmappedKind::Raw(what.into());
+        Self { dims: vec![size], size, special, ..Self::direct(Datatype::Uint8, Byteorder::Little) }
     }
 
     /// Reads a datatype message.
-    pub(super) fn read(file: &H5, data: &[u8], address: u64) -> Result<Self> {
-        let typed = Self::next(file, &mut file.fields(data, address), 0)?;
-        typed.datatype.check_width(file.len()).map_err(|error| error.at_byte(address.saturating_add(file.base)))?;
+    pub(super) fn read_datatype_message(file: &Hdf5File, data: &[u8], address: u64) -> Result<Self> {
+        let typed = Self::read_datatype(file, &mut file.field_reader(data, address), 0)?;
+        typed.datatype.check_width(file.len()).map_err(|error| error.at_byte(address.saturating_add(file.base_address)))?;
         Ok(typed)
     }
 
     /// Reads a datatype, and goes past it.
-    pub(super) fn next(file: &H5, at: &mut Fields<'_>, depth: usize) -> Result<Self> {
-        if depth > DEPTH {
-            return Err(Error::limit(format!("datatypes nest more than {DEPTH} deep")));
+    pub(super) fn read_datatype(file: &Hdf5File, at: &mut FieldReader<'_>, depth: usize) -> Result<Self> {
+        if depth > MAX_DEPTH {
+            return Err(Error::limit(format!("datatypes nest more than {MAX_DEPTH} deep")));
         }
         let first = at.uint(1)?;
         let (class, version, bits, size) = (first & 15, first >> 4, at.uint(3)?, at.uint(4)?);
@@ -125,118 +125,121 @@ impl Typed {
             0 | 4 => {
                 let (offset, precision) = (at.uint(2)?, at.uint(2)?);
                 let signed = class == 0 && bits & 8 != 0;
-                let datatype = Datatype::number(if signed { 'i' } else { 'u' }, size);
+                let datatype = Datatype::numeric(if signed { 'i' } else { 'u' }, size);
                 if let Some(datatype) = datatype.filter(|_| offset == 0 && precision == 8 * size) {
-                    return Ok(Self::plain(datatype, order));
+                    return Ok(Self::direct(datatype, order));
                 }
-                let raw = Self::raw(size, format!("a whole number of {precision} bits at bit {offset}"));
+                let raw = Self::opaque(size, format!("a whole number of {precision} bits at bit {offset}"));
                 let datatype = if signed { Datatype::Int64 } else { Datatype::Uint64 };
                 let word = format!("whole({size},{offset},{precision},{},{})", u8::from(signed), bits & 1);
                 let decoded = ((1..=16).contains(&size) && (1..=64).contains(&precision)).then_some((datatype, word));
-                Ok(Self { decoded, ..raw })
+                Ok(Self { number_filter: decoded, ..raw })
             }
-            1 => Self::float(at, bits, size, order),
+            1 => Self::read_float(at, bits, size, order),
             2 => {
                 at.skip(2)?;
-                Ok(Self::raw(size, "a time"))
+                Ok(Self::opaque(size, "a time"))
             }
             3 => {
                 let length = u32::try_from(size).unwrap_or(u32::MAX);
                 let utf8 = bits >> 4 & 15 == 1;
                 let datatype = if utf8 { Datatype::Utf8(length) } else { Datatype::Ascii(length) };
                 let pad = match bits & 15 {
-                    0 if size > 1 => Some(Pad::Ended),
-                    2 => Some(Pad::Spaced),
+                    0 if size > 1 => Some(StringPad::NulTerminated),
+                    2 => Some(StringPad::SpacePadded),
                     _ => None,
                 };
-                Ok(Self { pads: pad.map(|pad| (0, pad)).into_iter().collect(), ..Self::plain(datatype, Byteorder::Little) })
+                Ok(Self { pads: pad.map(|pad| (0, pad)).into_iter().collect(), ..Self::direct(datatype, Byteorder::Little) })
             }
             5 => {
-                let tag = at.take((bits & 0xff) as usize)?;
+                let tag = at.take_bytes((bits & 0xff) as usize)?;
                 let tag = String::from_utf8_lossy(tag).trim_end_matches('\0').to_owned();
-                Ok(Self::raw(size, if tag.is_empty() { "opaque".to_owned() } else { format!("opaque: {tag}") }))
+                Ok(Self::opaque(size, if tag.is_empty() { "opaque".to_owned() } else { format!("opaque: {tag}") }))
             }
-            6 => Self::compound(file, at, version, bits & 0xffff, size, depth),
+            6 => Self::read_compound(file, at, version, bits & 0xffff, size, depth),
             7 if bits & 15 == 0 && size == 8 => {
-                let typed = Self::plain(Datatype::Uint64, Byteorder::Little);
-                Ok(Self { special: Special::Reference, ..typed })
+                let typed = Self::direct(Datatype::Uint64, Byteorder::Little);
+                Ok(Self { special: UnmappedKind::Reference, ..typed })
             }
-            7 => Ok(Self::raw(size, "a reference to a region or an attribute")),
-            8 => Self::enumeration(file, at, version, bits & 0xffff, depth),
+            7 => Ok(Self::opaque(size, "a reference to a region or an attribute")),
+            8 => Self::read_enumeration(file, at, version, bits & 0xffff, depth),
             9 => {
-                let base = Self::next(file, at, depth + 1)?;
-                let special = if bits & 15 == 1 { Special::Text } else { Special::Sequence(Box::new(base.element())) };
-                Ok(Self { special, is_utf8: bits >> 8 & 15 == 1, ..Self::raw(size, "") })
+                let base = Self::read_datatype(file, at, depth + 1)?;
+                let special =
+                    if bits & 15 == 1 { UnmappedKind::Text } else { UnmappedKind::Sequence(Box::new(base.to_element())) };
+                Ok(Self { special, is_utf8: bits >> 8 & 15 == 1, ..Self::opaque(size, "") })
             }
             10 => {
                 let rank = at.uint(1)? as usize;
                 at.skip(if version < 3 { 3 } else { 0 })?;
                 let mut dims = (0..rank).map(|_| at.uint(4)).collect::<Result<Vec<_>>>()?;
                 at.skip(if version < 3 { 4 * rank } else { 0 })?;
-                let base = Self::next(file, at, depth + 1)?;
+                let base = Self::read_datatype(file, at, depth + 1)?;
                 dims.extend(&base.dims);
                 Ok(Self { dims, size, ..base })
             }
             11 => {
-                let base = Self::next(file, at, depth + 1)?;
-                let datatype = complex(&base.datatype);
-                if let (None, Some(decoded)) = (&datatype, &base.decoded) {
+                let base = Self::read_datatype(file, at, depth + 1)?;
+                let datatype = complex_from_part(&base.datatype);
+                if let (None, Some(decoded)) = (&datatype, &base.number_filter) {
                     return Ok(Self::complex_of(decoded, size));
                 }
-                Ok(datatype.map_or_else(|| Self::raw(size, "a complex number"), |datatype| Self::plain(datatype, base.order)))
+                Ok(datatype.map_or_else(|| Self::opaque(size, "a complex number"), |datatype| Self::direct(datatype, base.order)))
             }
             other => Err(Error::unsupported(format!("a datatype of class {other}"))),
         }
     }
 
     /// Returns a remark on it as a member of a struct.
-    fn within(&self, name: &str) -> Option<String> {
+    fn member_remark(&self, name: &str) -> Option<String> {
         match &self.special {
-            Special::None | Special::Text | Special::Sequence(_) => None,
-            Special::Reference => Some(format!("{name} has addresses of objects")),
-            Special::Enum(names, values) => Some(format!("{name} is one of {}", pairs(names, values))),
-            Special::Raw(what) | Special::Within(what) => Some(format!("{name}: {what}")),
+            UnmappedKind::None | UnmappedKind::Text | UnmappedKind::Sequence(_) => None,
+            UnmappedKind::Reference => Some(format!("{name} has addresses of objects")),
+            UnmappedKind::Enum(names, values) => Some(format!("{name} is one of {}", join_enum_pairs(names, values))),
+            UnmappedKind::Raw(what) | UnmappedKind::InMember(what) => Some(format!("{name}: {what}")),
         }
     }
 
     /// The elements of it as an array.
-    pub(super) fn element(&self) -> Element {
-        let is_reference = self.special == Special::Reference;
-        let is_plain = !self.has_elsewhere()
-            && (is_reference || matches!(self.special, Special::None | Special::Enum(..) | Special::Raw(_)));
+    pub(super) fn to_element(&self) -> VarlenElement {
+        let is_reference = self.special == UnmappedKind::Reference;
+        let is_plain = !self.has_varlen_members()
+            && (is_reference || matches!(self.special, UnmappedKind::None | UnmappedKind::Enum(..) | UnmappedKind::Raw(_)));
         let (datatype, order, dims) = (self.datatype.clone(), self.order, self.dims.clone());
-        Element { datatype, order, dims, size: self.size, is_plain, is_reference }
+        VarlenElement { datatype, order, dims, size: self.size, is_plain, is_reference }
     }
 
     /// The datatype of an element of a list.
-    pub(super) fn of(element: &Element) -> Self {
+    pub(super) fn from_element(element: &VarlenElement) -> Self {
         let (datatype, order, dims) = (element.datatype.clone(), element.order, element.dims.clone());
-        Self { dims, size: element.size, ..Self::plain(datatype, order) }
+        Self { dims, size: element.size, ..Self::direct(datatype, order) }
     }
 
     /// Returns `true` for a struct with members of variable length.
-    pub(super) fn has_elsewhere(&self) -> bool {
-        !self.texts.is_empty() || !self.lists.is_empty()
+    pub(super) fn has_varlen_members(&self) -> bool {
+        !self.texts.is_empty() || !self.varlen_members.is_empty()
     }
 
     /// Returns `true` if strings, or numbers in a struct, must be decoded from the stored bytes.
     pub(super) fn has_strings(&self) -> bool {
         let is_struct = self.datatype.as_struct().is_some();
         // A NUL ends the strings of structs, too; they stay unchanged, so that structs can be read in place.
-        self.has_elsewhere() || !self.numbers.is_empty() || self.pads.iter().any(|(_, pad)| !is_struct || *pad == Pad::Spaced)
+        self.has_varlen_members()
+            || !self.numbers.is_empty()
+            || self.pads.iter().any(|(_, pad)| !is_struct || *pad == StringPad::SpacePadded)
     }
 
     /// The axes of an element.
-    pub(super) fn axes(&self) -> &[u64] {
+    pub(super) fn element_axes(&self) -> &[u64] {
         match self.special {
             // The last one is that of the bytes which lead to what is elsewhere.
-            Special::Text | Special::Sequence(_) => self.dims.split_last().map_or(&[], |(_, axes)| axes),
-            _ if self.decoded.is_some() => self.dims.split_last().map_or(&[], |(_, axes)| axes),
+            UnmappedKind::Text | UnmappedKind::Sequence(_) => self.dims.split_last().map_or(&[], |(_, axes)| axes),
+            _ if self.number_filter.is_some() => self.dims.split_last().map_or(&[], |(_, axes)| axes),
             _ => &self.dims,
         }
     }
 
-    fn float(at: &mut Fields<'_>, bits: u64, size: u64, order: Byteorder) -> Result<Self> {
+    fn read_float(at: &mut FieldReader<'_>, bits: u64, size: u64, order: Byteorder) -> Result<Self> {
         let (offset, precision) = (at.uint(2)?, at.uint(2)?);
         let places = (at.uint(1)?, at.uint(1)?, at.uint(1)?, at.uint(1)?, at.uint(4)?);
         let (datatype, named) = match (size, places) {
@@ -248,7 +251,7 @@ impl Typed {
             // The file does not state which bit patterns are NaNs.
             (1, (3, 4, 0, 3, 7)) => (Datatype::Uint8, Some("float8_e4m3")),
             (_, (exponent_at, exponent_bits, fraction_at, fraction_bits, bias)) => {
-                let raw = Self::raw(size, format!("a floating-point number of {precision} bits"));
+                let raw = Self::opaque(size, format!("a floating-point number of {precision} bits"));
                 let (sign, is_stored) = (bits >> 8 & 0xff, u8::from(bits >> 4 & 3 != 2));
                 let word = format!(
                     "float({size},{},{sign},{exponent_at},{exponent_bits},{fraction_at},{fraction_bits},{bias},{is_stored})",
@@ -256,27 +259,34 @@ impl Typed {
                 );
                 let is_known = (1..=16).contains(&size) && bits & 0x40 == 0 && (1..=30).contains(&exponent_bits);
                 let decoded = (is_known && (1..=112).contains(&fraction_bits)).then_some((Datatype::Float64, word));
-                return Ok(Self { decoded, ..raw });
+                return Ok(Self { number_filter: decoded, ..raw });
             }
         };
         if bits & 0x41 > 1 || offset != 0 {
-            return Ok(Self::raw(size, "a floating-point number of VAX"));
+            return Ok(Self::opaque(size, "a floating-point number of VAX"));
         }
-        let special = named.map_or(Special::None, |named| Special::Raw(named.to_owned()));
-        Ok(Self { special, ..Self::plain(datatype, order) })
+        let special = named.map_or(UnmappedKind::None, |named| UnmappedKind::Raw(named.to_owned()));
+        Ok(Self { special, ..Self::direct(datatype, order) })
     }
 
-    fn compound(file: &H5, at: &mut Fields<'_>, version: u64, count: u64, size: u64, depth: usize) -> Result<Self> {
+    fn read_compound(
+        file: &Hdf5File,
+        at: &mut FieldReader<'_>,
+        version: u64,
+        count: u64,
+        size: u64,
+        depth: usize,
+    ) -> Result<Self> {
         let mut fields = Vec::new();
         let mut within = None;
         let (mut texts, mut pads, mut lists, mut numbers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for _ in 0..count {
-            let before = at.done();
-            let name = at.text()?;
+            let before = at.consumed();
+            let name = at.c_string()?;
             if version < 3 {
-                at.skip((at.done() - before).next_multiple_of(8) - (at.done() - before))?;
+                at.skip((at.consumed() - before).next_multiple_of(8) - (at.consumed() - before))?;
             }
-            let offset = if version < 3 { at.uint(4)? } else { at.uint(super::file::width(size))? };
+            let offset = if version < 3 { at.uint(4)? } else { at.uint(super::file::min_uint_width(size))? };
             let mut dims = Vec::new();
             if version == 1 {
                 let rank = at.uint(1)?;
@@ -284,37 +294,37 @@ impl Typed {
                 let all = (0..4).map(|_| at.uint(4)).collect::<Result<Vec<_>>>()?;
                 dims.extend(all.into_iter().take(rank as usize));
             }
-            let member = Self::next(file, at, depth + 1)?;
+            let member = Self::read_datatype(file, at, depth + 1)?;
             dims.extend(&member.dims);
-            if let (None, Some(what)) = (&within, member.within(&name)) {
+            if let (None, Some(what)) = (&within, member.member_remark(&name)) {
                 within = Some(what);
             }
             match &member.special {
-                Special::Text => texts.push(offset),
-                Special::Sequence(element) => {
-                    let element = if dims.len() == 1 { Some(Element::clone(element)) } else { None };
-                    lists.push(List { path: name.clone(), offset, element });
+                UnmappedKind::Text => texts.push(offset),
+                UnmappedKind::Sequence(element) => {
+                    let element = if dims.len() == 1 { Some(VarlenElement::clone(element)) } else { None };
+                    lists.push(VarlenMember { path: name.clone(), offset, element });
                 }
                 _ => {}
             }
             texts.extend(member.texts.iter().map(|at| offset.saturating_add(*at)));
             pads.extend(member.pads.iter().map(|(at, pad)| (offset.saturating_add(*at), *pad)));
-            numbers.extend(member.decoded.iter().map(|decoded| (offset, decoded.clone())));
+            numbers.extend(member.number_filter.iter().map(|decoded| (offset, decoded.clone())));
             numbers.extend(member.numbers.iter().map(|(at, decoded)| (offset.saturating_add(*at), decoded.clone())));
-            lists.extend(member.lists.iter().map(|list| List {
+            lists.extend(member.varlen_members.iter().map(|list| VarlenMember {
                 path: format!("{name}.{}", list.path),
                 offset: offset.saturating_add(list.offset),
                 element: list.element.clone().filter(|_| member.dims.is_empty()),
             }));
-            fields.push(Field::new(name, member.datatype, member.order).with_shape(dims).at(offset));
+            fields.push(Field::new(name, member.datatype, member.order).with_shape(dims).with_offset(offset));
         }
         let names: Vec<Option<&str>> = fields.iter().map(|field| field.name.as_deref()).collect();
         if let ([Some("r"), Some("i")], [re, im]) = (names.as_slice(), fields.as_slice())
             && re.datatype == im.datatype
             && (re.byteorder, re.offset, im.offset) == (im.byteorder, 0, size / 2)
         {
-            if let Some(datatype) = complex(&re.datatype).filter(|datatype| datatype.item_size() == size) {
-                return Ok(Self::plain(datatype, re.byteorder));
+            if let Some(datatype) = complex_from_part(&re.datatype).filter(|datatype| datatype.item_size() == size) {
+                return Ok(Self::direct(datatype, re.byteorder));
             }
             if let [(0, one), (_, other)] = numbers.as_slice()
                 && one == other
@@ -326,31 +336,31 @@ impl Typed {
             }
         }
         let datatype = Datatype::Struct(Arc::new(StructType::with_offsets(fields, size)?));
-        let special = within.map_or(Special::None, Special::Within);
-        Ok(Self { special, texts, pads, lists, numbers, ..Self::plain(datatype, Byteorder::Little) })
+        let special = within.map_or(UnmappedKind::None, UnmappedKind::InMember);
+        Ok(Self { special, texts, pads, varlen_members: lists, numbers, ..Self::direct(datatype, Byteorder::Little) })
     }
 
     /// Complex numbers whose parts are numbers of odd widths.
-    fn complex_of((_, word): &Decoded, size: u64) -> Self {
-        Self { decoded: Some((Datatype::Complex128, word.clone())), ..Self::raw(size, "a complex number") }
+    fn complex_of((_, word): &DecodedNumber, size: u64) -> Self {
+        Self { number_filter: Some((Datatype::Complex128, word.clone())), ..Self::opaque(size, "a complex number") }
     }
 
-    fn enumeration(file: &H5, at: &mut Fields<'_>, version: u64, count: u64, depth: usize) -> Result<Self> {
-        let base = Self::next(file, at, depth + 1)?;
+    fn read_enumeration(file: &Hdf5File, at: &mut FieldReader<'_>, version: u64, count: u64, depth: usize) -> Result<Self> {
+        let base = Self::read_datatype(file, at, depth + 1)?;
         let mut names = Vec::new();
         for _ in 0..count {
-            let before = at.done();
-            names.push(at.text()?);
+            let before = at.consumed();
+            names.push(at.c_string()?);
             if version < 3 {
-                at.skip((at.done() - before).next_multiple_of(8) - (at.done() - before))?;
+                at.skip((at.consumed() - before).next_multiple_of(8) - (at.consumed() - before))?;
             }
         }
         let width = usize::try_from(base.size).unwrap_or(usize::MAX);
-        let values = (0..count).map(|_| Ok(whole(at.take(width)?, &base))).collect::<Result<Vec<_>>>()?;
+        let values = (0..count).map(|_| Ok(as_integer(at.take_bytes(width)?, &base))).collect::<Result<Vec<_>>>()?;
         if is_bool(&names) && values == [0, 1] && base.size == 1 {
-            return Ok(Self::plain(Datatype::Bool8, Byteorder::Little));
+            return Ok(Self::direct(Datatype::Bool8, Byteorder::Little));
         }
-        Ok(Self { special: Special::Enum(names, values), ..base })
+        Ok(Self { special: UnmappedKind::Enum(names, values), ..base })
     }
 }
 
@@ -359,16 +369,16 @@ fn is_bool(names: &[String]) -> bool {
     names == ["FALSE", "TRUE"]
 }
 
-fn pairs(names: &[String], values: &[i128]) -> String {
+fn join_enum_pairs(names: &[String], values: &[i128]) -> String {
     names.iter().zip(values).map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
-fn complex(part: &Datatype) -> Option<Datatype> {
-    Datatype::number('c', 2 * part.item_size()).filter(|_| part.is_float())
+fn complex_from_part(part: &Datatype) -> Option<Datatype> {
+    Datatype::numeric('c', 2 * part.item_size()).filter(|_| part.is_float())
 }
 
 /// A whole number of at most 8 bytes.
-pub(super) fn whole(bytes: &[u8], typed: &Typed) -> i128 {
+pub(super) fn as_integer(bytes: &[u8], typed: &LayoutDatatype) -> i128 {
     let mut word = [0u8; 8];
     let len = bytes.len().min(8);
     match typed.order {
@@ -384,17 +394,17 @@ pub(super) fn whole(bytes: &[u8], typed: &Typed) -> i128 {
 
 /// The shape of a dataset or an attribute.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Space {
+pub(super) struct Dataspace {
     /// The lengths of the axes; None holds nothing at all.
     pub shape: Option<Vec<u64>>,
     /// The lengths that the axes may get; `u64::MAX` for any.
-    pub most: Vec<u64>,
+    pub max_dims: Vec<u64>,
 }
 
-impl Space {
+impl Dataspace {
     /// Reads a dataspace message.
-    pub(super) fn read(file: &H5, data: &[u8], address: u64) -> Result<Self> {
-        let mut at = file.fields(data, address);
+    pub(super) fn read_dataspace_message(file: &Hdf5File, data: &[u8], address: u64) -> Result<Self> {
+        let mut at = file.field_reader(data, address);
         let (version, rank, flags) = (at.uint(1)?, at.uint(1)?, at.uint(1)?);
         let kind = match version {
             1 => {
@@ -404,12 +414,12 @@ impl Space {
             2 => at.uint(1)?,
             other => return Err(Error::unsupported(format!("a dataspace of version {other}, known are 1 and 2"))),
         };
-        let shape = (0..rank).map(|_| at.length()).collect::<Result<Vec<_>>>()?;
+        let shape = (0..rank).map(|_| at.read_length()).collect::<Result<Vec<_>>>()?;
         let all = u64::MAX >> (64 - 8 * file.length_size());
         let most = match flags & 1 {
             0 => shape.clone(),
-            _ => (0..rank).map(|_| at.length().map(|n| if n == all { u64::MAX } else { n })).collect::<Result<Vec<_>>>()?,
+            _ => (0..rank).map(|_| at.read_length().map(|n| if n == all { u64::MAX } else { n })).collect::<Result<Vec<_>>>()?,
         };
-        Ok(Self { shape: (kind != 2).then_some(shape), most })
+        Ok(Self { shape: (kind != 2).then_some(shape), max_dims: most })
     }
 }

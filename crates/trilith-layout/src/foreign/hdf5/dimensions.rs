@@ -3,48 +3,49 @@
 
 use super::attributes::{self, Attribute};
 use super::dataset::Dataset;
-use super::datatype::Space;
-use super::linked_file::Place;
-use super::object_header::{Header, kind};
+use super::datatype::Dataspace;
+use super::linked_file::LinkedFile;
+use super::object_header::{ObjectHeader, kind};
 use crate::error::Result;
 
-impl Place {
+impl LinkedFile {
     /// Lengthens the axes of a variable to the dimensions without an end that they are; `scales` are the addresses of these
     /// dimensions. Returns the variable as it is stored, if chunks that were never written do not stand for everything that is missing.
-    pub(super) fn lengthen(
+    pub(super) fn extend_to_dimensions(
         &self,
         scales: &[Option<u64>],
         attributes: &[Attribute],
         dataset: &mut Dataset,
     ) -> Result<Option<Dataset>> {
-        let mut shape = dataset.space.shape.clone().unwrap_or_default();
-        for ((length, most), scale) in shape.iter_mut().zip(&dataset.space.most).zip(scales) {
+        let mut shape = dataset.dataspace.shape.clone().unwrap_or_default();
+        for ((length, most), scale) in shape.iter_mut().zip(&dataset.dataspace.max_dims).zip(scales) {
             if let Some(scale) = scale.filter(|_| *most == u64::MAX) {
-                *length = (*length).max(self.length(scale)?);
+                *length = (*length).max(self.dimension_length(scale)?);
             }
         }
-        if dataset.space.shape.as_ref().is_none_or(|own| *own == shape) {
+        if dataset.dataspace.shape.as_ref().is_none_or(|own| *own == shape) {
             return Ok(None);
         }
         let fill = attributes.iter().find(|attribute| attribute.name == "_FillValue");
-        Ok(dataset.lengthen(shape, fill.and_then(|fill| fill.element_of(&dataset.typed))))
+        Ok(dataset.extend_shape(shape, fill.and_then(|fill| fill.element_of(&dataset.datatype))))
     }
 
     /// Returns the length of a dimension without an end, by the address of its scale.
-    fn length(&self, scale: u64) -> Result<u64> {
+    fn dimension_length(&self, scale: u64) -> Result<u64> {
         if let Some(known) = self.lengths.borrow().get(&scale) {
             return Ok(*known);
         }
         // Parts that cannot be read are reported where they are items.
         let mut longest = 0;
-        if let Ok(header) = Header::read(&self.file, scale) {
-            longest = self.shape(&header).and_then(|shape| shape.first().copied()).unwrap_or(0);
-            let all = attributes::all(&self.file, &header).0;
+        if let Ok(header) = ObjectHeader::read_object_header(&self.file, scale) {
+            longest = self.read_shape(&header).and_then(|shape| shape.first().copied()).unwrap_or(0);
+            let all = attributes::read_all(&self.file, &header).0;
             let list = all.iter().find(|attribute| attribute.name == "REFERENCE_LIST");
-            let along = list.map_or_else(Vec::new, |list| list.users(&self.file));
-            self.file.announce(along.iter().map(|(variable, _)| *variable))?;
+            let along = list.map_or_else(Vec::new, |list| list.parse_reference_list(&self.file));
+            self.file.prefetch(along.iter().map(|(variable, _)| *variable))?;
             for (variable, axis) in along {
-                let shape = Header::read(&self.file, variable).ok().and_then(|header| self.shape(&header));
+                let shape =
+                    ObjectHeader::read_object_header(&self.file, variable).ok().and_then(|header| self.read_shape(&header));
                 let length = shape.and_then(|shape| shape.get(usize::try_from(axis).ok()?).copied());
                 longest = longest.max(length.unwrap_or(0));
             }
@@ -55,8 +56,8 @@ impl Place {
         Ok(longest)
     }
 
-    fn shape(&self, header: &Header) -> Option<Vec<u64>> {
-        let space = header.message(kind::DATASPACE)?;
-        Space::read(&self.file, &space.data, space.address).ok()?.shape
+    fn read_shape(&self, header: &ObjectHeader) -> Option<Vec<u64>> {
+        let space = header.find_message(kind::MSG_DATASPACE)?;
+        Dataspace::read_dataspace_message(&self.file, &space.data, space.address).ok()?.shape
     }
 }

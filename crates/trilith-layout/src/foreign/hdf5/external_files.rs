@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::file::H5;
-use super::linked_file::{HOPS, Led, Place};
+use super::file::Hdf5File;
+use super::linked_file::{LinkedFile, MAX_LINKS, ResolvedLink};
 use crate::bytes::{Resolve, SourceRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::foreign::layout_text::LayoutText;
@@ -13,14 +13,14 @@ use crate::limits::Limits;
 use crate::percent;
 
 /// The most files: each is open while elements are read.
-const MOST: usize = 400;
+const MAX_FILES: usize = 400;
 
 /// Parts begin at multiples of this number of bytes.
-const ALIGN: u64 = 4096;
+const PART_ALIGNMENT: u64 = 4096;
 
 /// A part of another file.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Slot {
+pub(super) struct ExternalRange {
     pub file: String,
     pub offset: u64,
     /// The number of bytes; None for the rest of the file.
@@ -28,42 +28,42 @@ pub(super) struct Slot {
 }
 
 /// The files that were opened, and the parts of them that the layout has.
-pub(super) struct Others<'r> {
-    resolve: &'r dyn Resolve,
+pub(super) struct ExternalFiles<'r> {
+    resolver: &'r dyn Resolve,
     limits: Limits,
-    known: HashMap<String, SourceRef>,
-    files: HashMap<String, Rc<Place>>,
+    cache: HashMap<String, SourceRef>,
+    files: HashMap<String, Rc<LinkedFile>>,
     /// References, and of each the first byte in the layout, the first byte in the file, and how many.
     parts: Vec<(String, [u64; 3])>,
     /// The first byte after all parts.
     end: u64,
 }
 
-impl<'r> Others<'r> {
+impl<'r> ExternalFiles<'r> {
     /// Creates a collection without files; `len` is the number of bytes of the main file in the layout.
     pub(super) fn new(resolve: &'r dyn Resolve, len: u64, limits: &Limits) -> Self {
         let (known, files) = (HashMap::new(), HashMap::new());
-        Self { resolve, limits: limits.clone(), known, files, parts: Vec::new(), end: len }
+        Self { resolver: resolve, limits: limits.clone(), cache: known, files, parts: Vec::new(), end: len }
     }
 
     /// The HDF5 file of a name, as a file in a folder has it.
     ///
     /// # Errors
     /// Returns `Unsupported` if it cannot be opened, and the errors of [`H5::open`].
-    pub(super) fn file(&mut self, folder: &str, name: &str) -> Result<Rc<Place>> {
-        let uri = reference(folder, name);
+    pub(super) fn open_file(&mut self, folder: &str, name: &str) -> Result<Rc<LinkedFile>> {
+        let uri = to_relative_reference(folder, name);
         if let Some(known) = self.files.get(&uri) {
             return Ok(Rc::clone(known));
         }
-        let source = self.opened(&uri, name)?;
-        let mut file = H5::open(&source, &self.limits)?;
+        let source = self.open(&uri, name)?;
+        let mut file = Hdf5File::open(&source, &self.limits)?;
         if let Some(why) = file.cut_short() {
             return Err(why.context(name.to_owned()));
         }
-        file.shift = self.begin();
-        self.add(&uri, 0, source.len());
+        file.layout_shift = self.align_end();
+        self.append_part(&uri, 0, source.len());
         let folder = uri.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
-        let place = Rc::new(Place::new(file, self.files.len() + 1, folder)?);
+        let place = Rc::new(LinkedFile::new(file, self.files.len() + 1, folder)?);
         self.files.insert(uri, Rc::clone(&place));
         Ok(place)
     }
@@ -73,14 +73,19 @@ impl<'r> Others<'r> {
     ///
     /// # Errors
     /// Returns the errors of [`Others::file`] and [`Place::led`].
-    pub(super) fn follow(&mut self, place: &Rc<Place>, path: &str, group: u64) -> Result<Option<(Rc<Place>, u64)>> {
-        let (mut place, mut path, mut group, mut hops) = (Rc::clone(place), path.to_owned(), group, HOPS);
+    pub(super) fn resolve_path(
+        &mut self,
+        place: &Rc<LinkedFile>,
+        path: &str,
+        group: u64,
+    ) -> Result<Option<(Rc<LinkedFile>, u64)>> {
+        let (mut place, mut path, mut group, mut hops) = (Rc::clone(place), path.to_owned(), group, MAX_LINKS);
         loop {
-            match place.led(&path, group, &mut hops)? {
-                Led::Here(address) => return Ok(Some((place, address))),
-                Led::Endless => return Ok(None),
-                Led::Elsewhere { file, path: next } => {
-                    let other = self.file(&place.folder, &file)?;
+            match place.resolve_link(&path, group, &mut hops)? {
+                ResolvedLink::Local(address) => return Ok(Some((place, address))),
+                ResolvedLink::Endless => return Ok(None),
+                ResolvedLink::External { file, path: next } => {
+                    let other = self.open_file(&place.folder, &file)?;
                     (path, group) = (next, other.file.root);
                     place = other;
                 }
@@ -92,18 +97,18 @@ impl<'r> Others<'r> {
     ///
     /// # Errors
     /// Returns `Malformed` if the files have fewer bytes, `Unsupported` if one of them cannot be opened.
-    pub(super) fn bytes(&mut self, folder: &str, slots: &[Slot], size: u64) -> Result<u64> {
+    pub(super) fn append_external_bytes(&mut self, folder: &str, slots: &[ExternalRange], size: u64) -> Result<u64> {
         let mut found = Vec::new();
         let mut left = size;
         for slot in slots.iter().filter(|slot| slot.len != Some(0)) {
             if left == 0 {
                 break;
             }
-            let uri = reference(folder, &slot.file);
-            let source = self.opened(&uri, &slot.file)?;
+            let uri = to_relative_reference(folder, &slot.file);
+            let source = self.open(&uri, &slot.file)?;
             let len = slot.len.unwrap_or(left).min(left);
             if slot.offset.checked_add(len).is_none_or(|end| end > source.len()) {
-                let Slot { file, offset, .. } = slot;
+                let ExternalRange { file, offset, .. } = slot;
                 return Err(Error::malformed(format!(
                     "{len} bytes are expected from byte {offset} of {file} on, which has {} bytes",
                     source.len()
@@ -115,46 +120,46 @@ impl<'r> Others<'r> {
         if left > 0 {
             return Err(Error::malformed(format!("its {size} bytes are in other files, which have {left} bytes less")));
         }
-        let start = self.begin();
-        found.into_iter().for_each(|(uri, offset, len)| self.add(&uri, offset, len));
+        let start = self.align_end();
+        found.into_iter().for_each(|(uri, offset, len)| self.append_part(&uri, offset, len));
         Ok(start)
     }
 
     /// Moves the end to where a part may begin.
-    fn begin(&mut self) -> u64 {
-        self.end = self.end.next_multiple_of(ALIGN);
+    fn align_end(&mut self) -> u64 {
+        self.end = self.end.next_multiple_of(PART_ALIGNMENT);
         self.end
     }
 
-    fn add(&mut self, uri: &str, offset: u64, len: u64) {
+    fn append_part(&mut self, uri: &str, offset: u64, len: u64) {
         self.parts.push((uri.to_owned(), [self.end, offset, len]));
         self.end = self.end.saturating_add(len);
     }
 
-    fn opened(&mut self, uri: &str, name: &str) -> Result<SourceRef> {
-        if let Some(known) = self.known.get(uri) {
+    fn open(&mut self, uri: &str, name: &str) -> Result<SourceRef> {
+        if let Some(known) = self.cache.get(uri) {
             return Ok(known.clone());
         }
-        if self.known.len() >= MOST {
-            return Err(Error::unsupported(format!("more than {MOST} other files")));
+        if self.cache.len() >= MAX_FILES {
+            return Err(Error::unsupported(format!("more than {MAX_FILES} other files")));
         }
         // A file that is not there makes the items unreadable that need it, and not the whole file.
-        let (source, _) = self.resolve.resolve(uri).map_err(|error| match error.kind() {
+        let (source, _) = self.resolver.resolve(uri).map_err(|error| match error.kind() {
             ErrorKind::Cancelled => error,
-            _ => about(&format!("cannot open the file {name}"), &error, ErrorKind::Unsupported),
+            _ => with_subject(&format!("cannot open the file {name}"), &error, ErrorKind::Unsupported),
         })?;
-        self.known.insert(uri.to_owned(), source.clone());
+        self.cache.insert(uri.to_owned(), source.clone());
         Ok(source)
     }
 
     /// Writes which files follow the file itself.
-    pub(super) fn write(&self, text: &mut LayoutText) -> Result<()> {
-        if self.parts.is_empty() { Ok(()) } else { text.files(&self.parts) }
+    pub(super) fn write_file_list(&self, text: &mut LayoutText) -> Result<()> {
+        if self.parts.is_empty() { Ok(()) } else { text.write_file_parts(&self.parts) }
     }
 }
 
 /// Wraps an error: puts its subject before the message, and keeps its hint.
-pub(super) fn about(what: &str, error: &Error, kind: ErrorKind) -> Error {
+pub(super) fn with_subject(what: &str, error: &Error, kind: ErrorKind) -> Error {
     let made = Error::new(kind, format!("{what}: {}", error.message()));
     match error.advice() {
         Some(advice) => made.hint(advice),
@@ -163,7 +168,7 @@ pub(super) fn about(what: &str, error: &Error, kind: ErrorKind) -> Error {
 }
 
 /// A name of a file as a relative reference, from the folder of the first file.
-fn reference(folder: &str, name: &str) -> String {
+fn to_relative_reference(folder: &str, name: &str) -> String {
     let encoded: Vec<String> = name.split('/').map(|segment| percent::encoded(segment.as_bytes())).collect();
     let encoded = encoded.join("/");
     if name.starts_with('/') { encoded } else { format!("{folder}{encoded}") }

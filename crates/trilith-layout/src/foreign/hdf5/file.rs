@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::array::undeclared_text;
-use crate::bytes::{Cost, SourceRef, to_usize};
+use crate::bytes::{AccessCost, SourceRef, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -14,31 +14,31 @@ use crate::limits::Limits;
 pub(super) const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
 
 /// Metadata are read in blocks of this size, since they are close together in small pieces.
-const BLOCK: u64 = 64 << 10;
+const BLOCK_SIZE: u64 = 64 << 10;
 /// Blocks that are kept.
-const BLOCKS: usize = 1024;
+const MAX_CACHED_BLOCKS: usize = 1024;
 /// Addresses after the next one that are fetched with it.
-const ANNOUNCED: usize = 256;
+const PREFETCH_ADDRESSES: usize = 256;
 
 /// A file whose metadata are read.
-pub(super) struct H5 {
+pub(super) struct Hdf5File {
     source: SourceRef,
     pub limits: Limits,
     /// The byte of the file that is address 0.
-    pub base: u64,
+    pub base_address: u64,
     /// The byte of the layout that is the first of the file; 0 for the file itself.
-    pub shift: u64,
+    pub layout_shift: u64,
     /// Bytes of an address and of a length.
-    offsets: usize,
-    lengths: usize,
+    offset_size: usize,
+    length_size: usize,
     /// The address of the header of the root group.
     pub root: u64,
     /// The address of the end of the file in the superblock.
-    end: Option<u64>,
+    end_of_file_address: Option<u64>,
     blocks: RefCell<HashMap<u64, Arc<Vec<u8>>>>,
 }
 
-impl H5 {
+impl Hdf5File {
     /// Finds and reads the superblock.
     pub(super) fn open(source: &SourceRef, limits: &Limits) -> Result<Self> {
         let mut base = 0u64;
@@ -55,37 +55,46 @@ impl H5 {
         }
         let blocks = RefCell::default();
         let (offsets, lengths) = (8, 8);
-        let mut file =
-            Self { source: source.clone(), limits: limits.clone(), base, shift: 0, offsets, lengths, root: 0, end: None, blocks };
-        file.superblock()?;
+        let mut file = Self {
+            source: source.clone(),
+            limits: limits.clone(),
+            base_address: base,
+            layout_shift: 0,
+            offset_size: offsets,
+            length_size: lengths,
+            root: 0,
+            end_of_file_address: None,
+            blocks,
+        };
+        file.read_superblock()?;
         Ok(file)
     }
 
-    fn superblock(&mut self) -> Result<()> {
-        let bytes = self.bytes(0, self.len().min(128))?;
-        let mut at = self.fields(&bytes, 0);
+    fn read_superblock(&mut self) -> Result<()> {
+        let bytes = self.read_bytes(0, self.len().min(128))?;
+        let mut at = self.field_reader(&bytes, 0);
         at.skip(8)?;
         let version = at.uint(1)?;
         match version {
             0 | 1 => {
                 at.skip(4)?;
-                (self.offsets, self.lengths) = (size_of_field(at.uint(1)?)?, size_of_field(at.uint(1)?)?);
+                (self.offset_size, self.length_size) = (size_of_field(at.uint(1)?)?, size_of_field(at.uint(1)?)?);
                 at.skip(if version == 0 { 9 } else { 13 })?;
-                let mut at = Fields { offsets: self.offsets, lengths: self.lengths, ..at };
-                at.skip(2 * self.offsets)?;
-                self.end = at.address()?;
-                at.skip(self.offsets)?;
+                let mut at = FieldReader { offset_size: self.offset_size, length_size: self.length_size, ..at };
+                at.skip(2 * self.offset_size)?;
+                self.end_of_file_address = at.read_address()?;
+                at.skip(self.offset_size)?;
                 // The symbol table entry of the root: where its name is, then its header.
-                at.skip(self.offsets)?;
-                self.root = at.address()?.ok_or_else(|| Error::malformed("the root group has no address"))?;
+                at.skip(self.offset_size)?;
+                self.root = at.read_address()?.ok_or_else(|| Error::malformed("the root group has no address"))?;
             }
             2 | 3 => {
-                (self.offsets, self.lengths) = (size_of_field(at.uint(1)?)?, size_of_field(at.uint(1)?)?);
+                (self.offset_size, self.length_size) = (size_of_field(at.uint(1)?)?, size_of_field(at.uint(1)?)?);
                 at.skip(1)?;
-                let mut at = Fields { offsets: self.offsets, lengths: self.lengths, ..at };
-                at.skip(2 * self.offsets)?;
-                self.end = at.address()?;
-                self.root = at.address()?.ok_or_else(|| Error::malformed("the root group has no address"))?;
+                let mut at = FieldReader { offset_size: self.offset_size, length_size: self.length_size, ..at };
+                at.skip(2 * self.offset_size)?;
+                self.end_of_file_address = at.read_address()?;
+                self.root = at.read_address()?.ok_or_else(|| Error::malformed("the root group has no address"))?;
             }
             other => return Err(Error::unsupported(format!("a superblock of version {other}, known are 0 to 3"))),
         }
@@ -98,19 +107,19 @@ impl H5 {
     }
 
     /// The byte of the layout that is at an address.
-    pub(super) fn place(&self, address: u64) -> u64 {
-        address.saturating_add(self.base).saturating_add(self.shift)
+    pub(super) fn layout_offset(&self, address: u64) -> u64 {
+        address.saturating_add(self.base_address).saturating_add(self.layout_shift)
     }
 
     /// Bytes after address 0.
     pub(super) fn len(&self) -> u64 {
-        self.source.len().saturating_sub(self.base)
+        self.source.len().saturating_sub(self.base_address)
     }
 
     /// Returns an error if the file is shorter than its superblock states.
     pub(super) fn cut_short(&self) -> Option<Error> {
         // The one address that counts from the start of the file, a user block included.
-        let end = self.end.filter(|end| *end > self.source.len())?;
+        let end = self.end_of_file_address.filter(|end| *end > self.source.len())?;
         Some(Error::malformed(format!(
             "the file is cut short: its superblock declares {end} bytes, and {} are there",
             self.source.len()
@@ -119,29 +128,29 @@ impl H5 {
 
     /// Bytes of an address.
     pub(super) fn offset_size(&self) -> usize {
-        self.offsets
+        self.offset_size
     }
 
     /// Bytes of a length.
     pub(super) fn length_size(&self) -> usize {
-        self.lengths
+        self.length_size
     }
 
     /// The bytes at an address.
-    pub(super) fn bytes(&self, address: u64, len: u64) -> Result<Vec<u8>> {
+    pub(super) fn read_bytes(&self, address: u64, len: u64) -> Result<Vec<u8>> {
         let end = address.checked_add(len).filter(|end| *end <= self.len());
         let Some(end) = end else {
             return Err(Error::malformed(format!("{len} bytes are expected at address {address}, the file has {}", self.len()))
-                .at_byte(address.saturating_add(self.base)));
+                .at_byte(address.saturating_add(self.base_address)));
         };
         self.limits.charge_memory(len, "the metadata of the file")?;
         self.limits.charge_work(len)?;
         let mut out = Vec::with_capacity(to_usize(len)?);
         let mut at = address;
         while at < end {
-            let (number, from) = (at / BLOCK, at % BLOCK);
-            let block = self.block(number)?;
-            let count = (BLOCK - from).min(end - at);
+            let (number, from) = (at / BLOCK_SIZE, at % BLOCK_SIZE);
+            let block = self.cached_block(number)?;
+            let count = (BLOCK_SIZE - from).min(end - at);
             let (from, to) = (to_usize(from)?, to_usize(from + count)?);
             out.extend_from_slice(block.get(from..to).unwrap_or(&[]));
             at += count;
@@ -151,40 +160,40 @@ impl H5 {
 
     /// Returns the bytes at an offset, up to the end of the file but at most `most`.
     pub(super) fn bytes_up_to(&self, address: u64, most: u64) -> Result<Vec<u8>> {
-        self.bytes(address, most.min(self.len().saturating_sub(address)))
+        self.read_bytes(address, most.min(self.len().saturating_sub(address)))
     }
 
     /// Announces the offsets that are read next. If each request takes long, the first of them is fetched together
     /// with those after it.
-    pub(super) fn announce(&self, mut addresses: impl Iterator<Item = u64>) -> Result<()> {
+    pub(super) fn prefetch(&self, mut addresses: impl Iterator<Item = u64>) -> Result<()> {
         let is_known = |number: &u64| self.blocks.borrow().contains_key(number);
-        let Some(first) = addresses.next().map(|address| address / BLOCK).filter(|number| !is_known(number)) else {
+        let Some(first) = addresses.next().map(|address| address / BLOCK_SIZE).filter(|number| !is_known(number)) else {
             return Ok(());
         };
-        if self.source.access().cost != Cost::Request {
+        if self.source.access().cost != AccessCost::Request {
             return Ok(());
         }
-        let behind = addresses.take(ANNOUNCED).map(|address| address / BLOCK).filter(|number| !is_known(number));
+        let behind = addresses.take(PREFETCH_ADDRESSES).map(|address| address / BLOCK_SIZE).filter(|number| !is_known(number));
         let mut numbers: Vec<u64> = behind.chain([first]).collect();
         numbers.sort_unstable();
         numbers.dedup();
         let range = |number: &u64| {
-            let start = number.saturating_mul(BLOCK).saturating_add(self.base);
-            start..start.saturating_add(BLOCK)
+            let start = number.saturating_mul(BLOCK_SIZE).saturating_add(self.base_address);
+            start..start.saturating_add(BLOCK_SIZE)
         };
         self.source.prefetch(&numbers.iter().map(range).filter(|range| range.start < self.source.len()).collect::<Vec<_>>())
     }
 
-    fn block(&self, number: u64) -> Result<Arc<Vec<u8>>> {
+    fn cached_block(&self, number: u64) -> Result<Arc<Vec<u8>>> {
         if let Some(known) = self.blocks.borrow().get(&number) {
             return Ok(Arc::clone(known));
         }
-        let start = number.saturating_mul(BLOCK).saturating_add(self.base);
-        let mut bytes = vec![0; to_usize(BLOCK.min(self.source.len().saturating_sub(start)))?];
+        let start = number.saturating_mul(BLOCK_SIZE).saturating_add(self.base_address);
+        let mut bytes = vec![0; to_usize(BLOCK_SIZE.min(self.source.len().saturating_sub(start)))?];
         self.source.read_at(start, &mut bytes)?;
         let bytes = Arc::new(bytes);
         let mut blocks = self.blocks.borrow_mut();
-        if blocks.len() >= BLOCKS {
+        if blocks.len() >= MAX_CACHED_BLOCKS {
             blocks.clear();
         }
         blocks.insert(number, Arc::clone(&bytes));
@@ -192,17 +201,23 @@ impl H5 {
     }
 
     /// Reads fields of bytes that are at an address.
-    pub(super) fn fields<'b>(&self, bytes: &'b [u8], address: u64) -> Fields<'b> {
-        Fields { bytes, at: 0, origin: address.saturating_add(self.base), offsets: self.offsets, lengths: self.lengths }
+    pub(super) fn field_reader<'b>(&self, bytes: &'b [u8], address: u64) -> FieldReader<'b> {
+        FieldReader {
+            bytes,
+            position: 0,
+            origin: address.saturating_add(self.base_address),
+            offset_size: self.offset_size,
+            length_size: self.length_size,
+        }
     }
 
     /// The bytes at an address, which begin with a signature and a version.
-    pub(super) fn signed(&self, bytes: &[u8], signature: &[u8; 4], address: u64) -> Result<()> {
+    pub(super) fn check_signature(&self, bytes: &[u8], signature: &[u8; 4], address: u64) -> Result<()> {
         if bytes.starts_with(signature) {
             return Ok(());
         }
         let name = String::from_utf8_lossy(signature);
-        Err(Error::malformed(format!("the signature {name} is missing")).at_byte(address.saturating_add(self.base)))
+        Err(Error::malformed(format!("the signature {name} is missing")).at_byte(address.saturating_add(self.base_address)))
     }
 }
 
@@ -214,28 +229,28 @@ fn size_of_field(size: u64) -> Result<usize> {
 }
 
 /// A function that receives the elements of an index, each with its number.
-pub(super) type Take<'t> = &'t mut dyn FnMut(u64, &mut Fields<'_>) -> Result<()>;
+pub(super) type EntrySink<'t> = &'t mut dyn FnMut(u64, &mut FieldReader<'_>) -> Result<()>;
 
 /// Hands elements of an index that follow each other to `take`.
-pub(super) fn run(file: &H5, from: u64, size: u64, numbers: Range<u64>, take: Take<'_>) -> Result<()> {
-    let bytes = file.bytes(from, numbers.end.saturating_sub(numbers.start).saturating_mul(size))?;
-    let mut at = file.fields(&bytes, from);
+pub(super) fn run(file: &Hdf5File, from: u64, size: u64, numbers: Range<u64>, take: EntrySink<'_>) -> Result<()> {
+    let bytes = file.read_bytes(from, numbers.end.saturating_sub(numbers.start).saturating_mul(size))?;
+    let mut at = file.field_reader(&bytes, from);
     for number in numbers {
         let place = at.position();
-        let element = at.take(size as usize)?;
-        take(number, &mut file.fields(element, place.saturating_sub(file.base)))?;
+        let element = at.take_bytes(size as usize)?;
+        take(number, &mut file.field_reader(element, place.saturating_sub(file.base_address)))?;
     }
     Ok(())
 }
 
 /// Hands elements of a size in pages to `take`; `map` has a bit for each page that exists.
-pub(super) fn paged(
-    file: &H5,
+pub(super) fn visit_paged_elements(
+    file: &Hdf5File,
     mut from: u64,
     (size, page): (u64, u64),
     map: &[u8],
     numbers: Range<u64>,
-    take: Take<'_>,
+    take: EntrySink<'_>,
 ) -> Result<()> {
     for number in 0..numbers.end.saturating_sub(numbers.start).div_ceil(page) {
         let first = numbers.start + number * page;
@@ -251,82 +266,82 @@ pub(super) fn paged(
 
 /// Little-endian fields one after the other.
 #[derive(Clone)]
-pub(super) struct Fields<'b> {
+pub(super) struct FieldReader<'b> {
     bytes: &'b [u8],
-    at: usize,
+    position: usize,
     origin: u64,
-    offsets: usize,
-    lengths: usize,
+    offset_size: usize,
+    length_size: usize,
 }
 
-impl<'b> Fields<'b> {
+impl<'b> FieldReader<'b> {
     /// The next bytes.
-    pub(super) fn take(&mut self, len: usize) -> Result<&'b [u8]> {
-        let end = self.at.checked_add(len);
-        let taken = end.and_then(|end| self.bytes.get(self.at..end)).ok_or_else(|| {
-            Error::malformed(format!("expected {len} more bytes of metadata, found {}", self.rest().len()))
+    pub(super) fn take_bytes(&mut self, len: usize) -> Result<&'b [u8]> {
+        let end = self.position.checked_add(len);
+        let taken = end.and_then(|end| self.bytes.get(self.position..end)).ok_or_else(|| {
+            Error::malformed(format!("expected {len} more bytes of metadata, found {}", self.remaining().len()))
                 .at_byte(self.position())
         })?;
-        self.at += len;
+        self.position += len;
         Ok(taken)
     }
 
     /// Goes past bytes.
     pub(super) fn skip(&mut self, len: usize) -> Result<()> {
-        self.take(len).map(drop)
+        self.take_bytes(len).map(drop)
     }
 
     /// A number of at most 8 bytes.
     pub(super) fn uint(&mut self, len: usize) -> Result<u64> {
         let mut word = [0; 8];
-        word.iter_mut().zip(self.take(len)?).for_each(|(to, from)| *to = *from);
+        word.iter_mut().zip(self.take_bytes(len)?).for_each(|(to, from)| *to = *from);
         Ok(u64::from_le_bytes(word))
     }
 
     /// A length.
-    pub(super) fn length(&mut self) -> Result<u64> {
-        self.uint(self.lengths)
+    pub(super) fn read_length(&mut self) -> Result<u64> {
+        self.uint(self.length_size)
     }
 
     /// An address; None if it is not defined.
-    pub(super) fn address(&mut self) -> Result<Option<u64>> {
-        let value = self.uint(self.offsets)?;
-        let undefined = u64::MAX >> (64 - 8 * self.offsets);
+    pub(super) fn read_address(&mut self) -> Result<Option<u64>> {
+        let value = self.uint(self.offset_size)?;
+        let undefined = u64::MAX >> (64 - 8 * self.offset_size);
         Ok((value != undefined).then_some(value))
     }
 
     /// An address that has to be defined.
-    pub(super) fn defined(&mut self, what: &str) -> Result<u64> {
+    pub(super) fn read_defined_address(&mut self, what: &str) -> Result<u64> {
         let at = self.position();
-        self.address()?.ok_or_else(|| Error::malformed(format!("the address of {what} is not defined")).at_byte(at))
+        self.read_address()?.ok_or_else(|| Error::malformed(format!("the address of {what} is not defined")).at_byte(at))
     }
 
     /// Bytes up to a NUL, which is gone past.
-    pub(super) fn text(&mut self) -> Result<String> {
-        let len = self.rest().iter().position(|byte| *byte == 0);
+    pub(super) fn c_string(&mut self) -> Result<String> {
+        let len = self.remaining().iter().position(|byte| *byte == 0);
         let len = len.ok_or_else(|| Error::malformed("a name without an end").at_byte(self.position()))?;
-        let text = undeclared_text(self.take(len)?);
+        let text = undeclared_text(self.take_bytes(len)?);
         self.skip(1)?;
         Ok(text)
     }
 
     /// Returns the rest.
-    pub(super) fn rest(&self) -> &'b [u8] {
-        self.bytes.get(self.at..).unwrap_or(&[])
+    pub(super) fn remaining(&self) -> &'b [u8] {
+        self.bytes.get(self.position..).unwrap_or(&[])
     }
 
     /// Returns the number of bytes that were passed.
-    pub(super) fn done(&self) -> usize {
-        self.at
+    pub(super) fn consumed(&self) -> usize {
+        self.position
     }
 
     /// The byte of the file that comes next.
     pub(super) fn position(&self) -> u64 {
-        self.origin.saturating_add(self.at as u64)
+        self.origin.saturating_add(self.position as u64)
     }
 }
 
 /// Returns the number of bytes of a number up to `limit`.
-pub(super) fn width(limit: u64) -> usize {
+pub(super) fn min_uint_width(limit: u64) -> usize {
     (limit.max(1).ilog2() / 8 + 1) as usize
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::btree;
-use super::file::{H5, width};
+use super::file::{Hdf5File, min_uint_width};
 use crate::codec::global_heap;
 use crate::error::{Error, Result};
 
@@ -17,22 +17,22 @@ pub(super) struct LocalHeap {
 
 impl LocalHeap {
     /// Reads the heap at an address.
-    pub(super) fn read(file: &H5, address: u64) -> Result<Self> {
-        let head = file.bytes(address, (8 + 2 * file.length_size() + file.offset_size()) as u64)?;
-        file.signed(&head, b"HEAP", address)?;
-        let mut at = file.fields(&head, address);
+    pub(super) fn read_local_heap(file: &Hdf5File, address: u64) -> Result<Self> {
+        let head = file.read_bytes(address, (8 + 2 * file.length_size() + file.offset_size()) as u64)?;
+        file.check_signature(&head, b"HEAP", address)?;
+        let mut at = file.field_reader(&head, address);
         at.skip(8)?;
-        let size = at.length()?;
-        at.length()?;
-        let address = at.defined("the names of a group")?;
-        Ok(Self { bytes: file.bytes(address, size)?, address })
+        let size = at.read_length()?;
+        at.read_length()?;
+        let address = at.read_defined_address("the names of a group")?;
+        Ok(Self { bytes: file.read_bytes(address, size)?, address })
     }
 
     /// The name at an offset.
-    pub(super) fn name(&self, file: &H5, offset: u64) -> Result<String> {
+    pub(super) fn read_name(&self, file: &Hdf5File, offset: u64) -> Result<String> {
         let from = usize::try_from(offset).ok().and_then(|from| self.bytes.get(from..));
         let from = from.ok_or_else(|| Error::malformed("a name is after the end of the heap of names"))?;
-        file.fields(from, self.address.saturating_add(offset)).text()
+        file.field_reader(from, self.address.saturating_add(offset)).c_string()
     }
 }
 
@@ -45,92 +45,94 @@ pub(super) struct FractalHeap {
     has_checksums: bool,
     table_width: u64,
     start: u64,
-    max_direct: u64,
+    max_direct_block: u64,
     root: Option<u64>,
     rows: u64,
     huge: Option<u64>,
     /// Objects that are outside, by their numbers; read when one is asked for.
-    outside: RefCell<Option<HashMap<u64, (u64, u64)>>>,
+    huge_objects: RefCell<Option<HashMap<u64, (u64, u64)>>>,
 }
 
 impl FractalHeap {
     /// Reads the header of the heap at an address.
-    pub(super) fn read(file: &H5, address: u64) -> Result<Self> {
+    pub(super) fn read_heap_header(file: &Hdf5File, address: u64) -> Result<Self> {
         let head = file.bytes_up_to(address, 256)?;
-        file.signed(&head, b"FRHP", address)?;
-        let mut at = file.fields(&head, address);
+        file.check_signature(&head, b"FRHP", address)?;
+        let mut at = file.field_reader(&head, address);
         at.skip(5)?;
         let (id_len, filters, flags, max_object) = (at.uint(2)?, at.uint(2)?, at.uint(1)?, at.uint(4)?);
-        at.length()?;
-        let huge = at.address()?;
-        at.length()?;
-        at.address()?;
+        at.read_length()?;
+        let huge = at.read_address()?;
+        at.read_length()?;
+        at.read_address()?;
         for _ in 0..8 {
-            at.length()?;
+            at.read_length()?;
         }
-        let (table_width, start, max_direct, bits) = (at.uint(2)?, at.length()?, at.length()?, at.uint(2)?);
+        let (table_width, start, max_direct, bits) = (at.uint(2)?, at.read_length()?, at.read_length()?, at.uint(2)?);
         at.skip(2)?;
-        let (root, rows) = (at.address()?, at.uint(2)?);
+        let (root, rows) = (at.read_address()?, at.uint(2)?);
         if table_width == 0 || !start.is_power_of_two() || !max_direct.is_power_of_two() || bits > 64 || rows > 64 {
-            return Err(Error::malformed("the header of a heap does not make sense").at_byte(address.saturating_add(file.base)));
+            return Err(
+                Error::malformed("the header of a heap does not make sense").at_byte(address.saturating_add(file.base_address))
+            );
         }
         Ok(Self {
             offset_bytes: bits.div_ceil(8) as usize,
-            length_bytes: width(max_direct).min(width(max_object)),
+            length_bytes: min_uint_width(max_direct).min(min_uint_width(max_object)),
             id_len: id_len as usize,
             filtered: filters > 0,
             has_checksums: flags & 2 != 0,
             table_width,
             start,
-            max_direct,
+            max_direct_block: max_direct,
             root,
             rows,
             huge,
-            outside: RefCell::default(),
+            huge_objects: RefCell::default(),
         })
     }
 
     /// The bytes of an object and their address, by the identity that a record has.
-    pub(super) fn object(&self, file: &H5, id: &[u8]) -> Result<(Vec<u8>, u64)> {
+    pub(super) fn read_object(&self, file: &Hdf5File, id: &[u8]) -> Result<(Vec<u8>, u64)> {
         let id = id.get(..self.id_len.min(id.len())).unwrap_or(id);
-        let mut at = file.fields(id, 0);
+        let mut at = file.field_reader(id, 0);
         let first = at.uint(1)?;
         match first >> 4 & 3 {
             0 => {
                 let (offset, len) = (at.uint(self.offset_bytes)?, at.uint(self.length_bytes)?);
-                let address = self.place(file, offset)?;
-                Ok((file.bytes(address, len)?, address))
+                let address = self.resolve_heap_offset(file, offset)?;
+                Ok((file.read_bytes(address, len)?, address))
             }
             1 => {
                 if self.filtered {
                     return Err(Error::unsupported("large objects in a heap with filters"));
                 }
                 let (address, len) = if self.id_len >= 1 + file.offset_size() + file.length_size() {
-                    (at.defined("a large object of a heap")?, at.length()?)
+                    (at.read_defined_address("a large object of a heap")?, at.read_length()?)
                 } else {
                     let number = at.uint((self.id_len - 1).min(8))?;
-                    self.outside(file, number)?
+                    self.huge_object_range(file, number)?
                 };
-                Ok((file.bytes(address, len)?, address))
+                Ok((file.read_bytes(address, len)?, address))
             }
             2 => {
                 // The object is in the identity itself, after one or two bytes for its length.
                 let extended = self.id_len > 18;
                 let len = if extended { ((first & 15) << 8 | at.uint(1)?) + 1 } else { (first & 15) + 1 };
-                Ok((at.take(len as usize)?.to_vec(), 0))
+                Ok((at.take_bytes(len as usize)?.to_vec(), 0))
             }
             _ => Err(Error::malformed("an object of a heap of no known kind")),
         }
     }
 
-    fn outside(&self, file: &H5, number: u64) -> Result<(u64, u64)> {
-        let mut known = self.outside.borrow_mut();
+    fn huge_object_range(&self, file: &Hdf5File, number: u64) -> Result<(u64, u64)> {
+        let mut known = self.huge_objects.borrow_mut();
         if known.is_none() {
             let mut found = HashMap::new();
             if let Some(tree) = self.huge {
-                btree::v2(file, tree, &mut |_, at| {
-                    let (address, len) = (at.defined("a large object of a heap")?, at.length()?);
-                    found.insert(at.length()?, (address, len));
+                btree::visit_btree_v2(file, tree, &mut |_, at| {
+                    let (address, len) = (at.read_defined_address("a large object of a heap")?, at.read_length()?);
+                    found.insert(at.read_length()?, (address, len));
                     Ok(())
                 })?;
             }
@@ -141,14 +143,14 @@ impl FractalHeap {
     }
 
     /// The address of a byte of the heap.
-    fn place(&self, file: &H5, offset: u64) -> Result<u64> {
+    fn resolve_heap_offset(&self, file: &Hdf5File, offset: u64) -> Result<u64> {
         let wrong = || Error::malformed("an object that is after the end of its heap");
         let mut block = self.root.ok_or_else(wrong)?;
         if self.filtered {
             return Err(Error::unsupported("a heap whose blocks are compressed"));
         }
         let (mut inside, mut rows) = (offset, self.rows);
-        let direct_rows = u64::from(self.max_direct.ilog2().saturating_sub(self.start.ilog2())) + 2;
+        let direct_rows = u64::from(self.max_direct_block.ilog2().saturating_sub(self.start.ilog2())) + 2;
         for _ in 0..64 {
             if rows == 0 {
                 return block.checked_add(inside).ok_or_else(wrong);
@@ -171,10 +173,10 @@ impl FractalHeap {
             let number = row * self.table_width + column;
             let at = 5 + file.offset_size() + self.offset_bytes;
             let from = block.saturating_add(at as u64).saturating_add(number.saturating_mul(file.offset_size() as u64));
-            let head = file.bytes(block, 4)?;
-            file.signed(&head, b"FHIB", block)?;
-            let bytes = file.bytes(from, file.offset_size() as u64)?;
-            block = file.fields(&bytes, from).defined("a block of a heap")?;
+            let head = file.read_bytes(block, 4)?;
+            file.check_signature(&head, b"FHIB", block)?;
+            let bytes = file.read_bytes(from, file.offset_size() as u64)?;
+            block = file.field_reader(&bytes, from).read_defined_address("a block of a heap")?;
             inside = inside - begin - column * size;
             rows = if row < direct_rows {
                 0
@@ -192,23 +194,23 @@ impl FractalHeap {
 }
 
 /// The objects of one collection: address and length by number.
-type Collection = Rc<HashMap<u64, (u64, u64)>>;
+type HeapCollection = Rc<HashMap<u64, (u64, u64)>>;
 
 /// The collections of elements of variable length that were read.
 #[derive(Default)]
 pub(super) struct GlobalHeaps {
-    known: RefCell<HashMap<u64, Collection>>,
+    collections: RefCell<HashMap<u64, HeapCollection>>,
 }
 
 impl GlobalHeaps {
     /// Returns the place of an object: its offset and its length.
-    pub(super) fn object(&self, file: &H5, address: u64, index: u64) -> Result<(u64, u64)> {
-        let known = self.known.borrow().get(&address).cloned();
+    pub(super) fn locate_object(&self, file: &Hdf5File, address: u64, index: u64) -> Result<(u64, u64)> {
+        let known = self.collections.borrow().get(&address).cloned();
         let collection = match known {
             Some(known) => known,
             None => {
                 let read = Rc::new(read_collection(file, address)?);
-                self.known.borrow_mut().insert(address, Rc::clone(&read));
+                self.collections.borrow_mut().insert(address, Rc::clone(&read));
                 read
             }
         };
@@ -220,23 +222,23 @@ impl GlobalHeaps {
     ///
     /// # Errors
     /// Returns `Malformed` if the object has fewer bytes.
-    pub(super) fn elements(&self, file: &H5, (heap, index): (u64, u64), (count, size): (u64, u64)) -> Result<u64> {
-        let (address, len) = self.object(file, heap, index)?;
+    pub(super) fn locate_elements(&self, file: &Hdf5File, (heap, index): (u64, u64), (count, size): (u64, u64)) -> Result<u64> {
+        let (address, len) = self.locate_object(file, heap, index)?;
         if count.checked_mul(size).is_none_or(|bytes| bytes > len) {
             let each = if size == 1 { "bytes".to_owned() } else { format!("elements of {size} bytes") };
             return Err(Error::malformed(format!(
                 "{count} {each} are expected in object {index} of the heap at address {heap}, which has {len} bytes"
             ))
-            .at_byte(address.saturating_add(file.base)));
+            .at_byte(address.saturating_add(file.base_address)));
         }
         Ok(address)
     }
 }
 
-fn read_collection(file: &H5, address: u64) -> Result<HashMap<u64, (u64, u64)>> {
-    let head = file.bytes(address, (8 + file.length_size()) as u64)?;
-    file.signed(&head, global_heap::SIGNATURE, address)?;
+fn read_collection(file: &Hdf5File, address: u64) -> Result<HashMap<u64, (u64, u64)>> {
+    let head = file.read_bytes(address, (8 + file.length_size()) as u64)?;
+    file.check_signature(&head, global_heap::SIGNATURE, address)?;
     let size = global_heap::size(&head, file.length_size()).unwrap_or(0);
-    let objects = global_heap::objects(&file.bytes(address, size)?, file.length_size());
+    let objects = global_heap::objects(&file.read_bytes(address, size)?, file.length_size());
     Ok(objects.into_iter().map(|(index, (at, len))| (index, (address.saturating_add(at), len))).collect())
 }

@@ -4,33 +4,33 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::attributes::{self, Value};
-use super::file::H5;
+use super::attributes::{self, AttributeValue};
+use super::file::Hdf5File;
 use super::heaps::GlobalHeaps;
-use super::links::{Target, members};
-use super::object_header::{Header, kind};
+use super::links::{LinkTarget, read_group_links};
+use super::object_header::{ObjectHeader, kind};
 use crate::error::{Error, Result};
-use crate::layout::Literal;
+use crate::layout::LayoutLiteral;
 
 /// Links that lead to links: the HDF5 library follows as many.
-pub(super) const HOPS: usize = 16;
+pub(super) const MAX_LINKS: usize = 16;
 
 /// The result of following a path.
-pub(super) enum Led {
+pub(super) enum ResolvedLink {
     /// The address of an object header in the file.
-    Here(u64),
+    Local(u64),
     /// A path in another file.
-    Elsewhere { file: String, path: String },
+    External { file: String, path: String },
     /// More links than are followed, for example a link to itself.
     Endless,
 }
 
 /// The links of a group, by their names.
-type Links = Rc<HashMap<String, Target>>;
+type LinkMap = Rc<HashMap<String, LinkTarget>>;
 
 /// A file.
-pub(super) struct Place {
-    pub file: H5,
+pub(super) struct LinkedFile {
+    pub file: Hdf5File,
     pub heaps: GlobalHeaps,
     /// 0 for the file itself.
     pub number: usize,
@@ -47,20 +47,20 @@ pub(super) struct Place {
     /// The paths of all objects, once somebody refers to one.
     paths: OnceCell<HashMap<u64, String>>,
     /// The links of the groups through which a soft link leads, by their addresses.
-    links: RefCell<HashMap<u64, Links>>,
+    links: RefCell<HashMap<u64, LinkMap>>,
     /// The lengths of the dimensions without an end that were needed, by the addresses of their scales.
     pub lengths: RefCell<HashMap<u64, u64>>,
 }
 
-impl Place {
+impl LinkedFile {
     /// A file that is open.
-    pub(super) fn new(file: H5, number: usize, folder: String) -> Result<Self> {
-        let header = Header::read(&file, file.root)?;
+    pub(super) fn new(file: Hdf5File, number: usize, folder: String) -> Result<Self> {
+        let header = ObjectHeader::read_object_header(&file, file.root)?;
         let is_mark = |name: &str| matches!(name, "_NCProperties" | "_nc3_strict");
-        let is_netcdf = attributes::all(&file, &header).0.iter().any(|attribute| is_mark(&attribute.name));
+        let is_netcdf = attributes::read_all(&file, &header).0.iter().any(|attribute| is_mark(&attribute.name));
         // The order is tracked and has an index.
         let has_order =
-            header.message(kind::LINK_INFO).is_some_and(|links| links.data.get(1).is_some_and(|flags| flags & 3 == 3));
+            header.find_message(kind::MSG_LINK_INFO).is_some_and(|links| links.data.get(1).is_some_and(|flags| flags & 3 == 3));
         Ok(Self {
             file,
             heaps: GlobalHeaps::default(),
@@ -77,29 +77,29 @@ impl Place {
     }
 
     /// Returns to what a path leads from the group at an address. The links on the way are taken off `hops`.
-    pub(super) fn led(&self, to: &str, group: u64, hops: &mut usize) -> Result<Led> {
+    pub(super) fn resolve_link(&self, to: &str, group: u64, hops: &mut usize) -> Result<ResolvedLink> {
         let steps = |path: &str| -> Vec<String> {
             path.rsplit('/').filter(|step| !matches!(*step, "" | ".")).map(str::to_owned).collect()
         };
         let (mut at, mut todo) = (if to.starts_with('/') { self.file.root } else { group }, steps(to));
         while let Some(step) = todo.pop() {
             match self.links_of(at)?.get(&step) {
-                Some(Target::Hard(address)) => at = *address,
-                Some(Target::Soft(_) | Target::External(..)) if *hops == 0 => return Ok(Led::Endless),
-                Some(Target::Soft(next)) => {
+                Some(LinkTarget::Hard(address)) => at = *address,
+                Some(LinkTarget::Soft(_) | LinkTarget::External(..)) if *hops == 0 => return Ok(ResolvedLink::Endless),
+                Some(LinkTarget::Soft(next)) => {
                     *hops -= 1;
                     todo.extend(steps(next));
                     if next.starts_with('/') {
                         at = self.file.root;
                     }
                 }
-                Some(Target::External(file, next)) => {
+                Some(LinkTarget::External(file, next)) => {
                     *hops -= 1;
                     let rest: Vec<&str> =
                         std::iter::once(next.trim_end_matches('/')).chain(todo.iter().rev().map(String::as_str)).collect();
-                    return Ok(Led::Elsewhere { file: file.clone(), path: rest.join("/") });
+                    return Ok(ResolvedLink::External { file: file.clone(), path: rest.join("/") });
                 }
-                Some(Target::Other(kind)) => {
+                Some(LinkTarget::UserDefined(kind)) => {
                     return Err(Error::unsupported(format!(
                         "a link to {to}, which leads to one of the user-defined kind {kind}"
                     )));
@@ -107,14 +107,14 @@ impl Place {
                 None => return Err(Error::malformed(format!("a link to {to}, which is not in the file"))),
             }
         }
-        Ok(Led::Here(at))
+        Ok(ResolvedLink::Local(at))
     }
 
-    fn links_of(&self, group: u64) -> Result<Links> {
+    fn links_of(&self, group: u64) -> Result<LinkMap> {
         if let Some(known) = self.links.borrow().get(&group) {
             return Ok(Rc::clone(known));
         }
-        let links = members(&self.file, &Header::read(&self.file, group)?)?;
+        let links = read_group_links(&self.file, &ObjectHeader::read_object_header(&self.file, group)?)?;
         // The names and a place for each.
         let size = links.iter().fold(0u64, |sum, link| sum.saturating_add(link.name.len() as u64 + 96));
         self.file.limits.charge_memory(size, "the links of a group")?;
@@ -124,25 +124,25 @@ impl Place {
     }
 
     /// The addresses of the dimensions of netCDF that have a number, by their numbers; found once.
-    pub(super) fn dimensions(&self) -> &HashMap<i64, u64> {
+    pub(super) fn netcdf_dimensions(&self) -> &HashMap<i64, u64> {
         self.dimensions.get_or_init(|| {
             let number = |address: &u64| {
-                let header = Header::read(&self.file, *address).ok().filter(|header| !header.is_group())?;
-                let (all, _) = attributes::all(&self.file, &header);
+                let header = ObjectHeader::read_object_header(&self.file, *address).ok().filter(|header| !header.is_group())?;
+                let (all, _) = attributes::read_all(&self.file, &header);
                 // Variables have the number of their first dimension.
                 all.iter().find(|attribute| attribute.name == "CLASS")?;
                 let number = all.iter().find(|attribute| attribute.name == "_Netcdf4Dimid")?;
-                match number.value(&self.file, &self.heaps, &|_| String::new()) {
-                    Ok(Value::One(Literal::Integer(number))) => Some((number, *address)),
+                match number.to_layout_value(&self.file, &self.heaps, &|_| String::new()) {
+                    Ok(AttributeValue::One(LayoutLiteral::Integer(number))) => Some((number, *address)),
                     _ => None,
                 }
             };
-            self.paths().keys().filter_map(number).collect()
+            self.object_paths().keys().filter_map(number).collect()
         })
     }
 
     /// The paths of all objects, found once.
-    pub(super) fn paths(&self) -> &HashMap<u64, String> {
+    pub(super) fn object_paths(&self) -> &HashMap<u64, String> {
         self.paths.get_or_init(|| {
             let mut paths = HashMap::from([(self.file.root, "/".to_owned())]);
             let mut todo = vec![(self.file.root, String::new())];
@@ -151,12 +151,12 @@ impl Place {
                 if !seen.insert(address) || paths.len() as u64 > self.file.limits.items {
                     continue;
                 }
-                let Ok(header) = Header::read(&self.file, address) else { continue };
+                let Ok(header) = ObjectHeader::read_object_header(&self.file, address) else { continue };
                 if !header.is_group() {
                     continue;
                 }
-                for link in members(&self.file, &header).unwrap_or_default() {
-                    if let Target::Hard(address) = link.target {
+                for link in read_group_links(&self.file, &header).unwrap_or_default() {
+                    if let LinkTarget::Hard(address) = link.target {
                         let path = format!("{path}/{}", link.name);
                         paths.entry(address).or_insert_with(|| path.clone());
                         todo.push((address, path));

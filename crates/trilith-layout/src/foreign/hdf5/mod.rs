@@ -25,96 +25,111 @@ mod virtual_dataset;
 
 use std::rc::Rc;
 
-use self::attributes::{Attribute, Refused, Value};
+use self::attributes::{Attribute, AttributeValue, UnreadableAttribute};
 use self::dataset::Dataset;
-use self::external_files::{Others, about};
-use self::file::H5;
-use self::linked_file::{HOPS, Place};
-use self::links::{Link, Target, members};
-use self::object_header::{Header, kind};
-use self::virtual_dataset::{Sources, sources};
+use self::external_files::{ExternalFiles, with_subject};
+use self::file::Hdf5File;
+use self::linked_file::{LinkedFile, MAX_LINKS};
+use self::links::{Link, LinkTarget, read_group_links};
+use self::object_header::{ObjectHeader, kind};
+use self::virtual_dataset::{VirtualSources, find_virtual_sources};
 use super::layout_text::LayoutText;
 use crate::bytes::{Resolve, SourceRef};
 use crate::error::{Error, Result};
-use crate::layout::Literal;
+use crate::layout::LayoutLiteral;
 use crate::limits::Limits;
 
 /// Name of a netCDF dimension that has no variable.
-const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable";
+const DIM_WITHOUT_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable";
 
 /// The prefix of a variable of netCDF that has the name of a dimension, but not its coordinates.
-const NOT_COORDINATES: &str = "_nc4_non_coord_";
+const NON_COORD_PREFIX: &str = "_nc4_non_coord_";
 
 /// Attributes by which HDF5 keeps dimensions; what they say is in `grid_dims`.
-const OF_SCALES: &[&str] = &["CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates"];
+const DIMENSION_SCALE_ATTRIBUTES: &[&str] =
+    &["CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates"];
 
 /// The layout of an HDF5 file; `resolve` opens the files that it refers to.
-pub(super) fn derive(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<String> {
-    match derived(source, resolve, limits, false)? {
+pub(super) fn derive_layout(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<String> {
+    match try_derive_layout(source, resolve, limits, false)? {
         // A dataset before the first mark of netCDF was taken for one of HDF5.
-        (_, true) => derived(source, resolve, limits, true).map(|(text, _)| text),
+        (_, true) => try_derive_layout(source, resolve, limits, true).map(|(text, _)| text),
         (text, false) => Ok(text),
     }
 }
 
 /// The layout of a file that may be known to be netCDF, and whether that was found out too late.
-fn derived(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits, is_netcdf: bool) -> Result<(String, bool)> {
-    let file = H5::open(source, limits)?;
+fn try_derive_layout(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits, is_netcdf: bool) -> Result<(String, bool)> {
+    let file = Hdf5File::open(source, limits)?;
     let mut text = LayoutText::new("an HDF5 file", limits);
-    file.cut_short().iter().try_for_each(|why| text.damaged(why))?;
-    let (root, others) = (file.root, Others::new(resolve, source.len(), limits));
-    let at = Rc::new(Place::new(file, 0, String::new())?);
+    file.cut_short().iter().try_for_each(|why| text.write_file_damage(why))?;
+    let (root, others) = (file.root, ExternalFiles::new(resolve, source.len(), limits));
+    let at = Rc::new(LinkedFile::new(file, 0, String::new())?);
     at.is_netcdf.set(at.is_netcdf.get() || is_netcdf);
     let (open, here) = (Vec::new(), String::new());
-    let mut writer = Writer { at: Rc::clone(&at), others, text, open, items: 0, here, has_plain: false, is_late: false };
-    let header = Header::read(&at.file, root)?;
-    let links = members(&at.file, &header)?;
-    writer.group(&header, &links, root, "")?;
-    writer.others.write(&mut writer.text)?;
+    let mut writer = LayoutWriter {
+        addresses: Rc::clone(&at),
+        external_files: others,
+        text,
+        open_groups: open,
+        items: 0,
+        file: here,
+        has_plain: false,
+        is_late: false,
+    };
+    let header = ObjectHeader::read_object_header(&at.file, root)?;
+    let links = read_group_links(&at.file, &header)?;
+    writer.write_group(&header, &links, root, "")?;
+    writer.external_files.write_file_list(&mut writer.text)?;
     Ok((writer.text.finish()?, writer.is_late))
 }
 
-struct Writer<'s> {
+struct LayoutWriter<'s> {
     /// The file that is being read.
-    at: Rc<Place>,
-    others: Others<'s>,
+    addresses: Rc<LinkedFile>,
+    external_files: ExternalFiles<'s>,
     text: LayoutText,
     /// The groups that are being written, from the root on: their files, the addresses of their headers, and their paths.
-    open: Vec<(usize, u64, String)>,
+    open_groups: Vec<(usize, u64, String)>,
     items: u64,
     /// The path of the group that is being written.
-    here: String,
+    file: String,
     /// `true` if a dataset of the file itself was written that was not known to be netCDF, and that the file turned out to be it.
     has_plain: bool,
     is_late: bool,
 }
 
-impl Writer<'_> {
+impl LayoutWriter<'_> {
     /// The members of a group; the text limits how deep they nest.
-    fn group(&mut self, header: &Header, links: &[Link], address: u64, path: &str) -> Result<()> {
-        self.open.push((self.at.number, address, if path.is_empty() { "/".to_owned() } else { path.to_owned() }));
-        let above = std::mem::replace(&mut self.here, path.to_owned());
+    fn write_group(&mut self, header: &ObjectHeader, links: &[Link], address: u64, path: &str) -> Result<()> {
+        self.open_groups.push((self.addresses.number, address, if path.is_empty() { "/".to_owned() } else { path.to_owned() }));
+        let above = std::mem::replace(&mut self.file, path.to_owned());
         let done = self.group_members(header, links, address, path);
-        self.open.pop();
-        self.here = above;
+        self.open_groups.pop();
+        self.file = above;
         done
     }
 
-    fn group_members(&mut self, header: &Header, links: &[Link], address: u64, path: &str) -> Result<()> {
+    fn group_members(&mut self, header: &ObjectHeader, links: &[Link], address: u64, path: &str) -> Result<()> {
         self.all_attributes("", header)?;
-        let at = Rc::clone(&self.at);
+        let at = Rc::clone(&self.addresses);
         for (number, link) in links.iter().enumerate() {
-            at.file.announce(links.iter().skip(number).filter_map(Link::object))?;
+            at.file.prefetch(links.iter().skip(number).filter_map(Link::object_address))?;
             self.items += 1;
             if self.items > at.file.limits.items {
-                return Err(Limits::exceeded("items", at.file.limits.items, "the file has more groups and datasets"));
+                return Err(Limits::exceeded_error("items", at.file.limits.items, "the file has more groups and datasets"));
             }
             match &link.target {
-                Target::Hard(address) => self.object(&link.name, *address, &format!("{path}/{}", link.name))?,
-                Target::Soft(to) => self.soft(&link.name, to, address, &format!("{path}/{}", link.name))?,
-                Target::External(file, to) => self.external(&link.name, (file, to), &format!("{path}/{}", link.name))?,
-                Target::Other(kind) => {
-                    self.text.unreadable(&link.name, &Error::unsupported(format!("a link of the user-defined kind {kind}")))?;
+                LinkTarget::Hard(address) => self.write_object(&link.name, *address, &format!("{path}/{}", link.name))?,
+                LinkTarget::Soft(to) => self.write_soft_link(&link.name, to, address, &format!("{path}/{}", link.name))?,
+                LinkTarget::External(file, to) => {
+                    self.write_external_link(&link.name, (file, to), &format!("{path}/{}", link.name))?;
+                }
+                LinkTarget::UserDefined(kind) => {
+                    self.text.write_unreadable_item(
+                        &link.name,
+                        &Error::unsupported(format!("a link of the user-defined kind {kind}")),
+                    )?;
                 }
             }
         }
@@ -122,110 +137,111 @@ impl Writer<'_> {
     }
 
     /// A link to a path, from the group at an address: what it leads to is written again.
-    fn soft(&mut self, name: &str, to: &str, group: u64, path: &str) -> Result<()> {
-        match self.others.follow(&self.at, to, group) {
+    fn write_soft_link(&mut self, name: &str, to: &str, group: u64, path: &str) -> Result<()> {
+        match self.external_files.resolve_path(&self.addresses, to, group) {
             Ok(Some(found)) => self.object_in(found, name, path),
             Ok(None) => {
-                self.name_only(name, &format!("a link to {to}, which leads to more than {HOPS} links"), ("hdf5_link", to))
+                self.name_only(name, &format!("a link to {to}, which leads to more than {MAX_LINKS} links"), ("hdf5_link", to))
             }
-            Err(error) if error.kind().is_passing() => Err(error),
+            Err(error) if error.kind().is_transient() => Err(error),
             Err(why) => {
-                self.text.unreadable(name, &why)?;
-                self.text.attribute("hdf5_link", to)
+                self.text.write_unreadable_item(name, &why)?;
+                self.text.write_attribute("hdf5_link", to)
             }
         }
     }
 
     /// An object of a file, which may be another one.
-    fn object_in(&mut self, (place, address): (Rc<Place>, u64), name: &str, path: &str) -> Result<()> {
-        let here = std::mem::replace(&mut self.at, place);
-        let done = self.object(name, address, path);
-        self.at = here;
+    fn object_in(&mut self, (place, address): (Rc<LinkedFile>, u64), name: &str, path: &str) -> Result<()> {
+        let here = std::mem::replace(&mut self.addresses, place);
+        let done = self.write_object(name, address, path);
+        self.addresses = here;
         done
     }
 
     /// A link to a path of another file: what it leads to is written here.
-    fn external(&mut self, name: &str, (file, to): (&str, &str), path: &str) -> Result<()> {
-        let other = self.others.file(&self.at.folder, file);
+    fn write_external_link(&mut self, name: &str, (file, to): (&str, &str), path: &str) -> Result<()> {
+        let other = self.external_files.open_file(&self.addresses.folder, file);
         let (said, target) = (format!("a link to {to} in the file {file}"), format!("{file}:{to}"));
-        match other.and_then(|other| self.others.follow(&other, to, other.file.root)) {
+        match other.and_then(|other| self.external_files.resolve_path(&other, to, other.file.root)) {
             Ok(Some(found)) => self.object_in(found, name, path),
             Ok(None) => {
-                let said = format!("{said}, which leads to more than {HOPS} links");
+                let said = format!("{said}, which leads to more than {MAX_LINKS} links");
                 self.name_only(name, &said, ("hdf5_external_link", &target))
             }
-            Err(error) if error.kind().is_passing() => Err(error),
+            Err(error) if error.kind().is_transient() => Err(error),
             Err(why) => {
-                self.text.unreadable(name, &about(&said, &why, why.kind()))?;
-                self.text.attribute("hdf5_external_link", target.as_str())
+                self.text.write_unreadable_item(name, &with_subject(&said, &why, why.kind()))?;
+                self.text.write_attribute("hdf5_external_link", target.as_str())
             }
         }
     }
 
     /// A link that leads to nothing new: an item without elements, so that the name is not lost.
     fn name_only(&mut self, name: &str, said: &str, (word, target): (&str, &str)) -> Result<()> {
-        self.text.item(name, "{}")?;
-        self.text.doc(said)?;
-        self.text.attribute(word, target)
+        self.text.write_item(name, "{}")?;
+        self.text.write_doc_lines(said)?;
+        self.text.write_attribute(word, target)
     }
 
     /// A group, a dataset or a datatype.
-    fn object(&mut self, name: &str, address: u64, path: &str) -> Result<()> {
-        let at = Rc::clone(&self.at);
-        let header = match Header::read(&at.file, address) {
+    fn write_object(&mut self, name: &str, address: u64, path: &str) -> Result<()> {
+        let at = Rc::clone(&self.addresses);
+        let header = match ObjectHeader::read_object_header(&at.file, address) {
             Ok(header) => header,
-            Err(why) => return self.text.unreadable(name, &why),
+            Err(why) => return self.text.write_unreadable_item(name, &why),
         };
         if header.is_group() {
             // A group that is linked from elsewhere is written again, but not inside of itself.
-            if let Some((_, _, known)) = self.open.iter().find(|(file, open, _)| (*file, *open) == (at.number, address)).cloned()
+            if let Some((_, _, known)) =
+                self.open_groups.iter().find(|(file, open, _)| (*file, *open) == (at.number, address)).cloned()
             {
                 let said = format!("a link back to {known}, the group that it is in");
                 return self.name_only(name, &said, ("hdf5_link", &known));
             }
-            let links = match members(&at.file, &header) {
+            let links = match read_group_links(&at.file, &header) {
                 Ok(links) => links,
-                Err(why) => return self.text.unreadable(name, &why),
+                Err(why) => return self.text.write_unreadable_item(name, &why),
             };
-            self.text.enter(name)?;
-            self.group(&header, &links, address, path)?;
-            return self.text.leave();
+            self.text.open_dict(name)?;
+            self.write_group(&header, &links, address, path)?;
+            return self.text.close_dict();
         }
-        if header.message(kind::LAYOUT).is_none() {
-            self.text.item(name, "{}")?;
-            self.text.doc("a committed datatype")?;
+        if header.find_message(kind::MSG_DATA_LAYOUT).is_none() {
+            self.text.write_item(name, "{}")?;
+            self.text.write_doc_lines("a committed datatype")?;
             return self.all_attributes(name, &header);
         }
-        self.dataset(name, &header, address)
+        self.write_dataset(name, &header, address)
     }
 
-    fn dataset(&mut self, name: &str, header: &Header, address: u64) -> Result<()> {
-        let name = name.strip_prefix(NOT_COORDINATES).unwrap_or(name);
-        let at = Rc::clone(&self.at);
-        let (attributes, mut refused) = attributes::all(&at.file, header);
-        let mut dataset = match Dataset::read(&at.file, header) {
+    fn write_dataset(&mut self, name: &str, header: &ObjectHeader, address: u64) -> Result<()> {
+        let name = name.strip_prefix(NON_COORD_PREFIX).unwrap_or(name);
+        let at = Rc::clone(&self.addresses);
+        let (attributes, mut refused) = attributes::read_all(&at.file, header);
+        let mut dataset = match Dataset::from_header(&at.file, header) {
             Ok(dataset) => dataset,
-            Err(why) => return self.text.unreadable(name, &why),
+            Err(why) => return self.text.write_unreadable_item(name, &why),
         };
-        let is_scale = self.said(&attributes, "CLASS").is_some_and(|class| class == "DIMENSION_SCALE");
-        let scale = self.said(&attributes, "NAME").filter(|_| is_scale);
-        let is_only_a_dimension = scale.is_some_and(|name| name.starts_with(NO_VARIABLE));
+        let is_scale = self.text_attribute(&attributes, "CLASS").is_some_and(|class| class == "DIMENSION_SCALE");
+        let scale = self.text_attribute(&attributes, "NAME").filter(|_| is_scale);
+        let is_only_a_dimension = scale.is_some_and(|name| name.starts_with(DIM_WITHOUT_VARIABLE));
         if is_only_a_dimension {
-            self.at.is_netcdf.set(true);
-            self.is_late |= self.at.number == 0 && self.has_plain;
+            self.addresses.is_netcdf.set(true);
+            self.is_late |= self.addresses.number == 0 && self.has_plain;
         } else if !at.is_netcdf.get() {
-            self.recognise(&attributes, is_scale, &dataset);
+            self.detect_netcdf(&attributes, is_scale, &dataset);
         }
         let mut short = None;
         if at.is_netcdf.get() {
-            let scales = if is_scale { Some(vec![Some(address)]) } else { self.scales(&attributes)? };
-            short = at.lengthen(&scales.unwrap_or_default(), &attributes, &mut dataset)?;
+            let scales = if is_scale { Some(vec![Some(address)]) } else { self.find_scale_addresses(&attributes)? };
+            short = at.extend_to_dimensions(&scales.unwrap_or_default(), &attributes, &mut dataset)?;
         }
-        if let (true, Some([length])) = (is_only_a_dimension, dataset.space.shape.as_deref()) {
-            return self.text.parameter(name, *length);
+        if let (true, Some([length])) = (is_only_a_dimension, dataset.dataspace.shape.as_deref()) {
+            return self.text.write_parameter(name, *length);
         }
-        let has_one_axis = dataset.space.shape.as_ref().is_some_and(|shape| shape.len() == 1);
-        let mut dims = match self.dimensions(&attributes, &dataset)? {
+        let has_one_axis = dataset.dataspace.shape.as_ref().is_some_and(|shape| shape.len() == 1);
+        let mut dims = match self.find_dimension_names(&attributes, &dataset)? {
             None if is_scale && has_one_axis => Some(vec![(name.to_owned(), true)]),
             dims => dims,
         };
@@ -233,70 +249,73 @@ impl Writer<'_> {
         if at.is_netcdf.get() && dataset.is_characters() {
             dataset.split_characters();
             short.iter_mut().for_each(Dataset::split_characters);
-            let length = self.scales(&attributes)?.and_then(|scales| scales.last().copied().flatten());
+            let length = self.find_scale_addresses(&attributes)?.and_then(|scales| scales.last().copied().flatten());
             // Records that were not written are joined from parts, which are characters.
             let may_join = short.is_none() && length.is_some_and(|length| self.is_length(length));
             if may_join && dataset.join_characters() {
                 chars = dims.as_mut().and_then(Vec::pop);
             }
         }
-        let (mut parts, others) = (Vec::new(), &mut self.others);
+        let (mut parts, others) = (Vec::new(), &mut self.external_files);
         self.text.or_unreadable(name, |text| {
             dataset.find_data(others, &at.folder)?;
             let found = match short {
-                Some(short) => Some(Sources::records(&at, short)),
-                None => sources(&at, &dataset, others)?,
+                Some(short) => Some(VirtualSources::from_stored_dataset(&at, short)),
+                None => find_virtual_sources(&at, &dataset, others)?,
             };
             match found {
                 Some(found) => {
-                    parts = found.write(&dataset, name, text)?;
+                    parts = found.write_virtual_dataset(&dataset, name, text)?;
                     Ok(())
                 }
-                None => dataset.write(&at.file, &at.heaps, name, text),
+                None => dataset.write_items(&at.file, &at.heaps, name, text),
             }
         })?;
-        dataset.remarks(&mut self.text)?;
+        dataset.write_type_attributes(&mut self.text)?;
         if at.is_netcdf.get() && !attributes.iter().any(|attribute| attribute.name == "_FillValue") {
-            dataset.library_fill(&mut self.text)?;
+            dataset.netcdf_fill(&mut self.text)?;
         }
         if let Some((length, _)) = chars {
-            self.text.attribute("grid_chars", length.as_str())?;
+            self.text.write_attribute("grid_chars", length.as_str())?;
         }
         if let Some(dims) = dims.filter(|dims| !dims.is_empty()) {
-            let own = dims.iter().zip(&dataset.space.most).filter(|((_, is_near), most)| *is_near && **most == u64::MAX);
-            let unlimited: Vec<Literal> = own.map(|((name, _), _)| Literal::Text(name.clone())).collect();
-            self.text.attribute("grid_dims", dims.into_iter().map(|(name, _)| Literal::Text(name)).collect::<Vec<_>>())?;
+            let own = dims.iter().zip(&dataset.dataspace.max_dims).filter(|((_, is_near), most)| *is_near && **most == u64::MAX);
+            let unlimited: Vec<LayoutLiteral> = own.map(|((name, _), _)| LayoutLiteral::Text(name.clone())).collect();
+            self.text
+                .write_attribute("grid_dims", dims.into_iter().map(|(name, _)| LayoutLiteral::Text(name)).collect::<Vec<_>>())?;
             if !unlimited.is_empty() {
-                self.text.attribute("grid_unlimited", unlimited)?;
+                self.text.write_attribute("grid_unlimited", unlimited)?;
             }
         }
-        self.text.factors(attributes.iter().map(|attribute| (attribute.name.as_str(), attribute.typed.datatype.clone())))?;
-        let hidden = if is_scale { OF_SCALES } else { OF_SCALES.get(2..).unwrap_or(&[]) };
-        let (items, more) = self.attributes(&attributes, hidden)?;
+        self.text.write_factor_types(
+            attributes.iter().map(|attribute| (attribute.name.as_str(), attribute.datatype.datatype.clone())),
+        )?;
+        let hidden = if is_scale { DIMENSION_SCALE_ATTRIBUTES } else { DIMENSION_SCALE_ATTRIBUTES.get(2..).unwrap_or(&[]) };
+        let (items, more) = self.write_attributes(&attributes, hidden)?;
         refused.retain(|refused| !hidden.contains(&refused.name.as_str()));
         refused.extend(more);
         self.attribute_items(name, items, refused)?;
-        dataset.members(&at.file, &at.heaps, name, &mut self.text)?;
-        parts.into_iter().try_for_each(|part| part.write(&mut self.others, &mut self.text, 0))
+        dataset.write_varlen_members(&at.file, &at.heaps, name, &mut self.text)?;
+        parts.into_iter().try_for_each(|part| part.write_items(&mut self.external_files, &mut self.text, 0))
     }
 
     /// The attributes of a group or a datatype, whose item is written already.
-    fn all_attributes(&mut self, owner: &str, header: &Header) -> Result<()> {
-        let (attributes, mut refused) = attributes::all(&self.at.file, header);
-        let (items, more) = self.attributes(&attributes, &[])?;
+    fn all_attributes(&mut self, owner: &str, header: &ObjectHeader) -> Result<()> {
+        let (attributes, mut refused) = attributes::read_all(&self.addresses.file, header);
+        let (items, more) = self.write_attributes(&attributes, &[])?;
         refused.extend(more);
         self.attribute_items(owner, items, refused)
     }
 
     /// Notes that a file is netCDF, if a dataset of it shows that.
-    fn recognise(&mut self, attributes: &[Attribute], is_scale: bool, dataset: &Dataset) {
+    fn detect_netcdf(&mut self, attributes: &[Attribute], is_scale: bool, dataset: &Dataset) {
         let has = |name: &str| attributes.iter().any(|attribute| attribute.name == name);
         let is_marked = has("_Netcdf4Dimid") || has("_Netcdf4Coordinates");
         // Old libraries left no other mark: the order of the members, dimensions, and their fill value in HDF5's own words.
-        let is_old = || self.at.has_order && (is_scale || has("DIMENSION_LIST")) && dataset.has_library_fill();
+        let is_old = || self.addresses.has_order && (is_scale || has("DIMENSION_LIST")) && dataset.has_library_fill();
         let is_netcdf = is_marked || is_old();
-        self.at.is_netcdf.set(is_netcdf);
-        if self.at.number == 0 {
+        self.addresses.is_netcdf.set(is_netcdf);
+        if self.addresses.number == 0 {
             self.is_late |= is_netcdf && self.has_plain;
             self.has_plain |= !is_netcdf;
         }
@@ -306,22 +325,24 @@ impl Writer<'_> {
     /// have it, as their last axis.
     fn is_length(&self, address: u64) -> bool {
         /// Variables of one dimension, each of which is looked at.
-        const MOST: usize = 1 << 12;
-        let at = &self.at;
+        const MAX_DIMENSION_VARIABLES: usize = 1 << 12;
+        let at = &self.addresses;
         if let Some(known) = at.string_lengths.borrow().get(&address) {
             return *known;
         }
-        let found = Header::read(&at.file, address).and_then(|header| {
-            let (attributes, _) = attributes::all(&at.file, &header);
-            let has_end = Dataset::read(&at.file, &header)?.space.most.iter().all(|most| *most != u64::MAX);
-            let has_no_variable = self.said(&attributes, "NAME").is_some_and(|name| name.starts_with(NO_VARIABLE));
+        let found = ObjectHeader::read_object_header(&at.file, address).and_then(|header| {
+            let (attributes, _) = attributes::read_all(&at.file, &header);
+            let has_end = Dataset::from_header(&at.file, &header)?.dataspace.max_dims.iter().all(|most| *most != u64::MAX);
+            let has_no_variable =
+                self.text_attribute(&attributes, "NAME").is_some_and(|name| name.starts_with(DIM_WITHOUT_VARIABLE));
             let list = attributes.iter().find(|attribute| attribute.name == "REFERENCE_LIST");
-            let users = list.map(|list| list.users(&at.file)).unwrap_or_default();
+            let users = list.map(|list| list.parse_reference_list(&at.file)).unwrap_or_default();
             let has_characters = |(user, axis): &(u64, u64)| {
-                let user = Header::read(&at.file, *user).and_then(|header| Dataset::read(&at.file, &header));
-                user.is_ok_and(|user| user.is_characters() && *axis + 1 == user.space.most.len() as u64)
+                let user =
+                    ObjectHeader::read_object_header(&at.file, *user).and_then(|header| Dataset::from_header(&at.file, &header));
+                user.is_ok_and(|user| user.is_characters() && *axis + 1 == user.dataspace.max_dims.len() as u64)
             };
-            Ok(has_end && has_no_variable && users.len() <= MOST && users.iter().all(has_characters))
+            Ok(has_end && has_no_variable && users.len() <= MAX_DIMENSION_VARIABLES && users.iter().all(has_characters))
         });
         let is_length = found.unwrap_or(false);
         at.string_lengths.borrow_mut().insert(address, is_length);
@@ -329,77 +350,91 @@ impl Writer<'_> {
     }
 
     /// The text of an attribute.
-    fn said(&self, attributes: &[Attribute], name: &str) -> Option<String> {
+    fn text_attribute(&self, attributes: &[Attribute], name: &str) -> Option<String> {
         let attribute = attributes.iter().find(|attribute| attribute.name == name)?;
-        match attribute.value(&self.at.file, &self.at.heaps, &|_| String::new()) {
-            Ok(Value::One(Literal::Text(text))) => Some(text),
+        match attribute.to_layout_value(&self.addresses.file, &self.addresses.heaps, &|_| String::new()) {
+            Ok(AttributeValue::One(LayoutLiteral::Text(text))) => Some(text),
             _ => None,
         }
     }
 
     /// Returns the addresses of the scales that are attached to the axes of a dataset. A scale has none, but netCDF numbers the
     /// dimensions of one with several axes.
-    fn scales(&self, attributes: &[Attribute]) -> Result<Option<Vec<Option<u64>>>> {
+    fn find_scale_addresses(&self, attributes: &[Attribute]) -> Result<Option<Vec<Option<u64>>>> {
         let Some(list) = attributes.iter().find(|attribute| attribute.name == "DIMENSION_LIST") else {
             let numbers = attributes.iter().find(|attribute| attribute.name == "_Netcdf4Coordinates");
-            return Ok(match numbers.map(|numbers| numbers.value(&self.at.file, &self.at.heaps, &|_| String::new())) {
-                Some(Ok(Value::List(numbers))) => {
-                    let known = self.at.dimensions();
-                    let address = |number: Literal| match number {
-                        Literal::Integer(number) => known.get(&number).copied(),
-                        _ => None,
-                    };
-                    Some(numbers.into_iter().map(address).collect())
-                }
-                _ => None,
-            });
+            return Ok(
+                match numbers
+                    .map(|numbers| numbers.to_layout_value(&self.addresses.file, &self.addresses.heaps, &|_| String::new()))
+                {
+                    Some(Ok(AttributeValue::List(numbers))) => {
+                        let known = self.addresses.netcdf_dimensions();
+                        let address = |number: LayoutLiteral| match number {
+                            LayoutLiteral::Integer(number) => known.get(&number).copied(),
+                            _ => None,
+                        };
+                        Some(numbers.into_iter().map(address).collect())
+                    }
+                    _ => None,
+                },
+            );
         };
-        let Ok(lists) = list.sequences(&self.at.file, &self.at.heaps) else { return Ok(None) };
+        let Ok(lists) = list.varlen_lists(&self.addresses.file, &self.addresses.heaps) else { return Ok(None) };
         let address = |references: &Vec<Vec<u8>>| {
-            references.first().map(|bytes| self.at.file.fields(bytes, 0).address()).transpose().map(Option::flatten)
+            references
+                .first()
+                .map(|bytes| self.addresses.file.field_reader(bytes, 0).read_address())
+                .transpose()
+                .map(Option::flatten)
         };
         lists.iter().map(address).collect::<Result<_>>().map(Some)
     }
 
     /// Returns the names of the dimensions, if scales are attached to all of them, and whether each scale is in the group
     /// that is being written.
-    fn dimensions(&self, attributes: &[Attribute], dataset: &Dataset) -> Result<Option<Vec<(String, bool)>>> {
-        let Some(scales) = self.scales(attributes)? else { return Ok(None) };
-        let rank = dataset.space.shape.as_ref().map_or(0, Vec::len);
+    fn find_dimension_names(&self, attributes: &[Attribute], dataset: &Dataset) -> Result<Option<Vec<(String, bool)>>> {
+        let Some(scales) = self.find_scale_addresses(attributes)? else { return Ok(None) };
+        let rank = dataset.dataspace.shape.as_ref().map_or(0, Vec::len);
         let mut names = Vec::new();
         for address in scales {
-            let path = address.and_then(|address| self.at.paths().get(&address));
+            let path = address.and_then(|address| self.addresses.object_paths().get(&address));
             let (group, name) = path.and_then(|path| path.rsplit_once('/')).unwrap_or(("?", ""));
-            names.push((name.strip_prefix(NOT_COORDINATES).unwrap_or(name).to_owned(), group == self.here));
+            names.push((name.strip_prefix(NON_COORD_PREFIX).unwrap_or(name).to_owned(), group == self.file));
         }
         Ok((names.len() == rank && rank > 0).then_some(names))
     }
 
     /// Writes attributes after their item. Those that need an item, and those that cannot be read, are given back.
-    fn attributes<'a>(&mut self, attributes: &'a [Attribute], hidden: &[&str]) -> Result<(Vec<&'a Attribute>, Vec<Refused>)> {
+    fn write_attributes<'a>(
+        &mut self,
+        attributes: &'a [Attribute],
+        hidden: &[&str],
+    ) -> Result<(Vec<&'a Attribute>, Vec<UnreadableAttribute>)> {
         let (mut items, mut refused) = (Vec::new(), Vec::new());
         for attribute in attributes.iter().filter(|attribute| !hidden.contains(&attribute.name.as_str())) {
-            let paths = |address: u64| self.at.paths().get(&address).cloned().unwrap_or_else(|| format!("address {address}"));
-            match attribute.value(&self.at.file, &self.at.heaps, &paths) {
-                Ok(Value::One(value)) => self.text.own(&attribute.name, value)?,
-                Ok(Value::List(values)) => self.text.own(&attribute.name, values)?,
-                Ok(Value::Item) => items.push(attribute),
-                Err(why) => refused.push(Refused { name: attribute.name.clone(), why }),
+            let paths = |address: u64| {
+                self.addresses.object_paths().get(&address).cloned().unwrap_or_else(|| format!("address {address}"))
+            };
+            match attribute.to_layout_value(&self.addresses.file, &self.addresses.heaps, &paths) {
+                Ok(AttributeValue::One(value)) => self.text.file_attribute(&attribute.name, value)?,
+                Ok(AttributeValue::List(values)) => self.text.file_attribute(&attribute.name, values)?,
+                Ok(AttributeValue::Item) => items.push(attribute),
+                Err(why) => refused.push(UnreadableAttribute { name: attribute.name.clone(), reason: why }),
             }
         }
         Ok((items, refused))
     }
 
     /// Attributes that are items: `NAME@attribute`.
-    fn attribute_items(&mut self, owner: &str, attributes: Vec<&Attribute>, refused: Vec<Refused>) -> Result<()> {
+    fn attribute_items(&mut self, owner: &str, attributes: Vec<&Attribute>, refused: Vec<UnreadableAttribute>) -> Result<()> {
         for attribute in attributes {
             let name = format!("{owner}@{}", attribute.name);
-            let (file, heaps) = (&self.at.file, &self.at.heaps);
-            self.text.or_unreadable(&name, |text| attribute.write(file, heaps, &name, text))?;
+            let (file, heaps) = (&self.addresses.file, &self.addresses.heaps);
+            self.text.or_unreadable(&name, |text| attribute.write_item(file, heaps, &name, text))?;
         }
-        for Refused { name, why } in refused {
+        for UnreadableAttribute { name, reason: why } in refused {
             let name = if name.is_empty() { "attributes" } else { &name };
-            self.text.unreadable(&format!("{owner}@{name}"), &why)?;
+            self.text.write_unreadable_item(&format!("{owner}@{name}"), &why)?;
         }
         Ok(())
     }

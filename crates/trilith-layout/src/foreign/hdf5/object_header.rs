@@ -1,33 +1,33 @@
 //! Object headers: the messages that say what a group or a dataset is.
 
-use super::file::H5;
+use super::file::Hdf5File;
 use crate::error::{Error, Result};
 
 /// Kinds of messages.
 pub(super) mod kind {
-    pub(crate) const DATASPACE: u64 = 1;
-    pub(crate) const LINK_INFO: u64 = 2;
-    pub(crate) const DATATYPE: u64 = 3;
-    pub(crate) const FILL_OLD: u64 = 4;
-    pub(crate) const FILL: u64 = 5;
-    pub(crate) const LINK: u64 = 6;
-    pub(crate) const EXTERNAL: u64 = 7;
-    pub(crate) const LAYOUT: u64 = 8;
-    pub(crate) const GROUP_INFO: u64 = 10;
-    pub(crate) const FILTERS: u64 = 11;
-    pub(crate) const ATTRIBUTE: u64 = 12;
-    pub(crate) const CONTINUATION: u64 = 16;
-    pub(crate) const SYMBOLS: u64 = 17;
-    pub(crate) const ATTRIBUTE_INFO: u64 = 21;
+    pub(crate) const MSG_DATASPACE: u64 = 1;
+    pub(crate) const MSG_LINK_INFO: u64 = 2;
+    pub(crate) const MSG_DATATYPE: u64 = 3;
+    pub(crate) const MSG_FILL_VALUE_OLD: u64 = 4;
+    pub(crate) const MSG_FILL_VALUE: u64 = 5;
+    pub(crate) const MSG_LINK: u64 = 6;
+    pub(crate) const MSG_EXTERNAL_FILES: u64 = 7;
+    pub(crate) const MSG_DATA_LAYOUT: u64 = 8;
+    pub(crate) const MSG_GROUP_INFO: u64 = 10;
+    pub(crate) const MSG_FILTER_PIPELINE: u64 = 11;
+    pub(crate) const MSG_ATTRIBUTE: u64 = 12;
+    pub(crate) const MSG_CONTINUATION: u64 = 16;
+    pub(crate) const MSG_SYMBOL_TABLE: u64 = 17;
+    pub(crate) const MSG_ATTRIBUTE_INFO: u64 = 21;
 }
 
 /// Messages of one header, and bytes of them: more has no honest file.
-const MOST: usize = 1 << 16;
-const BYTES: u64 = 64 << 20;
+const MAX_MESSAGES: usize = 1 << 16;
+const MAX_HEADER_BYTES: u64 = 64 << 20;
 
 /// A message of an object header.
 #[derive(Debug, Clone)]
-pub(super) struct Message {
+pub(super) struct HeaderMessage {
     pub kind: u64,
     pub data: Vec<u8>,
     /// The address of its first byte.
@@ -38,31 +38,31 @@ pub(super) struct Message {
 
 /// The treatment of messages that are stored in another header.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Shared {
+enum SharedMessages {
     /// Each shared message is replaced by the message that it refers to.
-    Followed,
+    Resolve,
     /// Each shared message stays as it is stored.
-    Kept,
+    Keep,
 }
 
 /// An object header.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Header {
-    pub messages: Vec<Message>,
+pub(super) struct ObjectHeader {
+    pub messages: Vec<HeaderMessage>,
 }
 
-impl Header {
+impl ObjectHeader {
     /// Reads the header at an address, with all its parts.
-    pub(super) fn read(file: &H5, address: u64) -> Result<Self> {
-        Self::read_with(file, address, Shared::Followed)
+    pub(super) fn read_object_header(file: &Hdf5File, address: u64) -> Result<Self> {
+        Self::read_with(file, address, SharedMessages::Resolve)
     }
 
-    fn read_with(file: &H5, address: u64, how: Shared) -> Result<Self> {
+    fn read_with(file: &Hdf5File, address: u64, how: SharedMessages) -> Result<Self> {
         let start = file.bytes_up_to(address, 512)?;
         let mut header = Self::default();
         let mut todo = Vec::new();
         if start.starts_with(b"OHDR") {
-            let mut at = file.fields(&start, address);
+            let mut at = file.field_reader(&start, address);
             at.skip(4)?;
             let (version, flags) = (at.uint(1)?, at.uint(1)?);
             if version != 2 {
@@ -70,42 +70,47 @@ impl Header {
             }
             at.skip(if flags & 0x20 == 0 { 0 } else { 16 } + if flags & 0x10 == 0 { 0 } else { 4 })?;
             let size = at.uint(1 << (flags & 3))?;
-            let from = address.saturating_add(at.done() as u64);
+            let from = address.saturating_add(at.consumed() as u64);
             todo.push((from, size));
-            header.parts(file, todo, Some(flags & 4 != 0), how)?;
+            header.read_messages(file, todo, Some(flags & 4 != 0), how)?;
         } else {
-            let mut at = file.fields(&start, address);
+            let mut at = file.field_reader(&start, address);
             let version = at.uint(1)?;
             if version != 1 {
-                return Err(
-                    Error::malformed(format!("no object header at address {address}")).at_byte(address.saturating_add(file.base))
-                );
+                return Err(Error::malformed(format!("no object header at address {address}"))
+                    .at_byte(address.saturating_add(file.base_address)));
             }
             at.skip(7)?;
             let size = at.uint(4)?;
             todo.push((address.saturating_add(16), size));
-            header.parts(file, todo, None, how)?;
+            header.read_messages(file, todo, None, how)?;
         }
         Ok(header)
     }
 
     /// The messages of the parts; `ordered` is of version 2, and whether each has its creation order.
-    fn parts(&mut self, file: &H5, mut todo: Vec<(u64, u64)>, ordered: Option<bool>, how: Shared) -> Result<()> {
+    fn read_messages(
+        &mut self,
+        file: &Hdf5File,
+        mut todo: Vec<(u64, u64)>,
+        ordered: Option<bool>,
+        how: SharedMessages,
+    ) -> Result<()> {
         let mut sum = 0u64;
         let mut next = 0;
         while let Some((address, size)) = todo.get(next).copied() {
             next += 1;
             sum = sum.saturating_add(size);
-            if sum > BYTES || next > MOST {
-                return Err(Error::limit(format!("an object header of more than {BYTES} bytes")));
+            if sum > MAX_HEADER_BYTES || next > MAX_MESSAGES {
+                return Err(Error::limit(format!("an object header of more than {MAX_HEADER_BYTES} bytes")));
             }
-            let bytes = file.bytes(address, size)?;
-            let mut at = file.fields(&bytes, address);
+            let bytes = file.read_bytes(address, size)?;
+            let mut at = file.field_reader(&bytes, address);
             let least = match ordered {
                 None => 8,
                 Some(ordered) => 4 + if ordered { 2 } else { 0 },
             };
-            while at.rest().len() >= least && self.messages.len() < MOST {
+            while at.remaining().len() >= least && self.messages.len() < MAX_MESSAGES {
                 let (kind, length, flags) = match ordered {
                     None => {
                         let found = (at.uint(2)?, at.uint(2)?, at.uint(1)?);
@@ -119,14 +124,14 @@ impl Header {
                     }
                 };
                 // The rest at the end is smaller than a message.
-                if at.rest().len() < length as usize {
+                if at.remaining().len() < length as usize {
                     break;
                 }
-                let place = address.saturating_add(at.done() as u64);
-                let data = at.take(length as usize)?;
-                if kind == kind::CONTINUATION {
-                    let mut at = file.fields(data, place);
-                    let (address, length) = (at.defined("a part of an object header")?, at.length()?);
+                let place = address.saturating_add(at.consumed() as u64);
+                let data = at.take_bytes(length as usize)?;
+                if kind == kind::MSG_CONTINUATION {
+                    let mut at = file.field_reader(data, place);
+                    let (address, length) = (at.read_defined_address("a part of an object header")?, at.read_length()?);
                     todo.push(match ordered {
                         None => (address, length),
                         // The signature and the checksum of the continuation are skipped.
@@ -134,10 +139,12 @@ impl Header {
                     });
                     continue;
                 }
-                let message = Message { kind, data: data.to_vec(), address: place, is_shared: flags & 2 != 0 };
+                let message = HeaderMessage { kind, data: data.to_vec(), address: place, is_shared: flags & 2 != 0 };
                 self.messages.push(match how {
                     // A shared attribute is resolved later, so that one that cannot be found does not hide the object.
-                    Shared::Followed if message.is_shared && kind != kind::ATTRIBUTE => shared(file, &message)?,
+                    SharedMessages::Resolve if message.is_shared && kind != kind::MSG_ATTRIBUTE => {
+                        resolve_shared(file, &message)?
+                    }
                     _ => message,
                 });
             }
@@ -146,37 +153,38 @@ impl Header {
     }
 
     /// The first message of a kind.
-    pub(super) fn message(&self, kind: u64) -> Option<&Message> {
+    pub(super) fn find_message(&self, kind: u64) -> Option<&HeaderMessage> {
         self.messages.iter().find(|message| message.kind == kind)
     }
 
     /// Returns `true` if it is the header of a group.
     pub(super) fn is_group(&self) -> bool {
-        let of_groups = [kind::SYMBOLS, kind::LINK_INFO, kind::LINK, kind::GROUP_INFO];
-        self.messages.iter().any(|message| of_groups.contains(&message.kind)) && self.message(kind::LAYOUT).is_none()
+        let of_groups = [kind::MSG_SYMBOL_TABLE, kind::MSG_LINK_INFO, kind::MSG_LINK, kind::MSG_GROUP_INFO];
+        self.messages.iter().any(|message| of_groups.contains(&message.kind))
+            && self.find_message(kind::MSG_DATA_LAYOUT).is_none()
     }
 }
 
 /// Returns the target of a shared message: a message of the header of a committed datatype.
-pub(super) fn shared(file: &H5, message: &Message) -> Result<Message> {
-    let mut at = file.fields(&message.data, message.address);
+pub(super) fn resolve_shared(file: &Hdf5File, message: &HeaderMessage) -> Result<HeaderMessage> {
+    let mut at = file.field_reader(&message.data, message.address);
     let (version, place) = (at.uint(1)?, at.uint(1)?);
     if version == 3 && place == 1 {
         return Err(Error::unsupported("messages that are shared in a heap of the file"));
     }
     at.skip(if version == 1 { 6 } else { 0 })?;
-    let address = at.defined("a shared message")?;
+    let address = at.read_defined_address("a shared message")?;
     let start = file.bytes_up_to(address, 16)?;
     if address == message.address || start.is_empty() {
         return Err(Error::malformed("a shared message that leads to itself"));
     }
     // The header of a committed datatype has no shared messages that matter: none is followed, so that no two can lead to
     // each other.
-    let header = Header::read_with(file, address, Shared::Kept)?;
+    let header = ObjectHeader::read_with(file, address, SharedMessages::Keep)?;
     let found = header.messages.into_iter().find(|other| other.kind == message.kind && !other.is_shared);
     found.ok_or_else(|| {
         let what =
-            if message.kind == kind::DATATYPE { "datatype".to_owned() } else { format!("message of kind {}", message.kind) };
+            if message.kind == kind::MSG_DATATYPE { "datatype".to_owned() } else { format!("message of kind {}", message.kind) };
         Error::malformed(format!("the object header at address {address}, to which it refers, has no {what}"))
     })
 }

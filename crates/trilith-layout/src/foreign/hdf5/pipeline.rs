@@ -1,12 +1,12 @@
 //! The filters of a dataset, and the value of its elements that were never written.
 
-use super::file::H5;
+use super::file::Hdf5File;
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 
 /// The words of a filter pipeline, and how many filters it has.
-pub(super) fn filters(file: &H5, data: &[u8], address: u64, size: u64) -> Result<(String, usize)> {
-    let mut at = file.fields(data, address);
+pub(super) fn read_filter_pipeline(file: &Hdf5File, data: &[u8], address: u64, size: u64) -> Result<(String, usize)> {
+    let mut at = file.field_reader(data, address);
     let (version, count) = (at.uint(1)?, at.uint(1)?);
     if !(1..=2).contains(&version) {
         return Err(Error::unsupported(format!("a filter pipeline of version {version}, known are 1 and 2")));
@@ -50,10 +50,10 @@ pub(super) fn filters(file: &H5, data: &[u8], address: u64, size: u64) -> Result
 }
 
 /// The value of what was never written, if one was set, and whether chunks begin with it.
-pub(super) fn fill(file: &H5, data: &[u8], address: u64) -> Result<(Option<Vec<u8>>, bool)> {
+pub(super) fn read_fill_value(file: &Hdf5File, data: &[u8], address: u64) -> Result<(Option<Vec<u8>>, bool)> {
     /// The time at which a fill value is written.
     const NEVER: u64 = 1;
-    let mut at = file.fields(data, address);
+    let mut at = file.field_reader(data, address);
     let version = at.uint(1)?;
     let (is_there, time) = match version {
         1 | 2 => {
@@ -71,5 +71,5 @@ pub(super) fn fill(file: &H5, data: &[u8], address: u64) -> Result<(Option<Vec<u
         return Ok((None, time != NEVER));
     }
     let len = at.uint(4)?;
-    Ok((Some(at.take(to_usize(len)?.min(at.rest().len()))?.to_vec()), time != NEVER))
+    Ok((Some(at.take_bytes(to_usize(len)?.min(at.remaining().len()))?.to_vec()), time != NEVER))
 }

@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::datatype::{Element, Pad, Typed};
-use super::file::H5;
+use super::datatype::{LayoutDatatype, StringPad, VarlenElement};
+use super::file::Hdf5File;
 use super::heaps::GlobalHeaps;
 use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{LayoutText, placed, spell};
-use crate::foreign::struct_strings::{self, Member};
+use crate::foreign::layout_text::{LayoutText, push_type, type_at_offset};
+use crate::foreign::struct_strings::{self, MemberTreatment};
 
 /// Elements with parts that are stored elsewhere.
-pub(super) struct Elsewhere<'a> {
-    pub file: &'a H5,
+pub(super) struct VarlenElements<'a> {
+    pub file: &'a Hdf5File,
     pub heaps: &'a GlobalHeaps,
-    pub typed: &'a Typed,
+    pub typed: &'a LayoutDatatype,
     /// The lengths of the axes of the dataset.
     pub shape: &'a [u64],
     /// The elements as they are stored, in C order.
@@ -24,36 +24,36 @@ pub(super) struct Elsewhere<'a> {
 }
 
 /// Elements with their strings: their description in a layout.
-pub(super) struct Shown {
+pub(super) struct DecodedElements {
     pub datatype: Datatype,
     /// The attributes `grid_strings` and `grid_numbers`.
     strings: Vec<u64>,
     numbers: Vec<String>,
 }
 
-impl Shown {
+impl DecodedElements {
     /// Writes how the elements are made.
-    pub(super) fn write(&self, text: &mut LayoutText) -> Result<()> {
-        struct_strings::write(&self.strings, &self.numbers, text)
+    pub(super) fn write_element_parts(&self, text: &mut LayoutText) -> Result<()> {
+        struct_strings::write_part_attributes(&self.strings, &self.numbers, text)
     }
 }
 
-impl Elsewhere<'_> {
+impl VarlenElements<'_> {
     /// The axes of the dataset, and those of its elements.
-    fn axes(&self) -> Vec<u64> {
-        self.shape.iter().chain(self.typed.axes()).copied().collect()
+    fn combined_axes(&self) -> Vec<u64> {
+        self.shape.iter().chain(self.typed.element_axes()).copied().collect()
     }
 
     /// Returns the places of the elements, each of which has `size` bytes: count, byte of the file.
-    fn places(&self, bytes: &[u8], size: u64) -> Result<Vec<(u64, u64)>> {
-        let mut at = self.file.fields(bytes, 0);
+    fn heap_ranges(&self, bytes: &[u8], size: u64) -> Result<Vec<(u64, u64)>> {
+        let mut at = self.file.field_reader(bytes, 0);
         let mut places = Vec::new();
-        while at.rest().len() >= 8 + self.file.offset_size() {
-            let (count, heap, index) = (at.uint(4)?, at.address()?, at.uint(4)?);
+        while at.remaining().len() >= 8 + self.file.offset_size() {
+            let (count, heap, index) = (at.uint(4)?, at.read_address()?, at.uint(4)?);
             places.push(match heap.filter(|heap| *heap != 0 && count > 0) {
                 Some(heap) => {
-                    let address = self.heaps.elements(self.file, (heap, index), (count, size))?;
-                    (count, self.file.place(address))
+                    let address = self.heaps.locate_elements(self.file, (heap, index), (count, size))?;
+                    (count, self.file.layout_offset(address))
                 }
                 None => (0, 0),
             });
@@ -62,58 +62,58 @@ impl Elsewhere<'_> {
     }
 
     /// Writes strings of variable length: each at its place, all together an array of the longest.
-    pub(super) fn texts(&self, name: &str, text: &mut LayoutText) -> Result<()> {
-        let shape = &self.axes();
+    pub(super) fn write_strings(&self, name: &str, text: &mut LayoutText) -> Result<()> {
+        let shape = &self.combined_axes();
         if shape.contains(&0) {
             let mut typed = String::new();
-            spell(&Datatype::Utf8(1), Byteorder::Little, shape, &mut typed)?;
-            return text.item(name, &typed);
+            push_type(&Datatype::Utf8(1), Byteorder::Little, shape, &mut typed)?;
+            return text.write_item(name, &typed);
         }
-        let places = self.places(self.bytes, 1)?;
+        let places = self.heap_ranges(self.bytes, 1)?;
         let most = places.iter().map(|(count, _)| *count).max().unwrap_or(0).max(1);
         let unit = if self.typed.is_utf8 { "U1" } else { "S1" };
         let spelled = |(count, at): &(u64, u64)| match count {
             0 => "u1[0]".to_owned(),
-            count => placed(&format!("{unit}[{count}]"), *at),
+            count => type_at_offset(&format!("{unit}[{count}]"), *at),
         };
         match (places.as_slice(), shape.as_slice()) {
             // Nothing has to be put together. Bytes that are declared as ASCII are of variable length only as a grid.
-            ([only @ (1.., _)], []) if self.typed.is_utf8 => return text.item(name, &spelled(only)),
-            ([only], _) => text.item(name, &spelled(only))?,
-            (all, _) => text.list(name, all.iter().map(spelled))?,
+            ([only @ (1.., _)], []) if self.typed.is_utf8 => return text.write_item(name, &spelled(only)),
+            ([only], _) => text.write_item(name, &spelled(only))?,
+            (all, _) => text.raw_list(name, all.iter().map(spelled))?,
         }
-        text.grid(shape, &vec![1; shape.len()])?;
-        text.attribute("grid_type", format!("{unit}[{most}]").as_str())?;
-        text.attribute("grid_filters", "pad")
+        text.write_grid_shape(shape, &vec![1; shape.len()])?;
+        text.write_attribute("grid_type", format!("{unit}[{most}]").as_str())?;
+        text.write_attribute("grid_filters", "pad")
     }
 
     /// Writes lists of variable length: one item each.
-    pub(super) fn lists(&self, name: &str, element: &Element, text: &mut LayoutText) -> Result<()> {
-        self.lists_at(name, element, self.bytes, &self.axes(), text)
+    pub(super) fn write_lists(&self, name: &str, element: &VarlenElement, text: &mut LayoutText) -> Result<()> {
+        self.lists_at(name, element, self.bytes, &self.combined_axes(), text)
     }
 
-    fn lists_at(&self, name: &str, element: &Element, bytes: &[u8], shape: &[u64], text: &mut LayoutText) -> Result<()> {
+    fn lists_at(&self, name: &str, element: &VarlenElement, bytes: &[u8], shape: &[u64], text: &mut LayoutText) -> Result<()> {
         if !element.is_plain {
             return Err(Error::unsupported("lists of variable length in lists of variable length"));
         }
-        let places = if shape.contains(&0) { Vec::new() } else { self.places(bytes, element.size)? };
+        let places = if shape.contains(&0) { Vec::new() } else { self.heap_ranges(bytes, element.size)? };
         let mut all = Vec::with_capacity(places.len());
         for (count, at) in &places {
             let mut typed = String::new();
             let dims: Vec<u64> = std::iter::once(*count).chain(element.dims.iter().copied()).collect();
-            spell(&element.datatype, element.order, &dims, &mut typed)?;
-            all.push(if *count == 0 { typed } else { placed(&typed, *at) });
+            push_type(&element.datatype, element.order, &dims, &mut typed)?;
+            all.push(if *count == 0 { typed } else { type_at_offset(&typed, *at) });
         }
         match (all.as_slice(), shape) {
-            ([only], []) => return text.item(name, only),
-            _ => text.list(name, all.into_iter())?,
+            ([only], []) => return text.write_item(name, only),
+            _ => text.raw_list(name, all.into_iter())?,
         }
-        if shape.len() == 1 { Ok(()) } else { text.attribute("list_shape", shape) }
+        if shape.len() == 1 { Ok(()) } else { text.write_attribute("list_shape", shape) }
     }
 
     /// Writes the members of structs that are lists of variable length: an item for each, `NAME@member`.
-    pub(super) fn members(&self, name: &str, text: &mut LayoutText) -> Result<()> {
-        for list in &self.typed.lists {
+    pub(super) fn write_member_lists(&self, name: &str, text: &mut LayoutText) -> Result<()> {
+        for list in &self.typed.varlen_members {
             let name = format!("{name}@{}", list.path);
             text.or_unreadable(&name, |text| {
                 let element = list.element.as_ref().filter(|_| self.typed.dims.is_empty());
@@ -133,26 +133,27 @@ impl Elsewhere<'_> {
     ///
     /// # Errors
     /// Returns `Unsupported` for structs of too many parts.
-    pub(super) fn shown(&self) -> Result<Shown> {
+    pub(super) fn decoded_elements(&self) -> Result<DecodedElements> {
         let file = self.file;
         let stored = self.typed.datatype.item_size();
-        let mut strings = vec![stored, file.offset_size() as u64, file.length_size() as u64, file.place(0)];
+        let mut strings = vec![stored, file.offset_size() as u64, file.length_size() as u64, file.layout_offset(0)];
         let datatype = match (&self.typed.datatype, self.typed.pads.first()) {
             (Datatype::Struct(fields), _) => {
                 let mut all = BTreeMap::new();
-                self.find(fields, 0, &[0], &mut all)?;
-                let lengths = self.longest(to_usize(stored)?, &all)?;
-                let (fields, parts) = struct_strings::shown(fields, 0, &|field, at| self.member(field, at, &lengths))?;
+                self.collect_string_members(fields, 0, &[0], &mut all)?;
+                let lengths = self.max_lengths(to_usize(stored)?, &all)?;
+                let (fields, parts) =
+                    struct_strings::decoded_struct(fields, 0, &|field, at| self.resolve_member(field, at, &lengths))?;
                 strings.extend(parts.into_iter().flatten());
                 Datatype::Struct(Arc::new(fields))
             }
             (other, pad) => {
-                strings.extend([pad.map_or(0, |(_, pad)| pad.kind()), 0, 0, stored]);
+                strings.extend([pad.map_or(0, |(_, pad)| pad.grid_strings_kind()), 0, 0, stored]);
                 other.clone()
             }
         };
         let numbers = self.typed.numbers.iter().map(|(_, (_, word))| word.clone()).collect();
-        Ok(Shown { datatype, strings, numbers })
+        Ok(DecodedElements { datatype, strings, numbers })
     }
 
     fn is_text(&self, field: &Field, at: u64) -> bool {
@@ -160,23 +161,29 @@ impl Elsewhere<'_> {
     }
 
     /// The places in an element of all strings, by the place of the first of each member. As deep as types nest.
-    fn find(&self, fields: &StructType, first: u64, starts: &[u64], all: &mut BTreeMap<u64, Vec<u64>>) -> Result<()> {
+    fn collect_string_members(
+        &self,
+        fields: &StructType,
+        first: u64,
+        starts: &[u64],
+        all: &mut BTreeMap<u64, Vec<u64>>,
+    ) -> Result<()> {
         for field in fields.fields() {
             let at = first.saturating_add(field.offset);
             let (count, size) = match &field.datatype {
                 Datatype::Struct(_) => (field.count(), field.datatype.item_size()),
-                _ if self.is_text(field, at) => (self.count(field), self.descriptor()),
+                _ if self.is_text(field, at) => (self.string_count(field), self.descriptor_size()),
                 _ => continue,
             };
-            if count.saturating_mul(starts.len() as u64) > struct_strings::MOST as u64 {
-                return Err(Error::unsupported(format!("structs with more than {} strings", struct_strings::MOST)));
+            if count.saturating_mul(starts.len() as u64) > struct_strings::MAX_PARTS as u64 {
+                return Err(Error::unsupported(format!("structs with more than {} strings", struct_strings::MAX_PARTS)));
             }
             let places = starts.iter().flat_map(|start| {
                 (0..count).map(move |n| start.saturating_add(field.offset).saturating_add(n.saturating_mul(size)))
             });
             let places: Vec<u64> = places.collect();
             match &field.datatype {
-                Datatype::Struct(inner) => self.find(inner, at, &places, all)?,
+                Datatype::Struct(inner) => self.collect_string_members(inner, at, &places, all)?,
                 _ => drop(all.insert(at, places)),
             }
         }
@@ -184,17 +191,17 @@ impl Elsewhere<'_> {
     }
 
     /// The length of the longest string of each member.
-    fn longest(&self, stored: usize, all: &BTreeMap<u64, Vec<u64>>) -> Result<BTreeMap<u64, u64>> {
+    fn max_lengths(&self, stored: usize, all: &BTreeMap<u64, Vec<u64>>) -> Result<BTreeMap<u64, u64>> {
         let mut lengths: BTreeMap<u64, u64> = all.keys().map(|at| (*at, 1)).collect();
         for element in self.bytes.chunks_exact(stored.max(1)) {
             for (member, places) in all {
                 for place in places {
-                    let mut at = self.file.fields(element.get(to_usize(*place)?..).unwrap_or(&[]), 0);
-                    let (count, heap, index) = (at.uint(4)?, at.address()?, at.uint(4)?);
+                    let mut at = self.file.field_reader(element.get(to_usize(*place)?..).unwrap_or(&[]), 0);
+                    let (count, heap, index) = (at.uint(4)?, at.read_address()?, at.uint(4)?);
                     let Some(heap) = heap.filter(|heap| *heap != 0) else { continue };
                     if let Some(most) = lengths.get_mut(member).filter(|most| **most < count) {
                         // The width of elements follows from it, so it has to be that of a string which is there.
-                        self.heaps.elements(self.file, (heap, index), (count, 1))?;
+                        self.heaps.locate_elements(self.file, (heap, index), (count, 1))?;
                         *most = count;
                     }
                 }
@@ -203,42 +210,48 @@ impl Elsewhere<'_> {
         Ok(lengths)
     }
 
-    fn descriptor(&self) -> u64 {
+    fn descriptor_size(&self) -> u64 {
         8 + self.file.offset_size() as u64
     }
 
     /// Returns the number of strings of a member.
-    fn count(&self, field: &Field) -> u64 {
-        field.count() / self.descriptor()
+    fn string_count(&self, field: &Field) -> u64 {
+        field.count() / self.descriptor_size()
     }
 
     /// Returns the treatment of the member of a struct at a byte of an element.
-    fn member(&self, field: &Field, at: u64, lengths: &BTreeMap<u64, u64>) -> Result<Member> {
+    fn resolve_member(&self, field: &Field, at: u64, lengths: &BTreeMap<u64, u64>) -> Result<MemberTreatment> {
         let is_bytes = field.datatype == Datatype::Uint8;
-        if is_bytes && self.typed.lists.iter().any(|list| list.offset == at) {
-            return Ok(Member::Gone);
+        if is_bytes && self.typed.varlen_members.iter().any(|list| list.offset == at) {
+            return Ok(MemberTreatment::Dropped);
         }
         let shape = field.shape.split_last().map_or(&[][..], |(_, shape)| shape).to_vec();
         if self.is_text(field, at) {
             let datatype = Datatype::with_length("utf8", lengths.get(&at).copied().unwrap_or(1))?;
-            return Ok(Member::Made { datatype, shape, kind: 1, count: self.count(field), stored: self.descriptor() });
+            return Ok(MemberTreatment::Derived {
+                datatype,
+                shape,
+                kind: 1,
+                count: self.string_count(field),
+                stored: self.descriptor_size(),
+            });
         }
         if let Some(filter) = self.typed.numbers.iter().position(|(place, _)| *place == at && is_bytes)
             && let Some((_, (datatype, _))) = self.typed.numbers.get(filter)
         {
-            return Ok(Member::numbers(datatype.clone(), shape, filter));
+            return Ok(MemberTreatment::numbers(datatype.clone(), shape, filter));
         }
         let pad = self.typed.pads.iter().find(|(offset, _)| *offset == at);
-        Ok(pad.map_or(Member::Kept, |(_, pad)| Member::strings(field, pad.kind())))
+        Ok(pad.map_or(MemberTreatment::Kept, |(_, pad)| MemberTreatment::strings_attribute(field, pad.grid_strings_kind())))
     }
 }
 
-impl Pad {
+impl StringPad {
     /// Returns the number of the padding in `grid_strings`.
-    fn kind(self) -> u64 {
+    fn grid_strings_kind(self) -> u64 {
         match self {
-            Pad::Ended => 2,
-            Pad::Spaced => 3,
+            StringPad::NulTerminated => 2,
+            StringPad::SpacePadded => 3,
         }
     }
 }

@@ -3,96 +3,96 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::data_layout::Storage;
+use super::data_layout::DataLayout;
 use super::dataset::Dataset;
-use super::external_files::{Others, about};
-use super::file::{Fields, H5};
+use super::external_files::{ExternalFiles, with_subject};
+use super::file::{FieldReader, Hdf5File};
 use super::heaps::GlobalHeaps;
-use super::linked_file::{HOPS, Place};
-use super::object_header::Header;
+use super::linked_file::{LinkedFile, MAX_LINKS};
+use super::object_header::ObjectHeader;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{LayoutText, Said, spell};
-use crate::layout::{Attribute, Literal};
+use crate::foreign::layout_text::{AttributeValue, LayoutText, push_type};
+use crate::layout::{Attribute, LayoutLiteral};
 
 /// Blocks of a selection that are listed one by one.
-const BLOCKS: u64 = 1 << 16;
+const MAX_LISTED_BLOCKS: u64 = 1 << 16;
 
 /// A dataset, and its elements that are those of a virtual dataset.
 #[derive(Debug)]
-pub(super) struct Mapping {
+pub(super) struct VirtualMapping {
     /// The file; None for that of the virtual dataset.
     pub file: Option<String>,
     pub dataset: String,
-    pub from: Selection,
-    pub to: Selection,
+    pub from: DataspaceSelection,
+    pub to: DataspaceSelection,
 }
 
 /// Elements of a dataset.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Selection {
+pub(super) enum DataspaceSelection {
     All,
     None,
     /// Start, stride, number of blocks and length of a block, for each axis.
-    Blocks(Vec<[u64; 4]>),
+    Hyperslab(Vec<[u64; 4]>),
 }
 
-impl Selection {
+impl DataspaceSelection {
     /// The blocks along each axis, if any element is selected.
-    pub(super) fn spans(&self, shape: &[u64]) -> Option<Vec<[u64; 4]>> {
+    pub(super) fn axis_spans(&self, shape: &[u64]) -> Option<Vec<[u64; 4]>> {
         match self {
             Self::None => None,
             _ if shape.contains(&0) => None,
             Self::All => Some(shape.iter().map(|len| [0, 1, 1, *len]).collect()),
-            Self::Blocks(spans) => Some(spans.clone()),
+            Self::Hyperslab(spans) => Some(spans.clone()),
         }
     }
 }
 
 /// Reads the mappings of a virtual dataset, which are an object in a heap.
-pub(super) fn mappings(file: &H5, heaps: &GlobalHeaps, (heap, index): (u64, u64)) -> Result<Vec<Mapping>> {
-    let (address, len) = heaps.object(file, heap, index)?;
-    let bytes = file.bytes(address, len)?;
-    let mut at = file.fields(&bytes, address);
+pub(super) fn read_mappings(file: &Hdf5File, heaps: &GlobalHeaps, (heap, index): (u64, u64)) -> Result<Vec<VirtualMapping>> {
+    let (address, len) = heaps.locate_object(file, heap, index)?;
+    let bytes = file.read_bytes(address, len)?;
+    let mut at = file.field_reader(&bytes, address);
     let version = at.uint(1)?;
     if version > 1 {
         return Err(Error::unsupported(format!("a virtual dataset of version {version}, known are 0 and 1")));
     }
-    let count = at.length()?;
+    let count = at.read_length()?;
     // A mapping takes more than 8 bytes.
     if count > len / 8 {
         return Err(Error::malformed(format!("{count} sources of a virtual dataset in {len} bytes")));
     }
-    let mut found: Vec<Mapping> = Vec::new();
+    let mut found: Vec<VirtualMapping> = Vec::new();
     for _ in 0..count {
         /// Names that are said elsewhere.
-        const FILE_SHARED: u64 = 1;
-        const DATASET_SHARED: u64 = 2;
-        const SAME_FILE: u64 = 4;
+        const FLAG_FILE_SHARED: u64 = 1;
+        const FLAG_DATASET_SHARED: u64 = 2;
+        const FLAG_SAME_FILE: u64 = 4;
         let flags = if version == 0 { 0 } else { at.uint(1)? };
-        if flags & !(FILE_SHARED | DATASET_SHARED | SAME_FILE) != 0 {
+        if flags & !(FLAG_FILE_SHARED | FLAG_DATASET_SHARED | FLAG_SAME_FILE) != 0 {
             return Err(Error::unsupported(format!("sources of a virtual dataset with the flags {flags}")));
         }
-        let shared = |at: &mut Fields<'_>| -> Result<usize> { Ok(usize::try_from(at.length()?).unwrap_or(usize::MAX)) };
+        let shared = |at: &mut FieldReader<'_>| -> Result<usize> { Ok(usize::try_from(at.read_length()?).unwrap_or(usize::MAX)) };
         let no_source = || Error::malformed("a source of a virtual dataset that has the name of none before it");
-        let file = if flags & SAME_FILE != 0 {
+        let file = if flags & FLAG_SAME_FILE != 0 {
             None
-        } else if flags & FILE_SHARED != 0 {
+        } else if flags & FLAG_FILE_SHARED != 0 {
             found.get(shared(&mut at)?).ok_or_else(no_source)?.file.clone()
         } else {
-            Some(named(&at.text()?)?).filter(|name| name != ".")
+            Some(unescape_name(&at.c_string()?)?).filter(|name| name != ".")
         };
-        let dataset = match flags & DATASET_SHARED {
-            0 => named(&at.text()?)?,
+        let dataset = match flags & FLAG_DATASET_SHARED {
+            0 => unescape_name(&at.c_string()?)?,
             _ => found.get(shared(&mut at)?).ok_or_else(no_source)?.dataset.clone(),
         };
-        let (from, to) = (selection(&mut at)?, selection(&mut at)?);
-        found.push(Mapping { file, dataset, from, to });
+        let (from, to) = (read_selection(&mut at)?, read_selection(&mut at)?);
+        found.push(VirtualMapping { file, dataset, from, to });
     }
     Ok(found)
 }
 
 /// A name without the escapes of patterns.
-fn named(text: &str) -> Result<String> {
+fn unescape_name(text: &str) -> Result<String> {
     let plain = text.replace("%%", "");
     if plain.contains("%b") {
         return Err(Error::unsupported(format!("the sources of a virtual dataset are numbered: {text}")));
@@ -101,36 +101,36 @@ fn named(text: &str) -> Result<String> {
 }
 
 /// Reads a selection as HDF5 stores it.
-fn selection(at: &mut Fields<'_>) -> Result<Selection> {
+fn read_selection(at: &mut FieldReader<'_>) -> Result<DataspaceSelection> {
     let (kind, version) = (at.uint(4)?, at.uint(4)?);
     match (kind, version) {
-        (0, 1) => at.skip(8).map(|()| Selection::None),
-        (3, 1) => at.skip(8).map(|()| Selection::All),
+        (0, 1) => at.skip(8).map(|()| DataspaceSelection::None),
+        (3, 1) => at.skip(8).map(|()| DataspaceSelection::All),
         (2, 1) => {
             at.skip(8)?;
-            let rank = rank(at)?;
-            listed(at, rank, 4)
+            let rank = read_selection_rank(at)?;
+            irregular_hyperslab(at, rank, 4)
         }
         (2, 2) => {
             let flags = at.uint(1)?;
             at.skip(4)?;
-            let rank = rank(at)?;
-            if flags & 1 == 0 { listed(at, rank, 8) } else { regular(at, rank, 8) }
+            let rank = read_selection_rank(at)?;
+            if flags & 1 == 0 { irregular_hyperslab(at, rank, 8) } else { regular_hyperslab(at, rank, 8) }
         }
         (2, 3) => {
             let (flags, size) = (at.uint(1)?, at.uint(1)? as usize);
-            let rank = rank(at)?;
+            let rank = read_selection_rank(at)?;
             if !matches!(size, 2 | 4 | 8) {
                 return Err(Error::malformed(format!("a selection with numbers of {size} bytes")));
             }
-            if flags & 1 == 0 { listed(at, rank, size) } else { regular(at, rank, size) }
+            if flags & 1 == 0 { irregular_hyperslab(at, rank, size) } else { regular_hyperslab(at, rank, size) }
         }
         (1, _) => Err(Error::unsupported("a virtual dataset of single points")),
         (kind, version) => Err(Error::unsupported(format!("a selection of kind {kind} and version {version}"))),
     }
 }
 
-fn rank(at: &mut Fields<'_>) -> Result<usize> {
+fn read_selection_rank(at: &mut FieldReader<'_>) -> Result<usize> {
     match at.uint(4)? {
         rank @ 1..=32 => Ok(rank as usize),
         rank => Err(Error::malformed(format!("a selection of {rank} axes"))),
@@ -138,7 +138,7 @@ fn rank(at: &mut Fields<'_>) -> Result<usize> {
 }
 
 /// Blocks at equal distances.
-fn regular(at: &mut Fields<'_>, rank: usize, size: usize) -> Result<Selection> {
+fn regular_hyperslab(at: &mut FieldReader<'_>, rank: usize, size: usize) -> Result<DataspaceSelection> {
     let unlimited = u64::MAX >> (64 - 8 * size);
     let mut spans = Vec::with_capacity(rank);
     for _ in 0..rank {
@@ -149,20 +149,20 @@ fn regular(at: &mut Fields<'_>, rank: usize, size: usize) -> Result<Selection> {
         spans.push([start, stride, count, block]);
     }
     Ok(if spans.iter().any(|[_, _, count, block]| *count == 0 || *block == 0) {
-        Selection::None
+        DataspaceSelection::None
     } else {
-        Selection::Blocks(spans)
+        DataspaceSelection::Hyperslab(spans)
     })
 }
 
 /// Blocks that are listed: those of equal distances along each axis are what programs write.
-fn listed(at: &mut Fields<'_>, rank: usize, size: usize) -> Result<Selection> {
+fn irregular_hyperslab(at: &mut FieldReader<'_>, rank: usize, size: usize) -> Result<DataspaceSelection> {
     let count = at.uint(size)?;
-    if count > BLOCKS {
-        return Err(Error::unsupported(format!("a selection of {count} blocks, more than {BLOCKS}")));
+    if count > MAX_LISTED_BLOCKS {
+        return Err(Error::unsupported(format!("a selection of {count} blocks, more than {MAX_LISTED_BLOCKS}")));
     }
     if count == 0 {
-        return Ok(Selection::None);
+        return Ok(DataspaceSelection::None);
     }
     let mut axes = vec![BTreeSet::new(); rank];
     let mut blocks = BTreeSet::new();
@@ -176,15 +176,15 @@ fn listed(at: &mut Fields<'_>, rank: usize, size: usize) -> Result<Selection> {
         blocks.insert(starts);
     }
     let product = axes.iter().fold(1u64, |n, axis| n.saturating_mul(axis.len() as u64));
-    let spans: Option<Vec<[u64; 4]>> = axes.iter().map(equal).collect();
+    let spans: Option<Vec<[u64; 4]>> = axes.iter().map(find_regular_hyperslab).collect();
     match spans {
-        Some(spans) if product == count && blocks.len() as u64 == count => Ok(Selection::Blocks(spans)),
+        Some(spans) if product == count && blocks.len() as u64 == count => Ok(DataspaceSelection::Hyperslab(spans)),
         _ => Err(Error::unsupported("a virtual dataset of irregular blocks")),
     }
 }
 
 /// The blocks of one axis as equal ones at equal distances.
-fn equal(axis: &BTreeSet<(u64, u64)>) -> Option<[u64; 4]> {
+fn find_regular_hyperslab(axis: &BTreeSet<(u64, u64)>) -> Option<[u64; 4]> {
     let all: Vec<(u64, u64)> = axis.iter().copied().collect();
     let (start, block) = *all.first()?;
     let stride = all.get(1).map_or(1, |(next, _)| next - start);
@@ -193,16 +193,16 @@ fn equal(axis: &BTreeSet<(u64, u64)>) -> Option<[u64; 4]> {
 }
 
 /// The datasets of which a virtual one is made.
-pub(super) struct Sources {
-    datasets: Vec<(Rc<Place>, Dataset)>,
+pub(super) struct VirtualSources {
+    datasets: Vec<(Rc<LinkedFile>, Dataset)>,
     /// The number of a dataset, and the numbers of `grid_slabs`.
     slabs: Vec<(usize, Vec<u64>)>,
 }
 
 /// A dataset that is written only as a part of another one.
-pub(super) struct Part {
+pub(super) struct SourceDataset {
     name: String,
-    at: Rc<Place>,
+    at: Rc<LinkedFile>,
     dataset: Dataset,
 }
 
@@ -211,30 +211,34 @@ pub(super) struct Part {
 /// # Errors
 /// Returns `Unsupported` for sources that are not there, that have other datatypes, or whose elements are not read as they are
 /// stored.
-pub(super) fn sources(at: &Rc<Place>, dataset: &Dataset, others: &mut Others<'_>) -> Result<Option<Sources>> {
-    let (&Storage::Virtual(place), Some(shape)) = (&dataset.storage, &dataset.space.shape) else { return Ok(None) };
-    let mut found = Sources { datasets: Vec::new(), slabs: Vec::new() };
+pub(super) fn find_virtual_sources(
+    at: &Rc<LinkedFile>,
+    dataset: &Dataset,
+    others: &mut ExternalFiles<'_>,
+) -> Result<Option<VirtualSources>> {
+    let (&DataLayout::Virtual(place), Some(shape)) = (&dataset.storage, &dataset.dataspace.shape) else { return Ok(None) };
+    let mut found = VirtualSources { datasets: Vec::new(), slabs: Vec::new() };
     let mut known: HashMap<(Option<String>, String), usize> = HashMap::new();
-    for mapping in place.map_or(Ok(Vec::new()), |place| mappings(&at.file, &at.heaps, place))? {
-        let Mapping { file, dataset: path, from, to } = mapping;
+    for mapping in place.map_or(Ok(Vec::new()), |place| read_mappings(&at.file, &at.heaps, place))? {
+        let VirtualMapping { file, dataset: path, from, to } = mapping;
         let key = (file, path);
         let number = match known.get(&key) {
             Some(number) => *number,
             None => {
                 let place = match &key.0 {
-                    Some(file) => others.file(&at.folder, file),
+                    Some(file) => others.open_file(&at.folder, file),
                     None => Ok(Rc::clone(at)),
                 };
-                let read = place.and_then(|place| source(&place, &key.1, dataset, others));
+                let read = place.and_then(|place| open_source_dataset(&place, &key.1, dataset, others));
                 let said = format!("the source {} of a virtual dataset", key.1);
-                let (place, source) = read.map_err(|error| about(&said, &error, error.kind()))?;
+                let (place, source) = read.map_err(|error| with_subject(&said, &error, error.kind()))?;
                 found.datasets.push((place, source));
                 known.insert(key, found.datasets.len() - 1);
                 found.datasets.len() - 1
             }
         };
-        let own = found.datasets.get(number).and_then(|(_, source)| source.space.shape.as_deref()).unwrap_or(&[]);
-        let (Some(to), Some(from)) = (to.spans(shape), from.spans(own)) else { continue };
+        let own = found.datasets.get(number).and_then(|(_, source)| source.dataspace.shape.as_deref()).unwrap_or(&[]);
+        let (Some(to), Some(from)) = (to.axis_spans(shape), from.axis_spans(own)) else { continue };
         let count = |spans: &[[u64; 4]]| spans.iter().fold(1u64, |n, span| n.saturating_mul(span[2]).saturating_mul(span[3]));
         let fits = |spans: &[[u64; 4]], shape: &[u64]| {
             let ends = |[start, stride, count, block]: &[u64; 4]| {
@@ -253,27 +257,32 @@ pub(super) fn sources(at: &Rc<Place>, dataset: &Dataset, others: &mut Others<'_>
 }
 
 /// A source of a virtual dataset.
-fn source(place: &Rc<Place>, path: &str, of: &Dataset, others: &mut Others<'_>) -> Result<(Rc<Place>, Dataset)> {
-    let endless = || Error::malformed(format!("it leads to more than {HOPS} links"));
-    let (place, address) = others.follow(place, path, place.file.root)?.ok_or_else(endless)?;
-    let header = Header::read(&place.file, address)?;
-    let mut source = Dataset::read(&place.file, &header)?;
+fn open_source_dataset(
+    place: &Rc<LinkedFile>,
+    path: &str,
+    of: &Dataset,
+    others: &mut ExternalFiles<'_>,
+) -> Result<(Rc<LinkedFile>, Dataset)> {
+    let endless = || Error::malformed(format!("it leads to more than {MAX_LINKS} links"));
+    let (place, address) = others.resolve_path(place, path, place.file.root)?.ok_or_else(endless)?;
+    let header = ObjectHeader::read_object_header(&place.file, address)?;
+    let mut source = Dataset::from_header(&place.file, &header)?;
     source.find_data(others, &place.folder)?;
     let spelled = |dataset: &Dataset| -> Result<String> {
         let mut text = String::new();
-        spell(&dataset.typed.datatype, dataset.typed.order, &dataset.typed.dims, &mut text)?;
+        push_type(&dataset.datatype.datatype, dataset.datatype.order, &dataset.datatype.dims, &mut text)?;
         Ok(text)
     };
-    if !of.is_plain() || !source.is_plain() || spelled(of)? != spelled(&source)? {
+    if !of.is_direct() || !source.is_direct() || spelled(of)? != spelled(&source)? {
         return Err(Error::unsupported("its elements are converted"));
     }
     Ok((place, source))
 }
 
-impl Sources {
+impl VirtualSources {
     /// The one source of a dataset that has more elements than it stores.
-    pub(super) fn records(at: &Rc<Place>, stored: Dataset) -> Self {
-        let shape = stored.space.shape.clone().unwrap_or_default();
+    pub(super) fn from_stored_dataset(at: &Rc<LinkedFile>, stored: Dataset) -> Self {
+        let shape = stored.dataspace.shape.clone().unwrap_or_default();
         let all: Vec<u64> = shape.iter().flat_map(|len| [0, 1, 1, *len]).collect();
         let numbers = [&all[..], &[shape.len() as u64], &all].concat();
         let slabs = if shape.contains(&0) { Vec::new() } else { vec![(0, numbers)] };
@@ -284,60 +293,60 @@ impl Sources {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub(super) fn write(self, of: &Dataset, name: &str, text: &mut LayoutText) -> Result<Vec<Part>> {
-        let shape = of.space.shape.as_deref().unwrap_or(&[]);
+    pub(super) fn write_virtual_dataset(self, of: &Dataset, name: &str, text: &mut LayoutText) -> Result<Vec<SourceDataset>> {
+        let shape = of.dataspace.shape.as_deref().unwrap_or(&[]);
         if shape.contains(&0) {
-            let (mut typed, all) = (String::new(), [shape, &of.typed.dims].concat());
-            spell(&of.typed.datatype, of.typed.order, &all, &mut typed)?;
-            text.item(name, &typed)?;
+            let (mut typed, all) = (String::new(), [shape, &of.datatype.dims].concat());
+            push_type(&of.datatype.datatype, of.datatype.order, &all, &mut typed)?;
+            text.write_item(name, &typed)?;
             return Ok(Vec::new());
         }
-        text.item(name, "u1[0]")?;
-        text.grid(shape, shape)?;
-        text.elements(&of.typed.datatype, of.typed.order, &of.typed.dims)?;
+        text.write_item(name, "u1[0]")?;
+        text.write_grid_shape(shape, shape)?;
+        text.write_element_type(&of.datatype.datatype, of.datatype.order, &of.datatype.dims)?;
         of.write_fill(text)?;
         if self.slabs.is_empty() {
             return Ok(Vec::new());
         }
         let mut paths = Vec::new();
         let parts = self.datasets.into_iter().enumerate().map(|(number, (at, dataset))| {
-            let (name, path) = text.reserve(&format!("{name}@source{number}"));
+            let (name, path) = text.reserve_name(&format!("{name}@source{number}"));
             paths.push(path);
-            Part { name, at, dataset }
+            SourceDataset { name, at, dataset }
         });
-        let parts: Vec<Part> = parts.collect();
-        let named = |(number, _): &(usize, Vec<u64>)| Literal::Text(paths.get(*number).cloned().unwrap_or_default());
-        text.attribute("grid_sources", self.slabs.iter().map(named).collect::<Vec<_>>())?;
+        let parts: Vec<SourceDataset> = parts.collect();
+        let named = |(number, _): &(usize, Vec<u64>)| LayoutLiteral::Text(paths.get(*number).cloned().unwrap_or_default());
+        text.write_attribute("grid_sources", self.slabs.iter().map(named).collect::<Vec<_>>())?;
         let numbers: Vec<u64> = self.slabs.into_iter().flat_map(|(_, numbers)| numbers).collect();
-        text.attribute("grid_slabs", numbers.as_slice())?;
+        text.write_attribute("grid_slabs", numbers.as_slice())?;
         Ok(parts)
     }
 }
 
-impl Part {
+impl SourceDataset {
     /// Writes the item, and those of which it is made itself.
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::enter`].
-    pub(super) fn write(self, others: &mut Others<'_>, text: &mut LayoutText, depth: usize) -> Result<()> {
+    pub(super) fn write_items(self, others: &mut ExternalFiles<'_>, text: &mut LayoutText, depth: usize) -> Result<()> {
         /// Maximum depth of virtual datasets that are made of virtual datasets.
-        const DEPTH: usize = 4;
-        let Part { name, at, dataset } = self;
+        const MAX_DEPTH: usize = 4;
+        let SourceDataset { name, at, dataset } = self;
         let mut parts = Vec::new();
         text.or_unreadable(&name, |text| {
-            if depth >= DEPTH {
-                return Err(Error::unsupported(format!("virtual datasets of virtual datasets, more than {DEPTH} deep")));
+            if depth >= MAX_DEPTH {
+                return Err(Error::unsupported(format!("virtual datasets of virtual datasets, more than {MAX_DEPTH} deep")));
             }
-            match sources(&at, &dataset, others)? {
+            match find_virtual_sources(&at, &dataset, others)? {
                 Some(found) => {
-                    parts = found.write(&dataset, &name, text)?;
+                    parts = found.write_virtual_dataset(&dataset, &name, text)?;
                     Ok(())
                 }
-                None => dataset.write(&at.file, &at.heaps, &name, text),
+                None => dataset.write_items(&at.file, &at.heaps, &name, text),
             }
         })?;
-        text.attribute("grid_part", Said(Attribute::Flag))?;
-        parts.into_iter().try_for_each(|part| part.write(others, text, depth + 1))
+        text.write_attribute("grid_part", AttributeValue(Attribute::Flag))?;
+        parts.into_iter().try_for_each(|part| part.write_items(others, text, depth + 1))
     }
 }
 
@@ -347,7 +356,7 @@ mod tests {
 
     #[test]
     fn blocks_of_one_axis_are_equal_or_refused() {
-        let axis = |places: &[(u64, u64)]| equal(&places.iter().copied().collect());
+        let axis = |places: &[(u64, u64)]| find_regular_hyperslab(&places.iter().copied().collect());
         assert_eq!(axis(&[(3, 2)]), Some([3, 1, 1, 2]));
         assert_eq!(axis(&[(9, 2), (3, 2), (6, 2)]), Some([3, 3, 3, 2]));
         for wrong in [&[(3, 2), (6, 2), (10, 2)][..], &[(3, 2), (6, 1)], &[(3, 2), (4, 2)], &[]] {
@@ -357,7 +366,7 @@ mod tests {
 
     #[test]
     fn numbered_names_are_refused() {
-        assert!(named("a-%b.h5").is_err() && named("%%%b").is_err());
-        assert_eq!(named("100%%b").unwrap(), "100%b");
+        assert!(unescape_name("a-%b.h5").is_err() && unescape_name("%%%b").is_err());
+        assert_eq!(unescape_name("100%%b").unwrap(), "100%b");
     }
 }

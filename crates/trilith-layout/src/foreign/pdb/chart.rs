@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::formats::{Formats, Number, whole};
-use super::tables::Tables;
-use super::{LayoutText, shape_of, shaped};
+use super::formats::{CType, PrimitiveFormats, integer_format};
+use super::tables::PdbTables;
+use super::{LayoutText, shape_of, to_shape_text};
 use crate::error::{Error, Result};
 use crate::foreign::layout_text::placed_bytes;
 use crate::layout::{Dialect, Primitive, quoted_name};
 use crate::limits::Limits;
 
 /// A type of the file.
-pub(super) struct Type {
+pub(super) struct PdbType {
     pub spelled: String,
     pub size: u64,
     pub align: u64,
@@ -31,40 +31,40 @@ pub(super) struct Member {
 }
 
 /// All types that were declared.
-pub(super) struct Types<'f> {
-    formats: &'f Formats,
-    tables: &'f Tables,
-    known: HashMap<String, Option<Type>>,
+pub(super) struct TypeTable<'f> {
+    formats: &'f PrimitiveFormats,
+    tables: &'f PdbTables,
+    known: HashMap<String, Option<PdbType>>,
     rows: HashMap<&'f str, usize>,
 }
 
-impl<'f> Types<'f> {
-    pub(super) fn new(formats: &'f Formats, tables: &'f Tables) -> Self {
+impl<'f> TypeTable<'f> {
+    pub(super) fn new(formats: &'f PrimitiveFormats, tables: &'f PdbTables) -> Self {
         let rows = tables.chart.iter().enumerate().map(|(at, row)| (row.name.as_str(), at)).collect();
         Self { formats, tables, known: HashMap::new(), rows }
     }
 
     /// A type that was declared.
-    pub(super) fn get(&self, name: &str) -> Result<&Type> {
+    pub(super) fn get(&self, name: &str) -> Result<&PdbType> {
         let known = self.known.get(name).and_then(Option::as_ref);
         known.ok_or_else(|| Error::malformed(format!("type {name:?} is not in the chart of the file")))
     }
 
     /// The name of a type by its number in the chart.
-    pub(super) fn numbered(&self, number: u64) -> Option<&'f str> {
+    pub(super) fn name_by_index(&self, number: u64) -> Option<&'f str> {
         let row = self.tables.chart.get(usize::try_from(number).ok()?)?;
         Some(row.name.as_str())
     }
 
     /// Declares a type in the layout, those of its members first.
-    pub(super) fn declare(&mut self, name: &str, text: &mut LayoutText, depth: usize, limits: &Limits) -> Result<()> {
+    pub(super) fn declare_type(&mut self, name: &str, text: &mut LayoutText, depth: usize, limits: &Limits) -> Result<()> {
         limits.charge_depth(depth, "a struct")?;
         match self.known.get(name) {
             Some(Some(_)) => return Ok(()),
             Some(None) => return Err(Error::malformed(format!("struct {name:?} is a member of itself"))),
             None => {}
         }
-        if let Some(simple) = self.simple(name)? {
+        if let Some(simple) = self.primitive_type(name)? {
             self.known.insert(name.to_owned(), Some(simple));
             return Ok(());
         }
@@ -75,8 +75,8 @@ impl<'f> Types<'f> {
         let mut members = Vec::new();
         let (mut end, mut align) = (0u64, self.tables.struct_alignment.max(1));
         for member in &row.members {
-            let (datatype, called, dims) = declaration(member)?;
-            self.declare(&datatype, text, depth + 1, limits)?;
+            let (datatype, called, dims) = parse_member_declaration(member)?;
+            self.declare_type(&datatype, text, depth + 1, limits)?;
             let of = self.get(&datatype)?;
             let large = || Error::malformed(format!("struct {name:?} is larger than 2^64 bytes"));
             let offset = end.checked_next_multiple_of(of.align).ok_or_else(large)?;
@@ -85,12 +85,12 @@ impl<'f> Types<'f> {
             align = align.max(of.align);
             members.push(Member { name: called, datatype, offset, dims });
         }
-        let made = self.structure(name, row.size, members, end, align, text)?;
+        let made = self.declare_struct(name, row.size, members, end, align, text)?;
         self.known.insert(name.to_owned(), Some(made));
         Ok(())
     }
 
-    fn structure(
+    fn declare_struct(
         &self,
         name: &str,
         size: u64,
@@ -98,7 +98,7 @@ impl<'f> Types<'f> {
         end: u64,
         align: u64,
         text: &mut LayoutText,
-    ) -> Result<Type> {
+    ) -> Result<PdbType> {
         if end > size {
             return Err(Error::malformed(format!("struct {name:?} has {size} bytes, but its members end at {end}")));
         }
@@ -109,7 +109,7 @@ impl<'f> Types<'f> {
             if self.tables.is_column_major {
                 dims.reverse();
             }
-            let dims = shaped(&shape_of(&dims, of.bytes));
+            let dims = to_shape_text(&shape_of(&dims, of.bytes));
             all.push(format!("{} = {}{dims} @{}", quoted_name(&member.name), of.spelled, member.offset));
         }
         let rounds = [1, 2, 4, 8, 16].into_iter().find(|align| end.checked_next_multiple_of(*align) == Some(size));
@@ -117,34 +117,35 @@ impl<'f> Types<'f> {
             all.push(format!("_pad = {}", placed_bytes(size - end, end)));
         }
         // A name of the language stays what it is there.
-        let is_taken = Primitive::named(name, Dialect::D2025).is_some();
+        let is_taken = Primitive::from_name(name, Dialect::D2025).is_some();
         let called = if is_taken { format!("{name} (struct)") } else { name.to_owned() };
         text.named_type(&called, &format!("{{{}}}", all.join("  ")), rounds.unwrap_or(1))?;
-        Ok(Type { spelled: quoted_name(&called), size, align, bytes: None, named: None, members })
+        Ok(PdbType { spelled: quoted_name(&called), size, align, bytes: None, named: None, members })
     }
 
     /// A type that is not a struct.
-    fn simple(&self, name: &str) -> Result<Option<Type>> {
+    fn primitive_type(&self, name: &str) -> Result<Option<PdbType>> {
         let (formats, [char, pointer, short, integer, long, float, double]) = (self.formats, self.tables.alignment);
         let named = |said: &str| Some(said.to_owned());
         Ok(Some(match name {
-            "char" => number(Number { spelled: Some("u1"), size: 1 }, char, None),
-            "short" => number(formats.short, short, None),
-            "integer" | "int" => number(formats.integer, integer, None),
-            "long" => number(formats.long, long, None),
-            "float" => number(formats.float, float, named("float")),
-            "double" => number(formats.double, double, named("double")),
+            "char" => type_from_number(CType { spelled: Some("u1"), size: 1 }, char, None),
+            "short" => type_from_number(formats.short, short, None),
+            "integer" | "int" => type_from_number(formats.integer, integer, None),
+            "long" => type_from_number(formats.long, long, None),
+            "float" => type_from_number(formats.float, float, named("float")),
+            "double" => type_from_number(formats.double, double, named("double")),
             "complex" => match formats.double.spelled {
-                Some(">f8") => number(Number { spelled: Some(">c16"), size: 16 }, double, None),
-                Some("<f8") => number(Number { spelled: Some("<c16"), size: 16 }, double, None),
+                Some(">f8") => type_from_number(CType { spelled: Some(">c16"), size: 16 }, double, None),
+                Some("<f8") => type_from_number(CType { spelled: Some("<c16"), size: 16 }, double, None),
                 _ => return Ok(None),
             },
-            _ if name.ends_with('*') => Type { named: named(name), ..number(formats.pointer, pointer, None) },
+            _ if name.ends_with('*') => PdbType { named: named(name), ..type_from_number(formats.pointer, pointer, None) },
             _ => match self.tables.primitives.get(name) {
-                Some(known) if known.is_whole => {
-                    Type { named: named(name), ..number(whole(known.size, known.is_big)?, known.align, None) }
-                }
-                Some(known) => number(Number { spelled: None, size: known.size }, known.align, named(name)),
+                Some(known) if known.is_whole => PdbType {
+                    named: named(name),
+                    ..type_from_number(integer_format(known.size, known.is_big)?, known.align, None)
+                },
+                Some(known) => type_from_number(CType { spelled: None, size: known.size }, known.align, named(name)),
                 None => return Ok(None),
             },
         }))
@@ -152,14 +153,14 @@ impl<'f> Types<'f> {
 }
 
 /// A number; one whose form layouts have not is bytes, and named.
-fn number(number: Number, align: u64, named: Option<String>) -> Type {
+fn type_from_number(number: CType, align: u64, named: Option<String>) -> PdbType {
     let bytes = number.spelled.is_none().then_some(number.size);
     let spelled = number.spelled.unwrap_or("u1").to_owned();
-    Type { spelled, size: number.size, align, bytes, named: named.filter(|_| bytes.is_some()), members: Vec::new() }
+    PdbType { spelled, size: number.size, align, bytes, named: named.filter(|_| bytes.is_some()), members: Vec::new() }
 }
 
 /// `double x`, `integer n(3,0:4)`, `char *p`: type, name and lengths.
-fn declaration(member: &str) -> Result<(String, String, Vec<u64>)> {
+fn parse_member_declaration(member: &str) -> Result<(String, String, Vec<u64>)> {
     let wrong = || Error::malformed(format!("the member {member:?} of a struct is not TYPE NAME(LENGTHS)"));
     let (mut datatype, rest) = member.trim().split_once(' ').map(|(a, b)| (a.to_owned(), b.trim())).ok_or_else(wrong)?;
     let name = rest.trim_start_matches(['*', ' ']);

@@ -11,26 +11,26 @@ const IEEE8: [u8; 7] = [64, 11, 52, 0, 1, 12, 0];
 
 /// The types of C that every file has.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Number {
+pub(super) struct CType {
     /// The spelling in a layout; None for a float of another form.
     pub spelled: Option<&'static str>,
     pub size: u64,
 }
 
-pub(super) struct Formats {
-    pub pointer: Number,
-    pub short: Number,
-    pub integer: Number,
-    pub long: Number,
-    pub float: Number,
-    pub double: Number,
+pub(super) struct PrimitiveFormats {
+    pub pointer: CType,
+    pub short: CType,
+    pub integer: CType,
+    pub long: CType,
+    pub float: CType,
+    pub double: CType,
     pub is_big: bool,
     /// The start of the chart of types and of the table of symbols.
     pub chart: u64,
     pub symbols: u64,
 }
 
-impl Formats {
+impl PrimitiveFormats {
     /// Reads the beginning of a file.
     pub(super) fn read(source: &SourceRef, limits: &Limits) -> Result<Self> {
         let start = read_vec(&**source, 0, source.len().min(512), limits)?;
@@ -54,14 +54,14 @@ impl Formats {
             .map_while(|part| std::str::from_utf8(part).ok()?.trim().parse::<u64>().ok());
         let mut next = || numbers.next().ok_or_else(cut);
         let (float_bias, double_bias, chart, symbols) = (next()?, next()?, next()?, next()?);
-        let whole = |size: &u8, order: &u8| whole((*size).into(), *order == 1);
+        let whole = |size: &u8, order: &u8| integer_format((*size).into(), *order == 1);
         Ok(Self {
             pointer: whole(pointer, long_order)?,
             short: whole(short, short_order)?,
             integer: whole(integer, integer_order)?,
             long: whole(long, long_order)?,
-            float: real(float_order, float_form, float_bias),
-            double: real(double_order, double_form, double_bias),
+            float: float_format(float_order, float_form, float_bias),
+            double: float_format(double_order, double_form, double_bias),
             is_big: *long_order == 1,
             chart,
             symbols,
@@ -70,7 +70,7 @@ impl Formats {
 }
 
 /// A whole number of this number of bytes.
-pub(super) fn whole(size: u64, is_big: bool) -> Result<Number> {
+pub(super) fn integer_format(size: u64, is_big: bool) -> Result<CType> {
     let spelled = match (size, is_big) {
         (1, _) => "i1",
         (2, true) => ">i2",
@@ -81,11 +81,11 @@ pub(super) fn whole(size: u64, is_big: bool) -> Result<Number> {
         (8, false) => "<i8",
         _ => return Err(Error::unsupported(format!("whole numbers of {size} bytes"))),
     };
-    Ok(Number { spelled: Some(spelled), size })
+    Ok(CType { spelled: Some(spelled), size })
 }
 
 /// A float, by the order of its bytes counted from 1, its form and its bias.
-fn real(order: &[u8], form: &[u8], bias: u64) -> Number {
+fn float_format(order: &[u8], form: &[u8], bias: u64) -> CType {
     let is_big = order.iter().copied().eq(1..=order.len() as u8);
     let is_little = order.iter().rev().copied().eq(1..=order.len() as u8);
     let spelled = match (order.len(), bias) {
@@ -95,5 +95,5 @@ fn real(order: &[u8], form: &[u8], bias: u64) -> Number {
         (8, 1023) if form == IEEE8 && is_little => Some("<f8"),
         _ => None,
     };
-    Number { spelled, size: order.len() as u64 }
+    CType { spelled, size: order.len() as u64 }
 }

@@ -11,90 +11,91 @@ mod formats;
 mod pointees;
 mod tables;
 
-use self::chart::Types;
-use self::formats::Formats;
-use self::tables::{Symbol, Tables};
-use super::layout_text::{LayoutText, placed, shaped};
+use self::chart::TypeTable;
+use self::formats::PrimitiveFormats;
+use self::tables::{PdbTables, Symbol};
+use super::layout_text::{LayoutText, to_shape_text, type_at_offset};
 use super::nested_dicts;
 use crate::bytes::SourceRef;
-use crate::error::{Context, Error, Result};
-use crate::layout::COLUMN;
+use crate::error::{Error, Result, ResultExt};
+use crate::layout::COLUMN_ATTRIBUTE;
 use crate::limits::Limits;
 
 /// End of the name of yorick's history records.
-const HISTORY: &str = "@history";
+const HISTORY_SUFFIX: &str = "@history";
 
 /// A file that is being described.
-struct Pdb<'s> {
+struct PdbFile<'s> {
     source: &'s SourceRef,
     limits: &'s Limits,
-    formats: Formats,
-    tables: Tables,
+    formats: PrimitiveFormats,
+    tables: PdbTables,
 }
 
 /// The layout of a PDB file.
-pub(super) fn derive(source: &SourceRef, limits: &Limits) -> Result<String> {
-    let formats = Formats::read(source, limits)?;
-    let tables = Tables::read(source, &formats, limits)?;
-    let pdb = Pdb { source, limits, formats, tables };
+pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<String> {
+    let formats = PrimitiveFormats::read(source, limits)?;
+    let tables = PdbTables::read(source, &formats, limits)?;
+    let pdb = PdbFile { source, limits, formats, tables };
     let mut text = LayoutText::new("a PDB file", limits);
-    let mut types = Types::new(&pdb.formats, &pdb.tables);
+    let mut types = TypeTable::new(&pdb.formats, &pdb.tables);
     let mut items: Vec<(Vec<&str>, &Symbol)> = Vec::new();
     for symbol in &pdb.tables.symbols {
         // The directories themselves hold nothing.
         if symbol.datatype != "Directory" && !symbol.name.ends_with('/') {
-            types.declare(&symbol.datatype, &mut text, 0, limits).doing(|| symbol.name.clone())?;
+            types.declare_type(&symbol.datatype, &mut text, 0, limits).with_context(|| symbol.name.clone())?;
             if symbol.datatype == "pointer" {
                 for name in pdb.pointee_types(symbol, &types) {
                     // Errors are ignored: a pointer to a faulty type is not followed.
-                    let _ = types.declare(name, &mut text, 0, limits);
+                    let _ = types.declare_type(name, &mut text, 0, limits);
                 }
             }
             items.push((symbol.name.split('/').filter(|step| !step.is_empty()).collect(), symbol));
         }
     }
-    nested_dicts::write(&items, &mut text, &mut |text, name, symbol: &&Symbol| {
-        pdb.symbol(name, symbol, &types, text).doing(|| symbol.name.clone())
+    nested_dicts::write_groups(&items, &mut text, &mut |text, name, symbol: &&Symbol| {
+        pdb.declare_symbol(name, symbol, &types, text).with_context(|| symbol.name.clone())
     })?;
     text.finish()
 }
 
-impl Pdb<'_> {
-    fn symbol(&self, name: &str, symbol: &Symbol, types: &Types<'_>, text: &mut LayoutText) -> Result<()> {
-        if name.ends_with(HISTORY) {
-            return self.history(symbol, types, text);
+impl PdbFile<'_> {
+    fn declare_symbol(&self, name: &str, symbol: &Symbol, types: &TypeTable<'_>, text: &mut LayoutText) -> Result<()> {
+        if name.ends_with(HISTORY_SUFFIX) {
+            return self.declare_history_members(symbol, types, text);
         }
         let known = types.get(&symbol.datatype)?;
         if let Some(blocks) = self.tables.blocks.get(&symbol.name) {
-            return text.list(name, blocks.iter().map(|(at, count)| placed(&format!("{}[{count}]", known.spelled), *at)));
+            return text
+                .raw_list(name, blocks.iter().map(|(at, count)| type_at_offset(&format!("{}[{count}]", known.spelled), *at)));
         }
-        let shape = self.shape(&symbol.dims);
-        let item = |shape: &[u64]| placed(&format!("{}{}", known.spelled, shaped(shape)), symbol.address);
+        let shape = self.to_slowest_first(&symbol.dims);
+        let item = |shape: &[u64]| type_at_offset(&format!("{}{}", known.spelled, to_shape_text(shape)), symbol.address);
         match symbol.datatype.as_str() {
-            "string" => return self.texts(name, symbol, &shape, text),
+            "string" => return self.declare_strings(name, symbol, &shape, text),
             "pointer" => {
-                text.item(name, &item(&shape))?;
-                text.attribute("pdb_type", "pointer")?;
-                return self.pointees(name, symbol, types, text);
+                text.write_item(name, &item(&shape))?;
+                text.write_attribute("pdb_type", "pointer")?;
+                return self.declare_pointees(name, symbol, types, text);
             }
-            _ => text.item(name, &item(&shape_of(&shape, known.bytes)))?,
+            _ => text.write_item(name, &item(&shape_of(&shape, known.bytes)))?,
         }
-        if let Some(said) = &known.named { text.attribute("pdb_type", said.as_str()) } else { Ok(()) }
+        if let Some(said) = &known.named { text.write_attribute("pdb_type", said.as_str()) } else { Ok(()) }
     }
 
     /// The lengths of dimensions, slowest first.
-    fn shape(&self, dims: &[u64]) -> Vec<u64> {
+    fn to_slowest_first(&self, dims: &[u64]) -> Vec<u64> {
         if self.tables.is_column_major { dims.iter().rev().copied().collect() } else { dims.to_vec() }
     }
 
     /// The members of history records, each as a variable.
-    fn history(&self, symbol: &Symbol, types: &Types<'_>, text: &mut LayoutText) -> Result<()> {
+    fn declare_history_members(&self, symbol: &Symbol, types: &TypeTable<'_>, text: &mut LayoutText) -> Result<()> {
         let known = types.get(&symbol.datatype)?;
         let one = [(symbol.address, symbol.count)];
         let blocks = self.tables.blocks.get(&symbol.name).map_or(&one[..], |blocks| &blocks[..]);
         let total = blocks.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
         if total > self.limits.items {
-            return Err(Limits::exceeded("items", self.limits.items, format_args!("the file has {total} history records")));
+            return Err(Limits::exceeded_error("items", self.limits.items, format_args!("the file has {total} history records")));
         }
         let records: Vec<u64> = (blocks.iter())
             .flat_map(|(at, count)| (0..*count).map(move |n| at.checked_add(known.size.checked_mul(n)?)))
@@ -102,17 +103,25 @@ impl Pdb<'_> {
             .ok_or_else(|| Error::malformed("a history record is after byte 2^64"))?;
         for member in &known.members {
             let of = types.get(&member.datatype)?;
-            let typed = format!("{}{}", of.spelled, shaped(&shape_of(&self.shape(&member.dims), of.bytes)));
-            self.variable(&member.name, &typed, member.offset, &records, known.size, text)?;
+            let typed = format!("{}{}", of.spelled, to_shape_text(&shape_of(&self.to_slowest_first(&member.dims), of.bytes)));
+            self.declare_history_variable(&member.name, &typed, member.offset, &records, known.size, text)?;
             if let Some(said) = &of.named {
-                text.attribute("pdb_type", said.as_str())?;
+                text.write_attribute("pdb_type", said.as_str())?;
             }
         }
         Ok(())
     }
 
     /// A member of records: one array if they are equally far apart, else a list.
-    fn variable(&self, name: &str, typed: &str, offset: u64, records: &[u64], size: u64, text: &mut LayoutText) -> Result<()> {
+    fn declare_history_variable(
+        &self,
+        name: &str,
+        typed: &str,
+        offset: u64,
+        records: &[u64],
+        size: u64,
+        text: &mut LayoutText,
+    ) -> Result<()> {
         let stride = match records {
             [first, second, ..] => second.checked_sub(*first).filter(|stride| *stride >= size && *stride > 0),
             _ => Some(size.max(1)),
@@ -122,11 +131,11 @@ impl Pdb<'_> {
             (Some(stride), Some(first)) if is_even => {
                 // A last byte makes each struct as long as the way to the next.
                 let last = stride - 1;
-                text.item(name, &format!("{{data = {typed} @{offset}  record = u1 @{last}}}[{}] @{first}", records.len()))?;
-                text.attribute(COLUMN, "data")
+                text.write_item(name, &format!("{{data = {typed} @{offset}  record = u1 @{last}}}[{}] @{first}", records.len()))?;
+                text.write_attribute(COLUMN_ATTRIBUTE, "data")
             }
-            (_, None) => text.comment(&format!("{name} has no record")),
-            _ => text.list(name, records.iter().map(|at| placed(typed, at.saturating_add(offset)))),
+            (_, None) => text.write_comment_lines(&format!("{name} has no record")),
+            _ => text.raw_list(name, records.iter().map(|at| type_at_offset(typed, at.saturating_add(offset)))),
         }
     }
 }

@@ -1,33 +1,33 @@
 //! Scale and offset of the samples of an image, as GDAL writes them into the XML of its tag: an `Item` whose `role` is `scale` or
 //! `offset`, for the sample of a number ("`GeoTIFF` driver", the page of GDAL, and `GTiffDataset::ApplyMetadataInformation`).
 
-use super::hyperstack::{self, Tags};
-use super::ifd::{Directory, Tiff, Values};
+use super::hyperstack::{self, XmlTags};
+use super::ifd::{Ifd, TiffFile, Values};
 use super::{Page, id};
 use crate::error::Result;
 use crate::foreign::layout_text::LayoutText;
-use crate::layout::{FACTORS, Literal};
+use crate::layout::{FACTORS_ATTRIBUTE, LayoutLiteral};
 
 /// Samples of an image: their number takes two bytes.
-const MOST: usize = 1 << 16;
+const MAX_SAMPLES: usize = 1 << 16;
 
 /// The factors of an image without any.
 const NEUTRAL: (f64, f64) = (1.0, 0.0);
 
 /// The image that a page without its own factors is a smaller version of, among the pages before it.
-pub(super) fn full<'p>(file: &Tiff<'_>, planes: &[&Directory], before: &'p [Page]) -> Option<&'p Directory> {
+pub(super) fn find_full_image<'p>(file: &TiffFile<'_>, planes: &[&Ifd], before: &'p [Page]) -> Option<&'p Ifd> {
     /// Bits of the kind of a page: a smaller version, and a mask.
     const SMALLER: u64 = 1;
     const MASK: u64 = 4;
-    let kind = |tags: &Directory| tags.number(file, id::SUBFILE, 0).unwrap_or(0) & (SMALLER | MASK);
+    let kind = |tags: &Ifd| tags.read_first_integer(file, id::SUBFILE, 0).unwrap_or(0) & (SMALLER | MASK);
     planes.first().filter(|tags| kind(tags) == SMALLER)?;
     before.iter().map(|page| &page.directory).rev().find(|tags| kind(tags) == 0)
 }
 
 /// Returns a scale and an offset for each sample of the planes of an image. If planes differ, there are those of all planes. Planes
 /// without any have those of `full`, an image of which they are a smaller version.
-pub(super) fn of(file: &Tiff<'_>, planes: &[&Directory], full: Option<&Directory>) -> Option<Vec<(f64, f64)>> {
-    let own = |tags: &Directory| one(file, tags).or_else(|| one(file, full?));
+pub(super) fn read_plane_factors(file: &TiffFile<'_>, planes: &[&Ifd], full: Option<&Ifd>) -> Option<Vec<(f64, f64)>> {
+    let own = |tags: &Ifd| read_page_factors(file, tags).or_else(|| read_page_factors(file, full?));
     let all: Vec<Option<Vec<(f64, f64)>>> = planes.iter().map(|tags| own(tags)).collect();
     let first = all.iter().flatten().next()?.clone();
     let neutral = vec![NEUTRAL; first.len()];
@@ -36,13 +36,15 @@ pub(super) fn of(file: &Tiff<'_>, planes: &[&Directory], full: Option<&Directory
 }
 
 /// The factors of one page. A fault of the tag is reported when it becomes an attribute.
-fn one(file: &Tiff<'_>, tags: &Directory) -> Option<Vec<(f64, f64)>> {
-    let Values::Text(text) = file.values(tags.tag(id::GDAL)?).ok()? else { return None };
-    let samples = usize::try_from(hyperstack::samples(file, tags).0).ok().filter(|samples| *samples <= MOST)?;
+fn read_page_factors(file: &TiffFile<'_>, tags: &Ifd) -> Option<Vec<(f64, f64)>> {
+    let Values::Text(text) = file.read_tag_values(tags.find_tag(id::GDAL)?).ok()? else { return None };
+    let samples = usize::try_from(hyperstack::read_sample_layout(file, tags).0).ok().filter(|samples| *samples <= MAX_SAMPLES)?;
     let mut found = std::collections::HashMap::new();
-    for tag in Tags(&text).filter(|tag| tag.name == "Item") {
-        let Some(sample) = tag.number("sample").and_then(|sample| usize::try_from(sample).ok()) else { continue };
-        let role = tag.value("role").unwrap_or_default();
+    for tag in XmlTags(&text).filter(|tag| tag.name == "Item") {
+        let Some(sample) = tag.parse_integer_attribute("sample").and_then(|sample| usize::try_from(sample).ok()) else {
+            continue;
+        };
+        let role = tag.find_attribute("role").unwrap_or_default();
         // NaN is refused when the elements are read.
         let value = || tag.text.trim().parse().unwrap_or(f64::NAN);
         let (scale, offset) = found.entry(sample).or_insert(NEUTRAL);
@@ -62,22 +64,22 @@ fn one(file: &Tiff<'_>, tags: &Directory) -> Option<Vec<(f64, f64)>> {
 ///
 /// # Errors
 /// Returns the errors of [`LayoutText::enter`].
-pub(super) fn write(factors: &[(f64, f64)], is_number: bool, text: &mut LayoutText) -> Result<()> {
+pub(super) fn write_factors(factors: &[(f64, f64)], is_number: bool, text: &mut LayoutText) -> Result<()> {
     match factors {
         [(scale, offset), rest @ ..]
             if is_number && scale.is_finite() && offset.is_finite() && rest.iter().all(|other| other == &(*scale, *offset)) =>
         {
             if *scale != NEUTRAL.0 {
-                text.attribute("scale_factor", Literal::Float(*scale))?;
+                text.write_attribute("scale_factor", LayoutLiteral::Float(*scale))?;
             }
             if *offset != NEUTRAL.1 {
-                text.attribute("add_offset", Literal::Float(*offset))?;
+                text.write_attribute("add_offset", LayoutLiteral::Float(*offset))?;
             }
             Ok(())
         }
         all => {
-            let numbers = all.iter().flat_map(|(scale, offset)| [Literal::Float(*scale), Literal::Float(*offset)]);
-            text.attribute(FACTORS, numbers.collect::<Vec<_>>())
+            let numbers = all.iter().flat_map(|(scale, offset)| [LayoutLiteral::Float(*scale), LayoutLiteral::Float(*offset)]);
+            text.write_attribute(FACTORS_ATTRIBUTE, numbers.collect::<Vec<_>>())
         }
     }
 }

@@ -6,21 +6,21 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::id;
-use super::ifd::{Directory, Tiff};
+use super::ifd::{Ifd, TiffFile};
 
 /// The length and the name of an axis.
-pub(super) type Axis = (u64, &'static str);
+pub(super) type StackAxis = (u64, &'static str);
 
 /// A stack as a description tells it: the axes around the planes, the page of each plane, and the lengths of a plane if they are known.
-pub(super) struct Stack {
-    pub axes: Vec<Axis>,
+pub(super) struct Hyperstack {
+    pub axes: Vec<StackAxis>,
     pub pages: Vec<usize>,
     pub plane: Option<(u64, u64)>,
 }
 
 /// The axes of a stack of `ImageJ` whose images have these samples, the slowest first; empty for one image, None if the text is
 /// not one of `ImageJ`. The number of images is the product of the lengths.
-pub(super) fn imagej(text: &str, samples: u64, is_planar: bool) -> Option<Vec<Axis>> {
+pub(super) fn parse_imagej_axes(text: &str, samples: u64, is_planar: bool) -> Option<Vec<StackAxis>> {
     let rest = text.strip_prefix("ImageJ=")?;
     let said = |name: &str| rest.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=').map(str::trim));
     let number = |name: &str| said(name).map_or(Some(1), |text| text.parse::<u64>().ok().filter(|number| *number > 0));
@@ -38,7 +38,7 @@ pub(super) fn imagej(text: &str, samples: u64, is_planar: bool) -> Option<Vec<Ax
         "tzc" => [c, z, t],
         _ => [t, z, c],
     };
-    let mut axes: Vec<Axis> = axes.into_iter().filter(|(len, _)| *len > 1).collect();
+    let mut axes: Vec<StackAxis> = axes.into_iter().filter(|(len, _)| *len > 1).collect();
     if axes.is_empty() && images > 1 {
         axes.push((images, "page"));
     }
@@ -46,7 +46,7 @@ pub(super) fn imagej(text: &str, samples: u64, is_planar: bool) -> Option<Vec<Ax
 }
 
 /// The axes around a plane of this shape in a stack of tifffile, which writes the shape as JSON: `{"shape": [5, 10, 12]}`.
-pub(super) fn shaped(text: &str, plane: &[u64], count: u64) -> Option<Vec<Axis>> {
+pub(super) fn parse_tifffile_axes(text: &str, plane: &[u64], count: u64) -> Option<Vec<StackAxis>> {
     const UNNAMED: [&str; 8] = ["axis0", "axis1", "axis2", "axis3", "axis4", "axis5", "axis6", "axis7"];
     let said: Value = serde_json::from_str(text).ok()?;
     let shape: Vec<u64> = said.get("shape")?.as_array()?.iter().map(Value::as_u64).collect::<Option<_>>()?;
@@ -59,35 +59,35 @@ pub(super) fn shaped(text: &str, plane: &[u64], count: u64) -> Option<Vec<Axis>>
         _ if around.len() == 1 => Some("page"),
         _ => UNNAMED.get(at).copied(),
     };
-    let axes: Vec<Axis> = around.iter().enumerate().map(|(at, len)| Some((*len, name(at)?))).collect::<Option<_>>()?;
+    let axes: Vec<StackAxis> = around.iter().enumerate().map(|(at, len)| Some((*len, name(at)?))).collect::<Option<_>>()?;
     let is_each = axes.iter().map(|axis| axis.1).collect::<HashSet<_>>().len() == axes.len();
     let all = axes.iter().try_fold(1u64, |n, (len, _)| n.checked_mul(*len));
     (is_each && all == Some(count)).then_some(axes)
 }
 
 /// The number of samples of a pixel, and whether each is a plane.
-pub(super) fn samples(file: &Tiff<'_>, tags: &Directory) -> (u64, bool) {
-    let number = |id| tags.number(file, id, 1).unwrap_or(1);
-    (number(id::SAMPLES), number(id::PLANAR) == 2)
+pub(super) fn read_sample_layout(file: &TiffFile<'_>, tags: &Ifd) -> (u64, bool) {
+    let number = |id| tags.read_first_integer(file, id, 1).unwrap_or(1);
+    (number(id::SAMPLES_PER_PIXEL), number(id::PLANAR_CONFIGURATION) == 2)
 }
 
 /// The images of OME that are in these pages; none if some are in other files.
-pub(super) fn ome(text: &str, count: usize) -> Vec<Stack> {
+pub(super) fn parse_ome_stacks(text: &str, count: usize) -> Vec<Hyperstack> {
     let (mut images, mut uuids): (Vec<OmeImage>, HashSet<String>) = (Vec::new(), HashSet::new());
-    for tag in Tags(text) {
+    for tag in XmlTags(text) {
         match tag.name {
             "BinaryOnly" => return Vec::new(),
-            "OME" => uuids.extend(tag.value("UUID").map(str::to_owned)),
+            "OME" => uuids.extend(tag.find_attribute("UUID").map(str::to_owned)),
             "UUID" => drop(uuids.insert(tag.text.trim().to_owned())),
-            "Pixels" => images.push(OmeImage::of(&tag)),
+            "Pixels" => images.push(OmeImage::from_tag(&tag)),
             "Channel" => {
                 if let Some(image) = images.last_mut() {
-                    image.samples.extend(tag.number("SamplesPerPixel").or(Some(1)));
+                    image.samples.extend(tag.parse_integer_attribute("SamplesPerPixel").or(Some(1)));
                 }
             }
             "TiffData" => {
                 if let Some(image) = images.last_mut() {
-                    image.data.push(Data::of(&tag));
+                    image.data.push(TiffData::from_tag(&tag));
                 }
             }
             _ => {}
@@ -96,37 +96,40 @@ pub(super) fn ome(text: &str, count: usize) -> Vec<Stack> {
     if uuids.len() > 1 {
         return Vec::new();
     }
-    images.into_iter().filter_map(|image| image.stack(count)).collect()
+    images.into_iter().filter_map(|image| image.into_stack(count)).collect()
 }
 
 /// An element `Pixels` of OME.
 struct OmeImage {
     /// The axes around the planes, the slowest first.
-    axes: Option<Vec<Axis>>,
+    axes: Option<Vec<StackAxis>>,
     plane: Option<(u64, u64)>,
     samples: Vec<u64>,
-    data: Vec<Data>,
+    data: Vec<TiffData>,
 }
 
 /// An element `TiffData`: planes that are in pages one after the other.
-struct Data {
+struct TiffData {
     page: u64,
     /// Number of planes; `None` for one in each of the pages that follow.
     count: Option<u64>,
     first: [u64; 3],
 }
 
-impl Data {
-    fn of(tag: &Tag<'_>) -> Self {
-        let count = tag.number("PlaneCount").or(tag.number("NumPlanes")).or(tag.value("IFD").map(|_| 1));
-        let first = ["FirstT", "FirstZ", "FirstC"].map(|name| tag.number(name).unwrap_or(0));
-        Self { page: tag.number("IFD").unwrap_or(0), count: count.filter(|count| *count > 0), first }
+impl TiffData {
+    fn from_tag(tag: &XmlTag<'_>) -> Self {
+        let count = tag
+            .parse_integer_attribute("PlaneCount")
+            .or(tag.parse_integer_attribute("NumPlanes"))
+            .or(tag.find_attribute("IFD").map(|_| 1));
+        let first = ["FirstT", "FirstZ", "FirstC"].map(|name| tag.parse_integer_attribute(name).unwrap_or(0));
+        Self { page: tag.parse_integer_attribute("IFD").unwrap_or(0), count: count.filter(|count| *count > 0), first }
     }
 }
 
 impl OmeImage {
-    fn of(tag: &Tag<'_>) -> Self {
-        let outer = tag.value("DimensionOrder").and_then(|order| order.strip_prefix("XY")).unwrap_or_default();
+    fn from_tag(tag: &XmlTag<'_>) -> Self {
+        let outer = tag.find_attribute("DimensionOrder").and_then(|order| order.strip_prefix("XY")).unwrap_or_default();
         let axes = outer.chars().rev().map(|name| {
             let name = match name {
                 'T' => "t",
@@ -134,16 +137,16 @@ impl OmeImage {
                 'C' => "c",
                 _ => return None,
             };
-            Some((tag.number(&format!("Size{}", name.to_ascii_uppercase()))?, name))
+            Some((tag.parse_integer_attribute(&format!("Size{}", name.to_ascii_uppercase()))?, name))
         });
-        let axes: Option<Vec<Axis>> = axes.collect();
-        let is_each = |axes: &Vec<Axis>| axes.iter().map(|axis| axis.1).collect::<HashSet<_>>().len() == 3;
-        let plane = tag.number("SizeY").zip(tag.number("SizeX"));
+        let axes: Option<Vec<StackAxis>> = axes.collect();
+        let is_each = |axes: &Vec<StackAxis>| axes.iter().map(|axis| axis.1).collect::<HashSet<_>>().len() == 3;
+        let plane = tag.parse_integer_attribute("SizeY").zip(tag.parse_integer_attribute("SizeX"));
         Self { axes: axes.filter(is_each), plane, samples: Vec::new(), data: Vec::new() }
     }
 
     /// The planes in these pages, if all are there.
-    fn stack(self, count: usize) -> Option<Stack> {
+    fn into_stack(self, count: usize) -> Option<Hyperstack> {
         let mut axes = self.axes?;
         let samples = self.samples.first().copied().unwrap_or(1);
         if samples == 0 || self.samples.iter().any(|other| *other != samples) {
@@ -167,25 +170,25 @@ impl OmeImage {
         let pages: Vec<usize> = planes.into_iter().collect::<Option<_>>()?;
         let is_once = pages.iter().collect::<HashSet<_>>().len() == pages.len();
         axes.retain(|(len, _)| *len > 1);
-        is_once.then_some(Stack { axes, pages, plane: Some(self.plane?) })
+        is_once.then_some(Hyperstack { axes, pages, plane: Some(self.plane?) })
     }
 }
 
 /// The elements of XML, each by its first tag; what closes them is left out.
-pub(super) struct Tags<'t>(pub &'t str);
+pub(super) struct XmlTags<'t>(pub &'t str);
 
 /// The first tag of an element, and the text up to the next tag.
-pub(super) struct Tag<'t> {
+pub(super) struct XmlTag<'t> {
     /// The name without a prefix.
     pub name: &'t str,
     attributes: &'t str,
     pub text: &'t str,
 }
 
-impl<'t> Iterator for Tags<'t> {
-    type Item = Tag<'t>;
+impl<'t> Iterator for XmlTags<'t> {
+    type Item = XmlTag<'t>;
 
-    fn next(&mut self) -> Option<Tag<'t>> {
+    fn next(&mut self) -> Option<XmlTag<'t>> {
         loop {
             let (_, rest) = self.0.split_once('<')?;
             let skipped = [("!--", "-->"), ("![CDATA[", "]]>"), ("?", "?>"), ("!", ">"), ("/", ">")];
@@ -199,7 +202,7 @@ impl<'t> Iterator for Tags<'t> {
             let (name, attributes) = inside.split_at(inside.find(char::is_whitespace).unwrap_or(inside.len()));
             let name = name.rsplit_once(':').map_or(name, |(_, name)| name);
             let text = after.get(1..).unwrap_or_default();
-            return Some(Tag { name, attributes, text: text.split('<').next().unwrap_or(text) });
+            return Some(XmlTag { name, attributes, text: text.split('<').next().unwrap_or(text) });
         }
     }
 }
@@ -218,9 +221,9 @@ fn end_of_tag(text: &str) -> Option<usize> {
     })
 }
 
-impl<'t> Tag<'t> {
+impl<'t> XmlTag<'t> {
     /// The value of an attribute, as it is written.
-    pub(super) fn value(&self, name: &str) -> Option<&'t str> {
+    pub(super) fn find_attribute(&self, name: &str) -> Option<&'t str> {
         let mut rest = self.attributes;
         loop {
             let (key, after) = rest.split_once('=')?;
@@ -234,8 +237,8 @@ impl<'t> Tag<'t> {
         }
     }
 
-    pub(super) fn number(&self, name: &str) -> Option<u64> {
-        self.value(name)?.trim().parse().ok()
+    pub(super) fn parse_integer_attribute(&self, name: &str) -> Option<u64> {
+        self.find_attribute(name)?.trim().parse().ok()
     }
 }
 
@@ -247,13 +250,15 @@ mod tests {
     fn tags_are_found_in_any_xml() {
         let text = "<?xml a='<b>'?><!-- <x> --><OME xmlns:o='u' UUID=\"a>b\"><o:Pixels SizeX = '3' DimensionOrder=\"XYCZT\"/>\
                     <![CDATA[<no>]]><UUID FileName='f'> urn:1 </UUID></OME><cut a=\"";
-        let found: Vec<_> = Tags(text).map(|tag| (tag.name, tag.text.trim(), tag.value("UUID"), tag.number("SizeX"))).collect();
+        let found: Vec<_> = XmlTags(text)
+            .map(|tag| (tag.name, tag.text.trim(), tag.find_attribute("UUID"), tag.parse_integer_attribute("SizeX")))
+            .collect();
         assert_eq!(found, [("OME", "", Some("a>b"), None), ("Pixels", "", None, Some(3)), ("UUID", "urn:1", None, None)]);
     }
 
     #[test]
     fn axes_of_imagej_are_in_their_order() {
-        let axes = |text: &str, samples| imagej(&format!("ImageJ=1.54f\n{text}"), samples, false);
+        let axes = |text: &str, samples| parse_imagej_axes(&format!("ImageJ=1.54f\n{text}"), samples, false);
         assert_eq!(axes("images=24\nchannels=2\nslices=4\nframes=3\n", 1), Some(vec![(3, "t"), (4, "z"), (2, "c")]));
         assert_eq!(axes("images=8\nchannels=2\nslices=4\norder=zct\n", 1), Some(vec![(2, "c"), (4, "z")]));
         assert_eq!(axes("images=4\nchannels=3\nslices=4\n", 3), Some(vec![(4, "z")]));
@@ -261,7 +266,7 @@ mod tests {
             (axes("images=5\n", 1), axes("", 1), axes("slices=0\n", 1)),
             (Some(vec![(5, "page")]), Some(Vec::new()), None)
         );
-        assert_eq!(imagej("something else\nslices=3", 1, false), None);
+        assert_eq!(parse_imagej_axes("something else\nslices=3", 1, false), None);
     }
 
     #[test]
@@ -270,7 +275,7 @@ mod tests {
             let text = format!(
                 "<OME><Image><Pixels DimensionOrder=\"XYZCT\" SizeX=\"5\" SizeY=\"4\" SizeZ=\"2\" SizeC=\"3\" SizeT=\"1\">{data}</Pixels></Image></OME>"
             );
-            ome(&text, count).into_iter().map(|stack| (stack.axes, stack.pages)).collect::<Vec<_>>()
+            parse_ome_stacks(&text, count).into_iter().map(|stack| (stack.axes, stack.pages)).collect::<Vec<_>>()
         };
         let axes = vec![(3, "c"), (2, "z")];
         assert_eq!(stack("<TiffData/>", 6), [(axes.clone(), vec![0, 1, 2, 3, 4, 5])]);

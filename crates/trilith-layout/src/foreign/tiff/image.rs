@@ -2,21 +2,21 @@
 //!
 //! TIFF Revision 6.0, sections 8 to 15 and 19; supplement 1 and Technical Note 3 for tiles, deflate and the predictor of floats.
 
-use super::hyperstack::{self, Axis};
+use super::hyperstack::{self, StackAxis};
 use super::id;
-use super::ifd::{Directory, Tiff, Values};
-use crate::array::Cut;
+use super::ifd::{Ifd, TiffFile, Values};
+use crate::array::ChunkShape;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{LayoutText, Said, hexadecimal, integer, placed, placed_bytes};
-use crate::layout::Literal;
+use crate::foreign::layout_text::{AttributeValue, LayoutText, placed_bytes, to_hex_text, to_integer_literal, type_at_offset};
+use crate::layout::LayoutLiteral;
 use crate::limits::Limits;
 
 /// Chunks that are named one by one; of more the table is, which is in the file.
-const LISTED: usize = 4096;
+const MAX_LISTED_CHUNKS: usize = 4096;
 
 /// The compressions whose filter is not that of a number: the number and the words.
-const COMPRESSIONS: &[(u64, &str)] = &[
+const COMPRESSION_FILTERS: &[(u64, &str)] = &[
     (1, ""),
     (5, "lzw"),
     (8, "deflate"),
@@ -36,14 +36,14 @@ const COMPRESSIONS: &[(u64, &str)] = &[
 ];
 
 /// The compression that keeps whole JPEG images.
-const JPEG: u64 = 7;
+const COMPRESSION_JPEG: u64 = 7;
 
 /// The most bytes of tables of JPEG: four of quantization and eight of Huffman codes take fewer.
-const TABLES: u64 = 1 << 14;
+const MAX_JPEG_TABLES: u64 = 1 << 14;
 
 /// The tags of an image.
 #[derive(Clone, PartialEq)]
-pub(super) struct Image {
+pub(super) struct TiffImage {
     /// Lengths of the array and of a chunk, the slowest axis first, with the names of the axes.
     shape: Vec<u64>,
     chunk: Vec<u64>,
@@ -52,28 +52,28 @@ pub(super) struct Image {
     order: Byteorder,
     filters: String,
     /// Bytes that go before those of each strip or tile.
-    head: Vec<u8>,
+    jpeg_tables: Vec<u8>,
     is_tiled: bool,
     /// The axes around it, the slowest first, if it is one of several planes: of pages that are alike, or of images that follow
     /// it without a directory, as ImageJ writes large stacks.
-    around: Vec<Axis>,
+    padding: Vec<StackAxis>,
 }
 
-impl Image {
+impl TiffImage {
     /// Reads the tags.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for samples that no array has,
     /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for tags that contradict each other.
-    pub(super) fn read(file: &Tiff<'_>, tags: &Directory) -> Result<Self> {
-        let number = |id, without| tags.number(file, id, without);
-        let (width, height, depth) = (number(id::WIDTH, 0)?, number(id::HEIGHT, 0)?, number(id::DEPTH, 1)?);
-        let samples = number(id::SAMPLES, 1)?;
-        let is_planar = number(id::PLANAR, 1)? == 2 && samples > 1;
-        let is_tiled = tags.tag(id::TILE_OFFSETS).is_some();
+    pub(super) fn read(file: &TiffFile<'_>, tags: &Ifd) -> Result<Self> {
+        let number = |id, without| tags.read_first_integer(file, id, without);
+        let (width, height, depth) = (number(id::IMAGE_WIDTH, 0)?, number(id::IMAGE_LENGTH, 0)?, number(id::IMAGE_DEPTH, 1)?);
+        let samples = number(id::SAMPLES_PER_PIXEL, 1)?;
+        let is_planar = number(id::PLANAR_CONFIGURATION, 1)? == 2 && samples > 1;
+        let is_tiled = tags.find_tag(id::TILE_OFFSETS).is_some();
         let (rows, columns, layers) = match is_tiled {
-            true => (number(id::TILE_HEIGHT, 0)?, number(id::TILE_WIDTH, 0)?, number(id::TILE_DEPTH, 1)?),
-            false => (number(id::STRIP_ROWS, height)?.min(height), width, 1),
+            true => (number(id::TILE_LENGTH, 0)?, number(id::TILE_WIDTH, 0)?, number(id::TILE_DEPTH, 1)?),
+            false => (number(id::ROWS_PER_STRIP, height)?.min(height), width, 1),
         };
         if [width, height, depth, samples, rows, columns, layers].contains(&0) {
             return Err(Error::malformed("an image without width, height, or lengths of its strips or tiles"));
@@ -86,31 +86,31 @@ impl Image {
             datatype,
             order: file.order,
             filters: String::new(),
-            head: Vec::new(),
+            jpeg_tables: Vec::new(),
             is_tiled,
-            around: Vec::new(),
+            padding: Vec::new(),
         };
         if depth > 1 || layers > 1 {
-            image.outermost(depth, layers, "z");
+            image.prepend_dimension(depth, layers, "z");
         }
         let beside = if is_planar { 1 } else { samples };
         if is_planar {
-            image.outermost(samples, 1, "sample");
+            image.prepend_dimension(samples, 1, "sample");
         } else if samples > 1 {
             image.shape.push(samples);
             image.chunk.push(samples);
             image.dims.push("sample");
         }
-        image.filters = image.filters(file, tags, (columns, beside), form)?;
+        image.filters = image.resolve_filters(file, tags, (columns, beside), form)?;
         Ok(image)
     }
 
     /// Sets the outer axes from the images that the description lists. Used if the file has only one directory.
-    pub(super) fn alone(mut self, file: &Tiff<'_>, tags: &Directory) -> Self {
+    pub(super) fn with_listed_images(mut self, file: &TiffFile<'_>, tags: &Ifd) -> Self {
         // A fault of the description is reported when it becomes an attribute.
-        if let Some(Ok(Values::Text(text))) = tags.tag(id::DESCRIPTION).map(|tag| file.values(tag)) {
-            let (samples, is_planar) = hyperstack::samples(file, tags);
-            self.around = hyperstack::imagej(&text, samples, is_planar).unwrap_or_default();
+        if let Some(Ok(Values::Text(text))) = tags.find_tag(id::IMAGE_DESCRIPTION).map(|tag| file.read_tag_values(tag)) {
+            let (samples, is_planar) = hyperstack::read_sample_layout(file, tags);
+            self.padding = hyperstack::parse_imagej_axes(&text, samples, is_planar).unwrap_or_default();
         }
         self
     }
@@ -119,17 +119,17 @@ impl Image {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read.
-    pub(super) fn of_planes(file: &Tiff<'_>, planes: &[&Directory], around: &[Axis]) -> Result<Option<Self>> {
+    pub(super) fn of_planes(file: &TiffFile<'_>, planes: &[&Ifd], around: &[StackAxis]) -> Result<Option<Self>> {
         let mut first: Option<Self> = None;
         for tags in planes {
             match (Self::read(file, tags), &first) {
                 (Ok(image), None) => first = Some(image),
                 (Ok(image), Some(first)) if image == *first => {}
-                (Err(error), _) if error.kind().is_passing() => return Err(error),
+                (Err(error), _) if error.kind().is_transient() => return Err(error),
                 _ => return Ok(None),
             }
         }
-        Ok(first.map(|image| Self { around: around.to_vec(), ..image }))
+        Ok(first.map(|image| Self { padding: around.to_vec(), ..image }))
     }
 
     /// Returns `true` if scale and offset can be applied to its samples.
@@ -143,41 +143,41 @@ impl Image {
     }
 
     /// Returns the height and the width of an image without a depth.
-    pub(super) fn lengths(&self) -> Option<(u64, u64)> {
+    pub(super) fn height_and_width(&self) -> Option<(u64, u64)> {
         let at = |name| self.dims.iter().position(|dim| *dim == name).and_then(|at| self.shape.get(at).copied());
         if at("z").is_some() { None } else { at("y").zip(at("x")) }
     }
 
     /// Number of planes.
-    fn count(&self) -> u64 {
-        self.around.iter().fold(1, |n, (len, _)| n.saturating_mul(*len))
+    fn count_planes(&self) -> u64 {
+        self.padding.iter().fold(1, |n, (len, _)| n.saturating_mul(*len))
     }
 
     /// The array of all planes.
-    fn whole(mut self) -> Self {
-        for (len, name) in std::mem::take(&mut self.around).into_iter().rev() {
-            self.outermost(len, 1, name);
+    fn all_planes(mut self) -> Self {
+        for (len, name) in std::mem::take(&mut self.padding).into_iter().rev() {
+            self.prepend_dimension(len, 1, name);
         }
         self
     }
 
-    fn outermost(&mut self, len: u64, chunk: u64, name: &'static str) {
+    fn prepend_dimension(&mut self, len: u64, chunk: u64, name: &'static str) {
         self.shape.insert(0, len);
         self.chunk.insert(0, chunk);
         self.dims.insert(0, name);
     }
 
     /// The words of what chunks went through, whose rows have this number of pixels of this number of samples.
-    fn filters(&mut self, file: &Tiff<'_>, tags: &Directory, row: (u64, u64), form: Samples) -> Result<String> {
+    fn resolve_filters(&mut self, file: &TiffFile<'_>, tags: &Ifd, row: (u64, u64), form: SampleFormat) -> Result<String> {
         let mut words = Vec::new();
         let (columns, beside) = row;
         let samples = columns.saturating_mul(beside);
-        let predictor = tags.number(file, id::PREDICTOR, 1)?;
-        if let Samples::Bits(bits) = form {
+        let predictor = tags.read_first_integer(file, id::PREDICTOR, 1)?;
+        if let SampleFormat::Bits(bits) = form {
             words.push(format!("bits({bits},{samples},{})", u8::from(self.order == Byteorder::Big)));
         }
         let mut size = self.datatype.item_size();
-        if form == Samples::Float24 {
+        if form == SampleFormat::Float24 {
             // One bit for the sign, 7 for the exponent, and 16 for the fraction: Technical Note 3.
             size = 3;
             let is_big = self.order == Byteorder::Big || predictor == 3;
@@ -185,7 +185,7 @@ impl Image {
         }
         match (predictor, self.order) {
             (1, _) => {}
-            (predictor @ 2..=3, _) if matches!(form, Samples::Bits(_)) => {
+            (predictor @ 2..=3, _) if matches!(form, SampleFormat::Bits(_)) => {
                 return Err(Error::unsupported(format!("the predictor {predictor} of samples that share bytes")));
             }
             (2, Byteorder::Little) => words.push(format!("delta({size},{samples},{beside})")),
@@ -196,51 +196,51 @@ impl Image {
             }
             (other, _) => return Err(Error::unsupported(format!("the predictor {other} of {}", self.datatype))),
         }
-        if form == Samples::Float24 {
+        if form == SampleFormat::Float24 {
             self.order = Byteorder::Little;
         }
-        let compression = tags.number(file, id::COMPRESSION, 1)?;
-        match COMPRESSIONS.iter().find(|row| row.0 == compression) {
-            None if compression == JPEG => {
-                if (&self.datatype, form, predictor) != (&Datatype::Uint8, Samples::Plain, 1) {
+        let compression = tags.read_first_integer(file, id::COMPRESSION, 1)?;
+        match COMPRESSION_FILTERS.iter().find(|row| row.0 == compression) {
+            None if compression == COMPRESSION_JPEG => {
+                if (&self.datatype, form, predictor) != (&Datatype::Uint8, SampleFormat::Plain, 1) {
                     return Err(Error::unsupported("a JPEG image of samples that do not have 8 bits"));
                 }
                 // Samples that are red, green and blue, or something that JPEG does not know, are stored as they are.
-                let is_stored = !matches!(tags.number(file, id::PHOTOMETRIC, 1)?, 0 | 1 | 6);
+                let is_stored = !matches!(tags.read_first_integer(file, id::PHOTOMETRIC_INTERPRETATION, 1)?, 0 | 1 | 6);
                 words.push(format!("jpeg({columns},{beside},{})", u8::from(is_stored)));
-                self.head = tables(file, tags)?;
+                self.jpeg_tables = read_jpeg_tables(file, tags)?;
             }
             Some((_, "")) => {}
             Some((_, word)) => words.push((*word).to_owned()),
             None => words.push(format!("tiff:{compression}")),
         }
-        if tags.number(file, id::FILL_ORDER, 1)? == 2 {
+        if tags.read_first_integer(file, id::FILL_ORDER, 1)? == 2 {
             words.push("reverse".to_owned());
         }
         Ok(words.join(" "))
     }
 
     /// Writes an array whose elements are contiguous; those of other images may follow.
-    fn contiguous(self, file: &Tiff<'_>, start: u64, name: &str, text: &mut LayoutText) -> Result<Written> {
+    fn write_contiguous_array(self, file: &TiffFile<'_>, start: u64, name: &str, text: &mut LayoutText) -> Result<WriteResult> {
         let size = self.shape.iter().fold(self.datatype.item_size(), |n, len| n.saturating_mul(*len));
-        let all_are_there = start.saturating_add(size.saturating_mul(self.count())) <= file.len();
-        let image = if all_are_there { self.whole() } else { self };
-        text.array(name, &image.datatype, image.order, &image.shape, start)?;
-        image.dims(text)?;
-        Ok(Written { table: None, why: image.missing() })
+        let all_are_there = start.saturating_add(size.saturating_mul(self.count_planes())) <= file.len();
+        let image = if all_are_there { self.all_planes() } else { self };
+        text.write_array(name, &image.datatype, image.order, &image.shape, start)?;
+        image.write_dim_names(text)?;
+        Ok(WriteResult { table: None, reason: image.missing_images_error() })
     }
 
     /// Returns the reason if there are images that no directory describes.
-    fn missing(&self) -> Option<Error> {
-        let more = self.count().checked_sub(1).filter(|more| *more > 0)?;
+    fn missing_images_error(&self) -> Option<Error> {
+        let more = self.count_planes().checked_sub(1).filter(|more| *more > 0)?;
         Some(Error::malformed(format!("ImageJ declares {more} more pages, and no directory gives their places")))
     }
 
     /// The byte offsets of the strips or tiles of a page.
-    fn starts(&self, file: &Tiff<'_>, tags: &Directory) -> Result<Vec<u64>> {
-        let at = self.tags().0;
+    fn read_chunk_offsets(&self, file: &TiffFile<'_>, tags: &Ifd) -> Result<Vec<u64>> {
+        let at = self.chunk_tag_ids().0;
         let count = self.shape.iter().zip(&self.chunk).try_fold(1u64, |n, (len, chunk)| n.checked_mul(len.div_ceil(*chunk)));
-        let found = tags.tag(at).map_or(0, |tag| tag.count);
+        let found = tags.find_tag(at).map_or(0, |tag| tag.count);
         let Some(count) = count.filter(|count| *count == found) else {
             return Err(Error::malformed(format!(
                 "{found} strips or tiles for an image of {:?} in {:?}",
@@ -248,49 +248,59 @@ impl Image {
             )));
         };
         if count > file.limits.items {
-            return Err(Limits::exceeded("items", file.limits.items, format_args!("an image has {count} strips or tiles")));
+            return Err(Limits::exceeded_error("items", file.limits.items, format_args!("an image has {count} strips or tiles")));
         }
         Ok(tags.numbers(file, at)?.unwrap_or_default())
     }
 
     /// The lengths of the strips or tiles of a page that begin there.
-    fn lens(&self, file: &Tiff<'_>, tags: &Directory, starts: &[u64]) -> Result<Vec<u64>> {
-        let lens = tags.numbers(file, self.tags().1)?;
+    fn read_chunk_lengths(&self, file: &TiffFile<'_>, tags: &Ifd, starts: &[u64]) -> Result<Vec<u64>> {
+        let lens = tags.numbers(file, self.chunk_tag_ids().1)?;
         if lens.as_ref().is_some_and(|lens| lens.len() != starts.len()) {
             return Err(Error::malformed("the strips or tiles have more or fewer lengths than places"));
         }
         // Some writers omit the length of the only strip.
         let behind = |start: &u64| file.len().saturating_sub(*start);
         let mut lens = lens.unwrap_or_else(|| starts.iter().map(behind).collect());
-        self.estimate(starts, &mut lens, file.len());
+        self.correct_chunk_lengths(starts, &mut lens, file.len());
         Ok(lens)
     }
 
     /// The tags of the offsets and the lengths of strips or tiles.
-    fn tags(&self) -> (u64, u64) {
-        if self.is_tiled { (id::TILE_OFFSETS, id::TILE_BYTES) } else { (id::STRIP_OFFSETS, id::STRIP_BYTES) }
+    fn chunk_tag_ids(&self) -> (u64, u64) {
+        if self.is_tiled { (id::TILE_OFFSETS, id::TILE_BYTE_COUNTS) } else { (id::STRIP_OFFSETS, id::STRIP_BYTE_COUNTS) }
     }
 
     /// Writes the item; its attributes may follow.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the number of places is not that of the chunks.
-    pub(super) fn write(self, file: &Tiff<'_>, planes: &[&Directory], name: &str, text: &mut LayoutText) -> Result<Written> {
+    pub(super) fn write_item(
+        self,
+        file: &TiffFile<'_>,
+        planes: &[&Ifd],
+        name: &str,
+        text: &mut LayoutText,
+    ) -> Result<WriteResult> {
         let (mut starts, mut lens) = (Vec::new(), Vec::new());
         for tags in planes {
-            starts.extend(self.starts(file, tags)?);
+            starts.extend(self.read_chunk_offsets(file, tags)?);
             if starts.len() as u64 > file.limits.items {
-                return Err(Limits::exceeded("items", file.limits.items, format_args!("a series has more strips or tiles")));
+                return Err(Limits::exceeded_error(
+                    "items",
+                    file.limits.items,
+                    format_args!("a series has more strips or tiles"),
+                ));
             }
         }
-        let whole = if planes.len() > 1 { self.clone().whole() } else { self.clone() };
-        let start = whole.is_one(&starts).filter(|_| self.filters.is_empty() && !self.is_tiled);
+        let whole = if planes.len() > 1 { self.clone().all_planes() } else { self.clone() };
+        let start = whole.contiguous_start(&starts).filter(|_| self.filters.is_empty() && !self.is_tiled);
         if let Some(start) = start {
-            return whole.contiguous(file, start, name, text);
+            return whole.write_contiguous_array(file, start, name, text);
         }
         let each = (starts.len() / planes.len().max(1)).max(1);
         for (tags, starts) in planes.iter().zip(starts.chunks(each)) {
-            lens.extend(self.lens(file, tags, starts)?);
+            lens.extend(self.read_chunk_lengths(file, tags, starts)?);
         }
         let spelled = |(start, len): (&u64, &u64)| match (start, len) {
             (0, _) | (_, 0) => "u1[0]".to_owned(),
@@ -298,43 +308,43 @@ impl Image {
         };
         let mut table = None;
         let alone = if let [tags] = planes { Some(tags) } else { None };
-        let (at, len) = self.tags();
-        match (starts.as_slice(), alone.and_then(|tags| tags.tag(at)), alone.and_then(|tags| tags.tag(len))) {
-            ([start], ..) => text.item(name, &spelled((start, lens.first().unwrap_or(&0))))?,
-            (_, Some(at), Some(len)) if starts.len() > LISTED => {
+        let (at, len) = self.chunk_tag_ids();
+        match (starts.as_slice(), alone.and_then(|tags| tags.find_tag(at)), alone.and_then(|tags| tags.find_tag(len))) {
+            ([start], ..) => text.write_item(name, &spelled((start, lens.first().unwrap_or(&0))))?,
+            (_, Some(at), Some(len)) if starts.len() > MAX_LISTED_CHUNKS => {
                 let no_numbers = || Error::malformed("the offsets of strips or tiles are not integers");
-                let column = |tag| file.spelled(tag).ok_or_else(no_numbers);
-                text.item(name, &placed(&column(at)?, at.at))?;
-                table = Some((placed(&column(len)?, len.at), format!("{name}@bytes")));
+                let column = |tag| file.layout_type(tag).ok_or_else(no_numbers);
+                text.write_item(name, &type_at_offset(&column(at)?, at.value_offset))?;
+                table = Some((type_at_offset(&column(len)?, len.value_offset), format!("{name}@bytes")));
             }
-            _ => text.list(name, starts.iter().zip(&lens).map(spelled))?,
+            _ => text.raw_list(name, starts.iter().zip(&lens).map(spelled))?,
         }
-        text.grid(&whole.shape, &whole.chunk)?;
-        text.elements(&self.datatype, self.order, &[])?;
+        text.write_grid_shape(&whole.shape, &whole.chunk)?;
+        text.write_element_type(&self.datatype, self.order, &[])?;
         if !self.filters.is_empty() {
-            text.attribute("grid_filters", self.filters.as_str())?;
+            text.write_attribute("grid_filters", self.filters.as_str())?;
         }
-        if !self.head.is_empty() {
-            text.attribute("grid_head", hexadecimal(&self.head).as_str())?;
+        if !self.jpeg_tables.is_empty() {
+            text.write_attribute("grid_head", to_hex_text(&self.jpeg_tables).as_str())?;
         }
         if !self.is_tiled {
-            text.attribute("grid_edge", "cut")?;
+            text.write_attribute("grid_edge", "cut")?;
         }
-        if let Some(fill) = planes.first().and_then(|tags| self.nodata(file, tags)) {
-            text.attribute("grid_fill", fill)?;
+        if let Some(fill) = planes.first().and_then(|tags| self.read_nodata_value(file, tags)) {
+            text.write_attribute("grid_fill", fill)?;
         }
         if let Some((_, bytes)) = &table {
-            text.attribute("grid_at", "")?;
-            text.attribute("grid_bytes", format!("/{bytes}").as_str())?;
+            text.write_attribute("grid_at", "")?;
+            text.write_attribute("grid_bytes", format!("/{bytes}").as_str())?;
         }
-        whole.dims(text)?;
-        Ok(Written { table: table.map(|(said, bytes)| (bytes, said)), why: whole.missing() })
+        whole.write_dim_names(text)?;
+        Ok(WriteResult { table: table.map(|(said, bytes)| (bytes, said)), reason: whole.missing_images_error() })
     }
 
     /// Corrects the lengths of strips and tiles: one of 0 at a place in the file goes on to the next or to the end of the
     /// file, and an uncompressed strip is not longer than its rows.
-    fn estimate(&self, starts: &[u64], lens: &mut [u64], end: u64) {
-        let cut = Cut { shape: self.shape.clone(), chunk: self.chunk.clone(), item: 1, cut_edges: !self.is_tiled };
+    fn correct_chunk_lengths(&self, starts: &[u64], lens: &mut [u64], end: u64) {
+        let cut = ChunkShape { shape: self.shape.clone(), chunk: self.chunk.clone(), item: 1, trims_edges: !self.is_tiled };
         let mut sorted = Vec::new();
         for (number, (start, len)) in starts.iter().zip(lens).enumerate() {
             if *len == 0 && *start != 0 {
@@ -353,27 +363,27 @@ impl Image {
     }
 
     /// GDAL's number for missing elements, which fills the tiles that were never written.
-    fn nodata(&self, file: &Tiff<'_>, tags: &Directory) -> Option<Said> {
-        let Ok(Values::Text(text)) = file.values(tags.tag(id::NODATA)?) else { return None };
+    fn read_nodata_value(&self, file: &TiffFile<'_>, tags: &Ifd) -> Option<AttributeValue> {
+        let Ok(Values::Text(text)) = file.read_tag_values(tags.find_tag(id::GDAL_NODATA)?) else { return None };
         let text = text.trim_matches(['\0', ' ']);
         if self.datatype.is_float() {
-            return text.parse::<f64>().ok().map(|number| Said::from(Literal::Float(number)));
+            return text.parse::<f64>().ok().map(|number| AttributeValue::from(LayoutLiteral::Float(number)));
         }
         let bits = u32::try_from(self.datatype.item_size().saturating_mul(8)).ok()?;
         let number = text.parse::<i128>().ok().filter(|_| self.datatype.is_integer())?;
         let (low, high) =
             if self.datatype.is_signed() { (-(1i128 << (bits - 1)), 1i128 << (bits - 1)) } else { (0, 1i128 << bits) };
-        (low..high).contains(&number).then(|| Said::from(integer(number)))
+        (low..high).contains(&number).then(|| AttributeValue::from(to_integer_literal(number)))
     }
 
-    fn dims(&self, text: &mut LayoutText) -> Result<()> {
-        let dims: Vec<_> = self.dims.iter().map(|name| Literal::Text((*name).to_owned())).collect();
-        text.attribute("grid_dims", dims)
+    fn write_dim_names(&self, text: &mut LayoutText) -> Result<()> {
+        let dims: Vec<_> = self.dims.iter().map(|name| LayoutLiteral::Text((*name).to_owned())).collect();
+        text.write_attribute("grid_dims", dims)
     }
 
     /// Returns the start of the image, if its strips are contiguous.
-    fn is_one(&self, starts: &[u64]) -> Option<u64> {
-        let cut = Cut { shape: self.shape.clone(), chunk: self.chunk.clone(), item: 1, cut_edges: true };
+    fn contiguous_start(&self, starts: &[u64]) -> Option<u64> {
+        let cut = ChunkShape { shape: self.shape.clone(), chunk: self.chunk.clone(), item: 1, trims_edges: true };
         let first = starts.first().copied().filter(|start| *start != 0)?;
         let mut next = first;
         for (number, start) in starts.iter().enumerate() {
@@ -388,19 +398,19 @@ impl Image {
 }
 
 /// The result of writing an image.
-pub(super) struct Written {
+pub(super) struct WriteResult {
     /// The name and the text of the item with the lengths of its strips or tiles, which follows the attributes.
     pub table: Option<(String, String)>,
     /// The reason if some of its pages are missing.
-    pub why: Option<Error>,
+    pub reason: Option<Error>,
 }
 
 /// The tables that the JPEG images of a directory share: a JPEG file without an image.
-fn tables(file: &Tiff<'_>, tags: &Directory) -> Result<Vec<u8>> {
-    let Some(tag) = tags.tag(id::JPEG_TABLES) else { return Ok(Vec::new()) };
+fn read_jpeg_tables(file: &TiffFile<'_>, tags: &Ifd) -> Result<Vec<u8>> {
+    let Some(tag) = tags.find_tag(id::JPEG_TABLES) else { return Ok(Vec::new()) };
     let wrong = || Error::malformed("the tables of JPEG are no bytes");
-    if tag.count > TABLES {
-        return Err(Error::malformed(format!("{} bytes of tables of JPEG, more than {TABLES}", tag.count)));
+    if tag.count > MAX_JPEG_TABLES {
+        return Err(Error::malformed(format!("{} bytes of tables of JPEG, more than {MAX_JPEG_TABLES}", tag.count)));
     }
     let numbers = tags.numbers(file, id::JPEG_TABLES)?.unwrap_or_default();
     numbers.into_iter().map(|number| u8::try_from(number).map_err(|_| wrong())).collect()
@@ -408,7 +418,7 @@ fn tables(file: &Tiff<'_>, tags: &Directory) -> Result<Vec<u8>> {
 
 /// The form in which samples are stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Samples {
+enum SampleFormat {
     /// Samples are stored as they are read.
     Plain,
     /// Integers of this number of bits, which share bytes.
@@ -418,7 +428,7 @@ enum Samples {
 }
 
 /// The datatype of samples, and how they are stored.
-fn samples_of(file: &Tiff<'_>, tags: &Directory) -> Result<(Datatype, Samples)> {
+fn samples_of(file: &TiffFile<'_>, tags: &Ifd) -> Result<(Datatype, SampleFormat)> {
     let alike = |id, without: u64, what: &str| -> Result<u64> {
         let all = tags.numbers(file, id)?.unwrap_or_else(|| vec![without]);
         match all.first() {
@@ -426,15 +436,15 @@ fn samples_of(file: &Tiff<'_>, tags: &Directory) -> Result<(Datatype, Samples)> 
             _ => Err(Error::unsupported(format!("samples of several {what} next to each other: {all:?}"))),
         }
     };
-    let (bits, format) = (alike(id::BITS, 1, "lengths")?, alike(id::FORMAT, 1, "kinds")?);
-    let plain = |kind| Datatype::number(kind, bits / 8).map(|datatype| (datatype, Samples::Plain));
+    let (bits, format) = (alike(id::BITS_PER_SAMPLE, 1, "lengths")?, alike(id::SAMPLE_FORMAT, 1, "kinds")?);
+    let plain = |kind| Datatype::numeric(kind, bits / 8).map(|datatype| (datatype, SampleFormat::Plain));
     let found = match (format, bits) {
         (1 | 4, 8 | 16 | 32 | 64) => plain('u'),
-        (1 | 4, 1..8) => Some((Datatype::Uint8, Samples::Bits(bits))),
-        (1 | 4, 9..16) => Some((Datatype::Uint16, Samples::Bits(bits))),
-        (1 | 4, 17..32) => Some((Datatype::Uint32, Samples::Bits(bits))),
+        (1 | 4, 1..8) => Some((Datatype::Uint8, SampleFormat::Bits(bits))),
+        (1 | 4, 9..16) => Some((Datatype::Uint16, SampleFormat::Bits(bits))),
+        (1 | 4, 17..32) => Some((Datatype::Uint32, SampleFormat::Bits(bits))),
         (2, 8 | 16 | 32 | 64) => plain('i'),
-        (3, 24) => Some((Datatype::Float32, Samples::Float24)),
+        (3, 24) => Some((Datatype::Float32, SampleFormat::Float24)),
         (3, 16 | 32 | 64) => plain('f'),
         (6, 64 | 128) => plain('c'),
         _ => None,

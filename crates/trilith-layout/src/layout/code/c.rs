@@ -2,15 +2,18 @@
 
 use std::fmt::Write;
 
-use super::expr::Spelling;
-use super::{Field, Generator, Move, Op, Plan, Primitive, escaped, order_letter, pieces, var_name, width};
+use super::expr::ExprSyntax;
+use super::{
+    CodeField, CodeGenerator, CodePlan, FieldMove, Op, Primitive, byte_swap_width, escape_bytes, order_letter, text_pieces,
+    var_name,
+};
 use crate::layout::PrimitiveKind;
 
-pub(super) const C: Generator = Generator { name: "c", extension: "h", lacks, write };
+pub(super) const C: CodeGenerator = CodeGenerator { name: "c", extension: "h", lacks: unsupported_reason, write: generate_code };
 
 const HELPERS: &str = include_str!("templates/helpers.h");
 
-fn datatype(primitive: Primitive) -> &'static str {
+fn to_c_datatype(primitive: Primitive) -> &'static str {
     match (primitive.kind(), primitive.size()) {
         (PrimitiveKind::Signed, 1) => "int8_t",
         (PrimitiveKind::Signed, 2) => "int16_t",
@@ -30,13 +33,13 @@ fn datatype(primitive: Primitive) -> &'static str {
     }
 }
 
-fn lacks(field: &Field) -> Option<&'static str> {
+fn unsupported_reason(field: &CodeField) -> Option<&'static str> {
     matches!(field.primitive.name(), "f2" | "c4").then_some("C99 has no floating-point type of two bytes")
 }
 
-fn write(plan: &Plan) -> String {
+fn generate_code(plan: &CodePlan) -> String {
     let name = &plan.name;
-    let spelling = Spelling {
+    let spelling = ExprSyntax {
         suffix: "",
         start: "(f->is_native ? 16 : 0)",
         prefix: format!("{name}_"),
@@ -44,21 +47,21 @@ fn write(plan: &Plan) -> String {
         choice: "({0} > 0 ? {1} : {2})",
     };
     let template = HELPERS.replace("NAME", name).replace("GUARD", &name.to_ascii_uppercase());
-    let signature = escaped(&plan.signature(), |byte| format!("\\{byte:03o}"));
-    let mut out = plan.helpers(&template, &signature, &fields(plan));
-    writer(plan, &spelling, &mut out);
-    reader(plan, &spelling, &mut out);
+    let signature = escape_bytes(&plan.signature(), |byte| format!("\\{byte:03o}"));
+    let mut out = plan.fill_helper_template(&template, &signature, &print_struct_fields(plan));
+    push_writer(plan, &spelling, &mut out);
+    push_reader(plan, &spelling, &mut out);
     out.push_str("\n#endif\n");
     out
 }
 
 /// The members of the struct.
-fn fields(plan: &Plan) -> String {
+fn print_struct_fields(plan: &CodePlan) -> String {
     let mut out = String::new();
     for field in &plan.fields {
         let star = if field.shape.is_empty() { "" } else { "*" };
-        let comment = plan.comment(field).replace("*/", "* /").replace("/*", "/ *").replace('?', "\\?");
-        let _ = writeln!(out, "  {} {star}{};  /* {comment} */", datatype(field.primitive), field.name);
+        let comment = plan.print_field_comment(field).replace("*/", "* /").replace("/*", "/ *").replace('?', "\\?");
+        let _ = writeln!(out, "  {} {star}{};  /* {comment} */", to_c_datatype(field.primitive), field.name);
     }
     if plan.fields.is_empty() {
         out.push_str("  char nothing;\n");
@@ -66,21 +69,21 @@ fn fields(plan: &Plan) -> String {
     out
 }
 
-fn address(field: &Field) -> String {
+fn print_field_address(field: &CodeField) -> String {
     if field.shape.is_empty() { format!("&v->{}", field.name) } else { format!("v->{}", field.name) }
 }
 
 /// `depth, loops, run, bytes of a number, numbers in an element, order`
-fn blocks(array: &Move, field: &Field, spelling: &Spelling, vars: &[String]) -> String {
-    let p = |expr| spelling.print(vars, expr);
+fn print_block_arguments(array: &FieldMove, field: &CodeField, spelling: &ExprSyntax, vars: &[String]) -> String {
+    let p = |expr| spelling.print_expr(vars, expr);
     let loops: Vec<String> = array.loops.iter().map(|(count, stride)| format!("{}, {}", p(count), p(stride))).collect();
     let table = if loops.is_empty() { "NULL".to_owned() } else { format!("(const int64_t[]){{{}}}", loops.join(", ")) };
-    let numbers = field.primitive.size() / width(field.primitive);
+    let numbers = field.primitive.size() / byte_swap_width(field.primitive);
     let order = order_letter(array.order);
-    format!("{}, {table}, {}, {}, {numbers}, '{order}'", array.loops.len(), p(&array.run), width(field.primitive))
+    format!("{}, {table}, {}, {}, {numbers}, '{order}'", array.loops.len(), p(&array.run), byte_swap_width(field.primitive))
 }
 
-fn writer(plan: &Plan, spelling: &Spelling, out: &mut String) {
+fn push_writer(plan: &CodePlan, spelling: &ExprSyntax, out: &mut String) {
     let (name, vars) = (&plan.name, &plan.write.vars);
     let _ = writeln!(
         out,
@@ -89,36 +92,36 @@ fn writer(plan: &Plan, spelling: &Spelling, out: &mut String) {
     for op in &plan.write.ops {
         match op {
             Op::Let(var, expr) => {
-                let _ = writeln!(out, "  const int64_t {} = {};", var_name(vars, *var), spelling.print(vars, expr));
+                let _ = writeln!(out, "  const int64_t {} = {};", var_name(vars, *var), spelling.print_expr(vars, expr));
             }
             Op::Param { field, at, order, var } => {
                 let Some(field) = plan.fields.get(*field) else { continue };
-                check(field, name, var.map(|var| var_name(vars, var)), out);
-                let (at, order, size) = (spelling.print(vars, at), order_letter(*order), field.primitive.size());
+                push_param_check(field, name, var.map(|var| var_name(vars, var)), out);
+                let (at, order, size) = (spelling.print_expr(vars, at), order_letter(*order), field.primitive.size());
                 let _ = writeln!(out, "  {name}_put(f, {at}, &v->{}, 0, NULL, 1, {size}, 1, '{order}');", field.name);
             }
             Op::Array(array) => {
                 let Some(field) = plan.fields.get(array.field) else { continue };
-                let (at, blocks) = (spelling.print(vars, &array.at), blocks(array, field, spelling, vars));
-                let _ = writeln!(out, "  {name}_put(f, {at}, {}, {blocks});", address(field));
+                let (at, blocks) = (spelling.print_expr(vars, &array.at), print_block_arguments(array, field, spelling, vars));
+                let _ = writeln!(out, "  {name}_put(f, {at}, {}, {blocks});", print_field_address(field));
             }
         }
     }
     if let Some(text) = &plan.layout {
-        let _ = writeln!(out, "  {name}_begin_layout(f, {});", spelling.print(vars, &plan.total));
-        for piece in pieces(text) {
-            let literal = escaped(piece, |byte| format!("\\{byte:03o}"));
+        let _ = writeln!(out, "  {name}_begin_layout(f, {});", spelling.print_expr(vars, &plan.total));
+        for piece in text_pieces(text) {
+            let literal = escape_bytes(piece, |byte| format!("\\{byte:03o}"));
             let _ = writeln!(out, "  {name}_text(f, \"{literal}\", {});", piece.len());
         }
         let _ = writeln!(out, "  {name}_end_layout(f);");
     } else {
-        let _ = writeln!(out, "  {name}_fill(f, {});", spelling.print(vars, &plan.total));
+        let _ = writeln!(out, "  {name}_fill(f, {});", spelling.print_expr(vars, &plan.total));
     }
     let _ = writeln!(out, "  return {name}_close(f);\n}}");
 }
 
 /// Checks a parameter, which becomes the value of a variable if one is wanted.
-fn check(field: &Field, name: &str, var: Option<&str>, out: &mut String) {
+fn push_param_check(field: &CodeField, name: &str, var: Option<&str>, out: &mut String) {
     let wide = field.primitive.kind() != PrimitiveKind::Signed && field.primitive.size() == 8;
     let checked =
         if wide { format!("v->{0} > INT64_MAX ? -2 : (int64_t) v->{0}", field.name) } else { format!("v->{}", field.name) };
@@ -126,7 +129,7 @@ fn check(field: &Field, name: &str, var: Option<&str>, out: &mut String) {
     let _ = writeln!(out, "  {set}{name}_check(f, {checked});");
 }
 
-fn reader(plan: &Plan, spelling: &Spelling, out: &mut String) {
+fn push_reader(plan: &CodePlan, spelling: &ExprSyntax, out: &mut String) {
     let (name, vars) = (&plan.name, &plan.read.vars);
     let _ = writeln!(
         out,
@@ -142,22 +145,22 @@ fn reader(plan: &Plan, spelling: &Spelling, out: &mut String) {
     for op in &plan.read.ops {
         match op {
             Op::Let(var, expr) => {
-                let _ = writeln!(out, "  const int64_t {} = {};", var_name(vars, *var), spelling.print(vars, expr));
+                let _ = writeln!(out, "  const int64_t {} = {};", var_name(vars, *var), spelling.print_expr(vars, expr));
             }
             Op::Param { field, at, order, var } => {
                 let Some(field) = plan.fields.get(*field) else { continue };
-                let (at, order, size) = (spelling.print(vars, at), order_letter(*order), field.primitive.size());
+                let (at, order, size) = (spelling.print_expr(vars, at), order_letter(*order), field.primitive.size());
                 let _ = writeln!(out, "  {name}_get(f, {at}, &v->{}, 0, NULL, 1, {size}, 1, '{order}');", field.name);
-                check(field, name, var.map(|var| var_name(vars, var)), out);
+                push_param_check(field, name, var.map(|var| var_name(vars, var)), out);
             }
             Op::Array(array) => {
                 let Some(field) = plan.fields.get(array.field) else { continue };
-                let (at, blocks) = (spelling.print(vars, &array.at), blocks(array, field, spelling, vars));
+                let (at, blocks) = (spelling.print_expr(vars, &array.at), print_block_arguments(array, field, spelling, vars));
                 if !field.shape.is_empty() {
-                    let count = spelling.print(vars, &array.count());
+                    let count = spelling.print_expr(vars, &array.count_elements());
                     let _ = writeln!(out, "  v->{} = {name}_allocate(f, {count}, {});", field.name, field.primitive.size());
                 }
-                let _ = writeln!(out, "  {name}_get(f, {at}, {}, {blocks});", address(field));
+                let _ = writeln!(out, "  {name}_get(f, {at}, {}, {blocks});", print_field_address(field));
             }
         }
     }

@@ -16,7 +16,7 @@ pub(super) enum Expr {
     Mul(Box<Expr>, Box<Expr>),
     Max(Box<Expr>, Box<Expr>),
     /// The next multiple of a power of two.
-    Up(Box<Expr>, i64),
+    AlignUp(Box<Expr>, i64),
     /// The second if the first is above 0, else the third.
     IfPositive(Box<Expr>, Box<Expr>, Box<Expr>),
 }
@@ -25,15 +25,15 @@ impl Expr {
     pub(super) const ZERO: Expr = Expr::Const(0);
     pub(super) const ONE: Expr = Expr::Const(1);
 
-    pub(super) fn length(self, suffix: i8) -> Expr {
+    pub(super) fn with_suffix(self, suffix: i8) -> Expr {
         match self {
-            Expr::Const(value) => Expr::Const(crate::layout::sizes::suffixed(value, suffix)),
+            Expr::Const(value) => Expr::Const(crate::layout::sizes::apply_suffix(value, suffix)),
             other if suffix == 0 => other,
             other => Expr::Length(Box::new(other), suffix),
         }
     }
 
-    pub(super) fn factor(self) -> Expr {
+    pub(super) fn into_factor(self) -> Expr {
         match self {
             Expr::Const(value) => Expr::Const(if value < 0 { 1 } else { value }),
             other => Expr::Factor(Box::new(other)),
@@ -65,12 +65,12 @@ impl Expr {
         }
     }
 
-    pub(super) fn up(self, align: u64) -> Expr {
+    pub(super) fn align_up(self, align: u64) -> Expr {
         let align = i64::try_from(align).unwrap_or(i64::MAX);
         match self {
             other if align <= 1 => other,
             Expr::Const(at) => Expr::Const(at.saturating_add(align - 1) & !(align - 1)),
-            other => Expr::Up(Box::new(other), align),
+            other => Expr::AlignUp(Box::new(other), align),
         }
     }
 
@@ -88,7 +88,7 @@ impl Expr {
         match self {
             Expr::Const(_) | Expr::Start => {}
             Expr::Var(var) => each(*var),
-            Expr::Length(a, _) | Expr::Factor(a) | Expr::Up(a, _) => a.each_var(each),
+            Expr::Length(a, _) | Expr::Factor(a) | Expr::AlignUp(a, _) => a.each_var(each),
             Expr::Add(a, b) | Expr::Mul(a, b) | Expr::Max(a, b) => {
                 a.each_var(each);
                 b.each_var(each);
@@ -103,7 +103,7 @@ impl Expr {
 }
 
 /// The spelling of numbers in one language.
-pub(super) struct Spelling {
+pub(super) struct ExprSyntax {
     /// Suffix of a constant, such as `_int64`.
     pub suffix: &'static str,
     pub start: &'static str,
@@ -114,26 +114,26 @@ pub(super) struct Spelling {
     pub choice: &'static str,
 }
 
-impl Spelling {
+impl ExprSyntax {
     /// Writes an expression with calls of helper functions, which every language has in its own file.
-    pub(super) fn print(&self, vars: &[String], expr: &Expr) -> String {
-        let p = |expr: &Expr| self.print(vars, expr);
+    pub(super) fn print_expr(&self, vars: &[String], expr: &Expr) -> String {
+        let p = |expr: &Expr| self.print_expr(vars, expr);
         let call = |name: &str, a: String, b: String| format!("{}{name}({a}, {b})", self.prefix);
         match expr {
-            Expr::Const(value) => self.number(*value),
+            Expr::Const(value) => self.print_integer(*value),
             Expr::Var(var) => vars.get(*var).cloned().unwrap_or_default(),
             Expr::Start => self.start.to_owned(),
-            Expr::Length(a, suffix) => call("length", p(a), self.number(i64::from(*suffix))),
+            Expr::Length(a, suffix) => call("length", p(a), self.print_integer(i64::from(*suffix))),
             Expr::Factor(a) => format!("{}factor({})", self.prefix, p(a)),
             Expr::Add(a, b) => call("add", p(a), p(b)),
             Expr::Mul(a, b) => call("mul", p(a), p(b)),
-            Expr::Up(a, align) => call("up", p(a), self.number(*align)),
+            Expr::AlignUp(a, align) => call("up", p(a), self.print_integer(*align)),
             Expr::Max(a, b) => self.max.replace("{0}", &p(a)).replace("{1}", &p(b)),
             Expr::IfPositive(a, b, c) => self.choice.replace("{0}", &p(a)).replace("{1}", &p(b)).replace("{2}", &p(c)),
         }
     }
 
-    pub(super) fn number(&self, value: i64) -> String {
+    pub(super) fn print_integer(&self, value: i64) -> String {
         format!("{value}{}", self.suffix)
     }
 }

@@ -2,15 +2,16 @@
 
 use std::fmt::Write;
 
-use super::expr::Spelling;
-use super::{Field, Generator, Move, Op, Plan, Primitive, order_letter, pieces, var_name, width};
+use super::expr::ExprSyntax;
+use super::{CodeField, CodeGenerator, CodePlan, FieldMove, Op, Primitive, byte_swap_width, order_letter, text_pieces, var_name};
 use crate::layout::PrimitiveKind;
 
-pub(super) const FORTRAN: Generator = Generator { name: "fortran", extension: "f90", lacks, write };
+pub(super) const FORTRAN: CodeGenerator =
+    CodeGenerator { name: "fortran", extension: "f90", lacks: unsupported_reason, write: generate_code };
 
 const HELPERS: &str = include_str!("templates/helpers.f90");
 
-fn datatype(primitive: Primitive) -> (&'static str, &'static str) {
+fn to_fortran_datatype(primitive: Primitive) -> (&'static str, &'static str) {
     match (primitive.kind(), primitive.size()) {
         (PrimitiveKind::Signed, 1) => ("integer(int8)", "0_int8"),
         (PrimitiveKind::Signed, 2) => ("integer(int16)", "0_int16"),
@@ -25,7 +26,7 @@ fn datatype(primitive: Primitive) -> (&'static str, &'static str) {
     }
 }
 
-fn lacks(field: &Field) -> Option<&'static str> {
+fn unsupported_reason(field: &CodeField) -> Option<&'static str> {
     let primitive = field.primitive;
     match primitive.kind() {
         PrimitiveKind::Unsigned | PrimitiveKind::Pointer => Some("Fortran has no unsigned integers"),
@@ -36,8 +37,8 @@ fn lacks(field: &Field) -> Option<&'static str> {
     }
 }
 
-fn write(plan: &Plan) -> String {
-    let spelling = Spelling {
+fn generate_code(plan: &CodePlan) -> String {
+    let spelling = ExprSyntax {
         suffix: "_int64",
         start: "f%start",
         prefix: String::new(),
@@ -46,8 +47,8 @@ fn write(plan: &Plan) -> String {
     };
     let mut fields = String::new();
     for field in &plan.fields {
-        let (ty, zero) = datatype(field.primitive);
-        let comment: String = plan.comment(field).chars().take(90).collect();
+        let (ty, zero) = to_fortran_datatype(field.primitive);
+        let comment: String = plan.print_field_comment(field).chars().take(90).collect();
         let _ = writeln!(fields, "    ! {comment}");
         if field.shape.is_empty() {
             let _ = writeln!(fields, "    {ty} :: {} = {zero}", field.name);
@@ -63,15 +64,15 @@ fn write(plan: &Plan) -> String {
         .join(", ");
     let signature: Vec<String> = plan.signature().iter().map(|byte| format!("char({byte})")).collect();
     let template = HELPERS.replace("NAME", &plan.name).replace("KINDS", &kinds);
-    let mut out = plan.helpers(&template, &signature.join(" // "), &fields);
-    writer(plan, &spelling, &mut out);
-    reader(plan, &spelling, &mut out);
+    let mut out = plan.fill_helper_template(&template, &signature.join(" // "), &fields);
+    push_writer(plan, &spelling, &mut out);
+    push_reader(plan, &spelling, &mut out);
     let _ = writeln!(out, "end module {}_layout", plan.name);
     out
 }
 
 /// A statement, continued on further lines if it is long: a line has at most 132 characters.
-fn line(out: &mut String, statement: &str) {
+fn push_statement(out: &mut String, statement: &str) {
     let mut rest = statement;
     let mut pad = "    ";
     while rest.len() > 100 {
@@ -87,7 +88,7 @@ fn line(out: &mut String, statement: &str) {
 }
 
 /// Declares the variables of a program.
-fn declare(program: &super::Program, out: &mut String) {
+fn push_variable_declarations(program: &super::CodeProgram, out: &mut String) {
     for op in &program.ops {
         let var = match op {
             Op::Let(var, _) => Some(*var),
@@ -101,33 +102,36 @@ fn declare(program: &super::Program, out: &mut String) {
 }
 
 /// `run in bytes, bytes of a number, loops, order`
-fn blocks(array: &Move, field: &Field, spelling: &Spelling, vars: &[String]) -> String {
-    let run = spelling.print(vars, &array.run.clone().times(super::Expr::Const(field.primitive.size() as i64)));
-    let loops: Vec<String> =
-        array.loops.iter().flat_map(|(count, stride)| [spelling.print(vars, count), spelling.print(vars, stride)]).collect();
+fn print_block_arguments(array: &FieldMove, field: &CodeField, spelling: &ExprSyntax, vars: &[String]) -> String {
+    let run = spelling.print_expr(vars, &array.run.clone().times(super::Expr::Const(field.primitive.size() as i64)));
+    let loops: Vec<String> = array
+        .loops
+        .iter()
+        .flat_map(|(count, stride)| [spelling.print_expr(vars, count), spelling.print_expr(vars, stride)])
+        .collect();
     let loops = if loops.is_empty() { "none".to_owned() } else { format!("[{}]", loops.join(", ")) };
-    format!("{run}, {}, {loops}, '{}'", width(field.primitive), order_letter(array.order))
+    format!("{run}, {}, {loops}, '{}'", byte_swap_width(field.primitive), order_letter(array.order))
 }
 
-fn writer(plan: &Plan, spelling: &Spelling, out: &mut String) {
+fn push_writer(plan: &CodePlan, spelling: &ExprSyntax, out: &mut String) {
     let (name, vars) = (&plan.name, &plan.write.vars);
     let _ = writeln!(
         out,
         "\n  ! Writes a file; error is blank if that succeeded.\n  subroutine {name}_write(path, v, error)\n    character(len=*), intent(in) :: path\n    type({name}_data), intent(in) :: v\n    character(len=*), intent(out) :: error\n    type(stream) :: f"
     );
-    declare(&plan.write, out);
+    push_variable_declarations(&plan.write, out);
     out.push_str("    call create(f, path)\n");
     for op in &plan.write.ops {
         match op {
             Op::Let(var, expr) => {
-                line(out, &format!("{} = {}", var_name(vars, *var), spelling.print(vars, expr)));
+                push_statement(out, &format!("{} = {}", var_name(vars, *var), spelling.print_expr(vars, expr)));
             }
             Op::Param { field, at, order, var } => {
                 let Some(field) = plan.fields.get(*field) else { continue };
-                check(field, var.and_then(|var| vars.get(var)), out);
+                push_param_check(field, var.and_then(|var| vars.get(var)), out);
                 let size = field.primitive.size();
-                let (at, order) = (spelling.print(vars, at), order_letter(*order));
-                line(
+                let (at, order) = (spelling.print_expr(vars, at), order_letter(*order));
+                push_statement(
                     out,
                     &format!(
                         "call put(f, '{0}', {at}, transfer(v%{0}, [0_int8]), {size}_int64, {size}, none, '{order}')",
@@ -137,10 +141,13 @@ fn writer(plan: &Plan, spelling: &Spelling, out: &mut String) {
             }
             Op::Array(array) => {
                 let Some(field) = plan.fields.get(array.field) else { continue };
-                let (at, blocks) = (spelling.print(vars, &array.at), blocks(array, field, spelling, vars));
+                let (at, blocks) = (spelling.print_expr(vars, &array.at), print_block_arguments(array, field, spelling, vars));
                 let field_name = &field.name;
                 if !field.shape.is_empty() {
-                    line(out, &format!("if (.not. allocated(v%{field_name})) call fail(f, '{field_name} is not allocated')"));
+                    push_statement(
+                        out,
+                        &format!("if (.not. allocated(v%{field_name})) call fail(f, '{field_name} is not allocated')"),
+                    );
                     out.push_str("    if (f%error == '') then\n");
                 }
                 let value = if field.primitive.kind() == PrimitiveKind::Bool {
@@ -153,18 +160,18 @@ fn writer(plan: &Plan, spelling: &Spelling, out: &mut String) {
                 } else {
                     format!("transfer(v%{field_name}, [0_int8])")
                 };
-                line(out, &format!("call put(f, '{field_name}', {at}, {value}, {blocks})"));
+                push_statement(out, &format!("call put(f, '{field_name}', {at}, {value}, {blocks})"));
                 if !field.shape.is_empty() {
                     out.push_str("    end if\n");
                 }
             }
         }
     }
-    let total = spelling.print(vars, &plan.total);
+    let total = spelling.print_expr(vars, &plan.total);
     if let Some(text) = &plan.layout {
         let _ = writeln!(out, "    call begin_layout(f, {total})");
-        for piece in pieces(text) {
-            literal(piece, out);
+        for piece in text_pieces(text) {
+            push_text_calls(piece, out);
         }
         out.push_str("    call end_layout(f)\n");
     } else {
@@ -174,7 +181,7 @@ fn writer(plan: &Plan, spelling: &Spelling, out: &mut String) {
 }
 
 /// Writes bytes of the layout: printable characters as literals, the others by their number.
-fn literal(bytes: &[u8], out: &mut String) {
+fn push_text_calls(bytes: &[u8], out: &mut String) {
     let is_plain = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
     let mut rest = bytes;
     while let Some(&first) = rest.first() {
@@ -192,53 +199,56 @@ fn literal(bytes: &[u8], out: &mut String) {
     }
 }
 
-fn check(field: &Field, var: Option<&String>, out: &mut String) {
-    line(out, &format!("call check(f, int(v%{}, int64))", field.name));
+fn push_param_check(field: &CodeField, var: Option<&String>, out: &mut String) {
+    push_statement(out, &format!("call check(f, int(v%{}, int64))", field.name));
     if let Some(var) = var {
-        line(out, &format!("{var} = int(v%{}, int64)", field.name));
+        push_statement(out, &format!("{var} = int(v%{}, int64)", field.name));
     }
 }
 
-fn reader(plan: &Plan, spelling: &Spelling, out: &mut String) {
+fn push_reader(plan: &CodePlan, spelling: &ExprSyntax, out: &mut String) {
     let (name, vars) = (&plan.name, &plan.read.vars);
     let _ = writeln!(
         out,
         "\n  ! Reads a file; error is blank if that succeeded.\n  subroutine {name}_read(path, v, error)\n    character(len=*), intent(in) :: path\n    type({name}_data), intent(out) :: v\n    character(len=*), intent(out) :: error\n    type(stream) :: f\n    integer(int8), allocatable :: b(:)"
     );
-    declare(&plan.read, out);
+    push_variable_declarations(&plan.read, out);
     out.push_str("    call open_file(f, path)\n");
     for op in &plan.read.ops {
         match op {
             Op::Let(var, expr) => {
-                line(out, &format!("{} = {}", var_name(vars, *var), spelling.print(vars, expr)));
+                push_statement(out, &format!("{} = {}", var_name(vars, *var), spelling.print_expr(vars, expr)));
             }
             Op::Param { field, at, order, var } => {
                 let Some(field) = plan.fields.get(*field) else { continue };
                 let size = field.primitive.size();
-                let (at, order) = (spelling.print(vars, at), order_letter(*order));
-                line(out, &format!("call get(f, {at}, b, {size}_int64, {size}, none, '{order}')"));
-                line(out, &format!("if (f%error == '') v%{0} = transfer(b, v%{0})", field.name));
-                check(field, var.and_then(|var| vars.get(var)), out);
+                let (at, order) = (spelling.print_expr(vars, at), order_letter(*order));
+                push_statement(out, &format!("call get(f, {at}, b, {size}_int64, {size}, none, '{order}')"));
+                push_statement(out, &format!("if (f%error == '') v%{0} = transfer(b, v%{0})", field.name));
+                push_param_check(field, var.and_then(|var| vars.get(var)), out);
             }
             Op::Array(array) => {
                 let Some(field) = plan.fields.get(array.field) else { continue };
-                let (at, blocks) = (spelling.print(vars, &array.at), blocks(array, field, spelling, vars));
-                line(out, &format!("call get(f, {at}, b, {blocks})"));
+                let (at, blocks) = (spelling.print_expr(vars, &array.at), print_block_arguments(array, field, spelling, vars));
+                push_statement(out, &format!("call get(f, {at}, b, {blocks})"));
                 out.push_str("    if (f%error == '') then\n");
                 let is_bool = field.primitive.kind() == PrimitiveKind::Bool;
                 if field.shape.is_empty() {
                     let value = if is_bool { "b(1) /= 0_int8".to_owned() } else { format!("transfer(b, v%{})", field.name) };
-                    line(out, &format!("  v%{} = {value}", field.name));
+                    push_statement(out, &format!("  v%{} = {value}", field.name));
                 } else {
                     // Fortran counts the fastest dimension first.
                     let dims: Vec<String> =
-                        array.dims.iter().rev().map(|dim| spelling.print(vars, &dim.clone().factor())).collect();
+                        array.dims.iter().rev().map(|dim| spelling.print_expr(vars, &dim.clone().into_factor())).collect();
                     let value = if is_bool {
                         "b /= 0_int8".to_owned()
                     } else {
-                        format!("transfer(b, [{}])", datatype(field.primitive).1)
+                        format!("transfer(b, [{}])", to_fortran_datatype(field.primitive).1)
                     };
-                    line(out, &format!("  allocate (v%{}, source=reshape({value}, [{}]))", field.name, dims.join(", ")));
+                    push_statement(
+                        out,
+                        &format!("  allocate (v%{}, source=reshape({value}, [{}]))", field.name, dims.join(", ")),
+                    );
                 }
                 out.push_str("    end if\n");
             }

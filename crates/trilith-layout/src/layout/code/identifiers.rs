@@ -3,17 +3,17 @@
 use std::collections::HashSet;
 
 /// Words that some language keeps for itself, and names of the generated helpers.
-const RESERVED: &str = " abstract and as asm assert async auto await become bool box break case char class complex const continue crate \
+const RESERVED_WORDS: &str = " abstract and as asm assert async auto await become bool box break case char class complex const continue crate \
     def default del do double dyn elif else enum error except extern extra false file final finally float fn for from global goto if \
     impl import in inline int is lambda let long loop macro match mod move mut none nonlocal not or override pass path priv pub raise \
     ref register restrict return self short signed sizeof static struct super switch trait true try type typedef typeof union \
     unsafe unsigned unsized use values virtual void volatile where while with yield ";
 
 /// Longest identifier; Fortran allows 63 characters.
-const LONGEST: usize = 40;
+const MAX_IDENTIFIER_LEN: usize = 40;
 
 /// Returns an identifier that is like a name.
-pub(super) fn identifier(name: &str) -> String {
+pub(super) fn to_identifier(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
         if c.is_ascii_alphanumeric() {
@@ -23,11 +23,11 @@ pub(super) fn identifier(name: &str) -> String {
         }
     }
     let mut out = out.trim_end_matches('_').to_owned();
-    out.truncate(LONGEST);
+    out.truncate(MAX_IDENTIFIER_LEN);
     if out.is_empty() || out.starts_with(|c: char| c.is_ascii_digit()) {
         out.insert(0, 'v');
     }
-    if RESERVED.contains(&format!(" {} ", out.to_ascii_lowercase())) {
+    if RESERVED_WORDS.contains(&format!(" {} ", out.to_ascii_lowercase())) {
         out.push('_');
     }
     out
@@ -35,12 +35,12 @@ pub(super) fn identifier(name: &str) -> String {
 
 /// Identifiers that were given; Fortran does not distinguish the case.
 #[derive(Default)]
-pub(super) struct Taken(HashSet<String>);
+pub(super) struct UsedIdentifiers(HashSet<String>);
 
-impl Taken {
+impl UsedIdentifiers {
     /// Returns an identifier like `name` that no other has.
-    pub(super) fn take(&mut self, name: &str) -> String {
-        let plain = identifier(name);
+    pub(super) fn unique_identifier(&mut self, name: &str) -> String {
+        let plain = to_identifier(name);
         let mut out = plain.clone();
         let mut number = 2;
         while !self.0.insert(out.to_ascii_lowercase()) {
@@ -57,9 +57,9 @@ mod tests {
 
     #[test]
     fn names_are_identifiers_everywhere() {
-        let mut taken = Taken::default();
+        let mut taken = UsedIdentifiers::default();
         let names = ["/g/x", "/\"\".time", "/l[0]", "/NX", "/nx", "/for", "/\"ü 1\"", "/9"];
-        let made: Vec<String> = names.iter().map(|name| taken.take(name)).collect();
+        let made: Vec<String> = names.iter().map(|name| taken.unique_identifier(name)).collect();
         assert_eq!(made, ["g_x", "time", "l_0", "NX", "nx_2", "for_", "v1", "v9"]);
     }
 }

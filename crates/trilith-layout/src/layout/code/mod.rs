@@ -27,27 +27,27 @@ use expr::Expr;
 /// assert!(Language::named("cobol").is_none());
 /// ```
 #[derive(Clone, Copy)]
-pub struct Language(&'static Generator);
+pub struct CodeLanguage(&'static CodeGenerator);
 
 /// A language: what it cannot express, and its text.
-struct Generator {
+struct CodeGenerator {
     name: &'static str,
     extension: &'static str,
     /// Returns the reason why the language cannot hold a field, or `None` if it can.
-    lacks: fn(&Field) -> Option<&'static str>,
-    write: fn(&Plan) -> String,
+    lacks: fn(&CodeField) -> Option<&'static str>,
+    write: fn(&CodePlan) -> String,
 }
 
-static GENERATORS: [Generator; 4] = [c::C, fortran::FORTRAN, python::PYTHON, rust::RUST];
+static GENERATORS: [CodeGenerator; 4] = [c::C, fortran::FORTRAN, python::PYTHON, rust::RUST];
 
-impl Language {
+impl CodeLanguage {
     /// Returns all languages.
-    pub fn all() -> impl Iterator<Item = Language> {
-        GENERATORS.iter().map(Language)
+    pub fn all() -> impl Iterator<Item = CodeLanguage> {
+        GENERATORS.iter().map(CodeLanguage)
     }
 
     /// Returns the language of a name: `c`, `fortran`, `python` or `rust`.
-    pub fn named(name: &str) -> Option<Language> {
+    pub fn from_name(name: &str) -> Option<CodeLanguage> {
         Self::all().find(|language| language.name() == name)
     }
 
@@ -62,14 +62,14 @@ impl Language {
     }
 }
 
-impl fmt::Debug for Language {
+impl fmt::Debug for CodeLanguage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
 /// A number, string or array that a program holds: a stored parameter, a data item, or a member of structs in it.
-struct Field {
+struct CodeField {
     /// An identifier in every language.
     name: String,
     path: String,
@@ -87,12 +87,12 @@ enum Op {
     /// A stored parameter: the number at an address becomes the value of a variable, if any needs it.
     Param { field: usize, at: Expr, order: Option<Byteorder>, var: Option<usize> },
     /// The elements of a field.
-    Array(Move),
+    Array(FieldMove),
 }
 
 /// The elements of a field in a file: runs of them, repeated at equal distances.
 #[derive(Clone)]
-struct Move {
+struct FieldMove {
     field: usize,
     at: Expr,
     /// Lengths of the dimensions; -1 for one that is removed.
@@ -104,15 +104,15 @@ struct Move {
     order: Option<Byteorder>,
 }
 
-impl Move {
+impl FieldMove {
     /// Number of elements in all.
-    fn count(&self) -> Expr {
+    fn count_elements(&self) -> Expr {
         self.loops.iter().fold(self.run.clone(), |count, (times, _)| count.times(times.clone()))
     }
 }
 
 /// Description of a layout from which a program is generated.
-struct Plan {
+struct CodePlan {
     /// Name of the module, an identifier.
     name: String,
     dialect: Dialect,
@@ -120,24 +120,24 @@ struct Plan {
     order: Byteorder,
     /// The layout at the end of written files.
     layout: Option<String>,
-    fields: Vec<Field>,
+    fields: Vec<CodeField>,
     /// Writes a native file.
-    write: Program,
+    write: CodeProgram,
     /// The end of the last item of a written file, a layout address.
     total: Expr,
     /// Reads a file with or without signature.
-    read: Program,
+    read: CodeProgram,
 }
 
 /// Operations in their order, and the names of their variables.
-struct Program {
+struct CodeProgram {
     ops: Vec<Op>,
     vars: Vec<String>,
 }
 
-impl Plan {
+impl CodePlan {
     /// Byte of a native file that is address 0.
-    fn base(&self) -> i64 {
+    fn first_address(&self) -> i64 {
         if self.dialect == Dialect::D2026 { 16 } else { 0 }
     }
 
@@ -147,16 +147,16 @@ impl Plan {
     }
 
     /// The helper functions of a language for this layout: `signature` and `fields` are spelled by the language.
-    fn helpers(&self, template: &str, signature: &str, fields: &str) -> String {
+    fn fill_helper_template(&self, template: &str, signature: &str, fields: &str) -> String {
         template
             .replace("SIGNATURE", signature)
-            .replace("BASE", &self.base().to_string())
+            .replace("BASE", &self.first_address().to_string())
             .replace("LETTER", &order_letter(Some(self.order)).to_string())
             .replace("FIELDS", fields)
     }
 
     /// A field in words, for its comment.
-    fn comment(&self, field: &Field) -> String {
+    fn print_field_comment(&self, field: &CodeField) -> String {
         let shape = if field.shape.is_empty() { String::new() } else { format!("[{}]", field.shape.join(", ")) };
         let doc = if field.doc.is_empty() { String::new() } else { format!(": {}", field.doc) };
         format!("{} {}{shape}{doc}", field.path, field.primitive.name())
@@ -169,7 +169,7 @@ fn var_name(vars: &[String], var: usize) -> &str {
 }
 
 /// Number of bytes that a byte swap turns round: a complex number is two numbers.
-fn width(primitive: Primitive) -> u64 {
+fn byte_swap_width(primitive: Primitive) -> u64 {
     match primitive.kind() {
         super::PrimitiveKind::Complex => primitive.size() / 2,
         _ => primitive.size(),
@@ -186,12 +186,12 @@ fn order_letter(order: Option<Byteorder>) -> char {
 }
 
 /// The text of a layout in short pieces of bytes, each of one line.
-fn pieces(text: &str) -> impl Iterator<Item = &[u8]> {
+fn text_pieces(text: &str) -> impl Iterator<Item = &[u8]> {
     text.as_bytes().split_inclusive(|&byte| byte == b'\n').flat_map(|line| line.chunks(72))
 }
 
 /// Bytes as the inside of a literal: printable ASCII unchanged, the others as `escape` spells them.
-fn escaped(bytes: &[u8], escape: impl Fn(u8) -> String) -> String {
+fn escape_bytes(bytes: &[u8], escape: impl Fn(u8) -> String) -> String {
     let keep = |byte: u8| (byte.is_ascii_graphic() || byte == b' ') && !matches!(byte, b'"' | b'\\' | b'?');
     bytes.iter().map(|&byte| if keep(byte) { char::from(byte).to_string() } else { escape(byte) }).collect()
 }
@@ -216,35 +216,35 @@ impl Layout {
     /// fixed program cannot express: a compressed array, a struct with stored parameters, a list whose length is a
     /// parameter, or a datatype that the language lacks. Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a
     /// layout with very many items.
-    pub fn code(&self, language: Language, name: &str, order: Byteorder, text: Option<&str>) -> Result<String> {
-        let name = identifiers::identifier(name);
+    pub fn code(&self, language: CodeLanguage, name: &str, order: Byteorder, text: Option<&str>) -> Result<String> {
+        let name = identifiers::to_identifier(name);
         let start = if self.dialect() == Dialect::D2026 { 0 } else { 16 };
-        let written = lower::build(self, Expr::Const(start))?;
+        let written = lower::build_operations(self, Expr::Const(start))?;
         let first = if self.dialect() == Dialect::D2026 { Expr::ZERO } else { Expr::Start };
-        let read = lower::build(self, first)?;
+        let read = lower::build_operations(self, first)?;
         for field in &written.fields {
             if let Some(why) = (language.0.lacks)(field) {
                 let what = format!("{} is {}: {why}", field.path, field.primitive);
                 return Err(Error::unsupported(what).hint("write this item with another datatype, or take another language"));
             }
         }
-        let plan = Plan {
+        let plan = CodePlan {
             name,
             dialect: self.dialect(),
             order,
             layout: text.map(str::to_owned),
             fields: written.fields,
-            write: Program { ops: lower::needed(written.ops, Some(&written.total)), vars: written.vars },
+            write: CodeProgram { ops: lower::drop_unused_vars(written.ops, Some(&written.total)), vars: written.vars },
             total: written.total,
-            read: Program { ops: lower::needed(read.ops, None), vars: read.vars },
+            read: CodeProgram { ops: lower::drop_unused_vars(read.ops, None), vars: read.vars },
         };
         Ok((language.0.write)(&plan))
     }
 }
 
 /// Largest number of items of a program.
-const MOST: u64 = 20_000;
+const MAX_ITEMS: u64 = 20_000;
 
 fn too_many() -> Error {
-    Limits::exceeded("items", MOST, "a program for this layout would be too long")
+    Limits::exceeded_error("items", MAX_ITEMS, "a program for this layout would be too long")
 }

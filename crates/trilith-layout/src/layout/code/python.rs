@@ -2,20 +2,21 @@
 
 use std::fmt::Write;
 
-use super::expr::Spelling;
-use super::{Field, Generator, Op, Plan, escaped, order_letter, pieces, var_name, width};
+use super::expr::ExprSyntax;
+use super::{CodeField, CodeGenerator, CodePlan, Op, byte_swap_width, escape_bytes, order_letter, text_pieces, var_name};
 use crate::layout::PrimitiveKind;
 
-pub(super) const PYTHON: Generator = Generator { name: "python", extension: "py", lacks, write };
+pub(super) const PYTHON: CodeGenerator =
+    CodeGenerator { name: "python", extension: "py", lacks: unsupported_reason, write: generate_code };
 
 const HELPERS: &str = include_str!("templates/helpers.py");
 
-fn lacks(_: &Field) -> Option<&'static str> {
+fn unsupported_reason(_: &CodeField) -> Option<&'static str> {
     None
 }
 
-fn write(plan: &Plan) -> String {
-    let spelling = Spelling {
+fn generate_code(plan: &CodePlan) -> String {
+    let spelling = ExprSyntax {
         suffix: "",
         start: "f.start",
         prefix: "_".into(),
@@ -24,20 +25,20 @@ fn write(plan: &Plan) -> String {
     };
     let mut fields = String::new();
     for field in &plan.fields {
-        let comment = plan.comment(field).replace('\\', "\\\\").replace("\"\"\"", "'''");
+        let comment = plan.print_field_comment(field).replace('\\', "\\\\").replace("\"\"\"", "'''");
         let _ = writeln!(fields, "    {}: {comment}", field.name);
     }
-    let signature = escaped(&plan.signature(), |byte| format!("\\x{byte:02x}"));
-    let mut out = plan.helpers(HELPERS, &signature, &fields);
-    writer(plan, &spelling, &mut out);
-    reader(plan, &spelling, &mut out);
+    let signature = escape_bytes(&plan.signature(), |byte| format!("\\x{byte:02x}"));
+    let mut out = plan.fill_helper_template(HELPERS, &signature, &fields);
+    push_writer(plan, &spelling, &mut out);
+    push_reader(plan, &spelling, &mut out);
     out
 }
 
 /// The letter of the module `struct`, and the kind of value.
-fn code(field: &Field) -> (char, &'static str) {
+fn to_struct_format(field: &CodeField) -> (char, &'static str) {
     let primitive = field.primitive;
-    match (primitive.kind(), width(primitive)) {
+    match (primitive.kind(), byte_swap_width(primitive)) {
         (PrimitiveKind::Signed, 1) => ('b', "number"),
         (PrimitiveKind::Signed, 2) => ('h', "number"),
         (PrimitiveKind::Signed, 4) => ('i', "number"),
@@ -57,10 +58,10 @@ fn code(field: &Field) -> (char, &'static str) {
     }
 }
 
-fn operations(plan: &Plan, spelling: &Spelling, is_writer: bool, out: &mut String) {
+fn push_operations(plan: &CodePlan, spelling: &ExprSyntax, is_writer: bool, out: &mut String) {
     let program = if is_writer { &plan.write } else { &plan.read };
     let vars = &program.vars;
-    let p = |expr| spelling.print(vars, expr);
+    let p = |expr| spelling.print_expr(vars, expr);
     for op in &program.ops {
         match op {
             Op::Let(var, expr) => {
@@ -68,7 +69,7 @@ fn operations(plan: &Plan, spelling: &Spelling, is_writer: bool, out: &mut Strin
             }
             Op::Param { field, at, order, var } => {
                 let Some(field) = plan.fields.get(*field) else { continue };
-                let (name, (letter, _), order) = (&field.name, code(field), order_letter(*order));
+                let (name, (letter, _), order) = (&field.name, to_struct_format(field), order_letter(*order));
                 if is_writer {
                     let _ =
                         writeln!(out, "        f.put({}, values, {name:?}, [], [], 1, {letter:?}, 'number', '{order}')", p(at));
@@ -81,7 +82,7 @@ fn operations(plan: &Plan, spelling: &Spelling, is_writer: bool, out: &mut Strin
             }
             Op::Array(array) => {
                 let Some(field) = plan.fields.get(array.field) else { continue };
-                let (name, (letter, kind), order) = (&field.name, code(field), order_letter(array.order));
+                let (name, (letter, kind), order) = (&field.name, to_struct_format(field), order_letter(array.order));
                 let dims: Vec<String> = array.dims.iter().map(p).collect();
                 let loops: Vec<String> =
                     array.loops.iter().map(|(count, stride)| format!("({}, {})", p(count), p(stride))).collect();
@@ -97,14 +98,14 @@ fn operations(plan: &Plan, spelling: &Spelling, is_writer: bool, out: &mut Strin
     }
 }
 
-fn writer(plan: &Plan, spelling: &Spelling, out: &mut String) {
+fn push_writer(plan: &CodePlan, spelling: &ExprSyntax, out: &mut String) {
     out.push_str("\n\ndef write(path, values):\n    \"\"\"Write a file from a dict of values.\"\"\"\n    with open(path, \"wb\") as file:\n        f = _File(file)\n        f.create()\n");
-    operations(plan, spelling, true, out);
-    let total = spelling.print(&plan.write.vars, &plan.total);
+    push_operations(plan, spelling, true, out);
+    let total = spelling.print_expr(&plan.write.vars, &plan.total);
     if let Some(text) = &plan.layout {
         let _ = writeln!(out, "        f.end({total}, LAYOUT)\n\n\nLAYOUT = (");
-        for piece in pieces(text) {
-            let _ = writeln!(out, "    b\"{}\"", escaped(piece, |byte| format!("\\x{byte:02x}")));
+        for piece in text_pieces(text) {
+            let _ = writeln!(out, "    b\"{}\"", escape_bytes(piece, |byte| format!("\\x{byte:02x}")));
         }
         out.push_str("    b\"\"\n)\n");
     } else {
@@ -112,8 +113,8 @@ fn writer(plan: &Plan, spelling: &Spelling, out: &mut String) {
     }
 }
 
-fn reader(plan: &Plan, spelling: &Spelling, out: &mut String) {
+fn push_reader(plan: &CodePlan, spelling: &ExprSyntax, out: &mut String) {
     out.push_str("\n\ndef read(path):\n    \"\"\"Read a file as a dict of values.\"\"\"\n    values = {}\n    with open(path, \"rb\") as file:\n        f = _File(file)\n        f.open()\n");
-    operations(plan, spelling, false, out);
+    push_operations(plan, spelling, false, out);
     out.push_str("    return values\n");
 }

@@ -1,77 +1,77 @@
 //! Special comments: `##` documentation and `#:` attributes (section 9 of our specification).
 
-use super::{Code, Dialect, ItemId, Lexer, Note, Parser, T, Token, unquote};
+use super::{Annotation, Code, Dialect, ItemId, LayoutParser, Lexer, Token, TokenKind, unquote_name};
 use crate::diagnostic::Diagnostic;
-use crate::layout::model::{Attribute, Literal, Said};
+use crate::layout::model::{AnnotationKind, Attribute, LayoutLiteral};
 use crate::span::Span;
 
 /// The value after the `=` of an attribute.
-enum Value {
-    Plain(Attribute),
+enum AttributeValue {
+    Single(Attribute),
     /// A list of values of several kinds, up to here.
-    Mixed(u32),
+    Other(u32),
 }
 
-impl Parser<'_> {
+impl LayoutParser<'_> {
     /// Gives a special comment to an item.
-    pub(super) fn note(&mut self, item: ItemId, comment: Span) {
+    pub(super) fn attach_comment(&mut self, item: ItemId, comment: Span) {
         let text = comment.slice(self.text);
         let inside = Span::new(comment.start + 2, comment.end.max(comment.start + 2));
         if text.starts_with("##") {
             let kept = inside.slice(self.text).trim_end_matches([' ', '\t', '\u{b}', '\u{c}']).len() as u32;
-            self.notes.push(Note { item, said: Said::Doc(Span::new(inside.start, inside.start + kept)) });
-        } else if let Err(diagnostic) = self.attributes(item, inside) {
+            self.notes.push(Annotation { item, said: AnnotationKind::Doc(Span::new(inside.start, inside.start + kept)) });
+        } else if let Err(diagnostic) = self.parse_attributes(item, inside) {
             self.sink.push(*diagnostic);
         }
     }
 
     /// attributes = (NAME ('=' value)? ','?)*
-    fn attributes(&mut self, item: ItemId, inside: Span) -> Result<(), Box<Diagnostic>> {
-        let mut lexer = Lexer::part(self.text, inside, Dialect::D2026);
-        let mut token = lexer.next();
-        while token.kind != T::End {
+    fn parse_attributes(&mut self, item: ItemId, inside: Span) -> Result<(), Box<Diagnostic>> {
+        let mut lexer = Lexer::for_span(self.text, inside, Dialect::D2026);
+        let mut token = lexer.next_token();
+        while token.kind != TokenKind::End {
             // An unreadable value is kept as it is written.
             let start = token.span.start;
-            let rest = Note { item, said: Said::Raw(Span::new(start, inside.end)) };
+            let rest = Annotation { item, said: AnnotationKind::Raw(Span::new(start, inside.end)) };
             if !token.is_name() {
                 self.notes.push(rest);
-                return Err(self.unfit(token, "the name of an attribute").into());
+                return Err(self.invalid_value(token, "the name of an attribute").into());
             }
-            let name = self.symbol(token);
-            token = lexer.next();
-            let mut said = Said::Attribute(name, Attribute::Flag);
-            if token.kind == T::Equal {
-                token = lexer.next();
+            let name = self.intern_token_name(token);
+            token = lexer.next_token();
+            let mut said = AnnotationKind::Attribute(name, Attribute::Flag);
+            if token.kind == TokenKind::Equal {
+                token = lexer.next_token();
                 said = match self.attribute_value(&mut lexer, token) {
-                    Ok(Value::Plain(value)) => Said::Attribute(name, value),
-                    Ok(Value::Mixed(end)) => Said::Raw(Span::new(start, end)),
+                    Ok(AttributeValue::Single(value)) => AnnotationKind::Attribute(name, value),
+                    Ok(AttributeValue::Other(end)) => AnnotationKind::Raw(Span::new(start, end)),
                     Err(diagnostic) => {
                         self.notes.push(rest);
                         return Err(diagnostic);
                     }
                 };
-                token = lexer.next();
+                token = lexer.next_token();
             }
-            self.notes.push(Note { item, said });
-            if token.kind == T::Comma {
-                token = lexer.next();
+            self.notes.push(Annotation { item, said });
+            if token.kind == TokenKind::Comma {
+                token = lexer.next_token();
             }
         }
         Ok(())
     }
 
     /// value = INTEGER | FLOAT | QUOTED | '[' v (',' v)* ']'
-    fn attribute_value(&mut self, lexer: &mut Lexer<'_>, token: Token) -> Result<Value, Box<Diagnostic>> {
-        if token.kind != T::OpenBracket {
-            return self.scalar(token).map(|value| Value::Plain(Attribute::Value(value)));
+    fn attribute_value(&mut self, lexer: &mut Lexer<'_>, token: Token) -> Result<AttributeValue, Box<Diagnostic>> {
+        if token.kind != TokenKind::OpenBracket {
+            return self.parse_scalar(token).map(|value| AttributeValue::Single(Attribute::Value(value)));
         }
-        let mut list: Vec<Literal> = Vec::new();
+        let mut list: Vec<LayoutLiteral> = Vec::new();
         let mut is_mixed = false;
         loop {
-            let token = lexer.next();
-            let value = self.scalar(token)?;
-            let is_whole = |value: &Literal| matches!(value, Literal::Integer(_) | Literal::Large(_));
-            let is_other = |first: &Literal| {
+            let token = lexer.next_token();
+            let value = self.parse_scalar(token)?;
+            let is_whole = |value: &LayoutLiteral| matches!(value, LayoutLiteral::Integer(_) | LayoutLiteral::Large(_));
+            let is_other = |first: &LayoutLiteral| {
                 std::mem::discriminant(first) != std::mem::discriminant(&value) && !(is_whole(first) && is_whole(&value))
             };
             if !is_mixed && list.first().is_some_and(is_other) {
@@ -79,36 +79,38 @@ impl Parser<'_> {
                 is_mixed = true;
                 self.sink.push(
                     Code::E211
-                        .at(token.span, "the values of this list are not all of one kind")
+                        .to_diagnostic(token.span, "the values of this list are not all of one kind")
                         .hint("all integers, all floats (write 1.0) or all strings"),
                 );
             }
             list.push(value);
-            let token = lexer.next();
+            let token = lexer.next_token();
             match token.kind {
-                T::Comma => {}
-                T::CloseBracket if is_mixed => return Ok(Value::Mixed(token.span.end)),
-                T::CloseBracket => return Ok(Value::Plain(Attribute::List(list))),
-                _ => return Err(self.unfit(token, "`,` or `]`").into()),
+                TokenKind::Comma => {}
+                TokenKind::CloseBracket if is_mixed => return Ok(AttributeValue::Other(token.span.end)),
+                TokenKind::CloseBracket => return Ok(AttributeValue::Single(Attribute::List(list))),
+                _ => return Err(self.invalid_value(token, "`,` or `]`").into()),
             }
         }
     }
 
-    fn scalar(&self, token: Token) -> Result<Literal, Box<Diagnostic>> {
+    fn parse_scalar(&self, token: Token) -> Result<LayoutLiteral, Box<Diagnostic>> {
         let text = token.span.slice(self.text);
         match token.kind {
-            T::Integer => Ok(Literal::Integer(token.value)),
-            T::BadNumber if is_large(text) => Ok(Literal::Large(text.trim_start_matches('+').to_owned())),
-            T::Float => Ok(Literal::Float(parse_float(text))),
-            T::Quoted => Ok(Literal::Text(unquote(text).into_owned())),
-            T::Symbol => Err(self.unfit(token, "a value").hint(format!("a text needs quotes: \"{text}\"")).into()),
-            _ => Err(self.unfit(token, "a value").into()),
+            TokenKind::Integer => Ok(LayoutLiteral::Integer(token.value)),
+            TokenKind::BadNumber if is_large(text) => Ok(LayoutLiteral::Large(text.trim_start_matches('+').to_owned())),
+            TokenKind::Float => Ok(LayoutLiteral::Float(parse_float(text))),
+            TokenKind::Quoted => Ok(LayoutLiteral::Text(unquote_name(text).into_owned())),
+            TokenKind::Symbol => {
+                Err(self.invalid_value(token, "a value").hint(format!("a text needs quotes: \"{text}\"")).into())
+            }
+            _ => Err(self.invalid_value(token, "a value").into()),
         }
     }
 
-    fn unfit(&self, token: Token, what: &str) -> Diagnostic {
-        let found = if token.kind == T::End { "the end of the comment".into() } else { self.shown(token) };
-        Code::E211.at(token.span, format!("attribute comment: expected {what}, found {found}"))
+    fn invalid_value(&self, token: Token, what: &str) -> Diagnostic {
+        let found = if token.kind == TokenKind::End { "the end of the comment".into() } else { self.display_token(token) };
+        Code::E211.to_diagnostic(token.span, format!("attribute comment: expected {what}, found {found}"))
     }
 }
 

@@ -1,49 +1,53 @@
 //! Data: datatype, shape, filter, placement.
 
-use super::{Code, Dialect, Draft, Frame, Owner, Parse, Parser, Placed, Placement, Primitive, Span, T, Token, TypeId, Written};
+use super::{
+    Code, Dialect, Draft, Frame, LayoutParser, ParseResult, ParsedPlacement, Placement, Primitive, RawDim, Span, Token,
+    TokenKind, TypeId, TypeOwner,
+};
 use crate::diagnostic::Diagnostic;
-use crate::layout::lexer::unquote;
-use crate::layout::model::{Filter, Literal, PrimitiveKind, TypeKind};
+use crate::layout::lexer::unquote_name;
+use crate::layout::model::{LayoutFilter, LayoutLiteral, PrimitiveKind, TypeKind};
 use crate::layout::spec_decisions::SUFFIX_MAX;
 
-impl Parser<'_> {
+impl LayoutParser<'_> {
     /// datatype = PRIM | NAME | '{' … '}'
-    pub(super) fn datatype(&mut self, mut draft: Draft) -> Parse {
+    pub(super) fn parse_datatype(&mut self, mut draft: Draft) -> ParseResult {
         draft.type_span = self.token.span;
         match self.token.kind {
-            T::Prim => {
-                let token = self.bump();
-                draft.ty = super::scope::prefixed(token.span.slice(self.text), self.dialect).unwrap_or(TypeId::NONE);
+            TokenKind::Primitive => {
+                let token = self.advance();
+                draft.ty =
+                    super::scope::parse_prefixed_primitive(token.span.slice(self.text), self.dialect).unwrap_or(TypeId::NONE);
                 self.after_datatype(draft)
             }
-            T::Symbol | T::Quoted => {
-                let token = self.bump();
+            TokenKind::Symbol | TokenKind::Quoted => {
+                let token = self.advance();
                 match self.find_type(token) {
                     Some(ty) => draft.ty = ty,
                     None => self.unknown_type(token),
                 }
                 self.after_datatype(draft)
             }
-            T::OpenBrace => self.open_struct(draft),
-            T::Integer => {
+            TokenKind::OpenBrace => self.open_struct(draft),
+            TokenKind::Integer => {
                 let hint = match self.dialect {
                     Dialect::D2025 => "a fixed parameter is written `NAME : 3`",
                     Dialect::D2026 => "a fixed parameter is written `NAME = 3`",
                 };
-                self.expected(Code::E203, "a datatype", hint)
+                self.fail_unexpected_token(Code::E203, "a datatype", hint)
             }
-            T::OpenParen if self.dialect == Dialect::D2025 => {
-                self.expected(Code::E203, "a datatype", "2025 shapes use [ ], after the datatype")
+            TokenKind::OpenParen if self.dialect == Dialect::D2025 => {
+                self.fail_unexpected_token(Code::E203, "a datatype", "2025 shapes use [ ], after the datatype")
             }
-            _ => self.expected(Code::E203, "a datatype", ""),
+            _ => self.fail_unexpected_token(Code::E203, "a datatype", ""),
         }
     }
 
     /// Parses the tokens after a datatype, by its purpose.
-    pub(super) fn after_datatype(&mut self, draft: Draft) -> Parse {
+    pub(super) fn after_datatype(&mut self, draft: Draft) -> ParseResult {
         self.warn_pointer(draft);
         match draft.owner {
-            Owner::Param => self.after_param_type(draft),
+            TypeOwner::Param => self.after_param_type(draft),
             _ => self.after_data_type(draft),
         }
     }
@@ -55,173 +59,182 @@ impl Parser<'_> {
             && primitive.kind() == PrimitiveKind::Pointer
         {
             let message = format!("`{primitive}` is not fully specified; `u{}` says the same", primitive.size());
-            self.warn(Code::W8, draft.type_span, message);
+            self.report_warning(Code::W8, draft.type_span, message);
         }
     }
 
     /// data = datatype shape? (cfilter | rfilter)? placement?    (from the shape on)
-    pub(super) fn after_data_type(&mut self, draft: Draft) -> Parse {
+    pub(super) fn after_data_type(&mut self, draft: Draft) -> ParseResult {
         self.shape.clear();
-        if draft.owner == Owner::Summary && self.at(T::OpenBracket) {
+        if draft.owner == TypeOwner::Summary && self.is_at_kind(TokenKind::OpenBracket) {
             return self.not_integer(draft, self.token.span);
         }
-        let open = if self.dialect == Dialect::D2025 { T::OpenBracket } else { T::OpenParen };
-        if self.at(open) {
+        let open = if self.dialect == Dialect::D2025 { TokenKind::OpenBracket } else { TokenKind::OpenParen };
+        if self.is_at_kind(open) {
             self.parse_shape(draft.owner)?;
         }
         let filter = match (self.dialect, self.token.kind) {
-            (Dialect::D2025, T::Into | T::From) => return self.foreign_filter(),
-            (Dialect::D2026, T::Into | T::From) if draft.owner != Owner::Reference => self.parse_filter(draft)?,
+            (Dialect::D2025, TokenKind::ArrowRight | TokenKind::ArrowLeft) => return self.foreign_filter(),
+            (Dialect::D2026, TokenKind::ArrowRight | TokenKind::ArrowLeft) if draft.owner != TypeOwner::Reference => {
+                self.parse_filter(draft)?
+            }
             _ => 0,
         };
         let placed = self.placement_of()?;
-        self.complete(draft, filter, placed)
+        self.commit_draft(draft, filter, placed)
     }
 
-    fn foreign_filter(&mut self) -> Parse {
-        let message = format!("{} belongs to the dialect of 2026, this layout is of 2025", self.shown(self.token));
-        self.fail(Code::E319.at(self.token.span, message).hint("store the array plain, or translate the layout to 2026"))
+    fn foreign_filter(&mut self) -> ParseResult {
+        let message = format!("{} belongs to the dialect of 2026, this layout is of 2025", self.display_token(self.token));
+        self.fail_item(
+            Code::E319.to_diagnostic(self.token.span, message).hint("store the array plain, or translate the layout to 2026"),
+        )
     }
 
     /// shape = '[' dim (',' dim)* ']'    (2026: parentheses)
-    fn parse_shape(&mut self, owner: Owner) -> Parse {
-        let open = self.bump();
+    fn parse_shape(&mut self, owner: TypeOwner) -> ParseResult {
+        let open = self.advance();
         self.unclosed.push(open.span);
-        let (close, shown) =
-            if open.kind == T::OpenBracket { (T::CloseBracket, "`,` or `]`") } else { (T::CloseParen, "`,` or `)`") };
+        let (close, shown) = if open.kind == TokenKind::OpenBracket {
+            (TokenKind::CloseBracket, "`,` or `]`")
+        } else {
+            (TokenKind::CloseParen, "`,` or `)`")
+        };
         loop {
-            self.dim(owner)?;
-            if self.eat(T::Comma).is_some() {
+            self.parse_dim(owner)?;
+            if self.consume_if(TokenKind::Comma).is_some() {
                 continue;
             }
-            if self.eat(close).is_some() {
+            if self.consume_if(close).is_some() {
                 self.unclosed.pop();
                 return Ok(());
             }
             let hint = self.dim_hint();
-            return self.expected(Code::E204, shown, &hint);
+            return self.fail_unexpected_token(Code::E204, shown, &hint);
         }
     }
 
     /// Returns the probable intention of the tokens after a dimension.
     fn dim_hint(&self) -> String {
-        let Some(Written::Name { symbol, suffix, .. }) = self.shape.last() else { return String::new() };
-        let name = self.layout.names.text(*symbol);
+        let Some(RawDim::Name { symbol, suffix, .. }) = self.shape.last() else { return String::new() };
+        let name = self.layout.names.resolve(*symbol);
         // The sign in `N - 1` has already been read as a suffix.
         let value = if *suffix == -1 { self.token.value.saturating_neg() } else { self.token.value };
         match self.token.kind {
-            T::Integer if value != 0 && value.unsigned_abs() <= 4 && (-1..=1).contains(suffix) => {
+            TokenKind::Integer if value != 0 && value.unsigned_abs() <= 4 && (-1..=1).contains(suffix) => {
                 let (sign, word) = if value < 0 { ("-", "minus") } else { ("+", "plus") };
                 let size = value.unsigned_abs();
                 format!("write {name}{} for {name} {word} {size}", sign.repeat(size as usize))
             }
-            T::Integer => "a dimension is a number, or a name with + or - suffixes".into(),
-            T::Question => "the suffix `?` is gone since 2025; a parameter of 0 or -1 means the same".into(),
+            TokenKind::Integer => "a dimension is a number, or a name with + or - suffixes".into(),
+            TokenKind::Question => "the suffix `?` is gone since 2025; a parameter of 0 or -1 means the same".into(),
             _ => String::new(),
         }
     }
 
     /// dim = INTEGER | NAME SUFFIX?
-    fn dim(&mut self, owner: Owner) -> Parse {
+    fn parse_dim(&mut self, owner: TypeOwner) -> ParseResult {
         match self.token.kind {
-            T::Integer => {
-                let token = self.bump();
+            TokenKind::Integer => {
+                let token = self.advance();
                 if token.value < -1 {
-                    self.report(below_minus_one("dimension", token));
+                    self.report_error(below_minus_one_error("dimension", token));
                 }
-                self.shape.push(Written::Integer(token.value));
+                self.shape.push(RawDim::Integer(token.value));
                 Ok(())
             }
-            T::Symbol | T::Quoted if owner == Owner::Reference => {
-                let message = format!("the shape of a referenced item is of integers only, found {}", self.shown(self.token));
-                self.fail(Code::E315.at(self.token.span, message))
+            TokenKind::Symbol | TokenKind::Quoted if owner == TypeOwner::Reference => {
+                let message =
+                    format!("the shape of a referenced item is of integers only, found {}", self.display_token(self.token));
+                self.fail_item(Code::E315.to_diagnostic(self.token.span, message))
             }
-            T::Symbol | T::Quoted => {
-                let token = self.bump();
-                let symbol = self.symbol(token);
+            TokenKind::Symbol | TokenKind::Quoted => {
+                let token = self.advance();
+                let symbol = self.intern_token_name(token);
                 let mut suffix = 0;
-                if matches!(self.token.kind, T::Plus | T::Minus) {
-                    let run = self.bump();
+                if matches!(self.token.kind, TokenKind::Plus | TokenKind::Minus) {
+                    let run = self.advance();
                     if run.value > SUFFIX_MAX {
                         let message = format!("{} suffixes, at most {SUFFIX_MAX} are possible", run.value);
-                        self.report(Code::E318.at(run.span, message));
+                        self.report_error(Code::E318.to_diagnostic(run.span, message));
                     }
                     let size = run.value.min(SUFFIX_MAX) as i8;
-                    suffix = if run.kind == T::Plus { size } else { -size };
+                    suffix = if run.kind == TokenKind::Plus { size } else { -size };
                 }
-                self.shape.push(Written::Name { symbol, suffix, span: token.span });
+                self.shape.push(RawDim::Name { symbol, suffix, span: token.span });
                 Ok(())
             }
-            T::Question => self.expected(Code::E204, "a dimension", "the suffix `?` is gone since 2025"),
-            _ => self.expected(Code::E204, "a dimension: an integer or the name of a parameter", ""),
+            TokenKind::Question => self.fail_unexpected_token(Code::E204, "a dimension", "the suffix `?` is gone since 2025"),
+            _ => self.fail_unexpected_token(Code::E204, "a dimension: an integer or the name of a parameter", ""),
         }
     }
 
     /// placement = '@' INTEGER | '%' INTEGER
-    pub(super) fn placement_of(&mut self) -> Parse<Placed> {
-        if !matches!(self.token.kind, T::At | T::Percent) {
-            return Ok(Placed::default());
+    pub(super) fn placement_of(&mut self) -> ParseResult<ParsedPlacement> {
+        if !matches!(self.token.kind, TokenKind::At | TokenKind::Percent) {
+            return Ok(ParsedPlacement::default());
         }
-        let sign = self.bump();
-        if !self.at(T::Integer) {
-            let what = if sign.kind == T::At { "an address after `@`" } else { "an alignment after `%`" };
-            return self.expected(Code::E205, what, "");
+        let sign = self.advance();
+        if !self.is_at_kind(TokenKind::Integer) {
+            let what = if sign.kind == TokenKind::At { "an address after `@`" } else { "an alignment after `%`" };
+            return self.fail_unexpected_token(Code::E205, what, "");
         }
-        let token = self.bump();
-        let placement = if sign.kind == T::At { self.address(token) } else { self.alignment(token) };
-        Ok(Placed { placement, span: token.span })
+        let token = self.advance();
+        let placement = if sign.kind == TokenKind::At { self.parse_address(token) } else { self.parse_alignment(token) };
+        Ok(ParsedPlacement { placement, span: token.span })
     }
 
-    fn address(&mut self, token: Token) -> Placement {
+    fn parse_address(&mut self, token: Token) -> Placement {
         if token.value < 0 {
-            self.report(Code::E205.at(token.span, format!("the address {} is negative", token.value)));
+            self.report_error(Code::E205.to_diagnostic(token.span, format!("the address {} is negative", token.value)));
         }
         Placement::At(token.value.max(0) as u64)
     }
 
     /// The alignments that a dialect allows: 1, 2, 4, 8, 16 in 2025, 0 and every power of two in 2026.
-    pub(super) fn alignment(&mut self, token: Token) -> Placement {
+    pub(super) fn parse_alignment(&mut self, token: Token) -> Placement {
         let (fits, allowed) = match self.dialect {
             Dialect::D2025 => (matches!(token.value, 1 | 2 | 4 | 8 | 16), "1, 2, 4, 8 or 16"),
             Dialect::D2026 => (token.value == 0 || (token.value > 0 && token.value.count_ones() == 1), "0 or a power of two"),
         };
         if !fits {
-            self.report(Code::E205.at(token.span, format!("the alignment {} is not {allowed}", token.value)));
+            self.report_error(Code::E205.to_diagnostic(token.span, format!("the alignment {} is not {allowed}", token.value)));
             return Placement::Next;
         }
         if token.value == 0 { Placement::Next } else { Placement::Align(token.value as u64) }
     }
 
     /// cfilter = '->' NAME ( '(' arg (',' arg)* ')' )?    rfilter = '<-' NAME ( same )?
-    fn parse_filter(&mut self, draft: Draft) -> Parse<u32> {
+    fn parse_filter(&mut self, draft: Draft) -> ParseResult<u32> {
         let is_alias = matches!(self.frames.last(), Some(Frame::Struct(open)) if open.alias);
-        if draft.owner == Owner::Member && !(is_alias && self.at(T::From)) {
-            let message = format!("no filter {} inside a struct", self.shown(self.token));
-            return self.fail(Code::E314.at(self.token.span, message).hint("put it on the array that has this type"));
+        if draft.owner == TypeOwner::Member && !(is_alias && self.is_at_kind(TokenKind::ArrowLeft)) {
+            let message = format!("no filter {} inside a struct", self.display_token(self.token));
+            return self
+                .fail_item(Code::E314.to_diagnostic(self.token.span, message).hint("put it on the array that has this type"));
         }
-        let arrow = self.bump();
+        let arrow = self.advance();
         if !self.token.is_name() {
-            return self.expected(Code::E314, "the name of a filter", "");
+            return self.fail_unexpected_token(Code::E314, "the name of a filter", "");
         }
-        let name = self.bump();
-        let mut filter = Filter {
-            compresses: arrow.kind == T::Into,
-            name: unquote(name.span.slice(self.text)).into_owned(),
+        let name = self.advance();
+        let mut filter = LayoutFilter {
+            compresses: arrow.kind == TokenKind::ArrowRight,
+            name: unquote_name(name.span.slice(self.text)).into_owned(),
             arguments: Vec::new(),
         };
         let mut spans = Vec::new();
-        if let Some(open) = self.eat(T::OpenParen) {
+        if let Some(open) = self.consume_if(TokenKind::OpenParen) {
             self.unclosed.push(open.span);
             loop {
-                self.argument(&mut filter.arguments, &mut spans)?;
-                if self.eat(T::Comma).is_some() {
+                self.parse_argument(&mut filter.arguments, &mut spans)?;
+                if self.consume_if(TokenKind::Comma).is_some() {
                     continue;
                 }
-                if self.eat(T::CloseParen).is_some() {
+                if self.consume_if(TokenKind::CloseParen).is_some() {
                     self.unclosed.pop();
                     break;
                 }
-                return self.expected(Code::E314, "`,` or `)`", "");
+                return self.fail_unexpected_token(Code::E314, "`,` or `)`", "");
             }
         }
         if filter.compresses {
@@ -232,22 +245,22 @@ impl Parser<'_> {
     }
 
     /// arg = INTEGER | FLOAT | QUOTED
-    fn argument(&mut self, arguments: &mut Vec<Literal>, spans: &mut Vec<Span>) -> Parse {
+    fn parse_argument(&mut self, arguments: &mut Vec<LayoutLiteral>, spans: &mut Vec<Span>) -> ParseResult {
         let token = self.token;
         let text = token.span.slice(self.text);
         arguments.push(match token.kind {
-            T::Integer => Literal::Integer(token.value),
-            T::Float => Literal::Float(super::attribute::parse_float(text)),
-            T::Quoted => Literal::Text(unquote(text).into_owned()),
-            _ => return self.expected(Code::E314, "a number or a quoted text", ""),
+            TokenKind::Integer => LayoutLiteral::Integer(token.value),
+            TokenKind::Float => LayoutLiteral::Float(super::attribute::parse_float(text)),
+            TokenKind::Quoted => LayoutLiteral::Text(unquote_name(text).into_owned()),
+            _ => return self.fail_unexpected_token(Code::E314, "a number or a quoted text", ""),
         });
         spans.push(token.span);
-        self.bump();
+        self.advance();
         Ok(())
     }
 
     /// Section 11: arity, range and array type of the filters that we know.
-    fn check_filter(&mut self, filter: &Filter, draft: Draft, name: Span, spans: &[Span]) {
+    fn check_filter(&mut self, filter: &LayoutFilter, draft: Draft, name: Span, spans: &[Span]) {
         let range = match filter.name.as_str() {
             "zfp" => (f64::NEG_INFINITY, f64::INFINITY, true),
             "gzip" => (-1.0, 9.0, false),
@@ -257,21 +270,21 @@ impl Parser<'_> {
         };
         let shown = &filter.name;
         if let Some(&span) = spans.get(1) {
-            return self.report(Code::E314.at(span, format!("{shown} takes one argument at most")));
+            return self.report_error(Code::E314.to_diagnostic(span, format!("{shown} takes one argument at most")));
         }
         let problem = match filter.arguments.first() {
-            Some(Literal::Integer(value)) if (*value as f64) < range.0 || (*value as f64) > range.1 => {
+            Some(LayoutLiteral::Integer(value)) if (*value as f64) < range.0 || (*value as f64) > range.1 => {
                 Some(format!("the argument of {shown} must be in {}..{}, found {value}", range.0, range.1))
             }
-            Some(Literal::Float(_)) if !range.2 => Some(format!("the argument of {shown} is an integer")),
-            Some(Literal::Text(_)) => Some(format!("the argument of {shown} is a number")),
+            Some(LayoutLiteral::Float(_)) if !range.2 => Some(format!("the argument of {shown} is an integer")),
+            Some(LayoutLiteral::Text(_)) => Some(format!("the argument of {shown} is a number")),
             _ => None,
         };
         if let (Some(problem), Some(&span)) = (problem, spans.first()) {
-            return self.report(Code::E314.at(span, problem));
+            return self.report_error(Code::E314.to_diagnostic(span, problem));
         }
         if let Some(problem) = self.unfit_for(&filter.name, draft.ty) {
-            self.report(Code::E314.at(name, problem));
+            self.report_error(Code::E314.to_diagnostic(name, problem));
         }
     }
 
@@ -281,10 +294,10 @@ impl Parser<'_> {
             return None;
         }
         let mut dims: Vec<Option<i64>> =
-            self.shape.iter().map(|dim| if let Written::Integer(n) = dim { Some(*n) } else { None }).collect();
+            self.shape.iter().map(|dim| if let RawDim::Integer(n) = dim { Some(*n) } else { None }).collect();
         let mut base = ty;
         while let TypeKind::Alias(what) = self.layout.ty(base).kind {
-            dims.extend(what.dims.of(&self.layout.dims).iter().map(|dim| match dim {
+            dims.extend(what.dims.slice(&self.layout.dims).iter().map(|dim| match dim {
                 crate::layout::model::Dim::Fixed(n) => Some(*n),
                 _ => None,
             }));
@@ -319,6 +332,8 @@ impl Parser<'_> {
 }
 
 /// E309 at a number.
-pub(super) fn below_minus_one(what: &str, token: Token) -> Diagnostic {
-    Code::E309.at(token.span, format!("the {what} {} is below -1", token.value)).hint("0 means no data, -1 removes the dimension")
+pub(super) fn below_minus_one_error(what: &str, token: Token) -> Diagnostic {
+    Code::E309
+        .to_diagnostic(token.span, format!("the {what} {} is below -1", token.value))
+        .hint("0 means no data, -1 removes the dimension")
 }

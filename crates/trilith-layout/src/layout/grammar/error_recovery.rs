@@ -1,47 +1,51 @@
 //! Going on after an error, and hints that need the whole text.
 
-use super::{Dialect, Frame, ItemId, ItemKind, Parser, T, Target};
+use super::{CommentTarget, Dialect, Frame, ItemData, ItemId, LayoutParser, TokenKind};
 use crate::layout::interner::Symbol;
 use crate::span::line_column;
 use crate::suggest::nearest;
 
-impl Parser<'_> {
+impl LayoutParser<'_> {
     /// Skips to the next NAME followed by one of `= : / [ {` at the same bracket depth, or to where
     /// what is open goes on or ends.
     pub(super) fn recover(&mut self) {
         let mut depth = self.unclosed.len();
         loop {
             match self.token.kind {
-                T::End => {
+                TokenKind::End => {
                     self.finished = true;
                     return;
                 }
-                T::OpenBracket | T::OpenBrace | T::OpenParen => depth += 1,
-                T::CloseBracket | T::CloseBrace | T::CloseParen | T::Comma if depth == 0 => {
+                TokenKind::OpenBracket | TokenKind::OpenBrace | TokenKind::OpenParen => depth += 1,
+                TokenKind::CloseBracket | TokenKind::CloseBrace | TokenKind::CloseParen | TokenKind::Comma if depth == 0 => {
                     let resumes = self.resumes_at_closer();
                     if resumes {
                         break;
                     }
                 }
-                T::CloseBracket | T::CloseBrace | T::CloseParen => depth -= 1,
-                T::Symbol | T::Quoted if depth == 0 && self.resumes_at_name() => break,
+                TokenKind::CloseBracket | TokenKind::CloseBrace | TokenKind::CloseParen => depth -= 1,
+                TokenKind::Symbol | TokenKind::Quoted if depth == 0 && self.resumes_at_name() => break,
                 // A shape that was never closed ends where a line begins like an item.
-                T::Symbol | T::Quoted if depth == self.unclosed.len() && self.begins_line() && self.resumes_at_name() => break,
-                T::BadQuote => {
-                    self.bump();
+                TokenKind::Symbol | TokenKind::Quoted
+                    if depth == self.unclosed.len() && self.begins_line() && self.resumes_at_name() =>
+                {
+                    break;
+                }
+                TokenKind::BadQuote => {
+                    self.advance();
                     continue;
                 }
                 _ => {}
             }
-            self.bump();
+            self.advance();
         }
         self.target = match self.frames.last() {
-            Some(Frame::Dict { current, .. }) => Target::Item(*current),
-            Some(Frame::List { item, .. }) => Target::Item(*item),
-            Some(Frame::Struct(frame)) => Target::Item(frame.item),
-            _ => Target::Item(ItemId::ROOT),
+            Some(Frame::Dict { current, .. }) => CommentTarget::Item(*current),
+            Some(Frame::List { item, .. }) => CommentTarget::Item(*item),
+            Some(Frame::Struct(frame)) => CommentTarget::Item(frame.item),
+            _ => CommentTarget::Item(ItemId::ROOT),
         };
-        self.waiting.clear();
+        self.pending_comments.clear();
     }
 
     /// Returns `true` if the next token is the first of its line.
@@ -51,16 +55,16 @@ impl Parser<'_> {
     }
 
     /// Returns `true` if the next token may follow a complete item of what is open.
-    pub(super) fn goes_on(&self) -> bool {
+    pub(super) fn can_continue(&self) -> bool {
         let kind = self.token.kind;
         match self.frames.last() {
-            Some(Frame::List { .. }) => matches!(kind, T::Comma | T::CloseBracket | T::End),
+            Some(Frame::List { .. }) => matches!(kind, TokenKind::Comma | TokenKind::CloseBracket | TokenKind::End),
             Some(Frame::Struct(_) | Frame::Summary { .. }) => {
-                matches!(kind, T::CloseBrace | T::End) || (self.token.is_name() && self.resumes_at_name())
+                matches!(kind, TokenKind::CloseBrace | TokenKind::End) || (self.token.is_name() && self.resumes_at_name())
             }
-            Some(Frame::Dict { step, .. }) if matches!(kind, T::Comma | T::CloseBracket) => *step != u32::MAX,
+            Some(Frame::Dict { step, .. }) if matches!(kind, TokenKind::Comma | TokenKind::CloseBracket) => *step != u32::MAX,
             _ => {
-                matches!(kind, T::DotDot | T::Slash | T::End | T::Minus | T::Ampersand)
+                matches!(kind, TokenKind::DotDot | TokenKind::Slash | TokenKind::End | TokenKind::Minus | TokenKind::Ampersand)
                     || (self.token.is_name() && self.resumes_at_name())
             }
         }
@@ -72,17 +76,17 @@ impl Parser<'_> {
         match self.frames.last_mut() {
             Some(Frame::List { expects, .. }) => {
                 *expects = false;
-                matches!(kind, T::Comma | T::CloseBracket)
+                matches!(kind, TokenKind::Comma | TokenKind::CloseBracket)
             }
-            Some(Frame::Dict { step, .. }) => *step != u32::MAX && matches!(kind, T::Comma | T::CloseBracket),
-            Some(Frame::Struct(_) | Frame::Summary { .. }) => kind == T::CloseBrace,
+            Some(Frame::Dict { step, .. }) => *step != u32::MAX && matches!(kind, TokenKind::Comma | TokenKind::CloseBracket),
+            Some(Frame::Struct(_) | Frame::Summary { .. }) => kind == TokenKind::CloseBrace,
             None => false,
         }
     }
 
     /// Returns `true` if the name here begins an item of what is open.
     fn resumes_at_name(&self) -> bool {
-        let next = self.peek().kind;
+        let next = self.peek_token().kind;
         match self.frames.last() {
             Some(Frame::List { .. }) => false,
             Some(Frame::Struct(open)) if open.alias => false,
@@ -93,31 +97,36 @@ impl Parser<'_> {
                 if before.ends_with(['.', '-']) {
                     return false;
                 }
-                if next == T::OpenBracket && !self.begins_line() && crate::layout::Primitive::named(word, self.dialect).is_some()
+                if next == TokenKind::OpenBracket
+                    && !self.begins_line()
+                    && crate::layout::Primitive::from_name(word, self.dialect).is_some()
                 {
                     return false;
                 }
-                let begins = matches!(next, T::Equal | T::Colon | T::Slash | T::OpenBracket | T::OpenBrace);
-                begins || (next == T::ColonEqual && self.dialect == Dialect::D2025)
+                let begins = matches!(
+                    next,
+                    TokenKind::Equal | TokenKind::Colon | TokenKind::Slash | TokenKind::OpenBracket | TokenKind::OpenBrace
+                );
+                begins || (next == TokenKind::ColonEqual && self.dialect == Dialect::D2025)
             }
         }
     }
 
     /// Adds to each "unknown" what only the whole text can tell: declared later, elsewhere, or nearly
     /// of that name.
-    pub(super) fn explain_lost(&mut self) {
-        for (at, symbol, is_type, scope) in std::mem::take(&mut self.lost).into_iter().take(200) {
-            let hint = self.explain(symbol, is_type, scope);
+    pub(super) fn explain_skipped(&mut self) {
+        for (at, symbol, is_type, scope) in std::mem::take(&mut self.skipped_from).into_iter().take(200) {
+            let hint = self.explain_unknown_name(symbol, is_type, scope);
             if let (Some(hint), Some(diagnostic)) = (hint, self.sink.get_mut(at)) {
                 diagnostic.hint = Some(hint);
             }
         }
     }
 
-    fn explain(&self, symbol: Symbol, is_type: bool, scope: ItemId) -> Option<String> {
+    fn explain_unknown_name(&self, symbol: Symbol, is_type: bool, scope: ItemId) -> Option<String> {
         let layout = &self.layout;
-        let name = layout.names.text(symbol);
-        let is_kind = |kind: ItemKind| matches!((kind, is_type), (ItemKind::Param(_), false) | (ItemKind::Type(_), true));
+        let name = layout.names.resolve(symbol);
+        let is_kind = |kind: ItemData| matches!((kind, is_type), (ItemData::Param(_), false) | (ItemData::Type(_), true));
         // The scope's own chain first: what is found there was declared too late.
         let mut chain = vec![];
         let mut dict = scope;
@@ -145,17 +154,17 @@ impl Parser<'_> {
             return Some(format!("the {what} `{name}` of {place} is not visible here"));
         }
         let other =
-            layout.items.iter().find(|item| item.name == symbol && !matches!(item.kind, ItemKind::Pending | ItemKind::Summary));
+            layout.items.iter().find(|item| item.name == symbol && !matches!(item.kind, ItemData::Pending | ItemData::Summary));
         if let Some(item) = other {
             let (line, column) = line_column(self.text, item.span.start as usize);
             return Some(format!("`{name}` at {line}:{column} is not a {what}"));
         }
-        let known = layout.items.iter().filter(|item| is_kind(item.kind)).map(|item| layout.names.text(item.name));
+        let known = layout.items.iter().filter(|item| is_kind(item.kind)).map(|item| layout.names.resolve(item.name));
         if is_type && let Some(hint) = super::hints::foreign_type(name, self.dialect) {
             return Some(hint);
         }
         let primitives =
-            is_type.then(|| (0..crate::layout::Primitive::COUNT).map(|n| crate::layout::Primitive::numbered(n).name()));
+            is_type.then(|| (0..crate::layout::Primitive::COUNT).map(|n| crate::layout::Primitive::from_index(n).name()));
         nearest(name, known.chain(primitives.into_iter().flatten())).map(|near| format!("did you mean `{near}`?"))
     }
 }

@@ -1,9 +1,9 @@
 //! Habits of users of other languages, and the right form here.
 
-use super::{Code, Dialect, Parser, T, Token};
+use super::{Code, Dialect, LayoutParser, Token, TokenKind};
 
 /// The primitives that go by other names elsewhere.
-const ELSEWHERE: &[(&str, &[&str])] = &[
+const FOREIGN_PRIMITIVES: &[(&str, &[&str])] = &[
     ("f8", &["float64", "double", "real8"]),
     ("f4", &["float32", "single", "real4"]),
     ("f2", &["float16", "half"]),
@@ -22,15 +22,15 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the primitive that goes by another name elsewhere.
-pub(in crate::layout) fn primitive_elsewhere(name: &str) -> Option<&'static str> {
+pub(in crate::layout) fn foreign_primitive(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
-    ELSEWHERE.iter().find(|(_, names)| names.contains(&lower.as_str())).map(|(own, _)| *own)
+    FOREIGN_PRIMITIVES.iter().find(|(_, names)| names.contains(&lower.as_str())).map(|(own, _)| *own)
 }
 
 /// Returns the right form for the name of a datatype of another language.
 pub(super) fn foreign_type(name: &str, dialect: Dialect) -> Option<String> {
     let (open, close) = if dialect == Dialect::D2025 { ('[', ']') } else { ('(', ')') };
-    if let Some(own) = primitive_elsewhere(name) {
+    if let Some(own) = foreign_primitive(name) {
         let text = if own == "S1" { format!(", its length is a dimension: `S1{open}80{close}`") } else { String::new() };
         return Some(format!("`{name}` is called `{own}` here{text}"));
     }
@@ -53,9 +53,9 @@ pub(super) fn foreign_type(name: &str, dialect: Dialect) -> Option<String> {
     }
 }
 
-impl Parser<'_> {
+impl LayoutParser<'_> {
     /// The hint for a token that does not fit, by how it is spelled.
-    pub(super) fn beginners_hint(&self, token: Token, code: Code) -> String {
+    pub(super) fn token_hint(&self, token: Token, code: Code) -> String {
         let text = token.span.slice(self.text);
         let before = self.text.get(..token.span.start as usize).unwrap_or("");
         let line = before.rsplit(['\n', '\r']).next().unwrap_or("");
@@ -72,19 +72,28 @@ impl Parser<'_> {
         }
         let equals = if self.dialect == Dialect::D2025 { " =" } else { ":" };
         match (token.kind, text.chars().next()) {
-            (T::BadCharacter, Some(';')) => "an item needs no end: leave out the `;`".to_owned(),
-            (T::BadCharacter, Some(c)) if c.is_whitespace() => "write a plain blank".to_owned(),
-            (T::BadCharacter, Some('“' | '”' | '„' | '‘' | '’' | '«' | '»' | '`')) => {
+            (TokenKind::BadCharacter, Some(';')) => "an item needs no end: leave out the `;`".to_owned(),
+            (TokenKind::BadCharacter, Some(c)) if c.is_whitespace() => "write a plain blank".to_owned(),
+            (TokenKind::BadCharacter, Some('“' | '”' | '„' | '‘' | '’' | '«' | '»' | '`')) => {
                 "a name is quoted with \" or '".to_owned()
             }
-            (T::BadNumber, _) if text.chars().any(char::is_alphabetic) => {
+            (TokenKind::BadNumber, _) if text.chars().any(char::is_alphabetic) => {
                 format!("a name that begins with a digit is quoted: \"{text}\"")
             }
-            (T::Symbol | T::Quoted, _) if code == Code::E202 => {
+            (TokenKind::Symbol | TokenKind::Quoted, _) if code == Code::E202 => {
                 let last = said.split_whitespace().next_back().unwrap_or("");
                 format!("an item is written `{last}{equals} {text}`; a name with a blank in it is quoted")
             }
-            (T::Minus | T::Plus | T::DotDot | T::Integer | T::Float | T::BadCharacter | T::Into, _) if code == Code::E202 => {
+            (
+                TokenKind::Minus
+                | TokenKind::Plus
+                | TokenKind::DotDot
+                | TokenKind::Integer
+                | TokenKind::Float
+                | TokenKind::BadCharacter
+                | TokenKind::ArrowRight,
+                _,
+            ) if code == Code::E202 => {
                 let head = line.rsplit(char::is_whitespace).next().unwrap_or("");
                 let rest = self.text.get(token.span.start as usize..).unwrap_or("");
                 let rest = rest.split(|c: char| c.is_whitespace() || "=:/[]{}(),#\"'".contains(c)).next().unwrap_or("");
@@ -92,17 +101,19 @@ impl Parser<'_> {
                 let name = if is_name { format!("{head}{rest}") } else { "a-b".to_owned() };
                 format!("a name of other characters than letters, digits and `_` is quoted: \"{name}\"")
             }
-            (T::OpenBracket | T::OpenParen, _) if code == Code::E201 => {
+            (TokenKind::OpenBracket | TokenKind::OpenParen, _) if code == Code::E201 => {
                 "the shape comes after the datatype, before `@` and `%`".to_owned()
             }
-            (T::OpenBracket, _) if code == Code::E203 => {
+            (TokenKind::OpenBracket, _) if code == Code::E203 => {
                 "a list is an item of a dict; a member has a shape after its datatype, as `f8[3]`, of numbers or parameters"
                     .to_owned()
             }
-            (T::Colon, _) if code == Code::E204 => {
+            (TokenKind::Colon, _) if code == Code::E204 => {
                 "a dimension is a number of elements, without a first and a last one; indices begin with 0".to_owned()
             }
-            (T::Star, _) if code == Code::E204 => "a dimension is a number, or a parameter with + or - suffixes".to_owned(),
+            (TokenKind::Star, _) if code == Code::E204 => {
+                "a dimension is a number, or a parameter with + or - suffixes".to_owned()
+            }
             _ => String::new(),
         }
     }

@@ -8,7 +8,7 @@ mod attribute;
 mod data;
 mod declare;
 mod hints;
-pub(super) use hints::primitive_elsewhere;
+pub(super) use hints::foreign_primitive;
 mod dialect_2025;
 mod dialect_2026;
 mod error_recovery;
@@ -19,11 +19,12 @@ mod structs;
 use std::collections::{HashMap, HashSet};
 
 use super::diagnostic::Code;
-use super::interner::{Mixer, Symbol};
-use super::lexer::{Lexer, T, Token, unquote};
-use super::model::Run;
+use super::interner::{NameHasher, Symbol};
+use super::lexer::{Lexer, Token, TokenKind, unquote_name};
+use super::model::DimRun;
 use super::model::{
-    Dialect, Dim, ItemId, ItemKind, Layout, Member, MemberKind, Note, ParamId, Placement, Primitive, Step, Type, TypeId, TypeKind,
+    Annotation, Dialect, Dim, ItemData, ItemId, Layout, LayoutStep, MemberKind, ParamId, Placement, Primitive, StructMember,
+    TypeDef, TypeId, TypeKind,
 };
 use crate::Limits;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -32,13 +33,13 @@ use crate::span::Span;
 
 /// A production failed and said why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stop;
+pub(super) struct ParseStopped;
 
 /// The result of a production.
-pub(super) type Parse<V = ()> = std::result::Result<V, Stop>;
+pub(super) type ParseResult<V = ()> = std::result::Result<V, ParseStopped>;
 
 /// The result of a parse.
-pub(super) struct Outcome {
+pub(super) struct ParseOutcome {
     pub layout: Layout,
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -46,7 +47,7 @@ pub(super) struct Outcome {
 /// An item being declared: its number and where it was named.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Draft {
-    pub owner: Owner,
+    pub owner: TypeOwner,
     pub item: ItemId,
     /// The name, or the first token of an element.
     pub name: Span,
@@ -58,7 +59,7 @@ pub(super) struct Draft {
 
 /// The construct that a datatype is parsed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum TypeOwner {
     /// A data array of a dict.
     Dict,
     /// A data element of a list.
@@ -76,20 +77,20 @@ pub(super) enum Owner {
 }
 
 /// A struct whose body is being parsed.
-pub(super) struct Struct {
+pub(super) struct OpenStruct {
     /// The purpose of its datatype.
     pub draft: Draft,
     /// The item of the type.
     pub item: ItemId,
     pub open: Span,
-    pub members: Vec<Member>,
+    pub members: Vec<StructMember>,
     /// Names without a parameter yet.
-    pub free: Vec<Symbol>,
-    pub free_set: HashSet<Symbol, Mixer>,
+    pub free_dims: Vec<Symbol>,
+    pub free_set: HashSet<Symbol, NameHasher>,
     /// A member `""` that is text without dimension: an error unless this is a typedef.
     pub bare_text: Option<Span>,
     /// `@` of the last data member.
-    pub placed: Option<Span>,
+    pub has_placed_member: Option<Span>,
     /// Began with `:` (2026).
     pub alias: bool,
 }
@@ -116,33 +117,33 @@ pub(super) enum Frame {
         /// Elements declared before the bracket.
         before: u32,
         /// The content of the bracket so far.
-        holds: Holds,
+        holds: StepEffects,
         /// The element being declared or declared last, and its first step.
         element: ItemId,
         from: u32,
         /// The content of that element.
-        element_holds: Holds,
+        element_holds: StepEffects,
     },
-    Struct(Box<Struct>),
+    Struct(Box<OpenStruct>),
     /// The summary block: its members are items of the root.
     Summary {
         open: Span,
         step: u32,
-        members: Vec<Member>,
+        members: Vec<StructMember>,
     },
 }
 
 /// The effects of some steps of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Holds {
+pub(super) struct StepEffects {
     /// `true` if the steps occupy the stream.
     pub places: bool,
     /// `true` if the steps contain stored parameters, which have to be read.
     pub dynamic: bool,
 }
 
-impl Holds {
-    fn add(&mut self, other: Holds) {
+impl StepEffects {
+    fn add(&mut self, other: StepEffects) {
         self.places |= other.places;
         self.dynamic |= other.dynamic;
     }
@@ -150,28 +151,28 @@ impl Holds {
 
 /// A dimension as read, before its name is looked up.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Written {
+pub(super) enum RawDim {
     Integer(i64),
     Name { symbol: Symbol, suffix: i8, span: Span },
 }
 
 /// The placement of an item, and the integer that gives it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Placed {
+pub(super) struct ParsedPlacement {
     pub placement: Placement,
     pub span: Span,
 }
 
 /// The item that comments belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Target {
+enum CommentTarget {
     Item(ItemId),
     /// A name was read, but not yet what it names.
-    Wait,
+    Pending,
 }
 
 /// The state of a parse.
-pub(super) struct Parser<'t> {
+pub(super) struct LayoutParser<'t> {
     pub text: &'t str,
     pub dialect: Dialect,
     limits: &'t Limits,
@@ -181,59 +182,59 @@ pub(super) struct Parser<'t> {
     sink: Vec<Diagnostic>,
     pub layout: Layout,
     pub frames: Vec<Frame>,
-    target: Target,
-    waiting: Vec<Span>,
-    notes: Vec<Note>,
+    target: CommentTarget,
+    pending_comments: Vec<Span>,
+    notes: Vec<Annotation>,
     notes_taken: usize,
     /// Primitives used without prefix (2025), by number.
-    used: u32,
+    used_dims: u32,
     /// The current item has been reported already.
     reported: bool,
     /// Brackets that the current item opened and did not close.
     pub unclosed: Vec<Span>,
     /// Names of items that failed: not to be reported again where they are used.
-    failed: HashSet<Symbol, Mixer>,
+    failed: HashSet<Symbol, NameHasher>,
     /// Names not found, for a hint when the whole text is known: which diagnostic, and the name.
-    lost: Vec<(usize, Symbol, bool, ItemId)>,
+    skipped_from: Vec<(usize, Symbol, bool, ItemId)>,
     /// The remaining budget for instances of named types.
     budget: u64,
     /// Items of lists: where the steps of the last declared element begin and end.
-    last_element: HashMap<ItemId, (u32, u32, Holds), Mixer>,
+    last_element: HashMap<ItemId, (u32, u32, StepEffects), NameHasher>,
     /// Declared elements of lists (2026).
-    elements: HashMap<ItemId, Vec<ItemId>, Mixer>,
+    elements: HashMap<ItemId, Vec<ItemId>, NameHasher>,
     /// The dimensions of the shape read last.
-    shape: Vec<Written>,
+    shape: Vec<RawDim>,
     /// Runs of dimensions, by hash: equal shapes are kept once.
-    shapes: [Run; 64],
+    shapes: [DimRun; 64],
     /// The name of the item being parsed.
-    named: Symbol,
-    pub seen_item: bool,
+    comment_target: Symbol,
+    pub has_items: bool,
     errors: usize,
-    fatal: Option<Error>,
+    stop_reason: Option<Error>,
     finished: bool,
 }
 
 /// Number of items after which the size of the rest is estimated.
-const FORESEE: usize = 4096;
+const ESTIMATE_AFTER_ITEMS: usize = 4096;
 
 /// Number of errors after which parsing ends.
-const MOST_REPORTS: usize = 1000;
+const MAX_REPORTS: usize = 1000;
 
 /// Parses `text` in `dialect`.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded. Errors in the text are in
 /// the diagnostics.
-pub(super) fn parse(text: &str, dialect: Dialect, limits: &Limits) -> Result<Outcome> {
-    let mut parser = Parser::new(text, dialect, limits);
+pub(super) fn parse_layout_text(text: &str, dialect: Dialect, limits: &Limits) -> Result<ParseOutcome> {
+    let mut parser = LayoutParser::new(text, dialect, limits);
     parser.run()?;
     parser.finish()
 }
 
-impl<'t> Parser<'t> {
+impl<'t> LayoutParser<'t> {
     fn new(text: &'t str, dialect: Dialect, limits: &'t Limits) -> Self {
         let mut lexer = Lexer::new(text, dialect);
-        let token = lexer.next();
+        let token = lexer.next_token();
         Self {
             text,
             dialect,
@@ -241,7 +242,7 @@ impl<'t> Parser<'t> {
             lexer,
             token,
             sink: Vec::new(),
-            layout: Layout::empty(dialect, text.to_owned()),
+            layout: Layout::new_empty(dialect, text.to_owned()),
             frames: vec![Frame::Dict {
                 current: ItemId::ROOT,
                 top: ItemId::ROOT,
@@ -249,33 +250,33 @@ impl<'t> Parser<'t> {
                 depth: 0,
                 open: Span::default(),
             }],
-            target: Target::Item(ItemId::ROOT),
-            waiting: Vec::new(),
+            target: CommentTarget::Item(ItemId::ROOT),
+            pending_comments: Vec::new(),
             notes: Vec::new(),
             notes_taken: 0,
-            used: 0,
+            used_dims: 0,
             reported: false,
             unclosed: Vec::new(),
             failed: HashSet::default(),
-            lost: Vec::new(),
+            skipped_from: Vec::new(),
             budget: limits.nodes,
             last_element: HashMap::default(),
             elements: HashMap::default(),
             shape: Vec::new(),
-            shapes: [Run::default(); 64],
-            named: Symbol::NONE,
-            seen_item: false,
+            shapes: [DimRun::default(); 64],
+            comment_target: Symbol::NONE,
+            has_items: false,
             errors: 0,
-            fatal: None,
+            stop_reason: None,
             finished: false,
         }
     }
 
     /// layout = ORDER? summary? dict_body (terminator | EOF)
     fn run(&mut self) -> Result<()> {
-        if self.token.kind == T::Order {
-            let token = self.bump();
-            self.layout.order = super::lexer::order_of(token.span.slice(self.text).bytes().next().unwrap_or(0));
+        if self.token.kind == TokenKind::Order {
+            let token = self.advance();
+            self.layout.order = super::lexer::byteorder_of(token.span.slice(self.text).bytes().next().unwrap_or(0));
         }
         // Place of the last error: a second one at the same place must not be met a third time.
         let mut stuck = u32::MAX;
@@ -283,28 +284,28 @@ impl<'t> Parser<'t> {
         while !self.finished {
             self.reported = false;
             self.unclosed.clear();
-            self.named = Symbol::NONE;
-            let done = self.step();
-            if self.reported && self.named != Symbol::NONE {
-                self.failed.insert(self.named);
+            self.comment_target = Symbol::NONE;
+            let done = self.parse_open_item();
+            if self.reported && self.comment_target != Symbol::NONE {
+                self.failed.insert(self.comment_target);
             }
-            if done == Err(Stop) {
-                if let Some(error) = self.fatal.take() {
+            if done == Err(ParseStopped) {
+                if let Some(error) = self.stop_reason.take() {
                     return Err(error);
                 }
                 if std::mem::replace(&mut stuck, self.token.span.start) == self.token.span.start {
-                    self.bump();
+                    self.advance();
                 }
                 self.recover();
-            } else if self.reported && !self.finished && !self.goes_on() {
+            } else if self.reported && !self.finished && !self.can_continue() {
                 // The rest of a failed item is not reported again.
                 self.recover();
             }
-            if self.errors >= MOST_REPORTS {
+            if self.errors >= MAX_REPORTS {
                 break;
             }
-            if self.layout.items.len() >= FORESEE && !std::mem::replace(&mut foreseen, true) {
-                self.foresee();
+            if self.layout.items.len() >= ESTIMATE_AFTER_ITEMS && !std::mem::replace(&mut foreseen, true) {
+                self.reserve_estimate();
             }
         }
         Ok(())
@@ -312,24 +313,24 @@ impl<'t> Parser<'t> {
 
     /// Makes room for as many items as the text seems to hold, so that large tables are not copied
     /// again and again while they grow.
-    fn foresee(&mut self) {
-        const MOST: usize = 4 << 20;
+    fn reserve_estimate(&mut self) {
+        const UPPER_BOUND: usize = 4 << 20;
         let read = (self.token.span.start as usize).max(1);
         let more = |have: usize| {
             let all = (have as u128 * self.text.len() as u128 * 33 / 32 / read as u128) as usize;
-            all.saturating_sub(have).min(MOST)
+            all.saturating_sub(have).min(UPPER_BOUND)
         };
         let layout = &mut self.layout;
         layout.items.reserve(more(layout.items.len()));
         layout.data.reserve(more(layout.data.len()));
         layout.dims.reserve(more(layout.dims.len()));
         layout.steps.reserve(more(layout.steps.len()));
-        layout.found.reserve(more(layout.names.len()));
+        layout.name_scope.reserve(more(layout.names.len()));
         layout.names.reserve(more(layout.names.len()));
     }
 
     /// Parses one item of the innermost open construct.
-    fn step(&mut self) -> Parse {
+    fn parse_open_item(&mut self) -> ParseResult {
         match (self.frames.last(), self.dialect) {
             (Some(Frame::Dict { .. }) | None, _) => self.dict_item(),
             (Some(Frame::List { .. }), Dialect::D2025) => self.list_2025(),
@@ -343,61 +344,61 @@ impl<'t> Parser<'t> {
     // Tokens and comments.
 
     /// Takes the next token; the comments before it belong to the target in force.
-    pub(super) fn bump(&mut self) -> Token {
+    pub(super) fn advance(&mut self) -> Token {
         let token = self.token;
-        self.attach(token.notes as usize);
-        self.token = self.lexer.next();
+        self.attach_comments(token.notes as usize);
+        self.token = self.lexer.next_token();
         token
     }
 
-    fn attach(&mut self, upto: usize) {
+    fn attach_comments(&mut self, upto: usize) {
         while self.notes_taken < upto {
             let span = self.lexer.notes[self.notes_taken];
             self.notes_taken += 1;
             match self.target {
-                Target::Wait => self.waiting.push(span),
-                Target::Item(item) => self.note(item, span),
+                CommentTarget::Pending => self.pending_comments.push(span),
+                CommentTarget::Item(item) => self.attach_comment(item, span),
             }
         }
     }
 
     /// Comments belong to `item` from here on, those that waited too.
-    pub(super) fn aim(&mut self, item: ItemId) {
-        self.target = Target::Item(item);
-        for span in std::mem::take(&mut self.waiting) {
-            self.note(item, span);
+    pub(super) fn set_comment_target(&mut self, item: ItemId) {
+        self.target = CommentTarget::Item(item);
+        for span in std::mem::take(&mut self.pending_comments) {
+            self.attach_comment(item, span);
         }
     }
 
     /// Comments wait until it is known what the name just taken names.
-    fn hold(&mut self) {
-        self.target = Target::Wait;
-        self.waiting.clear();
+    fn defer_comments(&mut self) {
+        self.target = CommentTarget::Pending;
+        self.pending_comments.clear();
     }
 
     /// The token after the next.
-    pub(super) fn peek(&self) -> Token {
-        self.lexer.peek()
+    pub(super) fn peek_token(&self) -> Token {
+        self.lexer.peek_token()
     }
 
-    pub(super) fn at(&self, kind: T) -> bool {
+    pub(super) fn is_at_kind(&self, kind: TokenKind) -> bool {
         self.token.kind == kind
     }
 
     /// Takes the next token if it is of this kind.
-    pub(super) fn eat(&mut self, kind: T) -> Option<Token> {
-        self.at(kind).then(|| self.bump())
+    pub(super) fn consume_if(&mut self, kind: TokenKind) -> Option<Token> {
+        self.is_at_kind(kind).then(|| self.advance())
     }
 
     /// The number of the name that a token spells.
-    pub(super) fn symbol(&mut self, token: Token) -> Symbol {
-        let name = unquote(token.span.slice(self.text));
+    pub(super) fn intern_token_name(&mut self, token: Token) -> Symbol {
+        let name = unquote_name(token.span.slice(self.text));
         self.layout.names.intern(&name)
     }
 
     /// Returns the form of a token in messages.
-    pub(super) fn shown(&self, token: Token) -> String {
-        if token.kind == T::End {
+    pub(super) fn display_token(&self, token: Token) -> String {
+        if token.kind == TokenKind::End {
             return "the end of the layout".into();
         }
         let text: String = token.span.slice(self.text).chars().take(40).collect();
@@ -407,7 +408,7 @@ impl<'t> Parser<'t> {
     // Errors.
 
     /// Reports an error of the current item, unless it has one; parsing goes on.
-    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+    pub(super) fn report_error(&mut self, diagnostic: Diagnostic) {
         if !std::mem::replace(&mut self.reported, true) {
             self.errors += 1;
             self.sink.push(diagnostic);
@@ -415,36 +416,36 @@ impl<'t> Parser<'t> {
     }
 
     /// Reports and gives the current item up.
-    pub(super) fn fail<V>(&mut self, diagnostic: Diagnostic) -> Parse<V> {
-        self.report(diagnostic);
-        Err(Stop)
+    pub(super) fn fail_item<V>(&mut self, diagnostic: Diagnostic) -> ParseResult<V> {
+        self.report_error(diagnostic);
+        Err(ParseStopped)
     }
 
-    pub(super) fn warn(&mut self, code: Code, span: Span, message: impl Into<String>) {
-        if self.sink.len() < MOST_REPORTS * 2 {
-            self.sink.push(code.at(span, message));
+    pub(super) fn report_warning(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        if self.sink.len() < MAX_REPORTS * 2 {
+            self.sink.push(code.to_diagnostic(span, message));
         }
     }
 
     /// The next token does not fit: what was expected there, under the code of the construct, unless
     /// the token is no token at all or the text is at its end.
-    pub(super) fn expected<V>(&mut self, code: Code, what: &str, hint: &str) -> Parse<V> {
+    pub(super) fn fail_unexpected_token<V>(&mut self, code: Code, what: &str, hint: &str) -> ParseResult<V> {
         let token = self.token;
-        let found = self.shown(token);
-        let lexical = |code: Code, message: String| code.at(token.span, message);
+        let found = self.display_token(token);
+        let lexical = |code: Code, message: String| code.to_diagnostic(token.span, message);
         let mut diagnostic = match token.kind {
-            T::BadQuote => {
+            TokenKind::BadQuote => {
                 let open = Span::new(token.span.start, token.span.start + 1);
-                Code::E101.at(open, "the quote of this name is never closed")
+                Code::E101.to_diagnostic(open, "the quote of this name is never closed")
             }
-            T::BadNumber => {
+            TokenKind::BadNumber => {
                 lexical(Code::E103, bad_number(token.span.slice(self.text))).hint(number_hint(token.span.slice(self.text)))
             }
-            T::BadPrefix => lexical(Code::E104, format!("{found} is not followed by a primitive datatype"))
+            TokenKind::BadPrefix => lexical(Code::E104, format!("{found} is not followed by a primitive datatype"))
                 .hint("a prefixed datatype is written like `<f8`, without blanks; that of a whole layout is first in it"),
-            T::BadCharacter => lexical(Code::E102, format!("illegal character {}", self.character(token))),
-            T::Question if code != Code::E204 => lexical(Code::E102, "illegal character `?`".into()),
-            T::End => {
+            TokenKind::BadCharacter => lexical(Code::E102, format!("illegal character {}", self.display_character(token))),
+            TokenKind::Question if code != Code::E204 => lexical(Code::E102, "illegal character `?`".into()),
+            TokenKind::End => {
                 let mut message = format!("end of the layout, expected {what}");
                 if let Some(open) = self.innermost_open() {
                     let (line, column) = crate::span::line_column(self.text, open.start as usize);
@@ -458,12 +459,12 @@ impl<'t> Parser<'t> {
             diagnostic = diagnostic.hint(hint);
         }
         if diagnostic.hint.is_none() {
-            diagnostic = diagnostic.hint(self.beginners_hint(token, code));
+            diagnostic = diagnostic.hint(self.token_hint(token, code));
         }
-        self.fail(diagnostic)
+        self.fail_item(diagnostic)
     }
 
-    fn character(&self, token: Token) -> String {
+    fn display_character(&self, token: Token) -> String {
         match token.span.slice(self.text).chars().next() {
             Some(c) if c.is_control() || c.is_whitespace() => format!("U+{:04X}", c as u32),
             Some(c) => format!("`{c}`"),
@@ -482,21 +483,22 @@ impl<'t> Parser<'t> {
     }
 
     /// Refuses to nest deeper than the limit.
-    pub(super) fn charge_depth(&mut self, extra: u32) -> Parse {
+    pub(super) fn charge_depth(&mut self, extra: u32) -> ParseResult {
         let depth = self.frames.len() + extra as usize;
         // Types of this depth are walked by recursion; no limit allows more than this.
-        const MOST: u64 = 1000;
-        let limit = self.limits.depth.min(MOST);
+        const UPPER_BOUND: u64 = 1000;
+        let limit = self.limits.depth.min(UPPER_BOUND);
         if depth as u64 <= limit {
             return Ok(());
         }
         let at = crate::span::line_column(self.text, self.token.span.start as usize);
-        self.fatal = Some(Limits::exceeded("depth", limit, format_args!("the layout nests {depth} deep")).at_text(at.0, at.1));
-        Err(Stop)
+        self.stop_reason =
+            Some(Limits::exceeded_error("depth", limit, format_args!("the layout nests {depth} deep")).at_text(at.0, at.1));
+        Err(ParseStopped)
     }
 
     /// Pays for `work` that can be much more than the text is long.
-    pub(super) fn charge(&mut self, work: u64) -> Parse {
+    pub(super) fn charge_work(&mut self, work: u64) -> ParseResult {
         match self.budget.checked_sub(work) {
             Some(rest) => {
                 self.budget = rest;
@@ -504,34 +506,34 @@ impl<'t> Parser<'t> {
             }
             None => {
                 let what = "instances of named types have too many members";
-                self.fatal = Some(Limits::exceeded("nodes", self.limits.nodes, what));
-                Err(Stop)
+                self.stop_reason = Some(Limits::exceeded_error("nodes", self.limits.nodes, what));
+                Err(ParseStopped)
             }
         }
     }
 
-    fn finish(mut self) -> Result<Outcome> {
-        self.attach(self.token.notes as usize);
-        self.explain_lost();
+    fn finish(mut self) -> Result<ParseOutcome> {
+        self.attach_comments(self.token.notes as usize);
+        self.explain_skipped();
         let mut layout = self.layout;
         layout.notes = self.notes;
-        super::sort_annotations::tidy(&mut layout.notes);
+        super::sort_annotations::sort_annotations(&mut layout.notes);
         self.sink.sort_by_key(|diagnostic| (diagnostic.span.start, (diagnostic.severity == Severity::Warning)));
-        locate(&mut self.sink, self.text);
+        locate_diagnostics(&mut self.sink, self.text);
         if self.sink.iter().all(|diagnostic| diagnostic.is_harmless) {
             let broken = self.sink.iter().find(|d| [Code::W1, Code::W2, Code::W3].iter().any(|code| code.name() == d.code));
-            layout.no_template = match (layout.summary, broken) {
+            layout.template_obstacle = match (layout.summary, broken) {
                 (Some(_), broken) => broken.map(|diagnostic| diagnostic.span),
                 (None, _) => Some(Span::default()),
             };
-            layout.plan = super::static_facts::Plan::of(&layout);
+            layout.plan = super::static_facts::StaticFacts::compute(&layout);
         }
-        Ok(Outcome { layout, diagnostics: self.sink })
+        Ok(ParseOutcome { layout, diagnostics: self.sink })
     }
 }
 
 /// Fills in lines and columns of diagnostics that are sorted by position, in one pass over the text.
-pub(super) fn locate(diagnostics: &mut [Diagnostic], text: &str) {
+pub(super) fn locate_diagnostics(diagnostics: &mut [Diagnostic], text: &str) {
     let (mut line, mut start, mut at) = (1u32, 0usize, 0usize);
     let bytes = text.as_bytes();
     for diagnostic in diagnostics {

@@ -1,31 +1,33 @@
 //! Instances of structs with stored parameters: their members are walked one by one.
 
-use super::super::evaluator::UNKNOWN;
+use super::super::evaluator::UNKNOWN_ADDRESS;
 use super::super::lexer::push_name;
-use super::super::model::{ItemId, MemberKind, Use};
-use super::super::param_request::Fault;
-use super::super::sizes::{Members, round_up};
-use super::{Walker, Work};
+use super::super::model::{ItemId, MemberKind, TypeUse};
+use super::super::param_request::EvaluationError;
+use super::super::sizes::{StructLayout, round_up};
+use super::{EntryWalker, WalkFrame};
 
-impl Walker<'_, '_> {
-    pub(super) fn push_instances(&mut self, what: Use, base: u64, item: ItemId) -> Result<(), Fault> {
-        let (count, ty) = self.machine.instances(what).map_err(|_| self.machine.overflow(item))?;
+impl EntryWalker<'_, '_> {
+    pub(super) fn push_instances(&mut self, what: TypeUse, base: u64, item: ItemId) -> Result<(), EvaluationError> {
+        let (count, ty) = self.machine.count_instances(what).map_err(|_| self.machine.overflow_fault(item))?;
         let mut dims = Vec::new();
-        self.machine.shape(what, &mut dims);
+        self.machine.append_shape(what, &mut dims);
         let open = self.path.len();
-        self.stack.push(Work::Instances { ty, base, done: 0, at: 0, count, dims, open, item });
+        self.stack.push(WalkFrame::Instances { ty, base, done: 0, at: 0, count, dims, open, item });
         Ok(())
     }
 
-    pub(super) fn next_instance(&mut self) -> Result<(), Fault> {
+    pub(super) fn next_instance(&mut self) -> Result<(), EvaluationError> {
         let size = std::mem::take(&mut self.instance_size);
         let layout = self.machine.layout;
-        let Some(Work::Instances { ty, base, done, at, count, dims, open, item }) = self.stack.last_mut() else { return Ok(()) };
+        let Some(WalkFrame::Instances { ty, base, done, at, count, dims, open, item }) = self.stack.last_mut() else {
+            return Ok(());
+        };
         let (ty, item) = (*ty, *item);
         // `at` counts the instances begun; the one before has just ended.
         if *at > 0 {
             let more = round_up(size, layout.ty(ty).align).and_then(|size| done.checked_add(size));
-            *done = more.ok_or_else(|| self.machine.overflow(item))?;
+            *done = more.ok_or_else(|| self.machine.overflow_fault(item))?;
         }
         self.path.truncate(*open);
         if *at >= *count {
@@ -34,26 +36,26 @@ impl Walker<'_, '_> {
         }
         push_indices(*at, dims, &mut self.path);
         *at += 1;
-        let base = if *base == UNKNOWN { UNKNOWN } else { base.saturating_add(*done) };
+        let base = if *base == UNKNOWN_ADDRESS { UNKNOWN_ADDRESS } else { base.saturating_add(*done) };
         let open = self.path.len();
-        self.stack.push(Work::Instance { ty, base, member: 0, place: Members::default(), open, item });
+        self.stack.push(WalkFrame::Instance { ty, base, member: 0, place: StructLayout::default(), open, item });
         Ok(())
     }
 
-    pub(super) fn next_member(&mut self) -> Result<(), Fault> {
+    pub(super) fn next_member(&mut self) -> Result<(), EvaluationError> {
         let layout = self.machine.layout;
-        let Some(Work::Instance { ty, base, member, place, open, item }) = self.stack.last_mut() else { return Ok(()) };
+        let Some(WalkFrame::Instance { ty, base, member, place, open, item }) = self.stack.last_mut() else { return Ok(()) };
         self.path.truncate(*open);
-        let Some(next) = layout.ty(*ty).members.of(&layout.members).get(*member as usize) else {
-            self.instance_size = place.size(1).unwrap_or(0);
+        let Some(next) = layout.ty(*ty).members.slice(&layout.members).get(*member as usize) else {
+            self.instance_size = place.struct_size(1).unwrap_or(0);
             self.stack.pop();
             return Ok(());
         };
         *member += 1;
         let (mut here, base, item) = (*place, *base, *item);
         let replayed = self.replayed;
-        let spot = self.replay(|machine, values| machine.member(&mut here, next, base, item, values))?;
-        if let Some(Work::Instance { place, .. }) = self.stack.last_mut() {
+        let spot = self.replay_values(|machine, values| machine.place_member(&mut here, next, base, item, values))?;
+        if let Some(WalkFrame::Instance { place, .. }) = self.stack.last_mut() {
             *place = here;
         }
         self.path.push('.');
@@ -62,7 +64,7 @@ impl Walker<'_, '_> {
             MemberKind::Fixed(_) => {}
             MemberKind::Stored(id) => {
                 let param = layout.param(id);
-                let value = Some(self.machine.value(id));
+                let value = Some(self.machine.param_value(id));
                 self.param_entry(param.primitive, param.order, spot, value, next.item);
             }
             MemberKind::Data(what) => {

@@ -3,21 +3,21 @@
 
 use std::collections::HashSet;
 
-use super::super::build::{ALIAS, KIND};
+use super::super::build::{ALIAS, KIND_MASK};
 use super::super::node::{Node, NodeId, NodeKind};
-use super::super::{Data, PrintOptions, Scalar, Style, TreePath, Value};
+use super::super::{PrintOptions, Scalar, TreePath, Value, ValueData, YamlScalarStyle};
 use super::Edit;
-use super::plan::{Moved, New};
-use super::write::Context;
+use super::plan::{Moved, NewContent};
+use super::write::NodeContext;
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::yaml::{ValueBuilder, print_flow};
 
 /// Number of other paths of a collection that a note names.
-const SHOWN: usize = 4;
+const MAX_LISTED_PATHS: usize = 4;
 
 /// Values nest at most this deep: they are dropped by recursion.
-const DEEPEST: usize = 1000;
+const MAX_VALUE_DEPTH: usize = 1000;
 
 impl<'t> Edit<'t> {
     /// Returns `true` if aliases outside of a node refer to it.
@@ -47,15 +47,15 @@ impl<'t> Edit<'t> {
         let Some((depth, origin)) = found else { return };
         let here: TreePath = path.keys().iter().take(depth).cloned().collect();
         let limits = Limits::default();
-        let mut walk = self.tree.root().walk(&limits).as_written();
+        let mut walk = self.tree.root().walk(&limits).without_merge();
         let mut others = Vec::new();
-        while let Ok(Some(visit)) = walk.step() {
+        while let Ok(Some(visit)) = walk.try_next() {
             if visit.node.id() == origin.id() && walk.path() != here {
                 others.push(walk.path().to_string());
             }
         }
-        let rest = others.len().saturating_sub(SHOWN);
-        others.truncate(SHOWN);
+        let rest = others.len().saturating_sub(MAX_LISTED_PATHS);
+        others.truncate(MAX_LISTED_PATHS);
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
         let name = origin.anchor().unwrap_or("");
         if !others.is_empty() {
@@ -69,10 +69,10 @@ impl<'t> Edit<'t> {
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a node that nests too deep.
     pub(super) fn hand_over(&mut self) -> Result<()> {
-        if !self.tree.records.iter().any(|record| record.meta & KIND == ALIAS) {
+        if !self.tree.records.iter().any(|record| record.meta & KIND_MASK == ALIAS) {
             return Ok(());
         }
-        let gone = self.gone();
+        let gone = self.mark_removed_records();
         let is_gone = |at: u32| gone.get(at as usize).copied().unwrap_or(false);
         // Nodes that have a place in the new tree again.
         let mut placed = HashSet::new();
@@ -80,7 +80,7 @@ impl<'t> Edit<'t> {
         let mut open: Vec<(Node<'t>, usize)> = Vec::new();
         for at in 0..self.tree.records.len() as u32 {
             let node = Node::new(self.tree, at);
-            while open.last().is_some_and(|(last, _)| last.after() <= at) {
+            while open.last().is_some_and(|(last, _)| last.written_end() <= at) {
                 open.pop();
             }
             let parent = open.last_mut().map(|(parent, children)| {
@@ -97,20 +97,20 @@ impl<'t> Edit<'t> {
             if !is_gone(node.id().0) || placed.contains(&node.id()) {
                 continue;
             }
-            let value = self.moved(node.id(), &gone, &mut placed)?;
-            self.plan.changed.insert(at, New::Moved(node.id().0));
+            let value = self.build_moved_value(node.id(), &gone, &mut placed)?;
+            self.plan.changed.insert(at, NewContent::Moved(node.id().0));
             if is_key {
                 let options = PrintOptions { width: usize::MAX, ..self.options.clone() };
-                self.write(node.span(), print_flow(&value, &options));
+                self.push_replacement(node.span(), print_flow(&value, &options));
             } else {
-                self.write_whole(node, &value, Context::of(parent), None);
+                self.write_whole(node, &value, NodeContext::of_parent(parent), None);
             }
         }
         Ok(())
     }
 
     /// The records that have no place in the new tree, unless an alias becomes them.
-    fn gone(&self) -> Vec<bool> {
+    fn mark_removed_records(&self) -> Vec<bool> {
         let mut gone = vec![false; self.tree.records.len()];
         let mut mark =
             |from: u32, to: u32| gone.get_mut(from as usize..to as usize).into_iter().flatten().for_each(|gone| *gone = true);
@@ -120,18 +120,18 @@ impl<'t> Edit<'t> {
         for (at, new) in &self.plan.changed {
             let node = Node::new(self.tree, *at);
             match new {
-                New::Name(_) | New::Instead(_) => mark(*at, node.after()),
+                NewContent::Name(_) | NewContent::Instead(_) => mark(*at, node.written_end()),
                 // The anchor of the node itself stays.
-                New::Value(_) if node.is_alias() => mark(*at, node.after()),
-                New::Value(_) => mark(*at + 1, node.after()),
-                New::Tag | New::Any | New::Moved(_) => {}
+                NewContent::Value(_) if node.is_alias() => mark(*at, node.written_end()),
+                NewContent::Value(_) => mark(*at + 1, node.written_end()),
+                NewContent::Tag | NewContent::Any | NewContent::Moved(_) => {}
             }
         }
         gone
     }
 
     /// A node that is gone as a value, with the anchors, aliases and spellings that it has.
-    fn moved(&mut self, id: NodeId, gone: &[bool], placed: &mut HashSet<NodeId>) -> Result<Value> {
+    fn build_moved_value(&mut self, id: NodeId, gone: &[bool], placed: &mut HashSet<NodeId>) -> Result<Value> {
         let mut built = ValueBuilder::default();
         // The collections that are open: the record after each, and the record that follows it in the text.
         let mut open: Vec<(u32, u32)> = Vec::new();
@@ -140,7 +140,7 @@ impl<'t> Edit<'t> {
         let mut at = id.0;
         loop {
             let mut node = Node::new(self.tree, at);
-            let mut after = node.after();
+            let mut after = node.written_end();
             let is_key = keys.last_mut().and_then(Option::as_mut).is_some_and(|is_key| std::mem::replace(is_key, !*is_key));
             let target = node.id();
             let is_gone = gone.get(target.0 as usize).copied().unwrap_or(false);
@@ -173,18 +173,18 @@ impl<'t> Edit<'t> {
                 None => as_written(node),
             };
             if is_open {
-                if open.len() >= DEEPEST {
-                    return Err(Limits::exceeded("depth", DEEPEST as u64, "the value nests too deep"));
+                if open.len() >= MAX_VALUE_DEPTH {
+                    return Err(Limits::exceeded_error("depth", MAX_VALUE_DEPTH as u64, "the value nests too deep"));
                 }
-                open.push((node.after(), after));
+                open.push((node.written_end(), after));
                 keys.push(node.is_mapping().then_some(true));
-                built.begin(value);
+                built.begin_collection(value);
                 at = node.written_id() + 1;
             } else {
                 if is_key {
                     built.key(value);
                 } else {
-                    built.put(value);
+                    built.push_value(value);
                 }
                 at = after;
             }
@@ -193,7 +193,7 @@ impl<'t> Edit<'t> {
             {
                 open.pop();
                 keys.pop();
-                built.end();
+                built.end_collection();
                 at = back;
             }
             if open.is_empty() {
@@ -207,19 +207,19 @@ impl<'t> Edit<'t> {
 fn as_written(node: Node<'_>) -> Value {
     let style = node.style();
     let data = match node.kind() {
-        NodeKind::Sequence => Data::Seq(Vec::with_capacity(node.len())),
-        NodeKind::Mapping => Data::Map(Vec::with_capacity(node.len())),
-        NodeKind::Scalar if node.is_merge() => Data::Plain(node.text().into_owned()),
+        NodeKind::Sequence => ValueData::Seq(Vec::with_capacity(node.len())),
+        NodeKind::Mapping => ValueData::Map(Vec::with_capacity(node.len())),
+        NodeKind::Scalar if node.is_merge() => ValueData::Plain(node.text().into_owned()),
         NodeKind::Scalar => match node.scalar() {
-            Scalar::Null if node.text().is_empty() => Data::Null,
-            Scalar::Str(text) | Scalar::Binary(text) => Data::Str(text.into_owned()),
-            _ if style == Some(Style::Plain) => Data::Plain(node.text().into_owned()),
-            _ => Data::Str(node.text().into_owned()),
+            Scalar::Null if node.text().is_empty() => ValueData::Null,
+            Scalar::Str(text) | Scalar::Binary(text) => ValueData::Str(text.into_owned()),
+            _ if style == Some(YamlScalarStyle::Plain) => ValueData::Plain(node.text().into_owned()),
+            _ => ValueData::Str(node.text().into_owned()),
         },
     };
     let tag = if node.is_nonspecific() { Some("!") } else { node.tag() };
     Value {
-        style: style.filter(|style| *style != Style::Plain && matches!(data, Data::Str(_))),
+        style: style.filter(|style| *style != YamlScalarStyle::Plain && matches!(data, ValueData::Str(_))),
         layout: node.layout(),
         data,
         tag: tag.map(str::to_owned),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::super::node::{Node, NodeId, NodeKind};
 use super::super::{Scalar, Tree};
 use super::Edit;
-use super::write::Context;
+use super::write::NodeContext;
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -29,14 +29,14 @@ impl Tree {
     /// # Errors
     /// Returns [`ErrorKind::Limit`] if a limit would be exceeded, and [`ErrorKind::Malformed`] for an `other` whose
     /// nodes contain themselves.
-    pub fn toward(&self, other: &Self, limits: &Limits) -> Result<Option<Self>> {
+    pub fn merge_from(&self, other: &Self, limits: &Limits) -> Result<Option<Self>> {
         let mut edit = self.edit();
-        let mut open = vec![(self.root(), other.root(), Context::Root)];
+        let mut open = vec![(self.root(), other.root(), NodeContext::Root)];
         while let Some((old, new, context)) = open.pop() {
-            edit.approach(old, new, context, &mut open, limits)?;
+            edit.merge_node(old, new, context, &mut open, limits)?;
         }
         match edit.finish(limits) {
-            Ok(made) => Ok(says_the_same(&made, other).then_some(made)),
+            Ok(made) => Ok(same_content(&made, other).then_some(made)),
             // Changes that touch each other, an anchor that went, or a text that cannot be changed piece by piece.
             Err(error) if error.kind().is_request() || error.kind() == ErrorKind::Unsupported => Ok(None),
             Err(error) => Err(error),
@@ -44,16 +44,16 @@ impl Tree {
     }
 }
 
-type Open<'t, 'n> = Vec<(Node<'t>, Node<'n>, Context)>;
+type PendingPairs<'t, 'n> = Vec<(Node<'t>, Node<'n>, NodeContext)>;
 
 impl<'t> Edit<'t> {
     /// Changes a node into another; the children that are compared next go into `open`.
-    fn approach<'n>(
+    fn merge_node<'n>(
         &mut self,
         old: Node<'t>,
         new: Node<'n>,
-        context: Context,
-        open: &mut Open<'t, 'n>,
+        context: NodeContext,
+        open: &mut PendingPairs<'t, 'n>,
         limits: &Limits,
     ) -> Result<()> {
         if are_aliases(old, new) {
@@ -63,24 +63,30 @@ impl<'t> Edit<'t> {
         let done = alike
             && match old.kind() {
                 NodeKind::Scalar => same_scalar(old, new),
-                NodeKind::Mapping => self.approach_mapping(old, new, open, limits)?,
-                NodeKind::Sequence => self.approach_sequence(old, new, open, limits)?,
+                NodeKind::Mapping => self.merge_mapping(old, new, open, limits)?,
+                NodeKind::Sequence => self.merge_sequence(old, new, open, limits)?,
             };
         if !done {
             let value = new.to_value(limits)?;
             // `put` would keep a tag that is no more.
             if value.tag.is_none() && old.tag().is_some() {
-                self.put_whole(old, &value, context);
+                self.replace_with_props(old, &value, context);
             } else {
-                self.put(old, &value, context);
+                self.write_value_at(old, &value, context);
             }
         }
         Ok(())
     }
 
     /// Returns `false` if the mapping has to be printed again.
-    fn approach_mapping<'n>(&mut self, old: Node<'t>, new: Node<'n>, open: &mut Open<'t, 'n>, limits: &Limits) -> Result<bool> {
-        let (Some(before), Some(after)) = (keys(old), keys(new)) else { return Ok(false) };
+    fn merge_mapping<'n>(
+        &mut self,
+        old: Node<'t>,
+        new: Node<'n>,
+        open: &mut PendingPairs<'t, 'n>,
+        limits: &Limits,
+    ) -> Result<bool> {
+        let (Some(before), Some(after)) = (index_by_key(old), index_by_key(new)) else { return Ok(false) };
         // A key whose type changed, such as `1` and `"1"`, does not stay either.
         let stays = |key: &str| match (before.get(key), after.get(key)) {
             (Some((_, a, _)), Some((_, b, _))) => same_scalar(*a, *b),
@@ -94,7 +100,7 @@ impl<'t> Edit<'t> {
         let mut gone = Vec::new();
         for (key, value) in old.entries() {
             match after.get(&*key.text()) {
-                Some((_, _, wanted)) if stays(&key.text()) => open.push((value, *wanted, Context::of(old))),
+                Some((_, _, wanted)) if stays(&key.text()) => open.push((value, *wanted, NodeContext::of_parent(old))),
                 _ => gone.push(value),
             }
         }
@@ -109,19 +115,25 @@ impl<'t> Edit<'t> {
     }
 
     /// Returns `false` if the sequence has to be printed again.
-    fn approach_sequence<'n>(&mut self, old: Node<'t>, new: Node<'n>, open: &mut Open<'t, 'n>, limits: &Limits) -> Result<bool> {
+    fn merge_sequence<'n>(
+        &mut self,
+        old: Node<'t>,
+        new: Node<'n>,
+        open: &mut PendingPairs<'t, 'n>,
+        limits: &Limits,
+    ) -> Result<bool> {
         let (before, after): (Vec<_>, Vec<_>) = (old.items().collect(), new.items().collect());
         if before.is_empty() || after.is_empty() {
             return Ok(before.len() == after.len());
         }
-        let same = |(a, b): &(&Node<'_>, &Node<'_>)| says_what(**a, **b);
+        let same = |(a, b): &(&Node<'_>, &Node<'_>)| same_value(**a, **b);
         let least = before.len().min(after.len());
         // Common items at the start and the end stay; of those between, as many as both have change into each other.
         let first = before.iter().zip(&after).take_while(same).count();
         let last = before.iter().rev().zip(after.iter().rev()).take(least - first).take_while(same).count();
         let between = least - first - last;
         for (a, b) in before.iter().zip(&after).skip(first).take(between) {
-            open.push((*a, *b, Context::of(old)));
+            open.push((*a, *b, NodeContext::of_parent(old)));
         }
         self.remove(old, before.get(first + between..before.len() - last).unwrap_or(&[]));
         for item in after.iter().take(after.len() - last).skip(first + between) {
@@ -134,7 +146,7 @@ impl<'t> Edit<'t> {
 /// The pairs of a mapping by their keys' text, with their places; nothing if some are no scalars, occur twice,
 /// or merge others in.
 #[allow(clippy::type_complexity, reason = "said in one line above")]
-fn keys(mapping: Node<'_>) -> Option<HashMap<String, (usize, Node<'_>, Node<'_>)>> {
+fn index_by_key(mapping: Node<'_>) -> Option<HashMap<String, (usize, Node<'_>, Node<'_>)>> {
     let mut found = HashMap::with_capacity(mapping.len());
     for (at, (key, value)) in mapping.entries().enumerate() {
         if !key.is_scalar() || key.is_merge() || found.insert(key.text().into_owned(), (at, key, value)).is_some() {
@@ -165,7 +177,7 @@ fn same_scalar(a: Node<'_>, b: Node<'_>) -> bool {
 }
 
 /// The children that have to say the same, in pairs; nothing if the nodes themselves differ.
-fn pairs<'a, 'b>(a: Node<'a>, b: Node<'b>, any_order: bool) -> Option<Vec<(Node<'a>, Node<'b>)>> {
+fn pair_children<'a, 'b>(a: Node<'a>, b: Node<'b>, any_order: bool) -> Option<Vec<(Node<'a>, Node<'b>)>> {
     if a.is_scalar() || b.is_scalar() {
         return same_scalar(a, b).then(Vec::new);
     }
@@ -175,7 +187,7 @@ fn pairs<'a, 'b>(a: Node<'a>, b: Node<'b>, any_order: bool) -> Option<Vec<(Node<
     if a.is_sequence() {
         return Some(a.items().zip(b.items()).collect());
     }
-    let (found, wanted) = (keys(a)?, keys(b)?);
+    let (found, wanted) = (index_by_key(a)?, index_by_key(b)?);
     let mut children = Vec::with_capacity(2 * found.len());
     for (key, (place, name, value)) in &found {
         let (other, other_name, other_value) = wanted.get(key)?;
@@ -189,26 +201,26 @@ fn pairs<'a, 'b>(a: Node<'a>, b: Node<'b>, any_order: bool) -> Option<Vec<(Node<
 }
 
 /// Returns `true` if two nodes say the same, aliases aside.
-fn says_what(a: Node<'_>, b: Node<'_>) -> bool {
-    are_alike(a, b, false, |_, _| true)
+fn same_value(a: Node<'_>, b: Node<'_>) -> bool {
+    same_structure(a, b, false, |_, _| true)
 }
 
 /// Returns `true` if two trees say the same, keys in any order, with the same nodes standing in several places.
-fn says_the_same(a: &Tree, b: &Tree) -> bool {
+fn same_content(a: &Tree, b: &Tree) -> bool {
     let (mut there, mut back): (HashMap<NodeId, NodeId>, HashMap<NodeId, NodeId>) = (HashMap::new(), HashMap::new());
-    are_alike(a.root(), b.root(), true, |a, b| {
+    same_structure(a.root(), b.root(), true, |a, b| {
         a.is_scalar() || *there.entry(a.id()).or_insert(b.id()) == b.id() && *back.entry(b.id()).or_insert(a.id()) == a.id()
     })
 }
 
 /// Returns `true` if two nodes say the same, and every pair of nodes below them `fits`.
-fn are_alike<'a>(a: Node<'a>, b: Node<'a>, any_order: bool, mut fits: impl FnMut(Node<'a>, Node<'a>) -> bool) -> bool {
+fn same_structure<'a>(a: Node<'a>, b: Node<'a>, any_order: bool, mut fits: impl FnMut(Node<'a>, Node<'a>) -> bool) -> bool {
     let mut open = vec![(a, b)];
     while let Some((a, b)) = open.pop() {
         if !fits(a, b) {
             return false;
         }
-        match pairs(a, b, any_order) {
+        match pair_children(a, b, any_order) {
             _ if are_aliases(a, b) => {}
             Some(children) if !is_alias(a) && !is_alias(b) => open.extend(children),
             _ => return false,
@@ -224,7 +236,7 @@ mod tests {
     fn toward(old: &str, new: &str) -> Option<String> {
         let limits = Limits::default();
         let (old, new) = (Tree::parse(old, &limits).unwrap(), Tree::parse(new, &limits).unwrap());
-        old.toward(&new, &limits).unwrap().map(Tree::into_text)
+        old.merge_from(&new, &limits).unwrap().map(Tree::into_text)
     }
 
     #[test]
@@ -280,6 +292,6 @@ mod tests {
         assert_eq!(toward(round, "a: &y [*y]").unwrap(), round);
         let limits = Limits::default();
         let (old, new) = (Tree::parse("a: 1\n", &limits).unwrap(), Tree::parse(round, &limits).unwrap());
-        assert_eq!(old.toward(&new, &limits).unwrap_err().kind(), ErrorKind::Malformed);
+        assert_eq!(old.merge_from(&new, &limits).unwrap_err().kind(), ErrorKind::Malformed);
     }
 }

@@ -18,7 +18,7 @@ use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
 
-use super::fits_cards::CardPath;
+use super::fits_cards::CardLocator;
 use super::node::{Node, NodeId, NodeKind};
 use super::path::index_of;
 use super::{PrintOptions, Tree, TreePath, Value};
@@ -26,8 +26,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::span::Span;
 use crate::yaml::print_flow;
-use plan::{Plan, under_its_tag};
-use write::Context;
+use plan::{EditModel, under_its_tag};
+use write::NodeContext;
 
 /// Changes to a tree, applied together; paths and spans are those of the tree before any of them.
 ///
@@ -47,11 +47,11 @@ use write::Context;
 /// ```
 pub struct Edit<'t> {
     tree: &'t Tree,
-    changes: Vec<Change>,
-    plan: Plan,
+    changes: Vec<TextChange>,
+    plan: EditModel,
     options: PrintOptions,
     /// Empty brackets that have been given something.
-    filled: HashSet<NodeId>,
+    reserved_spans: HashSet<NodeId>,
     /// The nodes that aliases outside of them refer to, once they are needed.
     referred: OnceCell<HashSet<NodeId>>,
     /// The changes of collections that are in several places.
@@ -59,7 +59,7 @@ pub struct Edit<'t> {
 }
 
 /// Replacement of a span of the old text.
-struct Change {
+struct TextChange {
     span: Span,
     /// The indentation of a line that is added.
     column: usize,
@@ -73,8 +73,8 @@ impl Tree {
         Edit {
             tree: self,
             changes: Vec::new(),
-            plan: Plan::default(),
-            filled: HashSet::new(),
+            plan: EditModel::default(),
+            reserved_spans: HashSet::new(),
             referred: OnceCell::new(),
             shared: BTreeSet::new(),
             options: PrintOptions { handles, ..PrintOptions::default() },
@@ -94,8 +94,8 @@ impl<'t> Edit<'t> {
     #[doc(hidden)]
     pub fn replace(&mut self, span: Span, text: impl Into<String>) {
         let text = text.into();
-        self.plan.replace(self.tree, span, &text);
-        self.write(span, text);
+        self.plan.replace_text(self.tree, span, &text);
+        self.push_replacement(span, text);
     }
 
     /// Notes on changes of collections that are in several places of the tree, and change in all of them.
@@ -105,13 +105,13 @@ impl<'t> Edit<'t> {
     }
 
     /// Replaces a span of the text; what that means is said elsewhere.
-    fn write(&mut self, span: Span, text: impl Into<String>) {
-        self.changes.push(Change { span, column: 0, text: text.into() });
+    fn push_replacement(&mut self, span: Span, text: impl Into<String>) {
+        self.changes.push(TextChange { span, column: 0, text: text.into() });
     }
 
     /// Replaces a node's content by a value on one line; the fast way to patch many nodes of one tree.
     pub fn replace_node(&mut self, node: Node<'t>, value: &Value) {
-        self.plan.change(node, under_its_tag(node, value));
+        self.plan.change_value(node, under_its_tag(node, value));
         self.write_content(node, value);
     }
 
@@ -130,7 +130,7 @@ impl<'t> Edit<'t> {
             // The dashes of a list may be right below its key; anything else is indented further.
             text.insert(0, ' ');
         }
-        self.write(node.span(), text);
+        self.push_replacement(node.span(), text);
     }
 
     /// Sets the value at a path; a key that its mapping does not have is added.
@@ -144,17 +144,17 @@ impl<'t> Edit<'t> {
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if its last key has no place there.
     pub fn set(&mut self, path: &TreePath, value: &Value) -> Result<()> {
-        if let Some(card) = CardPath::find(self.tree, path)? {
-            return card.set(self, value);
+        if let Some(card) = CardLocator::resolve_card(self.tree, path)? {
+            return card.set_card_value(self, value);
         }
         let Some((above, key)) = path.split_last() else {
-            self.put(self.tree.root(), value, Context::Root);
+            self.write_value_at(self.tree.root(), value, NodeContext::Root);
             return Ok(());
         };
-        let parent = self.parent(&above, key)?.1;
-        match own_child(parent, key) {
+        let parent = self.find_parent(&above, key)?.1;
+        match written_child(parent, key) {
             Some(node) => {
-                self.put(node, value, Context::of(parent));
+                self.write_value_at(node, value, NodeContext::of_parent(parent));
                 Ok(())
             }
             None => self.insert(path, value),
@@ -166,13 +166,13 @@ impl<'t> Edit<'t> {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the node is no mapping.
     pub fn set_key(&mut self, mapping: Node<'t>, key: &str, value: &Value) -> Result<()> {
-        let parent = target(mapping);
+        let parent = resolve_alias(mapping);
         if !parent.is_mapping() {
             let (line, column) = mapping.line_column();
             return Err(Error::invalid_input(format!("expected a mapping to set {key:?} in")).at_text(line, column));
         }
-        match own_child(parent, key) {
-            Some(node) => self.put(node, value, Context::of(parent)),
+        match written_child(parent, key) {
+            Some(node) => self.write_value_at(node, value, NodeContext::of_parent(parent)),
             None => self.insert_entry(parent, key, value),
         }
         Ok(())
@@ -181,8 +181,8 @@ impl<'t> Edit<'t> {
     /// Removes a key of a mapping node, or an item of a sequence by its number, as [`Edit::delete`]; no path is
     /// searched. Does nothing if it is missing.
     pub fn delete_key(&mut self, parent: Node<'t>, key: &str) {
-        let parent = target(parent);
-        self.remove(parent, &own_children(parent, key));
+        let parent = resolve_alias(parent);
+        self.remove(parent, &written_children(parent, key));
     }
 
     /// Adds a key to a mapping, or an item to a sequence before the one with that number (`-`: at the end).
@@ -191,22 +191,23 @@ impl<'t> Edit<'t> {
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the parent is missing, and
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is a scalar or has the key already.
     pub fn insert(&mut self, path: &TreePath, value: &Value) -> Result<()> {
-        if let Some(card) = CardPath::find(self.tree, path)? {
+        if let Some(card) = CardLocator::resolve_card(self.tree, path)? {
             return card.insert(self, value);
         }
         let Some((above, key)) = path.split_last() else {
             return Err(Error::invalid_input("the root exists already").hint("set it instead"));
         };
-        let (written, parent) = self.parent(&above, key)?;
+        let (written, parent) = self.find_parent(&above, key)?;
         // Empty brackets are rewritten as lines, except those seen in several places or with a comment in them.
-        let fits_anywhere = parent.is_empty() && !written.is_alias() && !self.is_referred(parent) && !parent.raw().contains('#');
+        let fits_anywhere =
+            parent.is_empty() && !written.is_alias() && !self.is_referred(parent) && !parent.source_text().contains('#');
         match parent.kind() {
             // A null parent becomes a mapping with the new pair.
             NodeKind::Scalar if parent.is_null() => return self.set(&above, &Value::map([(key, value.clone())])),
             NodeKind::Scalar => {
                 return Err(Error::invalid_input(format!("a scalar has no place for {key:?}")).at_path(above.to_string()));
             }
-            NodeKind::Mapping if !parent.own(key).is_empty() => {
+            NodeKind::Mapping if !parent.written_values(key).is_empty() => {
                 return Err(Error::invalid_input(format!("the key {key:?} exists already")).at_path(above.to_string()));
             }
             NodeKind::Mapping if fits_anywhere => {
@@ -252,16 +253,16 @@ impl<'t> Edit<'t> {
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is the root or leads to a merged key.
     pub fn delete(&mut self, path: &TreePath) -> Result<()> {
-        if let Some(card) = CardPath::find(self.tree, path)? {
+        if let Some(card) = CardLocator::resolve_card(self.tree, path)? {
             return card.delete(self);
         }
         let (above, key) = path.split_last().ok_or_else(|| Error::invalid_input("the root cannot be deleted"))?;
-        let parent = self.parent(&above, key)?.1;
-        let own = own_children(parent, key);
+        let parent = self.find_parent(&above, key)?.1;
+        let own = written_children(parent, key);
         match parent.child(key) {
-            None => return Err(absent(path)),
+            None => return Err(missing_path_error(path)),
             Some(_) if own.is_empty() => return Err(merged_in(path)),
-            Some(_) if comes_back(parent, key) => return Err(merged_too(path)),
+            Some(_) if is_shadowing(parent, key) => return Err(is_merged(path)),
             Some(_) => self.remove(parent, &own),
         }
         Ok(())
@@ -273,23 +274,23 @@ impl<'t> Edit<'t> {
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it leads to no key or the name is taken.
     pub fn rename(&mut self, path: &TreePath, name: &str) -> Result<()> {
-        if let Some(card) = CardPath::find(self.tree, path)? {
+        if let Some(card) = CardLocator::resolve_card(self.tree, path)? {
             return card.rename(self, name);
         }
         let (above, key) = path.split_last().ok_or_else(|| Error::invalid_input("the root has no name"))?;
-        let parent = self.parent(&above, key)?.1;
+        let parent = self.find_parent(&above, key)?.1;
         if !parent.is_mapping() {
             return Err(Error::invalid_input("items of a sequence have no names").at_path(path.to_string()));
         }
-        if !parent.own(name).is_empty() {
+        if !parent.written_values(name).is_empty() {
             return Err(Error::invalid_input(format!("the key {name:?} exists already")).at_path(above.to_string()));
         }
-        let found: Vec<_> = parent.entries().filter(|(k, _)| k.is_named(key)).collect();
+        let found: Vec<_> = parent.entries().filter(|(k, _)| k.has_name(key)).collect();
         if found.is_empty() {
-            return Err(if parent.get(key).is_some() { merged_in(path) } else { absent(path) });
+            return Err(if parent.get(key).is_some() { merged_in(path) } else { missing_path_error(path) });
         }
-        if comes_back(parent, key) {
-            return Err(merged_too(path));
+        if is_shadowing(parent, key) {
+            return Err(is_merged(path));
         }
         // If a key occurs more than once, the last counts: all become the new one.
         for (node, _) in found {
@@ -305,15 +306,15 @@ impl<'t> Edit<'t> {
     /// cannot be written as YAML. Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the new text would mean
     /// anything else than requested, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.
     pub fn finish(mut self, limits: &Limits) -> Result<Tree> {
-        self.plan.settle(self.tree);
+        self.plan.resolve_spans(self.tree);
         self.hand_over()?;
-        let text = self.text()?;
+        let text = self.apply_changes()?;
         match Tree::parse_at(text, self.tree.origin(), limits) {
-            Ok(new) => match check::check(self.tree, &self.plan, &new) {
-                Ok(()) => strict(self.tree, new, limits),
-                Err(difference) => Err(self.refused(&difference, limits)),
+            Ok(new) => match check::compare_with_plan(self.tree, &self.plan, &new) {
+                Ok(()) => check_strict(self.tree, new, limits),
+                Err(difference) => Err(self.content_changed_error(&difference, limits)),
             },
-            Err(error) if error.kind() == ErrorKind::Malformed => Err(self.unreadable(&error, limits)),
+            Err(error) if error.kind() == ErrorKind::Malformed => Err(self.unreadable_error(&error, limits)),
             Err(error) => Err(error),
         }
     }
@@ -331,7 +332,7 @@ impl<'t> Edit<'t> {
             if node.is_scalar() { node.is_null() } else { node.is_empty() }
         };
         let mut changed = self.plan.changed.keys();
-        if !self.plan.removed.is_empty() || self.plan.head || !changed.all(is_nothing) {
+        if !self.plan.removed.is_empty() || self.plan.head_changes || !changed.all(is_nothing) {
             return Err(Error::unsupported("this would replace or remove something, where something is to be added")
                 .hint("set and delete change what is there"));
         }
@@ -339,20 +340,20 @@ impl<'t> Edit<'t> {
     }
 
     /// The collection at `above` that has, or gets, the child `key`: as written, and with an alias followed.
-    fn parent(&mut self, above: &TreePath, key: &str) -> Result<(Node<'t>, Node<'t>)> {
+    fn find_parent(&mut self, above: &TreePath, key: &str) -> Result<(Node<'t>, Node<'t>)> {
         self.tree.check_path(&above.join(key))?;
-        let written = self.tree.find(above).ok_or_else(|| absent(above))?;
+        let written = self.tree.find(above).ok_or_else(|| missing_path_error(above))?;
         self.note_shared(above);
-        Ok((written, target(written)))
+        Ok((written, resolve_alias(written)))
     }
 
     /// The text with all changes, unchecked.
-    pub(super) fn text(&self) -> Result<String> {
+    pub(super) fn apply_changes(&self) -> Result<String> {
         let clash = || Error::invalid_input("two changes touch the same place").hint("make them one after the other");
-        if self.plan.clash {
+        if self.plan.conflict {
             return Err(clash());
         }
-        let mut order: Vec<&Change> = self.changes.iter().collect();
+        let mut order: Vec<&TextChange> = self.changes.iter().collect();
         // Among lines added at one place, the innermost come first. Other changes at one place keep the order of the calls.
         order.sort_by_key(|change| (change.span.start, change.span.end, Reverse(change.column)));
         let grown: usize = self.changes.iter().map(|change| change.text.len()).sum();
@@ -360,7 +361,7 @@ impl<'t> Edit<'t> {
         let breaks_are_two = memchr::memchr(b'\n', source.as_bytes()).is_some_and(|at| source[..at].ends_with('\r'));
         let mut out = String::with_capacity(source.len() + grown);
         let mut at = 0;
-        for Change { span, text, .. } in order {
+        for TextChange { span, text, .. } in order {
             let kept = (span.start as usize >= at).then(|| source.get(at..span.start as usize)).flatten();
             out.push_str(kept.ok_or_else(clash)?);
             if breaks_are_two && text.contains('\n') {
@@ -376,9 +377,9 @@ impl<'t> Edit<'t> {
 }
 
 /// Refuses what plain readers of YAML 1.1 cannot read, unless it was there before.
-fn strict(old: &Tree, new: Tree, limits: &Limits) -> Result<Tree> {
-    let Some((node, why)) = strict_yaml::refused(&new, limits) else { return Ok(new) };
-    if strict_yaml::refused(old, limits).is_some() {
+fn check_strict(old: &Tree, new: Tree, limits: &Limits) -> Result<Tree> {
+    let Some((node, why)) = strict_yaml::first_refused(&new, limits) else { return Ok(new) };
+    if strict_yaml::first_refused(old, limits).is_some() {
         return Ok(new);
     }
     let (line, column) = node.line_column();
@@ -386,26 +387,26 @@ fn strict(old: &Tree, new: Tree, limits: &Limits) -> Result<Tree> {
 }
 
 /// The child under a key, or with a number, as written: nothing merged in, aliases not followed.
-fn own_child<'t>(parent: Node<'t>, key: &str) -> Option<Node<'t>> {
+fn written_child<'t>(parent: Node<'t>, key: &str) -> Option<Node<'t>> {
     match parent.kind() {
-        NodeKind::Mapping => own_children(parent, key).pop(),
+        NodeKind::Mapping => written_children(parent, key).pop(),
         NodeKind::Sequence => index_of(key).and_then(|index| parent.index(index)),
         NodeKind::Scalar => None,
     }
 }
 
 /// Does the same as [`own_child`]. Returns all values of a key that occurs more than once.
-fn own_children<'t>(parent: Node<'t>, key: &str) -> Vec<Node<'t>> {
+fn written_children<'t>(parent: Node<'t>, key: &str) -> Vec<Node<'t>> {
     match parent.kind() {
-        NodeKind::Mapping => parent.own(key),
-        _ => own_child(parent, key).into_iter().collect(),
+        NodeKind::Mapping => parent.written_values(key),
+        _ => written_child(parent, key).into_iter().collect(),
     }
 }
 
 /// Returns `true` if a key would still be there without the pairs of the mapping itself: another one is merged in
 /// that has it.
-fn comes_back(parent: Node<'_>, key: &str) -> bool {
-    let merges = parent.entries().filter(|(name, _)| name.is_merge() && !name.is_named(key));
+fn is_shadowing(parent: Node<'_>, key: &str) -> bool {
+    let merges = parent.entries().filter(|(name, _)| name.is_merge() && !name.has_name(key));
     merges.map(|(_, source)| source).any(|source| match source.kind() {
         NodeKind::Mapping => source.get(key).is_some(),
         _ => source.items().any(|item| item.is_mapping() && item.get(key).is_some()),
@@ -413,17 +414,17 @@ fn comes_back(parent: Node<'_>, key: &str) -> bool {
 }
 
 /// The node that a collection's children are written in.
-fn target(node: Node<'_>) -> Node<'_> {
+fn resolve_alias(node: Node<'_>) -> Node<'_> {
     node.alias_target().unwrap_or(node)
 }
 
 #[cold]
-fn absent(path: &TreePath) -> Error {
+fn missing_path_error(path: &TreePath) -> Error {
     Error::not_found("there is nothing at this path").at_path(path.to_string())
 }
 
 #[cold]
-fn merged_too(path: &TreePath) -> Error {
+fn is_merged(path: &TreePath) -> Error {
     Error::invalid_input("this key is also merged in from another mapping: its value there would reappear")
         .at_path(path.to_string())
         .hint("set it to another value, or edit that mapping")

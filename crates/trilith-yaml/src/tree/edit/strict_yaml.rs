@@ -1,17 +1,17 @@
 //! Constructs that plain readers of YAML 1.1 cannot read, though this library can: no edit brings them into a file.
 
-use super::super::build::{KIND, SCALAR};
+use super::super::build::{KIND_MASK, SCALAR};
 use super::super::node::Node;
-use super::super::{Layout, Tree};
+use super::super::{CollectionStyle, Tree};
 use crate::limits::Limits;
 
 /// The first node of a tree that PyYAML refuses, and why; `None` if there is none.
-pub(super) fn refused<'t>(tree: &'t Tree, limits: &Limits) -> Option<(Node<'t>, &'static str)> {
-    if !may_have_any(tree) {
+pub(super) fn first_refused<'t>(tree: &'t Tree, limits: &Limits) -> Option<(Node<'t>, &'static str)> {
+    if !may_violate(tree) {
         return None;
     }
-    let mut walk = tree.root().walk(limits).as_written();
-    while let Ok(Some(visit)) = walk.step() {
+    let mut walk = tree.root().walk(limits).without_merge();
+    while let Ok(Some(visit)) = walk.try_next() {
         let node = visit.node;
         if !node.is_mapping() || node.is_alias() {
             continue;
@@ -21,7 +21,7 @@ pub(super) fn refused<'t>(tree: &'t Tree, limits: &Limits) -> Option<(Node<'t>, 
             if key.is_merge() && !is_merged(value) {
                 return Some((key, "the merge key << takes a mapping, or a list of mappings"));
             }
-            if node.layout() == Some(Layout::Flow) && key.is_scalar() && key.whole_span().is_empty() {
+            if node.layout() == Some(CollectionStyle::Flow) && key.is_scalar() && key.full_span().is_empty() {
                 return Some((key, "a key within braces cannot be left out"));
             }
         }
@@ -30,8 +30,8 @@ pub(super) fn refused<'t>(tree: &'t Tree, limits: &Limits) -> Option<(Node<'t>, 
 }
 
 /// Returns `false` if a tree has neither a merge key nor a scalar of no characters.
-fn may_have_any(tree: &Tree) -> bool {
+fn may_violate(tree: &Tree) -> bool {
     tree.tags().any(|tag| tag == "tag:yaml.org,2002:merge")
         || memchr::memmem::find(tree.text().as_bytes(), b"<<").is_some()
-        || tree.records.iter().any(|record| record.meta & KIND == SCALAR && record.start == record.end)
+        || tree.records.iter().any(|record| record.meta & KIND_MASK == SCALAR && record.start == record.end)
 }

@@ -1,14 +1,14 @@
 //! Edits change what they name and nothing else.
 
 use super::*;
-use crate::tree::{Data, Scalar};
+use crate::tree::{Scalar, ValueData};
 
 /// The text after one change.
 fn after(text: &str, change: impl FnOnce(&mut Edit<'_>) -> Result<()>) -> String {
     let tree = Tree::parse(text, &Limits::default()).unwrap();
     let mut edit = tree.edit();
     change(&mut edit).unwrap_or_else(|e| panic!("{text:?}: {e}"));
-    let shown = edit.text().unwrap();
+    let shown = edit.apply_changes().unwrap();
     edit.finish(&Limits::default()).unwrap_or_else(|e| panic!("{text:?} -> {shown:?}: {e}")).into_text()
 }
 
@@ -176,7 +176,7 @@ fn many_changes_are_made_in_one_pass() {
         edit.replace_node(source, &Value::from(source.as_i64().unwrap() + 1));
     }
     let changed = edit.finish(&Limits::default()).unwrap();
-    assert_eq!(changed.at("/a999/source").unwrap().as_i64(), Some(1000));
+    assert_eq!(changed.node_at_pointer("/a999/source").unwrap().as_i64(), Some(1000));
     assert!(changed.text().starts_with("a0: !core/ndarray-1.1.0 {source: 1} # c\n"));
 }
 
@@ -188,9 +188,12 @@ fn set_parsed_value_keeps_tag_handles() {
     edit.set(&path("/a"), &value).unwrap();
     let done = edit.finish(&Limits::default()).unwrap();
     assert_eq!(done.text(), "%YAML 1.1\n%TAG ! tag:e:\n---\na: !x {k: 16, l: 2001-01-01}\n...\n");
-    assert_eq!(done.at("/a").unwrap().tag(), Some("tag:e:x"));
-    assert_eq!(done.at("/a/l").unwrap().scalar(), Scalar::Timestamp("2001-01-01".into()));
-    assert_eq!(done.at("/a").unwrap().to_value(&Limits::default()).unwrap().get("k").unwrap().data, Data::Int(16));
+    assert_eq!(done.node_at_pointer("/a").unwrap().tag(), Some("tag:e:x"));
+    assert_eq!(done.node_at_pointer("/a/l").unwrap().scalar(), Scalar::Timestamp("2001-01-01".into()));
+    assert_eq!(
+        done.node_at_pointer("/a").unwrap().to_value(&Limits::default()).unwrap().get("k").unwrap().data,
+        ValueData::Int(16)
+    );
 }
 
 #[test]
@@ -281,7 +284,7 @@ fn collection_keys_match_their_flow_text() {
     assert_eq!(delete("{[1, 2]: x, a: 1}", "/[1, 2]"), "{a: 1}");
     assert_eq!(insert("{a: 1}", "/[1, 2]", 7), "{a: 1, '[1, 2]': 7}");
     let tree = Tree::parse("{a: b}: {c: 1}\n", &Limits::default()).unwrap();
-    assert_eq!(tree.at("/{a: b}/c").unwrap().as_i64(), Some(1));
+    assert_eq!(tree.node_at_pointer("/{a: b}/c").unwrap().as_i64(), Some(1));
 }
 
 #[test]
@@ -385,21 +388,21 @@ fn text_with_other_meaning_is_refused() {
         let mut edit = tree.edit();
         let at = text.find(old).unwrap();
         // A change of the text without a meaning, next to one with a meaning.
-        edit.write(Span::of(at, at + old.len()), new);
+        edit.push_replacement(Span::new_u32(at, at + old.len()), new);
         edit.insert(&path("/new"), &1.into()).unwrap();
         let error = edit.finish(&Limits::default()).err().unwrap_or_else(|| panic!("{old} -> {new}"));
         assert!(matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput), "{old} -> {new}: {error}");
     }
     let mut edit = tree.edit();
-    edit.write(Span::of(text.len(), text.len()), "# a comment\n");
+    edit.push_replacement(Span::new_u32(text.len(), text.len()), "# a comment\n");
     edit.set(&path("/a"), &5.into()).unwrap();
-    assert_eq!(edit.finish(&Limits::default()).unwrap().at("/a").unwrap().as_i64(), Some(5));
+    assert_eq!(edit.finish(&Limits::default()).unwrap().node_at_pointer("/a").unwrap().as_i64(), Some(5));
 }
 
 #[test]
 fn unprintable_value_returns_invalid_input() {
     let tree = Tree::parse("a: 1\n", &Limits::default()).unwrap();
-    for value in [Value::plain("b: c"), Value::plain("# x"), Value::alias("none"), Value::from(1).anchored("a b")] {
+    for value in [Value::plain_scalar("b: c"), Value::plain_scalar("# x"), Value::alias("none"), Value::from(1).anchored("a b")] {
         let mut edit = tree.edit();
         edit.set(&path("/a"), &value).unwrap();
         assert_eq!(edit.finish(&Limits::default()).unwrap_err().kind(), ErrorKind::InvalidInput, "{value:?}");

@@ -1,13 +1,13 @@
 //! Places in a tree's text that edits need: dashes, keys, commas, ends of lines.
 
 use super::super::node::{Node, NodeId, NodeKind};
-use super::super::{Layout, Tree};
+use super::super::{CollectionStyle, Tree};
 use crate::span::Span;
-use crate::yaml::Style;
+use crate::yaml::YamlScalarStyle;
 
 /// An entry of a collection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part<'t> {
+pub(super) struct CollectionEntry<'t> {
     /// Key of a pair; `None` for an item.
     pub key: Option<Node<'t>>,
     pub value: Node<'t>,
@@ -17,27 +17,27 @@ pub(super) struct Part<'t> {
     pub end: usize,
 }
 
-impl<'t> Part<'t> {
+impl<'t> CollectionEntry<'t> {
     /// The node that it begins with.
-    pub(super) fn first(&self) -> Node<'t> {
+    pub(super) fn first_node(&self) -> Node<'t> {
         self.key.unwrap_or(self.value)
     }
 }
 
 /// The entries of a collection, as written.
-pub(super) fn parts<'t>(parent: Node<'t>) -> Vec<Part<'t>> {
+pub(super) fn collection_entries<'t>(parent: Node<'t>) -> Vec<CollectionEntry<'t>> {
     let text = parent.tree().text();
-    let is_flow = parent.layout() == Some(Layout::Flow);
+    let is_flow = parent.layout() == Some(CollectionStyle::Flow);
     let mut from = parent.span().start as usize + usize::from(has_brackets(parent));
     let mut parts = Vec::with_capacity(parent.len());
     let mut push = |key: Option<Node<'t>>, value: Node<'t>| {
-        let first = key.unwrap_or(value).whole_span().start as usize;
-        let comma = if is_flow { after(text, b',', from) } else { None };
+        let first = key.unwrap_or(value).full_span().start as usize;
+        let comma = if is_flow { after_byte(text, b',', from) } else { None };
         // A dash or a `?` precedes the node itself, and an empty node follows it.
-        let start = next(text, comma.unwrap_or(from)).min(first);
-        let end = (value.whole_span().end as usize).max(start);
+        let start = skip_to_content(text, comma.unwrap_or(from)).min(first);
+        let end = (value.full_span().end as usize).max(start);
         from = end;
-        parts.push(Part { key, value, start, end });
+        parts.push(CollectionEntry { key, value, start, end });
     };
     match parent.kind() {
         NodeKind::Sequence => parent.items().for_each(|item| push(None, item)),
@@ -49,12 +49,12 @@ pub(super) fn parts<'t>(parent: Node<'t>) -> Vec<Part<'t>> {
 /// Returns `true` if a collection has explicit brackets. A block has none, nor has the pair in `[a: 1]`.
 pub(super) fn has_brackets(node: Node<'_>) -> bool {
     let first = node.items().chain(node.entries().map(|(key, _)| key)).next();
-    let begins_itself = first.is_none_or(|first| first.whole_span().start > node.span().start);
-    node.layout() == Some(Layout::Flow) && begins_itself && node.raw().starts_with(['[', '{'])
+    let begins_itself = first.is_none_or(|first| first.full_span().start > node.span().start);
+    node.layout() == Some(CollectionStyle::Flow) && begins_itself && node.source_text().starts_with(['[', '{'])
 }
 
 /// The first byte from `at` on that is neither blank, line break nor comment.
-pub(super) fn next(text: &str, mut at: usize) -> usize {
+pub(super) fn skip_to_content(text: &str, mut at: usize) -> usize {
     while let Some(byte) = text.as_bytes().get(at) {
         match byte {
             b' ' | b'\t' | b'\n' | b'\r' => at += 1,
@@ -66,8 +66,8 @@ pub(super) fn next(text: &str, mut at: usize) -> usize {
 }
 
 /// Returns the offset after the next byte that is not blank, if it is this one.
-pub(super) fn after(text: &str, wanted: u8, at: usize) -> Option<usize> {
-    let next = next(text, at);
+pub(super) fn after_byte(text: &str, wanted: u8, at: usize) -> Option<usize> {
+    let next = skip_to_content(text, at);
     (text.as_bytes().get(next) == Some(&wanted)).then_some(next + 1)
 }
 
@@ -102,7 +102,7 @@ pub(super) fn past_break(text: &str, at: usize) -> usize {
 }
 
 /// Returns the number of columns before `at` on its line.
-pub(super) fn column(text: &str, at: usize) -> usize {
+pub(super) fn column_at(text: &str, at: usize) -> usize {
     text.get(line_start(text, at)..at).map_or(0, |before| before.chars().count())
 }
 
@@ -125,8 +125,8 @@ pub(super) fn blank_lines(text: &str, at: usize) -> &str {
 }
 
 /// Returns `true` if the value of a pair, empty as it is, lacks even its colon: `? key`, `{key}`.
-pub(super) fn lacks_colon(value: Node<'_>) -> bool {
-    let span = value.whole_span();
+pub(super) fn has_no_colon(value: Node<'_>) -> bool {
+    let span = value.full_span();
     let before = (span.start as usize).checked_sub(1).and_then(|at| value.tree().text().as_bytes().get(at));
     span.is_empty() && before != Some(&b':')
 }
@@ -137,7 +137,7 @@ pub(super) fn comment_before_content(node: Node<'_>) -> Option<Span> {
     let anchor = node.anchor().filter(|_| !node.is_alias()).and_then(|_| node.anchor_span());
     let end = anchor.into_iter().chain(node.tag_span()).map(|span| span.end as usize).max()?;
     let line = line_start(text, start);
-    (end <= line && text.get(end..line)?.contains('#') && !node.span().is_empty()).then(|| Span::of(end, line))
+    (end <= line && text.get(end..line)?.contains('#') && !node.span().is_empty()).then(|| Span::new_u32(end, line))
 }
 
 /// Returns `true` if a literal can end at `at`: what follows it would be part of its text, or of the last blank
@@ -155,13 +155,14 @@ pub(super) fn literal_may_end(text: &str, at: usize) -> bool {
 fn block_scalar_before(tree: &Tree, at: u32) -> Option<Node<'_>> {
     let mut records = (0..at).rev().filter_map(|at| tree.node(NodeId(at)));
     // Skips empty nodes, for which nothing is written, and block collections, which begin without text.
-    let last = records.find(|node| !node.whole_span().is_empty() && (node.is_alias() || node.layout() != Some(Layout::Block)))?;
-    (!last.is_alias() && matches!(last.style(), Some(Style::Literal | Style::Folded))).then_some(last)
+    let last = records
+        .find(|node| !node.full_span().is_empty() && (node.is_alias() || node.layout() != Some(CollectionStyle::Block)))?;
+    (!last.is_alias() && matches!(last.style(), Some(YamlScalarStyle::Literal | YamlScalarStyle::Folded))).then_some(last)
 }
 
 /// Returns the place of a new line after a block collection: past the break of its last line.
 pub(super) fn end_of_block(parent: Node<'_>) -> usize {
-    end_of_lines(parent.tree(), parent.span().end as usize, parent.record().next)
+    end_of_lines(parent.tree(), parent.span().end as usize, parent.target_record().next)
 }
 
 /// Returns the place of a new line after a node, which ends at `end` and before record `after`.
@@ -185,67 +186,70 @@ pub(super) fn end_of_lines(tree: &Tree, end: usize, after: u32) -> usize {
 /// Returns the place of a new entry in brackets that have some, and whether a comma precedes it already.
 pub(super) fn flow_end(text: &str, parent: Node<'_>) -> (usize, bool) {
     let close = (parent.span().end as usize).saturating_sub(1);
-    let last = parts(parent).last().map_or(close, |part| part.end);
-    match after(text, b',', last) {
+    let last = collection_entries(parent).last().map_or(close, |part| part.end);
+    match after_byte(text, b',', last) {
         Some(behind) => (behind, true),
         None => (last, false),
     }
 }
 
 /// Returns the text to remove for the entries `first..=last` between brackets, which are not all of them.
-pub(super) fn flow_removal(text: &str, parts: &[Part<'_>], first: usize, last: usize) -> Option<Span> {
+pub(super) fn flow_removal(text: &str, parts: &[CollectionEntry<'_>], first: usize, last: usize) -> Option<Span> {
     let (from, to) = (parts.get(first)?, parts.get(last)?);
     let has_comment = |from: usize, to: usize| text.get(from..to).is_some_and(|gap| gap.contains('#'));
     if let Some(next) = parts.get(last + 1) {
         // The comment on its line goes too; those on the lines below are about the next one.
-        let end =
-            if has_comment(to.end, next.start) { line_end(text, after(text, b',', to.end)?).min(next.start) } else { next.start };
-        return Some(Span::of(from.start, end));
+        let end = if has_comment(to.end, next.start) {
+            line_end(text, after_byte(text, b',', to.end)?).min(next.start)
+        } else {
+            next.start
+        };
+        return Some(Span::new_u32(from.start, end));
     }
     let before = first.checked_sub(1).and_then(|at| parts.get(at));
     match before.filter(|before| !has_comment(before.end, from.start)) {
-        Some(before) => Some(Span::of(before.end, to.end)),
-        None => Some(Span::of(from.start, after(text, b',', to.end).unwrap_or(to.end))),
+        Some(before) => Some(Span::new_u32(before.end, to.end)),
+        None => Some(Span::new_u32(from.start, after_byte(text, b',', to.end).unwrap_or(to.end))),
     }
 }
 
 /// Returns the text to remove for the entries `first..=last` of a block collection, which are not all of them:
 /// their lines, or their part of the first line. Also returns the replacement.
-pub(super) fn block_removal(tree: &Tree, parts: &[Part<'_>], first: usize, last: usize) -> Option<(Span, String)> {
+pub(super) fn block_removal(tree: &Tree, parts: &[CollectionEntry<'_>], first: usize, last: usize) -> Option<(Span, String)> {
     let text = tree.text();
     let (from, to) = (parts.get(first)?, parts.get(last)?);
     let line = line_start(text, from.start);
-    let end = end_of_lines(tree, to.end, to.value.after());
+    let end = end_of_lines(tree, to.end, to.value.written_end());
     if !text.get(line..from.start).is_some_and(is_blank) {
         // `- a: 1` with more keys below: the next one moves up.
         let rest = text.get(end..).unwrap_or("");
         let blanks = rest.len() - rest.trim_start_matches([' ', '\n', '\r']).len();
-        return Some((Span::of(from.start, end + blanks), String::new()));
+        return Some((Span::new_u32(from.start, end + blanks), String::new()));
     }
-    let scalar = block_scalar_before(tree, from.first().written_id());
+    let scalar = block_scalar_before(tree, from.first_node().written_id());
     if let Some(scalar) = scalar.filter(|scalar| text.get(scalar.span().end as usize..line).is_some_and(is_blank)) {
-        let (gap, kept) = below_block_scalar(text, scalar, end, column(text, from.start));
-        return Some((Span::of(line, end + gap), kept));
+        let (gap, kept) = below_block_scalar(text, scalar, end, column_at(text, from.start));
+        return Some((Span::new_u32(line, end + gap), kept));
     }
     let (before, behind) = (first.checked_sub(1).and_then(|at| parts.get(at)), parts.get(last + 1));
-    if before.is_some_and(|part| lacks_colon(part.value))
+    if before.is_some_and(|part| has_no_colon(part.value))
         && behind.is_some_and(|part| text.as_bytes().get(part.start) == Some(&b':'))
     {
         // The value of an empty key must not become that of `? key`.
-        return Some((Span::of(line, end), format!("{}?\n", " ".repeat(column(text, from.start)))));
+        return Some((Span::new_u32(line, end), format!("{}?\n", " ".repeat(column_at(text, from.start)))));
     }
     // The last line of a text may lack its break; then the break before it goes.
     if end == text.len() && !text.ends_with(['\n', '\r']) && line > 0 {
         let breaks = if text.get(..line).is_some_and(|before| before.ends_with("\r\n")) { 2 } else { 1 };
-        return Some((Span::of(line.saturating_sub(breaks), end), String::new()));
+        return Some((Span::new_u32(line.saturating_sub(breaks), end), String::new()));
     }
-    Some((Span::of(line, end), String::new()))
+    Some((Span::new_u32(line, end), String::new()))
 }
 
 /// The blank lines and comments at `at`, written so that they are no part of a block scalar before them: how long
 /// they were, and what is there then.
 fn below_block_scalar(text: &str, scalar: Node<'_>, at: usize, column: usize) -> (usize, String) {
-    let end = line_start(text, next(text, at)).max(at);
+    let end = line_start(text, skip_to_content(text, at)).max(at);
     let gap = text.get(at..end).unwrap_or("");
     let harmless = |line: &str| line.trim_end_matches(['\n', '\r']).is_empty() && !keeps_breaks(scalar) || line.starts_with('#');
     if gap.split_inclusive('\n').all(harmless) {
@@ -261,5 +265,5 @@ fn below_block_scalar(text: &str, scalar: Node<'_>, at: usize, column: usize) ->
 
 /// Returns `true` if a block scalar has the empty lines after it.
 fn keeps_breaks(scalar: Node<'_>) -> bool {
-    scalar.raw().lines().next().is_some_and(|head| head.contains('+'))
+    scalar.source_text().lines().next().is_some_and(|head| head.contains('+'))
 }

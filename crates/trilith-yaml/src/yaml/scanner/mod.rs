@@ -13,7 +13,7 @@ mod token;
 #[cfg(test)]
 pub(super) mod tests;
 
-use super::event::{Event, Receiver, What};
+use super::event::{Event, EventKind, EventReceiver};
 use crate::error::{Error, Result};
 use crate::span::Span;
 
@@ -21,37 +21,37 @@ use crate::span::Span;
 ///
 /// Of no size, so that results travel in registers; an error waits in the scanner.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stop;
+pub(super) struct ScanStopped;
 
-pub(super) type Scan<T> = Result<T, Stop>;
+pub(super) type ScanResult<T> = Result<T, ScanStopped>;
 
 /// Reads `text` if all of it is in the subset; `false` means that the complete reader must read it.
 ///
 /// # Errors
 /// Returns the errors of `receiver`.
-pub(crate) fn read_fast<R: Receiver>(text: &str, receiver: &mut R) -> Result<bool> {
-    let Some(tabs) = odd_bytes(text.as_bytes()) else { return Ok(false) };
+pub(crate) fn read_fast<R: EventReceiver>(text: &str, receiver: &mut R) -> Result<bool> {
+    let Some(tabs) = classify_bytes(text.as_bytes()) else { return Ok(false) };
     let mut scanner = Scanner {
         text,
         bytes: text.as_bytes(),
         tabs,
         receiver,
         levels: Vec::with_capacity(16),
-        wanted: None,
-        last: 0,
+        expected: None,
+        last_end: 0,
         flow: Vec::new(),
-        failed: None,
+        error: None,
     };
-    match (scanner.document(), scanner.failed) {
+    match (scanner.scan_document(), scanner.error) {
         (Ok(()), _) => Ok(true),
-        (Err(Stop), None) => Ok(false),
-        (Err(Stop), Some(error)) => Err(error),
+        (Err(ScanStopped), None) => Ok(false),
+        (Err(ScanStopped), Some(error)) => Err(error),
     }
 }
 
 /// Returns `true` if there are tabs, or `None` if a byte needs the complete reader: controls, CR, byte order marks,
 /// line breaks of YAML 1.1 alone, characters that YAML cannot print.
-fn odd_bytes(bytes: &[u8]) -> Option<bool> {
+fn classify_bytes(bytes: &[u8]) -> Option<bool> {
     let (mut odd, mut tabs, mut high) = (false, false, 0u8);
     for chunk in bytes.chunks(256) {
         let (mut chunk_odd, mut chunk_tabs) = (0u8, 0u8);
@@ -83,19 +83,19 @@ fn odd_bytes(bytes: &[u8]) -> Option<bool> {
 
 /// A block collection that is open.
 #[derive(Clone, Copy)]
-pub(super) struct Level {
+pub(super) struct BlockLevel {
     indent: usize,
     mapping: bool,
 }
 
 /// Anchor and tag written before a node; empty spans if there are none.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Props {
+pub(super) struct NodeProps {
     anchor: Span,
     tag: Span,
 }
 
-impl Props {
+impl NodeProps {
     #[inline]
     fn any(&self) -> bool {
         self.anchor.end | self.tag.end != 0
@@ -109,10 +109,10 @@ impl Props {
 
 /// A node that is asked for but has not begun on the line.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
-    props: Props,
+pub(super) struct ExpectedNode {
+    props: NodeProps,
     /// Offset of the node if it is empty.
-    at: usize,
+    position: usize,
 }
 
 pub(super) struct Scanner<'t, 'r, R> {
@@ -121,15 +121,15 @@ pub(super) struct Scanner<'t, 'r, R> {
     /// `true` if the text has tabs anywhere.
     tabs: bool,
     receiver: &'r mut R,
-    levels: Vec<Level>,
+    levels: Vec<BlockLevel>,
     /// The node that the line before left open.
-    wanted: Option<Wanted>,
+    expected: Option<ExpectedNode>,
     /// The end of the last token.
-    last: usize,
+    last_end: usize,
     /// The brackets that are open: whether each is a mapping.
     flow: Vec<bool>,
     /// The receiver's error.
-    failed: Option<Error>,
+    error: Option<Error>,
 }
 
 /// The first content after blank lines and comments.
@@ -140,17 +140,17 @@ enum Content {
     End(Option<usize>),
 }
 
-impl<R: Receiver> Scanner<'_, '_, R> {
+impl<R: EventReceiver> Scanner<'_, '_, R> {
     /// The byte at `at`, or 0 after the last: the text holds no 0.
     #[inline(always)]
-    pub(super) fn byte(&self, at: usize) -> u8 {
+    pub(super) fn byte_at(&self, at: usize) -> u8 {
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
     /// Returns `true` if a blank, a line break or the end is at `at`.
     #[inline(always)]
     pub(super) fn is_gap(&self, at: usize) -> bool {
-        matches!(self.byte(at), b' ' | b'\n' | 0)
+        matches!(self.byte_at(at), b' ' | b'\n' | 0)
     }
 
     /// The first line after the line break `end` that is not blank, and the first byte in it that is no space.
@@ -158,7 +158,7 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     pub(super) fn next_content(&self, end: usize) -> (usize, usize) {
         let mut line = end + 1;
         let mut start = self.skip_spaces(line);
-        while self.byte(start) == b'\n' {
+        while self.byte_at(start) == b'\n' {
             line = start + 1;
             start = self.skip_spaces(line);
         }
@@ -167,14 +167,14 @@ impl<R: Receiver> Scanner<'_, '_, R> {
 
     #[inline(always)]
     pub(super) fn skip_spaces(&self, mut at: usize) -> usize {
-        while let Some(word) = swar::word(self.bytes, at) {
-            let count = swar::spaces(word);
+        while let Some(word) = swar::load_word(self.bytes, at) {
+            let count = swar::blank_bytes(word);
             at += count;
             if count < 8 {
                 return at;
             }
         }
-        while self.byte(at) == b' ' {
+        while self.byte_at(at) == b' ' {
             at += 1;
         }
         at
@@ -187,42 +187,42 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     }
 
     #[inline(always)]
-    pub(super) fn emit(&mut self, what: What, span: Span, props: Props) -> Scan<()> {
-        match self.receiver.event(Event { what, span, anchor: props.anchor, tag: props.tag }, None) {
+    pub(super) fn emit(&mut self, what: EventKind, span: Span, props: NodeProps) -> ScanResult<()> {
+        match self.receiver.receive_event(Event { what, span, anchor: props.anchor, tag: props.tag }, None) {
             Ok(()) => Ok(()),
             Err(error) => self.fail(error),
         }
     }
 
     #[cold]
-    fn fail(&mut self, error: Error) -> Scan<()> {
-        self.failed = Some(error);
-        Err(Stop)
+    fn fail(&mut self, error: Error) -> ScanResult<()> {
+        self.error = Some(error);
+        Err(ScanStopped)
     }
 
     /// The whole text.
-    fn document(&mut self) -> Scan<()> {
-        let (mut at, begins) = self.head()?;
+    fn scan_document(&mut self) -> ScanResult<()> {
+        let (mut at, begins) = self.scan_document_head()?;
         let ends = loop {
-            match self.content(at)? {
-                Content::At(start, column) => at = self.line(start, column)?,
+            match self.find_content(at)? {
+                Content::At(start, column) => at = self.scan_line(start, column)?,
                 Content::End(rest) => break rest,
             }
         };
-        if let Some(wanted) = self.wanted.take() {
+        if let Some(wanted) = self.expected.take() {
             // An empty document is rare and odd.
             if self.levels.is_empty() {
-                return Err(Stop);
+                return Err(ScanStopped);
             }
-            self.empty(wanted)?;
+            self.empty_scalar(wanted)?;
         }
         while !self.levels.is_empty() {
-            self.leave()?;
+            self.leave_collection()?;
         }
         if let Some(rest) = ends {
             self.nothing_after(rest)?;
         }
-        match self.receiver.finish(begins, ends.is_some()) {
+        match self.receiver.end_document(begins, ends.is_some()) {
             Ok(()) => Ok(()),
             Err(error) => self.fail(error),
         }
@@ -230,18 +230,18 @@ impl<R: Receiver> Scanner<'_, '_, R> {
 
     /// Skips blank lines and comments from the start of a line.
     #[inline]
-    fn content(&self, mut at: usize) -> Scan<Content> {
+    fn find_content(&self, mut at: usize) -> ScanResult<Content> {
         loop {
             let start = self.skip_spaces(at);
-            match self.byte(start) {
+            match self.byte_at(start) {
                 b'\n' => at = start + 1,
                 b'#' => at = (self.line_end(start) + 1).min(self.bytes.len()),
                 0 => return Ok(Content::End(None)),
                 b'.' | b'-' | b'%' if start == at => {
                     return match self.bytes.get(at..) {
                         Some([b'.', b'.', b'.', ..]) if self.is_gap(at + 3) => Ok(Content::End(Some(at + 3))),
-                        Some([b'-', b'-', b'-', ..]) if self.is_gap(at + 3) => Err(Stop),
-                        Some([b'%', ..]) => Err(Stop),
+                        Some([b'-', b'-', b'-', ..]) if self.is_gap(at + 3) => Err(ScanStopped),
+                        Some([b'%', ..]) => Err(ScanStopped),
                         _ => Ok(Content::At(start, 0)),
                     };
                 }
@@ -251,34 +251,36 @@ impl<R: Receiver> Scanner<'_, '_, R> {
     }
 
     /// Checks that only comments follow `...`.
-    fn nothing_after(&self, at: usize) -> Scan<()> {
+    fn nothing_after(&self, at: usize) -> ScanResult<()> {
         let next = self.end_of_line(at)?;
         let mut at = next;
         loop {
             let start = self.skip_spaces(at);
-            match self.byte(start) {
+            match self.byte_at(start) {
                 b'\n' => at = start + 1,
                 b'#' => at = (self.line_end(start) + 1).min(self.bytes.len()),
                 0 => return Ok(()),
-                _ => return Err(Stop),
+                _ => return Err(ScanStopped),
             }
         }
     }
 
     /// The start of the next line if only blanks and a comment are left of this one.
     #[inline]
-    pub(super) fn end_of_line(&self, at: usize) -> Scan<usize> {
+    pub(super) fn end_of_line(&self, at: usize) -> ScanResult<usize> {
         let start = self.skip_spaces(at);
-        match self.byte(start) {
+        match self.byte_at(start) {
             b'\n' => Ok(start + 1),
             0 => Ok(start),
-            b'#' if start > at || self.byte(at.wrapping_sub(1)) == b' ' => Ok((self.line_end(start) + 1).min(self.bytes.len())),
-            _ => Err(Stop),
+            b'#' if start > at || self.byte_at(at.wrapping_sub(1)) == b' ' => {
+                Ok((self.line_end(start) + 1).min(self.bytes.len()))
+            }
+            _ => Err(ScanStopped),
         }
     }
 
     /// Comments, directives and `---`: where the content begins, and whether there was a marker.
-    fn head(&mut self) -> Scan<(usize, bool)> {
+    fn scan_document_head(&mut self) -> ScanResult<(usize, bool)> {
         let mut at = 0;
         let mut handles: Vec<&[u8]> = Vec::new();
         let (mut version, mut directives) = (false, false);
@@ -287,26 +289,26 @@ impl<R: Receiver> Scanner<'_, '_, R> {
             let line = self.line_end(start);
             let rest = self.bytes.get(start..line).unwrap_or(&[]);
             match rest {
-                [] if line == self.bytes.len() => return Err(Stop),
+                [] if line == self.bytes.len() => return Err(ScanStopped),
                 [] | [b'#', ..] => {}
                 [b'%', b'Y', b'A', b'M', b'L', b' ', b'1', b'.', b'0'..=b'9'] if start == at && !version => {
                     (version, directives) = (true, true);
                 }
                 [b'%', b'T', b'A', b'G', b' ', words @ ..] if start == at => {
-                    let handle = simple_tag_directive(words).ok_or(Stop)?;
+                    let handle = simple_tag_directive(words).ok_or(ScanStopped)?;
                     if handles.contains(&handle) {
-                        return Err(Stop);
+                        return Err(ScanStopped);
                     }
                     handles.push(handle);
                     directives = true;
                 }
-                [b'%', ..] => return Err(Stop),
+                [b'%', ..] => return Err(ScanStopped),
                 [b'-', b'-', b'-', ..] if start == at && self.is_gap(at + 3) => {
                     return Ok((self.after_marker(at + 3)?, true));
                 }
-                _ if directives => return Err(Stop),
+                _ if directives => return Err(ScanStopped),
                 _ => {
-                    self.wanted = Some(Wanted { props: Props::default(), at: start });
+                    self.expected = Some(ExpectedNode { props: NodeProps::default(), position: start });
                     return Ok((at, false));
                 }
             }

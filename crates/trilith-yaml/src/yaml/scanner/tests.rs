@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::super::Layout;
-use super::super::compare_readers::{fast, readers_agree};
+use super::super::CollectionStyle;
+use super::super::compare_readers::{readers_agree, record_fast_events};
 use super::*;
 use trilith_sample::corpus_trees;
 
@@ -124,7 +124,7 @@ fn productions_are_accepted_with_same_events() {
 #[test]
 fn texts_outside_subset_are_rejected() {
     for text in LEFT {
-        assert!(fast(text).is_none(), "took {text:?}");
+        assert!(record_fast_events(text).is_none(), "took {text:?}");
     }
 }
 
@@ -252,7 +252,7 @@ proptest! {
 
 #[test]
 fn layouts_are_told() {
-    let recorder = fast("a: [1]\n").unwrap();
-    assert_eq!(recorder.events[0].0.what, What::Mapping(Layout::Block));
-    assert_eq!(recorder.events[2].0.what, What::Sequence(Layout::Flow));
+    let recorder = record_fast_events("a: [1]\n").unwrap();
+    assert_eq!(recorder.events[0].0.what, EventKind::Mapping(CollectionStyle::Block));
+    assert_eq!(recorder.events[2].0.what, EventKind::Sequence(CollectionStyle::Flow));
 }

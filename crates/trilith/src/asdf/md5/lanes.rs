@@ -4,21 +4,21 @@ use std::sync::Mutex;
 
 use fearless_simd::{Level, Simd, SimdBase, dispatch, u32x16};
 
-use super::{SINES, START, digest, one, pad, words};
+use super::{INITIAL_STATE, T_TABLE, append_md5_padding, digest_from_state, digest_one, words_from_bytes};
 use crate::bytes::SourceRef;
 use crate::error::Result;
 use crate::progress::Progress;
-use crate::threads::{each, lock, threads};
+use crate::threads::{lock, map_parallel, threads};
 
 /// Streams in one register of 512 bits, or in several narrower ones.
 const LANES: usize = 16;
 
 /// The states of `C` times [`LANES`] streams: word, group, lane.
-type States<const C: usize> = [[[u32; LANES]; C]; 4];
+type LaneStates<const C: usize> = [[[u32; LANES]; C]; 4];
 
 /// Hashes `count` pieces of 64 bytes of each stream. Two groups hide how long each instruction takes.
 #[inline(always)]
-fn compress_lanes<S: Simd, const C: usize>(simd: S, states: &mut States<C>, data: &[[&[u8]; LANES]; C], count: usize) {
+fn compress_lanes<S: Simd, const C: usize>(simd: S, states: &mut LaneStates<C>, data: &[[&[u8]; LANES]; C], count: usize) {
     // Loops rather than closures throughout: a closure would not be compiled for these instructions.
     let zero = u32x16::splat(simd, 0);
     let mut loaded = [[zero; C]; 4];
@@ -32,7 +32,7 @@ fn compress_lanes<S: Simd, const C: usize>(simd: S, states: &mut States<C>, data
         let mut turned = [[zero; 16]; C];
         for (turned, streams) in turned.iter_mut().zip(data) {
             for (row, stream) in turned.iter_mut().zip(streams) {
-                *row = u32x16::from_slice(simd, &words(&stream[n * 64..n * 64 + 64]));
+                *row = u32x16::from_slice(simd, &words_from_bytes(&stream[n * 64..n * 64 + 64]));
             }
             // Words of streams into streams of words: a transposition is four perfect shuffles of the rows.
             for _ in 0..4 {
@@ -62,7 +62,7 @@ fn compress_lanes<S: Simd, const C: usize>(simd: S, states: &mut States<C>, data
         macro_rules! step {
             ($f:ident, $a:ident, $b:ident, $c:ident, $d:ident, $word:expr, $n:expr, $turn:expr) => {
                 for g in 0..C {
-                    let sum = $a[g] + turned[g][$word] + SINES[$n] + of!($f, $b[g], $c[g], $d[g]);
+                    let sum = $a[g] + turned[g][$word] + T_TABLE[$n] + of!($f, $b[g], $c[g], $d[g]);
                     $a[g] = ((sum << $turn) | (sum >> (32 - $turn))) + $b[g];
                 }
             };
@@ -81,29 +81,29 @@ fn compress_lanes<S: Simd, const C: usize>(simd: S, states: &mut States<C>, data
 }
 
 /// Bytes read at once from each stream: all of them together stay in the cache.
-const PIECE: usize = 32 << 10;
+const BUFFER_SIZE: usize = 32 << 10;
 /// Fewer streams than this are hashed faster one after the other.
-const FEWEST: usize = 4;
+const MIN_LANES: usize = 4;
 
 /// The MD5 of each source, on all cores and in all their lanes. `progress` receives the number of bytes read.
-pub(crate) fn many(sources: &[&SourceRef], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
-    many_at(Level::new(), sources, progress)
+pub(crate) fn digest_many(sources: &[&SourceRef], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
+    digest_many_simd(Level::new(), sources, progress)
 }
 
-fn many_at(level: Level, sources: &[&SourceRef], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
+fn digest_many_simd(level: Level, sources: &[&SourceRef], progress: Progress<'_>) -> Vec<Result<[u8; 16]>> {
     let mut order: Vec<usize> = (0..sources.len()).collect();
     order.sort_by_key(|i| std::cmp::Reverse(sources[*i].len()));
-    let (lanes, alone): (Vec<_>, Vec<_>) = (0..order.len()).partition(|place| has_company(&order, sources, *place));
-    let workers = threads().min(lanes.len().div_ceil(FEWEST)).max(1);
+    let (lanes, alone): (Vec<_>, Vec<_>) = (0..order.len()).partition(|place| has_other_lanes(&order, sources, *place));
+    let workers = threads().min(lanes.len().div_ceil(MIN_LANES)).max(1);
     // Each worker hashes an equal number of streams at a time, so that all end together.
     let at_once = lanes.len().div_ceil(workers).min(2 * LANES);
     let queue = Mutex::new(lanes.into_iter().map(|place| order[place]));
     let next = || lock(&queue).next().and_then(|i| sources.get(i).map(|source| (i, *source)));
     let mut jobs: Vec<Option<usize>> = alone.into_iter().map(|place| Some(order[place])).collect();
     jobs.extend(std::iter::repeat_n(None, workers));
-    let found = each(jobs, |job| {
+    let found = map_parallel(jobs, |job| {
         Ok(match job {
-            Some(i) => vec![(i, one(&**sources[i], progress))],
+            Some(i) => vec![(i, digest_one(&**sources[i], progress))],
             None if at_once > LANES => hash_lanes::<2>(level, at_once, &next, progress),
             None => hash_lanes::<1>(level, at_once, &next, progress),
         })
@@ -115,20 +115,20 @@ fn many_at(level: Level, sources: &[&SourceRef], progress: Progress<'_>) -> Vec<
 
 /// Returns `true` if at least [`FEWEST`] streams, that at this place of the order among them, are about as long:
 /// one alone in its lane goes at half the speed that it would have by itself.
-fn has_company(order: &[usize], sources: &[&SourceRef], place: usize) -> bool {
+fn has_other_lanes(order: &[usize], sources: &[&SourceRef], place: usize) -> bool {
     // Unoptimised code is slower by lanes than one after the other.
     if cfg!(debug_assertions) && !cfg!(test) {
         return false;
     }
     let len = |place: usize| order.get(place).and_then(|i| sources.get(*i)).map(|source| source.len());
-    (0..FEWEST).any(|before| {
+    (0..MIN_LANES).any(|before| {
         let Some(first) = place.checked_sub(before) else { return false };
-        matches!((len(first), len(first + FEWEST - 1)), (Some(longest), Some(shortest)) if shortest >= longest / 2)
+        matches!((len(first), len(first + MIN_LANES - 1)), (Some(longest), Some(shortest)) if shortest >= longest / 2)
     })
 }
 
 /// A stream in its lane.
-struct Stream<'a> {
+struct Lane<'a> {
     index: usize,
     source: &'a SourceRef,
     /// The next byte to read.
@@ -139,22 +139,22 @@ struct Stream<'a> {
     ended: bool,
 }
 
-impl Stream<'_> {
-    fn left(&self) -> usize {
+impl Lane<'_> {
+    fn remaining_len(&self) -> usize {
         self.bytes.len() - self.done
     }
 
     /// Reads the next piece; after the last one come MD5's own bytes.
     fn refill(&mut self) -> Result<()> {
         let len = self.source.len();
-        let n = (len - self.at).min(PIECE as u64) as usize;
+        let n = (len - self.at).min(BUFFER_SIZE as u64) as usize;
         self.done = 0;
         self.bytes.resize(n, 0);
         crate::interrupt::check()?;
         self.source.read_at(self.at, &mut self.bytes)?;
         self.at += n as u64;
-        if n < PIECE {
-            pad(&mut self.bytes, len);
+        if n < BUFFER_SIZE {
+            append_md5_padding(&mut self.bytes, len);
             self.ended = true;
         }
         Ok(())
@@ -168,8 +168,8 @@ fn hash_lanes<'a, const C: usize>(
     next: &dyn Fn() -> Option<(usize, &'a SourceRef)>,
     progress: Progress<'_>,
 ) -> Vec<(usize, Result<[u8; 16]>)> {
-    let mut states: States<C> = START.map(|word| [[word; LANES]; C]);
-    let mut streams: Vec<Option<Stream<'a>>> = (0..at_once.min(C * LANES)).map(|_| None).collect();
+    let mut states: LaneStates<C> = INITIAL_STATE.map(|word| [[word; LANES]; C]);
+    let mut streams: Vec<Option<Lane<'a>>> = (0..at_once.min(C * LANES)).map(|_| None).collect();
     let mut digests = Vec::new();
     loop {
         for (lane, slot) in streams.iter_mut().enumerate() {
@@ -177,12 +177,12 @@ fn hash_lanes<'a, const C: usize>(
             // Loops until there are bytes to hash in this lane, or no stream is left for it.
             loop {
                 if let Some(stream) = slot {
-                    if stream.left() > 0 {
+                    if stream.remaining_len() > 0 {
                         break;
                     }
                     let before = stream.at;
                     let outcome = if stream.ended {
-                        Some(Ok(digest([0, 1, 2, 3].map(|word| states[word][group][lane]))))
+                        Some(Ok(digest_from_state([0, 1, 2, 3].map(|word| states[word][group][lane]))))
                     } else {
                         stream.refill().err().map(Err)
                     };
@@ -195,16 +195,16 @@ fn hash_lanes<'a, const C: usize>(
                     break;
                 };
                 let bytes = slot.take().map_or_else(Vec::new, |old| old.bytes);
-                let mut fresh = Stream { index, source, at: 0, bytes, done: 0, ended: false };
+                let mut fresh = Lane { index, source, at: 0, bytes, done: 0, ended: false };
                 fresh.bytes.clear();
                 *slot = Some(fresh);
-                for (state, word) in states.iter_mut().zip(START) {
+                for (state, word) in states.iter_mut().zip(INITIAL_STATE) {
                     state[group][lane] = word;
                 }
             }
         }
         let Some(first) = streams.iter().flatten().next() else { return digests };
-        let count = streams.iter().flatten().map(Stream::left).min().unwrap_or(0) / 64;
+        let count = streams.iter().flatten().map(Lane::remaining_len).min().unwrap_or(0) / 64;
         let mut data = [[first.bytes.get(first.done..).unwrap_or_default(); LANES]; C];
         for (lane, stream) in streams.iter().enumerate() {
             if let Some(stream) = stream {
@@ -236,7 +236,8 @@ mod tests {
         let narrower = None;
         let levels: Vec<_> = [best, Level::baseline()].into_iter().chain(narrower).collect();
         let equal = vec![40_000; 18];
-        let mixed: Vec<usize> = (0..40).map(|n| [0, 1, 55, 56, 63, 64, 65, 4096, PIECE - 1, PIECE, PIECE + 1][n % 11]).collect();
+        let mixed: Vec<usize> =
+            (0..40).map(|n| [0, 1, 55, 56, 63, 64, 65, 4096, BUFFER_SIZE - 1, BUFFER_SIZE, BUFFER_SIZE + 1][n % 11]).collect();
         for lens in [equal, mixed, vec![300_000, 10, 20, 30, 40], vec![5], vec![]] {
             let sources: Vec<SourceRef> =
                 lens.iter().map(|n| Arc::new(MemorySource::new(noise(*n), "noise")) as SourceRef).collect();
@@ -247,7 +248,7 @@ mod tests {
                 let count = |n| {
                     read.fetch_add(n, Ordering::Relaxed);
                 };
-                let found = many_at(*level, &sources, Progress::new(&count));
+                let found = digest_many_simd(*level, &sources, Progress::new(&count));
                 assert_eq!(found.into_iter().map(|digest| digest.unwrap()).collect::<Vec<_>>(), wanted, "{level:?} {lens:?}");
                 assert_eq!(read.into_inner(), lens.iter().sum::<usize>() as u64);
             }

@@ -9,23 +9,23 @@ mod names;
 mod parse;
 mod power;
 
-pub(crate) use check::EARLY;
-pub(crate) use check::check;
-pub(crate) use names::Units;
+pub(crate) use check::ORDER_CODE;
+pub(crate) use check::check_units;
+pub(crate) use names::UnitTable;
 pub(crate) use power::Power;
 
 use std::fmt;
 
 use crate::error::{Error, Result};
-use parse::Parser;
+use parse::UnitParser;
 
 /// Longest unit that is read, in bytes.
-const LONGEST: usize = 4096;
+const MAX_UNIT_LEN: usize = 4096;
 
 /// One factor of a unit: a name, perhaps inside a function, and its power.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub(crate) struct Term {
+pub(crate) struct UnitFactor {
     /// The name as written, with prefix and quotes; for a function `log(…)` and the like as a whole.
     pub name: String,
     /// Power of the factor.
@@ -36,7 +36,7 @@ pub(crate) struct Term {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Unit {
     scale: f64,
-    terms: Vec<Term>,
+    terms: Vec<UnitFactor>,
     standard: bool,
 }
 
@@ -47,15 +47,15 @@ impl Unit {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the column (from 1) of what is wrong, as
     /// text place.
     pub(crate) fn parse(text: &str) -> Result<Self> {
-        if text.len() > LONGEST {
-            return Err(Error::malformed(format!("a unit of {} bytes, expected at most {LONGEST}", text.len())));
+        if text.len() > MAX_UNIT_LEN {
+            return Err(Error::malformed(format!("a unit of {} bytes, expected at most {MAX_UNIT_LEN}", text.len())));
         }
-        Parser::new(text).main()
+        UnitParser::new(text).main()
     }
 
     /// The factors, each name once, in the order in which they first occur.
     #[cfg(test)]
-    pub(crate) fn terms(&self) -> &[Term] {
+    pub(crate) fn terms(&self) -> &[UnitFactor] {
         &self.terms
     }
 
@@ -65,17 +65,17 @@ impl Unit {
         self.standard
     }
 
-    fn number(scale: f64) -> Self {
+    fn from_scale(scale: f64) -> Self {
         Self { scale, terms: Vec::new(), standard: true }
     }
 
-    fn multiply(&mut self, other: Unit, power: Power) -> Option<()> {
-        self.scale *= if other.scale == 1.0 { 1.0 } else { other.scale.powf(power.value()) };
+    fn multiply_power(&mut self, other: Unit, power: Power) -> Option<()> {
+        self.scale *= if other.scale == 1.0 { 1.0 } else { other.scale.powf(power.to_f64()) };
         for term in other.terms {
-            let power = term.power.times(power)?;
+            let power = term.power.checked_mul(power)?;
             match self.terms.iter_mut().find(|known| known.name == term.name) {
-                Some(known) => known.power = known.power.plus(power)?,
-                None => self.terms.push(Term { name: term.name, power }),
+                Some(known) => known.power = known.power.checked_add(power)?,
+                None => self.terms.push(UnitFactor { name: term.name, power }),
             }
         }
         self.terms.retain(|term| !term.power.is_zero());
@@ -115,10 +115,10 @@ mod tests {
 
     #[test]
     fn defined_unit_is_known() {
-        let mut units = Units::standard();
-        assert!(units.knows("km") && !units.knows("furlong"));
-        units.define("furlong", Some(&Unit::parse("201.168m").unwrap())).unwrap();
-        assert!(units.check(&Unit::parse("furlong/s").unwrap()).is_empty());
+        let mut units = UnitTable::with_standard_units();
+        assert!(units.contains("km") && !units.contains("furlong"));
+        units.define_unit("furlong", Some(&Unit::parse("201.168m").unwrap())).unwrap();
+        assert!(units.find_unknown_names(&Unit::parse("furlong/s").unwrap()).is_empty());
     }
 
     #[test]
@@ -167,23 +167,23 @@ mod tests {
 
     #[test]
     fn known_names_follow_prefix_rules_of_standard() {
-        let units = Units::standard();
+        let units = UnitTable::with_standard_units();
         for name in ["m", "km", "Mpc", "mas", "uas", "arcsec", "MiB", "kbit", "dB", "Angstrom", "%", "'x'", "das"] {
-            assert!(units.knows(name) || name == "uas", "{name}");
+            assert!(units.contains(name) || name == "uas", "{name}");
         }
         for name in ["kmas", "furlong", "MiHz", "pct", "kAngstrom", "electron", "mm/s"] {
-            assert!(!units.knows(name), "{name}");
+            assert!(!units.contains(name), "{name}");
         }
-        assert_eq!(units.nearest("Meters"), None);
-        assert_eq!(units.nearest("JY").as_deref(), Some("Jy"));
+        assert_eq!(units.suggest_name("Meters"), None);
+        assert_eq!(units.suggest_name("JY").as_deref(), Some("Jy"));
     }
 
     #[test]
     fn definitions_count_from_where_they_stand() {
-        let mut units = Units::standard();
-        assert!(units.define("x", Some(&Unit::parse("cubit").unwrap())).is_err());
-        units.define("cubit", None).unwrap();
-        units.define("x", Some(&Unit::parse("3cubit").unwrap())).unwrap();
-        assert!(units.knows("x") && units.define("a b", None).is_err());
+        let mut units = UnitTable::with_standard_units();
+        assert!(units.define_unit("x", Some(&Unit::parse("cubit").unwrap())).is_err());
+        units.define_unit("cubit", None).unwrap();
+        units.define_unit("x", Some(&Unit::parse("3cubit").unwrap())).unwrap();
+        assert!(units.contains("x") && units.define_unit("a b", None).is_err());
     }
 }

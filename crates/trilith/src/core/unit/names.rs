@@ -6,21 +6,21 @@ use super::Unit;
 use crate::error::{Error, Result};
 
 /// Units that take every decimal prefix.
-const PREFIXED: &[&str] = &[
+const DECIMAL_PREFIXABLE: &[&str] = &[
     "A", "a", "adu", "arcmin", "arcsec", "barn", "beam", "bin", "C", "cd", "chan", "count", "ct", "d", "D", "deg", "erg", "eV",
     "F", "g", "G", "H", "h", "Hz", "J", "Jy", "K", "lm", "lx", "lyr", "m", "mag", "min", "mol", "N", "Ohm", "Pa", "pc", "ph",
     "photon", "pix", "pixel", "R", "rad", "Ry", "s", "S", "solLum", "solMass", "solRad", "sr", "T", "u", "V", "voxel", "W", "Wb",
     "yr",
 ];
 /// Units that take decimal and binary prefixes.
-const BINARY: &[&str] = &["bit", "byte", "B"];
+const BINARY_PREFIXABLE: &[&str] = &["bit", "byte", "B"];
 /// Units that take none.
-const PLAIN: &[&str] = &["Angstrom", "angstrom", "AU", "au", "Ba", "dB", "mas", "Sun", "%"];
+const UNPREFIXABLE: &[&str] = &["Angstrom", "angstrom", "AU", "au", "Ba", "dB", "mas", "Sun", "%"];
 const DECIMAL_PREFIXES: &[&str] =
     &["da", "y", "z", "a", "f", "p", "n", "u", "m", "c", "d", "h", "k", "M", "G", "T", "P", "E", "Z", "Y"];
 const BINARY_PREFIXES: &[&str] = &["Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"];
 /// Names that prefix and unit would spell, but that mean something else.
-const CLASHES: &[&str] = &["pct", "pcount", "yd", "dbyte"];
+const AMBIGUOUS_NAMES: &[&str] = &["pct", "pcount", "yd", "dbyte"];
 /// Names that may precede parentheses.
 pub(super) const FUNCTIONS: &[&str] = &["sqrt", "ln", "exp", "log", "mag", "dB", "dex"];
 
@@ -38,39 +38,42 @@ pub(super) fn is_name(name: &str) -> bool {
 
 /// The names of units: those of VOUnit, and the ones defined since.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Units {
+pub(crate) struct UnitTable {
     defined: BTreeSet<String>,
 }
 
-impl Units {
+impl UnitTable {
     /// The units of VOUnit 1.0.
-    pub(crate) fn standard() -> Self {
+    pub(crate) fn with_standard_units() -> Self {
         Self::default()
     }
 
     /// Returns `true` if a name, prefix included, is that of a unit. A name in quotes is anybody's own and known.
-    pub(crate) fn knows(&self, name: &str) -> bool {
-        if name.contains('\'') || self.defined.contains(name) || PLAIN.contains(&name) || BINARY.contains(&name) {
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        if name.contains('\'') || self.defined.contains(name) || UNPREFIXABLE.contains(&name) || BINARY_PREFIXABLE.contains(&name)
+        {
             return true;
         }
         if let Some((function, _)) = name.split_once('(') {
             return FUNCTIONS.contains(&function);
         }
-        if CLASHES.contains(&name) {
+        if AMBIGUOUS_NAMES.contains(&name) {
             return false;
         }
-        if PREFIXED.contains(&name) {
+        if DECIMAL_PREFIXABLE.contains(&name) {
             return true;
         }
         let with = |prefixes: &[&str], bases: &[&str]| {
             prefixes.iter().any(|prefix| name.strip_prefix(prefix).is_some_and(|base| bases.contains(&base)))
         };
-        with(DECIMAL_PREFIXES, PREFIXED) || with(DECIMAL_PREFIXES, BINARY) || with(BINARY_PREFIXES, BINARY)
+        with(DECIMAL_PREFIXES, DECIMAL_PREFIXABLE)
+            || with(DECIMAL_PREFIXES, BINARY_PREFIXABLE)
+            || with(BINARY_PREFIXES, BINARY_PREFIXABLE)
     }
 
     /// The names of a unit that are not known.
-    pub(crate) fn check<'u>(&self, unit: &'u Unit) -> Vec<&'u str> {
-        unit.terms.iter().map(|term| term.name.as_str()).filter(|name| !self.knows(name)).collect()
+    pub(crate) fn find_unknown_names<'u>(&self, unit: &'u Unit) -> Vec<&'u str> {
+        unit.terms.iter().map(|term| term.name.as_str()).filter(|name| !self.contains(name)).collect()
     }
 
     /// Defines a name, as `unit/defunit` does: for another unit, or as a new base unit.
@@ -78,11 +81,11 @@ impl Units {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the name is none, or the unit uses unknown
     /// names.
-    pub(crate) fn define(&mut self, name: &str, unit: Option<&Unit>) -> Result<()> {
+    pub(crate) fn define_unit(&mut self, name: &str, unit: Option<&Unit>) -> Result<()> {
         if !is_name(name) && !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
             return Err(Error::malformed(format!("{name:?} is not a name of a unit")));
         }
-        if let Some(unknown) = unit.map(|unit| self.check(unit)).filter(|unknown| !unknown.is_empty()) {
+        if let Some(unknown) = unit.map(|unit| self.find_unknown_names(unit)).filter(|unknown| !unknown.is_empty()) {
             return Err(Error::malformed(format!(
                 "the unit {name} is defined by {}, which is not known here",
                 unknown.join(", ")
@@ -93,8 +96,8 @@ impl Units {
     }
 
     /// The name that may have been meant: the same in another case, or without a plural s.
-    pub(crate) fn nearest(&self, name: &str) -> Option<String> {
-        let all = PREFIXED.iter().chain(BINARY).chain(PLAIN).copied();
+    pub(crate) fn suggest_name(&self, name: &str) -> Option<String> {
+        let all = DECIMAL_PREFIXABLE.iter().chain(BINARY_PREFIXABLE).chain(UNPREFIXABLE).copied();
         let lower = name.to_lowercase();
         all.clone()
             .find(|known| known.to_lowercase() == lower || lower.strip_suffix('s') == Some(&known.to_lowercase()))

@@ -15,7 +15,7 @@ pub(crate) enum Power {
 impl Power {
     pub(super) const ONE: Power = Power::Fraction(1, 1);
 
-    pub(super) fn fraction(numerator: i64, denominator: i64) -> Option<Self> {
+    pub(super) fn from_fraction(numerator: i64, denominator: i64) -> Option<Self> {
         if denominator == 0 {
             return None;
         }
@@ -27,31 +27,31 @@ impl Power {
         Some(Power::Fraction(numerator.checked_div(divisor)?, denominator.checked_div(divisor)?))
     }
 
-    pub(super) fn value(self) -> f64 {
+    pub(super) fn to_f64(self) -> f64 {
         match self {
             Power::Fraction(a, b) => a as f64 / b as f64,
             Power::Decimal(value) => value,
         }
     }
 
-    pub(super) fn times(self, other: Self) -> Option<Self> {
+    pub(super) fn checked_mul(self, other: Self) -> Option<Self> {
         match (self, other) {
-            (Power::Fraction(a, b), Power::Fraction(c, d)) => Self::fraction(a.checked_mul(c)?, b.checked_mul(d)?),
-            _ => Some(Power::Decimal(self.value() * other.value())),
+            (Power::Fraction(a, b), Power::Fraction(c, d)) => Self::from_fraction(a.checked_mul(c)?, b.checked_mul(d)?),
+            _ => Some(Power::Decimal(self.to_f64() * other.to_f64())),
         }
     }
 
-    pub(super) fn plus(self, other: Self) -> Option<Self> {
+    pub(super) fn checked_add(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Power::Fraction(a, b), Power::Fraction(c, d)) => {
-                Self::fraction(a.checked_mul(d)?.checked_add(c.checked_mul(b)?)?, b.checked_mul(d)?)
+                Self::from_fraction(a.checked_mul(d)?.checked_add(c.checked_mul(b)?)?, b.checked_mul(d)?)
             }
-            _ => Some(Power::Decimal(self.value() + other.value())),
+            _ => Some(Power::Decimal(self.to_f64() + other.to_f64())),
         }
     }
 
     pub(super) fn is_zero(self) -> bool {
-        self.value() == 0.0
+        self.to_f64() == 0.0
     }
 }
 

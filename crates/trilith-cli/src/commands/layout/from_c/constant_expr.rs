@@ -4,14 +4,14 @@ use super::symbol_table::Known;
 
 /// The value of an expression of whole numbers, constants and the operators of C; None for anything else,
 /// and if it does not fit.
-pub(super) fn value(tokens: &[&str], constants: &Known<i64>) -> Option<i64> {
-    let mut reader = Reader { tokens, at: 0, constants };
-    let value = reader.binary(0, 0)?;
+pub(super) fn evaluate(tokens: &[&str], constants: &Known<i64>) -> Option<i64> {
+    let mut reader = ExprParser { tokens, at: 0, constants };
+    let value = reader.evaluate_binary(0, 0)?;
     (reader.at == tokens.len()).then_some(value)
 }
 
 /// A decimal, hexadecimal or octal number of C.
-pub(super) fn integer(text: &str) -> Option<i64> {
+pub(super) fn parse_integer(text: &str) -> Option<i64> {
     let digits = text.trim_end_matches(['u', 'U', 'l', 'L']);
     match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
         Some(hex) => i64::from_str_radix(hex, 16).ok(),
@@ -21,7 +21,7 @@ pub(super) fn integer(text: &str) -> Option<i64> {
 }
 
 /// Operators between two values, those that bind least first.
-const LEVELS: &[&[&str]] = &[
+const OPERATORS_BY_PRECEDENCE: &[&[&str]] = &[
     &["||"],
     &["&&"],
     &["|"],
@@ -36,21 +36,21 @@ const LEVELS: &[&[&str]] = &[
 /// Operators of two signs.
 const TWO_SIGNS: &[&str] = &["||", "&&", "==", "!=", "<=", ">=", "<<", ">>"];
 /// Maximum depth of nested parentheses and signs.
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 
-struct Reader<'e> {
+struct ExprParser<'e> {
     tokens: &'e [&'e str],
     at: usize,
     constants: &'e Known<i64>,
 }
 
-impl Reader<'_> {
+impl ExprParser<'_> {
     /// Reads an expression, as deep as [`LEVELS`] and [`DEPTH`] allow.
-    fn binary(&mut self, level: usize, depth: usize) -> Option<i64> {
-        let Some(operators) = LEVELS.get(level) else { return self.single(depth) };
-        let mut left = self.binary(level + 1, depth)?;
-        while let Some(operator) = self.operator(operators) {
-            let right = self.binary(level + 1, depth)?;
+    fn evaluate_binary(&mut self, level: usize, depth: usize) -> Option<i64> {
+        let Some(operators) = OPERATORS_BY_PRECEDENCE.get(level) else { return self.operand(depth) };
+        let mut left = self.evaluate_binary(level + 1, depth)?;
+        while let Some(operator) = self.parse_operator(operators) {
+            let right = self.evaluate_binary(level + 1, depth)?;
             let shift = || u32::try_from(right).ok().filter(|shift| *shift < 63);
             left = match operator {
                 "||" => i64::from(left != 0 || right != 0),
@@ -77,7 +77,7 @@ impl Reader<'_> {
     }
 
     /// Reads one of some operators, whose two signs are separate tokens.
-    fn operator(&mut self, known: &[&'static str]) -> Option<&'static str> {
+    fn parse_operator(&mut self, known: &[&'static str]) -> Option<&'static str> {
         let here = *self.tokens.get(self.at)?;
         let next = self.tokens.get(self.at + 1).copied().unwrap_or("");
         let both = [here, next].concat();
@@ -87,24 +87,24 @@ impl Reader<'_> {
         Some(found)
     }
 
-    fn single(&mut self, depth: usize) -> Option<i64> {
-        if depth > DEPTH {
+    fn operand(&mut self, depth: usize) -> Option<i64> {
+        if depth > MAX_DEPTH {
             return None;
         }
         let token = *self.tokens.get(self.at)?;
         self.at += 1;
         match token {
             "(" => {
-                let value = self.binary(0, depth + 1)?;
+                let value = self.evaluate_binary(0, depth + 1)?;
                 let is_closed = self.tokens.get(self.at) == Some(&")");
                 self.at += 1;
                 is_closed.then_some(value)
             }
-            "-" => self.single(depth + 1)?.checked_neg(),
-            "+" => self.single(depth + 1),
-            "~" => self.single(depth + 1).map(|value| !value),
-            "!" => self.single(depth + 1).map(|value| i64::from(value == 0)),
-            token => integer(token).or_else(|| self.constants.get(token).copied()),
+            "-" => self.operand(depth + 1)?.checked_neg(),
+            "+" => self.operand(depth + 1),
+            "~" => self.operand(depth + 1).map(|value| !value),
+            "!" => self.operand(depth + 1).map(|value| i64::from(value == 0)),
+            token => parse_integer(token).or_else(|| self.constants.get(token).copied()),
         }
     }
 }
@@ -137,7 +137,7 @@ mod tests {
             ("", None),
         ] {
             let tokens: Vec<&str> = text.split_whitespace().collect();
-            assert_eq!(value(&tokens, &constants), expected, "{text}");
+            assert_eq!(evaluate(&tokens, &constants), expected, "{text}");
         }
     }
 }

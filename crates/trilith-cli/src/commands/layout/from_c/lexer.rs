@@ -4,10 +4,10 @@ use trilith::{Error, Result, line_column};
 
 /// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Word,
+pub(super) enum TokenKind {
+    Identifier,
     Number,
-    Mark,
+    Punctuation,
     Comment,
     /// A line that begins with `#`, with the lines that continue it.
     Directive,
@@ -16,13 +16,13 @@ pub(super) enum Kind {
 /// A part of the source, and where it is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<'t> {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) text: &'t str,
-    pub(super) at: usize,
+    pub(super) offset: usize,
 }
 
 /// The words, numbers, marks, comments and directives of a source.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
+pub(super) fn tokenize_source(text: &str) -> Result<Vec<Token<'_>>> {
     let mut found = Vec::new();
     let mut at = 0;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -33,20 +33,20 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
             at += c.len_utf8();
             continue;
         } else if rest.starts_with("//") {
-            (Kind::Comment, end_of("\n", 0).unwrap_or(rest.len()))
+            (TokenKind::Comment, end_of("\n", 0).unwrap_or(rest.len()))
         } else if rest.starts_with("/*") {
-            (Kind::Comment, end_of("*/", 2).ok_or_else(|| error(text, at, "this comment does not end"))? + 2)
+            (TokenKind::Comment, end_of("*/", 2).ok_or_else(|| malformed_at(text, at, "this comment does not end"))? + 2)
         } else if c == '#' {
-            (Kind::Directive, directive(rest))
-        } else if let Some(len) = literal(rest) {
-            (Kind::Mark, len)
+            (TokenKind::Directive, directive_len(rest))
+        } else if let Some(len) = literal_len(rest) {
+            (TokenKind::Punctuation, len)
         } else if is_word(c) {
             let len = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
-            (if c.is_ascii_digit() { Kind::Number } else { Kind::Word }, len)
+            (if c.is_ascii_digit() { TokenKind::Number } else { TokenKind::Identifier }, len)
         } else {
-            (Kind::Mark, c.len_utf8())
+            (TokenKind::Punctuation, c.len_utf8())
         };
-        found.push(Token { kind, text: rest.get(..len).unwrap_or(""), at });
+        found.push(Token { kind, text: rest.get(..len).unwrap_or(""), offset: at });
         at += len.max(1);
     }
     Ok(found)
@@ -58,7 +58,7 @@ fn is_continued(rest: &str) -> bool {
 }
 
 /// Returns the length of a string or a character, which ends on its line.
-fn literal(rest: &str) -> Option<usize> {
+fn literal_len(rest: &str) -> Option<usize> {
     let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let mut letters = rest.char_indices().skip(1);
     while let Some((at, letter)) = letters.next() {
@@ -73,7 +73,7 @@ fn literal(rest: &str) -> Option<usize> {
 }
 
 /// Returns the length of a directive: to the end of its line, or of the lines that continue it.
-fn directive(text: &str) -> usize {
+fn directive_len(text: &str) -> usize {
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let step = if rest.starts_with('\n') {
@@ -85,7 +85,7 @@ fn directive(text: &str) -> usize {
         } else if is_continued(rest) {
             rest.find('\n').map_or(1, |end| end + 1)
         } else {
-            literal(rest).unwrap_or_else(|| rest.chars().next().map_or(1, char::len_utf8))
+            literal_len(rest).unwrap_or_else(|| rest.chars().next().map_or(1, char::len_utf8))
         };
         at += step;
     }
@@ -93,7 +93,7 @@ fn directive(text: &str) -> usize {
 }
 
 /// Returns an error at a place.
-pub(super) fn error(text: &str, at: usize, message: impl Into<String>) -> Error {
+pub(super) fn malformed_at(text: &str, at: usize, message: impl Into<String>) -> Error {
     let (line, column) = line_column(text, at);
     Error::malformed(message.into()).at_text(line, column)
 }

@@ -7,12 +7,12 @@ use std::collections::HashMap;
 pub(super) struct Known<T> {
     names: HashMap<String, T>,
     /// The former meanings of the names, since the last mark.
-    before: Vec<(String, Option<T>)>,
+    undo_log: Vec<(String, Option<T>)>,
 }
 
 impl<T> Default for Known<T> {
     fn default() -> Self {
-        Self { names: HashMap::new(), before: Vec::new() }
+        Self { names: HashMap::new(), undo_log: Vec::new() }
     }
 }
 
@@ -28,25 +28,25 @@ impl<T: Clone> Known<T> {
     /// Gives a name a meaning; what it meant before.
     pub(super) fn insert(&mut self, name: String, means: T) -> Option<T> {
         let old = self.names.insert(name.clone(), means);
-        self.before.push((name, old.clone()));
+        self.undo_log.push((name, old.clone()));
         old
     }
 
     /// Takes away the meaning of a name.
     pub(super) fn remove(&mut self, name: &str) {
         if let Some(old) = self.names.remove(name) {
-            self.before.push((name.to_owned(), Some(old)));
+            self.undo_log.push((name.to_owned(), Some(old)));
         }
     }
 
     /// Sets the mark: insertions from here on can be taken back.
-    pub(super) fn mark(&mut self) {
-        self.before.clear();
+    pub(super) fn set_savepoint(&mut self) {
+        self.undo_log.clear();
     }
 
     /// Takes back what was inserted since the mark.
-    pub(super) fn back(&mut self) {
-        while let Some((name, old)) = self.before.pop() {
+    pub(super) fn rollback(&mut self) {
+        while let Some((name, old)) = self.undo_log.pop() {
             match old {
                 Some(old) => self.names.insert(name, old),
                 None => self.names.remove(&name),

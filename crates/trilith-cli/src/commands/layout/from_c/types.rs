@@ -1,9 +1,9 @@
 //! The datatypes of C that are numbers.
 
-use super::{CModel, Spelled};
+use super::{CModel, LayoutType};
 
 /// The types of `<stdint.h>` and `<stddef.h>`.
-pub(super) fn named(model: CModel, name: &str) -> Option<Spelled> {
+pub(super) fn stdint_type(model: CModel, name: &str) -> Option<LayoutType> {
     let spelled = match name {
         "int8_t" => "i1".to_owned(),
         "int16_t" => "i2".to_owned(),
@@ -17,11 +17,11 @@ pub(super) fn named(model: CModel, name: &str) -> Option<Spelled> {
         "ssize_t" | "ptrdiff_t" | "intptr_t" => format!("i{}", model.pointer),
         _ => return None,
     };
-    Some(Spelled { name: spelled, is_char: false })
+    Some(LayoutType { name: spelled, is_char: false })
 }
 
 /// The types that keywords of C name.
-pub(super) fn plain(model: CModel, words: &[&str]) -> Option<Spelled> {
+pub(super) fn keyword_type(model: CModel, words: &[&str]) -> Option<LayoutType> {
     let count = |word: &str| words.iter().filter(|known| **known == word).count();
     let unsigned = count("unsigned") > 0;
     let complex = count("_Complex") + count("complex") > 0;
@@ -39,5 +39,5 @@ pub(super) fn plain(model: CModel, words: &[&str]) -> Option<Spelled> {
         () if count("int") + count("unsigned") + count("signed") > 0 => integer(4),
         () => return None,
     };
-    Some(Spelled { name, is_char: words == ["char"] })
+    Some(LayoutType { name, is_char: words == ["char"] })
 }
