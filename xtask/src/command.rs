@@ -13,7 +13,7 @@ pub(crate) fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap_or_else(|_| PathBuf::from("."))
 }
 
-/// Returns the folder of build outputs: `CARGO_TARGET_DIR`, or `target` in the repository.
+/// Returns the folder of build outputs: `CARGO_TARGET_DIR`, or `target_dir` in the repository.
 pub(crate) fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository_root().join("target"), |set| repository_root().join(set))
 }

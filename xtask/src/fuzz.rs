@@ -22,7 +22,7 @@ pub(crate) fn run_smoke_test(_: TierSelection) -> Result<PartOutcome, String> {
     Ok(PartOutcome::Passed)
 }
 
-/// Builds every target at a low priority and without a word, for [`smoke`] to find them built: that says what is wrong.
+/// Builds every target at a low priority and without a word, for [`run_smoke_test`] to find them built: that says what is wrong.
 pub(crate) fn build_beside() {
     let Ok(cargo_fuzz) = cargo_fuzz() else { return };
     let build = fuzz_command(&cargo_fuzz, &["build"]);

@@ -57,7 +57,7 @@ const EXTRA_REQUIREMENTS: [&str; 4] = [
 /// asdf 5 and zarr 2, which do not go together with what is newer.
 const OLDER_REQUIREMENTS: [&str; 2] = ["crates/trilith-py/tests/requirements-asdf5.txt", "tests/asdf-zarr/requirements.txt"];
 
-/// Returns the Python of the environment with [`CORE`] alone, or with more if that was installed before.
+/// Returns the Python of the environment with [`CORE_REQUIREMENTS`] alone, or with more if that was installed before.
 pub(crate) fn core_environment() -> Result<PathBuf, String> {
     environment_for("python-venv", &[CORE_REQUIREMENTS])
 }

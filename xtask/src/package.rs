@@ -1,6 +1,6 @@
 //! `cargo xtask package`: what a release consists of, made and then tried in fresh places.
 //!
-//! A part is a row of [`PARTS`]: a function that makes its files in `dist` below the target, and one that installs
+//! A part is a row of [`PACKAGE_PARTS`]: a function that makes its files in `dist` below the target, and one that installs
 //! them where nothing else of Trilith is and runs the first lines of README.md with them.
 
 mod c;
@@ -20,7 +20,7 @@ use crate::fs::{create_empty_dir, ensure_dir_exists, read_text};
 /// A part of a release.
 struct PackagePart {
     name: &'static str,
-    /// Makes the files in [`Place::dist`].
+    /// Makes the files in [`ReleasePlace::dist`].
     make: fn(&ReleasePlace) -> Result<Vec<PathBuf>, String>,
     /// Installs them into a folder that is empty, and runs something with them.
     try_out: fn(&ReleasePlace, &[PathBuf], &Path) -> Result<(), String>,

@@ -8,7 +8,7 @@ use crate::command::repository_root;
 use crate::fs::read_text;
 use crate::site::{list_files, prose_lines};
 
-/// An area, the maximum of sentences that begin with one of [`FIRST`], and the maximum of words in [`WORDS`].
+/// An area, the maximum of sentences that begin with one of [`FIRST`], and the maximum of words in [`WORD_REPLACEMENTS`].
 const AREAS: &[(&str, usize, usize)] = &[
     ("README.md", 0, 0),
     ("docs", 0, 0),
@@ -103,7 +103,7 @@ fn text_of(area: &str) -> Result<Vec<String>, String> {
 fn is_counted(area: &str, path: &std::path::Path) -> bool {
     let name = path.strip_prefix(repository_root()).unwrap_or(path);
     let is_separate = AREAS.iter().any(|(other, ..)| *other != area && std::path::Path::new(other) == name);
-    !is_separate && !path.ends_with("src/english.rs")
+    !is_separate && !path.ends_with("src/prose_lint.rs")
 }
 
 /// The paragraphs, headings, list items and table cells of a page.

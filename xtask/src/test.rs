@@ -1,6 +1,6 @@
 //! `cargo xtask test`: every check there is, part by part, with a table at the end.
 //!
-//! There are two tiers, and [`PARTS`] says for each part in which it is. The first is what a change is tried with, and ends in ten
+//! There are two tiers, and [`TEST_PARTS`] says for each part in which it is. The first is what a change is tried with, and ends in ten
 //! minutes in a fresh clone on two processors. The rest is what continuous integration adds.
 
 use std::collections::BTreeSet;
@@ -339,7 +339,7 @@ fn with_the_oldest_compiler() -> Result<PartOutcome, String> {
 }
 
 /// Unit, property, case and documentation tests, the floors and the tidy rules; the tests of [`MATRICES`] as samples in the first
-/// tier, and then complete, with those of [`LATER`]. Tests whose name holds `corpus_` are the part [`corpus`].
+/// tier, and then complete, with those of [`SLOW_TESTS`]. Tests whose name holds `corpus_` are the part [`run_corpus_tests`].
 fn run_rust_tests(share: TierSelection) -> Result<PartOutcome, String> {
     let seed = SEED.get().copied().unwrap_or(1).to_string();
     let mut environment = vec![("PROPTEST_RNG_SEED", seed.clone()), (SAMPLE, COMPLETE.to_owned())];
@@ -367,7 +367,7 @@ fn run_rust_tests(share: TierSelection) -> Result<PartOutcome, String> {
     Ok(PartOutcome::Passed)
 }
 
-/// The test programs, in addition to those of the libraries, with tests of the part [`corpus`].
+/// The test programs, in addition to those of the libraries, with tests of the part [`run_corpus_tests`].
 const CORPUS_PROGRAMS: [&str; 2] = ["conformance", "corpus"];
 
 /// Runs the tests that use the sample files of `../shared/corpus`.

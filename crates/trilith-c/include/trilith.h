@@ -369,6 +369,36 @@ int32_t trilith_array_text(const trilith_array *array,
 void trilith_array_free(trilith_array *array);
 
 /*
+ Lists every array of a file with its path, in the order of the file.
+ */
+int32_t trilith_list_arrays(const trilith_file *file, trilith_arrays **out, trilith_error **error);
+
+/*
+ Number of arrays.
+ */
+size_t trilith_arrays_count(const trilith_arrays *arrays);
+
+/*
+ Returns the path of one, counted from 0, or null if there are fewer. It lives as long as the list.
+ */
+const char *trilith_arrays_path(const trilith_arrays *arrays, size_t index);
+
+/*
+ Returns the item of one, counted from 0.
+ */
+int32_t trilith_arrays_item(const trilith_arrays *arrays, size_t index, trilith_item **out, trilith_error **error);
+
+/*
+ Frees a list. Null is allowed.
+ */
+void trilith_arrays_free(trilith_arrays *arrays);
+
+/*
+ Returns the array at a path, as trilith_item_at and trilith_item_array do.
+ */
+int32_t trilith_array_at(const trilith_file *file, const char *path, trilith_array **out, trilith_error **error);
+
+/*
  Makes a handle that cancels calls, for trilith_options_cancel.
  */
 int32_t trilith_cancel_new(trilith_cancel **out, trilith_error **error);
@@ -574,36 +604,6 @@ int32_t trilith_item_array(const trilith_item *item, trilith_array **out, trilit
  Frees an item. Null is allowed.
  */
 void trilith_item_free(trilith_item *item);
-
-/*
- Lists every array of a file with its path, in the order of the file.
- */
-int32_t trilith_list_arrays(const trilith_file *file, trilith_arrays **out, trilith_error **error);
-
-/*
- Number of arrays.
- */
-size_t trilith_arrays_count(const trilith_arrays *arrays);
-
-/*
- Returns the path of one, counted from 0, or null if there are fewer. It lives as long as the list.
- */
-const char *trilith_arrays_path(const trilith_arrays *arrays, size_t index);
-
-/*
- Returns the item of one, counted from 0.
- */
-int32_t trilith_arrays_item(const trilith_arrays *arrays, size_t index, trilith_item **out, trilith_error **error);
-
-/*
- Frees a list. Null is allowed.
- */
-void trilith_arrays_free(trilith_arrays *arrays);
-
-/*
- Returns the array at a path, as trilith_item_at and trilith_item_array do.
- */
-int32_t trilith_array_at(const trilith_file *file, const char *path, trilith_array **out, trilith_error **error);
 
 /*
  Makes options with their defaults: the default limits, and no references outside of the file's folder.

@@ -65,7 +65,7 @@ pub unsafe fn get_ref<'a, H: OpaqueHandle>(handle: *const H) -> Result<&'a H> {
 /// Returns the content of a handle, to be changed.
 ///
 /// # Safety
-/// The conditions of [`look`] hold, and no other thread uses the handle meanwhile.
+/// The conditions of [`get_ref`] hold, and no other thread uses the handle meanwhile.
 pub unsafe fn get_mut<'a, H: OpaqueHandle>(handle: *mut H) -> Result<&'a mut H> {
     // SAFETY: as the caller promises.
     let held =
@@ -76,7 +76,7 @@ pub unsafe fn get_mut<'a, H: OpaqueHandle>(handle: *mut H) -> Result<&'a mut H> 
 /// Frees a handle; null, and what is no handle of this kind, is left alone.
 ///
 /// # Safety
-/// As [`look_mut`]; the handle is not used again.
+/// As [`get_mut`]; the handle is not used again.
 pub unsafe fn free<H: OpaqueHandle>(handle: *mut H) {
     // SAFETY: as the caller promises.
     if let Ok(held) = unsafe { get_mut(handle) } {

@@ -113,7 +113,7 @@ pub unsafe extern "C" fn trilith_options_free(options: *mut trilith_options) {
 /// The options that C handed in, or the defaults.
 ///
 /// # Safety
-/// As [`look`].
+/// As [`get_ref`].
 unsafe fn options_of(options: *const trilith_options) -> Result<(OpenOptions, Option<Arc<AtomicBool>>)> {
     if options.is_null() {
         return Ok((OpenOptions::new().limits(Limits::from_env()?), None));

@@ -23,7 +23,7 @@ pub unsafe fn optional_str<'a>(text: *const c_char) -> Result<Option<&'a str>> {
 /// The text that C handed in.
 ///
 /// # Safety
-/// As [`optional`].
+/// As [`optional_str`].
 pub unsafe fn required_str<'a>(text: *const c_char) -> Result<&'a str> {
     // SAFETY: as the caller promises.
     unsafe { optional_str(text) }?.ok_or_else(|| Error::invalid_input("a null pointer in place of text"))
@@ -32,14 +32,14 @@ pub unsafe fn required_str<'a>(text: *const c_char) -> Result<&'a str> {
 /// The value of a YAML text that C handed in.
 ///
 /// # Safety
-/// As [`optional`].
+/// As [`optional_str`].
 pub unsafe fn parse_yaml_arg(text: *const c_char) -> Result<Value> {
     let limits = Limits::from_env()?;
     // SAFETY: as the caller promises.
     Tree::parse(unsafe { required_str(text) }?, &limits)?.root().to_value(&limits)
 }
 
-/// Text for C, as [`give`], all of which C can show.
+/// Text for C, as [`into_c_string`], all of which C can show.
 pub fn into_c_string_strict(text: &str) -> Result<*mut c_char> {
     match text.contains('\0') {
         true => Err(Error::unsupported("a text that holds NUL, which C cannot show")),
@@ -56,7 +56,7 @@ pub fn into_c_string(text: &str) -> *mut c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_string_free(text: *mut c_char) {
     if !text.is_null() {
-        // SAFETY: it came from `give`, as the header asks.
+        // SAFETY: it came from `into_c_string`, as the header asks.
         drop(unsafe { CString::from_raw(text) });
     }
 }

@@ -219,7 +219,7 @@ fn run_job(
     job.warn_all(followed.iter().flat_map(ReferenceLog::remarks));
     let outcome = match worked {
         Ok(outcome) => outcome,
-        // After a broken pipe nobody reads the output.
+        // After a broken pipe no process reads the output.
         Err(error) if is_broken_pipe(&error) => return Err(error),
         Err(error) => return job.finish_with_error(&error),
     };
@@ -351,7 +351,7 @@ impl<'o> FileJob<'o> {
         self.out.write_line(&format!("{label}:"))
     }
 
-    /// Prints an empty line between the texts of several files.
+    /// Prints an empty line between the outputs of several files.
     pub(crate) fn print_separator(&mut self) -> Result<()> {
         if self.is_one_of_many && self.index > 0 { self.out.write_line("") } else { Ok(()) }
     }

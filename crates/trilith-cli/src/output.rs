@@ -328,7 +328,7 @@ impl TextTable {
         self.format_lines().iter().try_for_each(|line| out.write_line(line))
     }
 
-    /// The lines of the table as [`Table::print`] prints them, each with its end.
+    /// The lines of the table as [`TextTable::print`] prints them, each with its end.
     pub(crate) fn to_text(&self) -> String {
         self.format_lines().iter().map(|line| format!("{line}\n")).collect()
     }

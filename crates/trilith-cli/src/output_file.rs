@@ -40,7 +40,7 @@ impl OutputFile {
         self.0.writer()
     }
 
-    /// Does the same as [`Target::commit`], after checking that the output can be opened; `from` is the file that
+    /// Does the same as [`OutputFile::commit`], after checking that the output can be opened; `from` is the file that
     /// it was made of.
     pub(crate) fn commit_checked(mut self, from: Option<&AsdfFile>, options: &Options) -> Result<u64> {
         if let Some(written) = self.0.reread_source()? {

@@ -1,5 +1,5 @@
 //! Checks on the outputs of a command: never over a file that it reads, never under a name that promises another
-//! format, and never over a file without the user's consent. The names of several outputs are in [`names`].
+//! format, and never over a file without the user's consent. The names of several outputs are in [`name_template`].
 
 mod name_template;
 
@@ -21,7 +21,7 @@ impl Options {
     /// into place when it is complete.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it is an input.
+    /// Returns [`ErrorKind::InvalidInput`] if it is an input.
     pub(crate) fn check_inputs(&self, path: &str, rewritten: &[&str]) -> Result<()> {
         let there = &*path_of(path);
         let lost = || Error::invalid_input(format!("{path} is read by this command, and would be lost"));
@@ -46,7 +46,7 @@ impl Options {
     /// input that was meant, as the second file of a pattern. `rewritten` are the inputs that may be written over.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if it is such a file.
+    /// Returns [`ErrorKind::InvalidInput`] if it is such a file.
     pub(crate) fn check_replaced(&self, path: &str, rewritten: &[&str]) -> Result<()> {
         let there = &*path_of(path);
         let is_input = || rewritten.iter().any(|input| is_one_file(there, &path_of(input)));
@@ -66,7 +66,7 @@ impl Options {
 /// Refuses to replace existing files unless `overwrite` is set.
 ///
 /// # Errors
-/// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) with the first of them that exists.
+/// Returns [`ErrorKind::InvalidInput`] with the first of them that exists.
 pub(crate) fn check_absent<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, overwrite: bool) -> Result<()> {
     if overwrite {
         return Ok(());
@@ -80,7 +80,7 @@ pub(crate) fn check_absent<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, ove
 /// Makes the folder for the files of a command, if there is none.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported) for a URL, since several objects cannot appear together.
+/// Returns [`ErrorKind::Unsupported`] for a URL, since several objects cannot appear together.
 pub(crate) fn make_folder(folder: &Path) -> Result<()> {
     if folder.to_str().is_some_and(is_url) {
         let message =
@@ -95,7 +95,7 @@ pub(crate) fn make_folder(folder: &Path) -> Result<()> {
 /// stdout.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Io`](trilith::ErrorKind::Io) if writing fails.
+/// Returns [`ErrorKind::Io`] if writing fails.
 pub(crate) fn report_written(output: &str, json: &Value, line: &str, options: &Options) -> Result<()> {
     if output == "-" {
         return Ok(());

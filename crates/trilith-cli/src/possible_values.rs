@@ -22,7 +22,7 @@ pub(crate) fn possible_values(path: &str, id: &str) -> Vec<String> {
     }
 }
 
-/// Returns the values of [`of`], and those that only completions offer: names that need a value after them.
+/// Returns the values of [`possible_values`], and those that only completions offer: names that need a value after them.
 pub(crate) fn completion_values(path: &str, id: &str) -> Vec<String> {
     let assigned = |names: &[&str]| names.iter().map(|name| format!("{name}=")).collect();
     match id {

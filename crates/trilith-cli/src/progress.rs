@@ -1,7 +1,7 @@
 //! Progress of a command: one bar on a terminal, from the first second on; nothing if standard error is piped.
 //!
 //! The progress of a command that reads its input once is the number of bytes read, even inside of a block. Other
-//! commands report it by a [`Progress`].
+//! commands report it by a [`ProgressPart`].
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,6 +1,6 @@
 //! A small server for the user's browser: localhost only, a secret in the URL, nothing to write.
 //!
-//! [`Site::route`] decides the answer to a request, and [`run`] implements HTTP. [`trilith_view::requests`] answers
+//! [`ServedSite::route_request`] decides the answer to a request, and [`run`] implements HTTP. [`trilith_view::requests`] answers
 //! questions about the files on a few separate threads, so that one slow file does not keep the others waiting. A
 //! client that disconnects sets a flag that ends the work on the answer.
 

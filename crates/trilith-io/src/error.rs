@@ -423,11 +423,11 @@ impl Error {
     /// Returns the whole text, where `words` expresses a setting.
     ///
     /// ```
-    /// use trilith_io::{Error, error::Setting};
-    /// let error = Error::limit("too deep").setting("if you trust the file", Setting::Limit("depth".to_owned()));
+    /// use trilith_io::{Error, error::SuggestedSetting};
+    /// let error = Error::limit("too deep").setting("if you trust the file", SuggestedSetting::Limit("depth".to_owned()));
     /// assert_eq!(error.to_string(), "too deep; if you trust the file, raise the limit depth");
-    /// let option = |setting: &Setting| match setting {
-    ///     Setting::Limit(name) => format!("raise it with --limit {name}=N"),
+    /// let option = |setting: &SuggestedSetting| match setting {
+    ///     SuggestedSetting::Limit(name) => format!("raise it with --limit {name}=N"),
     ///     other => other.to_string(),
     /// };
     /// assert_eq!(error.text_in(&option), "too deep; if you trust the file, raise it with --limit depth=N");

@@ -6,11 +6,11 @@ use std::cmp::Ordering;
 /// one that is not in it), and a part `**` any number of parts.
 ///
 /// ```
-/// use trilith_io::glob::Pattern;
-/// let pattern = Pattern::new("/roman/*/time");
+/// use trilith_io::glob::GlobPattern;
+/// let pattern = GlobPattern::new("/roman/*/time");
 /// assert!(pattern.matches("/roman/meta/time"));
 /// assert!(!pattern.matches("/roman/meta/exposure/time"));
-/// assert!(Pattern::new("/roman/**/time").matches("/roman/meta/exposure/time"));
+/// assert!(GlobPattern::new("/roman/**/time").matches("/roman/meta/exposure/time"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobPattern {

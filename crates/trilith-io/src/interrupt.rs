@@ -35,8 +35,8 @@ struct CancelQuery {
 /// output stays as it was before.
 ///
 /// ```
-/// use trilith_io::interrupt::{check, until};
-/// let done = until(|| false, || loop {
+/// use trilith_io::interrupt::{check, with_callback};
+/// let done = with_callback(|| false, || loop {
 ///     if let Err(error) = check() {
 ///         return error;
 ///     }
@@ -52,10 +52,10 @@ pub fn with_callback<R>(go_on: impl Fn() -> bool + 'static, work: impl FnOnce() 
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trilith_io::interrupt::{check, until_set};
+/// use trilith_io::interrupt::{check, with_flag};
 /// let work = || (0..10).try_for_each(|_| check());
-/// assert!(until_set(Arc::new(false.into()), work).is_ok());
-/// assert!(until_set(Arc::new(true.into()), work).is_err());
+/// assert!(with_flag(Arc::new(false.into()), work).is_ok());
+/// assert!(with_flag(Arc::new(true.into()), work).is_err());
 /// ```
 pub fn with_flag<R>(flag: Arc<AtomicBool>, work: impl FnOnce() -> R) -> R {
     with_work(Some(CurrentWork { is_cancelled: flag, question: None }), work)

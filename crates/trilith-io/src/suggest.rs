@@ -8,7 +8,7 @@ const MAX_WORDS: usize = 20_000;
 /// differ, whatever their case.
 ///
 /// ```
-/// use trilith_io::spelling::nearest;
+/// use trilith_io::suggest::nearest;
 /// assert_eq!(nearest("flaot64", ["float32", "float64", "int64"]), Some("float64"));
 /// assert_eq!(nearest("banana", ["float32", "int64"]), None);
 /// ```
@@ -39,9 +39,9 @@ pub fn hex(bytes: &[u8]) -> String {
 /// A count of something: `1 block`, `2 blocks`, `0 entries`.
 ///
 /// ```
-/// use trilith_io::error::counted;
-/// assert_eq!(counted(1, "block"), "1 block");
-/// assert_eq!(counted(1000, "entry"), "1000 entries");
+/// use trilith_io::error::count_noun;
+/// assert_eq!(count_noun(1, "block"), "1 block");
+/// assert_eq!(count_noun(1000, "entry"), "1000 entries");
 /// ```
 pub fn count_noun(count: impl TryInto<u64> + Copy + std::fmt::Display, one: &str) -> String {
     if count.try_into().is_ok_and(|count| count == 1) {

@@ -1,5 +1,5 @@
-//! The one place that starts threads, and how many of them there may be: for codecs, hashes and copies ([`each`]), for
-//! what waits for others (`side_by_side`), and for what is fetched ahead (`ahead`).
+//! The one place that starts threads, and how many of them there may be: for codecs, hashes and copies ([`map_parallel`]), for
+//! what waits for others (`for_each_concurrent`), and for what is fetched ahead (`ahead`).
 //!
 //! Work is spread over scoped threads that live as long as one call. There is no pool: with one
 //! thread nothing is spawned at all, a lock held around a parallel call cannot meet a stolen task,
@@ -80,7 +80,7 @@ impl Drop for HelperPermits {
 /// failed, which is the one that a single thread would have met.
 ///
 /// ```
-/// let squares = trilith_io::threads::each(vec![1, 2, 3], |n| Ok(n * n))?;
+/// let squares = trilith_io::threads::map_parallel(vec![1, 2, 3], |n| Ok(n * n))?;
 /// assert_eq!(squares, [1, 4, 9]);
 /// # Ok::<(), trilith_io::Error>(())
 /// ```
@@ -114,7 +114,7 @@ fn start_in_order<J: Send>(jobs: Vec<J>, besides: usize, work: impl Fn(usize, J)
     })
 }
 
-/// Does the work of each number below `count`, as [`begun_in_order`]. It is compiled once for all kinds of jobs.
+/// Does the work of each number below `count`, as [`start_in_order`]. It is compiled once for all kinds of jobs.
 fn for_each_index(count: usize, besides: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None::<(usize, crate::Error)>));
     run_workers(besides, &|| {
@@ -208,7 +208,7 @@ pub fn read_ahead<A: Send, W>(ahead: impl FnOnce() -> A + Send, work: impl FnOnc
     })
 }
 
-/// Calls `work` with a scope for [`helper`]s, which end before this does.
+/// Calls `work` with a scope for helper threads ([`spawn_helper`]), which end before this does.
 pub(crate) fn scope<'e, R>(work: impl for<'s> FnOnce(&'s Scope<'s, 'e>) -> R) -> R {
     std::thread::scope(work)
 }
@@ -229,7 +229,7 @@ pub fn spawn_daemon<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Se
 ///
 /// ```
 /// use std::time::Duration;
-/// let sum = trilith_io::threads::watched(|| 1 + 2, Duration::from_millis(50), || true);
+/// let sum = trilith_io::threads::run_watched(|| 1 + 2, Duration::from_millis(50), || true);
 /// assert_eq!(sum, Some(3));
 /// ```
 pub fn run_watched<R: Send + 'static>(
@@ -259,7 +259,7 @@ pub fn run_watched<R: Send + 'static>(
     }
 }
 
-/// The place of one job among those of [`in_order`].
+/// The place of one job among those of [`map_in_order`].
 #[derive(Debug, Clone)]
 pub struct JobTurn {
     queue: Arc<JobQueue>,
@@ -292,7 +292,7 @@ impl JobTurn {
         lock(&self.queue.state).next_result == self.index
     }
 
-    /// Waits until [`Turn::has_come`]; false if the work was given up meanwhile.
+    /// Waits until [`JobTurn::is_current`]; false if the work was given up meanwhile.
     pub fn wait(&self) -> bool {
         self.queue.wait_for_state(|state| state.next_result >= self.index)
     }
@@ -328,12 +328,12 @@ impl Drop for PanicGuard<'_> {
 /// few results wait for those before them, so that the memory does not grow with the number of jobs.
 ///
 /// It uses `waiting` more threads than there are cores, for work that mostly waits, such as for servers. A job may
-/// wait for its [`Turn`] to do something in the order of the jobs by itself. If `take` fails, no further job is
+/// wait for its [`JobTurn`] to do something in the order of the jobs by itself. If `take` fails, no further job is
 /// begun.
 ///
 /// ```
 /// let mut sum = Vec::new();
-/// trilith_io::threads::in_order(0..100u64, 0, |n, _| n * n, |square| {
+/// trilith_io::threads::map_in_order(0..100u64, 0, |n, _| n * n, |square| {
 ///     sum.push(square);
 ///     Ok(())
 /// })?;

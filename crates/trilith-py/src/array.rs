@@ -114,7 +114,7 @@ fn read_into(array: &Described, into: &Bound<'_, PyAny>) -> PyResult<()> {
     detach_interruptible(py, || array.read_bytes_into(bytes, Byteorder::NATIVE))?.or_raise(UsageErrorKind::Argument)
 }
 
-/// Does the same as [`lend`], for programs that know no masks and need aligned memory.
+/// Does the same as [`borrow_buffer`], for programs that know no masks and need aligned memory.
 fn borrow_unmasked_aligned<'py>(py: Python<'py>, array: &Described) -> PyResult<Option<Bound<'py, PyAny>>> {
     if array.mask().is_some() { Ok(None) } else { borrow_buffer(py, array, true) }
 }

@@ -646,7 +646,7 @@ impl File {
         Ok(asdf_tagged::describe_blocks(py, asdf_of(&file)?)?.map(|blocks| (tree, blocks)))
     }
 
-    /// The text of the tree after what Python's `asdf` has tagged takes its place: see [`parts::tagged_toward`].
+    /// The text of the tree after what Python's `asdf` has tagged takes its place: see [`parts::merge_tagged`].
     #[pyo3(name = "_toward")]
     fn toward<'py>(&self, tree: &Bound<'py, PyAny>, classes: &Bound<'py, PyAny>) -> PyResult<Option<String>> {
         raw_blocks::merge_tagged(asdf_of(&self.trilith_file()?)?, tree, &asdf_tagged::TaggedClasses::from_tuple(classes)?)

@@ -190,7 +190,7 @@ pub(crate) fn become_parts<'py>(
     Ok((in_place, numbers))
 }
 
-/// Compares the checksum of the block that a NumPy array is a view of: see [`check_lent`].
+/// Compares the checksum of the block that a NumPy array is a view of: see [`verify_borrowed`].
 #[pyfunction]
 #[pyo3(name = "_check_view")]
 pub(crate) fn check_view(array: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -104,7 +104,7 @@ struct ReprRows {
 }
 
 impl ReprRows {
-    /// Adds the children of an item, at most [`LEVELS`] deep: the recursion is bounded.
+    /// Adds the children of an item, at most [`MAX_LEVELS`] deep: the recursion is bounded.
     fn add_children(&mut self, item: &Item<'_>, level: usize) {
         for (n, (key, child)) in item.keyed_children().unwrap_or_default().into_iter().enumerate() {
             if self.rows.len() >= self.max_rows {
@@ -219,7 +219,7 @@ fn display_byte_size(bytes: u64) -> String {
     format!("{value:.3} PB")
 }
 
-/// Returns the start of a string as one line of at most [`WIDTH`] characters.
+/// Returns the start of a string as one line of at most [`MAX_VALUE_CHARS`] characters.
 fn truncate_to_line(text: &str) -> String {
     let cut: String = text.chars().take(MAX_VALUE_CHARS).collect();
     let more = if cut.len() < text.len() { "…" } else { "" };

@@ -17,7 +17,7 @@ pub(crate) enum SourceKind {
     Path(PathBuf),
     /// An address of a remote file.
     Url(String),
-    /// Another source, which has a name of its own.
+    /// Another source, with a separate name.
     Other(SourceRef),
 }
 

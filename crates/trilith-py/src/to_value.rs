@@ -604,7 +604,7 @@ fn bytes_in_pieces<'a>(bytes: &'a [u8]) -> impl FnOnce(&mut PieceSink<'_>) -> Re
     move |take| bytes.chunks(4 << 20).try_for_each(take)
 }
 
-/// Puts the nodes of arrays in their places; values nest no deeper than [`DEPTH`].
+/// Puts the nodes of arrays in their places; values nest no deeper than [`MAX_DEPTH`].
 fn replace_placeholders(value: &mut Value, nodes: &[Value]) -> Result<()> {
     if let Some(node) = placeholder_item(nodes, value) {
         *value = node?.clone();

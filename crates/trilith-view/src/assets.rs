@@ -31,8 +31,8 @@ const fn script_asset(name: &'static str, content: &'static [u8]) -> (&'static s
 /// A part of the page by its name: its content type and its content.
 ///
 /// ```
-/// assert!(trilith_view::page::asset("index.html").is_some_and(|(kind, _)| kind.starts_with("text/html")));
-/// assert!(trilith_view::page::asset("../Cargo.toml").is_none());
+/// assert!(trilith_view::assets::asset("index.html").is_some_and(|(kind, _)| kind.starts_with("text/html")));
+/// assert!(trilith_view::assets::asset("../Cargo.toml").is_none());
 /// ```
 pub fn asset(name: &str) -> Option<(&'static str, &'static [u8])> {
     ASSETS.iter().find(|(known, ..)| *known == name).map(|(_, kind, content)| (*kind, *content))

@@ -1,4 +1,4 @@
-//! Colour maps by name: [`ColourMap`], and the colours of what is no number: [`Colours`].
+//! Colour maps by name: [`ColorMap`], and the colours of what is no number: [`Palette`].
 //!
 //! The maps have the colours of matplotlib's maps of the same names, to 1 of 255: straight lines between a few of
 //! their colours, which are in the tables here. `viridis`, `plasma`, `inferno`, `magma` (van der Walt and Smith) and
@@ -12,10 +12,10 @@ use trilith::{Error, Result};
 /// The 256 colours between which numbers are shown.
 ///
 /// ```
-/// use trilith_view::ColourMap;
-/// let viridis: ColourMap = "viridis".parse()?;
+/// use trilith_view::ColorMap;
+/// let viridis: ColorMap = "viridis".parse()?;
 /// assert_eq!(viridis.table()[0], [0x44, 0x01, 0x54]);
-/// assert_eq!("viridis_r".parse::<ColourMap>()?.table()[255], [0x44, 0x01, 0x54]);
+/// assert_eq!("viridis_r".parse::<ColorMap>()?.table()[255], [0x44, 0x01, 0x54]);
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Arrays of one axis, brought to as many points as can be seen: [`Series`].
+//! Arrays of one axis, brought to as many points as can be seen: [`DecimatedSeries`].
 
 use trilith::bytes::to_usize;
 use trilith::{Array, Error, Result};
@@ -56,7 +56,7 @@ impl DecimatedSeries {
     ///
     /// ```
     /// let array = trilith::Array::from_slice(&[1i16, 5, 2, 2], &[4])?;
-    /// let series = trilith_view::Series::of(&array, 2)?;
+    /// let series = trilith_view::DecimatedSeries::new(&array, 2)?;
     /// assert_eq!((series.points[0].low, series.points[0].high, series.points[1].mean), (1.0, 5.0, 2.0));
     /// # Ok::<(), trilith::Error>(())
     /// ```

@@ -25,9 +25,9 @@ impl FlagNames {
 /// let file = trilith::OpenOptions::new().open_bytes(
 ///     b"#ASDF 1.0.0\n%YAML 1.1\n--- {roman: {meta: {telescope: ROMAN}, dq: 0}}\n...\n".to_vec(),
 /// )?;
-/// let names = trilith_view::bits::names(&file, "/roman/dq").ok_or(trilith::Error::invalid_input("no names"))?;
-/// assert_eq!((names.of(1), names.of(60)), (Some("SATURATED"), None));
-/// assert_eq!(trilith_view::bits::names(&file, "/roman/data"), None);
+/// let names = trilith_view::flag_names::flag_names(&file, "/roman/dq").ok_or(trilith::Error::invalid_input("no names"))?;
+/// assert_eq!((names.name(1), names.name(60)), (Some("SATURATED"), None));
+/// assert_eq!(trilith_view::flag_names::flag_names(&file, "/roman/data"), None);
 /// # Ok::<(), trilith::Error>(())
 /// ```
 pub fn flag_names(file: &File, path: &str) -> Option<FlagNames> {

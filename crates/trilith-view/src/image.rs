@@ -1,4 +1,4 @@
-//! Planes of arrays as pixels: [`Raster`], and painted as a [`Picture`].
+//! Planes of arrays as pixels: [`ValueRaster`], and painted as a [`ColorImage`].
 
 mod flags;
 mod picture;
@@ -130,9 +130,9 @@ impl ValueRaster {
     /// elements repeat.
     ///
     /// ```
-    /// use trilith_view::{Raster, Resample};
+    /// use trilith_view::{ValueRaster, ResampleMethod};
     /// let array = trilith::Array::from_slice(&[1u8, 3, 5, 7, 2, 2, 2, 2], &[2, 4])?;
-    /// let raster = Raster::of(&array, None, (2, 1), Resample::Mean)?;
+    /// let raster = ValueRaster::read(&array, None, (2, 1), ResampleMethod::Mean)?;
     /// assert_eq!(raster.values, [2.0, 4.0]);
     /// # Ok::<(), trilith::Error>(())
     /// ```

@@ -1,4 +1,4 @@
-//! The ends of the colours: [`Interval`], and the [`Cuts`] that it gives for an array.
+//! The ends of the colours: [`IntervalMethod`], and the [`Limits`] that it gives for an array.
 
 mod zscale;
 
@@ -13,10 +13,10 @@ use crate::statistics::{Statistics, StatisticsOptions};
 /// A way of choosing the two ends.
 ///
 /// ```
-/// use trilith_view::{Cuts, Interval};
+/// use trilith_view::{Limits, IntervalMethod};
 /// let array = trilith::Array::from_slice(&[1f32, 2.0, 4.0, f32::NAN], &[2, 2])?;
-/// assert_eq!(Interval::MinMax.of(&array)?, Cuts { low: 1.0, high: 4.0 });
-/// assert_eq!("percentile:99".parse::<Interval>()?, Interval::Percentile(0.5, 99.5));
+/// assert_eq!(IntervalMethod::MinMax.limits(&array)?, Limits { low: 1.0, high: 4.0 });
+/// assert_eq!("percentile:99".parse::<IntervalMethod>()?, IntervalMethod::Percentile(0.5, 99.5));
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -72,7 +72,7 @@ impl IntervalMethod {
     /// means of several elements or a part of them.
     ///
     /// # Errors
-    /// Returns the errors of [`Interval::of`].
+    /// Returns the errors of [`IntervalMethod::limits`].
     pub fn limits_of_raster(&self, raster: &ValueRaster) -> Result<Limits> {
         self.limits(&raster.as_array()?)
     }

@@ -2,20 +2,20 @@
 //!
 //! A picture is made in four steps, each of them a module:
 //!
-//! 1. [`image`]: a plane of an array, or a part of it, brought to as many pixels as are wanted: a [`Raster`];
-//! 2. [`interval`]: which numbers are black and which are white: [`Cuts`];
+//! 1. [`image`]: a plane of an array, or a part of it, brought to as many pixels as are wanted: a [`ValueRaster`];
+//! 2. [`interval`]: which numbers are black and which are white: [`Limits`];
 //! 3. [`stretch`]: how the numbers between them are spread;
-//! 4. [`colour`]: which colour each becomes: a [`Picture`], which [`Picture::to_png`] writes.
+//! 4. [`color`]: which color each becomes: a [`ColorImage`], which [`ColorImage::to_png`] writes.
 //!
-//! Arrays of one axis become a [`Series`], which [`plot`] draws as SVG and [`characters`] as text.
+//! Arrays of one axis become a [`DecimatedSeries`], which [`plot`] draws as SVG and [`text_plot`] as text.
 //!
 //! [`wcs`] says where on the sky an element is.
 //!
-//! [`requests`] answers what a viewer asks, and [`page`] is that viewer: one set of answers for the server of the command
+//! [`requests`] answers what a viewer asks, and [`assets`] are the pages of that viewer: one set of answers for the server of the command
 //! and for the page without a server.
 //!
 //! Nothing here opens files or prints: arrays come from the library [`trilith`], and bytes come out. Arrays are read in
-//! pieces and never held as a whole, so that their size does not matter; the work is shared by [`trilith::threads`].
+//! pieces and never held as a whole, so that their size does not matter; the work is shared by the threads of the library.
 
 pub mod assets;
 pub mod color;

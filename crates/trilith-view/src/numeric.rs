@@ -150,7 +150,7 @@ float! {
     f64, 64, u64;
 }
 
-/// Runs `$body` with `$type`, the type of the numbers that [`Numbers`] gives.
+/// Runs `$body` with `$type`, the type of the numbers that [`NumericArray`] gives.
 macro_rules! with_type {
     ($numbers:expr, |$type:ident| $body:expr) => {{
         macro_rules! of {
@@ -279,7 +279,7 @@ impl NumericArray {
         self.array.shape()
     }
 
-    /// Returns the numbers prepared for several looks, like [`held`].
+    /// Returns the numbers prepared for several looks, like [`cache_small_array`].
     ///
     /// # Errors
     /// Returns an error if the array cannot be read.
@@ -324,7 +324,7 @@ impl NumericArray {
         Ok(())
     }
 
-    /// The native bytes of elements as those of [`Numbers::kind`].
+    /// The native bytes of elements as those of [`NumericArray::kind`].
     fn as_kind<R>(&self, bytes: &[u8], work: &dyn Fn(&[u8]) -> Result<R>) -> Result<R> {
         let datatype = self.array.datatype();
         let copy = || {

@@ -1,4 +1,4 @@
-//! Plots as SVG: [`line`], [`steps`], [`histogram`], and [`columns`] of a table.
+//! Plots as SVG: [`draw_line`], [`draw_steps`], [`draw_histogram`], and [`draw_columns`] of a table.
 
 use std::fmt::Display;
 
@@ -39,23 +39,23 @@ const LINE_COLOR: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
 /// A series as a line over the index, with a vertical bar from the smallest to the greatest number of a point.
 ///
 /// ```
-/// use trilith_view::{Series, plot};
+/// use trilith_view::{DecimatedSeries, plot};
 /// let array = trilith::Array::from_slice(&[0f32, 1.0, 4.0, 9.0], &[4])?;
-/// let svg = plot::line(&Series::of(&array, 800)?, &plot::Look::default())?;
+/// let svg = plot::draw_line(&DecimatedSeries::new(&array, 800)?, &plot::PlotStyle::default())?;
 /// assert!(svg.starts_with("<svg") && svg.contains("polyline"));
 /// # Ok::<(), trilith::Error>(())
 /// ```
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) for an impossible size.
-pub fn line(series: &DecimatedSeries, look: &PlotStyle) -> Result<String> {
+pub fn draw_line(series: &DecimatedSeries, look: &PlotStyle) -> Result<String> {
     render_svg(look, |area| draw_series(area, series, look, false))
 }
 
-/// Does the same as [`line`], with each number as a step of its width.
+/// Does the same as [`draw_line`], with each number as a step of its width.
 ///
 /// # Errors
-/// Returns the errors of [`line`].
+/// Returns the errors of [`draw_line`].
 pub fn draw_steps(series: &DecimatedSeries, look: &PlotStyle) -> Result<String> {
     render_svg(look, |area| draw_series(area, series, look, true))
 }
@@ -63,8 +63,8 @@ pub fn draw_steps(series: &DecimatedSeries, look: &PlotStyle) -> Result<String> 
 /// A histogram as bars.
 ///
 /// # Errors
-/// Returns the errors of [`line`].
-pub fn histogram(histogram: &Histogram, look: &PlotStyle) -> Result<String> {
+/// Returns the errors of [`draw_line`].
+pub fn draw_histogram(histogram: &Histogram, look: &PlotStyle) -> Result<String> {
     render_svg(look, |area| draw_bars(area, histogram, look))
 }
 
@@ -83,8 +83,8 @@ pub enum ColumnPanel {
 /// The columns of a table, by their names, below each other; the height of the look is that of one column.
 ///
 /// # Errors
-/// Returns the errors of [`line`].
-pub fn columns(panels: &[(String, ColumnPanel)], look: &PlotStyle) -> Result<String> {
+/// Returns the errors of [`draw_line`].
+pub fn draw_columns(panels: &[(String, ColumnPanel)], look: &PlotStyle) -> Result<String> {
     let count = u32::try_from(panels.len().max(1)).unwrap_or(u32::MAX);
     let whole = PlotStyle { height: look.height.saturating_mul(count), ..look.clone() };
     render_svg(&whole, |area| {

@@ -1,4 +1,4 @@
-//! A picture of an array with good defaults, in one call: [`Glance`], and a small picture for a notebook.
+//! A picture of an array with good defaults, in one call: [`Preview`], and a small picture for a notebook.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -65,9 +65,9 @@ impl Preview {
     /// axis as a line.
     ///
     /// ```
-    /// use trilith_view::glance::{Glance, How};
+    /// use trilith_view::preview::{Preview, PreviewOptions};
     /// let array = trilith::Array::from_slice(&[1u8, 2, 3, 4, 5, 6], &[2, 3])?;
-    /// let Glance::Image(picture, Some(cuts)) = Glance::of(&array, &How::default())? else { panic!("an image") };
+    /// let Preview::Image(picture, Some(cuts)) = Preview::new(&array, &PreviewOptions::default())? else { panic!("an image") };
     /// assert_eq!((picture.width(), picture.height(), cuts.high), (3, 2, 6.0));
     /// # Ok::<(), trilith::Error>(())
     /// ```
@@ -126,7 +126,7 @@ fn preview_line(array: &Array, how: &PreviewOptions) -> Result<Preview> {
         look.height = (look.width / 2).max(160);
     }
     let series = crate::DecimatedSeries::new(array, look.width as usize * 2)?;
-    crate::plot::line(&series, &look).map(Preview::Plot)
+    crate::plot::draw_line(&series, &look).map(Preview::Plot)
 }
 
 #[cfg(not(feature = "plot"))]

@@ -97,9 +97,9 @@ const MAX_BINS: usize = 1 << 20;
 /// A complex number counts by its magnitude, a boolean as 0 or 1.
 ///
 /// ```
-/// use trilith_view::{Statistics, Wanted};
+/// use trilith_view::{Statistics, StatisticsOptions};
 /// let array = trilith::Array::from_slice(&[1f32, 2.0, 6.0, f32::NAN], &[4])?;
-/// let found = Statistics::of(&array, &Wanted::default())?;
+/// let found = Statistics::compute(&array, &StatisticsOptions::default())?;
 /// assert_eq!((found.count, found.finite, found.nan), (4, 3, 1));
 /// assert_eq!((found.mean, found.median()), (Some(3.0), Some(2.0)));
 /// # Ok::<(), trilith::Error>(())
@@ -252,7 +252,7 @@ impl Histogram {
     /// The histogram of an array between two numbers, in one pass.
     ///
     /// # Errors
-    /// Returns the errors of [`Statistics::of`].
+    /// Returns the errors of [`Statistics::compute`].
     pub fn compute(array: &Array, range: Limits, bins: usize) -> Result<Self> {
         StatisticsOptions { bins, range: Some(range), ..StatisticsOptions::none() }.ensure_valid()?;
         check_budget(array)?;

@@ -1,4 +1,4 @@
-//! The scale of the numbers between the two ends of an interval: [`Stretch`].
+//! The scale of the numbers between the two ends of an interval: [`IntensityStretch`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use trilith::{Error, Result};
 /// A function from 0..=1 onto 0..=1 that never falls.
 ///
 /// ```
-/// use trilith_view::Stretch;
-/// let stretch: Stretch = "sqrt".parse()?;
+/// use trilith_view::IntensityStretch;
+/// let stretch: IntensityStretch = "sqrt".parse()?;
 /// assert_eq!(stretch.apply(0.25), 0.5);
-/// assert_eq!("power:2".parse::<Stretch>()?.apply(0.5), 0.25);
+/// assert_eq!("power:2".parse::<IntensityStretch>()?.apply(0.5), 0.25);
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -29,9 +29,9 @@ pub enum IntensityStretch {
     Power(f64),
 }
 
-/// The factor in [`Stretch::Log`].
+/// The factor in [`IntensityStretch::Log`].
 const LOG_FACTOR: f64 = 1000.0;
-/// The factor in [`Stretch::Asinh`].
+/// The factor in [`IntensityStretch::Asinh`].
 const ASINH_FACTOR: f64 = 10.0;
 
 impl IntensityStretch {

@@ -1,4 +1,4 @@
-//! Plots out of characters, for terminals: [`line`] and [`bars`]; nothing in them is coloured.
+//! Plots out of characters, for terminals: [`line`](fn@line) and [`bars`]; nothing in them is coloured.
 
 use crate::decimate::DecimatedSeries;
 use crate::statistics::Histogram;
@@ -19,8 +19,8 @@ pub const fn points(width: usize) -> usize {
 ///
 /// ```
 /// let array = trilith::Array::from_slice(&[0f32, 1.0, 2.0, 3.0], &[4])?;
-/// let series = trilith_view::Series::of(&array, trilith_view::characters::points(2))?;
-/// assert_eq!(trilith_view::characters::line(&series, 2, 1), ["⡠⠊"]);
+/// let series = trilith_view::DecimatedSeries::new(&array, trilith_view::text_plot::points(2))?;
+/// assert_eq!(trilith_view::text_plot::line(&series, 2, 1), ["⡠⠊"]);
 /// # Ok::<(), trilith::Error>(())
 /// ```
 pub fn line(series: &DecimatedSeries, width: usize, height: usize) -> Vec<String> {
@@ -66,10 +66,10 @@ pub fn line(series: &DecimatedSeries, width: usize, height: usize) -> Vec<String
 /// A histogram as bars, `height` lines of a character for each bin; a bin with anything in it is never empty.
 ///
 /// ```
-/// use trilith_view::{Cuts, Histogram, characters};
+/// use trilith_view::{Limits, Histogram, text_plot};
 /// let array = trilith::Array::from_slice(&[1u8, 1, 2, 4], &[4])?;
-/// let histogram = Histogram::of(&array, Cuts { low: 1.0, high: 4.0 }, 3)?;
-/// assert_eq!(characters::bars(&histogram, 1), ["█▄▄"]);
+/// let histogram = Histogram::compute(&array, Limits { low: 1.0, high: 4.0 }, 3)?;
+/// assert_eq!(text_plot::bars(&histogram, 1), ["█▄▄"]);
 /// # Ok::<(), trilith::Error>(())
 /// ```
 pub fn bars(histogram: &Histogram, height: usize) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Arrays of a file that can be looked at: [`Found`].
+//! Arrays of a file that can be looked at: [`ViewableArray`].
 
 use trilith::array::Datatype;
 use trilith::file::{Item, ItemKind};
@@ -19,12 +19,12 @@ pub struct ViewableArray {
 /// The arrays of numbers at an item and below it, in the order of the file. References are not followed.
 ///
 /// ```
-/// # let mut writer = trilith::Writer::new();
+/// # let mut writer = trilith::AsdfWriter::new();
 /// # writer.slice("/a/data", &[1i16, 2], &[2])?;
 /// # let path = std::env::temp_dir().join(format!("trilith-found-{}.asdf", std::process::id()));
 /// # writer.write(&path)?;
 /// let file = trilith::open(&path)?;
-/// let found = trilith_view::found::arrays(&file.root())?;
+/// let found = trilith_view::viewable::arrays(&file.root())?;
 /// assert_eq!(found[0].path, "/a/data");
 /// # std::fs::remove_file(&path).unwrap();
 /// # Ok::<(), trilith::Error>(())

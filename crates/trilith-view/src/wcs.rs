@@ -59,8 +59,8 @@ impl ArrayWcs {
     /// let file = trilith::OpenOptions::new().open_bytes(
     ///     b"#ASDF 1.0.0\n%YAML 1.1\n--- {meta: {ctype1: WAVE, cunit1: um, crpix1: 1, crval1: 2.0, cdelt1: 0.5}, data: 0}\n...\n".to_vec(),
     /// )?;
-    /// let wcs = trilith_view::Wcs::of(&file, "/data").ok_or(trilith::Error::invalid_input("no coordinates"))?;
-    /// assert_eq!(wcs.at(&[4]).first().map(|found| found.text()).as_deref(), Some("4 um"));
+    /// let wcs = trilith_view::ArrayWcs::open(&file, "/data").ok_or(trilith::Error::invalid_input("no coordinates"))?;
+    /// assert_eq!(wcs.world_at(&[4]).first().map(|found| found.text()).as_deref(), Some("4 um"));
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn open(file: &File, path: &str) -> Option<Self> {

@@ -10,7 +10,7 @@ pub enum Error {
     Unsupported(String),
     /// The description contradicts itself.
     Invalid(String),
-    /// The description needs more than the [`Limits`] allow.
+    /// The description needs more than the [`WcsLimits`] allow.
     Limit(String),
 }
 
@@ -30,7 +30,7 @@ impl std::error::Error for Error {}
 /// Upper bounds for what a description may ask for.
 ///
 /// ```
-/// assert_eq!(trilith_wcs::Limits::default().degree, 64);
+/// assert_eq!(trilith_wcs::WcsLimits::default().degree, 64);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

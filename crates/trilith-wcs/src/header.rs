@@ -558,7 +558,7 @@ mod tests {
     fn keywords(numbers: &[(&str, f64)], texts: &[(&str, &str)]) -> HeaderKeywords {
         let mut keywords = HeaderKeywords::default();
         numbers.iter().for_each(|(key, value)| keywords.insert_number(key, *value));
-        texts.iter().for_each(|(key, value)| keywords.text(key, value));
+        texts.iter().for_each(|(key, value)| keywords.insert_text(key, value));
         keywords
     }
 

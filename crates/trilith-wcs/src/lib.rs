@@ -7,22 +7,22 @@
 //! - [`Projection`] has the 27 projections of FITS in both directions.
 //! - [`Wcs`] is a chain of transforms between named frames, with a bounding box. It evaluates both ways: its inverse is exact.
 //! - [`Wcs::to_fits`] computes the keywords of a FITS header that give the same positions.
-//! - [`Keywords`] makes a [`Wcs`] of the keywords of a FITS header: linear axes, projections, SIP and TPV.
+//! - [`HeaderKeywords`] makes a [`Wcs`] of the keywords of a FITS header: linear axes, projections, SIP and TPV.
 //!
 //! ```
-//! use trilith_wcs::{Inverse, Keywords, Options};
+//! use trilith_wcs::{InverseMethod, HeaderKeywords, WcsOptions};
 //!
-//! let mut keywords = Keywords::default();
+//! let mut keywords = HeaderKeywords::default();
 //! for (key, text) in [("CTYPE1", "RA---TAN"), ("CTYPE2", "DEC--TAN")] {
-//!     keywords.text(key, text);
+//!     keywords.insert_text(key, text);
 //! }
 //! for (key, number) in [("CRPIX1", 50.5), ("CRPIX2", 50.5), ("CRVAL1", 10.0), ("CRVAL2", 20.0), ("CDELT1", -0.01), ("CDELT2", 0.01)] {
-//!     keywords.number(key, number);
+//!     keywords.insert_number(key, number);
 //! }
 //! let wcs = keywords.wcs(&Default::default())?.expect("the keywords give coordinates");
-//! let sky = wcs.pixel_to_world(&[&[49.5], &[49.5]], Options::default())?;
+//! let sky = wcs.pixel_to_world(&[&[49.5], &[49.5]], WcsOptions::default())?;
 //! assert!((sky[0][0] - 10.0).abs() < 1e-12 && (sky[1][0] - 20.0).abs() < 1e-12);
-//! let pixel = wcs.world_to_pixel(&[&sky[0], &sky[1]], Options::default())?;
+//! let pixel = wcs.world_to_pixel(&[&sky[0], &sky[1]], WcsOptions::default())?;
 //! assert!((pixel[0][0] - 49.5).abs() < 1e-8);
 //! # Ok::<(), trilith_wcs::Error>(())
 //! ```

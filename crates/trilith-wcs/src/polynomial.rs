@@ -46,7 +46,7 @@ impl Polynomial {
     /// transform schemas define.
     ///
     /// # Errors
-    /// Returns the errors of [`Polynomial::one`].
+    /// Returns the errors of [`Polynomial::univariate`].
     pub fn bivariate(
         basis: PolynomialBasis,
         coefficients: &[f64],

@@ -87,7 +87,7 @@ impl Tabular2D {
     /// Returns a table of values, the last axis of which varies fastest, at the points of two axes.
     ///
     /// # Errors
-    /// Returns the errors of [`Table::new`].
+    /// Returns the errors of [`Tabular1D::new`].
     pub fn new(
         mut axes: [Vec<f64>; 2],
         mut values: Vec<f64>,

@@ -98,7 +98,7 @@ impl FitsHeader {
         let mut keywords = HeaderKeywords::default();
         for card in &self.cards {
             match &card.value {
-                CardValue::Text(text) => keywords.text(&card.keyword, text),
+                CardValue::Text(text) => keywords.insert_text(&card.keyword, text),
                 CardValue::Number(number) => keywords.insert_number(&card.keyword, *number),
                 CardValue::Integer(number) => keywords.insert_number(&card.keyword, *number as f64),
             }
@@ -114,10 +114,10 @@ impl Wcs {
     /// a distortion by SIP whose degree is the lowest that is good enough.
     ///
     /// ```
-    /// # let mut keywords = trilith_wcs::Keywords::default();
-    /// # for (key, text) in [("CTYPE1", "RA---TAN"), ("CTYPE2", "DEC--TAN")] { keywords.text(key, text); }
+    /// # let mut keywords = trilith_wcs::HeaderKeywords::default();
+    /// # for (key, text) in [("CTYPE1", "RA---TAN"), ("CTYPE2", "DEC--TAN")] { keywords.insert_text(key, text); }
     /// # for (key, number) in [("CRPIX1", 50.5), ("CRPIX2", 50.5), ("CRVAL1", 10.0), ("CRVAL2", 20.0), ("CDELT1", -0.01),
-    /// #     ("CDELT2", 0.01), ("NAXIS1", 100.0), ("NAXIS2", 100.0)] { keywords.number(key, number); }
+    /// #     ("CDELT2", 0.01), ("NAXIS1", 100.0), ("NAXIS2", 100.0)] { keywords.insert_number(key, number); }
     /// # let wcs = keywords.wcs(&Default::default())?.expect("there are coordinates");
     /// let header = wcs.to_fits(&Default::default())?;
     /// assert!(header.degree == 1 && header.max_error < 1e-6);

@@ -21,9 +21,9 @@ const BATCH_SIZE: usize = 256;
 /// use trilith_wcs::Transform;
 ///
 /// let transform = Transform::chain(vec![Transform::shift(-1.0), Transform::scale(0.5)])?;
-/// assert_eq!(transform.at(&[3.0])?, [1.0]);
+/// assert_eq!(transform.evaluate_point(&[3.0])?, [1.0]);
 /// let back = transform.inverse().expect("both have an inverse");
-/// assert_eq!(back.at(&[1.0])?, [3.0]);
+/// assert_eq!(back.evaluate_point(&[1.0])?, [3.0]);
 /// # Ok::<(), trilith_wcs::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -668,7 +668,7 @@ impl Transform {
         stack.free_columns.extend(used);
     }
 
-    /// Number of nodes, and how deep they are nested, for comparing with [`Limits`].
+    /// Number of nodes, and how deep they are nested, for comparing with [`WcsLimits`].
     fn node_count_and_depth(&self) -> (usize, usize) {
         let below = |parts: &mut dyn Iterator<Item = &Self>| {
             parts.map(Self::node_count_and_depth).fold((1, 1), |(nodes, depth), (more, deep)| (nodes + more, depth.max(deep + 1)))

@@ -318,7 +318,7 @@ impl Wcs {
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] if there are not as many slices as world axes, or if they differ in length, and
-    /// [`Error::Unsupported`] if there is no inverse of the kind that [`Options`] name.
+    /// [`Error::Unsupported`] if there is no inverse of the kind that [`WcsOptions`] name.
     pub fn world_to_pixel(&self, world: &[&[f64]], options: WcsOptions) -> Result<Vec<Vec<f64>>> {
         if world.len() != self.world_axes() || world.iter().any(|column| column.len() != world.first().map_or(0, |c| c.len())) {
             return Err(Error::Invalid(format!("{} columns of coordinates for {} axes", world.len(), self.world_axes())));

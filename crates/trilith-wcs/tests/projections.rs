@@ -41,7 +41,7 @@ fn headers_give_what_wcslib_gives() {
         let mut keywords = HeaderKeywords::default();
         for (key, value) in one["cards"].as_object().unwrap() {
             match value {
-                Value::String(text) => keywords.text(key, text),
+                Value::String(text) => keywords.insert_text(key, text),
                 number => keywords.insert_number(key, number.as_f64().unwrap()),
             }
         }

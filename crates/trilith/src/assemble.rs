@@ -100,7 +100,7 @@ fn renumber_sources(tree: &Tree, sources: &[(Node<'_>, NewSource)]) -> Option<St
 ///
 /// A file without blocks takes the block header of the blocks it gets. A streamed block can only be the last;
 /// before others it becomes one with sizes. A block that no block header of the header line can hold is decoded. If
-/// `file` is in a FITS file, the FITS file is written around it ([`write_around`]).
+/// `file` is in a FITS file, the FITS file is written around it ([`write_container`]).
 ///
 /// Returns the damaged blocks: those that differ from the checksums that they state, and keep.
 ///
@@ -291,7 +291,7 @@ fn droppable_blocks(file: &AsdfFile, drop_unnamed: bool) -> Result<BTreeSet<usiz
 /// Plans to move blocks into separate files, named by `name`: those of all ndarrays, or of one.
 ///
 /// In the exploded form itself the file of the tree has no blocks. But blocks that no ndarray names stay in it, and
-/// then the others keep their numbers, by which something else may name them (see [`walk::unnamed`]). With
+/// then the others keep their numbers, by which something else may name them (see [`walk::unreferenced_blocks`]). With
 /// `drop_unnamed` they are left out.
 ///
 /// # Errors
@@ -515,7 +515,7 @@ pub enum BlockOrder {
 /// Returns the blocks of the file in the requested order, a streamed one the last, and the tree with their new
 /// numbers.
 ///
-/// If there are blocks that no array names ([`walk::unnamed`]), every block keeps its number, unless `drop_unnamed`
+/// If there are blocks that no array names ([`walk::unreferenced_blocks`]), every block keeps its number, unless `drop_unnamed`
 /// is set. The same holds if there are arrays in chunks. Otherwise empty blocks without a name are left out.
 ///
 /// # Errors

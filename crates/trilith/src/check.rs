@@ -3,7 +3,7 @@
 //! | to | use |
 //! |---|---|
 //! | compare checksums and decode every block | [`File::verify`](crate::File::verify) |
-//! | look for deviations from a document | [`ConformOptions`], [`Conformity`] |
+//! | look for deviations from a document | [`ConformOptions`], [`ConformityReport`] |
 //! | compare two files | [`File::diff`](crate::File::diff) |
 //! | hash every array | [`File::digest`](crate::File::digest) |
 //! | recover a damaged file | [`salvage`] |

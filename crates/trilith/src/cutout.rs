@@ -62,7 +62,7 @@ pub struct PixelCutout<'f> {
 
 impl File {
     /// Returns the pixels around a position: longitude and latitude in degrees. `None` if the position is not in the image, or
-    /// if the cutout reaches beyond its edge and [`Edge::Skip`] is chosen.
+    /// if the cutout reaches beyond its edge and [`EdgeMode::Skip`] is chosen.
     ///
     /// `path` is that of an image. If it is empty, the first image with coordinates is taken: an array `data`, or the largest.
     /// Nothing is read but the coordinates.
@@ -79,7 +79,7 @@ impl File {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the image has no coordinates, and as [`File::wcs`] and
-    /// [`Found::pixel_box`].
+    /// [`FoundWcs::pixel_box`].
     pub fn cutout(
         &self,
         path: &str,
@@ -183,7 +183,7 @@ impl<'f> PixelCutout<'f> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the file is not one of the ASDF family, and as
-    /// [`Cutout::array`].
+    /// [`PixelCutout::array`].
     pub fn edit(&self) -> Result<(Change<'f>, Vec<String>)> {
         let wrong = || {
             let message = format!(
@@ -247,7 +247,7 @@ impl<'f> PixelCutout<'f> {
     /// a FITS file stay as they are stored, with BSCALE, BZERO and BLANK, but without compression.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other formats, and as [`Cutout::edit`] and
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other formats, and as [`PixelCutout::edit`] and
     /// [`File::convert_into`].
     pub fn write(&self, form: FileFormat, options: &ConvertOptions, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
         match form {

@@ -550,7 +550,7 @@ fn is_number(datatype: &Datatype) -> bool {
 /// Reads an ignored path: a JSON Pointer in which `*` represents any one key.
 ///
 /// # Errors
-/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is no pointer.
+/// Returns [`ErrorKind::InvalidInput`] if it is no pointer.
 pub fn ignored(text: &str) -> Result<TreePath> {
     let path = TreePath::parse(text)?;
     if path.is_root() {

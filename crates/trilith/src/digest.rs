@@ -38,7 +38,7 @@ impl Digest {
     /// ```
     /// use trilith::{array::Array, check::Digest};
     /// let array = Array::from_slice(&[1i16, 2], &[2])?;
-    /// assert_eq!(Digest::of(&array)?.sha256[..4], [0x7b, 0x11, 0xc1, 0x13]);
+    /// assert_eq!(Digest::compute(&array)?.sha256[..4], [0x7b, 0x11, 0xc1, 0x13]);
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn compute(array: &Array) -> Result<Self> {
@@ -119,10 +119,10 @@ pub struct DigestEntry {
 }
 
 impl File {
-    /// The digests of every array, as [`of`].
+    /// The digests of every array, like [`digest_arrays`].
     ///
     /// # Errors
-    /// Returns the errors of [`of`].
+    /// Returns the errors of [`digest_arrays`].
     pub fn digest(&self) -> Result<Vec<DigestEntry>> {
         digest_arrays(self.backend())
     }
@@ -136,7 +136,7 @@ impl File {
 /// let entries = trilith::OpenOptions::new().open_bytes(text.to_vec())?.digest()?;
 /// let (array, digest) = entries[0].digest.as_ref().unwrap();
 /// assert_eq!((entries[0].path.as_str(), array.shape()), ("/a", &[2][..]));
-/// assert_eq!(digest.sha256, trilith::check::Digest::of(array)?.sha256);
+/// assert_eq!(digest.sha256, trilith::check::Digest::compute(array)?.sha256);
 /// # Ok::<(), trilith::Error>(())
 /// ```
 ///

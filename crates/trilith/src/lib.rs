@@ -9,12 +9,12 @@
 //! until you read its elements, and a slice reads only the bytes (or the compressed chunks) that hold it.
 //!
 //! ```
-//! # use trilith::Writer;
+//! # use trilith::AsdfWriter;
 //! # let folder = std::env::temp_dir().join(format!("trilith-doc-{}", std::process::id()));
 //! # std::fs::create_dir_all(&folder).unwrap();
 //! # let path = folder.join("image.asdf");
 //! # let pixels: Vec<f32> = (0..64 * 64).map(|n| n as f32).collect();
-//! # let mut writer = Writer::new();
+//! # let mut writer = AsdfWriter::new();
 //! # writer.slice("/data", &pixels, &[64, 64])?;
 //! # writer.set("/exposure", &139.8)?;
 //! # writer.write(&path)?;
@@ -43,14 +43,14 @@
 //!
 //! # Writing
 //!
-//! [`Writer`] takes arrays (slices, `ndarray` views, [`Array`]s) and any value that serde can write, each at a path.
+//! [`AsdfWriter`] takes arrays (slices, `ndarray` views, [`Array`]s) and any value that serde can write, each at a path.
 //!
 //! ```
 //! # let folder = std::env::temp_dir().join(format!("trilith-doc-write-{}", std::process::id()));
 //! # std::fs::create_dir_all(&folder).unwrap();
 //! # let path = folder.join("image.asdf");
 //! let pixels: Vec<f32> = (0..64 * 64).map(|n| n as f32).collect();
-//! let mut writer = trilith::Writer::new().codec("lz4")?;
+//! let mut writer = trilith::AsdfWriter::new().codec("lz4")?;
 //! writer.slice("/data", &pixels, &[64, 64])?;
 //! writer.set("/meta/exposure", &139.8)?;
 //! writer.write(&path)?;
@@ -69,12 +69,12 @@
 //! # let folder = std::env::temp_dir().join(format!("trilith-doc-change-{}", std::process::id()));
 //! # std::fs::create_dir_all(&folder).unwrap();
 //! # let (path, copy) = (folder.join("image.asdf"), folder.join("copy.asdf"));
-//! # let mut writer = trilith::Writer::new();
+//! # let mut writer = trilith::AsdfWriter::new();
 //! # writer.slice("/data", &[1i32, 2], &[2])?;
 //! # writer.set("/exposure", &139.8)?;
 //! # writer.write(&path)?;
 //! use trilith::SaveOptions;
-//! use trilith::convert::{ConvertOptions, To};
+//! use trilith::convert::{ConvertOptions, TargetForm};
 //!
 //! let file = trilith::open(&path)?;
 //! let mut change = file.edit()?;
@@ -82,7 +82,7 @@
 //! change.save(SaveOptions::in_place())?;
 //!
 //! let mut options = ConvertOptions::default();
-//! options.to = To::named("asdf-1.5")?;
+//! options.to = TargetForm::from_name("asdf-1.5")?;
 //! options.set_codec("zlib")?;
 //! trilith::open(&path)?.convert(&copy, &options)?;
 //!
@@ -101,7 +101,7 @@
 //! | find items and arrays | [`File::item`], [`File::array`], [`File::arrays`], [`Item::walk`] |
 //! | get elements | [`Array::slice`], [`Array::load`], [`Array::view`], `Array::to_ndarray` |
 //! | read metadata into a struct | [`Item::deserialize`] |
-//! | write a new file | [`Writer`]; from many processes [`ParallelWriter`] |
+//! | write a new file | [`AsdfWriter`]; from many processes [`ParallelWriter`] |
 //! | change a file | [`File::edit`] |
 //! | positions on the sky | [`File::wcs`], [`mod@wcs`] |
 //! | check and compare | [`File::verify`], `File::validate`, [`File::digest`], [`File::diff`], [`check`] |

@@ -1,11 +1,11 @@
 //! Finding items of a file by key, path, value, tag, datatype or shape.
 //!
 //! ```
-//! use trilith::Search;
+//! use trilith::SearchQuery;
 //! let text = b"#ASDF 1.0.0\n%YAML 1.1\n--- {meta: {exposure: 139.8, filter: F106}}\n...\n";
 //! let file = trilith::OpenOptions::new().open_bytes(text.to_vec())?;
 //! let mut paths = Vec::new();
-//! Search::new().key("^expo")?.value(">100")?.run(&file.root(), |path, _| {
+//! SearchQuery::new().key("^expo")?.value(">100")?.run(&file.root(), |path, _| {
 //!     paths.push(path.to_owned());
 //!     Ok(())
 //! })?;
@@ -62,7 +62,7 @@ impl SearchQuery {
     /// numbers, other values as text.
     ///
     /// # Errors
-    /// Returns the errors of [`Search::key`].
+    /// Returns the errors of [`SearchQuery::key`].
     pub fn value(mut self, text: &str) -> Result<Self> {
         let comparison = ["<=", ">=", "==", "!=", "<", ">"].into_iter().find_map(|op| Some((op, text.strip_prefix(op)?)));
         self.value.push(match comparison {

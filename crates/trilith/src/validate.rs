@@ -15,9 +15,9 @@ impl File {
     /// `strict` warnings count as errors.
     ///
     /// ```
-    /// use trilith::check::{Schemas, Validator};
+    /// use trilith::check::{SchemaSet, Validator};
     /// let file = trilith::OpenOptions::new().open_bytes(b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: 1}\n...\n".to_vec())?;
-    /// let report = file.validate(&mut Validator::new(Schemas::bundled()), false)?;
+    /// let report = file.validate(&mut Validator::new(SchemaSet::bundled()), false)?;
     /// // The root has no tag.
     /// assert_eq!((report.is_valid(), report.warnings), (true, 1));
     /// # Ok::<(), trilith::Error>(())

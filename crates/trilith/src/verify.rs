@@ -176,8 +176,8 @@ fn verify_items(file: &File, deep: bool, progress: Progress<'_>) -> Result<Verif
 /// is read once. `progress` receives the number of bytes read.
 ///
 /// ```
-/// use trilith::{Array, ArrayOptions, Builder, Target, Value, check::verify, open_asdf_bytes};
-/// let mut builder = Builder::new(Target::newest());
+/// use trilith::{Array, ArrayOptions, AsdfBuilder, Target, Value, check::verify, open_asdf_bytes};
+/// let mut builder = AsdfBuilder::new(Target::latest());
 /// let node = builder.array(&Array::from_slice(&[1u8; 100], &[100])?, &ArrayOptions::default())?;
 /// let mut bytes = std::io::Cursor::new(Vec::new());
 /// builder.write_to(&mut bytes, Value::map([("a", node)]))?;

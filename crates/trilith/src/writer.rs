@@ -13,9 +13,9 @@ use crate::tree::{self, TreePath, Value, ValueData};
 /// Writes a file of the ASDF family: arrays and values at paths.
 ///
 /// ```
-/// use trilith::Writer;
+/// use trilith::AsdfWriter;
 /// let pixels: Vec<f32> = (0..12).map(|n| n as f32).collect();
-/// let mut writer = Writer::new().codec("lz4")?;
+/// let mut writer = AsdfWriter::new().codec("lz4")?;
 /// writer.slice("/roman/data", &pixels, &[3, 4])?;
 /// writer.set("/roman/meta/exposure", &139.8)?;
 /// let mut bytes = std::io::Cursor::new(Vec::new());
@@ -82,7 +82,7 @@ impl<'a> AsdfWriter<'a> {
     /// Adds elements in memory, in C order and of this shape. They are borrowed until the file is written.
     ///
     /// # Errors
-    /// Returns the errors of [`Writer::array`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if number and
+    /// Returns the errors of [`AsdfWriter::array`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if number and
     /// shape disagree.
     pub fn slice<T: ArrayElement>(&mut self, path: &str, elements: &'a [T], shape: &[u64]) -> Result<()> {
         if shape.iter().try_fold(1u64, |n, dim| n.checked_mul(*dim)) != Some(elements.len() as u64) {
@@ -96,7 +96,7 @@ impl<'a> AsdfWriter<'a> {
     /// Adds a view of the `ndarray` crate, of any strides. Its elements are borrowed until the file is written.
     ///
     /// # Errors
-    /// Returns the errors of [`Writer::array`].
+    /// Returns the errors of [`AsdfWriter::array`].
     #[cfg(feature = "ndarray")]
     pub fn ndarray<T: ArrayElement, D: ndarray::Dimension + 'a>(
         &mut self,
@@ -129,7 +129,7 @@ impl<'a> AsdfWriter<'a> {
     /// streamed last block, after which no array can be added.
     ///
     /// # Errors
-    /// Returns the errors of [`Writer::array`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if
+    /// Returns the errors of [`AsdfWriter::array`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if
     /// the generation has no streamed blocks.
     pub fn rows(&mut self, path: &str, datatype: &Datatype, order: Byteorder, row_shape: &[u64]) -> Result<()> {
         let shape = [&[0], row_shape].concat();
@@ -141,7 +141,7 @@ impl<'a> AsdfWriter<'a> {
     /// [`ParallelWriter::create`](crate::parallel::ParallelWriter::create).
     ///
     /// # Errors
-    /// Returns the errors of [`Writer::array`].
+    /// Returns the errors of [`AsdfWriter::array`].
     pub fn reserve(&mut self, path: &str, datatype: &Datatype, order: Byteorder, shape: &[u64]) -> Result<()> {
         let node = self.builder.reserve(datatype, order, shape)?;
         self.insert(path, node)
@@ -197,7 +197,7 @@ impl<'a> AsdfWriter<'a> {
     /// Writes the file next to `path`, syncs it, and puts it into place: a failure leaves the old file.
     ///
     /// # Errors
-    /// Returns the errors of [`Builder::write`].
+    /// Returns the errors of [`AsdfBuilder::write`].
     pub fn write(self, path: impl AsRef<Path>) -> Result<()> {
         self.builder.write(path, self.tree)
     }
@@ -205,7 +205,7 @@ impl<'a> AsdfWriter<'a> {
     /// Writes the file into `out`, which is at its start.
     ///
     /// # Errors
-    /// Returns the errors of [`Builder::write`].
+    /// Returns the errors of [`AsdfBuilder::write`].
     pub fn write_to<W: Write + Seek>(self, out: W) -> Result<()> {
         self.builder.write_to(out, self.tree)
     }

@@ -244,7 +244,7 @@ mod tests {
     }
 
     impl SourcePieces for Coded {
-        fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
             Ok(vec![range])
         }
 

@@ -33,7 +33,7 @@ const MIN_PARALLEL_BYTES: usize = 8 << 20;
 
 /// The chunks of a grid, in row-major order.
 pub trait ChunkProvider: Send + Sync {
-    /// Returns the place of a chunk in [`Chunks::source`], or None if it was never written.
+    /// Returns the place of a chunk in [`ChunkProvider::source`], or None if it was never written.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the file gives an impossible place.
@@ -65,10 +65,10 @@ pub trait ChunkProvider: Send + Sync {
     /// The bytes that the chunks are in.
     fn source(&self) -> &SourceRef;
 
-    /// Does the same as [`Backing::verify`], for everything that the chunks are made of.
+    /// Does the same as [`SourceBacking::verify_checksum`], for everything that the chunks are made of.
     ///
     /// # Errors
-    /// Returns the errors of [`Backing::verify`].
+    /// Returns the errors of [`SourceBacking::verify_checksum`].
     fn verify(&self) -> Result<()> {
         verify_backing(&**self.source())
     }
@@ -397,7 +397,7 @@ impl ChunkedSource {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no other program could decode the chunks, with the
-    /// reason, and the errors of [`Chunks::place`].
+    /// reason, and the errors of [`ChunkProvider::chunk_range`].
     pub(super) fn chunk_ranges(&self) -> Result<ChunkRanges> {
         let SourceEncoding::Plain(start) = encoding(&**self.chunks.source())? else {
             return Err(Error::unsupported("its chunks are in data that is compressed as a whole"));
@@ -483,7 +483,7 @@ impl SourceBacking for ChunkedSource {
 }
 
 impl SourcePieces for ChunkedSource {
-    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let mut stored = Vec::new();
         for place in self.collect_chunk_ranges(self.numbers(&[range])?.into_iter())?.into_iter().filter(|place| !place.is_empty())
         {

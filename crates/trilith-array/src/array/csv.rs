@@ -70,7 +70,7 @@ impl Array {
     }
 }
 
-/// The names of all columns, in the order in which [`flatten`] gives their values.
+/// The names of all columns, in the order in which [`flatten_element`] gives their values.
 fn collect_column_names(fields: &StructType, before: &str, names: &mut Vec<String>, visited: &mut u64) -> Result<()> {
     for (i, field) in fields.fields().iter().enumerate() {
         let name = format!("{before}{}", field.name_or(i));

@@ -1,4 +1,4 @@
-//! Rust types that hold one element: [`Element`].
+//! Rust types that hold one element: [`ArrayElement`].
 
 use std::borrow::Cow;
 

@@ -80,7 +80,7 @@ impl Array {
     /// let array = Array::new(source, 20, Datatype::Float32, Byteorder::Little, vec![4, 5])?;
     /// let manifest = array.manifest(Some(2))?;
     /// assert_eq!(manifest.chunk, [2, 5]);
-    /// assert_eq!(manifest.places, [Some(20..60), Some(60..100)]);
+    /// assert_eq!(manifest.ranges, [Some(20..60), Some(60..100)]);
     /// # std::fs::remove_dir_all(&folder)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -363,7 +363,7 @@ fn whole_rows(axes: &StoredAxes, size: u64) -> Result<Vec<u64>> {
     Err(Error::unsupported(format!("its compressed pieces of {size} bytes do not end where rows end")))
 }
 
-/// The lengths of chunks of about [`CUT`] bytes that divide these axes, cut along the slowest.
+/// The lengths of chunks of about [`TARGET_CHUNK_BYTES`] bytes that divide these axes, cut along the slowest.
 fn chunk_lengths(lengths: &[u64], item: u64) -> Vec<u64> {
     let mut chunk = lengths.to_vec();
     for axis in 0..lengths.len() {
@@ -425,7 +425,7 @@ mod tests {
     struct Placed(MemorySource, Option<u64>);
 
     impl SourcePieces for Placed {
-        fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
             Ok(vec![range])
         }
 

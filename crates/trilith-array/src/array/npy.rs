@@ -27,8 +27,8 @@ impl Array {
     /// The array as a `.npy` file; a mask is not written.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have,
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and the errors of [`Array::load`].
+    /// Returns [`ErrorKind::Unsupported`] for a datatype that numpy does not have,
+    /// [`ErrorKind::Io`] if writing fails, and the errors of [`Array::load`].
     pub fn write_npy(&self, out: &mut dyn Write) -> Result<()> {
         let fail = |e| Error::io("writing .npy", e);
         out.write_all(&npy_header(&self.datatype, &self.shape)?).map_err(fail)?;
@@ -38,8 +38,8 @@ impl Array {
     /// The array in a `.npy` file; its elements stay where they are.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is no such file,
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for objects and dates.
+    /// Returns [`ErrorKind::Malformed`] if it is no such file,
+    /// [`ErrorKind::Unsupported`] for objects and dates.
     pub fn from_npy(source: SourceRef, limits: &Limits) -> Result<Self> {
         Self::read_npy(source, limits, &mut DtypeReader::strict())
     }
@@ -125,7 +125,7 @@ pub fn npy_header_len(start: &[u8]) -> u64 {
 /// ```
 ///
 /// # Errors
-/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that numpy does not have.
+/// Returns [`ErrorKind::Unsupported`] for a datatype that numpy does not have.
 pub fn npy_header(datatype: &Datatype, shape: &[u64]) -> Result<Vec<u8>> {
     let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
     let comma = if shape.len() == 1 { "," } else { "" };
@@ -198,7 +198,7 @@ fn struct_descr(fields: &StructType) -> Result<String> {
 /// The datatype that a name of numpy, or a list of fields, represents, and its byte order.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for one that there is no word for here.
+/// Returns [`ErrorKind::Unsupported`] for one that there is no word for here.
 pub fn numpy_datatype(descr: &PyLiteral) -> Result<(Datatype, Byteorder)> {
     match DtypeReader::strict().parse_descr(descr)? {
         (datatype, order, None) => Ok((datatype, order)),

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 /// cleared from the system, and several threads fetch it faster.
 const MIN_FRESH_BYTES: u64 = 32 << 20;
 
-/// Runs `$body` with `$values`, an iterator over the numbers in native `$bytes`, as [`Value`]s.
+/// Runs `$body` with `$values`, an iterator over the numbers in native `$bytes`, as [`ElementValue`](super::ElementValue)s.
 macro_rules! each_value {
     ($datatype:expr, $bytes:expr, |$values:ident| $body:expr, else $other:expr) => {{
         macro_rules! of {

@@ -234,7 +234,7 @@ impl PhysicalSource {
 }
 
 impl SourcePieces for PhysicalSource {
-    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let mut stored = Vec::new();
         for range in self.stored_range(&range) {
             stored.extend(stored_ranges(&*self.shared.array.source, range)?);

@@ -38,7 +38,7 @@ const MAX_RANGES: u64 = 1 << 16;
 /// ```
 /// use trilith_array::array::{Array, Byteorder, Index, read_all};
 /// let array = Array::from_slice(&[1u16, 2, 3, 4], &[2, 2])?;
-/// let (one, two) = (array.slice(&[Index::At(1)])?, array.slice(&[Index::Ellipsis, Index::At(0)])?);
+/// let (one, two) = (array.slice(&[Index::Integer(1)])?, array.slice(&[Index::Ellipsis, Index::Integer(0)])?);
 /// let (mut a, mut b) = ([0; 4], [0; 4]);
 /// read_all(vec![(&one, &mut a), (&two, &mut b)], Byteorder::Big)?;
 /// assert_eq!((a, b), ([0, 3, 0, 4], [0, 1, 0, 3]));
@@ -114,7 +114,7 @@ impl Array {
     /// [`Array::read_bytes`] into memory of the caller, which must have [`Array::nbytes`] bytes.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for another length, and the errors of [`Array::load`].
+    /// Returns [`ErrorKind::InvalidInput`] for another length, and the errors of [`Array::load`].
     pub fn read_bytes_into(&self, into: &mut [u8], order: Byteorder) -> Result<()> {
         if into.len() as u64 != self.nbytes() {
             return Err(Error::invalid_input(format!("{} bytes of memory for an array of {} bytes", into.len(), self.nbytes())));
@@ -254,7 +254,7 @@ impl Array {
     /// that are wanted of these.
     ///
     /// # Errors
-    /// Returns what [`SourcePieces::stored`](crate::bytes::SourcePieces::stored) returns, but for `Unsupported`.
+    /// Returns what [`SourcePieces::stored_ranges`](crate::bytes::SourcePieces::stored_ranges) returns, but for `Unsupported`.
     pub fn read_cost(&self, gap: u64) -> Result<u64> {
         let mut stored: Vec<Range<u64>> = Vec::new();
         let wanted = self.plan(gap);
@@ -318,7 +318,7 @@ impl Array {
     /// Announces to the source the bytes that are about to be read, so that a remote one fetches them together.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if a request fails.
+    /// Returns [`ErrorKind::Io`] if a request fails.
     pub fn prefetch(&self, gap: u64) -> Result<()> {
         self.source.prefetch(&self.plan(gap))
     }

@@ -295,7 +295,7 @@ impl Array {
     /// The element at these indices.
     ///
     /// # Errors
-    /// Returns the errors of [`Array::at`] and [`Array::load`].
+    /// Returns the errors of [`Array::scalar_at`] and [`Array::load`].
     pub fn element(&self, index: &[u64]) -> Result<ElementValue> {
         self.scalar_at(index)?.scalar()
     }
@@ -331,7 +331,7 @@ impl Array {
     /// Walks through the array as nested lists: what inline data and JSON are made of.
     ///
     /// ```
-    /// use trilith_array::array::{Array, FloatText, Nested};
+    /// use trilith_array::array::{Array, FloatText, NestedEvent};
     /// let array = Array::from_slice(&[1i8, 2, 3, 4], &[2, 2])?;
     /// let mut steps = 0;
     /// array.for_each_nested(|_| { steps += 1; Ok(()) })?;

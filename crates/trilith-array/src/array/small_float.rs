@@ -125,7 +125,7 @@ impl WidenedSource {
 }
 
 impl SourcePieces for WidenedSource {
-    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         stored_ranges(&*self.inner, self.stored_range(&range))
     }
 

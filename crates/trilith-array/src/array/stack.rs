@@ -157,7 +157,7 @@ impl SourceBacking for StackedSource {
 }
 
 impl SourcePieces for StackedSource {
-    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let mut stored = Vec::new();
         for (array, range) in self.item_ranges(&range) {
             stored.extend(stored_ranges(&**array.source(), range)?);

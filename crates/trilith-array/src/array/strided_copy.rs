@@ -1,4 +1,4 @@
-//! Copies of bytes at any strides into packed bytes: the walk over the axes around [`Program`].
+//! Copies of bytes at any strides into packed bytes: the walk over the axes around [`CopyProgram`].
 
 use super::copy_program::{CopyProgram, StridedRun};
 use super::transpose;

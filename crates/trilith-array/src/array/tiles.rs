@@ -51,7 +51,7 @@ impl Array {
     /// alone.
     ///
     /// # Errors
-    /// Returns the errors of [`SourcePieces::stored`](crate::bytes::SourcePieces::stored).
+    /// Returns the errors of [`SourcePieces::stored_ranges`](crate::bytes::SourcePieces::stored_ranges).
     pub fn decode_unit(&self) -> Result<Option<u64>> {
         let source = &**self.source();
         let len = source.len();
@@ -83,7 +83,7 @@ impl Array {
     /// grid, whole pieces of a compressed block if these end at rows, whole rows of anything else.
     ///
     /// # Errors
-    /// Returns the errors of [`Array::piece`].
+    /// Returns the errors of [`Array::decode_unit`].
     ///
     /// ```
     /// use trilith_array::array::Array;
@@ -127,7 +127,7 @@ impl Array {
     /// [`Array::tiles`] of several arrays, which are looked at side by side.
     ///
     /// # Errors
-    /// Returns the errors of [`Array::piece`].
+    /// Returns the errors of [`Array::decode_unit`].
     pub fn tiles_of_all(arrays: &[Self], bytes: u64) -> Result<Vec<Vec<u64>>> {
         let found = Mutex::new(vec![Vec::new(); arrays.len()]);
         let jobs = arrays.iter().enumerate().collect();
@@ -147,7 +147,7 @@ impl Array {
     /// as whole rows, at least one; one without pieces as a whole.
     ///
     /// # Errors
-    /// Returns the errors of [`Array::piece`].
+    /// Returns the errors of [`Array::decode_unit`].
     ///
     /// ```
     /// use trilith_array::array::Array;
@@ -175,7 +175,7 @@ impl Array {
     /// parts share no more than one piece. None if rows are not together.
     ///
     /// # Errors
-    /// Returns the errors of [`Array::piece`].
+    /// Returns the errors of [`Array::decode_unit`].
     ///
     /// ```
     /// use trilith_array::array::Array;

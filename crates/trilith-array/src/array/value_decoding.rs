@@ -1,7 +1,7 @@
 //! Declarations of files about stored numbers: scale, offset, missing values, other types of the same bytes; and
 //! the conversion of stored elements to physical values.
 //!
-//! Each format expresses its declarations as one [`Meaning`] for an array, or as one for each field of its
+//! Each format expresses its declarations as one [`ValueDecoding`] for an array, or as one for each field of its
 //! structures. All formats share this one rule, and `array/applied.rs` makes arrays of it.
 
 use std::ops::Range;

@@ -31,7 +31,7 @@ impl Array {
     /// variable length and padding them makes several times as many bytes. `None` for all other arrays.
     ///
     /// # Errors
-    /// Returns the errors of [`Array::cost`].
+    /// Returns the errors of [`Array::read_cost`].
     pub fn much_padded(&self) -> Result<Option<u64>> {
         if self.nbytes() <= MIN_PADDING_BYTES || self.is_empty() || !self.is_padded() {
             return Ok(None);

@@ -71,7 +71,7 @@ impl ArraySelection {
     /// same, and none of them may be read.
     ///
     /// # Errors
-    /// Returns the errors of [`run_with`], and [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if several items
+    /// Returns the errors of [`run_checked`], and [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if several items
     /// have one output.
     pub(crate) fn run(
         &self,
@@ -83,11 +83,11 @@ impl ArraySelection {
     }
 }
 
-/// Does the same as [`run_with`], for a command that writes a file for each item: no two are written to the same,
+/// Does the same as [`run_checked`], for a command that writes a file for each item: no two are written to the same,
 /// and none of them may be read.
 ///
 /// # Errors
-/// Returns the errors of [`run_with`], and [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if several items have
+/// Returns the errors of [`run_checked`], and [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if several items have
 /// one output.
 pub(crate) fn run_each(
     arguments: &[String],

@@ -295,7 +295,7 @@ impl ChunkedSource {
 }
 
 impl SourcePieces for ChunkedSource {
-    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         check_range(range.start, range.end.saturating_sub(range.start), self.len)?;
         if range.is_empty() {
             return Ok(Vec::new());

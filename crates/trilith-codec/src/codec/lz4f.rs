@@ -145,7 +145,7 @@ struct FrameDecoder {
     first: bool,
     ended: bool,
     body: Vec<u8>,
-    /// A decoded block of which `taken` bytes have been handed out.
+    /// A decoded block of which `consumed` bytes have been handed out.
     pending: Vec<u8>,
     consumed: usize,
     /// The last bytes decoded, for linked blocks.

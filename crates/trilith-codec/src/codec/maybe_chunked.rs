@@ -67,8 +67,8 @@ impl MaybeChunkedSource {
 }
 
 impl SourcePieces for MaybeChunkedSource {
-    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        self.try_chunks_or_stream(|chunks| chunks.stored_item(range.clone()), |stream| stream.stored_item(range.clone()))
+    fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+        self.try_chunks_or_stream(|chunks| chunks.stored_ranges(range.clone()), |stream| stream.stored_ranges(range.clone()))
     }
 
     fn index(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {

@@ -4,7 +4,7 @@
 //! [`Source`] of the decoded bytes, which decodes nothing until it is read and
 //! then, if the format allows it, only what is asked for; [`encoder`] encodes what is written to
 //! it, piece by piece, in bounded memory and on all cores, to the same bytes however it is cut.
-//! [`chain`] holds the encoding chains of ASDF 0.1.0.
+//! [`encoding_chain`] holds the encoding chains of ASDF 0.1.0.
 //!
 //! | codec | slices | encodes / decodes on all cores | who reads it |
 //! |---|---|---|---|
@@ -12,7 +12,7 @@
 //! | `bzp2` | decode what comes before | yes / yes | every ASDF library |
 //! | `lz4` | decode their sub-blocks | yes / yes | Python asdf, asdf-cxx, libasdf, asdf-rs |
 //! | `lz4f` | decode their blocks, if these are independent | yes / if they are independent | Python asdf with `asdf-compression` |
-//! | `zstd` | decode their frames, if there are several | with [`EncodeOptions::frames`] / if there are several | the same, asdf-cxx |
+//! | `zstd` | decode their frames, if there are several | with [`EncodeOptions::multiple_frames`] / if there are several | the same, asdf-cxx |
 //! | `blsc` | decode their blocks | yes / yes | the same, asdf-cxx |
 //!
 //! Which to choose: noise in floats hardly compresses; `zlib` is read by everybody, `lz4` is fast
@@ -71,7 +71,7 @@ use crate::limits::Limits;
 /// use trilith_codec::codec::CodecId;
 /// let id = CodecId(*b"lz4\0");
 /// assert_eq!(id.to_string(), "lz4");
-/// assert_eq!(CodecId::named("lz4"), Some(id));
+/// assert_eq!(CodecId::from_name("lz4"), Some(id));
 /// assert!(CodecId::NONE.is_none());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -389,7 +389,7 @@ pub trait Encoder: Send {
     /// Encodes what is left; nothing may be written afterwards.
     ///
     /// # Errors
-    /// Returns the errors of [`Encode::write`].
+    /// Returns the errors of [`Encoder::write`].
     fn finish(&mut self, out: &mut dyn Write) -> Result<()>;
 }
 

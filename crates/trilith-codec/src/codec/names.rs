@@ -25,7 +25,7 @@ const ALIASES: &[(&str, &str)] = &[
 const SUGGESTED_CODECS: &[(&str, &str)] =
     &[("deflate", "zlib"), ("gz", "zlib"), ("gzip", "zlib"), ("lzma", "bzp2"), ("xz", "bzp2")];
 
-/// The names that [`named`] accepts, without aliases.
+/// The names that [`parse_name`] accepts, without aliases.
 pub fn known_names() -> impl Iterator<Item = &'static str> {
     [NONE].into_iter().chain(CODECS.iter().map(|codec| codec.name)).chain([BLSC_ZSTD])
 }
@@ -37,10 +37,10 @@ pub fn known_names() -> impl Iterator<Item = &'static str> {
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that there are.
 ///
 /// ```
-/// use trilith_codec::codec::{CodecId, named};
-/// assert_eq!(named("bzip2")?.0, CodecId(*b"bzp2"));
-/// assert!(named("none")?.0.is_none());
-/// let error = named("gzip").unwrap_err().to_string();
+/// use trilith_codec::codec::{CodecId, parse_name};
+/// assert_eq!(parse_name("bzip2")?.0, CodecId(*b"bzp2"));
+/// assert!(parse_name("none")?.0.is_none());
+/// let error = parse_name("gzip").unwrap_err().to_string();
 /// assert!(error.contains("did you mean \"zlib\"?"), "{error}");
 /// # Ok::<(), trilith_codec::Error>(())
 /// ```

@@ -41,7 +41,7 @@ impl StoredReader {
         Ok(self.buffer.get(self.consumed..).unwrap_or(&[]))
     }
 
-    /// Marks `n` of the bytes that [`Input::next`] gave as used.
+    /// Marks `n` of the bytes that [`StoredReader::peek_bytes`] gave as used.
     pub(super) fn skip(&mut self, n: usize) {
         self.position = self.position.saturating_add(n as u64).min(self.end);
         self.consumed = self.consumed.saturating_add(n);

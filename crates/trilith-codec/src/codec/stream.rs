@@ -44,7 +44,7 @@ pub(super) trait StreamCodec: Send + Sync {
     }
 }
 
-/// A library's decoder, as [`Pulling`] drives it.
+/// A library's decoder, as [`EngineDecoder`] drives it.
 pub(super) trait DecoderEngine: Send {
     /// Name of the decoded form, for messages.
     const NAME: &'static str;
@@ -193,7 +193,7 @@ impl StreamSource {
 }
 
 impl SourcePieces for StreamSource {
-    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         if range.is_empty() {
             return Ok(Vec::new());
         }

@@ -1,7 +1,7 @@
 //! `zstd`: Zstandard frames (RFC 8878), one or several in a row.
 //!
 //! The output is one frame that states its length, since Python's one-shot functions read only the first. With
-//! [`EncodeOptions::frames`] the data is cut into frames of at most 4 MiB instead, which are encoded, decoded and
+//! [`EncodeOptions::multiple_frames`] the data is cut into frames of at most 4 MiB instead, which are encoded, decoded and
 //! sliced in parallel. Several frames that state their lengths are read that way, whichever program wrote them.
 //!
 //! Readers: Python asdf with the package `asdf-compression`, asdf-cxx.

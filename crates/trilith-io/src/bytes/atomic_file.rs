@@ -98,10 +98,10 @@ impl AtomicFile {
         Err(Error::io(doing(), std::io::ErrorKind::AlreadyExists.into()))
     }
 
-    /// Requests space for N bytes, as [`reserve`](super::reserve) does.
+    /// Requests space for N bytes, as [`preallocate`](super::preallocate) does.
     ///
     /// # Errors
-    /// Returns the errors of [`reserve`](super::reserve).
+    /// Returns the errors of [`preallocate`](super::preallocate).
     pub fn reserve(&self, bytes: u64) -> Result<()> {
         self.file.as_ref().map_or(Ok(()), |file| super::preallocate(file.file(), bytes))
     }

@@ -6,7 +6,7 @@ use crate::error::Result;
 /// The file, object or memory that the bytes of a [`Source`](super::Source) come from, however they are made of it.
 ///
 /// ```
-/// use trilith_io::bytes::{Backing, open};
+/// use trilith_io::bytes::{SourceBacking, open};
 /// # let folder = std::env::temp_dir().join(format!("trilith-backing-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
 /// let path = folder.join("x.raw");
@@ -14,7 +14,7 @@ use crate::error::Result;
 /// let source = open(&path, Default::default())?;
 /// assert!(source.backing().is_some_and(|file| !file.is_changed()));
 /// std::fs::write(&path, [0; 200])?;
-/// assert!(source.backing().is_some_and(Backing::is_changed));
+/// assert!(source.backing().is_some_and(SourceBacking::is_changed));
 /// # std::fs::remove_dir_all(&folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -8,12 +8,12 @@ use crate::percent::{encoded, strict_bytes, strictly_decoded};
 /// The base of the relative references of a file: its folder, or its URL.
 ///
 /// ```
-/// use trilith_io::bytes::Base;
-/// let (a, b) = (Base::Folder("/data/a".into()), Base::Folder("/data/b".into()));
+/// use trilith_io::bytes::BaseUri;
+/// let (a, b) = (BaseUri::Folder("/data/a".into()), BaseUri::Folder("/data/b".into()));
 /// let meant = a.join("sub/x.asdf").unwrap();
 /// assert_eq!(meant, "file:///data/a/sub/x.asdf");
 /// assert_eq!(b.relative(&meant), "../a/sub/x.asdf");
-/// assert_eq!(Base::Nowhere.relative(&meant), meant);
+/// assert_eq!(BaseUri::None.relative(&meant), meant);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -29,7 +29,7 @@ pub enum BaseUri {
 
 impl BaseUri {
     /// Returns the base of the references of a file that is, or will be, at a path or a URL. It is
-    /// [`Base::Nowhere`] for `-` and for a pipe or a device.
+    /// [`BaseUri::None`] for `-` and for a pipe or a device.
     pub fn of_file(name: &str) -> Self {
         if is_url(name) {
             return Self::Url(public_name(name));

@@ -10,7 +10,7 @@ use crate::error::Result;
 /// Compares the checksum of the part of a file that a byte is in, if the format has one for it.
 pub type PartCheck = Arc<dyn Fn(&SourceRef, u64) -> Result<()> + Send + Sync>;
 
-/// The bytes of another source, some of which have a checksum that [`Backing::verify`] compares.
+/// The bytes of another source, some of which have a checksum that [`SourceBacking::verify_checksum`] compares.
 pub struct ChecksummedSource<F> {
     bytes: SourceRef,
     compare: F,

@@ -10,10 +10,10 @@ use crate::limits::Limits;
 ///
 /// ```
 /// use std::io::Write;
-/// use trilith_io::{Error, ErrorKind, Limits, bytes::Metered};
+/// use trilith_io::{Error, ErrorKind, Limits, bytes::CountingWriter};
 /// let mut limits = Limits::default();
 /// limits.output = 4;
-/// let mut out = Metered::new(Vec::new(), limits.for_command(0));
+/// let mut out = CountingWriter::new(Vec::new(), limits.for_command(0));
 /// assert!(out.write_all(b"four").is_ok());
 /// let refused = out.write_all(b"!").map_err(|error| Error::io("writing", error));
 /// assert_eq!(refused.unwrap_err().kind(), ErrorKind::Limit);

@@ -6,7 +6,7 @@
 //! noncharacters in a name become such pairs, too, so that no two paths have one string.
 //!
 //! A URL may hold secrets: user and password, and a query that is a signature. In a name each of their bytes is such a pair in the
-//! other order, so that no text that is made of names shows them: [`shown_name`] puts `…` in their place.
+//! other order, so that no text that is made of names shows them: [`display_name`] puts `…` in their place.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -35,14 +35,14 @@ fn has_reserved(name: &str) -> bool {
 ///
 /// ```
 /// # use std::path::Path;
-/// use trilith_io::bytes::{name_of, path_of, shown_name};
+/// use trilith_io::bytes::{name_of, path_of, display_name};
 /// assert_eq!(name_of(Path::new("é.asdf")), "é.asdf");
 /// # #[cfg(unix)]
 /// # {
 /// # use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 /// let path = Path::new(OsStr::from_bytes(b"caf\xe9.asdf"));
 /// assert_eq!(path_of(&name_of(path)), path);
-/// assert_eq!(shown_name(&name_of(path)), "caf\u{fffd}.asdf");
+/// assert_eq!(display_name(&name_of(path)), "caf\u{fffd}.asdf");
 /// # }
 /// ```
 pub fn name_of(path: &Path) -> Cow<'_, str> {
@@ -76,9 +76,9 @@ pub fn name_of_bytes(bytes: &[u8]) -> String {
 /// Returns a name in which the secrets of a URL are hidden. They come back by [`path_of`].
 ///
 /// ```
-/// use trilith_io::bytes::{hidden_name, path_of, shown_name};
+/// use trilith_io::bytes::{hidden_name, path_of, display_name};
 /// let name = hidden_name("https://user:password@data.example/x.asdf?sig=1");
-/// assert_eq!(shown_name(&name), "https://…@data.example/x.asdf?…");
+/// assert_eq!(display_name(&name), "https://…@data.example/x.asdf?…");
 /// assert_eq!(path_of(&name).to_str(), Some("https://user:password@data.example/x.asdf?sig=1"));
 /// ```
 pub fn hidden_name(name: &str) -> Cow<'_, str> {
@@ -218,7 +218,7 @@ pub fn display_name(name: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Returns a path or URL for people, as [`shown_name`].
+/// Returns a path or URL for people, as [`display_name`].
 pub fn shown_path(path: impl AsRef<Path>) -> String {
     display_name(&name_of(path.as_ref())).into_owned()
 }

@@ -1,7 +1,7 @@
 //! Every change to a file on disk, in one place: so that tests can record it, cut it off, and let it fail.
 //!
-//! [`AtomicFile`](super::AtomicFile) and [`Journal`](super::Journal) write through here. With the feature `fault-injection`,
-//! which is for tests, a `Watch` sees each act before it happens and may refuse it; without it there is no such hook.
+//! [`AtomicFile`](super::AtomicFile) and [`JournaledUpdate`](super::JournaledUpdate) write through here. With the feature `fault-injection`,
+//! which is for tests, a `FsObserver` sees each act before it happens and may refuse it; without it there is no such hook.
 
 #[cfg(feature = "fault-injection")]
 mod fault_injection;
@@ -53,7 +53,7 @@ impl FsFile {
         Ok(Self { file, path: path.to_path_buf() })
     }
 
-    /// Does the same as [`Output::create_new`], for a file that only its owner may read.
+    /// Does the same as [`FsFile::create_new`], for a file that only its owner may read.
     pub(super) fn create_private(path: &Path) -> io::Result<Self> {
         let file = observe(FsOp::Create(path), |_| {
             super::ownership::with_private_mode(OpenOptions::new().read(true).write(true).create_new(true)).open(path)
@@ -91,7 +91,7 @@ impl FsFile {
         retry_interrupted(|| observe(FsOp::Sync(&self.path), |_| self.file.sync_all()))
     }
 
-    /// Does the same as [`Output::sync`], for a file that existed before: syncs its bytes and its length. Its times
+    /// Does the same as [`FsFile::sync_all`], for a file that existed before: syncs its bytes and its length. Its times
     /// may wait for the sync of its folder, which saves a transaction of the file system.
     pub(super) fn sync_data(&self) -> io::Result<()> {
         retry_interrupted(|| observe(FsOp::Sync(&self.path), |_| self.file.sync_data()))

@@ -94,10 +94,10 @@ impl HugePageMemory {
         bytes.map(Self::Vec).map_err(|()| Error::limit(format!("no memory for {size} bytes")))
     }
 
-    /// Does the same as [`Memory::zeroed`], for short-lived bytes: fewer of them are then worth a large page.
+    /// Does the same as [`HugePageMemory::zeroed`], for short-lived bytes: fewer of them are then worth a large page.
     ///
     /// # Errors
-    /// Returns the errors of [`Memory::zeroed`].
+    /// Returns the errors of [`HugePageMemory::zeroed`].
     pub fn scratch(size: usize) -> Result<Self> {
         if size >= HUGE_PAGE_SIZE / 2
             && let Some(map) = on_large_pages(size)

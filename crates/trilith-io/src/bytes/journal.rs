@@ -2,7 +2,7 @@
 //!
 //! Before the first byte changes, the bytes that will be overwritten and the length of the file are written to a
 //! journal next to it and synced. The journal is removed after the last byte is synced. So a journal that is found
-//! belongs to an update that did not finish: [`Journal::recover`] undoes it, and readers see the old content
+//! belongs to an update that did not finish: [`JournaledUpdate::recover`] undoes it, and readers see the old content
 //! through it without writing anything.
 //!
 //! Order of writes: journal under another name, sync, rename, folder sync; file, sync; journal removed, folder
@@ -26,7 +26,7 @@ use super::source::Source;
 use super::update::FileUpdate;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A file that is being changed in place by an [`Update`], locked against other writers; its journal is
+/// A file that is being changed in place by an [`FileUpdate`], locked against other writers; its journal is
 /// written. Dropped before it is committed, it leaves the update unfinished, as a crash does.
 #[derive(Debug)]
 pub struct JournaledUpdate {
@@ -97,8 +97,8 @@ pub(super) fn find_journal(path: &Path, file: &File, metadata: &Metadata, memory
 /// Undoes an unfinished update of a locked file, if there is one; whether there was.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and
-/// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if something else has the name of the journal.
+/// Returns [`ErrorKind::Io`] if the operating system reports an error, and
+/// [`ErrorKind::InvalidInput`] if something else has the name of the journal.
 pub(super) fn roll_back_unfinished(lock: &WriteLock) -> Result<bool> {
     let Some((file, metadata)) = &lock.file else { return Ok(false) };
     match find_journal(&lock.path, file, metadata, crate::Limits::default().memory)? {
@@ -115,7 +115,7 @@ pub(super) fn roll_back_unfinished(lock: &WriteLock) -> Result<bool> {
 /// Refuses to write if something else is under the name of the journal.
 ///
 /// # Errors
-/// Returns the errors of [`settle`].
+/// Returns the errors of [`roll_back_unfinished`].
 pub(super) fn check_is_journal(lock: &WriteLock) -> Result<()> {
     let Some((file, metadata)) = &lock.file else { return Ok(()) };
     match find_journal(&lock.path, file, metadata, crate::Limits::default().memory)? {
@@ -148,8 +148,8 @@ impl FileUpdate {
     /// moment leaves the old content or the new.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if another process writes the file, has changed it since it
-    /// was read, or the disk says no. [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what may not be changed in
+    /// Returns [`ErrorKind::Io`] if another process writes the file, has changed it since it
+    /// was read, or the disk says no. [`ErrorKind::InvalidInput`] for what may not be changed in
     /// place: bytes that are not those of a file on this machine, a file that is read-only, that has other names
     /// (hard links), or that belongs to somebody else, and if something that is not its journal is under that
     /// name.
@@ -164,10 +164,10 @@ impl FileUpdate {
         }
     }
 
-    /// The first half of [`Update::commit`]: the file is locked and its journal written, and nothing else.
+    /// The first half of [`FileUpdate::commit`]: the file is locked and its journal written, and nothing else.
     ///
     /// # Errors
-    /// Returns the errors of [`Update::commit`].
+    /// Returns the errors of [`FileUpdate::commit`].
     pub fn begin_commit(self, read: &dyn Source) -> Result<JournaledUpdate> {
         if is_detached(read) {
             return Err(Error::invalid_input("a file inside another file, or one that was unpacked, cannot be changed in place")
@@ -182,9 +182,9 @@ impl JournaledUpdate {
     /// was read, and writes the journal.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if another process writes the file or has changed it, or if
-    /// the operating system reports an error. Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file that
-    /// may not be changed in place: see [`Update::commit`].
+    /// Returns [`ErrorKind::Io`] if another process writes the file or has changed it, or if
+    /// the operating system reports an error. Returns [`ErrorKind::InvalidInput`] for a file that
+    /// may not be changed in place: see [`FileUpdate::commit`].
     pub(super) fn begin_update(update: FileUpdate, read: &dyn Source) -> Result<Self> {
         let local = read.backing().and_then(SourceBacking::local_file);
         let Some((given, real)) = local.and_then(|local| Some((local.given_path()?, local.path()?))) else {
@@ -221,7 +221,7 @@ impl JournaledUpdate {
     /// Makes the changes in the file.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and an error if
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error, and an error if
     /// the new content cannot be read.
     pub(super) fn apply_changes(&mut self) -> Result<()> {
         self.write_pieces(usize::MAX).map(drop)
@@ -230,7 +230,7 @@ impl JournaledUpdate {
     /// Makes the changes in the file, but stops after this number of pieces, as a killed process does; whether that was all.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and an error if
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error, and an error if
     /// the new content cannot be read.
     pub fn write_pieces(&mut self, mut most: usize) -> Result<bool> {
         let fail = |e| Error::io(format!("updating {}", self.lock.path.display()), e);
@@ -257,7 +257,7 @@ impl JournaledUpdate {
     /// Makes the update last.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error. The next opening
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error. The next opening
     /// of the file then undoes the update.
     pub(super) fn commit(mut self) -> Result<u64> {
         let path = self.lock.path.clone();
@@ -275,7 +275,7 @@ impl JournaledUpdate {
     /// Undoes the update.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error. The next opening
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error. The next opening
     /// of the file then undoes the update.
     pub fn roll_back(mut self) -> Result<()> {
         restore_old_bytes(&mut self.file, &self.lock.path, &self.saved)?;

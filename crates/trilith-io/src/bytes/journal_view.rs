@@ -40,7 +40,7 @@ impl SavedBytes {
     /// Hands over what the update writes into each region, in pieces.
     ///
     /// # Errors
-    /// Returns the errors of [`Saved::each_old`].
+    /// Returns the errors of [`SavedBytes::for_each_old`].
     pub(super) fn for_each_new(&self, mut take: impl FnMut(u64, &[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
         self.for_each_region(1, &mut take)
     }

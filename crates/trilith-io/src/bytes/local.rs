@@ -91,7 +91,7 @@ pub struct LocalFile {
     notice: Option<String>,
     options: LocalOptions,
     map: OnceLock<Option<Mmap>>,
-    /// The first [`HEAD`] bytes, as they were when it was opened.
+    /// The first [`HEAD_READ_SIZE`] bytes, as they were when it was opened.
     head_buffer: OnceLock<Box<[u8]>>,
 }
 
@@ -136,7 +136,7 @@ impl LocalFile {
     }
 
     /// Returns `true` if some of these bytes of the file are shown, by whatever handle of this process: see
-    /// [`LocalFile::show`].
+    /// [`LocalFile::borrow_ranges`].
     pub fn is_borrowed(&self, range: &std::ops::Range<u64>) -> bool {
         super::open_files::is_borrowed(self.identity(), range)
     }

@@ -1,6 +1,6 @@
 //! The lock that every writer takes, and what is checked under it before a byte is written.
 //!
-//! Nothing here writes. [`Lock::acquire`] finds the file that a path leads to, locks it against other
+//! Nothing here writes. [`WriteLock::acquire`] finds the file that a path leads to, locks it against other
 //! writers, and compares it with what was read: a writer that finished in between is noticed.
 
 use std::ffi::{OsStr, OsString};
@@ -24,18 +24,18 @@ pub(super) const TEMP_EXTENSION: &str = ".trilith-tmp";
 /// committed in the meantime.
 ///
 /// ```
-/// use trilith_io::bytes::{Basis, AtomicFile, open};
+/// use trilith_io::bytes::{WriteBasis, AtomicFile, open};
 /// # use std::io::Write as _;
 /// # let folder = std::env::temp_dir().join(format!("trilith-basis-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder).unwrap();
 /// # let path = folder.join("x");
-/// let mut new = AtomicFile::create(&path, Basis::Nothing)?;
+/// let mut new = AtomicFile::create(&path, WriteBasis::Nothing)?;
 /// new.write_all(b"one").unwrap();
 /// new.commit()?;
 ///
 /// let read = open(&path, Default::default())?;
-/// AtomicFile::create(&path, Basis::Nothing)?.commit()?; // another writer
-/// assert!(AtomicFile::create(&path, Basis::Own(&*read)).is_err());
+/// AtomicFile::create(&path, WriteBasis::Nothing)?.commit()?; // another writer
+/// assert!(AtomicFile::create(&path, WriteBasis::LockedBy(&*read)).is_err());
 /// # std::fs::remove_dir_all(&folder).unwrap();
 /// # Ok::<(), trilith_io::Error>(())
 /// ```

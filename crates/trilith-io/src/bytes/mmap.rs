@@ -15,7 +15,7 @@ impl Mmap {
     pub(super) fn new(file: &File) -> std::io::Result<Self> {
         // SAFETY: the slice is only handed out as `&[u8]` of plain bytes, for which every bit
         // pattern is valid, and only after `LocalFile` has seen that size and time are unchanged.
-        // The remaining risk (a change while a view is held) is documented on `LocalOptions::map`.
+        // The remaining risk (a change while a view is held) is documented on `LocalOptions::memory_map`.
         unsafe { memmap2::Mmap::map(file) }.map(Self)
     }
 

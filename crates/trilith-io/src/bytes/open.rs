@@ -47,7 +47,7 @@ pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> 
 /// The one way in which a regular file becomes a source: `file`, opened at `given`, which leads to `real`.
 ///
 /// An update that has not ended is not seen: if a journal is next to the file, the source is what the
-/// file held before. A journal that does not belong to the file is a [notice](Source::notice).
+/// file held before. A journal that does not belong to the file is a notice of the source.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.

@@ -20,11 +20,11 @@ pub fn is_detached(source: &dyn Source) -> bool {
 /// pieces that hold it for a compressed block.
 ///
 /// # Errors
-/// Returns the errors of [`SourcePieces::stored`](super::SourcePieces::stored).
+/// Returns the errors of [`SourcePieces::stored_ranges`](super::SourcePieces::stored_ranges).
 pub fn stored_ranges(source: &dyn Source, range: Range<u64>) -> Result<Vec<Range<u64>>> {
     // A source with pieces may have to decode to find its origin.
     if let Some(pieces) = source.pieces() {
-        return pieces.stored_item(range);
+        return pieces.stored_ranges(range);
     }
     match source.origin() {
         Some(SourceOrigin::Same(inner)) => stored_ranges(inner, range),
@@ -78,7 +78,7 @@ pub fn encoding(source: &dyn Source) -> Result<SourceEncoding> {
 /// under a new checksum calls this first, because a new checksum would vouch for damaged bytes.
 ///
 /// # Errors
-/// Returns the errors of [`Backing::verify`].
+/// Returns the errors of [`SourceBacking::verify_checksum`].
 pub fn verify_backing(source: &dyn Source) -> Result<()> {
     source.backing().map_or(Ok(()), SourceBacking::verify_checksum)
 }

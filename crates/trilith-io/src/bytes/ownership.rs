@@ -1,6 +1,6 @@
 //! Owner and permissions of a file that a rewritten file keeps.
 //!
-//! A rewrite makes a new file, which belongs to the user who writes it. [`keep`] gives it the owner, the group and
+//! A rewrite makes a new file, which belongs to the user who writes it. [`copy_ownership`] gives it the owner, the group and
 //! the extended attributes (access control lists among them) of the file that it replaces.
 
 use std::fs::{File, Metadata, OpenOptions};

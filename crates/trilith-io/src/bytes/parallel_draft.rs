@@ -82,7 +82,7 @@ impl Draft {
     ///
     /// # Errors
     /// Returns the errors of [`AtomicFile::create`] and those of `lay_out`, and
-    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is a draft already.
+    /// [`ErrorKind::InvalidInput`] if there is a draft already.
     pub fn create(target: &Path, lay_out: impl FnOnce(&mut AtomicFile) -> Result<Vec<u8>>) -> Result<(Self, String)> {
         let draft = Self::for_target(target);
         let lock = WriteLock::acquire(target, WriteBasis::Nothing)?;

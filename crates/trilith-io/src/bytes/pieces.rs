@@ -13,13 +13,13 @@ pub trait SourcePieces {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if finding out needs bytes that are broken.
-    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>>;
+    fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>>;
 
-    /// Returns the ranges of the file that [`SourcePieces::stored`] probably reads to find `range`, so that they can be announced for
+    /// Returns the ranges of the file that [`SourcePieces::stored_ranges`] probably reads to find `range`, so that they can be announced for
     /// several sources together. It is a guess, and empty if nothing has to be read.
     ///
     /// # Errors
-    /// Returns the errors of [`SourcePieces::stored`].
+    /// Returns the errors of [`SourcePieces::stored_ranges`].
     fn index(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let _ = range;
         Ok(Vec::new())
@@ -29,7 +29,7 @@ pub trait SourcePieces {
     /// begin at multiples of it and have that length, except the last of the source.
     ///
     /// # Errors
-    /// Returns the errors of [`SourcePieces::stored`].
+    /// Returns the errors of [`SourcePieces::stored_ranges`].
     fn piece_len(&self, range: Range<u64>) -> Result<Option<u64>> {
         let _ = range;
         Ok(None)
@@ -40,7 +40,7 @@ pub trait SourcePieces {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no other program could make them of
-    /// the content of the file, with the reason, and the errors of [`SourcePieces::stored`].
+    /// the content of the file, with the reason, and the errors of [`SourcePieces::stored_ranges`].
     fn encoding(&self) -> Result<SourceEncoding> {
         refuse_computed()
     }
@@ -48,7 +48,7 @@ pub trait SourcePieces {
 
 /// The form in which the bytes of a [`Source`](super::Source) are in the file that they come from.
 ///
-/// Codecs are named by the words of [`Step`].
+/// Codecs are named by the words of [`CodingStep`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceEncoding {
     /// Unencoded, one after the other, from this byte of the file on.
@@ -102,7 +102,7 @@ impl CodingStep {
 pub(crate) struct Opaque(pub &'static str);
 
 impl SourcePieces for Opaque {
-    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         Ok(vec![range])
     }
 

@@ -14,7 +14,7 @@ const MIN_PREALLOCATE: u64 = 16 << 20;
 /// ```
 /// # let dir = tempfile::tempdir()?;
 /// let file = std::fs::File::create(dir.path().join("x"))?;
-/// trilith_io::bytes::reserve(&file, 20 << 20)?;
+/// trilith_io::bytes::preallocate(&file, 20 << 20)?;
 /// assert_eq!(file.metadata()?.len(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -11,9 +11,9 @@ use crate::limits::Limits;
 /// The cost of reading at a place, and the use of announcing reads.
 ///
 /// ```
-/// use trilith_io::bytes::{Access, Cost, MemorySource, Source};
+/// use trilith_io::bytes::{Access, AccessCost, MemorySource, Source};
 /// assert_eq!(MemorySource::new(vec![0; 8], "memory").access(), Access::RANDOM);
-/// assert_eq!((Access::REQUEST.cost, Access::REQUEST.prefetch_helps), (Cost::Request, true));
+/// assert_eq!((Access::REQUEST.cost, Access::REQUEST.prefetch_helps), (AccessCost::Request, true));
 /// # Ok::<(), trilith_io::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,9 +110,9 @@ pub fn split_runs<'b, R>(
 /// use trilith_io::{Error, Limits, Result};
 ///
 /// /// The bytes of a string.
-/// struct Text(&'static str);
+/// struct TextType(&'static str);
 ///
-/// impl Source for Text {
+/// impl Source for TextType {
 ///     fn len(&self) -> u64 {
 ///         self.0.len() as u64
 ///     }
@@ -125,8 +125,8 @@ pub fn split_runs<'b, R>(
 ///     }
 /// }
 ///
-/// assert_eq!(read_vec(&Text("0123456789"), 2, 6, &Limits::default())?, b"234567");
-/// assert!(Text("0").read_at(0, &mut [0; 2]).is_err());
+/// assert_eq!(read_vec(&TextType("0123456789"), 2, 6, &Limits::default())?, b"234567");
+/// assert!(TextType("0").read_at(0, &mut [0; 2]).is_err());
 /// # Ok::<(), trilith_io::Error>(())
 /// ```
 #[allow(clippy::len_without_is_empty, reason = "an empty source is nothing anybody asks for")]

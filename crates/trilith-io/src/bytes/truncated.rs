@@ -22,7 +22,7 @@ impl TruncatedSource {
 }
 
 impl SourcePieces for TruncatedSource {
-    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         end_in_file(range.start, range.end.saturating_sub(range.start), self.available_len())?;
         stored_ranges(&*self.inner, range)
     }

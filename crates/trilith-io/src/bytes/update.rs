@@ -27,16 +27,16 @@ const UNCHANGED_BETWEEN: u64 = 16;
 /// Changes to a file in place: bytes that are overwritten or appended, all or none of them.
 ///
 /// ```
-/// use trilith_io::bytes::{Basis, AtomicFile, Update, open, read_text};
+/// use trilith_io::bytes::{WriteBasis, AtomicFile, FileUpdate, open, read_text};
 /// # use std::io::Write as _;
 /// # let folder = std::env::temp_dir().join(format!("trilith-update-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder).unwrap();
 /// # let path = folder.join("x");
-/// # let mut file = AtomicFile::create(&path, Basis::Nothing)?;
+/// # let mut file = AtomicFile::create(&path, WriteBasis::Nothing)?;
 /// # file.write_all(b"one two three").unwrap();
 /// # file.commit()?;
 /// let read = open(&path, Default::default())?;
-/// let mut update = Update::new();
+/// let mut update = FileUpdate::new();
 /// update.write(4, b"TWO".to_vec());
 /// update.write(13, b" four".to_vec());
 /// update.commit(&*read)?;
@@ -52,13 +52,13 @@ pub struct FileUpdate {
     spool: SpoolBuffer,
 }
 
-/// Bytes that an [`Update`] writes: held in memory, or read from where they are.
+/// Bytes that an [`FileUpdate`] writes: held in memory, or read from where they are.
 pub struct WriteContent(ContentKind);
 
 enum ContentKind {
     Bytes(Vec<u8>),
     Source(SourceRef),
-    /// Offset and length of bytes that [`Update::put`] received.
+    /// Offset and length of bytes that [`FileUpdate::write_piece`] received.
     Spooled(u64, u64),
 }
 
@@ -106,7 +106,7 @@ impl FileUpdate {
         }
     }
 
-    /// Does the same as [`Update::write`], for content that is made piece by piece. Large content waits in a
+    /// Does the same as [`FileUpdate::write`], for content that is made piece by piece. Large content waits in a
     /// temporary file.
     ///
     /// # Errors

@@ -187,7 +187,7 @@ impl Catalog {
     /// Reads a catalog.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `files` or `records` are missing or do not go
+    /// Returns [`ErrorKind::InvalidInput`] if `files` or `records` are missing or do not go
     /// together, and an error if they cannot be read.
     pub fn read(file: &DudleyFile) -> Result<Self> {
         let items = file.items()?;
@@ -298,7 +298,7 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the files have not the same number of parameters.
+    /// Returns [`ErrorKind::InvalidInput`] if the files have not the same number of parameters.
     pub fn draft(template: Option<&str>, rows: &[(String, Vec<i64>)]) -> Result<Draft> {
         Self::draft_with(template, rows, None)
     }
@@ -360,7 +360,7 @@ impl Catalog {
     /// each. `options` say whether the files are native and what their byte order is.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the layout is no template (E408), the
+    /// Returns [`ErrorKind::Malformed`] if the layout is no template (E408), the
     /// records lack one of its parameters (E409) or a value is impossible, each with its place in the layout.
     /// Returns the errors of `take`, too.
     pub fn locate(
@@ -376,7 +376,7 @@ impl Catalog {
 
     /// Does the same as [`Catalog::locate`], for some of the files. `take` also receives the number of each.
     /// # Errors
-    /// Returns the errors of [`Catalog::locate`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for rows that
+    /// Returns the errors of [`Catalog::locate`], and [`ErrorKind::InvalidInput`] for rows that
     /// are not there.
     pub fn locate_rows(
         &self,

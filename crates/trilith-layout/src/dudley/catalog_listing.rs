@@ -34,9 +34,9 @@ impl CatalogListing {
     /// are named from its folder, and those on a server by their URLs. `template` is the path of the layout, if it has one.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file outside of that folder,
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) (E408) for a layout that is not a template,
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) for a file that does not exist, and the errors of [`Catalog::params_of`] if no file
+    /// Returns [`ErrorKind::InvalidInput`] for a file outside of that folder,
+    /// [`ErrorKind::Malformed`] (E408) for a layout that is not a template,
+    /// [`ErrorKind::Io`] for a file that does not exist, and the errors of [`Catalog::params_of`] if no file
     /// can be read. If others can be, a file that cannot is one of the contradictions.
     pub fn read<P: AsRef<Path>>(
         catalog: &Path,
@@ -93,8 +93,8 @@ impl CatalogListing {
     /// pattern, else in the order in which they were given.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the folder of the catalog or a file does not exist, and
-    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file outside of that folder.
+    /// Returns [`ErrorKind::Io`] if the folder of the catalog or a file does not exist, and
+    /// [`ErrorKind::InvalidInput`] for a file outside of that folder.
     pub fn files<P: AsRef<Path>>(
         catalog: &Path,
         already: Option<&Catalog>,
@@ -124,7 +124,7 @@ impl CatalogListing {
     /// same value keep their order.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is not a single number in a file, and the errors
+    /// Returns [`ErrorKind::InvalidInput`] if it is not a single number in a file, and the errors
     /// of `open`.
     pub fn sort(files: Vec<PathBuf>, by: &str, layout: &Layout, open: &mut FileOpener<'_>) -> Result<Vec<PathBuf>> {
         let path = canonical_path(by).unwrap_or_default();
@@ -157,7 +157,7 @@ impl CatalogListing {
     /// The catalog, to be written.
     ///
     /// # Errors
-    /// Returns the errors of [`Catalog::draft`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a file says
+    /// Returns the errors of [`Catalog::draft`], and [`ErrorKind::InvalidInput`] if a file says
     /// something against its parameters.
     pub fn draft(&self) -> Result<Draft> {
         let shown: Vec<String> =
@@ -183,7 +183,7 @@ const MAX_SHOWN_CONTRADICTIONS: usize = 20;
 /// The folder in which a catalog is, or is to be: its files are named from there.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if it is not there.
+/// Returns [`ErrorKind::Io`] if it is not there.
 pub fn folder_of(catalog: &Path) -> Result<PathBuf> {
     let folder = catalog.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     folder.canonicalize().map_err(|e| Error::io(format!("opening {}", shown_path(folder)), e))

@@ -11,9 +11,9 @@ use crate::error::{Error, Result};
 /// NULs at the end are dropped.
 ///
 /// ```
-/// use trilith_layout::dudley::s1_text;
-/// assert_eq!(s1_text(b"10 \x80\0\0"), "10 €");
-/// assert_eq!(s1_text(b"\x80\x81"), "\u{80}\u{81}");
+/// use trilith_layout::dudley::decode_s1;
+/// assert_eq!(decode_s1(b"10 \x80\0\0"), "10 €");
+/// assert_eq!(decode_s1(b"\x80\x81"), "\u{80}\u{81}");
 /// ```
 pub fn decode_s1(bytes: &[u8]) -> String {
     cp1252_text(bytes).trim_end_matches('\0').to_owned()
@@ -22,7 +22,7 @@ pub fn decode_s1(bytes: &[u8]) -> String {
 /// Encodes text as `S1`: cp1252, or else latin1; None if neither has all its characters.
 ///
 /// ```
-/// assert_eq!(trilith_layout::dudley::s1_bytes("10 €"), Some(b"10 \x80".to_vec()));
+/// assert_eq!(trilith_layout::dudley::encode_s1("10 €"), Some(b"10 \x80".to_vec()));
 /// ```
 pub fn encode_s1(text: &str) -> Option<Vec<u8>> {
     let cp1252 = |c: char| match CP1252.iter().position(|high| *high == c && c != '\0') {
@@ -42,7 +42,7 @@ pub fn decode_text(array: &Array) -> Result<Array> {
     presented_by(array, decode_s1)
 }
 
-/// Does the same as [`presented`] for an array of another format: its `ascii` text is of no declared encoding.
+/// Does the same as [`decode_text`] for an array of another format: its `ascii` text is of no declared encoding.
 ///
 /// # Errors
 /// Returns an error if the elements cannot be read.

@@ -37,7 +37,7 @@ pub(super) struct LoadedTable {
 pub(super) struct ChunkTable {
     /// Bytes of the file, as they are without `base`.
     pub offset_column: TableColumn,
-    /// Column with the stored length of each chunk. Without it each chunk has `whole` bytes.
+    /// Column with the stored length of each chunk. Without it each chunk has `default_len` bytes.
     pub length_column: Option<TableColumn>,
     /// The filters that were not applied.
     pub mask: Option<TableColumn>,
@@ -64,7 +64,7 @@ impl TableColumn {
     /// `/item` another item and `/item.member` a member of that one.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if nothing is called so.
+    /// Returns [`ErrorKind::Malformed`] if nothing is called so.
     pub(super) fn column_for(
         said: &str,
         own: &LayoutEntry,
@@ -124,7 +124,7 @@ impl Places {
     /// Returns the places of the chunks.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a table that does not fit, and an error if
+    /// Returns [`ErrorKind::Malformed`] for a table that does not fit, and an error if
     /// it cannot be read.
     pub(super) fn read_chunk_ranges(
         &self,

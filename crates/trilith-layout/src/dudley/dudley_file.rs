@@ -172,7 +172,7 @@ impl DudleyFile {
         matches!(self.origin, LayoutOrigin::Derived(_))
     }
 
-    /// Returns an array of the file with its text decoded, as [`presented`](super::presented) does: that of other formats by their
+    /// Returns an array of the file with its text decoded, as [`decode_text`](super::decode_text) does: that of other formats by their
     /// own rule.
     ///
     /// # Errors
@@ -189,7 +189,7 @@ impl DudleyFile {
         Self { is_physical, ..self }
     }
 
-    /// Sets the function by which the sources of uncompressed items compare checksums ([`Backing::verify`]).
+    /// Sets the function by which the sources of uncompressed items compare checksums ([`SourceBacking::verify_checksum`]).
     #[doc(hidden)]
     pub fn with_check(self, check: Option<PartCheck>) -> Self {
         Self { check, ..self }
@@ -315,7 +315,7 @@ impl DudleyFile {
     /// The array at an item path; many are found faster through one [`DudleyFile::items`].
     ///
     /// # Errors
-    /// Returns the errors of [`Items::array_at`].
+    /// Returns the errors of [`StreamItems::array_at`].
     pub fn array_at(&self, path: &str) -> Result<Array> {
         self.items()?.array_at(path)
     }
@@ -339,7 +339,7 @@ impl DudleyFile {
     /// The items as a tree; it is made once.
     ///
     /// # Errors
-    /// Returns the errors of [`Items::outline`].
+    /// Returns the errors of [`StreamItems::outline`].
     pub fn outline(&self) -> Result<&StreamOutline> {
         if let Some(known) = self.outline.get() {
             return Ok(known);
@@ -349,7 +349,7 @@ impl DudleyFile {
     }
 
     /// Returns the attributes of an item, in the order of the layout. Words that describe how an array is stored
-    /// ([`DudleyFile::words`]) are not among them.
+    /// ([`DudleyFile::storage_attributes`]) are not among them.
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::outline`].
@@ -594,7 +594,7 @@ impl<'f> StreamItems<'f> {
         self.limit_entries(self.found.entries())
     }
 
-    /// Returns the entries of [`Items::entries`], with a long list of equal arrays as one entry.
+    /// Returns the entries of [`StreamItems::entries`], with a long list of equal arrays as one entry.
     pub(super) fn condensed_entries(&self) -> impl Iterator<Item = Result<LayoutEntry>> + '_ {
         // Derived layouts describe lists in more detail.
         let least = if matches!(self.file.origin, LayoutOrigin::Derived(_)) || self.file.has_grids {
@@ -620,7 +620,7 @@ impl<'f> StreamItems<'f> {
     /// The items as a tree.
     ///
     /// # Errors
-    /// Returns the errors of [`Items::entries`].
+    /// Returns the errors of [`StreamItems::entries`].
     pub fn outline(&self) -> Result<StreamOutline> {
         StreamOutline::build(self)
     }
@@ -633,7 +633,7 @@ impl<'f> StreamItems<'f> {
         self.found.find(path)?.ok_or_else(|| self.no_item(path))
     }
 
-    /// Returns the place of the array at a path, if there is one, as for [`Items::array_at`]. A typedef with stored
+    /// Returns the place of the array at a path, if there is one, as for [`StreamItems::array_at`]. A typedef with stored
     /// parameters is presented as its member without a name.
     ///
     /// # Errors
@@ -649,7 +649,7 @@ impl<'f> StreamItems<'f> {
     }
 
     /// Returns the array at a path: an item, a parameter, or a member of the structs of an item (`/records.time`;
-    /// `/time` if the item has no name). For a list it returns the elements, as [`Items::stacked`] does. If the
+    /// `/time` if the item has no name). For a list it returns the elements, as [`StreamItems::stacked`] does. If the
     /// array ends after the end of the file, its existing part can be read.
     ///
     /// # Errors
@@ -679,7 +679,7 @@ impl<'f> StreamItems<'f> {
     /// this form, or leads to something else.
     ///
     /// # Errors
-    /// Returns the errors of [`Items::array_at`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a struct or
+    /// Returns the errors of [`StreamItems::array_at`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a struct or
     /// a member that is not there.
     pub fn instance_at(&self, path: &str) -> Result<Option<Array>> {
         let Some((item, rest)) = path.rsplit_once('(') else { return Ok(None) };
@@ -698,7 +698,7 @@ impl<'f> StreamItems<'f> {
     /// The array that an entry of this stream is as it is stored, all of which is there.
     ///
     /// # Errors
-    /// Returns the errors of [`Items::array_at`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it
+    /// Returns the errors of [`StreamItems::array_at`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it
     /// ends after the end of the file.
     pub fn array(&self, entry: &LayoutEntry) -> Result<Array> {
         let array = self.file.stored_array_of(entry)?;

@@ -64,7 +64,7 @@ impl Catalog {
     /// # use std::{io::Cursor, sync::Arc};
     /// use trilith_array::array::Array;
     /// use trilith_layout::dudley::{Catalog, Draft, DudleyFile};
-    /// use trilith_layout::layout::{Byteorder, Layout, Options};
+    /// use trilith_layout::layout::{Byteorder, Layout, EvaluateOptions};
     /// use trilith_io::bytes::{NoReferences, MemorySource};
     /// use trilith_layout::Limits;
     /// // A catalog of two files that have 3 and 3 cells.
@@ -76,8 +76,8 @@ impl Catalog {
     /// catalog.write(Byteorder::Little, &Limits::default(), &mut out)?;
     /// let stream = DudleyFile::open(Arc::new(MemorySource::new(out.into_inner(), "c.bd")), None, &Limits::default())?;
     /// let template = Layout::read(b"{ N : i8 }  rho = f8[N]")?;
-    /// let mut options = Options::default();
-    /// (options.native, options.order) = (true, Some(Byteorder::Little));
+    /// let mut options = EvaluateOptions::default();
+    /// (options.is_native, options.byteorder) = (true, Some(Byteorder::Little));
     /// let rho = Catalog::read(&stream)?.array_at(&template, "/rho", &[0..2], &options, Arc::new(NoReferences))?;
     /// assert_eq!(rho.shape(), [2, 3]);
     /// # Ok::<(), trilith_layout::Error>(())

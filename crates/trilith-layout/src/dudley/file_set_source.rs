@@ -123,7 +123,8 @@ impl FileSetSource {
     }
 
     fn opened_as(&self, at: usize, file: &str, wanted: &[Range<u64>]) -> Result<CachedFile> {
-        let Some(ItemLocation { offset: Some(offset), member_offset: inside, stored_len: stored }) = self.stored_item(at) else {
+        let Some(ItemLocation { offset: Some(offset), member_offset: inside, stored_len: stored }) = self.stored_ranges(at)
+        else {
             return Err(Error::malformed("it holds no data of the item"));
         };
         self.limits.charge_memory(stored.unwrap_or(0), "a compressed item")?;
@@ -232,13 +233,13 @@ impl FileSetSource {
     }
 
     /// Returns the place of the item in a file, or None if it is omitted.
-    fn stored_item(&self, at: usize) -> Option<&ItemLocation> {
+    fn stored_ranges(&self, at: usize) -> Option<&ItemLocation> {
         self.pieces.get(at)?.stored.as_ref()
     }
 }
 
 impl SourcePieces for FileSetSource {
-    fn stored_item(&self, _: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_ranges(&self, _: Range<u64>) -> Result<Vec<Range<u64>>> {
         Err(Error::unsupported("the bytes are in many files").hint("`layout locate` says where in each"))
     }
 }
@@ -258,7 +259,7 @@ impl Source for FileSetSource {
             Ok((run, run.len))
         };
         split_runs(offset, into, run, |run, now| {
-            match run.array_offset.filter(|_| self.stored_item(run.file_offset).is_some()) {
+            match run.array_offset.filter(|_| self.stored_ranges(run.file_offset).is_some()) {
                 Some(from) => parts.entry(run.file_offset).or_default().push((from, now)),
                 None => now.fill(self.fill_element),
             }
@@ -277,7 +278,7 @@ impl Source for FileSetSource {
             let mut start = range.start;
             while start < range.end.min(self.len) && wanted.len() < MAX_OPEN_FILES {
                 let run = self.spread.run(start, range.end - start)?;
-                if let Some(from) = run.array_offset.filter(|_| self.stored_item(run.file_offset).is_some()) {
+                if let Some(from) = run.array_offset.filter(|_| self.stored_ranges(run.file_offset).is_some()) {
                     wanted.entry(run.file_offset).or_default().push(from..from.saturating_add(run.len));
                 }
                 start = start.saturating_add(run.len);

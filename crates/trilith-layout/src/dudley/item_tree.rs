@@ -8,7 +8,7 @@ use super::item_path::{PathStep, parse};
 use crate::error::Result;
 use crate::layout::{EntryKind, ItemId, ItemKind, Layout, LayoutEntry, ResolvedType, own_name, quoted_name, read_own};
 
-/// The number of a node of an [`Outline`]; 0 is the root dict.
+/// The number of a node of an [`StreamOutline`]; 0 is the root dict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ItemTreeId(usize);
 
@@ -58,7 +58,7 @@ struct OutlineNode {
     is_unreadable: bool,
     /// `true` if it is only a part of another array, which users do not see.
     is_grid_part: bool,
-    /// `true` if its children are in [`Outline::found`].
+    /// `true` if its children are in [`StreamOutline::entries`].
     is_indexed: bool,
 }
 
@@ -398,7 +398,7 @@ impl StreamOutline {
         found.or_else(|| find(member(), false)).or_else(|| find(member(), true))
     }
 
-    /// The path of a node, as [`Outline::find`] takes it.
+    /// The path of a node, as [`StreamOutline::find`] takes it.
     pub fn path(&self, id: ItemTreeId) -> String {
         let mut steps = Vec::new();
         let mut at = id.0;

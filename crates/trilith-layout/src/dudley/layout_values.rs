@@ -24,11 +24,11 @@ use crate::limits::Limits;
 /// ```
 /// # use std::{io::Cursor, sync::Arc};
 /// use trilith_array::array::Array;
-/// use trilith_layout::dudley::{DudleyFile, Filling};
+/// use trilith_layout::dudley::{DudleyFile, LayoutValues};
 /// use trilith_io::bytes::MemorySource;
 /// use trilith_layout::{Limits, layout::{Byteorder, Layout}};
 /// let layout = Layout::read(b"{ N : i8 }  rho = f8[N]")?;
-/// let mut filling = Filling::default();
+/// let mut filling = LayoutValues::default();
 /// filling.params.push(("N".to_owned(), 2));
 /// filling.data.push(("rho".to_owned(), Array::from_slice(&[1.5, 2.5], &[2])?));
 /// let mut out = Cursor::new(Vec::new());
@@ -54,7 +54,7 @@ impl LayoutValues {
     /// without numbers (`l/n`, `y.n`) gives one value to all others.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if a parameter or an item has no value, or if a value
+    /// Returns [`ErrorKind::InvalidInput`] if a parameter or an item has no value, or if a value
     /// belongs to nothing in the layout or has another datatype or shape than declared. Returns the errors of
     /// [`NewStream::write`], too.
     pub fn write<W: Write + Seek>(
@@ -68,7 +68,7 @@ impl LayoutValues {
         check_no_reserved(self.write_reserving(layout, order, embed, limits, out)?)
     }
 
-    /// Does the same as [`Filling::write`], and leaves the bytes of [`reserved`](super::reserved) arrays as they are. Returns
+    /// Does the same as [`LayoutValues::write`], and leaves the bytes of [`reserved`](super::reserved) arrays as they are. Returns
     /// the paths of these arrays, too.
     pub fn write_reserving<W: Write + Seek>(
         &self,

@@ -148,7 +148,7 @@ impl NewItemPrinter {
         Ok(depth + 1)
     }
 
-    /// The items of a dict; recursion is limited by [`DEPTH`].
+    /// The items of a dict; recursion is limited by [`MAX_DEPTH`].
     fn print_dict(&mut self, items: &[(String, Draft)], depth: usize) -> Result<()> {
         let inner = Self::check_depth(depth)?;
         let pad = "  ".repeat(depth.min(16));

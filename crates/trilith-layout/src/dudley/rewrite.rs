@@ -30,11 +30,11 @@ impl DudleyFile {
     /// # use std::{io::Cursor, sync::Arc};
     /// # use trilith_io::bytes::MemorySource;
     /// use trilith_layout::Limits;
-    /// use trilith_layout::dudley::{DudleyFile, Rewrite};
+    /// use trilith_layout::dudley::{DudleyFile, RewriteOptions};
     /// use trilith_layout::layout::{Byteorder, Layout};
     /// let layout = Layout::read(b"x = >u2[2] @3")?;
     /// let file = DudleyFile::open(Arc::new(MemorySource::new(vec![9, 9, 9, 0, 1, 0, 2], "x")), Some(layout), &Limits::default())?;
-    /// let (mut out, mut how) = (Cursor::new(Vec::new()), Rewrite::default());
+    /// let (mut out, mut how) = (Cursor::new(Vec::new()), RewriteOptions::default());
     /// how.order = Some(Byteorder::Little);
     /// file.rewrite(&how, &mut out)?;
     /// let bytes = out.into_inner();

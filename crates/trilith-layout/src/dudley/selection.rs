@@ -7,10 +7,10 @@ use crate::error::{Error, Result};
 /// The files of a set that are read, and the form that their items have together.
 ///
 /// ```
-/// use trilith_layout::dudley::{Selection, Unequal};
-/// let chosen = Selection::parse("0:10,20:,pad")?;
+/// use trilith_layout::dudley::{FileSelection, ShapeMismatch};
+/// let chosen = FileSelection::parse("0:10,20:,pad")?;
 /// assert_eq!(chosen.ranges, [Some(0)..Some(10), Some(20)..None]);
-/// assert_eq!(chosen.unequal, Unequal::Padded);
+/// assert_eq!(chosen.unequal, ShapeMismatch::Padded);
 /// # Ok::<(), trilith_layout::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -50,10 +50,10 @@ impl FileSelection {
         Ok(chosen)
     }
 
-    /// Adds one range or form, as [`Selection::parse`] reads it.
+    /// Adds one range or form, as [`FileSelection::parse`] reads it.
     ///
     /// # Errors
-    /// Returns the errors of [`Selection::parse`].
+    /// Returns the errors of [`FileSelection::parse`].
     pub fn add(&mut self, word: &str) -> Result<()> {
         let unequal = match word {
             "pad" => ShapeMismatch::Padded,

@@ -28,7 +28,7 @@ impl StreamItems<'_> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the elements are not alike, and the errors of
-    /// [`Items::array_at`].
+    /// [`StreamItems::array_at`].
     pub fn stacked(&self, path: &str) -> Result<Option<Array>> {
         let found = match self.evaluation().find_stack(path)? {
             StackResult::Nothing => return Ok(None),
@@ -135,7 +135,7 @@ impl StackedElements {
 }
 
 impl SourcePieces for StackedElements {
-    fn stored_item(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
+    fn stored_ranges(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
         self.locate_range(&range)
     }
 

@@ -276,7 +276,7 @@ impl SourceBacking for VirtualArraySource {
 }
 
 impl SourcePieces for VirtualArraySource {
-    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let mut stored = Vec::new();
         self.for_each_needed(&[range], &mut |source, needed| {
             for range in needed {
@@ -384,7 +384,7 @@ mod tests {
         for (from, len) in [(0, 1), (3, 6), (4, 2), (9, 11), (19, 1)] {
             assert_eq!(read_vec(&mapped, from, len, &Limits::default()).unwrap(), bytes[from as usize..(from + len) as usize]);
         }
-        assert_eq!((mapped.stored_item(0..10).unwrap(), mapped.stored_item(10..20).unwrap()), (vec![10..16], vec![]));
+        assert_eq!((mapped.stored_ranges(0..10).unwrap(), mapped.stored_ranges(10..20).unwrap()), (vec![10..16], vec![]));
         assert!(mapped.push(&slabs[0], &[2, 5], source, (0, &[3, 3])).is_err());
         assert!(
             VirtualSource::parse_spans(vec![String::new()], &numbers[..16], 2).is_err()

@@ -143,7 +143,7 @@ pub(super) fn evaluate_layout<'l>(
     Ok((known, packed))
 }
 
-/// Does the same as [`evaluate`], for a stream that has more items than before. The values of the old stored
+/// Does the same as [`evaluate_layout`], for a stream that has more items than before. The values of the old stored
 /// parameters, lengths of compressed arrays included, are `known`, and so are its items up to `from`.
 pub(super) fn evaluate_more<'l>(
     layout: &'l Layout,

@@ -63,7 +63,7 @@ impl<'s> HeaderReader<'s> {
     /// Passes bytes that say nothing.
     ///
     /// # Errors
-    /// Returns the errors of [`HeaderReader::take`].
+    /// Returns the errors of [`HeaderReader::take_bytes`].
     pub(super) fn skip(&mut self, len: u64) -> Result<()> {
         self.take_bytes(len).map(|_| ())
     }
@@ -71,7 +71,7 @@ impl<'s> HeaderReader<'s> {
     /// A big-endian whole number of up to 8 bytes.
     ///
     /// # Errors
-    /// Returns the errors of [`HeaderReader::take`].
+    /// Returns the errors of [`HeaderReader::take_bytes`].
     pub(super) fn read_be(&mut self, len: u64) -> Result<u64> {
         Ok(self.take_bytes(len)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
@@ -79,7 +79,7 @@ impl<'s> HeaderReader<'s> {
     /// A little-endian whole number of up to 8 bytes.
     ///
     /// # Errors
-    /// Returns the errors of [`HeaderReader::take`].
+    /// Returns the errors of [`HeaderReader::take_bytes`].
     pub(super) fn read_le(&mut self, len: u64) -> Result<u64> {
         Ok(self.take_bytes(len)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }

@@ -43,7 +43,7 @@ impl LayoutText {
         }
     }
 
-    /// Opens a dict, in which the next items are; `leave` closes it.
+    /// Opens a dict, in which the next items are; `close_dict` closes it.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if dicts nest too deep, or the text grows too long.
@@ -59,7 +59,7 @@ impl LayoutText {
     /// Closes the dict that was opened last.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn close_dict(&mut self) -> Result<()> {
         if self.open_dicts.len() > 1 {
             self.open_dicts.pop();
@@ -74,7 +74,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that layouts have not, and
-    /// the errors of [`LayoutText::enter`].
+    /// the errors of [`LayoutText::open_dict`].
     pub(super) fn write_array(
         &mut self,
         name: &str,
@@ -91,7 +91,7 @@ impl LayoutText {
     /// An item: what is after `NAME =`.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn write_item(&mut self, name: &str, said: &str) -> Result<()> {
         let name = self.claim_unique_name(name);
         self.write_line(&[&name, " = ", said])
@@ -100,7 +100,7 @@ impl LayoutText {
     /// A named type: its members, with braces, and its alignment. Types of one name are the caller's care.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn named_type(&mut self, name: &str, members: &str, align: u64) -> Result<()> {
         self.write_line(&[&quoted_name(&own_name(name)), " ", members, " %", &align.to_string()])
     }
@@ -110,7 +110,7 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file could not be read at all, and the errors of
-    /// [`LayoutText::enter`].
+    /// [`LayoutText::open_dict`].
     pub(super) fn or_unreadable(&mut self, name: &str, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let before = self.savepoint();
         match write(self) {
@@ -125,7 +125,7 @@ impl LayoutText {
     /// An item that cannot be read, with the reason.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn write_unreadable_item(&mut self, name: &str, why: &Error) -> Result<()> {
         self.write_item(name, "{}")?;
         self.write_attribute(UNREADABLE, AttributeValue(reason_attribute(why)))
@@ -134,7 +134,7 @@ impl LayoutText {
     /// The reason for which the file as a whole is not what its metadata say; goes before all items.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn write_file_damage(&mut self, why: &Error) -> Result<()> {
         self.write_attribute(UNREADABLE, AttributeValue(reason_attribute(why)))
     }
@@ -142,7 +142,7 @@ impl LayoutText {
     /// A list of raw items, which the caller spells: `u1[19] @4016`.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn raw_list(&mut self, name: &str, items: impl Iterator<Item = String>) -> Result<()> {
         let name = self.claim_unique_name(name);
         self.write_line(&[&name, " ["])?;
@@ -174,7 +174,7 @@ impl LayoutText {
     /// Goes before all items, whenever it is said.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn write_file_parts(&mut self, parts: &[(String, [u64; 3])]) -> Result<()> {
         let rest = self.text.split_off(self.text.find('\n').map_or(0, |end| end + 1));
         let open = std::mem::take(&mut self.open_dicts);
@@ -190,7 +190,7 @@ impl LayoutText {
     /// A parameter of this value, such as the length of a dimension.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn write_parameter(&mut self, name: &str, value: u64) -> Result<()> {
         // An item may have the name, too.
         self.write_line(&[&quoted_name(&own_name(name)), " : ", &value.to_string()])
@@ -200,7 +200,7 @@ impl LayoutText {
     /// themselves.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::array`].
+    /// Returns the errors of [`LayoutText::write_array`].
     pub(super) fn write_element_type(&mut self, datatype: &Datatype, order: Byteorder, dims: &[u64]) -> Result<()> {
         let mut typed = String::new();
         push_type(datatype, order, dims, &mut typed)?;
@@ -210,7 +210,7 @@ impl LayoutText {
     /// Marks the preceding item as an array of this shape, in chunks of that one.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn write_grid_shape(&mut self, shape: &[u64], chunk: &[u64]) -> Result<()> {
         self.write_attribute("grid_shape", shape)?;
         self.write_attribute("grid_chunk", chunk)
@@ -220,7 +220,7 @@ impl LayoutText {
     /// their file, and those that are integers, each with its datatype. The type of decoded elements depends on it.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn write_factor_types<'n>(&mut self, typed: impl Iterator<Item = (&'n str, Datatype)>) -> Result<()> {
         let (mut singles, mut integers) = (Vec::new(), Vec::new());
         for (name, datatype) in typed.filter(|(name, _)| DECODING_ATTRIBUTES.contains(name)) {
@@ -242,7 +242,7 @@ impl LayoutText {
     /// Writes an attribute that the file itself has. No name of it is a word of layouts.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn file_attribute(&mut self, name: &str, value: impl Into<AttributeValue>) -> Result<()> {
         self.write_attribute(&own_attribute(name), value)
     }
@@ -250,7 +250,7 @@ impl LayoutText {
     /// Writes an attribute of the item before, or of the root if there is none: a word of layouts.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn write_attribute(&mut self, name: &str, value: impl Into<AttributeValue>) -> Result<()> {
         let name = quoted_name(name);
         match value.into().0 {
@@ -263,7 +263,7 @@ impl LayoutText {
     /// A line of documentation of the item before, which every reader shows.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn write_doc_lines(&mut self, said: &str) -> Result<()> {
         printable_lines(said).into_iter().try_for_each(|line| self.write_line(&["  ## ", &line]))
     }
@@ -271,7 +271,7 @@ impl LayoutText {
     /// A comment: what the layout cannot say.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn write_comment_lines(&mut self, said: &str) -> Result<()> {
         printable_lines(said).into_iter().try_for_each(|line| self.write_line(&["# ", &line]))
     }
@@ -299,7 +299,7 @@ impl LayoutText {
     /// The text.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn finish(mut self) -> Result<String> {
         while self.open_dicts.len() > 1 {
             self.close_dict()?;

@@ -34,7 +34,7 @@ impl<'l> LayoutEvaluation<'l> {
         LayoutEntries { walker: EntryWalker::new(self, self.machine.clone()) }
     }
 
-    /// Returns entries like [`Evaluation::entries`], but a list of at least `least` equal arrays is one entry: its path is that of the
+    /// Returns entries like [`LayoutEvaluation::entries`], but a list of at least `least` equal arrays is one entry: its path is that of the
     /// list, and its first dimension counts the elements. A list of equal dicts is one entry for each array in them, `/list/x`.
     pub fn condensed(&self, least: u64) -> CondensedEntries<'_, 'l> {
         let walker = EntryWalker::new(self, self.machine.clone());
@@ -134,7 +134,7 @@ impl<'l> LayoutEvaluation<'l> {
     /// The array that a path means in every element of a list.
     ///
     /// # Errors
-    /// Returns the errors of [`Evaluation::find`].
+    /// Returns the errors of [`LayoutEvaluation::find`].
     pub(crate) fn find_stack(&self, path: &str) -> Result<StackResult, EvaluationError> {
         self.find_stack_with_machine(&self.machine, path)
     }
@@ -181,7 +181,7 @@ impl<'l> LayoutEvaluation<'l> {
     }
 }
 
-/// The entries of an [`Evaluation`], in the order of the text.
+/// The entries of an [`LayoutEvaluation`], in the order of the text.
 pub struct LayoutEntries<'e, 'l> {
     walker: EntryWalker<'e, 'l>,
 }
@@ -194,7 +194,7 @@ impl Iterator for LayoutEntries<'_, '_> {
     }
 }
 
-/// The entries of an [`Evaluation`], with long lists of equal arrays as one.
+/// The entries of an [`LayoutEvaluation`], with long lists of equal arrays as one.
 pub struct CondensedEntries<'e, 'l> {
     evaluation: &'e LayoutEvaluation<'l>,
     walker: EntryWalker<'e, 'l>,

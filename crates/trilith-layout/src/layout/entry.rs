@@ -11,7 +11,7 @@ use super::model::{Attribute, Byteorder, Dim, ItemId, MemberKind, Primitive, Typ
 use super::resolved_type::{ResolvedStruct, ResolvedType};
 use super::sizes::StructLayout;
 
-/// The kind of an [`Entry`].
+/// The kind of an [`LayoutEntry`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EntryKind {

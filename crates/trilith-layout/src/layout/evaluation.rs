@@ -16,17 +16,17 @@ impl Layout {
     /// Finds all addresses for one stream; `supply` gives the values of stored parameters, in order.
     ///
     /// ```
-    /// use trilith_layout::layout::{Layout, Options, Supply};
+    /// use trilith_layout::layout::{Layout, EvaluateOptions, SuppliedValue};
     /// let layout = Layout::read(b"N : <i4  name = S1[N]  x = <f8").unwrap();
-    /// let found = layout.evaluate(&Options::default(), |request| {
+    /// let found = layout.evaluate(&EvaluateOptions::default(), |request| {
     ///     assert_eq!((request.address, request.datatype.name()), (Some(0), "i4"));
-    ///     Ok(Supply::Value(5))
+    ///     Ok(SuppliedValue::Value(5))
     /// }).unwrap();
     /// assert_eq!(found.total(), Some(24));
     /// ```
     ///
     /// # Errors
-    /// Returns [`Fault::Text`] with E401 to E407, or with E409 if values are missing. Returns [`Fault::Other`] if a
+    /// Returns [`EvaluationError::Text`] with E401 to E407, or with E409 if values are missing. Returns [`EvaluationError::Other`] if a
     /// limit would be exceeded, and for the errors of `supply`.
     pub fn evaluate(
         &self,

@@ -31,9 +31,9 @@ type StepResult<T> = std::result::Result<T, EvaluationError>;
 /// The place of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ItemSpan {
-    /// [`UNKNOWN`] if it is not known or the item has no data.
+    /// [`UNKNOWN_ADDRESS`] if it is not known or the item has no data.
     pub address: u64,
-    /// Bytes; [`UNKNOWN`] for a compressed array of unknown length.
+    /// Bytes; [`UNKNOWN_ADDRESS`] for a compressed array of unknown length.
     pub size: u64,
 }
 

@@ -155,15 +155,15 @@ impl LayoutEvaluation<'_> {
     /// of its item `""` as if they were its own, unless an item has that name.
     ///
     /// ```
-    /// use trilith_layout::layout::{Layout, Options};
+    /// use trilith_layout::layout::{Layout, EvaluateOptions};
     /// let layout = Layout::read(b"\"\" = {time = <f8  r = <f4[2]}[3]").unwrap();
-    /// let found = layout.evaluate_with(&Options::default(), &[]).unwrap();
+    /// let found = layout.evaluate_with(&EvaluateOptions::default(), &[]).unwrap();
     /// let r = found.locate("/r").unwrap().unwrap();
     /// assert_eq!((r.address, r.shape, r.strides), (Some(8), vec![3, 2], vec![16, 4]));
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`Evaluation::find`].
+    /// Returns the errors of [`LayoutEvaluation::find`].
     pub fn locate(&self, path: &str) -> Result<Option<ArrayLocation>, EvaluationError> {
         if let Some(entry) = self.find(path)? {
             return Ok(Some(ArrayLocation::from_entry(&entry)));

@@ -134,7 +134,7 @@ impl BuildHasher for NameHasher {
     }
 }
 
-/// The state of a hash being made by [`Mixer`].
+/// The state of a hash being made by [`NameHasher`].
 pub(crate) struct NameHashState {
     state: u64,
     key: u64,

@@ -148,7 +148,7 @@ impl<'t> Lexer<'t> {
         self.fork().next_token()
     }
 
-    /// The next token; [`T::End`] for ever after the last.
+    /// The next token; [`TokenKind::End`] for ever after the last.
     pub(super) fn next_token(&mut self) -> Token {
         self.skip_blank();
         let start = self.position;

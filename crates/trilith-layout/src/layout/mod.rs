@@ -6,12 +6,12 @@
 //! parameters come through a callback.
 //!
 //! ```
-//! use trilith_layout::layout::{Layout, Options};
+//! use trilith_layout::layout::{Layout, EvaluateOptions};
 //! let layout = Layout::read(b"
 //!     NLAT : <i8          ## number of latitudes
 //!     t = {a = <f8  b = <i4[2]}[NLAT]
 //! ").unwrap();
-//! let found = layout.evaluate_with(&Options::default(), &[3]).unwrap();
+//! let found = layout.evaluate_with(&EvaluateOptions::default(), &[3]).unwrap();
 //! let t = found.find("/t").unwrap().unwrap();
 //! assert_eq!((t.address, t.nbytes), (Some(8), Some(48)));
 //! assert_eq!(t.datatype, "{a:<f8@0, b:<i4(2)@8}");

@@ -397,9 +397,9 @@ pub(crate) enum AnnotationKind {
 /// A parsed layout: what is stored where, up to the parameters that are read from the stream.
 ///
 /// ```
-/// use trilith_layout::layout::{Layout, Options};
+/// use trilith_layout::layout::{Layout, EvaluateOptions};
 /// let layout = Layout::read(b"N : i4  x = <f8[N]").unwrap();
-/// let found = layout.evaluate_with(&Options::default(), &[3]).unwrap();
+/// let found = layout.evaluate_with(&EvaluateOptions::default(), &[3]).unwrap();
 /// let x = found.entries().nth(1).unwrap().unwrap();
 /// assert_eq!((x.path.as_str(), x.address, x.shape.as_slice()), ("/x", Some(8), &[3][..]));
 /// ```

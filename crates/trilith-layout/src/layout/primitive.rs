@@ -104,8 +104,8 @@ impl Primitive {
     ///
     /// ```
     /// use trilith_layout::layout::{Dialect, Primitive};
-    /// assert_eq!(Primitive::named("c16", Dialect::D2025).unwrap().size(), 16);
-    /// assert!(Primitive::named("p8", Dialect::D2026).is_none());
+    /// assert_eq!(Primitive::from_name("c16", Dialect::D2025).unwrap().size(), 16);
+    /// assert!(Primitive::from_name("p8", Dialect::D2026).is_none());
     /// ```
     pub fn from_name(name: &str, dialect: Dialect) -> Option<Self> {
         // First row of the table and number of rows for each kind.

@@ -42,7 +42,7 @@ pub struct ResolvedStruct {
     pub all_members: u64,
 }
 
-/// A member of a [`Structure`].
+/// A member of a [`ResolvedStruct`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResolvedMember {
@@ -77,7 +77,7 @@ impl ResolvedType {
 }
 
 impl ResolvedType {
-    /// [`Structure::all_members`] of a struct, 0 of everything else.
+    /// [`ResolvedStruct::all_members`] of a struct, 0 of everything else.
     pub(crate) fn all_members(&self) -> u64 {
         match self {
             ResolvedType::Struct(structure) => structure.all_members,

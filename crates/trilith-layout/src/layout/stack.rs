@@ -29,7 +29,7 @@ pub(crate) struct EqualSpacing {
     pub stride: u64,
 }
 
-/// The result of [`Evaluation::stacked`].
+/// The result of [`LayoutEvaluation::find_stack_with_machine`].
 pub(crate) enum StackResult {
     /// The path leads to no list, or to one without elements.
     Nothing,

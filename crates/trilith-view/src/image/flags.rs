@@ -1,4 +1,4 @@
-//! Arrays of labels and of quality flags: [`Flags`].
+//! Arrays of labels and of quality flags: [`FlagRaster`].
 
 use trilith::bytes::to_usize;
 use trilith::{Array, Error, Result};
@@ -27,12 +27,12 @@ impl FlagRaster {
     ///
     /// ```
     /// let quality = trilith::Array::from_slice(&[0u32, 4, 0, 1], &[1, 4])?;
-    /// assert_eq!(trilith_view::image::Flags::of(&quality, None, (2, 1), !0)?.values, [4, 1]);
+    /// assert_eq!(trilith_view::image::FlagRaster::read(&quality, None, (2, 1), !0)?.values, [4, 1]);
     /// # Ok::<(), trilith::Error>(())
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`Raster::of`](super::Raster::of), and [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput)
+    /// Returns the errors of [`ValueRaster::read`](super::ValueRaster::read), and [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput)
     /// if the elements are not whole numbers or booleans.
     pub fn read(array: &Array, region: Option<PixelRegion>, size: (usize, usize), bits: u64) -> Result<Self> {
         Self::collect(array, region, size, |all, value| all | (value & bits))
@@ -42,7 +42,7 @@ impl FlagRaster {
     ///
     /// ```
     /// let quality = trilith::Array::from_slice(&[0u8, 4, 5], &[3])?;
-    /// assert_eq!(trilith_view::image::Flags::counts(&quality)?[..4], [1, 0, 2, 0]);
+    /// assert_eq!(trilith_view::image::FlagRaster::counts(&quality)?[..4], [1, 0, 2, 0]);
     /// # Ok::<(), trilith::Error>(())
     /// ```
     ///
@@ -83,7 +83,7 @@ impl FlagRaster {
     /// One label for each pixel: that of the first of its elements that has one other than 0.
     ///
     /// # Errors
-    /// Returns the errors of [`Flags::of`].
+    /// Returns the errors of [`FlagRaster::read`].
     pub fn read_labels(array: &Array, region: Option<PixelRegion>, size: (usize, usize)) -> Result<Self> {
         Self::collect(array, region, size, |first, value| if first == 0 { value } else { first })
     }

@@ -1,4 +1,4 @@
-//! Pixels with colours: [`Picture`], and PNG.
+//! Pixels with colours: [`ColorImage`], and PNG.
 
 use trilith::{Array, Error, Result};
 
@@ -27,10 +27,10 @@ impl ValueRaster {
     /// The raster in colours.
     ///
     /// ```
-    /// use trilith_view::{Colours, Cuts, Raster, Resample, Stretch};
+    /// use trilith_view::{Palette, Limits, ValueRaster, ResampleMethod, IntensityStretch};
     /// let array = trilith::Array::from_slice(&[0f32, 0.5, 1.0, f32::NAN], &[2, 2])?;
-    /// let raster = Raster::of(&array, None, (2, 2), Resample::Mean)?;
-    /// let picture = raster.paint(Cuts { low: 0.0, high: 1.0 }, Stretch::Linear, &Colours::default());
+    /// let raster = ValueRaster::read(&array, None, (2, 2), ResampleMethod::Mean)?;
+    /// let picture = raster.paint(Limits { low: 0.0, high: 1.0 }, IntensityStretch::Linear, &Palette::default());
     /// assert_eq!(picture.rgba()[..4], [0, 0, 0, 255]);
     /// assert_eq!(picture.to_png()?[1..4], *b"PNG");
     /// # Ok::<(), trilith::Error>(())
@@ -125,7 +125,7 @@ impl ColorImage {
     /// `cuts` to 0..=255.
     ///
     /// # Errors
-    /// Returns the errors of [`Raster::of`].
+    /// Returns the errors of [`ValueRaster::read`].
     pub fn from_palette_colors(array: &Array, size: (usize, usize), how: ResampleMethod, cuts: Option<Limits>) -> Result<Self> {
         let [_, _, channels @ 3..=4] = *array.shape() else {
             return Err(Error::invalid_input(format!(
@@ -224,10 +224,10 @@ fn is_grey(palette: &[[u8; 4]]) -> bool {
     palette.len() == 256 && (0u8..=255).zip(palette).all(|(n, colour)| *colour == [n, n, n, 255])
 }
 
-/// A plane of an array, or a region of it, as a picture: [`Raster::of`] and [`Raster::paint`] in one call.
+/// A plane of an array, or a region of it, as a picture: [`ValueRaster::read`] and [`ValueRaster::paint`] in one call.
 ///
 /// # Errors
-/// Returns the errors of [`Raster::of`].
+/// Returns the errors of [`ValueRaster::read`].
 pub fn picture(
     array: &Array,
     region: Option<PixelRegion>,

@@ -1,7 +1,7 @@
 //! Requests of a viewer, and the answers: a path and a query in, a status, a content type and bytes out.
 //!
-//! The server of `trilith view` and the worker of the static page both hand their requests to [`answer`], and the
-//! page does not know which of them it uses. Nothing here reads a socket or opens a file: a [`Session`] receives a
+//! The server of `trilith view` and the worker of the static page both hand their requests to [`respond`], and the
+//! page does not know which of them it uses. Nothing here reads a socket or opens a file: a [`ViewerSession`] receives a
 //! function that opens files.
 //!
 //! | request | asks for |
@@ -82,11 +82,11 @@ impl ViewerResponse {
 /// Answers one request.
 ///
 /// ```
-/// use trilith_view::requests::{Request, Session, answer};
+/// use trilith_view::requests::{ViewerRequest, ViewerSession, respond};
 /// let file = b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: 5}\n...\n";
-/// let session = Session::new(move |_| trilith::OpenOptions::new().open_bytes(file.to_vec()));
+/// let session = ViewerSession::new(move |_| trilith::OpenOptions::new().open_bytes(file.to_vec()));
 /// session.add("x.asdf", "x.asdf");
-/// let said = answer(&session, &Request::new("item", "file=0&path=/a"));
+/// let said = respond(&session, &ViewerRequest::new("item", "file=0&path=/a"));
 /// assert_eq!(said.status, 200);
 /// assert!(String::from_utf8_lossy(&said.body).contains("\"text\":\"5\""));
 /// ```

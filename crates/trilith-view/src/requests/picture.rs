@@ -223,7 +223,7 @@ fn parse_interval(request: &ViewerRequest) -> Result<IntervalMethod> {
     request.get("interval").filter(|text| !text.is_empty()).unwrap_or("zscale").parse()
 }
 
-/// `levels`: the two numbers between which a rule spreads the colours; with `sample=1` by a first look.
+/// `answer_levels`: the two numbers between which a rule spreads the colours; with `sample=1` by a first look.
 pub(super) fn answer_levels(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
     let (opened, wish) = parse_request(session, request)?;
     let interval = parse_interval(request)?;
@@ -259,7 +259,7 @@ fn histogram_json(found: &Histogram) -> Value {
     json!({"counts": found.counts, "edges": edges, "below": found.below, "above": found.above})
 }
 
-/// `stats`: what the numbers of an array are, taken together.
+/// `answer_stats`: what the numbers of an array are, taken together.
 pub(super) fn answer_stats(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
     let (_, wish) = parse_request(session, request)?;
     let mut wanted = StatisticsOptions::percentiles(&PERCENTILES);

@@ -87,7 +87,7 @@ impl HeaderKeywords {
     }
 
     /// Takes in a text.
-    pub fn text(&mut self, key: &str, value: &str) {
+    pub fn insert_text(&mut self, key: &str, value: &str) {
         self.texts.insert(normalize_keyword(key), value.trim().to_owned());
     }
 
@@ -253,12 +253,12 @@ mod tests {
     fn refused_table_keywords_are_named() {
         for (pattern, meaning) in TABLE {
             let mut keywords = HeaderKeywords::default();
-            keywords.text("CTYPE1", "RA---TAN");
-            keywords.text("CTYPE2", "DEC--TAN");
+            keywords.insert_text("CTYPE1", "RA---TAN");
+            keywords.insert_text("CTYPE2", "DEC--TAN");
             let key = pattern.replace('#', "1");
             match meaning {
                 Use::Refused(_) => keywords.insert_number(&key, 1.0),
-                Use::RefusedAs(starts, _) => keywords.text(&key, &format!("{} more", starts[0])),
+                Use::RefusedAs(starts, _) => keywords.insert_text(&key, &format!("{} more", starts[0])),
                 _ => continue,
             }
             let error = keywords.wcs(&WcsLimits::default()).unwrap_err();

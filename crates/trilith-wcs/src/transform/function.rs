@@ -123,7 +123,7 @@ impl Transform {
     /// use trilith_wcs::Transform;
     ///
     /// let length = Transform::function("hypot").expect("it is known");
-    /// assert_eq!(length.at(&[3.0, 4.0])?, [5.0]);
+    /// assert_eq!(length.evaluate_point(&[3.0, 4.0])?, [5.0]);
     /// assert!(Transform::function("gamma").is_none());
     /// # Ok::<(), trilith_wcs::Error>(())
     /// ```

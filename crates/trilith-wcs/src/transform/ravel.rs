@@ -66,8 +66,8 @@ impl Transform {
     /// use trilith_wcs::Transform;
     ///
     /// let number = Transform::ravel(vec![2, 3], true)?;
-    /// assert_eq!(number.at(&[1.0, 2.0])?, [5.0]);
-    /// assert_eq!(number.inverse()?.at(&[5.0])?, [1.0, 2.0]);
+    /// assert_eq!(number.evaluate_point(&[1.0, 2.0])?, [5.0]);
+    /// assert_eq!(number.inverse()?.evaluate_point(&[5.0])?, [1.0, 2.0]);
     /// # Ok::<(), trilith_wcs::Error>(())
     /// ```
     ///

@@ -11,7 +11,7 @@ impl Transform {
     /// use trilith_wcs::Transform;
     ///
     /// let transform = Transform::parallel(vec![Transform::shift(1.0), Transform::scale(2.0)]);
-    /// assert_eq!(transform.dependencies(), [[true, false], [false, true]]);
+    /// assert_eq!(transform.separability(), [[true, false], [false, true]]);
     /// ```
     pub fn separability(&self) -> Vec<Vec<bool>> {
         let inputs: Vec<u64> = (0..self.inputs).map(|axis| 1u64.checked_shl(axis as u32).unwrap_or(u64::MAX)).collect();

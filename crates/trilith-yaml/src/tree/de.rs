@@ -21,9 +21,9 @@ const MAX_DEPTH: u32 = 200;
 /// ```
 /// use trilith_yaml::{Limits, tree::{Tree, from_node}};
 /// #[derive(serde::Deserialize)]
-/// struct Point { x: f64, label: Option<String> }
+/// struct SeriesPoint { x: f64, label: Option<String> }
 /// let tree = Tree::parse("p: {x: 1, label: ~}\n", &Limits::default())?;
-/// let point: Point = from_node(tree.at("/p").unwrap())?;
+/// let point: SeriesPoint = from_node(tree.node_at_pointer("/p").unwrap())?;
 /// assert_eq!((point.x, point.label), (1.0, None));
 /// # Ok::<(), trilith_yaml::Error>(())
 /// ```

@@ -30,7 +30,7 @@ impl KeyIndex {
         self.find_all(mapping, key).map(|found| found.map(|(place, _)| place))
     }
 
-    /// Does the same as [`KeyIndex::find`], and returns `true` if the key occurs more than once.
+    /// Does the same as [`KeyIndex::find_value`], and returns `true` if the key occurs more than once.
     pub(super) fn find_all(&self, mapping: Node<'_>, key: &str) -> Option<Option<(u32, bool)>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = known.entry(mapping.id().0).or_default();

@@ -9,7 +9,7 @@
 //! let tree = Tree::parse("shape: [2, 3] # rows, columns\nname: µ\n", &Limits::default())?;
 //! let shape = tree.root().get("shape").unwrap();
 //! assert_eq!(shape.index(1).unwrap().as_u64(), Some(3));
-//! assert_eq!(tree.at("/name").unwrap().as_str().as_deref(), Some("µ"));
+//! assert_eq!(tree.node_at_pointer("/name").unwrap().as_str().as_deref(), Some("µ"));
 //! # Ok::<(), trilith_yaml::Error>(())
 //! ```
 
@@ -74,7 +74,7 @@ struct NodeRecord {
     end: u32,
     /// Collections: the record after their last descendant. Aliases: the node they represent.
     next: u32,
-    /// Collections: how many children. Scalars: 0, or one more than the place of their text in `cooked`.
+    /// Collections: how many children. Scalars: 0, or one more than the place of their text in `cooked_texts`.
     count: u32,
     /// Kind, style and flags in the low byte, the tag's number above.
     meta: u32,

@@ -38,10 +38,10 @@ impl NodeId {
 /// ```
 /// use trilith_yaml::{Limits, tree::{NodeKind, Tree}};
 /// let tree = Tree::parse("%TAG ! tag:stsci.edu:asdf/\n---\nq: !unit/unit-1.0.0 m\n", &Limits::default())?;
-/// let unit = tree.at("/q").unwrap();
+/// let unit = tree.node_at_pointer("/q").unwrap();
 /// assert_eq!(unit.kind(), NodeKind::Scalar);
 /// assert_eq!(unit.tag(), Some("tag:stsci.edu:asdf/unit/unit-1.0.0"));
-/// assert_eq!((unit.raw(), unit.line_column()), ("m", (3, 4)));
+/// assert_eq!((unit.source_text(), unit.line_column()), ("m", (3, 4)));
 /// # Ok::<(), trilith_yaml::Error>(())
 /// ```
 #[derive(Clone, Copy)]
@@ -339,7 +339,7 @@ impl<'t> Node<'t> {
 
     /// Returns `true` if this is nothing.
     pub fn is_null(self) -> bool {
-        // Without a tag the text decides, and this cheap test rules out most texts.
+        // Without a tag the text decides, and this cheap test rules out most strings.
         let may_be = self.target_record().meta >> TAG_SHIFT != 0 || scalar::is_null(&self.text());
         self.is_scalar() && may_be && self.scalar() == Scalar::Null
     }

@@ -15,8 +15,8 @@ const MAX_PATH_CHARS: usize = 1 << 20;
 /// A reference to a node of this file or of another one.
 ///
 /// ```
-/// use trilith_yaml::tree::Reference;
-/// let reference = Reference::parse("other.asdf#/a%20b/0")?;
+/// use trilith_yaml::tree::NodeReference;
+/// let reference = NodeReference::parse("other.asdf#/a%20b/0")?;
 /// assert_eq!(reference.uri, "other.asdf");
 /// assert_eq!(reference.path.keys(), ["a b", "0"]);
 /// # Ok::<(), trilith_yaml::Error>(())
@@ -34,7 +34,7 @@ impl NodeReference {
     /// Parses `uri#pointer`; escapes (`%20`, `~0`, `~1`) are undone in the pointer, which may lack its first slash.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a pointer with a wrong `~`.
+    /// Returns [`ErrorKind::InvalidInput`] for a pointer with a wrong `~`.
     pub fn parse(text: &str) -> Result<Self> {
         let (uri, fragment) = text.split_once('#').unwrap_or((text, ""));
         Ok(Self { uri: uri.to_owned(), path: TreePath::parse(&leniently_decoded(fragment))? })
@@ -69,7 +69,7 @@ impl<'t> Node<'t> {
     /// The reference that this node is, or `None` if it is none.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) at this node for a pointer with a wrong `~`.
+    /// Returns [`ErrorKind::Malformed`] at this node for a pointer with a wrong `~`.
     pub fn reference(self) -> Result<Option<NodeReference>> {
         let Some(text) = self.reference_text() else { return Ok(None) };
         NodeReference::parse(&text).map(Some).map_err(|error| self.error(error.message()))
@@ -171,7 +171,7 @@ pub trait Places {
 /// Goes along `path` from `start` to a node that is no reference, through those on the way and at the end.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for references that lead back to themselves, and
+/// Returns [`ErrorKind::Malformed`] for references that lead back to themselves, and
 /// the errors of `places` with the reference that was being followed.
 pub fn resolve_path<P: Places>(places: &mut P, start: P::Place, path: &TreePath) -> Result<P::Place> {
     let mut trail = ReferenceChain { paths: Vec::new(), length: 0, text: 0, remaining: 0, shortest: 0, brent_mark: None };

@@ -9,7 +9,7 @@ use super::{NodeId, Tree};
 use crate::error::Result;
 use crate::limits::Limits;
 
-/// One step of a [`Walk`].
+/// One step of a [`TreeWalk`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WalkEntry<'t> {
@@ -31,7 +31,7 @@ pub struct WalkEntry<'t> {
 /// let limits = Limits::default();
 /// let mut walk = tree.root().walk(&limits);
 /// let mut paths = Vec::new();
-/// while let Some(visit) = walk.step()? {
+/// while let Some(visit) = walk.try_next()? {
 ///     if visit.node.is_scalar() {
 ///         paths.push(walk.path().to_string());
 ///     }

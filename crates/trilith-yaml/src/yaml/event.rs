@@ -55,7 +55,7 @@ pub(crate) enum EventKind {
 pub(crate) struct Event {
     pub what: EventKind,
     /// The content: brackets, quotes and block indicators included, properties excluded. The end of a
-    /// collection is only known from its [`What::End`].
+    /// collection is only known from its [`EventKind::End`].
     pub span: Span,
     /// `&name`.
     pub anchor: Span,
@@ -74,7 +74,7 @@ impl Event {
 /// discarded.
 pub(crate) trait EventReceiver {
     /// One event; `cooked` is the text of a scalar that is not verbatim if the reader had to make it,
-    /// `None` if [`cooked`](super::cooked) makes the same from the source.
+    /// `None` if `cook` makes the same from the source.
     ///
     /// # Errors
     /// Returns any error, which stops the reader.

@@ -1,7 +1,7 @@
 //! YAML 1.1 text: two readers with one event type, how scalars resolve, and a printer.
 //!
 //! `complete` reads all of YAML (a library, never visible outside); `scanner` reads the checked subset
-//! that real files use, much faster, and steps back at anything else. Both call the same `Receiver`.
+//! that real files use, much faster, and steps back at anything else. Both call the same `EventReceiver`.
 
 mod compare_readers;
 mod directives;

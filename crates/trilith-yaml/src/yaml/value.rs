@@ -21,7 +21,7 @@ pub struct Value {
     pub layout: Option<CollectionStyle>,
     /// Quotes or block style of a text, if that should not be left to the printer.
     pub style: Option<YamlScalarStyle>,
-    /// The name of its anchor, for [`Data::Alias`] to refer to; letters, digits, `-` and `_`.
+    /// The name of its anchor, for [`ValueData::Alias`] to refer to; letters, digits, `-` and `_`.
     pub anchor: Option<Box<str>>,
 }
 

@@ -7,12 +7,12 @@ use super::value::Value;
 /// ```
 /// use trilith_yaml::yaml::{Value, ValueBuilder};
 /// let mut built = ValueBuilder::default();
-/// built.begin(Value::map::<Value, Value>([]));
+/// built.begin_collection(Value::map::<Value, Value>([]));
 /// built.key("a".into());
-/// built.begin(Value::seq::<Value>([]));
-/// built.put(1.into());
-/// built.end();
-/// built.end();
+/// built.begin_collection(Value::seq::<Value>([]));
+/// built.push_value(1.into());
+/// built.end_collection();
+/// built.end_collection();
 /// assert_eq!(built.finish(), Some(Value::map([("a", Value::seq([1]))])));
 /// ```
 #[derive(Debug, Default)]

@@ -230,7 +230,7 @@ impl AsdfFile {
         self
     }
 
-    /// The results of [`walk::sourced`], if it was called before.
+    /// The results of [`walk::ndarrays_with_source`], if it was called before.
     pub(super) fn cached_sources(&self) -> &OnceLock<Vec<(u32, u32)>> {
         &self.source_cache
     }

@@ -150,7 +150,7 @@ impl Block {
     /// Returns the bytes in use on disk, but never compares them with the checksum that the block states.
     ///
     /// # Errors
-    /// Returns the errors of [`Block::stored`].
+    /// Returns the errors of [`Block::stored_source`].
     pub(crate) fn stored_window(&self, source: &SourceRef) -> Result<WindowSource> {
         self.check(source.len()).map_err(|e| e.context(format!("block {}", self.index)))?;
         WindowSource::new(source.clone(), self.data_offset, self.stored_len())

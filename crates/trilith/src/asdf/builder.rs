@@ -1,7 +1,7 @@
 //! Building a file: a tree of values whose arrays are written as blocks.
 //!
-//! [`Builder::array`] takes an array and gives back the ndarray node that describes it, to be put
-//! anywhere in the tree; [`Builder::write`] writes tree, blocks and index in one pass.
+//! [`AsdfBuilder::array`] takes an array and gives back the ndarray node that describes it, to be put
+//! anywhere in the tree; [`AsdfBuilder::write`] writes tree, blocks and index in one pass.
 
 use std::io::{Seek, Write};
 
@@ -36,7 +36,7 @@ pub struct ArrayOptions {
 }
 
 impl ArrayOptions {
-    /// Stored with a codec, by a name that [`codec::named`] accepts (`none`, `lz4`, `zlib`, …).
+    /// Stored with a codec, by a name that [`codec::parse_name`] accepts (`none`, `lz4`, `zlib`, …).
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for any other name.
@@ -81,11 +81,11 @@ enum Stored<'a> {
 ///
 /// ```
 /// use trilith::array::Array;
-/// use trilith::asdf::{ArrayOptions, Builder, Target};
+/// use trilith::asdf::{ArrayOptions, AsdfBuilder, Target};
 /// use trilith::tree::Value;
 ///
 /// let image = Array::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
-/// let mut builder = Builder::new(Target::newest());
+/// let mut builder = AsdfBuilder::new(Target::latest());
 /// let node = builder.array(&image, &ArrayOptions::codec("lz4")?)?;
 /// let tree = Value::map([("data", node), ("exposure", 139.8.into())]);
 /// let mut bytes = std::io::Cursor::new(Vec::new());
@@ -121,8 +121,8 @@ impl<'a> AsdfBuilder<'a> {
     /// Writes arrays of at most this number of elements into the tree instead of a block (default: none).
     ///
     /// ```
-    /// use trilith::{Array, ArrayOptions, Builder, Target};
-    /// let mut builder = Builder::new(Target::newest()).inline_up_to(4);
+    /// use trilith::{Array, ArrayOptions, AsdfBuilder, Target};
+    /// let mut builder = AsdfBuilder::new(Target::latest()).inline_up_to(4);
     /// let node = builder.array(&Array::from_slice(&[1i32, 2, 3], &[3])?, &ArrayOptions::default())?;
     /// assert!(node.get("data").is_some() && node.get("source").is_none());
     /// // The tree holds no integers above 63 bits.
@@ -180,7 +180,7 @@ impl<'a> AsdfBuilder<'a> {
     /// over all elements in C order, packed, in `byteorder`, in pieces of any size.
     ///
     /// # Errors
-    /// Returns the errors of [`Builder::array`].
+    /// Returns the errors of [`AsdfBuilder::array`].
     pub fn array_in_pieces(
         &mut self,
         datatype: &Datatype,
@@ -202,7 +202,7 @@ impl<'a> AsdfBuilder<'a> {
     /// Adds an array whose elements other processes write: see [`ParallelWriter`](crate::parallel::ParallelWriter).
     ///
     /// # Errors
-    /// Returns the errors of [`Builder::array`].
+    /// Returns the errors of [`AsdfBuilder::array`].
     pub fn reserve(&mut self, datatype: &Datatype, byteorder: Byteorder, shape: &[u64]) -> Result<Value> {
         self.check_datatype(datatype)?;
         let (len, source) = (size_of(datatype, shape)?, self.block_number(&ArrayOptions::default())?);
@@ -210,7 +210,7 @@ impl<'a> AsdfBuilder<'a> {
         Ok(self.ndarray_node(source, datatype, byteorder, shape, false))
     }
 
-    /// Does the same as [`Builder::write_to`], with space for the reserved arrays. Their blocks have this
+    /// Does the same as [`AsdfBuilder::write_to`], with space for the reserved arrays. Their blocks have this
     /// identifier in place of a checksum.
     pub(crate) fn row_layout<W: Write + Seek>(mut self, out: W, tree: Value, id: [u8; 16]) -> Result<()> {
         if !self.blocks.iter().any(|(stored, _)| matches!(stored, Stored::Reserved(_))) {
@@ -383,7 +383,7 @@ impl<'a> AsdfBuilder<'a> {
     /// like it (`propertyOrder`, `flowStyle`, `style`), if the crate has them: feature `schema`.
     ///
     /// # Errors
-    /// Returns the errors of [`Builder::write`].
+    /// Returns the errors of [`AsdfBuilder::write`].
     pub fn write_to<W: Write + Seek>(self, out: W, tree: Value) -> Result<()> {
         let text = self.tree_text(tree)?;
         let mut writer = FileWriter::new(out, self.target.generation(), self.options);

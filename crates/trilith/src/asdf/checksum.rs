@@ -86,7 +86,7 @@ pub(crate) fn compare_checksum(sum: &BlockMd5, found: &[u8; 16], stored: SourceR
 pub(crate) const DAMAGED_BLOCK_HINT: &str =
     "restore the file from a copy, or run trilith repair FILE -o OUT to keep everything that can be read";
 
-/// The stored bytes of a block that states a checksum, which [`Backing::verify`](crate::bytes::Backing::verify) compares.
+/// The stored bytes of a block that states a checksum, which [`SourceBacking::verify_checksum`](crate::bytes::SourceBacking::verify_checksum) compares.
 pub(super) fn with_checksum_check(stored: WindowSource, sum: BlockMd5) -> SourceRef {
     let compare = move |stored: &SourceRef| {
         compare_checksum(&sum, &md5_of(&**stored)?, stored.clone(), &Limits::default())

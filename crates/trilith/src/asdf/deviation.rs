@@ -19,7 +19,7 @@ use crate::error::Result;
 /// ```
 ///
 /// # Errors
-/// Returns the errors of [`Sections::blocks`](super::Sections::blocks).
+/// Returns the errors of [`AsdfSections::blocks`](super::AsdfSections::blocks).
 pub fn find_deviations(file: &AsdfFile) -> Result<Vec<String>> {
     let sections = file.sections();
     let header = sections.header();

@@ -60,9 +60,9 @@ pub(crate) fn read_chain_yaml(block: &Block, stored: &dyn Source, limits: &Limit
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if it is no list of steps.
 ///
 /// ```
-/// use trilith::asdf::{Step, parse_chain};
+/// use trilith::asdf::{ChainStep, parse_chain};
 /// let steps = parse_chain("[[tile, {shape: [2, 3]}], zlib]", &trilith::Limits::default())?;
-/// assert_eq!(steps[1], Step::Zlib);
+/// assert_eq!(steps[1], ChainStep::Zlib);
 /// # Ok::<(), trilith::Error>(())
 /// ```
 pub fn parse(text: &str, limits: &Limits) -> Result<Vec<ChainStep>> {
@@ -188,7 +188,7 @@ pub(crate) fn block_array(array: &Ndarray<'_>, len: u64) -> Option<BlockArray> {
 /// Checks that an array over a block has the floats that the block's chain makes.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for other elements, and the errors of [`read`].
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for other elements, and the errors of [`read_chain_steps`].
 pub(super) fn is_consistent(block: &Block, stored: &dyn Source, array: &Ndarray<'_>, limits: &Limits) -> Result<()> {
     let (steps, _) = read_chain_steps(block, stored, limits)?;
     let quantized = steps.iter().find_map(|step| if let ChainStep::Quantize { bits, .. } = step { Some(*bits) } else { None });

@@ -278,7 +278,7 @@ impl Target {
     ///
     /// ```
     /// use trilith::asdf::Target;
-    /// let finf = Target::named("finf-0.1")?;
+    /// let finf = Target::from_name("finf-0.1")?;
     /// assert_eq!((finf.generation_as(false).fields.size, finf.generation_as(true).fields.size), (44, 40));
     /// # Ok::<(), trilith::Error>(())
     /// ```
@@ -348,8 +348,8 @@ impl Target {
     ///
     /// ```
     /// use trilith::asdf::Target;
-    /// assert_eq!(Target::named("finf-0.1")?.complex_tag(), "tag:stsci.edu:finf/0.1.0/core/complex");
-    /// assert_eq!(Target::newest().complex_tag(), "tag:stsci.edu:asdf/core/complex-1.0.0");
+    /// assert_eq!(Target::from_name("finf-0.1")?.complex_tag(), "tag:stsci.edu:finf/0.1.0/core/complex");
+    /// assert_eq!(Target::latest().complex_tag(), "tag:stsci.edu:asdf/core/complex-1.0.0");
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn complex_tag(&self) -> String {

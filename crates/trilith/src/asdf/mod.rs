@@ -1,6 +1,6 @@
 //! The ASDF family: FINF 0.1, ASDF 0.1.0dev, 0.1.0 and 1.0 to 1.6, read and written by one code.
 //!
-//! [`GENERATIONS`] is the table of what differs; [`Sections`] finds the parts of a file; [`AsdfFile`]
+//! [`GENERATIONS`] is the table of what differs; [`AsdfSections`] finds the parts of a file; [`AsdfFile`]
 //! is an open file with its tree, whose arrays are decoded when they are asked for; [`FileWriter`]
 //! writes one from front to back.
 

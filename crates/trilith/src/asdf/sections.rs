@@ -90,24 +90,24 @@ impl AsdfSections {
     /// Finds header, tree, first block and index.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if this is no file of the family, and
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the tree is too long.
+    /// Returns [`ErrorKind::Malformed`] if this is no file of the family, and
+    /// [`ErrorKind::Limit`] if the tree is too long.
     pub fn read(source: SourceRef, limits: &Limits) -> Result<Self> {
         Self::read_as(source, None, limits)
     }
 
-    /// Does the same as [`Sections::read`], but reads block headers that fit several rows as those of `row`.
+    /// Does the same as [`AsdfSections::read`], but reads block headers that fit several rows as those of `row`.
     ///
     /// # Errors
-    /// Returns the errors of [`Sections::read`].
+    /// Returns the errors of [`AsdfSections::read`].
     pub(crate) fn read_as(source: SourceRef, row: Option<&'static Generation>, limits: &Limits) -> Result<Self> {
         Self::read_with_tree(source, row, limits).map(|(sections, _)| sections)
     }
 
-    /// Does the same as [`Sections::read_as`], and returns the bytes of the tree if they had to be read.
+    /// Does the same as [`AsdfSections::read_as`], and returns the bytes of the tree if they had to be read.
     ///
     /// # Errors
-    /// Returns the errors of [`Sections::read`].
+    /// Returns the errors of [`AsdfSections::read`].
     pub(super) fn read_with_tree(
         source: SourceRef,
         row: Option<&'static Generation>,
@@ -289,7 +289,7 @@ impl AsdfSections {
     /// Refuses text between the tree and the first block, because a writer would lose it. It is no unused space.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if there is anything but blanks and zeros, and what reading
+    /// Returns [`ErrorKind::Malformed`] if there is anything but blanks and zeros, and what reading
     /// it returns.
     pub(super) fn check_filling(&self) -> Result<()> {
         let Some(place) = self.is_padding(BLANK_BYTES)? else { return Ok(()) };
@@ -315,7 +315,7 @@ impl AsdfSections {
     /// Every block, in order.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the first block cannot be read.
+    /// Returns [`ErrorKind::Malformed`] if the first block cannot be read.
     pub fn blocks(&self) -> Result<Vec<&Block>> {
         if self.is_chained() {
             let all: Option<Vec<&Block>> = (0..self.index_state().blocks.len()).map(|i| self.indexed_block(i).ok()).collect();
@@ -333,7 +333,7 @@ impl AsdfSections {
 
     /// Returns every block, in order, if it is certain that there are no others. Use it to rewrite the file.
     /// # Errors
-    /// Returns the errors of [`Sections::blocks`], and [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if
+    /// Returns the errors of [`AsdfSections::blocks`], and [`ErrorKind::Malformed`] if
     /// blocks may be missing.
     pub fn all_blocks(&self) -> Result<Vec<&Block>> {
         let found = self.blocks()?;
@@ -348,7 +348,7 @@ impl AsdfSections {
         }
     }
 
-    /// Returns the reason why there may be blocks besides those of [`Sections::blocks`], or None if it is certain
+    /// Returns the reason why there may be blocks besides those of [`AsdfSections::blocks`], or None if it is certain
     /// that there are none.
     pub fn incomplete(&self) -> Option<Error> {
         let error = self.scanned.get().and_then(|walk| walk.incomplete_block.as_ref())?;
@@ -364,7 +364,7 @@ impl AsdfSections {
     /// Block number `number`; a negative number counts from the end, as a streamed source does.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if there is no such block.
+    /// Returns [`ErrorKind::Malformed`] if there is no such block.
     pub fn block(&self, number: i64) -> Result<&Block> {
         if let Some(block) = self.trusted_block(number) {
             return Ok(block);
@@ -645,7 +645,7 @@ impl AsdfSections {
     /// Unused space between blocks that holds text: it is no part of the file, but somebody may have written it.
     ///
     /// # Errors
-    /// Returns the errors of [`Sections::blocks`] and [`Source::read_at`].
+    /// Returns the errors of [`AsdfSections::blocks`] and [`Source::read_at`].
     pub(crate) fn check_gap_text(&self) -> Result<Vec<String>> {
         let (blocks, limits) = (self.blocks()?, Limits::default());
         let mut found = Vec::new();

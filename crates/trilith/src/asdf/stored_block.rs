@@ -102,7 +102,7 @@ impl BlockEncoder {
     /// Encodes what is left, and gives back the checksum.
     ///
     /// # Errors
-    /// Returns the errors of [`Encoding::write`].
+    /// Returns the errors of [`BlockEncoder::encode_bytes`].
     pub(super) fn finish(&mut self, out: &mut dyn Write) -> Result<Option<[u8; 16]>> {
         if let Some(mut encoder) = self.encoder.take() {
             encoder.finish(&mut HashingTee { encoding: self, out })?;

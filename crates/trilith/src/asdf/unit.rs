@@ -12,7 +12,7 @@ impl AsdfFile {
     /// ```
     /// # let text = b"#ASDF 1.0.0\n%YAML 1.1\n--- {q: {value: !<tag:stsci.edu:asdf/core/ndarray-1.0.0> [1.5], unit: m / s}}\n...\n";
     /// let file = trilith::open_asdf_bytes(text.to_vec())?;
-    /// assert_eq!(file.unit_of(file.tree().at("/q/value").unwrap()).as_deref(), Some("m / s"));
+    /// assert_eq!(file.unit_of(file.tree().node_at_pointer("/q/value").unwrap()).as_deref(), Some("m / s"));
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn unit_of(&self, array: Node<'_>) -> Option<String> {

@@ -52,7 +52,7 @@ fn tree_capacity(file: &AsdfFile) -> Result<Option<u64>> {
 /// ASDF 1.0).
 ///
 /// # Errors
-/// Returns the errors of [`Update::commit`](crate::bytes::Update::commit). After an
+/// Returns the errors of [`FileUpdate::commit`](crate::bytes::FileUpdate::commit). After an
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) the file has its old content, at once or after the next opening.
 pub fn tree_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
     if has_no_place(file) || tree_capacity(file)?.is_none() {
@@ -173,7 +173,7 @@ impl<'b> BlockPlacement<'b> {
     /// Changes the file that `file` was opened from, if the text of the tree fits; whether it did.
     ///
     /// # Errors
-    /// Returns the errors of [`Update::commit`]. The file then has its old content, at once or after the next
+    /// Returns the errors of [`FileUpdate::commit`]. The file then has its old content, at once or after the next
     /// opening.
     pub(crate) fn apply_update(&self, file: &AsdfFile, text: &str) -> Result<bool> {
         let Some(update) = self.build_update(file, text)? else { return Ok(false) };

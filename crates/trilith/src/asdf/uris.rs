@@ -1,7 +1,7 @@
 //! Meaning of the URIs of a tree, and the same tree for another folder.
 //!
 //! The `source` of an ndarray and a `$ref` are relative to the file that holds them. So code that writes a text
-//! into another folder converts it here ([`AsdfFile::moved_to`], [`moved_tree`]): only the URIs change, and every
+//! into another folder converts it here ([`AsdfFile::rebase`], [`rebase_tree`]): only the URIs change, and every
 //! other byte stays.
 
 use std::collections::BTreeSet;

@@ -305,7 +305,7 @@ pub(crate) fn first_unreadable(file: &AsdfFile) -> Result<Option<Error>> {
     Ok(None)
 }
 
-/// Does the same as [`sourced`], for a tree.
+/// Does the same as [`ndarrays_with_source`], for a tree.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
@@ -340,7 +340,7 @@ pub(super) fn source_node(node: Node<'_>) -> Option<Node<'_>> {
 /// Returns the numbers of the blocks that hold something although no array of the file's tree names them.
 ///
 /// Something else may refer to them by number: the tree, the bytes of another block, or another file. A rewrite of
-/// the file therefore keeps them, and the numbers of all (`numbered`).
+/// the file therefore keeps them, and the numbers of all (`fixed_number_blocks`).
 ///
 /// # Errors
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes.
@@ -362,7 +362,7 @@ fn unreferenced_except(file: &AsdfFile, in_chunks: &BTreeSet<usize>) -> Result<B
 }
 
 /// Returns the numbers of the blocks that must keep their number in a rewrite of the file: those that no array
-/// names ([`unnamed`]), and those of [arrays in chunks](super::ndarray::is_chunked), which the bytes of another
+/// names ([`unreferenced_blocks`]), and those of [arrays in chunks](super::ndarray::is_chunked), which the bytes of another
 /// block name.
 ///
 /// # Errors

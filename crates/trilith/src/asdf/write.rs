@@ -141,7 +141,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Writes header line, comments and tree (the whole YAML document, `%YAML` to `...`).
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error.
     pub fn header(&mut self, line: &str, comments: &[String], tree: Option<&str>) -> Result<()> {
         self.header_of_bytes(line, comments, tree)
     }
@@ -175,7 +175,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Writes a block with the bytes of `data`.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, the errors of the
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error, the errors of the
     /// codec, and an error if `data` cannot be read.
     pub fn block(&mut self, data: &dyn Source, options: &BlockOptions) -> Result<BlockLocation> {
         let mut sized = options.clone();
@@ -289,7 +289,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Begins a block that is then written piece by piece, for arrays larger than memory.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) after a streamed block, or if the generation lacks the
+    /// Returns [`ErrorKind::InvalidInput`] after a streamed block, or if the generation lacks the
     /// field for the codec.
     pub fn begin_block(&mut self, options: &BlockOptions) -> Result<BlockWriter<'_, W>> {
         let streams = options.streamed && options.codec.is_none();
@@ -302,7 +302,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// `encoder` applies its steps.
     ///
     /// # Errors
-    /// Returns the errors of [`FileWriter::begin`].
+    /// Returns the errors of [`FileWriter::begin_block`].
     pub fn begin_encoded(&mut self, text: &str, encoder: Box<dyn codec::Encoder>) -> Result<BlockWriter<'_, W>> {
         if !self.generation.encoded {
             return Err(Error::invalid_input(format!("{} has no encoding chains", self.generation.name)));
@@ -362,7 +362,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Leaves room for a block that other processes write into; `id` identifies the file until it is finished.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error.
     pub(super) fn reserve_block(&mut self, len: u64, id: &[u8; 16]) -> Result<BlockLocation> {
         let mut block = self.begin_with(BlockEncoder::new([0; 4], RESERVED, None, false), &[])?;
         block.file.skip_zeroed(len)?;
@@ -407,7 +407,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// differ from the checksums which they state.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error.
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error.
     pub fn finish(mut self) -> Result<Vec<Diagnostic>> {
         if self.options.index && self.generation.index && !self.streamed && !self.offsets.is_empty() {
             let text = index::print(&self.offsets);
@@ -515,7 +515,7 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// Adds decoded bytes.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and the errors of
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error, and the errors of
     /// the codec.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.encoding.encode_bytes(bytes, &mut AppendedTail(self.file))
@@ -543,7 +543,7 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     /// Ends the block and fills in its header.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system reports an error, and the errors of
+    /// Returns [`ErrorKind::Io`] if the operating system reports an error, and the errors of
     /// the codec.
     pub fn finish(mut self) -> Result<BlockLocation> {
         let checksum = self.encoding.finish(&mut AppendedTail(self.file))?;

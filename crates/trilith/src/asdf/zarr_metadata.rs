@@ -95,7 +95,7 @@ fn parse_lengths(node: Node<'_>) -> Result<Vec<u64>> {
     node.items().map(|item| item.as_u64().ok_or_else(|| item.error("a length is a whole number from 0"))).collect()
 }
 
-/// A datatype as numpy writes it; recursion is limited by [`DEPTH`].
+/// A datatype as numpy writes it; recursion is limited by [`MAX_DEPTH`].
 fn parse_dtype_literal(node: Node<'_>, depth: usize) -> Result<PyLiteral> {
     if depth > MAX_DEPTH {
         return Err(Error::limit(format!("a datatype nests more than {MAX_DEPTH} deep")));

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::io::BufWriter;
 use std::path::Path;
 
-use super::{Change, refuse_damaged, replace_sources};
+use super::{Change, replace_sources};
 use crate::asdf::{FileWriter, StoredBlock, WriteOptions};
 use crate::assemble::{PartNames, RemovedParts, is_removable_part};
 use crate::bytes::{self, AtomicFile, SourceBacking, WriteBasis};
-use crate::error::Result;
+use crate::diagnostic::Diagnostic;
+use crate::error::{Error, Result};
 use crate::tree::{Tree, Value};
 
 impl Change<'_> {
@@ -79,4 +80,10 @@ impl Change<'_> {
         }
         Ok(parts)
     }
+}
+
+/// Refuses to go on with damaged blocks.
+pub(super) fn refuse_damaged(damaged: &[Diagnostic]) -> Result<()> {
+    let Some(first) = damaged.first() else { return Ok(()) };
+    Err(Error::malformed(first.to_string()).hint(crate::asdf::checksum::DAMAGED_BLOCK_HINT))
 }

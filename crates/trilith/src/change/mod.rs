@@ -73,11 +73,11 @@ type SourcedNdarrays<'t> = Vec<(Node<'t>, Node<'t>)>;
 /// Changes to an open file that were not saved yet.
 ///
 /// ```
-/// use trilith::{Array, ArrayOptions, Builder, Target, Value};
+/// use trilith::{Array, ArrayOptions, AsdfBuilder, Target, Value};
 /// # let folder = std::env::temp_dir().join(format!("trilith-change-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder).unwrap();
 /// # let path = folder.join("image.asdf");
-/// let mut builder = Builder::new(Target::newest());
+/// let mut builder = AsdfBuilder::new(Target::latest());
 /// let image = builder.array(&Array::from_slice(&[1i32, 2, 3], &[3])?, &ArrayOptions::default())?;
 /// builder.write(&path, Value::map([("image", image)]))?;
 ///
@@ -428,7 +428,7 @@ impl<'f> Change<'f> {
         parent.filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_path_buf()
     }
 
-    /// The ndarrays of a tree that have a source: see [`walk::sourced`].
+    /// The ndarrays of a tree that have a source: see [`walk::ndarrays_with_source`].
     fn sourced_arrays<'t>(&'t self, tree: &'t Tree) -> Result<SourcedNdarrays<'t>> {
         if std::ptr::eq(tree, self.file.tree()) {
             walk::ndarrays_with_source(self.file)
@@ -567,12 +567,6 @@ impl<'f> Change<'f> {
         let damaged = assemble::write_copied(self.file, text, &blocks, out, options, None)?;
         Ok((places, damaged))
     }
-}
-
-/// Refuses to go on with damaged blocks.
-fn refuse_damaged(damaged: &[Diagnostic]) -> Result<()> {
-    let Some(first) = damaged.first() else { return Ok(()) };
-    Err(Error::malformed(first.to_string()).hint(crate::asdf::checksum::DAMAGED_BLOCK_HINT))
 }
 
 /// The form whose words new nodes of a file are written in: by its header line, then by its standard.

@@ -27,13 +27,13 @@ impl Change<'_> {
     /// Returns the value that a typed text is, for a place in the tree.
     ///
     /// ```
-    /// use trilith::Syntax;
+    /// use trilith::ValueSyntax;
     /// use trilith::{TreePath, Value};
     /// let file = trilith::OpenOptions::new().open_bytes(b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: 1}\n...\n".to_vec())?;
     /// let (mut change, path) = (file.edit()?, TreePath::parse("/a")?);
-    /// assert_eq!(change.typed(&path, "1.5e5", Syntax::Checked)?, Value::from(150000.0));
-    /// assert!(change.typed(&path, "12:30:00", Syntax::Checked).is_err());
-    /// assert_eq!(change.typed(&path, "12:30:00", Syntax::String)?, Value::from("12:30:00"));
+    /// assert_eq!(change.parse_value(&path, "1.5e5", ValueSyntax::Checked)?, Value::from(150000.0));
+    /// assert!(change.parse_value(&path, "12:30:00", ValueSyntax::Checked).is_err());
+    /// assert_eq!(change.parse_value(&path, "12:30:00", ValueSyntax::String)?, Value::from("12:30:00"));
     /// # Ok::<(), trilith::Error>(())
     /// ```
     ///

@@ -1,7 +1,7 @@
 //! Rows that arrive one after another, kept in a streamed block as they come, and the block closed at the end.
 //!
 //! A streamed block states no size and ends with its file (ASDF 1.x, "Streamed block"). Rows wait until a
-//! checkpoint, which puts all whole rows at the end of the file as one [`Update`]. If the process is killed at any
+//! checkpoint, which puts all whole rows at the end of the file as one [`FileUpdate`]. If the process is killed at any
 //! moment, the file holds the rows of the last checkpoint, each of them whole.
 
 use crate::bytes::shown_path;
@@ -37,7 +37,7 @@ pub struct RowOptions {
     pub target: Option<&'static Target>,
     /// Rows are put into the file once this number of bytes of them wait.
     pub checkpoint_bytes: u64,
-    /// Rows are put into the file at the latest so long after they came ([`RowWriter::feed`]).
+    /// Rows are put into the file at the latest so long after they came ([`RowWriter::push_input`]).
     pub checkpoint_interval: Duration,
 }
 
@@ -200,7 +200,7 @@ impl RowWriter {
     /// them or with all of them.
     ///
     /// # Errors
-    /// Returns the errors of [`Update::commit`]. The rows that waited are then not in the file.
+    /// Returns the errors of [`FileUpdate::commit`]. The rows that waited are then not in the file.
     pub fn checkpoint(&mut self) -> Result<()> {
         if self.buffer == 0 {
             return Ok(());

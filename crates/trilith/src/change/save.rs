@@ -82,21 +82,21 @@ impl Change<'_> {
     /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if another process writes the file or has changed it since
     /// it was read, or if the operating system reports an error. Returns
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is no file to change (bytes, a pipe, a URL) and no
-    /// output was named. Also returns the errors of [`Update::commit`](crate::bytes::Update::commit) and
+    /// output was named. Also returns the errors of [`FileUpdate::commit`](crate::bytes::FileUpdate::commit) and
     /// [`AtomicFile::create`](crate::bytes::AtomicFile::create).
     ///
     /// ```
     /// use trilith::{Change, SaveOptions};
-    /// # use trilith::{Builder, Target, TreePath, Value};
+    /// # use trilith::{AsdfBuilder, Target, TreePath, Value};
     /// # let folder = std::env::temp_dir().join(format!("trilith-save-{}", std::process::id()));
     /// # std::fs::create_dir_all(&folder).unwrap();
     /// # let path = folder.join("x.asdf");
-    /// # Builder::new(Target::newest()).write(&path, Value::map([("exposure", Value::from(10))]))?;
+    /// # AsdfBuilder::new(Target::latest()).write(&path, Value::map([("exposure", Value::from(10))]))?;
     /// let file = trilith::open_asdf(&path)?;
     /// let mut change = Change::new(&file);
     /// change.edit(|edit, _| edit.set(&TreePath::parse("/exposure")?, &30.into()))?;
     /// change.save(SaveOptions::default())?;
-    /// # assert_eq!(trilith::open_asdf(&path)?.tree().at("/exposure").unwrap().as_i64(), Some(30));
+    /// # assert_eq!(trilith::open_asdf(&path)?.tree().node_at_pointer("/exposure").unwrap().as_i64(), Some(30));
     /// # std::fs::remove_dir_all(&folder).unwrap();
     /// # Ok::<(), trilith::Error>(())
     /// ```

@@ -155,6 +155,6 @@ fn rewrite_with(
         writer.copy(&block.stored_source(source)?, block)?;
     }
     last(&mut writer)?;
-    super::refuse_damaged(&writer.finish()?)?;
+    super::exploded::refuse_damaged(&writer.finish()?)?;
     Ok(out.commit()?.size)
 }

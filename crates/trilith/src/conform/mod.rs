@@ -1,7 +1,7 @@
 //! Comparison of a file with one standard of the family, sentence by sentence.
 //!
 //! Reading is lenient, because existing files depart from their standards. Here the letter counts: each
-//! [`Document`] is a table of [`Rule`]s, one for each sentence that a file can break, and [`conform`] lists the
+//! [`StandardDocument`] is a table of [`ConformanceRule`]s, one for each sentence that a file can break, and [`conform`] lists the
 //! deviations, with their places and remedies. Sentences are counted within their section: one ends with its full
 //! stop, or with its paragraph or list item, and displayed content below it belongs to it.
 //!
@@ -102,9 +102,9 @@ impl StandardDocument {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that there are.
     ///
     /// ```
-    /// use trilith::check::Document;
-    /// assert_eq!(Document::named("finf-0.1")?.title, "FINF 0.1.0, file layout");
-    /// assert!(Document::named("asdf-2").is_err());
+    /// use trilith::check::StandardDocument;
+    /// assert_eq!(StandardDocument::from_name("finf-0.1")?.title, "FINF 0.1.0, file layout");
+    /// assert!(StandardDocument::from_name("asdf-2").is_err());
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn from_name(name: &str) -> Result<&'static Self> {
@@ -134,16 +134,16 @@ pub struct ConformOptions {
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if it cannot be read, and
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if that exceeds a limit. Malformed content is a deviation, or is
-/// listed in [`Conformity::open`].
+/// listed in [`ConformityReport::undecided`].
 ///
 /// ```
 /// use std::sync::Arc;
 /// use trilith::bytes::{NoReferences, MemorySource};
-/// use trilith::check::{ConformOptions, Document, conform};
+/// use trilith::check::{ConformOptions, StandardDocument, conform};
 /// let text = "#ASDF 1.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\na: 1\n...\n";
 /// let source = Arc::new(MemorySource::new(text.into(), "x.asdf"));
 /// let limits = trilith::Limits::default();
-/// let found = conform(source, Arc::new(NoReferences), Document::named("asdf-1.x")?, &ConformOptions::default(), &limits)?;
+/// let found = conform(source, Arc::new(NoReferences), StandardDocument::from_name("asdf-1.x")?, &ConformOptions::default(), &limits)?;
 /// assert_eq!(found.conforms(), Some(false));
 /// let rule = found.deviations[0].rule;
 /// assert_eq!((rule.section, rule.sentence), ("Header", 9));

@@ -83,7 +83,7 @@ pub struct RuleDeviation {
     pub place: FindingLocation,
     /// The finding.
     pub message: String,
-    /// Remedy: [`Rule::mend`], unless this file needs something else.
+    /// Remedy: [`ConformanceRule::remedy`], unless this file needs something else.
     pub remedy: &'static str,
 }
 

@@ -86,7 +86,7 @@ pub(super) struct ElementCast {
 }
 
 impl ElementCast {
-    /// Creates a conversion from elements of `from` to those of `to`, its [`replacement`], all in byte order `order`.
+    /// Creates a conversion from elements of `from` to those of `to`, its [`supported_datatype`], all in byte order `order`.
     pub(super) fn new(from: &Datatype, to: &Datatype, order: Byteorder) -> Result<Self> {
         Ok(Self {
             leaves: flatten(from, to),

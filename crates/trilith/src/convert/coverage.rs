@@ -26,7 +26,7 @@ impl CoverageTracker {
     /// Marks a node and all below it.
     ///
     /// # Errors
-    /// Returns the errors of [`Walk::step`](crate::tree::Walk::step).
+    /// Returns the errors of [`TreeWalk::try_next`](crate::tree::TreeWalk::try_next).
     pub(super) fn mark_subtree(&mut self, node: Node<'_>, limits: &Limits) -> Result<()> {
         let mut walk = node.walk(limits).expand_aliases();
         while let Some(visit) = walk.try_next()? {
@@ -38,7 +38,7 @@ impl CoverageTracker {
     /// Marks what describes the elements of an ndarray; a mask is no part of it.
     ///
     /// # Errors
-    /// Returns the errors of [`Account::take_all`].
+    /// Returns the errors of [`CoverageTracker::mark_subtree`].
     pub(super) fn mark_ndarray(&mut self, node: Node<'_>, limits: &Limits) -> Result<()> {
         self.mark_used(node);
         if node.is_sequence() || ndarray::is_chunked(node) {
@@ -52,7 +52,7 @@ impl CoverageTracker {
     /// Returns the losses: each node that was not taken, without those below it.
     ///
     /// # Errors
-    /// Returns the errors of [`Walk::step`](crate::tree::Walk::step).
+    /// Returns the errors of [`TreeWalk::try_next`](crate::tree::TreeWalk::try_next).
     pub(super) fn collect_losses(&self, tree: &Tree, limits: &Limits, why: &str) -> Result<Vec<Diagnostic>> {
         let mut losses = Vec::new();
         let mut walk = tree.root().walk(limits);

@@ -21,9 +21,9 @@ pub enum TargetForm {
     /// The ASDF family: the generation of the file, or the newest if it has none.
     #[default]
     Unchanged,
-    /// Like [`To::Same`], but FINF becomes ASDF.
+    /// Like [`TargetForm::Unchanged`], but FINF becomes ASDF.
     Asdf,
-    /// Like [`To::Same`], but ASDF becomes FINF.
+    /// Like [`TargetForm::Unchanged`], but ASDF becomes FINF.
     Finf,
     /// A given generation of the ASDF family.
     Generation(&'static Target),
@@ -60,7 +60,7 @@ impl TargetForm {
         }
     }
 
-    /// The names that [`To::named`] accepts, oldest first.
+    /// The names that [`TargetForm::from_name`] accepts, oldest first.
     pub fn names() -> impl Iterator<Item = &'static str> {
         crate::asdf::TARGETS.iter().map(|target| target.name).chain(["dudley-2025", "dudley-2026"])
     }
@@ -91,10 +91,10 @@ impl TargetForm {
     /// The form that the ending of a file's name represents, `.gz` after it aside.
     ///
     /// ```
-    /// use trilith::convert::To;
-    /// assert!(matches!(To::of_name("run.bd"), To::Dudley(None)));
-    /// assert!(matches!(To::of_name("image.FITS.gz"), To::Fits));
-    /// assert!(matches!(To::of_name("anything.dat"), To::Same));
+    /// use trilith::convert::TargetForm;
+    /// assert!(matches!(TargetForm::of_name("run.bd"), TargetForm::Dudley(None)));
+    /// assert!(matches!(TargetForm::of_name("image.FITS.gz"), TargetForm::Fits));
+    /// assert!(matches!(TargetForm::of_name("anything.dat"), TargetForm::Unchanged));
     /// ```
     pub fn of_name(path: &str) -> Self {
         let path = path.to_ascii_lowercase();
@@ -111,9 +111,9 @@ impl TargetForm {
 
 impl File {
     /// Writes the file into `out`, which is at its start, in the form that `options.to` selects. References in its
-    /// text stay unchanged ([`File::moved_to`]). `progress` receives the number of decoded bytes done so far.
+    /// text stay unchanged ([`File::rebased_to`]). `progress` receives the number of decoded bytes done so far.
     ///
-    /// If something would be lost and `options.allow_loss` is not set, [`Converted::written`] is false, and the
+    /// If something would be lost and `options.allow_loss` is not set, [`ConvertReport::written`] is false, and the
     /// content of `out` is no valid file.
     ///
     /// # Errors
@@ -154,10 +154,10 @@ impl File {
     /// # let folder = std::env::temp_dir().join(format!("trilith-doc-convert-{}", std::process::id()));
     /// # std::fs::create_dir_all(&folder).unwrap();
     /// # let path = folder.join("old.finf");
-    /// use trilith::convert::{ConvertOptions, To};
+    /// use trilith::convert::{ConvertOptions, TargetForm};
     /// let file = trilith::OpenOptions::new().open_bytes(b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: 1}\n...\n".to_vec())?;
     /// let mut options = ConvertOptions::default();
-    /// options.to = To::named("finf-0.1")?;
+    /// options.to = TargetForm::from_name("finf-0.1")?;
     /// file.convert(&path, &options)?;
     /// assert_eq!(trilith::open(&path)?.family(), "finf");
     /// # std::fs::remove_dir_all(&folder).unwrap();

@@ -190,7 +190,7 @@ pub(super) struct DudleyToTree<'a, 'f, 's> {
 }
 
 impl DudleyToTree<'_, '_, '_> {
-    /// A node and all below it; recursion is limited by [`DEPTH`]. None for an item that is skipped.
+    /// A node and all below it; recursion is limited by [`MAX_DEPTH`]. None for an item that is skipped.
     fn build_value(&mut self, id: ItemTreeId, path: &str, depth: usize) -> Result<Option<Value>> {
         if depth > MAX_DEPTH {
             return Err(Error::limit(format!("dicts and lists nest more than {MAX_DEPTH} deep")));
@@ -551,7 +551,7 @@ impl<'a> AsdfToDudley<'a> {
         }
     }
 
-    /// A node that is no scalar of a mapping; recursion is limited by [`DEPTH`]. None for an array that is skipped.
+    /// A node that is no scalar of a mapping; recursion is limited by [`MAX_DEPTH`]. None for an array that is skipped.
     fn build_item(&mut self, node: Node<'_>, path: &str, depth: usize) -> Result<Option<Draft>> {
         if depth > MAX_DEPTH {
             return Err(Error::limit(format!("the tree nests more than {MAX_DEPTH} deep")).at_path(path));

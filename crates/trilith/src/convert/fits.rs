@@ -394,7 +394,7 @@ fn build_embedded_asdf(file: &AsdfFile, sources: &BTreeMap<NodeId, String>) -> R
 }
 
 /// Writes what a FITS file holds as a file of the ASDF family: the ASDF file in it, or else its headers and data. Returns what is
-/// lost, as [`take_out`] and [`from_fits`].
+/// lost, as [`write_extracted`] and [`from_fits`].
 ///
 /// # Errors
 /// Returns the errors of [`from_fits`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a file that is in
@@ -417,7 +417,7 @@ pub fn extract_to_temp(file: &AsdfFile) -> Result<Option<(AsdfFile, Vec<Diagnost
     extract(file, &ConvertOptions::default())
 }
 
-/// Does the same as [`standing_alone`], with `options` for physical values and for leaving out unreadable arrays.
+/// Does the same as [`extract_to_temp`], with `options` for physical values and for leaving out unreadable arrays.
 pub(super) fn extract(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
     if container_fits(file).is_none() {
         return Ok(None);

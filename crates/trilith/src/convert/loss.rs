@@ -18,7 +18,7 @@ pub(super) const UNREADABLE: &str = "unreadable";
 
 const LEFT_OUT_MESSAGE: &str = "left out, since it cannot be read: ";
 
-/// Returns the path and the reason of a loss that [`skipped`] made; None for another one.
+/// Returns the path and the reason of a loss that [`to_unreadable_loss`] made; None for another one.
 pub(super) fn parse_unreadable_loss(loss: &Diagnostic) -> Option<(String, String)> {
     let reason = loss.message.strip_prefix(LEFT_OUT_MESSAGE).filter(|_| loss.code == UNREADABLE)?;
     Some((loss.path_text().to_owned(), reason.to_owned()))
@@ -48,7 +48,7 @@ pub(super) fn to_unreadable_loss(path: &str, why: Error, skip: bool) -> Result<D
 /// Returns the loss of damaged text that is kept although its checksum is wrong, if unreadable items are skipped.
 ///
 /// # Errors
-/// Returns the errors of [`skipped`].
+/// Returns the errors of [`to_unreadable_loss`].
 pub(super) fn to_damaged_loss(path: &str, why: Error, skip: bool) -> Result<Diagnostic> {
     let message = format!("kept, although it is damaged: {}", why.message());
     let mut loss = to_unreadable_loss(path, why, skip)?;

@@ -2,7 +2,7 @@
 //!
 //! Within a generation ([`convert`]) the text of the tree is copied byte for byte and the blocks keep their
 //! numbers, so that comments, tags, views and masks survive. Only the storage of blocks changes. For another
-//! generation ([`convert_to`], [`Plan`]) the tree is translated by edits of its text, and content that the target
+//! generation ([`convert_to`], [`ConversionPlan`]) the tree is translated by edits of its text, and content that the target
 //! cannot hold is listed as a [`Diagnostic`] before anything is written.
 
 mod array_storage;
@@ -77,7 +77,7 @@ pub enum CodecChoice {
 }
 
 impl CodecChoice {
-    /// `auto`, or a name that [`codec::named`] knows, but for `blsc-zstd`, which [`ConvertOptions::set_codec`] takes.
+    /// `auto`, or a name that [`codec::parse_name`] knows, but for `blsc-zstd`, which [`ConvertOptions::set_codec`] takes.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that exist.
@@ -137,7 +137,7 @@ pub struct ConvertOptions {
     pub physical_values: bool,
     /// `true` if to write the file although something is lost ([`convert_to`] only).
     pub allow_loss: bool,
-    /// `true` if items that cannot be read are left out; each is listed in [`Converted::losses`]
+    /// `true` if items that cannot be read are left out; each is listed in [`ConvertReport::losses`]
     /// ([`File::convert_into`](crate::File::convert_into) only).
     pub skip_unreadable: bool,
     /// Coordinates that the images of a FITS file get ([`File::convert_into`](crate::File::convert_into) only).
@@ -160,7 +160,7 @@ pub enum CoordinateHeader {
 }
 
 impl ConvertOptions {
-    /// Sets the codec for blocks: `auto`, or a name that [`codec::named`] accepts.
+    /// Sets the codec for blocks: `auto`, or a name that [`codec::parse_name`] accepts.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with the names that exist.
@@ -239,13 +239,13 @@ impl ConvertReport {
 }
 
 /// Writes `file` into `out`, which is at its start. `progress` receives the number of decoded bytes. If `file` is
-/// in a FITS file, the FITS file is written around it ([`write_around`]).
+/// in a FITS file, the FITS file is written around it ([`write_container`]).
 ///
 /// ```
 /// use trilith::convert::{CodecChoice, ConvertOptions, convert};
 /// let file = trilith::open_asdf_bytes(b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: 1} # one\n...\n".to_vec())?;
 /// let mut options = ConvertOptions::default();
-/// options.codec = CodecChoice::named("lz4")?;
+/// options.codec = CodecChoice::from_name("lz4")?;
 /// let mut out = std::io::Cursor::new(Vec::new());
 /// let done = convert(&file, &mut out, &options, trilith::Progress::default())?;
 /// assert_eq!((done.blocks, done.losses.len()), (0, 0));

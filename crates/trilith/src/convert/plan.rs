@@ -47,14 +47,14 @@ pub(super) struct PlannedBlock {
 /// A conversion of a file into another generation, worked out but not yet written.
 ///
 /// ```
-/// use trilith::asdf::{Builder, Target};
-/// use trilith::convert::{ConvertOptions, Plan};
+/// use trilith::asdf::{AsdfBuilder, Target};
+/// use trilith::convert::{ConvertOptions, ConversionPlan};
 /// use trilith::tree::Value;
 /// let mut old = std::io::Cursor::new(Vec::new());
-/// Builder::new(Target::named("asdf-1.6")?).write_to(&mut old, Value::map([("a", 1)]))?;
+/// AsdfBuilder::new(Target::from_name("asdf-1.6")?).write_to(&mut old, Value::map([("a", 1)]))?;
 /// let file = trilith::file::open_asdf_bytes(old.into_inner())?;
 ///
-/// let plan = Plan::new(&file, Target::named("finf-0.1")?, &ConvertOptions::default())?;
+/// let plan = ConversionPlan::new(&file, Target::from_name("finf-0.1")?, &ConvertOptions::default())?;
 /// assert!(plan.losses().is_empty());
 /// let mut new = std::io::Cursor::new(Vec::new());
 /// plan.write(&mut new, trilith::Progress::default())?;
@@ -77,21 +77,21 @@ pub struct ConversionPlan<'f> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) with every loss if there are some and
-/// [`ConvertOptions::allow_loss`] is not set, and the errors of [`Plan::new`] and [`Plan::write`].
+/// [`ConvertOptions::allow_loss`] is not set, and the errors of [`ConversionPlan::new`] and [`ConversionPlan::write`].
 ///
 /// ```
 /// use trilith::array::{Array, Datatype};
-/// use trilith::asdf::{ArrayOptions, Builder, Target};
+/// use trilith::asdf::{ArrayOptions, AsdfBuilder, Target};
 /// use trilith::convert::{ConvertOptions, convert_to};
 /// use trilith::tree::Value;
-/// let mut builder = Builder::new(Target::newest());
+/// let mut builder = AsdfBuilder::new(Target::latest());
 /// let half = Array::from_slice(&[half::f16::ONE], &[1])?;
 /// let tree = Value::map([("x", builder.array(&half, &ArrayOptions::default())?)]);
 /// let mut old = std::io::Cursor::new(Vec::new());
 /// builder.write_to(&mut old, tree)?;
 /// let file = trilith::file::open_asdf_bytes(old.into_inner())?;
 ///
-/// let target = Target::named("asdf-1.5")?;
+/// let target = Target::from_name("asdf-1.5")?;
 /// let mut options = ConvertOptions::default();
 /// let mut out = std::io::Cursor::new(Vec::new());
 /// let refused = convert_to(&file, target, &mut out, &options, trilith::Progress::default()).unwrap_err();

@@ -23,7 +23,7 @@ pub(super) fn is_key(is_root: bool, is_foreign: bool, name: &str) -> bool {
         || (is_foreign && (name == REFERENCE_KEY || is_root && name == DUDLEY_KEY))
 }
 
-/// Returns the key of an item or an attribute in a tree. [`free`] looks after the keys of the root.
+/// Returns the key of an item or an attribute in a tree. [`rename_reserved`] looks after the keys of the root.
 pub(super) fn key_of(is_foreign: bool, name: &str) -> String {
     if (is_foreign && name == REFERENCE_KEY) || has_prefix(name) { marked_name(name) } else { name.to_owned() }
 }

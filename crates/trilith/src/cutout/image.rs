@@ -79,7 +79,7 @@ impl<'f> CutoutImage<'f> {
     /// Returns the pixels around a position, as [`File::cutout`].
     ///
     /// # Errors
-    /// Returns the errors of [`Found::pixel_box`].
+    /// Returns the errors of [`FoundWcs::pixel_box`].
     pub fn cutout(&self, position: [f64; 2], size: BoxSize, options: CutoutOptions) -> Result<Option<PixelCutout<'f>>> {
         let image = &self.image;
         let Some(mut pixels) = image.found.pixel_box(position, size)? else { return Ok(None) };

@@ -252,7 +252,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     }
 
     /// Returns the attributes of a layout about the elements and axes of an item, by name, as
-    /// [`Item::words`](super::Item::words).
+    /// [`Item::storage_attributes`](super::Item::storage_attributes).
     ///
     /// # Errors
     /// Returns an error if it cannot be read.
@@ -367,7 +367,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// multiply them.
     ///
     /// # Errors
-    /// Returns the errors of [`Backend::array`] and [`Backend::presented`].
+    /// Returns the errors of [`Backend::array`] and [`Backend::decode_text`].
     fn read_decoded(&self, at: &ItemLocation) -> Result<Array> {
         let array = self.array(at)?;
         if array.much_padded()?.is_some() { Ok(array) } else { self.decode_text(array) }

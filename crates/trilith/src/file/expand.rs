@@ -23,7 +23,7 @@ pub enum ExpandEvent<'a> {
     Array(&'a Array),
     /// An array whose elements are not asked for.
     Description(&'a ArrayDescription),
-    /// An array that cannot be read, and why; only with [`ExpandOptions::errors`].
+    /// An array that cannot be read, and why; only with [`ExpandOptions::errors_as_parts`].
     Unreadable(&'a Error),
     /// A mapping begins.
     Mapping,

@@ -85,10 +85,10 @@ fn nodes_of(layout: &Layout) -> Vec<FileSetNode> {
 
 impl FileSet {
     /// The family that the stream of a catalog describes, under the template of the options or else the layout that the
-    /// catalog holds. The files of a catalog that does not record it have a signature, unless they are `raw`.
+    /// catalog holds. The files of a catalog that does not record it have a signature, unless they are `without_signature`.
     ///
     /// # Errors
-    /// Returns the errors of [`Catalog::read`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if files are
+    /// Returns the errors of [`Catalog::read`], and [`ErrorKind::InvalidInput`] if files are
     /// missing, or none meets the condition.
     pub(super) fn from_catalog(
         stream: &DudleyFile,

@@ -19,8 +19,8 @@ impl FileKind {
     ///
     /// ```
     /// use trilith::file::FileKind;
-    /// assert!(FileKind::is_known_ending("a/X.ASDF") && FileKind::is_known_ending("x.fits.gz"));
-    /// assert!(!FileKind::is_known_ending("notes.txt"));
+    /// assert!(FileKind::has_known_extension("a/X.ASDF") && FileKind::has_known_extension("x.fits.gz"));
+    /// assert!(!FileKind::has_known_extension("notes.txt"));
     /// ```
     pub fn has_known_extension(name: &str) -> bool {
         let lower = name.to_ascii_lowercase();
@@ -29,7 +29,7 @@ impl FileKind {
     }
 }
 
-/// Finds the files that names mean: a file, a folder with all below it, a pattern ([`Pattern`]), or a URL.
+/// Finds the files that names mean: a file, a folder with all below it, a pattern (`GlobPattern`), or a URL.
 ///
 /// In a bucket of an object store `s3://bucket/night/*.asdf` is a pattern and `s3://bucket/night/` a folder, of which it takes the
 /// objects with a known extension.
@@ -39,11 +39,11 @@ impl FileKind {
 /// that opening the file reports any problem.
 ///
 /// ```no_run
-/// let mut files = trilith::file::Gather::new().named("observations");
+/// let mut files = trilith::file::FileFinder::new().find("observations");
 /// for found in files.by_ref() {
 ///     println!("{}", found.name);
 /// }
-/// println!("{} other files", files.others());
+/// println!("{} other files", files.skipped_count());
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct FileFinder {
@@ -156,7 +156,7 @@ impl FileFinder {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FoundFile {
-    /// Path or URL; a path comes back from it by [`path_of`](crate::bytes::path_of).
+    /// Path or URL; a path comes back from it by [`path_of`].
     pub name: String,
     /// The reason why a folder could not be listed, a name could not be used, or a pattern fits nothing.
     pub problem: Option<Error>,
@@ -168,7 +168,7 @@ impl FoundFile {
     }
 }
 
-/// The files that a name means, see [`Gather`]; they are looked for as they are asked for.
+/// The files that a name means, see [`FileFinder`]; they are looked for as they are asked for.
 #[derive(Debug)]
 pub struct FileFinderIter {
     finder: FileFinder,

@@ -2,7 +2,7 @@
 //!
 //! A FITS file becomes a file of the ASDF family in two ways. If it holds an ASDF file, the tree is that of the
 //! ASDF file, and `fits:` sources are the HDUs. If it holds none, the tree is made up: a `fits` list of headers and
-//! data. [`write_around`] writes such a file with another tree: it writes the FITS file around the tree again and
+//! data. [`write_container`] writes such a file with another tree: it writes the FITS file around the tree again and
 //! copies every byte that the change does not concern.
 
 use std::any::Any;
@@ -74,7 +74,7 @@ pub(super) fn open_fits_source(source: SourceRef, resolve: Arc<dyn Resolve>, lim
 /// Opens the ASDF file inside a FITS file. Its `fits:` sources are the arrays of the HDUs, with physical values.
 ///
 /// A FITS file without one becomes a tree with a `fits` list ([`fits::to_value`]): `/fits/1/data` is the image or
-/// table of HDU 1 as [`FitsFile::array`] returns it ([`fits::meant_node`]). Such a file has no bytes: its header
+/// table of HDU 1 as [`FitsFile::array`] returns it ([`fits::physical_node`]). Such a file has no bytes: its header
 /// and tree are made up.
 ///
 /// # Errors

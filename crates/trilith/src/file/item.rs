@@ -149,7 +149,7 @@ impl File {
     }
 
     /// Returns the file as a set of files under one layout, see
-    /// [`OpenOptions::family`](super::OpenOptions::family).
+    /// [`OpenOptions::file_set_layout`](super::OpenOptions::file_set_layout).
     pub fn as_family(&self) -> Option<&FileSet> {
         (&*self.backend as &dyn Any).downcast_ref()
     }
@@ -179,7 +179,7 @@ impl File {
     /// Returns the same file, with the references in its text rewritten so that they are relative to `base`.
     ///
     /// # Errors
-    /// Returns the errors of [`AsdfFile::moved_to`].
+    /// Returns the errors of [`AsdfFile::rebase`].
     pub fn rebased_to(self, base: &BaseUri) -> Result<Self> {
         Ok(Self { backend: self.backend.rebased_to(base)? })
     }
@@ -389,7 +389,7 @@ impl<'f> Item<'f> {
     /// Returns the child with a key: a name of a mapping, or a number of a list. A reference is followed.
     ///
     /// # Errors
-    /// Returns the errors of [`Item::children`] and [`Item::follow`].
+    /// Returns the errors of [`Item::children`] and [`Item::resolve`].
     pub fn get(&self, key: &str) -> Result<Option<Item<'f>>> {
         self.backend().child(&self.place, key)?.map(|place| self.with_location(place).resolve()).transpose()
     }
@@ -585,7 +585,7 @@ impl<'f> Item<'f> {
     /// each to the length of the longest would multiply them ([`Array::much_padded`]).
     ///
     /// # Errors
-    /// Returns the errors of [`Item::array`] and [`Item::presented`].
+    /// Returns the errors of [`Item::array`] and [`Item::decode_text`].
     pub fn read_decoded(&self) -> Result<Array> {
         self.backend().read_decoded(&self.place)
     }
@@ -701,7 +701,7 @@ impl<'f> Item<'f> {
     }
 }
 
-/// One step of a [`Walk`].
+/// One step of a [`ItemWalk`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct WalkEntry<'w> {

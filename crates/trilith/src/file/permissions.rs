@@ -10,9 +10,9 @@ use crate::limits::Limits;
 /// Places besides its own folder that references out of a file may lead to: local folders, and URLs.
 ///
 /// ```
-/// use trilith::file::Permissions;
-/// assert!(Permissions::read(["..", "https://data.example.org/shared/"]).is_ok());
-/// assert!(Permissions::read(["no-such-folder/"]).is_err());
+/// use trilith::file::ReferencePermissions;
+/// assert!(ReferencePermissions::read(["..", "https://data.example.org/shared/"]).is_ok());
+/// assert!(ReferencePermissions::read(["no-such-folder/"]).is_err());
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct ReferencePermissions {

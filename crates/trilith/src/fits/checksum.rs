@@ -126,7 +126,7 @@ impl Stated {
     }
 }
 
-/// Returns `true` if [`renew`] computes a sum.
+/// Returns `true` if [`update`] computes a sum.
 pub(super) fn is_renewed(header: &Header, is_new: bool) -> bool {
     let stated = Stated::from_header(header);
     stated.whole.is_some() || is_new && stated.data.is_some()

@@ -29,7 +29,7 @@ const NAME_KEYWORDS: [&str; 3] = ["EXTNAME", "EXTVER", "EXTLEVEL"];
 
 /// A row, and the card that it keeps.
 struct HeaderRow {
-    /// The triple in the form of [`given`].
+    /// The triple in the form of the header that is given.
     triple: Value,
     /// Index of the kept card in the old header, if the row keeps one.
     old_card: Option<usize>,
@@ -143,7 +143,7 @@ fn longest_common_subsequence(old: &[Value], new: &[Value]) -> Vec<Option<usize>
     found
 }
 
-/// Does the same as [`longest`], but each item takes the next equal one: not always the most, but in one pass.
+/// Does the same as [`longest_common_subsequence`], but each item takes the next equal one: not always the most, but in one pass.
 fn next_equal(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
     let mut places: HashMap<String, VecDeque<usize>> = HashMap::new();
     for (at, value) in old.iter().enumerate() {

@@ -17,11 +17,11 @@ use crate::limits::Limits;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use trilith::fits::{FitsFile, Part, write};
+/// use trilith::fits::{FitsFile, HduData, write};
 /// use trilith::{Limits, array::Array, bytes::MemorySource};
 /// let image = Array::from_slice(&[1.5f32, 2.5], &[2])?;
 /// let mut bytes = Vec::new();
-/// write(&mut bytes, &[Part::primary(Some(&image))?])?;
+/// write(&mut bytes, &[HduData::primary(Some(&image))?])?;
 ///
 /// let fits = FitsFile::open(Arc::new(MemorySource::new(bytes, "example")), &Limits::default())?;
 /// assert_eq!(fits.array(fits.find("0")?)?.load::<f32>()?, [1.5, 2.5]);
@@ -50,8 +50,8 @@ impl FitsFile {
     /// Opens a file: reads every header, no data.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the bytes do not begin with a FITS header, or
-    /// if that header is broken. A later one gives an [HDU with a problem](Hdu::problem). Content after the last HDU, and
+    /// Returns [`ErrorKind::Malformed`] if the bytes do not begin with a FITS header, or
+    /// if that header is broken. A later one gives an [HDU with a problem](Hdu::error). Content after the last HDU, and
     /// a data unit that is cut short, are [`warnings`](FitsFile::warnings).
     pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
         let limits = &limits.for_calls(source.len());
@@ -115,7 +115,7 @@ impl FitsFile {
     }
 
     /// The bytes of the file, if the data of an HDU can be found in them.
-    /// [`Backing::verify`](crate::bytes::Backing::verify) compares the sums of the HDU.
+    /// [`SourceBacking::verify_checksum`](crate::bytes::SourceBacking::verify_checksum) compares the sums of the HDU.
     pub(super) fn data_source(&self, hdu: &Hdu) -> Result<SourceRef> {
         if let Some(why) = hdu.error() {
             return Err(why.copy());
@@ -144,7 +144,7 @@ impl FitsFile {
     /// right, and so is one whose data cannot be found.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if one differs, and the errors of
+    /// Returns [`ErrorKind::Malformed`] if one differs, and the errors of
     /// [`Source::read_at`](crate::bytes::Source::read_at).
     pub fn check(&self, hdu: &Hdu) -> Result<()> {
         if hdu.error().is_some() { Ok(()) } else { verify_backing(&*self.data_source(hdu)?) }
@@ -255,7 +255,7 @@ impl FitsFile {
     /// number of the HDU from 0. Upper and lower case are the same.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if there is none.
+    /// Returns [`ErrorKind::Malformed`] if there is none.
     pub fn find(&self, spec: &str) -> Result<&Hdu> {
         let spec = spec.trim();
         if let Some(hdu) = spec.parse::<usize>().ok().and_then(|number| self.hdus.get(number)) {
@@ -288,8 +288,8 @@ impl FitsFile {
     /// left out: [`FitsFile::cell`] gives their values.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for an HDU without data or with broken
-    /// keywords, [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for images compressed in a way that is
+    /// Returns [`ErrorKind::Malformed`] for an HDU without data or with broken
+    /// keywords, [`ErrorKind::Unsupported`] for images compressed in a way that is
     /// not known.
     pub fn array(&self, hdu: &Hdu) -> Result<Array> {
         let array = self.data_source(hdu).and_then(|source| physical_array(hdu, &source, &self.limits));
@@ -301,7 +301,7 @@ impl FitsFile {
     /// other extensions). None if there are no data.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords or bytes that are cut
+    /// Returns [`ErrorKind::Malformed`] for broken keywords or bytes that are cut
     /// short.
     pub fn writable_array(&self, hdu: &Hdu) -> Result<Option<Array>> {
         if hdu.data.is_empty() && hdu.problem.is_none() && !matches!(hdu.kind, HduKind::Image | HduKind::Table) {
@@ -325,7 +325,7 @@ impl FitsFile {
     /// or missing numbers, compressed tiles, numbers as text, or columns of varying length.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
+    /// Returns [`ErrorKind::Malformed`] for broken keywords.
     pub fn scaling_reason(&self, hdu: &Hdu) -> Result<Option<&'static str>> {
         let why = match hdu.kind {
             HduKind::Tiles => Some("an image in compressed tiles"),
@@ -353,7 +353,7 @@ impl FitsFile {
     /// The columns of a table whose arrays have varying lengths, with their numbers, and how many rows it has.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
+    /// Returns [`ErrorKind::Malformed`] for broken keywords.
     pub fn ragged(&self, hdu: &Hdu) -> Result<(Vec<(usize, table::Column)>, u64)> {
         if hdu.kind != HduKind::Table {
             return Ok((Vec::new(), 0));
@@ -371,7 +371,7 @@ impl FitsFile {
     /// The bytes of the embedded ASDF file.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they are cut short.
+    /// Returns [`ErrorKind::Malformed`] if they are cut short.
     pub fn asdf_source(&self, hdu: &Hdu) -> Result<SourceRef> {
         let window = WindowSource::new(self.data_source(hdu)?, hdu.data.start, hdu.data.end - hdu.data.start);
         Ok(Arc::new(window.with_context(|| hdu.display_name())?))

@@ -25,7 +25,7 @@ const INDEXED_KEYWORDS: [&str; 7] = ["NAXIS", "TTYPE", "TFORM", "TDIM", "TSCAL",
 /// and the cards with more than the storage of the data.
 ///
 /// # Errors
-/// Returns the errors of [`spare`].
+/// Returns the errors of [`unassigned_bytes`].
 ///
 /// `shown` are the HDUs that the tree is written with: what is in one of them says nothing more than the tree.
 pub(crate) fn unused_content(fits: &FitsFile, taken: &BTreeSet<usize>, shown: &[HduData]) -> Result<Vec<Diagnostic>> {

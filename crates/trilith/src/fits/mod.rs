@@ -1,14 +1,14 @@
 //! FITS: headers and data units, read as arrays and written byte for byte; ASDF files inside.
 //!
 //! [`FitsFile`] is an open file: it finds the HDUs, returns their arrays, and finds the ASDF file that the last of
-//! them may hold. [`fn@write`] writes [`Part`]s, each a [`Header`] with an array. [`to_value`] makes the `fits`
+//! them may hold. [`fn@write`] writes [`HduData`]s, each a [`Header`] with an array. [`to_value`] makes the `fits`
 //! list of an ASDF tree (a FITS file inside an ASDF file), and [`from_node`] reads it.
 //!
 //! [`edited_header`] makes cards of the rows of that list again if only they were edited, and [`write_changed`]
 //! writes a file in which every other byte is unchanged.
 //!
 //! An HDU has two forms: [`FitsFile::array`] returns the physical values (scaled, decompressed, booleans), and
-//! [`FitsFile::stored`] those that a file must keep to be written again.
+//! [`FitsFile::writable_array`] those that a file must keep to be written again.
 //!
 //! FITS Standard 4.0. The columns P and Q of a table hold number and place of the values in the heap, and
 //! [`FitsFile::cell`] returns the values. The smoothing of HCOMPRESS_1 is not supported; the bytes of such images

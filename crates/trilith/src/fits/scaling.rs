@@ -61,7 +61,7 @@ pub(super) enum ValueOp {
     PromoteFloat,
     /// Integers to wider integers.
     Extend { signed: bool },
-    /// Characters of four bytes to ASCII; [`Rows::check`] finds those that are none.
+    /// Characters of four bytes to ASCII; [`RowConversion::check_ascii`] finds those that are none.
     Narrow,
 }
 
@@ -256,7 +256,7 @@ pub(super) fn convert_source_rows(
 }
 
 impl SourcePieces for ConvertedRows {
-    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         stored_ranges(&*self.source, self.inner_range(&range))
     }
 }

@@ -50,7 +50,7 @@ enum TileColumn {
 enum Dither {
     None,
     Subtractive1,
-    /// Like [`Dither::Subtract`], but a special number represents zero.
+    /// Like [`Dither::Subtractive1`], but a special number represents zero.
     Subtractive2,
 }
 

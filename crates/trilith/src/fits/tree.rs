@@ -3,7 +3,7 @@
 //! ASDF 0.1.0dev, section 4.2 (`!fits/fits`), and fits/fits-1.0.0 of the later standards: a list of
 //! {header: [[keyword, value, comment], …], data: ndarray}. A triple does not tell how a card was
 //! spelt; if that cannot be made from it, the card itself is kept in a second list
-//! ([`Listing::cards`]), so that the way back gives every byte again.
+//! ([`FitsTree::cards`]), so that the way back gives every byte again.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::bytes::to_usize;
 use crate::error::{Result, ResultExt};
 use crate::tree::{Node, Scalar, UNREADABLE, Value, ValueData};
 
-/// Key of [`Listing::cards`], next to the `fits` list at the root of the tree.
+/// Key of [`FitsTree::cards`], next to the `fits` list at the root of the tree.
 pub const CARDS_KEY: &str = "fits_cards";
 
-/// Key of [`Listing::heaps`].
+/// Key of [`FitsTree::heaps`].
 pub(crate) const HEAP_KEY: &str = "fits_heap";
 
 /// Characters that fits/fits-1.0.0 allows for keyword, value and comment.
@@ -57,7 +57,7 @@ pub enum ConsumedNode<'t> {
     Array(Node<'t>),
 }
 
-/// Makes the `fits` list; `data` gives the node for the data of an HDU, from [`FitsFile::stored`] or [`FitsFile::array`],
+/// Makes the `fits` list; `data` gives the node for the data of an HDU, from [`FitsFile::writable_array`] or [`FitsFile::array`],
 /// and None for an HDU without data. If the array cannot be read, `data` may leave it out, describe it by the reason, or
 /// return the error.
 ///
@@ -68,7 +68,7 @@ pub enum ConsumedNode<'t> {
 /// # use std::sync::Arc;
 /// # use trilith::{Limits, bytes::MemorySource, fits::*, tree::Value};
 /// # let mut bytes = Vec::new();
-/// # write(&mut bytes, &[Part::primary(None)?])?;
+/// # write(&mut bytes, &[HduData::primary(None)?])?;
 /// let fits = FitsFile::open(Arc::new(MemorySource::new(bytes, "example")), &Limits::default())?;
 /// let listing = to_value(&fits, &mut |_| Ok(None))?;
 /// let simple = &listing.fits.items()[0].get("header").unwrap().items()[0];
@@ -379,7 +379,7 @@ pub(super) fn card_of(triple: &Value) -> Result<Card> {
     Card::new(keyword, value, comment)
 }
 
-/// Returns the triple of a node, in the form of [`triple`].
+/// Returns the triple of a node, in the form of [`card_triple`].
 pub(super) fn node_triple(node: Node<'_>) -> Result<Value> {
     if !node.is_sequence() || node.len() > 3 {
         return Err(node.error("a FITS card is a list [keyword, value, comment]"));
@@ -405,7 +405,7 @@ pub(super) fn node_triple(node: Node<'_>) -> Result<Value> {
 
 /// The ndarray node of ASDF 1.x for the physical values of an HDU of the FITS file around the tree: `source: fits:2`, datatype,
 /// byteorder and shape. A table with columns of varying length is a mapping of its columns, each an array or a list with one array
-/// for each row. [`FitsFile::part`] reads them.
+/// for each row. [`FitsFile::column_or_cell`] reads them.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
@@ -441,7 +441,7 @@ pub fn physical_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
     Ok(Some(columns))
 }
 
-/// Does the same as [`meant_node`], for the stored values of an HDU. Returns None for an HDU without data.
+/// Does the same as [`physical_node`], for the stored values of an HDU. Returns None for an HDU without data.
 pub(crate) fn stored_node(fits: &FitsFile, hdu: &Hdu) -> Option<Value> {
     let array = fits.writable_array(hdu).transpose()?;
     Some(node_of(&hdu.index().to_string(), array))

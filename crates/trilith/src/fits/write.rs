@@ -23,8 +23,8 @@ const BUFFER_SIZE: u64 = 4 << 20;
 /// changed, or keywords are missing) gets new BITPIX, NAXIS, … and keeps its other cards.
 ///
 /// # Errors
-/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for arrays that FITS cannot hold,
-/// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if an array cannot be read.
+/// Returns [`ErrorKind::InvalidInput`] for arrays that FITS cannot hold,
+/// [`ErrorKind::Io`] if writing fails, and an error if an array cannot be read.
 pub fn write(out: &mut dyn Write, parts: &[HduData]) -> Result<()> {
     if parts.is_empty() {
         return Err(Error::invalid_input("a FITS file has at least one HDU"));
@@ -132,7 +132,7 @@ pub(crate) fn check_characters(part: &HduData) -> Result<()> {
 /// and the new one comes last.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if the file cannot be read.
+/// Returns [`ErrorKind::Io`] if writing fails, and an error if the file cannot be read.
 pub fn write_asdf(out: &mut dyn Write, fits: &FitsFile, asdf: Option<SourceRef>) -> Result<()> {
     for hdu in fits.hdus().iter().filter(|hdu| !hdu.is_asdf()) {
         let end = hdu.end().min(fits.source().len());
@@ -161,7 +161,7 @@ pub struct NewHdu {
 /// The HDU of an embedded ASDF file with other bytes in it; its header keeps every card that does not say how many.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an HDU that is not one row or one axis of
+/// Returns [`ErrorKind::Unsupported`] for an HDU that is not one row or one axis of
 /// bytes.
 pub(crate) fn asdf_hdu(hdu: &Hdu, asdf: SourceRef) -> Result<NewHdu> {
     let mut header = hdu.header().clone();
@@ -186,8 +186,8 @@ pub(crate) fn asdf_hdu(hdu: &Hdu, asdf: SourceRef) -> Result<NewHdu> {
 /// including those after the last HDU. CHECKSUM and DATASUM of a changed HDU are computed again if it has them.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if a sum of a changed HDU was wrong before,
-/// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if the file cannot be read.
+/// Returns [`ErrorKind::Malformed`] if a sum of a changed HDU was wrong before,
+/// [`ErrorKind::Io`] if writing fails, and an error if the file cannot be read.
 pub fn write_changed(out: &mut dyn Write, fits: &FitsFile, changed: &BTreeMap<usize, NewHdu>) -> Result<()> {
     let source = fits.source();
     let mut at = 0;

@@ -31,11 +31,11 @@ impl DimensionConventions {
     /// Returns the conventions of a group, or None if it has none.
     ///
     /// ```
-    /// use trilith::hierarchy::Conventions;
+    /// use trilith::hierarchy::DimensionConventions;
     ///
     /// let text = "#ASDF 1.0.0\n--- {meta: {telescope: ROMAN}, data: 1}\n...\n";
     /// let file = trilith::OpenOptions::new().open_bytes(text.as_bytes().to_vec())?;
-    /// let found = Conventions::of(&file.root()).expect("Roman has conventions");
+    /// let found = DimensionConventions::detect(&file.root()).expect("Roman has conventions");
     /// assert_eq!(found.names("data", 3).expect("a cube has names"), ["resultant", "y", "x"]);
     /// # Ok::<(), trilith::Error>(())
     /// ```
@@ -103,11 +103,11 @@ pub type StatedNames = Option<Vec<Option<String>>>;
 /// in one group.
 ///
 /// ```
-/// use trilith::hierarchy::AxisNames;
+/// use trilith::hierarchy::DimensionNames;
 ///
 /// let said = Some(vec![Some("y".to_owned()), None]);
 /// let arrays = [("image", &[4, 5][..], said), ("table", &[7][..], None), ("other", &[7][..], None)];
-/// let names = AxisNames::default().name(&arrays, &[]);
+/// let names = DimensionNames::default().assign_names(&arrays, &[]);
 /// assert_eq!(names, [vec!["y", "image_1"], vec!["dim_0"], vec!["dim_0"]]);
 /// ```
 #[derive(Debug, Clone, Default)]

@@ -9,8 +9,8 @@ use crate::yaml::Scalar;
 /// non-finite numbers by their names in Zarr, `NaN`, `Infinity` and `-Infinity`.
 ///
 /// ```
-/// use trilith::hierarchy::Json;
-/// let value = Json::Map(vec![("a".into(), Json::List(vec![Json::Int(1), Json::Float(0.5), Json::Float(f64::NAN)]))]);
+/// use trilith::hierarchy::JsonValue;
+/// let value = JsonValue::Map(vec![("a".into(), JsonValue::List(vec![JsonValue::Int(1), JsonValue::Float(0.5), JsonValue::Float(f64::NAN)]))]);
 /// assert_eq!(value.to_string(), r#"{"a": [1, 0.5, "NaN"]}"#);
 /// ```
 #[derive(Debug, Clone, PartialEq)]

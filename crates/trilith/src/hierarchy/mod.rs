@@ -1,7 +1,7 @@
 //! A file as Zarr sees data: groups and arrays by name, each with attributes, and axes that have names.
 //!
 //! A mapping with arrays below it is a group, and so is a list. An item without arrays below it is an attribute of
-//! the group above, as JSON. So the only losses of a tree are values that JSON does not have ([`Json`]), and tags.
+//! the group above, as JSON. So the only losses of a tree are values that JSON does not have ([`JsonValue`]), and tags.
 //!
 //! - A quantity is its numbers, with an attribute `units`.
 //! - A mask is an array next to the one that it masks: `data_mask` for `data`. If a value marks missing elements,
@@ -72,7 +72,7 @@ impl Hierarchy {
     /// ```
     /// use trilith::hierarchy::Hierarchy;
     /// let text = b"#ASDF 1.0.0\n%YAML 1.1\n--- {n: 3, g: {t: {u: 1}, a: !<tag:stsci.edu:asdf/core/ndarray-1.0.0> [1, 2]}}\n...\n";
-    /// let found = Hierarchy::of(&trilith::OpenOptions::new().open_bytes(text.to_vec())?)?;
+    /// let found = Hierarchy::build(&trilith::OpenOptions::new().open_bytes(text.to_vec())?)?;
     /// let said: Vec<_> = found.nodes.iter().map(|node| (node.path.as_str(), node.attributes.len(), node.array.is_some())).collect();
     /// assert_eq!(said, [("", 1, false), ("g", 1, false), ("g/a", 0, true)]);
     /// assert_eq!(found.nodes[1].attributes[0].1.to_string(), r#"{"u": 1}"#);
@@ -83,10 +83,10 @@ impl Hierarchy {
         Self::of_backend(file.backend())
     }
 
-    /// [`Hierarchy::of`] of what a file is made on.
+    /// [`Hierarchy::build`] of what a file is made on.
     ///
     /// # Errors
-    /// Returns the errors of [`Hierarchy::of`].
+    /// Returns the errors of [`Hierarchy::build`].
     pub fn of_backend(backend: &dyn Backend) -> Result<Self> {
         let mut walk = walk::HierarchyWalk::new(backend.limits());
         let root = walk.convert_item(&Item::new(backend, backend.root()), "")?;

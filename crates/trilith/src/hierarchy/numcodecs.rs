@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 /// their usual values.
 ///
 /// ```
-/// use trilith::bytes::Step;
+/// use trilith::bytes::CodingStep;
 /// use trilith::hierarchy::numcodec;
-/// let step = Step::new("shuffle", vec![4]);
+/// let step = CodingStep::new("shuffle", vec![4]);
 /// assert_eq!(numcodec(&step)?.unwrap().to_string(), r#"{"id": "shuffle", "elementsize": 4}"#);
-/// assert!(numcodec(&Step::new("scaleoffset", vec![])).is_err());
+/// assert!(numcodec(&CodingStep::new("scaleoffset", vec![])).is_err());
 /// # Ok::<(), trilith::Error>(())
 /// ```
 ///

@@ -28,11 +28,11 @@ impl ParallelWriter {
     /// # std::fs::create_dir_all(&folder).unwrap();
     /// # let path = folder.join("run.bd");
     /// use trilith::array::{Array, Byteorder, Datatype};
-    /// use trilith::dudley::{Filling, reserved};
+    /// use trilith::dudley::{LayoutValues, reserved};
     /// use trilith::{ParallelWriter, layout::Layout, s};
     ///
     /// let layout = Layout::read(b"{ nx : i8  ny : i8 }  rho = f4[ny, nx]")?;
-    /// let mut filling = Filling::default();
+    /// let mut filling = LayoutValues::default();
     /// filling.params.extend([("nx".to_owned(), 3), ("ny".to_owned(), 4)]);
     /// filling.data.push(("rho".to_owned(), reserved(Datatype::Float32, Byteorder::NATIVE, vec![4, 3])?));
     /// ParallelWriter::create_under(&path, &layout, &filling, Byteorder::Little)?;
@@ -49,7 +49,7 @@ impl ParallelWriter {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`Filling::write`], and [`ErrorKind::InvalidInput`] if no array is reserved, or if the file is
+    /// Returns the errors of [`LayoutValues::write`], and [`ErrorKind::InvalidInput`] if no array is reserved, or if the file is
     /// being written in this way already.
     pub fn create_under(path: impl AsRef<Path>, layout: &Layout, filling: &LayoutValues, order: Byteorder) -> Result<Self> {
         let limits = Limits::default();

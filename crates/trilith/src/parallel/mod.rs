@@ -37,9 +37,9 @@ const BUFFER_SIZE: usize = 4 << 20;
 /// # std::fs::create_dir_all(&folder).unwrap();
 /// # let path = folder.join("cube.asdf");
 /// use trilith::array::{Array, Byteorder, Datatype};
-/// use trilith::{ParallelWriter, Writer, s};
+/// use trilith::{ParallelWriter, AsdfWriter, s};
 ///
-/// let mut writer = Writer::new();
+/// let mut writer = AsdfWriter::new();
 /// writer.set("/exposure", &139.8)?;
 /// writer.reserve("/data", &Datatype::Float32, Byteorder::NATIVE, &[4, 3])?;
 /// ParallelWriter::create(&path, writer)?;
@@ -77,18 +77,18 @@ struct ReservedArray {
 }
 
 impl ParallelWriter {
-    /// Lays out a file with the arrays for which [`Writer::reserve`] was called, next to `path`. The others, and the values,
+    /// Lays out a file with the arrays for which [`AsdfWriter::reserve`] was called, next to `path`. The others, and the values,
     /// are written at once.
     ///
     /// # Errors
-    /// Returns the errors of [`Writer::write`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if no array is
+    /// Returns the errors of [`AsdfWriter::write`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if no array is
     /// reserved, or if the file is being written in this way already.
     pub fn create(path: impl AsRef<Path>, writer: AsdfWriter<'_>) -> Result<Self> {
         let (builder, tree) = writer.into_parts();
         Self::create_from(path, builder, tree)
     }
 
-    /// Does the same as [`ParallelWriter::create`], from a tree with nodes of [`Builder::reserve`].
+    /// Does the same as [`ParallelWriter::create`], from a tree with nodes of [`AsdfBuilder::reserve`].
     ///
     /// # Errors
     /// Returns the errors of [`ParallelWriter::create`].

@@ -229,7 +229,7 @@ fn truncated(data: SourceRef, have: u64, of: u64) -> Result<(BlockState, Option<
 
 /// Returns the number of bytes that can be read from the start on.
 ///
-/// Work beyond the limit is not begun. The budget is used up then, and [`look`] notices it.
+/// Work beyond the limit is not begun. The budget is used up then, and [`recover_block`] notices it.
 fn find_readable_len(source: &dyn Source, limits: &Limits) -> u64 {
     if limits.check_work(source.len()).is_err() {
         return 0;

@@ -65,7 +65,7 @@ pub struct RepairReport {
 }
 
 impl RepairReport {
-    /// Returns `true` if everything is there, and what was written verifies ([`Salvage::verified`]).
+    /// Returns `true` if everything is there, and what was written verifies ([`SalvagedFile::verified`]).
     pub fn is_whole(&self) -> bool {
         self.verify_problems.as_ref().is_some_and(Vec::is_empty)
             && self.arrays.is_empty()
@@ -100,9 +100,9 @@ pub struct SalvagedFile {
 /// assert!(file::open_asdf_bytes(cut.into()).is_err());
 /// let mut left = check::salvage(Arc::new(MemorySource::new(cut.into(), "memory")), &Limits::default())?;
 /// let written = left.verified(Arc::new(trilith::bytes::NoReferences))?;
-/// assert_eq!(left.report().wrong, Some(vec![]));
+/// assert_eq!(left.report().verify_problems, Some(vec![]));
 /// let file = file::open_asdf_source(written, Arc::new(trilith::bytes::NoReferences), &Limits::default())?;
-/// assert_eq!(file.tree().at("/a").and_then(|a| a.as_i64()), Some(1));
+/// assert_eq!(file.tree().node_at_pointer("/a").and_then(|a| a.as_i64()), Some(1));
 /// assert!(!left.report().is_whole());
 /// # Ok::<(), trilith::Error>(())
 /// ```
@@ -274,7 +274,7 @@ impl SalvagedFile {
     /// Rewrites the references of the tree, which `resolve` resolves, so that they are relative to `to`.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for too many nodes, and the errors of the edit.
+    /// Returns [`ErrorKind::Limit`] for too many nodes, and the errors of the edit.
     pub fn moved_to(mut self, resolve: &dyn Resolve, to: &BaseUri, limits: &Limits) -> Result<Self> {
         if let Some(text) = &self.tree {
             let tree = Tree::parse(text.clone(), limits)?;
@@ -301,7 +301,7 @@ impl SalvagedFile {
     /// bytes.
     ///
     /// # Errors
-    /// Returns the errors of [`Salvage::write`], and [`ErrorKind::Limit`] if verifying would be too much.
+    /// Returns the errors of [`SalvagedFile::write`], and [`ErrorKind::Limit`] if verifying would be too much.
     pub fn verified(&mut self, resolve: Arc<dyn Resolve>) -> Result<SourceRef> {
         let _call = self.limits.call();
         let written = spool_output("what is left", |out| self.write(out))?;

@@ -267,7 +267,7 @@ struct RecoveredItems<'a> {
 }
 
 impl RecoveredItems<'_> {
-    /// A node and all below it that is there; None if nothing is. Recursion is limited by [`DEPTH`].
+    /// A node and all below it that is there; None if nothing is. Recursion is limited by [`MAX_DEPTH`].
     fn draft_node(&mut self, id: ItemTreeId, path: &str, depth: usize) -> Result<Option<Draft>> {
         if depth > MAX_DEPTH {
             return Err(Error::limit(format!("dicts and lists nest more than {MAX_DEPTH} deep")));

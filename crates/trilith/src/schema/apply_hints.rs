@@ -29,11 +29,11 @@ impl Validator {
     /// follow as they are), `flowStyle` and `style` if the value does not say otherwise itself.
     ///
     /// ```
-    /// use trilith::check::{Schemas, Validator};
+    /// use trilith::check::{SchemaSet, Validator};
     /// use trilith::tree::Value;
     /// let mut node = Value::map([("datatype", Value::from("int8")), ("source", 0.into())]);
     /// node.tag = Some("tag:stsci.edu:asdf/core/ndarray-1.1.0".to_owned());
-    /// Validator::new(Schemas::bundled()).arrange(&mut node, Some("1.6.0"))?;
+    /// Validator::new(SchemaSet::bundled()).arrange(&mut node, Some("1.6.0"))?;
     /// assert_eq!(node.entries()[0].0.as_str(), Some("source"));
     /// # Ok::<(), trilith::Error>(())
     /// ```

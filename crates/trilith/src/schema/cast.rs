@@ -4,7 +4,7 @@
 use super::json_view::{JsonType, bindable_tag, json_type_of_node};
 use crate::tree::{Node, Scalar};
 
-/// The simple datatypes, in the order of the columns of [`SAFE`].
+/// The simple datatypes, in the order of the columns of [`SAFE_CASTS`].
 pub(super) const DATATYPES: [&str; 14] = [
     "bool8",
     "int8",
@@ -22,7 +22,7 @@ pub(super) const DATATYPES: [&str; 14] = [
     "complex128",
 ];
 
-/// For each simple datatype, a mask of the datatypes that hold all its values. Bit n stands for `NAMES[n]`.
+/// For each simple datatype, a mask of the datatypes that hold all its values. Bit n is the datatype `DATATYPES[n]`.
 const SAFE_CASTS: [u16; 14] = [
     0b11111111111111, // bool8
     0b11111000011110, // int8
@@ -46,7 +46,7 @@ const STRING_WIDTHS: [u64; 14] = [5, 4, 6, 11, 21, 3, 5, 10, 20, 32, 32, 32, 64,
 /// A datatype, as far as casting needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CastKind {
-    /// `NAMES[n]`.
+    /// `DATATYPES[n]`.
     Simple(usize),
     Ascii(u64),
     Ucs4(u64),

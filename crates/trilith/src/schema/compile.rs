@@ -24,7 +24,7 @@ pub(super) struct SchemaPart {
     pub(super) rules: Box<[Rule]>,
     /// Node of the schema document.
     pub(super) place: SchemaLocation,
-    /// The types that can fit, as bits of [`Json`]: a quick no for everything else.
+    /// The types that can fit, as bits of [`JsonType`]: a quick no for everything else.
     pub(super) types: u8,
 }
 
@@ -84,7 +84,7 @@ pub(super) enum Rule {
         max: u64,
     },
     Datatype(Box<DatatypeRule>),
-    /// A part that could not be compiled, by its number in [`Program::gaps`]: it cannot be told whether it holds.
+    /// A part that could not be compiled, by its number in [`CompiledSchemas::gaps`]: it cannot be told whether it holds.
     Unchecked(u32),
 }
 

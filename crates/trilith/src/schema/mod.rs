@@ -1,6 +1,6 @@
 //! Schemas: JSON Schema draft-04 with the additions of YAML Schema and ASDF, straight on the nodes of a tree.
 //!
-//! [`Schemas`] is a set of schemas with the manifests that bind tags to them; [`Validator`] compiles what
+//! [`SchemaSet`] is a set of schemas with the manifests that bind tags to them; [`Validator`] compiles what
 //! a tree needs and checks it. Keywords: all of draft-04; `tag` (with `*` and `**`); `datatype`,
 //! `exact_datatype`, `ndim`, `max_ndim` of ndarrays; `requiredProperties` of 0.1.0dev. `format`,
 //! `propertyOrder`, `flowStyle`, `style`, `default` and `examples` are hints and make nothing invalid, as in Python

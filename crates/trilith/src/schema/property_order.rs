@@ -2,7 +2,7 @@
 //!
 //! 0.1.0dev, 5.1.2: the object "must have its properties presented in the given order", with the remark that it is
 //! not clear whether the keyword is necessary. So it is a warning, and only for a schema that the caller gives: for
-//! Python asdf it is a hint to writers ([`Hints`]).
+//! Python asdf it is a hint to writers ([`WriteHints`]).
 
 use std::collections::HashSet;
 

@@ -24,7 +24,7 @@ pub struct ValidationReport {
 }
 
 impl ValidationReport {
-    /// Returns `true` if no rule is broken, as far as the rules could be checked: see [`Report::is_decided`].
+    /// Returns `true` if no rule is broken, as far as the rules could be checked: see [`ValidationReport::is_decided`].
     pub fn is_valid(&self) -> bool {
         self.errors == 0
     }

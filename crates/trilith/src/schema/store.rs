@@ -13,10 +13,10 @@ use crate::tree::{Node, Tree};
 /// A set of schemas by URI, and the manifests that say which schema a tag has.
 ///
 /// ```
-/// use trilith::check::{Schemas, Tagged};
-/// let schemas = Schemas::bundled();
+/// use trilith::check::{SchemaSet, TagSchemas};
+/// let schemas = SchemaSet::bundled();
 /// let found = schemas.of_tag("tag:stsci.edu:asdf/core/ndarray-1.1.0", Some("1.6.0"));
-/// assert_eq!(found, Tagged::Schemas(vec!["http://stsci.edu/schemas/asdf/core/ndarray-1.1.0".into()]));
+/// assert_eq!(found, TagSchemas::Schemas(vec!["http://stsci.edu/schemas/asdf/core/ndarray-1.1.0".into()]));
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct SchemaSet {
@@ -51,7 +51,7 @@ pub enum TagSchemas {
     Unknown,
 }
 
-/// The kind of document that [`Schemas::add`] has found.
+/// The kind of document that [`SchemaSet::add`] has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AddedDocument {

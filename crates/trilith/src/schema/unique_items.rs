@@ -25,7 +25,7 @@ pub(super) fn find_duplicate_items(node: Node<'_>, budget: &mut u64) -> Option<(
     None
 }
 
-/// Returns a hash that is equal for nodes that [`same`] takes for equal.
+/// Returns a hash that is equal for nodes that [`deep_eq`] takes for equal.
 fn hash_node(node: Node<'_>, state: &RandomState, depth: usize, budget: &mut u64) -> u64 {
     *budget = budget.saturating_sub(1);
     let mut hasher = state.build_hasher();

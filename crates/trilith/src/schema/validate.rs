@@ -22,11 +22,11 @@ use crate::tree::{Node, NodeId, Tree, TreePath};
 /// mapping with `$ref` nothing is looked at. A custom schema holds for the root, in addition.
 ///
 /// ```
-/// use trilith::{Limits, check::{Schemas, Validator}, tree::Tree};
+/// use trilith::{Limits, check::{SchemaSet, Validator}, tree::Tree};
 /// let text = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\ndata: !core/ndarray-1.1.0\n\
 ///             \x20 {source: 0, datatype: flaot64, byteorder: little, shape: [2]}\n...\n";
 /// let tree = Tree::parse(text, &Limits::default())?;
-/// let report = Validator::new(Schemas::bundled()).validate(&tree, Some("1.6.0"))?;
+/// let report = Validator::new(SchemaSet::bundled()).validate(&tree, Some("1.6.0"))?;
 /// assert!(!report.is_valid());
 /// let problem = &report.problems[0];
 /// assert_eq!(problem.path_text(), "/data/datatype");

@@ -26,13 +26,13 @@ pub struct CollectedTable {
 }
 
 /// Reads the rows of many files into a table, on as many threads as are free. A file that cannot be read is listed in
-/// [`Collected::failed`], and the others go on. Once `stop` is set no further file is begun.
+/// [`CollectedTable::failed`], and the others go on. Once `stop` is set no further file is begun.
 ///
 /// ```no_run
-/// use trilith::file::Gather;
+/// use trilith::file::FileFinder;
 /// use trilith::table::{Query, collect};
-/// let query = Query::named([("exposure", "/meta/exposure")])?.filter("exposure > 100")?;
-/// let files = Gather::new().named("archive");
+/// let query = Query::with_names([("exposure", "/meta/exposure")])?.filter("exposure > 100")?;
+/// let files = FileFinder::new().find("archive");
 /// let found = collect(&query, files, &trilith::OpenOptions::new(), &false.into())?;
 /// println!("{} rows, {} files could not be read", found.table.len(), found.failed.len());
 /// # Ok::<(), trilith::Error>(())

@@ -26,7 +26,7 @@ const FILE_COLUMN: &str = "file";
 /// A description of a table.
 ///
 /// ```
-/// use trilith::table::{Cell, Query, Table};
+/// use trilith::table::{TableCell, Query, Table};
 /// let query = Query::new(["exposure=/meta/exposure", "shape=/data@shape"])?.filter("exposure > 100")?;
 /// let mut table = Table::new(&query);
 /// for (name, seconds) in [("a.asdf", 139.8), ("b.asdf", 3.0)] {
@@ -36,7 +36,7 @@ const FILE_COLUMN: &str = "file";
 /// }
 /// assert_eq!(table.names(), ["file", "exposure", "shape"]);
 /// let rows: Vec<_> = table.rows().collect();
-/// assert_eq!(rows, [[Cell::Text("a.asdf".to_owned()), Cell::Float(139.8), Cell::Null]]);
+/// assert_eq!(rows, [[TableCell::Text("a.asdf".to_owned()), TableCell::Float(139.8), TableCell::Null]]);
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Debug, Clone)]

@@ -43,7 +43,7 @@ impl KeywordCollector {
         match item.value() {
             Ok(Scalar::Float(number)) => self.put_number(key, number),
             Ok(Scalar::Int(number)) => self.put_number(key, number as f64),
-            Ok(Scalar::Str(text)) => self.keywords.text(key, &text),
+            Ok(Scalar::Str(text)) => self.keywords.insert_text(key, &text),
             Ok(Scalar::Bool(true)) => self.is_compressed |= key.eq_ignore_ascii_case("ZIMAGE"),
             _ => {}
         }

@@ -9,7 +9,7 @@
 //! let file = trilith::OpenOptions::new().open_bytes(text.as_bytes().to_vec())?;
 //! let found = file.wcs("/data")?.expect("there are coordinates");
 //! assert_eq!(found.path, "/meta");
-//! assert_eq!(found.wcs.forward().at(&[4.0]).map_err(trilith::wcs::from_wcs)?, [4.0]);
+//! assert_eq!(found.wcs.forward().evaluate_point(&[4.0]).map_err(trilith::wcs::from_wcs)?, [4.0]);
 //! # Ok::<(), trilith::Error>(())
 //! ```
 

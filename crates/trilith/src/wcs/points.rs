@@ -105,7 +105,7 @@ impl PointTable {
     /// The file has positions on the sky in degrees, or as `12:30:00` and `-45:10:05.5`.
     ///
     /// # Errors
-    /// Returns the errors of [`Points::positions`].
+    /// Returns the errors of [`PointTable::positions`].
     pub fn world(&self, wcs: &Wcs) -> Result<Vec<Vec<f64>>> {
         let count = wcs.world_axes();
         let mut columns = Vec::with_capacity(count);
@@ -129,7 +129,7 @@ impl PointTable {
     /// Returns the pixels of the points, a column for each pixel axis, x first.
     ///
     /// # Errors
-    /// Returns the errors of [`Points::positions`].
+    /// Returns the errors of [`PointTable::positions`].
     pub fn pixels(&self, wcs: &Wcs) -> Result<Vec<Vec<f64>>> {
         let count = wcs.pixel_axes();
         let mut columns = Vec::with_capacity(count);

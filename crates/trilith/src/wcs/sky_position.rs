@@ -109,12 +109,12 @@ impl FromStr for BoxLength {
 /// Size of a box: its length along x and along y.
 ///
 /// ```
-/// use trilith::wcs::{Length, Size};
+/// use trilith::wcs::{BoxLength, BoxSize};
 ///
-/// let square: Size = "30arcsec".parse()?;
+/// let square: BoxSize = "30arcsec".parse()?;
 /// assert_eq!(square.x, square.y);
-/// let wide: Size = "201px,0.1deg".parse()?;
-/// assert_eq!((wide.x, wide.y), (Length::Pixels(201.0), Length::Degrees(0.1)));
+/// let wide: BoxSize = "201px,0.1deg".parse()?;
+/// assert_eq!((wide.x, wide.y), (BoxLength::Pixels(201.0), BoxLength::Degrees(0.1)));
 /// # Ok::<(), trilith::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -195,7 +195,7 @@ impl FoundWcs {
     /// let found = file.wcs("")?.expect("there are coordinates");
     /// let pixels = found.pixel_box([10.0, 20.0], "3px".parse()?)?.expect("the position has a pixel");
     /// assert_eq!((&pixels.start[..], &pixels.length[..]), (&[4, 4][..], &[3, 3][..]));
-    /// assert_eq!(pixels.inside(&[11, 11]), Some(vec![4..7, 4..7]));
+    /// assert_eq!(pixels.clip_to_shape(&[11, 11]), Some(vec![4..7, 4..7]));
     /// # Ok::<(), trilith::Error>(())
     /// ```
     ///

@@ -475,7 +475,7 @@ impl<'t> Parser<'t> {
         Ok((name, format!("{base}{shape}{placement}")))
     }
 
-    /// A type, a struct of which is written as a named type; as deep as [`DEPTH`].
+    /// A type, a struct of which is written as a named type; as deep as [`MAX_DEPTH`].
     fn parse_type(&mut self, depth: usize) -> Result<LayoutType> {
         if depth > MAX_DEPTH {
             return Err(Error::limit(format!("structs nest more than {MAX_DEPTH} deep")));

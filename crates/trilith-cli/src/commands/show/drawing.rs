@@ -90,14 +90,14 @@ impl Drawing {
         let svg = match self {
             Self::Image(picture, ..) => return picture.to_png(),
             Self::Line(series, true, look) => plot::draw_steps(series, look)?,
-            Self::Line(series, false, look) => plot::line(series, look)?,
-            Self::Bars(bars, look) => plot::histogram(bars, look)?,
+            Self::Line(series, false, look) => plot::draw_line(series, look)?,
+            Self::Bars(bars, look) => plot::draw_histogram(bars, look)?,
             Self::Columns(all, look) => {
                 let panel = |found: &Statistics| {
                     found.histogram.clone().map_or_else(|| ColumnPanel::Message("no number is finite".to_owned()), ColumnPanel::Bars)
                 };
                 let panels: Vec<_> = all.iter().map(|(name, _, found)| (name.clone(), panel(found))).collect();
-                plot::columns(&panels, look)?
+                plot::draw_columns(&panels, look)?
             }
         };
         Ok(svg.into_bytes())

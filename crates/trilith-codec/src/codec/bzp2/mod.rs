@@ -30,7 +30,7 @@ use crate::threads::threads;
 const MIN_PARALLEL_BYTES: u64 = 100_000;
 
 /// Cost of a decoded byte, and of one that was sorted, in bytes that are copied. The transform sorts at most
-/// [`SORTED`] bytes a block, even for runs that are far longer after decoding.
+/// [`BLOCK_LEN`] bytes a block, even for runs that are far longer after decoding.
 const COST_PER_BYTE: u64 = 2;
 const COST_PER_SORTED_BYTE: u64 = 12;
 /// Bytes that a block of level 9 holds in the form that is sorted.

@@ -51,7 +51,7 @@ pub(super) struct ParallelDecoder {
     stored: SourceRef,
     len: u64,
     limits: Limits,
-    /// Stored bytes from byte `window_at` on, and the marks in them.
+    /// Stored bytes from byte `window_offset` on, and the marks in them.
     window: Vec<u8>,
     window_offset: u64,
     marks: VecDeque<BlockMagic>,

@@ -4,9 +4,9 @@
 //! encode and backwards to decode (ASDF 0.1.0, *Block encoding*); before that, the branch named them
 //! by letters in the block header. Reading the YAML is done elsewhere; here are the steps.
 //!
-//! Array steps ([`Step::Tile`]) come before the one that makes bytes of an array
-//! ([`Step::Quantize`], or nothing: the elements in C order), and that before steps on bytes
-//! ([`Step::Zlib`], [`Step::Sparse`]).
+//! Array steps ([`ChainStep::Tile`]) come before the one that makes bytes of an array
+//! ([`ChainStep::Quantize`], or nothing: the elements in C order), and that before steps on bytes
+//! ([`ChainStep::Zlib`], [`ChainStep::Sparse`]).
 
 mod quantize;
 mod sparse;
@@ -63,9 +63,9 @@ impl ChainStep {
     /// The step that a letter of the branch of 2015-01-05 names: `z` or `s`.
     ///
     /// ```
-    /// use trilith_codec::codec::chain::Step;
-    /// assert_eq!(Step::from_code(b'z'), Step::Zlib);
-    /// assert_eq!(Step::from_code(b'q'), Step::Unknown("q".into()));
+    /// use trilith_codec::codec::encoding_chain::ChainStep;
+    /// assert_eq!(ChainStep::from_code(b'z'), ChainStep::Zlib);
+    /// assert_eq!(ChainStep::from_code(b'q'), ChainStep::Unknown("q".into()));
     /// ```
     pub fn from_code(code: u8) -> Self {
         match code {
@@ -117,9 +117,9 @@ impl BlockArray {
 /// not know, by its name: the tree and other blocks of the file stay usable.
 ///
 /// ```
-/// use trilith_codec::codec::chain::{Step, check};
-/// assert!(check(&[Step::Sparse, Step::Zlib]).is_ok());
-/// let error = check(&[Step::Unknown("rice".into())]).unwrap_err();
+/// use trilith_codec::codec::encoding_chain::{ChainStep, check};
+/// assert!(check(&[ChainStep::Sparse, ChainStep::Zlib]).is_ok());
+/// let error = check(&[ChainStep::Unknown("rice".into())]).unwrap_err();
 /// assert_eq!(error.message(), "unknown encoding \"rice\"");
 /// ```
 pub fn check(steps: &[ChainStep]) -> Result<()> {
@@ -187,12 +187,12 @@ pub fn with_defaults(steps: &[ChainStep], array: &BlockArray) -> Result<Vec<Chai
 /// ```
 /// use std::sync::Arc;
 /// use trilith_io::bytes::MemorySource;
-/// use trilith_codec::codec::chain::{Described, Step, decoder};
+/// use trilith_codec::codec::encoding_chain::{BlockArray, ChainStep, decoder};
 /// use trilith_codec::Limits;
 ///
 /// // Two tiles of 2 by 2 bytes make an array of 2 by 4.
-/// let steps = [Step::Tile { shape: vec![2, 2], original_shape: None, item_size: None }];
-/// let array = Described { shape: vec![2, 4], item_size: 1, big_endian: false };
+/// let steps = [ChainStep::Tile { shape: vec![2, 2], original_shape: None, item_size: None }];
+/// let array = BlockArray { shape: vec![2, 4], item_size: 1, big_endian: false };
 /// let order = trilith_io::Byteorder::Little;
 /// let stored = Arc::new(MemorySource::new(b"abefcdgh".to_vec(), "memory"));
 /// let source = decoder(&steps, stored, Some(8), Some(&array), order, &Limits::default())?;
@@ -430,7 +430,7 @@ impl LazySource {
 }
 
 impl SourcePieces for LazySource {
-    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         stored_ranges(&**self.get_or_init()?, range)
     }
 }
@@ -474,7 +474,7 @@ impl Source for LazySource {
 /// An encoder of a chain: the bytes of the array in C order go in, what follows the YAML comes out.
 ///
 /// # Errors
-/// Returns the errors of [`filled`], and [`ErrorKind::InvalidInput`] for a quality that is not above 0.
+/// Returns the errors of [`with_defaults`], and [`ErrorKind::InvalidInput`] for a quality that is not above 0.
 pub fn encoder(steps: &[ChainStep], array: &BlockArray, limits: &Limits) -> Result<Box<dyn Encoder>> {
     let steps = with_defaults(steps, array)?;
     let total = array.shape.iter().try_fold(array.item_size, |all, n| all.checked_mul(*n));

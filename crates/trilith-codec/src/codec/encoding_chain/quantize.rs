@@ -245,7 +245,7 @@ impl<'a> SignedBits<'a> {
 }
 
 impl SourcePieces for QuantizedSource {
-    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         check_range(range.start, range.end.saturating_sub(range.start), self.len)?;
         let width = self.float.width as u64;
         let mut all = Vec::new();

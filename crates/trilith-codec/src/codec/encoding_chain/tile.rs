@@ -58,7 +58,7 @@ impl TileGrid {
         self.tile_bytes / self.item
     }
 
-    /// Does the same as [`Grid::inside`], for a later step. Returns None if no tile has padding.
+    /// Does the same as [`TileGrid::valid_runs`], for a later step. Returns None if no tile has padding.
     pub(super) fn inside_lookup(&self) -> Option<super::quantize::TileRuns> {
         if self.tiled == self.bytes {
             return None;
@@ -247,7 +247,7 @@ impl TiledSource {
 }
 
 impl SourcePieces for TiledSource {
-    fn stored_item(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let mut all = Vec::new();
         for part in self.inner_ranges(&range)? {
             all.extend(stored_ranges(&*self.inner, part)?);

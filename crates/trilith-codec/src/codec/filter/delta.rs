@@ -24,7 +24,7 @@ impl DeltaRows {
         Self::check_arguments(arguments, len, &[1, 2, 4, 8])
     }
 
-    /// Does the same as [`Rows::of`], for the bytes of floats.
+    /// Does the same as [`DeltaRows::from_arguments`], for the bytes of floats.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for other lengths than 2, 3, 4 and 8.
@@ -79,7 +79,7 @@ impl DeltaRows {
         }
     }
 
-    /// Does the same as [`Rows::undo`], for floats. A row has the first bytes of all numbers first, the most
+    /// Does the same as [`DeltaRows::decode`], for floats. A row has the first bytes of all numbers first, the most
     /// significant ones, and the differences of all its bytes. The output is big-endian.
     pub(super) fn decode_floats(&self, bytes: Vec<u8>) -> Vec<u8> {
         let whole = Self { width: 1, row: self.row, step: self.step, is_big: false };

@@ -1,4 +1,4 @@
-//! HDF5's filters that keep only the bits which numbers need: `nbit` and `scaleoffset`. Their arguments are the values that
+//! HDF5's filters that keep only the bits which numbers need: `decode_nbit` and `scaleoffset`. Their arguments are the values that
 //! the file holds for the client of the filter.
 
 use crate::byteorder::Byteorder;

@@ -16,7 +16,7 @@ const MAX_RANGES_PER_REQUEST: usize = 192;
 const PART_OVERHEAD: u64 = 256;
 /// Gaps up to this size are fetched, too, if each range is a separate request.
 const MERGE_GAP: u64 = 8 << 10;
-/// Number of requests above which ranges are merged across wider gaps, up to `WIDEST`.
+/// Number of requests above which ranges are merged across wider gaps, up to `MAX_MERGE_GAP`.
 const MAX_REQUESTS: usize = 64;
 const MAX_MERGE_GAP: u64 = 1 << 20;
 
@@ -73,12 +73,12 @@ pub(super) fn plan_jobs(ranges: Vec<Range<u64>>, together: bool) -> Vec<RangeReq
     jobs
 }
 
-/// Adds a request for each piece of a range. A piece has at most [`PIECE`] bytes.
+/// Adds a request for each piece of a range. A piece has at most [`MAX_REQUEST_BYTES`] bytes.
 fn split_evenly(range: Range<u64>, jobs: &mut Vec<RangeRequest>) {
     jobs.extend(even_pieces(range).map(RangeRequest::Single));
 }
 
-/// Returns even pieces of a range, of at most [`PIECE`] bytes each.
+/// Returns even pieces of a range, of at most [`MAX_REQUEST_BYTES`] bytes each.
 pub(super) fn even_pieces(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
     let len = range.end - range.start;
     let size = len.div_ceil(len.div_ceil(MAX_REQUEST_BYTES).max(1)).max(1);

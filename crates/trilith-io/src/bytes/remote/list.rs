@@ -122,7 +122,7 @@ impl Lister {
         })?;
         let at_once = self.target.client.options.in_flight;
         for_each_concurrent(folders, at_once, |folder| match rest {
-            // A matching folder stands for everything in it, as in a file system.
+            // A matching folder includes everything in it, as in a file system.
             [] => self.list_prefix(&folder, None),
             rest => self.list_level(folder, rest),
         })

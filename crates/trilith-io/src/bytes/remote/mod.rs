@@ -2,14 +2,14 @@
 //!
 //! Opening requests the front of a file (one request), and everything else is requested when it is read. A few
 //! bytes come with those around them, many come in parallel pieces, and scattered ones come together in one request
-//! if the server supports it. A bounded [`cache`] keeps the bytes. Each request names the version of the file that
+//! if the server supports it. A bounded cache ([`memory_cache`]) keeps the bytes. Each request names the version of the file that
 //! was opened, so that a file which changes is an error and never a mixture.
 //!
-//! [`client`] decides who may be asked (`SECURITY.md` says why), [`fetch`] repeats what broke, [`source`]
-//! is the [`Source`](super::Source), [`whole`] the one of servers that give no parts, [`resolve`] the
-//! sandbox for references, [`upload`] writes objects, and [`list`] finds those that fit a pattern. [`bucket`] knows the URLs of objects, [`store`] how a bucket is asked, [`login`] where credentials
-//! come from. The libraries for HTTP and TLS are seen in `client` and [`tools`] only, that for credentials and signatures in
-//! `login` and `tools`.
+//! [`client`] decides who may be asked (`SECURITY.md` says why), [`fetch`] repeats what broke, [`ranged_file`]
+//! is the [`Source`], [`unranged`] the one of servers that give no parts, [`resolve`] the
+//! sandbox for references, [`upload`] writes objects, and [`list`] finds those that fit a pattern. [`bucket`] knows the URLs of objects, [`store`] how a bucket is asked, [`credentials`] where credentials
+//! come from. The libraries for HTTP and TLS are seen in `client` and [`credential_context`] only, that for credentials and signatures in
+//! `credentials` and `credential_context`.
 
 mod address;
 mod agent;

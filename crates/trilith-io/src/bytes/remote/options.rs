@@ -49,7 +49,7 @@ pub struct RemoteOptions {
     pub download: bool,
     /// Whether proxies, certificates, and the credentials, regions and endpoints of object stores are taken from where the
     /// tools of these services look: environment variables (`HTTPS_PROXY`, `SSL_CERT_FILE`, `AWS_…`, `GOOGLE_…`, `AZURE_…`)
-    /// and their files. Without it only credentials given by [`RemoteOptions::storage`] are sent.
+    /// and their files. Without it only credentials given by [`RemoteOptions::from_storage_options`] are sent.
     pub environment: bool,
     /// `true` if no credentials are sent to object stores.
     pub anonymous: bool,
@@ -248,7 +248,7 @@ impl RemoteOptions {
         Ok(())
     }
 
-    /// The names that [`RemoteOptions::storage`] accepts.
+    /// The names that [`RemoteOptions::from_storage_options`] accepts.
     pub const STORAGE_OPTION_NAMES: &'static [&'static str] = &[
         "anon",
         "key",

@@ -48,7 +48,7 @@ pub trait RangeFetcher: Send + Sync {
     /// The bytes of each of these ranges, which are inside and do not overlap, in their order.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if they cannot be had.
+    /// Returns [`ErrorKind::Io`] if they cannot be had.
     fn fetch_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>>;
 }
 

@@ -49,7 +49,7 @@ impl<'r> ExternalFiles<'r> {
     /// The HDF5 file of a name, as a file in a folder has it.
     ///
     /// # Errors
-    /// Returns `Unsupported` if it cannot be opened, and the errors of [`H5::open`].
+    /// Returns `Unsupported` if it cannot be opened, and the errors of [`Hdf5File::open`].
     pub(super) fn open_file(&mut self, folder: &str, name: &str) -> Result<Rc<LinkedFile>> {
         let uri = to_relative_reference(folder, name);
         if let Some(known) = self.files.get(&uri) {
@@ -69,10 +69,10 @@ impl<'r> ExternalFiles<'r> {
     }
 
     /// Returns the object to which a path leads from a group of a file, and the file that it is in. `None` if the path leads to
-    /// more than [`HOPS`] links.
+    /// more than [`MAX_LINKS`] links.
     ///
     /// # Errors
-    /// Returns the errors of [`Others::file`] and [`Place::led`].
+    /// Returns the errors of [`ExternalFiles::open_file`] and [`LinkedFile::resolve_link`].
     pub(super) fn resolve_path(
         &mut self,
         place: &Rc<LinkedFile>,

@@ -292,7 +292,7 @@ impl VirtualSources {
     /// Writes the virtual dataset, and returns the items that have to follow it.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn write_virtual_dataset(self, of: &Dataset, name: &str, text: &mut LayoutText) -> Result<Vec<SourceDataset>> {
         let shape = of.dataspace.shape.as_deref().unwrap_or(&[]);
         if shape.contains(&0) {
@@ -327,7 +327,7 @@ impl SourceDataset {
     /// Writes the item, and those of which it is made itself.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::enter`].
+    /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn write_items(self, others: &mut ExternalFiles<'_>, text: &mut LayoutText, depth: usize) -> Result<()> {
         /// Maximum depth of virtual datasets that are made of virtual datasets.
         const MAX_DEPTH: usize = 4;

@@ -63,7 +63,7 @@ fn read_page_factors(file: &TiffFile<'_>, tags: &Ifd) -> Option<Vec<(f64, f64)>>
 /// Writes the factors of the item before: `scale_factor` and `add_offset` of netCDF, if all samples have the same.
 ///
 /// # Errors
-/// Returns the errors of [`LayoutText::enter`].
+/// Returns the errors of [`LayoutText::open_dict`].
 pub(super) fn write_factors(factors: &[(f64, f64)], is_number: bool, text: &mut LayoutText) -> Result<()> {
     match factors {
         [(scale, offset), rest @ ..]

@@ -209,7 +209,7 @@ impl Ifd {
     /// The whole numbers of a tag, none of them below 0; None if it is not there.
     ///
     /// # Errors
-    /// Returns the errors of [`Tiff::values`].
+    /// Returns the errors of [`TiffFile::read_tag_values`].
     pub(super) fn numbers(&self, file: &TiffFile<'_>, id: u64) -> Result<Option<Vec<u64>>> {
         let Some(tag) = self.find_tag(id) else { return Ok(None) };
         let wrong = || Error::malformed(format!("the tag {id} has no whole numbers"));
@@ -224,7 +224,7 @@ impl Ifd {
     /// The first whole number of a tag, or what counts without it.
     ///
     /// # Errors
-    /// Returns the errors of [`Directory::numbers`].
+    /// Returns the errors of [`Ifd::numbers`].
     pub(super) fn read_first_integer(&self, file: &TiffFile<'_>, id: u64, without: u64) -> Result<u64> {
         Ok(self.numbers(file, id)?.and_then(|numbers| numbers.first().copied()).unwrap_or(without))
     }

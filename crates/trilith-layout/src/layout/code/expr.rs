@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Expr {
     Const(i64),
-    /// A variable of [`Plan::vars`](super::Plan).
+    /// A variable of [`CodePlan::vars`](super::CodePlan).
     Var(usize),
     /// The first address: it depends on whether a file has the signature.
     Start,
@@ -107,7 +107,7 @@ pub(super) struct ExprSyntax {
     /// Suffix of a constant, such as `_int64`.
     pub suffix: &'static str,
     pub start: &'static str,
-    /// Prefix of the names of the helper functions `length`, `factor`, `add`, `mul`, `up`.
+    /// Prefix of the names of the helper functions `with_suffix`, `factor`, `add`, `mul`, `align_up`.
     pub prefix: String,
     /// A call of the larger one and a choice, with `{0}`, `{1}` and `{2}` for the arguments.
     pub max: String,

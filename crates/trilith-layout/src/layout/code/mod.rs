@@ -1,7 +1,7 @@
 //! Programs that read and write the files of one layout, without any library.
 //!
-//! A layout becomes a [`Plan`]: fields, and the operations that find addresses and move bytes, in the order of the
-//! text. Each language is one file with its [`Generator`].
+//! A layout becomes a [`CodePlan`]: fields, and the operations that find addresses and move bytes, in the order of the
+//! text. Each language is one file with its [`CodeGenerator`].
 
 mod c;
 mod expr;
@@ -22,9 +22,9 @@ use expr::Expr;
 /// A programming language in which [`Layout::code`] writes.
 ///
 /// ```
-/// use trilith_layout::layout::Language;
-/// assert_eq!(Language::named("fortran").map(Language::extension), Some("f90"));
-/// assert!(Language::named("cobol").is_none());
+/// use trilith_layout::layout::CodeLanguage;
+/// assert_eq!(CodeLanguage::from_name("fortran").map(CodeLanguage::extension), Some("f90"));
+/// assert!(CodeLanguage::from_name("cobol").is_none());
 /// ```
 #[derive(Clone, Copy)]
 pub struct CodeLanguage(&'static CodeGenerator);
@@ -203,9 +203,9 @@ impl Layout {
     /// their end, if it is given. Files with and without the signature are read.
     ///
     /// ```
-    /// use trilith_layout::layout::{Byteorder, Language, Layout};
+    /// use trilith_layout::layout::{Byteorder, CodeLanguage, Layout};
     /// let layout = Layout::read(b"{ N : i8 }\nx = f8[N]")?;
-    /// let python = Language::named("python").ok_or("missing")?;
+    /// let python = CodeLanguage::from_name("python").ok_or("missing")?;
     /// let code = layout.code(python, "run", Byteorder::Little, None)?;
     /// assert!(code.contains("def write(path, values):"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

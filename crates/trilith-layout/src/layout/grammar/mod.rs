@@ -1,7 +1,7 @@
 //! From tokens to a model: what the grammars of both dialects share.
 //!
 //! The parser keeps its own stack of open dicts, lists and structs, so that no text can exhaust the
-//! machine's. A production that fails reports why and returns [`Stop`]; the parser then skips to the
+//! machine's. A production that fails reports why and returns [`ParseStopped`]; the parser then skips to the
 //! next item that can be made out.
 
 mod attribute;

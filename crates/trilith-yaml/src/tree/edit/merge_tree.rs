@@ -21,7 +21,7 @@ impl Tree {
     /// let limits = Limits::default();
     /// let tree = Tree::parse("a: 1 # one\nb: [x, y]   # letters\n", &limits)?;
     /// let other = Tree::parse("{a: 2, b: [x, y], c: 3}", &limits)?;
-    /// let made = tree.toward(&other, &limits)?.unwrap();
+    /// let made = tree.merge_from(&other, &limits)?.unwrap();
     /// assert_eq!(made.text(), "a: 2 # one\nb: [x, y]   # letters\nc: 3\n");
     /// # Ok::<(), trilith_yaml::Error>(())
     /// ```

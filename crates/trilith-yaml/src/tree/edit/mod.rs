@@ -141,8 +141,8 @@ impl<'t> Edit<'t> {
     /// the value not null): `!unit m` set to `s` stays a unit.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
-    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if its last key has no place there.
+    /// Returns [`ErrorKind::NotFound`] if the path leads nowhere, and
+    /// [`ErrorKind::InvalidInput`] if its last key has no place there.
     pub fn set(&mut self, path: &TreePath, value: &Value) -> Result<()> {
         if let Some(card) = CardLocator::resolve_card(self.tree, path)? {
             return card.set_card_value(self, value);
@@ -164,7 +164,7 @@ impl<'t> Edit<'t> {
     /// Sets or adds a key of a mapping node, as [`Edit::set`]; no path is searched, for edits of many nodes.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the node is no mapping.
+    /// Returns [`ErrorKind::InvalidInput`] if the node is no mapping.
     pub fn set_key(&mut self, mapping: Node<'t>, key: &str, value: &Value) -> Result<()> {
         let parent = resolve_alias(mapping);
         if !parent.is_mapping() {
@@ -188,8 +188,8 @@ impl<'t> Edit<'t> {
     /// Adds a key to a mapping, or an item to a sequence before the one with that number (`-`: at the end).
     ///
     /// # Errors
-    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the parent is missing, and
-    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is a scalar or has the key already.
+    /// Returns [`ErrorKind::NotFound`] if the parent is missing, and
+    /// [`ErrorKind::InvalidInput`] if it is a scalar or has the key already.
     pub fn insert(&mut self, path: &TreePath, value: &Value) -> Result<()> {
         if let Some(card) = CardLocator::resolve_card(self.tree, path)? {
             return card.insert(self, value);
@@ -250,8 +250,8 @@ impl<'t> Edit<'t> {
     /// If aliases elsewhere refer to the value, the first of them gets it with its anchor.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
-    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it is the root or leads to a merged key.
+    /// Returns [`ErrorKind::NotFound`] if the path leads nowhere, and
+    /// [`ErrorKind::InvalidInput`] if it is the root or leads to a merged key.
     pub fn delete(&mut self, path: &TreePath) -> Result<()> {
         if let Some(card) = CardLocator::resolve_card(self.tree, path)? {
             return card.delete(self);
@@ -271,8 +271,8 @@ impl<'t> Edit<'t> {
     /// Gives a key of a mapping another name.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere, and
-    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it leads to no key or the name is taken.
+    /// Returns [`ErrorKind::NotFound`] if the path leads nowhere, and
+    /// [`ErrorKind::InvalidInput`] if it leads to no key or the name is taken.
     pub fn rename(&mut self, path: &TreePath, name: &str) -> Result<()> {
         if let Some(card) = CardLocator::resolve_card(self.tree, path)? {
             return card.rename(self, name);
@@ -302,9 +302,9 @@ impl<'t> Edit<'t> {
     /// Returns the tree with all changes, parsed again and checked: it is the old tree with these changes.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if two changes touch the same bytes, or a value
-    /// cannot be written as YAML. Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the new text would mean
-    /// anything else than requested, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.
+    /// Returns [`ErrorKind::InvalidInput`] if two changes touch the same bytes, or a value
+    /// cannot be written as YAML. Returns [`ErrorKind::Unsupported`] if the new text would mean
+    /// anything else than requested, and [`ErrorKind::Limit`] if a limit would be exceeded.
     pub fn finish(mut self, limits: &Limits) -> Result<Tree> {
         self.plan.resolve_spans(self.tree);
         self.hand_over()?;
@@ -323,7 +323,7 @@ impl<'t> Edit<'t> {
     /// afterwards. Null and empty collections may get content.
     ///
     /// # Errors
-    /// Returns the errors of [`Edit::finish`], and [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if a
+    /// Returns the errors of [`Edit::finish`], and [`ErrorKind::Unsupported`] if a
     /// change would replace or remove something.
     pub fn finish_adding(self, limits: &Limits) -> Result<Tree> {
         let tree = self.tree;
@@ -395,7 +395,7 @@ fn written_child<'t>(parent: Node<'t>, key: &str) -> Option<Node<'t>> {
     }
 }
 
-/// Does the same as [`own_child`]. Returns all values of a key that occurs more than once.
+/// Does the same as [`written_child`]. Returns all values of a key that occurs more than once.
 fn written_children<'t>(parent: Node<'t>, key: &str) -> Vec<Node<'t>> {
     match parent.kind() {
         NodeKind::Mapping => parent.written_values(key),

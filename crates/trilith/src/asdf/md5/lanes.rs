@@ -113,7 +113,7 @@ fn digest_many_simd(level: Level, sources: &[&SourceRef], progress: Progress<'_>
     digests.into_iter().map(|(_, digest)| digest).collect()
 }
 
-/// Returns `true` if at least [`FEWEST`] streams, that at this place of the order among them, are about as long:
+/// Returns `true` if at least [`MIN_LANES`] streams, that at this place of the order among them, are about as long:
 /// one alone in its lane goes at half the speed that it would have by itself.
 fn has_other_lanes(order: &[usize], sources: &[&SourceRef], place: usize) -> bool {
     // Unoptimised code is slower by lanes than one after the other.

@@ -2,7 +2,7 @@
 //!
 //! [`Unit::parse`] reads VOUnit (`kg.m**2/s**2`) and, as readers of ASDF do, the FITS-like forms with blanks, `*`,
 //! `^` and unsigned powers (`2.1798721 10-18kg m2 s-2`). Printing gives VOUnit.
-//! [`Units`] knows the names: those of the standard, and those that `unit/defunit` defines, in the order of the tree.
+//! [`UnitTable`] knows the names: those of the standard, and those that `unit/defunit` defines, in the order of the tree.
 
 mod check;
 mod names;
@@ -41,7 +41,7 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
-    /// Parses a unit; the empty text is the dimensionless unit. Names are not looked up: see [`Units::check`].
+    /// Parses a unit; the empty text is the dimensionless unit. Names are not looked up: see [`UnitTable::find_unknown_names`].
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the column (from 1) of what is wrong, as

@@ -45,7 +45,7 @@ struct ExprParser<'e> {
 }
 
 impl ExprParser<'_> {
-    /// Reads an expression, as deep as [`LEVELS`] and [`DEPTH`] allow.
+    /// Reads an expression, as deep as [`OPERATORS_BY_PRECEDENCE`] and [`MAX_DEPTH`] allow.
     fn evaluate_binary(&mut self, level: usize, depth: usize) -> Option<i64> {
         let Some(operators) = OPERATORS_BY_PRECEDENCE.get(level) else { return self.operand(depth) };
         let mut left = self.evaluate_binary(level + 1, depth)?;
