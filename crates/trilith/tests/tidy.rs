@@ -23,6 +23,7 @@ const LONGER: &[(&str, &str)] = &[
         "crates/trilith/src/convert/dudley_asdf.rs",
         "a stream becomes a tree and a tree a stream: each step stands beside its way back",
     ),
+    ("crates/trilith/src/wcs/transforms.rs", "one match from the tags of transforms to their readers"),
     ("crates/trilith/src/asdf/sections.rs", "one walk finds tree, blocks, index and what lies between them"),
     ("crates/trilith-cli/src/commands/layout/from_c.rs", "one parser of C declarations: its rules call each other"),
     (

@@ -39,7 +39,7 @@ impl Validator {
     /// let text = "%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\na: !core/ndarray-1.1.0 {source: 0, shape: [2]}\n";
     /// let tree = Tree::parse(text, &Limits::default())?;
     /// let found = Validator::new(SchemaSet::bundled()).describe(&tree, &TreePath::parse("/a/shape")?, None)?;
-    /// assert_eq!(found[0].title, "PreviewOptions many elements there are along each dimension");
+    /// assert_eq!(found[0].title, "How many elements there are along each dimension");
     /// # Ok::<(), trilith::Error>(())
     /// ```
     ///
