@@ -10,9 +10,10 @@ use std::sync::Arc;
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use trilith::asdf::{ArrayOptions, AsdfFile, Block, AsdfBuilder, WriteOptions};
+use trilith::assemble::{self, BlockCodec};
 use trilith::bytes::{Resolve, SourceRef};
 use trilith::tree::Value;
-use trilith::{Array, Error, Result, Target, assemble, check, file};
+use trilith::{Array, Error, Result, Target, check, file};
 use trilith_fuzz::{limits, memory};
 
 #[derive(Arbitrary, Debug)]
@@ -118,14 +119,14 @@ fn rewritten(file: &AsdfFile, tree: &str, taken: &[(Arc<AsdfFile>, usize)]) -> O
         blocks.push((&**other, other.sections().block(*number as i64).ok()?));
     }
     let mut out = Cursor::new(Vec::new());
-    assemble::write(file, Some(tree), &blocks, &mut out, &WriteOptions::default(), None).ok()?;
+    assemble::write(file, Some(tree), &blocks, &mut out, &WriteOptions::default(), BlockCodec::Keep).ok()?;
     Some(out.into_inner())
 }
 
 fn rewritten_blocks(file: &AsdfFile, tree: Option<&str>, blocks: &[Block]) -> Option<Vec<u8>> {
     let blocks: Vec<_> = blocks.iter().map(|block| (file, block)).collect();
     let mut out = Cursor::new(Vec::new());
-    assemble::write(file, tree, &blocks, &mut out, &WriteOptions::default(), None).ok()?;
+    assemble::write(file, tree, &blocks, &mut out, &WriteOptions::default(), BlockCodec::Keep).ok()?;
     Some(out.into_inner())
 }
 

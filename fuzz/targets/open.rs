@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(one.is_ok(), other.is_ok(), "a window opens as the bytes themselves do");
     if let (Ok(one), Ok(other)) = (one, other) {
         assert_eq!(digests(&one).ok(), digests(&other).ok());
-        let _ = check::verify(&one, true, trilith::Progress::default());
+        let _ = check::verify(&one, check::VerifyDepth::Decoded, trilith::Progress::default());
         for block in one.sections().blocks().unwrap_or_default() {
             let _ = one.encoding_names(block);
         }

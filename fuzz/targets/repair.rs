@@ -9,7 +9,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use trilith::asdf::WriteOptions;
 use trilith::bytes::NoReferences;
-use trilith::check::{RepairReport, salvage};
+use trilith::check::{RepairReport, VerifyDepth, salvage};
 use trilith::tree::Value;
 use trilith::{Array, ArrayOptions, AsdfBuilder, Target, check, file};
 use trilith_fuzz::{limits, memory};
@@ -61,7 +61,7 @@ fuzz_target!(|input: Input| {
     };
     let Some((_, written)) = repaired(&bytes) else { return };
     let file = file::open_asdf_source(memory(written.clone()), Arc::new(NoReferences), &limits()).expect("what was written opens");
-    let report = check::verify(&file, true, trilith::Progress::default()).expect("and can be verified");
+    let report = check::verify(&file, VerifyDepth::Decoded, trilith::Progress::default()).expect("and can be verified");
     assert!(report.structure.is_empty(), "{:?}", report.structure);
     assert!(file.sections().index_report().problem.is_none());
     let (again, _) = repaired(&written).expect("it can be repaired again");

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use library::Progress;
+use library::check::VerifyDepth;
 
 use crate::array::trilith_progress;
 use crate::cancel::cancelled;
@@ -52,7 +53,8 @@ pub unsafe extern "C" fn trilith_verify(
         let file = &get_ref(file)?.file;
         let heard = ProblemCallback { callback: hear, user_data: Mutex::new(user), stopped: AtomicBool::new(false) };
         let tell = |bytes| heard.report_problem(bytes);
-        let report = file.verify(deep != 0, Progress::new(&tell))?;
+        let depth = if deep == 0 { VerifyDepth::Structure } else { VerifyDepth::Decoded };
+        let report = file.verify(depth, Progress::new(&tell))?;
         if heard.stopped.load(Ordering::Relaxed) {
             return Err(cancelled());
         }

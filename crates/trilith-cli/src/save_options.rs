@@ -34,18 +34,33 @@ pub(crate) struct SaveArgs {
     output: Option<String>,
 }
 
+/// Blocks of a file that are written again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BlockRewrite {
+    /// Blocks that a change concerns.
+    IfNeeded,
+    /// Every block, even if only the tree changes and fits into its space.
+    Always,
+}
+
 impl SaveArgs {
     /// The file that is written, where `name` was opened.
     pub(crate) fn output_path<'a>(&'a self, name: &'a str) -> &'a str {
         self.output.as_deref().unwrap_or(name)
     }
 
-    /// Saves a change of the file that was opened from `name`; `again` rewrites every block.
-    pub(crate) fn save_change(&self, change: &mut Change<'_>, name: &str, anew: bool, options: &Options) -> Result<()> {
+    /// Saves a change of the file that was opened from `name`.
+    pub(crate) fn save_change(
+        &self,
+        change: &mut Change<'_>,
+        name: &str,
+        rewrite: BlockRewrite,
+        options: &Options,
+    ) -> Result<()> {
         let source = change.file().sections().source();
         progress::add_expected(source.len());
         let mut how = SaveOptions::default();
-        (how.in_place, how.force_rewrite) = (self.in_place, anew);
+        (how.in_place, how.force_rewrite) = (self.in_place, rewrite == BlockRewrite::Always);
         if let Some(output) = &self.output {
             check_name(output, FileFormat::from_asdf(change.file()), "name it otherwise, or convert the file")?;
             options.check_inputs(output, &[name])?;
@@ -236,7 +251,7 @@ pub(crate) fn apply(
         eprint_line(&format!("trilith: {}", error_with_advice(&error)));
         return Ok(Outcome::Negative);
     }
-    save.save_change(&mut change, &item.file, false, options)?;
+    save.save_change(&mut change, &item.file, BlockRewrite::IfNeeded, options)?;
     Ok(Outcome::Success)
 }
 

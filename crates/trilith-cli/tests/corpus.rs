@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use common::{Ended, files, in_parallel, run, shared, trilith};
 use serde_json::Value;
+use trilith::check::VerifyDepth;
 
 /// What must agree today: beginning of the folder's name, extension of the file.
 /// Everything else is tried and counted, and does not fail the test.
@@ -310,7 +311,7 @@ fn panics(bytes: &[u8]) -> Option<String> {
     let tried = std::panic::catch_unwind(|| {
         if let Ok(file) = trilith::file::open_asdf_bytes(bytes.to_vec()) {
             let _ = trilith::check::digest(&file);
-            let _ = trilith::check::verify(&file, true, trilith::Progress::default());
+            let _ = trilith::check::verify(&file, VerifyDepth::Decoded, trilith::Progress::default());
         }
     });
     tried.err().map(|what| what.downcast_ref::<String>().cloned().unwrap_or_else(|| "a panic".to_owned()))

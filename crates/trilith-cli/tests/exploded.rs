@@ -11,6 +11,7 @@ use std::path::Path;
 
 use common::{run, trilith};
 use trilith::asdf::{FieldSlot, GENERATIONS, Generation};
+use trilith::check::VerifyDepth;
 
 const TARGETS: [&str; 10] =
     ["finf-0.1", "asdf-0.1-dev", "asdf-0.1", "asdf-1.0", "asdf-1.1", "asdf-1.2", "asdf-1.3", "asdf-1.4", "asdf-1.5", "asdf-1.6"];
@@ -224,9 +225,12 @@ fn every_generation_explode_implode_keeps_blocks() {
             blocks.iter().map(kind).collect::<Vec<_>>()
         };
         assert_eq!(kinds("all.asdf"), kinds("x.asdf"), "{}", row.name);
-        let report =
-            trilith::check::verify(&trilith::open_asdf(folder.join("all.asdf")).unwrap(), true, trilith::Progress::default())
-                .unwrap();
+        let report = trilith::check::verify(
+            &trilith::open_asdf(folder.join("all.asdf")).unwrap(),
+            VerifyDepth::Decoded,
+            trilith::Progress::default(),
+        )
+        .unwrap();
         assert!(report.is_ok(), "{}: {report:?}", row.name);
     }
 }

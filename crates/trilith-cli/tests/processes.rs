@@ -345,7 +345,8 @@ fn concurrent_dudley_appends_are_readable() {
     let mut filling = trilith::dudley::LayoutValues::default();
     filling.data.extend([("who".to_owned(), who(0)), ("t".to_owned(), t(0))]);
     let mut out = std::io::Cursor::new(Vec::new());
-    filling.write(&layout, trilith::array::Byteorder::Little, true, &trilith::Limits::default(), &mut out).unwrap();
+    let (order, storage) = (trilith::array::Byteorder::Little, trilith::dudley::LayoutStorage::Embedded);
+    filling.write(&layout, order, storage, &trilith::Limits::default(), &mut out).unwrap();
     std::fs::write(folder.path().join("x.bd"), out.into_inner()).unwrap();
     for number in 1..4 {
         for (name, rows) in [("who", who(number)), ("t", t(number))] {

@@ -116,12 +116,24 @@ fn read_into(array: &Described, into: &Bound<'_, PyAny>) -> PyResult<()> {
 
 /// Does the same as [`borrow_buffer`], for programs that know no masks and need aligned memory.
 fn borrow_unmasked_aligned<'py>(py: Python<'py>, array: &Described) -> PyResult<Option<Bound<'py, PyAny>>> {
-    if array.mask().is_some() { Ok(None) } else { borrow_buffer(py, array, true) }
+    if array.mask().is_some() { Ok(None) } else { borrow_buffer(py, array, BufferAlignment::Element) }
 }
 
-/// The elements in place, read-only; nothing if they are compressed, of the other byte order,
-/// or not in memory. `aligned` asks for addresses that any program can use.
-pub(crate) fn borrow_buffer<'py>(py: Python<'py>, array: &Described, aligned: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
+/// Addresses of elements that a program can use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BufferAlignment {
+    /// Any address.
+    Any,
+    /// Multiples of the alignment of an element.
+    Element,
+}
+
+/// The elements in place, read-only; nothing if they are compressed, of the other byte order, not in memory, or not aligned.
+pub(crate) fn borrow_buffer<'py>(
+    py: Python<'py>,
+    array: &Described,
+    alignment: BufferAlignment,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     if array.nbytes() == 0 || !is_native(array.datatype(), array.byteorder()) {
         return Ok(None);
     }
@@ -130,7 +142,7 @@ pub(crate) fn borrow_buffer<'py>(py: Python<'py>, array: &Described, aligned: bo
         return Ok(None);
     };
     let first = array.offset() - extent.start;
-    if aligned {
+    if alignment == BufferAlignment::Element {
         let unit = element_alignment(array.datatype());
         let address = lent.start_address().map_or(1, |address| (address as u64).wrapping_add(first));
         let fits = |n: u64| n.is_multiple_of(unit);
@@ -583,7 +595,7 @@ impl Array {
 
     /// The elements in the memory of the file, read-only; None if they are not there as numpy has them.
     fn _lent<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if self.array.mask().is_some() { Ok(None) } else { borrow_buffer(py, &self.array, false) }
+        if self.array.mask().is_some() { Ok(None) } else { borrow_buffer(py, &self.array, BufferAlignment::Any) }
     }
 
     /// Shape of the part that is decoded together, as in h5py and zarr; None if any part can be read alone.
@@ -669,7 +681,7 @@ impl Array {
             import_value_helper(py, "check_reader")?.call0()?;
         }
         let impossible = || PyValueError::new_err("the elements of this array cannot be had without a copy");
-        let lent = if copy == Some(true) { None } else { borrow_buffer(py, &self.array, false)? };
+        let lent = if copy == Some(true) { None } else { borrow_buffer(py, &self.array, BufferAlignment::Any)? };
         let made = match lent {
             Some(lent) => lent,
             None if copy == Some(false) => return Err(impossible()),
@@ -701,7 +713,7 @@ impl Array {
         if self.array.mask().is_some() {
             return Err(PyBufferError::new_err("DLPack has no masks: pass the result of read()"));
         }
-        if let Some(lent) = borrow_buffer(py, &self.array, true)? {
+        if let Some(lent) = borrow_buffer(py, &self.array, BufferAlignment::Element)? {
             // Consumers without support for read-only memory get a copy.
             match lent.call_method(name, (), options) {
                 Err(error) if error.is_instance_of::<PyBufferError>(py) => {}

@@ -89,9 +89,8 @@ pub(crate) fn convert(
     storage_options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<String>> {
     let byteorder = parse_byteorder(byteorder)?;
-    let opening = crate::remote::open_options(true, &allow, remote, storage_options)?
-        .byteorder(byteorder)
-        .layout(layout::parse_arg(layout)?);
+    let opening =
+        crate::remote::open_options(&allow, remote, storage_options)?.byteorder(byteorder).layout(layout::parse_arg(layout)?);
     let target = crate::remote::write_path(target, overwrite, remote, storage_options)?;
     let mut how = ConvertOptions::default();
     how.to = match to {

@@ -46,14 +46,24 @@ pub(crate) fn array_or_reserved(given: &Bound<'_, PyAny>) -> PyResult<Array> {
     space.unwrap_or_else(|| Err(Error::invalid_input("this is not a Reserved"))).or_raise(UsageErrorKind::Argument)
 }
 
+/// Collections around an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DraftContext {
+    /// Dicts only.
+    Dicts,
+    /// At least one list.
+    List,
+}
+
 impl DetachedArrays<'_> {
     /// Returns the items of a stream: integers are fixed parameters, other numbers and strings are arrays without
     /// axes. Below a list, if parameters are not seen again, integers are arrays as well.
     pub(crate) fn to_draft(&self, value: &Value) -> Result<Draft> {
-        self.to_item_draft(value, 0, false)
+        self.to_item_draft(value, 0, DraftContext::Dicts)
     }
 
-    fn to_item_draft(&self, value: &Value, depth: usize, below_list: bool) -> Result<Draft> {
+    fn to_item_draft(&self, value: &Value, depth: usize, context: DraftContext) -> Result<Draft> {
+        let below_list = context == DraftContext::List;
         // The collector accepts values up to this nesting depth.
         if depth > 256 {
             return Err(Error::invalid_input("the items nest too deep"));
@@ -70,7 +80,7 @@ impl DetachedArrays<'_> {
                         ValueData::Int(number) if below_list && self.stored_array(item).is_none() => {
                             Draft::data(Array::from_slice(&[number], &[])?)
                         }
-                        _ => self.to_item_draft(item, depth + 1, below_list)?,
+                        _ => self.to_item_draft(item, depth + 1, context)?,
                     };
                     items.push((name.to_owned(), item));
                 }
@@ -81,7 +91,8 @@ impl DetachedArrays<'_> {
             }
             ValueData::Seq(items) if below_list && items.is_empty() => Err(unsupported_value()),
             ValueData::Seq(items) => {
-                Ok(Draft::list(items.iter().map(|item| self.to_item_draft(item, depth + 1, true)).collect::<Result<Vec<_>>>()?))
+                let drafts = items.iter().map(|item| self.to_item_draft(item, depth + 1, DraftContext::List));
+                Ok(Draft::list(drafts.collect::<Result<Vec<_>>>()?))
             }
             ValueData::Int(number) => Ok(Draft::fixed_param(*number)),
             ValueData::Float(number) => Ok(Draft::data(Array::from_slice(&[*number], &[])?)),

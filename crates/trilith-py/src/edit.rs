@@ -20,20 +20,29 @@ use crate::open_file::{OpenFile, PendingEdit};
 use crate::to_value::ValueCollector;
 use crate::write::write_all;
 
+/// Storage of the arrays in a new value.
+#[derive(Debug, Default)]
+pub(crate) struct ValueStorage<'a> {
+    /// Arrays go into the tree.
+    pub inline: bool,
+    /// Codec of their blocks.
+    pub codec: Option<&'a str>,
+    /// Level of the codec.
+    pub level: Option<i32>,
+}
+
 /// Sets a value.
 pub(crate) fn set_value(
     py: Python<'_>,
     file: &OpenFile,
     path: &str,
     value: &Bound<'_, PyAny>,
-    inline: bool,
-    codec: Option<&str>,
-    level: Option<i32>,
+    storage: &ValueStorage<'_>,
 ) -> PyResult<()> {
     let opened = file.file()?;
     let target = target_of(opened.edit().or_raise(UsageErrorKind::Argument)?.file());
-    let options = array_options(codec, level)?;
-    let mut collector = ValueCollector::new(target, if inline { u64::MAX } else { 0 });
+    let options = array_options(storage.codec, storage.level)?;
+    let mut collector = ValueCollector::new(target, if storage.inline { u64::MAX } else { 0 });
     let value = collector.collect_value(value)?;
     let items = collector.detach()?;
     let path = TreePath::parse(path).or_raise(UsageErrorKind::Key)?;

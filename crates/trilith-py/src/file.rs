@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice};
 use trilith::Limits;
 use trilith::asdf::Target;
+use trilith::check::VerifyDepth;
 use trilith::dudley::{DudleyFile, FileSelection, LayoutOrigin, StreamOptions, append_draft, append_records, append_variables};
 use trilith::file::FileSet;
 use trilith::layout::Layout as Parsed;
@@ -111,8 +112,10 @@ pub(crate) fn open(
     let text = |layout: &Option<Parsed>| layout.as_ref().map(|layout| layout.text().to_owned());
     // Another process may have another working directory, so the paths of folders become absolute.
     let allow = crate::remote::normalize_allowed_prefixes(&allow)?;
-    let opening =
-        crate::remote::open_options(memmap, &allow, remote, storage_options)?.byteorder(byteorder).stored_values(stored);
+    let opening = crate::remote::open_options(&allow, remote, storage_options)?
+        .memory_map(memmap)
+        .byteorder(byteorder)
+        .stored_values(stored);
     let itself = is_set == Some(false);
     let (path, layout_text) = (PathBuf::new(), text(&layout));
     let home = FileOrigin {
@@ -751,7 +754,8 @@ impl File {
     #[pyo3(signature = (*, deep=false))]
     fn verify(&self, py: Python<'_>, deep: bool) -> PyResult<Vec<String>> {
         let file = self.trilith_file()?;
-        Ok(detach_interruptible(py, || file.verify(deep, trilith::Progress::default()))?
+        let depth = if deep { VerifyDepth::Decoded } else { VerifyDepth::Structure };
+        Ok(detach_interruptible(py, || file.verify(depth, trilith::Progress::default()))?
             .or_raise(UsageErrorKind::Argument)?
             .problems())
     }
@@ -800,11 +804,12 @@ impl File {
         codec: Option<&str>,
         level: Option<i32>,
     ) -> PyResult<()> {
-        crate::edit::set_value(py, &self.held, path, value, inline, codec, level)
+        crate::edit::set_value(py, &self.held, path, value, &crate::edit::ValueStorage { inline, codec, level })
     }
 
     fn __setitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        crate::edit::set_value(py, &self.held, &crate::edit::extract_key_path(key)?, value, false, None, None)
+        let path = crate::edit::extract_key_path(key)?;
+        crate::edit::set_value(py, &self.held, &path, value, &crate::edit::ValueStorage::default())
     }
 
     fn __delitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -8,7 +8,7 @@ use trilith::Result;
 use trilith::array::Byteorder;
 use trilith::bytes::SourceBacking;
 use trilith::file::Backend;
-use trilith::hierarchy::{DimensionConventions, DimensionNames, Hierarchy, JsonValue, Node, StatedNames, numcodec};
+use trilith::hierarchy::{ArrayAxes, DimensionConventions, DimensionNames, Hierarchy, JsonValue, Node, StatedNames, numcodec};
 
 use crate::array::{Array, view_bytes};
 use crate::detached::detach_interruptible;
@@ -111,7 +111,8 @@ impl AxisNameCache {
     /// first axes of all.
     #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
     fn name(&mut self, arrays: Vec<(String, Vec<u64>, StatedNames)>, first: Vec<String>) -> Vec<Vec<String>> {
-        let arrays: Vec<_> = arrays.iter().map(|(key, shape, said)| (key.as_str(), shape.as_slice(), said.clone())).collect();
+        let arrays: Vec<_> =
+            arrays.iter().map(|(key, shape, said)| ArrayAxes { key, shape, stated_names: said.clone() }).collect();
         self.0.assign_names(&arrays, &first)
     }
 }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use trilith::Limits;
 use trilith::bytes::{self, LocalOptions, NewFile, NoReferences, WriteBasis, read_text};
-use trilith::dudley::{Catalog, CatalogListing, DudleyFile, LayoutValues, StreamOptions, native_order};
+use trilith::dudley::{Catalog, CatalogListing, DudleyFile, LayoutStorage, LayoutValues, StreamOptions, native_order};
 use trilith::file::FileFinder;
 use trilith::layout::{Byteorder, Dialect, ItemKind, Layout as Parsed, ParseOptions, parse};
 
@@ -129,10 +129,11 @@ impl Layout {
         items: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let (filling, order) = self.extract_filling(values, items, byteorder)?;
+        let storage = if embed { LayoutStorage::Embedded } else { LayoutStorage::Separate };
         let done = detach_interruptible(py, || {
             let limits = Limits::from_env()?;
             let mut file = NewFile::create(&path, WriteBasis::Nothing)?;
-            filling.write(&self.0, order, embed, &limits, &mut file.writer())?;
+            filling.write(&self.0, order, storage, &limits, &mut file.writer())?;
             file.commit().map(drop)
         })?;
         done.map_err(|error| raise_at(&error, Some(&path)))

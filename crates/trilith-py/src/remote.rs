@@ -63,14 +63,12 @@ pub(crate) fn normalize_allowed_prefixes(allow: &[String]) -> PyResult<Vec<Strin
 
 /// Returns the options for opening files: the environment, then those of the caller.
 pub(crate) fn open_options(
-    memmap: bool,
     allow: &[String],
     remote: Option<&Bound<'_, PyDict>>,
     storage: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<OpenOptions> {
     let limits = Limits::from_env().map_err(usage_error)?;
-    let opening =
-        OpenOptions::new().limits(limits).memory_map(memmap).allow(ReferencePermissions::read(allow).map_err(usage_error)?);
+    let opening = OpenOptions::new().limits(limits).allow(ReferencePermissions::read(allow).map_err(usage_error)?);
     Ok(opening.remote(build_server_options(allow, remote, storage)?))
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn _table(
     let layout = layout::parse_arg(layout)?;
     let servers = crate::remote::build_server_options(&allow, remote, storage_options)?;
     let gather = FileFinder::new().include_hidden(hidden).all_files(layout.is_some()).remote(servers);
-    let opening = crate::remote::open_options(true, &allow, remote, storage_options)?
+    let opening = crate::remote::open_options(&allow, remote, storage_options)?
         .byteorder(crate::source::parse_byteorder(byteorder)?)
         .layout(layout);
     let stop = Arc::new(AtomicBool::new(false));

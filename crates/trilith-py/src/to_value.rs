@@ -40,6 +40,15 @@ struct ArrayForm {
     shape: Vec<u64>,
 }
 
+/// Place of the elements of an array in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ArrayPlacement {
+    /// The tree.
+    Inline,
+    /// A block.
+    Block,
+}
+
 /// An array among the values.
 enum CollectedArray<'py> {
     /// A source of elements, piece by piece, when they are written; and whether rows can be appended later.
@@ -54,11 +63,11 @@ enum CollectedArray<'py> {
         bytes: ContiguousBytes<'py>,
         form: ArrayForm,
         mask: Option<ContiguousBytes<'py>>,
-        inline: bool,
+        placement: ArrayPlacement,
     },
     TrilithArray {
         array: Array,
-        inline: bool,
+        placement: ArrayPlacement,
     },
     /// Space for elements that other processes write.
     Reserved(ArrayForm),
@@ -101,9 +110,9 @@ impl<'py> ValueCollector<'py> {
         done.map_err(|error| waiting.unwrap_or(error))
     }
 
-    /// Returns `True` if an array with this number of elements goes into the tree. By default none does.
-    fn is_inline(&self, size: u64) -> bool {
-        self.inline > 0 && size <= self.inline
+    /// Returns the place of an array with this number of elements: by default a block.
+    fn placement(&self, size: u64) -> ArrayPlacement {
+        if self.inline > 0 && size <= self.inline { ArrayPlacement::Inline } else { ArrayPlacement::Block }
     }
 
     fn with_tag_prefix(&self, name: &str) -> String {
@@ -162,8 +171,8 @@ impl<'py> ValueCollector<'py> {
         }
         if let Ok(array) = given.cast::<PyArray>() {
             let array = array.get().array.clone();
-            let inline = self.is_inline(array.len());
-            return Ok(self.push_item(given, CollectedArray::TrilithArray { array, inline }));
+            let placement = self.placement(array.len());
+            return Ok(self.push_item(given, CollectedArray::TrilithArray { array, placement }));
         }
         let module = import_numpy(py)?;
         if given.is_instance(&module.getattr(intern!(py, "ndarray"))?)? {
@@ -266,7 +275,7 @@ impl<'py> ValueCollector<'py> {
             .target
             .tag_for("tag:stsci.edu:asdf/core/integer-0")
             .ok_or_else(|| PyValueError::new_err(format!("{} has no integers of more than 64 bits", self.target.name)))?;
-        let words = self.numpy_item(&words, None, true)?;
+        let words = self.numpy_item(&words, None, ArrayPlacement::Inline)?;
         let words = self.push_item(given, words);
         Ok(Value::map([("words", words), ("sign", sign.into())]).tagged(tag))
     }
@@ -295,8 +304,8 @@ impl<'py> ValueCollector<'py> {
         } else {
             (given.clone(), py.None().into_bound(py))
         };
-        let inline = self.is_inline(given.getattr(intern!(py, "size"))?.extract()?);
-        let item = self.numpy_item(&data, Some(&mask).filter(|mask| !mask.is_none()), inline)?;
+        let placement = self.placement(given.getattr(intern!(py, "size"))?.extract()?);
+        let item = self.numpy_item(&data, Some(&mask).filter(|mask| !mask.is_none()), placement)?;
         Ok(self.push_item(given, item))
     }
 
@@ -304,13 +313,14 @@ impl<'py> ValueCollector<'py> {
         &self,
         data: &Bound<'py, PyAny>,
         mask: Option<&Bound<'py, PyAny>>,
-        inline: bool,
+        placement: ArrayPlacement,
     ) -> PyResult<CollectedArray<'py>> {
         let py = data.py();
         let (datatype, order) = from_numpy(&data.getattr(intern!(py, "dtype"))?)?;
         let shape = data.getattr(intern!(py, "shape"))?.extract()?;
         let mask = mask.map(contiguous_bytes).transpose()?;
-        Ok(CollectedArray::Numpy { bytes: contiguous_bytes(data)?, form: ArrayForm { datatype, order, shape }, mask, inline })
+        let form = ArrayForm { datatype, order, shape };
+        Ok(CollectedArray::Numpy { bytes: contiguous_bytes(data)?, form, mask, placement })
     }
 
     fn push_item(&mut self, given: &Bound<'py, PyAny>, item: CollectedArray<'py>) -> Value {
@@ -339,11 +349,11 @@ impl<'py> ValueCollector<'py> {
                     let masks = masks.clone().map(Bound::unbind);
                     DetachedArray::Streamed { pieces, masks, form, streamed: *streamed, failed }
                 }
-                CollectedArray::TrilithArray { array, inline } => DetachedArray::TrilithArray { array, inline: *inline },
+                CollectedArray::TrilithArray { array, placement } => DetachedArray::TrilithArray { array, placement: *placement },
                 CollectedArray::Reserved(form) => DetachedArray::Reserved(form),
-                CollectedArray::Numpy { bytes, form, mask, inline } => {
+                CollectedArray::Numpy { bytes, form, mask, placement } => {
                     let mask = mask.as_ref().map(as_byte_slice).transpose()?;
-                    DetachedArray::Bytes { bytes: as_byte_slice(bytes)?, form, mask, inline: *inline }
+                    DetachedArray::Bytes { bytes: as_byte_slice(bytes)?, form, mask, placement: *placement }
                 }
             });
         }
@@ -409,8 +419,8 @@ fn placeholder_item<'l, T>(list: &'l [T], value: &Value) -> Option<Result<&'l T>
 /// An array that can be written while the interpreter is not held.
 enum DetachedArray<'a> {
     Streamed { pieces: Py<PyAny>, masks: Option<Py<PyAny>>, form: &'a ArrayForm, streamed: bool, failed: PendingException },
-    Bytes { bytes: &'a [u8], form: &'a ArrayForm, mask: Option<&'a [u8]>, inline: bool },
-    TrilithArray { array: &'a Array, inline: bool },
+    Bytes { bytes: &'a [u8], form: &'a ArrayForm, mask: Option<&'a [u8]>, placement: ArrayPlacement },
+    TrilithArray { array: &'a Array, placement: ArrayPlacement },
     Reserved(&'a ArrayForm),
 }
 
@@ -473,12 +483,13 @@ impl<'a> DetachedArrays<'a> {
         found: &mut PlacedArrays,
     ) -> Result<()> {
         if let Some(stored) = placeholder_item(&self.0, value) {
-            let (array, inline) = stored?.owned_array()?;
-            if inline {
-                *value = AsdfBuilder::new(target).array(&array, &ArrayOptions::inline())?;
-            } else {
-                found.push((path.clone(), array));
-                *value = Value::null();
+            let (array, placement) = stored?.owned_array()?;
+            match placement {
+                ArrayPlacement::Inline => *value = AsdfBuilder::new(target).array(&array, &ArrayOptions::inline())?,
+                ArrayPlacement::Block => {
+                    found.push((path.clone(), array));
+                    *value = Value::null();
+                }
             }
             return Ok(());
         }
@@ -511,17 +522,17 @@ fn key_text(key: &Value) -> String {
 }
 
 impl DetachedArray<'_> {
-    /// Returns an array with its elements, and whether it goes into the tree.
-    fn owned_array(&self) -> Result<(Array, bool)> {
+    /// Returns an array with its elements, and the place where it goes.
+    fn owned_array(&self) -> Result<(Array, ArrayPlacement)> {
         match *self {
-            DetachedArray::TrilithArray { array, inline } => Ok((array.clone(), inline)),
-            DetachedArray::Bytes { bytes, form, mask, inline } => {
+            DetachedArray::TrilithArray { array, placement } => Ok((array.clone(), placement)),
+            DetachedArray::Bytes { bytes, form, mask, placement } => {
                 let mut array = Array::from_bytes(bytes.to_vec(), form.datatype.clone(), form.order, form.shape.clone())?;
                 if let Some(mask) = mask {
                     let mask = Array::from_bytes(mask.to_vec(), Datatype::Bool8, form.order, form.shape.clone())?;
                     array = array.with_mask(Mask::Array(Arc::new(mask)))?;
                 }
-                Ok((array, inline))
+                Ok((array, placement))
             }
             DetachedArray::Reserved(_) => Err(Error::invalid_input("a Reserved array is for trilith.create")),
             DetachedArray::Streamed { .. } => {
@@ -577,7 +588,7 @@ fn add_stored_array<'a>(stored: &DetachedArray<'a>, builder: &mut AsdfBuilder<'a
             return Ok(node);
         }
         DetachedArray::Reserved(form) => return builder.reserve(&form.datatype, form.order, &form.shape),
-        DetachedArray::Bytes { bytes, form: ArrayForm { datatype, order, shape }, mask, inline: false } => {
+        DetachedArray::Bytes { bytes, form: ArrayForm { datatype, order, shape }, mask, placement: ArrayPlacement::Block } => {
             let is_packed = match datatype {
                 Datatype::Struct(_) => *datatype == datatype.packed(*order),
                 _ => true,
@@ -592,8 +603,12 @@ fn add_stored_array<'a>(stored: &DetachedArray<'a>, builder: &mut AsdfBuilder<'a
         }
         _ => {}
     }
-    let (array, inline) = stored.owned_array()?;
-    builder.array(&array, &if inline { ArrayOptions::inline() } else { options.clone() })
+    let (array, placement) = stored.owned_array()?;
+    let options = match placement {
+        ArrayPlacement::Inline => ArrayOptions::inline(),
+        ArrayPlacement::Block => options.clone(),
+    };
+    builder.array(&array, &options)
 }
 
 /// A callback that takes the pieces of an array.

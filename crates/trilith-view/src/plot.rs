@@ -49,7 +49,7 @@ const LINE_COLOR: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) for an impossible size.
 pub fn draw_line(series: &DecimatedSeries, look: &PlotStyle) -> Result<String> {
-    render_svg(look, |area| draw_series(area, series, look, false))
+    render_svg(look, |area| draw_series(area, series, look, SeriesShape::Line))
 }
 
 /// Does the same as [`draw_line`], with each number as a step of its width.
@@ -57,7 +57,7 @@ pub fn draw_line(series: &DecimatedSeries, look: &PlotStyle) -> Result<String> {
 /// # Errors
 /// Returns the errors of [`draw_line`].
 pub fn draw_steps(series: &DecimatedSeries, look: &PlotStyle) -> Result<String> {
-    render_svg(look, |area| draw_series(area, series, look, true))
+    render_svg(look, |area| draw_series(area, series, look, SeriesShape::Steps))
 }
 
 /// A histogram as bars.
@@ -91,7 +91,7 @@ pub fn draw_columns(panels: &[(String, ColumnPanel)], look: &PlotStyle) -> Resul
         for ((name, panel), area) in panels.iter().zip(area.split_evenly((panels.len().max(1), 1))) {
             let look = PlotStyle { title: name.clone(), ..look.clone() };
             match panel {
-                ColumnPanel::Line(series) => draw_series(&area, series, &look, false)?,
+                ColumnPanel::Line(series) => draw_series(&area, series, &look, SeriesShape::Line)?,
                 ColumnPanel::Bars(histogram) => draw_bars(&area, histogram, &look)?,
                 ColumnPanel::Message(words) => {
                     let text = format!("{name}: {words}");
@@ -137,7 +137,17 @@ fn with_margin(low: f64, high: f64) -> std::ops::Range<f64> {
     (low - room).max(f64::MIN / 4.0)..(high + room).min(f64::MAX / 4.0)
 }
 
-fn draw_series(area: &SvgArea<'_>, series: &DecimatedSeries, look: &PlotStyle, steps: bool) -> Result<()> {
+/// The shape of a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SeriesShape {
+    /// A line from number to number.
+    Line,
+    /// A step of its width for each number.
+    Steps,
+}
+
+fn draw_series(area: &SvgArea<'_>, series: &DecimatedSeries, look: &PlotStyle, shape: SeriesShape) -> Result<()> {
+    let steps = shape == SeriesShape::Steps;
     let (low, high) = series.range().unwrap_or((0.0, 1.0));
     let (places, range) = series.x_positions();
     let end = if steps { series.count } else { series.count.saturating_sub(1) }.max(1) as f64;

@@ -14,6 +14,15 @@ const MAX_AXES: usize = 16;
 /// Terms of SIP have powers up to this.
 const MAX_SIP_ORDER: usize = 9;
 
+/// One of the first two axes of pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PixelAxis {
+    /// The first axis.
+    First,
+    /// The second axis.
+    Second,
+}
+
 /// A header that is read.
 struct HeaderParser<'k> {
     keywords: &'k HeaderKeywords,
@@ -201,14 +210,15 @@ impl<'k> HeaderParser<'k> {
         if self.count < 2 {
             return Err(Error::Invalid("SIP of one axis".to_owned()));
         }
-        let forward = [self.sip_polynomial("A", true)?, self.sip_polynomial("B", false)?];
+        let forward = [self.sip_polynomial("A", PixelAxis::First)?, self.sip_polynomial("B", PixelAxis::Second)?];
         let pair = |[a, b]: [Polynomial; 2]| {
             let both = Transform::parallel(vec![Transform::polynomial(a), Transform::polynomial(b)]);
             Transform::chain(vec![Transform::remap(vec![0, 1, 0, 1], 2)?, both])
         };
         let forward = pair(forward)?;
         let sip = if self.keywords.has("AP_ORDER") && self.keywords.has("BP_ORDER") {
-            forward.with_inverse(pair([self.sip_polynomial("AP", true)?, self.sip_polynomial("BP", false)?])?)
+            let back = [self.sip_polynomial("AP", PixelAxis::First)?, self.sip_polynomial("BP", PixelAxis::Second)?];
+            forward.with_inverse(pair(back)?)
         } else {
             forward.nearly_identity()
         };
@@ -217,7 +227,7 @@ impl<'k> HeaderParser<'k> {
     }
 
     /// A coordinate plus the polynomial of keywords `A_p_q`.
-    fn sip_polynomial(&self, name: &str, is_first: bool) -> Result<Polynomial> {
+    fn sip_polynomial(&self, name: &str, axis: PixelAxis) -> Result<Polynomial> {
         let order = self.keywords.get(&format!("{name}_ORDER")).unwrap_or(0.0);
         if !(0.0..=MAX_SIP_ORDER as f64).contains(&order) {
             return Err(Error::Unsupported(format!("{name}_ORDER = {order} (expected 0 to {MAX_SIP_ORDER})")));
@@ -235,10 +245,9 @@ impl<'k> HeaderParser<'k> {
                 all.add_term(p, q, value);
             }
         }
-        if is_first {
-            all.add_term(1, 0, 1.0);
-        } else {
-            all.add_term(0, 1, 1.0);
+        match axis {
+            PixelAxis::First => all.add_term(1, 0, 1.0),
+            PixelAxis::Second => all.add_term(0, 1, 1.0),
         }
         Ok(all)
     }

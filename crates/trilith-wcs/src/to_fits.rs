@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::least_squares::least_squares;
 use crate::rotation::{RotationMatrix, native_to_celestial, transposed};
+use crate::transform::SkyProjection;
 use crate::wcs::sky_offset;
 use crate::{Error, HeaderKeywords, Projection, Result, Transform, Wcs, WcsLimits};
 
@@ -277,9 +278,11 @@ impl<'w> SipFit<'w> {
         if self.wcs.sky() != Some((0, 1)) || self.wcs.sky_unit() != 1.0 {
             return Ok(None);
         }
-        let Some((before, projection, turn)) = self.wcs.forward.split_projection() else { return Ok(None) };
+        let Some(SkyProjection { to_plane, projection, rotation }) = self.wcs.forward.split_projection() else {
+            return Ok(None);
+        };
         let plane = |x: f64, y: f64| -> Result<[f64; 2]> {
-            let found = before.as_ref().map_or_else(|| Ok(vec![x, y]), |before| before.evaluate_point(&[x, y]))?;
+            let found = to_plane.as_ref().map_or_else(|| Ok(vec![x, y]), |to_plane| to_plane.evaluate_point(&[x, y]))?;
             Ok([found.first().copied().unwrap_or(f64::NAN), found.get(1).copied().unwrap_or(f64::NAN)])
         };
         // The error shows whether the transform is as linear as its derivatives at the middle say.
@@ -290,7 +293,7 @@ impl<'w> SipFit<'w> {
         let matrix = [[by(right[0], left[0]), by(up[0], down[0])], [by(right[1], left[1]), by(up[1], down[1])]];
         let Some(back) = invert_matrix2(&matrix) else { return Ok(None) };
         let [dx, dy] = multiply_matrix_vector(&back, here);
-        let (pole, sky) = poles_and_reference(&projection, &turn)?;
+        let (pole, sky) = poles_and_reference(&projection, &rotation)?;
         let mut header = self.initial_plane(projection.code(), "");
         self.write_reference(&mut header, [x - dx, y - dy], sky, matrix, pole);
         for (number, value) in projection.parameters().iter().enumerate() {

@@ -49,6 +49,25 @@ pub enum ArithmeticOperation {
     Power,
 }
 
+/// The accuracy of an inverse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Accuracy {
+    /// Enough for an inverse to hand out.
+    Full,
+    /// Enough to start an iteration.
+    Approximate,
+}
+
+/// The parts of a transform that projects a plane onto the sky.
+pub(crate) struct SkyProjection {
+    /// The transform to the plane; `None` if the inputs are in the plane.
+    pub(crate) to_plane: Option<Transform>,
+    /// The projection of the plane.
+    pub(crate) projection: Projection,
+    /// The rotation from native to celestial directions.
+    pub(crate) rotation: RotationMatrix,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 enum Node {
     Identity,
@@ -89,11 +108,11 @@ enum Node {
         values: Vec<(usize, f64)>,
     },
     /// With an inverse that was given, which may have other inputs and outputs than those of the transform, as in astropy: it is
-    /// then part of the inverse of a chain. `is_rough`: it is a start for an iteration, and no inverse to hand out.
+    /// then part of the inverse of a chain.
     WithInverse {
         forward: Box<Transform>,
         inverse: Box<Transform>,
-        is_approximate: bool,
+        accuracy: Accuracy,
     },
     /// A transform whose given inverse is not evaluated, with the reason.
     OneWay {
@@ -309,7 +328,7 @@ impl Transform {
     /// inverses fit each other.
     #[must_use]
     pub fn with_inverse(self, inverse: Self) -> Self {
-        self.with_given_inverse(inverse, false)
+        self.with_given_inverse(inverse, Accuracy::Full)
     }
 
     /// Returns a transform whose inverse is given, but is not evaluated. [`Transform::inverse`] says the reason.
@@ -319,19 +338,15 @@ impl Transform {
         Self::new(Node::OneWay { forward: Box::new(self), reason: reason.into() }, inputs, outputs)
     }
 
-    fn with_given_inverse(self, inverse: Self, is_rough: bool) -> Self {
+    fn with_given_inverse(self, inverse: Self, accuracy: Accuracy) -> Self {
         let (inputs, outputs) = (self.inputs, self.outputs);
-        Self::new(
-            Node::WithInverse { forward: Box::new(self), inverse: Box::new(inverse), is_approximate: is_rough },
-            inputs,
-            outputs,
-        )
+        Self::new(Node::WithInverse { forward: Box::new(self), inverse: Box::new(inverse), accuracy }, inputs, outputs)
     }
 
     /// Returns a transform with as many outputs as inputs that changes little, so that an iteration may start from its outputs.
     pub(crate) fn nearly_identity(self) -> Self {
         let count = self.inputs;
-        self.with_given_inverse(Self::identity(count), true)
+        self.with_given_inverse(Self::identity(count), Accuracy::Approximate)
     }
 
     /// Returns one of many transforms for each point: the last inputs are indices into an array of the shape, rounded to the
@@ -377,7 +392,7 @@ impl Transform {
             return Err(Error::Unsupported("no inverse: transforms that share inputs".to_owned()));
         }
         let back = Self::per_element(shape.clone(), cases.iter().map(Self::inverse).collect::<Result<_>>()?)?;
-        let right = right.invert(false)?;
+        let right = right.invert(Accuracy::Full)?;
         let (world, pixels) = (left.outputs, right.outputs);
         let mapping = (0..world + shared).chain(world..world + pixels).collect();
         Self::chain(vec![
@@ -392,9 +407,8 @@ impl Transform {
         Self::new(Node::Tpv(Box::new(terms)), 2, 2).nearly_identity()
     }
 
-    /// Returns the parts of a transform that projects a plane onto the sky: the way to the plane, the projection, and the
-    /// rotation from native to celestial directions. `None` if it does not end so.
-    pub(crate) fn split_projection(&self) -> Option<(Option<Self>, Projection, RotationMatrix)> {
+    /// Returns the parts of a transform that projects a plane onto the sky. `None` if it does not end so.
+    pub(crate) fn split_projection(&self) -> Option<SkyProjection> {
         let Node::Chain(parts) = &self.node else { return None };
         let (before, last) = parts.split_at_checked(parts.len().checked_sub(4)?)?;
         let [
@@ -406,8 +420,8 @@ impl Transform {
         else {
             return None;
         };
-        let before = if before.is_empty() { None } else { Some(Self::chain(before.to_vec()).ok()?) };
-        Some((before, *projection, *matrix))
+        let to_plane = if before.is_empty() { None } else { Some(Self::chain(before.to_vec()).ok()?) };
+        Some(SkyProjection { to_plane, projection: *projection, rotation: *matrix })
     }
 
     /// Returns the inverse: the one that was given, else the analytic one; of a chain part by part.
@@ -415,7 +429,7 @@ impl Transform {
     /// # Errors
     /// Returns [`Error::Unsupported`] that names the part that has none.
     pub fn inverse(&self) -> Result<Self> {
-        self.ensure_inverse_fits(self.invert(false)?)
+        self.ensure_inverse_fits(self.invert(Accuracy::Full)?)
     }
 
     /// An inverse, if it has the inputs and outputs of one.
@@ -432,20 +446,18 @@ impl Transform {
     /// Does the same as [`Transform::inverse`], but accepts an inverse that is only near enough to start an
     /// iteration.
     pub(crate) fn approximate_inverse(&self) -> Result<Self> {
-        self.ensure_inverse_fits(self.invert(true)?)
+        self.ensure_inverse_fits(self.invert(Accuracy::Approximate)?)
     }
 
-    fn invert(&self, rough: bool) -> Result<Self> {
+    /// An inverse that has at least an accuracy.
+    fn invert(&self, least: Accuracy) -> Result<Self> {
         let none = |what: &str| Err(Error::Unsupported(format!("no inverse: {what}")));
-        let all = |parts: &[Self], turn: bool| -> Result<Vec<Self>> {
-            let back = |part: &Self| part.invert(rough);
-            if turn { parts.iter().rev().map(back).collect() } else { parts.iter().map(back).collect() }
-        };
+        let back = |part: &Self| part.invert(least);
         Ok(match &self.node {
             Node::Identity => self.clone(),
-            Node::Chain(parts) => Self::chain(all(parts, true)?)
+            Node::Chain(parts) => Self::chain(parts.iter().rev().map(back).collect::<Result<_>>()?)
                 .map_err(|error| Error::Unsupported(format!("no inverse: the inverses of a chain do not fit: {error}")))?,
-            Node::Parallel(parts) => Self::parallel(all(parts, false)?),
+            Node::Parallel(parts) => Self::parallel(parts.iter().map(back).collect::<Result<_>>()?),
             Node::Mapping(mapping) => {
                 let place = |input: usize| mapping.iter().position(|from| *from == input);
                 match (0..self.inputs).map(place).collect::<Option<Vec<_>>>() {
@@ -473,9 +485,11 @@ impl Transform {
                 Some(table) => Self::table(table),
                 None => return none("a table is not monotonic"),
             },
-            Node::WithInverse { inverse, is_approximate: is_rough, .. } if rough || !is_rough => (**inverse).clone(),
+            Node::WithInverse { inverse, accuracy, .. } if *accuracy == Accuracy::Full || least == Accuracy::Approximate => {
+                (**inverse).clone()
+            }
             Node::WithInverse { .. } => return none("a distortion without a given inverse"),
-            Node::OneWay { forward, .. } if rough => forward.invert(true)?,
+            Node::OneWay { forward, .. } if least == Accuracy::Approximate => forward.invert(least)?,
             Node::OneWay { reason, .. } => return none(reason),
             Node::Coupled { inverse: Some(inverse), .. } => (**inverse).clone(),
             Node::Function(function) => match function.inverse() {

@@ -11,10 +11,10 @@ use trilith::{Error, Result};
 const REMOTE: u64 = 256 << 10;
 const LOCAL: u64 = 64 << 10;
 /// Ranges that are this near are read together.
-const GAP: u64 = 64 << 10;
+const MERGE_GAP: u64 = 64 << 10;
 /// Bytes that are kept of each file, and the most that are read at once.
-const KEPT: u64 = 48 << 20;
-const MOST: u64 = 8 << 20;
+const MAX_CACHED_BYTES: u64 = 48 << 20;
+const MAX_READ_BYTES: u64 = 8 << 20;
 
 unsafe extern "C" {
     /// Reads `len` bytes of a file at `offset` into the memory at `into`; 0 when that is done.
@@ -63,7 +63,7 @@ impl HostFile {
         self.fetch(range.start, &mut bytes)?;
         let mut kept = self.lock_cache();
         kept.push_back((range.start, bytes));
-        while kept.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>() > KEPT && kept.len() > 1 {
+        while kept.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>() > MAX_CACHED_BYTES && kept.len() > 1 {
             kept.pop_front();
         }
         Ok(())
@@ -110,17 +110,20 @@ impl Source for HostFile {
         let mut merged: Vec<Range<u64>> = Vec::new();
         for range in sorted {
             match merged.last_mut() {
-                Some(last) if range.start <= last.end.saturating_add(GAP) && range.end.max(last.end) - last.start <= MOST => {
+                Some(last)
+                    if range.start <= last.end.saturating_add(MERGE_GAP)
+                        && range.end.max(last.end) - last.start <= MAX_READ_BYTES =>
+                {
                     last.end = last.end.max(range.end);
                 }
                 _ => merged.push(range),
             }
         }
-        let mut room = KEPT;
+        let mut room = MAX_CACHED_BYTES;
         for range in merged {
             let end = range.end.min(self.size);
             // Bytes that are read in one go are not kept twice, and no more is fetched than can be kept.
-            if end <= range.start || end - range.start > MOST || end - range.start > room {
+            if end <= range.start || end - range.start > MAX_READ_BYTES || end - range.start > room {
                 continue;
             }
             room -= end - range.start;

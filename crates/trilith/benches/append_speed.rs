@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use trilith::array::{Byteorder, Datatype, Field, StructType};
 use trilith::asdf::append_rows;
-use trilith::dudley::{Draft, LayoutValues, StreamOptions, append_variables};
+use trilith::dudley::{Draft, LayoutStorage, LayoutValues, StreamOptions, append_variables};
 use trilith::layout::Layout;
 use trilith::{Array, AsdfWriter, Limits, OpenOptions, Result};
 
@@ -70,7 +70,7 @@ fn file(path: &Path, layout: &[u8], params: &[(&str, i64)], data: Vec<(&str, Arr
     filling.params = params.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
     filling.data = data.into_iter().map(|(name, array)| (name.to_owned(), array)).collect();
     let mut out = std::io::Cursor::new(Vec::new());
-    filling.write(&Layout::read(layout)?, Byteorder::Little, true, &Limits::default(), &mut out)?;
+    filling.write(&Layout::read(layout)?, Byteorder::Little, LayoutStorage::Embedded, &Limits::default(), &mut out)?;
     std::fs::write(path, out.into_inner()).map_err(|e| trilith::Error::io("writing", e))
 }
 

@@ -39,6 +39,19 @@ pub enum NewSource {
     External(String),
 }
 
+/// The codec of blocks that are copied into a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum BlockCodec {
+    /// The codec that each block has: blocks are copied in their stored form.
+    #[default]
+    Keep,
+    /// No codec: blocks are decoded.
+    Uncompressed,
+    /// A codec that each block is encoded with again.
+    Use(CodecId),
+}
+
 /// The text of the tree with new sources for the ndarrays named.
 ///
 /// # Errors
@@ -113,7 +126,7 @@ pub fn write<W: Write + Seek>(
     blocks: &[(&AsdfFile, &Block)],
     out: W,
     options: &WriteOptions,
-    codec: Option<Option<CodecId>>,
+    codec: BlockCodec,
 ) -> Result<Vec<Diagnostic>> {
     let blocks: Vec<CopiedBlock<'_>> = blocks.iter().map(|(file, block)| CopiedBlock::FromFile(file, block)).collect();
     write_copied(file, tree, &blocks, out, options, codec)
@@ -182,12 +195,12 @@ pub(crate) fn write_copied<W: Write + Seek>(
     blocks: &[CopiedBlock<'_>],
     mut out: W,
     options: &WriteOptions,
-    codec: Option<Option<CodecId>>,
+    codec: BlockCodec,
 ) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
     // If no tree is given for a file that has one, the output is a part in a separate file.
     let is_whole = tree.is_some() || file.sections().tree().is_none();
-    let has_blocks = !blocks.is_empty() || codec.is_some();
+    let has_blocks = !blocks.is_empty() || codec != BlockCodec::Keep;
     let mut damaged = Vec::new();
     let within = match is_whole {
         false => None,
@@ -209,11 +222,12 @@ fn write_without_container<W: Write + Seek>(
     blocks: &[CopiedBlock<'_>],
     out: W,
     options: &WriteOptions,
-    codec: Option<Option<CodecId>>,
+    codec: BlockCodec,
 ) -> Result<Vec<Diagnostic>> {
-    let row = generation_for(file, blocks, codec.is_some());
+    let encodes = codec != BlockCodec::Keep;
+    let row = generation_for(file, blocks, encodes);
     let row = row.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
-    let decoded = blocks.iter().map(|copied| copied.block()).filter(|block| codec.is_some() || !block.is_within(row));
+    let decoded = blocks.iter().map(|copied| copied.block()).filter(|block| encodes || !block.is_within(row));
     file.check_decoding(decoded)?;
     let mut writer = FileWriter::new(out, row, options.clone());
     writer.match_existing(file.sections())?;
@@ -228,10 +242,13 @@ fn write_without_container<W: Write + Seek>(
         let stored = copied.stored_source().with_context(doing)?;
         if block.is_streamed() && position + 1 == blocks.len() {
             writer.copy_last_block(&stored, block)
-        } else if codec.is_some() || !block.is_within(row) {
+        } else if encodes || !block.is_within(row) {
             let data = copied.decoded_source(file.limits()).with_context(doing)?;
             let mut how = BlockOptions::default();
-            how.codec = codec.flatten();
+            how.codec = match codec {
+                BlockCodec::Keep | BlockCodec::Uncompressed => None,
+                BlockCodec::Use(id) => Some(id),
+            };
             writer.block(&*data, &how)
         } else if let CopiedBlock::FromMemory(new) = copied {
             writer.write_stored_block(new)
@@ -276,6 +293,11 @@ pub struct ExplodedFile {
     pub unreferenced: usize,
     /// Number of these that belong to arrays in chunks, which name them by their numbers.
     pub in_chunks: usize,
+}
+
+/// The blocks of arrays in chunks.
+fn chunk_blocks(file: &AsdfFile) -> Result<BTreeSet<usize>> {
+    Ok(chunked_array::NamedBlocks::of_tree(file, file.tree())?.blocks)
 }
 
 /// The blocks of arrays in chunks; an error if others are to be dropped, which would change the numbers of these.

@@ -24,7 +24,7 @@
 
 pub use crate::conform::{ConformOptions, ConformityReport, RuleDeviation, StandardDocument};
 #[doc(hidden)]
-pub use crate::conform::{ConformanceRule, DOCUMENTS, FindingLocation, Undecided, conform};
+pub use crate::conform::{ConformanceRule, DOCUMENTS, FindingLocation, UndecidedRule, conform};
 #[doc(hidden)]
 pub use crate::diff::ignored;
 pub use crate::diff::{DiffOptions, DifferenceKind, ElementsDiffer, ItemDifference};
@@ -42,6 +42,6 @@ pub use crate::schema::{
 };
 #[cfg(feature = "schema")]
 pub use crate::schema::{SchemaSet, Validator};
-pub use crate::verify::{BlockReport, VerifyReport};
+pub use crate::verify::{BlockReport, VerifyDepth, VerifyReport};
 #[doc(hidden)]
 pub use crate::verify::{Checksum, verify};

@@ -26,7 +26,7 @@ pub use backend::{
     ArrayDescription, AxisNames, Backend, ChildItem, EventSink, ItemLocation, KeyedChildren, ListedArray, ResolvedItem,
 };
 #[doc(hidden)]
-pub use default_image::rank;
+pub use default_image::{ImageRank, rank};
 pub(crate) use dudley::value_of;
 pub use expand::{ExpandEvent, ExpandOptions};
 #[doc(hidden)]

@@ -62,8 +62,9 @@
 //!
 //! [`File::edit`] changes a file that was read, in place or as a new file, and keeps every comment, tag and key order.
 //! A change borrows its file, which shows the old content until it is opened again. [`File::convert`] consumes the file and writes
-//! its content in another format, generation or codec. [`File::verify`] checks a file; with `true` it also decodes each block.
-//! [`File::diff`] compares the contents of two files of any formats and codecs.
+//! its content in another format, generation or codec. [`File::verify`] checks a file; with
+//! [`VerifyDepth::Decoded`](check::VerifyDepth::Decoded) it also decodes each block. [`File::diff`] compares the contents of two
+//! files of any formats and codecs.
 //!
 //! ```
 //! # let folder = std::env::temp_dir().join(format!("trilith-doc-change-{}", std::process::id()));
@@ -74,6 +75,7 @@
 //! # writer.set("/exposure", &139.8)?;
 //! # writer.write(&path)?;
 //! use trilith::SaveOptions;
+//! use trilith::check::VerifyDepth;
 //! use trilith::convert::{ConvertOptions, TargetForm};
 //!
 //! let file = trilith::open(&path)?;
@@ -87,7 +89,7 @@
 //! trilith::open(&path)?.convert(&copy, &options)?;
 //!
 //! let copy = trilith::open(&copy)?;
-//! assert!(copy.verify(true, Default::default())?.is_ok());
+//! assert!(copy.verify(VerifyDepth::Decoded, Default::default())?.is_ok());
 //! assert!(trilith::open(&path)?.diff(&copy, &Default::default())?.is_empty());
 //! # std::fs::remove_dir_all(&folder).unwrap();
 //! # Ok::<(), trilith::Error>(())

@@ -20,6 +20,17 @@ use crate::threads;
 
 pub(crate) use stream::verify_stream;
 
+/// The depth of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum VerifyDepth {
+    /// Structure and checksums of the bytes.
+    #[default]
+    Structure,
+    /// Structure and checksums of the bytes, and the decoding of each block or array.
+    Decoded,
+}
+
 /// The result of checking one block.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -99,22 +110,22 @@ impl VerifyReport {
 }
 
 impl File {
-    /// Checks structure and checksums of the bytes; with `deep` every block or array is decoded as well. `progress`
-    /// receives the number of bytes read, [`File::verified_size`] in all.
+    /// Checks structure and checksums of the bytes; with [`VerifyDepth::Decoded`] every block or array is decoded as well.
+    /// `progress` receives the number of bytes read, [`File::verified_size`] in all.
     ///
     /// # Errors
     /// Returns an error if not even the blocks or items can be found.
-    pub fn verify(&self, deep: bool, progress: Progress<'_>) -> Result<VerifyReport> {
+    pub fn verify(&self, depth: VerifyDepth, progress: Progress<'_>) -> Result<VerifyReport> {
         if let Some(file) = self.as_asdf() {
-            return verify(file, deep, progress);
+            return verify(file, depth, progress);
         }
         if let Some(file) = self.as_dudley() {
-            return verify_stream(file, deep, progress);
+            return verify_stream(file, depth, progress);
         }
         if let Some(set) = self.as_family() {
-            return verify_set(self, set, deep, progress);
+            return verify_set(self, set, depth, progress);
         }
-        verify_items(self, deep, progress)
+        verify_items(self, depth, progress)
     }
 
     /// Returns the number of bytes that [`File::verify`] will report.
@@ -129,14 +140,14 @@ impl File {
 }
 
 /// Checks a catalog and the files that it lists: each has the parameters that the catalog has for it, and all of its data. With
-/// `deep` each file is checked as [`verify_stream`] checks one.
-fn verify_set(file: &File, set: &FileSet, deep: bool, progress: Progress<'_>) -> Result<VerifyReport> {
+/// [`VerifyDepth::Decoded`] each file is checked as [`verify_stream`] checks one.
+fn verify_set(file: &File, set: &FileSet, depth: VerifyDepth, progress: Progress<'_>) -> Result<VerifyReport> {
     let catalog = DudleyFile::open(file.source().clone(), None, file.limits())?;
-    let mut report = verify_stream(&catalog, deep, progress)?;
+    let mut report = verify_stream(&catalog, depth, progress)?;
     let mut of_items = Vec::new();
     let found = set.compare_with_catalog(&mut |name, file| {
-        if deep {
-            match verify_stream(file, deep, progress) {
+        if depth == VerifyDepth::Decoded {
+            match verify_stream(file, depth, progress) {
                 Ok(one) => of_items.extend(one.arrays.into_iter().map(|(path, error)| (format!("{name}#{path}"), error))),
                 Err(error) => of_items.push((name.to_owned(), error)),
             }
@@ -151,13 +162,13 @@ fn verify_set(file: &File, set: &FileSet, deep: bool, progress: Progress<'_>) ->
     Ok(report)
 }
 
-/// Checks that every array can be reached and, with `deep`, decoded.
-fn verify_items(file: &File, deep: bool, progress: Progress<'_>) -> Result<VerifyReport> {
+/// Checks that every array can be reached and, with [`VerifyDepth::Decoded`], decoded.
+fn verify_items(file: &File, depth: VerifyDepth, progress: Progress<'_>) -> Result<VerifyReport> {
     let mut report = VerifyReport { warnings: file.warnings(), ..VerifyReport::default() };
     for ArrayEntry { path, item } in file.arrays()? {
-        let checked = item.and_then(|item| item.array()).and_then(|array| match deep {
-            false => Ok(()),
-            true => array.for_each_piece(1 << 20, |piece| {
+        let checked = item.and_then(|item| item.array()).and_then(|array| match depth {
+            VerifyDepth::Structure => Ok(()),
+            VerifyDepth::Decoded => array.for_each_piece(1 << 20, |piece| {
                 progress.add(piece.len() as u64);
                 Ok(())
             }),
@@ -169,39 +180,40 @@ fn verify_items(file: &File, deep: bool, progress: Progress<'_>) -> Result<Verif
     Ok(report)
 }
 
-/// Checks a file; `deep` decodes every block as well, also if its checksum is right.
+/// Checks a file; [`VerifyDepth::Decoded`] decodes every block as well, also if its checksum is right.
 ///
 /// Blocks are hashed side by side on all cores, and on each core in the lanes of its SIMD registers; one
 /// huge block is bound by MD5, which is serial. A block that is decoded is hashed by the way, so that it
 /// is read once. `progress` receives the number of bytes read.
 ///
 /// ```
-/// use trilith::{Array, ArrayOptions, AsdfBuilder, Target, Value, check::verify, open_asdf_bytes};
+/// use trilith::check::{VerifyDepth, verify};
+/// use trilith::{Array, ArrayOptions, AsdfBuilder, Target, Value, open_asdf_bytes};
 /// let mut builder = AsdfBuilder::new(Target::latest());
 /// let node = builder.array(&Array::from_slice(&[1u8; 100], &[100])?, &ArrayOptions::default())?;
 /// let mut bytes = std::io::Cursor::new(Vec::new());
 /// builder.write_to(&mut bytes, Value::map([("a", node)]))?;
 /// let mut bytes = bytes.into_inner();
-/// assert!(verify(&open_asdf_bytes(bytes.clone())?, true, trilith::Progress::default())?.is_ok());
+/// assert!(verify(&open_asdf_bytes(bytes.clone())?, VerifyDepth::Decoded, trilith::Progress::default())?.is_ok());
 ///
 /// let at = bytes.windows(100).position(|window| window == [1; 100]).unwrap();
 /// bytes[at] = 2;
-/// let report = verify(&open_asdf_bytes(bytes)?, false, trilith::Progress::default())?;
+/// let report = verify(&open_asdf_bytes(bytes)?, VerifyDepth::Structure, trilith::Progress::default())?;
 /// assert!(report.blocks[0].problem.is_some());
 /// # Ok::<(), trilith::Error>(())
 /// ```
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`] if not even the blocks can be found.
-pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<VerifyReport> {
+pub fn verify(file: &AsdfFile, depth: VerifyDepth, progress: Progress<'_>) -> Result<VerifyReport> {
     let _call = file.limits().call();
     let blocks = file.sections().blocks()?;
-    let hashed = hash_stored_blocks(file, &blocks, deep, progress);
+    let hashed = hash_stored_blocks(file, &blocks, depth, progress);
     let jobs: Vec<_> = blocks.into_iter().zip(hashed).collect();
     let check = |(block, found): (&Block, Option<Result<[u8; 16]>>)| {
         file.limits().charge_work(block.stored_len().min(file.sections().source().len()))?;
         let read_here = found.is_none();
-        let report = check_block(file, block, deep, found);
+        let report = check_block(file, block, depth, found);
         // An exceeded work limit ends the check, because it is no problem of the block.
         file.limits().check_work(0)?;
         if read_here {
@@ -232,10 +244,10 @@ pub fn verify(file: &AsdfFile, deep: bool, progress: Progress<'_>) -> Result<Ver
             let array = found.file(file).stored_array(found.node(file))?;
             // A block can decode without holding the chunks of this array.
             let filtered = ndarray::is_chunked(found.node(file));
-            match deep {
-                true if filtered => check_text(&array).and_then(|()| array.for_each_piece(1 << 20, |_| Ok(()))),
-                true => check_text(&array),
-                false => Ok(()),
+            match depth {
+                VerifyDepth::Decoded if filtered => check_text(&array).and_then(|()| array.for_each_piece(1 << 20, |_| Ok(()))),
+                VerifyDepth::Decoded => check_text(&array),
+                VerifyDepth::Structure => Ok(()),
             }
         });
         if let Err(error) = made {
@@ -273,8 +285,13 @@ fn check_text(array: &Array) -> Result<()> {
 }
 
 /// The MD5 of the stored bytes of each block that is to be compared and is not decoded anyway.
-fn hash_stored_blocks(file: &AsdfFile, blocks: &[&Block], deep: bool, progress: Progress<'_>) -> Vec<Option<Result<[u8; 16]>>> {
-    let wanted = |block: &&Block| block.checksum_rule().is_some() && (block.is_uncompressed() || !deep);
+fn hash_stored_blocks(
+    file: &AsdfFile,
+    blocks: &[&Block],
+    depth: VerifyDepth,
+    progress: Progress<'_>,
+) -> Vec<Option<Result<[u8; 16]>>> {
+    let wanted = |block: &&Block| block.checksum_rule().is_some() && (block.is_uncompressed() || depth == VerifyDepth::Structure);
     let stored: Vec<Option<Result<SourceRef>>> =
         blocks.iter().map(|block| wanted(block).then(|| block.stored_source(file.sections().source()))).collect();
     let sources: Vec<&SourceRef> = stored.iter().flatten().flatten().collect();
@@ -285,9 +302,9 @@ fn hash_stored_blocks(file: &AsdfFile, blocks: &[&Block], deep: bool, progress: 
         .collect()
 }
 
-fn check_block(file: &AsdfFile, block: &Block, deep: bool, found: Option<Result<[u8; 16]>>) -> BlockReport {
+fn check_block(file: &AsdfFile, block: &Block, depth: VerifyDepth, found: Option<Result<[u8; 16]>>) -> BlockReport {
     let mut report = BlockReport { index: block.index, checksum_of: None, problem: None };
-    match compare_block_checksum(file, block, deep, found) {
+    match compare_block_checksum(file, block, depth, found) {
         Ok(of) => report.checksum_of = of,
         Err(error) => {
             report.problem = Some(error.with_location(Location::Byte(block.offset)).context(format!("block {}", block.index)));
@@ -299,7 +316,7 @@ fn check_block(file: &AsdfFile, block: &Block, deep: bool, found: Option<Result<
 fn compare_block_checksum(
     file: &AsdfFile,
     block: &Block,
-    deep: bool,
+    depth: VerifyDepth,
     found: Option<Result<[u8; 16]>>,
 ) -> Result<Option<ChecksumScope>> {
     let stored = || block.stored_source(file.sections().source());
@@ -313,7 +330,7 @@ fn compare_block_checksum(
     };
     let Some(sum) = block.checksum_rule() else {
         let stored = stored()?;
-        if deep && !block.is_uncompressed() {
+        if depth == VerifyDepth::Decoded && !block.is_uncompressed() {
             decode(stored, &mut |_| {})?;
         }
         return Ok(None);

@@ -49,7 +49,7 @@ fn sample(folder: &Path, target: &'static Target) -> PathBuf {
 /// Opens a file anew, and says that nothing is wrong with its structure.
 fn opened(path: &Path) -> AsdfFile {
     let file = open_asdf(path).unwrap();
-    let verified = check::verify(&file, true, trilith::Progress::default()).unwrap();
+    let verified = check::verify(&file, check::VerifyDepth::Decoded, trilith::Progress::default()).unwrap();
     assert!(verified.is_ok(), "{verified:?}");
     assert_eq!(file.warnings(), Vec::<String>::new());
     file

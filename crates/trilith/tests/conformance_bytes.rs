@@ -13,8 +13,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use trilith::array::Array;
 use trilith::asdf::{self, AsdfFile};
+use trilith::assemble::{self, BlockCodec};
 use trilith::bytes::{MemorySource, NoReferences};
-use trilith::check::{ConformOptions, ConformityReport, StandardDocument, conform};
+use trilith::check::{ConformOptions, ConformityReport, StandardDocument, VerifyDepth, conform};
 use trilith::file::open_asdf_bytes;
 use trilith::{ErrorKind, Limits};
 
@@ -464,8 +465,8 @@ fn unknown_encoding_leaves_verdict_none() {
     let yaml = b"--- [rice]\n...\nx";
     let how = Stored { flags: 2, allocated: yaml.len(), memory: 3, checksum: &[], grown: 0, extra: 0 };
     let bytes = [head("asdf-0.1", &array_of("asdf-0.1", "a", 0, "[3]")), block("asdf-0.1", how, yaml)].concat();
-    for deep in [false, true] {
-        let report = trilith::check::verify(&open(&bytes), deep, trilith::Progress::default()).unwrap();
+    for depth in [VerifyDepth::Structure, VerifyDepth::Decoded] {
+        let report = trilith::check::verify(&open(&bytes), depth, trilith::Progress::default()).unwrap();
         assert_eq!(report.verdict(), None, "{:?}", report.problems());
     }
 }
@@ -506,7 +507,7 @@ fn unknown_encoding_converts_remaining_content() {
         let list = new.tree().root().get("list").unwrap();
         let items: Vec<_> = list.items().map(|item| item.text().into_owned()).collect();
         assert_eq!(items.last().map(String::as_str), Some("7"));
-        let report = trilith::check::verify(&new, true, trilith::Progress::default()).unwrap();
+        let report = trilith::check::verify(&new, VerifyDepth::Decoded, trilith::Progress::default()).unwrap();
         assert_eq!(report.verdict(), Some(true), "{:?}", report.problems());
     }
 }
@@ -539,7 +540,7 @@ fn documented_magic_number_is_kept() {
         for tree in [Some(file.tree().text()), None] {
             let mut out = std::io::Cursor::new(Vec::new());
             let options = asdf::WriteOptions::default();
-            trilith::assemble::write(&file, tree, &blocks, &mut out, &options, None).unwrap();
+            assemble::write(&file, tree, &blocks, &mut out, &options, BlockCodec::Keep).unwrap();
             let out = out.into_inner();
             assert!(out.windows(4).any(|window| window == b"\x89BLK"), "{document}");
             assert_eq!(deviations(&out, document), [], "{document}");
@@ -591,7 +592,7 @@ fn incomplete_array_description_is_rejected() {
             let error = array.err().unwrap_or_else(|| panic!("{document}: {node}"));
             assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
             assert!(error.to_string().contains(what) || error.advice().is_some_and(|advice| advice.contains(what)), "{error}");
-            let report = trilith::check::verify(&open(&bytes), false, trilith::Progress::default()).unwrap();
+            let report = trilith::check::verify(&open(&bytes), VerifyDepth::Structure, trilith::Progress::default()).unwrap();
             assert!(!report.is_ok(), "{document}: {node}");
         }
         // Bytes have no order, and fields may have their own.
@@ -609,6 +610,6 @@ fn incomplete_array_description_is_rejected() {
     }
     let (bytes, array) = read("finf-0.1", "shape: [4]");
     assert_eq!(array.unwrap(), ("uint8".to_owned(), vec![1, 0, 2, 0]));
-    let report = trilith::check::verify(&open(&bytes), false, trilith::Progress::default()).unwrap();
+    let report = trilith::check::verify(&open(&bytes), VerifyDepth::Structure, trilith::Progress::default()).unwrap();
     assert!(report.warnings.iter().any(|warning| warning.contains("no dtype")), "{:?}", report.warnings);
 }

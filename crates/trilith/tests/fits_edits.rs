@@ -15,6 +15,7 @@ use proptest::prelude::*;
 use trilith::Change;
 use trilith::asdf::{AsdfFile, WriteOptions};
 use trilith::bytes::{MemorySource, NoReferences, verify_backing};
+use trilith::check::{self, VerifyDepth, VerifyReport};
 use trilith::fits::{BLOCK_LEN, Card, CardValue, FitsFile, Header};
 use trilith::tree::Edit;
 use trilith::{Error, ErrorKind, Limits, Result, TreePath, Value, file};
@@ -383,8 +384,8 @@ fn summed() -> Vec<u8> {
     [unit(&primary, &[0, 0, 0, 1, 0, 2]), unit(&IMAGE, b"12345")].concat()
 }
 
-fn report(bytes: &[u8]) -> trilith::check::VerifyReport {
-    trilith::check::verify(&open(bytes.to_vec()), false, trilith::Progress::default()).unwrap()
+fn report(bytes: &[u8]) -> VerifyReport {
+    check::verify(&open(bytes.to_vec()), VerifyDepth::Structure, trilith::Progress::default()).unwrap()
 }
 
 /// The keywords of the sums of a file that are wrong.

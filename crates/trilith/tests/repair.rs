@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use trilith::bytes::{MemorySource, NoReferences};
-use trilith::check::{ArrayState, BlockState, RepairReport, salvage};
+use trilith::check::{ArrayState, BlockState, RepairReport, VerifyDepth, salvage};
 use trilith::{Array, ArrayOptions, AsdfBuilder, AsdfFile, Limits, Target, Value, check, open_asdf_bytes};
 
 fn whole(codec: Option<&str>, target: &'static Target) -> Vec<u8> {
@@ -30,7 +30,7 @@ fn repaired(bytes: &[u8]) -> (RepairReport, AsdfFile) {
     left.verified(Arc::new(NoReferences)).unwrap();
     assert_eq!(left.report().verify_problems, Some(vec![]));
     let file = open_asdf_bytes(out.into_inner()).unwrap();
-    let report = check::verify(&file, true, trilith::Progress::default()).unwrap();
+    let report = check::verify(&file, VerifyDepth::Decoded, trilith::Progress::default()).unwrap();
     assert!(report.is_ok(), "{report:?}");
     (left.report().clone(), file)
 }
@@ -157,7 +157,7 @@ fn bytes_that_changed_are_kept_and_reported() {
     // The wrong checksum is kept, so it fails in the written file too.
     assert_eq!(report.verify_problems.as_ref().unwrap().len(), 1);
     let file = trilith::file::open_asdf_source(written, Arc::new(NoReferences), &Limits::default()).unwrap();
-    assert!(!check::verify(&file, false, trilith::Progress::default()).unwrap().is_ok());
+    assert!(!check::verify(&file, VerifyDepth::Structure, trilith::Progress::default()).unwrap().is_ok());
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn file_with_missing_bytes_opens_after_salvage() {
                 let opened = open_asdf_bytes(bytes.clone());
                 let file = opened.unwrap_or_else(|e| panic!("{name}, {start}, {len}: {e}\n{}", String::from_utf8_lossy(&bytes)));
                 assert!(
-                    check::verify(&file, true, trilith::Progress::default()).unwrap().structure.is_empty(),
+                    check::verify(&file, VerifyDepth::Decoded, trilith::Progress::default()).unwrap().structure.is_empty(),
                     "{name}, {start}, {len}"
                 );
             }
@@ -281,7 +281,7 @@ fn nothing_is_claimed_that_verifying_does_not_confirm() {
         assert!(!left.report().is_whole(), "{name}: nobody has verified it yet");
         let written = left.verified(Arc::new(NoReferences)).unwrap();
         let file = trilith::file::open_asdf_source(written, Arc::new(NoReferences), &Limits::default()).unwrap();
-        let found = check::verify(&file, true, trilith::Progress::default()).unwrap();
+        let found = check::verify(&file, VerifyDepth::Decoded, trilith::Progress::default()).unwrap();
         let report = left.report();
         assert_eq!(report.verify_problems, Some(found.problems()), "{name}");
         let lost = !report.arrays.is_empty() || report.blocks.iter().any(|block| block.fate != BlockState::Whole);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use trilith::array::Byteorder;
 use trilith::bytes::{BaseUri, MemorySource, SourceRef};
-use trilith::check::{DiffOptions, DifferenceKind};
+use trilith::check::{DiffOptions, DifferenceKind, VerifyDepth};
 use trilith::convert::{ConvertOptions, TargetForm};
 use trilith::file::{Backend, ChildItem, ExpandEvent, ExpandOptions, ItemLocation};
 use trilith::tree::Scalar;
@@ -147,7 +147,7 @@ fn it_is_digested_verified_and_compared() {
     let (a, b) = (rows(&[1, 2, 3, 4], "x"), rows(&[1, 2, 3, 5], "y"));
     let digests = a.digest().unwrap();
     assert_eq!(digests.iter().map(|entry| entry.path.as_str()).collect::<Vec<_>>(), ["/rows/0", "/rows/1"]);
-    assert!(a.verify(true, trilith::Progress::default()).unwrap().is_ok());
+    assert!(a.verify(VerifyDepth::Decoded, trilith::Progress::default()).unwrap().is_ok());
     let options = DiffOptions::default();
     assert!(a.diff(&rows(&[1, 2, 3, 4], "x"), &options).unwrap().is_empty());
     let found = a.diff(&b, &options).unwrap();

@@ -57,7 +57,7 @@ fn sum_of(file: &[u8]) -> Result<f64> {
 }
 
 fn file_with(codec: &str) -> Result<Vec<u8>> {
-    let mut builder = Builder::new(Target::newest());
+    let mut builder = AsdfBuilder::new(Target::latest());
     let numbers: Vec<f32> = (0..64 * 64).map(|n| n as f32).collect();
     let options = if codec.is_empty() { ArrayOptions::default() } else { ArrayOptions::codec(codec)? };
     let data = builder.array(&Array::from_slice(&numbers, &[64, 64])?, &options)?;

@@ -215,12 +215,12 @@ pub fn numpy_descr(datatype: &Datatype) -> Result<PyLiteral> {
 }
 
 /// Returns an error if a datatype may not be used.
-type Known<'k> = dyn Fn(&Datatype) -> Result<()> + 'k;
+type DatatypeTest<'k> = dyn Fn(&Datatype) -> Result<()> + 'k;
 
 /// Reads datatypes of numpy; columns that there is no word for may be left out.
 struct DtypeReader<'k> {
     /// A test of whether a datatype may be used; None if every column must be read.
-    check: Option<&'k Known<'k>>,
+    check: Option<&'k DatatypeTest<'k>>,
     /// The names of the columns around the one that is read.
     path: Vec<String>,
     /// The columns that were left out, and why.

@@ -20,7 +20,7 @@ use crate::Outcome;
 use crate::options::Options;
 use crate::output::{escape_controls, eprint_line};
 use crate::outputs::report_written;
-use crate::save_options::SaveArgs;
+use crate::save_options::{BlockRewrite, SaveArgs};
 use crate::advice::error_with_advice;
 
 /// Open the tree of a file in $VISUAL or $EDITOR, and save the result if it is valid
@@ -97,7 +97,7 @@ impl Edit {
     fn save_tree(&self, file: &AsdfFile, tree: Tree, options: &Options) -> Result<Outcome> {
         let mut change = Change::new(file);
         change.replace_tree(tree)?;
-        self.save.save_change(&mut change, &self.file, false, options).map(|()| Outcome::Success)
+        self.save.save_change(&mut change, &self.file, BlockRewrite::IfNeeded, options).map(|()| Outcome::Success)
     }
 
     /// The tree that came back, if it parses and its arrays can be made.

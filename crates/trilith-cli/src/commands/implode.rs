@@ -4,8 +4,9 @@ use clap::Args;
 use serde_json::json;
 use trilith_io::error::count_noun;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
+use trilith::Result;
+use trilith::assemble::{self, BlockCodec};
 use trilith::bytes::{WriteBasis, name_of, path_of};
-use trilith::{Result, assemble};
 
 use super::explode::one_array;
 use crate::Outcome;
@@ -45,7 +46,8 @@ impl Implode {
             check_absent([&path_of(&output).into_owned()], options.overwrite)?;
         }
         let mut target = OutputFile::create(&output, WriteBasis::SameAs(&**file.sections().source()), options)?;
-        let losses = assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &WriteOptions::default(), None)?;
+        let losses =
+            assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &WriteOptions::default(), BlockCodec::Keep)?;
         if self.loss.is_refused(&losses) {
             return report_refused(&item.file, &output, &losses, options);
         }

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith_io::error::count_noun;
 use trilith::asdf::{self, WriteOptions};
-use trilith::assemble::{BlockOrder, RepackPlan};
+use trilith::assemble::{BlockCodec, BlockOrder, RepackPlan};
 use trilith::bytes::WriteBasis;
 use trilith_codec::codec::{self, BloscCodec};
 use trilith::{Error, ErrorKind, Result};
@@ -62,11 +62,12 @@ impl Repack {
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let file = options.open_asdf_for(&self.input, &self.output)?;
         let codec = match self.codec.as_deref().map(codec::parse_name).transpose()? {
-            None => None,
+            None => BlockCodec::Keep,
             Some((_, BloscCodec::Zstd)) => {
                 return Err(Error::invalid_input("repack writes blsc with LZ4 inside").hint("convert --codec blsc-zstd writes it with Zstandard"));
             }
-            Some((id, _)) => Some(Some(id).filter(|id| !id.is_none())),
+            Some((id, _)) if id.is_none() => BlockCodec::Uncompressed,
+            Some((id, _)) => BlockCodec::Use(id),
         };
         let order = match self.order {
             BlockOrderArg::Blocks => BlockOrder::Blocks,

@@ -4,8 +4,9 @@ use clap::Args;
 use serde_json::json;
 use trilith_io::error::count_noun;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
+use trilith::assemble::{self, BlockCodec};
 use trilith::bytes::WriteBasis;
-use trilith::{Error, Result, assemble};
+use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
@@ -44,7 +45,7 @@ impl Resolve {
         options.check_replaced(&self.output, &[&self.input])?;
         let mut target = OutputFile::create(&self.output, WriteBasis::SameAs(&**file.sections().source()), options)?;
         let tree = file.sections().tree().map(|_| plan.tree.as_str());
-        let losses = assemble::write(&file, tree, &blocks, target.writer(), &WriteOptions::default(), None)?;
+        let losses = assemble::write(&file, tree, &blocks, target.writer(), &WriteOptions::default(), BlockCodec::Keep)?;
         if self.loss.is_refused(&losses) {
             return report_refused(&self.input, &self.output, &losses, options);
         }

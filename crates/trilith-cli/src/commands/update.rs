@@ -8,7 +8,7 @@ use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
-use crate::save_options::SaveArgs;
+use crate::save_options::{BlockRewrite, SaveArgs};
 
 /// Replace the tree of a file by a text, or rewrite the file with room for its tree to grow
 ///
@@ -47,7 +47,8 @@ impl Update {
         let tree = file.rebase_text(&tree, &BaseUri::of_file(self.save.output_path(&self.file)))?.unwrap_or(tree);
         let mut change = Change::new(&file);
         change.replace_tree(tree)?;
-        self.save.save_change(&mut change, &self.file, self.from.is_none(), options)?;
+        let rewrite = if self.from.is_none() { BlockRewrite::Always } else { BlockRewrite::IfNeeded };
+        self.save.save_change(&mut change, &self.file, rewrite, options)?;
         Ok(Outcome::Success)
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 use trilith::asdf::ChecksumScope;
-use trilith::check::VerifyReport;
+use trilith::check::{VerifyDepth, VerifyReport};
 use trilith_io::error::count_noun;
 use trilith::{ErrorKind, Result};
 
@@ -67,7 +67,8 @@ impl Verify {
         let file = job.open_file()?;
         let progress = ProgressPart::bytes(if job.is_one_of_many { 0 } else { file.verified_size()? });
         let hear = |bytes| progress.add(bytes);
-        file.verify(self.deep, trilith::Progress::new(&hear))
+        let depth = if self.deep { VerifyDepth::Decoded } else { VerifyDepth::Structure };
+        file.verify(depth, trilith::Progress::new(&hear))
     }
 }
 

@@ -404,7 +404,8 @@ fn record_members(folder: &Path, _: &'static Target) {
         filling.data.push((name.to_owned(), Array::from_slice(&[0.5f64, 1.5], &[1, 2]).expect("two elements")));
     }
     let mut bytes = std::io::Cursor::new(Vec::new());
-    filling.write(&layout, Byteorder::Little, true, &trilith::Limits::default(), &mut bytes).expect("it is written");
+    let storage = trilith::dudley::LayoutStorage::Embedded;
+    filling.write(&layout, Byteorder::Little, storage, &trilith::Limits::default(), &mut bytes).expect("it is written");
     std::fs::write(folder.join("x.bd"), bytes.into_inner()).expect("it can be written");
     rows(folder, &[3, 2]);
 }

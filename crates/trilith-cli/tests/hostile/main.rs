@@ -22,7 +22,7 @@ use std::process::{Command, Stdio};
 
 use make::{Case, Cases, Expect, Role};
 use trilith::bytes::{self, LocalOptions};
-use trilith::check::{SchemaSet, Validator};
+use trilith::check::{SchemaSet, Validator, VerifyDepth};
 use trilith::dudley::DudleyFile;
 use trilith::file;
 use trilith::fits::FitsFile;
@@ -198,7 +198,7 @@ fn any(path: &Path, limits: &Limits, errors: &mut Vec<Error>) -> trilith::Result
     }
     let Some(file) = opened.as_asdf() else { return Ok(()) };
     let _ = (file.warnings(), file.tree().warnings().len());
-    let report = opened.verify(true, trilith::Progress::default())?;
+    let report = opened.verify(VerifyDepth::Decoded, trilith::Progress::default())?;
     errors.extend(report.structure);
     errors.extend(report.blocks.into_iter().filter_map(|block| block.problem));
     let references = file.tree().references(limits)?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trilith::bytes::{self, LocalOptions, MemorySource, Resolve, SourceRef, gunzip, percent_decode};
-use trilith::check::{self, DigestEntry};
+use trilith::check::{self, DigestEntry, VerifyDepth};
 use trilith::layout::Layout;
 use trilith::tree::NodeKind;
 use trilith::{Array, AsdfFile, Error, Limits, Node, OpenOptions};
@@ -144,7 +144,7 @@ fn read(path: &Path, layout: Option<&Path>, folder: &Path) -> trilith::Result<Co
 
 fn of_tree(file: &AsdfFile, content: &mut Content) -> trilith::Result<()> {
     content.form.generation = file.sections().generation_name().to_owned();
-    let report = check::verify(file, false, trilith::Progress::default())?;
+    let report = check::verify(file, VerifyDepth::Structure, trilith::Progress::default())?;
     content.faults = (!report.is_ok()).then(|| format!("{report:?}"));
     if file.sections().tree().is_some() {
         values(file.tree().root(), String::new(), &mut content.values);

@@ -112,7 +112,7 @@ pub use resolve::{DirectoryResolver, RebasedResolver};
 pub use resolve::{NoReferences, Resolve};
 pub use source::{Access, AccessCost, MemorySource, Source, SourceRef, WindowSource};
 #[doc(hidden)]
-pub use source::{DerivedSource, SourceOrigin, copy, end_in, for_each_piece, read_vec, split_runs, to_usize};
+pub use source::{DerivedSource, PieceAccess, SourceOrigin, copy, end_in, for_each_piece, read_vec, split_runs, to_usize};
 #[doc(hidden)]
 pub use spool::{SpoolBuffer, anonymous_file, private_file, spool, spool_output};
 #[doc(hidden)]

@@ -369,7 +369,16 @@ pub fn read_vec(source: &dyn Source, offset: u64, len: u64, limits: &Limits) -> 
     Ok(bytes)
 }
 
-/// Gives a range of a source to `take`, at most `size` bytes at a time; with `in_place` those that are in memory without a copy.
+/// The way in which pieces of a source are handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PieceAccess {
+    /// Bytes that are in memory are lent, others are copied.
+    Borrow,
+    /// All bytes are copied.
+    Copy,
+}
+
+/// Gives a range of a source to `take`, at most `size` bytes at a time.
 ///
 /// # Errors
 /// Returns the errors of [`Source::read_at`], and those of `take`.
@@ -377,14 +386,17 @@ pub fn for_each_piece(
     source: &dyn Source,
     range: std::ops::Range<u64>,
     size: u64,
-    in_place: bool,
+    access: PieceAccess,
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
     let mut piece = Vec::new();
     let mut at = range.start;
     while at < range.end {
         let n = (range.end - at).min(size);
-        let seen = if in_place { source.view(at, n) } else { None };
+        let seen = match access {
+            PieceAccess::Borrow => source.view(at, n),
+            PieceAccess::Copy => None,
+        };
         match seen {
             Some(bytes) => take(bytes)?,
             None => {

@@ -60,7 +60,7 @@ fn extend(
         let message = format!("the layout continues at address {next}, inside of the existing data ({total} bytes)");
         return Err(Error::unsupported(message).hint("declare the item at the end of the file last"));
     }
-    let mut from = old.evaluation().extent();
+    let mut from = old.evaluation().walk_extent();
     if let Some(again) = longer.extends_list {
         (from.places, from.again) = (from.places.saturating_sub(1), again);
     }
@@ -244,10 +244,10 @@ fn try_append(path: &Path, variables: &[(String, Array)], how: StreamOptions, li
         return Ok(file.source().len());
     }
     let (text, again) = match more.only_list().zip(file.layout().last_extension()) {
-        Some(((list, count), (last, before, span))) if list == last => {
-            let count = i64::try_from(count).ok().and_then(|count| before.checked_add(count));
+        Some(((list, count), last)) if list == last.list => {
+            let count = i64::try_from(count).ok().and_then(|count| last.count.checked_add(count));
             let count = count.ok_or_else(|| Error::invalid_input("E406: the list has too many elements"))?;
-            (body_of(file.layout(), Some((span, count))), u64::try_from(before).ok())
+            (body_of(file.layout(), Some((last.count_span, count))), u64::try_from(last.count).ok())
         }
         _ => (format!("{}{}", body_of(file.layout(), None), more.added_layout_text(file.layout())?), None),
     };

@@ -11,7 +11,7 @@ use super::datatype::datatype_of;
 use super::dudley_file::{DudleyFile, StreamItems};
 use super::item_request::ItemRequest;
 use super::new_item::Draft;
-use super::parameters::{Known, ParamTable};
+use super::parameters::{FirstFileParams, ParamTable};
 use super::write::base_of;
 use crate::array::{Array, Byteorder, Datatype, Field, Index, StructType};
 use crate::bytes::{Source, SourceBacking};
@@ -183,6 +183,18 @@ pub struct FileItemLocation<'c> {
     pub(super) compressed: Option<LayoutEntry>,
 }
 
+/// The elements of an item in one file of a file set.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ItemDescription {
+    /// The datatype of one element.
+    pub datatype: Datatype,
+    /// The byte order of the elements.
+    pub byteorder: Byteorder,
+    /// The dimensions, slowest first.
+    pub shape: Vec<u64>,
+}
+
 impl Catalog {
     /// Reads a catalog.
     ///
@@ -278,7 +290,7 @@ impl Catalog {
         let mut is_alike = false;
         self.locate_rows(template, &path, &[first..first + 1], options, &mut |_, place| {
             let said = place.description()?;
-            is_alike = said.is_some_and(|(datatype, _, shape)| {
+            is_alike = said.is_some_and(|ItemDescription { datatype, shape, .. }| {
                 array.shape().get(1..) == Some(&shape[..]) && (array.datatype() == &datatype || datatype.is_integer())
             });
             Ok(())
@@ -438,10 +450,10 @@ impl Catalog {
     }
 
     /// The stored parameters of these files as the catalog has them.
-    pub(super) fn expected_params(&self, template: &Layout, options: &EvaluateOptions) -> Result<Known> {
+    pub(super) fn expected_params(&self, template: &Layout, options: &EvaluateOptions) -> Result<FirstFileParams> {
         let table = self.load_param_table(template, &options.limits)?;
         let starts = self.offsets.clone().unwrap_or_default();
-        Ok(Known { template: template.clone(), params: table, options: options.clone(), param_offsets: starts })
+        Ok(FirstFileParams { template: template.clone(), params: table, options: options.clone(), param_offsets: starts })
     }
 
     pub(super) fn load_param_table(&self, template: &Layout, limits: &Limits) -> Result<ParamTable> {
@@ -531,10 +543,10 @@ impl FileItemLocation<'_> {
     ///
     /// # Errors
     /// Returns the errors of [`datatype_of`].
-    pub fn description(&self) -> Result<Option<(Datatype, Byteorder, Vec<u64>)>> {
+    pub fn description(&self) -> Result<Option<ItemDescription>> {
         let Some(found) = &self.located else { return Ok(None) };
         let mut shape = found.shape.clone();
-        let (datatype, order) = datatype_of(&found.typed, &mut shape)?;
-        Ok(Some((datatype, order, shape)))
+        let (datatype, byteorder) = datatype_of(&found.typed, &mut shape)?;
+        Ok(Some(ItemDescription { datatype, byteorder, shape }))
     }
 }

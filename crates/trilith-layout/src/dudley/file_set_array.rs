@@ -10,7 +10,7 @@ use super::decompress::UncompressedForm;
 use super::file_set_source::{ByteSwap, FilePiece, FileSetSource, ItemLocation, uri_of};
 use super::item_request::ItemRequest;
 use super::item_shapes::{CombineMode, ShapeForms};
-use super::parameters::Known;
+use super::parameters::FirstFileParams;
 use super::selection::{FileSelection, ShapeMismatch};
 use crate::array::{Array, Index, Mask};
 use crate::bytes::Resolve;
@@ -262,7 +262,7 @@ impl ChosenItem {
 struct FileSetContext<'a> {
     catalog: &'a Catalog,
     request: ItemRequest<'a>,
-    expected_params: Arc<Known>,
+    expected_params: Arc<FirstFileParams>,
     resolver: Arc<dyn Resolve>,
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::catalog::FileNames;
 use super::decompress::{UncompressedForm, decompress_array};
 use super::file_set_ranges::ByteArrangement;
-use super::parameters::Known;
+use super::parameters::FirstFileParams;
 use super::signature::Signature;
 use crate::bytes::{Access, Resolve, Source, SourcePieces, SourceRef, WindowSource, is_url, split_runs, to_usize};
 use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
@@ -70,7 +70,7 @@ pub(super) struct FileSetSource {
     pub len: u64,
     pub files: Arc<FileNames>,
     /// The parameters that each file must have.
-    pub expected_params: Arc<Known>,
+    pub expected_params: Arc<FirstFileParams>,
     pub pieces: Vec<FilePiece>,
     pub spread: ByteArrangement,
     /// Byte value for a file that omits the item.

@@ -43,11 +43,20 @@ pub enum OutlineKind<'o> {
     Null,
 }
 
+/// The kind of a child, as its dict tells a parameter from anything else of the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum ChildKind {
+    /// A stored or fixed parameter.
+    Param,
+    /// A dict, list, array or struct.
+    Item,
+}
+
 #[derive(Debug)]
 struct OutlineNode {
     path_step: PathStep,
     parent: usize,
-    is_param: bool,
+    child_kind: ChildKind,
     children: Vec<usize>,
     /// Apart, since most of the nodes above items have none.
     entry: Option<Box<LayoutEntry>>,
@@ -70,7 +79,7 @@ struct OutlineNode {
 pub struct StreamOutline {
     nodes: Vec<OutlineNode>,
     /// The children of nodes that have many, but for the elements of lists in their order.
-    entries: HashMap<(usize, PathStep, bool), usize>,
+    entries: HashMap<(usize, PathStep, ChildKind), usize>,
     /// The values of fixed parameters.
     fixed_params: HashMap<usize, i64>,
     /// The nodes with entries, in the order of the text.
@@ -100,7 +109,7 @@ impl StreamOutline {
             order: Vec::new(),
             grids: HashMap::new(),
         };
-        outline.nodes.push(OutlineNode::new(PathStep::Name(String::new()), 0, false));
+        outline.nodes.push(OutlineNode::new(PathStep::Name(String::new()), 0, ChildKind::Item));
         if let Some(root) = outline.nodes.first_mut() {
             root.item = Some(ItemId::ROOT);
         }
@@ -169,8 +178,8 @@ impl StreamOutline {
             if !matches!(kind, ItemKind::Dict | ItemKind::List | ItemKind::Param | ItemKind::Data) || referenced.contains(&id) {
                 continue;
             }
-            let node =
-                self.get_or_insert_child(parent_node, PathStep::Name(read_own(name).into_owned()), kind == ItemKind::Param);
+            let child_kind = if kind == ItemKind::Param { ChildKind::Param } else { ChildKind::Item };
+            let node = self.get_or_insert_child(parent_node, PathStep::Name(read_own(name).into_owned()), child_kind);
             if let Some(node) = self.nodes.get_mut(node) {
                 node.item = Some(id);
                 node.is_list = kind == ItemKind::List;
@@ -187,12 +196,12 @@ impl StreamOutline {
     }
 
     /// The child of a node at a step.
-    fn find_child(&self, parent: usize, step: &PathStep, is_param: bool) -> Option<usize> {
+    fn find_child(&self, parent: usize, step: &PathStep, kind: ChildKind) -> Option<usize> {
         let node = self.nodes.get(parent)?;
         if node.is_indexed {
-            return self.entries.get(&(parent, step.clone(), is_param)).copied();
+            return self.entries.get(&(parent, step.clone(), kind)).copied();
         }
-        let of = |child: usize| self.nodes.get(child).filter(|of| of.is_param == is_param).map(|of| &of.path_step);
+        let of = |child: usize| self.nodes.get(child).filter(|of| of.child_kind == kind).map(|of| &of.path_step);
         if node.children.len() <= MAX_LINEAR_CHILDREN {
             return node.children.iter().copied().find(|child| of(*child) == Some(step));
         }
@@ -206,36 +215,36 @@ impl StreamOutline {
     }
 
     /// Returns `true` if a new child can be found without an index: among few, or as the next element of a list.
-    fn is_in_order(&self, parent: &OutlineNode, step: &PathStep, is_param: bool) -> bool {
-        let element = |step: &PathStep, is_param: bool| match step {
-            PathStep::Element(index) if !is_param => Some(*index),
+    fn is_in_order(&self, parent: &OutlineNode, step: &PathStep, kind: ChildKind) -> bool {
+        let element = |step: &PathStep, kind: ChildKind| match step {
+            PathStep::Element(index) if kind == ChildKind::Item => Some(*index),
             _ => None,
         };
-        let of = |child: &usize| self.nodes.get(*child).and_then(|of| element(&of.path_step, of.is_param));
+        let of = |child: &usize| self.nodes.get(*child).and_then(|of| element(&of.path_step, of.child_kind));
         match parent.children.len() {
             count if count < MAX_LINEAR_CHILDREN => true,
             MAX_LINEAR_CHILDREN => {
-                let numbers: Vec<Option<u64>> = parent.children.iter().map(of).chain([element(step, is_param)]).collect();
+                let numbers: Vec<Option<u64>> = parent.children.iter().map(of).chain([element(step, kind)]).collect();
                 numbers.iter().all(Option::is_some) && numbers.is_sorted_by(|a, b| a < b)
             }
-            _ => element(step, is_param).is_some_and(|index| parent.children.last().and_then(of) < Some(index)),
+            _ => element(step, kind).is_some_and(|index| parent.children.last().and_then(of) < Some(index)),
         }
     }
 
     /// The child of a node, made if it is missing.
-    fn get_or_insert_child(&mut self, parent: usize, step: PathStep, is_param: bool) -> usize {
-        if let Some(known) = self.find_child(parent, &step, is_param) {
+    fn get_or_insert_child(&mut self, parent: usize, step: PathStep, kind: ChildKind) -> usize {
+        if let Some(known) = self.find_child(parent, &step, kind) {
             return known;
         }
         let id = self.nodes.len();
         let Some(above) = self.nodes.get(parent) else { return id };
-        let is_indexed = above.is_indexed || !self.is_in_order(above, &step, is_param);
+        let is_indexed = above.is_indexed || !self.is_in_order(above, &step, kind);
         if is_indexed && !above.is_indexed {
-            let of = |child: usize| self.nodes.get(child).map(|of| ((parent, of.path_step.clone(), of.is_param), child));
+            let of = |child: usize| self.nodes.get(child).map(|of| ((parent, of.path_step.clone(), of.child_kind), child));
             self.entries.extend(above.children.iter().filter_map(|child| of(*child)));
         }
         if is_indexed {
-            self.entries.insert((parent, step.clone(), is_param), id);
+            self.entries.insert((parent, step.clone(), kind), id);
         }
         if let Some(above) = self.nodes.get_mut(parent) {
             above.is_indexed = is_indexed;
@@ -243,7 +252,7 @@ impl StreamOutline {
             // A long list of equal dicts is seen as one dict of arrays.
             above.is_list = matches!(step, PathStep::Element(_)) || (above.is_list && !matches!(step, PathStep::Name(_)));
         }
-        self.nodes.push(OutlineNode::new(step, parent, is_param));
+        self.nodes.push(OutlineNode::new(step, parent, kind));
         id
     }
 
@@ -269,10 +278,13 @@ impl StreamOutline {
             match step {
                 PathStep::Instance(indices) => {
                     for index in indices {
-                        at = self.get_or_insert_child(at, PathStep::Element(index), false);
+                        at = self.get_or_insert_child(at, PathStep::Element(index), ChildKind::Item);
                     }
                 }
-                step => at = self.get_or_insert_child(at, step, n == last && entry.kind == EntryKind::Param),
+                step => {
+                    let is_param = n == last && entry.kind == EntryKind::Param;
+                    at = self.get_or_insert_child(at, step, if is_param { ChildKind::Param } else { ChildKind::Item });
+                }
             }
             way.push(at);
         }
@@ -322,8 +334,8 @@ impl StreamOutline {
                 step => vec![step],
             };
             for step in indices {
-                let is_there = |is_param| self.find_child(at, &step, is_param);
-                match is_there(false).or_else(|| is_there(true)) {
+                let find = |kind| self.find_child(at, &step, kind);
+                match find(ChildKind::Item).or_else(|| find(ChildKind::Param)) {
                     Some(next) => at = next,
                     None => return Ok(None),
                 }
@@ -391,11 +403,11 @@ impl StreamOutline {
     /// The child of a dict with a name: a parameter if nothing else has it.
     pub fn child_by_name(&self, id: ItemTreeId, name: &str) -> Option<ItemTreeId> {
         let parent = self.unwrap_typedef(id.0);
-        let find = |step: PathStep, is_param| self.find_child(parent, &step, is_param).map(ItemTreeId);
-        let step = || PathStep::Name(name.to_owned());
-        let found = find(step(), false).or_else(|| find(step(), true));
-        let member = || PathStep::Member(name.to_owned());
-        found.or_else(|| find(member(), false)).or_else(|| find(member(), true))
+        let find = |step: &PathStep| {
+            let found = self.find_child(parent, step, ChildKind::Item);
+            found.or_else(|| self.find_child(parent, step, ChildKind::Param)).map(ItemTreeId)
+        };
+        find(&PathStep::Name(name.to_owned())).or_else(|| find(&PathStep::Member(name.to_owned())))
     }
 
     /// The path of a node, as [`StreamOutline::find`] takes it.
@@ -432,8 +444,8 @@ impl StreamOutline {
 
     /// Returns `true` if a node is a parameter whose name an array, dict or list of the same dict has too.
     pub fn is_shadowed(&self, parent: ItemTreeId, id: ItemTreeId) -> bool {
-        let Some(node) = self.nodes.get(id.0).filter(|node| node.is_param) else { return false };
-        self.find_child(self.unwrap_typedef(parent.0), &node.path_step, false).is_some()
+        let Some(node) = self.nodes.get(id.0).filter(|node| node.child_kind == ChildKind::Param) else { return false };
+        self.find_child(self.unwrap_typedef(parent.0), &node.path_step, ChildKind::Item).is_some()
     }
 
     /// Section 5.9: a typedef with stored parameters is presented as its one member without a name.
@@ -441,7 +453,8 @@ impl StreamOutline {
         let mut at = id;
         loop {
             let Some(node) = self.nodes.get(at) else { return at };
-            let mut data = node.children.iter().filter(|&&child| self.nodes.get(child).is_some_and(|of| !of.is_param));
+            let mut data =
+                node.children.iter().filter(|&&child| self.nodes.get(child).is_some_and(|of| of.child_kind == ChildKind::Item));
             let (Some(&only), None) = (data.next(), data.next()) else { return at };
             match self.nodes.get(only).map(|of| &of.path_step) {
                 Some(PathStep::Member(name)) if name.is_empty() => at = only,
@@ -452,11 +465,11 @@ impl StreamOutline {
 }
 
 impl OutlineNode {
-    fn new(step: PathStep, parent: usize, is_param: bool) -> Self {
+    fn new(step: PathStep, parent: usize, child_kind: ChildKind) -> Self {
         Self {
             path_step: step,
             parent,
-            is_param,
+            child_kind,
             children: Vec::new(),
             entry: None,
             item: None,

@@ -24,7 +24,7 @@ use crate::limits::Limits;
 /// ```
 /// # use std::{io::Cursor, sync::Arc};
 /// use trilith_array::array::Array;
-/// use trilith_layout::dudley::{DudleyFile, LayoutValues};
+/// use trilith_layout::dudley::{DudleyFile, LayoutStorage, LayoutValues};
 /// use trilith_io::bytes::MemorySource;
 /// use trilith_layout::{Limits, layout::{Byteorder, Layout}};
 /// let layout = Layout::read(b"{ N : i8 }  rho = f8[N]")?;
@@ -32,7 +32,7 @@ use crate::limits::Limits;
 /// filling.params.push(("N".to_owned(), 2));
 /// filling.data.push(("rho".to_owned(), Array::from_slice(&[1.5, 2.5], &[2])?));
 /// let mut out = Cursor::new(Vec::new());
-/// filling.write(&layout, Byteorder::Little, true, &Limits::default(), &mut out)?;
+/// filling.write(&layout, Byteorder::Little, LayoutStorage::Embedded, &Limits::default(), &mut out)?;
 /// let file = DudleyFile::open(Arc::new(MemorySource::new(out.into_inner(), "x.bd")), None, &Limits::default())?;
 /// assert_eq!(file.array_at("/rho")?.load::<f64>()?, [1.5, 2.5]);
 /// # Ok::<(), trilith_layout::Error>(())
@@ -47,8 +47,17 @@ pub struct LayoutValues {
     pub data: Vec<(String, Array)>,
 }
 
+/// The place of the layout of a new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayoutStorage {
+    /// The end of the file.
+    Embedded,
+    /// Another file, which readers have to be given.
+    Separate,
+}
+
 impl LayoutValues {
-    /// Writes a native file; with `embed` its layout is at its end. Returns its size.
+    /// Writes a native file. Returns its size.
     ///
     /// A parameter of a repeated dict, or of a struct, has a value for each of them: `l[1]/n`, `y(1).n`. The path
     /// without numbers (`l/n`, `y.n`) gives one value to all others.
@@ -61,11 +70,11 @@ impl LayoutValues {
         &self,
         layout: &Layout,
         order: Byteorder,
-        embed: bool,
+        storage: LayoutStorage,
         limits: &Limits,
         out: &mut W,
     ) -> Result<u64> {
-        check_no_reserved(self.write_reserving(layout, order, embed, limits, out)?)
+        check_no_reserved(self.write_reserving(layout, order, storage, limits, out)?)
     }
 
     /// Does the same as [`LayoutValues::write`], and leaves the bytes of [`reserved`](super::reserved) arrays as they are. Returns
@@ -74,13 +83,13 @@ impl LayoutValues {
         &self,
         layout: &Layout,
         order: Byteorder,
-        embed: bool,
+        storage: LayoutStorage,
         limits: &Limits,
         out: &mut W,
     ) -> Result<ReservedLayout> {
         let params = self.param_values(layout, order, limits)?;
         let mut new = NewStream::new(layout, params);
-        (new.order, new.embed, new.limits) = (order, embed, limits.clone());
+        (new.order, new.embed, new.limits) = (order, storage == LayoutStorage::Embedded, limits.clone());
         let mut given = Vec::with_capacity(self.data.len());
         for (path, array) in &self.data {
             let path = canonical_path(path).unwrap_or_default();

@@ -10,7 +10,8 @@ use super::write::{NewStream, ReservedLayout, check_no_reserved};
 use crate::array::{Array, Datatype};
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, Byteorder, Dialect, Layout, ParseOptions, StorageOptions, own_name, parse, primitive_of, quoted_name,
+    Attribute, Byteorder, ByteorderMarks, Dialect, Layout, ParseOptions, StorageOptions, own_name, parse, primitive_of,
+    quoted_name,
 };
 use crate::limits::Limits;
 
@@ -73,7 +74,7 @@ impl Draft {
         let (text, arrays) = self.layout()?;
         let mut layout = parse_own_layout(&text, limits)?;
         if dialect == Dialect::D2026 || *stored != StorageOptions::default() {
-            layout = parse_own_layout(&layout.compacted_as(dialect, false, stored).text, limits)?;
+            layout = parse_own_layout(&layout.compacted_as(dialect, ByteorderMarks::Keep, stored).text, limits)?;
         }
         let mut new = NewStream::new(&layout, self.params());
         (new.order, new.limits) = (order, limits.clone());

@@ -57,7 +57,7 @@ pub use append::append;
 pub use append::{append_draft, append_records, append_variables, native_order};
 pub use catalog::Catalog;
 #[doc(hidden)]
-pub use catalog::FileItemLocation;
+pub use catalog::{FileItemLocation, ItemDescription};
 #[doc(hidden)]
 pub use catalog_listing::{CatalogListing, FileOpener, folder_of, resolve_name};
 #[doc(hidden)]
@@ -92,7 +92,7 @@ pub use item_tree::{ItemTreeId, OutlineChildren, OutlineKind, StreamOutline};
 #[doc(hidden)]
 pub use layout_values::declared;
 #[doc(hidden)]
-pub use layout_values::{LayoutValues, ParamMismatch};
+pub use layout_values::{LayoutStorage, LayoutValues, ParamMismatch};
 #[doc(hidden)]
 pub use new_item::{Draft, NewItemKind};
 #[doc(hidden)]

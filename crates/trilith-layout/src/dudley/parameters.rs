@@ -12,14 +12,14 @@ const MIN_READ: u64 = 512;
 
 /// The stored parameters of all files, to compare a file with when it is opened: one that was replaced may have its items
 /// at other places.
-pub(super) struct Known {
+pub(super) struct FirstFileParams {
     pub template: Layout,
     pub params: ParamTable,
     pub options: EvaluateOptions,
     pub param_offsets: Vec<i64>,
 }
 
-impl Known {
+impl FirstFileParams {
     /// Returns the bytes at the start of a file of at least this size that probably hold its parameters: they are read with
     /// the data.
     pub(super) fn param_bytes(&self, row: usize, size: u64) -> Range<u64> {

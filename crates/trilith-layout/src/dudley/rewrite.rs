@@ -7,7 +7,9 @@ use super::write::NewStream;
 use crate::array::Array;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
-use crate::layout::{Byteorder, Dialect, EntryKind, Layout, LayoutEntry, ParseOptions, ResolvedType, StorageOptions, parse};
+use crate::layout::{
+    Byteorder, ByteorderMarks, Dialect, EntryKind, Layout, LayoutEntry, ParseOptions, ResolvedType, StorageOptions, parse,
+};
 
 /// Options for rewriting a stream.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,7 +53,8 @@ impl DudleyFile {
         }
         let items = self.items()?;
         let to = how.dialect.unwrap_or(self.layout().dialect());
-        let compact = self.layout().compacted_as(to, how.order.is_some(), &how.stored);
+        let marks = if how.order.is_some() { ByteorderMarks::Drop } else { ByteorderMarks::Keep };
+        let compact = self.layout().compacted_as(to, marks, &how.stored);
         let mut options = ParseOptions { dialect: Some(to), ..ParseOptions::default() };
         options.limits = self.limits().clone();
         let layout = parse(compact.text.as_bytes(), &options)?.layout;

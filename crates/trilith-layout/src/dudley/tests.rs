@@ -392,8 +392,7 @@ fn catalog_locates_items_without_opening_files() {
     let mut places = Vec::new();
     catalog
         .locate(&template, "/te", &options, &mut |place| {
-            let (_, _, shape) = place.description()?.unwrap();
-            places.push((place.file.to_owned(), place.offset, shape));
+            places.push((place.file.to_owned(), place.offset, place.description()?.unwrap().shape));
             Ok(())
         })
         .unwrap();

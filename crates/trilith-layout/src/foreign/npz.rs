@@ -18,7 +18,7 @@ use crate::array::npy_header_len;
 use crate::array::{Array, Byteorder, Datatype, undeclared_text};
 use crate::bytes::{ChecksummedSource, PartCheck, SourceRef, WindowSource, read_vec};
 #[cfg(feature = "zlib")]
-use crate::bytes::{MemorySource, TruncatedSource, for_each_piece};
+use crate::bytes::{MemorySource, PieceAccess, TruncatedSource, for_each_piece};
 #[cfg(feature = "zlib")]
 use crate::codec::{crc::differs, zlib};
 use crate::error::{Error, Result, ResultExt};
@@ -311,12 +311,12 @@ fn check_member_crc(source: &SourceRef, start: u64, entry: &ZipEntry, limits: &L
     let stored: SourceRef = Arc::new(WindowSource::new(source.clone(), start, entry.compressed_size)?);
     if entry.method == 8 && entry.uncompressed_size > 0 {
         let decoded = zlib::member(stored, entry.uncompressed_size, entry.crc, limits);
-        return for_each_piece(&*decoded, 0..entry.uncompressed_size, MAX_READ_SIZE, false, &mut |_| Ok(()));
+        return for_each_piece(&*decoded, 0..entry.uncompressed_size, MAX_READ_SIZE, PieceAccess::Copy, &mut |_| Ok(()));
     }
     limits.charge_work(entry.compressed_size)?;
     let mut crc = flate2::Crc::new();
     let len = if entry.method == 8 { 0 } else { entry.compressed_size };
-    for_each_piece(&*stored, 0..len, MAX_READ_SIZE, true, &mut |piece| {
+    for_each_piece(&*stored, 0..len, MAX_READ_SIZE, PieceAccess::Borrow, &mut |piece| {
         crc.update(piece);
         interrupt::check()
     })?;

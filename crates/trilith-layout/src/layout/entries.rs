@@ -110,7 +110,7 @@ impl<'l> LayoutEvaluation<'l> {
     }
 
     /// Returns the extent of this layout.
-    pub(crate) fn extent(&self) -> WalkExtent {
+    pub(crate) fn walk_extent(&self) -> WalkExtent {
         WalkExtent { places: self.param_starts.len(), again: 0 }
     }
 

@@ -58,14 +58,23 @@ fn escape_string(text: &str) -> Cow<'_, str> {
 
 /// Returns a name with the mark, whatever it is.
 pub fn marked_name(name: &str) -> String {
-    with_marker(name, true).into_owned()
+    add_marker(name)
 }
 
+/// Marks a text if it is a word that means something to a layout, or cannot be spelled unchanged.
 fn with_marker(text: &str, is_word: bool) -> Cow<'_, str> {
-    let is_odd = |c: char| c.is_control() && c != '\t';
-    if !is_word && !text.starts_with(ESCAPE_PREFIX) && !text.contains(is_odd) {
-        return Cow::Borrowed(text);
+    if is_word || text.starts_with(ESCAPE_PREFIX) || text.contains(is_odd) {
+        return Cow::Owned(add_marker(text));
     }
+    Cow::Borrowed(text)
+}
+
+/// Returns `true` for a character that a layout cannot spell unchanged.
+fn is_odd(c: char) -> bool {
+    c.is_control() && c != '\t'
+}
+
+fn add_marker(text: &str) -> String {
     let mut out = ESCAPE_PREFIX.to_owned();
     for c in text.chars() {
         match c {
@@ -78,7 +87,7 @@ fn with_marker(text: &str, is_word: bool) -> Cow<'_, str> {
             c => out.push(c),
         }
     }
-    Cow::Owned(out)
+    out
 }
 
 /// Returns the name or the string that a layout spells.

@@ -7,7 +7,7 @@
 
 use super::diagnostic::Code;
 use super::evaluator::{Evaluator, ParamValues};
-use super::model::{ItemId, Layout};
+use super::model::{AddressRule, ItemId, Layout};
 use super::param_request::{EvaluateOptions, EvaluationError, ParamRequest, StoredValue, SuppliedValue};
 use crate::Limits;
 use crate::error::Result;
@@ -55,7 +55,7 @@ impl Layout {
         options: &EvaluateOptions,
         values: &[i64],
     ) -> std::result::Result<LayoutEvaluation<'_>, EvaluationError> {
-        let all = self.evaluate(options, supply_from(values, false));
+        let all = self.evaluate(options, supply_from(values, LengthValues::Present));
         let with_all = match all {
             Ok(found) if found.recorded.len() == values.len() => return Ok(found),
             other => other,
@@ -63,7 +63,7 @@ impl Layout {
         if !self.filters.iter().any(|filter| filter.compresses) {
             return self.all_used(with_all?, values);
         }
-        match self.evaluate(options, supply_from(values, true)) {
+        match self.evaluate(options, supply_from(values, LengthValues::Absent)) {
             Ok(found) if found.known_count() == values.len() => Ok(found),
             _ => self.all_used(with_all?, values),
         }
@@ -84,10 +84,20 @@ impl Layout {
     }
 }
 
-fn supply_from(values: &[i64], skip_lengths: bool) -> impl FnMut(&ParamRequest) -> Result<SuppliedValue> {
+/// The lengths of compressed arrays among the values of stored parameters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LengthValues {
+    /// Every length is among the values.
+    Present,
+    /// No length is among the values: all stay unknown.
+    Absent,
+}
+
+/// Supplies the values of a list in their order.
+fn supply_from(values: &[i64], lengths: LengthValues) -> impl FnMut(&ParamRequest) -> Result<SuppliedValue> {
     let mut next = values.iter();
     move |request| {
-        if skip_lengths && request.is_length {
+        if request.is_length && lengths == LengthValues::Absent {
             return Ok(SuppliedValue::Unknown);
         }
         Ok(next.next().map_or(SuppliedValue::Missing, |&value| SuppliedValue::Value(value)))
@@ -128,7 +138,7 @@ impl<'l> LayoutEvaluation<'l> {
             if layout.plan.dynamic {
                 self.ordinals.push(values.recorded.len() as u32);
             }
-            machine.run_step(step, false, &mut values)?;
+            machine.run_step(step, AddressRule::Keep, &mut values)?;
         }
         Ok(())
     }

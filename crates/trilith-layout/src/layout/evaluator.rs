@@ -2,8 +2,8 @@
 
 use super::diagnostic::Code;
 use super::model::{
-    Byteorder, DataItem, Dim, DimRun, Extension, ItemId, Layout, LayoutStep, ListSteps, MemberKind, ParamId, Placement,
-    Primitive, RepeatCount, TypeId, TypeKind, TypeUse,
+    AddressRule, Byteorder, DataItem, Dim, DimRun, Extension, ItemId, Layout, LayoutStep, ListSteps, MemberKind, ParamId,
+    Placement, Primitive, RepeatCount, TypeId, TypeKind, TypeUse,
 };
 use super::param_request::{EvaluateOptions, EvaluationError, ParamRequest, StoredValue, SuppliedValue};
 use super::sizes::{StructLayout, apply_suffix, dim_factor, place_at, round_up};
@@ -39,6 +39,18 @@ pub(crate) struct ItemSpan {
 
 impl ItemSpan {
     pub(crate) const NO_SPOT: ItemSpan = ItemSpan { address: UNKNOWN_ADDRESS, size: 0 };
+}
+
+/// The steps that are run several times in a row.
+struct Repetition {
+    /// The first step, and the one after the last.
+    steps: (u32, u32),
+    /// The step that repeats them, under which the stride is kept.
+    key: u32,
+    /// Treatment of the addresses in them.
+    address_rule: AddressRule,
+    /// `true` if stored parameters in it have to be read.
+    is_dynamic: bool,
 }
 
 /// The state of an evaluation.
@@ -203,16 +215,16 @@ impl<'l> Evaluator<'l> {
     // Steps.
 
     /// Runs the steps `from..to`.
-    pub(crate) fn run(&mut self, from: u32, to: u32, drop_at: bool, values: &mut ParamValues<'_>) -> StepResult<()> {
+    pub(crate) fn run(&mut self, from: u32, to: u32, address_rule: AddressRule, values: &mut ParamValues<'_>) -> StepResult<()> {
         let mut at = from;
         while at < to {
             at = match self.layout.steps.get(at as usize) {
                 Some(LayoutStep::List(of)) => {
-                    self.run_step(at, drop_at, values)?;
+                    self.run_step(at, address_rule, values)?;
                     of.end.max(at + 1)
                 }
                 Some(LayoutStep::Data(_) | LayoutStep::Param(_) | LayoutStep::Extend(_)) => {
-                    self.run_step(at, drop_at, values)?;
+                    self.run_step(at, address_rule, values)?;
                     at + 1
                 }
                 Some(_) => at + 1,
@@ -223,20 +235,22 @@ impl<'l> Evaluator<'l> {
     }
 
     /// Runs one step; of a list all its repetitions.
-    pub(crate) fn run_step(&mut self, at: u32, drop_at: bool, values: &mut ParamValues<'_>) -> StepResult<()> {
+    pub(crate) fn run_step(&mut self, at: u32, address_rule: AddressRule, values: &mut ParamValues<'_>) -> StepResult<()> {
         match self.layout.steps.get(at as usize) {
-            Some(&LayoutStep::Data(item)) => self.place_data(item, drop_at, values).map(drop),
-            Some(&LayoutStep::Param(item)) => self.place_param(item, drop_at, values).map(drop),
+            Some(&LayoutStep::Data(item)) => self.place_data(item, address_rule, values).map(drop),
+            Some(&LayoutStep::Param(item)) => self.place_param(item, address_rule, values).map(drop),
             Some(LayoutStep::List(of)) => {
                 let ListSteps { end, count, span, places, dynamic, .. } = **of;
                 let count = self.resolve_repeat_count(count, span)?;
-                if places { self.run_repeats((at + 1, end), count, drop_at, dynamic, at, values) } else { Ok(()) }
+                let repeated = Repetition { steps: (at + 1, end), key: at, address_rule, is_dynamic: dynamic };
+                if places { self.run_repeats(&repeated, count, values) } else { Ok(()) }
             }
             Some(LayoutStep::Extend(of)) => {
                 let Extension { from, to, count, span, places, dynamic, .. } = **of;
                 let count = self.resolve_repeat_count(count, span)?;
                 self.charge_steps((from, to))?;
-                if places { self.run_repeats((from, to), count, true, dynamic, at, values) } else { Ok(()) }
+                let repeated = Repetition { steps: (from, to), key: at, address_rule: AddressRule::Drop, is_dynamic: dynamic };
+                if places { self.run_repeats(&repeated, count, values) } else { Ok(()) }
             }
             _ => Ok(()),
         }
@@ -252,35 +266,27 @@ impl<'l> Evaluator<'l> {
         u64::try_from(count).map_err(|_| self.layout.error_at(Code::E407, span, format!("the repeat count {count} is negative")))
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn run_repeats(
-        &mut self,
-        steps: (u32, u32),
-        count: u64,
-        drop_at: bool,
-        dynamic: bool,
-        key: u32,
-        values: &mut ParamValues<'_>,
-    ) -> StepResult<()> {
+    fn run_repeats(&mut self, repeated: &Repetition, count: u64, values: &mut ParamValues<'_>) -> StepResult<()> {
+        let Repetition { steps, key, address_rule, is_dynamic } = *repeated;
         // A short text can request many runs, so they are charged: at most two, or one for each repetition.
         if count != 1 {
             self.charge_steps(steps)?;
         }
-        if dynamic {
+        if is_dynamic {
             for _ in 0..count {
                 self.charge_steps(steps)?;
-                self.run(steps.0, steps.1, drop_at, values)?;
+                self.run(steps.0, steps.1, address_rule, values)?;
             }
             return Ok(());
         }
         if count == 0 {
             return Ok(());
         }
-        self.run(steps.0, steps.1, drop_at, values)?;
+        self.run(steps.0, steps.1, address_rule, values)?;
         if count == 1 || self.cursor == UNKNOWN_ADDRESS {
             return Ok(());
         }
-        let stride = self.measure_stride(steps, drop_at, key, values)?;
+        let stride = self.measure_stride(steps, address_rule, key, values)?;
         let end =
             stride.checked_mul(count - 1).and_then(|more| self.cursor.checked_add(more)).filter(|&end| end != UNKNOWN_ADDRESS);
         self.cursor = end.ok_or_else(|| self.overflow_at(steps.0))?;
@@ -296,7 +302,7 @@ impl<'l> Evaluator<'l> {
     pub(crate) fn measure_stride(
         &mut self,
         steps: (u32, u32),
-        drop_at: bool,
+        address_rule: AddressRule,
         key: u32,
         values: &mut ParamValues<'_>,
     ) -> StepResult<u64> {
@@ -307,7 +313,7 @@ impl<'l> Evaluator<'l> {
             return Ok(stride);
         }
         let (cursor, total) = (self.cursor, self.total);
-        self.run(steps.0, steps.1, drop_at, values)?;
+        self.run(steps.0, steps.1, address_rule, values)?;
         let stride = self.cursor - cursor;
         (self.cursor, self.total) = (cursor, total);
         if self.strides.len() <= at {
@@ -343,8 +349,7 @@ impl<'l> Evaluator<'l> {
     }
 
     /// Puts `size` bytes at the cursor; the address.
-    fn place_bytes(&mut self, placement: Placement, align: u64, size: u64, drop_at: bool) -> Option<u64> {
-        let placement = if drop_at && matches!(placement, Placement::At(_)) { Placement::Next } else { placement };
+    fn place_bytes(&mut self, placement: Placement, align: u64, size: u64) -> Option<u64> {
         if self.cursor == UNKNOWN_ADDRESS && !matches!(placement, Placement::At(_)) {
             return Some(UNKNOWN_ADDRESS);
         }
@@ -357,21 +362,27 @@ impl<'l> Evaluator<'l> {
     // Data.
 
     /// Places a data array.
-    pub(crate) fn place_data(&mut self, item: ItemId, drop_at: bool, values: &mut ParamValues<'_>) -> StepResult<ItemSpan> {
+    pub(crate) fn place_data(
+        &mut self,
+        item: ItemId,
+        address_rule: AddressRule,
+        values: &mut ParamValues<'_>,
+    ) -> StepResult<ItemSpan> {
         let layout = self.layout;
         let Some(data) = layout.data_of(item) else { return Ok(ItemSpan::NO_SPOT) };
         let of = layout.ty(data.what.ty);
         if data.filter != 0 && layout.find_filter(data.filter).is_some_and(|filter| filter.compresses) {
-            return self.place_compressed(item, data, drop_at, values).map(|(_, spot)| spot);
+            return self.place_compressed(item, data, address_rule, values).map(|(_, spot)| spot);
         }
         if self.is_stepped(data.what) {
-            return self.place_dynamic(item, data, drop_at, values);
+            return self.place_dynamic(item, data, address_rule, values);
         }
         let size = self.use_size(data.what).map_err(|AddressOverflow| self.overflow_fault(item))?;
         if size == 0 && spec_decisions::EMPTY_LEAVES_CURSOR {
             return Ok(ItemSpan::NO_SPOT);
         }
-        let address = self.place_bytes(data.placement, of.align, size, drop_at).ok_or_else(|| self.overflow_fault(item))?;
+        let placement = address_rule.apply(data.placement);
+        let address = self.place_bytes(placement, of.align, size).ok_or_else(|| self.overflow_fault(item))?;
         Ok(ItemSpan { address, size })
     }
 
@@ -380,7 +391,7 @@ impl<'l> Evaluator<'l> {
         &mut self,
         item: ItemId,
         data: &DataItem,
-        drop_at: bool,
+        address_rule: AddressRule,
         values: &mut ParamValues<'_>,
     ) -> StepResult<(ItemSpan, ItemSpan)> {
         // The declared size only matters where it is 0, and may be too large to be stored plain.
@@ -390,10 +401,10 @@ impl<'l> Evaluator<'l> {
         }
         let primitive = Primitive::I8;
         let align = primitive.alignment(self.layout.dialect);
-        let address =
-            self.place_bytes(data.placement, align, primitive.size(), drop_at).ok_or_else(|| self.overflow_fault(item))?;
+        let placement = address_rule.apply(data.placement);
+        let address = self.place_bytes(placement, align, primitive.size()).ok_or_else(|| self.overflow_fault(item))?;
         let length = ItemSpan { address, size: primitive.size() };
-        let request = self.build_param_request(item, address, primitive, None, true);
+        let request = ParamRequest { is_length: true, ..self.build_param_request(item, address, primitive, None) };
         let value = self.request_value(&request, values)?;
         let Some(value) = value else {
             let at = self.cursor;
@@ -405,7 +416,7 @@ impl<'l> Evaluator<'l> {
             let message = format!("the stored length of {} is {value}", self.layout.static_path(item));
             self.layout.error_at(Code::E402, self.layout.item(item).span, message)
         })?;
-        let address = self.place_bytes(Placement::Next, 1, size, false).ok_or_else(|| self.overflow_fault(item))?;
+        let address = self.place_bytes(Placement::Next, 1, size).ok_or_else(|| self.overflow_fault(item))?;
         Ok((length, ItemSpan { address, size }))
     }
 
@@ -414,7 +425,7 @@ impl<'l> Evaluator<'l> {
         &mut self,
         item: ItemId,
         data: &DataItem,
-        drop_at: bool,
+        address_rule: AddressRule,
         values: &mut ParamValues<'_>,
     ) -> StepResult<ItemSpan> {
         let (count, base) = self.count_instances(data.what).map_err(|AddressOverflow| self.overflow_fault(item))?;
@@ -423,14 +434,15 @@ impl<'l> Evaluator<'l> {
         }
         let (cursor, total) = (self.cursor, self.total);
         let align = self.layout.ty(data.what.ty).align;
-        let address = self.place_bytes(data.placement, align, 0, drop_at).ok_or_else(|| self.overflow_fault(item))?;
+        let placement = address_rule.apply(data.placement);
+        let address = self.place_bytes(placement, align, 0).ok_or_else(|| self.overflow_fault(item))?;
         let size = self.run_instances(base, count, address, item, values)?;
         if size == 0 {
             (self.cursor, self.total) = (cursor, total);
             return Ok(ItemSpan::NO_SPOT);
         }
-        self.place_bytes(if address == UNKNOWN_ADDRESS { Placement::Next } else { Placement::At(address) }, 1, size, false)
-            .ok_or_else(|| self.overflow_fault(item))?;
+        let placement = if address == UNKNOWN_ADDRESS { Placement::Next } else { Placement::At(address) };
+        self.place_bytes(placement, 1, size).ok_or_else(|| self.overflow_fault(item))?;
         Ok(ItemSpan { address, size })
     }
 
@@ -534,7 +546,12 @@ impl<'l> Evaluator<'l> {
     // Parameters.
 
     /// Places a stored parameter and reads it.
-    pub(crate) fn place_param(&mut self, item: ItemId, drop_at: bool, values: &mut ParamValues<'_>) -> StepResult<ItemSpan> {
+    pub(crate) fn place_param(
+        &mut self,
+        item: ItemId,
+        address_rule: AddressRule,
+        values: &mut ParamValues<'_>,
+    ) -> StepResult<ItemSpan> {
         let layout = self.layout;
         let super::model::ItemData::Param(id) = layout.item(item).kind else { return Ok(ItemSpan::NO_SPOT) };
         let param = layout.param(id);
@@ -542,28 +559,21 @@ impl<'l> Evaluator<'l> {
             return Ok(ItemSpan::NO_SPOT);
         }
         let size = param.primitive.size();
-        let address = self
-            .place_bytes(param.placement, layout.ty(param.ty).align, size, drop_at)
-            .ok_or_else(|| self.overflow_fault(item))?;
+        let placement = address_rule.apply(param.placement);
+        let address = self.place_bytes(placement, layout.ty(param.ty).align, size).ok_or_else(|| self.overflow_fault(item))?;
         self.read_param(id, address, values)?;
         Ok(ItemSpan { address, size })
     }
 
-    fn build_param_request(
-        &self,
-        item: ItemId,
-        address: u64,
-        datatype: Primitive,
-        order: Option<Byteorder>,
-        is_length: bool,
-    ) -> ParamRequest {
+    /// The request for the value of a stored parameter.
+    fn build_param_request(&self, item: ItemId, address: u64, datatype: Primitive, order: Option<Byteorder>) -> ParamRequest {
         let byteorder = self.order_of(datatype, order);
-        ParamRequest { address: known_address(address), datatype, byteorder, ordinal: self.ordinal, is_length, item }
+        ParamRequest { address: known_address(address), datatype, byteorder, ordinal: self.ordinal, is_length: false, item }
     }
 
     fn read_param(&mut self, id: ParamId, address: u64, values: &mut ParamValues<'_>) -> StepResult<()> {
         let param = self.layout.param(id);
-        let request = self.build_param_request(param.item, address, param.primitive, param.order, false);
+        let request = self.build_param_request(param.item, address, param.primitive, param.order);
         let Some(value) = self.request_value(&request, values)? else {
             return Err(self.missing_value_fault(&request));
         };

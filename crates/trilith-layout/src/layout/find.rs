@@ -31,6 +31,16 @@ pub struct ArrayLocation {
     pub item: ItemId,
 }
 
+/// A list that is repeated at the end of a layout: `NAME [n]`.
+pub(crate) struct ListExtension {
+    /// The list.
+    pub list: ItemId,
+    /// The number of repetitions.
+    pub count: i64,
+    /// The place of the number in the text.
+    pub count_span: Span,
+}
+
 impl Layout {
     /// The stored parameter that is the first dimension of a data item, if it has one value in a stream.
     pub(crate) fn counted_by(&self, item: ItemId) -> Option<ItemId> {
@@ -54,16 +64,15 @@ impl Layout {
         }
     }
 
-    /// `NAME [n]` with a number, if nothing follows it that occupies the stream: the list, the number and
-    /// its place in the text.
-    pub(crate) fn last_extension(&self) -> Option<(ItemId, i64, Span)> {
+    /// `NAME [n]` with a number, if nothing follows it that occupies the stream.
+    pub(crate) fn last_extension(&self) -> Option<ListExtension> {
         let last = self.steps.len().checked_sub(1)?;
         if self.plan.places.last() != Some(&(last as u32)) {
             return None;
         }
         match self.steps.last()? {
             LayoutStep::Extend(of) => match of.count {
-                RepeatCount::Fixed(count) => Some((of.list, count, of.span)),
+                RepeatCount::Fixed(count) => Some(ListExtension { list: of.list, count, count_span: of.span }),
                 _ => None,
             },
             _ => None,

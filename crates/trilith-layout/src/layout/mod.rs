@@ -87,6 +87,6 @@ pub use resolved_type::{ResolvedMember, ResolvedStruct};
 pub(crate) use stack::{EqualSpacing, StackResult};
 pub use suggest_fix::LineCorrection;
 #[doc(hidden)]
-pub use translate::{Compression, StorageOptions, TranslatedLayout};
+pub use translate::{ByteorderMarks, Compression, StorageOptions, TranslatedLayout};
 #[doc(hidden)]
 pub use unreadable::{UNREADABLE, reason_attribute};

@@ -109,6 +109,25 @@ pub enum Placement {
     Align(u64),
 }
 
+/// The treatment of the explicit addresses (`@n`) of items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AddressRule {
+    /// Items are at their addresses.
+    Keep,
+    /// Items follow each other, as in elements of a list that come again.
+    Drop,
+}
+
+impl AddressRule {
+    /// The placement that counts for an item.
+    pub(crate) fn apply(self, placement: Placement) -> Placement {
+        match placement {
+            Placement::At(_) if self == AddressRule::Drop => Placement::Next,
+            placement => placement,
+        }
+    }
+}
+
 /// A datatype and the dimensions after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TypeUse {
@@ -324,6 +343,15 @@ pub(crate) enum RepeatCount {
     Param(ParamId),
 }
 
+/// The relation of a list or dict to the list around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ElementSlot {
+    /// A new element, after the others.
+    New,
+    /// An earlier element that goes on, or a list with a name of its own.
+    Existing,
+}
+
 /// A step of the text, in its order.
 #[derive(Debug, Clone)]
 pub(crate) enum LayoutStep {
@@ -339,7 +367,8 @@ pub(crate) enum LayoutStep {
     Element {
         dict: ItemId,
         end: u32,
-        is_new_list: bool,
+        /// Relation to its list.
+        slot: ElementSlot,
     },
     /// `list [n]`
     Extend(Box<Extension>),
@@ -359,8 +388,8 @@ pub(crate) struct ListSteps {
     pub span: Span,
     /// Elements that each repetition appends.
     pub elements: u32,
-    /// `true` if this list is a new element of another.
-    pub fresh: bool,
+    /// Relation to the list around it, if there is one.
+    pub slot: ElementSlot,
     /// `true` if a step of the list occupies the stream.
     pub places: bool,
     /// `true` if the list contains stored parameters, which have to be read.

@@ -9,8 +9,8 @@ use std::collections::{HashMap, HashSet};
 use super::interner::Symbol;
 use super::lexer::push_name;
 use super::model::{
-    Attribute, DataItem, Dialect, Dim, Extension, ItemData, ItemId, Layout, LayoutFilter, LayoutLiteral, LayoutStep, MemberKind,
-    ParamId, Placement, Primitive, RepeatCount, StructMember, TypeId, TypeKind, TypeUse,
+    Attribute, DataItem, Dialect, Dim, ElementSlot, Extension, ItemData, ItemId, Layout, LayoutFilter, LayoutLiteral, LayoutStep,
+    MemberKind, ParamId, Placement, Primitive, RepeatCount, StructMember, TypeId, TypeKind, TypeUse,
 };
 use super::translate::{Compression, StorageOptions};
 
@@ -117,7 +117,7 @@ impl<'l> LayoutPrinter<'l> {
             self.output.push(order.sign());
             self.output.push('\n');
         }
-        self.push_annotations(ItemId::ROOT, false);
+        self.push_annotations(ItemId::ROOT);
         if self.changes_dialect() && self.to == Dialect::D2026 {
             self.hoist_types();
         }
@@ -132,10 +132,18 @@ impl<'l> LayoutPrinter<'l> {
         }
     }
 
-    /// Notes of an item, the first line of documentation after what is on the line already, if
-    /// `behind`; ends the line.
-    fn push_annotations(&mut self, item: ItemId, behind: bool) {
-        let mut on_line = behind;
+    /// Writes the notes of an item on lines of their own.
+    fn push_annotations(&mut self, item: ItemId) {
+        self.push_notes(item, LineState::Empty);
+    }
+
+    /// Writes the notes of an item, the first line of documentation after what is on the line already, and ends the line.
+    fn push_trailing_annotations(&mut self, item: ItemId) {
+        self.push_notes(item, LineState::HasText);
+    }
+
+    fn push_notes(&mut self, item: ItemId, line: LineState) {
+        let mut on_line = line == LineState::HasText;
         let is_root = item == ItemId::ROOT && self.changes_dialect();
         if (is_root || self.has_notes(item)) && self.annotation_index.insert(item) {
             // The notes of a block that 2026 does not have are those of the root.
@@ -222,13 +230,16 @@ impl<'l> LayoutPrinter<'l> {
         name
     }
 
-    pub(super) fn report_loss(&mut self, item: ItemId, harmless: bool, message: impl Into<String>) {
+    /// Reports a difference that changes what a file may hold.
+    pub(super) fn report_loss(&mut self, item: ItemId, message: impl Into<String>) {
         let path = self.layout.static_path(item);
-        self.losses.push(if harmless {
-            Diagnostic::new(Severity::Note, message).at_path(path)
-        } else {
-            Diagnostic::loss(&path, message)
-        });
+        self.losses.push(Diagnostic::loss(&path, message));
+    }
+
+    /// Reports a difference that leaves every file described the same.
+    pub(super) fn report_harmless_loss(&mut self, item: ItemId, message: impl Into<String>) {
+        let path = self.layout.static_path(item);
+        self.losses.push(Diagnostic::new(Severity::Note, message).at_path(path));
     }
 
     // Steps.
@@ -274,13 +285,13 @@ impl<'l> LayoutPrinter<'l> {
             LayoutStep::Type(item) if !self.hoisted_types => self.named_type(item),
             LayoutStep::Type(_) => {}
             LayoutStep::Summary { end } => return Some((next, end, self.open_summary())),
-            LayoutStep::List(ref of) => return Some((next, of.end, self.open_list(of.list, of.count, of.fresh, next))),
-            LayoutStep::Element { dict, end, is_new_list: fresh } => return Some((next, end, self.open_element(dict, fresh))),
+            LayoutStep::List(ref of) => return Some((next, of.end, self.open_list(of.list, of.count, of.slot, next))),
+            LayoutStep::Element { dict, end, slot } => return Some((next, end, self.open_element(dict, slot))),
             LayoutStep::Extend(ref of) => {
                 let Extension { list, from, to, count, .. } = **of;
                 if self.to == Dialect::D2026 {
                     let again = self.count_copies(list, count)?.checked_sub(1)?;
-                    let closer = self.open_list(list, RepeatCount::Once, false, from);
+                    let closer = self.open_list(list, RepeatCount::Once, ElementSlot::Existing, from);
                     self.drops_placement += 1;
                     let OpenConstruct::List { is_element, .. } = closer else { return None };
                     return Some((
@@ -309,7 +320,7 @@ impl<'l> LayoutPrinter<'l> {
             Some(count) => Some(count),
             None => {
                 let count = self.count_text(count);
-                self.report_loss(list, false, format!("2026 repeats no list, and {count} copies cannot be written out"));
+                self.report_loss(list, format!("2026 repeats no list, and {count} copies cannot be written out"));
                 None
             }
         }
@@ -324,7 +335,7 @@ impl<'l> LayoutPrinter<'l> {
             let name = self.item_name(dict);
             self.output.push_str(&name);
             self.output.push('/');
-            self.push_annotations(dict, true);
+            self.push_trailing_annotations(dict);
             self.indent += 1;
         } else if from != self.top_dict && self.layout.item(from).parent == dict {
             self.indent = self.indent.saturating_sub(1);
@@ -344,9 +355,8 @@ impl<'l> LayoutPrinter<'l> {
     fn open_summary(&mut self) -> OpenConstruct {
         if self.to == Dialect::D2026 {
             let item = self.layout.opt_summary().unwrap_or(ItemId::ROOT);
-            self.report_loss(
+            self.report_harmless_loss(
                 item,
-                true,
                 "2026 has no summary block: its members are items of the root, its record struct is gone",
             );
             return OpenConstruct::Nothing;
@@ -357,18 +367,18 @@ impl<'l> LayoutPrinter<'l> {
         OpenConstruct::Summary
     }
 
-    fn open_list(&mut self, list: ItemId, count: RepeatCount, fresh: bool, from: u32) -> OpenConstruct {
+    fn open_list(&mut self, list: ItemId, count: RepeatCount, slot: ElementSlot, from: u32) -> OpenConstruct {
         let is_element = self.layout.item(self.layout.item(list).parent).kind == ItemData::List;
         self.begin_line();
         if !is_element {
             let name = self.item_name(list);
             self.output.push_str(&name);
             self.output.push(' ');
-        } else if !fresh {
+        } else if slot == ElementSlot::Existing {
             self.copy_element(list);
         }
         self.output.push('[');
-        self.push_annotations(list, true);
+        self.push_trailing_annotations(list);
         self.indent += 1;
         self.open.push(true);
         if self.to == Dialect::D2025 {
@@ -376,7 +386,7 @@ impl<'l> LayoutPrinter<'l> {
         }
         let copies = self.count_copies(list, count);
         if copies == Some(0) {
-            self.report_loss(list, false, "2026 repeats no list: elements repeated 0 times appear once");
+            self.report_loss(list, "2026 repeats no list: elements repeated 0 times appear once");
         }
         let again = copies.unwrap_or(1).saturating_sub(1);
         OpenConstruct::List { count: RepeatCount::Once, is_element, again, from, resume_step: None }
@@ -385,19 +395,19 @@ impl<'l> LayoutPrinter<'l> {
     /// The index of an element that goes on, which only 2026 can say.
     fn copy_element(&mut self, element: ItemId) {
         if self.to == Dialect::D2025 {
-            return self.report_loss(element, false, "2025 cannot go on with an earlier element: a new one takes its place");
+            return self.report_loss(element, "2025 cannot go on with an earlier element: a new one takes its place");
         }
         let index = self.layout.item(element).position;
         self.output.push_str(&index.to_string());
     }
 
-    fn open_element(&mut self, dict: ItemId, fresh: bool) -> OpenConstruct {
+    fn open_element(&mut self, dict: ItemId, slot: ElementSlot) -> OpenConstruct {
         self.begin_line();
-        if !fresh {
+        if slot == ElementSlot::Existing {
             self.copy_element(dict);
         }
         self.output.push('/');
-        self.push_annotations(dict, true);
+        self.push_trailing_annotations(dict);
         self.indent += 1;
         self.open.push(false);
         let closer = OpenConstruct::Element { current: self.current, top: self.top_dict, indent: self.indent - 1 };
@@ -412,7 +422,7 @@ impl<'l> LayoutPrinter<'l> {
                 self.indent = self.indent.saturating_sub(1);
                 self.begin_line();
                 self.output.push('}');
-                self.push_annotations(self.layout.opt_summary().unwrap_or(ItemId::NONE), true);
+                self.push_trailing_annotations(self.layout.opt_summary().unwrap_or(ItemId::NONE));
             }
             OpenConstruct::List { count, is_element, resume_step: resume, .. } => {
                 self.indent = self.indent.saturating_sub(1);
@@ -455,7 +465,6 @@ impl<'l> LayoutPrinter<'l> {
         if self.to == Dialect::D2026 && layout.ty(data.what.ty).dynamic {
             self.report_loss(
                 item,
-                false,
                 "2026 has no structs with stored parameters: left out, and what follows is at another address",
             );
             self.output.truncate(start);
@@ -470,13 +479,13 @@ impl<'l> LayoutPrinter<'l> {
             if self.open.last() == Some(&true) {
                 self.output.push(',');
             }
-            return self.push_annotations(item, true);
+            return self.push_trailing_annotations(item);
         }
         if let (Some(filter), Dialect::D2025, false) =
             (layout.find_filter(data.filter).filter(|filter| filter.compresses), self.to, self.decompress)
         {
             self.compressed_to_2025(item, data, filter, is_element);
-            return self.push_annotations(item, true);
+            return self.push_trailing_annotations(item);
         }
         if !is_element {
             let name = self.item_name(item);
@@ -489,7 +498,10 @@ impl<'l> LayoutPrinter<'l> {
             }
             match self.kept_placement(data.placement) {
                 Placement::Next => self.output.push_str("%0"),
-                placement => self.print_placement(placement, item, false),
+                placement => {
+                    let text = self.placement_text(placement, item).unwrap_or_default();
+                    self.output.push_str(&text);
+                }
             }
         } else {
             self.data_text(data, item);
@@ -497,7 +509,7 @@ impl<'l> LayoutPrinter<'l> {
         if is_element {
             self.output.push(',');
         }
-        self.push_annotations(item, true);
+        self.push_trailing_annotations(item);
     }
 
     /// Datatype, shape, filter and placement.
@@ -510,7 +522,7 @@ impl<'l> LayoutPrinter<'l> {
         if let Some(align) = self.stored.align {
             placement = Placement::Align(align);
         }
-        self.print_placement(placement, item, true);
+        self.print_placement(placement, item);
     }
 
     /// The placement of an item, or none if addresses are dropped.
@@ -538,11 +550,7 @@ impl<'l> LayoutPrinter<'l> {
             return;
         }
         if self.to == Dialect::D2025 {
-            return self.report_loss(
-                item,
-                false,
-                format!("2025 has no filters: `<- {}` is left out, the numbers stay", filter.name),
-            );
+            return self.report_loss(item, format!("2025 has no filters: `<- {}` is left out, the numbers stay", filter.name));
         }
         self.output.push_str(if filter.compresses { " -> " } else { " <- " });
         push_name(&mut self.output, &filter.name);
@@ -576,7 +584,7 @@ impl<'l> LayoutPrinter<'l> {
         self.declare_param(item, id);
         self.begin_line();
         self.param_text(item, id);
-        self.push_annotations(item, true);
+        self.push_trailing_annotations(item);
     }
 
     fn param_text(&mut self, item: ItemId, id: ParamId) {
@@ -591,7 +599,7 @@ impl<'l> LayoutPrinter<'l> {
                 // Parameters of a struct have offsets, not addresses.
                 let placement = if self.structs.is_empty() { self.kept_placement(param.placement) } else { param.placement };
                 let placement = self.placed_as(placement, param.ty);
-                self.print_placement(placement, item, true);
+                self.print_placement(placement, item);
             }
         }
     }
@@ -602,7 +610,7 @@ impl<'l> LayoutPrinter<'l> {
         let (parent, name) = (declared.parent, declared.name);
         if self.changes_dialect() && self.to == Dialect::D2025 && self.visible.contains_key(&(parent, name)) {
             self.assign_unique_name(item);
-            self.report_loss(item, true, "2025 declares a parameter once: renamed");
+            self.report_harmless_loss(item, "2025 declares a parameter once: renamed");
             self.visible.insert((parent, Symbol(u32::MAX - 1 - id.0)), id);
             return;
         }
@@ -633,9 +641,9 @@ impl<'l> LayoutPrinter<'l> {
         let name = self.item_name(item);
         self.output.push_str(&name);
         self.output.push_str(" {");
-        self.push_annotations(item, true);
+        self.push_trailing_annotations(item);
         self.indent += 1;
-        self.print_members(ty, true);
+        self.print_members(ty, MemberLines::OneEach);
         self.indent -= 1;
         self.begin_line();
         self.output.push('}');
@@ -646,8 +654,8 @@ impl<'l> LayoutPrinter<'l> {
         self.output.push('\n');
     }
 
-    /// The members of a struct: each on its line, or all on one.
-    fn print_members(&mut self, ty: TypeId, lines: bool) {
+    /// The members of a struct.
+    fn print_members(&mut self, ty: TypeId, lines: MemberLines) {
         let layout = self.layout;
         let of = layout.ty(ty);
         let alias = self.to == Dialect::D2026 && matches!(of.kind, TypeKind::Alias(_));
@@ -658,7 +666,7 @@ impl<'l> LayoutPrinter<'l> {
             if self.leaves_out(member, ty) {
                 continue;
             }
-            if lines {
+            if lines == MemberLines::OneEach {
                 self.begin_line();
             } else if !first {
                 self.output.push(' ');
@@ -667,8 +675,8 @@ impl<'l> LayoutPrinter<'l> {
             let raise = if first { own } else { 0 };
             first = false;
             self.print_member(member, alias, raise);
-            if lines {
-                self.push_annotations(member.item, true);
+            if lines == MemberLines::OneEach {
+                self.push_trailing_annotations(member.item);
             }
         }
         self.structs.pop();
@@ -692,7 +700,7 @@ impl<'l> LayoutPrinter<'l> {
                 if raise > 0 && !matches!(placement, Placement::At(_)) {
                     placement = Placement::Align(raise);
                 }
-                self.print_placement(placement, member.item, true);
+                self.print_placement(placement, member.item);
             }
             MemberKind::Fixed(param) | MemberKind::Stored(param) => self.param_text(member.item, param),
         }
@@ -736,18 +744,19 @@ impl<'l> LayoutPrinter<'l> {
         // Notes of members need separate lines; those of a type written out at each use are at the first.
         let about = layout.ty(declared).item;
         let is_new = |item: ItemId| self.has_notes(item) && !(named && self.annotation_index.contains(&item));
-        let lines = of.members.slice(&layout.members).iter().any(|member| is_new(member.item)) || (named && is_new(about));
+        let has_notes = of.members.slice(&layout.members).iter().any(|member| is_new(member.item)) || (named && is_new(about));
+        let lines = if has_notes { MemberLines::OneEach } else { MemberLines::AllOnOne };
         self.output.push('{');
-        if lines {
+        if lines == MemberLines::OneEach {
             self.indent += 1;
             if named {
-                self.push_annotations(about, true);
+                self.push_trailing_annotations(about);
             } else {
                 self.output.push('\n');
             }
         }
         self.print_members(ty, lines);
-        if lines {
+        if lines == MemberLines::OneEach {
             self.indent -= 1;
             self.begin_line();
         }
@@ -797,7 +806,7 @@ impl<'l> LayoutPrinter<'l> {
     fn primitive_name(&mut self, primitive: Primitive, item: ItemId) -> &'static str {
         match primitive.name() {
             name @ ("p4" | "p8") if self.to == Dialect::D2026 => {
-                self.report_loss(item, true, format!("2026 has no pointers: `{name}` is unsigned"));
+                self.report_harmless_loss(item, format!("2026 has no pointers: `{name}` is unsigned"));
                 if name == "p4" { "u4" } else { "u8" }
             }
             name => name,
@@ -805,20 +814,43 @@ impl<'l> LayoutPrinter<'l> {
     }
 
     /// ` @16`, ` %8` or nothing.
-    fn print_placement(&mut self, placement: Placement, item: ItemId, blank: bool) {
-        let text = match placement {
-            Placement::Next => return,
-            Placement::At(address) => format!("@{address}"),
-            Placement::Align(align) if align > 16 && self.to == Dialect::D2025 => {
-                return self.report_loss(item, false, format!("2025 aligns to 16 at most: `%{align}` is left out"));
-            }
-            Placement::Align(align) => format!("%{align}"),
-        };
-        if blank {
+    fn print_placement(&mut self, placement: Placement, item: ItemId) {
+        if let Some(text) = self.placement_text(placement, item) {
             self.output.push(' ');
+            self.output.push_str(&text);
         }
-        self.output.push_str(&text);
     }
+
+    /// `@16`, `%8` or nothing.
+    fn placement_text(&mut self, placement: Placement, item: ItemId) -> Option<String> {
+        match placement {
+            Placement::Next => None,
+            Placement::At(address) => Some(format!("@{address}")),
+            Placement::Align(align) if align > 16 && self.to == Dialect::D2025 => {
+                self.report_loss(item, format!("2025 aligns to 16 at most: `%{align}` is left out"));
+                None
+            }
+            Placement::Align(align) => Some(format!("%{align}")),
+        }
+    }
+}
+
+/// The state of the line that is being written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineState {
+    /// Nothing is on it.
+    Empty,
+    /// Text is on it, and what comes next goes after it.
+    HasText,
+}
+
+/// The lines of the members of a struct.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MemberLines {
+    /// Each member is on its line, with its notes.
+    OneEach,
+    /// All members are on the line that is open.
+    AllOnOne,
 }
 
 /// The end of an open construct.

@@ -86,13 +86,26 @@ impl ResolvedType {
     }
 }
 
+/// The treatment of structs that have stored parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StructView {
+    /// Every instance is laid out for itself: [`ResolvedType::Dynamic`].
+    Dynamic,
+    /// Stored parameters are members like any other.
+    Plain,
+}
+
 /// Structs that have been worked out.
-pub(crate) type Known = HashMap<TypeId, Arc<ResolvedStruct>, NameHasher>;
+pub(crate) type TypeCache = HashMap<TypeId, Arc<ResolvedStruct>, NameHasher>;
 
 impl Evaluator<'_> {
-    /// The datatype of one element of a type under the parameters of the moment. If it is `plain`, stored parameters are members
-    /// like any other.
-    pub(crate) fn resolve_type(&mut self, ty: TypeId, plain: bool, known: &mut Known) -> Result<ResolvedType, AddressOverflow> {
+    /// The datatype of one element of a type under the parameters of the moment.
+    pub(crate) fn resolve_type(
+        &mut self,
+        ty: TypeId,
+        view: StructView,
+        known: &mut TypeCache,
+    ) -> Result<ResolvedType, AddressOverflow> {
         let ty = self.underlying_type(ty);
         let of = self.layout.ty(ty);
         Ok(match of.kind {
@@ -100,11 +113,11 @@ impl Evaluator<'_> {
                 ResolvedType::Primitive { primitive, byteorder: self.order_of(primitive, own) }
             }
             TypeKind::Null | TypeKind::Alias(_) => ResolvedType::Null,
-            TypeKind::Struct if of.dynamic && !plain => ResolvedType::Dynamic,
+            TypeKind::Struct if of.dynamic && view == StructView::Dynamic => ResolvedType::Dynamic,
             TypeKind::Struct => match known.get(&ty) {
                 Some(made) => ResolvedType::Struct(Arc::clone(made)),
                 None => {
-                    let made = Arc::new(self.resolve_struct(ty, plain, known)?);
+                    let made = Arc::new(self.resolve_struct(ty, view, known)?);
                     // A type that depends on parameters may be another struct the next time, unless it is plain.
                     if of.size.is_some() || of.dynamic {
                         known.insert(ty, Arc::clone(&made));
@@ -116,7 +129,7 @@ impl Evaluator<'_> {
     }
 
     /// The members of a struct; as deep as structs may nest.
-    fn resolve_struct(&mut self, ty: TypeId, plain: bool, known: &mut Known) -> Result<ResolvedStruct, AddressOverflow> {
+    fn resolve_struct(&mut self, ty: TypeId, view: StructView, known: &mut TypeCache) -> Result<ResolvedStruct, AddressOverflow> {
         let layout = self.layout;
         let of = layout.ty(ty);
         let mut place = StructLayout::default();
@@ -127,7 +140,7 @@ impl Evaluator<'_> {
             let datatype = match member.what {
                 MemberKind::Data(what) => {
                     self.append_shape(what, &mut shape);
-                    self.resolve_type(what.ty, plain, known)?
+                    self.resolve_type(what.ty, view, known)?
                 }
                 MemberKind::Stored(id) => {
                     let ParamItem { primitive, order, .. } = *layout.param(id);

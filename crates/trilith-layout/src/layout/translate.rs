@@ -41,21 +41,30 @@ impl Layout {
     }
 
     /// Returns the layout in a dialect, in the form for a rewritten file: no item has an explicit address, and each
-    /// follows the one before. With `order_free` no number has an explicit byte order either: all have that of the
-    /// file. Compressed arrays stay so only in 2026.
+    /// follows the one before. Compressed arrays stay so only in 2026.
     ///
     /// ```
-    /// use trilith_layout::layout::{Dialect, Layout};
+    /// use trilith_layout::layout::{ByteorderMarks, Dialect, Layout};
     /// let layout = Layout::read(b"> N : i4 @64  x = <f8[N] @100  s = {a = u1 @3}").unwrap();
-    /// let new = layout.compacted_as(Dialect::D2025, true, &Default::default());
+    /// let new = layout.compacted_as(Dialect::D2025, ByteorderMarks::Drop, &Default::default());
     /// assert_eq!(new.text, "#: dialect=2025\nN : i4\nx = f8[N]\ns = {a = u1 @3}\n");
     /// ```
-    pub fn compacted_as(&self, to: Dialect, order_free: bool, how: &StorageOptions) -> TranslatedLayout {
+    pub fn compacted_as(&self, to: Dialect, marks: ByteorderMarks, how: &StorageOptions) -> TranslatedLayout {
         let mut printer = LayoutPrinter::new(self, to);
-        (printer.drops_placement, printer.drops_byteorder, printer.decompress) = (1, order_free, true);
+        (printer.drops_placement, printer.decompress) = (1, true);
+        printer.drops_byteorder = marks == ByteorderMarks::Drop;
         printer.stored = *how;
         build_translation(self, printer)
     }
+}
+
+/// The treatment of the explicit byte orders of numbers (`<i4`) in a rewritten layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ByteorderMarks {
+    /// Each number keeps its byte order.
+    Keep,
+    /// All numbers have the byte order of the file.
+    Drop,
 }
 
 /// The form of storage of the arrays of a rewritten file.
@@ -125,12 +134,12 @@ impl LayoutPrinter<'_> {
             return true;
         }
         if of.dynamic {
-            self.report_loss(item, false, "2026 has no structs with stored parameters: left out");
+            self.report_loss(item, "2026 has no structs with stored parameters: left out");
             return false;
         }
         let inlined = self.is_inlined(ty);
         if inlined {
-            self.report_loss(item, true, "2026 binds dimensions where a type is declared: written out at each of its uses");
+            self.report_harmless_loss(item, "2026 binds dimensions where a type is declared: written out at each of its uses");
         }
         if of.declared_align != 0 && of.kind == TypeKind::Struct {
             let members = of.members.slice(&layout.members);
@@ -143,7 +152,7 @@ impl LayoutPrinter<'_> {
                 }
             }
             if natural > of.declared_align || matches!(first, Some(Placement::At(_))) {
-                self.report_loss(item, false, format!("2026 cannot align this struct to {}", of.declared_align));
+                self.report_loss(item, format!("2026 cannot align this struct to {}", of.declared_align));
             }
         }
         !inlined
@@ -155,14 +164,14 @@ impl LayoutPrinter<'_> {
         let primitive = Primitive::from_name(layout.names.resolve(declared.name), Dialect::D2025).is_some();
         if !self.type_names.insert(declared.name) || (primitive && declared.parent != ItemId::ROOT) {
             self.assign_unique_name(item);
-            self.report_loss(item, true, "types of 2025 belong to the whole layout: renamed");
+            self.report_harmless_loss(item, "types of 2025 belong to the whole layout: renamed");
         }
         let of = layout.ty(ty);
         let mut members = of.members.slice(&layout.members).iter();
         if let (TypeKind::Struct, Some(only), None) = (of.kind, members.next(), members.next())
             && layout.name(only.item) == Some("")
         {
-            self.report_loss(item, false, "in 2025 a struct with the one member \"\" is a typedef");
+            self.report_loss(item, "in 2025 a struct with the one member \"\" is a typedef");
         }
     }
 
@@ -245,7 +254,7 @@ impl LayoutPrinter<'_> {
         }
         if declared.fixed_value.is_none() {
             let name = self.item_name(declared.item);
-            self.report_loss(item, false, format!("parameter `{name}` is hidden here by another of its name"));
+            self.report_loss(item, format!("parameter `{name}` is hidden here by another of its name"));
         }
         declared.fixed_value
     }
@@ -271,11 +280,7 @@ impl LayoutPrinter<'_> {
     pub(super) fn param_type_text(&mut self, item: ItemId, ty: TypeId, primitive: Primitive) {
         if self.to == Dialect::D2025 && self.changes_dialect() && primitive.kind() == PrimitiveKind::Unsigned {
             let size = primitive.size();
-            self.report_loss(
-                item,
-                false,
-                format!("parameters of 2025 are signed: `u{size}` became `i{size}`, which ends at half"),
-            );
+            self.report_loss(item, format!("parameters of 2025 are signed: `u{size}` became `i{size}`, which ends at half"));
             let TypeKind::Primitive(_, order) = self.base_kind(ty) else { return };
             if let (Some(order), true) = (order, size > 1 && !self.drops_byteorder) {
                 self.output.push(order.sign());
@@ -298,7 +303,7 @@ impl LayoutPrinter<'_> {
     /// A referenced item becomes an item of the root, named `"&1"`.
     pub(super) fn reference_to_2025(&mut self, item: ItemId, data: &DataItem) -> bool {
         if !self.open.is_empty() {
-            self.report_loss(item, false, "2025 has no referenced items: left out, and what follows is at another address");
+            self.report_loss(item, "2025 has no referenced items: left out, and what follows is at another address");
             return false;
         }
         let current = self.current_dict();
@@ -318,14 +323,14 @@ impl LayoutPrinter<'_> {
             let name = self.item_name(dict);
             self.output.push_str(&format!(" {name}/"));
         }
-        self.report_loss(item, true, format!("2025 has no referenced items: an item of the root, `\"&{}\"`", data.reference));
+        self.report_harmless_loss(item, format!("2025 has no referenced items: an item of the root, `\"&{}\"`", data.reference));
         true
     }
 
     /// A compressed array becomes its length and its bytes.
     pub(super) fn compressed_to_2025(&mut self, item: ItemId, data: &DataItem, filter: &LayoutFilter, is_element: bool) {
         if is_element {
-            self.report_loss(item, false, "2025 has no compressed arrays: an empty element takes its place");
+            self.report_loss(item, "2025 has no compressed arrays: an empty element takes its place");
             return self.output.push_str("u1[0],");
         }
         let name = self.layout.name(item).unwrap_or("").to_owned();
@@ -339,10 +344,6 @@ impl LayoutPrinter<'_> {
             Placement::Align(align) => format!(" %{}", align.min(16)),
         };
         self.output.push_str(&format!("{placement}  {own} = u1[{length}]"));
-        self.report_loss(
-            item,
-            false,
-            format!("2025 has no compressed arrays: the bytes that {} made, after their length", filter.name),
-        );
+        self.report_loss(item, format!("2025 has no compressed arrays: the bytes that {} made, after their length", filter.name));
     }
 }

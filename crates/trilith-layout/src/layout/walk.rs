@@ -13,9 +13,11 @@ use super::evaluation::LayoutEvaluation;
 use super::evaluator::{Evaluator, ItemSpan, ParamValues, UNKNOWN_ADDRESS, known_address};
 use super::interner::NameHasher;
 use super::lexer::push_name;
-use super::model::{DataItem, Extension, ItemData, ItemId, LayoutStep, ListSteps, Primitive, TypeId, TypeUse};
+use super::model::{
+    AddressRule, DataItem, ElementSlot, Extension, ItemData, ItemId, LayoutStep, ListSteps, Primitive, TypeId, TypeUse,
+};
 use super::param_request::{EvaluationError, ParamRequest, SuppliedValue};
-use super::resolved_type::{Known, ResolvedType};
+use super::resolved_type::{ResolvedType, StructView, TypeCache};
 use super::sizes::StructLayout;
 use crate::Limits;
 use crate::array::FIELD_COST;
@@ -29,7 +31,7 @@ enum WalkFrame {
     Steps {
         at: u32,
         to: u32,
-        drop_at: bool,
+        address_rule: AddressRule,
         /// Length of the path of the root or element dict that holds them.
         base: usize,
         /// The root, the element dict or the list that holds the steps.
@@ -38,7 +40,7 @@ enum WalkFrame {
         open: usize,
     },
     /// A list body, this number of times more.
-    Loop { from: u32, to: u32, left: u64, drop_at: bool, open: usize, list: ItemId },
+    Loop { from: u32, to: u32, left: u64, address_rule: AddressRule, open: usize, list: ItemId },
     /// Instances of a struct, one after the other.
     Instances { ty: TypeId, base: u64, done: u64, at: u64, count: u64, dims: Vec<u64>, open: usize, item: ItemId },
     /// The members of one instance.
@@ -49,7 +51,7 @@ enum WalkFrame {
 struct ListLoop {
     from: u32,
     to: u32,
-    drop_at: bool,
+    address_rule: AddressRule,
     list: ItemId,
     /// The step that repeats, under which the machine keeps the stride.
     key: u32,
@@ -74,7 +76,7 @@ pub(crate) struct EntryWalker<'e, 'l> {
     /// If set, yields only entries at this path.
     pub target_path: Option<String>,
     error: bool,
-    resolved_structs: Known,
+    resolved_structs: TypeCache,
     /// Repetitions since the last entry.
     steps_without_entry: u64,
     /// Number of repetitions of the extension that comes first that are after already.
@@ -97,7 +99,7 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
             instance_size: 0,
             target_path: None,
             error: false,
-            resolved_structs: Known::default(),
+            resolved_structs: TypeCache::default(),
             steps_without_entry: 0,
             skipped_repetitions: 0,
         }
@@ -155,7 +157,7 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
                 self.path.truncate(*open);
                 self.walk_step(here)
             }
-            WalkFrame::Loop { from, to, left, drop_at, open, list } => {
+            WalkFrame::Loop { from, to, left, address_rule, open, list } => {
                 if *left == 0 {
                     self.stack.pop();
                     return Ok(());
@@ -167,7 +169,8 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
                     let limit = self.evaluation.limits.nodes;
                     return Err(Limits::exceeded_error("nodes", limit, "too many list elements without an entry").into());
                 }
-                let steps = WalkFrame::Steps { at: *from, to: *to, drop_at: *drop_at, base: *open, top: *list, open: *open };
+                let steps =
+                    WalkFrame::Steps { at: *from, to: *to, address_rule: *address_rule, base: *open, top: *list, open: *open };
                 self.path.truncate(*open);
                 self.stack.push(steps);
                 Ok(())
@@ -196,7 +199,14 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
         self.path.clear();
         layout.push_dicts(&mut self.path, layout.item(item).parent, ItemId::ROOT);
         let open = self.path.len();
-        self.stack.push(WalkFrame::Steps { at: step, to: step + 1, drop_at: false, base: 0, top: ItemId::ROOT, open });
+        self.stack.push(WalkFrame::Steps {
+            at: step,
+            to: step + 1,
+            address_rule: AddressRule::Keep,
+            base: 0,
+            top: ItemId::ROOT,
+            open,
+        });
         Ok(())
     }
 
@@ -204,13 +214,13 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
     fn walk_step(&mut self, at: u32) -> Result<(), EvaluationError> {
         let layout = self.machine.layout;
         let Some(step) = layout.steps.get(at as usize) else { return Ok(()) };
-        let Some(WalkFrame::Steps { at: next, drop_at, base, top, .. }) = self.stack.last_mut() else { return Ok(()) };
+        let Some(WalkFrame::Steps { at: next, address_rule, base, top, .. }) = self.stack.last_mut() else { return Ok(()) };
         *next = match step {
             LayoutStep::List(of) => of.end.max(at + 1),
             LayoutStep::Element { end, .. } => (*end).max(at + 1),
             _ => at + 1,
         };
-        let (drop_at, base, top) = (*drop_at, *base, *top);
+        let (address_rule, base, top) = (*address_rule, *base, *top);
         match *step {
             LayoutStep::Enter(dict) => {
                 self.path.truncate(base);
@@ -221,20 +231,20 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
                 }
                 Ok(())
             }
-            LayoutStep::Data(item) => self.walk_data(item, drop_at),
-            LayoutStep::Param(item) => self.walk_param(item, drop_at),
+            LayoutStep::Data(item) => self.walk_data(item, address_rule),
+            LayoutStep::Param(item) => self.walk_param(item, address_rule),
             LayoutStep::List(ref of) => {
-                let ListSteps { list, end, count, span, elements, fresh, places, dynamic } = **of;
+                let ListSteps { list, end, count, span, elements, slot, places, dynamic } = **of;
                 let count = self.machine.resolve_repeat_count(count, span)?;
-                self.open_list(list, at, end, fresh);
+                self.open_list(list, at, end, slot);
                 if !places || !self.leads_to_wanted() {
                     self.extend_list(list, count.saturating_mul(u64::from(elements)));
-                    return self.skip_step(at, drop_at);
+                    return self.skip_step(at, address_rule);
                 }
                 let again = ListLoop {
                     from: at + 1,
                     to: end,
-                    drop_at,
+                    address_rule,
                     list,
                     key: at,
                     appended_elements: elements.into(),
@@ -246,26 +256,34 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
                 let Extension { list, from, to, count, span, places, dynamic } = **of;
                 let count = self.machine.resolve_repeat_count(count, span)?;
                 let passed = std::mem::take(&mut self.skipped_repetitions).min(count);
-                self.open_list(list, at, at, false);
+                self.open_list(list, at, at, ElementSlot::Existing);
                 if !places || !self.leads_to_wanted() {
                     self.extend_list(list, count);
-                    return self.skip_step(at, drop_at);
+                    return self.skip_step(at, address_rule);
                 }
-                let again = ListLoop { from, to, drop_at: true, list, key: at, appended_elements: 1, is_dynamic: dynamic };
+                let again = ListLoop {
+                    from,
+                    to,
+                    address_rule: AddressRule::Drop,
+                    list,
+                    key: at,
+                    appended_elements: 1,
+                    is_dynamic: dynamic,
+                };
                 self.skip_loop(&again, passed)?;
                 self.extend_list(list, passed);
                 self.push_loop(&again, count - passed)
             }
-            LayoutStep::Element { dict, end, is_new_list: fresh } => {
-                self.push_index(dict, fresh);
-                if fresh {
+            LayoutStep::Element { dict, end, slot } => {
+                self.push_index(dict, slot);
+                if slot == ElementSlot::New {
                     self.forget_lists(at, end);
                 }
                 if !self.leads_to_wanted() {
-                    return self.skip_range(at + 1, end, drop_at);
+                    return self.skip_range(at + 1, end, address_rule);
                 }
                 let open = self.path.len();
-                self.stack.push(WalkFrame::Steps { at: at + 1, to: end, drop_at, base: open, top: dict, open });
+                self.stack.push(WalkFrame::Steps { at: at + 1, to: end, address_rule, base: open, top: dict, open });
                 Ok(())
             }
             LayoutStep::Type(_) | LayoutStep::Summary { .. } => Ok(()),
@@ -274,19 +292,19 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
 
     /// Puts a loop on the stack; if one element of it is wanted, only the repetition that has it.
     fn push_loop(&mut self, again: &ListLoop, left: u64) -> Result<(), EvaluationError> {
-        let ListLoop { from, to, drop_at, list, appended_elements: each, is_dynamic: dynamic, .. } = *again;
+        let ListLoop { from, to, address_rule, list, appended_elements: each, is_dynamic: dynamic, .. } = *again;
         let open = self.path.len();
         let wanted = self.target_path.as_deref().and_then(|path| path.get(open..)).and_then(leading_index);
         let have = self.lengths.get(&list).copied().unwrap_or(0);
         let (Some(wanted), false, true) = (wanted, dynamic, each > 0 && left > 1) else {
-            self.stack.push(WalkFrame::Loop { from, to, left, drop_at, open, list });
+            self.stack.push(WalkFrame::Loop { from, to, left, address_rule, open, list });
             return Ok(());
         };
         let before = wanted.checked_sub(have).map_or(left, |more| (more / each).min(left));
         self.skip_loop(again, before)?;
         self.extend_list(list, before.saturating_mul(each));
         let walk = u64::from(before < left);
-        self.stack.push(WalkFrame::Loop { from, to, left: walk, drop_at, open, list });
+        self.stack.push(WalkFrame::Loop { from, to, left: walk, address_rule, open, list });
         Ok(())
     }
 
@@ -295,14 +313,14 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
         let steps = (again.from, again.to);
         let runs = if again.is_dynamic { count } else { count.min(1) };
         for _ in 0..runs {
-            self.skip_range(steps.0, steps.1, again.drop_at)?;
+            self.skip_range(steps.0, steps.1, again.address_rule)?;
         }
         if count == runs || self.machine.cursor == UNKNOWN_ADDRESS {
             return Ok(());
         }
         let mut nothing = |_: &ParamRequest| Ok(SuppliedValue::Missing);
         let mut values = ParamValues { source: &mut nothing, recorded: &mut Vec::new() };
-        let stride = self.machine.measure_stride(steps, again.drop_at, again.key, &mut values)?;
+        let stride = self.machine.measure_stride(steps, again.address_rule, again.key, &mut values)?;
         let end = stride.checked_mul(count - 1).and_then(|more| self.machine.cursor.checked_add(more));
         self.machine.cursor = end.ok_or_else(|| self.machine.overflow_fault(ItemId::ROOT))?;
         Ok(())
@@ -315,11 +333,11 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
     }
 
     /// Appends the name or the index of a list; a list that is a new element begins empty.
-    fn open_list(&mut self, list: ItemId, at: u32, end: u32, fresh: bool) {
+    fn open_list(&mut self, list: ItemId, at: u32, end: u32, slot: ElementSlot) {
         let layout = self.machine.layout;
         if layout.item(layout.item(list).parent).kind == ItemData::List {
-            self.push_index(list, fresh);
-            if fresh {
+            self.push_index(list, slot);
+            if slot == ElementSlot::New {
                 self.lengths.remove(&list);
                 self.forget_lists(at, end);
             }
@@ -330,15 +348,16 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
     }
 
     /// Appends the index of an element: the next of its list, or (2026) the one it was declared as.
-    fn push_index(&mut self, element: ItemId, fresh: bool) {
+    fn push_index(&mut self, element: ItemId, slot: ElementSlot) {
         let layout = self.machine.layout;
         let item = layout.item(element);
-        let index = if fresh {
-            let length = self.lengths.entry(item.parent).or_default();
-            *length += 1;
-            *length - 1
-        } else {
-            u64::from(item.position)
+        let index = match slot {
+            ElementSlot::New => {
+                let length = self.lengths.entry(item.parent).or_default();
+                *length += 1;
+                *length - 1
+            }
+            ElementSlot::Existing => u64::from(item.position),
         };
         self.path.push_str(&format!("[{index}]"));
     }
@@ -364,12 +383,12 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
         wanted.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '[', '(', '.', '#']))
     }
 
-    fn skip_step(&mut self, step: u32, drop_at: bool) -> Result<(), EvaluationError> {
-        self.replay_values(|machine, values| machine.run_step(step, drop_at, values))
+    fn skip_step(&mut self, step: u32, address_rule: AddressRule) -> Result<(), EvaluationError> {
+        self.replay_values(|machine, values| machine.run_step(step, address_rule, values))
     }
 
-    fn skip_range(&mut self, from: u32, to: u32, drop_at: bool) -> Result<(), EvaluationError> {
-        self.replay_values(|machine, values| machine.run(from, to, drop_at, values))
+    fn skip_range(&mut self, from: u32, to: u32, address_rule: AddressRule) -> Result<(), EvaluationError> {
+        self.replay_values(|machine, values| machine.run(from, to, address_rule, values))
     }
 
     /// Runs the machine on the values that the evaluation read.
@@ -397,7 +416,7 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
             self.path.clear();
             self.path.push_str(&format!("&{reference}"));
         } else if layout.item(layout.item(item).parent).kind == ItemData::List {
-            self.push_index(item, true);
+            self.push_index(item, ElementSlot::New);
         } else {
             self.path.push('/');
             push_name(&mut self.path, layout.name(item).unwrap_or(""));
@@ -405,14 +424,14 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
         before
     }
 
-    fn walk_param(&mut self, item: ItemId, drop_at: bool) -> Result<(), EvaluationError> {
+    fn walk_param(&mut self, item: ItemId, address_rule: AddressRule) -> Result<(), EvaluationError> {
         let layout = self.machine.layout;
         let ItemData::Param(id) = layout.item(item).kind else { return Ok(()) };
         let param = layout.param(id);
         if param.fixed_value.is_some() {
             return Ok(());
         }
-        let spot = self.replay_values(|machine, values| machine.place_param(item, drop_at, values))?;
+        let spot = self.replay_values(|machine, values| machine.place_param(item, address_rule, values))?;
         let before = self.push_item(item, 0);
         let value = Some(self.machine.param_value(id));
         self.param_entry(param.primitive, param.order, spot, value, item);
@@ -453,18 +472,18 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
         }
     }
 
-    fn walk_data(&mut self, item: ItemId, drop_at: bool) -> Result<(), EvaluationError> {
+    fn walk_data(&mut self, item: ItemId, address_rule: AddressRule) -> Result<(), EvaluationError> {
         let layout = self.machine.layout;
         let Some(data) = layout.data_of(item) else { return Ok(()) };
         let kept = self.path.clone();
         self.push_item(item, data.reference);
         if !self.leads_to_wanted() {
-            self.replay_values(|machine, values| machine.place_data(item, drop_at, values))?;
+            self.replay_values(|machine, values| machine.place_data(item, address_rule, values))?;
         } else if layout.find_filter(data.filter).is_some_and(|filter| filter.compresses) {
-            self.walk_compressed(item, data, drop_at)?;
+            self.walk_compressed(item, data, address_rule)?;
         } else {
             let replayed = self.replayed;
-            let spot = self.replay_values(|machine, values| machine.place_data(item, drop_at, values))?;
+            let spot = self.replay_values(|machine, values| machine.place_data(item, address_rule, values))?;
             self.data_entry(data.what, spot, item)?;
             if self.machine.is_stepped(data.what) && spot.size > 0 {
                 self.replayed = replayed;
@@ -476,9 +495,9 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
         Ok(())
     }
 
-    fn walk_compressed(&mut self, item: ItemId, data: &DataItem, drop_at: bool) -> Result<(), EvaluationError> {
+    fn walk_compressed(&mut self, item: ItemId, data: &DataItem, address_rule: AddressRule) -> Result<(), EvaluationError> {
         let at = self.replayed;
-        let (length, spot) = self.replay_values(|machine, values| machine.place_compressed(item, data, drop_at, values))?;
+        let (length, spot) = self.replay_values(|machine, values| machine.place_compressed(item, data, address_rule, values))?;
         let value = (length.size > 0).then(|| self.evaluation.recorded.get(at).and_then(|stored| stored.value)).flatten();
         let before = self.path.len();
         self.path.push_str("#length");
@@ -490,12 +509,15 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
     fn data_entry(&mut self, what: TypeUse, spot: ItemSpan, item: ItemId) -> Result<(), EvaluationError> {
         let is_alike = self.machine.has_fixed_size(what.ty);
         let is_plain = is_alike && !self.machine.is_stepped(what);
+        let view = if is_plain { StructView::Plain } else { StructView::Dynamic };
         let typed = self
             .machine
-            .resolve_type(what.ty, is_plain, &mut self.resolved_structs)
+            .resolve_type(what.ty, view, &mut self.resolved_structs)
             .map_err(|_| self.machine.overflow_fault(item))?;
         let plain = match typed {
-            ResolvedType::Dynamic if is_alike => self.machine.resolve_type(what.ty, true, &mut self.resolved_structs).ok(),
+            ResolvedType::Dynamic if is_alike => {
+                self.machine.resolve_type(what.ty, StructView::Plain, &mut self.resolved_structs).ok()
+            }
             _ => None,
         };
         let plain = plain.and_then(|plain| if let ResolvedType::Struct(plain) = plain { Some(plain) } else { None });

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use trilith::bytes::display_name;
+use trilith::check::VerifyDepth;
 use trilith::file::ArrayEntry;
 use trilith::{File, Result};
 use trilith_io::suggest::hex;
@@ -94,7 +95,8 @@ fn list_arrays(file: &File, skip: usize, take: usize) -> Result<Value> {
 /// `verify`: checksums and structure; with `deep=1` every array is decoded.
 pub(super) fn answer_verify(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
     let opened = session.requested_file(request)?;
-    let report = opened.file.verify(request.is_parameter_set("deep"), trilith::Progress::default())?;
+    let depth = if request.is_parameter_set("deep") { VerifyDepth::Decoded } else { VerifyDepth::Structure };
+    let report = opened.file.verify(depth, trilith::Progress::default())?;
     let checked = report.blocks.iter().filter(|block| block.checksum_of.is_some()).count();
     Ok(json!({
         "valid": report.is_ok(), "blocks": report.blocks.len(), "checked": checked, "problems": report.problems(),

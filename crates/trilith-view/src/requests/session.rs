@@ -35,7 +35,7 @@ pub struct OpenFile {
     pub(super) lines: Mutex<Option<Arc<LineIndex>>>,
     pub(super) planes: Mutex<RasterCache>,
     pub(super) order: Mutex<Option<Arc<SortedRows>>>,
-    pub(super) wcs: Mutex<Option<super::wcs::Known>>,
+    pub(super) wcs: Mutex<Option<super::wcs::WcsCache>>,
     /// Held while a large raster is made: another request for the same one waits for it.
     pub(super) raster_lock: Mutex<()>,
 }

@@ -10,7 +10,7 @@ use super::{OpenFile, ViewerRequest, ViewerSession};
 use crate::ArrayWcs;
 
 /// The coordinates of the array that was asked about last; None if it has none.
-pub(super) type Known = (String, Option<Arc<ArrayWcs>>);
+pub(super) type WcsCache = (String, Option<Arc<ArrayWcs>>);
 
 /// `wcs`: the world coordinates of the element at `index`, a list of whole numbers, one for each axis of the array; null
 /// for an array that has none that are known here. With `position`, longitude and latitude as people write them, the pixel that has

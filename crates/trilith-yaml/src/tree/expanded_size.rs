@@ -19,6 +19,13 @@ pub struct Known {
     pub has_marked: bool,
 }
 
+impl Known {
+    fn add_counts(&mut self, other: Self) {
+        self.nodes = self.nodes.saturating_add(other.nodes);
+        self.has_marked |= other.has_marked;
+    }
+}
+
 /// Counts nodes through aliases. Each is looked at once, however many aliases lead to it.
 pub struct Expanded {
     marked_nodes: fn(Node<'_>) -> bool,
@@ -54,16 +61,15 @@ impl Expanded {
         // A node that is part of itself counts once; who writes it out finds the circle.
         self.cache.borrow_mut().insert(place, found);
         let mut sum = found;
-        let mut add = |child: Node<'_>, is_key: bool| -> Result<()> {
-            let below = self.visit(child, depth + 1)?;
-            sum.nodes = sum.nodes.saturating_add(below.nodes);
-            sum.has_marked |= below.has_marked && !is_key;
-            Ok(())
-        };
         if node.is_sequence() {
-            node.items().try_for_each(|item| add(item, false))?;
+            for item in node.items() {
+                sum.add_counts(self.visit(item, depth + 1)?);
+            }
         } else {
-            node.entries().try_for_each(|(key, value)| add(key, true).and_then(|()| add(value, false)))?;
+            for (key, value) in node.entries() {
+                sum.add_counts(Known { has_marked: false, ..self.visit(key, depth + 1)? });
+                sum.add_counts(self.visit(value, depth + 1)?);
+            }
         }
         self.cache.borrow_mut().insert(place, sum);
         Ok(sum)

@@ -11,33 +11,44 @@ pub(super) const MIN_INDEXED_LEN: usize = 64;
 /// Number of searches of a mapping before its keys are indexed.
 const SEARCHES_BEFORE_INDEX: u32 = 4;
 
+/// The outcome of a search in the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IndexLookup {
+    /// The mapping is not indexed.
+    NotIndexed,
+    /// The mapping has no such key.
+    Missing,
+    /// The mapping has the key.
+    Found {
+        /// Record of the last value under the key.
+        record: u32,
+        /// `true` if the key occurs more than once.
+        is_repeated: bool,
+    },
+}
+
 /// The last value under each key, and whether others of the same name are before it.
 type Places = HashMap<Box<str>, (u32, bool)>;
 
 /// The indexed mappings of a tree; made when they pay, lost when the tree is copied.
 #[derive(Default)]
-pub(super) struct KeyIndex(Mutex<HashMap<u32, Known>>);
+pub(super) struct KeyIndex(Mutex<HashMap<u32, IndexedMapping>>);
 
 #[derive(Default)]
-struct Known {
+struct IndexedMapping {
     searches: u32,
     positions: Option<Arc<Places>>,
 }
 
 impl KeyIndex {
-    /// The record of the value under `key`, if `mapping` is indexed: `Some(None)` means that there is none.
-    pub(super) fn find_value(&self, mapping: Node<'_>, key: &str) -> Option<Option<u32>> {
-        self.find_all(mapping, key).map(|found| found.map(|(place, _)| place))
-    }
-
-    /// Does the same as [`KeyIndex::find_value`], and returns `true` if the key occurs more than once.
-    pub(super) fn find_all(&self, mapping: Node<'_>, key: &str) -> Option<Option<(u32, bool)>> {
+    /// Finds the value under `key`.
+    pub(super) fn find_value(&self, mapping: Node<'_>, key: &str) -> IndexLookup {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = known.entry(mapping.id().0).or_default();
         if entry.positions.is_none() {
             entry.searches += 1;
             if entry.searches <= SEARCHES_BEFORE_INDEX {
-                return None;
+                return IndexLookup::NotIndexed;
             }
             // The last of duplicates wins.
             let mut places = Places::with_capacity(mapping.len());
@@ -47,9 +58,12 @@ impl KeyIndex {
             }
             entry.positions = Some(Arc::new(places));
         }
-        let places = Arc::clone(entry.positions.as_ref()?);
+        let Some(places) = entry.positions.clone() else { return IndexLookup::NotIndexed };
         drop(known);
-        Some(places.get(key).copied())
+        match places.get(key) {
+            Some(&(record, is_repeated)) => IndexLookup::Found { record, is_repeated },
+            None => IndexLookup::Missing,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::build::{ALIAS, FLOW_FLAG, HAS_PROPS, KIND_MASK, MAPPING, SCALAR, SEQUENCE, STYLE_SHIFT, TAG_SHIFT, VERBATIM_FLAG};
 use super::children::{MappingEntries, SequenceItems, type_of};
-use super::key_index::MIN_INDEXED_LEN;
+use super::key_index::{IndexLookup, MIN_INDEXED_LEN};
 use super::{CollectionStyle, NodeRecord, PrintOptions, Scalar, Tree, YamlScalarStyle, print_value};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -388,8 +388,12 @@ impl<'t> Node<'t> {
     pub fn get(self, key: &str) -> Option<Node<'t>> {
         if self.len() >= MIN_INDEXED_LEN {
             match self.tree.keys.find_value(self, key) {
-                Some(Some(place)) => return Some(Node::new(self.tree, place)),
-                Some(None) if self.tree.keys.find_value(self, "<<") == Some(None) && !key.ends_with([']', '}']) => return None,
+                IndexLookup::Found { record, .. } => return Some(Node::new(self.tree, record)),
+                IndexLookup::Missing
+                    if self.tree.keys.find_value(self, "<<") == IndexLookup::Missing && !key.ends_with([']', '}']) =>
+                {
+                    return None;
+                }
                 _ => {}
             }
         }
@@ -543,9 +547,9 @@ impl<'t> Node<'t> {
     /// The values under a key as they are written: nothing merged in, and all of a key that occurs more than once.
     pub(super) fn written_values(self, name: &str) -> Vec<Node<'t>> {
         if self.len() >= MIN_INDEXED_LEN && !name.ends_with([']', '}']) {
-            match self.tree.keys.find_all(self, name) {
-                Some(Some((place, false))) => return vec![Node::new(self.tree, place)],
-                Some(None) => return Vec::new(),
+            match self.tree.keys.find_value(self, name) {
+                IndexLookup::Found { record, is_repeated: false } => return vec![Node::new(self.tree, record)],
+                IndexLookup::Missing => return Vec::new(),
                 _ => {}
             }
         }

@@ -191,10 +191,9 @@ impl EventAdapter<'_> {
             ScalarStyle::Literal => YamlScalarStyle::Literal,
             ScalarStyle::Folded => YamlScalarStyle::Folded,
         };
-        let plain = |verbatim| EventKind::Scalar { style, verbatim };
         if style == YamlScalarStyle::Plain && range.is_empty() {
             let at = if tag.is_empty() { self.empty_at(range.start) } else { tag.end as usize };
-            return self.defer_node(plain(true), at..at, tag, None);
+            return self.defer_node(EventKind::Scalar { style, verbatim: true }, at..at, tag, None);
         }
         let range = match style {
             YamlScalarStyle::Literal | YamlScalarStyle::Folded => {
@@ -223,7 +222,7 @@ impl EventAdapter<'_> {
             YamlScalarStyle::Literal | YamlScalarStyle::Folded => None,
         };
         let verbatim = inner == Some(&*value);
-        self.defer_node(plain(verbatim), range, tag, (!verbatim).then(|| value.into_owned()));
+        self.defer_node(EventKind::Scalar { style, verbatim }, range, tag, (!verbatim).then(|| value.into_owned()));
     }
 
     /// Returns the place of an empty node: right after the `-`, `?` or `:` that needs it; else before the `:` after

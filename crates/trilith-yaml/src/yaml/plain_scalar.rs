@@ -1,17 +1,17 @@
 //! Strings that YAML can hold unquoted, and quoting of the others.
 
-use super::event::YamlScalarStyle;
+use super::event::{CollectionStyle, YamlScalarStyle};
 use super::scalar::{Scalar, resolve};
 
-/// Appends `text`, quoted if it must be or if `style` requires it.
-pub(super) fn write_text(out: &mut String, text: &str, style: Option<YamlScalarStyle>, in_flow: bool) {
+/// Appends `text`, quoted if it must be in a collection of the style `parent` or if `style` requires it.
+pub(super) fn write_text(out: &mut String, text: &str, style: Option<YamlScalarStyle>, parent: CollectionStyle) {
     if style.is_none() && is_word(text) {
         out.push_str(text);
         return;
     }
     if !is_printable(text) || text.contains(['\n', '\t']) || style == Some(YamlScalarStyle::Double) {
         write_double(out, text);
-    } else if style != Some(YamlScalarStyle::Single) && is_plain(text, in_flow) {
+    } else if style != Some(YamlScalarStyle::Single) && is_plain(text, parent) {
         out.push_str(text);
     } else {
         out.push('\'');
@@ -29,14 +29,14 @@ fn is_word(text: &str) -> bool {
         && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Returns `true` if `text` needs no quotes and every reader takes it for this text.
-pub(crate) fn is_plain(text: &str, in_flow: bool) -> bool {
+/// Returns `true` if `text` needs no quotes in a collection of the style `parent` and every reader takes it for this text.
+pub(crate) fn is_plain(text: &str, parent: CollectionStyle) -> bool {
     let bytes = text.as_bytes();
     let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
     if b"-?:,[]{}#&*!|>'\"%@` ".contains(first) || matches!(last, b' ' | b':') || text.starts_with("...") {
         return false;
     }
-    if in_flow && text.contains([',', '[', ']', '{', '}', ':', '?']) {
+    if parent == CollectionStyle::Flow && text.contains([',', '[', ']', '{', '}', ':', '?']) {
         return false;
     }
     !text.contains(": ") && !text.contains(" #") && !is_misread(text)
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn words_are_plain() {
         for text in ["array000", "byteorder", "e-1-e-1", "infinity", "abcdef", "n_-_-_-", "x1e100", "falsey"] {
-            assert!(is_word(text) && is_plain(text, true) && is_plain(text, false), "{text}");
+            assert!(is_word(text) && is_plain(text, CollectionStyle::Flow) && is_plain(text, CollectionStyle::Block), "{text}");
         }
         for text in ["false", "0x1234", "-abcdef", "1e1000", "a: bcdef", "ünüüüü", "."] {
             assert!(!is_word(text), "{text}");
@@ -194,18 +194,18 @@ mod tests {
             "...",
             "--- a",
         ] {
-            assert!(!is_plain(text, false), "{text}");
+            assert!(!is_plain(text, CollectionStyle::Block), "{text}");
         }
         for text in ["a", "a b", "1.0.0", "a:b", "x-y", "µ", "a'b", "http://x.y/z#k", "1 m", "e3", "a,b"] {
-            assert!(is_plain(text, false), "{text}");
+            assert!(is_plain(text, CollectionStyle::Block), "{text}");
         }
-        assert!(!is_plain("a,b", true));
+        assert!(!is_plain("a,b", CollectionStyle::Flow));
     }
 
     #[test]
     fn odd_characters_are_escaped() {
         let mut out = String::new();
-        write_text(&mut out, "a\u{2028}\u{7}é\u{1F600}", None, false);
+        write_text(&mut out, "a\u{2028}\u{7}é\u{1F600}", None, CollectionStyle::Block);
         assert_eq!(out, "\"a\\u2028\\x07é\u{1F600}\"");
     }
 }

@@ -168,7 +168,7 @@ impl YamlPrinter<'_> {
                     }
                     ValueData::Null if properties.is_some() => {}
                     ValueData::Seq(_) | ValueData::Map(_) => self.print_brackets(value, column),
-                    _ => self.print_scalar(value, false),
+                    _ => self.print_scalar(value, CollectionStyle::Block),
                 }
             }
         }
@@ -256,7 +256,7 @@ impl YamlPrinter<'_> {
         }
         match value.data {
             ValueData::Seq(_) | ValueData::Map(_) => self.print_brackets(value, column),
-            _ => self.print_scalar(value, true),
+            _ => self.print_scalar(value, CollectionStyle::Flow),
         }
     }
 
@@ -302,7 +302,8 @@ impl YamlPrinter<'_> {
         }
     }
 
-    fn print_scalar(&mut self, value: &Value, in_flow: bool) {
+    /// A scalar in a collection of the style `parent`.
+    fn print_scalar(&mut self, value: &Value, parent: CollectionStyle) {
         match &value.data {
             ValueData::Bool(true) => self.out.push_str("true"),
             ValueData::Bool(false) => self.out.push_str("false"),
@@ -314,7 +315,7 @@ impl YamlPrinter<'_> {
                 self.out.push_str(anchor);
             }
             // A foreign tag says that it is text, whatever it looks like.
-            ValueData::Str(text) => plain_scalar::write_text(&mut self.out, text, value.style, in_flow),
+            ValueData::Str(text) => plain_scalar::write_text(&mut self.out, text, value.style, parent),
             _ => self.out.push_str("null"),
         }
     }

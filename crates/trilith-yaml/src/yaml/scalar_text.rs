@@ -14,8 +14,7 @@ pub(crate) fn scalar_text(text: &str, span: Span, style: YamlScalarStyle) -> Str
         YamlScalarStyle::Plain => fold_lines(raw, EscapeStyle::None),
         YamlScalarStyle::Single => fold_lines(inner(), EscapeStyle::Quote),
         YamlScalarStyle::Double => fold_lines(inner(), EscapeStyle::Backslash),
-        YamlScalarStyle::Literal => cook_block_scalar(text, span.start as usize, false),
-        YamlScalarStyle::Folded => cook_block_scalar(text, span.start as usize, true),
+        YamlScalarStyle::Literal | YamlScalarStyle::Folded => cook_block_scalar(text, span.start as usize, style),
     }
 }
 
@@ -179,7 +178,8 @@ pub(super) fn block_end(text: &str, start: usize, bound: usize) -> usize {
 }
 
 /// The text of a literal or folded scalar that begins at `start` and finds its own indentation.
-fn cook_block_scalar(text: &str, start: usize, fold: bool) -> String {
+fn cook_block_scalar(text: &str, start: usize, style: YamlScalarStyle) -> String {
+    let fold = style == YamlScalarStyle::Folded;
     let head = block_head(text, start);
     let mut rest = text.get(head.first_line..).unwrap_or("");
     let mut out = String::new();

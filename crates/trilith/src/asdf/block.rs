@@ -408,14 +408,27 @@ fn is_plausible(block: &Block, source: &dyn Source) -> bool {
     magic_len(&next[..ahead]).is_some() || next.starts_with(b"#ASDF BL") || next[..ahead].iter().all(|b| *b == 0)
 }
 
+/// Values of the fields of a block header after `header_size`.
+#[derive(Default)]
+pub(super) struct BlockHeaderValues<'a> {
+    /// Flags of the block.
+    pub(super) flags: u32,
+    /// Identifier of the codec.
+    pub(super) compression: [u8; 4],
+    /// Codes of the encoding.
+    pub(super) codes: [u8; 16],
+    /// Bytes that the block may fill.
+    pub(super) allocated: u64,
+    /// Bytes that the block fills.
+    pub(super) used: u64,
+    /// Bytes when decoded.
+    pub(super) data_size: u64,
+    /// The checksum, if there is one.
+    pub(super) checksum: Option<&'a [u8]>,
+}
+
 /// The bytes after `header_size`: flags, codec and codes; sizes allocated, used and decoded; the checksum.
-pub(super) fn fill_fields(
-    fields: &BlockFields,
-    header_size: u16,
-    (flags, compression, codes): (u32, [u8; 4], [u8; 16]),
-    (allocated, used, data_size): (u64, u64, u64),
-    checksum: Option<&[u8]>,
-) -> Vec<u8> {
+pub(super) fn fill_fields(fields: &BlockFields, header_size: u16, values: &BlockHeaderValues<'_>) -> Vec<u8> {
     let mut bytes = vec![0; usize::from(header_size)];
     let mut set = |slot: Option<FieldSlot>, value: &[u8]| {
         if let Some(place) = slot.and_then(|s| bytes.get_mut(usize::from(s.offset)..usize::from(s.offset) + usize::from(s.len))) {
@@ -423,13 +436,13 @@ pub(super) fn fill_fields(
         }
     };
     set(fields.version, &DRAFT_BLOCK_VERSION);
-    set(fields.flags, &flags.to_be_bytes());
-    set(fields.compression, &compression);
-    set(Some(fields.allocated), &allocated.to_be_bytes());
-    set(Some(fields.used), &used.to_be_bytes());
-    set(fields.encoding, &codes);
-    set(fields.data_size, &data_size.to_be_bytes());
-    if let Some(checksum) = checksum.filter(|checksum| checksum.len() == usize::from(fields.checksum.len)) {
+    set(fields.flags, &values.flags.to_be_bytes());
+    set(fields.compression, &values.compression);
+    set(Some(fields.allocated), &values.allocated.to_be_bytes());
+    set(Some(fields.used), &values.used.to_be_bytes());
+    set(fields.encoding, &values.codes);
+    set(fields.data_size, &values.data_size.to_be_bytes());
+    if let Some(checksum) = values.checksum.filter(|checksum| checksum.len() == usize::from(fields.checksum.len)) {
         set(Some(fields.checksum), checksum);
     }
     bytes

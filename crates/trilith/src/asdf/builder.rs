@@ -155,7 +155,7 @@ impl<'a> AsdfBuilder<'a> {
             }
         }
         let source = self.block_number(options)?;
-        let mut node = self.ndarray_node(source, array.datatype(), order, array.shape(), options.streamed);
+        let mut node = self.ndarray_node(source, array.datatype(), order, array.shape(), options);
         let plain = array.clone().without_mask();
         self.blocks.push((Stored::Array(plain, order), options.clone()));
         if let Some(mask) = array.mask() {
@@ -193,7 +193,7 @@ impl<'a> AsdfBuilder<'a> {
         let (item, len) = (datatype.packed_size(), size_of(datatype, shape)?);
         let row = shape.first().map_or(len, |rows| len.checked_div(*rows).unwrap_or(0));
         let source = self.block_number(options)?;
-        let node = self.ndarray_node(source, datatype, byteorder, shape, options.streamed);
+        let node = self.ndarray_node(source, datatype, byteorder, shape, options);
         let streamed = options.streamed;
         self.blocks.push((Stored::Pieces { len, row, item, streamed, pieces: Box::new(pieces) }, options.clone()));
         Ok(node)
@@ -205,9 +205,11 @@ impl<'a> AsdfBuilder<'a> {
     /// Returns the errors of [`AsdfBuilder::array`].
     pub fn reserve(&mut self, datatype: &Datatype, byteorder: Byteorder, shape: &[u64]) -> Result<Value> {
         self.check_datatype(datatype)?;
-        let (len, source) = (size_of(datatype, shape)?, self.block_number(&ArrayOptions::default())?);
-        self.blocks.push((Stored::Reserved(len), ArrayOptions::default()));
-        Ok(self.ndarray_node(source, datatype, byteorder, shape, false))
+        let options = ArrayOptions::default();
+        let (len, source) = (size_of(datatype, shape)?, self.block_number(&options)?);
+        let node = self.ndarray_node(source, datatype, byteorder, shape, &options);
+        self.blocks.push((Stored::Reserved(len), options));
+        Ok(node)
     }
 
     /// Does the same as [`AsdfBuilder::write_to`], with space for the reserved arrays. Their blocks have this
@@ -283,7 +285,7 @@ impl<'a> AsdfBuilder<'a> {
         Value::from(text).tagged(self.target.complex_tag())
     }
 
-    fn ndarray_node(&self, source: i64, datatype: &Datatype, order: Byteorder, shape: &[u64], streamed: bool) -> Value {
+    fn ndarray_node(&self, source: i64, datatype: &Datatype, order: Byteorder, shape: &[u64], options: &ArrayOptions) -> Value {
         let mut node = Value::map([("source", Value::from(source))]);
         let dialect = &self.target.tree;
         node.set(dialect.datatype_key, datatype_value(datatype, Some(order), dialect.datatype_key));
@@ -291,7 +293,7 @@ impl<'a> AsdfBuilder<'a> {
             node.set("byteorder", order.name());
         }
         let mut dims: Vec<Value> = shape.iter().map(|n| Value::from(*n)).collect();
-        if let (true, Some(first)) = (streamed, dims.first_mut()) {
+        if let (true, Some(first)) = (options.streamed, dims.first_mut()) {
             *first = Value::from("*");
         }
         node.set("shape", Value::seq(dims).flow());

@@ -234,11 +234,12 @@ pub(crate) fn find_tree(source: &dyn Source, header: &Header, limits: &Limits) -
         // The magic bytes of a block are not UTF-8, so the tree ends before them, independent of the bytes after them.
         let mark = find_mark(text, from);
         let tree = &text[..mark.unwrap_or(text.len())];
-        if let Some(end) = find_end(tree, from, at_end || mark.is_some()) {
+        let extent = if at_end || mark.is_some() { TextExtent::Complete } else { TextExtent::Partial };
+        if let Some(end) = find_end(tree, from, extent) {
             check_stray_text(tree.get(..end).unwrap_or(tree), start)?;
             return Ok(Some(found(end, true, read)));
         }
-        if at_end || mark.is_some() {
+        if extent == TextExtent::Complete {
             let end = tree.len();
             return Ok(Some(found(end, false, read)));
         }
@@ -280,7 +281,7 @@ pub(crate) fn check_tree(text: &str) -> Result<()> {
         return Err(Error::invalid_input("the text of the tree begins with neither %YAML nor ---")
             .hint("begin it with %YAML 1.1 and ---"));
     }
-    match find_end(bytes, 0, true) {
+    match find_end(bytes, 0, TextExtent::Complete) {
         Some(end) if bytes.get(end..).unwrap_or(&[]).trim_ascii().is_empty() => Ok(()),
         Some(end) => {
             let line = bytes.get(..end).unwrap_or(bytes).iter().filter(|b| **b == b'\n').count() + 1;
@@ -311,15 +312,24 @@ fn check_stray_text(ahead: &[u8], start: u64) -> Result<()> {
         .hint("begin it with #, or remove it"))
 }
 
+/// The part of a text that is searched.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TextExtent {
+    /// The text up to its last byte.
+    Complete,
+    /// The first bytes, which others may follow.
+    Partial,
+}
+
 /// The byte after the line break of `...` on its own line, searched from byte `from` on.
-fn find_end(text: &[u8], from: usize, complete: bool) -> Option<usize> {
+fn find_end(text: &[u8], from: usize, extent: TextExtent) -> Option<usize> {
     let marker = |at: usize| -> Option<usize> {
         let rest = text.get(at + 3..)?;
         let blanks = rest.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
         match rest.get(blanks..)? {
             [b'\n', ..] => Some(at + 3 + blanks + 1),
             [b'\r', b'\n', ..] => Some(at + 3 + blanks + 2),
-            [] if complete => Some(text.len()),
+            [] if extent == TextExtent::Complete => Some(text.len()),
             _ => None,
         }
     };

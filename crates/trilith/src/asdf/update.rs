@@ -12,12 +12,12 @@ use std::io::Write;
 use std::ops::Range;
 
 use super::asdf_file::AsdfFile;
-use super::block::{Block, fill_fields};
+use super::block::{Block, BlockHeaderValues, fill_fields};
 use super::generation::Generation;
 use super::index;
 use super::sections::{AsdfSections, find_content};
 use super::stored_block::StoredBlock;
-use crate::bytes::{FileUpdate, Source, SourceBacking, for_each_piece, is_detached, to_usize};
+use crate::bytes::{FileUpdate, PieceAccess, Source, SourceBacking, for_each_piece, is_detached, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -97,7 +97,9 @@ fn pad_tree(file: &AsdfFile, text: &str, room: u64, has_blocks: bool) -> Result<
 }
 
 fn copy_out<W: Write + ?Sized>(source: &dyn Source, part: Range<u64>, out: &mut W) -> Result<()> {
-    for_each_piece(source, part, 4 << 20, false, &mut |piece| out.write_all(piece).map_err(|e| Error::io("writing", e)))
+    for_each_piece(source, part, 4 << 20, PieceAccess::Copy, &mut |piece| {
+        out.write_all(piece).map_err(|e| Error::io("writing", e))
+    })
 }
 
 /// Places of the new blocks of a file, and the fate of those given up.
@@ -286,13 +288,24 @@ fn fields_at(block: &Block) -> u64 {
 fn fields_of(old: &Block, allocated: u64, new: Option<&Block>) -> Vec<u8> {
     match new {
         Some(new) => new_fields(old.generation.fields.size, new, allocated),
-        None => fill_fields(&old.generation.fields, old.generation.fields.size, Default::default(), (allocated, 0, 0), None),
+        None => {
+            let values = BlockHeaderValues { allocated, ..BlockHeaderValues::default() };
+            fill_fields(&old.generation.fields, old.generation.fields.size, &values)
+        }
     }
 }
 
 fn new_fields(size: u16, new: &Block, allocated: u64) -> Vec<u8> {
-    let kind = (new.flags, new.compression, new.encoding_codes);
-    fill_fields(&new.generation.fields, size, kind, (allocated, new.used, new.data_size), new.checksum.as_deref())
+    let values = BlockHeaderValues {
+        flags: new.flags,
+        compression: new.compression,
+        codes: new.encoding_codes,
+        allocated,
+        used: new.used,
+        data_size: new.data_size,
+        checksum: new.checksum.as_deref(),
+    };
+    fill_fields(&new.generation.fields, size, &values)
 }
 
 /// Returns `true` if every block begins where the one before it ends, and only an index or zeros follow the last.

@@ -6,13 +6,13 @@
 
 use std::io::{Seek, SeekFrom, Write};
 
-use super::block::{Block, ENCODED, RESERVED, STREAMED, fill_fields};
+use super::block::{Block, BlockHeaderValues, ENCODED, RESERVED, STREAMED, fill_fields};
 use super::checksum::{self, DAMAGED_BLOCK_HINT};
 use super::generation::{DRAFT_BLOCK_VERSION, Generation};
 use super::index;
 use super::sections::AsdfSections;
 use super::stored_block::{BlockEncoder, BlockOptions, StoredBlock};
-use crate::bytes::{Source, SourceRef, for_each_piece, verify_backing};
+use crate::bytes::{PieceAccess, Source, SourceRef, for_each_piece, verify_backing};
 use crate::codec;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorKind, Result};
@@ -55,6 +55,15 @@ pub struct BlockLocation {
     pub used: u64,
     /// Bytes when decoded.
     pub data_size: u64,
+}
+
+/// The position of a copied block in the new file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BlockPosition {
+    /// Any position, where a streamed block gets sizes.
+    Any,
+    /// The last position, where a streamed block stays streamed.
+    Last,
 }
 
 /// Writes a file from its first to its last byte.
@@ -201,7 +210,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Returns [`ErrorKind::InvalidInput`] if this generation cannot hold the block as it is, [`ErrorKind::Malformed`] if its bytes
     /// differ from its checksum and this generation has no place for one, [`ErrorKind::Io`], and what reading `stored` returns.
     pub fn copy(&mut self, stored: &SourceRef, block: &Block) -> Result<BlockLocation> {
-        self.copy_as(stored, block, false)
+        self.copy_as(stored, block, BlockPosition::Any)
     }
 
     /// Writes a block that is in no file yet. One in memory is not hashed again.
@@ -224,16 +233,17 @@ impl<W: Write + Seek> FileWriter<W> {
     /// # Errors
     /// Returns the errors of [`FileWriter::copy`], and [`ErrorKind::InvalidInput`] if this generation has no streamed blocks.
     pub fn copy_last_block(&mut self, stored: &SourceRef, block: &Block) -> Result<BlockLocation> {
-        self.copy_as(stored, block, block.is_streamed())
+        self.copy_as(stored, block, BlockPosition::Last)
     }
 
-    fn copy_as(&mut self, stored: &SourceRef, block: &Block, streams: bool) -> Result<BlockLocation> {
+    fn copy_as(&mut self, stored: &SourceRef, block: &Block, position: BlockPosition) -> Result<BlockLocation> {
         if !block.is_within(self.generation) {
             return Err(Error::invalid_input(format!(
                 "{} cannot hold block {} in its stored form",
                 self.generation.name, block.index
             )));
         }
+        let streams = position == BlockPosition::Last && block.is_streamed();
         // Undefined fields are kept if the row stays the same.
         let is_same = block.generation == self.generation;
         let unknown = if is_same { block.unknown_flags() } else { 0 };
@@ -533,7 +543,7 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
 
     /// Adds all bytes of a source even if they may be damaged.
     fn copy_all(&mut self, data: &dyn Source) -> Result<()> {
-        for_each_piece(data, 0..data.len(), 8 << 20, false, &mut |piece| self.write(piece))
+        for_each_piece(data, 0..data.len(), 8 << 20, PieceAccess::Copy, &mut |piece| self.write(piece))
     }
 
     fn store_bytes(&mut self, bytes: &[u8]) -> std::io::Result<()> {
@@ -554,9 +564,11 @@ impl<W: Write + Seek> BlockWriter<'_, W> {
     fn patch_header(self, checksum: Option<&[u8]>) -> Result<BlockLocation> {
         let BlockEncoder { used, data_size, flags, compression, codes, .. } = self.encoding;
         let fields = self.file.generation.fields;
-        let sizes = if flags & STREAMED != 0 { self.unknown_sizes } else { (used, used, data_size) };
-        let kind = (flags, compression, codes);
-        let mut header = fill_fields(&fields, self.header_size, kind, sizes, checksum);
+        let mut values = BlockHeaderValues { flags, compression, codes, allocated: used, used, data_size, checksum };
+        if flags & STREAMED != 0 {
+            (values.allocated, values.used, values.data_size) = self.unknown_sizes;
+        }
+        let mut header = fill_fields(&fields, self.header_size, &values);
         if let Some(slot) = fields.version {
             let place = header.get_mut(usize::from(slot.offset)..).and_then(|rest| rest.first_chunk_mut());
             place.into_iter().for_each(|place| *place = self.version);

@@ -213,7 +213,7 @@ fn write_one<'b>(
 ) -> Result<Vec<String>> {
     let blocks: Vec<(&AsdfFile, &Block)> = blocks.into_iter().map(|block| (file, block)).collect();
     let mut out = NewFile::create(path, basis)?.with_limits(file.limits());
-    write(file, tree, &blocks, out.writer(), &WriteOptions::default(), None)?;
+    write(file, tree, &blocks, out.writer(), &WriteOptions::default(), super::BlockCodec::Keep)?;
     if let Some(written) = out.reread_source()? {
         verify_written(written, Some(file), file.limits())?;
     }

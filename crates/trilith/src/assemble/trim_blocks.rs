@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
 use std::ops::Range;
 
-use super::{BlockOrder, CopiedBlock, droppable_blocks, reordered, write_copied};
+use super::{BlockCodec, BlockOrder, CopiedBlock, chunk_blocks, reordered, write_copied};
 use crate::asdf::{AsdfFile, Block, BlockOptions, StoredBlock, WriteOptions, walk};
 use crate::bytes::{read_vec, verify_backing};
 use crate::codec::{CodecId, opt_codec};
@@ -75,12 +75,7 @@ impl<'f> RepackPlan<'f> {
     ///
     /// # Errors
     /// Returns the errors of [`super::write`].
-    pub fn write<W: Write + Seek>(
-        &self,
-        out: W,
-        options: &WriteOptions,
-        codec: Option<Option<CodecId>>,
-    ) -> Result<Vec<Diagnostic>> {
+    pub fn write<W: Write + Seek>(&self, out: W, options: &WriteOptions, codec: BlockCodec) -> Result<Vec<Diagnostic>> {
         let all = self.file.sections().all_blocks()?;
         let block = |index: &usize| match self.cropped.get(index) {
             Some(new) => Some(CopiedBlock::FromMemory(new)),
@@ -138,7 +133,7 @@ type UsedBlock<'f> = (&'f Block, Vec<(Node<'f>, Range<u64>)>);
 
 /// The blocks that may become shorter: those that nothing but ndarrays names, with the bytes of each of these.
 fn used_ranges(file: &AsdfFile) -> Result<Vec<UsedBlock<'_>>> {
-    let mut kept: BTreeSet<usize> = droppable_blocks(file, false)?;
+    let mut kept: BTreeSet<usize> = chunk_blocks(file)?;
     let (mut sources, mut arrays) = (BTreeSet::new(), BTreeMap::<usize, UsedBlock<'_>>::new());
     for (node, source) in walk::ndarrays_with_source(file)? {
         sources.insert(source.id());

@@ -15,7 +15,7 @@ use crate::asdf::update::{self, BlockPlacement};
 use crate::asdf::{
     ArrayOptions, AsdfBuilder, AsdfFile, Block, BlockOptions, StoredBlock, Target, WriteOptions, chunked_array, ndarray, walk,
 };
-use crate::assemble::{self, CopiedBlock, NewSource};
+use crate::assemble::{self, BlockCodec, CopiedBlock, NewSource};
 use crate::bytes;
 use crate::codec::{CodecId, opt_codec};
 use crate::diagnostic::Diagnostic;
@@ -564,7 +564,7 @@ impl<'f> Change<'f> {
         streamed.into_iter().for_each(|block| take(block.index as i64, CopiedBlock::FromFile(self.file, block)));
         let text = self.tree_text(tree, &sourced, &places)?;
         let text = self.file.sections().tree().map(|_| text.as_str());
-        let damaged = assemble::write_copied(self.file, text, &blocks, out, options, None)?;
+        let damaged = assemble::write_copied(self.file, text, &blocks, out, options, BlockCodec::Keep)?;
         Ok((places, damaged))
     }
 }

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use super::streamed_block::{check_streams, create_stream};
+use super::streamed_block::{StreamRow, check_streams, create_stream};
 use super::target_of;
 use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::{StreamEnd, Target, row_bytes, walk};
-use crate::bytes::{FileUpdate, NewFile, Source, WriteBasis, for_each_piece};
+use crate::bytes::{FileUpdate, NewFile, PieceAccess, Source, WriteBasis, for_each_piece};
 use crate::error::{Error, Result};
 use crate::file::OpenOptions;
 use crate::limits::Limits;
@@ -218,7 +218,7 @@ impl RowWriter {
     /// # Errors
     /// Returns the errors of [`RowWriter::add`], and an error if the rows cannot be read.
     pub fn add_all(&mut self, rows: &dyn Source) -> Result<()> {
-        for_each_piece(rows, 0..rows.len(), 4 << 20, false, &mut |piece| self.add(piece))
+        for_each_piece(rows, 0..rows.len(), 4 << 20, PieceAccess::Copy, &mut |piece| self.add(piece))
     }
 
     /// Takes rows from an input until it ends. Those that came are put into the file in time also while no more
@@ -333,7 +333,7 @@ fn create_if_missing(path: &Path, item: &str, options: &RowOptions, opening: &Op
     if walk::find(&file, item).is_ok() {
         return Ok(false);
     }
-    let (datatype, order) = rows()?;
-    create_stream(&file, path, item, (&datatype, order, shape))?;
+    let (datatype, byteorder) = rows()?;
+    create_stream(&file, path, item, StreamRow { datatype: &datatype, byteorder, shape })?;
     Ok(true)
 }

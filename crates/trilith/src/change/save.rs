@@ -122,7 +122,7 @@ impl Change<'_> {
             && !options.force_rewrite
             && let Some(numbers) = self.in_place()?
         {
-            return Ok(SaveReport { block_numbers: numbers, ..self.report(true, Vec::new()) });
+            return Ok(SaveReport { in_place: true, block_numbers: numbers, ..self.report(Vec::new()) });
         }
         let source = file.sections().source();
         // A text that goes into another folder names from there what it named here.
@@ -148,7 +148,7 @@ impl Change<'_> {
         let why_anew = if options.in_place { Some(self.rewrite_reason()?) } else { None };
         let written = self.write_parts_first(|| out.commit(), |_| true)?;
         warnings.extend(written.warnings);
-        Ok(SaveReport { rewrite_reason: why_anew, block_numbers: numbers, ..self.report(false, warnings) })
+        Ok(SaveReport { rewrite_reason: why_anew, block_numbers: numbers, ..self.report(warnings) })
     }
 
     /// Refuses a tree that would not be read again, if that of the file can be.
@@ -175,14 +175,14 @@ impl Change<'_> {
     /// Returns the result of the change, after removing the files that it no longer needs.
     ///
     /// The change is made by now, so a failure here is only a warning.
-    fn report(&self, in_place: bool, mut warnings: Vec<String>) -> SaveReport {
+    fn report(&self, mut warnings: Vec<String>) -> SaveReport {
         let parts = self.remove_parts().unwrap_or_else(|error| {
             warnings.push(format!("files that the tree no longer names were left: {error}"));
             crate::assemble::RemovedParts::default()
         });
         let left = |path: &PathBuf| format!("{} is left there: it may hold more, or be used by another file", path.display());
         warnings.extend(parts.kept.iter().map(left));
-        SaveReport { in_place, removed_parts: parts.removed, warnings, ..SaveReport::default() }
+        SaveReport { removed_parts: parts.removed, warnings, ..SaveReport::default() }
     }
 
     /// The whole file with its change; the numbers of its blocks, and those that are damaged.

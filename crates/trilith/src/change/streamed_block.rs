@@ -23,19 +23,30 @@ pub(super) fn check_streams(row: Option<&Generation>, name: &str) -> Result<()> 
     Err(Error::unsupported(format!("{name} has no streamed blocks")).hint(format!("{} has them", Target::latest().name)))
 }
 
+/// The elements of each row of a streamed array.
+#[derive(Clone, Copy)]
+pub(super) struct StreamRow<'a> {
+    /// Datatype of the elements.
+    pub(super) datatype: &'a Datatype,
+    /// Byte order of the elements.
+    pub(super) byteorder: Byteorder,
+    /// Lengths of all axes but the first, which counts the rows.
+    pub(super) shape: &'a [u64],
+}
+
 /// Begins a streamed array in a file that has none: rewrites the file with an empty block at its end.
-pub(super) fn create_stream(file: &AsdfFile, path: &Path, item: &str, rows: (&Datatype, Byteorder, &[u64])) -> Result<()> {
+pub(super) fn create_stream(file: &AsdfFile, path: &Path, item: &str, row: StreamRow<'_>) -> Result<()> {
     let sections = file.sections();
-    let row = sections.generation();
-    check_streams(row, row.map_or("this file", |row| row.name))?;
+    let generation = sections.generation();
+    check_streams(generation, generation.map_or("this file", |row| row.name))?;
     if sections.all_blocks()?.last().is_some_and(|block| block.is_streamed()) {
         return Err(Error::invalid_input(format!("{} has a streamed block already, and can have one only", shown_path(path)))
             .hint("finalise that array first, or use another file"));
     }
-    let (datatype, order, shape) = rows;
+    let StreamRow { datatype, byteorder, shape } = row;
     let shape = [&[0], shape].concat();
     let mut node =
-        AsdfBuilder::new(target_of(file)).array_in_pieces(datatype, order, &shape, &ArrayOptions::streamed(), |_| Ok(()))?;
+        AsdfBuilder::new(target_of(file)).array_in_pieces(datatype, byteorder, &shape, &ArrayOptions::streamed(), |_| Ok(()))?;
     // "The last block" is another now.
     let tree = Tree::parse_at(text_with_absolute_numbers(file)?, file.tree().origin(), file.limits())?;
     Change::new(file).match_dialect(&mut node);

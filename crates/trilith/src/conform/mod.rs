@@ -34,7 +34,7 @@ use crate::error::{Error, Result};
 use crate::layout::Dialect;
 use crate::limits::Limits;
 
-pub use report::{ConformityReport, FindingLocation, RuleDeviation, Undecided};
+pub use report::{ConformityReport, FindingLocation, RuleDeviation, UndecidedRule};
 pub use rule::ConformanceRule;
 
 /// A document of the family.

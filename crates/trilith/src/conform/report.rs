@@ -90,7 +90,7 @@ pub struct RuleDeviation {
 /// Question that the document leaves open, or that could not be checked.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Undecided {
+pub struct UndecidedRule {
     /// The place.
     pub place: FindingLocation,
     /// The question, and the reason why it is undecided.
@@ -105,8 +105,8 @@ pub struct ConformityReport {
     pub document: &'static StandardDocument,
     /// Deviations, in the order of its rules, each in the order of the file; at most 1,000.
     pub deviations: Vec<RuleDeviation>,
-    /// Undecided questions.
-    pub undecided: Vec<Undecided>,
+    /// UndecidedRule questions.
+    pub undecided: Vec<UndecidedRule>,
 }
 
 impl ConformityReport {
@@ -124,7 +124,7 @@ impl ConformityReport {
 pub(super) struct Findings {
     document: &'static StandardDocument,
     deviations: Vec<(usize, RuleDeviation)>,
-    undecided: Vec<Undecided>,
+    undecided: Vec<UndecidedRule>,
     remedy_override: Option<&'static str>,
 }
 
@@ -164,7 +164,7 @@ impl Findings {
     /// Notes what cannot be decided.
     pub(super) fn leave_undecided(&mut self, place: FindingLocation, message: impl Into<String>) {
         if self.undecided.len() < MAX_DEVIATIONS {
-            self.undecided.push(Undecided { place, message: message.into() });
+            self.undecided.push(UndecidedRule { place, message: message.into() });
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) fn of_asdf(
     out: &mut dyn WriteSeek,
 ) -> Result<ConvertReport> {
     let dialect = dialect.unwrap_or(Dialect::D2025);
-    let (draft, losses) = asdf_to_draft_with(file, options.skip_unreadable)?;
+    let (draft, losses) = asdf_to_draft_with(file, options)?;
     let stored = stored_as(dialect, options)?;
     if !is_refused(&losses, options) {
         let order = options.byteorder.unwrap_or(Byteorder::Little);

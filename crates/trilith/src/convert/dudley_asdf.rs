@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
+use super::ConvertOptions;
 use super::array_storage::{ArrayStorage, DetachedArrays, ItemOptions};
 use super::expansion_budget::AliasBudget;
 use super::history;
@@ -174,6 +175,15 @@ pub(super) fn is_list(array: &Array) -> Result<bool> {
     Ok(array.len() <= array.limits().nodes && array.much_padded()?.is_some())
 }
 
+/// The attributes of an item that are not collected; by default none.
+#[derive(Default)]
+pub(super) struct AttributeFilter<'a> {
+    /// The children of a dict, whose other attributes are members.
+    pub(super) children: Option<&'a [(Option<&'a str>, ItemTreeId)]>,
+    /// `true` if attributes that are applied to the elements are left out.
+    pub(super) omits_applied: bool,
+}
+
 pub(super) struct DudleyToTree<'a, 'f, 's> {
     pub items: &'a StreamItems<'f>,
     outline: &'a StreamOutline,
@@ -272,9 +282,10 @@ impl DudleyToTree<'_, '_, '_> {
         };
         if let Some(item) = item {
             let children = if matches!(thing, OutlineKind::Dict) { Some(self.outline.children(id)) } else { None };
-            let applied =
+            let omits_applied =
                 matches!(thing, OutlineKind::Data(entry) if self.item_options.physical && self.items.file().is_packed(entry));
-            self.collect_attributes(item, path, children.as_deref(), applied, &mut value);
+            let filter = AttributeFilter { children: children.as_deref(), omits_applied };
+            self.collect_attributes(item, path, &filter, &mut value);
         }
         Ok(Some(value))
     }
@@ -414,16 +425,8 @@ impl DudleyToTree<'_, '_, '_> {
         self.items.file().is_foreign()
     }
 
-    /// Collects further declarations of the layout about an item. `children` are those of a dict, whose other
-    /// attributes are members. Those that are `applied` to the elements are left out.
-    pub(super) fn collect_attributes(
-        &mut self,
-        item: ItemId,
-        path: &str,
-        children: Option<&[(Option<&str>, ItemTreeId)]>,
-        applied: bool,
-        value: &mut Value,
-    ) {
+    /// Collects further declarations of the layout about an item, without those that the filter leaves out.
+    pub(super) fn collect_attributes(&mut self, item: ItemId, path: &str, filter: &AttributeFilter<'_>, value: &mut Value) {
         let layout = self.items.file().layout();
         let mut rest = Value::map::<&str, Value>([]);
         for raw in layout.raw_attributes(item) {
@@ -438,8 +441,8 @@ impl DudleyToTree<'_, '_, '_> {
                         value.tag = Some(self.target.tag_for(tag).unwrap_or_else(|| tag.clone()));
                     }
                 }
-                _ if applied && is_applied(spelled) => {}
-                (_, Some(name)) if children.is_some_and(|children| !self.is_name_taken(item, &name, children)) => {}
+                _ if filter.omits_applied && is_applied(spelled) => {}
+                (_, Some(name)) if filter.children.is_some_and(|children| !self.is_name_taken(item, &name, children)) => {}
                 // The attribute keeps its mark, because an unmarked attribute of that name is kept, too.
                 (_, Some(name)) if MEANING.contains(&&*name) => rest.set(spelled, self.attribute_value(said)),
                 (_, Some(name)) => rest.set(reserved_keys::key_of(self.is_foreign(), &name), self.attribute_value(said)),
@@ -509,13 +512,13 @@ fn single_value(text: &str) -> Option<Tree> {
 /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a tree that nests too deeply or has too many nodes,
 /// and an error if an array cannot be resolved.
 pub fn asdf_to_draft(file: &AsdfFile) -> Result<(Draft, Vec<Diagnostic>)> {
-    asdf_to_draft_with(file, false)
+    asdf_to_draft_with(file, &ConvertOptions::default())
 }
 
-/// Does the same as [`asdf_to_draft`]. With `skip` it leaves out arrays that cannot be read, and lists them among
-/// the losses.
-pub(super) fn asdf_to_draft_with(file: &AsdfFile, skip: bool) -> Result<(Draft, Vec<Diagnostic>)> {
-    let mut walk = AsdfToDudley::new(file, skip);
+/// Does the same as [`asdf_to_draft`]. With [`ConvertOptions::skip_unreadable`] it leaves out arrays that cannot be read, and
+/// lists them among the losses.
+pub(super) fn asdf_to_draft_with(file: &AsdfFile, options: &ConvertOptions) -> Result<(Draft, Vec<Diagnostic>)> {
+    let mut walk = AsdfToDudley::new(file, options.skip_unreadable);
     let root = file.tree().root();
     let draft = walk.build_item(root, "", 0)?.unwrap_or_else(|| Draft::dict::<&str>([]));
     let mut draft = if root.is_mapping() { draft } else { Draft::dict([("", draft)]) };

@@ -31,14 +31,21 @@ pub(super) fn block_array(array: &Array, order: Byteorder, block_len: u64) -> Op
     })
 }
 
-/// The steps that apply to a block, with all their arguments, and the names of those that do not.
+/// The steps of an encoding chain that apply to a block.
+pub(super) struct ApplicableSteps {
+    /// The steps with all their arguments.
+    pub(super) steps: Vec<ChainStep>,
+    /// The array that fills the block; bytes if there is none.
+    pub(super) array: BlockArray,
+    /// Names of the steps that do not apply.
+    pub(super) left_out: Vec<&'static str>,
+}
+
+/// Returns the steps that apply to a block, and the names of those that do not.
 ///
 /// # Errors
 /// Returns an error if the arguments do not fit.
-pub(super) fn select_applicable_steps(
-    steps: &[ChainStep],
-    array: Option<(&BlockArray, &Datatype)>,
-) -> Result<(Vec<ChainStep>, BlockArray, Vec<&'static str>)> {
+pub(super) fn select_applicable_steps(steps: &[ChainStep], array: Option<(&BlockArray, &Datatype)>) -> Result<ApplicableSteps> {
     let mut left_out = Vec::new();
     let applies = |step: &&ChainStep| {
         let (fits, name) = match (step, array) {
@@ -59,9 +66,9 @@ pub(super) fn select_applicable_steps(
     // Steps on bytes alone take nothing from it.
     let bytes = BlockArray { shape: Vec::new(), item_size: 1, big_endian: false };
     let described = array.map_or(bytes, |(described, _)| described.clone());
-    let filled =
+    let steps =
         encoding_chain::with_defaults(&kept, &described).map_err(|error| Error::invalid_input(error.message().to_owned()))?;
-    Ok((filled, described, left_out))
+    Ok(ApplicableSteps { steps, array: described, left_out })
 }
 
 /// The error that quantising makes in the values.

@@ -20,7 +20,7 @@ use crate::bytes::{self, DerivedSource, MemorySource, SourceRef, WriteSeek, veri
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, SuggestedSetting, count_noun};
 use crate::file::container_fits;
-use crate::fits::{self, FitsFile, Hdu, HduData, HduKind};
+use crate::fits::{self, FitsFile, Hdu, HduData, HduKind, HduRole};
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::tree::{Node, NodeId, TreePath, Value};
@@ -200,7 +200,9 @@ fn write_fits(file: &AsdfFile, coordinates: CoordinateHeader, out: &mut dyn Writ
         let mut notes = Vec::new();
         for (number, part) in parts.iter().enumerate() {
             notes.extend(
-                fits::header_corrections(part, number == 0)?.into_iter().map(|text| format!("/fits/{number}/header: {text}")),
+                fits::header_corrections(part, HduRole::from_index(number))?
+                    .into_iter()
+                    .map(|text| format!("/fits/{number}/header: {text}")),
             );
         }
         fits::write(out, &parts)?;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::dudley_asdf::{AsdfToDudley, DudleyToTree, escape_pointer_key};
+use super::dudley_asdf::{AsdfToDudley, AttributeFilter, DudleyToTree, escape_pointer_key};
 use crate::array::{Array, Byteorder, Datatype, StructType};
 use crate::bytes::MemorySource;
 use crate::diagnostic::Diagnostic;
@@ -43,7 +43,7 @@ impl<'f> DudleyToTree<'_, 'f, '_> {
                 self.layout_metadata.shapes.push((key.clone(), dims(shape)));
             }
             self.add_docs(member.item, &key);
-            self.collect_attributes(member.item, &key, None, false, &mut Value::null());
+            self.collect_attributes(member.item, &key, &AttributeFilter::default(), &mut Value::null());
         }
         self.add_type(entry.item, path);
     }
@@ -73,7 +73,7 @@ impl<'f> DudleyToTree<'_, 'f, '_> {
             }
             known.push(name);
             self.add_docs(item, name);
-            self.collect_attributes(item, name, None, false, &mut Value::null());
+            self.collect_attributes(item, name, &AttributeFilter::default(), &mut Value::null());
         }
         if let Some(block) = layout.opt_summary().filter(|_| !self.is_foreign()) {
             self.layout_metadata.summary = layout.summary_members().iter().map(|(name, _)| read_own(name).into_owned()).collect();
@@ -83,7 +83,7 @@ impl<'f> DudleyToTree<'_, 'f, '_> {
                 return;
             }
             self.add_docs(block, SUMMARY_KEY);
-            self.collect_attributes(block, SUMMARY_KEY, None, false, &mut Value::null());
+            self.collect_attributes(block, SUMMARY_KEY, &AttributeFilter::default(), &mut Value::null());
         }
     }
 

@@ -5,6 +5,7 @@ use std::io::{Seek, Write};
 
 use super::block_uses::{self, ArrayUse, BlockContent};
 use super::cast::ElementCast;
+use super::encode_chain::ApplicableSteps;
 use super::{
     BlockHint, CodecChoice, ConvertOptions, ConvertReport, block_hints, choose, copies_into, encode_chain, header_losses, loss,
     translate, unreadable,
@@ -288,7 +289,7 @@ impl<'f> ConversionPlan<'f> {
         array: Option<(&BlockArray, &Datatype)>,
         path: &str,
     ) -> Result<BlockForm> {
-        let (steps, described, left_out) = encode_chain::select_applicable_steps(steps, array)?;
+        let ApplicableSteps { steps, array: described, left_out } = encode_chain::select_applicable_steps(steps, array)?;
         if !left_out.is_empty() {
             self.notes.push(format!("block {number}: without {}, which its array cannot have", left_out.join(" and ")));
         }

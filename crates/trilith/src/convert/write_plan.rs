@@ -7,7 +7,7 @@ use super::ConvertReport;
 use super::plan::{BlockData, BlockForm, ConversionPlan, PlannedBlock};
 use crate::array::Byteorder;
 use crate::asdf::{BlockLocation, BlockOptions, BlockWriter, FileWriter, encoding_chain as text};
-use crate::bytes::{MemorySource, SourceRef, for_each_piece, verify_backing};
+use crate::bytes::{MemorySource, PieceAccess, SourceRef, for_each_piece, verify_backing};
 use crate::codec::encoding_chain::{self, BlockArray};
 use crate::error::{Result, ResultExt};
 use crate::progress::Progress;
@@ -39,7 +39,7 @@ impl ConversionPlan<'_> {
             BlockData::Block(index) => {
                 let source = self.block_data(*index)?;
                 verify_backing(&*source)?;
-                for_each_piece(&*source, 0..source.len(), 8 << 20, true, take)
+                for_each_piece(&*source, 0..source.len(), 8 << 20, PieceAccess::Borrow, take)
             }
             BlockData::Array { array, change: None, order } => {
                 verify_backing(&**array.source())?;

@@ -7,13 +7,27 @@ use crate::error::Result;
 /// Arrays that are looked at.
 const MAX_TRIED: usize = 1000;
 
+/// The rank of an array among the images of its file; that of the image is the greatest.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ImageRank {
+    /// `true` if the array has at least two axes and is no table.
+    is_image: bool,
+    /// `true` if the name of the array is `data`.
+    is_data: bool,
+    /// Number of elements.
+    element_count: u64,
+}
+
 /// The rank of an array among the images of its file: an array `data` comes before others, a larger one before a smaller one, and a
 /// table last.
 #[doc(hidden)]
-pub fn rank(path: &str, datatype: &Datatype, shape: &[u64]) -> (bool, bool, u64) {
-    let is_image = shape.len() > 1 && datatype.as_struct().is_none();
-    let elements = shape.iter().fold(1u64, |product, length| product.saturating_mul(*length));
-    (is_image, path.rsplit('/').next() == Some("data"), elements)
+pub fn rank(path: &str, datatype: &Datatype, shape: &[u64]) -> ImageRank {
+    ImageRank {
+        is_image: shape.len() > 1 && datatype.as_struct().is_none(),
+        is_data: path.rsplit('/').next() == Some("data"),
+        element_count: shape.iter().fold(1u64, |product, length| product.saturating_mul(*length)),
+    }
 }
 
 impl File {

@@ -188,22 +188,23 @@ fn not_found_as_none<T>(found: Result<Option<T>>) -> Result<Option<T>> {
     }
 }
 
-/// Returns the names of the axes of an item: those that its attributes declare, otherwise the parameters in its shape, unless the
-/// layout is `derived`, whose parameters are no names of another format.
-pub(super) fn axes_of(layout: &Layout, item: ItemId, is_derived: bool) -> AxisNames {
+/// Returns the names of the axes of an item: those that its attributes declare, otherwise the parameters in its shape.
+pub(super) fn axes_of(layout: &Layout, item: ItemId) -> AxisNames {
+    AxisNames {
+        names: declared_axis_names(layout, item).unwrap_or_else(|| layout.axis_names(item)),
+        is_coordinate: layout.is_summary_value(item),
+    }
+}
+
+/// Returns the names that the attributes of an item declare for its axes; None if they declare none.
+fn declared_axis_names(layout: &Layout, item: ItemId) -> Option<Vec<Option<String>>> {
     let declared = layout.attributes(item).find(|(name, _)| *name == DIMS_ATTRIBUTE).map(|(_, said)| read_value(said));
     let name = |literal: &LayoutLiteral| match literal {
         LayoutLiteral::Text(text) => Some(text.clone()).filter(|text| !text.is_empty()),
         other => Some(other.to_string()),
     };
-    let mut axes = AxisNames::default();
-    match declared {
-        Some(Attribute::List(list)) => axes.names = list.iter().map(name).collect(),
-        _ if is_derived => {}
-        _ => axes.names = layout.axis_names(item),
-    }
-    axes.is_coordinate = !is_derived && layout.is_summary_value(item);
-    axes
+    let Some(Attribute::List(list)) = declared else { return None };
+    Some(list.iter().map(name).collect())
 }
 
 /// Adds the metadata of an item in a layout: its documentation, its unit, its other attributes.
@@ -306,7 +307,12 @@ impl Backend for DudleyFile {
     fn axes(&self, at: &ItemLocation) -> Result<AxisNames> {
         let Ok(id) = self.outline_id(at) else { return Ok(AxisNames::default()) };
         let Some(item) = self.outline()?.item(id) else { return Ok(AxisNames::default()) };
-        Ok(axes_of(self.layout(), item, self.is_foreign()))
+        if self.is_foreign() {
+            // The parameters of a derived layout are no names of the other format.
+            let names = declared_axis_names(self.layout(), item).unwrap_or_default();
+            return Ok(AxisNames { names, is_coordinate: false });
+        }
+        Ok(axes_of(self.layout(), item))
     }
 
     fn kind(&self, at: &ItemLocation) -> ItemKind {

@@ -375,7 +375,7 @@ impl Backend for FileSet {
             // The first axis of all arrays in it.
             (Some(node), _) if node.is_group => axes.names.push(record()),
             (Some(node), _) => {
-                axes = axes_of(&self.template, node.item, false);
+                axes = axes_of(&self.template, node.item);
                 if self.concat_axis(node.item).is_none() {
                     axes.names.insert(0, record());
                 }
@@ -383,7 +383,7 @@ impl Backend for FileSet {
             // An item in one file.
             (None, ItemLocation::Array { path, .. }) if self.selection.unequal == ShapeMismatch::PerFile => {
                 let item = path.rsplit_once('/').and_then(|(above, _)| dudley::declared(&self.template, above));
-                axes.names = item.map(|item| axes_of(&self.template, item, false).names).unwrap_or_default();
+                axes.names = item.map(|item| axes_of(&self.template, item).names).unwrap_or_default();
             }
             _ => {}
         }

@@ -23,11 +23,19 @@ use crate::percent::leniently_decoded;
 use crate::tree::{Node, NodeId, Tree, TreePath, Value};
 use crate::yaml::{PrintOptions, print_document};
 
+/// Form in which the elements of arrays are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ElementForm {
+    /// Physical values, by what the file declares about the stored ones.
+    Physical,
+    /// Elements as they are stored.
+    Stored,
+}
+
 /// The arrays of a FITS file for the tree inside it.
 struct HduArrays {
     fits: Arc<FitsFile>,
-    /// `true` for the stored elements, `false` for the physical values.
-    stored: bool,
+    form: ElementForm,
     /// `true` if the tree is made up from the file, so that sources name columns and cells too: `fits:1:0:5`.
     is_listing: bool,
 }
@@ -46,7 +54,7 @@ impl FitsArrays for HduArrays {
             return self.fits.column_or_cell(self.fits.find(&hdu.to_string())?, column, row);
         }
         let hdu = self.fits.find(spec)?;
-        if !self.stored {
+        if self.form == ElementForm::Physical {
             return self.fits.array(hdu);
         }
         self.fits.writable_array(hdu)?.ok_or_else(|| Error::malformed(format!("HDU {} has no data", hdu.index())))
@@ -67,8 +75,13 @@ pub fn open_fits_file(source: SourceRef, limits: &Limits) -> Result<FitsFile> {
 }
 
 /// Does the same as [`open_fits`], from the bytes of the file.
-pub(super) fn open_fits_source(source: SourceRef, resolve: Arc<dyn Resolve>, limits: &Limits, stored: bool) -> Result<AsdfFile> {
-    open_asdf_or_listing(FitsFile::open(source, limits)?, resolve, stored)
+pub(super) fn open_fits_source(
+    source: SourceRef,
+    resolve: Arc<dyn Resolve>,
+    limits: &Limits,
+    form: ElementForm,
+) -> Result<AsdfFile> {
+    open_asdf_or_listing(FitsFile::open(source, limits)?, resolve, form)
 }
 
 /// Opens the ASDF file inside a FITS file. Its `fits:` sources are the arrays of the HDUs, with physical values.
@@ -80,30 +93,33 @@ pub(super) fn open_fits_source(source: SourceRef, resolve: Arc<dyn Resolve>, lim
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the embedded file or an HDU is broken.
 pub fn open_fits(fits: FitsFile, resolve: Arc<dyn Resolve>) -> Result<AsdfFile> {
-    open_asdf_or_listing(fits, resolve, false)
+    open_asdf_or_listing(fits, resolve, ElementForm::Physical)
 }
 
-fn open_asdf_or_listing(fits: FitsFile, resolve: Arc<dyn Resolve>, stored: bool) -> Result<AsdfFile> {
+fn open_asdf_or_listing(fits: FitsFile, resolve: Arc<dyn Resolve>, form: ElementForm) -> Result<AsdfFile> {
     let fits = Arc::new(fits);
-    let Some(hdu) = fits.asdf() else { return open_listing(fits, resolve, stored) };
+    let Some(hdu) = fits.asdf() else { return open_listing(fits, resolve, form) };
     let container = FitsContainer { hdu: hdu.index(), offset: hdu.data().start, size: fits.source().len() };
     let file = AsdfFile::open(fits.asdf_source(hdu)?, fits.limits());
     let file = file.with_context(|| format!("reading the ASDF file in HDU {}", container.hdu))?;
-    Ok(file.with_resolver(resolve).with_container(container, Arc::new(HduArrays { fits, stored, is_listing: false })))
+    Ok(file.with_resolver(resolve).with_container(container, Arc::new(HduArrays { fits, form, is_listing: false })))
 }
 
 /// A FITS file as a tree with a `fits` list, whatever its HDUs hold.
-fn open_listing(fits: Arc<FitsFile>, resolve: Arc<dyn Resolve>, stored: bool) -> Result<AsdfFile> {
+fn open_listing(fits: Arc<FitsFile>, resolve: Arc<dyn Resolve>, form: ElementForm) -> Result<AsdfFile> {
     let container = FitsContainer { hdu: 0, offset: 0, size: fits.source().len() };
-    let text = MemorySource::new(print_listing(&fits, stored)?.into(), fits.source().name());
+    let text = MemorySource::new(print_listing(&fits, form)?.into(), fits.source().name());
     let source = DerivedSource::new(Arc::new(text), fits.source().clone());
     let file = AsdfFile::open(Arc::new(source), fits.limits()).with_context(|| "making a tree of a FITS file")?;
-    Ok(file.with_resolver(resolve).with_container(container, Arc::new(HduArrays { fits, stored, is_listing: true })))
+    Ok(file.with_resolver(resolve).with_container(container, Arc::new(HduArrays { fits, form, is_listing: true })))
 }
 
 /// The text of an ASDF file that describes a FITS file.
-fn print_listing(fits: &FitsFile, stored: bool) -> Result<String> {
-    let mut data = |hdu: &Hdu| if stored { Ok(fits::stored_node(fits, hdu)) } else { fits::physical_node(fits, hdu) };
+fn print_listing(fits: &FitsFile, form: ElementForm) -> Result<String> {
+    let mut data = |hdu: &Hdu| match form {
+        ElementForm::Stored => Ok(fits::stored_node(fits, hdu)),
+        ElementForm::Physical => fits::physical_node(fits, hdu),
+    };
     let listing = fits::to_value(fits, &mut data)?;
     let list = listing.fits.tagged("tag:astropy.org:astropy/fits/fits-1.0.0");
     let root = Value::map([("fits", list)]).tagged("tag:stsci.edu:asdf/core/asdf-1.1.0");
@@ -159,7 +175,7 @@ pub(super) fn listing_at(file: &AsdfFile, path: &str) -> Result<Option<AsdfFile>
     if root.is_mapping() && root.get("fits").is_some() {
         return Ok(None);
     }
-    open_listing(Arc::clone(&hdus.fits), file.resolver().clone(), hdus.stored).map(Some)
+    open_listing(Arc::clone(&hdus.fits), file.resolver().clone(), hdus.form).map(Some)
 }
 
 /// The path with the number of an HDU in the place of its name: `/fits/SCI,2/data`. None if there is nothing to replace.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::FileKind;
 use super::file_set::{FileSet, FileSetOptions};
-use super::fits::{HeaderDeclarations, open_fits_source};
+use super::fits::{ElementForm, HeaderDeclarations, open_fits_source};
 use super::item::File;
 use super::permissions::ReferencePermissions;
 use crate::array::Byteorder;
@@ -251,7 +251,8 @@ impl OpenOptions {
             let file = file.with_check(foreign::part_check(derived.format));
             return Ok(File::new(file.with_physical(!self.stored_values && !self.encoded)));
         }
-        asdf_of(source, &start, resolve, &self.limits, self.stored_values).map(File::new)
+        let form = if self.stored_values { ElementForm::Stored } else { ElementForm::Physical };
+        asdf_of(source, &start, resolve, &self.limits, form).map(File::new)
     }
 
     /// Returns the layout of a file of a foreign format, from its own metadata: that under which
@@ -306,13 +307,16 @@ impl OpenOptions {
 }
 
 /// Opens a file of the ASDF family, by its first bytes.
-fn asdf_of(source: SourceRef, start: &[u8], resolve: Arc<dyn Resolve>, limits: &Limits, stored: bool) -> Result<AsdfFile> {
+fn asdf_of(source: SourceRef, start: &[u8], resolve: Arc<dyn Resolve>, limits: &Limits, form: ElementForm) -> Result<AsdfFile> {
     match FileKind::detect(start) {
         Some(FileKind::Asdf) => {
             let file = AsdfFile::open(source, limits)?.with_resolver(resolve);
-            Ok(if stored { file } else { file.with_meaning(Arc::new(HeaderDeclarations)) })
+            Ok(match form {
+                ElementForm::Stored => file,
+                ElementForm::Physical => file.with_meaning(Arc::new(HeaderDeclarations)),
+            })
         }
-        Some(FileKind::Fits) => open_fits_source(source, resolve, limits, stored),
+        Some(FileKind::Fits) => open_fits_source(source, resolve, limits, form),
         Some(FileKind::Dudley) => {
             Err(Error::unsupported("a native Dudley file, where one of the ASDF family is expected").at_byte(0))
         }
@@ -330,7 +334,7 @@ pub fn open_asdf_source(mut source: SourceRef, resolve: Arc<dyn Resolve>, limits
         source = bytes::gunzip(source, limits)?;
         start = read_start(&source)?;
     }
-    asdf_of(source, &start, resolve, limits, false)
+    asdf_of(source, &start, resolve, limits, ElementForm::Physical)
 }
 
 /// Opens a file of the ASDF family at a path or a URL, as [`open`] does.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::card::{Card, CardValue};
 use super::header::{BLOCK_LEN, Header};
-use crate::bytes::{Source, for_each_piece};
+use crate::bytes::{PieceAccess, Source, for_each_piece};
 use crate::error::Result;
 use crate::interrupt;
 
@@ -53,7 +53,7 @@ impl OnesComplementSum {
     /// The sum over a part of a source; what is beyond its end counts as zeros.
     fn compute(source: &dyn Source, start: u64, end: u64) -> Result<Self> {
         let mut sum = Self::default();
-        for_each_piece(source, start..end.min(source.len()), BUFFER_SIZE, true, &mut |piece| {
+        for_each_piece(source, start..end.min(source.len()), BUFFER_SIZE, PieceAccess::Borrow, &mut |piece| {
             interrupt::check()?;
             sum.add_bytes(piece);
             Ok(())

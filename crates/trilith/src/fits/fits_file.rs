@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 use super::card::RECORD_LEN;
 use super::checksum::Stated;
 use super::hdu::{self, Hdu, HduKind};
-use super::header::{BLOCK_LEN, Header};
+use super::header::{BLOCK_LEN, Header, PartialHeader};
+use super::scaling::ValueForm;
 use super::{image, random_groups, table, tiled_image};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{AccessCost, ChecksummedSource, SourceRef, WindowSource, to_usize, verify_backing};
@@ -68,8 +69,8 @@ impl FitsFile {
                 ));
             }
             let doing = || format!("reading HDU {number} of {}", file.source.name());
-            let (header, data, why) = match &start {
-                HeaderStart::Missing(..) => (Header::default(), at, None),
+            let PartialHeader { header, end: data, problem: why } = match &start {
+                HeaderStart::Missing(..) => PartialHeader { header: Header::default(), end: at, problem: None },
                 _ => Header::read_partial(&*file.source, at, limits).map_err(|e| e.at_byte(at)).with_context(doing)?,
             };
             let read = why.map_or_else(|| Hdu::new(number, header.clone(), at, data), Err);
@@ -308,7 +309,7 @@ impl FitsFile {
             return Ok(None);
         }
         let array = self.data_source(hdu).and_then(|source| match hdu.kind {
-            HduKind::Image => image::image_array(hdu, &source, false, &self.limits),
+            HduKind::Image => image::image_array(hdu, &source, ValueForm::Stored, &self.limits),
             HduKind::Table => {
                 let array = table::stored_array(hdu, &source, &self.limits);
                 match array {
@@ -385,9 +386,11 @@ const UNDAMAGED: &str = "restore the file from a copy; if a program changed the 
 /// The data unit as it is meant, in the bytes of `source`.
 pub(super) fn physical_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
     match hdu.kind {
-        HduKind::Image => image::image_array(hdu, source, true, limits)?.ok_or_else(|| Error::malformed("this HDU has no data")),
+        HduKind::Image => {
+            image::image_array(hdu, source, ValueForm::Physical, limits)?.ok_or_else(|| Error::malformed("this HDU has no data"))
+        }
         HduKind::Table | HduKind::TextTable => table::table_array(hdu, source, limits),
-        HduKind::Tiles => tiled_image::tiled_image_array(hdu, source, true, limits),
+        HduKind::Tiles => tiled_image::tiled_image_array(hdu, source, ValueForm::Physical, limits),
         HduKind::Groups => random_groups::random_groups_array(hdu, source, limits),
         HduKind::Other => data_unit_bytes(hdu, source, limits),
     }

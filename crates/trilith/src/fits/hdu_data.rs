@@ -12,6 +12,22 @@ use crate::array::{Array, Byteorder, Datatype, Field, element_count};
 use crate::bytes::{SourceRef, to_usize};
 use crate::error::{Error, Result};
 
+/// The role of an HDU in its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HduRole {
+    /// The primary HDU, the first.
+    Primary,
+    /// An extension, any other HDU.
+    Extension,
+}
+
+impl HduRole {
+    /// Returns the role of the HDU with a number.
+    pub(crate) fn from_index(index: usize) -> Self {
+        if index == 0 { Self::Primary } else { Self::Extension }
+    }
+}
+
 /// A header and the array that goes with it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -336,27 +352,27 @@ pub(super) fn table_cards(array: &Array, types: &[ColumnType]) -> Result<Vec<Car
 }
 
 /// The header of a part as it must be written, and how the packed big-endian elements become the data unit.
-pub(super) fn finalize(part: &HduData, is_first: bool) -> Result<(Header, RowConversion)> {
-    let header = &part.header;
+pub(super) fn finalize(part: &HduData, role: HduRole) -> Result<(Header, RowConversion)> {
+    let (header, is_primary) = (&part.header, role == HduRole::Primary);
     if let Some(masked) = &part.masked_fill {
         return Ok((header.clone(), masked.rows.clone()));
     }
-    let begins = header.cards().first().map(Card::keyword) == Some(if is_first { "SIMPLE" } else { "XTENSION" });
+    let begins = header.cards().first().map(Card::keyword) == Some(if is_primary { "SIMPLE" } else { "XTENSION" });
     let Some(array) = &part.data else {
         if begins && data_size(header).is_ok_and(|size| size == 0) {
             return Ok((header.clone(), RowConversion::default()));
         }
         let fresh =
-            if is_first { HduData::primary(None)? } else { HduData::extension("", &Array::from_slice::<u8>(&[], &[0])?)? };
+            if is_primary { HduData::primary(None)? } else { HduData::extension("", &Array::from_slice::<u8>(&[], &[0])?)? };
         return Ok((merge_headers(&fresh.header, header), RowConversion::default()));
     };
     if begins && let Some(rows) = row_conversion(header, array)? {
         return Ok((header.clone(), rows));
     }
-    if is_first && !is_image(array.datatype()) {
+    if is_primary && !is_image(array.datatype()) {
         return Err(Error::invalid_input(format!("the primary HDU of a FITS file holds images, not {}", array.datatype())));
     }
-    let fresh = if is_first { HduData::primary(Some(array))? } else { HduData::extension("", array)? };
+    let fresh = if is_primary { HduData::primary(Some(array))? } else { HduData::extension("", array)? };
     let rows = match image_type(array.datatype()) {
         Some((bitpix, _, how)) => {
             RowConversion::single_value(how, to_usize(array.datatype().item_size())?, image::number_from_bitpix(bitpix).size())
@@ -371,8 +387,8 @@ pub(super) fn finalize(part: &HduData, is_first: bool) -> Result<(Header, RowCon
 ///
 /// # Errors
 /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for data that FITS cannot hold.
-pub(crate) fn header_corrections(part: &HduData, is_first: bool) -> Result<Vec<String>> {
-    let (settled, _) = finalize(part, is_first)?;
+pub(crate) fn header_corrections(part: &HduData, role: HduRole) -> Result<Vec<String>> {
+    let (settled, _) = finalize(part, role)?;
     let mut found = Vec::new();
     for card in part.header.cards().iter().filter(|card| is_structural(card.keyword())) {
         match settled.card(card.keyword()) {

@@ -26,6 +26,16 @@ pub struct Header {
     cards: Vec<Card>,
 }
 
+/// A header that may be without an END.
+pub(super) struct PartialHeader {
+    /// The existing cards.
+    pub(super) header: Header,
+    /// First byte after the last block.
+    pub(super) end: u64,
+    /// The reason why END was not found.
+    pub(super) problem: Option<Error>,
+}
+
 impl Header {
     /// A header of these cards.
     pub fn new(cards: Vec<Card>) -> Self {
@@ -39,9 +49,10 @@ impl Header {
     /// END, [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a header longer than [`Limits::text`] or
     /// [`Limits::items`] allow.
     pub fn read(source: &dyn Source, at: u64, limits: &Limits) -> Result<(Self, u64)> {
-        match Self::read_partial(source, at, limits)? {
-            (header, end, None) => Ok((header, end)),
-            (.., Some(why)) => Err(why),
+        let PartialHeader { header, end, problem } = Self::read_partial(source, at, limits)?;
+        match problem {
+            None => Ok((header, end)),
+            Some(why) => Err(why),
         }
     }
 
@@ -50,8 +61,8 @@ impl Header {
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) and [`ErrorKind::Io`](crate::ErrorKind::Io) as
     /// [`Header::read`] does.
-    pub(super) fn read_partial(source: &dyn Source, at: u64, limits: &Limits) -> Result<(Self, u64, Option<Error>)> {
-        let (bytes, why) = read_records(source, at, limits)?;
+    pub(super) fn read_partial(source: &dyn Source, at: u64, limits: &Limits) -> Result<PartialHeader> {
+        let (bytes, problem) = read_records(source, at, limits)?;
         let (mut cards, mut rest) = (Vec::new(), bytes.as_slice());
         while !rest.is_empty() {
             let mut len = RECORD_LEN;
@@ -63,7 +74,7 @@ impl Header {
             rest = behind;
         }
         let end = at + (bytes.len() as u64 + RECORD_LEN as u64).next_multiple_of(BLOCK_LEN);
-        Ok((Self { cards }, end, why))
+        Ok(PartialHeader { header: Self { cards }, end, problem })
     }
 
     /// The cards in their order.

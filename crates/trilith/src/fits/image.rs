@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::hdu::{Hdu, read_axis_lengths, read_bitpix};
 use super::header::Header;
-use super::scaling::{Scaling, StoredNumber, ValueOp, array_of};
+use super::scaling::{Scaling, StoredNumber, ValueForm, ValueOp, array_of};
 use crate::array::physical as physical_of;
 use crate::array::{Array, Datatype};
 use crate::array::{ValueDecoding, ValueTransform};
@@ -64,7 +64,7 @@ pub(super) fn read_image_shape(header: &Header, prefix: &str) -> Result<Option<V
 }
 
 /// The image of an HDU: as it is meant, or else as it is stored but with its sign.
-pub(super) fn image_array(hdu: &Hdu, source: &SourceRef, physical: bool, limits: &Arc<Limits>) -> Result<Option<Array>> {
+pub(super) fn image_array(hdu: &Hdu, source: &SourceRef, form: ValueForm, limits: &Arc<Limits>) -> Result<Option<Array>> {
     let header = hdu.header();
     let Some(mut shape) = read_image_shape(header, "")? else { return Ok(None) };
     let number = number_from_bitpix(read_bitpix(header, "BITPIX")?);
@@ -75,7 +75,7 @@ pub(super) fn image_array(hdu: &Hdu, source: &SourceRef, physical: bool, limits:
         shape = vec![(data.end - data.start) / number.size() as u64];
     }
     let linear = read_image_scaling(header)?;
-    if !physical {
+    if form == ValueForm::Stored {
         return array_of(source.clone(), data.start, shape, number, unsigned_conversion(number, linear), limits).map(Some);
     }
     let stored = array_of(source.clone(), data.start, shape, number, None, limits)?;

@@ -15,6 +15,15 @@ use crate::limits::Limits;
 /// Bytes that are converted at once.
 const BUFFER_SIZE: usize = 1 << 20;
 
+/// The form of the values of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ValueForm {
+    /// Values as they are stored, but with their sign.
+    Stored,
+    /// Physical values: what the keywords say that the stored ones mean.
+    Physical,
+}
+
 /// A scale, an offset, and the whole number that marks a missing value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scaling {

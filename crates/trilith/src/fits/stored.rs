@@ -7,7 +7,7 @@ use super::fits_file::FitsFile;
 use super::hdu::{Hdu, HduKind, read_bitpix};
 use super::hdu_data::{HduData, cards_of_image, extension_of, is_structural};
 use super::header::Header;
-use super::scaling::{Scaling, StoredNumber};
+use super::scaling::{Scaling, StoredNumber, ValueForm};
 use super::{image, tiled_image};
 use crate::array::Array;
 use crate::array::ValueTransform;
@@ -55,9 +55,10 @@ impl FitsFile {
             let source = self.data_source(hdu)?;
             let header = hdu.header();
             let (array, header) = match hdu.parse_hdu_kind() {
-                HduKind::Image => (image::image_array(hdu, &source, false, self.shared_limits())?, header.clone()),
+                HduKind::Image => (image::image_array(hdu, &source, ValueForm::Stored, self.shared_limits())?, header.clone()),
                 HduKind::Tiles => {
-                    (Some(tiled_image::tiled_image_array(hdu, &source, false, self.shared_limits())?), uncompressed_header(hdu)?)
+                    let array = tiled_image::tiled_image_array(hdu, &source, ValueForm::Stored, self.shared_limits())?;
+                    (Some(array), uncompressed_header(hdu)?)
                 }
                 _ => (None, Header::default()),
             };

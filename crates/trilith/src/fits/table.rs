@@ -260,13 +260,13 @@ impl Column {
         })
     }
 
-    /// Datatype, shape and conversion of the values as they are stored, but with their sign.
-    pub(super) fn stored_type(&self) -> Result<(Datatype, Vec<u64>, ValueOp)> {
+    /// The values of a cell as they are stored, but with their sign.
+    fn stored_type(&self) -> Result<StoredType> {
         let (datatype, shape) = self.stored_datatype_and_shape()?;
         let linear = Scaling { scale: self.scale, zero: self.zero, blank: None };
         Ok(match self.stored_number().and_then(|number| unsigned_conversion(number, linear)) {
-            Some((how, datatype)) => (datatype, shape, how),
-            None => (datatype, shape, ValueOp::Copy),
+            Some((op, datatype)) => StoredType { datatype, shape, op },
+            None => StoredType { datatype, shape, op: ValueOp::Copy },
         })
     }
 
@@ -293,19 +293,29 @@ impl Column {
     }
 }
 
+/// The values of a cell: their type, shape and conversion.
+struct StoredType {
+    /// Datatype of a value.
+    datatype: Datatype,
+    /// Shape of a cell.
+    shape: Vec<u64>,
+    /// Conversion of the stored bytes to that datatype.
+    op: ValueOp,
+}
+
 /// The fields of the rows, and how the stored rows become them.
 pub(super) fn row_type(columns: &[Column], width: u64) -> Result<(StructType, RowConversion)> {
     let mut fields = Vec::new();
     let mut rows = RowConversion { input_size: to_usize(width)?, ..RowConversion::default() };
     for column in columns {
-        let (datatype, shape, how) = column.stored_type()?;
+        let StoredType { datatype, shape, op } = column.stored_type()?;
         let before = to_usize(column.row_bytes().unwrap_or(0))?;
         let after = to_usize(element_count(&shape)?.saturating_mul(datatype.item_size()))?;
         let from = to_usize(column.offset)?;
         let end = rows.output_size.checked_add(after).ok_or_else(|| Error::malformed("a row has more bytes than memory has"))?;
         // The size does not matter for complex numbers, because none is converted.
         let size = column.number_size();
-        rows.steps.push(RowStep { op: how, from: from..from + before, to: rows.output_size..end, size });
+        rows.steps.push(RowStep { op, from: from..from + before, to: rows.output_size..end, size });
         let mut field = Field::without_name(datatype, Byteorder::Big).with_shape(shape);
         field.name = Some(column.name.clone()).filter(|name| !name.is_empty());
         fields.push(field);
@@ -317,7 +327,7 @@ pub(super) fn row_type(columns: &[Column], width: u64) -> Result<(StructType, Ro
 /// The rows of a binary table as they are meant, without the columns whose values are in the heap.
 pub(super) fn table_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
     if hdu.parse_hdu_kind() == HduKind::TextTable {
-        return text_array(hdu, source, true, limits);
+        return text_array(hdu, source, limits);
     }
     let columns = columns(hdu.header())?;
     let fixed = columns.iter().filter(|column| !column.in_heap());
@@ -367,8 +377,8 @@ fn number_type(letter: char) -> Option<Datatype> {
     })
 }
 
-/// The rows of a text table: numbers as such, or else the text of every column.
-pub(super) fn text_array(hdu: &Hdu, source: &SourceRef, is_meant: bool, limits: &Arc<Limits>) -> Result<Array> {
+/// The rows of a text table as they are meant: numbers as such.
+fn text_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
     let header = hdu.header();
     let (mut fields, mut meanings) = (Vec::new(), Vec::new());
     for (i, cards) in column_cards(header, column_count(header)?).into_iter().enumerate() {
@@ -402,8 +412,7 @@ pub(super) fn text_array(hdu: &Hdu, source: &SourceRef, is_meant: bool, limits: 
         });
         meanings.push(ValueDecoding { transform: reading, missing_rules: null.into_iter().collect() });
     }
-    let stored = rows_array(hdu, source, fields, limits)?;
-    if is_meant { physical(&stored, &meanings) } else { Ok(stored) }
+    physical(&rows_array(hdu, source, fields, limits)?, &meanings)
 }
 
 /// TNULL of a text table, which is text.

@@ -7,10 +7,10 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::dither::DitherRandom;
-use super::gzip::decode_gzip_tile;
+use super::gzip::{decode_gzip_tile, decode_shuffled_gzip_tile};
 use super::hdu::{Hdu, read_bitpix, require_unsigned};
 use super::header::Header;
-use super::scaling::{StoredNumber, array_of};
+use super::scaling::{StoredNumber, ValueForm, array_of};
 use super::table::{Column, columns};
 use super::{hcompress, heap, image, plio, rice};
 use crate::array::physical as physical_of;
@@ -113,7 +113,7 @@ pub(super) fn is_keyword(keyword: &str) -> bool {
 }
 
 /// The image of a compressed HDU: as it is meant, or else as it was stored before it was compressed, but with its sign.
-pub(super) fn tiled_image_array(hdu: &Hdu, source: &SourceRef, physical: bool, limits: &Arc<Limits>) -> Result<Array> {
+pub(super) fn tiled_image_array(hdu: &Hdu, source: &SourceRef, form: ValueForm, limits: &Arc<Limits>) -> Result<Array> {
     let header = hdu.header();
     let plan = TileSettings::from_hdu(hdu)?;
     let shape: Vec<u64> = plan.axes.iter().rev().copied().collect();
@@ -134,14 +134,14 @@ pub(super) fn tiled_image_array(hdu: &Hdu, source: &SourceRef, physical: bool, l
     let tiles = TileSource { source: source.clone(), plan, limits: Arc::clone(limits), table: OnceLock::new() };
     let grid = ChunkedSource::new(cut, Box::new(tiles), vec![0; number.size()], Arc::clone(limits))?;
     let grid = Arc::new(grid);
-    if let (false, Some(unsigned)) = (physical, image::unsigned_conversion(number, linear)) {
+    if let (ValueForm::Stored, Some(unsigned)) = (form, image::unsigned_conversion(number, linear)) {
         return array_of(grid, 0, shape, number, Some(unsigned), limits);
     }
     let stored = Array::chunked(grid, number.datatype(), Byteorder::Big, shape)?.with_limits(Arc::clone(limits));
-    if !physical {
-        return Ok(stored);
+    match form {
+        ValueForm::Stored => Ok(stored),
+        ValueForm::Physical => physical_of(&stored, &[image::image_value_decoding(number, linear)]),
     }
-    physical_of(&stored, &[image::image_value_decoding(number, linear)])
 }
 
 impl TileSettings {
@@ -336,7 +336,7 @@ impl TileSource {
             TileColumn::Uncompressed => return Err(Error::malformed("it has no data")),
             TileColumn::GzipCompressed => {
                 self.charge_tile(&[], count)?;
-                let (bytes, width) = decode_gzip_tile(&bytes, count, false)?;
+                let (bytes, width) = decode_gzip_tile(&bytes, count)?;
                 return if width == size { Ok(bytes) } else { Err(cut()) };
             }
             TileColumn::Compressed => self.charge_tile(&bytes, count)?,
@@ -363,8 +363,8 @@ impl TileSource {
     /// The bytes of a tile that is not Rice coded, and how many of them are a value.
     fn decompress(&self, bytes: &[u8], count: usize) -> Result<(Vec<u8>, usize)> {
         match self.plan.method {
-            TileCompression::Gzip1 => decode_gzip_tile(bytes, count, false),
-            TileCompression::Gzip2 => decode_gzip_tile(bytes, count, true),
+            TileCompression::Gzip1 => decode_gzip_tile(bytes, count),
+            TileCompression::Gzip2 => decode_shuffled_gzip_tile(bytes, count),
             _ if count > 0 && bytes.len().is_multiple_of(count) => Ok((bytes.to_vec(), bytes.len() / count)),
             _ => Err(Error::malformed(format!("{} bytes for {count} values", bytes.len()))),
         }

@@ -6,12 +6,12 @@ use std::io::Write;
 use super::checksum;
 use super::fits_file::FitsFile;
 use super::hdu::Hdu;
-use super::hdu_data::{HduData, finalize};
+use super::hdu_data::{HduData, HduRole, finalize};
 use super::header::{BLOCK_LEN, Header};
 use super::padding::is_blank_after_end;
 use super::scaling::RowConversion;
 use crate::array::Byteorder;
-use crate::bytes::{Source, SourceRef, for_each_piece, verify_backing};
+use crate::bytes::{PieceAccess, Source, SourceRef, for_each_piece, verify_backing};
 use crate::error::{Error, ErrorKind, Result, ResultExt};
 
 /// Bytes that are written at once.
@@ -30,13 +30,13 @@ pub fn write(out: &mut dyn Write, parts: &[HduData]) -> Result<()> {
         return Err(Error::invalid_input("a FITS file has at least one HDU"));
     }
     for (number, part) in parts.iter().enumerate() {
-        write_part(out, part, number == 0).with_context(|| format!("writing HDU {number}"))?;
+        write_part(out, part, HduRole::from_index(number)).with_context(|| format!("writing HDU {number}"))?;
     }
     Ok(())
 }
 
-fn write_part(out: &mut dyn Write, part: &HduData, is_first: bool) -> Result<()> {
-    let (header, rows) = finalize(part, is_first)?;
+fn write_part(out: &mut dyn Write, part: &HduData, role: HduRole) -> Result<()> {
+    let (header, rows) = finalize(part, role)?;
     write_bytes(out, &header.to_bytes())?;
     write_data(out, part, &rows)?;
     Ok(())
@@ -77,7 +77,7 @@ fn write_data(out: &mut dyn Write, part: &HduData, rows: &RowConversion) -> Resu
 /// # Errors
 /// Returns what reading the file and the array returns.
 pub(super) fn has_data(fits: &FitsFile, hdu: &Hdu, part: &HduData) -> Result<bool> {
-    let (_, rows) = finalize(part, hdu.index() == 0)?;
+    let (_, rows) = finalize(part, HduRole::from_index(hdu.index()))?;
     let mut compare =
         ComparingWriter { source: &**fits.source(), position: hdu.data().start, end: hdu.end(), is_equal: true, failed: None };
     write_data(&mut compare, part, &rows)?;
@@ -121,7 +121,7 @@ impl Write for ComparingWriter<'_> {
 /// # Errors
 /// Returns `InvalidInput` if there are some, and what reading the array returns.
 pub(crate) fn check_characters(part: &HduData) -> Result<()> {
-    let (_, rows) = finalize(part, false)?;
+    let (_, rows) = finalize(part, HduRole::Extension)?;
     match rows.has_characters() {
         true => write_data(&mut std::io::sink(), part, &rows),
         false => Ok(()),
@@ -140,7 +140,7 @@ pub fn write_asdf(out: &mut dyn Write, fits: &FitsFile, asdf: Option<SourceRef>)
         write_repeated(out, end - hdu.start(), 0)?;
     }
     match asdf {
-        Some(asdf) => write_part(out, &HduData::asdf(asdf)?, false),
+        Some(asdf) => write_part(out, &HduData::asdf(asdf)?, HduRole::Extension),
         None => Ok(()),
     }
 }
@@ -226,7 +226,7 @@ pub fn write_changed(out: &mut dyn Write, fits: &FitsFile, changed: &BTreeMap<us
 }
 
 fn copy_range(out: &mut dyn Write, source: &dyn Source, start: u64, end: u64) -> Result<()> {
-    for_each_piece(source, start..end, BUFFER_SIZE, true, &mut |piece| write_bytes(out, piece))
+    for_each_piece(source, start..end, BUFFER_SIZE, PieceAccess::Borrow, &mut |piece| write_bytes(out, piece))
 }
 
 fn write_repeated(out: &mut dyn Write, written: u64, byte: u8) -> Result<()> {

@@ -99,14 +99,28 @@ pub(super) fn find_descendant<'f>(item: &Item<'f>, path: &[&str]) -> Option<Item
 /// Returns the names in a file for the axes of one array; an axis without a name has None. None if there are no names.
 pub type StatedNames = Option<Vec<Option<String>>>;
 
+/// The axes of one array of a group.
+#[derive(Debug, Clone)]
+pub struct ArrayAxes<'a> {
+    /// Key of the array in its group.
+    pub key: &'a str,
+    /// Length of each axis.
+    pub shape: &'a [u64],
+    /// Names in the file.
+    pub stated_names: StatedNames,
+}
+
 /// The names that were given to axes in a group and the groups above it: every axis gets one, and no name has two lengths
 /// in one group.
 ///
 /// ```
-/// use trilith::hierarchy::DimensionNames;
+/// use trilith::hierarchy::{ArrayAxes, DimensionNames};
 ///
-/// let said = Some(vec![Some("y".to_owned()), None]);
-/// let arrays = [("image", &[4, 5][..], said), ("table", &[7][..], None), ("other", &[7][..], None)];
+/// let arrays = [
+///     ArrayAxes { key: "image", shape: &[4, 5], stated_names: Some(vec![Some("y".to_owned()), None]) },
+///     ArrayAxes { key: "table", shape: &[7], stated_names: None },
+///     ArrayAxes { key: "other", shape: &[7], stated_names: None },
+/// ];
 /// let names = DimensionNames::default().assign_names(&arrays, &[]);
 /// assert_eq!(names, [vec!["y", "image_1"], vec!["dim_0"], vec!["dim_0"]]);
 /// ```
@@ -117,17 +131,16 @@ pub struct DimensionNames {
 }
 
 impl DimensionNames {
-    /// The names of the axes of the arrays of one group, each with its key, its shape and what is said of it. `first` are the
-    /// names of the first axes of all.
-    pub fn assign_names(&mut self, arrays: &[(&str, &[u64], StatedNames)], first: &[String]) -> Vec<Vec<String>> {
+    /// The names of the axes of the arrays of one group. `first` are the names of the first axes of all.
+    pub fn assign_names(&mut self, arrays: &[ArrayAxes<'_>], first: &[String]) -> Vec<Vec<String>> {
         let mut lengths: HashMap<String, u64> = HashMap::new();
         let mut named = Vec::with_capacity(arrays.len());
-        for (key, shape, said) in arrays {
+        for ArrayAxes { key, shape, stated_names } in arrays {
             let is_named = |said: &&Vec<Option<String>>| {
                 let leading = said.iter().zip(first).take_while(|(said, name)| said.as_ref() == Some(name)).count();
                 said.len() == shape.len() && said.iter().skip(leading).any(Option::is_some)
             };
-            let Some(said) = said.as_ref().filter(is_named) else {
+            let Some(said) = stated_names.as_ref().filter(is_named) else {
                 named.push(None);
                 continue;
             };
@@ -140,7 +153,7 @@ impl DimensionNames {
             named.push(Some(own.collect()));
         }
         let all = named.into_iter().zip(arrays);
-        all.map(|(names, (_, shape, _))| names.unwrap_or_else(|| self.by_shape(shape, first))).collect()
+        all.map(|(names, array)| names.unwrap_or_else(|| self.by_shape(array.shape, first))).collect()
     }
 
     fn by_shape(&mut self, shape: &[u64], first: &[String]) -> Vec<String> {

@@ -17,7 +17,7 @@ mod node_names;
 mod numcodecs;
 mod walk;
 
-pub use dimension_names::{DimensionConventions, DimensionNames, StatedNames};
+pub use dimension_names::{ArrayAxes, DimensionConventions, DimensionNames, StatedNames};
 pub use json::JsonValue;
 pub use kerchunk::{KerchunkOptions, KerchunkReferences};
 pub use node_names::stored_name;

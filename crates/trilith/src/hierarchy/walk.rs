@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::array_metadata::{LeafArray, has_lengths, of_dict};
-use super::dimension_names::{DimensionConventions, DimensionNames, StatedNames, find_descendant};
+use super::dimension_names::{ArrayAxes, DimensionConventions, DimensionNames, StatedNames, find_descendant};
 use super::node_names::{make_unique, stored_name};
 use super::{Hierarchy, JsonValue, Node, is_file_set};
 use crate::array::Mask;
@@ -280,9 +280,12 @@ impl Hierarchy {
             }
         }
         let known = group.conventions.as_ref();
-        let said: Vec<(&str, &[u64], StatedNames)> =
-            leaves.iter().map(|(key, _, leaf)| (key.as_str(), leaf.array.shape(), leaf.stated_names(key, known))).collect();
-        let dimensions = given.assign_names(&said, first);
+        let axes = leaves.iter().map(|(key, _, leaf)| ArrayAxes {
+            key,
+            shape: leaf.array.shape(),
+            stated_names: leaf.stated_names(key, known),
+        });
+        let dimensions = given.assign_names(&axes.collect::<Vec<_>>(), first);
         // A parameter that is a length of the arrays is no variable: xarray has one meaning for a name.
         let used: HashSet<&String> = dimensions.iter().flatten().collect();
         let is_length = |key: &str, dims: &[String]| used.contains(&key.to_owned()) && !dims.iter().any(|dim| dim == key);

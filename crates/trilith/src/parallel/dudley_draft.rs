@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{ParallelWriter, ReservedArray};
 use crate::array::Byteorder;
 use crate::bytes::{AtomicFile, Draft, TARGET, new_id, stream_draft, stream_id};
-use crate::dudley::{self, DudleyFile, LayoutValues, Signature};
+use crate::dudley::{self, DudleyFile, LayoutStorage, LayoutValues, Signature};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{FileFormat, check_name};
 use crate::layout::{Dialect, Layout, StorageOptions};
@@ -53,7 +53,9 @@ impl ParallelWriter {
     /// being written in this way already.
     pub fn create_under(path: impl AsRef<Path>, layout: &Layout, filling: &LayoutValues, order: Byteorder) -> Result<Self> {
         let limits = Limits::default();
-        create_native_writer(path.as_ref(), order, |out| filling.write_reserving(layout, order, true, &limits, out))
+        create_native_writer(path.as_ref(), order, |out| {
+            filling.write_reserving(layout, order, LayoutStorage::Embedded, &limits, out)
+        })
     }
 
     /// Does the same as [`ParallelWriter::create_under`], with the layout that the items of a draft need.
@@ -208,7 +210,7 @@ mod tests {
             let mut whole = filling(5, 4);
             whole.data.iter_mut().for_each(|(name, array)| *array = file.array(&format!("/{name}")).unwrap());
             let mut out = std::io::Cursor::new(Vec::new());
-            whole.write(&layout(), order, true, &Limits::default(), &mut out).unwrap();
+            whole.write(&layout(), order, LayoutStorage::Embedded, &Limits::default(), &mut out).unwrap();
             assert!(out.into_inner() == std::fs::read(&path).unwrap());
             assert_eq!(
                 std::fs::read_dir(folder.path()).unwrap().filter(|entry| entry.as_ref().unwrap().path() == path).count(),
@@ -242,7 +244,8 @@ mod tests {
         assert!(error.contains("no array of the file is reserved"), "{error}");
         filling.data[0].1 = dudley::reserved(Datatype::Float64, Byteorder::Little, vec![1]).unwrap();
         let mut out = std::io::Cursor::new(Vec::new());
-        let error = filling.write(&layout, Byteorder::Little, true, &Limits::default(), &mut out).unwrap_err().to_string();
+        let (order, storage) = (Byteorder::Little, LayoutStorage::Embedded);
+        let error = filling.write(&layout, order, storage, &Limits::default(), &mut out).unwrap_err().to_string();
         assert!(error.contains("only space"), "{error}");
         let error = ParallelWriter::create_under(folder.path().join("x.asdf"), &layout, &filling, Byteorder::Little).unwrap_err();
         assert!(error.to_string().contains("extension"), "{error}");

@@ -10,6 +10,7 @@ use super::*;
 use crate::array::{Byteorder, Datatype};
 use crate::error::ErrorKind;
 use crate::threads::map_parallel;
+use crate::verify::VerifyDepth;
 
 /// Returns the numbers that any partition must give.
 fn numbers(shape: &[u64]) -> Array {
@@ -97,7 +98,7 @@ proptest! {
         prop_assert_eq!(array.byteorder(), order);
         prop_assert_eq!(array.load::<i32>().unwrap(), all.load::<i32>().unwrap());
         prop_assert_eq!(file.array("/whole").unwrap().load::<f64>().unwrap(), [1.5, 2.5]);
-        prop_assert!(file.verify(true, crate::Progress::default()).unwrap().is_ok());
+        prop_assert!(file.verify(VerifyDepth::Decoded, crate::Progress::default()).unwrap().is_ok());
         prop_assert_eq!(names(&folder), ["x.asdf"]);
     }
 }

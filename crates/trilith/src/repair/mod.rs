@@ -23,7 +23,7 @@ use crate::file::{self, FileKind};
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::tree::{Node, Tree, Value};
-use crate::verify;
+use crate::verify::{self, VerifyDepth};
 
 pub use blocks::{BlockRepairReport, BlockState};
 use fits_container::FitsContainer;
@@ -306,7 +306,8 @@ impl SalvagedFile {
         let _call = self.limits.call();
         let written = spool_output("what is left", |out| self.write(out))?;
         let found = file::open_asdf_source(written.clone(), resolve, &self.limits);
-        self.report.verify_problems = Some(match found.and_then(|file| verify::verify(&file, true, Progress::default())) {
+        let verified = found.and_then(|file| verify::verify(&file, VerifyDepth::Decoded, Progress::default()));
+        self.report.verify_problems = Some(match verified {
             Ok(report) => report.problems(),
             Err(error) if error.kind() == ErrorKind::Limit => return Err(error.context("verifying what is left")),
             Err(error) => vec![error.to_string()],

@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
 use crate::layout::{Byteorder, EntryKind, ItemId, Layout, LayoutEntry, PrimitiveKind, ResolvedType};
 use crate::limits::Limits;
 use crate::progress::Progress;
-use crate::verify::verify_stream;
+use crate::verify::{VerifyDepth, verify_stream};
 
 /// Maximum depth of nested dicts and lists.
 const MAX_DEPTH: usize = 200;
@@ -369,7 +369,7 @@ impl StreamSalvage {
     pub fn verified(&mut self) -> Result<SourceRef> {
         let written = spool_output("what is left", |out| self.write(out))?;
         let found = DudleyFile::open(Arc::clone(&written), None, self.file.limits());
-        let mut wrong = match found.and_then(|file| verify_stream(&file, true, Progress::default())) {
+        let mut wrong = match found.and_then(|file| verify_stream(&file, VerifyDepth::Decoded, Progress::default())) {
             Ok(report) => report.problems(),
             Err(error) if error.kind() == ErrorKind::Limit => return Err(error.context("verifying what is left")),
             Err(error) => vec![error.to_string()],

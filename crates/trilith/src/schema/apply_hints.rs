@@ -17,6 +17,15 @@ struct SchemaScope {
     by_number: bool,
 }
 
+/// The place of a value in the one above it.
+#[derive(Debug, Clone, Copy)]
+enum ChildKey<'k> {
+    /// Key in a mapping.
+    Name(&'k str),
+    /// Index in a list.
+    Index(usize),
+}
+
 /// The places that have been looked at.
 #[derive(Default)]
 struct SchemaScopes {
@@ -54,7 +63,7 @@ impl Validator {
             match &mut value.data {
                 ValueData::Map(pairs) => {
                     for (key, item) in pairs {
-                        let below = place.and_then(|at| self.child_scope(&mut places, at, key.as_str()?, true));
+                        let below = place.and_then(|at| self.child_scope(&mut places, at, ChildKey::Name(key.as_str()?)));
                         work.push((item, below));
                     }
                 }
@@ -63,7 +72,7 @@ impl Validator {
                         if item.tag.is_none() && !matches!(item.data, ValueData::Seq(_) | ValueData::Map(_) | ValueData::Str(_)) {
                             continue;
                         }
-                        let below = place.and_then(|place| self.child_scope(&mut places, place, &at.to_string(), false));
+                        let below = place.and_then(|place| self.child_scope(&mut places, place, ChildKey::Index(at)));
                         work.push((item, below));
                     }
                 }
@@ -83,9 +92,16 @@ impl Validator {
         Ok(place)
     }
 
-    fn child_scope(&self, places: &mut SchemaScopes, at: usize, key: &str, in_mapping: bool) -> Option<usize> {
+    fn child_scope(&self, places: &mut SchemaScopes, at: usize, key: ChildKey<'_>) -> Option<usize> {
         let place = places.all.get(at)?;
-        let name = if in_mapping || place.by_number { key } else { "" };
+        let digits;
+        let (key, name) = match key {
+            ChildKey::Name(key) => (key, key),
+            ChildKey::Index(index) => {
+                digits = index.to_string();
+                (digits.as_str(), if place.by_number { digits.as_str() } else { "" })
+            }
+        };
         if let Some(known) = place.below.get(name) {
             return *known;
         }

@@ -124,7 +124,7 @@ pub(super) struct CompiledSchemas {
     pub(super) documents: Vec<SchemaDocument>,
     by_uri: HashMap<String, Option<u32>>,
     pub(super) parts: Vec<SchemaPart>,
-    by_place: HashMap<(SchemaLocation, bool), PartId>,
+    by_place: HashMap<(SchemaLocation, RefSiblings), PartId>,
     queue: VecDeque<CompileTask>,
     /// Gaps, in words: missing schemas, patterns that this engine cannot run.
     pub(super) notes: Vec<String>,
@@ -132,29 +132,34 @@ pub(super) struct CompiledSchemas {
     pub(super) gaps: Vec<String>,
 }
 
+/// Meaning of the rules next to a `$ref`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum RefSiblings {
+    /// Rules that hold too, as in Python asdf for the schemas of tags.
+    Applied,
+    /// Rules that do not hold, as draft-04 says, and as in Python asdf for a custom schema.
+    Ignored,
+}
+
 #[derive(Debug)]
 struct CompileTask {
     part: PartId,
     place: SchemaLocation,
     base: Arc<str>,
-    /// `true` if what is next to a `$ref` counts.
-    rules_beside_ref: bool,
+    siblings: RefSiblings,
 }
 
 impl CompiledSchemas {
     /// The part that a URI with an optional pointer leads to; None if it leads nowhere.
-    ///
-    /// With `beside`, rules that are next to a `$ref` hold too, as they do in Python asdf for the schemas
-    /// of tags; without, they don't, as draft-04 says and as it is there for a custom schema.
     pub(super) fn compile_uri(
         &mut self,
         schemas: &SchemaSet,
         uri: &str,
-        beside: bool,
+        siblings: RefSiblings,
         limits: &Limits,
     ) -> Result<Option<PartId>> {
         let ResolvedRef::At(place, base) = self.locate_uri(schemas, uri, None, limits)? else { return Ok(None) };
-        let part = self.reserve_part(place, &base, beside);
+        let part = self.reserve_part(place, &base, siblings);
         let from = self.parts.len().saturating_sub(self.queue.len());
         while let Some(task) = self.queue.pop_front() {
             self.compile_task(schemas, &task, limits)?;
@@ -260,14 +265,14 @@ impl CompiledSchemas {
     }
 
     /// The part of a place, to be compiled before the next use.
-    fn reserve_part(&mut self, place: SchemaLocation, base: &Arc<str>, beside: bool) -> PartId {
-        if let Some(known) = self.by_place.get(&(place, beside)) {
+    fn reserve_part(&mut self, place: SchemaLocation, base: &Arc<str>, siblings: RefSiblings) -> PartId {
+        if let Some(known) = self.by_place.get(&(place, siblings)) {
             return *known;
         }
         let part = PartId(self.parts.len() as u32);
         self.parts.push(SchemaPart { rules: Box::default(), place, types: ALL_TYPES });
-        self.by_place.insert((place, beside), part);
-        self.queue.push_back(CompileTask { part, place, base: base.clone(), rules_beside_ref: beside });
+        self.by_place.insert((place, siblings), part);
+        self.queue.push_back(CompileTask { part, place, base: base.clone(), siblings });
         part
     }
 
@@ -279,7 +284,7 @@ impl CompiledSchemas {
             requests: Vec::new(),
             notes: Vec::new(),
             gaps: Vec::new(),
-            beside: task.rules_beside_ref,
+            siblings: task.siblings,
         };
         let Some(node) = self.find_node(task.place) else { return Ok(()) };
         let (sketch, base) = reader.read_schema(node, &task.base);
@@ -292,13 +297,13 @@ impl CompiledSchemas {
                 PartRequest::Node(node) => Some(self.reserve_part(
                     SchemaLocation { document: task.place.document, node: Some(node) },
                     &base,
-                    task.rules_beside_ref,
+                    task.siblings,
                 )),
                 PartRequest::Uri(reference) => {
                     let whole = resolve_uri_reference(&base, &reference);
                     let found = self.locate_uri(schemas, &whole, Some(task.place.document), limits);
                     match found.with_context(|| format!("following {reference} in schema {uri}"))? {
-                        ResolvedRef::At(place, base) => Some(self.reserve_part(place, &base, task.rules_beside_ref)),
+                        ResolvedRef::At(place, base) => Some(self.reserve_part(place, &base, task.siblings)),
                         ResolvedRef::NoReferences(gap) => {
                             gaps.push(gap);
                             None
@@ -337,7 +342,7 @@ struct RuleReader {
     requests: Vec<PartRequest>,
     notes: Vec<String>,
     gaps: Vec<String>,
-    beside: bool,
+    siblings: RefSiblings,
 }
 
 impl RuleReader {
@@ -351,7 +356,7 @@ impl RuleReader {
         if let Some(reference) = reference {
             self.requests.push(PartRequest::Uri(reference.into_owned()));
             rules.push(Rule::Ref(self.last_requested()));
-            if !self.beside {
+            if self.siblings == RefSiblings::Ignored {
                 return (rules, base);
             }
         }

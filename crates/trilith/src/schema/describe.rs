@@ -1,7 +1,7 @@
 //! Descriptions of a node in its schemas: title, description, rules in words.
 
 use super::bundled::words_of;
-use super::compile::{PartId, Rule, SchemaLocation};
+use super::compile::{PartId, RefSiblings, Rule, SchemaLocation};
 use super::fast_check::FastChecker;
 use super::hints::child_parts;
 use super::json_view::{bindable_tag, json_type_of_node};
@@ -86,7 +86,7 @@ impl Validator {
         let mut parts = Vec::new();
         if let TagSchemas::Schemas(uris) = found {
             for uri in uris {
-                parts.extend(self.program.compile_uri(&self.schemas, &uri, true, &self.limits)?);
+                parts.extend(self.program.compile_uri(&self.schemas, &uri, RefSiblings::Applied, &self.limits)?);
             }
         }
         Ok(parts)

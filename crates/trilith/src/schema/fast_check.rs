@@ -6,7 +6,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::cast::{self, NodeDatatype};
 use super::compile::{AdditionalRule, CompiledSchemas, DatatypeRule, Dependency, ObjectRule, PartId, Rule, SchemaLocation};
 use super::json_view::{
-    InstanceNumber, JsonType, ObjectPairs, bindable_tag, compared_tag, deep_eq, is_surely_text, json_type_of_node, key_text,
+    EqualityRule, InstanceNumber, JsonType, ObjectPairs, bindable_tag, compared_tag, deep_eq, is_surely_text, json_type_of_node,
+    key_text,
 };
 use super::regex::SchemaRegex;
 use super::tree_scan::TreeScan;
@@ -315,7 +316,7 @@ impl<'a, 't> FastChecker<'a, 't> {
     fn is_in(&mut self, node: Node<'t>, place: SchemaLocation) -> bool {
         let Some(values) = self.program.find_node(place) else { return true };
         let mut budget = self.max_steps.saturating_sub(self.steps);
-        let found = values.items().any(|value| deep_eq(node, value, false, &mut budget));
+        let found = values.items().any(|value| deep_eq(node, value, EqualityRule::EnumValue, &mut budget));
         self.steps = self.max_steps.saturating_sub(budget);
         found
     }
@@ -434,7 +435,7 @@ fn same_datatype(schema: Node<'_>, datatype: Node<'_>) -> bool {
     const FIELD_KEYS: [&str; 4] = ["name", "datatype", "byteorder", "shape"];
     let mut budget = 10_000;
     if !schema.is_sequence() || !schema.index(0).is_some_and(Node::is_mapping) {
-        return deep_eq(datatype, schema, false, &mut budget);
+        return deep_eq(datatype, schema, EqualityRule::EnumValue, &mut budget);
     }
     let none = HashSet::new();
     datatype.is_sequence()
@@ -442,10 +443,9 @@ fn same_datatype(schema: Node<'_>, datatype: Node<'_>) -> bool {
         && schema.items().zip(datatype.items()).all(|(wanted, found)| {
             let kept: Vec<_> =
                 ObjectPairs::from_node(wanted, &none).filter(|(key, _)| FIELD_KEYS.contains(&&*key.text())).collect();
+            let mut is_same = |other: Node<'_>, value: Node<'_>| deep_eq(other, value, EqualityRule::EnumValue, &mut budget);
             found.is_mapping()
                 && found.len() == kept.len()
-                && kept
-                    .iter()
-                    .all(|(key, value)| found.get(&key.text()).is_some_and(|other| deep_eq(other, *value, false, &mut budget)))
+                && kept.iter().all(|(key, value)| found.get(&key.text()).is_some_and(|other| is_same(other, *value)))
         })
 }

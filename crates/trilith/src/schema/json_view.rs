@@ -291,28 +291,36 @@ impl<'t> Iterator for ObjectPairs<'t> {
     }
 }
 
-/// Returns `true` if two nodes are the same value. With `strict`, true and 1 differ at any depth (`uniqueItems`);
-/// without, only at the top (`enum`), as in Python. At most `budget` nodes are compared.
-pub(super) fn deep_eq(a: Node<'_>, b: Node<'_>, strict: bool, budget: &mut u64) -> bool {
-    // The tag of the instance itself does not count in an enum.
-    deep_eq_at(a, b, strict, true, 0, budget)
+/// The equality of a keyword, as in Python.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EqualityRule {
+    /// `uniqueItems`: true and 1 differ at any depth, and so do tags.
+    UniqueItems,
+    /// `enum`: true and 1 differ only at the top, where tags do not count.
+    EnumValue,
+}
+
+/// Returns `true` if two nodes are the same value. At most `budget` nodes are compared.
+pub(super) fn deep_eq(a: Node<'_>, b: Node<'_>, rule: EqualityRule, budget: &mut u64) -> bool {
+    deep_eq_at(a, b, rule, 0, budget)
 }
 
 /// Maximum depth of a comparison. Deeper values count as different.
 pub(super) const MAX_DEPTH: usize = 128;
 
-fn deep_eq_at(a: Node<'_>, b: Node<'_>, strict: bool, top: bool, depth: usize, budget: &mut u64) -> bool {
+fn deep_eq_at(a: Node<'_>, b: Node<'_>, rule: EqualityRule, depth: usize, budget: &mut u64) -> bool {
     if depth > MAX_DEPTH || *budget == 0 {
         return false;
     }
     *budget -= 1;
-    if (strict || !top) && bindable_tag(a) != bindable_tag(b) {
+    let (is_strict, is_top) = (rule == EqualityRule::UniqueItems, depth == 0);
+    if (is_strict || !is_top) && bindable_tag(a) != bindable_tag(b) {
         return false;
     }
     let none = HashSet::new();
     match (json_type_of_node(a), json_type_of_node(b)) {
         (JsonType::Array, JsonType::Array) => {
-            a.len() == b.len() && a.items().zip(b.items()).all(|(x, y)| deep_eq_at(x, y, strict, false, depth + 1, budget))
+            a.len() == b.len() && a.items().zip(b.items()).all(|(x, y)| deep_eq_at(x, y, rule, depth + 1, budget))
         }
         (JsonType::Object, JsonType::Object) => {
             let (left, right): (Vec<_>, Vec<_>) =
@@ -321,12 +329,12 @@ fn deep_eq_at(a: Node<'_>, b: Node<'_>, strict: bool, top: bool, depth: usize, b
                 && left.iter().all(|(key, value)| {
                     right
                         .iter()
-                        .find(|(other, _)| deep_eq_at(*key, *other, strict, false, depth + 1, budget))
-                        .is_some_and(|(_, other)| deep_eq_at(*value, *other, strict, false, depth + 1, budget))
+                        .find(|(other, _)| deep_eq_at(*key, *other, rule, depth + 1, budget))
+                        .is_some_and(|(_, other)| deep_eq_at(*value, *other, rule, depth + 1, budget))
                 })
         }
         (JsonType::Array | JsonType::Object, _) | (_, JsonType::Array | JsonType::Object) => false,
-        _ => same_scalar(&a.scalar(), &b.scalar(), strict || top),
+        _ => same_scalar(&a.scalar(), &b.scalar(), is_strict || is_top),
     }
 }
 
@@ -367,9 +375,10 @@ mod tests {
     fn enum_distinguishes_true_from_one_except_in_lists() {
         let tree = tree("[true, 1, 1.0, [true], [1], {a: 1, b: 2}, {b: 2, a: 1.0}]");
         let at = |n| tree.root().index(n).unwrap();
-        let equal = |a, b, strict| deep_eq(at(a), at(b), strict, &mut 1000);
-        assert!(!equal(0, 1, false) && equal(1, 2, false) && equal(3, 4, false) && equal(5, 6, false));
-        assert!(!equal(3, 4, true) && equal(5, 6, true));
+        let equal = |a, b, rule| deep_eq(at(a), at(b), rule, &mut 1000);
+        let (listed, unique) = (EqualityRule::EnumValue, EqualityRule::UniqueItems);
+        assert!(!equal(0, 1, listed) && equal(1, 2, listed) && equal(3, 4, listed) && equal(5, 6, listed));
+        assert!(!equal(3, 4, unique) && equal(5, 6, unique));
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hash, Hasher};
 
-use super::json_view::{InstanceNumber, JsonType, MAX_DEPTH, ObjectPairs, bindable_tag, deep_eq, json_type_of_node};
+use super::json_view::{
+    EqualityRule, InstanceNumber, JsonType, MAX_DEPTH, ObjectPairs, bindable_tag, deep_eq, json_type_of_node,
+};
 use crate::tree::{Node, Scalar};
 
 /// Returns the indices of two equal items of a sequence. At most `budget` nodes are visited.
@@ -14,7 +16,7 @@ pub(super) fn find_duplicate_items(node: Node<'_>, budget: &mut u64) -> Option<(
     let mut seen: HashMap<u64, Vec<(usize, Node<'_>)>> = HashMap::new();
     for (at, item) in node.items().enumerate() {
         let alike = seen.entry(hash_node(item, &state, 0, budget)).or_default();
-        if let Some((before, _)) = alike.iter().find(|(_, other)| deep_eq(*other, item, true, budget)) {
+        if let Some((before, _)) = alike.iter().find(|(_, other)| deep_eq(*other, item, EqualityRule::UniqueItems, budget)) {
             return Some((*before, at));
         }
         alike.push((at, item));
@@ -90,7 +92,8 @@ mod tests {
         for (n, a) in items.iter().enumerate() {
             for b in items.iter().skip(n) {
                 let equal = hash_node(*a, &state, 0, &mut 1000) == hash_node(*b, &state, 0, &mut 1000);
-                assert_eq!(deep_eq(*a, *b, true, &mut 1000), equal, "{} {}", a.source_text(), b.source_text());
+                let is_same = deep_eq(*a, *b, EqualityRule::UniqueItems, &mut 1000);
+                assert_eq!(is_same, equal, "{} {}", a.source_text(), b.source_text());
             }
         }
         assert_eq!(find_duplicate_items(tree.root(), &mut 10_000), Some((1, 2)));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::compile::{CompiledSchemas, PartId};
+use super::compile::{CompiledSchemas, PartId, RefSiblings};
 use super::explain::Explainer;
 use super::fast_check::FastChecker;
 use super::json_view::bindable_tag;
@@ -94,7 +94,7 @@ impl Validator {
             None => file.to_owned(),
         };
         self.schemas.insert(&uri, tree.into_text());
-        if let Some(part) = self.program.compile_uri(&self.schemas, &uri, false, &self.limits)? {
+        if let Some(part) = self.program.compile_uri(&self.schemas, &uri, RefSiblings::Ignored, &self.limits)? {
             self.custom.push(part);
         }
         Ok(())
@@ -210,7 +210,7 @@ impl Validator {
             TagSchemas::Schemas(uris) => {
                 let mut parts = Vec::with_capacity(uris.len());
                 for uri in uris {
-                    let part = self.program.compile_uri(&self.schemas, &uri, true, &self.limits)?;
+                    let part = self.program.compile_uri(&self.schemas, &uri, RefSiblings::Applied, &self.limits)?;
                     if part.is_none() {
                         let note = format!("the schema {uri} of the tag {tag} is not known, so that nothing checks it");
                         self.program.notes.push(note);
@@ -230,7 +230,8 @@ impl Validator {
     /// Returns the errors of [`Validator::validate`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is
     /// no such schema.
     pub fn validate_root(&mut self, tree: &Tree, uri: &str) -> Result<ValidationReport> {
-        let part = self.program.compile_uri(&self.schemas, uri, true, &self.limits)?.ok_or_else(|| missing_schema_error(uri))?;
+        let part = self.program.compile_uri(&self.schemas, uri, RefSiblings::Applied, &self.limits)?;
+        let part = part.ok_or_else(|| missing_schema_error(uri))?;
         let survey = TreeScan::scan(tree, &self.limits)?;
         let mut found = FindingCollector { max_problems: self.max_problems, ..FindingCollector::default() };
         self.run(tree, &survey, &[(tree.root(), part)], &mut found)?;
@@ -245,7 +246,8 @@ impl Validator {
 
     /// Compiles a schema and all it refers to; what could not be compiled, in words.
     pub(super) fn compile_schema(&mut self, uri: &str) -> Result<Vec<String>> {
-        self.program.compile_uri(&self.schemas, uri, true, &self.limits)?.ok_or_else(|| missing_schema_error(uri))?;
+        let part = self.program.compile_uri(&self.schemas, uri, RefSiblings::Applied, &self.limits)?;
+        part.ok_or_else(|| missing_schema_error(uri))?;
         Ok(std::mem::take(&mut self.program.notes))
     }
 }

@@ -1,6 +1,6 @@
 //! Checking a Dudley stream: its items are in allowed places, and its arrays decode.
 
-use super::{Checksum, VerifyReport, gzip_checksums};
+use super::{Checksum, VerifyDepth, VerifyReport, gzip_checksums};
 use crate::array::{Array, TextType, check_texts};
 use crate::dudley::{DudleyFile, LayoutOrigin, StreamItems};
 use crate::error::{Error, Result};
@@ -8,24 +8,24 @@ use crate::foreign;
 use crate::layout::{EntryKind, ItemId, LayoutEntry, ResolvedType};
 use crate::progress::Progress;
 
-/// Checks a Dudley stream: every item is in the file, and outside of header and layout; compressed
-/// arrays decode if `deep`. `progress` receives the number of bytes read. Overlaps, which are legal in Dudley, are
+/// Checks a Dudley stream: every item is in the file, and outside of header and layout; with [`VerifyDepth::Decoded`]
+/// compressed arrays decode. `progress` receives the number of bytes read. Overlaps, which are legal in Dudley, are
 /// warnings, and so is what is odd about the layout.
 ///
 /// # Errors
 /// Returns the errors of [`DudleyFile::items`] if not even the addresses can be found.
-pub(crate) fn verify_stream(file: &DudleyFile, deep: bool, progress: Progress<'_>) -> Result<VerifyReport> {
+pub(crate) fn verify_stream(file: &DudleyFile, depth: VerifyDepth, progress: Progress<'_>) -> Result<VerifyReport> {
     let _call = file.limits().call();
     let items = file.items()?;
     let mut report = VerifyReport { warnings: file.warnings(), ..VerifyReport::default() };
     report.structure.extend(file.layout().unreadable(ItemId::ROOT));
     for entry in items.entries() {
         let entry = entry?;
-        if let Err(error) = check_item(&items, &entry, deep, progress) {
+        if let Err(error) = check_item(&items, &entry, depth, progress) {
             report.arrays.push((entry.path, error));
         }
     }
-    check_grids(file, deep, progress, &mut report)?;
+    check_grids(file, depth, progress, &mut report)?;
     report.checksums = compare_part_checksums(file, progress)?;
     if let LayoutOrigin::Embedded(at) = file.origin() {
         report.warnings.extend(file.signs_of_a_cut(Some(*at))?);
@@ -45,16 +45,16 @@ fn compare_part_checksums(file: &DudleyFile, progress: Progress<'_>) -> Result<O
     Ok(Some(gzip_checksums(&**file.source())?.into_iter().chain(compared.into_iter().map(sum)).collect()))
 }
 
-/// Checks arrays in chunks: their chunks fit them and, with `deep`, decode.
-fn check_grids(file: &DudleyFile, deep: bool, progress: Progress<'_>, report: &mut VerifyReport) -> Result<()> {
+/// Checks arrays in chunks: their chunks fit them and, with [`VerifyDepth::Decoded`], decode.
+fn check_grids(file: &DudleyFile, depth: VerifyDepth, progress: Progress<'_>, report: &mut VerifyReport) -> Result<()> {
     if !file.has_grids() {
         return Ok(());
     }
     let outline = file.outline()?;
     for (_, entry) in outline.entries().filter(|(id, _)| outline.is_grid(*id)) {
-        let checked = file.array_of(entry).and_then(|array| match deep {
-            false => Ok(()),
-            true => check_strings(&array).and_then(|()| array.read_through(|bytes| progress.add(bytes))),
+        let checked = file.array_of(entry).and_then(|array| match depth {
+            VerifyDepth::Structure => Ok(()),
+            VerifyDepth::Decoded => check_strings(&array).and_then(|()| array.read_through(|bytes| progress.add(bytes))),
         });
         if let Err(error) = checked {
             report.arrays.push((entry.path.clone(), error));
@@ -68,7 +68,7 @@ fn check_strings(array: &Array) -> Result<()> {
     [TextType::Ucs4, TextType::Utf8].into_iter().try_for_each(|kind| check_texts(array, kind))
 }
 
-fn check_item(items: &StreamItems<'_>, entry: &LayoutEntry, deep: bool, progress: Progress<'_>) -> Result<()> {
+fn check_item(items: &StreamItems<'_>, entry: &LayoutEntry, depth: VerifyDepth, progress: Progress<'_>) -> Result<()> {
     let file = items.file();
     if let Some(why) = file.unreadable(entry) {
         return Err(why);
@@ -90,10 +90,11 @@ fn check_item(items: &StreamItems<'_>, entry: &LayoutEntry, deep: bool, progress
         return Ok(());
     }
     let array = items.array(entry)?;
-    if deep {
-        check_strings(&array)?;
+    if depth == VerifyDepth::Structure {
+        return Ok(());
     }
-    if deep && file.layout().filter_of(entry.item).is_some_and(|filter| filter.compresses) {
+    check_strings(&array)?;
+    if file.layout().filter_of(entry.item).is_some_and(|filter| filter.compresses) {
         array.read_through(|bytes| progress.add(bytes))?;
     }
     Ok(())

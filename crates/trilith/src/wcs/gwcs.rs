@@ -50,10 +50,10 @@ pub(super) fn read_gwcs(item: &Item<'_>) -> Result<Wcs> {
     // Numbers without units are in those of the frames, if any parameter has a unit; else units are ignored.
     let is_filled = item.as_asdf().and_then(|(file, _)| file.standard()).is_some_and(|standard| is_before_1_6(&standard));
     let mut builder = TransformBuilder::new(limits, is_filled);
-    let mut transforms = build_pipeline(&mut builder, &nodes, &frames, false);
+    let mut transforms = build_pipeline(&mut builder, &nodes, &frames, FrameUnits::Ignored);
     if builder.has_quantities() {
         builder = TransformBuilder::new(limits, is_filled);
-        transforms = build_pipeline(&mut builder, &nodes, &frames, true);
+        transforms = build_pipeline(&mut builder, &nodes, &frames, FrameUnits::Applied);
     }
     let transforms = transforms?;
     let bounds = match nodes.first() {
@@ -75,12 +75,22 @@ fn is_before_1_6(standard: &str) -> bool {
     matches!((numbers.next().flatten(), numbers.next().flatten()), (Some(1), Some(0..=5)))
 }
 
+/// Use of the units of frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FrameUnits {
+    /// Numbers without units are plain.
+    Ignored,
+    /// Numbers without units are in those of the frames.
+    Applied,
+}
+
 fn build_pipeline(
     builder: &mut TransformBuilder,
     nodes: &[Option<Item<'_>>],
     frames: &[Frame],
-    with_units: bool,
+    frame_units: FrameUnits,
 ) -> Result<Vec<Option<Transform>>> {
+    let with_units = frame_units == FrameUnits::Applied;
     let units = |frame: Option<&Frame>| -> Result<OutputUnits> {
         let unit = |text: &String| if text.is_empty() { Ok(None) } else { ScaledUnit::parse(text).map(Some) };
         frame.filter(|_| with_units).map_or(Ok(Vec::new()), |frame| frame.axes.iter().map(|axis| unit(&axis.unit)).collect())

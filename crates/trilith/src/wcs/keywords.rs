@@ -9,10 +9,28 @@ use crate::yaml::Scalar;
 /// Keywords of a header that are read, at most.
 const MAX_KEYWORDS: usize = 100_000;
 
+/// Handling of an item that is a list, not a mapping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CardLists {
+    /// A list holds the cards of a header.
+    Accepted,
+    /// A list is no header.
+    Refused,
+}
+
+impl CardLists {
+    /// Accepts a list at a path whose last key is that of the header of an HDU.
+    pub(super) fn for_path(path: &str) -> Self {
+        if path.ends_with("/header") { Self::Accepted } else { Self::Refused }
+    }
+}
+
 /// The keywords of a header; `None` for an item that cannot be one.
-pub(super) fn read_keywords(item: &Item<'_>, is_cards: bool) -> Result<Option<HeaderKeywords>> {
-    if item.kind() != ItemKind::Mapping && !(is_cards && item.kind() == ItemKind::List) {
-        return Ok(None);
+pub(super) fn read_keywords(item: &Item<'_>, lists: CardLists) -> Result<Option<HeaderKeywords>> {
+    match item.kind() {
+        ItemKind::Mapping => {}
+        ItemKind::List if lists == CardLists::Accepted => {}
+        _ => return Ok(None),
     }
     let mut found = KeywordCollector::default();
     for (name, child) in item.children()?.into_iter().take(MAX_KEYWORDS) {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::from_wcs;
+use super::keywords::CardLists;
 use super::{FoundWcs, Wcs, gwcs, keywords};
 use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind, rank};
@@ -131,7 +132,8 @@ impl Item<'_> {
             return gwcs::read_gwcs(self);
         }
         let limits = gwcs::to_wcs_limits(self.backend().limits());
-        let found = keywords::read_keywords(self, true)?.map(|keywords| keywords.wcs(&limits)).transpose().map_err(from_wcs)?;
+        let found = keywords::read_keywords(self, CardLists::Accepted)?;
+        let found = found.map(|keywords| keywords.wcs(&limits)).transpose().map_err(from_wcs)?;
         found.flatten().ok_or_else(|| {
             Error::invalid_input("this item describes no coordinates").hint("name an array, a GWCS or a FITS header")
         })
@@ -208,7 +210,7 @@ pub(crate) fn wcs_at(root: &Item<'_>, path: &str) -> Option<String> {
             return Some(path);
         }
         HEADER_PATHS.iter().filter_map(|place| at(place)).find_map(|(path, item)| {
-            let found = keywords::read_keywords(&item, path.ends_with("/header")).ok().flatten()?;
+            let found = keywords::read_keywords(&item, CardLists::for_path(&path)).ok().flatten()?;
             let is_described = found.wcs(&trilith_wcs::WcsLimits::default()).map_or(true, |wcs| wcs.is_some());
             is_described.then_some(path)
         })
@@ -236,8 +238,7 @@ fn wcs_in_mapping(root: &Item<'_>, above: &str) -> Result<Option<FoundWcs>> {
         return Ok(Some(FoundWcs { wcs: item.wcs().map_err(|error| error.context(path.clone()))?, path, array: None }));
     }
     for (path, item) in HEADER_PATHS.iter().filter_map(|place| at(place)) {
-        let is_cards = path.ends_with("/header");
-        let Some(found) = keywords::read_keywords(&item, is_cards)? else { continue };
+        let Some(found) = keywords::read_keywords(&item, CardLists::for_path(&path))? else { continue };
         let limits = gwcs::to_wcs_limits(item.backend().limits());
         if let Some(wcs) = found.wcs(&limits).map_err(|error| from_wcs(error).context(path.clone()))? {
             return Ok(Some(FoundWcs { wcs, path, array: None }));

@@ -78,6 +78,15 @@ pub(super) struct TransformBuilder {
     is_filled: bool,
 }
 
+/// Domain of the variables of a polynomial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PolynomialDomain {
+    /// Map from the domain to the window that the node declares.
+    Declared,
+    /// Variables as they are.
+    Unmapped,
+}
+
 /// A transform with the units of its outputs.
 pub(super) type BuiltTransform = (Transform, OutputUnits);
 
@@ -277,7 +286,8 @@ impl TransformBuilder {
             }
             "polynomial" => {
                 // Before version 1.2 "domain" had another meaning, and no effect.
-                self.build_polynomial(item, PolynomialBasis::Power, version_of(tag) >= (1, 2))
+                let domain = if version_of(tag) >= (1, 2) { PolynomialDomain::Declared } else { PolynomialDomain::Unmapped };
+                self.build_polynomial(item, PolynomialBasis::Power, domain)
             }
             "ortho_polynomial" => {
                 let kind = require_item(item, "polynomial_type")?;
@@ -287,7 +297,7 @@ impl TransformBuilder {
                     "hermite" => PolynomialBasis::Hermite,
                     other => return Err(Error::unsupported(format!("polynomial_type {other:?} is not supported"))),
                 };
-                self.build_polynomial(item, basis, true)
+                self.build_polynomial(item, basis, PolynomialDomain::Declared)
             }
             "planar2d" => {
                 let [x, y, c] = ["slope_x", "slope_y", "intercept"].map(|key| self.read_parameter(item, key));
@@ -455,7 +465,7 @@ impl TransformBuilder {
         Ok((Transform::chain(vec![in_degrees(units)?, transform]).map_err(from_wcs)?, outputs))
     }
 
-    fn build_polynomial(&mut self, item: &Item<'_>, basis: PolynomialBasis, has_domain: bool) -> Result<BuiltTransform> {
+    fn build_polynomial(&mut self, item: &Item<'_>, basis: PolynomialBasis, domain: PolynomialDomain) -> Result<BuiltTransform> {
         let found = self.read_parameter(item, "coefficients")?;
         if found.unit.is_some() {
             return Err(Error::unsupported("a polynomial whose coefficients have units is not supported"));
@@ -464,10 +474,9 @@ impl TransformBuilder {
         if self.terms > self.limits.terms {
             return Err(Error::limit(format!("polynomials of more than {} terms in all", self.limits.terms)));
         }
-        let (domains, windows) = if has_domain {
-            (read_intervals(item, "domain")?, read_intervals(item, "window")?)
-        } else {
-            (Vec::new(), Vec::new())
+        let (domains, windows) = match domain {
+            PolynomialDomain::Declared => (read_intervals(item, "domain")?, read_intervals(item, "window")?),
+            PolynomialDomain::Unmapped => (Vec::new(), Vec::new()),
         };
         let map = |axis: usize| -> Option<DomainMap> {
             let domain = domains.get(axis).copied().flatten()?;

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::io::Cursor;
 
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
-use trilith::assemble;
+use trilith::assemble::{self, BlockCodec};
 use trilith::check::{DiffOptions, ItemDifference};
 use trilith::convert::{ConvertOptions, TargetForm};
 use trilith::tree::{TreePath, Value};
@@ -52,7 +52,7 @@ fn exploded(file: &File) -> Result<File, String> {
     let write = |name: &str, tree: Option<&str>, blocks: Vec<&Block>| {
         let mut out = Cursor::new(Vec::new());
         let blocks: Vec<(&AsdfFile, &Block)> = blocks.into_iter().map(|block| (file, block)).collect();
-        assemble::write(file, tree, &blocks, &mut out, &WriteOptions::default(), None).map_err(said)?;
+        assemble::write(file, tree, &blocks, &mut out, &WriteOptions::default(), BlockCodec::Keep).map_err(said)?;
         std::fs::write(folder.path().join(name), out.into_inner()).map_err(|error| error.to_string())
     };
     for (index, name) in &plan.external_blocks {
@@ -67,7 +67,7 @@ fn exploded(file: &File) -> Result<File, String> {
         blocks.push((other, other.sections().block(0).map_err(said)?));
     }
     let mut out = Cursor::new(Vec::new());
-    assemble::write(&main, Some(&whole.tree), &blocks, &mut out, &WriteOptions::default(), None).map_err(said)?;
+    assemble::write(&main, Some(&whole.tree), &blocks, &mut out, &WriteOptions::default(), BlockCodec::Keep).map_err(said)?;
     Ok(opened(out.into_inner()))
 }
 

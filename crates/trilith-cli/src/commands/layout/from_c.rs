@@ -20,7 +20,7 @@ use trilith::{Error, Result, line_column};
 
 use conditions::{COMPILER, select_active_tokens, split_first_word};
 use constant_expr::evaluate;
-use symbol_table::Known;
+use symbol_table::SymbolTable;
 pub(super) use summary_block::LengthMember;
 use structs::Members;
 use summary_block::SummaryBlock;
@@ -82,8 +82,8 @@ pub(super) fn read_c(source: &str, model: CModel, lengths: &[LengthMember], defi
         position: 0,
         model,
         output: String::from("#: dialect=2025\n"),
-        types: Known::default(),
-        constants: Known::default(),
+        types: SymbolTable::default(),
+        constants: SymbolTable::default(),
         omitted: Vec::new(),
         unnamed: 0,
         reported: 0,
@@ -117,9 +117,9 @@ struct Parser<'t> {
     model: CModel,
     output: String,
     /// Declared types, by `struct x` or by the name that a typedef gave.
-    types: Known<LayoutType>,
+    types: SymbolTable<LayoutType>,
     /// The values of macros and enumerators.
-    constants: Known<i64>,
+    constants: SymbolTable<i64>,
     omitted: Vec<Error>,
     unnamed: usize,
     /// Comments before this token have been written.
@@ -411,7 +411,7 @@ impl<'t> Parser<'t> {
             }
             let before = self.output.len();
             if !is_typedef {
-                self.write_documentation("", true);
+                self.write_documentation("");
             }
             if is_block {
                 self.output.truncate(before);
@@ -586,7 +586,7 @@ impl<'t> Parser<'t> {
                     self.expect_mark(";")?;
                 }
                 std::mem::swap(&mut self.output, &mut body);
-                self.write_documentation("  ", true);
+                self.write_documentation("  ");
                 std::mem::swap(&mut self.output, &mut body);
                 members.push_member(name, &spelled, body.get(documented..).unwrap_or(""), &self.constants);
                 if !more {
@@ -632,14 +632,14 @@ impl<'t> Parser<'t> {
     }
 
     /// Writes the comments since the last ones, and those that follow on the same line, as documentation.
-    fn write_documentation(&mut self, pad: &str, behind: bool) {
+    fn write_documentation(&mut self, pad: &str) {
         let line_end = |at: usize| self.text.get(at..).and_then(|rest| rest.find('\n')).map_or(self.text.len(), |n| at + n);
         let last = self.tokens.get(self.position.saturating_sub(1)).map_or(0, |token| token.offset);
         let end = line_end(last);
         while self.tokens.get(self.position).is_some_and(|token| token.kind == TokenKind::Comment && token.offset < end) {
             self.position += 1;
         }
-        let mut on_line = behind;
+        let mut on_line = true;
         for line in self.take_comments() {
             let _ = if on_line { writeln!(self.output, "  ## {line}") } else { writeln!(self.output, "{pad}  ## {line}") };
             on_line = false;

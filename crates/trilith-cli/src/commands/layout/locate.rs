@@ -49,25 +49,26 @@ impl Locate {
         let (mut missing, mut count) = (0, 0);
         let located = family.locate(&self.item, &mut |place| {
             count += 1;
-            let Some((kind, order, shape)) = place.description()? else {
+            let Some(described) = place.description()? else {
                 missing += 1;
                 if options.json {
                     list.push(json!({"file": place.file, "offset": null, "address": null, "datatype": null, "shape": null}));
                 }
                 return Ok(());
             };
+            let (kind, order, shape) = (&described.datatype, described.byteorder, &described.shape);
             let nbytes = shape.iter().try_fold(kind.item_size(), |n, dim| n.checked_mul(*dim));
             if options.json {
                 let address = place.located.as_ref().and_then(|found| found.address);
                 let strides = place.located.as_ref().map(|found| found.strides.get(..shape.len()).unwrap_or(&[]).to_vec());
                 list.push(json!({
-                    "file": place.file, "offset": place.offset, "address": address, "datatype": datatype_json(&kind),
+                    "file": place.file, "offset": place.offset, "address": address, "datatype": datatype_json(kind),
                     "shape": shape, "strides": strides, "nbytes": nbytes,
                     "byteorder": if kind.as_struct().is_some() { None } else { Some(order.name()) },
                 }));
             } else {
                 let at = place.offset.map_or("-".to_owned(), |at| at.to_string());
-                table.push_row(vec![place.file.to_owned(), at, datatype_text(&kind), format!("{shape:?}"), order.name().to_owned()]);
+                table.push_row(vec![place.file.to_owned(), at, datatype_text(kind), format!("{shape:?}"), order.name().to_owned()]);
             }
             Ok(())
         });

@@ -5,7 +5,7 @@ use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
 use trilith::bytes::{WriteBasis, path_of};
-use trilith::dudley::{LayoutValues, native_order};
+use trilith::dudley::{LayoutStorage, LayoutValues, native_order};
 use trilith::{Error, Result};
 
 use crate::Outcome;
@@ -58,7 +58,8 @@ impl Write {
         options.check_inputs(&self.output, &[])?;
         let mut target = OutputFile::create(&self.output, WriteBasis::Nothing, options)?;
         let order = options.byteorder().or(layout.order()).unwrap_or(native_order());
-        filling.write(&layout, order, !self.bare, &limits, &mut target.writer())?;
+        let storage = if self.bare { LayoutStorage::Separate } else { LayoutStorage::Embedded };
+        filling.write(&layout, order, storage, &limits, &mut target.writer())?;
         let written = target.commit(options)?;
         let report = json!({"file": self.output, "written": true, "size": written});
         report_written(&self.output, &report, &format!("{}: {}", self.output, display_size(written)), options)?;

@@ -17,20 +17,28 @@ use crate::threads::lock;
 /// Longest time that the machine itself may take to answer.
 const METADATA_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Connections by which credentials are fetched: through the proxy, or from the machine itself, which answers at once or never.
-pub(super) fn agent_for(options: &RemoteOptions, far: bool) -> Result<Agent> {
-    let mut options = options.clone();
-    if !far {
-        options.timeout = options.timeout.min(METADATA_TIMEOUT);
-    }
-    new_agent(
-        &options,
-        far,
-        FilteringResolver { inner: DefaultResolver::default(), public_only: false, seen_addresses: SeenAddresses::default() },
-    )
+/// The proxy of connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Proxy {
+    /// The proxy that the environment names, if the options allow it.
+    FromEnvironment,
+    /// No proxy.
+    None,
 }
 
-pub(super) fn new_agent(options: &RemoteOptions, proxy: bool, resolver: FilteringResolver) -> Result<Agent> {
+/// Returns the connections to the services of the internet that give credentials.
+pub(super) fn new_credentials_agent(options: &RemoteOptions) -> Result<Agent> {
+    new_agent(options, Proxy::FromEnvironment, FilteringResolver::unrestricted())
+}
+
+/// Returns the connections to the machine itself, which gives credentials at once or never.
+pub(super) fn new_metadata_agent(options: &RemoteOptions) -> Result<Agent> {
+    let mut options = options.clone();
+    options.timeout = options.timeout.min(METADATA_TIMEOUT);
+    new_agent(&options, Proxy::None, FilteringResolver::unrestricted())
+}
+
+pub(super) fn new_agent(options: &RemoteOptions, proxy: Proxy, resolver: FilteringResolver) -> Result<Agent> {
     let wait = Some(options.timeout);
     let mut config = Agent::config_builder()
         .http_status_as_error(false)
@@ -45,7 +53,7 @@ pub(super) fn new_agent(options: &RemoteOptions, proxy: bool, resolver: Filterin
         .max_idle_connections_per_host(options.in_flight)
         .accept_encoding("identity")
         .user_agent(concat!("trilith/", env!("CARGO_PKG_VERSION")));
-    if !proxy || !options.environment {
+    if proxy == Proxy::None || !options.environment {
         // A proxy would look names up where their addresses cannot be checked.
         config = config.proxy(None);
     }
@@ -70,6 +78,13 @@ pub(super) struct FilteringResolver {
     pub(super) inner: DefaultResolver,
     pub(super) public_only: bool,
     pub(super) seen_addresses: SeenAddresses,
+}
+
+impl FilteringResolver {
+    /// Returns a resolver that lets all addresses through.
+    fn unrestricted() -> Self {
+        Self { inner: DefaultResolver::default(), public_only: false, seen_addresses: SeenAddresses::default() }
+    }
 }
 
 /// An address that a reference may not reach.

@@ -11,7 +11,7 @@ use ureq::unversioned::resolver::DefaultResolver;
 use url::Url;
 
 use super::address::{Address, display_url, is_public};
-use super::agent::{FilteringResolver, ForbiddenAddress, new_agent};
+use super::agent::{FilteringResolver, ForbiddenAddress, Proxy, new_agent};
 use super::bucket::Bucket;
 use super::options::RemoteOptions;
 use super::response::{Failure, Response, ResponseHeaders};
@@ -106,12 +106,12 @@ impl Client {
         let met = Arc::new(Mutex::new(HashMap::new()));
         let named = new_agent(
             &options,
-            true,
+            Proxy::FromEnvironment,
             FilteringResolver { inner: DefaultResolver::default(), public_only: false, seen_addresses: met.clone() },
         )?;
         let wary = new_agent(
             &options,
-            false,
+            Proxy::None,
             FilteringResolver { inner: DefaultResolver::default(), public_only: true, seen_addresses: met },
         )?;
         let free = Mutex::new(options.in_flight.max(1));

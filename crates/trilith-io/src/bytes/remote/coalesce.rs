@@ -27,6 +27,15 @@ pub(super) enum RangeRequest {
     Multipart(Vec<Range<u64>>),
 }
 
+/// The ranges that a server answers at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RangeSupport {
+    /// One range per request.
+    Single,
+    /// Several ranges per request.
+    Multipart,
+}
+
 /// Joins ranges with gaps that are small compared with them.
 fn coalesce(ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     let mut out: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
@@ -41,10 +50,10 @@ fn coalesce(ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     out
 }
 
-/// The requests for these ranges; `together` is `true` if the server answers with several ranges at once.
-pub(super) fn plan_jobs(ranges: Vec<Range<u64>>, together: bool) -> Vec<RangeRequest> {
+/// The requests for these ranges.
+pub(super) fn plan_jobs(ranges: Vec<Range<u64>>, support: RangeSupport) -> Vec<RangeRequest> {
     let mut jobs = Vec::new();
-    if !together {
+    if support == RangeSupport::Single {
         let mut gap = MERGE_GAP;
         let mut ranges = coalesce_ranges(ranges, gap);
         while ranges.len() > MAX_REQUESTS && gap < MAX_MERGE_GAP {
@@ -93,7 +102,7 @@ pub fn requests(ranges: &[Range<u64>]) -> Vec<Vec<Range<u64>>> {
         RangeRequest::Single(range) => vec![range],
         RangeRequest::Multipart(ranges) => ranges,
     };
-    plan_jobs(ranges.to_vec(), true).into_iter().map(list).collect()
+    plan_jobs(ranges.to_vec(), RangeSupport::Multipart).into_iter().map(list).collect()
 }
 
 #[cfg(test)]
@@ -104,12 +113,13 @@ mod tests {
     fn near_ranges_merge_small_ranges_share_request() {
         let ranges = vec![5000..5100, 0..100, 150..200, 90..120, 7..7];
         assert_eq!(coalesce_ranges(ranges.clone(), 0), [0..120, 150..200, 5000..5100]);
-        assert_eq!(plan_jobs(ranges.clone(), true), [RangeRequest::Multipart(vec![0..200, 5000..5100])]);
-        assert_eq!(plan_jobs(ranges, false), [RangeRequest::Single(0..5100)]);
-        assert_eq!(plan_jobs(vec![0..1_000_000, 1_050_000..2_000_000], true), [RangeRequest::Single(0..2_000_000)]);
+        let (single, multipart) = (RangeSupport::Single, RangeSupport::Multipart);
+        assert_eq!(plan_jobs(ranges.clone(), multipart), [RangeRequest::Multipart(vec![0..200, 5000..5100])]);
+        assert_eq!(plan_jobs(ranges, single), [RangeRequest::Single(0..5100)]);
+        assert_eq!(plan_jobs(vec![0..1_000_000, 1_050_000..2_000_000], multipart), [RangeRequest::Single(0..2_000_000)]);
         let far: Vec<_> = (0..250u64).map(|n| n * 100_000..n * 100_000 + 10).collect();
-        assert_eq!(plan_jobs(far.clone(), true).len(), 2);
-        assert_eq!(plan_jobs(far, false).len(), 3, "too many requests: read along");
+        assert_eq!(plan_jobs(far.clone(), multipart).len(), 2);
+        assert_eq!(plan_jobs(far, single).len(), 3, "too many requests: read along");
     }
 
     #[test]

@@ -22,11 +22,19 @@ use crate::threads::lock;
 /// Credentials that a server refuses are fetched again if they are older than this.
 const MIN_REFRESH_AGE: Duration = Duration::from_secs(10);
 
+/// The sources that may be asked for credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CredentialSources {
+    /// Options, variables, files and what they name.
+    Configured,
+    /// The machine itself, too.
+    All,
+}
+
 /// A signer of the requests to a service.
 pub(super) trait CredentialSigner: Send + Sync {
-    /// Signs a request. `late` says whether the machine itself may be asked for credentials, too. Returns `false` if
-    /// there are none, and the reason if they could not be had.
-    fn sign_request(&self, head: &mut Parts, region: &str, late: bool) -> Result<bool, String>;
+    /// Signs a request. Returns `false` if there are no credentials, and the reason if they could not be had.
+    fn sign_request(&self, head: &mut Parts, region: &str, sources: CredentialSources) -> Result<bool, String>;
 
     /// Forgets the credentials, so that they are fetched again. Returns `false` if that was done a moment ago.
     fn forget_credentials(&self) -> bool;
@@ -82,13 +90,13 @@ impl<K: SigningCredential> CachedCredentials<K> {
     }
 
     /// The credentials: those that are kept, or fresh ones. A request that comes while they are fetched waits for them.
-    fn get_or_fetch_credential(&self, late: bool) -> Result<Option<K>, String> {
+    fn get_or_fetch_credential(&self, sources: CredentialSources) -> Result<Option<K>, String> {
         let mut kept = lock(&self.cached);
         let old = kept.as_ref().map(|(credential, _)| credential.clone());
         if let Some(credential) = old.as_ref().filter(|credential| credential.is_valid()) {
             return Ok(Some(credential.clone()));
         }
-        let last = self.machine_providers.iter().filter(|_| late || old.is_some());
+        let last = self.machine_providers.iter().filter(|_| sources == CredentialSources::All || old.is_some());
         let mut problem = None;
         let early = self.providers.iter().map(|provider| (provider, true));
         for (provider, is_told) in early.chain(last.map(|provider| (provider, false))) {
@@ -113,8 +121,8 @@ impl<K: SigningCredential> CachedCredentials<K> {
 }
 
 impl<K: SigningCredential> CredentialSigner for CachedCredentials<K> {
-    fn sign_request(&self, head: &mut Parts, region: &str, late: bool) -> Result<bool, String> {
-        let Some(credential) = self.get_or_fetch_credential(late)? else { return Ok(false) };
+    fn sign_request(&self, head: &mut Parts, region: &str, sources: CredentialSources) -> Result<bool, String> {
+        let Some(credential) = self.get_or_fetch_credential(sources)? else { return Ok(false) };
         (self.signing)(&self.context, head, &credential, region).map_err(|error| error_summary(&error))?;
         Ok(true)
     }
@@ -231,14 +239,14 @@ fn assume_role_provider(context: &Context, profiles: &AwsProfiles, region: &str)
 pub(super) fn new_google_login(context: Context, variables: &EnvVars, options: &StoreOptions) -> Box<dyn CredentialSigner> {
     let keeper = CachedCredentials::new(context, |_| google::RequestSigner::new("storage"));
     let token = options.token.as_deref().filter(|word| !matches!(*word, "google_default" | "cache" | "browser"));
-    let path = |path: std::path::PathBuf, must: bool| GoogleKeyFile { text: None, path: Some(path), is_required: must };
+    let named = |path: std::path::PathBuf| GoogleKeyFile { text: None, path: Some(path), is_required: true };
     Box::new(match token {
         Some("cloud") => keeper.with_provider(google::VmMetadataCredentialProvider::new()),
         Some(text) if text.trim_start().starts_with('{') => {
             keeper.with_provider(GoogleKeyFile { text: Some(text.to_owned()), path: None, is_required: true })
         }
         Some(text) if text.starts_with("ya29.") => keeper.with_provider(google::TokenCredentialProvider::new(text)),
-        Some(file) => keeper.with_provider(path(file.into(), true)),
+        Some(file) => keeper.with_provider(named(file.into())),
         None => {
             let keeper = match variables.get(&["GOOGLE_OAUTH_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"]) {
                 Some(token) => keeper.with_provider(google::TokenCredentialProvider::new(token)),
@@ -249,8 +257,11 @@ pub(super) fn new_google_login(context: Context, variables: &EnvVars, options: &
                 Some(base.or_else(|| Some(std::path::Path::new(variables.get(&["HOME"])?).join(".config")))?.join("gcloud"))
             });
             let keeper = match (variables.get(&["GOOGLE_APPLICATION_CREDENTIALS"]), folder) {
-                (Some(file), _) => keeper.with_provider(path(file.into(), true)),
-                (None, Some(folder)) => keeper.with_provider(path(folder.join("application_default_credentials.json"), false)),
+                (Some(file), _) => keeper.with_provider(named(file.into())),
+                (None, Some(folder)) => {
+                    let path = folder.join("application_default_credentials.json");
+                    keeper.with_provider(GoogleKeyFile { text: None, path: Some(path), is_required: false })
+                }
                 (None, None) => keeper,
             };
             keeper.with_machine_provider(google::VmMetadataCredentialProvider::new())

@@ -76,6 +76,15 @@ pub fn objects(url: &str, hidden: bool, is_known: fn(&str) -> bool, options: &Re
     Ok(keys.into_iter().map(|key| format!("{}/{key}", lister.bucket.as_written)).collect())
 }
 
+/// The extent of a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ListDepth {
+    /// The keys of one level, and the folders in it.
+    OneLevel,
+    /// The keys of all levels.
+    AllLevels,
+}
+
 struct Lister {
     target: RemoteTarget,
     bucket: Bucket,
@@ -111,7 +120,7 @@ impl Lister {
         }
         let head = part.find(['*', '?', '[']).and_then(|at| part.get(..at)).unwrap_or(part);
         let mut folders = Vec::new();
-        self.for_each_page(&format!("{prefix}{head}"), true, |page| {
+        self.for_each_page(&format!("{prefix}{head}"), ListDepth::OneLevel, |page| {
             let is_wanted = |name: &str| (name == *part || fits(part, name)) && self.is_visible(name, part);
             let name = |key: &str| key.get(prefix.len()..).map(|name| name.trim_end_matches('/').to_owned());
             folders.extend(page.folders.into_iter().filter(|key| name(key).is_some_and(|name| is_wanted(&name))));
@@ -131,7 +140,7 @@ impl Lister {
     /// Takes all objects whose keys begin so: those that fit a pattern, else those with the names of known files.
     fn list_prefix(&self, prefix: &str, pattern: Option<&str>) -> Result<()> {
         let fitting = pattern.map(GlobPattern::new);
-        self.for_each_page(prefix, false, |page| {
+        self.for_each_page(prefix, ListDepth::AllLevels, |page| {
             self.add_keys(page.keys.into_iter().filter(|key| {
                 let rest = key.get(prefix.len()..).unwrap_or("");
                 let is_wanted = match &fitting {
@@ -158,11 +167,11 @@ impl Lister {
     }
 
     /// Gives each page of a listing to `work`.
-    fn for_each_page(&self, prefix: &str, is_level: bool, mut work: impl FnMut(ListPage) -> Result<()>) -> Result<()> {
+    fn for_each_page(&self, prefix: &str, depth: ListDepth, mut work: impl FnMut(ListPage) -> Result<()>) -> Result<()> {
         let mut next: Option<String> = None;
         loop {
             crate::interrupt::check()?;
-            let page = self.fetch_page(&self.listing_query(prefix, is_level, next.as_deref()))?;
+            let page = self.fetch_page(&self.listing_query(prefix, depth, next.as_deref()))?;
             let more = page.next.clone();
             work(page)?;
             if more.is_none() || more == next {
@@ -172,14 +181,17 @@ impl Lister {
         }
     }
 
-    fn listing_query(&self, prefix: &str, is_level: bool, next: Option<&str>) -> String {
+    fn listing_query(&self, prefix: &str, depth: ListDepth, next: Option<&str>) -> String {
         let value = |text: &str| encoded_key(text).replace('/', "%2F");
         let (start, token) = match self.bucket.service {
             ObjectService::S3 => ("list-type=2", "continuation-token"),
             ObjectService::Google => ("fields=nextPageToken%2Cprefixes%2Citems%2Fname", "pageToken"),
             ObjectService::Azure => ("restype=container&comp=list", "marker"),
         };
-        let level = if is_level { "&delimiter=%2F" } else { "" };
+        let level = match depth {
+            ListDepth::OneLevel => "&delimiter=%2F",
+            ListDepth::AllLevels => "",
+        };
         let next = next.map(|next| format!("&{token}={}", value(next))).unwrap_or_default();
         // An empty parameter is omitted, because signing methods disagree about empty values.
         let prefix = if prefix.is_empty() { String::new() } else { format!("&prefix={}", value(prefix)) };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use super::address::Address;
 use super::client::RemoteTarget;
-use super::coalesce::{RangeRequest, even_pieces, plan_jobs};
+use super::coalesce::{RangeRequest, RangeSupport, even_pieces, plan_jobs};
 use super::disk_cache::DiskCache;
 use super::fetch::{Fetcher, MinRateReader, MultiRangeResult, no_size, range_header, retry_loop};
 use super::into_shared;
@@ -372,7 +372,11 @@ impl RangedFile {
     fn run(&self, ranges: Vec<Range<u64>>) -> Result<()> {
         let mut todo = ranges;
         loop {
-            let planned = plan_jobs(todo, self.multi_range.load(Ordering::Relaxed) != MULTIRANGE_UNSUPPORTED);
+            let support = match self.multi_range.load(Ordering::Relaxed) {
+                MULTIRANGE_UNSUPPORTED => RangeSupport::Single,
+                _ => RangeSupport::Multipart,
+            };
+            let planned = plan_jobs(todo, support);
             let again = Mutex::new(Vec::new());
             for_each_concurrent(planned, self.options.in_flight, |job| {
                 match job {

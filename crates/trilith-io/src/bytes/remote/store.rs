@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::agent::agent_for;
+use super::agent::{new_credentials_agent, new_metadata_agent};
 use super::bucket::{Bucket, ObjectService, blob_host, encoded_key};
 use super::credential_context::{self, EnvVars};
-use super::credentials::{self, AzureAccount, CredentialSigner};
+use super::credentials::{self, AzureAccount, CredentialSigner, CredentialSources};
 use super::options::RemoteOptions;
 use super::profile::AwsProfiles;
 use super::response::{Failure, Response};
@@ -65,6 +65,15 @@ pub(super) enum ServiceEndpoint {
 pub(super) enum AccessMode {
     Signed,
     Anonymous,
+}
+
+/// The credentials of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RequestAccess {
+    /// No credentials.
+    Anonymous,
+    /// The credentials of the first source that has some.
+    Signed(CredentialSources),
 }
 
 impl std::fmt::Debug for Store {
@@ -234,21 +243,21 @@ impl Store {
 
     /// Adds the headers of the service, and the signature if this is a signed request. Returns `false` if there are no
     /// credentials.
-    fn sign(&self, head: &mut ureq::http::request::Parts, way: AccessMode, late: bool) -> Result<bool, String> {
+    fn sign(&self, head: &mut ureq::http::request::Parts, access: RequestAccess) -> Result<bool, String> {
         use ureq::http::{HeaderName, HeaderValue};
         for (name, value) in &self.fields {
             if let Ok(value) = HeaderValue::from_str(value) {
                 head.headers.insert(HeaderName::from_static(name), value);
             }
         }
-        let (AccessMode::Signed, Some(login)) = (way, &self.signer) else { return Ok(true) };
+        let (RequestAccess::Signed(sources), Some(login)) = (access, &self.signer) else { return Ok(true) };
         if self.bucket.service == ObjectService::S3 {
             // A request with a body has its own.
             let digest = head.headers.entry(HeaderName::from_static("x-amz-content-sha256"));
             digest.or_insert(HeaderValue::from_static(EMPTY_SHA256));
         }
         let region = lock(&self.state).region.clone();
-        login.sign_request(head, &region, late)
+        login.sign_request(head, &region, sources)
     }
 
     /// Sends a request in the way that the bucket takes: with credentials if there are any, else without, and the other
@@ -256,10 +265,11 @@ impl Store {
     pub(super) fn send_authorized(&self, send: &dyn Fn(&SignFn<'_>) -> Result<Response, Failure>) -> Result<Response, Failure> {
         let known = lock(&self.state).access_mode;
         if self.signer.is_none() {
-            return self.send_in_mode(AccessMode::Anonymous, false, send).map(|(reply, _)| reply);
+            return self.send_with_access(RequestAccess::Anonymous, send).map(|(reply, _)| reply);
         }
         if known != Some(AccessMode::Anonymous) {
-            match self.send_in_mode(AccessMode::Signed, known.is_some(), send) {
+            let sources = if known.is_some() { CredentialSources::All } else { CredentialSources::Configured };
+            match self.send_with_access(RequestAccess::Signed(sources), send) {
                 Ok((reply, true)) if !self.is_access_denied(&reply, AccessMode::Signed) => {
                     return Ok(self.remember_mode(reply, AccessMode::Signed, None));
                 }
@@ -275,7 +285,7 @@ impl Store {
                 Err(failure) => return Err(failure),
             }
         }
-        let (reply, _) = self.send_in_mode(AccessMode::Anonymous, false, send)?;
+        let (reply, _) = self.send_with_access(RequestAccess::Anonymous, send)?;
         if !self.is_access_denied(&reply, AccessMode::Anonymous) {
             let problem = lock(&self.state).credentials_problem.clone();
             let notice = problem
@@ -283,7 +293,7 @@ impl Store {
             return Ok(self.remember_mode(reply, AccessMode::Anonymous, notice));
         }
         // Requesting credentials from the machine takes time, so it comes last.
-        match self.send_in_mode(AccessMode::Signed, true, send) {
+        match self.send_with_access(RequestAccess::Signed(CredentialSources::All), send) {
             Ok((signed, true)) if !self.is_access_denied(&signed, AccessMode::Signed) => {
                 Ok(self.remember_mode(signed, AccessMode::Signed, None))
             }
@@ -309,7 +319,7 @@ impl Store {
     ) -> Result<Response, Failure> {
         let mut reply = reply;
         if self.signer.as_ref().is_some_and(|login| login.forget_credentials())
-            && let Ok((again, true)) = self.send_in_mode(AccessMode::Signed, true, send)
+            && let Ok((again, true)) = self.send_with_access(RequestAccess::Signed(CredentialSources::All), send)
         {
             if !self.is_access_denied(&again, AccessMode::Signed) {
                 return Ok(self.remember_mode(again, AccessMode::Signed, None));
@@ -318,7 +328,7 @@ impl Store {
         }
         lock(&self.state).access_mode = Some(AccessMode::Signed);
         if known.is_none() {
-            let (open, _) = self.send_in_mode(AccessMode::Anonymous, false, send)?;
+            let (open, _) = self.send_with_access(RequestAccess::Anonymous, send)?;
             if !self.is_access_denied(&open, AccessMode::Anonymous) && open.status < 400 {
                 let notice = format!(
                     "{} refused the credentials ({}), so it is read without them; --remote anonymous=yes sends none",
@@ -332,14 +342,13 @@ impl Store {
 
     /// Sends a request, and once more if the response names another region of the bucket. Returns `false` with an
     /// answer that means nothing if it could not be signed.
-    fn send_in_mode(
+    fn send_with_access(
         &self,
-        way: AccessMode,
-        late: bool,
+        access: RequestAccess,
         send: &dyn Fn(&SignFn<'_>) -> Result<Response, Failure>,
     ) -> Result<(Response, bool), Failure> {
         let signed = std::cell::Cell::new(true);
-        let finish = |head: &mut ureq::http::request::Parts| match self.sign(head, way, late) {
+        let finish = |head: &mut ureq::http::request::Parts| match self.sign(head, access) {
             Ok(found) => {
                 signed.set(found);
                 if found { Ok(()) } else { Err(Failure::NoCredentials(String::new())) }
@@ -479,7 +488,7 @@ impl BucketSettings<'_> {
 
     /// Returns the signer.
     fn create_request_signer(&self, bucket: &Bucket, account: &AzureAccount, region: &str) -> Result<Arc<dyn CredentialSigner>> {
-        let (far, near) = (agent_for(self.options, true)?, agent_for(self.options, false)?);
+        let (far, near) = (new_credentials_agent(self.options)?, new_metadata_agent(self.options)?);
         let context = credential_context::build_credentials_context(self.variables.clone(), far, near);
         let store = &self.options.store;
         Ok(Arc::from(match bucket.service {

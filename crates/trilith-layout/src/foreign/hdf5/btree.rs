@@ -8,12 +8,21 @@ use crate::error::{Error, Result};
 /// Maximum depth of a tree.
 const MAX_DEPTH: u64 = 64;
 
+/// The kind of the leaves of a B-tree of version 1, by its number in the file.
+#[derive(Clone, Copy)]
+pub(super) enum LeafKind {
+    /// Tables of the names of a group.
+    NameTables = 0,
+    /// Chunks of a dataset.
+    Chunks = 1,
+}
+
 /// The leaves of a B-tree of version 1: what is in front of each child of level 0, and its address. `key` is the
 /// size of a key in bytes.
 pub(super) fn visit_btree_v1(
     file: &Hdf5File,
     root: u64,
-    of_chunks: bool,
+    leaves: LeafKind,
     key: usize,
     take: &mut dyn FnMut(&mut FieldReader<'_>, u64) -> Result<()>,
 ) -> Result<()> {
@@ -31,7 +40,7 @@ pub(super) fn visit_btree_v1(
         let mut at = file.field_reader(&head, address);
         at.skip(4)?;
         let (kind, level, count) = (at.uint(1)?, at.uint(1)?, at.uint(2)?);
-        if kind != u64::from(of_chunks) || level >= most {
+        if kind != leaves as u64 || level >= most {
             return Err(Error::malformed("a node of another B-tree").at_byte(address.saturating_add(file.base_address)));
         }
         let from = address.saturating_add(head.len() as u64);

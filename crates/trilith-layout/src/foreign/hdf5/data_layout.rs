@@ -1,6 +1,6 @@
 //! Places of the elements of a dataset: data layouts, and every index of chunks.
 
-use super::btree;
+use super::btree::{self, LeafKind};
 use super::external_files::ExternalRange;
 use super::file::{EntrySink, FieldReader, Hdf5File, run, visit_paged_elements};
 use super::heaps::LocalHeap;
@@ -280,7 +280,7 @@ impl ArrayEntry {
 /// A B-tree of version 1: sizes, masks and offsets of elements.
 fn collect_v1_btree_chunks(file: &Hdf5File, root: u64, found: &mut ChunkList<'_>) -> Result<()> {
     let rank = found.chunk.len();
-    btree::visit_btree_v1(file, root, true, 8 + 8 * (rank + 1), &mut |key, address| {
+    btree::visit_btree_v1(file, root, LeafKind::Chunks, 8 + 8 * (rank + 1), &mut |key, address| {
         let (size, mask) = (key.uint(4)?, key.uint(4)?);
         let mut places = Vec::with_capacity(rank);
         for chunk in found.chunk {

@@ -1,6 +1,6 @@
 //! The members of groups: names, and where they lead.
 
-use super::btree;
+use super::btree::{self, LeafKind};
 use super::file::Hdf5File;
 use super::heaps::{FractalHeap, LocalHeap};
 use super::object_header::{ObjectHeader, kind};
@@ -115,7 +115,7 @@ fn read_symbol_table(file: &Hdf5File, data: &[u8], address: u64, links: &mut Vec
     let mut at = file.field_reader(data, address);
     let (tree, heap) = (at.read_defined_address("the members of a group")?, at.read_defined_address("the names of a group")?);
     let heap = LocalHeap::read_local_heap(file, heap)?;
-    btree::visit_btree_v1(file, tree, false, file.length_size(), &mut |_, table| {
+    btree::visit_btree_v1(file, tree, LeafKind::NameTables, file.length_size(), &mut |_, table| {
         let head = file.read_bytes(table, 8)?;
         file.check_signature(&head, b"SNOD", table)?;
         let count = file.field_reader(&head, table).remaining().get(6..8).map_or(0, |n| u64::from(n[0]) | u64::from(n[1]) << 8);

@@ -51,21 +51,44 @@ const DIMENSION_SCALE_ATTRIBUTES: &[&str] =
 
 /// The layout of an HDF5 file; `resolve` opens the files that it refers to.
 pub(super) fn derive_layout(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<String> {
-    match try_derive_layout(source, resolve, limits, false)? {
+    let derived = try_derive_layout(source, resolve, limits, NetcdfKnowledge::Open)?;
+    if derived.is_late {
         // A dataset before the first mark of netCDF was taken for one of HDF5.
-        (_, true) => try_derive_layout(source, resolve, limits, true).map(|(text, _)| text),
-        (text, false) => Ok(text),
+        return try_derive_layout(source, resolve, limits, NetcdfKnowledge::Certain).map(|derived| derived.text);
     }
+    Ok(derived.text)
 }
 
-/// The layout of a file that may be known to be netCDF, and whether that was found out too late.
-fn try_derive_layout(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits, is_netcdf: bool) -> Result<(String, bool)> {
+/// The knowledge about a file before its datasets are read: whether it is netCDF.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NetcdfKnowledge {
+    /// Its marks decide, and may come late.
+    Open,
+    /// The file is netCDF.
+    Certain,
+}
+
+/// A layout, and what was found out about its file.
+struct DerivedLayout {
+    /// The text of the layout.
+    text: String,
+    /// `true` if the file turned out to be netCDF after a dataset had been taken for one of HDF5.
+    is_late: bool,
+}
+
+/// Derives the layout of a file, once through.
+fn try_derive_layout(
+    source: &SourceRef,
+    resolve: &dyn Resolve,
+    limits: &Limits,
+    netcdf: NetcdfKnowledge,
+) -> Result<DerivedLayout> {
     let file = Hdf5File::open(source, limits)?;
     let mut text = LayoutText::new("an HDF5 file", limits);
     file.cut_short().iter().try_for_each(|why| text.write_file_damage(why))?;
     let (root, others) = (file.root, ExternalFiles::new(resolve, source.len(), limits));
     let at = Rc::new(LinkedFile::new(file, 0, String::new())?);
-    at.is_netcdf.set(at.is_netcdf.get() || is_netcdf);
+    at.is_netcdf.set(at.is_netcdf.get() || netcdf == NetcdfKnowledge::Certain);
     let (open, here) = (Vec::new(), String::new());
     let mut writer = LayoutWriter {
         addresses: Rc::clone(&at),
@@ -81,7 +104,7 @@ fn try_derive_layout(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits,
     let links = read_group_links(&at.file, &header)?;
     writer.write_group(&header, &links, root, "")?;
     writer.external_files.write_file_list(&mut writer.text)?;
-    Ok((writer.text.finish()?, writer.is_late))
+    Ok(DerivedLayout { text: writer.text.finish()?, is_late: writer.is_late })
 }
 
 struct LayoutWriter<'s> {

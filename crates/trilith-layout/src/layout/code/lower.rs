@@ -8,8 +8,8 @@ use super::{CodeField, FieldMove, MAX_ITEMS, Op, too_many};
 use crate::error::{Error, Result};
 use crate::layout::lexer::push_name;
 use crate::layout::model::{
-    Byteorder, Dim, DimRun, ItemData, ItemId, Layout, LayoutStep, MemberKind, ParamId, Placement, Primitive, RepeatCount, TypeId,
-    TypeKind, TypeUse,
+    AddressRule, Byteorder, Dim, DimRun, ElementSlot, ItemData, ItemId, Layout, LayoutStep, MemberKind, ParamId, Placement,
+    Primitive, RepeatCount, TypeId, TypeKind, TypeUse,
 };
 
 /// The operations for one first address.
@@ -36,7 +36,7 @@ pub(super) fn build_operations(layout: &Layout, start: Expr) -> Result<LoweredLa
         budget: MAX_ITEMS,
     };
     let all = u32::try_from(layout.steps.len()).map_err(|_| too_many())?;
-    builder.build_steps(&StepRange { from: 0, to: all, drop_at: false, base: "", top: ItemId::ROOT })?;
+    builder.build_steps(&StepRange { from: 0, to: all, address_rule: AddressRule::Keep, base: "", top: ItemId::ROOT })?;
     let Lowering { fields, vars, ops, total, .. } = builder;
     Ok(LoweredLayout { fields, vars, ops, total })
 }
@@ -85,7 +85,7 @@ pub(super) fn drop_unused_vars(ops: Vec<Op>, result: Option<&Expr>) -> Vec<Op> {
 struct StepRange<'p> {
     from: u32,
     to: u32,
-    drop_at: bool,
+    address_rule: AddressRule,
     base: &'p str,
     top: ItemId,
 }
@@ -161,32 +161,38 @@ impl Lowering<'_> {
             let mut next = at + 1;
             match step {
                 LayoutStep::Enter(dict) => open = self.path_below(range.base, *dict, range.top),
-                LayoutStep::Data(item) => self.build_data(*item, range.drop_at, &open)?,
-                LayoutStep::Param(item) => self.build_param(*item, range.drop_at, &open)?,
+                LayoutStep::Data(item) => self.build_data(*item, range.address_rule, &open)?,
+                LayoutStep::Param(item) => self.build_param(*item, range.address_rule, &open)?,
                 LayoutStep::List(of) => {
                     next = of.end.max(next);
-                    let path = self.open_list(of.list, at, of.end, of.fresh, &open);
+                    let path = self.open_list(of.list, at, of.end, of.slot, &open);
                     self.build_repeats(
                         of.count,
                         &path,
-                        &StepRange { from: at + 1, to: of.end, drop_at: range.drop_at, base: &path, top: of.list },
+                        &StepRange { from: at + 1, to: of.end, address_rule: range.address_rule, base: &path, top: of.list },
                     )?;
                 }
                 LayoutStep::Extend(of) => {
-                    let path = self.open_list(of.list, at, at, false, &open);
+                    let path = self.open_list(of.list, at, at, ElementSlot::Existing, &open);
                     self.build_repeats(
                         of.count,
                         &path,
-                        &StepRange { from: of.from, to: of.to, drop_at: true, base: &path, top: of.list },
+                        &StepRange { from: of.from, to: of.to, address_rule: AddressRule::Drop, base: &path, top: of.list },
                     )?;
                 }
-                LayoutStep::Element { dict, end, is_new_list: fresh } => {
+                LayoutStep::Element { dict, end, slot } => {
                     next = (*end).max(next);
-                    let path = format!("{open}{}", self.assign_element_index(*dict, *fresh));
-                    if *fresh {
+                    let path = format!("{open}{}", self.assign_element_index(*dict, *slot));
+                    if *slot == ElementSlot::New {
                         self.forget_lists(at, *end);
                     }
-                    self.build_steps(&StepRange { from: at + 1, to: *end, drop_at: range.drop_at, base: &path, top: *dict })?;
+                    self.build_steps(&StepRange {
+                        from: at + 1,
+                        to: *end,
+                        address_rule: range.address_rule,
+                        base: &path,
+                        top: *dict,
+                    })?;
                 }
                 LayoutStep::Type(_) | LayoutStep::Summary { .. } => {}
             }
@@ -229,21 +235,21 @@ impl Lowering<'_> {
         self.layout.item(self.layout.item(item).parent).kind == ItemData::List
     }
 
-    fn open_list(&mut self, list: ItemId, at: u32, end: u32, fresh: bool, open: &str) -> String {
+    fn open_list(&mut self, list: ItemId, at: u32, end: u32, slot: ElementSlot, open: &str) -> String {
         if !self.is_element(list) {
             return self.join_item_path(list, open);
         }
-        let index = self.assign_element_index(list, fresh);
-        if fresh {
+        let index = self.assign_element_index(list, slot);
+        if slot == ElementSlot::New {
             self.lengths.remove(&list);
             self.forget_lists(at, end);
         }
         format!("{open}{index}")
     }
 
-    fn assign_element_index(&mut self, element: ItemId, fresh: bool) -> String {
+    fn assign_element_index(&mut self, element: ItemId, slot: ElementSlot) -> String {
         let item = self.layout.item(element);
-        if !fresh {
+        if slot == ElementSlot::Existing {
             return format!("[{}]", item.position);
         }
         let length = self.lengths.entry(item.parent).or_default();
@@ -281,9 +287,8 @@ impl Lowering<'_> {
         at
     }
 
-    fn effective_placement(&self, placement: Placement, drop_at: bool) -> Placement {
-        match placement {
-            Placement::At(_) if drop_at => Placement::Next,
+    fn effective_placement(&self, placement: Placement, address_rule: AddressRule) -> Placement {
+        match address_rule.apply(placement) {
             Placement::Align(0) => Placement::Next,
             other => other,
         }
@@ -305,7 +310,7 @@ impl Lowering<'_> {
         Ok(self.fields.len() - 1)
     }
 
-    fn build_param(&mut self, item: ItemId, drop_at: bool, open: &str) -> Result<()> {
+    fn build_param(&mut self, item: ItemId, address_rule: AddressRule, open: &str) -> Result<()> {
         let ItemData::Param(id) = self.layout.item(item).kind else { return Ok(()) };
         let param = self.layout.param(id);
         if param.fixed_value.is_some() {
@@ -315,20 +320,24 @@ impl Lowering<'_> {
         let field = self.add_field(self.join_item_path(item, open), item, primitive, Vec::new())?;
         let name = self.fields.get(field).map(|field| field.name.clone()).unwrap_or_default();
         let size = Expr::Const(primitive.size() as i64);
-        let at =
-            self.place_item(self.effective_placement(param.placement, drop_at), self.layout.ty(param.ty).align, &size, &name);
+        let at = self.place_item(
+            self.effective_placement(param.placement, address_rule),
+            self.layout.ty(param.ty).align,
+            &size,
+            &name,
+        );
         let var = self.add_variable(&format!("value_{name}"));
         self.ops.push(Op::Param { field, at, order, var: Some(var) });
         self.values.insert(id, Expr::Var(var));
         Ok(())
     }
 
-    fn build_data(&mut self, item: ItemId, drop_at: bool, open: &str) -> Result<()> {
+    fn build_data(&mut self, item: ItemId, address_rule: AddressRule, open: &str) -> Result<()> {
         let Some(data) = self.layout.data_of(item) else { return Ok(()) };
         let path = if data.reference > 0 {
             format!("&{}", data.reference)
         } else if self.is_element(item) {
-            format!("{open}{}", self.assign_element_index(item, true))
+            format!("{open}{}", self.assign_element_index(item, ElementSlot::New))
         } else {
             self.join_item_path(item, open)
         };
@@ -345,7 +354,7 @@ impl Lowering<'_> {
         let size = self.use_size(what, &path)?;
         let align = self.layout.ty(what.ty).align;
         let at = self.place_item(
-            self.effective_placement(data.placement, drop_at),
+            self.effective_placement(data.placement, address_rule),
             align,
             &size,
             &super::identifiers::to_identifier(&path),

@@ -58,7 +58,17 @@ fn to_struct_format(field: &CodeField) -> (char, &'static str) {
     }
 }
 
-fn push_operations(plan: &CodePlan, spelling: &ExprSyntax, is_writer: bool, out: &mut String) {
+/// A function of the module.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ModuleFunction {
+    /// The function that writes a file.
+    Writer,
+    /// The function that reads a file.
+    Reader,
+}
+
+fn push_operations(plan: &CodePlan, spelling: &ExprSyntax, function: ModuleFunction, out: &mut String) {
+    let is_writer = function == ModuleFunction::Writer;
     let program = if is_writer { &plan.write } else { &plan.read };
     let vars = &program.vars;
     let p = |expr| spelling.print_expr(vars, expr);
@@ -100,7 +110,7 @@ fn push_operations(plan: &CodePlan, spelling: &ExprSyntax, is_writer: bool, out:
 
 fn push_writer(plan: &CodePlan, spelling: &ExprSyntax, out: &mut String) {
     out.push_str("\n\ndef write(path, values):\n    \"\"\"Write a file from a dict of values.\"\"\"\n    with open(path, \"wb\") as file:\n        f = _File(file)\n        f.create()\n");
-    push_operations(plan, spelling, true, out);
+    push_operations(plan, spelling, ModuleFunction::Writer, out);
     let total = spelling.print_expr(&plan.write.vars, &plan.total);
     if let Some(text) = &plan.layout {
         let _ = writeln!(out, "        f.end({total}, LAYOUT)\n\n\nLAYOUT = (");
@@ -115,6 +125,6 @@ fn push_writer(plan: &CodePlan, spelling: &ExprSyntax, out: &mut String) {
 
 fn push_reader(plan: &CodePlan, spelling: &ExprSyntax, out: &mut String) {
     out.push_str("\n\ndef read(path):\n    \"\"\"Read a file as a dict of values.\"\"\"\n    values = {}\n    with open(path, \"rb\") as file:\n        f = _File(file)\n        f.open()\n");
-    push_operations(plan, spelling, false, out);
+    push_operations(plan, spelling, ModuleFunction::Reader, out);
     out.push_str("    return values\n");
 }

@@ -6,7 +6,7 @@ use super::{
     TypeOwner,
 };
 use crate::layout::interner::Symbol;
-use crate::layout::model::{DimRun, MemberKind};
+use crate::layout::model::{DimRun, ElementSlot, MemberKind};
 use crate::layout::sizes;
 
 impl LayoutParser<'_> {
@@ -50,7 +50,7 @@ impl LayoutParser<'_> {
                 if self.is_at_kind(TokenKind::OpenBracket) {
                     let list = self.named_list(name, symbol)?;
                     let open = self.advance();
-                    return self.open_list(list, open.span, false);
+                    return self.open_list(list, open.span, ElementSlot::Existing);
                 }
                 let draft = self.begin_item(TypeOwner::Dict, name, symbol);
                 self.parse_datatype(draft)
@@ -99,7 +99,7 @@ impl LayoutParser<'_> {
         }
         let list = self.named_list(name, symbol)?;
         self.advance();
-        self.open_list(list, open, false)
+        self.open_list(list, open, ElementSlot::Existing)
     }
 
     /// Returns `true` if the bracket here is followed by one token and `]`.

@@ -2,7 +2,7 @@
 
 use super::{Code, Draft, Frame, ItemData, ItemId, LayoutParser, ParseResult, Token, TokenKind, TypeId, TypeOwner};
 use crate::layout::interner::Symbol;
-use crate::layout::model::{DataItem, RefTarget};
+use crate::layout::model::{DataItem, ElementSlot, RefTarget};
 use crate::layout::spec_decisions;
 
 impl LayoutParser<'_> {
@@ -46,7 +46,7 @@ impl LayoutParser<'_> {
             TokenKind::OpenBracket => {
                 let list = self.named_list(name, symbol)?;
                 let open = self.advance();
-                self.open_list(list, open.span, false)
+                self.open_list(list, open.span, ElementSlot::Existing)
             }
             TokenKind::OpenBrace => self.begin_type(name, symbol),
             _ => {
@@ -158,9 +158,9 @@ impl LayoutParser<'_> {
         let step = self.layout.steps.len() as u32;
         self.begin_at(element, step);
         if open.kind == TokenKind::OpenBracket {
-            self.open_list(element, open.span, false)
+            self.open_list(element, open.span, ElementSlot::Existing)
         } else {
-            self.open_element_dict(element, open.span, false)
+            self.open_element_dict(element, open.span, ElementSlot::Existing)
         }
     }
 

@@ -6,7 +6,7 @@ use super::{
     TypeId, TypeOwner,
 };
 use crate::layout::interner::Symbol;
-use crate::layout::model::{Extension, ListSteps, RepeatCount};
+use crate::layout::model::{ElementSlot, Extension, ListSteps, RepeatCount};
 
 impl LayoutParser<'_> {
     /// The list that `NAME '['` opens, new or known; E302 at the name of anything else.
@@ -24,7 +24,7 @@ impl LayoutParser<'_> {
     }
 
     /// '[' of a list, taken already: its elements come next.
-    pub(super) fn open_list(&mut self, list: ItemId, open: Span, fresh: bool) -> ParseResult {
+    pub(super) fn open_list(&mut self, list: ItemId, open: Span, slot: ElementSlot) -> ParseResult {
         self.set_comment_target(list);
         self.charge_depth(1)?;
         let step = self.layout.steps.len() as u32;
@@ -34,7 +34,7 @@ impl LayoutParser<'_> {
             count: RepeatCount::Once,
             span: open,
             elements: 0,
-            fresh,
+            slot,
             places: false,
             dynamic: false,
         })));
@@ -145,7 +145,7 @@ impl LayoutParser<'_> {
         let open = self.advance();
         let dict = self.begin_element(open.span);
         self.layout.item_mut(dict).kind = ItemData::Dict;
-        self.open_element_dict(dict, open.span, true)
+        self.open_element_dict(dict, open.span, ElementSlot::New)
     }
 
     /// '[' … ']': an element that is a list.
@@ -153,15 +153,15 @@ impl LayoutParser<'_> {
         let open = self.advance();
         let list = self.begin_element(open.span);
         self.layout.item_mut(list).kind = ItemData::List;
-        self.open_list(list, open.span, true)
+        self.open_list(list, open.span, ElementSlot::New)
     }
 
     /// The body of a dict in a list comes next.
-    pub(super) fn open_element_dict(&mut self, dict: ItemId, open: Span, fresh: bool) -> ParseResult {
+    pub(super) fn open_element_dict(&mut self, dict: ItemId, open: Span, slot: ElementSlot) -> ParseResult {
         self.set_comment_target(dict);
         self.charge_depth(1)?;
         let step = self.layout.steps.len() as u32;
-        self.layout.steps.push(LayoutStep::Element { dict, end: step + 1, is_new_list: fresh });
+        self.layout.steps.push(LayoutStep::Element { dict, end: step + 1, slot });
         self.frames.push(Frame::Dict { current: dict, top: dict, step, depth: 0, open });
         Ok(())
     }

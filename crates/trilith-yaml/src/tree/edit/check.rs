@@ -17,6 +17,15 @@ pub(super) struct FirstDifference {
     pub message: &'static str,
 }
 
+/// The tag that a node must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TagRule {
+    /// The tag of the old node.
+    Same,
+    /// Any tag or none.
+    Any,
+}
+
 /// Compares `new` with `old` and what the plan changes in it.
 pub(super) fn compare_with_plan(old: &Tree, plan: &EditModel, new: &Tree) -> Result<(), FirstDifference> {
     let mut check = EditChecker::new(old, new, plan);
@@ -131,7 +140,7 @@ impl<'a> EditChecker<'a> {
                 (self.old_index, self.new_index) = (old.written_end(), new.written_end());
                 Ok(())
             }
-            Some(NewContent::Tag) => self.compare_kept_children(growth, true),
+            Some(NewContent::Tag) => self.compare_kept_children(growth, TagRule::Any),
             None => self.compare_kept(growth),
         }
     }
@@ -169,12 +178,12 @@ impl<'a> EditChecker<'a> {
     }
 
     fn compare_kept(&mut self, growth: i64) -> CompareResult {
-        self.compare_kept_children(growth, self.plan.head_changes)
+        self.compare_kept_children(growth, if self.plan.head_changes { TagRule::Any } else { TagRule::Same })
     }
 
     /// A node that is unchanged; its children, of which there are `growth` more, are compared next.
     #[inline]
-    fn compare_kept_children(&mut self, growth: i64, any_tag: bool) -> CompareResult {
+    fn compare_kept_children(&mut self, growth: i64, tag: TagRule) -> CompareResult {
         let (old, new) = (Node::new(self.old, self.old_index), Node::new(self.new, self.new_index));
         let (Some(was), Some(is)) =
             (self.old.records.get(self.old_index as usize), self.new.records.get(self.new_index as usize))
@@ -189,7 +198,7 @@ impl<'a> EditChecker<'a> {
         if old.is_alias() || new.is_alias() {
             self.compare_alias(old, new)?;
         } else {
-            if !any_tag {
+            if tag == TagRule::Same {
                 self.same_tag(was.tag_number(), is.tag_number())?;
             }
             if (was.meta | is.meta) & HAS_PROPS != 0 {

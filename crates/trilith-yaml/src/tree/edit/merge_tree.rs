@@ -44,6 +44,15 @@ impl Tree {
     }
 }
 
+/// The order that the keys of two mappings must have to say the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KeyOrder {
+    /// The same order in both.
+    Same,
+    /// Any order.
+    Any,
+}
+
 type PendingPairs<'t, 'n> = Vec<(Node<'t>, Node<'n>, NodeContext)>;
 
 impl<'t> Edit<'t> {
@@ -177,7 +186,7 @@ fn same_scalar(a: Node<'_>, b: Node<'_>) -> bool {
 }
 
 /// The children that have to say the same, in pairs; nothing if the nodes themselves differ.
-fn pair_children<'a, 'b>(a: Node<'a>, b: Node<'b>, any_order: bool) -> Option<Vec<(Node<'a>, Node<'b>)>> {
+fn pair_children<'a, 'b>(a: Node<'a>, b: Node<'b>, order: KeyOrder) -> Option<Vec<(Node<'a>, Node<'b>)>> {
     if a.is_scalar() || b.is_scalar() {
         return same_scalar(a, b).then(Vec::new);
     }
@@ -191,7 +200,7 @@ fn pair_children<'a, 'b>(a: Node<'a>, b: Node<'b>, any_order: bool) -> Option<Ve
     let mut children = Vec::with_capacity(2 * found.len());
     for (key, (place, name, value)) in &found {
         let (other, other_name, other_value) = wanted.get(key)?;
-        if !any_order && place != other {
+        if order == KeyOrder::Same && place != other {
             return None;
         }
         children.push((*name, *other_name));
@@ -202,25 +211,25 @@ fn pair_children<'a, 'b>(a: Node<'a>, b: Node<'b>, any_order: bool) -> Option<Ve
 
 /// Returns `true` if two nodes say the same, aliases aside.
 fn same_value(a: Node<'_>, b: Node<'_>) -> bool {
-    same_structure(a, b, false, |_, _| true)
+    same_structure(a, b, KeyOrder::Same, |_, _| true)
 }
 
 /// Returns `true` if two trees say the same, keys in any order, with the same nodes standing in several places.
 fn same_content(a: &Tree, b: &Tree) -> bool {
     let (mut there, mut back): (HashMap<NodeId, NodeId>, HashMap<NodeId, NodeId>) = (HashMap::new(), HashMap::new());
-    same_structure(a.root(), b.root(), true, |a, b| {
+    same_structure(a.root(), b.root(), KeyOrder::Any, |a, b| {
         a.is_scalar() || *there.entry(a.id()).or_insert(b.id()) == b.id() && *back.entry(b.id()).or_insert(a.id()) == a.id()
     })
 }
 
 /// Returns `true` if two nodes say the same, and every pair of nodes below them `fits`.
-fn same_structure<'a>(a: Node<'a>, b: Node<'a>, any_order: bool, mut fits: impl FnMut(Node<'a>, Node<'a>) -> bool) -> bool {
+fn same_structure<'a>(a: Node<'a>, b: Node<'a>, order: KeyOrder, mut fits: impl FnMut(Node<'a>, Node<'a>) -> bool) -> bool {
     let mut open = vec![(a, b)];
     while let Some((a, b)) = open.pop() {
         if !fits(a, b) {
             return false;
         }
-        match pair_children(a, b, any_order) {
+        match pair_children(a, b, order) {
             _ if are_aliases(a, b) => {}
             Some(children) if !is_alias(a) && !is_alias(b) => open.extend(children),
             _ => return false,

@@ -17,7 +17,7 @@ impl<R: EventReceiver> Scanner<'_, '_, R> {
             }
             // A list may begin in the column of its key.
             if dash && top.is_some_and(|top| top.mapping && top.indent == column) {
-                self.enter_collection(false, start, column, wanted.props)?;
+                self.enter_sequence(start, column, wanted.props)?;
                 return self.scan_sequence_item(start, column);
             }
             self.empty_scalar(wanted)?;
@@ -56,7 +56,7 @@ impl<R: EventReceiver> Scanner<'_, '_, R> {
     fn scan_plain_entries(&mut self, mut start: usize, mut colon: usize, column: usize) -> ScanResult<usize> {
         loop {
             let key = self.trim_span(start, colon)?;
-            self.emit_scalar(key, YamlScalarStyle::Plain, true, NodeProps::default())?;
+            self.emit_plain_scalar(key, NodeProps::default())?;
             // Most values are plain and on the line of their key, and the next line does not continue them.
             let value = colon + 2;
             if !STARTS_PLAIN[self.byte_at(value) as usize] || self.byte_at(colon + 1) != b' ' {
@@ -70,7 +70,7 @@ impl<R: EventReceiver> Scanner<'_, '_, R> {
                 return self.scan_value(colon + 1, column);
             }
             let value = self.trim_span(value, end)?;
-            self.emit_scalar(value, YamlScalarStyle::Plain, true, NodeProps::default())?;
+            self.emit_plain_scalar(value, NodeProps::default())?;
             // Dots at the start of a line may end the document.
             if start - line < column || !STARTS_PLAIN[next as usize] || (column == 0 && next == b'.') {
                 return Ok(line);
@@ -80,10 +80,15 @@ impl<R: EventReceiver> Scanner<'_, '_, R> {
     }
 
     #[inline]
-    fn enter_collection(&mut self, mapping: bool, start: usize, indent: usize, props: NodeProps) -> ScanResult<()> {
-        self.levels.push(BlockLevel { indent, mapping });
-        let what = if mapping { EventKind::Mapping(CollectionStyle::Block) } else { EventKind::Sequence(CollectionStyle::Block) };
-        self.emit(what, Span::new_u32(start, start), props)
+    fn enter_mapping(&mut self, start: usize, indent: usize, props: NodeProps) -> ScanResult<()> {
+        self.levels.push(BlockLevel { indent, mapping: true });
+        self.emit(EventKind::Mapping(CollectionStyle::Block), Span::new_u32(start, start), props)
+    }
+
+    #[inline]
+    fn enter_sequence(&mut self, start: usize, indent: usize, props: NodeProps) -> ScanResult<()> {
+        self.levels.push(BlockLevel { indent, mapping: false });
+        self.emit(EventKind::Sequence(CollectionStyle::Block), Span::new_u32(start, start), props)
     }
 
     /// Ends the innermost block collection, where its last node ended.
@@ -96,7 +101,21 @@ impl<R: EventReceiver> Scanner<'_, '_, R> {
     /// An empty scalar.
     #[inline]
     pub(super) fn empty_scalar(&mut self, wanted: ExpectedNode) -> ScanResult<()> {
-        self.emit_scalar(Span::new_u32(wanted.position, wanted.position), YamlScalarStyle::Plain, true, wanted.props)
+        self.emit_plain_scalar(Span::new_u32(wanted.position, wanted.position), wanted.props)
+    }
+
+    /// A plain scalar whose text is its source.
+    #[inline(always)]
+    pub(super) fn emit_plain_scalar(&mut self, span: Span, props: NodeProps) -> ScanResult<()> {
+        self.last_end = span.end as usize;
+        self.emit(EventKind::Scalar { style: YamlScalarStyle::Plain, verbatim: true }, span, props)
+    }
+
+    /// A scalar whose text is made from its source.
+    #[inline(always)]
+    pub(super) fn emit_cooked_scalar(&mut self, span: Span, style: YamlScalarStyle, props: NodeProps) -> ScanResult<()> {
+        self.last_end = span.end as usize;
+        self.emit(EventKind::Scalar { style, verbatim: false }, span, props)
     }
 
     #[inline(always)]
@@ -165,7 +184,7 @@ impl<R: EventReceiver> Scanner<'_, '_, R> {
         // The indentation of what it is part of.
         let mut outer = self.levels.last().map(|top| top.indent);
         while self.byte_at(start) == b'-' && self.is_gap(start + 1) {
-            self.enter_collection(false, start, column, wanted.props)?;
+            self.enter_sequence(start, column, wanted.props)?;
             outer = Some(column);
             let next = self.skip_spaces(start + 1);
             wanted = ExpectedNode { props: NodeProps::default(), position: start + 1 };
@@ -185,7 +204,7 @@ impl<R: EventReceiver> Scanner<'_, '_, R> {
             };
         }
         if let Some(key) = self.scan_key(at)? {
-            self.enter_collection(true, start, column, wanted.props)?;
+            self.enter_mapping(start, column, wanted.props)?;
             if key.style == YamlScalarStyle::Plain && !props.any() && key.colon - start <= MAX_KEY_LEN {
                 return self.scan_plain_entries(start, key.colon, column);
             }

@@ -47,7 +47,7 @@ impl<R: EventReceiver> Scanner<'_, '_, R> {
                     let after = at;
                     at = self.skip_gap(at, outer)?;
                     if matches!(self.byte_at(at), b',' | b'}') {
-                        self.emit_scalar(Span::new_u32(after, after), YamlScalarStyle::Plain, true, NodeProps::default())?;
+                        self.emit_plain_scalar(Span::new_u32(after, after), NodeProps::default())?;
                         entry = false;
                     } else {
                         (at, entry) = self.flow_value(at, outer)?;
@@ -72,7 +72,7 @@ impl<R: EventReceiver> Scanner<'_, '_, R> {
                 break;
             }
             let span = self.trim_span(at, end)?;
-            self.emit_scalar(span, YamlScalarStyle::Plain, true, NodeProps::default())?;
+            self.emit_plain_scalar(span, NodeProps::default())?;
             if after == b']' {
                 return Ok((end, false));
             }
@@ -101,8 +101,8 @@ impl<R: EventReceiver> Scanner<'_, '_, R> {
                 break;
             }
             let (key, value) = (self.trim_span(at, colon)?, self.trim_span(start, end)?);
-            self.emit_scalar(key, YamlScalarStyle::Plain, true, NodeProps::default())?;
-            self.emit_scalar(value, YamlScalarStyle::Plain, true, NodeProps::default())?;
+            self.emit_plain_scalar(key, NodeProps::default())?;
+            self.emit_plain_scalar(value, NodeProps::default())?;
             if after == b'}' {
                 return Ok((end, false));
             }
@@ -174,7 +174,7 @@ impl<R: EventReceiver> Scanner<'_, '_, R> {
             let end = self.flow_plain_end(at + 1)?;
             if self.byte_at(end) != b'\n' {
                 let span = self.trim_span(at, end)?;
-                self.emit_scalar(span, YamlScalarStyle::Plain, true, NodeProps::default())?;
+                self.emit_plain_scalar(span, NodeProps::default())?;
                 return Ok((end, false));
             }
         }

@@ -167,13 +167,13 @@ impl<R: EventReceiver> Scanner<'_, '_, R> {
         let end = self.plain_end(start + 1);
         let span = self.trim_span(start, end)?;
         if self.byte_at(end) != b'\n' {
-            self.emit_scalar(span, YamlScalarStyle::Plain, true, props)?;
+            self.emit_plain_scalar(span, props)?;
             return self.after_plain(end);
         }
         // Most values are followed by a line that is indented less.
         let next = self.skip_spaces(end + 1);
         if self.byte_at(next) != b'\n' && outer.is_some_and(|outer| next - (end + 1) <= outer) {
-            self.emit_scalar(span, YamlScalarStyle::Plain, true, props)?;
+            self.emit_plain_scalar(span, props)?;
             return Ok(end + 1);
         }
         self.plain_lines(span, end, outer, props)
@@ -212,7 +212,7 @@ impl<R: EventReceiver> Scanner<'_, '_, R> {
             end = self.plain_end(start + 1);
             span.end = self.trim_span(start, end)?.end;
             if self.byte_at(end) != b'\n' {
-                self.emit_scalar(span, YamlScalarStyle::Plain, false, props)?;
+                self.emit_cooked_scalar(span, YamlScalarStyle::Plain, props)?;
                 return self.after_plain(end);
             }
         }
@@ -425,7 +425,7 @@ impl<R: EventReceiver> Scanner<'_, '_, R> {
         }
         let end = block_end(self.text, at, line);
         let style = if self.byte_at(at) == b'|' { YamlScalarStyle::Literal } else { YamlScalarStyle::Folded };
-        self.emit_scalar(Span::new_u32(at, end), style, false, props)?;
+        self.emit_cooked_scalar(Span::new_u32(at, end), style, props)?;
         Ok(line)
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use trilith::{Error, Result, line_column};
 
 use super::constant_expr::evaluate;
-use super::symbol_table::Known;
+use super::symbol_table::SymbolTable;
 use super::lexer::{TokenKind, Token, malformed_at, tokenize_source};
 
 /// The part of a source that the preprocessor of a compiler leaves.
@@ -220,7 +220,7 @@ impl<'t> Reader<'_, 't> {
         }
         let mut undefined = Vec::new();
         let Some(plain) = self.resolve_condition_words(&name, &mut undefined) else { return Ok(None) };
-        let Some(found) = evaluate(&plain, &Known::default()) else { return Ok(None) };
+        let Some(found) = evaluate(&plain, &SymbolTable::default()) else { return Ok(None) };
         // A condition that gives a name its default value needs no note.
         if !is_default && let Some(name) = undefined.first() {
             let (line, _) = line_column(self.text, self.all.get(at).map_or(0, |token| token.offset));

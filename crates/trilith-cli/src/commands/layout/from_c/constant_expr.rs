@@ -1,10 +1,10 @@
 //! Constant expressions of C, as the lengths of arrays, macros, enumerators and conditions have them.
 
-use super::symbol_table::Known;
+use super::symbol_table::SymbolTable;
 
 /// The value of an expression of whole numbers, constants and the operators of C; None for anything else,
 /// and if it does not fit.
-pub(super) fn evaluate(tokens: &[&str], constants: &Known<i64>) -> Option<i64> {
+pub(super) fn evaluate(tokens: &[&str], constants: &SymbolTable<i64>) -> Option<i64> {
     let mut reader = ExprParser { tokens, at: 0, constants };
     let value = reader.evaluate_binary(0, 0)?;
     (reader.at == tokens.len()).then_some(value)
@@ -41,7 +41,7 @@ const MAX_DEPTH: usize = 64;
 struct ExprParser<'e> {
     tokens: &'e [&'e str],
     at: usize,
-    constants: &'e Known<i64>,
+    constants: &'e SymbolTable<i64>,
 }
 
 impl ExprParser<'_> {
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn expression_values_match_c() {
-        let mut constants = Known::default();
+        let mut constants = SymbolTable::default();
         constants.insert("N".to_owned(), 5);
         for (text, expected) in [
             ("( 32 )", Some(32)),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use trilith::layout::quoted_name;
 use trilith::{Error, Result};
 
-use super::symbol_table::Known;
+use super::symbol_table::SymbolTable;
 
 /// The members of a struct.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) struct Member {
 
 impl Members {
     /// Adds one. A summary block comes before the constants, so that lengths are numbers in it.
-    pub(super) fn push_member(&mut self, name: &str, spelled: &str, docs: &str, constants: &Known<i64>) {
+    pub(super) fn push_member(&mut self, name: &str, spelled: &str, docs: &str, constants: &SymbolTable<i64>) {
         let number = |dim: &str| constants.get(dim.trim()).map_or_else(|| dim.trim().to_owned(), i64::to_string);
         let (base, dims) = split_type(spelled);
         let spelled = match dims.strip_prefix('[').and_then(|dims| dims.strip_suffix(']')) {

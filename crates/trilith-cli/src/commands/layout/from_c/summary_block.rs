@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use trilith::layout::quoted_name;
 use trilith::{Error, Result};
 
-use super::symbol_table::Known;
+use super::symbol_table::SymbolTable;
 use super::structs::{Members, StructTable, split_type};
 
 /// A member of a C struct that is a length: `nx=mesh.nx`, or `nx=head.mesh.nx` for a struct in it.
@@ -91,7 +91,7 @@ impl SummaryBlock {
 
     /// A length in brackets that is a stored one, plus or minus a number: `nx-` for `nx - 1`. A product of lengths and numbers
     /// is as many dimensions: the elements are in the same places.
-    pub(super) fn length_expr(&self, words: &[&str], constants: &Known<i64>) -> Option<String> {
+    pub(super) fn length_expr(&self, words: &[&str], constants: &SymbolTable<i64>) -> Option<String> {
         let (mut factors, mut depth, mut from) = (Vec::new(), 0usize, 0);
         for (at, word) in words.iter().enumerate() {
             match *word {
@@ -127,7 +127,7 @@ impl SummaryBlock {
     }
 
     /// Returns a dimension that is a stored length, plus or minus a number, as a layout spells it.
-    fn dimension_text(&self, words: &[&str], constants: &Known<i64>) -> Option<String> {
+    fn dimension_text(&self, words: &[&str], constants: &SymbolTable<i64>) -> Option<String> {
         let (name, rest) = words.split_first()?;
         self.lengths.iter().find(|length| length.name == *name)?;
         let name = quoted_name(name);

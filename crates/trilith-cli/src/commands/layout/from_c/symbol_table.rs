@@ -4,19 +4,19 @@ use std::collections::HashMap;
 
 /// Meanings of names.
 #[derive(Debug)]
-pub(super) struct Known<T> {
+pub(super) struct SymbolTable<T> {
     names: HashMap<String, T>,
     /// The former meanings of the names, since the last mark.
     undo_log: Vec<(String, Option<T>)>,
 }
 
-impl<T> Default for Known<T> {
+impl<T> Default for SymbolTable<T> {
     fn default() -> Self {
         Self { names: HashMap::new(), undo_log: Vec::new() }
     }
 }
 
-impl<T: Clone> Known<T> {
+impl<T: Clone> SymbolTable<T> {
     pub(super) fn get(&self, name: &str) -> Option<&T> {
         self.names.get(name)
     }
