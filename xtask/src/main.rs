@@ -16,6 +16,7 @@ mod fs;
 mod fuzz;
 mod interface;
 mod interop;
+mod names;
 mod package;
 mod peers;
 mod prose_lint;

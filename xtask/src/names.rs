@@ -7,32 +7,90 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::files::read;
-use crate::shell::root;
-use crate::site::files;
+use crate::command::repository_root;
+use crate::fs::read_text;
+use crate::site::list_files;
 
 /// Participles that were used as nouns.
 const PARTICIPLES: &[&str] = &[
-    "told", "said", "known", "found", "held", "kept", "made", "taken", "given", "shown", "meant", "wanted", "listed", "settled", "spelled",
+    "told", "said", "known", "found", "held", "kept", "made", "taken", "given", "shown", "meant", "wanted", "listed", "settled",
+    "spelled",
 ];
 
 /// Public types of one word: terms of a standard, of the field or of Rust that every reader knows.
 const ONE_WORD: &[&str] = &[
     // Rust and its libraries
-    "Access", "Cursor", "Diagnostic", "Error", "Limits", "Location", "Progress", "Result", "Severity", "Source", "Span",
+    "Access",
+    "Cursor",
+    "Diagnostic",
+    "Error",
+    "Limits",
+    "Location",
+    "Progress",
+    "Resolve",
+    "Result",
+    "Severity",
+    "Source",
+    "Span",
     // files, trees and arrays
-    "Array", "Attribute", "Byteorder", "Codec", "Datatype", "Digest", "Edit", "Field", "File", "Index", "Item", "Manifest", "Mask", "Node",
-    "Scalar", "Table", "Tree", "Value", "Column", "Row", "Query", "Hierarchy",
+    "Array",
+    "Attribute",
+    "Backend",
+    "Byteorder",
+    "Change",
+    "Codec",
+    "Column",
+    "Compression",
+    "Datatype",
+    "Digest",
+    "Edit",
+    "Field",
+    "File",
+    "Hierarchy",
+    "Index",
+    "Item",
+    "Manifest",
+    "Mask",
+    "Node",
+    "Query",
+    "Row",
+    "Scalar",
+    "Table",
+    "Tree",
+    "Value",
     // ASDF and FITS
-    "Block", "Card", "Checksum", "Encoder", "Generation", "Hdu", "Header", "Ndarray", "Validator",
+    "Block",
+    "Card",
+    "Checksum",
+    "Encoder",
+    "Generation",
+    "Hdu",
+    "Header",
+    "Ndarray",
+    "Target",
+    "Validator",
     // Dudley
-    "Catalog", "Dialect", "Layout", "Placement", "Primitive", "Signature",
+    "Catalog",
+    "Dialect",
+    "Layout",
+    "Placement",
+    "Primitive",
+    "Signature",
     // coordinates and pictures
-    "Frame", "Histogram", "Palette", "Polynomial", "Projection", "Statistics", "Transform", "Wcs",
+    "Frame",
+    "Histogram",
+    "Interpolation",
+    "Palette",
+    "Polynomial",
+    "Preview",
+    "Projection",
+    "Statistics",
+    "Transform",
+    "Wcs",
 ];
 
 /// Items that the models of foreign files and of metadata remove: they keep their names until then.
-const REMOVED_LATER: &[&str] = &[];
+const REMOVED_LATER: &[&str] = &["Draft", "Expanded", "Known", "MEANING", "Notes", "Objects", "Place", "Places", "Writing"];
 
 /// Most words of the name of a test.
 const MAX_TEST_WORDS: usize = 8;
@@ -50,15 +108,15 @@ struct NamedItem {
 }
 
 /// Fails if the name of an item or of a test breaks a rule.
-pub(crate) fn check() -> Result<(), String> {
-    let replaced = replaced_words(&read(&root().join("ARCHITECTURE.md"))?)?;
+pub(crate) fn check_names() -> Result<(), String> {
+    let replaced = replaced_words(&read_text(&repository_root().join("ARCHITECTURE.md"))?)?;
     let mut faults = String::new();
     let (mut items, mut tests) = (0, 0);
     for path in source_files() {
-        let shown = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
-        for item in named_items(&read(&path)?, is_test_file(&path)) {
+        let shown = path.strip_prefix(repository_root()).unwrap_or(&path).display().to_string();
+        for item in named_items(&read_text(&path)?, is_test_file(&path)) {
             let reason = if item.is_test { test_fault(&item) } else { item_fault(&item, &replaced) };
-            if item.is_test { tests += 1 } else { items += 1 }
+            *(if item.is_test { &mut tests } else { &mut items }) += 1;
             if let Some(reason) = reason {
                 faults.push_str(&format!("{shown}:{}: {} `{}`: {reason}\n", item.line, item.kind, item.name));
             }
@@ -74,20 +132,21 @@ fn replaced_words(page: &str) -> Result<BTreeSet<String>, String> {
     let table = page.split_once("| concept | word | replaces |").ok_or("ARCHITECTURE.md has no glossary (*Words*)")?.1;
     for row in table.lines().skip(2).take_while(|line| line.starts_with('|')) {
         let cell = row.trim_end_matches([' ', '|']).rsplit('|').next().unwrap_or_default();
-        words.extend(cell.split(',').map(|word| word.trim().to_lowercase()).filter(|word| !word.is_empty()));
+        words.extend(cell.split(',').map(|word| word.trim_matches([' ', '`']).to_lowercase()).filter(|word| !word.is_empty()));
     }
     Ok(words)
 }
 
 /// Returns the Rust files of [`FOLDERS`].
 fn source_files() -> Vec<PathBuf> {
-    let all = FOLDERS.iter().flat_map(|folder| files(&root().join(folder)));
+    let all = FOLDERS.iter().flat_map(|folder| list_files(&repository_root().join(folder)));
     all.filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
 }
 
 /// Returns `true` if the items of the file serve tests alone.
 fn is_test_file(path: &Path) -> bool {
-    path.components().any(|part| ["tests", "examples", "benches"].iter().any(|name| part.as_os_str() == *name)) || path.ends_with("tests.rs")
+    path.components().any(|part| ["tests", "examples", "benches"].iter().any(|name| part.as_os_str() == *name))
+        || path.to_string_lossy().ends_with("tests.rs")
 }
 
 /// Returns the items that a formatted source declares, without methods of traits that it implements and without items of its tests.
@@ -110,7 +169,6 @@ fn named_items(source: &str, is_test_file: bool) -> Vec<NamedItem> {
         }
         if code.starts_with("#[") {
             attributes.push_str(code);
-            test_module |= indent == 0 && code.starts_with("#[cfg(test)]") && source.lines().nth(number + 1).is_some_and(|next| next.ends_with('{'));
             continue;
         }
         if code.starts_with("//") || code.is_empty() {
@@ -121,9 +179,13 @@ fn named_items(source: &str, is_test_file: bool) -> Vec<NamedItem> {
             published = attributes.contains("pymethods");
         }
         if let Some((kind, name, is_public)) = declaration(code) {
+            test_module |= kind == "mod" && ["cfg(test)", "cfg(all(test"].iter().any(|mark| attributes.contains(mark));
             let is_test = attributes.contains("#[test]") || attributes.contains("#[test_case");
-            let is_published = published || ["pyfunction", "pyo3", "no_mangle", "pymodule", "pyclass"].iter().any(|word| attributes.contains(word));
-            if is_test || !(test_module || attributes.contains("cfg(test)") || is_published || (implemented.is_some() && kind == "fn")) {
+            let is_published = published
+                || ["pyfunction", "pyo3", "no_mangle", "pymodule", "pyclass"].iter().any(|word| attributes.contains(word));
+            if is_test
+                || !(test_module || attributes.contains("cfg(test)") || is_published || (implemented.is_some() && kind == "fn"))
+            {
                 items.push(NamedItem { kind, name, is_public, is_test, line: number + 1 });
             }
         }

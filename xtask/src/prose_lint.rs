@@ -76,7 +76,29 @@ pub(crate) fn check_habits() -> Result<(), String> {
             }
         }
     }
+    faults.push_str(&comments_without_subject()?);
     if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// Folders of Rust files whose comments are checked.
+const SOURCE_FOLDERS: &[&str] = &["crates", "fuzz/src", "fuzz/targets", "xtask"];
+
+/// Beginnings of comments that leave their noun to the reader.
+const SUBJECTLESS: &[&str] = &["Of", "Those", "That of", "The same", "As", "Its", "Their", "So many", "Neither", "Not at all"];
+
+/// Returns a line for each comment that begins without its subject.
+fn comments_without_subject() -> Result<String, String> {
+    let mut faults = String::new();
+    let sources = SOURCE_FOLDERS.iter().flat_map(|folder| list_files(&repository_root().join(folder)));
+    for path in sources.filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
+        for comment in of_comments(&read_text(&path)?, &["///", "//!", "//"]) {
+            let starts = |first: &&&str| comment.strip_prefix(**first).is_some_and(|rest| rest.starts_with([' ', ',', '.', ':']));
+            if let Some(first) = SUBJECTLESS.iter().find(starts) {
+                faults.push_str(&format!("{}: a comment begins with \"{first}\", name its noun: {comment}\n", path.display()));
+            }
+        }
+    }
+    Ok(faults)
 }
 
 /// Paragraphs of an area: prose of its pages, comments and messages of its sources, docstrings. A file with a separate maximum is not

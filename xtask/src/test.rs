@@ -11,7 +11,7 @@ use crate::command::{
     COMPLETE, LIBRARY_CRATES, SAMPLE, cargo_command, has_clippy, in_ci, linting_cargo, repository_root, run, run_for_output,
     shared_dir, target_dir,
 };
-use crate::{c, fs, fuzz, interface, interop, prose_lint, python, remote, site, test_binaries, wasm, web};
+use crate::{c, fs, fuzz, interface, interop, names, prose_lint, python, remote, site, test_binaries, wasm, web};
 
 /// The result of a part that did not fail.
 pub(crate) enum PartOutcome {
@@ -291,6 +291,7 @@ fn check_format(_: TierSelection) -> Result<PartOutcome, String> {
 fn run_lints(share: TierSelection) -> Result<PartOutcome, String> {
     if share != TierSelection::Rest {
         prose_lint::check_habits()?;
+        names::check_names()?;
     }
     if !has_clippy() {
         return Err("Clippy is missing: run `rustup component add clippy`".to_owned());

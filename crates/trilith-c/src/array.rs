@@ -68,7 +68,7 @@ impl trilith_array {
         let fields = array.datatype().as_struct().map_or_else(Vec::new, |record| {
             record.fields().iter().enumerate().map(|(at, field)| c_text(&field.name_or(at))).collect()
         });
-        Self::give(array, datatype, fields)
+        Self::into_handle(array, datatype, fields)
     }
 }
 

@@ -30,7 +30,7 @@ pub unsafe extern "C" fn trilith_list_arrays(
     call!(out, error, {
         let reach = FileRef::This(get_ref(file)?.file.clone());
         let listed = reach.backend().arrays()?.into_iter().map(|array| (c_text(&array.path), array)).collect();
-        trilith_arrays::give(reach, listed)
+        trilith_arrays::into_handle(reach, listed)
     })
 }
 

@@ -75,7 +75,7 @@ impl Source for CancellableSource {
 /// Makes a handle that cancels calls, for trilith_options_cancel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_cancel_new(out: *mut *mut trilith_cancel, error: *mut *mut trilith_error) -> i32 {
-    call!(error, write_out(out, trilith_cancel::give(Arc::default())))
+    call!(error, write_out(out, trilith_cancel::into_handle(Arc::default())))
 }
 
 /// Ends all calls that read a file which was opened with this: they return TRILITH_CANCELLED at their next read. From then on

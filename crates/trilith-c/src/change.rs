@@ -44,7 +44,7 @@ pub unsafe extern "C" fn trilith_change_new(
         let file = get_ref(file)?.file.clone();
         // Files that cannot be edited are refused at once.
         file.edit()?;
-        trilith_change::give(file, Vec::new())
+        trilith_change::into_handle(file, Vec::new())
     })
 }
 

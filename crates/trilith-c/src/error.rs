@@ -76,7 +76,7 @@ fn into_raw_error(error: &Error) -> *mut trilith_error {
         _ => {}
     }
     let advice = error.advice_in(&setting_text).map(|text| c_text(&text));
-    trilith_error::give(error_to_status(error), c_text(&error.text_in(&setting_text)), advice, path, byte, line, column)
+    trilith_error::into_handle(error_to_status(error), c_text(&error.text_in(&setting_text)), advice, path, byte, line, column)
 }
 
 /// Does the work of a call: what it returns and what it panics with become a status and an error object.
@@ -92,7 +92,7 @@ pub unsafe fn guard(error: *mut *mut trilith_error, work: impl FnOnce() -> Resul
         Ok(Err(failed)) => (error_to_status(&failed), std::ptr::null_mut()),
         Err(_) if place.is_some() => {
             let message = c_text("a fault in the library trilith; please report it with the file");
-            (TRILITH_INTERNAL, trilith_error::give(TRILITH_INTERNAL, message, None, None, -1, 0, 0))
+            (TRILITH_INTERNAL, trilith_error::into_handle(TRILITH_INTERNAL, message, None, None, -1, 0, 0))
         }
         Err(_) => (TRILITH_INTERNAL, std::ptr::null_mut()),
     };

@@ -25,7 +25,7 @@ macro_rules! handle {
 
         impl $name {
             /// A new one, handed over to C.
-            pub(crate) fn give($($field: $type),*) -> *mut Self {
+            pub(crate) fn into_handle($($field: $type),*) -> *mut Self {
                 Box::into_raw(Box::new(Self { mark: <Self as $crate::handle::OpaqueHandle>::MARK, $($field),* }))
             }
         }

@@ -63,7 +63,7 @@ impl FileRef {
 
     /// Returns the target of a path or a reference.
     pub fn wrap_target(&self, found: ResolvedItem) -> *mut trilith_item {
-        trilith_item::give(found.external_file.map_or_else(|| self.clone(), FileRef::External), found.place)
+        trilith_item::into_handle(found.external_file.map_or_else(|| self.clone(), FileRef::External), found.place)
     }
 }
 
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn trilith_root(
     call!(out, error, {
         let reach = FileRef::This(get_ref(file)?.file.clone());
         let place = reach.backend().root();
-        trilith_item::give(reach, place)
+        trilith_item::into_handle(reach, place)
     })
 }
 
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn trilith_item_children(
         let item = get_ref(item)?;
         let found = item.reach.backend().children(&item.place)?;
         let children: Vec<_> = found.into_iter().map(|child| (child.name.map(|name| c_text(&name)), child.place)).collect();
-        trilith_children::give(item.reach.clone(), children.into_iter(), None)
+        trilith_children::into_handle(item.reach.clone(), children.into_iter(), None)
     })
 }
 
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn trilith_children_next(
     call!(out, error, {
         let children = get_mut(children)?;
         let (found, item) = match children.left.next() {
-            Some((name, place)) => (name, trilith_item::give(children.reach.clone(), place)),
+            Some((name, place)) => (name, trilith_item::into_handle(children.reach.clone(), place)),
             None => (None, std::ptr::null_mut()),
         };
         children.name = found;

@@ -39,7 +39,7 @@ handle! {
 /// Makes options with their defaults: the default limits, and no references outside of the file's folder.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_options_new(out: *mut *mut trilith_options, error: *mut *mut trilith_error) -> i32 {
-    call!(out, error, trilith_options::give(OpenOptions::new(), Limits::from_env()?, Vec::new(), None))
+    call!(out, error, trilith_options::into_handle(OpenOptions::new(), Limits::from_env()?, Vec::new(), None))
 }
 
 /// Sets a limit: `"memory=2G"`, `"depth=100"`. The names are those of `trilith --limit`.
@@ -134,7 +134,7 @@ fn open_source(
         None => source,
     };
     let file = opening.open_source(source, resolve)?;
-    Ok(trilith_file::give(Arc::new(file), OnceLock::new()))
+    Ok(trilith_file::into_handle(Arc::new(file), OnceLock::new()))
 }
 
 /// Opens a file by its path or its URL (`https://`, `s3://`, `gs://`, `az://`). Nothing is decoded. `options` may be null.

@@ -40,7 +40,7 @@ pub unsafe extern "C" fn trilith_wcs_open(
         let wcs = found.ok_or_else(|| Error::new(library::ErrorKind::NotFound, format!("no coordinates for {path:?}")))?.wcs;
         let axes = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis));
         let axes = axes.map(|axis| [axis.name, axis.unit, axis.physical_type].map(|text| c_text(&text))).collect();
-        trilith_wcs::give(wcs, axes)
+        trilith_wcs::into_handle(wcs, axes)
     })
 }
 

@@ -37,7 +37,7 @@ pub unsafe extern "C" fn trilith_writer_new(
             Some(name) => library::AsdfWriter::generation(name)?,
             None => library::AsdfWriter::new(),
         };
-        trilith_writer::give(Some(writer))
+        trilith_writer::into_handle(Some(writer))
     })
 }
 

@@ -277,7 +277,7 @@ fn cases_cite_every_rule_and_code() {
     let mut text = String::new();
     said(&cases.join("layout"), &mut text);
     said(&cases.join("dudley"), &mut text);
-    let codes = layout::Code::ALL.iter().map(|code| code.name().to_owned());
+    let codes = layout::DiagnosticCode::ALL.iter().map(|code| code.name().to_owned());
     let specification = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec/dudley.md"));
     let specification = fs::read_to_string(specification).unwrap_or_else(|_| {
         println!("skipped: the sections of the specification, since ../shared is not there");

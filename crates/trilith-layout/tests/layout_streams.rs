@@ -4,14 +4,16 @@
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "tests report, and read files on their own")]
 
 use trilith_layout::layout::{
-    self, Byteorder, Code, Dialect, EntryKind, EvaluateOptions, EvaluationError, Layout, ParseOptions, ResolvedType,
+    self, Byteorder, DiagnosticCode, Dialect, EntryKind, EvaluateOptions, EvaluationError, Layout, ParseOptions, ResolvedType,
     SuppliedValue,
 };
 use trilith_layout::{ErrorKind, Limits};
 
-fn code(fault: EvaluationError) -> (Code, u32, u32) {
+fn code(fault: EvaluationError) -> (DiagnosticCode, u32, u32) {
     match fault {
-        EvaluationError::Text(diagnostic) => (Code::from_diagnostic(&diagnostic).unwrap(), diagnostic.line, diagnostic.column),
+        EvaluationError::Text(diagnostic) => {
+            (DiagnosticCode::from_diagnostic(&diagnostic).unwrap(), diagnostic.line, diagnostic.column)
+        }
         EvaluationError::Other(error) => panic!("{error}"),
     }
 }
@@ -24,7 +26,7 @@ fn with(order: Option<Byteorder>) -> EvaluateOptions {
 
 #[test]
 fn bytes_of_parameters_are_read_in_their_order() {
-    let read = |text: &str, order, bytes: [u8; 8]| -> Result<Vec<Option<i64>>, (Code, u32, u32)> {
+    let read = |text: &str, order, bytes: [u8; 8]| -> Result<Vec<Option<i64>>, (DiagnosticCode, u32, u32)> {
         let layout = Layout::read(text.as_bytes()).unwrap();
         let found = layout.evaluate(&with(order), |_| Ok(SuppliedValue::Bytes(bytes))).map_err(code)?;
         Ok(found.values().collect())
@@ -36,9 +38,9 @@ fn bytes_of_parameters_are_read_in_their_order() {
     assert_eq!(read("> N : |i2 x = |u1[N]", Some(Byteorder::Little), bytes), Ok(vec![Some(0x0102)]));
     assert_eq!(read("N : i1 x = |u1[N]", None, [0xff; 8]), Ok(vec![Some(-1)]));
     // Section 12: byte order unknown; out of range.
-    assert_eq!(read("\n N : i4 x = |u1[N]", None, bytes), Err((Code::E403, 2, 2)));
-    assert_eq!(read("N : <i4 x = |u1[N]", None, [0xfe, 0xff, 0xff, 0xff, 0, 0, 0, 0]), Err((Code::E402, 1, 1)));
-    assert_eq!(read("N = <u8 x: u1(N)", None, [0xff; 8]), Err((Code::E402, 1, 1)));
+    assert_eq!(read("\n N : i4 x = |u1[N]", None, bytes), Err((DiagnosticCode::E403, 2, 2)));
+    assert_eq!(read("N : <i4 x = |u1[N]", None, [0xfe, 0xff, 0xff, 0xff, 0, 0, 0, 0]), Err((DiagnosticCode::E402, 1, 1)));
+    assert_eq!(read("N = <u8 x: u1(N)", None, [0xff; 8]), Err((DiagnosticCode::E402, 1, 1)));
     assert_eq!(read("N = <u4 x: u1(N)", None, [0xff; 8]), Ok(vec![Some(0xffff_ffff)]));
 }
 
@@ -48,7 +50,7 @@ fn short_stream_err_names_parameter_address_and_length() {
     let fault = layout.evaluate(&EvaluateOptions::default(), |_| Ok(SuppliedValue::TooFewBytes(30))).err().unwrap();
     let text = fault.to_string();
     assert_eq!(text, "E401: stream too short for parameter `NLAT` at address 24 (have 30 bytes)");
-    assert_eq!(code(fault), (Code::E401, 2, 1));
+    assert_eq!(code(fault), (DiagnosticCode::E401, 2, 1));
 }
 
 #[test]
@@ -64,7 +66,7 @@ fn out_of_range_parameter_returns_e402() {
     ] {
         let layout = Layout::read(text.as_bytes()).unwrap();
         let found = layout.evaluate_with(&EvaluateOptions::default(), &[value]).map(|_| ()).map_err(code);
-        assert_eq!(found, if fits { Ok(()) } else { Err((Code::E402, 1, 1)) }, "{text} {value}");
+        assert_eq!(found, if fits { Ok(()) } else { Err((DiagnosticCode::E402, 1, 1)) }, "{text} {value}");
     }
 }
 

@@ -42,7 +42,7 @@ impl Polynomial {
 
     /// Returns a polynomial of two variables: `columns` coefficients a row.
     ///
-    /// Of powers only terms up to the degree of the first variable count: those with `i + j` above it are left out, as the ASDF
+    /// For powers, only terms up to the degree of the first variable count: terms with `i + j` above it are left out, as the ASDF
     /// transform schemas define.
     ///
     /// # Errors

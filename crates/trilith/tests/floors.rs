@@ -47,7 +47,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("assemble", 6),
     ("search", 6),
     ("hierarchy", 6),
-    ("parallel", 6),
+    ("parallel", 7),
     ("change", 8),
     ("check", 9),
     ("cutout", 9),

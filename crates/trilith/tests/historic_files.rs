@@ -5,12 +5,7 @@
 //! The elements are known here independently of the library: each array comes with the bytes that its digest is
 //! made of. Every file is read, converted to every form that can be written, and read again.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may stop where things are not as expected"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may stop anywhere")]
 
 use std::collections::BTreeMap;
 use std::io::Cursor;

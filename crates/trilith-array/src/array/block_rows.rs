@@ -13,9 +13,9 @@ use crate::threads::{map_parallel, threads};
 
 /// Decoded bytes that a thread holds at once: smaller pieces are decoded several together.
 #[cfg(not(test))]
-const LEAST: u64 = 256 << 10;
+const MIN_THREAD_BYTES: u64 = 256 << 10;
 #[cfg(test)]
-const LEAST: u64 = 1;
+const MIN_THREAD_BYTES: u64 = 1;
 
 /// Bytes of rows that are in two jobs, at most.
 const MAX_SPLIT_BYTES: u64 = 64 << 20;
@@ -137,7 +137,7 @@ impl Array {
             return Ok(None);
         }
         // A job has at least four times the bytes of a row, so that few rows are in two jobs.
-        let size = LEAST.max(inner.saturating_mul(4)).div_ceil(piece).saturating_mul(piece);
+        let size = MIN_THREAD_BYTES.max(inner.saturating_mul(4)).div_ceil(piece).saturating_mul(piece);
         Ok(Some((RowRange { axis, first: extent.start, stride, inner, count }, piece, size)))
     }
 }

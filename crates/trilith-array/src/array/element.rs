@@ -114,8 +114,8 @@ macro_rules! whole {
             NumericValue::Uint(n) => <$type>::try_from(n).ok(),
             NumericValue::Float(x) => {
                 // The power of two after the largest number is exact as a double; the number itself may not be.
-                const BEHIND: f64 = (<$type>::MAX / 2 + 1) as f64 * 2.0;
-                (x >= <$type>::MIN as f64 && x < BEHIND && x.trunc() == x).then_some(x as $type)
+                const UPPER_BOUND: f64 = (<$type>::MAX / 2 + 1) as f64 * 2.0;
+                (x >= <$type>::MIN as f64 && x < UPPER_BOUND && x.trunc() == x).then_some(x as $type)
             }
             NumericValue::Complex(..) => None,
         }

@@ -8,9 +8,9 @@ use crate::threads::{map_parallel, threads};
 
 /// Bytes that a thread is started for, at least.
 #[cfg(not(test))]
-const LEAST: usize = 1 << 20;
+const MIN_THREAD_BYTES: usize = 1 << 20;
 #[cfg(test)]
-const LEAST: usize = 1;
+const MIN_THREAD_BYTES: usize = 1;
 
 /// Input cut at fixed places, whatever the lengths of the writes.
 pub(super) struct PieceSplitter {
@@ -25,7 +25,7 @@ pub(super) struct PieceSplitter {
 impl PieceSplitter {
     pub(super) fn new(piece: usize) -> Self {
         let piece = piece.max(1);
-        let for_each = 2 * LEAST.div_ceil(piece);
+        let for_each = 2 * MIN_THREAD_BYTES.div_ceil(piece);
         Self { piece, pieces_per_batch: piece.saturating_mul(for_each * threads()), pending: Vec::new() }
     }
 

@@ -17,8 +17,8 @@ use crate::array::{Array, Byteorder, Datatype, Field, Index, StructType};
 use crate::bytes::{Source, SourceBacking};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
-    ArrayLocation, Attribute, Code, Dialect, EvaluateOptions, ItemId, ItemKind, Layout, LayoutEntry, LayoutLiteral, ParseOptions,
-    ParseResult, ResolvedType, SuppliedValue, parse, quoted_name,
+    ArrayLocation, Attribute, DiagnosticCode, Dialect, EvaluateOptions, ItemId, ItemKind, Layout, LayoutEntry, LayoutLiteral,
+    ParseOptions, ParseResult, ResolvedType, SuppliedValue, parse, quoted_name,
 };
 use crate::limits::Limits;
 use crate::span::Span;
@@ -430,7 +430,9 @@ impl Catalog {
                 let used = found.values().count();
                 if used != width {
                     let message = format!("the records have {width} values, the layout has {used} stored parameters");
-                    return Err(Error::from(template.error_at(Code::E409, Span::default(), message)).context(file.clone()));
+                    return Err(
+                        Error::from(template.error_at(DiagnosticCode::E409, Span::default(), message)).context(file.clone())
+                    );
                 }
             }
             let values = found;
@@ -488,7 +490,7 @@ impl Catalog {
             };
             let column = column.map_err(|e| {
                 let message = format!("the records lack parameter {name}: {}", e.message());
-                template.error_at(Code::E409, template.span(id), message)
+                template.error_at(DiagnosticCode::E409, template.span(id), message)
             })?;
             columns.push((id, column));
         }

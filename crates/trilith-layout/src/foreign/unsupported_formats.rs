@@ -154,7 +154,10 @@ mod tests {
             (b"".as_slice(), "x is empty (0 bytes)"),
             (b"#ASD", "x is cut short within the header line of an ASDF file"),
             (b"\n<!DOCTYPE html><html>404</html>", "x is a web page (HTML)"),
-            (b"<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code></Error>", "x is an error message of a server (XML)"),
+            (
+                b"<?xml version=\"1.0\"?>\n<Error><DiagnosticCode>AccessDenied</Code></Error>",
+                "x is an error message of a server (XML)",
+            ),
             (b"<svg/>", "x is an XML file"),
             (b"<?xml version=\"1.0\"?>\n<VOTABLE version=\"1.3\"></VOTABLE>", "x is a VOTable; "),
             (b"\x80\x04\x95\x0a\0\0\0\0\0\0\0}\x94\x8c\x01a\x94K\x01s.", "x is a Python pickle; "),

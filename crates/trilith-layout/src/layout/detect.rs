@@ -1,6 +1,6 @@
 //! Parsing of bytes: detects the encoding and the dialect, then applies the grammar.
 
-use super::diagnostic::Code;
+use super::diagnostic::DiagnosticCode;
 use super::grammar;
 use super::lexer::{Lexer, Token, TokenKind};
 use super::model::{Dialect, Layout, Primitive, PrimitiveKind};
@@ -102,7 +102,7 @@ pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<ParseResult> {
     parsed.end = parsed.text.get(..parsed.end).unwrap_or("").chars().count() + bom;
     let at = Span::new(0, 0);
     let message = format!("the text is not UTF-8 (byte {}): read as cp1252 or latin1", error.valid_up_to() + bom);
-    parsed.diagnostics.insert(0, Code::W10.to_diagnostic(at, message).locate(&parsed.text));
+    parsed.diagnostics.insert(0, DiagnosticCode::W10.to_diagnostic(at, message).locate(&parsed.text));
     Ok(parsed)
 }
 
@@ -185,7 +185,8 @@ fn parse_as(text: String, known: Option<Dialect>, options: &ParseOptions) -> Res
                 (true, true) => {
                     let span = old.layout.items.get(1).map_or(Span::default(), |item| item.span);
                     let message = "the text means one thing in 2025 and another in 2026: taken as 2025";
-                    let warning = Code::W9.to_diagnostic(span, message).hint("add `#: dialect=2025`, or name the dialect");
+                    let warning =
+                        DiagnosticCode::W9.to_diagnostic(span, message).hint("add `#: dialect=2025`, or name the dialect");
                     old.diagnostics.push(warning.locate(&text));
                     old.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
                     Ok(into_result(old, Dialect::D2025, text))
@@ -201,14 +202,14 @@ fn parse_as(text: String, known: Option<Dialect>, options: &ParseOptions) -> Res
 fn only_new(old: &grammar::ParseOutcome, text: &str) -> Option<Diagnostic> {
     let wrong = old.diagnostics.iter().find(|diagnostic| !diagnostic.is_harmless)?;
     // The rules for parameters differ in either dialect (E307): that tells them apart.
-    let is_mistake = wrong.code.starts_with("E3") && wrong.code != Code::E307.name();
+    let is_mistake = wrong.code.starts_with("E3") && wrong.code != DiagnosticCode::E307.name();
     // `..` above the top is nothing in 2026: it says as little of the dialect as a name that is declared twice.
-    if !is_mistake && ![Code::E205.name(), Code::E212.name()].contains(&wrong.code) {
+    if !is_mistake && ![DiagnosticCode::E205.name(), DiagnosticCode::E212.name()].contains(&wrong.code) {
         return None;
     }
     let message =
         format!("the text does not declare its dialect, and is read as 2026: as 2025 it has {}: {}", wrong.code, wrong.message);
-    let warning = Code::W9.to_diagnostic(wrong.span, message);
+    let warning = DiagnosticCode::W9.to_diagnostic(wrong.span, message);
     Some(warning.hint("add `#: dialect=2026`, or `#: dialect=2025` and fix it").locate(text))
 }
 

@@ -13,18 +13,18 @@ macro_rules! codes {
         /// The code of a [`Diagnostic`]: `E…` are errors, `W…` warnings.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
-        pub enum Code {
+        pub enum DiagnosticCode {
             $($(#[$doc])* $name),+
         }
 
-        impl Code {
+        impl DiagnosticCode {
             /// All codes, errors first.
-            pub const ALL: &'static [Code] = &[$(Code::$name),+];
+            pub const ALL: &'static [DiagnosticCode] = &[$(DiagnosticCode::$name),+];
 
             /// The code as it is shown, such as `E306`.
             pub fn name(self) -> &'static str {
                 match self {
-                    $(Code::$name => stringify!($name)),+
+                    $(DiagnosticCode::$name => stringify!($name)),+
                 }
             }
         }
@@ -146,25 +146,25 @@ codes! {
     W11,
 }
 
-impl Code {
+impl DiagnosticCode {
     /// Returns `true` if it is a warning only.
     pub fn is_warning(self) -> bool {
-        self >= Code::W1
+        self >= DiagnosticCode::W1
     }
 
     /// Returns `true` if a layout with it can still be used: warnings, and bad attribute comments.
     pub fn is_harmless(self) -> bool {
-        self.is_warning() || self == Code::E211
+        self.is_warning() || self == DiagnosticCode::E211
     }
 }
 
-impl fmt::Display for Code {
+impl fmt::Display for DiagnosticCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl Code {
+impl DiagnosticCode {
     /// A diagnostic whose line and column are not known yet.
     pub(crate) fn to_diagnostic(self, span: Span, message: impl Into<String>) -> Diagnostic {
         let severity = if self.is_warning() { Severity::Warning } else { Severity::Error };

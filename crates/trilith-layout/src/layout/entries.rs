@@ -1,6 +1,6 @@
 //! Going through an evaluated layout: its entries in the order of the text, or one by its path.
 
-use super::diagnostic::Code;
+use super::diagnostic::DiagnosticCode;
 use super::entry::{EntryKind, LayoutEntry};
 use super::evaluation::LayoutEvaluation;
 use super::find;
@@ -170,7 +170,9 @@ impl<'l> LayoutEvaluation<'l> {
                 && found.len() < 1000
             {
                 let message = format!("{} at {address} begins inside of {}, which ends at {before}", entry.path, other.path);
-                found.push(Code::W11.to_diagnostic(self.layout().span(entry.item), message).locate(self.layout().text()));
+                found.push(
+                    DiagnosticCode::W11.to_diagnostic(self.layout().span(entry.item), message).locate(self.layout().text()),
+                );
             }
             if last.is_none_or(|(before, _)| end > before) {
                 last = Some((end, entry));

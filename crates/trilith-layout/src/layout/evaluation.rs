@@ -5,7 +5,7 @@
 //! may decide the address of the next. A list that is repeated without stored parameters is not walked: from its
 //! second repetition on all are alike, so two of them tell its whole length.
 
-use super::diagnostic::Code;
+use super::diagnostic::DiagnosticCode;
 use super::evaluator::{Evaluator, ParamValues};
 use super::model::{AddressRule, ItemId, Layout};
 use super::param_request::{EvaluateOptions, EvaluationError, ParamRequest, StoredValue, SuppliedValue};
@@ -80,7 +80,7 @@ impl Layout {
         }
         let last = found.recorded.last().map_or(ItemId::ROOT, |value| value.item);
         let message = format!("{} values were given, the layout has {used} stored parameters", values.len());
-        Err(self.error_at(Code::E409, self.item(last).span, message))
+        Err(self.error_at(DiagnosticCode::E409, self.item(last).span, message))
     }
 }
 

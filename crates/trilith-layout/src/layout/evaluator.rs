@@ -1,6 +1,6 @@
 //! The cursor that runs along the steps of a layout and places what they declare.
 
-use super::diagnostic::Code;
+use super::diagnostic::DiagnosticCode;
 use super::model::{
     AddressRule, Byteorder, DataItem, Dim, DimRun, Extension, ItemId, Layout, LayoutStep, ListSteps, MemberKind, ParamId,
     Placement, Primitive, RepeatCount, TypeId, TypeKind, TypeUse,
@@ -263,7 +263,8 @@ impl<'l> Evaluator<'l> {
             RepeatCount::Fixed(count) => count,
             RepeatCount::Param(param) => self.param_value(param),
         };
-        u64::try_from(count).map_err(|_| self.layout.error_at(Code::E407, span, format!("the repeat count {count} is negative")))
+        u64::try_from(count)
+            .map_err(|_| self.layout.error_at(DiagnosticCode::E407, span, format!("the repeat count {count} is negative")))
     }
 
     fn run_repeats(&mut self, repeated: &Repetition, count: u64, values: &mut ParamValues<'_>) -> StepResult<()> {
@@ -342,7 +343,7 @@ impl<'l> Evaluator<'l> {
     pub(crate) fn overflow_fault(&self, item: ItemId) -> EvaluationError {
         let path = self.layout.static_path(item);
         self.layout.error_at(
-            Code::E406,
+            DiagnosticCode::E406,
             self.layout.item(item).span,
             format!("the address or size of {path} does not fit 64 bits"),
         )
@@ -414,7 +415,7 @@ impl<'l> Evaluator<'l> {
         };
         let size = u64::try_from(value).map_err(|_| {
             let message = format!("the stored length of {} is {value}", self.layout.static_path(item));
-            self.layout.error_at(Code::E402, self.layout.item(item).span, message)
+            self.layout.error_at(DiagnosticCode::E402, self.layout.item(item).span, message)
         })?;
         let address = self.place_bytes(Placement::Next, 1, size).ok_or_else(|| self.overflow_fault(item))?;
         Ok((length, ItemSpan { address, size }))
@@ -580,12 +581,12 @@ impl<'l> Evaluator<'l> {
         if value < -1 {
             let name = self.layout.name(param.item).unwrap_or("");
             let message = format!("parameter `{name}` is {value}, which is below -1");
-            return Err(self.layout.error_at(Code::E402, self.layout.item(param.item).span, message));
+            return Err(self.layout.error_at(DiagnosticCode::E402, self.layout.item(param.item).span, message));
         }
         if value > param.primitive.max_param_value() {
             let name = self.layout.name(param.item).unwrap_or("");
             let message = format!("parameter `{name}` is {value}, which does not fit in {}", param.primitive);
-            return Err(self.layout.error_at(Code::E402, self.layout.item(param.item).span, message));
+            return Err(self.layout.error_at(DiagnosticCode::E402, self.layout.item(param.item).span, message));
         }
         if param.is_redeclared {
             // Results for its last value are no longer valid.
@@ -606,17 +607,17 @@ impl<'l> Evaluator<'l> {
                 Ok(Some(value)) => Some(value),
                 Ok(None) => {
                     let message = "byte order unknown: no < or > in the layout, no Dudley signature; give the byte order";
-                    return Err(layout.error_at(Code::E403, span, message));
+                    return Err(layout.error_at(DiagnosticCode::E403, span, message));
                 }
                 Err(raw) => {
                     let message = format!("parameter `{}` is {raw}, which does not fit 63 bits", name());
-                    return Err(layout.error_at(Code::E402, span, message));
+                    return Err(layout.error_at(DiagnosticCode::E402, span, message));
                 }
             },
             SuppliedValue::TooFewBytes(have) => {
                 let at = request.address.map_or("an unknown address".into(), |at| format!("address {at}"));
                 let message = format!("stream too short for parameter `{}` at {at} (have {have} bytes)", name());
-                return Err(layout.error_at(Code::E401, span, message));
+                return Err(layout.error_at(DiagnosticCode::E401, span, message));
             }
             SuppliedValue::Unknown if request.is_length => None,
             SuppliedValue::Unknown | SuppliedValue::Missing => return Err(self.missing_value_fault(request)),
@@ -630,7 +631,7 @@ impl<'l> Evaluator<'l> {
     fn missing_value_fault(&self, request: &ParamRequest) -> EvaluationError {
         let name = self.layout.name(request.item).unwrap_or("").to_owned();
         let message = format!("no value for parameter `{name}`, stored parameter number {}", request.ordinal + 1);
-        self.layout.error_at(Code::E409, self.layout.item(request.item).span, message)
+        self.layout.error_at(DiagnosticCode::E409, self.layout.item(request.item).span, message)
     }
 }
 

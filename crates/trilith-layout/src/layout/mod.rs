@@ -56,7 +56,7 @@ pub(crate) use annotations::length_of;
 pub use code::CodeLanguage;
 pub use detect::{ParseOptions, ParseResult, parse};
 #[doc(hidden)]
-pub use diagnostic::Code;
+pub use diagnostic::DiagnosticCode;
 pub(crate) use entries::WalkExtent;
 #[doc(hidden)]
 pub use entries::{CondensedEntries, LayoutEntries, MIN_CONDENSED_LIST};

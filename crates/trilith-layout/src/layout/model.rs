@@ -10,7 +10,7 @@ use std::collections::HashMap;
 pub(super) use super::primitive::{Dialect, Primitive, PrimitiveKind};
 pub(super) use crate::array::Byteorder;
 
-use super::diagnostic::Code;
+use super::diagnostic::DiagnosticCode;
 use super::interner::{Interner, NameHasher, NameScope, Symbol};
 use crate::span::Span;
 
@@ -348,7 +348,7 @@ pub(crate) enum RepeatCount {
 pub(crate) enum ElementSlot {
     /// A new element, after the others.
     New,
-    /// An earlier element that goes on, or a list with a name of its own.
+    /// An earlier element that goes on, or a list with a separate name.
     Existing,
 }
 
@@ -615,7 +615,7 @@ impl Layout {
     pub(crate) fn require_template(&self) -> crate::error::Result<()> {
         let Some(span) = self.template_obstacle else { return Ok(()) };
         let why = if self.summary.is_some() { "" } else { ": it does not begin with a summary block" };
-        let diagnostic = Code::E408.to_diagnostic(span, format!("the layout is not a template{why}"));
+        let diagnostic = DiagnosticCode::E408.to_diagnostic(span, format!("the layout is not a template{why}"));
         let hint =
             "a template begins with a summary block, and has no @address, stored parameter or struct of unknown length after it";
         Err(diagnostic.hint(hint).locate(&self.text).into())

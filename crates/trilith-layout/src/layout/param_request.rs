@@ -1,6 +1,6 @@
 //! Input and requests of an evaluation: options, stored parameters, and the reason of a failure.
 
-use super::diagnostic::Code;
+use super::diagnostic::DiagnosticCode;
 use super::model::{Byteorder, Dialect, ItemId, Layout, Primitive, PrimitiveKind};
 use super::spec_decisions;
 use crate::Limits;
@@ -126,7 +126,7 @@ pub(crate) struct StoredValue {
 }
 
 impl Layout {
-    pub(crate) fn error_at(&self, code: Code, span: crate::Span, message: impl Into<String>) -> EvaluationError {
+    pub(crate) fn error_at(&self, code: DiagnosticCode, span: crate::Span, message: impl Into<String>) -> EvaluationError {
         EvaluationError::Text(Box::new(code.to_diagnostic(span, message).locate(&self.text)))
     }
 

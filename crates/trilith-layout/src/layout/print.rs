@@ -132,7 +132,7 @@ impl<'l> LayoutPrinter<'l> {
         }
     }
 
-    /// Writes the notes of an item on lines of their own.
+    /// Writes the notes of an item on separate lines.
     fn push_annotations(&mut self, item: ItemId) {
         self.push_notes(item, LineState::Empty);
     }

@@ -90,8 +90,7 @@ impl<'t> Node<'t> {
         if record.meta & KIND_MASK == ALIAS { record.next } else { self.record_index }
     }
 
-    /// Returns the number of the record as written. An alias has a separate one, by which [`Tree::node_at`] finds
-    /// it.
+    /// Returns the number of the record as written. An alias has a separate one, by which [`Tree::node_at`] finds it.
     #[doc(hidden)]
     pub fn written_id(self) -> u32 {
         self.record_index
@@ -182,8 +181,7 @@ impl<'t> Node<'t> {
         self.target_record().meta >> TAG_SHIFT != 0 && self.tag().is_none()
     }
 
-    /// Returns the place of its content in the text, without anchor and tag. For an alias, returns that of the
-    /// alias itself.
+    /// Returns the place of its content in the text, without anchor and tag. For an alias, returns that of the alias itself.
     pub fn span(self) -> Span {
         let record = self.record_index();
         Span::new(record.start, record.end)
@@ -438,8 +436,7 @@ impl<'t> Node<'t> {
     /// Returns the value of [`Node::get`], which must exist.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the key and this node's place if it is
-    /// missing.
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) naming the key and this node's place if it is missing.
     pub fn require(self, key: &str) -> Result<Node<'t>> {
         self.get(key).ok_or_else(|| {
             let what = if self.is_mapping() { "key is missing" } else { "mapping is missing that has the key" };
@@ -538,8 +535,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Returns `true` if this key goes by this name: [`Node::key_text`] compared, and nothing printed if that is
-    /// not needed.
+    /// Returns `true` if this key goes by this name: [`Node::key_text`] compared, and nothing printed if that is not needed.
     pub(super) fn has_name(self, name: &str) -> bool {
         self.is_key(name) || !self.is_scalar() && name.ends_with([']', '}']) && self.key_text() == name
     }

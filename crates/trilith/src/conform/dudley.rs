@@ -8,8 +8,8 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::dudley::{DudleyFile, LayoutOrigin, Signature, StreamItems, StreamOptions, find_text};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
-    Code, Dialect, EntryKind, EvaluateOptions, EvaluationError, Layout, LayoutEntry, ParseOptions, ResolvedType, SuppliedValue,
-    parse,
+    DiagnosticCode, Dialect, EntryKind, EvaluateOptions, EvaluationError, Layout, LayoutEntry, ParseOptions, ResolvedType,
+    SuppliedValue, parse,
 };
 use crate::limits::Limits;
 
@@ -70,7 +70,7 @@ pub(super) fn check_layout(
 /// A diagnostic of the text; without a rule in the document an error stays open.
 fn record_diagnostic(diagnostic: &Diagnostic, found: &mut Findings) {
     let place = FindingLocation::at_text(diagnostic.line, diagnostic.column);
-    match Code::from_diagnostic(diagnostic).map(Check::Layout).filter(|check| found.has_rule(*check)) {
+    match DiagnosticCode::from_diagnostic(diagnostic).map(Check::Layout).filter(|check| found.has_rule(*check)) {
         Some(check) => found.add_deviation(check, place, diagnostic.message.clone()),
         None if diagnostic.severity == Severity::Error => {
             found.leave_undecided(
@@ -85,7 +85,8 @@ fn record_diagnostic(diagnostic: &Diagnostic, found: &mut Findings) {
 /// An error whose message begins with a code.
 fn record_layout_error(error: Error, found: &mut Findings) -> Result<()> {
     let message = error.message();
-    let code = Code::ALL.iter().find(|code| message.strip_prefix(code.name()).is_some_and(|rest| rest.starts_with(": ")));
+    let code =
+        DiagnosticCode::ALL.iter().find(|code| message.strip_prefix(code.name()).is_some_and(|rest| rest.starts_with(": ")));
     let place = FindingLocation::from_error(&error);
     match code {
         Some(code) if found.has_rule(Check::Layout(*code)) => {
@@ -106,7 +107,7 @@ fn check_static(layout: &Layout, limits: &Limits, found: &mut Findings) -> Resul
     let mut how = EvaluateOptions::default();
     how.limits = limits.clone();
     if let Err(EvaluationError::Text(fault)) = layout.evaluate(&how, |_| Ok(SuppliedValue::Missing))
-        && fault.code != Code::E409.name()
+        && fault.code != DiagnosticCode::E409.name()
     {
         record_diagnostic(&fault, found);
     }

@@ -116,7 +116,7 @@ pub(super) enum Check {
     UnitOrder,
     Schema(SchemaModule),
     // Dudley.
-    Layout(crate::layout::Code),
+    Layout(crate::layout::DiagnosticCode),
     LayoutEnd,
     ItemsInsideFile,
     FilteredData,

@@ -87,7 +87,7 @@ impl PointTable {
 
     /// Returns longitudes and latitudes in degrees. A value that is missing is NaN.
     ///
-    /// Their columns have one of the usual names, as `ra` and `dec`, or are the first two of a file without names.
+    /// Columns of positions have one of the usual names, such as `ra` and `dec`, or are the first two of a file without names.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there are no such columns, or if a value is not an angle.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use trilith::{Diagnostic, Severity};
 use trilith::Result;
 use trilith_io::error::count_noun;
-use trilith::layout::{Code, LineCorrection, Dialect, EvaluationError, EvaluateOptions as Evaluate, SuppliedValue};
+use trilith::layout::{DiagnosticCode, LineCorrection, Dialect, EvaluationError, EvaluateOptions as Evaluate, SuppliedValue};
 
 use super::{LayoutArg, diagnostic_to_json};
 use crate::Outcome;
@@ -52,7 +52,7 @@ impl Check {
                     }
                 }
                 // Faults other than missing values (E409) do not depend on the parameters.
-                Err(EvaluationError::Text(fault)) if fault.code != Code::E409.name() => parsed.diagnostics.push(*fault),
+                Err(EvaluationError::Text(fault)) if fault.code != DiagnosticCode::E409.name() => parsed.diagnostics.push(*fault),
                 Err(_) => {}
             }
         }

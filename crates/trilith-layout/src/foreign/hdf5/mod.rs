@@ -62,7 +62,7 @@ pub(super) fn derive_layout(source: &SourceRef, resolve: &dyn Resolve, limits: &
 /// The knowledge about a file before its datasets are read: whether it is netCDF.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NetcdfKnowledge {
-    /// Its marks decide, and may come late.
+    /// The marks of netCDF in the file decide, and may come late.
     Open,
     /// The file is netCDF.
     Certain,

@@ -1,6 +1,6 @@
 //! Special comments: `##` documentation and `#:` attributes (section 9 of our specification).
 
-use super::{Annotation, Code, Dialect, ItemId, LayoutParser, Lexer, Token, TokenKind, unquote_name};
+use super::{Annotation, DiagnosticCode, Dialect, ItemId, LayoutParser, Lexer, Token, TokenKind, unquote_name};
 use crate::diagnostic::Diagnostic;
 use crate::layout::model::{AnnotationKind, Attribute, LayoutLiteral};
 use crate::span::Span;
@@ -78,7 +78,7 @@ impl LayoutParser<'_> {
                 // The list is read to its end, because the attributes after it still count.
                 is_mixed = true;
                 self.sink.push(
-                    Code::E211
+                    DiagnosticCode::E211
                         .to_diagnostic(token.span, "the values of this list are not all of one kind")
                         .hint("all integers, all floats (write 1.0) or all strings"),
                 );
@@ -110,7 +110,7 @@ impl LayoutParser<'_> {
 
     fn invalid_value(&self, token: Token, what: &str) -> Diagnostic {
         let found = if token.kind == TokenKind::End { "the end of the comment".into() } else { self.display_token(token) };
-        Code::E211.to_diagnostic(token.span, format!("attribute comment: expected {what}, found {found}"))
+        DiagnosticCode::E211.to_diagnostic(token.span, format!("attribute comment: expected {what}, found {found}"))
     }
 }
 

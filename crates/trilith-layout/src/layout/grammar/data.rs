@@ -1,7 +1,7 @@
 //! Data: datatype, shape, filter, placement.
 
 use super::{
-    Code, Dialect, Draft, Frame, LayoutParser, ParseResult, ParsedPlacement, Placement, Primitive, RawDim, Span, Token,
+    DiagnosticCode, Dialect, Draft, Frame, LayoutParser, ParseResult, ParsedPlacement, Placement, Primitive, RawDim, Span, Token,
     TokenKind, TypeId, TypeOwner,
 };
 use crate::diagnostic::Diagnostic;
@@ -34,12 +34,12 @@ impl LayoutParser<'_> {
                     Dialect::D2025 => "a fixed parameter is written `NAME : 3`",
                     Dialect::D2026 => "a fixed parameter is written `NAME = 3`",
                 };
-                self.fail_unexpected_token(Code::E203, "a datatype", hint)
+                self.fail_unexpected_token(DiagnosticCode::E203, "a datatype", hint)
             }
             TokenKind::OpenParen if self.dialect == Dialect::D2025 => {
-                self.fail_unexpected_token(Code::E203, "a datatype", "2025 shapes use [ ], after the datatype")
+                self.fail_unexpected_token(DiagnosticCode::E203, "a datatype", "2025 shapes use [ ], after the datatype")
             }
-            _ => self.fail_unexpected_token(Code::E203, "a datatype", ""),
+            _ => self.fail_unexpected_token(DiagnosticCode::E203, "a datatype", ""),
         }
     }
 
@@ -59,7 +59,7 @@ impl LayoutParser<'_> {
             && primitive.kind() == PrimitiveKind::Pointer
         {
             let message = format!("`{primitive}` is not fully specified; `u{}` says the same", primitive.size());
-            self.report_warning(Code::W8, draft.type_span, message);
+            self.report_warning(DiagnosticCode::W8, draft.type_span, message);
         }
     }
 
@@ -87,7 +87,9 @@ impl LayoutParser<'_> {
     fn foreign_filter(&mut self) -> ParseResult {
         let message = format!("{} belongs to the dialect of 2026, this layout is of 2025", self.display_token(self.token));
         self.fail_item(
-            Code::E319.to_diagnostic(self.token.span, message).hint("store the array plain, or translate the layout to 2026"),
+            DiagnosticCode::E319
+                .to_diagnostic(self.token.span, message)
+                .hint("store the array plain, or translate the layout to 2026"),
         )
     }
 
@@ -110,7 +112,7 @@ impl LayoutParser<'_> {
                 return Ok(());
             }
             let hint = self.dim_hint();
-            return self.fail_unexpected_token(Code::E204, shown, &hint);
+            return self.fail_unexpected_token(DiagnosticCode::E204, shown, &hint);
         }
     }
 
@@ -146,7 +148,7 @@ impl LayoutParser<'_> {
             TokenKind::Symbol | TokenKind::Quoted if owner == TypeOwner::Reference => {
                 let message =
                     format!("the shape of a referenced item is of integers only, found {}", self.display_token(self.token));
-                self.fail_item(Code::E315.to_diagnostic(self.token.span, message))
+                self.fail_item(DiagnosticCode::E315.to_diagnostic(self.token.span, message))
             }
             TokenKind::Symbol | TokenKind::Quoted => {
                 let token = self.advance();
@@ -156,7 +158,7 @@ impl LayoutParser<'_> {
                     let run = self.advance();
                     if run.value > SUFFIX_MAX {
                         let message = format!("{} suffixes, at most {SUFFIX_MAX} are possible", run.value);
-                        self.report_error(Code::E318.to_diagnostic(run.span, message));
+                        self.report_error(DiagnosticCode::E318.to_diagnostic(run.span, message));
                     }
                     let size = run.value.min(SUFFIX_MAX) as i8;
                     suffix = if run.kind == TokenKind::Plus { size } else { -size };
@@ -164,8 +166,10 @@ impl LayoutParser<'_> {
                 self.shape.push(RawDim::Name { symbol, suffix, span: token.span });
                 Ok(())
             }
-            TokenKind::Question => self.fail_unexpected_token(Code::E204, "a dimension", "the suffix `?` is gone since 2025"),
-            _ => self.fail_unexpected_token(Code::E204, "a dimension: an integer or the name of a parameter", ""),
+            TokenKind::Question => {
+                self.fail_unexpected_token(DiagnosticCode::E204, "a dimension", "the suffix `?` is gone since 2025")
+            }
+            _ => self.fail_unexpected_token(DiagnosticCode::E204, "a dimension: an integer or the name of a parameter", ""),
         }
     }
 
@@ -177,7 +181,7 @@ impl LayoutParser<'_> {
         let sign = self.advance();
         if !self.is_at_kind(TokenKind::Integer) {
             let what = if sign.kind == TokenKind::At { "an address after `@`" } else { "an alignment after `%`" };
-            return self.fail_unexpected_token(Code::E205, what, "");
+            return self.fail_unexpected_token(DiagnosticCode::E205, what, "");
         }
         let token = self.advance();
         let placement = if sign.kind == TokenKind::At { self.parse_address(token) } else { self.parse_alignment(token) };
@@ -186,7 +190,7 @@ impl LayoutParser<'_> {
 
     fn parse_address(&mut self, token: Token) -> Placement {
         if token.value < 0 {
-            self.report_error(Code::E205.to_diagnostic(token.span, format!("the address {} is negative", token.value)));
+            self.report_error(DiagnosticCode::E205.to_diagnostic(token.span, format!("the address {} is negative", token.value)));
         }
         Placement::At(token.value.max(0) as u64)
     }
@@ -198,7 +202,9 @@ impl LayoutParser<'_> {
             Dialect::D2026 => (token.value == 0 || (token.value > 0 && token.value.count_ones() == 1), "0 or a power of two"),
         };
         if !fits {
-            self.report_error(Code::E205.to_diagnostic(token.span, format!("the alignment {} is not {allowed}", token.value)));
+            self.report_error(
+                DiagnosticCode::E205.to_diagnostic(token.span, format!("the alignment {} is not {allowed}", token.value)),
+            );
             return Placement::Next;
         }
         if token.value == 0 { Placement::Next } else { Placement::Align(token.value as u64) }
@@ -209,12 +215,13 @@ impl LayoutParser<'_> {
         let is_alias = matches!(self.frames.last(), Some(Frame::Struct(open)) if open.alias);
         if draft.owner == TypeOwner::Member && !(is_alias && self.is_at_kind(TokenKind::ArrowLeft)) {
             let message = format!("no filter {} inside a struct", self.display_token(self.token));
-            return self
-                .fail_item(Code::E314.to_diagnostic(self.token.span, message).hint("put it on the array that has this type"));
+            return self.fail_item(
+                DiagnosticCode::E314.to_diagnostic(self.token.span, message).hint("put it on the array that has this type"),
+            );
         }
         let arrow = self.advance();
         if !self.token.is_name() {
-            return self.fail_unexpected_token(Code::E314, "the name of a filter", "");
+            return self.fail_unexpected_token(DiagnosticCode::E314, "the name of a filter", "");
         }
         let name = self.advance();
         let mut filter = LayoutFilter {
@@ -234,7 +241,7 @@ impl LayoutParser<'_> {
                     self.unclosed.pop();
                     break;
                 }
-                return self.fail_unexpected_token(Code::E314, "`,` or `)`", "");
+                return self.fail_unexpected_token(DiagnosticCode::E314, "`,` or `)`", "");
             }
         }
         if filter.compresses {
@@ -252,7 +259,7 @@ impl LayoutParser<'_> {
             TokenKind::Integer => LayoutLiteral::Integer(token.value),
             TokenKind::Float => LayoutLiteral::Float(super::attribute::parse_float(text)),
             TokenKind::Quoted => LayoutLiteral::Text(unquote_name(text).into_owned()),
-            _ => return self.fail_unexpected_token(Code::E314, "a number or a quoted text", ""),
+            _ => return self.fail_unexpected_token(DiagnosticCode::E314, "a number or a quoted text", ""),
         });
         spans.push(token.span);
         self.advance();
@@ -270,7 +277,7 @@ impl LayoutParser<'_> {
         };
         let shown = &filter.name;
         if let Some(&span) = spans.get(1) {
-            return self.report_error(Code::E314.to_diagnostic(span, format!("{shown} takes one argument at most")));
+            return self.report_error(DiagnosticCode::E314.to_diagnostic(span, format!("{shown} takes one argument at most")));
         }
         let problem = match filter.arguments.first() {
             Some(LayoutLiteral::Integer(value)) if (*value as f64) < range.0 || (*value as f64) > range.1 => {
@@ -281,10 +288,10 @@ impl LayoutParser<'_> {
             _ => None,
         };
         if let (Some(problem), Some(&span)) = (problem, spans.first()) {
-            return self.report_error(Code::E314.to_diagnostic(span, problem));
+            return self.report_error(DiagnosticCode::E314.to_diagnostic(span, problem));
         }
         if let Some(problem) = self.unfit_for(&filter.name, draft.ty) {
-            self.report_error(Code::E314.to_diagnostic(name, problem));
+            self.report_error(DiagnosticCode::E314.to_diagnostic(name, problem));
         }
     }
 
@@ -333,7 +340,7 @@ impl LayoutParser<'_> {
 
 /// E309 at a number.
 pub(super) fn below_minus_one_error(what: &str, token: Token) -> Diagnostic {
-    Code::E309
+    DiagnosticCode::E309
         .to_diagnostic(token.span, format!("the {what} {} is below -1", token.value))
         .hint("0 means no data, -1 removes the dimension")
 }

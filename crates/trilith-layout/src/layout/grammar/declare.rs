@@ -3,8 +3,8 @@
 use super::data::below_minus_one_error;
 use super::structs::bare_text;
 use super::{
-    Code, Dialect, Draft, Frame, ItemData, ItemId, LayoutParser, LayoutStep, MemberKind, ParamId, ParseResult, ParsedPlacement,
-    Placement, Primitive, Span, StepEffects, StructMember, Token, TokenKind, TypeId, TypeKind, TypeOwner,
+    DiagnosticCode, Dialect, Draft, Frame, ItemData, ItemId, LayoutParser, LayoutStep, MemberKind, ParamId, ParseResult,
+    ParsedPlacement, Placement, Primitive, Span, StepEffects, StructMember, Token, TokenKind, TypeId, TypeKind, TypeOwner,
 };
 use crate::layout::interner::Symbol;
 use crate::layout::model::{DataItem, ParamItem, PrimitiveKind, TypeUse};
@@ -53,7 +53,7 @@ impl LayoutParser<'_> {
         if draft.owner == TypeOwner::Summary {
             let name = self.layout.names.resolve(draft.symbol);
             let message = format!("`{name}` is not an integer: taken as data, `{name} = …`");
-            self.report_warning(Code::W4, draft.type_span, message);
+            self.report_warning(DiagnosticCode::W4, draft.type_span, message);
         }
         self.check_text(draft, what);
         match draft.owner {
@@ -84,7 +84,7 @@ impl LayoutParser<'_> {
             let name = self.layout.names.resolve(draft.symbol).to_owned();
             let kind = self.kind_name(before);
             let message = format!("`{name}` is {kind} already, declared at {}", self.position_text(before));
-            return self.report_error(Code::E301.to_diagnostic(draft.name, message));
+            return self.report_error(DiagnosticCode::E301.to_diagnostic(draft.name, message));
         }
         if named {
             self.layout.name_scope.insert(key, draft.item);
@@ -98,7 +98,7 @@ impl LayoutParser<'_> {
         let of = self.layout.ty(data.what.ty);
         let dynamic = of.dynamic || self.layout.find_filter(data.filter).is_some_and(|filter| filter.compresses);
         if dynamic {
-            self.warn_template(Code::W2, draft.type_span, "a struct of indeterminate length");
+            self.warn_template(DiagnosticCode::W2, draft.type_span, "a struct of indeterminate length");
         }
         self.mark_list_effects(placed, StepEffects { places: true, dynamic });
         if draft.owner == TypeOwner::Reference {
@@ -122,7 +122,7 @@ impl LayoutParser<'_> {
     fn mark_list_effects(&mut self, placed: ParsedPlacement, holds: StepEffects) {
         let at = matches!(placed.placement, Placement::At(_));
         if at {
-            self.warn_template(Code::W1, placed.span, "an explicit address");
+            self.warn_template(DiagnosticCode::W1, placed.span, "an explicit address");
         }
         let around = self.frames.iter_mut().rev().find(|frame| !matches!(frame, Frame::Dict { step, .. } if *step != u32::MAX));
         if let Some(Frame::List { element_holds, placed: first, .. }) = around {
@@ -133,7 +133,7 @@ impl LayoutParser<'_> {
         }
     }
 
-    fn warn_template(&mut self, code: Code, span: Span, what: &str) {
+    fn warn_template(&mut self, code: DiagnosticCode, span: Span, what: &str) {
         let in_block = matches!(self.frames.last(), Some(Frame::Summary { .. }));
         if self.layout.summary.is_some() || in_block {
             self.report_warning(
@@ -169,7 +169,7 @@ impl LayoutParser<'_> {
                 "a fixed parameter is not in the stream and has no place there, found {}",
                 self.display_token(self.token)
             );
-            self.fail_item::<()>(Code::E205.to_diagnostic(self.token.span, message)).ok();
+            self.fail_item::<()>(DiagnosticCode::E205.to_diagnostic(self.token.span, message)).ok();
             self.add_param(draft, Some(token.value), ParsedPlacement::default());
             return Err(super::ParseStopped);
         }
@@ -217,7 +217,7 @@ impl LayoutParser<'_> {
             Dialect::D2026 => format!("data is declared as `{name}: …`"),
         };
         let message = format!("parameter `{name}` is not a scalar of {types}");
-        self.fail_item(Code::E307.to_diagnostic(span, message).hint(hint))
+        self.fail_item(DiagnosticCode::E307.to_diagnostic(span, message).hint(hint))
     }
 
     /// Returns `true` if a datatype comes down to one unsigned integer.
@@ -252,7 +252,7 @@ impl LayoutParser<'_> {
             let name = self.layout.names.resolve(draft.symbol).to_owned();
             let at = self.position_text(self.layout.param(before).item);
             let message = format!("parameter `{name}` is declared already, at {at}");
-            return self.report_error(Code::E308.to_diagnostic(draft.name, message));
+            return self.report_error(DiagnosticCode::E308.to_diagnostic(draft.name, message));
         }
         let id = ParamId(self.layout.params.len() as u32);
         self.layout.found_params.insert(key, id);
@@ -281,7 +281,7 @@ impl LayoutParser<'_> {
         match self.frames.last_mut() {
             Some(Frame::Struct(open)) => return open.members.push(member),
             Some(Frame::Summary { members, .. }) => members.push(member),
-            _ if fixed.is_none() => self.warn_template(Code::W3, draft.name, "a stored parameter outside the block"),
+            _ if fixed.is_none() => self.warn_template(DiagnosticCode::W3, draft.name, "a stored parameter outside the block"),
             _ => {}
         }
         if fixed.is_none() {
@@ -327,7 +327,7 @@ impl LayoutParser<'_> {
         let shown = self.layout.names.resolve(symbol).to_owned();
         let kind = self.kind_name(known);
         let message = format!("`{shown}` is {kind}, declared at {}, not a {wanted}", self.position_text(known));
-        self.fail_item(Code::E302.to_diagnostic(name.span, message))
+        self.fail_item(DiagnosticCode::E302.to_diagnostic(name.span, message))
     }
 
     /// An item of a dict, or what leaves or ends one.
@@ -350,7 +350,7 @@ impl LayoutParser<'_> {
         let token = self.advance();
         if self.is_at_kind(TokenKind::Slash) && self.token.span.start == token.span.end {
             self.report_warning(
-                Code::W7,
+                DiagnosticCode::W7,
                 token.span,
                 "`../` goes to the parent and then to the top, not to a name in the parent",
             );
@@ -363,7 +363,7 @@ impl LayoutParser<'_> {
         }
         let dict = *current;
         if above && self.dialect == Dialect::D2025 && spec_decisions::UP_AT_TOP_IS_ERROR_2025 {
-            self.report_error(Code::E212.to_diagnostic(token.span, "`..` at the top has no parent to go to"));
+            self.report_error(DiagnosticCode::E212.to_diagnostic(token.span, "`..` at the top has no parent to go to"));
         }
         self.set_comment_target(dict);
         self.layout.steps.push(LayoutStep::Enter(dict));

@@ -2,8 +2,8 @@
 
 use super::scope::DimName;
 use super::{
-    Code, Frame, ItemData, ItemId, LayoutParser, LayoutStep, ParseResult, Span, Token, TokenKind, TypeDef, TypeId, TypeKind,
-    TypeOwner,
+    DiagnosticCode, Frame, ItemData, ItemId, LayoutParser, LayoutStep, ParseResult, Span, Token, TokenKind, TypeDef, TypeId,
+    TypeKind, TypeOwner,
 };
 use crate::layout::interner::Symbol;
 use crate::layout::model::{DimRun, ElementSlot, MemberKind};
@@ -14,17 +14,21 @@ impl LayoutParser<'_> {
     pub(super) fn dict_item_2025(&mut self, first: bool, is_element: bool) -> ParseResult {
         match self.token.kind {
             TokenKind::Symbol | TokenKind::Quoted => self.named_item_2025(),
-            TokenKind::Minus if is_element => {
-                self.fail_unexpected_token(Code::E206, "an item, `,` or `]`", "a list cannot be open at the end of the layout")
-            }
+            TokenKind::Minus if is_element => self.fail_unexpected_token(
+                DiagnosticCode::E206,
+                "an item, `,` or `]`",
+                "a list cannot be open at the end of the layout",
+            ),
             TokenKind::Minus => self.parse_terminator(),
-            TokenKind::OpenBrace if is_element => self.fail_unexpected_token(Code::E206, "an item, `,` or `]`", ""),
+            TokenKind::OpenBrace if is_element => self.fail_unexpected_token(DiagnosticCode::E206, "an item, `,` or `]`", ""),
             TokenKind::OpenBrace if first => self.open_summary(),
             TokenKind::OpenBrace => {
                 let message = "the summary block comes before all other declarations";
-                self.fail_item(Code::E209.to_diagnostic(self.token.span, message).hint("a named type is written `name {`"))
+                self.fail_item(
+                    DiagnosticCode::E209.to_diagnostic(self.token.span, message).hint("a named type is written `name {`"),
+                )
             }
-            _ => self.fail_unexpected_token(Code::E201, "a dict item", self.item_hint_2025()),
+            _ => self.fail_unexpected_token(DiagnosticCode::E201, "a dict item", self.item_hint_2025()),
         }
     }
 
@@ -64,7 +68,7 @@ impl LayoutParser<'_> {
             TokenKind::OpenBrace => self.begin_type(name, symbol),
             _ => {
                 let hint = if self.is_at_kind(TokenKind::OpenParen) { "2025 shapes use [ ]" } else { "" };
-                self.fail_unexpected_token(Code::E202, "one of `=`, `:`, `/`, `[` or `{` after a name", hint)
+                self.fail_unexpected_token(DiagnosticCode::E202, "one of `=`, `:`, `/`, `[` or `{` after a name", hint)
             }
         }
     }
@@ -94,7 +98,7 @@ impl LayoutParser<'_> {
             if is_param {
                 let shown = self.layout.names.resolve(word).to_owned();
                 let message = format!("`{shown}` is a type and a parameter: taken as the type");
-                self.report_warning(Code::W5, next.span, message);
+                self.report_warning(DiagnosticCode::W5, next.span, message);
             }
         }
         let list = self.named_list(name, symbol)?;
@@ -132,7 +136,7 @@ impl LayoutParser<'_> {
                 let width = self.text.get(end + blanks..).and_then(|text| text.chars().next()).map_or(1, char::len_utf8) as u32;
                 self.advance();
                 let message = "the `-` that end a layout must be alone on their line";
-                return self.fail_item(Code::E210.to_diagnostic(Span::new(at, at + width), message));
+                return self.fail_item(DiagnosticCode::E210.to_diagnostic(Span::new(at, at + width), message));
             }
         };
         self.attach_comments(token.notes as usize);
@@ -161,7 +165,7 @@ impl LayoutParser<'_> {
                 Ok(())
             }
             TokenKind::Symbol | TokenKind::Quoted => self.member_item(TypeOwner::Dict),
-            _ => self.fail_unexpected_token(Code::E207, "a parameter or data of the summary, or `}`", ""),
+            _ => self.fail_unexpected_token(DiagnosticCode::E207, "a parameter or data of the summary, or `}`", ""),
         }
     }
 
@@ -206,7 +210,7 @@ impl LayoutParser<'_> {
                     TokenKind::Comma => "no commas between members",
                     _ => "",
                 };
-                self.fail_unexpected_token(Code::E207, "a member of the struct, or `}`", hint)
+                self.fail_unexpected_token(DiagnosticCode::E207, "a member of the struct, or `}`", hint)
             }
         }
     }
@@ -217,7 +221,7 @@ impl LayoutParser<'_> {
         match self.token.kind {
             TokenKind::Equal => self.data_item(owner, name, symbol),
             TokenKind::Colon | TokenKind::ColonEqual => self.param_item(name, symbol),
-            _ => self.fail_unexpected_token(Code::E207, "`=` or `:` after the name of a member", ""),
+            _ => self.fail_unexpected_token(DiagnosticCode::E207, "`=` or `:` after the name of a member", ""),
         }
     }
 
@@ -234,7 +238,7 @@ impl LayoutParser<'_> {
             TokenKind::Primitive | TokenKind::Symbol | TokenKind::Quoted | TokenKind::OpenBrace | TokenKind::Integer => {
                 self.data_element()
             }
-            _ => self.fail_unexpected_token(Code::E206, "a list element or `]`", self.bracket_hint()),
+            _ => self.fail_unexpected_token(DiagnosticCode::E206, "a list element or `]`", self.bracket_hint()),
         }
     }
 }

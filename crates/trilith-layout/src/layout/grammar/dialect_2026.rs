@@ -1,6 +1,6 @@
 //! The grammar of 2026: one function for each production that it does not share.
 
-use super::{Code, Draft, Frame, ItemData, ItemId, LayoutParser, ParseResult, Token, TokenKind, TypeId, TypeOwner};
+use super::{DiagnosticCode, Draft, Frame, ItemData, ItemId, LayoutParser, ParseResult, Token, TokenKind, TypeId, TypeOwner};
 use crate::layout::interner::Symbol;
 use crate::layout::model::{DataItem, ElementSlot, RefTarget};
 use crate::layout::spec_decisions;
@@ -14,9 +14,9 @@ impl LayoutParser<'_> {
             // The opening of a 2025 layout is no stray character.
             TokenKind::BadPrefix if first => {
                 let message = format!("expected a dict item, found {}", self.display_token(self.token));
-                self.fail_item(Code::E201.to_diagnostic(self.token.span, message).hint("2025 dialect?"))
+                self.fail_item(DiagnosticCode::E201.to_diagnostic(self.token.span, message).hint("2025 dialect?"))
             }
-            _ => self.fail_unexpected_token(Code::E201, "a dict item", self.item_hint_2026(first)),
+            _ => self.fail_unexpected_token(DiagnosticCode::E201, "a dict item", self.item_hint_2026(first)),
         }
     }
 
@@ -51,7 +51,7 @@ impl LayoutParser<'_> {
             TokenKind::OpenBrace => self.begin_type(name, symbol),
             _ => {
                 let hint = if self.is_at_kind(TokenKind::OpenParen) { "a shape follows the datatype: `name: f8(3)`" } else { "" };
-                self.fail_unexpected_token(Code::E202, "one of `:`, `=`, `/`, `[` or `{` after a name", hint)
+                self.fail_unexpected_token(DiagnosticCode::E202, "one of `:`, `=`, `/`, `[` or `{` after a name", hint)
             }
         }
     }
@@ -83,7 +83,7 @@ impl LayoutParser<'_> {
                     } else {
                         ""
                     };
-                    return self.fail_unexpected_token(Code::E207, "`:` after the name of a member", hint);
+                    return self.fail_unexpected_token(DiagnosticCode::E207, "`:` after the name of a member", hint);
                 }
                 self.advance();
                 let draft = self.begin_item(TypeOwner::Member, name, symbol);
@@ -96,7 +96,7 @@ impl LayoutParser<'_> {
                     _ => "",
                 };
                 let what = if is_alias { "`}` after a typedef" } else { "a member of the struct, or `}`" };
-                self.fail_unexpected_token(Code::E207, what, hint)
+                self.fail_unexpected_token(DiagnosticCode::E207, what, hint)
             }
         }
     }
@@ -115,7 +115,7 @@ impl LayoutParser<'_> {
                     TokenKind::OpenBracket | TokenKind::Slash => self.extend_element(index),
                     TokenKind::At | TokenKind::Percent => self.copy_element(Some(index)),
                     _ => self.fail_unexpected_token(
-                        Code::E206,
+                        DiagnosticCode::E206,
                         "one of `[`, `/`, `@` or `%` after the index of a list element",
                         "",
                     ),
@@ -126,7 +126,7 @@ impl LayoutParser<'_> {
             TokenKind::OpenBracket => self.list_element(),
             TokenKind::Ampersand => self.ref_element(),
             TokenKind::Primitive | TokenKind::Symbol | TokenKind::Quoted | TokenKind::OpenBrace => self.data_element(),
-            _ => self.fail_unexpected_token(Code::E206, "a list element or `]`", self.bracket_hint()),
+            _ => self.fail_unexpected_token(DiagnosticCode::E206, "a list element or `]`", self.bracket_hint()),
         }
     }
 
@@ -149,7 +149,7 @@ impl LayoutParser<'_> {
                     Some(other) => format!("element {} is {}, not a {kind}", index.value, self.kind_name(other)),
                     None => format!("the list has no element {}", index.value),
                 };
-                return self.fail_item(Code::E311.to_diagnostic(index.span, message));
+                return self.fail_item(DiagnosticCode::E311.to_diagnostic(index.span, message));
             }
         };
         // The index is the first token of the element (section 9.1).
@@ -175,9 +175,11 @@ impl LayoutParser<'_> {
         };
         let Some(data) = data else {
             let (code, message) = match (found, index) {
-                (None, None) => (Code::E312, "the list has no element yet that could be repeated".to_owned()),
-                (None, Some(token)) => (Code::E311, format!("the list has no element {}", token.value)),
-                (Some(other), _) => (Code::E311, format!("only data can be repeated, this element is {}", self.kind_name(other))),
+                (None, None) => (DiagnosticCode::E312, "the list has no element yet that could be repeated".to_owned()),
+                (None, Some(token)) => (DiagnosticCode::E311, format!("the list has no element {}", token.value)),
+                (Some(other), _) => {
+                    (DiagnosticCode::E311, format!("only data can be repeated, this element is {}", self.kind_name(other)))
+                }
             };
             return self.fail_item(code.to_diagnostic(span, message));
         };
@@ -250,7 +252,7 @@ impl LayoutParser<'_> {
                 self.used_dims = used;
                 let name = self.layout.names.resolve(symbol);
                 let message = format!("type `{name}` is not of the root dict, as that of a referenced item must be");
-                self.report_error(Code::E315.to_diagnostic(token.span, message));
+                self.report_error(DiagnosticCode::E315.to_diagnostic(token.span, message));
                 TypeId::NONE
             }
             None => {

@@ -1,6 +1,6 @@
 //! Habits of users of other languages, and the right form here.
 
-use super::{Code, Dialect, LayoutParser, Token, TokenKind};
+use super::{DiagnosticCode, Dialect, LayoutParser, Token, TokenKind};
 
 /// The primitives that go by other names elsewhere.
 const FOREIGN_PRIMITIVES: &[(&str, &[&str])] = &[
@@ -55,7 +55,7 @@ pub(super) fn foreign_type(name: &str, dialect: Dialect) -> Option<String> {
 
 impl LayoutParser<'_> {
     /// The hint for a token that does not fit, by how it is spelled.
-    pub(super) fn token_hint(&self, token: Token, code: Code) -> String {
+    pub(super) fn token_hint(&self, token: Token, code: DiagnosticCode) -> String {
         let text = token.span.slice(self.text);
         let before = self.text.get(..token.span.start as usize).unwrap_or("");
         let line = before.rsplit(['\n', '\r']).next().unwrap_or("");
@@ -64,7 +64,7 @@ impl LayoutParser<'_> {
         if said.contains("//") {
             return "a comment begins with `#`".to_owned();
         }
-        if let (Code::E204, Some(open)) = (code, self.unclosed.last())
+        if let (DiagnosticCode::E204, Some(open)) = (code, self.unclosed.last())
             && self.text.get(open.start as usize..token.span.start as usize).is_some_and(|text| text.contains(['\n', '\r']))
         {
             let (at, column) = crate::span::line_column(self.text, open.start as usize);
@@ -80,7 +80,7 @@ impl LayoutParser<'_> {
             (TokenKind::BadNumber, _) if text.chars().any(char::is_alphabetic) => {
                 format!("a name that begins with a digit is quoted: \"{text}\"")
             }
-            (TokenKind::Symbol | TokenKind::Quoted, _) if code == Code::E202 => {
+            (TokenKind::Symbol | TokenKind::Quoted, _) if code == DiagnosticCode::E202 => {
                 let last = said.split_whitespace().next_back().unwrap_or("");
                 format!("an item is written `{last}{equals} {text}`; a name with a blank in it is quoted")
             }
@@ -93,7 +93,7 @@ impl LayoutParser<'_> {
                 | TokenKind::BadCharacter
                 | TokenKind::ArrowRight,
                 _,
-            ) if code == Code::E202 => {
+            ) if code == DiagnosticCode::E202 => {
                 let head = line.rsplit(char::is_whitespace).next().unwrap_or("");
                 let rest = self.text.get(token.span.start as usize..).unwrap_or("");
                 let rest = rest.split(|c: char| c.is_whitespace() || "=:/[]{}(),#\"'".contains(c)).next().unwrap_or("");
@@ -101,17 +101,17 @@ impl LayoutParser<'_> {
                 let name = if is_name { format!("{head}{rest}") } else { "a-b".to_owned() };
                 format!("a name of other characters than letters, digits and `_` is quoted: \"{name}\"")
             }
-            (TokenKind::OpenBracket | TokenKind::OpenParen, _) if code == Code::E201 => {
+            (TokenKind::OpenBracket | TokenKind::OpenParen, _) if code == DiagnosticCode::E201 => {
                 "the shape comes after the datatype, before `@` and `%`".to_owned()
             }
-            (TokenKind::OpenBracket, _) if code == Code::E203 => {
+            (TokenKind::OpenBracket, _) if code == DiagnosticCode::E203 => {
                 "a list is an item of a dict; a member has a shape after its datatype, as `f8[3]`, of numbers or parameters"
                     .to_owned()
             }
-            (TokenKind::Colon, _) if code == Code::E204 => {
+            (TokenKind::Colon, _) if code == DiagnosticCode::E204 => {
                 "a dimension is a number of elements, without a first and a last one; indices begin with 0".to_owned()
             }
-            (TokenKind::Star, _) if code == Code::E204 => {
+            (TokenKind::Star, _) if code == DiagnosticCode::E204 => {
                 "a dimension is a number, or a parameter with + or - suffixes".to_owned()
             }
             _ => String::new(),

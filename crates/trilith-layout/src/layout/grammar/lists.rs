@@ -2,8 +2,8 @@
 
 use super::scope::DimName;
 use super::{
-    Code, Dialect, Draft, Frame, ItemData, ItemId, LayoutParser, LayoutStep, ParseResult, Span, StepEffects, Token, TokenKind,
-    TypeId, TypeOwner,
+    DiagnosticCode, Dialect, Draft, Frame, ItemData, ItemId, LayoutParser, LayoutStep, ParseResult, Span, StepEffects, Token,
+    TokenKind, TypeId, TypeOwner,
 };
 use crate::layout::interner::Symbol;
 use crate::layout::model::{ElementSlot, Extension, ListSteps, RepeatCount};
@@ -66,7 +66,7 @@ impl LayoutParser<'_> {
             return Ok(true);
         }
         if !self.is_at_kind(TokenKind::Comma) {
-            return self.fail_unexpected_token(Code::E206, "`,` or `]` after a list element", self.bracket_hint());
+            return self.fail_unexpected_token(DiagnosticCode::E206, "`,` or `]` after a list element", self.bracket_hint());
         }
         self.advance();
         self.end_element();
@@ -184,10 +184,10 @@ impl LayoutParser<'_> {
         let mut count = RepeatCount::Once;
         let mut count_span = Span::default();
         if self.dialect == Dialect::D2025 && self.consume_if(TokenKind::Star).is_some() {
-            (count, count_span) = self.parse_count(Code::E206)?;
+            (count, count_span) = self.parse_count(DiagnosticCode::E206)?;
             if let (Some(span), true) = (placed, !matches!(count, RepeatCount::Once | RepeatCount::Fixed(1))) {
                 let message = "an address inside a repetition: all copies would have one byte offset";
-                self.report_error(Code::E313.to_diagnostic(span, message).hint("use % or nothing"));
+                self.report_error(DiagnosticCode::E313.to_diagnostic(span, message).hint("use % or nothing"));
                 // The list around need not say it again.
                 placed = None;
             }
@@ -210,7 +210,7 @@ impl LayoutParser<'_> {
     }
 
     /// count = INTEGER | NAME
-    pub(super) fn parse_count(&mut self, code: Code) -> ParseResult<(RepeatCount, Span)> {
+    pub(super) fn parse_count(&mut self, code: DiagnosticCode) -> ParseResult<(RepeatCount, Span)> {
         match self.token.kind {
             TokenKind::Integer => {
                 let token = self.advance();
@@ -244,7 +244,7 @@ impl LayoutParser<'_> {
     }
 
     fn negative_count(&mut self, value: i64, span: Span) {
-        self.report_error(Code::E407.to_diagnostic(span, format!("the repeat count {value} is negative")));
+        self.report_error(DiagnosticCode::E407.to_diagnostic(span, format!("the repeat count {value} is negative")));
     }
 
     /// NAME '[' X ']' if X is a count: appends copies of the last element; from X on.
@@ -260,9 +260,9 @@ impl LayoutParser<'_> {
         };
         self.set_comment_target(list);
         self.unclosed.push(open);
-        let (count, span) = self.parse_count(Code::E206)?;
+        let (count, span) = self.parse_count(DiagnosticCode::E206)?;
         if !self.is_at_kind(TokenKind::CloseBracket) {
-            return self.fail_unexpected_token(Code::E206, "`]` after a repeat count", "");
+            return self.fail_unexpected_token(DiagnosticCode::E206, "`]` after a repeat count", "");
         }
         self.advance();
         self.unclosed.pop();
@@ -279,7 +279,9 @@ impl LayoutParser<'_> {
     fn nothing_to_repeat<V>(&mut self, name: Token, symbol: Symbol) -> ParseResult<V> {
         let shown = self.layout.names.resolve(symbol).to_owned();
         let message = format!("list `{shown}` has no element yet that could be repeated");
-        self.fail_item(Code::E312.to_diagnostic(name.span, message).hint("a list is created by its elements: `name [f8]`"))
+        self.fail_item(
+            DiagnosticCode::E312.to_diagnostic(name.span, message).hint("a list is created by its elements: `name [f8]`"),
+        )
     }
 
     /// Comments before the next token belong to what they did; those after it to `item`.

@@ -18,7 +18,7 @@ mod structs;
 
 use std::collections::{HashMap, HashSet};
 
-use super::diagnostic::Code;
+use super::diagnostic::DiagnosticCode;
 use super::interner::{NameHasher, Symbol};
 use super::lexer::{Lexer, Token, TokenKind, unquote_name};
 use super::model::DimRun;
@@ -421,7 +421,7 @@ impl<'t> LayoutParser<'t> {
         Err(ParseStopped)
     }
 
-    pub(super) fn report_warning(&mut self, code: Code, span: Span, message: impl Into<String>) {
+    pub(super) fn report_warning(&mut self, code: DiagnosticCode, span: Span, message: impl Into<String>) {
         if self.sink.len() < MAX_REPORTS * 2 {
             self.sink.push(code.to_diagnostic(span, message));
         }
@@ -429,29 +429,30 @@ impl<'t> LayoutParser<'t> {
 
     /// The next token does not fit: what was expected there, under the code of the construct, unless
     /// the token is no token at all or the text is at its end.
-    pub(super) fn fail_unexpected_token<V>(&mut self, code: Code, what: &str, hint: &str) -> ParseResult<V> {
+    pub(super) fn fail_unexpected_token<V>(&mut self, code: DiagnosticCode, what: &str, hint: &str) -> ParseResult<V> {
         let token = self.token;
         let found = self.display_token(token);
-        let lexical = |code: Code, message: String| code.to_diagnostic(token.span, message);
+        let lexical = |code: DiagnosticCode, message: String| code.to_diagnostic(token.span, message);
         let mut diagnostic = match token.kind {
             TokenKind::BadQuote => {
                 let open = Span::new(token.span.start, token.span.start + 1);
-                Code::E101.to_diagnostic(open, "the quote of this name is never closed")
+                DiagnosticCode::E101.to_diagnostic(open, "the quote of this name is never closed")
             }
-            TokenKind::BadNumber => {
-                lexical(Code::E103, bad_number(token.span.slice(self.text))).hint(number_hint(token.span.slice(self.text)))
-            }
-            TokenKind::BadPrefix => lexical(Code::E104, format!("{found} is not followed by a primitive datatype"))
+            TokenKind::BadNumber => lexical(DiagnosticCode::E103, bad_number(token.span.slice(self.text)))
+                .hint(number_hint(token.span.slice(self.text))),
+            TokenKind::BadPrefix => lexical(DiagnosticCode::E104, format!("{found} is not followed by a primitive datatype"))
                 .hint("a prefixed datatype is written like `<f8`, without blanks; that of a whole layout is first in it"),
-            TokenKind::BadCharacter => lexical(Code::E102, format!("illegal character {}", self.display_character(token))),
-            TokenKind::Question if code != Code::E204 => lexical(Code::E102, "illegal character `?`".into()),
+            TokenKind::BadCharacter => {
+                lexical(DiagnosticCode::E102, format!("illegal character {}", self.display_character(token)))
+            }
+            TokenKind::Question if code != DiagnosticCode::E204 => lexical(DiagnosticCode::E102, "illegal character `?`".into()),
             TokenKind::End => {
                 let mut message = format!("end of the layout, expected {what}");
                 if let Some(open) = self.innermost_open() {
                     let (line, column) = crate::span::line_column(self.text, open.start as usize);
                     message.push_str(&format!("; `{}` at {line}:{column} is still open", open.slice(self.text)));
                 }
-                lexical(Code::E208, message)
+                lexical(DiagnosticCode::E208, message)
             }
             _ => lexical(code, format!("expected {what}, found {found}")),
         };
@@ -521,7 +522,10 @@ impl<'t> LayoutParser<'t> {
         self.sink.sort_by_key(|diagnostic| (diagnostic.span.start, (diagnostic.severity == Severity::Warning)));
         locate_diagnostics(&mut self.sink, self.text);
         if self.sink.iter().all(|diagnostic| diagnostic.is_harmless) {
-            let broken = self.sink.iter().find(|d| [Code::W1, Code::W2, Code::W3].iter().any(|code| code.name() == d.code));
+            let broken = self
+                .sink
+                .iter()
+                .find(|d| [DiagnosticCode::W1, DiagnosticCode::W2, DiagnosticCode::W3].iter().any(|code| code.name() == d.code));
             layout.template_obstacle = match (layout.summary, broken) {
                 (Some(_), broken) => broken.map(|diagnostic| diagnostic.span),
                 (None, _) => Some(Span::default()),

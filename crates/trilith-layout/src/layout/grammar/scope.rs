@@ -1,8 +1,8 @@
 //! Lookup of the parameter or type of a name, and instances of types with free dimensions.
 
 use super::{
-    Code, Dialect, Dim, Frame, ItemData, ItemId, LayoutParser, MemberKind, ParamId, ParseResult, Primitive, RawDim, StructMember,
-    Token, TokenKind, TypeDef, TypeId, TypeKind, TypeOwner,
+    DiagnosticCode, Dialect, Dim, Frame, ItemData, ItemId, LayoutParser, MemberKind, ParamId, ParseResult, Primitive, RawDim,
+    StructMember, Token, TokenKind, TypeDef, TypeId, TypeKind, TypeOwner,
 };
 use crate::layout::interner::Symbol;
 use crate::layout::model::{DimRun, TypeUse};
@@ -123,7 +123,7 @@ impl LayoutParser<'_> {
         }
         let name = self.layout.names.resolve(symbol).to_owned();
         let fresh = !self.reported;
-        self.report_error(Code::E305.to_diagnostic(token.span, format!("unknown type `{name}`")));
+        self.report_error(DiagnosticCode::E305.to_diagnostic(token.span, format!("unknown type `{name}`")));
         if fresh {
             self.skipped_from.push((self.sink.len() - 1, symbol, true, self.current_dict()));
         }
@@ -141,7 +141,7 @@ impl LayoutParser<'_> {
             message.push_str(", but this type needs it");
         }
         let fresh = !self.reported;
-        self.report_error(Code::E306.to_diagnostic(span, message));
+        self.report_error(DiagnosticCode::E306.to_diagnostic(span, message));
         if fresh {
             self.skipped_from.push((self.sink.len() - 1, symbol, false, self.current_dict()));
         }

@@ -1,8 +1,9 @@
 //! Struct bodies and named types.
 
 use super::{
-    Code, Dialect, Draft, Frame, HashSet, ItemData, ItemId, LayoutParser, LayoutStep, MemberKind, OpenStruct, ParseResult,
-    ParsedPlacement, Placement, Primitive, Span, StructMember, Token, TokenKind, TypeDef, TypeId, TypeKind, TypeOwner,
+    DiagnosticCode, Dialect, Draft, Frame, HashSet, ItemData, ItemId, LayoutParser, LayoutStep, MemberKind, OpenStruct,
+    ParseResult, ParsedPlacement, Placement, Primitive, Span, StructMember, Token, TokenKind, TypeDef, TypeId, TypeKind,
+    TypeOwner,
 };
 use crate::diagnostic::Diagnostic;
 use crate::layout::interner::Symbol;
@@ -15,13 +16,14 @@ impl LayoutParser<'_> {
         let text = self.layout.names.resolve(symbol).to_owned();
         if name.kind == TokenKind::Quoted && super::scope::parse_prefixed_primitive(&text, self.dialect).is_some() {
             let message = format!("`{text}` is a primitive and cannot be declared");
-            return self.fail_item(Code::E316.to_diagnostic(name.span, message).hint("redefine it without the prefix"));
+            return self.fail_item(DiagnosticCode::E316.to_diagnostic(name.span, message).hint("redefine it without the prefix"));
         }
         let dict = self.current_dict();
         let owner = if self.dialect == Dialect::D2025 { super::scope::GLOBAL_SCOPE } else { dict.0 };
         if let Some(&before) = self.layout.found_types.get(&(owner, symbol.0)) {
             let at = self.position_text(self.layout.ty(before).item);
-            let mut diagnostic = Code::E303.to_diagnostic(name.span, format!("type `{text}` is declared already, at {at}"));
+            let mut diagnostic =
+                DiagnosticCode::E303.to_diagnostic(name.span, format!("type `{text}` is declared already, at {at}"));
             if self.dialect == Dialect::D2025 {
                 diagnostic = diagnostic.hint("types of 2025 have one name space for the whole layout");
             }
@@ -31,7 +33,8 @@ impl LayoutParser<'_> {
             let here = self.dialect == Dialect::D2025 || dict == ItemId::ROOT;
             if here && self.used_dims & (1 << primitive.index()) != 0 {
                 let message = format!("`{text}` is redefined after it has been used");
-                return self.fail_item(Code::E304.to_diagnostic(name.span, message).hint("declare it before its first use"));
+                return self
+                    .fail_item(DiagnosticCode::E304.to_diagnostic(name.span, message).hint("declare it before its first use"));
             }
         }
         let item = self.layout.add_item(ItemData::Pending, symbol, dict, name.span);
@@ -45,7 +48,7 @@ impl LayoutParser<'_> {
     pub(super) fn open_struct(&mut self, draft: Draft) -> ParseResult {
         if draft.owner == TypeOwner::Reference {
             let message = "a referenced item has a primitive or a type of the root dict, found `{`";
-            return self.fail_item(Code::E315.to_diagnostic(self.token.span, message));
+            return self.fail_item(DiagnosticCode::E315.to_diagnostic(self.token.span, message));
         }
         self.charge_depth(1)?;
         let open = self.advance();
@@ -104,7 +107,9 @@ impl LayoutParser<'_> {
         if self.is_at_kind(TokenKind::At) {
             let message = "a type has no address, found `@`";
             return self.fail_item(
-                Code::E205.to_diagnostic(self.token.span, message).hint("place its instances, or give its alignment with %"),
+                DiagnosticCode::E205
+                    .to_diagnostic(self.token.span, message)
+                    .hint("place its instances, or give its alignment with %"),
             );
         }
         if !self.is_at_kind(TokenKind::Percent) || self.dialect == Dialect::D2026 {
@@ -135,7 +140,9 @@ impl LayoutParser<'_> {
             (ty.text, ty.inlining_rank) = (of.text, of.inlining_rank.saturating_add(what.dims.len));
             if !stored {
                 if let Some(span) = open.has_placed_member {
-                    self.report_error(Code::E205.to_diagnostic(span, "a typedef has no address").hint("place its instances"));
+                    self.report_error(
+                        DiagnosticCode::E205.to_diagnostic(span, "a typedef has no address").hint("place its instances"),
+                    );
                 }
                 let of = self.layout.ty(what.ty);
                 ty.kind = TypeKind::Alias(what);
@@ -197,7 +204,7 @@ impl LayoutParser<'_> {
             let same = matches!(self.layout.ty(base).kind, TypeKind::Primitive(p, _) if p.kind() == primitive.kind() && p.size() == primitive.size());
             if !same || rank > 0 {
                 let message = format!("`{name}` becomes something of another kind or size");
-                self.report_warning(Code::W6, draft.name, message);
+                self.report_warning(DiagnosticCode::W6, draft.name, message);
             }
         }
         Ok(())
@@ -212,7 +219,7 @@ impl LayoutParser<'_> {
             let name = self.layout.names.resolve(draft.symbol);
             let at = self.position_text(before);
             let message = format!("member `{name}` is declared already, at {at}");
-            return self.report_error(Code::E317.to_diagnostic(draft.name, message));
+            return self.report_error(DiagnosticCode::E317.to_diagnostic(draft.name, message));
         }
         if named {
             self.layout.name_scope.insert(key, draft.item);
@@ -233,5 +240,7 @@ impl LayoutParser<'_> {
 
 /// E310 at a datatype.
 pub(super) fn bare_text(span: Span) -> Diagnostic {
-    Code::E310.to_diagnostic(span, "text needs at least one dimension, its length").hint("write [1] for a single character")
+    DiagnosticCode::E310
+        .to_diagnostic(span, "text needs at least one dimension, its length")
+        .hint("write [1] for a single character")
 }

@@ -47,7 +47,7 @@ impl Tree {
 /// The order that the keys of two mappings must have to say the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KeyOrder {
-    /// The same order in both.
+    /// Both have the keys in one order.
     Same,
     /// Any order.
     Any,

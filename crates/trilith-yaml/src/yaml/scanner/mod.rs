@@ -19,7 +19,7 @@ use crate::span::Span;
 
 /// The scanner stops early: at something outside the subset, or for the receiver's error.
 ///
-/// Of no size, so that results travel in registers; an error waits in the scanner.
+/// This type has no size, so that results travel in registers; an error waits in the scanner.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScanStopped;
 
