@@ -28,7 +28,7 @@ fn build_search((keys, values, path, tag, datatype, shape): &Conditions) -> tril
         all = all.datatype(datatype);
     }
     match shape {
-        Some(shape) => all.parse_shape(shape),
+        Some(shape) => all.shape(shape),
         None => Ok(all),
     }
 }

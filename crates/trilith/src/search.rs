@@ -99,7 +99,7 @@ impl SearchQuery {
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the text is not a shape.
-    pub fn parse_shape(mut self, text: &str) -> Result<Self> {
+    pub fn shape(mut self, text: &str) -> Result<Self> {
         self.shape = Some(parse_shape(text)?);
         Ok(self)
     }

@@ -77,7 +77,7 @@ impl Search {
             all = all.datatype(name);
         }
         if let Some(shape) = &self.shape {
-            all = all.parse_shape(shape)?;
+            all = all.shape(shape)?;
         }
         if all.is_empty() {
             return Err(Error::invalid_input("nothing to search for").hint("give --key, --value, --path, --tag, --datatype or --shape"));

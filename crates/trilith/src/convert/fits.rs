@@ -128,7 +128,7 @@ fn build_physical_tree(fits: &FitsFile, taking: &mut FitsImport<'_>) -> Result<V
         if let Some(header) = item.get("header") {
             headers.set(name.as_str(), header.clone());
         }
-        if hdu.parse_hdu_kind() == HduKind::Image && hdu.header().integer("NAXIS")? == Some(0) {
+        if hdu.kind() == HduKind::Image && hdu.header().integer("NAXIS")? == Some(0) {
             continue;
         }
         if let Some(node) = physical_node(fits, hdu, taking)? {
@@ -148,7 +148,7 @@ fn physical_node(fits: &FitsFile, hdu: &Hdu, taking: &mut FitsImport<'_>) -> Res
     };
     let Some(fields) = array.datatype().as_struct() else { return taking.build_array_node(&path, Ok(array)) };
     let mut columns = Value::map::<&str, Value>([]);
-    if hdu.parse_hdu_kind() != HduKind::Table {
+    if hdu.kind() != HduKind::Table {
         for (at, field) in fields.fields().iter().enumerate() {
             let name = field.name_or(at);
             if let Some(node) = taking.build_array_node(&path.join(name.as_str()), array.field(&name))? {

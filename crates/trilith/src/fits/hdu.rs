@@ -68,7 +68,7 @@ impl Hdu {
     }
 
     /// Returns the kind of its data unit.
-    pub fn parse_hdu_kind(&self) -> HduKind {
+    pub fn kind(&self) -> HduKind {
         self.kind
     }
 

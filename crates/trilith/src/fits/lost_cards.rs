@@ -61,7 +61,7 @@ fn is_significant(card: &Card, hdu: &Hdu) -> bool {
     let stem = keyword.trim_end_matches(|c: char| c.is_ascii_digit());
     let is_blank = card.bytes().iter().all(|byte| *byte == b' ');
     let is_numbered = stem.len() < keyword.len() && INDEXED_KEYWORDS.contains(&stem);
-    let is_tiles = hdu.parse_hdu_kind() == HduKind::Tiles && is_keyword(keyword);
+    let is_tiles = hdu.kind() == HduKind::Tiles && is_keyword(keyword);
     !(is_blank || LAYOUT_KEYWORDS.contains(&keyword) || is_numbered || is_tiles)
 }
 
@@ -78,7 +78,7 @@ pub fn unassigned_bytes(fits: &FitsFile) -> Result<Vec<Diagnostic>> {
         if !is_blank_after_end(fits, hdu)? {
             losses.push(Diagnostic::loss(&format!("{place}/header"), format!("the text after END of {}", hdu.display_name())));
         }
-        let blank = if hdu.parse_hdu_kind() == HduKind::TextTable { b' ' } else { 0 };
+        let blank = if hdu.kind() == HduKind::TextTable { b' ' } else { 0 };
         if !is_padding(fits, hdu.data().end, hdu.end(), blank)? {
             let message = format!("the bytes after the data of {}, which fill its last block of {BLOCK_LEN}", hdu.display_name());
             losses.push(Diagnostic::loss(&place, message));

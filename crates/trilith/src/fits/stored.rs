@@ -38,7 +38,7 @@ pub(crate) enum Outside {
 impl FitsFile {
     /// Returns the shape of the image of an HDU, compressed or not; None if it has none.
     pub fn image_shape(&self, hdu: &Hdu) -> Option<Vec<u64>> {
-        let prefix = match hdu.parse_hdu_kind() {
+        let prefix = match hdu.kind() {
             HduKind::Image => "",
             HduKind::Tiles => "Z",
             _ => return None,
@@ -54,7 +54,7 @@ impl FitsFile {
         let read = || {
             let source = self.data_source(hdu)?;
             let header = hdu.header();
-            let (array, header) = match hdu.parse_hdu_kind() {
+            let (array, header) = match hdu.kind() {
                 HduKind::Image => (image::image_array(hdu, &source, ValueForm::Stored, self.shared_limits())?, header.clone()),
                 HduKind::Tiles => {
                     let array = tiled_image::tiled_image_array(hdu, &source, ValueForm::Stored, self.shared_limits())?;

@@ -326,7 +326,7 @@ pub(super) fn row_type(columns: &[Column], width: u64) -> Result<(StructType, Ro
 
 /// The rows of a binary table as they are meant, without the columns whose values are in the heap.
 pub(super) fn table_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
-    if hdu.parse_hdu_kind() == HduKind::TextTable {
+    if hdu.kind() == HduKind::TextTable {
         return text_array(hdu, source, limits);
     }
     let columns = columns(hdu.header())?;

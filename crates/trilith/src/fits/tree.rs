@@ -97,7 +97,7 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(&Hdu) -> Result<Option<Val
         }
         let mut item = Value::map([("header", Value::seq(triples))]);
         if let Some(node) = data(hdu)? {
-            if hdu.parse_hdu_kind() == HduKind::Table
+            if hdu.kind() == HduKind::Table
                 && hdu.error().is_none()
                 && let Some(views) = heap::build_heap_views(fits, hdu, &node)?
             {
@@ -410,7 +410,7 @@ pub(super) fn node_triple(node: Node<'_>) -> Result<Value> {
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for broken keywords.
 pub fn physical_node(fits: &FitsFile, hdu: &Hdu) -> Result<Option<Value>> {
-    let is_without_data = match hdu.parse_hdu_kind() {
+    let is_without_data = match hdu.kind() {
         _ if hdu.error().is_some() => false,
         HduKind::Image => hdu.header().integer("NAXIS")? == Some(0),
         HduKind::Other => hdu.data().is_empty(),
