@@ -6,7 +6,7 @@
 
 use crate::command::repository_root;
 use crate::fs::read_text;
-use crate::site::{list_files, prose_lines};
+use crate::site::{list_files, list_rust_files, prose_lines};
 
 /// An area, the maximum of sentences that begin with one of [`FIRST`], and the maximum of words in [`WORD_REPLACEMENTS`].
 const AREAS: &[(&str, usize, usize)] = &[
@@ -89,8 +89,7 @@ const SUBJECTLESS: &[&str] = &["Of", "Those", "That of", "The same", "As", "Its"
 /// Returns a line for each comment that begins without its subject.
 fn comments_without_subject() -> Result<String, String> {
     let mut faults = String::new();
-    let sources = SOURCE_FOLDERS.iter().flat_map(|folder| list_files(&repository_root().join(folder)));
-    for path in sources.filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
+    for path in list_rust_files(SOURCE_FOLDERS) {
         for comment in of_comments(&read_text(&path)?, &["///", "//!", "//"]) {
             let starts = |first: &&&str| comment.strip_prefix(**first).is_some_and(|rest| rest.starts_with([' ', ',', '.', ':']));
             if let Some(first) = SUBJECTLESS.iter().find(starts) {

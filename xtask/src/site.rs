@@ -308,6 +308,12 @@ pub(crate) fn list_files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Returns the Rust files of folders of the repository.
+pub(crate) fn list_rust_files(folders: &[&str]) -> Vec<PathBuf> {
+    let all = folders.iter().flat_map(|folder| list_files(&repository_root().join(folder)));
+    all.filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
+}
+
 /// Copies a folder with all below it into another.
 pub(crate) fn copy_dir(from: &Path, to: &Path) -> Result<(), String> {
     for path in list_files(from) {
