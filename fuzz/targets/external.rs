@@ -82,7 +82,7 @@ fuzz_target!(|input: Input| {
             compare(&before, &digests(&again), "taken in");
         }
     }
-    if let Ok(plan) = assemble::explode(&one, None, false, |n| format!("part{n}.asdf")) {
+    if let Ok(plan) = assemble::plan_explode(&one, None, false, |n| format!("part{n}.asdf")) {
         let mut all = names.clone();
         for (block, name) in &plan.external_blocks {
             let Ok(block) = one.sections().block(*block as i64) else { return };

@@ -133,7 +133,7 @@ pub unsafe extern "C" fn trilith_array_shape(array: *const trilith_array) -> *co
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_array_len(array: *const trilith_array) -> u64 {
     // SAFETY: the caller keeps the rules of the header.
-    unsafe { get_ref(array) }.map_or(0, |array| array.array.len())
+    unsafe { get_ref(array) }.map_or(0, |array| array.array.element_count())
 }
 
 /// The datatype of its elements: TRILITH_FLOAT32 and so on; -1 for a handle that is not an array.
@@ -400,10 +400,10 @@ pub unsafe extern "C" fn trilith_array_read_mask(
         let array = &get_ref(array)?.array;
         let into = slices::bytes_mut(buffer.cast(), size)?;
         let room = into.len();
-        let into = usize::try_from(array.len())
+        let into = usize::try_from(array.element_count())
             .ok()
             .and_then(|count| into.get_mut(..count))
-            .ok_or_else(|| Error::invalid_input(format!("{} bytes are needed, the memory has {room}", array.len())))?;
+            .ok_or_else(|| Error::invalid_input(format!("{} bytes are needed, the memory has {room}", array.element_count())))?;
         match array.mask_bytes()? {
             Some(mask) if mask.len() == into.len() => into.copy_from_slice(&mask),
             Some(mask) => return Err(Error::invalid_input(format!("a mask of {} elements", mask.len()))),
@@ -424,8 +424,8 @@ pub unsafe extern "C" fn trilith_array_text(
 ) -> i32 {
     call!(out, error, {
         let array = &get_ref(array)?.array;
-        if index >= array.len() {
-            return Err(Error::invalid_input(format!("element {index} of an array of {}", array.len())));
+        if index >= array.element_count() {
+            return Err(Error::invalid_input(format!("element {index} of an array of {}", array.element_count())));
         }
         let mut left = index;
         let mut place: Vec<u64> = array

@@ -91,7 +91,7 @@ pub(crate) fn datatype_text(datatype: &Datatype) -> String {
 /// Returns a finding in a file, as JSON.
 pub(crate) fn diagnostic_json(found: &Diagnostic) -> Value {
     let place = if found.line == 0 { (None, None) } else { (Some(found.line), Some(found.column)) };
-    let message = match found.rule.as_str() {
+    let message = match found.expectation.as_str() {
         "" => found.message.clone(),
         rule => format!("{}, expected {rule}", found.message),
     };

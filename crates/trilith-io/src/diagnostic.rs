@@ -59,7 +59,7 @@ pub struct Diagnostic {
     /// The text that it is about, within the text of the tree or the layout.
     pub span: Span,
     /// The expectation, in words; "" if the message is enough.
-    pub rule: String,
+    pub expectation: String,
     /// URI and pointer of the rule of a schema; "" for a rule of the standard itself.
     pub schema: String,
     /// The probable intention, or a remedy.
@@ -92,7 +92,7 @@ impl Diagnostic {
             column: 0,
             byte: None,
             span: Span::default(),
-            rule: String::new(),
+            expectation: String::new(),
             schema: String::new(),
             hint: None,
             is_harmless: severity != Severity::Error,
@@ -218,8 +218,8 @@ impl fmt::Display for Diagnostic {
             (Some(path), line) => write!(f, "{path} (line {line}, column {}): ", self.column)?,
         }
         f.write_str(&self.message)?;
-        if !self.rule.is_empty() {
-            write!(f, ", expected {}", self.rule)?;
+        if !self.expectation.is_empty() {
+            write!(f, ", expected {}", self.expectation)?;
         }
         if let Some(hint) = &self.hint {
             write!(f, "; {hint}")?;

@@ -27,7 +27,7 @@ use trilith_array::Array;
 use trilith_io::bytes::MemorySource;
 use trilith_layout::Limits;
 use trilith_layout::dudley::{self, DudleyFile, NewStream};
-use trilith_layout::layout::{Byteorder, Dialect, EntryKind, EvaluateOptions, Layout, LayoutEntry, ResolvedType};
+use trilith_layout::layout::{Byteorder, Dialect, EvaluateOptions, Layout, LayoutEntry, ResolvedType, StreamEntryKind};
 use walk::{Kind, Placed, Walk};
 
 /// A layout, and what the model says of it.
@@ -131,7 +131,7 @@ type Seen = (String, Option<u64>, Vec<u64>, u64, Kind);
 
 fn seen(entry: &LayoutEntry) -> Seen {
     let kind = match (entry.kind, &entry.resolved_type) {
-        (EntryKind::Param, _) => Kind::Param,
+        (StreamEntryKind::Param, _) => Kind::Param,
         (_, ResolvedType::Dynamic) => Kind::Instances,
         _ => Kind::Data,
     };
@@ -179,7 +179,7 @@ fn check(seed: u64, is_old: bool, folder: &std::path::Path, used: &mut BTreeMap<
     model.check_file(&written, &model.items, model.total, is_old, &about);
     // Read it back.
     let file = DudleyFile::open(std::sync::Arc::new(MemorySource::new(written, "x.bd")), None, &Limits::default()).unwrap();
-    let items = file.items().unwrap();
+    let items = file.locate_items().unwrap();
     let entries: Vec<LayoutEntry> = items.entries().map(|entry| entry.unwrap()).collect();
     assert_eq!(entries.iter().map(seen).collect::<Vec<_>>(), expected(&model.items), "{about}");
     let mut values = model.stored.iter();

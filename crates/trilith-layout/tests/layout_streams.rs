@@ -4,8 +4,8 @@
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "tests report, and read files on their own")]
 
 use trilith_layout::layout::{
-    self, Byteorder, DiagnosticCode, Dialect, EntryKind, EvaluateOptions, EvaluationError, Layout, ParseOptions, ResolvedType,
-    SuppliedValue,
+    self, Byteorder, DiagnosticCode, Dialect, EvaluateOptions, EvaluationError, Layout, ParseOptions, ResolvedType,
+    StreamEntryKind, SuppliedValue,
 };
 use trilith_layout::{ErrorKind, Limits};
 
@@ -237,6 +237,6 @@ fn hints_say_what_is_meant() {
 fn kinds_of_entries() {
     let layout = Layout::read(b"N : i1 x = {} y = |u1[N]").unwrap();
     let found = layout.evaluate_with(&EvaluateOptions::default(), &[0]).unwrap();
-    let kinds: Vec<EntryKind> = found.entries().map(|entry| entry.unwrap().kind).collect();
-    assert_eq!(kinds, [EntryKind::Param, EntryKind::Null, EntryKind::Data]);
+    let kinds: Vec<StreamEntryKind> = found.entries().map(|entry| entry.unwrap().kind).collect();
+    assert_eq!(kinds, [StreamEntryKind::Param, StreamEntryKind::Null, StreamEntryKind::Data]);
 }

@@ -263,13 +263,13 @@ impl Array {
     /// Number of elements.
     #[getter]
     fn size(&self) -> u64 {
-        self.array.len()
+        self.array.element_count()
     }
 
     /// Bytes of all elements when they are read.
     #[getter]
     fn nbytes(&self) -> u64 {
-        self.array.len().saturating_mul(item_size(&self.array))
+        self.array.element_count().saturating_mul(item_size(&self.array))
     }
 
     /// The byte order in the file: "little" or "big".

@@ -155,7 +155,7 @@ pub(crate) fn _manifest<'py>(array: &Bound<'py, Array>, rows: Option<u64>) -> Py
 #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
 pub(crate) fn _tiles(py: Python<'_>, arrays: Vec<Bound<'_, Array>>, bytes: u64) -> PyResult<Vec<Vec<u64>>> {
     let described: Vec<_> = arrays.iter().map(|array| array.get().array.clone()).collect();
-    detach_interruptible(py, || trilith::Array::tiles_of_all(&described, bytes))?.or_raise(UsageErrorKind::Argument)
+    detach_interruptible(py, || trilith::Array::tile_shapes(&described, bytes))?.or_raise(UsageErrorKind::Argument)
 }
 
 /// Reads parts of arrays, each into a C-contiguous array of its shape and dtype: their bytes are requested together.

@@ -171,7 +171,7 @@ impl<'py> ValueCollector<'py> {
         }
         if let Ok(array) = given.cast::<PyArray>() {
             let array = array.get().array.clone();
-            let placement = self.placement(array.len());
+            let placement = self.placement(array.element_count());
             return Ok(self.push_item(given, CollectedArray::TrilithArray { array, placement }));
         }
         let module = import_numpy(py)?;

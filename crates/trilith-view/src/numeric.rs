@@ -266,7 +266,7 @@ impl NumericArray {
 
     /// Returns the number of elements.
     pub(crate) fn len(&self) -> u64 {
-        self.array.len()
+        self.array.element_count()
     }
 
     /// Returns `true` if some may be masked.

@@ -319,7 +319,7 @@ fn droppable_blocks(file: &AsdfFile, drop_unnamed: bool) -> Result<BTreeSet<usiz
 /// # Errors
 /// Returns [`ErrorKind::Malformed`] for an ndarray without block, [`ErrorKind::Unsupported`] if it is an array in
 /// chunks that shall leave.
-pub fn explode(
+pub fn plan_explode(
     file: &AsdfFile,
     only: Option<NodeId>,
     drop_unnamed: bool,

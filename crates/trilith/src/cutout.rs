@@ -167,7 +167,7 @@ impl<'f> PixelCutout<'f> {
         let made = Array::from_bytes(bytes, datatype, Byteorder::Little, shape.to_vec())?;
         let mask = match part.mask_bytes()? {
             Some(mask) => mask,
-            None if is_masked => vec![0; usize::try_from(part.len()).unwrap_or(0)],
+            None if is_masked => vec![0; usize::try_from(part.element_count()).unwrap_or(0)],
             None => return Ok(made),
         };
         let mut whole = vec![1u8; count];

@@ -489,7 +489,7 @@ impl Differences<'_> {
     /// Counts the elements that differ; those that the first file masks do not count.
     fn count_differing_elements(&self, a: &Array, b: &Array, mask: Option<&[u8]>) -> Result<ElementsDiffer> {
         const BUFFER_SIZE: u64 = 1 << 20;
-        let mut result = ElementsDiffer { total: a.len(), ..ElementsDiffer::default() };
+        let mut result = ElementsDiffer { total: a.element_count(), ..ElementsDiffer::default() };
         let item = a.datatype().packed_size().max(1) as usize;
         let mut first = None;
         let mut at = 0usize;
@@ -507,7 +507,7 @@ impl Differences<'_> {
             return Ok(result);
         }
         for (left, right) in a.row_blocks(BUFFER_SIZE).zip(b.row_blocks(BUFFER_SIZE)) {
-            let count = usize::try_from(left.len()).unwrap_or(usize::MAX);
+            let count = usize::try_from(left.element_count()).unwrap_or(usize::MAX);
             let (x, y) = (left.read_bytes(crate::array::Byteorder::Little)?, right.read_bytes(crate::array::Byteorder::Little)?);
             if x != y {
                 let numbers =

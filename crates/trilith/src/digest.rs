@@ -44,7 +44,7 @@ impl Digest {
     pub fn compute(array: &Array) -> Result<Self> {
         // An array that no command can show as text has no digest either.
         check_texts(array, TextType::Utf8)?;
-        let sha256 = match array.is_without_bytes() {
+        let sha256 = match array.mask_means_missing() {
             false if array.is_mostly_padding()? => hash_sha256(|take| {
                 array.strings().try_for_each(|text| {
                     let text = text?;

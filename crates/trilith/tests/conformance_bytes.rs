@@ -309,7 +309,7 @@ fn references_within_ndarray_are_followed() {
 
 /// The elements as integers, masked ones as None.
 fn masked(array: &Array) -> Vec<Option<i64>> {
-    let marks = array.mask_bytes().unwrap().unwrap_or_else(|| vec![0; array.len() as usize]);
+    let marks = array.mask_bytes().unwrap().unwrap_or_else(|| vec![0; array.element_count() as usize]);
     let values = array.load_as::<i64>().unwrap();
     values.into_iter().zip(marks).map(|(value, mark)| (mark == 0).then_some(value)).collect()
 }

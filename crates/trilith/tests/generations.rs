@@ -204,7 +204,7 @@ fn compressed_blocks_become_chains_only_when_asked() {
     let made = open(bytes);
     let blocks = made.sections().blocks().unwrap();
     let (last, others) = blocks.split_last().unwrap();
-    assert!(last.is_streamed() && !last.is_encoded());
+    assert!(last.is_streamed() && !last.has_encoding_chain());
     assert!(others.iter().all(|block| made.encoding_names(block).as_deref() == Some(&["zlib".to_owned()])));
     let (got, want) = (digests(&made), digests(&plain));
     assert_eq!(got, want);
@@ -252,7 +252,7 @@ fn tiles_round_trip_any_rank_with_partial_edges() {
             // The flags have one axis: only a tile of one fits them.
             assert_eq!(done.notes.len(), usize::from(shape.len() > 1), "{:?}", done.notes);
             let made = open(out.into_inner());
-            assert!(made.sections().blocks().unwrap()[0].is_encoded());
+            assert!(made.sections().blocks().unwrap()[0].has_encoding_chain());
             assert_eq!(digests(&made), digests(&file), "{text} of {shape:?}");
             assert_eq!(digests(&to(&made, "asdf-1.6")), digests(&file));
             assert_eq!(digests(&to(&made, "asdf-0.1")), digests(&file));

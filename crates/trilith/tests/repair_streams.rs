@@ -9,7 +9,7 @@ use std::sync::Arc;
 use trilith::bytes::{MemorySource, NoReferences, read_vec};
 use trilith::check::{ArrayState, RepairReport, salvage_stream};
 use trilith::dudley::{DudleyFile, RewriteOptions};
-use trilith::layout::{Byteorder, Dialect, EntryKind, Layout, ResolvedType};
+use trilith::layout::{Byteorder, Dialect, Layout, ResolvedType, StreamEntryKind};
 use trilith::{ErrorKind, Limits, Result};
 
 const LAYOUT: &str = "NX : i4\nrho = f4[NX, 2]\ngroup/ te = i2[NX] ..\ns { N : i2  x = u1[N] }\nparts = s[3]\n\
@@ -46,9 +46,9 @@ fn file(order: Byteorder, dialect: Dialect) -> Vec<u8> {
 /// The elements of each array, in one byte order.
 fn arrays(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let file = DudleyFile::open(Arc::new(MemorySource::new(bytes.to_vec(), "x")), None, &Limits::default()).unwrap();
-    let items = file.items().unwrap();
+    let items = file.locate_items().unwrap();
     let entries = items.entries().map(Result::unwrap);
-    let data = entries.filter(|entry| entry.kind == EntryKind::Data && entry.resolved_type != ResolvedType::Dynamic);
+    let data = entries.filter(|entry| entry.kind == StreamEntryKind::Data && entry.resolved_type != ResolvedType::Dynamic);
     data.map(|entry| {
         let mut elements = Vec::new();
         let array = items.array(&entry).unwrap();

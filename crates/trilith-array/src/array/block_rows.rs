@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::copy_program::CopyProgram;
 use super::handle::Array;
 use super::index::Index;
-use crate::bytes::{HugePageMemory, source_piece_len, to_usize};
+use crate::bytes::{HugePageMemory, decode_unit_len, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::threads::{map_parallel, threads};
 
@@ -76,7 +76,7 @@ impl Array {
         let memories = Mutex::new(Vec::new());
         let lock = || memories.lock().unwrap_or_else(PoisonError::into_inner);
         let done = map_parallel(jobs, |job| {
-            if source_piece_len(&**self.source(), job.bytes.clone())? != Some(piece) {
+            if decode_unit_len(&**self.source(), job.bytes.clone())? != Some(piece) {
                 // The pieces looked equal when the jobs were planned. Another thread has decoded one of another size since.
                 return Err(Error::malformed("its pieces are not of one size"));
             }
@@ -127,7 +127,7 @@ impl Array {
         if !lie_apart || self.is_c_contiguous() || source.access().prefetch_helps {
             return Ok(None);
         }
-        let piece = match source_piece_len(&**source, extent.clone()) {
+        let piece = match decode_unit_len(&**source, extent.clone()) {
             Ok(Some(piece)) if piece >= stride && piece < source.len() => piece,
             // Reading them one by one reports the damaged place.
             Err(error) if error.kind() != ErrorKind::Malformed => return Err(error),
@@ -208,7 +208,7 @@ mod tests {
 
     use super::*;
     use crate::array::{Array, Byteorder, Datatype};
-    use crate::bytes::{MemorySource, Source, SourcePieces, SourceRef};
+    use crate::bytes::{MemorySource, PieceDecoding, Source, SourceRef};
 
     /// Bytes that say what was read of them, as a codec gives them; from `whole` on they cannot be decoded, and from `equal`
     /// on, once a byte of that was read, the pieces are of other sizes.
@@ -234,7 +234,7 @@ mod tests {
             Ok(())
         }
 
-        fn pieces(&self) -> Option<&dyn SourcePieces> {
+        fn pieces(&self) -> Option<&dyn PieceDecoding> {
             Some(self)
         }
 
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    impl SourcePieces for Coded {
+    impl PieceDecoding for Coded {
         fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
             Ok(vec![range])
         }

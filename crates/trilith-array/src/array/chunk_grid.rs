@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use super::chunk_cache::{ChunkCache, DecodedChunk, evict_others, register_chunk_cache};
 use super::shape::{element_count, unravel};
 use crate::bytes::{
-    Access, AccessCost, CodingStep, Source, SourceBacking, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, encoding,
+    Access, AccessCost, CodingStep, PieceDecoding, Source, SourceBacking, SourceEncoding, SourceOrigin, SourceRef, encoding,
     end_in, stored_ranges, to_usize, verify_backing,
 };
 use crate::error::{Error, Result};
@@ -482,7 +482,7 @@ impl SourceBacking for ChunkedSource {
     }
 }
 
-impl SourcePieces for ChunkedSource {
+impl PieceDecoding for ChunkedSource {
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let mut stored = Vec::new();
         for place in self.collect_chunk_ranges(self.numbers(&[range])?.into_iter())?.into_iter().filter(|place| !place.is_empty())
@@ -556,7 +556,7 @@ impl Source for ChunkedSource {
         self.chunks.source().name()
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(self)
     }
 }

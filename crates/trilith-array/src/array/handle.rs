@@ -130,7 +130,7 @@ impl Array {
     /// Returns `true` if the file declares the masked elements missing, so that the stored numbers there are no
     /// values.
     #[doc(hidden)]
-    pub fn is_without_bytes(&self) -> bool {
+    pub fn mask_means_missing(&self) -> bool {
         self.is_void
     }
 
@@ -189,7 +189,7 @@ impl Array {
     }
 
     /// Returns the number of elements.
-    pub fn len(&self) -> u64 {
+    pub fn element_count(&self) -> u64 {
         // Checked when the array was made; a zero counts even where the product before it is huge.
         if self.shape.contains(&0) { 0 } else { self.shape.iter().fold(1, |n: u64, len| n.saturating_mul(*len)) }
     }
@@ -201,13 +201,13 @@ impl Array {
 
     /// Returns the number of bytes of all elements, packed.
     pub fn nbytes(&self) -> u64 {
-        self.len().saturating_mul(self.datatype.packed_size())
+        self.element_count().saturating_mul(self.datatype.packed_size())
     }
 
     /// Returns the number of bytes of all elements with the padding of structs.
     #[doc(hidden)]
     pub fn nbytes_stored(&self) -> u64 {
-        self.len().saturating_mul(self.datatype.item_size())
+        self.element_count().saturating_mul(self.datatype.item_size())
     }
 
     /// Returns the range of the source from the first to the last byte that belongs to an element.
@@ -259,11 +259,11 @@ impl Array {
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the limits do not allow it.
     pub fn charge_element_visits(&self) -> Result<()> {
-        if self.nbytes() == 0 && self.len() > self.limits.nodes {
+        if self.nbytes() == 0 && self.element_count() > self.limits.nodes {
             return Err(Limits::exceeded_error(
                 "nodes",
                 self.limits.nodes,
-                format_args!("{} elements without bytes", self.len()),
+                format_args!("{} elements without bytes", self.element_count()),
             ));
         }
         self.charge_overlap()

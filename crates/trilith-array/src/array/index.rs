@@ -403,7 +403,7 @@ impl Array {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the number of elements differs or they are not
     /// in C order.
     pub fn reshape(&self, shape: &[u64]) -> Result<Self> {
-        if shape::element_count(shape)? != self.len() {
+        if shape::element_count(shape)? != self.element_count() {
             return Err(Error::invalid_input(format!("an array of shape {:?} cannot take the shape {shape:?}", self.shape)));
         }
         if !self.is_c_contiguous() {

@@ -78,7 +78,7 @@ impl Array {
     pub fn load_pages<T: ArrayElement>(&self) -> Result<LargeBuffer<T>> {
         self.ensure_datatype::<T>()?;
         self.charge()?;
-        let mut pages = LargeBuffer::allocate_zeroed(to_usize(self.len())?)?;
+        let mut pages = LargeBuffer::allocate_zeroed(to_usize(self.element_count())?)?;
         self.read_into(&mut pages)?;
         Ok(pages)
     }

@@ -419,12 +419,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::bytes::{MemorySource, Source, SourcePieces};
+    use crate::bytes::{MemorySource, PieceDecoding, Source};
 
     /// Bytes that are stored verbatim in a file, from byte 1000 on, or in pieces.
     struct Placed(MemorySource, Option<u64>);
 
-    impl SourcePieces for Placed {
+    impl PieceDecoding for Placed {
         fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
             Ok(vec![range])
         }
@@ -449,7 +449,7 @@ mod tests {
             self.0.read_at(offset, into)
         }
 
-        fn pieces(&self) -> Option<&dyn SourcePieces> {
+        fn pieces(&self) -> Option<&dyn PieceDecoding> {
             Some(self)
         }
 

@@ -148,7 +148,7 @@ impl Array {
         if self.mask.is_none() {
             return Ok(None);
         }
-        self.limits.charge_memory(self.len().saturating_mul(self.mask_bytes_per_element()), "a mask")?;
+        self.limits.charge_memory(self.element_count().saturating_mul(self.mask_bytes_per_element()), "a mask")?;
         let mut bytes = Vec::new();
         self.for_each_mask_piece(1 << 18, |piece| {
             bytes.extend_from_slice(piece);

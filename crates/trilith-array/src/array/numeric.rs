@@ -95,19 +95,23 @@ impl Array {
             self.limits.charge_work(self.nbytes())?;
             return Ok(elements);
         }
-        let mut elements = T::zeroed(to_usize(self.len())?)?;
+        let mut elements = T::zeroed(to_usize(self.element_count())?)?;
         T::read(self, &mut elements)?;
         Ok(elements)
     }
 
-    /// [`Array::load`] into memory of the caller, which must have [`Array::len`] elements.
+    /// [`Array::load`] into memory of the caller, which must have [`Array::element_count`] elements.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for another length, and the errors of [`Array::load`].
     pub fn read_into<T: ArrayElement>(&self, into: &mut [T]) -> Result<()> {
         self.ensure_datatype::<T>()?;
-        if into.len() as u64 != self.len() {
-            return Err(Error::invalid_input(format!("memory for {} elements, but the array has {}", into.len(), self.len())));
+        if into.len() as u64 != self.element_count() {
+            return Err(Error::invalid_input(format!(
+                "memory for {} elements, but the array has {}",
+                into.len(),
+                self.element_count()
+            )));
         }
         T::read(self, into)
     }
@@ -151,9 +155,9 @@ impl Array {
             return self.load();
         }
         self.charge_overlap()?;
-        let size = self.len().saturating_mul(size_of::<T>() as u64);
+        let size = self.element_count().saturating_mul(size_of::<T>() as u64);
         self.limits.charge_memory(size, "an array")?;
-        let mut elements = T::zeroed(to_usize(self.len())?)?;
+        let mut elements = T::zeroed(to_usize(self.element_count())?)?;
         let not_numbers = || Error::invalid_input(format!("elements of {} are not numbers", self.datatype));
         // Said even where there are no elements.
         each_value!(self.datatype, [0u8; 0], |values| drop(values), else return Err(not_numbers()));

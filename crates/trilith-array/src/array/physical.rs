@@ -12,7 +12,7 @@ use super::mask::Mask;
 use super::shape::element_count;
 use super::struct_type::{Field, StructType};
 use super::value_decoding::{FieldDecoding, MissingRule, ValueDecoding, ValueTransform};
-use crate::bytes::{Access, Source, SourceOrigin, SourcePieces, end_in, stored_ranges, to_usize};
+use crate::bytes::{Access, PieceDecoding, Source, SourceOrigin, end_in, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::map_parallel;
@@ -161,7 +161,7 @@ impl PhysicalSource {
     }
 
     fn element_count(&self) -> u64 {
-        self.shared.array.len()
+        self.shared.array.element_count()
     }
 
     /// Converts whole elements, which begin with number `first`.
@@ -233,7 +233,7 @@ impl PhysicalSource {
     }
 }
 
-impl SourcePieces for PhysicalSource {
+impl PieceDecoding for PhysicalSource {
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let mut stored = Vec::new();
         for range in self.stored_range(&range) {
@@ -298,7 +298,7 @@ impl Source for PhysicalSource {
         Some(SourceOrigin::Made(&*self.shared.array.source))
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(self)
     }
 }

@@ -254,7 +254,7 @@ impl Array {
     /// that are wanted of these.
     ///
     /// # Errors
-    /// Returns what [`SourcePieces::stored_ranges`](crate::bytes::SourcePieces::stored_ranges) returns, but for `Unsupported`.
+    /// Returns what [`PieceDecoding::stored_ranges`](crate::bytes::PieceDecoding::stored_ranges) returns, but for `Unsupported`.
     pub fn read_cost(&self, gap: u64) -> Result<u64> {
         let mut stored: Vec<Range<u64>> = Vec::new();
         let wanted = self.plan(gap);
@@ -360,7 +360,7 @@ impl Array {
         }
         let mut rest = into;
         for block in self.clone().without_mask().row_blocks(READ_AHEAD) {
-            let size = to_usize(block.len())?.saturating_mul(program.packed);
+            let size = to_usize(block.element_count())?.saturating_mul(program.packed);
             let (part, more) = std::mem::take(&mut rest).split_at_mut(size.min(rest.len()));
             block.read_program_into(program, part)?;
             rest = more;

@@ -285,7 +285,7 @@ impl Array {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for another number of elements, and the errors of
     /// [`Array::load`].
     pub fn scalar(&self) -> Result<ElementValue> {
-        if self.len() != 1 {
+        if self.element_count() != 1 {
             return Err(Error::invalid_input(format!("an array of shape {:?} is not one element", self.shape)));
         }
         let bytes = self.read_bytes(Byteorder::NATIVE)?;
@@ -307,7 +307,7 @@ impl Array {
     /// Returns the errors of [`Array::load`] and [`Array::mask_bytes`], and those of `take`.
     pub fn for_each_scalar(&self, mut take: impl FnMut(ElementValue, bool) -> Result<()>) -> Result<()> {
         self.charge_element_visits()?;
-        self.limits.charge_work(self.len().saturating_mul(SCALAR_COST))?;
+        self.limits.charge_work(self.element_count().saturating_mul(SCALAR_COST))?;
         if self.is_padded() {
             return self.for_each_unpadded(&mut take);
         }
@@ -316,7 +316,7 @@ impl Array {
             let mask = block.mask_bytes()?;
             let bytes = block.read_bytes(Byteorder::NATIVE)?;
             let mut rest = &bytes[..];
-            for i in 0..to_usize(block.len())? {
+            for i in 0..to_usize(block.element_count())? {
                 let mut element = ElementValue::decode_packed(&self.datatype, &mut rest, &self.limits)?;
                 let marks = mask.as_ref().and_then(|mask| mask.get(i * size..)).unwrap_or_default();
                 if is_by_field {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Array, Byteorder, Datatype};
-use crate::bytes::{MemorySource, Source, SourceOrigin, SourcePieces, SourceRef, end_in, index_ranges, stored_ranges, to_usize};
+use crate::bytes::{MemorySource, PieceDecoding, Source, SourceOrigin, SourceRef, end_in, index_ranges, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 
 /// Bytes of the stored elements that are widened at once.
@@ -124,7 +124,7 @@ impl WidenedSource {
     }
 }
 
-impl SourcePieces for WidenedSource {
+impl PieceDecoding for WidenedSource {
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         stored_ranges(&*self.inner, self.stored_range(&range))
     }
@@ -172,7 +172,7 @@ impl Source for WidenedSource {
         Some(SourceOrigin::Made(&*self.inner))
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(self)
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::{Array, Byteorder};
-use crate::bytes::{Source, SourceBacking, SourceOrigin, SourcePieces, split_runs, stored_ranges, to_usize, verify_backing};
+use crate::bytes::{PieceDecoding, Source, SourceBacking, SourceOrigin, split_runs, stored_ranges, to_usize, verify_backing};
 use crate::error::{Error, Result};
 use crate::threads::lock;
 
@@ -156,7 +156,7 @@ impl SourceBacking for StackedSource {
     }
 }
 
-impl SourcePieces for StackedSource {
+impl PieceDecoding for StackedSource {
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let mut stored = Vec::new();
         for (array, range) in self.item_ranges(&range) {
@@ -212,7 +212,7 @@ impl Source for StackedSource {
         &self.name
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(self)
     }
 }

@@ -7,7 +7,7 @@ use super::chunking::Chunking;
 use super::datatype::{Byteorder, Datatype};
 use super::handle::Array;
 use super::shape::is_c_contiguous;
-use crate::bytes::{source_piece_len, stored_ranges};
+use crate::bytes::{decode_unit_len, stored_ranges};
 use crate::error::{ErrorKind, Result};
 use crate::threads::{for_each_concurrent, lock};
 
@@ -31,7 +31,7 @@ impl Array {
     /// are not stored in chunks, or if the array is a part of what is stored so.
     pub(super) fn stored_chunk(&self) -> Option<&[u64]> {
         let Chunking { shape, chunk, .. } = &**self.chunking.as_ref()?;
-        let item = self.source().len().checked_div(self.len())?;
+        let item = self.source().len().checked_div(self.element_count())?;
         let is_all = shape == self.shape() && self.offset() < item && is_c_contiguous(shape, self.strides(), item);
         is_all.then_some(chunk)
     }
@@ -51,14 +51,14 @@ impl Array {
     /// alone.
     ///
     /// # Errors
-    /// Returns the errors of [`SourcePieces::stored_ranges`](crate::bytes::SourcePieces::stored_ranges).
+    /// Returns the errors of [`PieceDecoding::stored_ranges`](crate::bytes::PieceDecoding::stored_ranges).
     pub fn decode_unit(&self) -> Result<Option<u64>> {
         let source = &**self.source();
         let len = source.len();
         if len < 2 {
             return Ok(None);
         }
-        if let Some(piece) = source_piece_len(source, 0..1)? {
+        if let Some(piece) = decode_unit_len(source, 0..1)? {
             return Ok(Some(piece));
         }
         let first = match stored_ranges(source, 0..1) {
@@ -128,7 +128,7 @@ impl Array {
     ///
     /// # Errors
     /// Returns the errors of [`Array::decode_unit`].
-    pub fn tiles_of_all(arrays: &[Self], bytes: u64) -> Result<Vec<Vec<u64>>> {
+    pub fn tile_shapes(arrays: &[Self], bytes: u64) -> Result<Vec<Vec<u64>>> {
         let found = Mutex::new(vec![Vec::new(); arrays.len()]);
         let jobs = arrays.iter().enumerate().collect();
         for_each_concurrent(jobs, MAX_CONCURRENT, |(at, array): (usize, &Self)| {

@@ -64,7 +64,7 @@ impl Array {
     /// Returns `true` if the array has several times as many bytes as its strings.
     fn is_much_larger(&self, strings: u64) -> bool {
         // The overhead of an element counts as 8 bytes, however short its string is.
-        let needed = strings.saturating_add(self.len().saturating_mul(8));
+        let needed = strings.saturating_add(self.element_count().saturating_mul(8));
         self.nbytes() > needed.saturating_mul(MAX_PADDING_RATIO).saturating_add(MIN_PADDING_BYTES)
     }
 
@@ -93,8 +93,8 @@ impl Array {
 
     /// Hands the offsets of the elements in the source to `take`, some at a time, in C order.
     fn for_each_offset(&self, take: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
-        for first in (0..self.len()).step_by(to_usize(BATCH_ELEMENTS)?) {
-            take(&self.element_offsets(first..self.len().min(first + BATCH_ELEMENTS)))?;
+        for first in (0..self.element_count()).step_by(to_usize(BATCH_ELEMENTS)?) {
+            take(&self.element_offsets(first..self.element_count().min(first + BATCH_ELEMENTS)))?;
         }
         Ok(())
     }
@@ -150,7 +150,7 @@ impl ArrayStrings {
     fn next_unpadded(&mut self) -> Result<Option<Vec<u8>>> {
         let (array, size) = (&self.array, self.array.datatype.item_size());
         if self.offsets.len() == 0 {
-            let end = array.len().min(self.next.saturating_add(BATCH_ELEMENTS));
+            let end = array.element_count().min(self.next.saturating_add(BATCH_ELEMENTS));
             let offsets = array.element_offsets(self.next..end);
             if array.source.access().prefetch_helps {
                 let ranges: Vec<Range<u64>> = offsets.iter().map(|at| *at..at.saturating_add(size)).collect();

@@ -5,7 +5,7 @@ use serde_json::json;
 use trilith::asdf::AsdfFile;
 use trilith::dudley::DudleyFile;
 use trilith::file::ArrayEntry;
-use trilith::layout::{LayoutEntry, EntryKind};
+use trilith::layout::{LayoutEntry, StreamEntryKind};
 use trilith::{File, Result};
 
 use super::info::asdf::{block_json, block_table};
@@ -53,7 +53,7 @@ fn print_blocks(job: &mut FileJob<'_>, file: &AsdfFile) -> Result<()> {
 
 /// The items of a stream, parameters among them.
 fn dudley_entries(job: &mut FileJob<'_>, file: &DudleyFile) -> Result<()> {
-    let items = file.items()?;
+    let items = file.locate_items()?;
     let place = |entry: &LayoutEntry| file.offset_of(entry);
     if job.options.json {
         let mut list = Vec::new();
@@ -63,7 +63,7 @@ fn dudley_entries(job: &mut FileJob<'_>, file: &DudleyFile) -> Result<()> {
                 "path": entry.path, "kind": entry.kind.name(), "address": entry.address, "offset": place(&entry),
                 "datatype": entry.datatype, "shape": entry.shape, "nbytes": entry.nbytes,
             });
-            if entry.kind == EntryKind::Param {
+            if entry.kind == StreamEntryKind::Param {
                 value["value"] = json!(entry.value);
             }
             list.push(value);

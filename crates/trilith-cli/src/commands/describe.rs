@@ -35,7 +35,7 @@ impl Describe {
         };
         let mut validator = Validator::new(self.sources.load_schemas(&limits)?).with_limits(limits);
         let found = validator.describe(file.tree(), &path, file.standard().as_deref())?;
-        let one = |d: &SchemaDescription| json!({"schema": d.schema, "title": d.title, "description": d.text, "rule": d.rule});
+        let one = |d: &SchemaDescription| json!({"schema": d.schema, "title": d.title, "description": d.text, "rule": d.requirement});
         let document = || {
             let list: Vec<_> = found.iter().map(one).collect();
             json!({"file": item.file, "path": path.to_string(), "kind": kind_of(node), "tag": node.tag(), "schemas": list})
@@ -49,8 +49,8 @@ impl Describe {
                 if !description.text.is_empty() {
                     out.write_line(&format!("  {}", description.text))?;
                 }
-                if !description.rule.is_empty() {
-                    out.write_line(&format!("  rule: {}", description.rule))?;
+                if !description.requirement.is_empty() {
+                    out.write_line(&format!("  rule: {}", description.requirement))?;
                 }
                 out.write_line(&format!("  by {}", description.schema))?;
             }

@@ -213,8 +213,8 @@ impl Get {
             verify_backing(&**array.source()).map_err(|error| error.hint("--slice ... prints the elements unchanged"))?;
         }
         if output.is_none() && format == Format::Text {
-            if array.len() > MAX_TERMINAL_ELEMENTS && std::io::stdout().is_terminal() {
-                let what = format!("the array has {} elements and stdout is a terminal", array.len());
+            if array.element_count() > MAX_TERMINAL_ELEMENTS && std::io::stdout().is_terminal() {
+                let what = format!("the array has {} elements and stdout is a terminal", array.element_count());
                 return Err(Error::invalid_input(what).hint("take a part of it with --slice, write it to a file with -o, or pipe it"));
             }
             if job.is_one_of_many {

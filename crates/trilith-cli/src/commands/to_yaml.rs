@@ -121,8 +121,8 @@ impl ElementBudget {
 
     fn charge_array(&mut self, array: &Array) -> Result<()> {
         // Memory of an element while it is a node of the new text.
-        array.limits().charge_work(array.len().saturating_mul(128))?;
-        let left = self.remaining.checked_sub(array.len());
+        array.limits().charge_work(array.element_count().saturating_mul(128))?;
+        let left = self.remaining.checked_sub(array.element_count());
         self.remaining = left.ok_or_else(|| Limits::exceeded_error("nodes", self.max, "the arrays together have elements to write"))?;
         Ok(())
     }

@@ -85,7 +85,7 @@ impl Validate {
             job.out.write_json(&json!({
                 "file": job.name, "valid": report.is_decided().then_some(report.is_valid()), "problems": problems,
                 "errors": report.errors, "warnings": report.warnings, "notes": report.notes,
-                "unchecked": report.unchecked,
+                "unchecked": report.unchecked_rules,
             }))?;
         } else {
             print_report(&mut job.out, &job.name, &report, &file, job.options)?;
@@ -93,7 +93,7 @@ impl Validate {
         if !report.is_valid() {
             return Ok(Outcome::Negative);
         }
-        if !report.is_decided() && report.unchecked > 0 {
+        if !report.is_decided() && report.unchecked_rules > 0 {
             let error = Error::unsupported("not all rules of the schemas could be checked")
                 .hint("give the folder of the schemas that are missing with --schema-path");
             let text = error_with_advice(&error);
@@ -123,7 +123,7 @@ fn print_report(out: &mut Output, name: &str, report: &ValidationReport, file: &
     }
     out.write_line(&match report.is_valid() {
         true if !report.is_decided() => {
-            format!("{name}: not decided, {} could not be checked{warnings}", count(report.unchecked, "rule"))
+            format!("{name}: not decided, {} could not be checked{warnings}", count(report.unchecked_rules, "rule"))
         }
         true => format!("{name}: valid{warnings}"),
         false => format!("{name}: invalid, {}{warnings}", count(report.errors, "error")),
@@ -157,8 +157,8 @@ fn print_problem(out: &mut Output, name: &str, problem: &Diagnostic, file: &File
     } else if let Some(hint) = &problem.hint {
         out.write_line(&format!("  = {hint}"))?;
     }
-    if !problem.rule.is_empty() {
-        out.write_line(&format!("  = expected {}", problem.rule))?;
+    if !problem.expectation.is_empty() {
+        out.write_line(&format!("  = expected {}", problem.expectation))?;
     }
     if !problem.schema.is_empty() {
         out.write_line(&format!("  = by {}", problem.schema))?;

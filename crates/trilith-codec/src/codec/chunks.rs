@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use super::stored_reader::{file_byte, file_offset, whole_form};
 use super::stream::check_range;
 use crate::bytes::{
-    AccessCost, CodedPiece, CodingStep, Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, read_vec, stored_ranges,
+    AccessCost, CodedPiece, CodingStep, PieceDecoding, Source, SourceEncoding, SourceOrigin, SourceRef, read_vec, stored_ranges,
     to_usize,
 };
 use crate::error::{Error, Result};
@@ -294,7 +294,7 @@ impl ChunkedSource {
     }
 }
 
-impl SourcePieces for ChunkedSource {
+impl PieceDecoding for ChunkedSource {
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         check_range(range.start, range.end.saturating_sub(range.start), self.len)?;
         if range.is_empty() {
@@ -385,7 +385,7 @@ impl Source for ChunkedSource {
         Some(SourceOrigin::Made(&*self.stored))
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(self)
     }
 }

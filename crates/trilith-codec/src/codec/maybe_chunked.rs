@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::chunks::{ChunkedCodec, ChunkedSource};
 use super::stream::{StreamCodec, StreamSource};
-use crate::bytes::{Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef};
+use crate::bytes::{PieceDecoding, Source, SourceEncoding, SourceOrigin, SourceRef};
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -66,7 +66,7 @@ impl MaybeChunkedSource {
     }
 }
 
-impl SourcePieces for MaybeChunkedSource {
+impl PieceDecoding for MaybeChunkedSource {
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         self.try_chunks_or_stream(|chunks| chunks.stored_ranges(range.clone()), |stream| stream.stored_ranges(range.clone()))
     }
@@ -116,7 +116,7 @@ impl Source for MaybeChunkedSource {
         self.stream.name()
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(self)
     }
 }

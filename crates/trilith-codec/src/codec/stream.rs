@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
 use super::stored_reader::{StoredReader, file_byte, whole_form};
-use crate::bytes::{Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, stored_ranges, to_usize};
+use crate::bytes::{PieceDecoding, Source, SourceEncoding, SourceOrigin, SourceRef, stored_ranges, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt;
 use crate::limits::Limits;
@@ -192,7 +192,7 @@ impl StreamSource {
     }
 }
 
-impl SourcePieces for StreamSource {
+impl PieceDecoding for StreamSource {
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         if range.is_empty() {
             return Ok(Vec::new());
@@ -262,7 +262,7 @@ impl Source for StreamSource {
         Some(SourceOrigin::Made(&*self.stored))
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(self)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::bytes::{source_piece_len, stored_ranges};
+use crate::bytes::{decode_unit_len, stored_ranges};
 use trilith_sample::{is_sampled, sample};
 
 fn ids() -> impl Strategy<Value = CodecId> {
@@ -185,7 +185,7 @@ proptest! {
         let expected = borders.windows(2).filter(|pair| pair[0] < range.end && pair[1] > range.start).all(|pair| {
             pair[0] % size as u64 == 0 && (pair[1] - pair[0] == size as u64 || pair[1] == data.len() as u64)
         });
-        prop_assert_eq!(source_piece_len(&*source, range).unwrap(), expected.then_some(size as u64));
+        prop_assert_eq!(decode_unit_len(&*source, range).unwrap(), expected.then_some(size as u64));
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 ///
 /// While it is being written it is locked, and so is the file that it will replace: a second writer is
 /// refused. It keeps mode, owner, group and extended attributes of the old file, and only its owner may read
-/// it until it is in place. [`remove_stale`](super::remove_stale) removes what a killed process left.
+/// it until it is in place. [`remove_stale_temporaries`](super::remove_stale_temporaries) removes what a killed process left.
 ///
 /// An object in a bucket is uploaded when it is committed. It must not exist, unless
 /// [`RemoteOptions::overwrite`](super::RemoteOptions) is set, and then it must still be the object that was there when the work
@@ -79,7 +79,7 @@ impl AtomicFile {
         let doing = || format!("writing {}", super::shown_path(given));
         for attempt in 0u32..1000 {
             let temporary = temporary_path(&lock.path, attempt);
-            let made = TemporaryGuard::create(&temporary, || match &lock.file {
+            let made = TemporaryGuard::create(&temporary, || match &lock.locked_target {
                 Some(_) => FsFile::create_private(&temporary),
                 None => FsFile::create_new(&temporary),
             });
@@ -162,7 +162,7 @@ impl AtomicFile {
     /// Gives the new file the owner of the one that it will replace.
     fn keep_owner(&mut self) -> Result<()> {
         let (Some(file), Some(lock)) = (&self.file, self.place.local_lock()) else { return Ok(()) };
-        match &lock.file {
+        match &lock.locked_target {
             Some((_, old)) => ownership::copy_ownership(file.file(), old, &lock.display_path, &mut self.warnings),
             None => Ok(()),
         }
@@ -220,7 +220,7 @@ impl AtomicFile {
             }
             return Err(error);
         }
-        lock.file = None;
+        lock.locked_target = None;
         fs::sync_folder(&lock.path)
             .map_err(|e| fail(e).context("the new file is in place, but might not outlast a power failure"))?;
         Ok(warnings)
@@ -233,7 +233,7 @@ impl AtomicFile {
 
 /// Copies attributes, syncs, checks the lock, and removes a stale journal, before the rename.
 fn prepare_rename(lock: &WriteLock, file: &FsFile, warnings: &mut Vec<String>) -> Result<()> {
-    if let Some((old, metadata)) = &lock.file {
+    if let Some((old, metadata)) = &lock.locked_target {
         ownership::copy_xattrs(file.file(), old, metadata, &lock.display_path, warnings)?;
     }
     file.sync_all().map_err(|e| Error::io(format!("writing {}", lock.display_path.display()), e))?;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::backing::SourceBacking;
-use super::pieces::{Opaque, SourcePieces};
+use super::pieces::{Opaque, PieceDecoding};
 use super::source::split_runs;
 use super::source::{Access, Source, SourceOrigin, SourceRef};
 use crate::error::{Error, Result};
@@ -95,7 +95,7 @@ impl Source for ConcatenatedSource {
         Ok(())
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(&Opaque("the data are in other files, to which the file refers"))
     }
 

@@ -100,7 +100,7 @@ pub(super) fn find_journal(path: &Path, file: &File, metadata: &Metadata, memory
 /// Returns [`ErrorKind::Io`] if the operating system reports an error, and
 /// [`ErrorKind::InvalidInput`] if something else has the name of the journal.
 pub(super) fn roll_back_unfinished(lock: &WriteLock) -> Result<bool> {
-    let Some((file, metadata)) = &lock.file else { return Ok(false) };
+    let Some((file, metadata)) = &lock.locked_target else { return Ok(false) };
     match find_journal(&lock.path, file, metadata, crate::Limits::default().memory)? {
         JournalLookup::Nothing => Ok(false),
         JournalLookup::Journal(saved) => {
@@ -117,7 +117,7 @@ pub(super) fn roll_back_unfinished(lock: &WriteLock) -> Result<bool> {
 /// # Errors
 /// Returns the errors of [`roll_back_unfinished`].
 pub(super) fn check_is_journal(lock: &WriteLock) -> Result<()> {
-    let Some((file, metadata)) = &lock.file else { return Ok(()) };
+    let Some((file, metadata)) = &lock.locked_target else { return Ok(()) };
     match find_journal(&lock.path, file, metadata, crate::Limits::default().memory)? {
         JournalLookup::NotAJournal(why) => Err(not_a_journal_error(&lock.path, &why)),
         JournalLookup::Nothing | JournalLookup::Journal(_) => Ok(()),
@@ -193,14 +193,14 @@ impl JournaledUpdate {
         };
         let fail = |e| Error::io(format!("updating {}", real.display()), e);
         let mut lock = WriteLock::acquire(given, WriteBasis::LockedBy(read))?;
-        if let Some((_, metadata)) = &lock.file {
+        if let Some((_, metadata)) = &lock.locked_target {
             ownership::check_in_place(&lock.path, metadata)?;
         }
         // The read bytes are compared as long as they can be read: undoing changes the file under it.
         let expected = update.read_expected(read)?;
         roll_back_unfinished(&lock)?;
         let file = FsFile::open_existing(&lock.path).map_err(fail)?;
-        if let Some((there, metadata)) = &mut lock.file {
+        if let Some((there, metadata)) = &mut lock.locked_target {
             *metadata = there.metadata().map_err(fail)?;
         }
         let old_len = file.file().metadata().map_err(fail)?.len();
@@ -234,7 +234,7 @@ impl JournaledUpdate {
     /// the new content cannot be read.
     pub fn write_pieces(&mut self, mut most: usize) -> Result<bool> {
         let fail = |e| Error::io(format!("updating {}", self.lock.path.display()), e);
-        if let Some((_, before)) = &self.lock.file {
+        if let Some((_, before)) = &self.lock.locked_target {
             let touched = self.update.changed_ranges(&self.saved.record.regions, self.saved.record.old_len);
             self.changing.get_or_insert_with(|| UpdateGuard::begin_update(before, &touched));
         }
@@ -262,7 +262,7 @@ impl JournaledUpdate {
     pub(super) fn commit(mut self) -> Result<u64> {
         let path = self.lock.path.clone();
         let fail = |e| Error::io(format!("updating {}", path.display()), e);
-        if let Some((_, before)) = &self.lock.file {
+        if let Some((_, before)) = &self.lock.locked_target {
             touch_mtime(self.file.file(), before);
         }
         self.file.sync_data().map_err(fail)?;
@@ -324,7 +324,7 @@ fn write_journal(update: &FileUpdate, file: &FsFile, lock: &WriteLock, old_len: 
         let record = update.save_changes(file.file(), old_len, &mut |bytes| out.append(bytes).map_err(fail))?;
         out.append(&record.to_bytes()).map_err(fail)?;
         let out = out.finish().map_err(fail)?;
-        if let Some((_, metadata)) = &lock.file {
+        if let Some((_, metadata)) = &lock.locked_target {
             // Readers of the file must be able to read its old content, and no other user may.
             let _ = ownership::copy_ownership(out.file(), metadata, &path, &mut Vec::new());
             out.file().set_permissions(metadata.permissions()).map_err(fail)?;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::backing::SourceBacking;
 use super::journal_record::JournalRecord;
 use super::local::leads_to;
-use super::pieces::{Opaque, SourcePieces};
+use super::pieces::{Opaque, PieceDecoding};
 use super::platform::read_exact_at;
 use super::source::{Source, SourceOrigin, SourceRef, end_in_file};
 use crate::error::{Error, Result};
@@ -107,7 +107,7 @@ impl Source for PreUpdateSource {
         self.read_unchanged(offset, at..end, into)
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(&Opaque("an update of the file did not finish: part of its previous content is in a journal"))
     }
 

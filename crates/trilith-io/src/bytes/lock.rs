@@ -60,7 +60,7 @@ pub(super) struct WriteLock {
     /// The path as the caller gave it, for messages.
     pub display_path: PathBuf,
     /// The file that is there, with what the system said of it under the lock.
-    pub file: Option<(File, Metadata)>,
+    pub locked_target: Option<(File, Metadata)>,
 }
 
 impl WriteLock {
@@ -91,14 +91,14 @@ impl WriteLock {
         let there = lock_in_place(&path).map_err(|e| Error::io(format!("writing {}", given.display()), e))?;
         let there = there.ok_or_else(|| busy_error(given))?.into_file();
         // Stale files are removed under the lock only: a temporary file is not locked at the moment when its writer creates it.
-        if remove_stale(&path) {
+        if remove_stale_temporaries(&path) {
             return Err(busy_error(given));
         }
         if there.as_ref().is_some_and(|(_, metadata)| metadata.permissions().readonly()) {
             return Err(Error::invalid_input(format!("{} is read-only", given.display()))
                 .hint("make it writable first (chmod u+w), or write to another file"));
         }
-        let lock = Self { path, display_path: given.to_path_buf(), file: there };
+        let lock = Self { path, display_path: given.to_path_buf(), locked_target: there };
         lock.check_basis(basis)?;
         Ok(lock)
     }
@@ -107,7 +107,7 @@ impl WriteLock {
     fn check_basis(&self, basis: WriteBasis<'_>) -> Result<()> {
         let (read, must_be) = match basis {
             WriteBasis::Nothing => return Ok(()),
-            WriteBasis::Missing if self.file.is_none() => return Ok(()),
+            WriteBasis::Missing if self.locked_target.is_none() => return Ok(()),
             WriteBasis::Missing => {
                 return Err(Error::invalid_input(format!("{} already exists", self.display_path.display()))
                     .hint("remove or rename it first"));
@@ -125,7 +125,7 @@ impl WriteLock {
                 false => Ok(()),
             };
         };
-        let same_inode = self.file.as_ref().is_some_and(|(_, there)| local.identity() == file_identity(there));
+        let same_inode = self.locked_target.as_ref().is_some_and(|(_, there)| local.identity() == file_identity(there));
         let is_target = same_inode || local.path() == Some(self.path.as_path());
         if (is_target || must_be) && (!same_inode || read.backing().is_some_and(SourceBacking::is_changed)) {
             return Err(changed_error(&self.display_path));
@@ -138,7 +138,7 @@ impl WriteLock {
     /// # Errors
     /// Returns [`ErrorKind::Io`] if it does not.
     pub(super) fn still_holds(&self) -> Result<()> {
-        let holds = match &self.file {
+        let holds = match &self.locked_target {
             None => std::fs::symlink_metadata(&self.path).is_err(),
             Some((file, before)) => {
                 let same = |now: &Metadata| now.len() == before.len() && now.modified().ok() == before.modified().ok();
@@ -307,7 +307,7 @@ pub(super) fn temporary_path(path: &Path, attempt: u32) -> PathBuf {
 
 /// Removes temporary files of `target` that a killed process left; those being written are locked and stay.
 /// Returns `true` if one of these exists.
-pub fn remove_stale(target: &Path) -> bool {
+pub fn remove_stale_temporaries(target: &Path) -> bool {
     let (Some(folder), Some(_)) = (target.parent(), target.file_name()) else { return false };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let mut prefix = hidden_name(target, TEMP_EXTENSION);

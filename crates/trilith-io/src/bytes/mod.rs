@@ -82,18 +82,18 @@ pub(crate) use local::without_counting;
 #[doc(hidden)]
 pub use local::{LocalFile, bytes_read, is_one_file};
 #[doc(hidden)]
-pub use lock::{WriteBasis, remove_stale, retry_if_replaced};
+pub use lock::{WriteBasis, remove_stale_temporaries, retry_if_replaced};
 #[doc(hidden)]
 pub use new_file::{NewFile, WriteReport, WriteSeek};
 pub use open::open;
 #[doc(hidden)]
 pub use open_files::BorrowGuard;
 #[doc(hidden)]
-pub use origins::{encoding, index_ranges, is_detached, source_piece_len, stored_ranges, verify_backing};
+pub use origins::{decode_unit_len, encoding, index_ranges, is_detached, stored_ranges, verify_backing};
 #[doc(hidden)]
 pub use parallel_draft::{ASDF_DRAFT_HEAD, Draft, TARGET, Writing, new_id, stream_draft, stream_id};
 #[doc(hidden)]
-pub use pieces::{CodedPiece, CodingStep, SourceEncoding, SourcePieces};
+pub use pieces::{CodedPiece, CodingStep, PieceDecoding, SourceEncoding};
 #[doc(hidden)]
 pub use preallocate::preallocate;
 #[doc(hidden)]

@@ -20,7 +20,7 @@ pub fn is_detached(source: &dyn Source) -> bool {
 /// pieces that hold it for a compressed block.
 ///
 /// # Errors
-/// Returns the errors of [`SourcePieces::stored_ranges`](super::SourcePieces::stored_ranges).
+/// Returns the errors of [`PieceDecoding::stored_ranges`](super::PieceDecoding::stored_ranges).
 pub fn stored_ranges(source: &dyn Source, range: Range<u64>) -> Result<Vec<Range<u64>>> {
     // A source with pieces may have to decode to find its origin.
     if let Some(pieces) = source.pieces() {
@@ -36,7 +36,7 @@ pub fn stored_ranges(source: &dyn Source, range: Range<u64>) -> Result<Vec<Range
 /// Returns the ranges of the file that [`stored_ranges`] probably reads to find a range of a source.
 ///
 /// # Errors
-/// Returns the errors of [`SourcePieces::index`](super::SourcePieces::index).
+/// Returns the errors of [`PieceDecoding::index`](super::PieceDecoding::index).
 pub fn index_ranges(source: &dyn Source, range: Range<u64>) -> Result<Vec<Range<u64>>> {
     if let Some(pieces) = source.pieces() {
         return pieces.index(range);
@@ -50,15 +50,15 @@ pub fn index_ranges(source: &dyn Source, range: Range<u64>) -> Result<Vec<Range<
 /// Returns the number of bytes of a source that are decoded together, if it has it for all pieces that hold `range`.
 ///
 /// # Errors
-/// Returns the errors of [`SourcePieces::piece_len`](super::SourcePieces::piece_len).
-pub fn source_piece_len(source: &dyn Source, range: Range<u64>) -> Result<Option<u64>> {
+/// Returns the errors of [`PieceDecoding::piece_len`](super::PieceDecoding::piece_len).
+pub fn decode_unit_len(source: &dyn Source, range: Range<u64>) -> Result<Option<u64>> {
     source.pieces().map_or(Ok(None), |pieces| pieces.piece_len(range))
 }
 
 /// Returns in what form the bytes of a source are in the file, for programs that read it without this library.
 ///
 /// # Errors
-/// Returns the errors of [`SourcePieces::encoding`](super::SourcePieces::encoding).
+/// Returns the errors of [`PieceDecoding::encoding`](super::PieceDecoding::encoding).
 pub fn encoding(source: &dyn Source) -> Result<SourceEncoding> {
     if let Some(pieces) = source.pieces() {
         return pieces.encoding();

@@ -87,7 +87,7 @@ impl Draft {
         let draft = Self::for_target(target);
         let lock = WriteLock::acquire(target, WriteBasis::Nothing)?;
         let state = draft.target_state();
-        let there = lock.file;
+        let there = lock.locked_target;
         if std::fs::symlink_metadata(&draft.path).is_ok() {
             return Err(Error::invalid_input(format!("{} is being written already, and was not finished", target.display()))
                 .hint(format!("finish or abort that first; it waits in {}", draft.path.display())));

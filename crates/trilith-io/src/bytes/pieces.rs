@@ -8,18 +8,18 @@ use crate::error::{Error, Result};
 ///
 /// A source that passes on the bytes of another one needs none, because
 /// [`stored_ranges`](super::stored_ranges) and [`encoding`](super::encoding) follow [`Source::origin`](super::Source::origin).
-pub trait SourcePieces {
+pub trait PieceDecoding {
     /// Returns the ranges of the *file* that must be read to fill `range` of this source.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if finding out needs bytes that are broken.
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>>;
 
-    /// Returns the ranges of the file that [`SourcePieces::stored_ranges`] probably reads to find `range`, so that they can be announced for
+    /// Returns the ranges of the file that [`PieceDecoding::stored_ranges`] probably reads to find `range`, so that they can be announced for
     /// several sources together. It is a guess, and empty if nothing has to be read.
     ///
     /// # Errors
-    /// Returns the errors of [`SourcePieces::stored_ranges`].
+    /// Returns the errors of [`PieceDecoding::stored_ranges`].
     fn index(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let _ = range;
         Ok(Vec::new())
@@ -29,7 +29,7 @@ pub trait SourcePieces {
     /// begin at multiples of it and have that length, except the last of the source.
     ///
     /// # Errors
-    /// Returns the errors of [`SourcePieces::stored_ranges`].
+    /// Returns the errors of [`PieceDecoding::stored_ranges`].
     fn piece_len(&self, range: Range<u64>) -> Result<Option<u64>> {
         let _ = range;
         Ok(None)
@@ -40,7 +40,7 @@ pub trait SourcePieces {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if no other program could make them of
-    /// the content of the file, with the reason, and the errors of [`SourcePieces::stored_ranges`].
+    /// the content of the file, with the reason, and the errors of [`PieceDecoding::stored_ranges`].
     fn encoding(&self) -> Result<SourceEncoding> {
         refuse_computed()
     }
@@ -101,7 +101,7 @@ impl CodingStep {
 /// Pieces of a source whose bytes no other program can find in a file, for this reason.
 pub(crate) struct Opaque(pub &'static str);
 
-impl SourcePieces for Opaque {
+impl PieceDecoding for Opaque {
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         Ok(vec![range])
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::backing::SourceBacking;
 use super::huge_pages::HugePageMemory;
-use super::pieces::{Opaque, SourcePieces};
+use super::pieces::{Opaque, PieceDecoding};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -194,7 +194,7 @@ pub trait Source: Send + Sync {
     }
 
     /// Returns the way in which the bytes are decoded. Returns None if they are stored unchanged, or are those of the origin.
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         None
     }
 
@@ -251,7 +251,7 @@ impl Source for MemorySource {
         self.bytes.get(start..end)
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(&Opaque("its elements are in memory, or in the text of the tree, and not in a block"))
     }
 

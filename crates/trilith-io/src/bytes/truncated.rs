@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::origins::stored_ranges;
-use super::pieces::{SourceEncoding, SourcePieces};
+use super::pieces::{PieceDecoding, SourceEncoding};
 use super::source::{Source, SourceOrigin, SourceRef, end_in_file};
 use crate::error::{Error, Result};
 
@@ -16,12 +16,12 @@ pub struct TruncatedSource {
 
 impl TruncatedSource {
     /// `inner`, extended to the bytes that there should be, if it has fewer.
-    pub fn up_to(inner: SourceRef, len: u64) -> SourceRef {
+    pub fn with_declared_len(inner: SourceRef, len: u64) -> SourceRef {
         if len <= inner.len() { inner } else { Arc::new(Self { inner, len }) }
     }
 }
 
-impl SourcePieces for TruncatedSource {
+impl PieceDecoding for TruncatedSource {
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         end_in_file(range.start, range.end.saturating_sub(range.start), self.available_len())?;
         stored_ranges(&*self.inner, range)
@@ -56,7 +56,7 @@ impl Source for TruncatedSource {
         self.inner.prefetch(&there)
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(self)
     }
 

@@ -123,7 +123,7 @@ impl<'f> NativeTail<'f> {
             return Err(Error::unsupported(format!("{} is not a native Dudley file", file.source().name()))
                 .hint("only a file with the Dudley signature can be appended to"));
         };
-        let old = file.items()?;
+        let old = file.locate_items()?;
         let mut values: Vec<i64> = Vec::new();
         for value in old.evaluation().values() {
             values.push(value.ok_or_else(|| Error::invalid_input("a length in the file is not known"))?);
@@ -230,7 +230,7 @@ pub fn append_variables(path: &Path, variables: &[(String, Array)], how: &Stream
 
 fn try_append(path: &Path, variables: &[(String, Array)], how: StreamOptions, limits: &Limits) -> Result<u64> {
     let file = open_for_append(path, how, limits)?;
-    let items = file.items()?;
+    let items = file.locate_items()?;
     if let [(item, rows)] = variables
         && let Some(entry) = items.evaluation().find(item)?
     {

@@ -11,13 +11,13 @@ use super::signature::Signature;
 use super::write::param_bytes;
 use crate::array::Array;
 use crate::error::{Error, Result};
-use crate::layout::{EntryKind, EvaluateOptions, ItemId, LayoutEntry, LayoutEvaluation, ResolvedType, SuppliedValue};
+use crate::layout::{EvaluateOptions, ItemId, LayoutEntry, LayoutEvaluation, ResolvedType, StreamEntryKind, SuppliedValue};
 use crate::limits::Limits;
 
 /// Appends `rows` to the array `before` of an open native file; returns the new size.
 pub(super) fn append_rows(file: &DudleyFile, before: &LayoutEntry, rows: &Array, limits: &Limits) -> Result<u64> {
     let fixed = |why: &str| Err(Error::unsupported(format!("{} cannot grow: {why}", before.path)));
-    if before.kind != EntryKind::Data || before.resolved_type == ResolvedType::Dynamic {
+    if before.kind != StreamEntryKind::Data || before.resolved_type == ResolvedType::Dynamic {
         return fixed("only arrays and lists have records");
     }
     if file.layout().filter_of(before.item).is_some_and(|filter| filter.compresses) {

@@ -71,7 +71,7 @@ impl CatalogRecord {
             None if is_first => self.order = order,
             None => {}
         }
-        let items = file.items()?;
+        let items = file.locate_items()?;
         for (name, column) in &mut self.summary {
             let Some(column) = column else { continue };
             let array = items.array_at(&format!("/{}", quoted_name(name)))?;
@@ -202,7 +202,7 @@ impl Catalog {
     /// Returns [`ErrorKind::InvalidInput`] if `files` or `records` are missing or do not go
     /// together, and an error if they cannot be read.
     pub fn read(file: &DudleyFile) -> Result<Self> {
-        let items = file.items()?;
+        let items = file.locate_items()?;
         let (records, rows) = match items.located("/records")? {
             Some(found) if found.typed == ResolvedType::Dynamic => {
                 let rows = found.shape.first().copied().unwrap_or(1);
@@ -240,7 +240,7 @@ impl Catalog {
         if !file.layout().attributes(ItemId::ROOT).any(|(name, _)| name == SIGNATURE_ATTRIBUTE) {
             return Ok(false);
         }
-        let items = file.items()?;
+        let items = file.locate_items()?;
         for path in ["/files", "/records", "/layout"] {
             if items.located(path)?.is_none() {
                 return Ok(false);
@@ -467,7 +467,7 @@ impl Catalog {
         let needed: Vec<ItemId> = needed.collect();
         if let CatalogRecords::Array(records) = &self.records {
             if records.datatype().is_integer() {
-                let width = crate::bytes::to_usize(records.len().checked_div(rows as u64).unwrap_or(0))?;
+                let width = crate::bytes::to_usize(records.element_count().checked_div(rows as u64).unwrap_or(0))?;
                 return Ok(ParamTable { columns: Vec::new(), values: records.load_as::<i64>()?, width: Some(width) });
             }
             let Datatype::Struct(_) = records.datatype() else {

@@ -131,7 +131,7 @@ impl CatalogListing {
         let mut keyed = Vec::with_capacity(files.len());
         for file in files {
             let value = open(&file, Some(layout)).and_then(|file| {
-                let array = file.items()?.array_at(&path)?;
+                let array = file.locate_items()?.array_at(&path)?;
                 let is_number = array.shape().is_empty() && (array.datatype().is_integer() || array.datatype().is_float());
                 if !is_number {
                     return Err(Error::invalid_input(format!("{by} is not a single number, so that it gives no order")));

@@ -161,7 +161,7 @@ fn with_strings(array: &Array, fields: &StructType) -> Result<Array> {
     })?;
     let made = without_utf8(fields, &mut others.iter(), !others.contains(&true))?;
     let datatype = Datatype::Struct(Arc::new(made));
-    array.limits().charge_memory(array.len().saturating_mul(datatype.item_size()), "structs with strings")?;
+    array.limits().charge_memory(array.element_count().saturating_mul(datatype.item_size()), "structs with strings")?;
     let mut bytes = Vec::new();
     array.for_each_scalar(|mut element, _| {
         note_others(array.datatype(), &mut element, 0, &mut others);

@@ -22,8 +22,8 @@ use crate::codec;
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, Dialect, EntryKind, EvaluateOptions, FACTORS_ATTRIBUTE, ItemId, ItemKind, Layout, LayoutEntry, LayoutLiteral,
-    ParseOptions, ResolvedType, parse, read_own,
+    Attribute, Dialect, EvaluateOptions, FACTORS_ATTRIBUTE, ItemId, ItemKind, Layout, LayoutEntry, LayoutLiteral, ParseOptions,
+    ResolvedType, StreamEntryKind, parse, read_own,
 };
 use crate::limits::Limits;
 
@@ -97,7 +97,7 @@ impl GridCollector {
     pub(super) fn claim_entry(&mut self, entry: &LayoutEntry, layout: &Layout) -> Option<(String, bool)> {
         let parent = layout.parent(entry.item);
         let in_struct = !parent.is_some_and(|parent| matches!(layout.kind(parent), ItemKind::Dict | ItemKind::List));
-        if self.specs.is_empty() || entry.kind != EntryKind::Data || in_struct {
+        if self.specs.is_empty() || entry.kind != StreamEntryKind::Data || in_struct {
             return None;
         }
         let (item, path) = match parent {

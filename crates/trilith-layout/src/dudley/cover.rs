@@ -15,7 +15,7 @@ impl DudleyFile {
     /// file.
     ///
     /// # Errors
-    /// Returns the errors of [`DudleyFile::items`] and of reading.
+    /// Returns the errors of [`DudleyFile::locate_items`] and of reading.
     pub fn signs_of_a_cut(&self, layout_at: Option<u64>) -> Result<Vec<String>> {
         let len = self.source().len();
         let mut found: Vec<String> = self.describe_uncovered_bytes(layout_at.unwrap_or(len))?.into_iter().collect();
@@ -32,12 +32,12 @@ impl DudleyFile {
     /// Describes the bytes up to `end` that belong to no item, if there are any. Padding between items does not count.
     ///
     /// # Errors
-    /// Returns the errors of [`DudleyFile::items`].
+    /// Returns the errors of [`DudleyFile::locate_items`].
     fn describe_uncovered_bytes(&self, end: u64) -> Result<Option<String>> {
         if self.has_grids() {
             return Ok(None);
         }
-        let items = self.items()?;
+        let items = self.locate_items()?;
         let mut spans = Vec::new();
         for entry in items.entries() {
             let entry = entry?;

@@ -18,8 +18,8 @@ use crate::bytes::{
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, SuggestedSetting};
 use crate::layout::{
-    ArrayLocation, Attribute, Byteorder, Dialect, EntryKind, EvaluateOptions, FILL_ATTRIBUTE, ItemId, Layout, LayoutEntry,
-    LayoutEvaluation, ParamRequest, ParseOptions, ResolvedType, SuppliedValue, attribute_name, parse, read_value,
+    ArrayLocation, Attribute, Byteorder, Dialect, EvaluateOptions, FILL_ATTRIBUTE, ItemId, Layout, LayoutEntry, LayoutEvaluation,
+    ParamRequest, ParseOptions, ResolvedType, StreamEntryKind, SuppliedValue, attribute_name, parse, read_value,
 };
 use crate::limits::Limits;
 
@@ -307,17 +307,17 @@ impl DudleyFile {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the stream is too short for a parameter or
     /// a value is impossible, [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if the byte order is not known.
-    pub fn items(&self) -> Result<StreamItems<'_>> {
+    pub fn locate_items(&self) -> Result<StreamItems<'_>> {
         let found = self.layout.evaluate(&self.options, |request| self.read_stored_param(request))?;
         Ok(StreamItems { file: self, found })
     }
 
-    /// The array at an item path; many are found faster through one [`DudleyFile::items`].
+    /// The array at an item path; many are found faster through one [`DudleyFile::locate_items`].
     ///
     /// # Errors
     /// Returns the errors of [`StreamItems::array_at`].
     pub fn array_at(&self, path: &str) -> Result<Array> {
-        self.items()?.array_at(path)
+        self.locate_items()?.array_at(path)
     }
 
     fn read_stored_param(&self, request: &ParamRequest) -> Result<SuppliedValue> {
@@ -344,7 +344,7 @@ impl DudleyFile {
         if let Some(known) = self.outline.get() {
             return Ok(known);
         }
-        let made = self.items()?.outline()?;
+        let made = self.locate_items()?.outline()?;
         Ok(self.outline.get_or_init(|| made))
     }
 
@@ -416,7 +416,7 @@ impl DudleyFile {
             return array.map_err(|e| e.context(entry.path.clone()));
         }
         if entry.stride.is_some() {
-            let items = self.items()?;
+            let items = self.locate_items()?;
             let array = items.stacked(&entry.path)?.ok_or_else(|| items.no_item(&entry.path))?;
             return super::declared_view::apply_attributes(&self.layout, entry.item, array)
                 .map_err(|e| e.context(entry.path.clone()));
@@ -434,13 +434,13 @@ impl DudleyFile {
     /// Returns the reason if the layout marks an item as unreadable.
     #[doc(hidden)]
     pub fn unreadable(&self, entry: &LayoutEntry) -> Option<Error> {
-        if entry.kind == EntryKind::Null { self.layout.unreadable(entry.item) } else { None }
+        if entry.kind == StreamEntryKind::Null { self.layout.unreadable(entry.item) } else { None }
     }
 
     /// The bytes in which an item is, and where it starts in them.
     fn bytes_of(&self, entry: &LayoutEntry) -> Result<(SourceRef, u64)> {
         let file = self;
-        let filter = file.layout.filter_of(entry.item).filter(|filter| filter.compresses && entry.kind == EntryKind::Data);
+        let filter = file.layout.filter_of(entry.item).filter(|filter| filter.compresses && entry.kind == StreamEntryKind::Data);
         let Some(address) = entry.address else {
             let has_elements = !entry.shape.contains(&0) && entry.resolved_type.size() != Some(0);
             if has_elements && entry.nbytes != Some(0) {
@@ -461,7 +461,7 @@ impl DudleyFile {
                 None => home,
                 Some(check) => Arc::new(ChecksummedSource::new(home, move |source| check(source, start))),
             };
-            return Ok((TruncatedSource::up_to(home, end), start));
+            return Ok((TruncatedSource::with_declared_len(home, end), start));
         };
         let stored = entry.nbytes.ok_or_else(|| Error::malformed("the length of the compressed array is not known"))?;
         let window = WindowSource::new(file.source_covering(start.saturating_add(stored)).clone(), start, stored)?;
@@ -588,7 +588,7 @@ impl<'f> StreamItems<'f> {
     /// All items in the order of the text, up to [`Limits::items`].
     ///
     /// # Errors
-    /// Returns the errors of [`DudleyFile::items`] for each, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a
+    /// Returns the errors of [`DudleyFile::locate_items`] for each, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a
     /// limit would be exceeded.
     pub fn entries(&self) -> impl Iterator<Item = Result<LayoutEntry>> + '_ {
         self.limit_entries(self.found.entries())

@@ -323,9 +323,9 @@ impl FileSetContext<'_> {
             // A floating-point number with all bits set is NaN in every format and byte order.
             fill_element: if is_number { 0xff } else { 0 },
             filter: template.filter_of(found.item).filter(|filter| filter.compresses).cloned(),
-            full_item: whole,
+            uncompressed_item: whole,
             native: options.is_native,
-            order: if template.order().is_none() { options.byteorder } else { None },
+            array_order: if template.order().is_none() { options.byteorder } else { None },
             byte_swap: turn,
             limits: options.limits.clone(),
             resolve: Arc::clone(&self.resolver),

@@ -9,7 +9,7 @@ use super::decompress::{UncompressedForm, decompress_array};
 use super::file_set_ranges::ByteArrangement;
 use super::parameters::FirstFileParams;
 use super::signature::Signature;
-use crate::bytes::{Access, Resolve, Source, SourcePieces, SourceRef, WindowSource, is_url, split_runs, to_usize};
+use crate::bytes::{Access, PieceDecoding, Resolve, Source, SourceRef, WindowSource, is_url, split_runs, to_usize};
 use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
 use crate::layout::{Byteorder, LayoutFilter};
 use crate::limits::Limits;
@@ -77,10 +77,10 @@ pub(super) struct FileSetSource {
     pub fill_element: u8,
     pub filter: Option<LayoutFilter>,
     /// The item before it was compressed.
-    pub full_item: Option<UncompressedForm>,
+    pub uncompressed_item: Option<UncompressedForm>,
     pub native: bool,
     /// The order of the array.
-    pub order: Option<Byteorder>,
+    pub array_order: Option<Byteorder>,
     /// The difference that another order in the signature of a file makes.
     pub byte_swap: ByteSwap,
     pub limits: Limits,
@@ -156,7 +156,7 @@ impl FileSetSource {
             return Err(Error::invalid_input(message).setting("", SuggestedSetting::Remove(&["raw"])));
         }
         self.expected_params.check_params(row, &*source, file_order)?;
-        if let (Some(order), Some(found)) = (self.order, file_order.filter(|found| Some(*found) != self.order)) {
+        if let (Some(order), Some(found)) = (self.array_order, file_order.filter(|found| Some(*found) != self.array_order)) {
             match self.byte_swap {
                 ByteSwap::None | ByteSwap::SwapWords(1) => {}
                 ByteSwap::SwapWords(word) => {
@@ -174,7 +174,7 @@ impl FileSetSource {
                 }
             }
         }
-        let (Some(filter), Some(whole)) = (&self.filter, &self.full_item) else { return Ok((source, *offset)) };
+        let (Some(filter), Some(whole)) = (&self.filter, &self.uncompressed_item) else { return Ok((source, *offset)) };
         let stored = stored.ok_or_else(|| Error::invalid_input("the stored length of the compressed item is not known"))?;
         let window = WindowSource::new(source, *offset, stored)?;
         Ok((decompress_array(filter, Arc::new(window), whole, &self.limits)?, *inside))
@@ -238,7 +238,7 @@ impl FileSetSource {
     }
 }
 
-impl SourcePieces for FileSetSource {
+impl PieceDecoding for FileSetSource {
     fn stored_ranges(&self, _: Range<u64>) -> Result<Vec<Range<u64>>> {
         Err(Error::unsupported("the bytes are in many files").hint("`layout locate` says where in each"))
     }
@@ -304,7 +304,7 @@ impl Source for FileSetSource {
         &self.name
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(self)
     }
 }

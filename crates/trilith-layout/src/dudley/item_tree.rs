@@ -6,7 +6,7 @@ use super::chunk_grid::{ChunkedArray, GridCollector};
 use super::dudley_file::StreamItems;
 use super::item_path::{PathStep, parse};
 use crate::error::Result;
-use crate::layout::{EntryKind, ItemId, ItemKind, Layout, LayoutEntry, ResolvedType, own_name, quoted_name, read_own};
+use crate::layout::{ItemId, ItemKind, Layout, LayoutEntry, ResolvedType, StreamEntryKind, own_name, quoted_name, read_own};
 
 /// The number of a node of an [`StreamOutline`]; 0 is the root dict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -282,7 +282,7 @@ impl StreamOutline {
                     }
                 }
                 step => {
-                    let is_param = n == last && entry.kind == EntryKind::Param;
+                    let is_param = n == last && entry.kind == StreamEntryKind::Param;
                     at = self.get_or_insert_child(at, step, if is_param { ChildKind::Param } else { ChildKind::Item });
                 }
             }
@@ -307,7 +307,7 @@ impl StreamOutline {
         if let Some(node) = self.nodes.get_mut(at) {
             node.item = Some(entry.item);
             node.is_list |= entry.resolved_type == ResolvedType::Dynamic && !entry.shape.is_empty();
-            node.is_unreadable = entry.kind == EntryKind::Null && layout.unreadable(entry.item).is_some();
+            node.is_unreadable = entry.kind == StreamEntryKind::Null && layout.unreadable(entry.item).is_some();
             // A file may have very many entries, so their spare memory is released.
             entry.path.shrink_to_fit();
             entry.datatype.shrink_to_fit();
@@ -357,10 +357,10 @@ impl StreamOutline {
                 }
             }
             (Some(entry), _) => match entry.kind {
-                EntryKind::Param => OutlineKind::Param(entry.value.unwrap_or(0), Some(entry)),
-                EntryKind::Null if node.is_unreadable => OutlineKind::Data(entry),
-                EntryKind::Null => OutlineKind::Null,
-                EntryKind::Data => OutlineKind::Data(entry),
+                StreamEntryKind::Param => OutlineKind::Param(entry.value.unwrap_or(0), Some(entry)),
+                StreamEntryKind::Null if node.is_unreadable => OutlineKind::Data(entry),
+                StreamEntryKind::Null => OutlineKind::Null,
+                StreamEntryKind::Data => OutlineKind::Data(entry),
             },
             (None, Some(value)) => OutlineKind::Param(value, None),
             (None, None) if node.is_list => OutlineKind::List,
@@ -372,7 +372,7 @@ impl StreamOutline {
     pub fn arrays(&self) -> impl Iterator<Item = (ItemTreeId, &LayoutEntry)> {
         let is_array = |(id, _): &(ItemTreeId, &LayoutEntry)| matches!(self.kind(*id), OutlineKind::Data(_));
         self.entries()
-            .filter(|(_, entry)| entry.kind != EntryKind::Param && entry.resolved_type != ResolvedType::Dynamic)
+            .filter(|(_, entry)| entry.kind != StreamEntryKind::Param && entry.resolved_type != ResolvedType::Dynamic)
             .filter(is_array)
     }
 

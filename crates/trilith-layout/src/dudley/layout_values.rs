@@ -344,9 +344,9 @@ impl Catalog {
     /// them: a separate layout that gives one of them another value, or an end before the data end.
     ///
     /// # Errors
-    /// Returns the errors of [`DudleyFile::items`] if the parameters cannot be read.
+    /// Returns the errors of [`DudleyFile::locate_items`] if the parameters cannot be read.
     pub fn params_of(name: &str, file: &DudleyFile, own: Option<&DudleyFile>) -> Result<(Vec<i64>, Vec<ParamMismatch>)> {
-        let items = file.items()?;
+        let items = file.locate_items()?;
         let mut values = Vec::new();
         for value in items.evaluation().values() {
             values.push(value.ok_or_else(|| Error::invalid_input("a length in the file is not known"))?);
@@ -355,7 +355,7 @@ impl Catalog {
         let mut say = |message: String| found.push(ParamMismatch { file: name.to_owned(), message });
         too_short(&items).into_iter().for_each(&mut say);
         if let Some(own) = own.filter(|own| matches!(own.origin(), LayoutOrigin::Embedded(_))) {
-            let theirs = own.items()?;
+            let theirs = own.locate_items()?;
             for entry in items.entries() {
                 let entry = entry?;
                 let Some(value) = entry.value else { continue };
@@ -410,7 +410,7 @@ impl Catalog {
                     let of = |signed| if signed { "a signature" } else { "no signature" };
                     say(Error::malformed(format!("it has {}, but by the catalog its files have {}", of(signed), of(!signed))));
                 }
-                let (items, mut ordinal) = (file.items()?, 0);
+                let (items, mut ordinal) = (file.locate_items()?, 0);
                 for entry in items.entries() {
                     let entry = entry?;
                     let Some(value) = entry.value else { continue };

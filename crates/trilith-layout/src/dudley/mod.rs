@@ -1,7 +1,7 @@
 //! Dudley streams: native `.bd` files, and any other file under a layout.
 //!
 //! A [`DudleyFile`] is a source of bytes and the [`Layout`](crate::layout::Layout) that describes it.
-//! Opening reads the signature and the text of the layout; [`DudleyFile::items`] reads the
+//! Opening reads the signature and the text of the layout; [`DudleyFile::locate_items`] reads the
 //! stored parameters, which decide the addresses; elements are read when an [`Array`] is asked for.
 //!
 //! [`Array`]: crate::array::Array

@@ -8,7 +8,7 @@ use crate::array::Array;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::layout::{
-    Byteorder, ByteorderMarks, Dialect, EntryKind, Layout, LayoutEntry, ParseOptions, ResolvedType, StorageOptions, parse,
+    Byteorder, ByteorderMarks, Dialect, Layout, LayoutEntry, ParseOptions, ResolvedType, StorageOptions, StreamEntryKind, parse,
 };
 
 /// Options for rewriting a stream.
@@ -51,7 +51,7 @@ impl DudleyFile {
         if self.has_external_parts() {
             return Err(Error::unsupported("some of its items are in other files, to which it refers"));
         }
-        let items = self.items()?;
+        let items = self.locate_items()?;
         let to = how.dialect.unwrap_or(self.layout().dialect());
         let marks = if how.order.is_some() { ByteorderMarks::Drop } else { ByteorderMarks::Keep };
         let compact = self.layout().compacted_as(to, marks, &how.stored);
@@ -65,7 +65,7 @@ impl DudleyFile {
             let entry = entry?;
             // The structs that 2026 leaves out take their parameters along.
             let is_kept = is_faithful || !in_struct(self.layout(), &entry);
-            if entry.kind == EntryKind::Param && is_kept && !entry.path.ends_with("#length") {
+            if entry.kind == StreamEntryKind::Param && is_kept && !entry.path.ends_with("#length") {
                 params.push(entry.value.ok_or_else(|| Error::malformed(format!("the value of {} is not known", entry.path)))?);
             }
         }
@@ -99,7 +99,9 @@ impl OldArrays<'_, '_> {
         for _ in 0..64 {
             match self.next.next().transpose()? {
                 Some(old)
-                    if old.path == entry.path && old.kind == EntryKind::Data && old.resolved_type != ResolvedType::Dynamic =>
+                    if old.path == entry.path
+                        && old.kind == StreamEntryKind::Data
+                        && old.resolved_type != ResolvedType::Dynamic =>
                 {
                     return self.items.array(&old);
                 }

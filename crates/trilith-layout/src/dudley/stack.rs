@@ -7,7 +7,7 @@ use super::datatype::datatype_of;
 use super::dudley_file::StreamItems;
 use crate::array::Array;
 use crate::bytes::{
-    CodedPiece, Source, SourceEncoding, SourceOrigin, SourcePieces, SourceRef, TruncatedSource, encoding, split_runs,
+    CodedPiece, PieceDecoding, Source, SourceEncoding, SourceOrigin, SourceRef, TruncatedSource, encoding, split_runs,
 };
 use crate::error::{Error, Result};
 use crate::layout::{EqualSpacing, StackResult};
@@ -52,7 +52,7 @@ impl StreamItems<'_> {
             [only] => {
                 let (start, last) = (place(only)?, only.stride.saturating_mul(only.count.saturating_sub(1)));
                 let end = start.saturating_add(last).saturating_add(span);
-                (TruncatedSource::up_to(Arc::clone(self.file().source_covering(end)), end), start, only.stride)
+                (TruncatedSource::with_declared_len(Arc::clone(self.file().source_covering(end)), end), start, only.stride)
             }
             runs => {
                 self.file()
@@ -134,7 +134,7 @@ impl StackedElements {
     }
 }
 
-impl SourcePieces for StackedElements {
+impl PieceDecoding for StackedElements {
     fn stored_ranges(&self, range: std::ops::Range<u64>) -> Result<Vec<std::ops::Range<u64>>> {
         self.locate_range(&range)
     }
@@ -176,7 +176,7 @@ impl Source for StackedElements {
         Some(SourceOrigin::Made(&*self.source))
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(self)
     }
 }

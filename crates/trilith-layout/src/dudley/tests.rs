@@ -97,7 +97,7 @@ fn list_items_found_by_index_and_name() {
     assert_eq!(file.array_at("/l[2]").unwrap().load::<u8>().unwrap(), [4, 5]);
     assert_eq!(file.array_at("/l[5]/y").unwrap().load::<u8>().unwrap(), [11]);
     assert_eq!(file.array_at("/l[6]").unwrap_err().kind(), ErrorKind::NotFound);
-    let outline = file.items().unwrap().outline().unwrap();
+    let outline = file.locate_items().unwrap().outline().unwrap();
     let list = outline.find("/l").unwrap().unwrap();
     assert_eq!((outline.kind(list), outline.children(list).len()), (OutlineKind::List, 6));
 }
@@ -128,7 +128,7 @@ fn structs_with_stored_parameters_are_seen_by_instance() {
     assert_eq!(file.array_at("/s(1)").unwrap().load_texts().unwrap(), ["c"]);
     assert_eq!(file.array_at("/end").unwrap().load::<u8>().unwrap(), [9]);
     assert_eq!(file.array_at("/s").unwrap_err().kind(), ErrorKind::Unsupported);
-    let outline = file.items().unwrap().outline().unwrap();
+    let outline = file.locate_items().unwrap().outline().unwrap();
     let s = outline.find("/s").unwrap().unwrap();
     let strings = outline.children(s);
     assert_eq!((outline.kind(s), strings.len()), (OutlineKind::List, 2));
@@ -177,7 +177,7 @@ fn unknown_byte_order_is_err() {
 #[test]
 fn references_lead_to_items_by_number_or_value() {
     let file = under(&[1, 2, 77, 5, 6], "r: u1(3) <- ref\n& u1(1)\n& 77 u1(1)\n");
-    let items = file.items().unwrap();
+    let items = file.locate_items().unwrap();
     assert_eq!(items.referenced(1).unwrap().as_deref(), Some("&1"));
     assert_eq!(items.referenced(77).unwrap().as_deref(), Some("&2"));
     assert_eq!(items.referenced(0).unwrap(), None);
@@ -195,7 +195,7 @@ fn hostile_streams_are_errors() {
             limits.items = 1000;
             let source = Arc::new(MemorySource::new(bytes[..len].to_vec(), "x.bd"));
             let Ok(file) = DudleyFile::open(source, None, &limits) else { continue };
-            let Ok(items) = file.items() else { continue };
+            let Ok(items) = file.locate_items() else { continue };
             for entry in items.entries() {
                 let Ok(entry) = entry else { break };
                 if let Ok(array) = items.array(&entry) {
@@ -321,7 +321,7 @@ fn data_alone_make_their_layout() {
         for (path, first) in paths {
             assert_eq!(file.array_at(path).unwrap().load::<i32>().unwrap(), [first, first + 1], "{path}");
         }
-        let outline = file.items().unwrap().outline().unwrap();
+        let outline = file.locate_items().unwrap().outline().unwrap();
         let group = outline.find("/group").unwrap().unwrap();
         let item = outline.item(group).unwrap();
         assert_eq!(file.layout().docs(item).collect::<Vec<_>>(), [" a group"]);
@@ -420,7 +420,7 @@ fn images_are_png_files_behind_their_length() {
     assert_eq!(file.array_at("/b").unwrap().load_as::<u16>().unwrap(), wide);
     assert_eq!(file.array_at("/c").unwrap().load_as::<u16>().unwrap(), [0x102, 0x304]);
     assert_eq!(file.array_at("/d").unwrap().load::<u8>().unwrap(), [7]);
-    let at = file.items().unwrap().entry("/a").unwrap().address.unwrap() + 16;
+    let at = file.locate_items().unwrap().entry("/a").unwrap().address.unwrap() + 16;
     assert_eq!(bytes[at as usize..][..8], *b"\x89PNG\r\n\x1a\n");
     // An image of another size, and one that is cut.
     let wrong = under(&bytes, "a: u1(3,2) -> png");

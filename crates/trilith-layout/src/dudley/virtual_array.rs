@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::array::element_count;
-use crate::bytes::{Access, Source, SourceBacking, SourcePieces, SourceRef, end_in, stored_ranges, to_usize, verify_backing};
+use crate::bytes::{Access, PieceDecoding, Source, SourceBacking, SourceRef, end_in, stored_ranges, to_usize, verify_backing};
 use crate::error::{Error, Result};
 
 /// Elements along one axis: `count` blocks of `block`, the first one at `start`, each `stride` after the one before.
@@ -275,7 +275,7 @@ impl SourceBacking for VirtualArraySource {
     }
 }
 
-impl SourcePieces for VirtualArraySource {
+impl PieceDecoding for VirtualArraySource {
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let mut stored = Vec::new();
         self.for_each_needed(&[range], &mut |source, needed| {
@@ -323,7 +323,7 @@ impl Source for VirtualArraySource {
         &self.name
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(self)
     }
 }

@@ -9,7 +9,7 @@ use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes;
 use crate::error::{Error, Result};
 use crate::layout::{
-    Dialect, EntryKind, EvaluateOptions, Layout, LayoutEntry, LayoutEvaluation, LayoutFilter, LayoutLiteral, ResolvedType,
+    Dialect, EvaluateOptions, Layout, LayoutEntry, LayoutEvaluation, LayoutFilter, LayoutLiteral, ResolvedType, StreamEntryKind,
     SuppliedValue, WalkExtent,
 };
 use crate::limits::Limits;
@@ -178,7 +178,7 @@ fn compress_arrays(
     for (_, entry) in (0..options.limits.items).zip(found.entries_after(from)?) {
         let entry = entry?;
         let Some(filter) = layout.filter_of(entry.item).filter(|filter| filter.compresses) else { continue };
-        if entry.kind == EntryKind::Data && !entry.shape.contains(&0) {
+        if entry.kind == StreamEntryKind::Data && !entry.shape.contains(&0) {
             let bytes = compress_entry(filter, &entry, data).map_err(|e| e.context(entry.path.clone()))?;
             packed.push((entry.path, bytes));
         }
@@ -286,9 +286,9 @@ pub(super) fn write_items(
             Ok(())
         };
         match (entry.kind, packed.next_if(|(path, _)| *path == entry.path)) {
-            (EntryKind::Param, _) => take(&param_bytes(&entry)?)?,
-            (EntryKind::Data, Some((_, bytes))) => take(&bytes)?,
-            (EntryKind::Data, None) => {
+            (StreamEntryKind::Param, _) => take(&param_bytes(&entry)?)?,
+            (StreamEntryKind::Data, Some((_, bytes))) => take(&bytes)?,
+            (StreamEntryKind::Data, None) => {
                 let mut shape = entry.shape.clone();
                 let (datatype, order) = datatype_of(&entry.resolved_type, &mut shape)?;
                 let array = data(&entry).map_err(|e| e.context(entry.path.clone()))?;
@@ -300,7 +300,7 @@ pub(super) fn write_items(
                     write_array_bytes(&array, &datatype, order, &shape, &mut take).map_err(|e| e.context(entry.path.clone()))?;
                 }
             }
-            (EntryKind::Null, _) => {}
+            (StreamEntryKind::Null, _) => {}
         }
         end = end.max(next);
     }

@@ -139,7 +139,7 @@ fn decode_member_header(source: &SourceRef, entry: &ZipEntry, start: u64, limits
         Ok(out)
     };
     let len = npy_header_len(&unpacked(12)?);
-    Ok(TruncatedSource::up_to(Arc::new(MemorySource::new(unpacked(len)?, source.name())), entry.uncompressed_size))
+    Ok(TruncatedSource::with_declared_len(Arc::new(MemorySource::new(unpacked(len)?, source.name())), entry.uncompressed_size))
 }
 
 #[cfg(not(feature = "zlib"))]

@@ -1,7 +1,7 @@
 //! Going through an evaluated layout: its entries in the order of the text, or one by its path.
 
 use super::diagnostic::DiagnosticCode;
-use super::entry::{EntryKind, LayoutEntry};
+use super::entry::{LayoutEntry, StreamEntryKind};
 use super::evaluation::LayoutEvaluation;
 use super::find;
 use super::model::{Dialect, ItemId, ItemKind, LayoutStep};
@@ -89,7 +89,7 @@ impl<'l> LayoutEvaluation<'l> {
             }
             walker.seek_places(at, at + 1);
             while let Some(entry) = walker.try_next_entry()? {
-                if entry.kind == EntryKind::Param && !layout.filter_of(entry.item).is_some_and(|filter| filter.compresses) {
+                if entry.kind == StreamEntryKind::Param && !layout.filter_of(entry.item).is_some_and(|filter| filter.compresses) {
                     found.push(entry);
                 }
             }
@@ -261,7 +261,7 @@ impl CondensedEntries<'_, '_> {
             let gap = |from: &LayoutEntry, to: &LayoutEntry| from.address.zip(to.address).map(|(from, to)| to.checked_sub(from));
             let (stride, next) = (gap(&entry, second), gap(second, third));
             let Some(nbytes) = entry.nbytes.and_then(|size| size.checked_mul(count)) else { return Ok(None) };
-            if stride != next || stride == Some(None) || entry.kind != EntryKind::Data {
+            if stride != next || stride == Some(None) || entry.kind != StreamEntryKind::Data {
                 return Ok(None);
             }
             entry.stride = stride.flatten().filter(|stride| Some(*stride) != entry.nbytes);

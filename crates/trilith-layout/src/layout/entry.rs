@@ -14,7 +14,7 @@ use super::sizes::StructLayout;
 /// The kind of an [`LayoutEntry`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum EntryKind {
+pub enum StreamEntryKind {
     /// A stored parameter, or the stored length of a compressed array.
     Param,
     /// A data array.
@@ -23,13 +23,13 @@ pub enum EntryKind {
     Null,
 }
 
-impl EntryKind {
+impl StreamEntryKind {
     /// `param`, `data` or `null`.
     pub fn name(self) -> &'static str {
         match self {
-            EntryKind::Param => "param",
-            EntryKind::Data => "data",
-            EntryKind::Null => "null",
+            StreamEntryKind::Param => "param",
+            StreamEntryKind::Data => "data",
+            StreamEntryKind::Null => "null",
         }
     }
 }
@@ -41,7 +41,7 @@ pub struct LayoutEntry {
     /// Names joined by `/`, list elements as `[i]`, members of instances as `(i).name`.
     pub path: String,
     /// The kind.
-    pub kind: EntryKind,
+    pub kind: StreamEntryKind,
     /// Layout address; `None` if the item has no data, or if the address is not known.
     pub address: Option<u64>,
     /// Datatype with byte order, such as `<f8`, `{a:<f8@0, b:<i4(2)@8}` or `{dynamic}`.

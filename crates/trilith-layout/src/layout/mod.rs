@@ -60,7 +60,7 @@ pub use diagnostic::DiagnosticCode;
 pub(crate) use entries::WalkExtent;
 #[doc(hidden)]
 pub use entries::{CondensedEntries, LayoutEntries, MIN_CONDENSED_LIST};
-pub use entry::{EntryKind, LayoutEntry};
+pub use entry::{LayoutEntry, StreamEntryKind};
 #[doc(hidden)]
 pub use escape::{PADDING_NAME, attribute_name, marked_name, own_attribute, own_name, own_value, read_own, read_value};
 #[doc(hidden)]

@@ -8,7 +8,7 @@ mod instances;
 use std::collections::HashMap;
 use std::collections::VecDeque;
 
-use super::entry::{EntryKind, LayoutEntry, SpellError};
+use super::entry::{LayoutEntry, SpellError, StreamEntryKind};
 use super::evaluation::LayoutEvaluation;
 use super::evaluator::{Evaluator, ItemSpan, ParamValues, UNKNOWN_ADDRESS, known_address};
 use super::interner::NameHasher;
@@ -451,7 +451,7 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
         self.machine.spell_primitive(primitive, order, &mut datatype);
         let entry = LayoutEntry {
             path: self.path.clone(),
-            kind: EntryKind::Param,
+            kind: StreamEntryKind::Param,
             address: known_address(spot.address),
             datatype,
             shape: Vec::new(),
@@ -524,7 +524,7 @@ impl<'e, 'l> EntryWalker<'e, 'l> {
         let datatype = self.type_text(what.ty, is_plain, typed.all_members(), item)?;
         let mut shape = Vec::new();
         self.machine.append_shape(what, &mut shape);
-        let kind = if self.machine.is_null(what.ty) { EntryKind::Null } else { EntryKind::Data };
+        let kind = if self.machine.is_null(what.ty) { StreamEntryKind::Null } else { StreamEntryKind::Data };
         let entry = LayoutEntry {
             path: self.path.clone(),
             kind,

@@ -50,7 +50,7 @@ impl FlagRaster {
     /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if the elements are not whole numbers or booleans.
     pub fn counts(array: &Array) -> Result<[u64; 64]> {
         check_integers(array)?;
-        array.limits().charge_work(array.len().saturating_mul(8))?;
+        array.limits().charge_work(array.element_count().saturating_mul(8))?;
         let numbers = NumericArray::new(array)?;
         let mut counts = [0u64; 64];
         with_type!(numbers, |T| numbers.for_each_run(

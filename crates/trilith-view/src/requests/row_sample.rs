@@ -64,7 +64,7 @@ fn is_remote(array: &Array) -> bool {
 /// and whether that is done unasked.
 pub(super) fn handle_look(session: &ViewerSession, request: &ViewerRequest) -> Result<Value> {
     let (_, array) = array_of(session, request)?;
-    if array.shape().len() != 2 || array.len() < MIN_SAMPLED_ELEMENTS {
+    if array.shape().len() != 2 || array.element_count() < MIN_SAMPLED_ELEMENTS {
         return Ok(json!({"share": 1.0, "unasked": true, "bytes": array.nbytes()}));
     }
     let (found, all) = (RowSample::new(&array)?, array.read_cost(MERGE_GAP)?);

@@ -113,7 +113,7 @@ fn sorted_rows(opened: &OpenFile, path: &str, column: &TableColumn) -> Result<Ar
     if let Some(known) = lock(&opened.order).as_ref().filter(|order| order.path == path && order.column == column.name) {
         return Ok(known.clone());
     }
-    let count = column.array.len();
+    let count = column.array.element_count();
     if u32::try_from(count).is_err() || column.array.shape().len() != 1 {
         return Err(Error::unsupported(format!("column {:?} cannot be put in order", column.name)));
     }

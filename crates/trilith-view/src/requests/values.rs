@@ -70,15 +70,16 @@ pub(super) fn answer_profile(session: &ViewerSession, request: &ViewerRequest) -
             return Err(Error::invalid_input(message).hint("give row or column of an array with two axes"));
         }
     };
-    let (from, to) = (at("from")?.unwrap_or(0).min(line.len()), at("to")?.unwrap_or(u64::MAX).min(line.len()));
+    let (from, to) =
+        (at("from")?.unwrap_or(0).min(line.element_count()), at("to")?.unwrap_or(u64::MAX).min(line.element_count()));
     let line = line.rows(from, to.saturating_sub(from))?;
     let points = at("points")?.unwrap_or(DEFAULT_POINTS).clamp(2, MAX_POINTS);
-    let step = line.len().div_ceil(points).max(1);
+    let step = line.element_count().div_ceil(points).max(1);
     let mut reduced = MinMaxGroups::new(step);
     let mut done = 0;
-    while done < line.len() {
+    while done < line.element_count() {
         check()?;
-        let count = BUFFER_SIZE.min(line.len() - done);
+        let count = BUFFER_SIZE.min(line.element_count() - done);
         numbers(&line.rows(done, count)?)?.into_iter().for_each(|number| reduced.push_number(number));
         done += count;
     }

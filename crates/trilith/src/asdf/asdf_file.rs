@@ -266,7 +266,7 @@ impl AsdfFile {
     fn block_for(&self, number: i64, whom: BlockUse<'_, '_>) -> Result<SourceRef> {
         let block = self.sections.block(number)?;
         let mut order = Byteorder::Little;
-        if block.is_encoded() {
+        if block.has_encoding_chain() {
             let stored = block.stored_source(self.sections.source())?;
             let doing = || format!("block {}", block.index);
             match whom {
@@ -302,7 +302,7 @@ impl AsdfFile {
         if block.is_uncompressed() {
             return Ok(stored);
         }
-        let decoder = if block.is_encoded() || block.encoding_codes != [0; 16] {
+        let decoder = if block.has_encoding_chain() || block.encoding_codes != [0; 16] {
             encoding_chain::new_chain_decoder(
                 block,
                 stored,

@@ -73,20 +73,20 @@ impl Block {
     }
 
     /// Returns `true` if the data begin with the YAML of an encoding chain.
-    pub fn is_encoded(&self) -> bool {
+    pub fn has_encoding_chain(&self) -> bool {
         self.generation.encoded && self.flags & ENCODED != 0
     }
 
     /// Returns `true` if the data are stored uncompressed, so that they can be viewed in place.
     pub fn is_uncompressed(&self) -> bool {
-        !self.is_encoded() && self.compression == [0; 4] && self.encoding_codes == [0; 16]
+        !self.has_encoding_chain() && self.compression == [0; 4] && self.encoding_codes == [0; 16]
     }
 
     /// Returns `true` if a block of another row can hold this one as it is stored.
     pub fn is_within(&self, row: &Generation) -> bool {
         (self.compression == [0; 4] || row.fields.compression.is_some())
             && (self.encoding_codes == [0; 16] || row.fields.encoding.is_some())
-            && (!self.is_encoded() || row.encoded)
+            && (!self.has_encoding_chain() || row.encoded)
     }
 
     /// The flag bits that the block's generation does not define.
@@ -142,7 +142,7 @@ impl Block {
     pub(crate) fn checksum_rule(&self) -> Option<BlockMd5> {
         let md5 = self.checksum.as_deref()?.try_into().ok()?;
         // Encoding chains are younger than the writers that hashed decoded bytes.
-        let is_coded = !self.is_uncompressed() && !self.is_encoded() && self.encoding_codes == [0; 16];
+        let is_coded = !self.is_uncompressed() && !self.has_encoding_chain() && self.encoding_codes == [0; 16];
         let codec = is_coded.then_some((CodecId(self.compression), self.data_size));
         Some(BlockMd5 { md5, codec, index: self.index, offset: self.offset })
     }
@@ -163,7 +163,7 @@ impl Block {
     pub fn check(&self, size: u64) -> Result<()> {
         let at = self.offset;
         if self.is_streamed() {
-            if self.is_encoded() {
+            if self.has_encoding_chain() {
                 return Err(Error::malformed("the flags STREAMED and ENCODED exclude each other").at_byte(at));
             }
             if !self.is_uncompressed() {

@@ -148,7 +148,7 @@ impl<'a> AsdfBuilder<'a> {
             return self.inline_array_node(array);
         }
         // Values that the tree may not hold, such as integers above 63 bits, are stored all the same.
-        if array.len() <= self.inline_up_to && !options.streamed && !array.is_empty() {
+        if array.element_count() <= self.inline_up_to && !options.streamed && !array.is_empty() {
             let node = self.inline_array_node(array)?;
             if node.check_subset().is_ok() {
                 return Ok(node);

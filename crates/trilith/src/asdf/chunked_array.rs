@@ -169,7 +169,7 @@ impl ChunkLocation {
         if block.is_streamed() {
             return Err(Error::malformed(format!("block {number} is streamed, which no chunk is")));
         }
-        if block.is_encoded() || block.encoding_codes != [0; 16] {
+        if block.has_encoding_chain() || block.encoding_codes != [0; 16] {
             return Err(Error::unsupported(format!("block {number} is a chunk with an encoding chain")));
         }
         block.check(file.sections().source().len())?;

@@ -18,7 +18,7 @@ use crate::tree::{Node, PrintOptions, TextOrigin, Tree, Value, print_value};
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the YAML is broken.
 pub(crate) fn read_chain_steps(block: &Block, stored: &dyn Source, limits: &Limits) -> Result<(Vec<ChainStep>, u64)> {
-    if !block.is_encoded() {
+    if !block.has_encoding_chain() {
         let codes = block.encoding_codes.iter().take_while(|code| **code != 0);
         return Ok((codes.map(|code| ChainStep::from_code(*code)).collect(), 0));
     }
@@ -164,7 +164,7 @@ fn parse_chain_step(node: Node<'_>) -> Result<ChainStep> {
 
 /// The names of the steps; None for a block without a chain or with one that cannot be read.
 pub(crate) fn chain_step_names(block: &Block, source: &SourceRef, limits: &Limits) -> Option<Vec<String>> {
-    if !block.is_encoded() && block.encoding_codes == [0; 16] {
+    if !block.has_encoding_chain() && block.encoding_codes == [0; 16] {
         return None;
     }
     let stored = block.stored_source(source).ok()?;
@@ -235,7 +235,7 @@ pub(crate) fn new_chain_decoder(
 ) -> Result<SourceRef> {
     let (steps, start) = read_chain_steps(block, &*stored, limits)?;
     let doing = || "the encoding chain";
-    if let Some(field) = block.generation.fields.encoding.filter(|_| !block.is_encoded())
+    if let Some(field) = block.generation.fields.encoding.filter(|_| !block.has_encoding_chain())
         && steps.iter().any(|step| matches!(step, ChainStep::Unknown(_)))
     {
         let codes: Vec<u8> = block.encoding_codes.iter().copied().take_while(|code| *code != 0).collect();
@@ -248,7 +248,7 @@ pub(crate) fn new_chain_decoder(
     let data: SourceRef = std::sync::Arc::new(WindowSource::new(stored, start, len)?);
     let array = if needs_array(&steps) { array() } else { None };
     // The branch of codes stored no decoded size.
-    let memory_size = block.is_encoded().then_some(block.data_size);
+    let memory_size = block.has_encoding_chain().then_some(block.data_size);
     let order = if steps.iter().any(is_quantize) { order()? } else { Byteorder::Little };
     encoding_chain::decoder(&steps, data, memory_size, array.as_ref(), order, limits)
         .map_err(|e| e.at_byte(block.data_offset))

@@ -312,8 +312,8 @@ pub fn key_name(key: Node<'_>) -> Cow<'_, str> {
 pub(crate) fn read_integer_digits(file: &AsdfFile, node: Node<'_>) -> Result<String> {
     const MAX_SHOWN: u64 = 4096;
     let words = file.array(node.require("words")?)?;
-    if words.len() > MAX_SHOWN {
-        return Err(Error::limit(format!("an integer of {} words, at most {MAX_SHOWN} are read", words.len())));
+    if words.element_count() > MAX_SHOWN {
+        return Err(Error::limit(format!("an integer of {} words, at most {MAX_SHOWN} are read", words.element_count())));
     }
     let mut words: Vec<u32> = words.load_as::<u32>()?;
     let negative = match &*node.require("sign")?.text() {

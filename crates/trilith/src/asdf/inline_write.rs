@@ -13,11 +13,11 @@ use crate::yaml::ValueBuilder;
 /// elements than a tree may have nodes.
 pub fn nested(array: &Array, complex_tag: &str) -> Result<Value> {
     let most = array.limits().nodes;
-    if array.len() > most {
+    if array.element_count() > most {
         return Err(crate::Limits::exceeded_error(
             "nodes",
             most,
-            format_args!("an array of {} elements in the tree", array.len()),
+            format_args!("an array of {} elements in the tree", array.element_count()),
         ));
     }
     let mut built = ValueBuilder::default();

@@ -247,7 +247,7 @@ impl<W: Write + Seek> FileWriter<W> {
         // Undefined fields are kept if the row stays the same.
         let is_same = block.generation == self.generation;
         let unknown = if is_same { block.unknown_flags() } else { 0 };
-        let flags = unknown | if block.is_encoded() { ENCODED } else { 0 } | if streams { STREAMED } else { 0 };
+        let flags = unknown | if block.has_encoding_chain() { ENCODED } else { 0 } | if streams { STREAMED } else { 0 };
         let extra = if is_same { block.extra_header.as_slice() } else { &[] };
         let stated = block.checksum_rule();
         let mut copy = self.begin_raw(block.compression, flags, None, extra)?;

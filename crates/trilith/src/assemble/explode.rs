@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::part_names::{PartNames, RemovedParts, is_removable_part};
-use super::{ExplodedFile, explode, write};
+use super::{ExplodedFile, plan_explode, write};
 use crate::asdf::{AsdfFile, Block, WriteOptions, walk};
 use crate::bytes::{self, LocalOptions, NewFile, SourceRef, TemporaryGuard, WriteBasis, name_in, path_of, uri_of};
 use crate::error::Result;
@@ -91,7 +91,7 @@ impl ExplodePlan {
         let name = |number: usize| series.name(number);
         let main = folder.join(path_of(&format!("{stem}.{extension}")));
         let before = ExistingMain::from_path(&main);
-        let mut plan = explode(file, only, drop_unnamed, |position| uri_of(&name(position)))?;
+        let mut plan = plan_explode(file, only, drop_unnamed, |position| uri_of(&name(position)))?;
         let mut numbers: Vec<usize> = (0..plan.external_blocks.len()).collect();
         if !before.is_absent() {
             let all = file.sections().all_blocks()?;
@@ -110,7 +110,7 @@ impl ExplodePlan {
                 }
             }
             let number = |position: usize| numbers.get(position).copied().unwrap_or(position);
-            plan = explode(file, only, drop_unnamed, |position| uri_of(&name(number(position))))?;
+            plan = plan_explode(file, only, drop_unnamed, |position| uri_of(&name(number(position))))?;
         }
         let parts = numbers.into_iter().map(|number| folder.join(path_of(&name(number)))).collect();
         Ok(Self { plan, main, parts, series, existing_main: before })

@@ -115,7 +115,7 @@ fn check_block(source: &SourceRef, block: &Block, file: Option<&AsdfFile>, limit
     if block.flags & !known != 0 {
         found.add_deviation(Check::Flags, place(), format!("the flags {:#x} are not defined", block.flags & !known));
     }
-    if block.is_streamed() && block.is_encoded() {
+    if block.is_streamed() && block.has_encoding_chain() {
         found.add_deviation(Check::Exclusive, place(), "the flags STREAMED and ENCODED are both set");
         return Ok(());
     }
@@ -130,7 +130,7 @@ fn check_block(source: &SourceRef, block: &Block, file: Option<&AsdfFile>, limit
         return Ok(());
     }
     let codec = CodecId(block.compression);
-    if codec.is_none() && block.encoding_codes == [0; 16] && !block.is_encoded() {
+    if codec.is_none() && block.encoding_codes == [0; 16] && !block.has_encoding_chain() {
         return Ok(());
     }
     if block.is_streamed() {
@@ -140,7 +140,7 @@ fn check_block(source: &SourceRef, block: &Block, file: Option<&AsdfFile>, limit
         );
         return Ok(());
     }
-    if block.is_encoded() {
+    if block.has_encoding_chain() {
         return chain::check_encoded_block(source, block, file, limits, found);
     }
     check_compression(source, block, codec, limits, found)

@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::dudley::{DudleyFile, LayoutOrigin, Signature, StreamItems, StreamOptions, find_text};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
-    DiagnosticCode, Dialect, EntryKind, EvaluateOptions, EvaluationError, Layout, LayoutEntry, ParseOptions, ResolvedType,
+    DiagnosticCode, Dialect, EvaluateOptions, EvaluationError, Layout, LayoutEntry, ParseOptions, ResolvedType, StreamEntryKind,
     SuppliedValue, parse,
 };
 use crate::limits::Limits;
@@ -61,7 +61,7 @@ pub(super) fn check_layout(
         Err(error) => return record_layout_error(error, found),
     };
     let end = signature.and_then(|signature| signature.layout_offset).filter(|_| options.layout.is_none());
-    match file.items() {
+    match file.locate_items() {
         Ok(items) => check_stream_items(&items, end, found),
         Err(error) => record_layout_error(error, found),
     }
@@ -151,7 +151,7 @@ fn check_filtered_item(
     found: &mut Findings,
 ) -> Result<()> {
     let compresses = items.file().layout().filter_of(entry.item).is_some_and(|filter| filter.compresses);
-    if !compresses || entry.kind != EntryKind::Data || entry.resolved_type == ResolvedType::Dynamic {
+    if !compresses || entry.kind != StreamEntryKind::Data || entry.resolved_type == ResolvedType::Dynamic {
         return Ok(());
     }
     match items.array(entry).and_then(|array| array.for_each_piece(1 << 20, |_| Ok(()))) {

@@ -223,7 +223,8 @@ fn check_schemas(file: &AsdfFile, found: &mut Findings) -> Result<()> {
     for (place, problem) in places {
         let module = TAG_MODULES.iter().find(|(name, _)| problem.schema.contains(&format!("/{name}")));
         if let Some((_, module)) = module {
-            let expected = if problem.rule.is_empty() { String::new() } else { format!(", expected {}", problem.rule) };
+            let expected =
+                if problem.expectation.is_empty() { String::new() } else { format!(", expected {}", problem.expectation) };
             found.add_deviation(Check::Schema(*module), place, format!("{}{expected}", problem.message));
         }
     }

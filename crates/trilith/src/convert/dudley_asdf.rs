@@ -112,7 +112,7 @@ fn tree_of(
     target: &'static Target,
     stored: &mut ArrayStorage<'_>,
 ) -> Result<(Value, Vec<Diagnostic>)> {
-    let items = file.items()?;
+    let items = file.locate_items()?;
     // The one that the file keeps: with very many items a second one would take hundreds of megabytes.
     let outline = file.outline()?;
     file.limits().charge_memory(outline.node_count().saturating_mul(NODE_COST), "the tree of a stream, to be written,")?;
@@ -172,7 +172,7 @@ enum ArrayForm {
 /// # Errors
 /// Returns the errors of [`Array::much_padded`].
 pub(super) fn is_list(array: &Array) -> Result<bool> {
-    Ok(array.len() <= array.limits().nodes && array.much_padded()?.is_some())
+    Ok(array.element_count() <= array.limits().nodes && array.much_padded()?.is_some())
 }
 
 /// The attributes of an item that are not collected; by default none.

@@ -108,7 +108,7 @@ fn described_layout_reads_bytes_of_blocks() {
     let text = describe_layout(&file).unwrap();
     let stream = stream(bytes, Some(text.as_bytes()));
     assert_eq!(stream.array_at("/\"a b\"").unwrap().load::<f64>().unwrap(), [1.0, 2.0, 3.0]);
-    assert_eq!(stream.array_at("/c").unwrap().len(), file.sections().block(1).unwrap().used);
+    assert_eq!(stream.array_at("/c").unwrap().element_count(), file.sections().block(1).unwrap().used);
     assert!(text.contains("asdf_compression=\"zlib\"") && text.contains("asdf_shape=[10, 100]"), "{text}");
 }
 

@@ -449,7 +449,7 @@ pub(super) fn stored_notes(file: &AsdfFile) -> Vec<String> {
     let mut notes = Vec::new();
     for hdu in fits.hdus() {
         // An unreadable header is copied unchanged.
-        if let Ok(Some(why)) = fits.scaling_reason(hdu) {
+        if let Ok(Some(why)) = fits.nonphysical_reason(hdu) {
             let number = hdu.index();
             notes.push(format!(
                 "/fits/{number}/data keeps the stored values of the HDU, which are not its physical ones ({why}): \

@@ -384,7 +384,7 @@ fn is_copied_verbatim(block: &Block, options: &ConvertOptions) -> bool {
         && match options.codec {
             CodecChoice::Keep => true,
             CodecChoice::Uncompressed => block.is_uncompressed(),
-            CodecChoice::Fixed(id) => block.compression == id.0 && options.keeps_codec() && !block.is_encoded(),
+            CodecChoice::Fixed(id) => block.compression == id.0 && options.keeps_codec() && !block.has_encoding_chain(),
             CodecChoice::Auto => false,
         }
 }

@@ -45,7 +45,7 @@ impl DudleyItems for DudleyFile {
             ItemLocation::Node(number) => Ok(ItemTreeId::new(*number)),
             ItemLocation::Array { path, .. } => match self.outline()?.find(path)? {
                 Some(id) => Ok(id),
-                None => Err(self.items()?.no_item(path)),
+                None => Err(self.locate_items()?.no_item(path)),
             },
         }
     }
@@ -86,7 +86,7 @@ impl DudleyItems for DudleyFile {
         {
             return Ok(ResolvedItem::same_file(ItemLocation::Node(id.index())));
         }
-        let items = self.items()?;
+        let items = self.locate_items()?;
         let mut why = None;
         match items.located(path)?.map(|located| located.typed != ResolvedType::Dynamic) {
             Some(true) => match items.array_at(path) {

@@ -327,7 +327,7 @@ impl FitsFile {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`] for broken keywords.
-    pub fn scaling_reason(&self, hdu: &Hdu) -> Result<Option<&'static str>> {
+    pub fn nonphysical_reason(&self, hdu: &Hdu) -> Result<Option<&'static str>> {
         let why = match hdu.kind {
             HduKind::Tiles => Some("an image in compressed tiles"),
             HduKind::TextTable => Some("a table of text"),

@@ -278,7 +278,7 @@ fn column_type(field: &Field) -> Result<ColumnType> {
 pub(super) fn row_fields(array: &Array) -> Result<(Vec<Field>, u64)> {
     if let Datatype::Struct(_) = array.datatype() {
         let Datatype::Struct(fields) = array.datatype().packed(Byteorder::Big) else { return Ok((Vec::new(), 0)) };
-        return Ok((fields.fields().to_vec(), array.len()));
+        return Ok((fields.fields().to_vec(), array.element_count()));
     }
     let (rows, inner) = array.shape().split_first().map_or((1, Vec::new()), |(rows, inner)| (*rows, inner.to_vec()));
     Ok((vec![Field::new("data", array.datatype().clone(), Byteorder::Big).with_shape(inner)], rows))
@@ -410,7 +410,8 @@ pub(crate) fn header_corrections(part: &HduData, role: HduRole) -> Result<Vec<St
 fn row_conversion(header: &Header, array: &Array) -> Result<Option<RowConversion>> {
     let Ok(size) = data_size(header) else { return Ok(None) };
     let kind = super::hdu::parse_hdu_kind(header)?;
-    if kind == HduKind::Image && array.shape().len() != 1 || array.datatype() != &Datatype::Uint8 || array.len() != size {
+    if kind == HduKind::Image && array.shape().len() != 1 || array.datatype() != &Datatype::Uint8 || array.element_count() != size
+    {
         return match kind {
             HduKind::Image => image_rows(header, array),
             HduKind::Table => table_rows(header, array),

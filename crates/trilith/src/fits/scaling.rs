@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::array::{Array, Byteorder, Datatype};
 use crate::array::{DeclaredNumber, MissingRule, ValueDecoding, ValueTransform};
-use crate::bytes::{Source, SourceOrigin, SourcePieces, SourceRef, copy, end_in, stored_ranges, to_usize};
+use crate::bytes::{PieceDecoding, Source, SourceOrigin, SourceRef, copy, end_in, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -264,7 +264,7 @@ pub(super) fn convert_source_rows(
     Ok(Arc::new(ConvertedRows { source, offset, count, rows, limits: Arc::clone(limits) }))
 }
 
-impl SourcePieces for ConvertedRows {
+impl PieceDecoding for ConvertedRows {
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         stored_ranges(&*self.source, self.inner_range(&range))
     }
@@ -310,7 +310,7 @@ impl Source for ConvertedRows {
         Some(SourceOrigin::Made(&*self.source))
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(self)
     }
 }

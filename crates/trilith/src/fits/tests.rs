@@ -244,7 +244,7 @@ fn cell_reads_values_from_heap() {
     // The rows are without them; what can be written again are the bytes.
     let rows = fits.array(hdu).unwrap();
     assert_eq!((rows.datatype().as_struct().unwrap().fields().len(), rows.shape()), (0, &[1][..]));
-    assert_eq!(fits.writable_array(hdu).unwrap().unwrap().len(), 47);
+    assert_eq!(fits.writable_array(hdu).unwrap().unwrap().element_count(), 47);
     // A place outside the heap.
     let fits = table(&["TFIELDS = 1", "TTYPE1  = 'spectrum'", "TFORM1  = 'PE(9)'"], 8, &[0, 0, 0, 1, 0, 0, 0, 0]);
     let error = fits.cell(&fits.hdus()[1], 0, 0).unwrap_err();

@@ -114,7 +114,7 @@ pub(super) fn is_head(head: &[u8; 8]) -> bool {
 pub(super) fn open_native_writer(draft: Draft, head: [u8; 8]) -> Result<ParallelWriter> {
     let id = stream_id(&head);
     let file = DudleyFile::open(draft.read()?, None, &Limits::default())?;
-    let items = file.items()?;
+    let items = file.locate_items()?;
     let notes = match &id {
         Some(id) => draft.read_log(&super::id_text(id))?,
         // A draft without an id is complete: a crash interrupted only the last steps.

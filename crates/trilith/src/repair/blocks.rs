@@ -189,7 +189,7 @@ fn recover_data(
     limits: &Limits,
 ) -> Result<(BlockState, Option<SourceRef>)> {
     let of = block.decoded_len();
-    let is_chain = block.is_encoded() || block.encoding_codes != [0; 16];
+    let is_chain = block.has_encoding_chain() || block.encoding_codes != [0; 16];
     if right {
         let stored: SourceRef = Arc::new(block.stored_window(source)?);
         let same = match block.checksum_rule().filter(|_| !block.is_streamed()) {

@@ -14,7 +14,7 @@ use crate::array::{Array, Index};
 use crate::bytes::{NoReferences, Resolve, Source, SourceBacking, SourceOrigin, SourceRef, read_vec, spool_output};
 use crate::dudley::{Draft, DudleyFile, ItemTreeId, LayoutOrigin, OutlineKind, Signature, StreamOptions, StreamOutline};
 use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
-use crate::layout::{Byteorder, EntryKind, ItemId, Layout, LayoutEntry, PrimitiveKind, ResolvedType};
+use crate::layout::{Byteorder, ItemId, Layout, LayoutEntry, PrimitiveKind, ResolvedType, StreamEntryKind};
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::verify::{VerifyDepth, verify_stream};
@@ -111,8 +111,9 @@ pub fn salvage_stream(
         }
         (None, _) => {
             let outline = file.outline()?;
-            let is_length =
-                |(_, entry): &(ItemTreeId, &LayoutEntry)| entry.kind == EntryKind::Param && !place.contains_entry(&file, entry);
+            let is_length = |(_, entry): &(ItemTreeId, &LayoutEntry)| {
+                entry.kind == StreamEntryKind::Param && !place.contains_entry(&file, entry)
+            };
             let misplaced = outline.entries().skip_while(|found| !is_length(found)).map(|(id, _)| id).collect();
             let mut parts = RecoveredItems { file: &file, outline, place: &place, misplaced, fates: Vec::new() };
             let draft = parts.draft_node(ItemTreeId::ROOT, "", 0)?.unwrap_or_else(|| Draft::dict::<&str>([]));
@@ -187,7 +188,7 @@ fn ends_before(layout: &Layout, source: &SourceRef, order: Byteorder, limits: &L
     let mut how = StreamOptions::default();
     how.layout = Some(layout.clone());
     let total = DudleyFile::open_with(readable, &NoReferences, how, limits)
-        .and_then(|file| Ok(file.items()?.evaluation().total().and_then(|total| total.checked_add(file.base_offset()))));
+        .and_then(|file| Ok(file.locate_items()?.evaluation().total().and_then(|total| total.checked_add(file.base_offset()))));
     total.is_ok_and(|total| total.is_some_and(|total| total <= at))
 }
 
@@ -216,11 +217,11 @@ impl DataLimits {
 
 /// Looks at every item: the byte at which they end where all are there, and what is in doubt.
 fn survey_items(file: &DudleyFile, place: &DataLimits, report: &mut RepairReport) -> Result<(Option<u64>, Vec<String>)> {
-    let items = file.items()?;
+    let items = file.locate_items()?;
     let (mut end, mut is_whole, mut unsure) = (Signature::SIGNATURE_LEN, true, Vec::new());
     for entry in items.entries() {
         let entry = entry?;
-        if entry.kind == EntryKind::Data && entry.resolved_type != ResolvedType::Dynamic {
+        if entry.kind == StreamEntryKind::Data && entry.resolved_type != ResolvedType::Dynamic {
             report.items = report.items.map(|count| count + 1);
         }
         let Some((at, size)) = entry.address.and_then(|at| at.checked_add(file.base_offset())).zip(entry.nbytes) else {
@@ -246,7 +247,7 @@ fn survey_items(file: &DudleyFile, place: &DataLimits, report: &mut RepairReport
 const UNFINISHED_APPEND_NOTE: &str = "an append did not end, and not all of it may have been written";
 
 fn is_compressed(file: &DudleyFile, entry: &LayoutEntry) -> bool {
-    entry.kind == EntryKind::Data && file.layout().filter_of(entry.item).is_some_and(|filter| filter.compresses)
+    entry.kind == StreamEntryKind::Data && file.layout().filter_of(entry.item).is_some_and(|filter| filter.compresses)
 }
 
 /// An array that is stored compressed, all of which decodes.

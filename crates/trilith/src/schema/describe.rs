@@ -22,7 +22,7 @@ pub struct SchemaDescription {
     /// Description of the schema; "" if it has none.
     pub text: String,
     /// The datatype, type or values that it requires, in words; "" if it requires none.
-    pub rule: String,
+    pub requirement: String,
 }
 
 /// Maximum number of schemas that are reported for one node.
@@ -63,7 +63,7 @@ impl Validator {
         let mut found: Vec<SchemaDescription> = Vec::new();
         for part in held {
             let description = self.describe_part(part);
-            let says = !(description.title.is_empty() && description.text.is_empty() && description.rule.is_empty());
+            let says = !(description.title.is_empty() && description.text.is_empty() && description.requirement.is_empty());
             if says && !found.contains(&description) && found.len() < MAX_SCHEMAS {
                 found.push(description);
             }
@@ -148,7 +148,7 @@ impl Validator {
                 (title, text) = (own_title.to_owned(), own_text.to_owned());
             }
         }
-        SchemaDescription { schema, title, text, rule: self.rule_words(part) }
+        SchemaDescription { schema, title, text, requirement: self.rule_words(part) }
     }
 
     fn rule_words(&self, part: PartId) -> String {

@@ -50,7 +50,7 @@ impl<'t> Reason<'t> {
         let at = shown.tree().line_column(span.start as usize);
         let schema = check.program.parts.get(self.part.0 as usize).map(|part| check.program.place_uri(part.place));
         let mut found = Diagnostic::new(Severity::Error, self.message).at_path(self.path.to_string()).at_span(span).at_text(at);
-        (found.rule, found.schema, found.hint) = (self.rule, schema.unwrap_or_default(), self.hint);
+        (found.expectation, found.schema, found.hint) = (self.rule, schema.unwrap_or_default(), self.hint);
         found
     }
 }

@@ -20,7 +20,7 @@ pub struct ValidationReport {
     pub notes: usize,
     /// Number of rules that could not be checked: references of schemas that lead nowhere, and invalid patterns. If
     /// there are any, a tree without errors may still be invalid.
-    pub unchecked: usize,
+    pub unchecked_rules: usize,
 }
 
 impl ValidationReport {
@@ -31,7 +31,7 @@ impl ValidationReport {
 
     /// Returns `true` if it is certain that the tree is valid or that it is not.
     pub fn is_decided(&self) -> bool {
-        self.errors > 0 || self.unchecked == 0
+        self.errors > 0 || self.unchecked_rules == 0
     }
 
     /// Adds what a strict reader of YAML would refuse, and validating has not told yet.

@@ -61,7 +61,7 @@ fn problem_names_position_rule_and_suggestion() {
     let problem = first("{properties: {a: {items: {enum: [red, green]}}}}", "x: 1\na: [red, gren]\n");
     assert_eq!((problem.path_text(), problem.line, problem.column), ("/a/1", 2, 10));
     assert_eq!(problem.message, "\"gren\" is not an allowed value");
-    assert_eq!(problem.rule, "one of red, green");
+    assert_eq!(problem.expectation, "one of red, green");
     assert_eq!(problem.hint.as_deref(), Some("did you mean green?"));
     assert_eq!(problem.schema, "custom:schema#/properties/a/items");
 
@@ -76,7 +76,7 @@ fn problem_names_position_rule_and_suggestion() {
     let problem = first("{items: {type: number}}", "[1e3]");
     assert_eq!(problem.hint.as_deref(), Some("YAML 1.1 reads this as text: write 1000.0"));
     let problem = first("{items: {type: string}}", "[on]");
-    assert_eq!((problem.message.as_str(), problem.rule.as_str()), ("on is a boolean", "text"));
+    assert_eq!((problem.message.as_str(), problem.expectation.as_str()), ("on is a boolean", "text"));
     assert_eq!(problem.hint.as_deref(), Some("for text write 'on'"));
 }
 
@@ -84,9 +84,9 @@ fn problem_names_position_rule_and_suggestion() {
 fn any_of_reports_nearest_alternative() {
     let schema = "{anyOf: [{type: array}, {type: object, properties: {a: {enum: [x]}}}, {type: string}]}";
     let problem = first(schema, "a: y");
-    assert_eq!((problem.path_text(), problem.rule.as_str()), ("/a", "one of x"));
+    assert_eq!((problem.path_text(), problem.expectation.as_str()), ("/a", "one of x"));
     let problem = first(schema, "1");
-    assert_eq!((problem.path_text(), problem.rule.as_str()), ("", "a sequence or a mapping or text"));
+    assert_eq!((problem.path_text(), problem.expectation.as_str()), ("", "a sequence or a mapping or text"));
 }
 
 #[test]

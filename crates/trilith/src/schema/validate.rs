@@ -369,7 +369,7 @@ impl FindingCollector {
             problems.append(&mut list);
         }
         let (errors, warnings, notes) = (self.error_count, self.warning_count, self.note_count);
-        ValidationReport { problems, errors, warnings, notes, unchecked: self.has_undecided.len() }
+        ValidationReport { problems, errors, warnings, notes, unchecked_rules: self.has_undecided.len() }
     }
 }
 

@@ -396,7 +396,7 @@ impl Table {
     }
 
     /// Lists the columns that became text because their types were mixed, in words.
-    pub fn warnings(&self) -> Vec<String> {
+    pub fn mixed_type_warnings(&self) -> Vec<String> {
         let mixed = |seen: &u8| {
             let kinds: Vec<_> = types_seen(*seen).filter(|kind| *kind != CellType::Null).map(CellType::name).collect();
             let is_mixed = kinds.len() > 1 && join_types(*seen) == CellType::Text;

@@ -17,7 +17,7 @@ pub(super) fn check_layout(file: &DudleyFile) -> Result<ValidationReport> {
         found.message = format!("{}: {}", found.code, found.message);
         report.push(found);
     }
-    match file.items().and_then(|items| items.entries().try_for_each(|entry| entry.map(drop))) {
+    match file.locate_items().and_then(|items| items.entries().try_for_each(|entry| entry.map(drop))) {
         Err(error) if error.kind().is_request() || error.kind() == ErrorKind::Malformed => report.push(problem_of(&error)),
         done => done?,
     }

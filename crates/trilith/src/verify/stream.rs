@@ -5,7 +5,7 @@ use crate::array::{Array, TextType, check_texts};
 use crate::dudley::{DudleyFile, LayoutOrigin, StreamItems};
 use crate::error::{Error, Result};
 use crate::foreign;
-use crate::layout::{EntryKind, ItemId, LayoutEntry, ResolvedType};
+use crate::layout::{ItemId, LayoutEntry, ResolvedType, StreamEntryKind};
 use crate::progress::Progress;
 
 /// Checks a Dudley stream: every item is in the file, and outside of header and layout; with [`VerifyDepth::Decoded`]
@@ -13,10 +13,10 @@ use crate::progress::Progress;
 /// warnings, and so is what is odd about the layout.
 ///
 /// # Errors
-/// Returns the errors of [`DudleyFile::items`] if not even the addresses can be found.
+/// Returns the errors of [`DudleyFile::locate_items`] if not even the addresses can be found.
 pub(crate) fn verify_stream(file: &DudleyFile, depth: VerifyDepth, progress: Progress<'_>) -> Result<VerifyReport> {
     let _call = file.limits().call();
-    let items = file.items()?;
+    let items = file.locate_items()?;
     let mut report = VerifyReport { warnings: file.warnings(), ..VerifyReport::default() };
     report.structure.extend(file.layout().unreadable(ItemId::ROOT));
     for entry in items.entries() {
@@ -86,7 +86,7 @@ fn check_item(items: &StreamItems<'_>, entry: &LayoutEntry, depth: VerifyDepth, 
         let message = format!("its bytes {at}..{} end after the file of {} bytes", at.saturating_add(size), file.data_end());
         return Err(Error::malformed(message).at_byte(at));
     }
-    if entry.kind != EntryKind::Data || entry.resolved_type == ResolvedType::Dynamic {
+    if entry.kind != StreamEntryKind::Data || entry.resolved_type == ResolvedType::Dynamic {
         return Ok(());
     }
     let array = items.array(entry)?;

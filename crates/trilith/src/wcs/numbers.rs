@@ -52,8 +52,8 @@ fn nested_lists(item: &Item<'_>, most: usize, depth: usize) -> Result<NumericDat
     match item.kind() {
         ItemKind::Array => {
             let array = item.array()?;
-            if array.len() > most as u64 {
-                return Err(Error::limit(format!("an array of {} coefficients (at most {most})", array.len())));
+            if array.element_count() > most as u64 {
+                return Err(Error::limit(format!("an array of {} coefficients (at most {most})", array.element_count())));
             }
             array.charge()?;
             let shape = array.shape().iter().map(|length| *length as usize).collect();

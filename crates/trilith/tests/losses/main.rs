@@ -47,7 +47,7 @@ fn exploded(file: &File) -> Result<File, String> {
     let file = file.as_asdf().ok_or("no file of the ASDF family")?;
     let folder = tempfile::tempdir().unwrap();
     let name = |number: usize| format!("x{number:04}.asdf");
-    let plan = assemble::explode(file, None, false, name).map_err(said)?;
+    let plan = assemble::plan_explode(file, None, false, name).map_err(said)?;
     let blocks = file.sections().all_blocks().map_err(said)?;
     let write = |name: &str, tree: Option<&str>, blocks: Vec<&Block>| {
         let mut out = Cursor::new(Vec::new());

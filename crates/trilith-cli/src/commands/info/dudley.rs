@@ -64,7 +64,7 @@ fn count_items(file: &DudleyFile) -> Result<u64> {
     if let LayoutOrigin::Derived(_) = file.origin() {
         return Ok(file.outline()?.arrays().count() as u64);
     }
-    let items = file.items()?;
+    let items = file.locate_items()?;
     let mut count = 0;
     for entry in items.entries() {
         entry?;

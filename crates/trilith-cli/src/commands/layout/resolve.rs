@@ -152,7 +152,7 @@ fn entry_to_json(entry: &LayoutEntry) -> Value {
         "shape": entry.shape,
         "nbytes": entry.nbytes,
     });
-    if let (Value::Object(fields), true) = (&mut item, entry.kind == trilith::layout::EntryKind::Param) {
+    if let (Value::Object(fields), true) = (&mut item, entry.kind == trilith::layout::StreamEntryKind::Param) {
         fields.insert("value".into(), json!(entry.value));
     }
     if let (Value::Object(fields), Some(stride)) = (&mut item, entry.stride) {

@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{CodecId, EncodeOptions, Encoder, stored_reader, stream};
 use crate::byteorder::Byteorder;
-use crate::bytes::{MemorySource, Source, SourceOrigin, SourcePieces, SourceRef, stored_ranges, to_usize};
+use crate::bytes::{MemorySource, PieceDecoding, Source, SourceOrigin, SourceRef, stored_ranges, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -429,7 +429,7 @@ impl LazySource {
     }
 }
 
-impl SourcePieces for LazySource {
+impl PieceDecoding for LazySource {
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         stored_ranges(&**self.get_or_init()?, range)
     }
@@ -466,7 +466,7 @@ impl Source for LazySource {
         "an encoded block"
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(self)
     }
 }

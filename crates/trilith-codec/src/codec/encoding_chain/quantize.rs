@@ -21,7 +21,7 @@ use super::super::stored_reader::file_byte;
 use super::super::stream::check_range;
 use super::super::{Encoder, check_total};
 use super::read_items;
-use crate::bytes::{Cursor, Source, SourceOrigin, SourcePieces, SourceRef, read_vec, stored_ranges, to_usize};
+use crate::bytes::{Cursor, PieceDecoding, Source, SourceOrigin, SourceRef, read_vec, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::threads::map_parallel;
@@ -244,7 +244,7 @@ impl<'a> SignedBits<'a> {
     }
 }
 
-impl SourcePieces for QuantizedSource {
+impl PieceDecoding for QuantizedSource {
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         check_range(range.start, range.end.saturating_sub(range.start), self.len)?;
         let width = self.float.width as u64;
@@ -274,7 +274,7 @@ impl Source for QuantizedSource {
         Some(SourceOrigin::Made(&*self.stored))
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(self)
     }
 }

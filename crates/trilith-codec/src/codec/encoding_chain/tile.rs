@@ -10,7 +10,7 @@ use super::super::parallel_encode::write_all;
 use super::super::stream::check_range;
 use super::super::{Encoder, check_total};
 use super::{items_covering, read_items};
-use crate::bytes::{Source, SourceOrigin, SourcePieces, SourceRef, stored_ranges, to_usize};
+use crate::bytes::{PieceDecoding, Source, SourceOrigin, SourceRef, stored_ranges, to_usize};
 use crate::error::{Error, Result};
 use crate::index::unravel;
 use crate::limits::Limits;
@@ -246,7 +246,7 @@ impl TiledSource {
     }
 }
 
-impl SourcePieces for TiledSource {
+impl PieceDecoding for TiledSource {
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let mut all = Vec::new();
         for part in self.inner_ranges(&range)? {
@@ -278,7 +278,7 @@ impl Source for TiledSource {
         Some(SourceOrigin::Made(&*self.inner))
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(self)
     }
 }

@@ -39,7 +39,7 @@ pub struct RemoteOptions {
     /// Bytes kept in that directory.
     pub cache_disk: u64,
     /// Bytes at the front of a file that may be read through if the server gives no ranges.
-    pub stream: u64,
+    pub unranged_limit: u64,
     /// `true` if the work reads all of the file anyway: if the server gives no ranges, up to `spool` bytes are
     /// then read through, once.
     pub whole: bool,
@@ -101,7 +101,7 @@ impl Default for RemoteOptions {
             cache: 64 << 20,
             cache_dir: None,
             cache_disk: 1 << 30,
-            stream: 64 << 20,
+            unranged_limit: 64 << 20,
             whole: false,
             spool: 4 << 30,
             download: false,
@@ -136,8 +136,8 @@ impl RemoteOptions {
     pub(super) fn max_unranged_size(&self) -> u64 {
         match (self.download, self.whole) {
             (true, _) => u64::MAX,
-            (false, true) => self.stream.max(self.spool),
-            (false, false) => self.stream,
+            (false, true) => self.unranged_limit.max(self.spool),
+            (false, false) => self.unranged_limit,
         }
     }
 
@@ -195,7 +195,7 @@ impl RemoteOptions {
             "cache" => self.cache = number()?,
             "cache-dir" => self.cache_dir = Some(PathBuf::from(value)).filter(|_| !value.is_empty()),
             "cache-disk" => self.cache_disk = number()?,
-            "stream" => self.stream = number()?,
+            "stream" => self.unranged_limit = number()?,
             "spool" => self.spool = number()?,
             "download" => self.download = truth()?,
             "anonymous" => self.anonymous = truth()?,

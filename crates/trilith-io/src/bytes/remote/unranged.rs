@@ -8,7 +8,7 @@ use super::fetch::{Fetcher, MinRateReader, retry_loop};
 use super::into_shared;
 use super::response::{Failure, Response};
 use super::response_headers::FileVersion;
-use crate::bytes::pieces::{Opaque, SourcePieces};
+use crate::bytes::pieces::{Opaque, PieceDecoding};
 use crate::bytes::source::end_in_file;
 use crate::bytes::{Access, Source, SourceBacking, SourceRef, anonymous_file, read_exact_at, spool};
 use crate::error::{Error, Result, SuggestedSetting};
@@ -170,7 +170,7 @@ impl Source for UnrangedFile {
         Some(self)
     }
 
-    fn pieces(&self) -> Option<&dyn SourcePieces> {
+    fn pieces(&self) -> Option<&dyn PieceDecoding> {
         Some(&Opaque("the server gives the file only as a whole"))
     }
 

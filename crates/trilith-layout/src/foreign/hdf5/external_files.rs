@@ -60,7 +60,7 @@ impl<'r> ExternalFiles<'r> {
         if let Some(why) = file.cut_short() {
             return Err(why.context(name.to_owned()));
         }
-        file.layout_shift = self.align_end();
+        file.layout_start = self.align_end();
         self.append_part(&uri, 0, source.len());
         let folder = uri.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let place = Rc::new(LinkedFile::new(file, self.files.len() + 1, folder)?);

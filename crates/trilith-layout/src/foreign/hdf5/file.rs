@@ -27,7 +27,7 @@ pub(super) struct Hdf5File {
     /// The byte of the file that is address 0.
     pub base_address: u64,
     /// The byte of the layout that is the first of the file; 0 for the file itself.
-    pub layout_shift: u64,
+    pub layout_start: u64,
     /// Bytes of an address and of a length.
     offset_size: usize,
     length_size: usize,
@@ -59,7 +59,7 @@ impl Hdf5File {
             source: source.clone(),
             limits: limits.clone(),
             base_address: base,
-            layout_shift: 0,
+            layout_start: 0,
             offset_size: offsets,
             length_size: lengths,
             root: 0,
@@ -108,7 +108,7 @@ impl Hdf5File {
 
     /// The byte of the layout that is at an address.
     pub(super) fn layout_offset(&self, address: u64) -> u64 {
-        address.saturating_add(self.base_address).saturating_add(self.layout_shift)
+        address.saturating_add(self.base_address).saturating_add(self.layout_start)
     }
 
     /// Bytes after address 0.
