@@ -22,7 +22,7 @@ impl StreamItems<'_> {
     /// use trilith_layout::{Limits, dudley::DudleyFile, layout::Layout};
     /// let layout = Layout::read(b"t [u1] n = u1 t [2]")?;
     /// let file = DudleyFile::open(Arc::new(MemorySource::new(vec![5, 0, 6, 7], "x")), Some(layout), &Limits::default())?;
-    /// assert_eq!(file.items()?.stacked("/t")?.unwrap().load::<u8>()?, [5, 6, 7]);
+    /// assert_eq!(file.locate_items()?.stacked("/t")?.unwrap().load::<u8>()?, [5, 6, 7]);
     /// # Ok::<(), trilith_layout::Error>(())
     /// ```
     ///
