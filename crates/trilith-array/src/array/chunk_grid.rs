@@ -53,8 +53,11 @@ pub trait ChunkProvider: Send + Sync {
 
     /// Returns the encoding steps of a chunk and, for each chunk, the steps that it skipped, as bits. The list of
     /// bits is empty if no chunk skipped any. Returns None if no other program could undo the steps.
-    fn encoding_steps(&self) -> Option<(Vec<CodingStep>, Vec<u64>)> {
-        None
+    ///
+    /// # Errors
+    /// Returns the errors of [`ChunkProvider::chunk_range`].
+    fn encoding_steps(&self) -> Result<Option<(Vec<CodingStep>, Vec<u64>)>> {
+        Ok(None)
     }
 
     /// Returns `true` if elements are in Fortran order within a chunk.
@@ -403,7 +406,7 @@ impl ChunkedSource {
             return Err(Error::unsupported("its chunks are in data that is compressed as a whole"));
         };
         let unknown = || Error::unsupported("no other program undoes the filters of its chunks");
-        let (steps, left_out) = self.chunks.encoding_steps().ok_or_else(unknown)?;
+        let (steps, left_out) = self.chunks.encoding_steps()?.ok_or_else(unknown)?;
         let count = element_count(&self.counts)?;
         self.limits.charge_memory(count.saturating_mul(24), "the places of chunks")?;
         let moved = |place: Range<u64>| start.saturating_add(place.start)..start.saturating_add(place.end);

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::chunk_table::{ChunkLocation, ChunkTable, Places, TableColumn};
+use super::chunk_table::{CachedIndex, ChunkLocation, ChunkTable, Places, TableColumn};
 use super::datatype::datatype_of;
 use super::grid_strings::GridStrings;
 use super::virtual_array::{VirtualArraySource, VirtualSource};
@@ -22,8 +22,8 @@ use crate::codec;
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, Dialect, EvaluateOptions, FACTORS_ATTRIBUTE, ItemId, ItemKind, Layout, LayoutEntry, LayoutLiteral, ParseOptions,
-    ResolvedType, StreamEntryKind, parse, read_own,
+    Attribute, CHUNK_INDEX_ATTRIBUTE, ChunkIndex, Dialect, EvaluateOptions, FACTORS_ATTRIBUTE, ItemId, ItemKind, Layout,
+    LayoutEntry, LayoutLiteral, ParseOptions, ResolvedType, StoredChunk, StreamEntryKind, parse, read_own,
 };
 use crate::limits::Limits;
 
@@ -124,6 +124,7 @@ impl GridCollector {
         self,
         find: &dyn Fn(&str) -> Option<LayoutEntry>,
         (base, len): (u64, u64),
+        indexes: &[Arc<dyn ChunkIndex>],
         limits: &Limits,
     ) -> Result<Vec<(LayoutEntry, Result<ChunkedArray>)>> {
         let mut types = HashMap::new();
@@ -133,8 +134,8 @@ impl GridCollector {
             let mut whole = LayoutEntry { path, item, ..first.clone() };
             whole.nbytes = Some(entries.iter().filter_map(|entry| entry.nbytes).fold(0, u64::saturating_add));
             whole.address = entries.iter().find_map(|entry| entry.address);
-            let grid =
-                GridSpec { attributes: said, item_paths: find, len }.build_grid(&mut whole, &entries, base, &mut types, limits);
+            let spec = GridSpec { attributes: said, item_paths: find, len, indexes };
+            let grid = spec.build_grid(&mut whole, &entries, base, &mut types, limits);
             all.push((whole, grid));
         }
         Ok(all)
@@ -150,6 +151,8 @@ struct GridSpec<'s> {
     item_paths: &'s dyn Fn(&str) -> Option<LayoutEntry>,
     /// Bytes of the stream.
     len: u64,
+    /// The indexes of chunks to which the attributes refer.
+    indexes: &'s [Arc<dyn ChunkIndex>],
 }
 
 impl GridSpec<'_> {
@@ -203,12 +206,12 @@ impl GridSpec<'_> {
         };
         let cut = ChunkShape { shape, chunk, item: datatype.item_size(), trims_edges: cut_edges };
         let words = self.string_attribute("grid_filters")?.unwrap_or("");
-        let places = self.chunk_locations(entries, &cut, base)?;
+        let places = self.chunk_locations(entries, &cut, base, limits)?;
         Ok(ChunkedArray {
             fill_value: self.fill_value(&datatype, order)?,
             datatype,
             order,
-            count: cut.counts().iter().product(),
+            count: cut.counts().iter().fold(1, |n: u64, count| n.saturating_mul(*count)),
             chunking: cut,
             places,
             filters: FilterPipeline::parse(words)?,
@@ -223,7 +226,17 @@ impl GridSpec<'_> {
     }
 
     /// Returns the places of the chunks.
-    fn chunk_locations(&self, entries: &[LayoutEntry], cut: &ChunkShape, base: u64) -> Result<Places> {
+    fn chunk_locations(&self, entries: &[LayoutEntry], cut: &ChunkShape, base: u64, limits: &Limits) -> Result<Places> {
+        if let Some(said) = self.attributes.get(CHUNK_INDEX_ATTRIBUTE) {
+            let number = match said {
+                Attribute::Value(LayoutLiteral::Integer(number)) => usize::try_from(*number).ok(),
+                _ => None,
+            };
+            let index = number.and_then(|number| self.indexes.get(number)).ok_or_else(|| {
+                Error::malformed(format!("{CHUNK_INDEX_ATTRIBUTE} refers to an index that only the file of another format has"))
+            })?;
+            return Ok(Places::Indexed(Arc::new(CachedIndex::new(Arc::clone(index), limits))));
+        }
         let count = cut.counts().iter().try_fold(1u64, |n, count| n.checked_mul(*count));
         if let Some(said) = self.string_attribute("grid_at")? {
             let [own] = entries else { return Err(Error::malformed("grid_at on a list of items, expected one that is a table")) };
@@ -379,11 +392,13 @@ impl ChunkedArray {
     pub fn array(&self, source: &SourceRef, limits: &Limits) -> Result<Array> {
         let limits = Arc::new(limits.clone());
         let (datatype, shape) = (self.datatype.clone(), self.chunking.shape.clone());
-        let read = self.places.read_chunk_ranges(source, &self.mask, &limits)?;
-        if let ([piece], true) = (read.chunks.as_slice(), self.header_bytes.is_empty() && self.strings.is_none())
+        let index = self.places.read_chunk_index(source, &self.mask, &limits)?;
+        if self.header_bytes.is_empty()
+            && self.strings.is_none()
             && self.chunking.shape == self.chunking.chunk
-            && piece.len > 0
-            && let Some((source, at)) = self.single_chunk_source(source, piece, &limits)?
+            && index.count() == 1
+            && let Some(piece) = index.chunk(0)?
+            && let Some((source, at)) = self.single_chunk_source(source, &piece, &limits)?
         {
             // A single chunk is used directly, in either order of its elements.
             let strides = match self.is_column_major {
@@ -399,9 +414,8 @@ impl ChunkedArray {
         }
         let stored = GridChunks {
             source: source.clone(),
-            pieces: read.chunks,
+            index,
             filters: self.filters.clone(),
-            mask: read.masks,
             columns: self.is_column_major.then(|| self.in_columns()),
             strings: self.strings.clone(),
             header_bytes: Arc::clone(&self.header_bytes),
@@ -414,18 +428,13 @@ impl ChunkedArray {
     /// The bytes of the only chunk and the place of its elements, if the chunk is stored unchanged, or as a stream that is decoded
     /// from front to back.
     #[cfg_attr(not(feature = "zlib"), allow(unused_variables, clippy::unnecessary_wraps, reason = "only streams need them"))]
-    fn single_chunk_source(
-        &self,
-        source: &SourceRef,
-        piece: &ChunkLocation,
-        limits: &Limits,
-    ) -> Result<Option<(SourceRef, u64)>> {
+    fn single_chunk_source(&self, source: &SourceRef, piece: &StoredChunk, limits: &Limits) -> Result<Option<(SourceRef, u64)>> {
         if self.filters.is_empty() {
             return Ok(Some((source.clone(), piece.offset)));
         }
         #[cfg(feature = "zlib")]
         if let Some((skipped, crc)) = self.filters.of_member()
-            && self.mask.is_empty()
+            && piece.skipped_filters == 0
         {
             let elements = self.chunking.shape.iter().try_fold(self.chunking.item, |n, len| n.checked_mul(*len));
             let Some(len) = elements.and_then(|n| n.checked_add(skipped)) else { return Ok(None) };
@@ -458,8 +467,26 @@ impl ChunkedArray {
         let strings = self.strings.as_ref().map_or(0, |strings| strings.base_offset());
         match &self.places {
             Places::Listed(pieces) => pieces.iter().map(|piece| piece.offset.saturating_add(piece.len)).fold(strings, u64::max),
+            Places::Indexed(index) => index.end().max(strings),
             Places::Table(_) => strings,
         }
+    }
+
+    /// Reads the places of all chunks, to find out whether their index can be read.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the index is damaged, or a chunk is not in the `len` bytes of
+    /// the file.
+    pub fn check_index(&self, source: &SourceRef, limits: &Limits) -> Result<()> {
+        let len = source.len();
+        let index = self.places.read_chunk_index(source, &self.mask, &Arc::new(limits.clone()))?;
+        index.for_each(&mut |number, chunk| match chunk.offset.checked_add(chunk.len) {
+            Some(end) if end <= len => Ok(()),
+            _ => {
+                let place = format!("chunk {number} has {} bytes at byte {}", chunk.len, chunk.offset);
+                Err(Error::malformed(format!("{place}, the file has {len}")).at_byte(chunk.offset))
+            }
+        })
     }
 
     /// The array that is put together of others, each of which `find` returns by its path.
@@ -487,6 +514,11 @@ impl ChunkedArray {
         Ok(array.with_limits(Arc::new(limits.clone())))
     }
 
+    /// Returns the number of bytes of its elements, as they are decoded.
+    pub fn nbytes(&self) -> u64 {
+        self.chunking.shape.iter().fold(self.datatype.item_size(), |n, len| n.saturating_mul(*len))
+    }
+
     /// Describes its storage, in a few words.
     pub fn storage(&self) -> String {
         if self.is_mapped() {
@@ -507,9 +539,8 @@ impl ChunkedArray {
 /// The chunks of a grid in a file.
 struct GridChunks {
     source: SourceRef,
-    pieces: Arc<Vec<ChunkLocation>>,
+    index: Arc<dyn ChunkIndex>,
     filters: FilterPipeline,
-    mask: Arc<Vec<u64>>,
     columns: Option<ChunkShape>,
     strings: Option<Arc<GridStrings>>,
     header_bytes: Arc<Vec<u8>>,
@@ -518,19 +549,17 @@ struct GridChunks {
 
 impl ChunkProvider for GridChunks {
     fn chunk_range(&self, number: u64) -> Result<Option<Range<u64>>> {
-        let piece = usize::try_from(number).ok().and_then(|number| self.pieces.get(number)).filter(|piece| piece.len > 0);
-        Ok(piece.map(|piece| piece.offset..piece.offset.saturating_add(piece.len)))
+        Ok(self.index.chunk(number)?.map(|chunk| chunk.offset..chunk.offset.saturating_add(chunk.len)))
     }
 
     fn decode_chunk(&self, number: u64, size: u64) -> Result<Vec<u8>> {
-        let place = self.chunk_range(number)?.unwrap_or(0..0);
-        let mut bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
+        let Some(chunk) = self.index.chunk(number)? else { return Err(Error::malformed("a chunk that was never written")) };
+        let mut bytes = read_vec(&*self.source, chunk.offset, chunk.len, &self.limits)?;
         if !self.header_bytes.is_empty() {
             bytes.splice(0..0, self.header_bytes.iter().copied());
         }
-        let mask = usize::try_from(number).ok().and_then(|number| self.mask.get(number)).copied().unwrap_or(0);
         let stored = self.strings.as_ref().map_or(size, |strings| strings.stored_size(size));
-        let bytes = self.filters.decode(bytes, mask, stored, &self.limits)?;
+        let bytes = self.filters.decode(bytes, chunk.skipped_filters, stored, &self.limits)?;
         let bytes = match &self.strings {
             Some(strings) if bytes.len() as u64 == stored => strings.decoded_size(&bytes, size, &self.source, &self.limits)?,
             _ => bytes,
@@ -548,10 +577,10 @@ impl ChunkProvider for GridChunks {
             .without_padding()
             .filter(|_| self.columns.is_none() && self.strings.is_none() && self.header_bytes.is_empty())?;
         let read = || {
-            let place = self.chunk_range(number)?.unwrap_or(0..0);
-            let bytes = read_vec(&*self.source, place.start, place.end - place.start, &self.limits)?;
+            let Some(chunk) = self.index.chunk(number)? else { return Ok(Vec::new()) };
+            let bytes = read_vec(&*self.source, chunk.offset, chunk.len, &self.limits)?;
             let size = bytes.len() as u64;
-            if usize::try_from(number).is_ok_and(|number| self.mask.get(number).is_some_and(|mask| *mask != 0)) {
+            if chunk.skipped_filters != 0 {
                 return Err(Error::unsupported("a padded chunk without all of its filters"));
             }
             if filters.is_empty() { Ok(bytes) } else { filters.decode(bytes, 0, size, &self.limits) }
@@ -559,8 +588,23 @@ impl ChunkProvider for GridChunks {
         Some(read())
     }
 
-    fn encoding_steps(&self) -> Option<(Vec<CodingStep>, Vec<u64>)> {
-        (self.strings.is_none() && self.header_bytes.is_empty()).then(|| (self.filters.to_coding_steps(), self.mask.to_vec()))
+    fn encoding_steps(&self) -> Result<Option<(Vec<CodingStep>, Vec<u64>)>> {
+        if self.strings.is_some() || !self.header_bytes.is_empty() {
+            return Ok(None);
+        }
+        let count = self.index.count();
+        self.limits.charge_memory(count.saturating_mul(8), "the filters that chunks skipped")?;
+        let (mut masks, count) = (Vec::new(), crate::bytes::to_usize(count)?);
+        self.index.for_each(&mut |number, chunk| {
+            if chunk.skipped_filters != 0 {
+                masks.resize(count, 0);
+                if let Some(mask) = usize::try_from(number).ok().and_then(|number| masks.get_mut(number)) {
+                    *mask = chunk.skipped_filters;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Some((self.filters.to_coding_steps(), masks)))
     }
 
     fn is_in_columns(&self) -> bool {

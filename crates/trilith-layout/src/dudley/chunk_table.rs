@@ -1,13 +1,15 @@
-//! Places of the chunks of a grid: those of a list of items, or those that a table in the file itself gives.
+//! Places of the chunks of a grid: those of a list of items, or those that a table or an index in the file itself gives.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::datatype::datatype_of;
 use crate::array::{Array, Byteorder, Datatype, element_count};
 use crate::bytes::SourceRef;
 use crate::error::{Error, ErrorKind, Result, ResultExt};
-use crate::layout::LayoutEntry;
+use crate::layout::{ChunkIndex, LayoutEntry, StoredChunk};
 use crate::limits::Limits;
+use crate::threads::lock;
 
 /// Byte offset and length of a chunk in the file. The length is 0 if the chunk was never written.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +25,8 @@ pub(super) enum Places {
     Listed(Arc<Vec<ChunkLocation>>),
     /// A table, which is read with the first chunk.
     Table(Box<ChunkTable>),
+    /// An index in a form of its own format.
+    Indexed(Arc<CachedIndex>),
 }
 
 /// The places of the chunks, and the filters that each skipped: one entry for each chunk, or none.
@@ -30,6 +34,119 @@ pub(super) enum Places {
 pub(super) struct LoadedTable {
     pub chunks: Arc<Vec<ChunkLocation>>,
     pub masks: Arc<Vec<u64>>,
+}
+
+impl LoadedTable {
+    fn mask(&self, number: usize) -> u64 {
+        self.masks.get(number).copied().unwrap_or(0)
+    }
+}
+
+impl ChunkIndex for LoadedTable {
+    fn count(&self) -> u64 {
+        self.chunks.len() as u64
+    }
+
+    fn end(&self) -> u64 {
+        self.chunks.iter().map(|chunk| chunk.offset.saturating_add(chunk.len)).max().unwrap_or(0)
+    }
+
+    fn chunk(&self, number: u64) -> Result<Option<StoredChunk>> {
+        let Ok(number) = usize::try_from(number) else { return Ok(None) };
+        let chunk = self.chunks.get(number).filter(|chunk| chunk.len > 0);
+        Ok(chunk.map(|chunk| StoredChunk { offset: chunk.offset, len: chunk.len, skipped_filters: self.mask(number) }))
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(u64, StoredChunk) -> Result<()>) -> Result<()> {
+        (0..self.count()).try_for_each(|number| match self.chunk(number)? {
+            Some(chunk) => visit(number, chunk),
+            None => Ok(()),
+        })
+    }
+}
+
+/// An index, of which single chunks are looked up at first. When many are needed, all of it is read at once.
+#[derive(Debug)]
+pub(super) struct CachedIndex {
+    index: Arc<dyn ChunkIndex>,
+    limits: Limits,
+    lookups: AtomicU64,
+    /// The whole index, or None if it does not fit in the memory that is allowed.
+    loaded: OnceLock<Option<LoadedTable>>,
+    loading: Mutex<()>,
+}
+
+impl CachedIndex {
+    /// Number of chunks that are looked up one by one before all are read.
+    const MAX_LOOKUPS: u64 = 128;
+
+    pub(super) fn new(index: Arc<dyn ChunkIndex>, limits: &Limits) -> Self {
+        let (limits, lookups) = (limits.clone(), AtomicU64::new(0));
+        Self { index, limits, lookups, loaded: OnceLock::new(), loading: Mutex::new(()) }
+    }
+
+    /// Returns the whole index, if it is worth to read it.
+    fn table(&self) -> Result<Option<&LoadedTable>> {
+        if let Some(known) = self.loaded.get() {
+            return Ok(known.as_ref());
+        }
+        // A few chunks are as many blocks as their index.
+        if self.count() > Self::MAX_LOOKUPS && self.lookups.fetch_add(1, Ordering::Relaxed) < Self::MAX_LOOKUPS {
+            return Ok(None);
+        }
+        let _only = lock(&self.loading);
+        if self.loaded.get().is_none() {
+            let made = self.load()?;
+            return Ok(self.loaded.get_or_init(|| made).as_ref());
+        }
+        Ok(self.loaded.get().and_then(Option::as_ref))
+    }
+
+    fn load(&self) -> Result<Option<LoadedTable>> {
+        let size = self.count().saturating_mul(2 * size_of::<ChunkLocation>() as u64);
+        let (Ok(()), Ok(count)) = (self.limits.charge_memory(size, "the index of chunks"), usize::try_from(self.count())) else {
+            return Ok(None);
+        };
+        let (mut chunks, mut masks) = (vec![ChunkLocation { offset: 0, len: 0 }; count], Vec::new());
+        self.index.for_each(&mut |number, chunk| {
+            let number = usize::try_from(number).unwrap_or(usize::MAX);
+            if let Some(place) = chunks.get_mut(number) {
+                *place = ChunkLocation { offset: chunk.offset, len: chunk.len };
+                if chunk.skipped_filters != 0 && masks.is_empty() {
+                    masks = vec![0; count];
+                }
+                if let Some(mask) = masks.get_mut(number) {
+                    *mask = chunk.skipped_filters;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Some(LoadedTable { chunks: Arc::new(chunks), masks: Arc::new(masks) }))
+    }
+}
+
+impl ChunkIndex for CachedIndex {
+    fn count(&self) -> u64 {
+        self.index.count()
+    }
+
+    fn end(&self) -> u64 {
+        self.index.end()
+    }
+
+    fn chunk(&self, number: u64) -> Result<Option<StoredChunk>> {
+        match self.table()? {
+            Some(table) => table.chunk(number),
+            None => Ok(self.index.chunk(number)?.filter(|chunk| chunk.len > 0)),
+        }
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(u64, StoredChunk) -> Result<()>) -> Result<()> {
+        match self.loaded.get() {
+            Some(Some(table)) => table.for_each(visit),
+            _ => self.index.for_each(visit),
+        }
+    }
 }
 
 /// Columns of numbers in the file, one row for each chunk.
@@ -126,23 +243,26 @@ impl Places {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`] for a table that does not fit, and an error if
     /// it cannot be read.
-    pub(super) fn read_chunk_ranges(
+    pub(super) fn read_chunk_index(
         &self,
         source: &SourceRef,
         masks: &Arc<Vec<u64>>,
         limits: &Arc<Limits>,
-    ) -> Result<LoadedTable> {
+    ) -> Result<Arc<dyn ChunkIndex>> {
         let table = match self {
-            Self::Listed(pieces) => return Ok(LoadedTable { chunks: Arc::clone(pieces), masks: Arc::clone(masks) }),
+            Self::Listed(pieces) => {
+                return Ok(Arc::new(LoadedTable { chunks: Arc::clone(pieces), masks: Arc::clone(masks) }));
+            }
+            Self::Indexed(index) => return Ok(Arc::clone(index) as Arc<dyn ChunkIndex>),
             Self::Table(table) => table,
         };
         if let Some(read) = table.read.get() {
-            return Ok(read.clone());
+            return Ok(Arc::new(read.clone()));
         }
         let mut read = table.read_chunk_table(source, limits)?;
         if table.mask.is_none() {
             read.masks = Arc::clone(masks);
         }
-        Ok(table.read.get_or_init(|| read).clone())
+        Ok(Arc::new(table.read.get_or_init(|| read).clone()))
     }
 }

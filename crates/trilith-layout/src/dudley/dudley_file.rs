@@ -17,9 +17,11 @@ use crate::bytes::{
 };
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, SuggestedSetting};
+use crate::foreign::DerivedLayout;
 use crate::layout::{
-    ArrayLocation, Attribute, Byteorder, Dialect, EvaluateOptions, FILL_ATTRIBUTE, ItemId, Layout, LayoutEntry, LayoutEvaluation,
-    ParamRequest, ParseOptions, ResolvedType, StreamEntryKind, SuppliedValue, attribute_name, parse, read_value,
+    ArrayLocation, Attribute, Byteorder, ChunkIndex, Dialect, EvaluateOptions, FILL_ATTRIBUTE, ItemId, Layout, LayoutEntry,
+    LayoutEvaluation, ParamRequest, ParseOptions, ResolvedType, StreamEntryKind, SuppliedValue, attribute_name, parse,
+    read_value,
 };
 use crate::limits::Limits;
 
@@ -85,6 +87,8 @@ pub struct DudleyFile {
     is_truncated: bool,
     /// `true` if the layout may have arrays in chunks.
     has_grids: bool,
+    /// The indexes of chunks to which a derived layout refers.
+    chunk_indexes: Vec<Arc<dyn ChunkIndex>>,
     /// `true` if arrays have the values that their attributes declare, by the conventions of netCDF.
     pub(super) is_physical: bool,
     /// The comparison of the bytes of an item with the checksum that a file of another format states for them.
@@ -140,6 +144,7 @@ impl DudleyFile {
             outline,
             is_truncated: is_cut,
             has_grids,
+            chunk_indexes: Vec::new(),
             is_physical: false,
             check: None,
         })
@@ -152,7 +157,7 @@ impl DudleyFile {
     #[doc(hidden)]
     pub fn open_derived(
         source: SourceRef,
-        (format, text): (&'static str, &str),
+        derived: DerivedLayout,
         resolve: &dyn Resolve,
         order: Option<Byteorder>,
         limits: &Limits,
@@ -160,10 +165,15 @@ impl DudleyFile {
         let mut how = ParseOptions::with_dialect(Dialect::D2025);
         how.limits = limits.clone();
         let said = |e: Error| e.context(format!("the layout derived from {}", source.name()));
-        let layout = parse(text.as_bytes(), &how).map_err(said)?.into_layout().map_err(said)?;
+        let layout = parse(derived.text.as_bytes(), &how).map_err(said)?.into_layout().map_err(said)?;
         let options = StreamOptions { layout: Some(layout), order, ..StreamOptions::default() };
         let file = Self::open_with(source, resolve, options, limits)?;
-        Ok(Self { origin: LayoutOrigin::Derived(format), ..file })
+        Ok(Self { origin: LayoutOrigin::Derived(derived.format), chunk_indexes: derived.chunk_indexes, ..file })
+    }
+
+    /// The indexes of chunks to which a derived layout refers.
+    pub(super) fn chunk_indexes(&self) -> &[Arc<dyn ChunkIndex>] {
+        &self.chunk_indexes
     }
 
     /// Returns `true` for a file of another format, whose layout is derived from its own metadata.
@@ -381,6 +391,20 @@ impl DudleyFile {
     #[doc(hidden)]
     pub fn grid(&self, path: &str) -> Result<Option<&Result<ChunkedArray>>> {
         if self.has_grids() { Ok(self.outline()?.grid_at_path(path)) } else { Ok(None) }
+    }
+
+    /// Reads the places of all chunks of an item, to find out whether they can be read; does nothing for an item without chunks.
+    ///
+    /// # Errors
+    /// Returns the errors of [`ChunkedArray::check_index`].
+    #[doc(hidden)]
+    pub fn check_chunk_index(&self, entry: &LayoutEntry) -> Result<()> {
+        match self.grid(&entry.path)? {
+            Some(Ok(grid)) if !grid.is_mapped() => grid
+                .check_index(self.source_covering(grid.end()), self.limits())
+                .map_err(|error| error.context(entry.path.clone())),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the array of [`DudleyFile::array_of`], with its stored elements.

@@ -129,9 +129,9 @@ impl StreamOutline {
             }
         }
         let find = |path: &str| outline.nodes.get(outline.find(path).ok()??.0)?.entry.as_deref().cloned();
-        for (entry, grid) in
-            grids.into_grids(&find, (items.file().base_offset(), items.file().source().len()), items.file().limits())?
-        {
+        let file = items.file();
+        let stream = (file.base_offset(), file.source().len());
+        for (entry, grid) in grids.into_grids(&find, stream, file.chunk_indexes(), file.limits())? {
             outline.replace_with_grid(entry, grid)?;
         }
         // The outline lives as long as the file, and a vector that grows has up to twice the space that it needs.

@@ -1,5 +1,6 @@
 //! The table of foreign formats: what a file is, and what is done with it.
 
+use super::layout_text::{ChunkListing, LayoutSource};
 use super::recognize;
 use crate::bytes::{Resolve, Source, SourceRef};
 use crate::error::Result;
@@ -8,8 +9,8 @@ use crate::limits::Limits;
 /// The place of magic bytes.
 type MagicOffsets = &'static [usize];
 
-/// Gives the text of the layout of a file.
-pub(super) type DeriveFn = fn(&SourceRef, &dyn Resolve, &Limits) -> Result<String>;
+/// Gives the layout of a file.
+pub(super) type DeriveFn = fn(&SourceRef, &dyn Resolve, &Limits, ChunkListing) -> Result<LayoutSource>;
 
 /// Treatment of the files of a format.
 #[derive(Clone, Copy)]
@@ -54,7 +55,7 @@ const fn supported(name: &'static str, what: &'static str, mark: MagicRule, deri
 /// The derivation of a module whose files refer to no others.
 macro_rules! alone {
     ($module:ident) => {
-        |source, _, limits| super::$module::derive_layout(source, limits)
+        |source, _, limits, _| super::$module::derive_layout(source, limits).map(LayoutSource::from)
     };
 }
 

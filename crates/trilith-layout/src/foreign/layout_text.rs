@@ -3,17 +3,39 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use crate::array::{Byteorder, Datatype, StructType};
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, LayoutLiteral, PADDING_NAME, UNREADABLE, own_attribute, own_name, own_value, primitive_of, quoted_name,
-    reason_attribute,
+    Attribute, CHUNK_INDEX_ATTRIBUTE, ChunkIndex, LayoutLiteral, PADDING_NAME, UNREADABLE, own_attribute, own_name, own_value,
+    primitive_of, quoted_name, reason_attribute,
 };
 use crate::limits::Limits;
 
 /// Attributes whose own precision is that of the elements which they decode.
 const DECODING_ATTRIBUTES: &[&str] = &["scale_factor", "add_offset"];
+
+/// Treatment of the index of the chunks of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChunkListing {
+    /// The index is read, and the layout has an item for each chunk: for people, and for other files.
+    Listed,
+    /// The index is read with the array.
+    Deferred,
+}
+
+/// The text of a layout, and the indexes of chunks to which it refers by their numbers.
+pub(super) struct LayoutSource {
+    pub text: String,
+    pub chunk_indexes: Vec<Arc<dyn ChunkIndex>>,
+}
+
+impl From<String> for LayoutSource {
+    fn from(text: String) -> Self {
+        Self { text, chunk_indexes: Vec::new() }
+    }
+}
 
 /// The text of a layout as it grows. Attributes after an item belong to it, until the next item.
 pub(crate) struct LayoutText {
@@ -27,6 +49,8 @@ pub(crate) struct LayoutText {
     at: Vec<String>,
     /// Names of the dict that is open which were reserved for items that come later.
     reserved: HashSet<String>,
+    listing: ChunkListing,
+    chunk_indexes: Vec<Arc<dyn ChunkIndex>>,
 }
 
 #[allow(dead_code, reason = "no format uses all of it, and which formats there are is a choice of the build")]
@@ -40,7 +64,30 @@ impl LayoutText {
             item_start: Vec::new(),
             at: Vec::new(),
             reserved: HashSet::new(),
+            listing: ChunkListing::Listed,
+            chunk_indexes: Vec::new(),
         }
+    }
+
+    /// Sets the treatment of the indexes of chunks.
+    pub(super) fn with_listing(self, listing: ChunkListing) -> Self {
+        Self { listing, ..self }
+    }
+
+    /// Returns the treatment of the indexes of chunks.
+    pub(super) fn listing(&self) -> ChunkListing {
+        self.listing
+    }
+
+    /// An array whose chunks are in an index, which is read with it. Its shape and its filters follow.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutText::open_dict`].
+    pub(super) fn write_chunk_index(&mut self, name: &str, index: Arc<dyn ChunkIndex>) -> Result<()> {
+        self.write_item(name, "u1[0]")?;
+        self.write_attribute(CHUNK_INDEX_ATTRIBUTE, i64::try_from(self.chunk_indexes.len()).unwrap_or(i64::MAX))?;
+        self.chunk_indexes.push(index);
+        Ok(())
     }
 
     /// Opens a dict, in which the next items are; `close_dict` closes it.
@@ -300,11 +347,19 @@ impl LayoutText {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutText::open_dict`].
-    pub(super) fn finish(mut self) -> Result<String> {
+    pub(super) fn finish(self) -> Result<String> {
+        self.finish_with_indexes().map(|source| source.text)
+    }
+
+    /// The text, and the indexes of chunks to which it refers.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutText::open_dict`].
+    pub(super) fn finish_with_indexes(mut self) -> Result<LayoutSource> {
         while self.open_dicts.len() > 1 {
             self.close_dict()?;
         }
-        Ok(self.text)
+        Ok(LayoutSource { text: self.text, chunk_indexes: self.chunk_indexes })
     }
 
     /// Writes a line, which is given in parts. The first part of a note begins with its mark, `#`.

@@ -22,9 +22,13 @@ mod struct_strings;
 mod tiff;
 mod unsupported_formats;
 
+use std::sync::Arc;
+
 use self::formats::{FORMATS, ForeignFormat, MagicRule, Support};
+use self::layout_text::{ChunkListing, LayoutSource};
 use crate::bytes::{NoReferences, PartCheck, Resolve, Source, SourceRef, read_vec};
 use crate::error::Result;
+use crate::layout::ChunkIndex;
 use crate::limits::Limits;
 use crate::progress::Progress;
 
@@ -42,6 +46,9 @@ pub struct DerivedLayout {
     pub format: &'static str,
     /// The layout, in the dialect of 2025.
     pub text: String,
+    /// The indexes of chunks to which the text refers; empty if it lists all chunks.
+    #[doc(hidden)]
+    pub chunk_indexes: Vec<Arc<dyn ChunkIndex>>,
 }
 
 /// The layout of a file of a foreign format, from its own metadata; None if it is of none whose layout can be derived.
@@ -72,13 +79,27 @@ pub fn derive(source: &SourceRef, limits: &Limits) -> Result<Option<DerivedLayou
 /// # Errors
 /// Returns the errors of [`fn@derive`]. A file that cannot be opened makes the items unreadable that need it.
 pub fn derive_with(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Option<DerivedLayout>> {
+    derive_as(source, resolve, limits, ChunkListing::Listed)
+}
+
+/// Does the same as [`derive_with`], for a file that is read under the layout: the chunks of an array are not listed, and their
+/// index is read with the array.
+///
+/// # Errors
+/// Returns the errors of [`derive_with`].
+#[doc(hidden)]
+pub fn derive_to_read(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Option<DerivedLayout>> {
+    derive_as(source, resolve, limits, ChunkListing::Deferred)
+}
+
+fn derive_as(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits, listing: ChunkListing) -> Result<Option<DerivedLayout>> {
     let start = read_start(&**source)?;
     let Some(format) = recognize_format(&start, &**source) else { return Ok(None) };
     match format.support {
         Support::Derived(name, derivation) => {
-            let text =
-                derivation(source, resolve, limits).map_err(|e| e.context(format!("{}, {}", source.name(), format.name)))?;
-            Ok(Some(DerivedLayout { format: name, text }))
+            let LayoutSource { text, chunk_indexes } = derivation(source, resolve, limits, listing)
+                .map_err(|e| e.context(format!("{}, {}", source.name(), format.name)))?;
+            Ok(Some(DerivedLayout { format: name, text, chunk_indexes }))
         }
         Support::Unsupported(_) => Ok(None),
     }

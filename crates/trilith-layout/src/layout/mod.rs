@@ -21,6 +21,7 @@
 
 mod annotations;
 mod check_translation;
+mod chunk_index;
 mod code;
 mod detect;
 mod diagnostic;
@@ -53,6 +54,8 @@ pub use crate::array::Byteorder;
 #[doc(hidden)]
 pub use annotations::AnnotatedMember;
 pub(crate) use annotations::length_of;
+#[doc(hidden)]
+pub use chunk_index::{CHUNK_INDEX_ATTRIBUTE, ChunkIndex, StoredChunk};
 pub use code::CodeLanguage;
 pub use detect::{ParseOptions, ParseResult, parse};
 #[doc(hidden)]

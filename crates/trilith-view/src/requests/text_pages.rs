@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use trilith::bytes::read_vec;
-use trilith::{Error, File, Result};
+use trilith::bytes::{NoReferences, read_vec};
+use trilith::{Error, File, OpenOptions, Result};
 
 use super::session::lock;
 use super::{OpenFile, ViewerRequest, ViewerSession};
@@ -82,6 +82,11 @@ fn read_text(file: &File) -> Result<LineIndex> {
         return Ok(LineIndex::new(read_vec(&**sections.source(), 0, end, limits)?, "header and tree"));
     }
     if let Some(stream) = file.as_dudley() {
+        if stream.is_foreign() {
+            let options = OpenOptions::new().limits(file.limits().clone());
+            let derived = options.layout_from(stream.source(), &NoReferences)?;
+            return Ok(LineIndex::new(derived.text.into_bytes(), "layout"));
+        }
         return Ok(LineIndex::new(stream.layout().text().as_bytes().to_vec(), "layout"));
     }
     Err(Error::unsupported(format!("a {} file has no text", file.family())))

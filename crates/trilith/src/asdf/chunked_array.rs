@@ -225,22 +225,22 @@ impl ChunkProvider for BlockChunks {
         }
     }
 
-    fn encoding_steps(&self) -> Option<(Vec<CodingStep>, Vec<u64>)> {
+    fn encoding_steps(&self) -> Result<Option<(Vec<CodingStep>, Vec<u64>)>> {
         let mut steps = self.filters.to_coding_steps();
         let mut codecs = self.chunk_locations.iter().flatten().map(|place| place.compression);
         let codec = codecs.next().filter(|codec| !codec.is_none());
         if codecs.any(|other| Some(other).filter(|other| !other.is_none()) != codec) {
-            return None;
+            return Ok(None);
         }
         if let Some(codec) = codec {
             let word = match &codec.0 {
                 b"zlib" => "deflate",
                 b"bzp2" => "bzip2",
-                _ => return None,
+                _ => return Ok(None),
             };
             steps.push(CodingStep::new(word, Vec::new()));
         }
-        Some((steps, Vec::new()))
+        Ok(Some((steps, Vec::new())))
     }
 
     fn is_in_columns(&self) -> bool {

@@ -138,7 +138,7 @@ impl DudleyItems for DudleyFile {
             let filter = grid.filters().map(str::to_owned);
             remarks.extend(filter.clone());
             let storage = grid.storage();
-            let nbytes = entry.nbytes;
+            let nbytes = Some(grid.nbytes());
             return Ok(ArrayDescription {
                 datatype,
                 shape,

@@ -239,16 +239,11 @@ impl OpenOptions {
             start = read_start(&source)?;
         }
         if FileKind::detect(&start).is_none()
-            && let Some(derived) = foreign::derive_with(&source, &*resolve, &self.limits)?
+            && let Some(derived) = foreign::derive_to_read(&source, &*resolve, &self.limits)?
         {
-            let file = DudleyFile::open_derived(
-                source,
-                (derived.format, derived.text.as_str()),
-                &*resolve,
-                self.byteorder,
-                &self.limits,
-            )?;
-            let file = file.with_check(foreign::part_check(derived.format));
+            let check = foreign::part_check(derived.format);
+            let file = DudleyFile::open_derived(source, derived, &*resolve, self.byteorder, &self.limits)?;
+            let file = file.with_check(check);
             return Ok(File::new(file.with_physical(!self.stored_values && !self.encoded)));
         }
         let form = if self.stored_values { ElementForm::Stored } else { ElementForm::Physical };

@@ -52,7 +52,8 @@ fn check_grids(file: &DudleyFile, depth: VerifyDepth, progress: Progress<'_>, re
     }
     let outline = file.outline()?;
     for (_, entry) in outline.entries().filter(|(id, _)| outline.is_grid(*id)) {
-        let checked = file.array_of(entry).and_then(|array| match depth {
+        let index = file.check_chunk_index(entry);
+        let checked = index.and_then(|()| file.array_of(entry)).and_then(|array| match depth {
             VerifyDepth::Structure => Ok(()),
             VerifyDepth::Decoded => check_strings(&array).and_then(|()| array.read_through(|bytes| progress.add(bytes))),
         });

@@ -67,7 +67,7 @@ fn read_dense(file: &Hdf5File, message: &HeaderMessage, found: &mut Vec<(u64, He
     at.skip(if flags & 1 == 0 { 0 } else { 2 })?;
     let (Some(heap), Some(names)) = (at.read_address()?, at.read_address()?) else { return Ok(()) };
     let heap = FractalHeap::read_heap_header(file, heap)?;
-    btree::visit_btree_v2(file, names, &mut |_, at| {
+    btree::visit_btree_v2(file, names, None, &mut |_, at| {
         if found.len() as u64 >= file.limits.items {
             return Err(Limits::exceeded_error("items", file.limits.items, "an object has more attributes"));
         }

@@ -1,5 +1,6 @@
 //! B-trees of both versions: their records in order, whatever they are.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use super::file::{EntrySink, FieldReader, Hdf5File, min_uint_width};
@@ -17,13 +18,17 @@ pub(super) enum LeafKind {
     Chunks = 1,
 }
 
+/// Compares a key or a record of a B-tree with the one that is wanted.
+pub(super) type Comparison<'c> = &'c dyn Fn(&mut FieldReader<'_>) -> Result<Ordering>;
+
 /// The leaves of a B-tree of version 1: what is in front of each child of level 0, and its address. `key` is the
-/// size of a key in bytes.
+/// size of a key in bytes. With a comparison only the leaf is visited that has the wanted key, or the last one before it.
 pub(super) fn visit_btree_v1(
     file: &Hdf5File,
     root: u64,
     leaves: LeafKind,
     key: usize,
+    wanted: Option<Comparison<'_>>,
     take: &mut dyn FnMut(&mut FieldReader<'_>, u64) -> Result<()>,
 ) -> Result<()> {
     let mut todo = vec![(root, MAX_DEPTH)];
@@ -46,15 +51,24 @@ pub(super) fn visit_btree_v1(
         let from = address.saturating_add(head.len() as u64);
         let bytes = file.read_bytes(from, count.saturating_mul((key + file.offset_size()) as u64))?;
         let mut at = file.field_reader(&bytes, from);
-        let mut children = Vec::new();
+        let (mut children, mut nearest) = (Vec::new(), None);
         for _ in 0..count {
             let place = file.field_reader(at.take_bytes(key)?, at.position());
             let child = at.read_defined_address("a node of a B-tree")?;
-            if level == 0 {
+            if let Some(compare) = wanted {
+                if compare(&mut place.clone())? == Ordering::Greater {
+                    break;
+                }
+                nearest = Some((place, child));
+            } else if level == 0 {
                 take(&mut place.clone(), child)?;
             } else {
                 children.push((child, level));
             }
+        }
+        match nearest {
+            Some((mut place, child)) if level == 0 => take(&mut place, child)?,
+            nearest => children.extend(nearest.map(|(_, child)| (child, level))),
         }
         // The first is gone through first.
         todo.extend(children.into_iter().rev());
@@ -69,8 +83,8 @@ struct BTreeV2Header {
     levels: Vec<(u64, usize)>,
 }
 
-/// The records of a B-tree of version 2, each with the size in the tree.
-pub(super) fn visit_btree_v2(file: &Hdf5File, root: u64, take: EntrySink<'_>) -> Result<()> {
+/// The records of a B-tree of version 2, each with the kind of the tree. With a comparison only the wanted record is visited.
+pub(super) fn visit_btree_v2(file: &Hdf5File, root: u64, wanted: Option<Comparison<'_>>, take: EntrySink<'_>) -> Result<()> {
     let head = file.bytes_up_to(root, 64)?;
     file.check_signature(&head, b"BTHD", root)?;
     let mut at = file.field_reader(&head, root);
@@ -97,7 +111,7 @@ pub(super) fn visit_btree_v2(file: &Hdf5File, root: u64, take: EntrySink<'_>) ->
     }
     let shape = BTreeV2Header { node, record: record as usize, levels };
     let mut seen = HashSet::new();
-    visit_btree_node(file, &shape, (top, count, depth as usize), &mut seen, &mut |at| take(kind, at))
+    visit_btree_node(file, &shape, (top, count, depth as usize), &mut seen, wanted, &mut |at| take(kind, at))
 }
 
 /// Visits the records of a node and of all nodes below it. Recursion is bounded by the depth in the header.
@@ -106,6 +120,7 @@ fn visit_btree_node(
     shape: &BTreeV2Header,
     (address, count, depth): (u64, u64, usize),
     seen: &mut HashSet<u64>,
+    wanted: Option<Comparison<'_>>,
     take: &mut dyn FnMut(&mut FieldReader<'_>) -> Result<()>,
 ) -> Result<()> {
     let wrong = |why: &str| Error::malformed(why).at_byte(address.saturating_add(file.base_address));
@@ -136,10 +151,28 @@ fn visit_btree_node(
             children.push((child, count, depth - 1));
         }
     }
+    if let Some(compare) = wanted {
+        let mut next = records.len();
+        for (number, (place, bytes)) in records.iter().enumerate() {
+            let record = file.field_reader(bytes, place.saturating_sub(file.base_address));
+            match compare(&mut record.clone())? {
+                Ordering::Less => {}
+                Ordering::Equal => return take(&mut record.clone()),
+                Ordering::Greater => {
+                    next = number;
+                    break;
+                }
+            }
+        }
+        return match children.get(next) {
+            Some(child) => visit_btree_node(file, shape, *child, seen, wanted, take),
+            None => Ok(()),
+        };
+    }
     let mut records = records.into_iter();
     for (number, child) in children.iter().enumerate() {
         file.prefetch(children.iter().skip(number).map(|(address, ..)| *address))?;
-        visit_btree_node(file, shape, *child, seen, take)?;
+        visit_btree_node(file, shape, *child, seen, None, take)?;
         if let Some((place, bytes)) = records.next() {
             take(&mut file.field_reader(bytes, place.saturating_sub(file.base_address)))?;
         }

@@ -1,6 +1,8 @@
 //! Places of the elements of a dataset: data layouts, and every index of chunks.
 
-use super::btree::{self, LeafKind};
+use std::ops::Range;
+
+use super::btree::{self, Comparison, LeafKind};
 use super::external_files::ExternalRange;
 use super::file::{EntrySink, FieldReader, Hdf5File, run, visit_paged_elements};
 use super::heaps::LocalHeap;
@@ -33,12 +35,12 @@ pub(super) struct Chunked {
     pub chunk: Vec<u64>,
     /// `true` if chunks that reach over the edge have no filters.
     pub unfiltered_edges: bool,
-    index: ChunkIndex,
+    index: ChunkIndexKind,
     address: Option<u64>,
 }
 
 #[derive(Debug, Clone)]
-enum ChunkIndex {
+enum ChunkIndexKind {
     BTreeV1,
     Single(Option<(u64, u64)>),
     Implicit,
@@ -72,7 +74,7 @@ impl DataLayout {
                     let rank = at.uint(1)? as usize;
                     let address = at.read_address()?;
                     let chunk = (1..rank).map(|_| at.uint(4)).collect::<Result<_>>()?;
-                    Ok(DataLayout::Chunked(Chunked { chunk, unfiltered_edges: false, index: ChunkIndex::BTreeV1, address }))
+                    Ok(DataLayout::Chunked(Chunked { chunk, unfiltered_edges: false, index: ChunkIndexKind::BTreeV1, address }))
                 }
                 2 => Self::read_indexed_layout(&mut at),
                 3 => {
@@ -117,7 +119,7 @@ impl DataLayout {
             2 => {
                 // The last one is the size of an element.
                 dims.pop();
-                Ok(DataLayout::Chunked(Chunked { chunk: dims, unfiltered_edges: false, index: ChunkIndex::BTreeV1, address }))
+                Ok(DataLayout::Chunked(Chunked { chunk: dims, unfiltered_edges: false, index: ChunkIndexKind::BTreeV1, address }))
             }
             other => Err(Error::unsupported(format!("a data layout of class {other}"))),
         }
@@ -131,20 +133,20 @@ impl DataLayout {
         let dims = (0..rank).map(|_| at.uint(wide)).collect::<Result<Vec<_>>>()?;
         let chunk = dims.get(..rank - 1).unwrap_or(&[]).to_vec();
         let index = match at.uint(1)? {
-            1 if flags & 2 == 0 => ChunkIndex::Single(None),
-            1 => ChunkIndex::Single(Some((at.read_length()?, at.uint(4)?))),
-            2 => ChunkIndex::Implicit,
+            1 if flags & 2 == 0 => ChunkIndexKind::Single(None),
+            1 => ChunkIndexKind::Single(Some((at.read_length()?, at.uint(4)?))),
+            2 => ChunkIndexKind::Implicit,
             3 => {
                 at.skip(1)?;
-                ChunkIndex::Fixed
+                ChunkIndexKind::Fixed
             }
             4 => {
                 at.skip(5)?;
-                ChunkIndex::Extensible
+                ChunkIndexKind::Extensible
             }
             5 => {
                 at.skip(6)?;
-                ChunkIndex::BTreeV2
+                ChunkIndexKind::BTreeV2
             }
             other => return Err(Error::unsupported(format!("an index of chunks of kind {other}"))),
         };
@@ -152,26 +154,36 @@ impl DataLayout {
     }
 }
 
-/// The chunks of a dataset while they are found.
-struct ChunkList<'a> {
-    chunk: &'a [u64],
+/// The chunks of a dataset, as its shape and its filters have them.
+#[derive(Debug, Clone)]
+pub(super) struct ChunkAxes {
+    /// The number of chunks along each axis.
     counts: Vec<u64>,
-    chunks: Vec<Option<ChunkEntry>>,
+    /// The lengths that the axes may get.
+    max_dims: Vec<u64>,
+    /// Bytes of a chunk without filters.
+    full_size: u64,
+    has_filters: bool,
 }
 
-impl ChunkList<'_> {
-    /// A chunk by its place along each axis; those outside of the shape are left from when it was larger.
-    fn insert_chunk(&mut self, places: &[u64], chunk: ChunkEntry) {
+impl ChunkAxes {
+    /// Returns the number of chunks; `u64::MAX` if there are more.
+    pub(super) fn count(&self) -> u64 {
+        self.counts.iter().try_fold(1u64, |n, count| n.checked_mul(*count)).unwrap_or(u64::MAX)
+    }
+
+    /// Returns the number of the chunk at a place along each axis. A chunk outside of the shape, which is left from when the shape
+    /// was larger, has none.
+    fn number(&self, places: &[u64]) -> Option<u64> {
         if places.len() != self.counts.len() || places.iter().zip(&self.counts).any(|(place, count)| place >= count) {
-            return;
+            return None;
         }
-        let number =
-            places.iter().zip(&self.counts).fold(0u64, |n, (place, count)| n.saturating_mul(*count).saturating_add(*place));
-        if let Some(slot) = usize::try_from(number).ok().and_then(|number| self.chunks.get_mut(number)) {
-            *slot = Some(chunk);
-        }
+        Some(places.iter().zip(&self.counts).fold(0u64, |n, (place, count)| n.saturating_mul(*count).saturating_add(*place)))
     }
 }
+
+/// A function that receives chunks, each with its number in row-major order.
+pub(super) type ChunkSink<'t> = &'t mut dyn FnMut(u64, ChunkEntry) -> Result<()>;
 
 impl Chunked {
     /// Returns `true` if there is no index of chunks, since none was written.
@@ -179,56 +191,77 @@ impl Chunked {
         self.address.is_none()
     }
 
-    /// Every chunk in row-major order; None if one was never written. `whole` is the bytes of a chunk without
-    /// filters.
-    pub(super) fn all_chunks(
-        &self,
-        file: &Hdf5File,
-        shape: &[u64],
-        most: &[u64],
-        whole: u64,
-        filtered: bool,
-    ) -> Result<Vec<Option<ChunkEntry>>> {
-        if self.chunk.len() != shape.len() || self.chunk.contains(&0) || most.len() != shape.len() {
+    /// Returns the chunks of a shape. `full_size` is the number of bytes of a chunk without filters.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the chunks do not fit the shape.
+    pub(super) fn axes(&self, shape: &[u64], max_dims: &[u64], full_size: u64, has_filters: bool) -> Result<ChunkAxes> {
+        if self.chunk.len() != shape.len() || self.chunk.contains(&0) || max_dims.len() != shape.len() {
             return Err(Error::malformed("the chunks of a dataset do not fit its shape"));
         }
-        let counts: Vec<u64> = shape.iter().zip(&self.chunk).map(|(len, chunk)| len.div_ceil(*chunk)).collect();
-        let count = counts.iter().try_fold(1u64, |n, count| n.checked_mul(*count)).unwrap_or(u64::MAX);
+        let counts = shape.iter().zip(&self.chunk).map(|(len, chunk)| len.div_ceil(*chunk)).collect();
+        Ok(ChunkAxes { counts, max_dims: max_dims.to_vec(), full_size, has_filters })
+    }
+
+    /// Returns every chunk in row-major order; None if one was never written.
+    pub(super) fn all_chunks(&self, file: &Hdf5File, axes: &ChunkAxes) -> Result<Vec<Option<ChunkEntry>>> {
+        let count = axes.count();
         if count > file.limits.items {
             return Err(Limits::exceeded_error("items", file.limits.items, format_args!("a dataset has {count} chunks")));
         }
-        let mut found = ChunkList { chunk: &self.chunk, chunks: vec![None; count as usize], counts };
-        let Some(root) = self.address else { return Ok(found.chunks) };
+        let mut chunks = vec![None; count as usize];
+        self.visit_chunks(file, axes, None, &mut |number, chunk| {
+            if let Some(slot) = usize::try_from(number).ok().and_then(|number| chunks.get_mut(number)) {
+                *slot = Some(chunk);
+            }
+            Ok(())
+        })?;
+        Ok(chunks)
+    }
+
+    /// Hands the chunks that were written to `take`: all of them, or the one of a number. Only the parts of the index are read that
+    /// lead to them.
+    pub(super) fn visit_chunks(&self, file: &Hdf5File, axes: &ChunkAxes, wanted: Option<u64>, take: ChunkSink<'_>) -> Result<()> {
+        let Some(root) = self.address else { return Ok(()) };
+        let place = wanted.map(|number| unravel(number, &axes.counts));
+        let mut insert = |places: &[u64], chunk: ChunkEntry| match axes.number(places) {
+            Some(number) if wanted.is_none_or(|wanted| wanted == number) => take(number, chunk),
+            _ => Ok(()),
+        };
+        let size = axes.full_size;
         match &self.index {
-            ChunkIndex::BTreeV1 => collect_v1_btree_chunks(file, root, &mut found)?,
-            ChunkIndex::Single(stored) => {
-                let (size, mask) = stored.unwrap_or((whole, 0));
-                found.insert_chunk(&vec![0; shape.len()], ChunkEntry { address: root, size, mask });
+            ChunkIndexKind::BTreeV1 => visit_v1_btree_chunks(file, root, &self.chunk, place.as_deref(), &mut insert),
+            ChunkIndexKind::Single(stored) => {
+                let (size, mask) = stored.unwrap_or((size, 0));
+                insert(&vec![0; axes.counts.len()], ChunkEntry { address: root, size, mask })
             }
-            ChunkIndex::Implicit => {
-                for number in 0..count {
-                    let address = root.saturating_add(number.saturating_mul(whole));
-                    let places = unravel(number, &found.counts);
-                    found.insert_chunk(&places, ChunkEntry { address, size: whole, mask: 0 });
-                }
+            ChunkIndexKind::Implicit => {
+                let order = ChunkOrder::new(&axes.max_dims, &self.chunk, false);
+                let numbers = wanted.map_or(0..axes.count(), |number| number..number.saturating_add(1));
+                numbers.into_iter().try_for_each(|number| {
+                    let places = unravel(number, &axes.counts);
+                    let address = root.saturating_add(order.number(&places).saturating_mul(size));
+                    insert(&places, ChunkEntry { address, size, mask: 0 })
+                })
             }
-            ChunkIndex::BTreeV2 => collect_v2_btree_chunks(file, root, whole, filtered, &mut found)?,
-            ChunkIndex::Fixed | ChunkIndex::Extensible => {
-                let entry = ArrayEntry { filtered, offsets: file.offset_size(), full_size: whole };
-                let order = ChunkOrder::new(most, &self.chunk, matches!(self.index, ChunkIndex::Extensible));
-                let mut take = |number: u64, at: &mut FieldReader<'_>| {
-                    if let Some(chunk) = entry.read_chunk(at)? {
-                        found.insert_chunk(&order.chunk_coordinates(number), chunk);
-                    }
-                    Ok(())
+            ChunkIndexKind::BTreeV2 => visit_v2_btree_chunks(file, root, axes, place.as_deref(), &mut insert),
+            ChunkIndexKind::Fixed | ChunkIndexKind::Extensible => {
+                let entry = ArrayEntry { filtered: axes.has_filters, offsets: file.offset_size(), full_size: size };
+                let order = ChunkOrder::new(&axes.max_dims, &self.chunk, matches!(self.index, ChunkIndexKind::Extensible));
+                let numbers = place.map_or(0..u64::MAX, |place| {
+                    let number = order.number(&place);
+                    number..number.saturating_add(1)
+                });
+                let mut element = |number: u64, at: &mut FieldReader<'_>| match entry.read_chunk(at)? {
+                    Some(chunk) => insert(&order.chunk_coordinates(number), chunk),
+                    None => Ok(()),
                 };
                 match self.index {
-                    ChunkIndex::Fixed => visit_fixed_array(file, root, &mut take)?,
-                    _ => super::extensible_array::visit_extensible_array(file, root, &mut take)?,
+                    ChunkIndexKind::Fixed => visit_fixed_array(file, root, &numbers, &mut element),
+                    _ => super::extensible_array::visit_extensible_array(file, root, &numbers, &mut element),
                 }
             }
         }
-        Ok(found.chunks)
     }
 }
 
@@ -247,6 +280,14 @@ impl ChunkOrder {
         let count = counts.remove(first.min(counts.len().saturating_sub(1)));
         counts.insert(0, count);
         Self { counts, first }
+    }
+
+    /// Returns the number of the element of a chunk at a place along each axis.
+    fn number(&self, places: &[u64]) -> u64 {
+        let first = places.get(self.first).copied().unwrap_or(0);
+        let rest = places.iter().enumerate().filter(|(axis, _)| *axis != self.first).map(|(_, place)| *place);
+        let counts = self.counts.iter().skip(1);
+        rest.zip(counts).fold(first, |n, (place, count)| n.saturating_mul(*count).saturating_add(place))
     }
 
     fn chunk_coordinates(&self, number: u64) -> Vec<u64> {
@@ -277,58 +318,75 @@ impl ArrayEntry {
     }
 }
 
+/// A function that receives chunks, each with its place along each axis.
+type PlaceSink<'t> = &'t mut dyn FnMut(&[u64], ChunkEntry) -> Result<()>;
+
 /// A B-tree of version 1: sizes, masks and offsets of elements.
-fn collect_v1_btree_chunks(file: &Hdf5File, root: u64, found: &mut ChunkList<'_>) -> Result<()> {
-    let rank = found.chunk.len();
-    btree::visit_btree_v1(file, root, LeafKind::Chunks, 8 + 8 * (rank + 1), &mut |key, address| {
+fn visit_v1_btree_chunks(file: &Hdf5File, root: u64, chunk: &[u64], wanted: Option<&[u64]>, insert: PlaceSink<'_>) -> Result<()> {
+    let places = |key: &mut FieldReader<'_>| chunk.iter().map(|len| Ok(key.uint(8)? / len)).collect::<Result<Vec<_>>>();
+    let compare = |key: &mut FieldReader<'_>| {
+        key.skip(8)?;
+        Ok(places(key)?.as_slice().cmp(wanted.unwrap_or(&[])))
+    };
+    let compare: Option<Comparison<'_>> = if wanted.is_some() { Some(&compare) } else { None };
+    btree::visit_btree_v1(file, root, LeafKind::Chunks, 8 + 8 * (chunk.len() + 1), compare, &mut |key, address| {
         let (size, mask) = (key.uint(4)?, key.uint(4)?);
-        let mut places = Vec::with_capacity(rank);
-        for chunk in found.chunk {
-            places.push(key.uint(8)? / chunk);
-        }
-        found.insert_chunk(&places, ChunkEntry { address, size, mask });
-        Ok(())
+        insert(&places(key)?, ChunkEntry { address, size, mask })
     })
 }
 
 /// A B-tree of version 2: addresses, sizes and masks if there are filters, and places.
-fn collect_v2_btree_chunks(file: &Hdf5File, root: u64, whole: u64, filtered: bool, found: &mut ChunkList<'_>) -> Result<()> {
-    let rank = found.chunk.len();
-    btree::visit_btree_v2(file, root, &mut |_, at| {
-        let sizes = at.remaining().len().checked_sub(file.offset_size() + 4 + 8 * rank).filter(|_| filtered);
+fn visit_v2_btree_chunks(
+    file: &Hdf5File,
+    root: u64,
+    axes: &ChunkAxes,
+    wanted: Option<&[u64]>,
+    insert: PlaceSink<'_>,
+) -> Result<()> {
+    let rank = axes.counts.len();
+    let places = |at: &mut FieldReader<'_>| (0..rank).map(|_| at.uint(8)).collect::<Result<Vec<_>>>();
+    let compare = |at: &mut FieldReader<'_>| {
+        at.skip(at.remaining().len().saturating_sub(8 * rank))?;
+        Ok(places(at)?.as_slice().cmp(wanted.unwrap_or(&[])))
+    };
+    let compare: Option<Comparison<'_>> = if wanted.is_some() { Some(&compare) } else { None };
+    btree::visit_btree_v2(file, root, compare, &mut |_, at| {
+        let sizes = at.remaining().len().checked_sub(file.offset_size() + 4 + 8 * rank).filter(|_| axes.has_filters);
         let address = at.read_address()?;
         let (size, mask) = match sizes {
             Some(sizes) if sizes <= 8 => (at.uint(sizes)?, at.uint(4)?),
-            _ => (whole, 0),
+            _ => (axes.full_size, 0),
         };
-        let places = (0..rank).map(|_| at.uint(8)).collect::<Result<Vec<_>>>()?;
-        if let Some(address) = address {
-            found.insert_chunk(&places, ChunkEntry { address, size, mask });
+        let places = places(at)?;
+        match address {
+            Some(address) => insert(&places, ChunkEntry { address, size, mask }),
+            None => Ok(()),
         }
-        Ok(())
     })
 }
 
 /// A fixed array, whose elements may be in pages.
-fn visit_fixed_array(file: &Hdf5File, root: u64, take: EntrySink<'_>) -> Result<()> {
+fn visit_fixed_array(file: &Hdf5File, root: u64, wanted: &Range<u64>, take: EntrySink<'_>) -> Result<()> {
     let head = file.bytes_up_to(root, 64)?;
     file.check_signature(&head, b"FAHD", root)?;
     let mut at = file.field_reader(&head, root);
     at.skip(6)?;
     let (entry, bits, count) = (at.uint(1)?, at.uint(1)?, at.read_length()?);
     let Some(block) = at.read_address()? else { return Ok(()) };
-    if count > file.limits.items || entry == 0 || bits > 32 {
-        return Err(Limits::exceeded_error("items", file.limits.items, format_args!("an index has {count} chunks")));
+    if entry == 0 || bits > 32 {
+        return Err(
+            Error::malformed("the header of a fixed array does not make sense").at_byte(root.saturating_add(file.base_address))
+        );
     }
     let front = (6 + file.offset_size()) as u64;
     let page = 1u64 << bits;
     let start = file.read_bytes(block, front)?;
     file.check_signature(&start, b"FADB", block)?;
     if count <= page {
-        return run(file, block.saturating_add(front), entry, 0..count, take);
+        return run(file, block.saturating_add(front), entry, 0..count, wanted, take);
     }
     let map = file.read_bytes(block.saturating_add(front), count.div_ceil(page).div_ceil(8))?;
     // A checksum follows the map.
     let from = block.saturating_add(front).saturating_add(map.len() as u64).saturating_add(4);
-    visit_paged_elements(file, from, (entry, page), &map, 0..count, take)
+    visit_paged_elements(file, from, (entry, page), &map, 0..count, wanted, take)
 }

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::data_layout::{ChunkEntry, Chunked, DataLayout};
+use super::chunk_index::DatasetIndex;
+use super::data_layout::{ChunkAxes, ChunkEntry, Chunked, DataLayout};
 use super::datatype::{Dataspace, LayoutDatatype, UnmappedKind};
 use super::external_files::ExternalFiles;
 use super::file::Hdf5File;
@@ -16,7 +17,9 @@ use crate::array::{ChunkProvider, ChunkShape, ChunkedSource};
 use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{LayoutText, placed_bytes, push_type, to_hex_text, to_integer_literal, type_at_offset};
+use crate::foreign::layout_text::{
+    ChunkListing, LayoutText, placed_bytes, push_type, to_hex_text, to_integer_literal, type_at_offset,
+};
 use crate::foreign::netcdf_fill::{fill_bytes, fill_value};
 use crate::layout::{FILL_ATTRIBUTE, LayoutLiteral};
 
@@ -199,6 +202,11 @@ impl Dataset {
             DataLayout::ExternalBytes(at) => text.write_item(name, &type_at_offset(&typed, *at)),
             DataLayout::Contiguous(None) => self.write_missing_chunk(name, shape, text),
             DataLayout::Chunked(chunked) if chunked.is_unwritten() => self.write_missing_chunk(name, shape, text),
+            DataLayout::Chunked(chunked) if text.listing() == ChunkListing::Deferred => {
+                self.write_deferred_grid(file, (name, shape), chunked, "", text)?;
+                text.write_element_type(&self.datatype.datatype, self.datatype.order, &self.datatype.dims)?;
+                self.write_fill(text)
+            }
             DataLayout::Chunked(chunked) => {
                 let pieces = self.chunks_and_masks(file, chunked, shape)?;
                 if pieces.iter().all(Option::is_none) {
@@ -231,12 +239,21 @@ impl Dataset {
         self.write_fill(text)
     }
 
+    fn chunk_axes(&self, chunked: &Chunked, shape: &[u64]) -> Result<ChunkAxes> {
+        let whole = chunked.chunk.iter().fold(self.datatype.size, |n, len| n.saturating_mul(*len));
+        chunked.axes(shape, &self.dataspace.max_dims, whole, self.filter_count > 0)
+    }
+
+    /// The shape and its chunks, if those at its edges have no filters.
+    fn unfiltered_edges(&self, chunked: &Chunked, shape: &[u64]) -> Option<ChunkShape> {
+        let cut = || ChunkShape { shape: shape.to_vec(), chunk: chunked.chunk.clone(), item: 1, trims_edges: true };
+        (chunked.unfiltered_edges && self.filter_count > 0).then(cut)
+    }
+
     /// The chunks of a shape.
     fn chunks_and_masks(&self, file: &Hdf5File, chunked: &Chunked, shape: &[u64]) -> Result<ChunksAndMasks> {
-        let whole = chunked.chunk.iter().fold(self.datatype.size, |n, len| n.saturating_mul(*len));
-        let mut pieces = chunked.all_chunks(file, shape, &self.dataspace.max_dims, whole, self.filter_count > 0)?;
-        if chunked.unfiltered_edges && self.filter_count > 0 {
-            let cut = ChunkShape { shape: shape.to_vec(), chunk: chunked.chunk.clone(), item: 1, trims_edges: true };
+        let mut pieces = chunked.all_chunks(file, &self.chunk_axes(chunked, shape)?)?;
+        if let Some(cut) = self.unfiltered_edges(chunked, shape) {
             for (number, piece) in pieces.iter_mut().enumerate() {
                 if let Some(piece) = piece.as_mut().filter(|_| cut.lengths(number as u64) != chunked.chunk) {
                     piece.mask = u64::MAX >> 32;
@@ -244,6 +261,28 @@ impl Dataset {
             }
         }
         Ok(pieces)
+    }
+
+    /// Writes an array whose index of chunks is read with it.
+    fn write_deferred_grid(
+        &self,
+        file: &Hdf5File,
+        (name, shape): (&str, &[u64]),
+        chunked: &Chunked,
+        first: &str,
+        text: &mut LayoutText,
+    ) -> Result<()> {
+        let (axes, edges) = (self.chunk_axes(chunked, shape)?, self.unfiltered_edges(chunked, shape));
+        let index = DatasetIndex::new(file, chunked, axes, edges, u32::from(!first.is_empty()));
+        text.write_chunk_index(name, Arc::new(index))?;
+        self.write_chunk_shape(shape, chunked, first, text)
+    }
+
+    /// Writes how chunks are cut and stored. The filter `first` is before all others.
+    fn write_chunk_shape(&self, shape: &[u64], chunked: &Chunked, first: &str, text: &mut LayoutText) -> Result<()> {
+        text.write_grid_shape(self.without_string_axis(shape), self.without_string_axis(&chunked.chunk))?;
+        let words = format!("{first} {}", self.filters);
+        if words.trim().is_empty() { Ok(()) } else { text.write_attribute("grid_filters", words.trim()) }
     }
 
     fn write_grid(
@@ -284,11 +323,7 @@ impl Dataset {
             [only] => text.write_item(name, &spelled(only))?,
             all => text.raw_list(name, all.iter().map(spelled))?,
         }
-        text.write_grid_shape(self.without_string_axis(shape), self.without_string_axis(&chunked.chunk))?;
-        let words = format!("{first} {}", self.filters);
-        if !words.trim().is_empty() {
-            text.write_attribute("grid_filters", words.trim())?;
-        }
+        self.write_chunk_shape(shape, chunked, first, text)?;
         // The filter before all others was applied to each chunk.
         let shift = u32::from(!first.is_empty());
         let masks: Vec<u64> = pieces.iter().map(|piece| piece.map_or(0, |piece| piece.mask << shift)).collect();
@@ -416,6 +451,11 @@ impl Dataset {
             DataLayout::Compact(at) | DataLayout::Contiguous(Some(at)) => placed_bytes(size, file.layout_offset(*at)),
             DataLayout::Contiguous(None) => "u1[0]".to_owned(),
             DataLayout::ExternalBytes(at) => placed_bytes(size, *at),
+            DataLayout::Chunked(chunked) if text.listing() == ChunkListing::Deferred => {
+                self.write_deferred_grid(file, (name, shape), chunked, first, text)?;
+                text.write_element_type(datatype, self.datatype.order, dims)?;
+                return Ok(true);
+            }
             DataLayout::Chunked(chunked) => {
                 let pieces = self.chunks_and_masks(file, chunked, shape)?;
                 let spelled = |piece: &Option<ChunkEntry>| match piece {

@@ -1,6 +1,8 @@
 //! Extensible arrays: the index of chunks of a dataset with one axis without an end.
 
-use super::file::{EntrySink, Hdf5File, run, visit_paged_elements};
+use std::ops::Range;
+
+use super::file::{EntrySink, Hdf5File, overlap, run, visit_paged_elements};
 use crate::error::{Error, Result};
 
 /// The header.
@@ -17,10 +19,12 @@ struct ExtensibleArrayHeader {
     page_elements: u64,
     /// Number of elements.
     count: u64,
+    /// The elements that are read.
+    wanted: Range<u64>,
 }
 
-/// Hands every element to `take`, with its number.
-pub(super) fn visit_extensible_array(file: &Hdf5File, root: u64, take: EntrySink<'_>) -> Result<()> {
+/// Hands every wanted element to `take`, with its number. Blocks without one are not read.
+pub(super) fn visit_extensible_array(file: &Hdf5File, root: u64, wanted: &Range<u64>, take: EntrySink<'_>) -> Result<()> {
     let head = file.bytes_up_to(root, 128)?;
     file.check_signature(&head, b"EAHD", root)?;
     let mut at = file.field_reader(&head, root);
@@ -49,6 +53,7 @@ pub(super) fn visit_extensible_array(file: &Hdf5File, root: u64, take: EntrySink
         min_secondary_pointers: pointers,
         page_elements: 1 << page_bits,
         count,
+        wanted: wanted.clone(),
     };
     let supers = 1 + bits - u64::from(least.ilog2());
     shape.index_block(file, block, supers, take)
@@ -74,7 +79,7 @@ impl ExtensibleArrayHeader {
         for number in 0..self.index_elements {
             let place = at.position();
             let element = at.take_bytes(self.element as usize)?;
-            if number < self.count {
+            if number < self.count && self.wanted.contains(&number) {
                 take(number, &mut file.field_reader(element, place.saturating_sub(file.base_address)))?;
             }
         }
@@ -89,14 +94,15 @@ impl ExtensibleArrayHeader {
             }
         }
         for number in direct..supers {
-            if first >= self.count {
+            if first >= self.count.min(self.wanted.end) {
                 break;
             }
             let (blocks, elements) = self.super_block(number);
-            if let Some(block) = at.read_address()? {
+            let end = first.saturating_add(blocks.saturating_mul(elements));
+            if let Some(block) = at.read_address()?.filter(|_| end > self.wanted.start) {
                 self.data_blocks(file, block, first, (blocks, elements), take)?;
             }
-            first = first.saturating_add(blocks.saturating_mul(elements));
+            first = end;
         }
         Ok(())
     }
@@ -143,16 +149,20 @@ impl ExtensibleArrayHeader {
         map: Option<&[u8]>,
         take: EntrySink<'_>,
     ) -> Result<()> {
+        let numbers = first..first.saturating_add(elements).min(self.count);
+        if overlap(&numbers, &self.wanted).is_empty() {
+            return Ok(());
+        }
         let front = (6 + file.offset_size() + self.places) as u64;
         let head = file.read_bytes(address, front)?;
         file.check_signature(&head, b"EADB", address)?;
-        let numbers = first..first.saturating_add(elements).min(self.count);
         let from = address.saturating_add(front);
         match map {
-            None => run(file, from, self.element, numbers, take),
+            None => run(file, from, self.element, numbers, &self.wanted, take),
             // A checksum follows the header.
             Some(map) => {
-                visit_paged_elements(file, from.saturating_add(4), (self.element, self.page_elements), map, numbers, take)
+                let pages = (self.element, self.page_elements);
+                visit_paged_elements(file, from.saturating_add(4), pages, map, numbers, &self.wanted, take)
             }
         }
     }

@@ -101,6 +101,11 @@ impl Hdf5File {
         Ok(())
     }
 
+    /// Returns the same file without the blocks that it keeps, for a reader that may outlive it.
+    pub(super) fn reopen(&self) -> Self {
+        Self { source: self.source.clone(), limits: self.limits.clone(), blocks: RefCell::default(), ..*self }
+    }
+
     /// The bytes of the file.
     pub(super) fn source(&self) -> &SourceRef {
         &self.source
@@ -231,11 +236,23 @@ fn size_of_field(size: u64) -> Result<usize> {
 /// A function that receives the elements of an index, each with its number.
 pub(super) type EntrySink<'t> = &'t mut dyn FnMut(u64, &mut FieldReader<'_>) -> Result<()>;
 
-/// Hands elements of an index that follow each other to `take`.
-pub(super) fn run(file: &Hdf5File, from: u64, size: u64, numbers: Range<u64>, take: EntrySink<'_>) -> Result<()> {
-    let bytes = file.read_bytes(from, numbers.end.saturating_sub(numbers.start).saturating_mul(size))?;
+/// Hands those elements of an index that are wanted to `take`. `numbers` are the elements that follow each other from `from` on.
+pub(super) fn run(
+    file: &Hdf5File,
+    from: u64,
+    size: u64,
+    numbers: Range<u64>,
+    wanted: &Range<u64>,
+    take: EntrySink<'_>,
+) -> Result<()> {
+    let range = overlap(&numbers, wanted);
+    if range.is_empty() {
+        return Ok(());
+    }
+    let from = from.saturating_add((range.start - numbers.start).saturating_mul(size));
+    let bytes = file.read_bytes(from, (range.end - range.start).saturating_mul(size))?;
     let mut at = file.field_reader(&bytes, from);
-    for number in numbers {
+    for number in range {
         let place = at.position();
         let element = at.take_bytes(size as usize)?;
         take(number, &mut file.field_reader(element, place.saturating_sub(file.base_address)))?;
@@ -243,23 +260,34 @@ pub(super) fn run(file: &Hdf5File, from: u64, size: u64, numbers: Range<u64>, ta
     Ok(())
 }
 
-/// Hands elements of a size in pages to `take`; `map` has a bit for each page that exists.
+/// Returns the numbers that are in both ranges.
+pub(super) fn overlap(a: &Range<u64>, b: &Range<u64>) -> Range<u64> {
+    a.start.max(b.start)..a.end.min(b.end)
+}
+
+/// Hands the wanted ones among elements of a size in pages to `take`; `map` has a bit for each page that exists.
 pub(super) fn visit_paged_elements(
     file: &Hdf5File,
-    mut from: u64,
+    from: u64,
     (size, page): (u64, u64),
     map: &[u8],
     numbers: Range<u64>,
+    wanted: &Range<u64>,
     take: EntrySink<'_>,
 ) -> Result<()> {
-    for number in 0..numbers.end.saturating_sub(numbers.start).div_ceil(page) {
-        let first = numbers.start + number * page;
+    let range = overlap(&numbers, wanted);
+    if range.is_empty() {
+        return Ok(());
+    }
+    // A checksum follows each page.
+    let stride = page.saturating_mul(size).saturating_add(4);
+    for number in (range.start - numbers.start) / page..(range.end - numbers.start).div_ceil(page) {
+        let first = numbers.start.saturating_add(number.saturating_mul(page));
         let is_there = map.get((number / 8) as usize).is_some_and(|byte| byte & (0x80 >> (number % 8)) != 0);
         if is_there {
-            run(file, from, size, first..numbers.end.min(first.saturating_add(page)), take)?;
+            let place = from.saturating_add(number.saturating_mul(stride));
+            run(file, place, size, first..numbers.end.min(first.saturating_add(page)), wanted, take)?;
         }
-        // A checksum follows each page.
-        from = from.saturating_add(page.saturating_mul(size)).saturating_add(4);
     }
     Ok(())
 }

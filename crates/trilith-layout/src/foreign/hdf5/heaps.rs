@@ -130,7 +130,7 @@ impl FractalHeap {
         if known.is_none() {
             let mut found = HashMap::new();
             if let Some(tree) = self.huge {
-                btree::visit_btree_v2(file, tree, &mut |_, at| {
+                btree::visit_btree_v2(file, tree, None, &mut |_, at| {
                     let (address, len) = (at.read_defined_address("a large object of a heap")?, at.read_length()?);
                     found.insert(at.read_length()?, (address, len));
                     Ok(())

@@ -101,7 +101,7 @@ fn read_dense_links(file: &Hdf5File, data: &[u8], address: u64, links: &mut Vec<
     at.skip(if flags & 1 == 0 { 0 } else { 8 })?;
     let (Some(heap), Some(names)) = (at.read_address()?, at.read_address()?) else { return Ok(()) };
     let heap = FractalHeap::read_heap_header(file, heap)?;
-    btree::visit_btree_v2(file, names, &mut |_, at| {
+    btree::visit_btree_v2(file, names, None, &mut |_, at| {
         check_link_count(file, links)?;
         at.skip(4)?;
         let (bytes, address) = heap.read_object(file, at.remaining())?;
@@ -115,7 +115,7 @@ fn read_symbol_table(file: &Hdf5File, data: &[u8], address: u64, links: &mut Vec
     let mut at = file.field_reader(data, address);
     let (tree, heap) = (at.read_defined_address("the members of a group")?, at.read_defined_address("the names of a group")?);
     let heap = LocalHeap::read_local_heap(file, heap)?;
-    btree::visit_btree_v1(file, tree, LeafKind::NameTables, file.length_size(), &mut |_, table| {
+    btree::visit_btree_v1(file, tree, LeafKind::NameTables, file.length_size(), None, &mut |_, table| {
         let head = file.read_bytes(table, 8)?;
         file.check_signature(&head, b"SNOD", table)?;
         let count = file.field_reader(&head, table).remaining().get(6..8).map_or(0, |n| u64::from(n[0]) | u64::from(n[1]) << 8);

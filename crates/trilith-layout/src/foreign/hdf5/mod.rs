@@ -8,6 +8,7 @@
 
 mod attributes;
 mod btree;
+mod chunk_index;
 mod data_layout;
 mod dataset;
 mod datatype;
@@ -33,7 +34,7 @@ use self::linked_file::{LinkedFile, MAX_LINKS};
 use self::links::{Link, LinkTarget, read_group_links};
 use self::object_header::{ObjectHeader, kind};
 use self::virtual_dataset::{VirtualSources, find_virtual_sources};
-use super::layout_text::LayoutText;
+use super::layout_text::{ChunkListing, LayoutSource, LayoutText};
 use crate::bytes::{Resolve, SourceRef};
 use crate::error::{Error, Result};
 use crate::layout::LayoutLiteral;
@@ -50,13 +51,18 @@ const DIMENSION_SCALE_ATTRIBUTES: &[&str] =
     &["CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates"];
 
 /// The layout of an HDF5 file; `resolve` opens the files that it refers to.
-pub(super) fn derive_layout(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<String> {
-    let derived = try_derive_layout(source, resolve, limits, NetcdfKnowledge::Open)?;
+pub(super) fn derive_layout(
+    source: &SourceRef,
+    resolve: &dyn Resolve,
+    limits: &Limits,
+    listing: ChunkListing,
+) -> Result<LayoutSource> {
+    let derived = try_derive_layout(source, resolve, limits, (NetcdfKnowledge::Open, listing))?;
     if derived.is_late {
         // A dataset before the first mark of netCDF was taken for one of HDF5.
-        return try_derive_layout(source, resolve, limits, NetcdfKnowledge::Certain).map(|derived| derived.text);
+        return try_derive_layout(source, resolve, limits, (NetcdfKnowledge::Certain, listing)).map(|derived| derived.layout);
     }
-    Ok(derived.text)
+    Ok(derived.layout)
 }
 
 /// The knowledge about a file before its datasets are read: whether it is netCDF.
@@ -70,8 +76,7 @@ enum NetcdfKnowledge {
 
 /// A layout, and what was found out about its file.
 struct DerivedLayout {
-    /// The text of the layout.
-    text: String,
+    layout: LayoutSource,
     /// `true` if the file turned out to be netCDF after a dataset had been taken for one of HDF5.
     is_late: bool,
 }
@@ -81,10 +86,10 @@ fn try_derive_layout(
     source: &SourceRef,
     resolve: &dyn Resolve,
     limits: &Limits,
-    netcdf: NetcdfKnowledge,
+    (netcdf, listing): (NetcdfKnowledge, ChunkListing),
 ) -> Result<DerivedLayout> {
     let file = Hdf5File::open(source, limits)?;
-    let mut text = LayoutText::new("an HDF5 file", limits);
+    let mut text = LayoutText::new("an HDF5 file", limits).with_listing(listing);
     file.cut_short().iter().try_for_each(|why| text.write_file_damage(why))?;
     let (root, others) = (file.root, ExternalFiles::new(resolve, source.len(), limits));
     let at = Rc::new(LinkedFile::new(file, 0, String::new())?);
@@ -104,7 +109,7 @@ fn try_derive_layout(
     let links = read_group_links(&at.file, &header)?;
     writer.write_group(&header, &links, root, "")?;
     writer.external_files.write_file_list(&mut writer.text)?;
-    Ok(DerivedLayout { text: writer.text.finish()?, is_late: writer.is_late })
+    Ok(DerivedLayout { layout: writer.text.finish_with_indexes()?, is_late: writer.is_late })
 }
 
 struct LayoutWriter<'s> {
