@@ -22,8 +22,8 @@ use crate::codec;
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, CHUNK_INDEX_ATTRIBUTE, ChunkIndex, Dialect, EvaluateOptions, FACTORS_ATTRIBUTE, ItemId, ItemKind, Layout,
-    LayoutEntry, LayoutLiteral, ParseOptions, ResolvedType, StoredChunk, StreamEntryKind, parse, read_own,
+    Attribute, ChunkIndex, Dialect, EvaluateOptions, FACTORS_ATTRIBUTE, ItemId, ItemKind, Layout, LayoutEntry, LayoutLiteral,
+    ParseOptions, ResolvedType, StoredChunk, StreamEntryKind, parse, read_own,
 };
 use crate::limits::Limits;
 
@@ -41,7 +41,7 @@ pub(super) const AXIS_ATTRIBUTES: &[&str] = &["grid_chars", "grid_unlimited"];
 
 /// Returns `true` if a layout may have grids.
 pub(super) fn may_have_grids(layout: &Layout) -> bool {
-    layout.text().contains(SHAPE_ATTRIBUTE)
+    layout.has_attribute_name(SHAPE_ATTRIBUTE)
 }
 
 /// A gridded array.
@@ -124,7 +124,7 @@ impl GridCollector {
         self,
         find: &dyn Fn(&str) -> Option<LayoutEntry>,
         (base, len): (u64, u64),
-        indexes: &[Arc<dyn ChunkIndex>],
+        layout: &Layout,
         limits: &Limits,
     ) -> Result<Vec<(LayoutEntry, Result<ChunkedArray>)>> {
         let mut types = HashMap::new();
@@ -134,7 +134,8 @@ impl GridCollector {
             let mut whole = LayoutEntry { path, item, ..first.clone() };
             whole.nbytes = Some(entries.iter().filter_map(|entry| entry.nbytes).fold(0, u64::saturating_add));
             whole.address = entries.iter().find_map(|entry| entry.address);
-            let spec = GridSpec { attributes: said, item_paths: find, len, indexes };
+            let index = layout.indexed_array(item).map(|array| &array.index);
+            let spec = GridSpec { attributes: said, item_paths: find, len, index };
             let grid = spec.build_grid(&mut whole, &entries, base, &mut types, limits);
             all.push((whole, grid));
         }
@@ -151,8 +152,8 @@ struct GridSpec<'s> {
     item_paths: &'s dyn Fn(&str) -> Option<LayoutEntry>,
     /// Bytes of the stream.
     len: u64,
-    /// The indexes of chunks to which the attributes refer.
-    indexes: &'s [Arc<dyn ChunkIndex>],
+    /// The index of the chunks, if they are no items.
+    index: Option<&'s Arc<dyn ChunkIndex>>,
 }
 
 impl GridSpec<'_> {
@@ -227,14 +228,7 @@ impl GridSpec<'_> {
 
     /// Returns the places of the chunks.
     fn chunk_locations(&self, entries: &[LayoutEntry], cut: &ChunkShape, base: u64, limits: &Limits) -> Result<Places> {
-        if let Some(said) = self.attributes.get(CHUNK_INDEX_ATTRIBUTE) {
-            let number = match said {
-                Attribute::Value(LayoutLiteral::Integer(number)) => usize::try_from(*number).ok(),
-                _ => None,
-            };
-            let index = number.and_then(|number| self.indexes.get(number)).ok_or_else(|| {
-                Error::malformed(format!("{CHUNK_INDEX_ATTRIBUTE} refers to an index that only the file of another format has"))
-            })?;
+        if let Some(index) = self.index {
             return Ok(Places::Indexed(Arc::new(CachedIndex::new(Arc::clone(index), limits))));
         }
         let count = cut.counts().iter().try_fold(1u64, |n, count| n.checked_mul(*count));

@@ -17,11 +17,9 @@ use crate::bytes::{
 };
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, SuggestedSetting};
-use crate::foreign::DerivedLayout;
 use crate::layout::{
-    ArrayLocation, Attribute, Byteorder, ChunkIndex, Dialect, EvaluateOptions, FILL_ATTRIBUTE, ItemId, Layout, LayoutEntry,
-    LayoutEvaluation, ParamRequest, ParseOptions, ResolvedType, StreamEntryKind, SuppliedValue, attribute_name, parse,
-    read_value,
+    ArrayLocation, Attribute, Byteorder, Dialect, EvaluateOptions, FILL_ATTRIBUTE, ItemId, Layout, LayoutEntry, LayoutEvaluation,
+    ParamRequest, ParseOptions, ResolvedType, StreamEntryKind, SuppliedValue, attribute_name, parse, read_value,
 };
 use crate::limits::Limits;
 
@@ -87,8 +85,6 @@ pub struct DudleyFile {
     is_truncated: bool,
     /// `true` if the layout may have arrays in chunks.
     has_grids: bool,
-    /// The indexes of chunks to which a derived layout refers.
-    chunk_indexes: Vec<Arc<dyn ChunkIndex>>,
     /// `true` if arrays have the values that their attributes declare, by the conventions of netCDF.
     pub(super) is_physical: bool,
     /// The comparison of the bytes of an item with the checksum that a file of another format states for them.
@@ -144,7 +140,6 @@ impl DudleyFile {
             outline,
             is_truncated: is_cut,
             has_grids,
-            chunk_indexes: Vec::new(),
             is_physical: false,
             check: None,
         })
@@ -157,23 +152,16 @@ impl DudleyFile {
     #[doc(hidden)]
     pub fn open_derived(
         source: SourceRef,
-        derived: DerivedLayout,
+        (format, layout): (&'static str, Layout),
         resolve: &dyn Resolve,
         order: Option<Byteorder>,
         limits: &Limits,
     ) -> Result<Self> {
-        let mut how = ParseOptions::with_dialect(Dialect::D2025);
-        how.limits = limits.clone();
-        let said = |e: Error| e.context(format!("the layout derived from {}", source.name()));
-        let layout = parse(derived.text.as_bytes(), &how).map_err(said)?.into_layout().map_err(said)?;
+        #[cfg(debug_assertions)]
+        layout.assert_same_as_text(limits);
         let options = StreamOptions { layout: Some(layout), order, ..StreamOptions::default() };
         let file = Self::open_with(source, resolve, options, limits)?;
-        Ok(Self { origin: LayoutOrigin::Derived(derived.format), chunk_indexes: derived.chunk_indexes, ..file })
-    }
-
-    /// The indexes of chunks to which a derived layout refers.
-    pub(super) fn chunk_indexes(&self) -> &[Arc<dyn ChunkIndex>] {
-        &self.chunk_indexes
+        Ok(Self { origin: LayoutOrigin::Derived(format), ..file })
     }
 
     /// Returns `true` for a file of another format, whose layout is derived from its own metadata.

@@ -131,7 +131,7 @@ impl StreamOutline {
         let find = |path: &str| outline.nodes.get(outline.find(path).ok()??.0)?.entry.as_deref().cloned();
         let file = items.file();
         let stream = (file.base_offset(), file.source().len());
-        for (entry, grid) in grids.into_grids(&find, stream, file.chunk_indexes(), file.limits())? {
+        for (entry, grid) in grids.into_grids(&find, stream, file.layout(), file.limits())? {
             outline.replace_with_grid(entry, grid)?;
         }
         // The outline lives as long as the file, and a vector that grows has up to twice the space that it needs.
@@ -168,7 +168,7 @@ impl StreamOutline {
         if let Some(root) = nodes.first_mut() {
             *root = Some(0);
         }
-        let may_have_parts = layout.text().contains(PART_ATTRIBUTE);
+        let may_have_parts = layout.has_attribute_name(PART_ATTRIBUTE);
         let referenced: HashSet<ItemId> = layout.references().map(|(id, _)| id).collect();
         for id in (1..layout.item_count()).filter_map(|at| layout.item_at(at)) {
             let Some(parent) = layout.parent(id) else { continue };

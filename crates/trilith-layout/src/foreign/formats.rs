@@ -1,16 +1,16 @@
 //! The table of foreign formats: what a file is, and what is done with it.
 
-use super::layout_text::{ChunkListing, LayoutSource};
 use super::recognize;
 use crate::bytes::{Resolve, Source, SourceRef};
 use crate::error::Result;
+use crate::layout::Layout;
 use crate::limits::Limits;
 
 /// The place of magic bytes.
 type MagicOffsets = &'static [usize];
 
 /// Gives the layout of a file.
-pub(super) type DeriveFn = fn(&SourceRef, &dyn Resolve, &Limits, ChunkListing) -> Result<LayoutSource>;
+pub(super) type DeriveFn = fn(&SourceRef, &dyn Resolve, &Limits) -> Result<Layout>;
 
 /// Treatment of the files of a format.
 #[derive(Clone, Copy)]
@@ -55,7 +55,7 @@ const fn supported(name: &'static str, what: &'static str, mark: MagicRule, deri
 /// The derivation of a module whose files refer to no others.
 macro_rules! alone {
     ($module:ident) => {
-        |source, _, limits, _| super::$module::derive_layout(source, limits).map(LayoutSource::from)
+        |source, _, limits| super::$module::derive_layout(source, limits)
     };
 }
 

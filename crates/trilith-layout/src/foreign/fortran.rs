@@ -3,15 +3,15 @@
 //! The file does not describe the content of a record, so records are bytes. Long records are cut into pieces: the
 //! length before a piece is negative if another follows, and that after it if one precedes it.
 
-use super::layout_text::{LayoutText, placed_bytes};
+use super::layout_text::{ElementSpec, ItemSpec, LayoutText, TypeSpec};
 use super::recognize::{RecordMarkers, Subrecord, subrecords};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
-use crate::layout::COLUMN_ATTRIBUTE;
+use crate::layout::{COLUMN_ATTRIBUTE, Layout};
 use crate::limits::Limits;
 
 /// The layout of a file of records.
-pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<String> {
+pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
     let marks = RecordMarkers::detect(&**source).ok_or_else(|| Error::malformed("the lengths of its records do not agree"))?;
     let mut all: Vec<Vec<Subrecord>> = Vec::new();
     let mut record = Vec::new();
@@ -30,22 +30,24 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Strin
     match all.first().map(|record| &record[..]) {
         Some([first]) if all.iter().all(|record| matches!(record[..], [only] if only.len == first.len)) => {
             let (length, width, end) = (marks.layout_type(), marks.width, marks.width + first.len);
-            let data = format!("data = {}", placed_bytes(first.len, width));
-            text.write_item("records", &format!("{{begin = {length} @0  {data}  end = {length} @{end}}}[{}] @0", all.len()))?;
+            let length = |at| TypeSpec::from_name(length).with_shape(Vec::new()).at(at);
+            let members =
+                vec![length(0).named("begin"), ItemSpec::bytes(first.len).at(width).named("data"), length(end).named("end")];
+            text.write_item("records", &TypeSpec::Struct(members).with_shape(vec![all.len() as u64]).at(0))?;
             text.write_attribute(COLUMN_ATTRIBUTE, "data")?;
         }
-        _ => text.raw_list("records", all.iter().map(|record| record_text(record)))?,
+        _ => text.raw_list("records", all.iter().map(|record| record_element(record)))?,
     }
     text.write_attribute("fortran_markers", marks.layout_type())?;
-    text.finish()
+    Ok(text.finish())
 }
 
 /// A record as an item of a list; one of several pieces is a list of them.
-fn record_text(record: &[Subrecord]) -> String {
-    let pieces: Vec<String> = record.iter().map(|piece| placed_bytes(piece.len, piece.begin)).collect();
-    match &pieces[..] {
-        [only] => only.clone(),
-        _ => format!("[{}]", pieces.join(", ")),
+fn record_element(record: &[Subrecord]) -> ElementSpec {
+    let piece = |piece: &Subrecord| ItemSpec::bytes(piece.len).at(piece.begin);
+    match record {
+        [only] => ElementSpec::Item(piece(only)),
+        _ => ElementSpec::List(record.iter().map(piece).collect()),
     }
 }
 
@@ -58,7 +60,8 @@ mod tests {
     use crate::bytes::MemorySource;
 
     fn text(bytes: &[u8]) -> Result<String> {
-        derive_layout(&(Arc::new(MemorySource::new(bytes.to_vec(), "x")) as _), &Limits::default())
+        let layout = derive_layout(&(Arc::new(MemorySource::new(bytes.to_vec(), "x")) as _), &Limits::default())?;
+        Ok(layout.text().to_owned())
     }
 
     #[test]

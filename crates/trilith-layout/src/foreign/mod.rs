@@ -22,13 +22,10 @@ mod struct_strings;
 mod tiff;
 mod unsupported_formats;
 
-use std::sync::Arc;
-
 use self::formats::{FORMATS, ForeignFormat, MagicRule, Support};
-use self::layout_text::{ChunkListing, LayoutSource};
 use crate::bytes::{NoReferences, PartCheck, Resolve, Source, SourceRef, read_vec};
 use crate::error::Result;
-use crate::layout::ChunkIndex;
+use crate::layout::Layout;
 use crate::limits::Limits;
 use crate::progress::Progress;
 
@@ -46,9 +43,6 @@ pub struct DerivedLayout {
     pub format: &'static str,
     /// The layout, in the dialect of 2025.
     pub text: String,
-    /// The indexes of chunks to which the text refers; empty if it lists all chunks.
-    #[doc(hidden)]
-    pub chunk_indexes: Vec<Arc<dyn ChunkIndex>>,
 }
 
 /// The layout of a file of a foreign format, from its own metadata; None if it is of none whose layout can be derived.
@@ -79,27 +73,24 @@ pub fn derive(source: &SourceRef, limits: &Limits) -> Result<Option<DerivedLayou
 /// # Errors
 /// Returns the errors of [`fn@derive`]. A file that cannot be opened makes the items unreadable that need it.
 pub fn derive_with(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Option<DerivedLayout>> {
-    derive_as(source, resolve, limits, ChunkListing::Listed)
+    let Some((format, layout)) = derive_to_read(source, resolve, limits)? else { return Ok(None) };
+    let text = layout.listed_text(limits).map_err(|e| e.context(format!("the layout derived from {}", source.name())))?;
+    Ok(Some(DerivedLayout { format, text }))
 }
 
-/// Does the same as [`derive_with`], for a file that is read under the layout: the chunks of an array are not listed, and their
-/// index is read with the array.
+/// Returns the layout of [`derive_with`], for a file that is read under it, and the name of the format.
 ///
 /// # Errors
 /// Returns the errors of [`derive_with`].
 #[doc(hidden)]
-pub fn derive_to_read(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Option<DerivedLayout>> {
-    derive_as(source, resolve, limits, ChunkListing::Deferred)
-}
-
-fn derive_as(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits, listing: ChunkListing) -> Result<Option<DerivedLayout>> {
+pub fn derive_to_read(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Option<(&'static str, Layout)>> {
     let start = read_start(&**source)?;
     let Some(format) = recognize_format(&start, &**source) else { return Ok(None) };
     match format.support {
         Support::Derived(name, derivation) => {
-            let LayoutSource { text, chunk_indexes } = derivation(source, resolve, limits, listing)
-                .map_err(|e| e.context(format!("{}, {}", source.name(), format.name)))?;
-            Ok(Some(DerivedLayout { format: name, text, chunk_indexes }))
+            let layout =
+                derivation(source, resolve, limits).map_err(|e| e.context(format!("{}, {}", source.name(), format.name)))?;
+            Ok(Some((name, layout)))
         }
         Support::Unsupported(_) => Ok(None),
     }

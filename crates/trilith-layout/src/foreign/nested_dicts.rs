@@ -36,7 +36,7 @@ fn write_group_level<T>(items: &[&PathItem<'_, T>], depth: usize, text: &mut Lay
                 if let Some(group) = groups.remove(name) {
                     text.open_dict(name)?;
                     write_group_level(&group, depth + 1, text, write)?;
-                    text.close_dict()?;
+                    text.close_dict();
                 }
             }
         }

@@ -5,12 +5,12 @@
 //! number of records may be unknown (all ones, written while the file grows); then the length of the file tells it.
 
 use super::header_reader::HeaderReader;
-use super::layout_text::{AttributeValue, LayoutText, to_integer_literal, to_shape_text, type_at_offset};
+use super::layout_text::{AttributeValue, LayoutText, TypeSpec, to_integer_literal};
 use super::netcdf_fill;
 use crate::array::{Datatype, undeclared_text};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result, ResultExt};
-use crate::layout::{Attribute, COLUMN_ATTRIBUTE, FILL_ATTRIBUTE, LayoutLiteral, primitive_of};
+use crate::layout::{Attribute, COLUMN_ATTRIBUTE, FILL_ATTRIBUTE, Layout, LayoutLiteral, primitive_of};
 use crate::limits::Limits;
 
 /// The most dimensions that a variable may have.
@@ -35,9 +35,9 @@ fn datatype_of(code: u64, is_cdf5: bool) -> Option<Datatype> {
 }
 
 /// Returns the spelling of a datatype in a layout, with the byte order that every netCDF-3 file has.
-fn layout_type(datatype: &Datatype) -> Result<String> {
+fn layout_type(datatype: &Datatype) -> Result<TypeSpec> {
     let (name, _) = primitive_of(datatype)?.unwrap_or_default();
-    Ok(if datatype.item_size() > 1 { format!(">{name}") } else { name.to_owned() })
+    Ok(if datatype.item_size() > 1 { TypeSpec::from_name(&format!(">{name}")) } else { TypeSpec::from_name(name) })
 }
 
 /// A number of an attribute.
@@ -90,7 +90,7 @@ struct RecordLayout {
 }
 
 /// The layout of a netCDF-3 file.
-pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<String> {
+pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
     let cdf = CdfParser::new(source, limits)?.read_header()?;
     let records = cdf.all_records(source.len())?;
     let mut text = LayoutText::new("a netCDF-3 file", limits);
@@ -104,7 +104,7 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Strin
     for variable in &cdf.variables {
         cdf.declare_variable(variable, &records, &mut text).with_context(|| format!("variable {}", variable.name))?;
     }
-    text.finish()
+    Ok(text.finish())
 }
 
 impl CdfHeader {
@@ -181,20 +181,20 @@ impl CdfHeader {
             }
         }
         if is_record && !records.is_unpadded && records.count > 0 {
-            let (slab, at) = (to_shape_text(&lengths), variable.offset - records.begin);
+            let at = variable.offset - records.begin;
             let size = self.slab_size(variable)?;
-            // A last byte makes each struct as long as a record.
-            let rest = match at + size < records.stride {
-                true => format!("  record = u1 @{}", records.stride - 1),
-                false => String::new(),
-            };
-            let member = format!("{{data = {typed}{slab} @{at}{rest}}}[{}] @{}", records.count, records.begin);
-            text.write_item(&variable.name, &member)?;
+            let mut members = vec![typed.with_shape(lengths).at(at).named("data")];
+            if at + size < records.stride {
+                // A last byte makes each struct as long as a record.
+                members.push(TypeSpec::from_name("u1").with_shape(Vec::new()).at(records.stride - 1).named("record"));
+            }
+            let whole = TypeSpec::Struct(members).with_shape(vec![records.count]).at(records.begin);
+            text.write_item(&variable.name, &whole)?;
         } else {
             if is_record {
                 lengths.insert(0, records.count);
             }
-            text.write_item(&variable.name, &type_at_offset(&format!("{typed}{}", to_shape_text(&lengths)), variable.offset))?;
+            text.write_item(&variable.name, &typed.with_shape(lengths).at(variable.offset))?;
         }
         for (name, value) in &variable.attributes {
             text.file_attribute(name, AttributeValue(value.clone()))?;
@@ -402,7 +402,8 @@ mod tests {
     }
 
     fn text(bytes: Vec<u8>) -> Result<String> {
-        derive_layout(&(Arc::new(MemorySource::new(bytes, "x.nc")) as SourceRef), &Limits::default())
+        let layout = derive_layout(&(Arc::new(MemorySource::new(bytes, "x.nc")) as SourceRef), &Limits::default())?;
+        Ok(layout.text().to_owned())
     }
 
     #[test]

@@ -2,29 +2,29 @@
 
 use std::sync::Arc;
 
-use super::layout_text::{LayoutText, placed_bytes, push_type};
+use super::layout_text::{ItemSpec, LayoutText};
 use super::struct_strings::{self, MemberTreatment};
 use crate::array::{Array, Byteorder, Datatype, PartialArray, UnsupportedDtype, UnsupportedKind};
 use crate::bytes::SourceRef;
 use crate::codec::filter::number_formats;
 use crate::error::{Error, Result};
-use crate::layout::{FILL_ATTRIBUTE, LayoutLiteral};
+use crate::layout::{FILL_ATTRIBUTE, Layout, LayoutLiteral};
 use crate::limits::Limits;
 
 /// The duration that numpy calls `NaT`: a missing one.
 const NAT: i64 = i64::MIN;
 
 /// The layout of a `.npy` file. Columns are said by `grid_order`, since the language has rows alone.
-pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<String> {
+pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
     let read = read_npy_header(source.clone(), limits)?;
     let mut text = LayoutText::new("a .npy file", limits);
     declare_npy_array(&read, 0, "data", &mut text)?;
-    text.finish()
+    Ok(text.finish())
 }
 
 /// Reads the header of a `.npy` file; the columns that a layout has no datatype for are left out.
 pub(super) fn read_npy_header(source: SourceRef, limits: &Limits) -> Result<PartialArray> {
-    let known = |datatype: &Datatype| push_type(datatype, Byteorder::Little, &[], &mut String::new());
+    let known = |datatype: &Datatype| ItemSpec::of(datatype, Byteorder::Little, &[]).map(drop);
     Array::from_npy_partly(source, limits, &known)
 }
 
@@ -42,7 +42,7 @@ pub(super) fn declare_npy_array(
         if array.is_empty() {
             text.write_array(name, &made.datatype, Byteorder::Little, shape, offset)?;
         } else {
-            text.write_item(name, &placed_bytes(array.nbytes_stored(), offset))?;
+            text.write_item(name, &ItemSpec::bytes(array.nbytes_stored()).at(offset))?;
             made.write_grid(array, named, "", text)?;
         }
     } else if array.is_c_contiguous() {

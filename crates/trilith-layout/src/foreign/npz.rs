@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
 use std::sync::{Arc, OnceLock};
 
-use super::layout_text::{LayoutText, placed_bytes};
+use super::layout_text::{ItemSpec, LayoutText};
 use super::{nested_dicts, npy};
 #[cfg(feature = "zlib")]
 use crate::array::npy_header_len;
@@ -22,6 +22,7 @@ use crate::bytes::{MemorySource, PieceAccess, TruncatedSource, for_each_piece};
 #[cfg(feature = "zlib")]
 use crate::codec::{crc::differs, zlib};
 use crate::error::{Error, Result, ResultExt};
+use crate::layout::Layout;
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::threads;
@@ -64,7 +65,7 @@ pub fn npz_arrays(source: &SourceRef, limits: &Limits) -> Result<Vec<(String, Ar
 }
 
 /// The layout of an archive: its stored members are uncompressed, a deflated one is an array of one chunk.
-pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<String> {
+pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
     let mut text = LayoutText::new("a .npz archive", limits);
     let entries = read_central_directory(source, limits)?;
     let mut members = Vec::new();
@@ -78,7 +79,7 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Strin
     nested_dicts::write_groups(&members, &mut text, &mut |text, name, entry: &&ZipEntry| {
         text.or_unreadable(name, |text| declare_member(source, entry, name, text, limits))
     })?;
-    text.finish()
+    Ok(text.finish())
 }
 
 fn declare_member(source: &SourceRef, entry: &ZipEntry, name: &str, text: &mut LayoutText, limits: &Limits) -> Result<()> {
@@ -100,7 +101,7 @@ fn declare_member(source: &SourceRef, entry: &ZipEntry, name: &str, text: &mut L
         npy::write_dtype_note(&named, text)?;
         return npy::write_unreadable_columns(&missing, name, text);
     }
-    text.write_item(name, &placed_bytes(entry.compressed_size, start))?;
+    text.write_item(name, &ItemSpec::bytes(entry.compressed_size).at(start))?;
     made.write_grid(&array, &named, &format!("skip({}) crc32({}) rawdeflate", array.offset(), entry.crc), text)?;
     npy::write_dtype_note(&named, text)?;
     npy::write_unreadable_columns(&missing, name, text)
@@ -109,7 +110,7 @@ fn declare_member(source: &SourceRef, entry: &ZipEntry, name: &str, text: &mut L
 /// A member that is no array of numpy: its bytes.
 fn declare_bytes(entry: &ZipEntry, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
     let stored = if entry.uncompressed_size == 0 { 0 } else { entry.compressed_size };
-    text.write_item(name, &placed_bytes(stored, start))?;
+    text.write_item(name, &ItemSpec::bytes(stored).at(start))?;
     match entry.method {
         0 => Ok(()),
         8 if entry.uncompressed_size == 0 => Ok(()),
@@ -377,7 +378,6 @@ mod tests {
     use super::*;
     use crate::array::{Datatype, npy_header};
     use crate::bytes::verify_backing;
-    use crate::layout::Layout;
 
     /// An archive of two members, the second of them by this method.
     fn archive(second: u16) -> Vec<u8> {
@@ -432,10 +432,11 @@ mod tests {
         let arrays = npz_arrays(&open(archive(8)), &Limits::default()).unwrap();
         assert_eq!((arrays[0].0.as_str(), arrays[0].1.load::<u8>().unwrap()), ("a", vec![1, 2, 3]));
         assert_eq!((arrays[1].0.as_str(), arrays[1].1.load::<u8>().unwrap()), ("g/b", vec![7; 200]));
-        let packed = derive_layout(&open(archive(8)), &Limits::default()).unwrap();
+        let text = |bytes| derive_layout(&open(bytes), &Limits::default()).unwrap().text().to_owned();
+        let packed = text(archive(8));
         assert!(packed.contains("#: grid_filters=\"skip(128) crc32("), "{packed}");
         assert!(Layout::read(packed.as_bytes()).is_ok());
-        let text = derive_layout(&open(archive(0)), &Limits::default()).unwrap();
+        let text = text(archive(0));
         assert!(text.ends_with("a = u1[3] @163\ng/\n  b = u1[200] @331\n..\n"), "{text}");
         assert!(Layout::read(text.as_bytes()).is_ok());
     }

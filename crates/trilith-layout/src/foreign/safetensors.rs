@@ -10,10 +10,11 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use super::header_reader::HeaderReader;
-use super::layout_text::{LayoutText, to_shape_text, type_at_offset};
+use super::layout_text::{LayoutText, TypeSpec};
 use super::recognize::MAX_SAFETENSORS_HEADER as HEADER;
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Error, Result, ResultExt};
+use crate::layout::Layout;
 use crate::limits::Limits;
 
 /// Key of the strings about the file.
@@ -46,7 +47,7 @@ const DTYPES: &[(&str, &str, u64, bool)] = &[
 const SUB_BYTE_DTYPES: &[&str] = &["F4", "F6_E2M3", "F6_E3M2"];
 
 /// The layout of a safetensors file.
-pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<String> {
+pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
     let mut header = HeaderReader::from_offset(&**source, 0, limits);
     let length = header.read_le(8)?;
     if length > HEADER {
@@ -74,11 +75,11 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Strin
     for (name, tensor) in tensors {
         text.or_unreadable(name, |text| {
             let tensor = tensor?;
-            text.write_item(name, &type_at_offset(&format!("{}{}", tensor.spelled, to_shape_text(&tensor.shape)), tensor.begin))?;
+            text.write_item(name, &TypeSpec::from_name(tensor.type_name).with_shape(tensor.shape).at(tensor.begin))?;
             tensor.named.map_or(Ok(()), |name| text.write_attribute("safetensors_dtype", name))
         })?;
     }
-    text.finish()
+    Ok(text.finish())
 }
 
 /// The JSON text in the order in which it is there.
@@ -141,7 +142,7 @@ impl<'de> Visitor<'de> for Entries<StringMap> {
 }
 
 struct TensorEntry {
-    spelled: &'static str,
+    type_name: &'static str,
     named: Option<&'static str>,
     shape: Vec<u64>,
     begin: u64,
@@ -183,7 +184,7 @@ fn placed_of(tensor: &Value, data: u64, len: u64) -> Result<TensorEntry> {
     if SUB_BYTE_DTYPES.contains(&dtype) {
         return Err(Error::unsupported(format!("datatype {dtype}, whose elements share bytes")));
     }
-    let Some(&(name, spelled, bits, is_all)) = DTYPES.iter().find(|row| row.0 == dtype) else {
+    let Some(&(name, type_name, bits, is_all)) = DTYPES.iter().find(|row| row.0 == dtype) else {
         return Err(Error::unsupported(format!("datatype {dtype:?} is not known")));
     };
     let size = shape.iter().try_fold(bits / 8, |size, length| size.checked_mul(*length));
@@ -191,7 +192,9 @@ fn placed_of(tensor: &Value, data: u64, len: u64) -> Result<TensorEntry> {
         return Err(Error::malformed(format!("its shape {shape:?} of {dtype} does not fill the bytes {from} to {to}")));
     }
     match data.checked_add(to) {
-        Some(end) if end <= len => Ok(TensorEntry { spelled, named: (!is_all).then_some(name), shape, begin: data + from, end }),
+        Some(end) if end <= len => {
+            Ok(TensorEntry { type_name, named: (!is_all).then_some(name), shape, begin: data + from, end })
+        }
         _ => Err(Error::malformed(format!("its bytes end at byte {} of the file, which has {len}", data.saturating_add(to)))),
     }
 }

@@ -1,12 +1,9 @@
 //! The index of the chunks of an array that is in the described file itself, in a form that only the format of that file has.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use crate::error::Result;
-
-/// The attribute by which the text of a derived layout refers to an index: its value is a number of
-/// [`DerivedLayout::chunk_indexes`](crate::foreign::DerivedLayout::chunk_indexes).
-pub const CHUNK_INDEX_ATTRIBUTE: &str = "grid_index";
 
 /// A chunk that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,4 +37,15 @@ pub trait ChunkIndex: Debug + Send + Sync {
     /// # Errors
     /// Returns the errors of [`ChunkIndex::chunk`] and those of `visit`.
     fn for_each(&self, visit: &mut dyn FnMut(u64, StoredChunk) -> Result<()>) -> Result<()>;
+}
+
+/// An array whose chunks are in an index.
+#[derive(Debug, Clone)]
+pub struct IndexedArray {
+    /// The index.
+    pub index: Arc<dyn ChunkIndex>,
+    /// `true` if the bytes of a chunk, after its filters, are its elements.
+    pub is_direct: bool,
+    /// `true` if the array is longer than what was written of it.
+    pub is_longer: bool,
 }

@@ -221,6 +221,25 @@ impl<V: Copy> NameScope<V> {
         }
     }
 
+    /// Takes the meaning of a name away.
+    pub(crate) fn remove(&mut self, key: &(u32, u32)) {
+        match self.first.get_mut(key.1 as usize) {
+            Some(Some((owner, _))) if *owner == key.0 => {}
+            Some(Some(_)) => {
+                self.len = self.len.saturating_sub(usize::from(self.more.remove(key).is_some()));
+                return;
+            }
+            _ => return,
+        }
+        // Another meaning of the name moves up, so that it is found.
+        let other = self.more.keys().find(|known| known.1 == key.1).copied();
+        let moved = other.and_then(|other| Some((other.0, self.more.remove(&other)?)));
+        if let Some(first) = self.first.get_mut(key.1 as usize) {
+            *first = moved;
+        }
+        self.len = self.len.saturating_sub(1);
+    }
+
     /// Returns `true` if no name means anything.
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0

@@ -20,9 +20,11 @@
 //! Uncertain points of the language are collected in `decision.rs`.
 
 mod annotations;
+mod builder;
 mod check_translation;
 mod chunk_index;
 mod code;
+mod derived_text;
 mod detect;
 mod diagnostic;
 mod entries;
@@ -54,8 +56,9 @@ pub use crate::array::Byteorder;
 #[doc(hidden)]
 pub use annotations::AnnotatedMember;
 pub(crate) use annotations::length_of;
+pub(crate) use builder::{AttributeValue, ElementSpec, ItemSpec, LayoutBuilder, TypeSpec, integer_literal};
 #[doc(hidden)]
-pub use chunk_index::{CHUNK_INDEX_ATTRIBUTE, ChunkIndex, StoredChunk};
+pub use chunk_index::{ChunkIndex, IndexedArray, StoredChunk};
 pub use code::CodeLanguage;
 pub use detect::{ParseOptions, ParseResult, parse};
 #[doc(hidden)]

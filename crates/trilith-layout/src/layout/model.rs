@@ -6,10 +6,12 @@
 //! stream: what [`Layout::evaluate`](Layout::evaluate) and the printer walk along.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 pub(super) use super::primitive::{Dialect, Primitive, PrimitiveKind};
 pub(super) use crate::array::Byteorder;
 
+use super::chunk_index::IndexedArray;
 use super::diagnostic::DiagnosticCode;
 use super::interner::{Interner, NameHasher, NameScope, Symbol};
 use crate::span::Span;
@@ -21,6 +23,9 @@ pub const FILL_ATTRIBUTE: &str = "grid_missing";
 
 /// The attribute with a scale and an offset for each sample of an image, if they differ.
 pub const FACTORS_ATTRIBUTE: &str = "grid_factors";
+
+/// The owner of the types of 2025, which have one name space; no item has this number.
+pub(crate) const GLOBAL_SCOPE: u32 = u32::MAX;
 
 /// The number of an item: its place in the order of declarations. The root dict is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -421,6 +426,8 @@ pub(crate) enum AnnotationKind {
     Attribute(Symbol, Attribute),
     /// The end of an attribute comment that is not understood.
     Raw(Span),
+    /// A comment of a layout that a program made. Those of texts are not kept.
+    Comment(Span),
 }
 
 /// A parsed layout: what is stored where, up to the parameters that are read from the stream.
@@ -465,6 +472,11 @@ pub struct Layout {
     pub(crate) instances: HashMap<(TypeId, Box<[u32]>), TypeId, NameHasher>,
     /// Data for evaluation, made once.
     pub(crate) plan: super::static_facts::StaticFacts,
+    /// The arrays whose chunks are in an index of the described file.
+    pub(crate) indexed_arrays: HashMap<ItemId, IndexedArray, NameHasher>,
+    /// `true` if a program made the layout: `text` has its documentation, and `printed_text` all of it.
+    pub(crate) is_built: bool,
+    pub(crate) printed_text: OnceLock<String>,
 }
 
 impl Layout {
@@ -496,6 +508,9 @@ impl Layout {
             template_obstacle: Some(Span::default()),
             instances: HashMap::default(),
             plan: super::static_facts::StaticFacts::default(),
+            indexed_arrays: HashMap::default(),
+            is_built: false,
+            printed_text: OnceLock::new(),
         };
         for number in 0..Primitive::COUNT {
             for order in [None, Some(Byteorder::Little), Some(Byteorder::Big), None] {
@@ -586,7 +601,17 @@ impl Layout {
 
     /// The text, decoded; spans of items and diagnostics refer to it.
     pub fn text(&self) -> &str {
-        &self.text
+        if self.is_built { self.printed_text.get_or_init(|| self.derived_text()) } else { &self.text }
+    }
+
+    /// Returns `true` if an attribute has this name.
+    pub(crate) fn has_attribute_name(&self, name: &str) -> bool {
+        self.names.find_symbol(name).is_some()
+    }
+
+    /// The index of the chunks of an item, if the described file has it in a form of its own.
+    pub(crate) fn indexed_array(&self, item: ItemId) -> Option<&IndexedArray> {
+        self.indexed_arrays.get(&item)
     }
 
     /// Returns the number of bytes of the text that belong to the layout: up to its end or past its terminator
@@ -691,7 +716,7 @@ impl Layout {
         self.summary.map(|ty| self.ty(ty).item)
     }
 
-    fn notes_of(&self, id: ItemId) -> &[Annotation] {
+    pub(super) fn notes_of(&self, id: ItemId) -> &[Annotation] {
         let from = self.notes.partition_point(|note| note.item < id);
         let to = self.notes.partition_point(|note| note.item <= id);
         self.notes.get(from..to).unwrap_or(&[])
@@ -700,8 +725,8 @@ impl Layout {
     /// The lines of documentation (`##`) of an item, without the mark.
     pub fn docs(&self, id: ItemId) -> impl Iterator<Item = &str> {
         self.notes_of(id).iter().filter_map(|note| match note.said {
-            AnnotationKind::Doc(span) => Some(span.slice(&self.text)),
-            AnnotationKind::Attribute(..) | AnnotationKind::Raw(_) => None,
+            AnnotationKind::Doc(span) => Some(span.slice(&self.text).trim_end_matches(super::lexer::BLANKS)),
+            AnnotationKind::Attribute(..) | AnnotationKind::Raw(_) | AnnotationKind::Comment(_) => None,
         })
     }
 
@@ -709,7 +734,7 @@ impl Layout {
     pub fn attributes(&self, id: ItemId) -> impl Iterator<Item = (&str, &Attribute)> {
         self.notes_of(id).iter().filter_map(|note| match &note.said {
             AnnotationKind::Attribute(name, value) => Some((self.names.resolve(*name), value)),
-            AnnotationKind::Doc(_) | AnnotationKind::Raw(_) => None,
+            AnnotationKind::Doc(_) | AnnotationKind::Raw(_) | AnnotationKind::Comment(_) => None,
         })
     }
 

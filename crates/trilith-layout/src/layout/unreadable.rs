@@ -17,6 +17,12 @@ pub fn reason_attribute(error: &Error) -> Attribute {
 }
 
 impl Layout {
+    /// Returns `true` if items may be marked as unreadable.
+    #[doc(hidden)]
+    pub fn may_have_unreadable(&self) -> bool {
+        self.has_attribute_name(UNREADABLE)
+    }
+
     /// Returns the reason if an item cannot be read.
     pub fn unreadable(&self, item: ItemId) -> Option<Error> {
         let (_, value) = self.attributes(item).find(|(name, _)| *name == UNREADABLE)?;

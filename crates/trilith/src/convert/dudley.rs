@@ -12,7 +12,7 @@ use crate::codec::CodecId;
 use crate::diagnostic::Diagnostic;
 use crate::dudley::{DudleyFile, RewriteOptions};
 use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
-use crate::layout::{Byteorder, Compression, Dialect, LayoutEntry, StorageOptions, UNREADABLE};
+use crate::layout::{Byteorder, Compression, Dialect, LayoutEntry, StorageOptions};
 use crate::progress::Progress;
 
 /// A file of the ASDF family as a native Dudley file.
@@ -119,7 +119,7 @@ fn path_list(file: &DudleyFile, fits: impl Fn(&LayoutEntry) -> bool) -> Result<O
 
 /// The items that the layout marks as unreadable, if they are skipped.
 fn collect_unreadable_items(file: &DudleyFile, skip: bool) -> Result<Vec<Diagnostic>> {
-    if !file.layout().text().contains(UNREADABLE) {
+    if !file.layout().may_have_unreadable() {
         return Ok(Vec::new());
     }
     let found = file.outline()?.arrays().filter_map(|(_, entry)| Some((entry, file.unreadable(entry)?)));

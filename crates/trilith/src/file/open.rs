@@ -241,7 +241,7 @@ impl OpenOptions {
         if FileKind::detect(&start).is_none()
             && let Some(derived) = foreign::derive_to_read(&source, &*resolve, &self.limits)?
         {
-            let check = foreign::part_check(derived.format);
+            let check = foreign::part_check(derived.0);
             let file = DudleyFile::open_derived(source, derived, &*resolve, self.byteorder, &self.limits)?;
             let file = file.with_check(check);
             return Ok(File::new(file.with_physical(!self.stored_values && !self.encoded)));

@@ -12,7 +12,7 @@ use crate::array::{Byteorder, Datatype, Field, undeclared_text};
 use crate::bytes::to_usize;
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{LayoutText, placed_bytes};
+use crate::foreign::layout_text::{ItemSpec, LayoutText};
 use crate::layout::LayoutLiteral;
 use crate::limits::Limits;
 
@@ -200,7 +200,7 @@ impl Attribute {
             return text.write_array(name, &self.datatype.datatype, self.datatype.order, &all, at);
         }
         let size = shape.iter().fold(self.datatype.size, |n, len| n.saturating_mul(*len));
-        text.write_item(name, &placed_bytes(size, at))?;
+        text.write_item(name, &ItemSpec::bytes(size).at(at))?;
         text.write_grid_shape(shape, &shape.iter().map(|len| (*len).max(1)).collect::<Vec<_>>())?;
         if let Some((datatype, word)) = &self.datatype.number_filter {
             text.write_element_type(datatype, Byteorder::Little, self.datatype.element_axes())?;

@@ -17,11 +17,9 @@ use crate::array::{ChunkProvider, ChunkShape, ChunkedSource};
 use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{
-    ChunkListing, LayoutText, placed_bytes, push_type, to_hex_text, to_integer_literal, type_at_offset,
-};
+use crate::foreign::layout_text::{ItemSpec, LayoutText, to_hex_text, to_integer_literal};
 use crate::foreign::netcdf_fill::{fill_bytes, fill_value};
-use crate::layout::{FILL_ATTRIBUTE, LayoutLiteral};
+use crate::layout::{FILL_ATTRIBUTE, IndexedArray, LayoutLiteral};
 
 /// Elements of variable length that become items.
 const MAX_VARLEN_ELEMENTS: u64 = 1 << 20;
@@ -174,7 +172,7 @@ impl Dataset {
     /// Writes the items.
     pub(super) fn write_items(&self, file: &Hdf5File, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
         let Some(shape) = &self.dataspace.shape else {
-            text.write_item(name, "{}")?;
+            text.write_item(name, &ItemSpec::null())?;
             return text.write_doc_lines("an empty dataset: it has a datatype, but no elements");
         };
         let is_elsewhere =
@@ -191,28 +189,21 @@ impl Dataset {
             _ => {}
         }
         let all: Vec<u64> = self.without_string_axis(shape).iter().chain(&self.datatype.dims).copied().collect();
-        let mut typed = String::new();
-        push_type(&self.datatype.datatype, self.datatype.order, &all, &mut typed)?;
+        let typed = ItemSpec::of(&self.datatype.datatype, self.datatype.order, &all)?;
         if shape.contains(&0) {
             return text.write_item(name, &typed);
         }
         match &self.storage {
-            DataLayout::Compact(at) => text.write_item(name, &type_at_offset(&typed, file.layout_offset(*at))),
-            DataLayout::Contiguous(Some(at)) => text.write_item(name, &type_at_offset(&typed, file.layout_offset(*at))),
-            DataLayout::ExternalBytes(at) => text.write_item(name, &type_at_offset(&typed, *at)),
+            DataLayout::Compact(at) | DataLayout::Contiguous(Some(at)) => {
+                text.write_item(name, &typed.at(file.layout_offset(*at)))
+            }
+            DataLayout::ExternalBytes(at) => text.write_item(name, &typed.at(*at)),
             DataLayout::Contiguous(None) => self.write_missing_chunk(name, shape, text),
             DataLayout::Chunked(chunked) if chunked.is_unwritten() => self.write_missing_chunk(name, shape, text),
-            DataLayout::Chunked(chunked) if text.listing() == ChunkListing::Deferred => {
-                self.write_deferred_grid(file, (name, shape), chunked, "", text)?;
+            DataLayout::Chunked(chunked) => {
+                self.write_chunks(file, (name, shape), chunked, None, text)?;
                 text.write_element_type(&self.datatype.datatype, self.datatype.order, &self.datatype.dims)?;
                 self.write_fill(text)
-            }
-            DataLayout::Chunked(chunked) => {
-                let pieces = self.chunks_and_masks(file, chunked, shape)?;
-                if pieces.iter().all(Option::is_none) {
-                    return self.write_missing_chunk(name, shape, text);
-                }
-                self.write_grid(file, (name, shape), chunked, &pieces, text)
             }
             DataLayout::Virtual(..) | DataLayout::External(_) => Err(external_error()),
         }
@@ -233,7 +224,7 @@ impl Dataset {
 
     /// A dataset of which nothing was written: one chunk, which is missing.
     fn write_missing_chunk(&self, name: &str, shape: &[u64], text: &mut LayoutText) -> Result<()> {
-        text.write_item(name, "u1[0]")?;
+        text.write_item(name, &ItemSpec::bytes(0))?;
         text.write_grid_shape(self.without_string_axis(shape), self.without_string_axis(shape))?;
         text.write_element_type(&self.datatype.datatype, self.datatype.order, &self.datatype.dims)?;
         self.write_fill(text)
@@ -263,74 +254,23 @@ impl Dataset {
         Ok(pieces)
     }
 
-    /// Writes an array whose index of chunks is read with it.
-    fn write_deferred_grid(
+    /// Writes an array whose index of chunks is read with it. `decoding` is a filter before all others, or "", for elements that
+    /// are made of what is stored.
+    fn write_chunks(
         &self,
         file: &Hdf5File,
         (name, shape): (&str, &[u64]),
         chunked: &Chunked,
-        first: &str,
+        decoding: Option<&str>,
         text: &mut LayoutText,
     ) -> Result<()> {
         let (axes, edges) = (self.chunk_axes(chunked, shape)?, self.unfiltered_edges(chunked, shape));
-        let index = DatasetIndex::new(file, chunked, axes, edges, u32::from(!first.is_empty()));
-        text.write_chunk_index(name, Arc::new(index))?;
-        self.write_chunk_shape(shape, chunked, first, text)
-    }
-
-    /// Writes how chunks are cut and stored. The filter `first` is before all others.
-    fn write_chunk_shape(&self, shape: &[u64], chunked: &Chunked, first: &str, text: &mut LayoutText) -> Result<()> {
+        let first = decoding.unwrap_or("");
+        let index = Arc::new(DatasetIndex::new(file, chunked, axes, edges, u32::from(!first.is_empty())));
+        text.write_indexed_array(name, IndexedArray { index, is_direct: decoding.is_none(), is_longer: self.is_longer })?;
         text.write_grid_shape(self.without_string_axis(shape), self.without_string_axis(&chunked.chunk))?;
         let words = format!("{first} {}", self.filters);
         if words.trim().is_empty() { Ok(()) } else { text.write_attribute("grid_filters", words.trim()) }
-    }
-
-    fn write_grid(
-        &self,
-        file: &Hdf5File,
-        (name, shape): (&str, &[u64]),
-        chunked: &Chunked,
-        pieces: &ChunksAndMasks,
-        text: &mut LayoutText,
-    ) -> Result<()> {
-        let mut whole = String::new();
-        let lengths: Vec<u64> = self.without_string_axis(&chunked.chunk).iter().chain(&self.datatype.dims).copied().collect();
-        push_type(&self.datatype.datatype, self.datatype.order, &lengths, &mut whole)?;
-        let spelled = |piece: &Option<ChunkEntry>| match piece {
-            None => "u1[0]".to_owned(),
-            Some(chunk) if self.filter_count == 0 => type_at_offset(&whole, file.layout_offset(chunk.address)),
-            Some(chunk) => placed_bytes(chunk.size, file.layout_offset(chunk.address)),
-        };
-        self.write_chunk_items((name, shape), chunked, pieces, spelled, "", text)?;
-        text.write_element_type(&self.datatype.datatype, self.datatype.order, &self.datatype.dims)?;
-        if self.is_longer || pieces.iter().any(Option::is_none) {
-            self.write_fill(text)?;
-        }
-        Ok(())
-    }
-
-    /// The items of chunks, and how they are stored.
-    fn write_chunk_items(
-        &self,
-        (name, shape): (&str, &[u64]),
-        chunked: &Chunked,
-        pieces: &ChunksAndMasks,
-        spelled: impl Fn(&Option<ChunkEntry>) -> String,
-        first: &str,
-        text: &mut LayoutText,
-    ) -> Result<()> {
-        match pieces.as_slice() {
-            [only] => text.write_item(name, &spelled(only))?,
-            all => text.raw_list(name, all.iter().map(spelled))?,
-        }
-        self.write_chunk_shape(shape, chunked, first, text)?;
-        // The filter before all others was applied to each chunk.
-        let shift = u32::from(!first.is_empty());
-        let masks: Vec<u64> = pieces.iter().map(|piece| piece.map_or(0, |piece| piece.mask << shift)).collect();
-        if masks.iter().any(|mask| *mask != 0) {
-            text.write_attribute("grid_mask", masks.as_slice())?;
-        }
-        Ok(())
     }
 
     /// Returns `true` if some elements were never written.
@@ -441,28 +381,16 @@ impl Dataset {
         text: &mut LayoutText,
     ) -> Result<bool> {
         if shape.contains(&0) {
-            let (mut typed, all) = (String::new(), [shape, dims].concat());
-            push_type(datatype, Byteorder::Little, &all, &mut typed)?;
-            text.write_item(name, &typed)?;
+            text.write_item(name, &ItemSpec::of(datatype, Byteorder::Little, &[shape, dims].concat())?)?;
             return Ok(false);
         }
         let size = shape.iter().fold(self.datatype.size, |n, len| n.saturating_mul(*len));
         let whole = match &self.storage {
-            DataLayout::Compact(at) | DataLayout::Contiguous(Some(at)) => placed_bytes(size, file.layout_offset(*at)),
-            DataLayout::Contiguous(None) => "u1[0]".to_owned(),
-            DataLayout::ExternalBytes(at) => placed_bytes(size, *at),
-            DataLayout::Chunked(chunked) if text.listing() == ChunkListing::Deferred => {
-                self.write_deferred_grid(file, (name, shape), chunked, first, text)?;
-                text.write_element_type(datatype, self.datatype.order, dims)?;
-                return Ok(true);
-            }
+            DataLayout::Compact(at) | DataLayout::Contiguous(Some(at)) => ItemSpec::bytes(size).at(file.layout_offset(*at)),
+            DataLayout::Contiguous(None) => ItemSpec::bytes(0),
+            DataLayout::ExternalBytes(at) => ItemSpec::bytes(size).at(*at),
             DataLayout::Chunked(chunked) => {
-                let pieces = self.chunks_and_masks(file, chunked, shape)?;
-                let spelled = |piece: &Option<ChunkEntry>| match piece {
-                    None => "u1[0]".to_owned(),
-                    Some(chunk) => placed_bytes(chunk.size, file.layout_offset(chunk.address)),
-                };
-                self.write_chunk_items((name, shape), chunked, &pieces, spelled, first, text)?;
+                self.write_chunks(file, (name, shape), chunked, Some(first), text)?;
                 text.write_element_type(datatype, self.datatype.order, dims)?;
                 return Ok(true);
             }

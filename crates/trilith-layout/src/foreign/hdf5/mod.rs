@@ -34,10 +34,10 @@ use self::linked_file::{LinkedFile, MAX_LINKS};
 use self::links::{Link, LinkTarget, read_group_links};
 use self::object_header::{ObjectHeader, kind};
 use self::virtual_dataset::{VirtualSources, find_virtual_sources};
-use super::layout_text::{ChunkListing, LayoutSource, LayoutText};
+use super::layout_text::{ItemSpec, LayoutText};
 use crate::bytes::{Resolve, SourceRef};
 use crate::error::{Error, Result};
-use crate::layout::LayoutLiteral;
+use crate::layout::{Layout, LayoutLiteral};
 use crate::limits::Limits;
 
 /// Name of a netCDF dimension that has no variable.
@@ -51,16 +51,11 @@ const DIMENSION_SCALE_ATTRIBUTES: &[&str] =
     &["CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates"];
 
 /// The layout of an HDF5 file; `resolve` opens the files that it refers to.
-pub(super) fn derive_layout(
-    source: &SourceRef,
-    resolve: &dyn Resolve,
-    limits: &Limits,
-    listing: ChunkListing,
-) -> Result<LayoutSource> {
-    let derived = try_derive_layout(source, resolve, limits, (NetcdfKnowledge::Open, listing))?;
+pub(super) fn derive_layout(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Layout> {
+    let derived = try_derive_layout(source, resolve, limits, NetcdfKnowledge::Open)?;
     if derived.is_late {
         // A dataset before the first mark of netCDF was taken for one of HDF5.
-        return try_derive_layout(source, resolve, limits, (NetcdfKnowledge::Certain, listing)).map(|derived| derived.layout);
+        return try_derive_layout(source, resolve, limits, NetcdfKnowledge::Certain).map(|derived| derived.layout);
     }
     Ok(derived.layout)
 }
@@ -76,7 +71,7 @@ enum NetcdfKnowledge {
 
 /// A layout, and what was found out about its file.
 struct DerivedLayout {
-    layout: LayoutSource,
+    layout: Layout,
     /// `true` if the file turned out to be netCDF after a dataset had been taken for one of HDF5.
     is_late: bool,
 }
@@ -86,10 +81,10 @@ fn try_derive_layout(
     source: &SourceRef,
     resolve: &dyn Resolve,
     limits: &Limits,
-    (netcdf, listing): (NetcdfKnowledge, ChunkListing),
+    netcdf: NetcdfKnowledge,
 ) -> Result<DerivedLayout> {
     let file = Hdf5File::open(source, limits)?;
-    let mut text = LayoutText::new("an HDF5 file", limits).with_listing(listing);
+    let mut text = LayoutText::new("an HDF5 file", limits);
     file.cut_short().iter().try_for_each(|why| text.write_file_damage(why))?;
     let (root, others) = (file.root, ExternalFiles::new(resolve, source.len(), limits));
     let at = Rc::new(LinkedFile::new(file, 0, String::new())?);
@@ -109,7 +104,7 @@ fn try_derive_layout(
     let links = read_group_links(&at.file, &header)?;
     writer.write_group(&header, &links, root, "")?;
     writer.external_files.write_file_list(&mut writer.text)?;
-    Ok(DerivedLayout { layout: writer.text.finish_with_indexes()?, is_late: writer.is_late })
+    Ok(DerivedLayout { layout: writer.text.finish(), is_late: writer.is_late })
 }
 
 struct LayoutWriter<'s> {
@@ -207,7 +202,7 @@ impl LayoutWriter<'_> {
 
     /// A link that leads to nothing new: an item without elements, so that the name is not lost.
     fn name_only(&mut self, name: &str, said: &str, (word, target): (&str, &str)) -> Result<()> {
-        self.text.write_item(name, "{}")?;
+        self.text.write_item(name, &ItemSpec::null())?;
         self.text.write_doc_lines(said)?;
         self.text.write_attribute(word, target)
     }
@@ -233,10 +228,11 @@ impl LayoutWriter<'_> {
             };
             self.text.open_dict(name)?;
             self.write_group(&header, &links, address, path)?;
-            return self.text.close_dict();
+            self.text.close_dict();
+            return Ok(());
         }
         if header.find_message(kind::MSG_DATA_LAYOUT).is_none() {
-            self.text.write_item(name, "{}")?;
+            self.text.write_item(name, &ItemSpec::null())?;
             self.text.write_doc_lines("a committed datatype")?;
             return self.all_attributes(name, &header);
         }

@@ -9,7 +9,7 @@ use super::heaps::GlobalHeaps;
 use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{LayoutText, push_type, type_at_offset};
+use crate::foreign::layout_text::{ElementSpec, ItemSpec, LayoutText, TypeSpec};
 use crate::foreign::struct_strings::{self, MemberTreatment};
 
 /// Elements with parts that are stored elsewhere.
@@ -65,22 +65,20 @@ impl VarlenElements<'_> {
     pub(super) fn write_strings(&self, name: &str, text: &mut LayoutText) -> Result<()> {
         let shape = &self.combined_axes();
         if shape.contains(&0) {
-            let mut typed = String::new();
-            push_type(&Datatype::Utf8(1), Byteorder::Little, shape, &mut typed)?;
-            return text.write_item(name, &typed);
+            return text.write_item(name, &ItemSpec::of(&Datatype::Utf8(1), Byteorder::Little, shape)?);
         }
         let places = self.heap_ranges(self.bytes, 1)?;
         let most = places.iter().map(|(count, _)| *count).max().unwrap_or(0).max(1);
         let unit = if self.typed.is_utf8 { "U1" } else { "S1" };
         let spelled = |(count, at): &(u64, u64)| match count {
-            0 => "u1[0]".to_owned(),
-            count => type_at_offset(&format!("{unit}[{count}]"), *at),
+            0 => ItemSpec::bytes(0),
+            count => TypeSpec::from_name(unit).with_shape(vec![*count]).at(*at),
         };
         match (places.as_slice(), shape.as_slice()) {
             // Nothing has to be put together. Bytes that are declared as ASCII are of variable length only as a grid.
             ([only @ (1.., _)], []) if self.typed.is_utf8 => return text.write_item(name, &spelled(only)),
             ([only], _) => text.write_item(name, &spelled(only))?,
-            (all, _) => text.raw_list(name, all.iter().map(spelled))?,
+            (all, _) => text.raw_list(name, all.iter().map(spelled).map(ElementSpec::from))?,
         }
         text.write_grid_shape(shape, &vec![1; shape.len()])?;
         text.write_attribute("grid_type", format!("{unit}[{most}]").as_str())?;
@@ -99,14 +97,13 @@ impl VarlenElements<'_> {
         let places = if shape.contains(&0) { Vec::new() } else { self.heap_ranges(bytes, element.size)? };
         let mut all = Vec::with_capacity(places.len());
         for (count, at) in &places {
-            let mut typed = String::new();
             let dims: Vec<u64> = std::iter::once(*count).chain(element.dims.iter().copied()).collect();
-            push_type(&element.datatype, element.order, &dims, &mut typed)?;
-            all.push(if *count == 0 { typed } else { type_at_offset(&typed, *at) });
+            let typed = ItemSpec::of(&element.datatype, element.order, &dims)?;
+            all.push(if *count == 0 { typed } else { typed.at(*at) });
         }
         match (all.as_slice(), shape) {
             ([only], []) => return text.write_item(name, only),
-            _ => text.raw_list(name, all.into_iter())?,
+            _ => text.raw_list(name, all.into_iter().map(ElementSpec::from))?,
         }
         if shape.len() == 1 { Ok(()) } else { text.write_attribute("list_shape", shape) }
     }

@@ -11,7 +11,7 @@ use super::heaps::GlobalHeaps;
 use super::linked_file::{LinkedFile, MAX_LINKS};
 use super::object_header::ObjectHeader;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{AttributeValue, LayoutText, push_type};
+use crate::foreign::layout_text::{AttributeValue, ItemSpec, LayoutText};
 use crate::layout::{Attribute, LayoutLiteral};
 
 /// Blocks of a selection that are listed one by one.
@@ -268,12 +268,8 @@ fn open_source_dataset(
     let header = ObjectHeader::read_object_header(&place.file, address)?;
     let mut source = Dataset::from_header(&place.file, &header)?;
     source.find_data(others, &place.folder)?;
-    let spelled = |dataset: &Dataset| -> Result<String> {
-        let mut text = String::new();
-        push_type(&dataset.datatype.datatype, dataset.datatype.order, &dataset.datatype.dims, &mut text)?;
-        Ok(text)
-    };
-    if !of.is_direct() || !source.is_direct() || spelled(of)? != spelled(&source)? {
+    let element = |dataset: &Dataset| ItemSpec::of(&dataset.datatype.datatype, dataset.datatype.order, &dataset.datatype.dims);
+    if !of.is_direct() || !source.is_direct() || element(of)? != element(&source)? {
         return Err(Error::unsupported("its elements are converted"));
     }
     Ok((place, source))
@@ -296,12 +292,11 @@ impl VirtualSources {
     pub(super) fn write_virtual_dataset(self, of: &Dataset, name: &str, text: &mut LayoutText) -> Result<Vec<SourceDataset>> {
         let shape = of.dataspace.shape.as_deref().unwrap_or(&[]);
         if shape.contains(&0) {
-            let (mut typed, all) = (String::new(), [shape, &of.datatype.dims].concat());
-            push_type(&of.datatype.datatype, of.datatype.order, &all, &mut typed)?;
-            text.write_item(name, &typed)?;
+            let all = [shape, &of.datatype.dims].concat();
+            text.write_item(name, &ItemSpec::of(&of.datatype.datatype, of.datatype.order, &all)?)?;
             return Ok(Vec::new());
         }
-        text.write_item(name, "u1[0]")?;
+        text.write_item(name, &ItemSpec::bytes(0))?;
         text.write_grid_shape(shape, shape)?;
         text.write_element_type(&of.datatype.datatype, of.datatype.order, &of.datatype.dims)?;
         of.write_fill(text)?;

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use super::formats::{CType, PrimitiveFormats, integer_format};
 use super::tables::PdbTables;
-use super::{LayoutText, shape_of, to_shape_text};
+use super::{LayoutText, shape_of};
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::placed_bytes;
-use crate::layout::{Dialect, Primitive, quoted_name};
+use crate::foreign::layout_text::{ItemSpec, TypeSpec};
+use crate::layout::{Dialect, PADDING_NAME, Primitive};
 use crate::limits::Limits;
 
 /// A type of the file.
 pub(super) struct PdbType {
-    pub spelled: String,
+    pub typed: TypeSpec,
     pub size: u64,
     pub align: u64,
     /// Number of bytes of an element, which is the last dimension; set if layouts have no such datatype.
@@ -109,18 +109,17 @@ impl<'f> TypeTable<'f> {
             if self.tables.is_column_major {
                 dims.reverse();
             }
-            let dims = to_shape_text(&shape_of(&dims, of.bytes));
-            all.push(format!("{} = {}{dims} @{}", quoted_name(&member.name), of.spelled, member.offset));
+            all.push(of.typed.clone().with_shape(shape_of(&dims, of.bytes)).at(member.offset).named(&member.name));
         }
         let rounds = [1, 2, 4, 8, 16].into_iter().find(|align| end.checked_next_multiple_of(*align) == Some(size));
         if rounds.is_none() {
-            all.push(format!("_pad = {}", placed_bytes(size - end, end)));
+            all.push(ItemSpec::bytes(size - end).at(end).named(PADDING_NAME));
         }
         // A name of the language stays what it is there.
         let is_taken = Primitive::from_name(name, Dialect::D2025).is_some();
         let called = if is_taken { format!("{name} (struct)") } else { name.to_owned() };
-        text.named_type(&called, &format!("{{{}}}", all.join("  ")), rounds.unwrap_or(1))?;
-        Ok(PdbType { spelled: quoted_name(&called), size, align, bytes: None, named: None, members })
+        text.named_type(&called, &all, rounds.unwrap_or(1))?;
+        Ok(PdbType { typed: TypeSpec::Named(called), size, align, bytes: None, named: None, members })
     }
 
     /// A type that is not a struct.
@@ -155,8 +154,8 @@ impl<'f> TypeTable<'f> {
 /// A number; one whose form layouts have not is bytes, and named.
 fn type_from_number(number: CType, align: u64, named: Option<String>) -> PdbType {
     let bytes = number.spelled.is_none().then_some(number.size);
-    let spelled = number.spelled.unwrap_or("u1").to_owned();
-    PdbType { spelled, size: number.size, align, bytes, named: named.filter(|_| bytes.is_some()), members: Vec::new() }
+    let typed = TypeSpec::from_name(number.spelled.unwrap_or("u1"));
+    PdbType { typed, size: number.size, align, bytes, named: named.filter(|_| bytes.is_some()), members: Vec::new() }
 }
 
 /// `double x`, `integer n(3,0:4)`, `char *p`: type, name and lengths.

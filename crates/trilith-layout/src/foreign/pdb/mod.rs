@@ -14,11 +14,11 @@ mod tables;
 use self::chart::TypeTable;
 use self::formats::PrimitiveFormats;
 use self::tables::{PdbTables, Symbol};
-use super::layout_text::{LayoutText, to_shape_text, type_at_offset};
+use super::layout_text::{ElementSpec, ItemSpec, LayoutText, TypeSpec};
 use super::nested_dicts;
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result, ResultExt};
-use crate::layout::COLUMN_ATTRIBUTE;
+use crate::layout::{COLUMN_ATTRIBUTE, Layout};
 use crate::limits::Limits;
 
 /// End of the name of yorick's history records.
@@ -33,7 +33,7 @@ struct PdbFile<'s> {
 }
 
 /// The layout of a PDB file.
-pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<String> {
+pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
     let formats = PrimitiveFormats::read(source, limits)?;
     let tables = PdbTables::read(source, &formats, limits)?;
     let pdb = PdbFile { source, limits, formats, tables };
@@ -56,7 +56,7 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Strin
     nested_dicts::write_groups(&items, &mut text, &mut |text, name, symbol: &&Symbol| {
         pdb.declare_symbol(name, symbol, &types, text).with_context(|| symbol.name.clone())
     })?;
-    text.finish()
+    Ok(text.finish())
 }
 
 impl PdbFile<'_> {
@@ -66,11 +66,11 @@ impl PdbFile<'_> {
         }
         let known = types.get(&symbol.datatype)?;
         if let Some(blocks) = self.tables.blocks.get(&symbol.name) {
-            return text
-                .raw_list(name, blocks.iter().map(|(at, count)| type_at_offset(&format!("{}[{count}]", known.spelled), *at)));
+            let block = |(at, count): &(u64, u64)| ElementSpec::Item(known.typed.clone().with_shape(vec![*count]).at(*at));
+            return text.raw_list(name, blocks.iter().map(block));
         }
         let shape = self.to_slowest_first(&symbol.dims);
-        let item = |shape: &[u64]| type_at_offset(&format!("{}{}", known.spelled, to_shape_text(shape)), symbol.address);
+        let item = |shape: &[u64]| known.typed.clone().with_shape(shape.to_vec()).at(symbol.address);
         match symbol.datatype.as_str() {
             "string" => return self.declare_strings(name, symbol, &shape, text),
             "pointer" => {
@@ -103,7 +103,7 @@ impl PdbFile<'_> {
             .ok_or_else(|| Error::malformed("a history record is after byte 2^64"))?;
         for member in &known.members {
             let of = types.get(&member.datatype)?;
-            let typed = format!("{}{}", of.spelled, to_shape_text(&shape_of(&self.to_slowest_first(&member.dims), of.bytes)));
+            let typed = of.typed.clone().with_shape(shape_of(&self.to_slowest_first(&member.dims), of.bytes));
             self.declare_history_variable(&member.name, &typed, member.offset, &records, known.size, text)?;
             if let Some(said) = &of.named {
                 text.write_attribute("pdb_type", said.as_str())?;
@@ -116,7 +116,7 @@ impl PdbFile<'_> {
     fn declare_history_variable(
         &self,
         name: &str,
-        typed: &str,
+        typed: &ItemSpec,
         offset: u64,
         records: &[u64],
         size: u64,
@@ -130,12 +130,13 @@ impl PdbFile<'_> {
         match (stride, records.first()) {
             (Some(stride), Some(first)) if is_even => {
                 // A last byte makes each struct as long as the way to the next.
-                let last = stride - 1;
-                text.write_item(name, &format!("{{data = {typed} @{offset}  record = u1 @{last}}}[{}] @{first}", records.len()))?;
+                let last = TypeSpec::from_name("u1").with_shape(Vec::new()).at(stride - 1);
+                let members = vec![typed.clone().at(offset).named("data"), last.named("record")];
+                text.write_item(name, &TypeSpec::Struct(members).with_shape(vec![records.len() as u64]).at(*first))?;
                 text.write_attribute(COLUMN_ATTRIBUTE, "data")
             }
             (_, None) => text.write_comment_lines(&format!("{name} has no record")),
-            _ => text.raw_list(name, records.iter().map(|at| type_at_offset(typed, at.saturating_add(offset)))),
+            _ => text.raw_list(name, records.iter().map(|at| ElementSpec::Item(typed.clone().at(at.saturating_add(offset))))),
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::chart::TypeTable;
 use super::tables::Symbol;
-use super::{PdbFile, shape_of, to_shape_text};
+use super::{PdbFile, shape_of};
 use crate::bytes::read_vec;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{LayoutText, type_at_offset};
+use crate::foreign::layout_text::{ElementSpec, ItemSpec, LayoutText, TypeSpec};
 use crate::limits::Limits;
 
 impl PdbFile<'_> {
@@ -45,14 +45,14 @@ impl PdbFile<'_> {
                             Error::malformed(format!("a string of {len} bytes goes beyond the end of the file")).at_byte(at)
                         );
                     }
-                    type_at_offset(&format!("S1[{len}]"), begin)
+                    TypeSpec::from_name("S1").with_shape(vec![len]).at(begin)
                 }
-                None => type_at_offset("S1[0]", symbol.address),
+                None => TypeSpec::from_name("S1").with_shape(vec![0]).at(symbol.address),
             });
         }
         match (shape, &items[..]) {
             ([], [only]) => text.write_item(name, only)?,
-            _ => text.raw_list(name, items.into_iter())?,
+            _ => text.raw_list(name, items.into_iter().map(ElementSpec::from))?,
         }
         if shape.len() > 1 { text.write_attribute("pdb_shape", shape) } else { Ok(()) }
     }
@@ -79,7 +79,7 @@ impl PdbFile<'_> {
         match (&symbol.dims[..], &items[..]) {
             (_, []) => Ok(()),
             ([], [only]) => text.write_item(&name, only),
-            _ => text.raw_list(&name, items.into_iter()),
+            _ => text.raw_list(&name, items.into_iter().map(ElementSpec::from)),
         }
     }
 
@@ -95,7 +95,7 @@ impl PdbFile<'_> {
         names
     }
 
-    fn read_pointee_item(&self, at: u64, types: &TypeTable<'_>) -> Result<Option<String>> {
+    fn read_pointee_item(&self, at: u64, types: &TypeTable<'_>) -> Result<Option<ItemSpec>> {
         /// The most dimensions that yorick has.
         const MAX_RANK: u64 = 64;
         let [number, rank] = self.read_longs(at, 2)?[..] else { return Ok(None) };
@@ -105,9 +105,7 @@ impl PdbFile<'_> {
         let dims = self.read_longs(at.saturating_add(2 * width), rank)?;
         let begin = at.saturating_add((2 + rank) * width).checked_next_multiple_of(known.align);
         let begin = begin.ok_or_else(|| Error::malformed("a pointer points beyond byte 2^64"))?;
-        Ok(Some(type_at_offset(
-            &format!("{}{}", known.spelled, to_shape_text(&shape_of(&self.to_slowest_first(&dims), known.bytes))),
-            begin,
-        )))
+        let shape = shape_of(&self.to_slowest_first(&dims), known.bytes);
+        Ok(Some(known.typed.clone().with_shape(shape).at(begin)))
     }
 }

@@ -8,6 +8,7 @@ use crate::array::{Byteorder, undeclared_text};
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Error, Result, ResultExt};
 use crate::foreign::header_reader::HeaderReader;
+use crate::foreign::layout_text::{ItemSpec, TypeSpec};
 use crate::limits::Limits;
 
 /// The kinds of values by their numbers: the name in a layout, and bytes. An empty name is none that is known.
@@ -144,14 +145,14 @@ impl<'s> TiffFile<'s> {
     }
 
     /// The type of the values of a tag, as a layout has it; None if it has none.
-    pub(super) fn layout_type(&self, tag: &Tag) -> Option<String> {
+    pub(super) fn layout_type(&self, tag: &Tag) -> Option<ItemSpec> {
         let (name, size) = FIELD_TYPES.get(tag.field_type as usize).filter(|kind| !kind.0.is_empty())?;
         let order = match (size, self.order) {
             (1, _) => "",
             (_, Byteorder::Little) => "<",
             (_, Byteorder::Big) => ">",
         };
-        Some(format!("{order}{name}[{}]", tag.count))
+        Some(TypeSpec::from_name(&format!("{order}{name}")).with_shape(vec![tag.count]))
     }
 
     /// Returns `true` if the values of a tag are characters.

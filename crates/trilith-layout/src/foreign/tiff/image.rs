@@ -8,7 +8,7 @@ use super::ifd::{Ifd, TiffFile, Values};
 use crate::array::ChunkShape;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{AttributeValue, LayoutText, placed_bytes, to_hex_text, to_integer_literal, type_at_offset};
+use crate::foreign::layout_text::{AttributeValue, ElementSpec, ItemSpec, LayoutText, to_hex_text, to_integer_literal};
 use crate::layout::LayoutLiteral;
 use crate::limits::Limits;
 
@@ -303,8 +303,8 @@ impl TiffImage {
             lens.extend(self.read_chunk_lengths(file, tags, starts)?);
         }
         let spelled = |(start, len): (&u64, &u64)| match (start, len) {
-            (0, _) | (_, 0) => "u1[0]".to_owned(),
-            (start, len) => placed_bytes(*len, *start),
+            (0, _) | (_, 0) => ItemSpec::bytes(0),
+            (start, len) => ItemSpec::bytes(*len).at(*start),
         };
         let mut table = None;
         let alone = if let [tags] = planes { Some(tags) } else { None };
@@ -314,10 +314,10 @@ impl TiffImage {
             (_, Some(at), Some(len)) if starts.len() > MAX_LISTED_CHUNKS => {
                 let no_numbers = || Error::malformed("the offsets of strips or tiles are not integers");
                 let column = |tag| file.layout_type(tag).ok_or_else(no_numbers);
-                text.write_item(name, &type_at_offset(&column(at)?, at.value_offset))?;
-                table = Some((type_at_offset(&column(len)?, len.value_offset), format!("{name}@bytes")));
+                text.write_item(name, &column(at)?.at(at.value_offset))?;
+                table = Some((column(len)?.at(len.value_offset), format!("{name}@bytes")));
             }
-            _ => text.raw_list(name, starts.iter().zip(&lens).map(spelled))?,
+            _ => text.raw_list(name, starts.iter().zip(&lens).map(spelled).map(ElementSpec::from))?,
         }
         text.write_grid_shape(&whole.shape, &whole.chunk)?;
         text.write_element_type(&self.datatype, self.order, &[])?;
@@ -400,7 +400,7 @@ impl TiffImage {
 /// The result of writing an image.
 pub(super) struct WriteResult {
     /// The name and the text of the item with the lengths of its strips or tiles, which follows the attributes.
-    pub table: Option<(String, String)>,
+    pub table: Option<(String, ItemSpec)>,
     /// The reason if some of its pages are missing.
     pub reason: Option<Error>,
 }

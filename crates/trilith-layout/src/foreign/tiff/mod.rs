@@ -16,10 +16,10 @@ use std::collections::HashSet;
 use self::ifd::{Ifd, Tag, TiffFile, Values};
 use self::image::TiffImage;
 use self::series::PageSeries;
-use super::layout_text::{AttributeValue, LayoutText, to_integer_literal, type_at_offset};
+use super::layout_text::{AttributeValue, LayoutText, to_integer_literal};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result, ResultExt};
-use crate::layout::LayoutLiteral;
+use crate::layout::{Layout, LayoutLiteral};
 use crate::limits::Limits;
 
 /// The numbers of the tags that say where an image is and what it is.
@@ -134,7 +134,7 @@ struct Page {
 }
 
 /// The layout of a TIFF file.
-pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<String> {
+pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
     let file = TiffFile::open(source, limits)?;
     let mut seen = HashSet::new();
     let (directories, broken) = file.read_directories(&mut seen)?;
@@ -162,7 +162,7 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Strin
     if let Some(why) = broken {
         text.write_unreadable_item(&format!("page{}", pages.len()), &why)?;
     }
-    text.finish()
+    Ok(text.finish())
 }
 
 /// The array of a series, and its smaller versions.
@@ -195,7 +195,7 @@ fn write_series(
         if let Some(why) = &first.sub_ifd_error {
             text.write_unreadable_item(&format!("level{}", first.sub_ifds.len()), why)?;
         }
-        text.close_dict()?;
+        text.close_dict();
     }
     Ok(())
 }
@@ -268,9 +268,12 @@ fn write_image(
         let mut refused = Vec::new();
         let items = write_tag_attributes(file, differing, &mut refused, text)?;
         write_large_tags(file, &name, items, refused, text)?;
-        text.close_dict()?;
+        text.close_dict();
     }
-    if is_open { text.close_dict() } else { Ok(()) }
+    if is_open {
+        text.close_dict();
+    }
+    Ok(())
 }
 
 /// The tags that say more than what the image is.
@@ -314,7 +317,7 @@ fn write_large_tags(
     for tag in items {
         if let Some(typed) = file.layout_type(tag) {
             let name = format!("{name}@{}", name_of(tag));
-            text.or_unreadable(&name, |text| text.write_item(&name, &type_at_offset(&typed, tag.value_offset)))?;
+            text.or_unreadable(&name, |text| text.write_item(&name, &typed.at(tag.value_offset)))?;
         }
     }
     for (said, why) in refused {

@@ -2,6 +2,7 @@
 
 use super::{Annotation, DiagnosticCode, Dialect, ItemId, LayoutParser, Lexer, Token, TokenKind, unquote_name};
 use crate::diagnostic::Diagnostic;
+use crate::layout::lexer::BLANKS;
 use crate::layout::model::{AnnotationKind, Attribute, LayoutLiteral};
 use crate::span::Span;
 
@@ -18,7 +19,7 @@ impl LayoutParser<'_> {
         let text = comment.slice(self.text);
         let inside = Span::new(comment.start + 2, comment.end.max(comment.start + 2));
         if text.starts_with("##") {
-            let kept = inside.slice(self.text).trim_end_matches([' ', '\t', '\u{b}', '\u{c}']).len() as u32;
+            let kept = inside.slice(self.text).trim_end_matches(BLANKS).len() as u32;
             self.notes.push(Annotation { item, said: AnnotationKind::Doc(Span::new(inside.start, inside.start + kept)) });
         } else if let Err(diagnostic) = self.parse_attributes(item, inside) {
             self.sink.push(*diagnostic);

@@ -5,12 +5,9 @@ use super::{
     StructMember, Token, TokenKind, TypeDef, TypeId, TypeKind, TypeOwner,
 };
 use crate::layout::interner::Symbol;
-use crate::layout::model::{DimRun, TypeUse};
+use crate::layout::model::{DimRun, GLOBAL_SCOPE, TypeUse};
 use crate::layout::sizes;
 use crate::span::Span;
-
-/// Types of 2025 have one global table; no item has this number.
-pub(super) const GLOBAL_SCOPE: u32 = u32::MAX;
 
 /// The meaning of a dimension name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

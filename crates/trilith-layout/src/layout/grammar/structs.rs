@@ -7,7 +7,7 @@ use super::{
 };
 use crate::diagnostic::Diagnostic;
 use crate::layout::interner::Symbol;
-use crate::layout::model::{DimRun, TypeUse};
+use crate::layout::model::{DimRun, GLOBAL_SCOPE, TypeUse};
 use crate::layout::sizes;
 
 impl LayoutParser<'_> {
@@ -19,7 +19,7 @@ impl LayoutParser<'_> {
             return self.fail_item(DiagnosticCode::E316.to_diagnostic(name.span, message).hint("redefine it without the prefix"));
         }
         let dict = self.current_dict();
-        let owner = if self.dialect == Dialect::D2025 { super::scope::GLOBAL_SCOPE } else { dict.0 };
+        let owner = if self.dialect == Dialect::D2025 { GLOBAL_SCOPE } else { dict.0 };
         if let Some(&before) = self.layout.found_types.get(&(owner, symbol.0)) {
             let at = self.position_text(self.layout.ty(before).item);
             let mut diagnostic =
@@ -190,7 +190,7 @@ impl LayoutParser<'_> {
     /// A named type is known from here on.
     fn end_type(&mut self, draft: Draft, ty: TypeId) -> ParseResult {
         self.charge_depth(self.layout.ty(ty).depth)?;
-        let owner = if self.dialect == Dialect::D2025 { super::scope::GLOBAL_SCOPE } else { self.current_dict().0 };
+        let owner = if self.dialect == Dialect::D2025 { GLOBAL_SCOPE } else { self.current_dict().0 };
         self.layout.found_types.insert((owner, draft.symbol.0), ty);
         self.layout.steps.push(LayoutStep::Type(draft.item));
         let name = self.layout.names.resolve(draft.symbol);

@@ -1,0 +1,992 @@
+//! Layouts that programs make, item by item: those of files of other formats, from the metadata of these files.
+//!
+//! The model that is built is the one that [`parse`](super::parse) makes of [`Layout::derived_text`].
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use super::chunk_index::IndexedArray;
+use super::escape::{own_attribute, own_name, own_value};
+use super::interner::Symbol;
+use super::lexer::quoted_name;
+use super::model::{
+    Annotation, AnnotationKind, Attribute, DataId, DataItem, Dialect, Dim, DimRun, ElementSlot, GLOBAL_SCOPE, ItemData, ItemId,
+    Layout, LayoutLiteral, LayoutStep, ListSteps, MemberKind, ParamId, ParamItem, Placement, Primitive, RepeatCount,
+    StructMember, TypeDef, TypeId, TypeKind, TypeUse,
+};
+use super::primitive::primitive_of;
+use super::sizes;
+use super::unreadable::{UNREADABLE, reason_attribute};
+use crate::array::{Byteorder, Datatype, StructType};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::span::Span;
+
+/// Attributes whose own precision is that of the elements which they decode.
+const DECODING_ATTRIBUTES: &[&str] = &["scale_factor", "add_offset"];
+
+/// Bytes of memory that an item or a note takes besides its text.
+const ENTRY_COST: usize = 16;
+
+/// The datatype of an item or of a member of a struct.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum TypeSpec {
+    /// A primitive and its byte order, if it has one.
+    Primitive(Primitive, Option<Byteorder>),
+    /// A struct. One without members takes no space.
+    Struct(Vec<MemberSpec>),
+    /// A type that was declared under this name.
+    Named(String),
+}
+
+/// A member of a struct.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct MemberSpec {
+    pub name: String,
+    pub item: ItemSpec,
+}
+
+/// The datatype, the shape and the place of an item or a member.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ItemSpec {
+    pub typed: TypeSpec,
+    pub shape: Vec<u64>,
+    /// The byte of the file, or of the struct.
+    pub offset: Option<u64>,
+}
+
+/// An element of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ElementSpec {
+    Item(ItemSpec),
+    List(Vec<ItemSpec>),
+}
+
+impl From<ItemSpec> for ElementSpec {
+    fn from(item: ItemSpec) -> Self {
+        ElementSpec::Item(item)
+    }
+}
+
+impl TypeSpec {
+    /// The type of the name that the language has for it, with its byte order: `<f8`. Other names are those of named types.
+    pub(crate) fn from_name(name: &str) -> Self {
+        let (prefix, bare) = match name.as_bytes().first() {
+            Some(prefix @ (b'<' | b'>')) => (super::lexer::byteorder_of(*prefix), name.get(1..).unwrap_or(name)),
+            _ => (None, name),
+        };
+        match Primitive::from_name(bare, Dialect::D2025) {
+            Some(primitive) => TypeSpec::Primitive(primitive, prefix),
+            None => TypeSpec::Named(name.to_owned()),
+        }
+    }
+
+    /// The type with a shape, without a place.
+    pub(crate) fn with_shape(self, shape: Vec<u64>) -> ItemSpec {
+        ItemSpec { typed: self, shape, offset: None }
+    }
+}
+
+impl ItemSpec {
+    /// An item that takes no space.
+    pub(crate) fn null() -> Self {
+        TypeSpec::Struct(Vec::new()).with_shape(Vec::new())
+    }
+
+    /// A number of bytes.
+    pub(crate) fn bytes(len: u64) -> Self {
+        TypeSpec::from_name("u1").with_shape(vec![len])
+    }
+
+    /// Elements of a datatype; structs have the place of each member.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that layouts lack.
+    pub(crate) fn of(datatype: &Datatype, order: Byteorder, shape: &[u64]) -> Result<Self> {
+        let mut dims = shape.to_vec();
+        let typed = match (primitive_of(datatype)?, datatype) {
+            (Some((name, length)), _) => {
+                dims.extend(length.map(u64::from));
+                match (TypeSpec::from_name(name), name) {
+                    (TypeSpec::Primitive(primitive, _), name) if !matches!(name, "i1" | "u1" | "b1" | "S1" | "U1") => {
+                        TypeSpec::Primitive(primitive, Some(order))
+                    }
+                    (typed, _) => typed,
+                }
+            }
+            (None, Datatype::Struct(fields)) => TypeSpec::Struct(struct_members(fields)?),
+            (None, _) => TypeSpec::Struct(Vec::new()),
+        };
+        Ok(typed.with_shape(dims))
+    }
+
+    /// The item at a byte of the file or of its struct.
+    pub(crate) fn at(self, offset: u64) -> Self {
+        Self { offset: Some(offset), ..self }
+    }
+
+    /// The item as the member of that name.
+    pub(crate) fn named(self, name: &str) -> MemberSpec {
+        MemberSpec { name: name.to_owned(), item: self }
+    }
+}
+
+/// The members of a struct, each at its offset, and what fills it up to its size; as deep as datatypes nest.
+fn struct_members(fields: &StructType) -> Result<Vec<MemberSpec>> {
+    let (mut members, mut end) = (Vec::new(), 0u64);
+    for (n, field) in fields.fields().iter().enumerate() {
+        let item = ItemSpec::of(&field.datatype, field.byteorder, &field.shape)?.at(field.offset);
+        members.push(item.named(&own_name(&field.name_or(n))));
+        end = end.max(field.offset.saturating_add(field.count().saturating_mul(field.datatype.item_size())));
+    }
+    let size = fields.item_size();
+    if size > end {
+        members.push(ItemSpec::bytes(size - end).at(end).named(super::escape::PADDING_NAME));
+    }
+    Ok(members)
+}
+
+/// A dict that is open.
+#[derive(Debug)]
+struct OpenDict {
+    item: ItemId,
+    /// The names of its items, with how often each was there.
+    names: HashMap<String, u64>,
+}
+
+/// A place to go back to.
+pub(crate) struct Savepoint {
+    counts: [usize; 8],
+    text_len: usize,
+    cost: u64,
+    target: ItemId,
+    /// The last item of the dict that is open.
+    last: ItemId,
+}
+
+/// A layout as it grows. Attributes after an item belong to it, until the next item.
+pub(crate) struct LayoutBuilder {
+    layout: Layout,
+    notes: Vec<Annotation>,
+    limits: Limits,
+    /// Bytes that the items and their words take.
+    cost: u64,
+    /// The dicts that are open, the root first.
+    open: Vec<OpenDict>,
+    /// The names that were given since a place was marked, and whether each was reserved.
+    given: Vec<(String, bool)>,
+    /// Names of the dict that is open which were reserved for items that come later.
+    reserved: HashSet<String>,
+    /// The item to which attributes belong.
+    target: ItemId,
+}
+
+impl LayoutBuilder {
+    /// An empty layout of something: `a .npy file`.
+    pub(crate) fn new(what: &str, limits: &Limits) -> Self {
+        let mut builder = Self {
+            layout: Layout::new_empty(Dialect::D2025, String::new()),
+            notes: Vec::new(),
+            limits: limits.clone(),
+            cost: 0,
+            open: vec![OpenDict { item: ItemId::ROOT, names: HashMap::new() }],
+            given: Vec::new(),
+            reserved: HashSet::new(),
+            target: ItemId::ROOT,
+        };
+        builder.push_line(&format!("layout of {what}, from its own metadata"), AnnotationKind::Comment);
+        builder
+    }
+
+    /// Opens a dict, in which the next items are; `close_dict` closes it.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if dicts nest too deep, or the layout grows too large.
+    pub(crate) fn open_dict(&mut self, name: &str) -> Result<()> {
+        let name = self.claim_unique_name(name);
+        self.limits.charge_depth(self.open.len(), "the layout")?;
+        self.charge(name.len())?;
+        let item = self.add_named_item(ItemData::Dict, &name);
+        self.layout.steps.push(LayoutStep::Enter(item));
+        self.open.push(OpenDict { item, names: HashMap::new() });
+        Ok(())
+    }
+
+    /// Closes the dict that was opened last.
+    pub(crate) fn close_dict(&mut self) {
+        if self.open.len() > 1 {
+            self.open.pop();
+            // The dict that is gone back to may have no more items: an attribute would be its.
+            self.target = self.current();
+            self.layout.steps.push(LayoutStep::Enter(self.target));
+        }
+    }
+
+    /// An array at a byte of the file.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that layouts lack, and
+    /// the errors of [`LayoutBuilder::write_item`].
+    pub(crate) fn write_array(
+        &mut self,
+        name: &str,
+        datatype: &Datatype,
+        order: Byteorder,
+        shape: &[u64],
+        offset: u64,
+    ) -> Result<()> {
+        self.write_item(name, &ItemSpec::of(datatype, order, shape)?.at(offset))
+    }
+
+    /// An item.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for numbers that no layout can hold, and the errors of
+    /// [`LayoutBuilder::open_dict`].
+    pub(crate) fn write_item(&mut self, name: &str, item: &ItemSpec) -> Result<()> {
+        check_numbers(item)?;
+        let name = self.claim_unique_name(name);
+        self.charge(name.len())?;
+        let id = self.add_named_item(ItemData::Pending, &name);
+        self.push_data(id, item)
+    }
+
+    /// An array whose chunks are in an index, which is read with it. Its shape and its filters follow.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::write_item`].
+    pub(crate) fn write_indexed_array(&mut self, name: &str, array: IndexedArray) -> Result<()> {
+        self.write_item(name, &ItemSpec::bytes(0))?;
+        self.layout.indexed_arrays.insert(self.target, array);
+        Ok(())
+    }
+
+    /// A named type: its members and its alignment. Types of one name are the caller's care.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::write_item`].
+    pub(crate) fn named_type(&mut self, name: &str, members: &[MemberSpec], align: u64) -> Result<()> {
+        members.iter().try_for_each(|member| check_numbers(&member.item))?;
+        let name = own_name(name).into_owned();
+        self.charge(name.len())?;
+        let symbol = self.layout.names.intern(&name);
+        let item = self.layout.add_item(ItemData::Pending, symbol, self.current(), Span::default());
+        self.target = item;
+        let ty = self.add_struct(item, members, align)?;
+        self.layout.found_types.insert((GLOBAL_SCOPE, symbol.0), ty);
+        self.layout.steps.push(LayoutStep::Type(item));
+        Ok(())
+    }
+
+    /// Writes an item, or the reason why it cannot be read: one bad part never hides the others. The output of a
+    /// failed `write` is removed.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file could not be read at all, and the errors of
+    /// [`LayoutBuilder::write_item`].
+    pub(crate) fn or_unreadable(&mut self, name: &str, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let before = self.savepoint();
+        match write(self) {
+            Err(error) if !error.kind().is_transient() => {
+                self.rollback(&before);
+                self.write_unreadable_item(name, &error)
+            }
+            written => written,
+        }
+    }
+
+    /// An item that cannot be read, with the reason.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::write_item`].
+    pub(crate) fn write_unreadable_item(&mut self, name: &str, why: &Error) -> Result<()> {
+        self.write_item(name, &ItemSpec::null())?;
+        self.write_attribute(UNREADABLE, AttributeValue(reason_attribute(why)))
+    }
+
+    /// The reason for which the file as a whole is not what its metadata say; goes before all items.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::write_attribute`].
+    pub(crate) fn write_file_damage(&mut self, why: &Error) -> Result<()> {
+        self.write_attribute(UNREADABLE, AttributeValue(reason_attribute(why)))
+    }
+
+    /// A list of items without names.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::write_item`].
+    pub(crate) fn raw_list(&mut self, name: &str, items: impl Iterator<Item = ElementSpec>) -> Result<()> {
+        let name = self.claim_unique_name(name);
+        self.charge(name.len())?;
+        let list = self.add_named_item(ItemData::List, &name);
+        let step = self.begin_list(list, ElementSlot::Existing);
+        for element in items {
+            self.charge(0)?;
+            match element {
+                ElementSpec::Item(item) => self.push_element(list, &item)?,
+                ElementSpec::List(items) => {
+                    let inner = self.add_element(list, ItemData::List);
+                    let step = self.begin_list(inner, ElementSlot::New);
+                    items.iter().try_for_each(|item| self.push_element(inner, item))?;
+                    self.end_list(inner, step);
+                }
+            }
+        }
+        self.end_list(list, step);
+        self.target = list;
+        Ok(())
+    }
+
+    /// Reserves a name for an item of the dict that is open, and returns it with its path. It is as given, or somewhat longer if
+    /// another item has that name.
+    pub(crate) fn reserve_name(&mut self, name: &str) -> (String, String) {
+        let mut name = name.to_owned();
+        let is_taken = |name: &str| self.open.last().is_some_and(|open| open.names.contains_key(&*own_name(name)));
+        while is_taken(&name) {
+            name.push('\'');
+        }
+        let own = own_name(&name).into_owned();
+        if let Some(open) = self.open.last_mut() {
+            open.names.insert(own.clone(), 1);
+        }
+        let dicts = self.open.iter().skip(1).map(|open| quoted_name(self.layout.name(open.item).unwrap_or("")));
+        let path = dicts.chain([quoted_name(&own)]).fold(String::new(), |path, step| format!("{path}/{step}"));
+        self.reserved.insert(own);
+        (name, path)
+    }
+
+    /// Writes the parts of other files that follow the file: for each its first byte here, its first byte there and its length.
+    /// Goes before all attributes, whenever it is said.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::write_attribute`].
+    pub(crate) fn write_file_parts(&mut self, parts: &[(String, [u64; 3])]) -> Result<()> {
+        let files: Vec<LayoutLiteral> = parts.iter().map(|(file, _)| LayoutLiteral::Text(file.clone())).collect();
+        let places: Vec<LayoutLiteral> = parts.iter().flat_map(|(_, place)| place.map(integer_literal)).collect();
+        let (target, rest) = (std::mem::replace(&mut self.target, ItemId::ROOT), self.notes.split_off(1));
+        self.write_attribute("grid_files", files)?;
+        self.write_attribute("grid_files_at", places)?;
+        self.notes.extend(rest);
+        self.target = target;
+        Ok(())
+    }
+
+    /// A parameter of this value, such as the length of a dimension.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::write_item`].
+    pub(crate) fn write_parameter(&mut self, name: &str, value: u64) -> Result<()> {
+        let fixed = checked_number(value)?;
+        let name = own_name(name).into_owned();
+        self.charge(name.len())?;
+        let (symbol, dict) = (self.layout.names.intern(&name), self.current());
+        let (id, item) = (
+            ParamId(self.layout.params.len() as u32),
+            // An array may have the name, too.
+            self.layout.add_item(ItemData::Pending, symbol, dict, Span::default()),
+        );
+        self.layout.found_params.insert((dict.0, symbol.0), id);
+        self.layout.params.push(ParamItem {
+            item,
+            fixed_value: Some(fixed),
+            ty: TypeId::NONE,
+            primitive: Primitive::I8,
+            order: None,
+            placement: Placement::Next,
+            is_redeclared: false,
+        });
+        self.layout.item_mut(item).kind = ItemData::Param(id);
+        self.layout.steps.push(LayoutStep::Param(item));
+        self.target = item;
+        Ok(())
+    }
+
+    /// Writes the type of the elements of the preceding item; `dims` are the lengths of elements that are arrays
+    /// themselves.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::write_array`].
+    pub(crate) fn write_element_type(&mut self, datatype: &Datatype, order: Byteorder, dims: &[u64]) -> Result<()> {
+        let typed = ItemSpec::of(datatype, order, dims)?;
+        check_numbers(&typed)?;
+        self.write_attribute("grid_type", typed.to_string().as_str())
+    }
+
+    /// Marks the preceding item as an array of this shape, in chunks of that one.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::write_attribute`].
+    pub(crate) fn write_grid_shape(&mut self, shape: &[u64], chunk: &[u64]) -> Result<()> {
+        self.write_attribute("grid_shape", shape)?;
+        self.write_attribute("grid_chunk", chunk)
+    }
+
+    /// Lists the attributes, among those that decode the elements of the preceding item, that are 32-bit floats in
+    /// their file, and those that are integers, each with its datatype. The type of decoded elements depends on it.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::write_attribute`].
+    pub(crate) fn write_factor_types<'n>(&mut self, typed: impl Iterator<Item = (&'n str, Datatype)>) -> Result<()> {
+        let (mut singles, mut integers) = (Vec::new(), Vec::new());
+        for (name, datatype) in typed.filter(|(name, _)| DECODING_ATTRIBUTES.contains(name)) {
+            let name = LayoutLiteral::Text(name.to_owned());
+            match datatype {
+                Datatype::Float32 => singles.push(name),
+                datatype if datatype.is_integer() => integers.extend([name, LayoutLiteral::Text(datatype.name().to_owned())]),
+                _ => {}
+            }
+        }
+        for (word, list) in [("grid_float32", singles), ("grid_integers", integers)] {
+            if !list.is_empty() {
+                self.write_attribute(word, list)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes an attribute that the file itself has. No name of it is a word of layouts.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::open_dict`].
+    pub(crate) fn file_attribute(&mut self, name: &str, value: impl Into<AttributeValue>) -> Result<()> {
+        self.write_attribute(&own_attribute(name), value)
+    }
+
+    /// Writes an attribute of the item before, or of the root if there is none: a word of layouts.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::open_dict`].
+    pub(crate) fn write_attribute(&mut self, name: &str, value: impl Into<AttributeValue>) -> Result<()> {
+        let value = match own_value(value.into().0) {
+            Attribute::List(values) if values.is_empty() => Attribute::Value(LayoutLiteral::Text(String::new())),
+            value => value,
+        };
+        self.charge(name.len() + attribute_len(&value))?;
+        let name = self.layout.names.intern(name);
+        self.notes.push(Annotation { item: self.target, said: AnnotationKind::Attribute(name, value) });
+        Ok(())
+    }
+
+    /// A line of documentation of the item before, which every reader shows.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::open_dict`].
+    pub(crate) fn write_doc_lines(&mut self, said: &str) -> Result<()> {
+        printable_lines(said).into_iter().try_for_each(|line| {
+            self.charge(line.len())?;
+            self.push_line(&line, AnnotationKind::Doc);
+            Ok(())
+        })
+    }
+
+    /// A comment: what the layout cannot say.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::open_dict`].
+    pub(crate) fn write_comment_lines(&mut self, said: &str) -> Result<()> {
+        printable_lines(said).into_iter().try_for_each(|line| {
+            self.charge(line.len())?;
+            self.push_line(&line, AnnotationKind::Comment);
+            Ok(())
+        })
+    }
+
+    /// A place to go back to, before another dict is opened or closed.
+    pub(crate) fn savepoint(&mut self) -> Savepoint {
+        self.given.clear();
+        let layout = &self.layout;
+        Savepoint {
+            counts: [
+                layout.items.len(),
+                layout.data.len(),
+                layout.params.len(),
+                layout.types.len(),
+                layout.members.len(),
+                layout.dims.len(),
+                layout.steps.len(),
+                self.notes.len(),
+            ],
+            text_len: layout.text.len(),
+            cost: self.cost,
+            target: self.target,
+            last: layout.item(self.current()).last,
+        }
+    }
+
+    /// Takes back what was written since a place was marked.
+    pub(crate) fn rollback(&mut self, mark: &Savepoint) {
+        if let Some(open) = self.open.last_mut() {
+            for (name, was_reserved) in self.given.drain(..) {
+                if was_reserved {
+                    self.reserved.insert(name);
+                } else {
+                    open.names.remove(&name);
+                }
+            }
+        }
+        let dict = self.current();
+        let [items, data, params, types, members, dims, steps, notes] = mark.counts;
+        let layout = &mut self.layout;
+        for (at, item) in layout.items.iter().enumerate().skip(items) {
+            layout.name_scope.remove(&(item.parent.0, item.name.0));
+            layout.indexed_arrays.remove(&ItemId(at as u32));
+        }
+        layout.items.truncate(items);
+        layout.data.truncate(data);
+        layout.params.truncate(params);
+        layout.types.truncate(types);
+        layout.members.truncate(members);
+        layout.dims.truncate(dims);
+        layout.steps.truncate(steps);
+        layout.text.truncate(mark.text_len);
+        self.notes.truncate(notes);
+        (self.cost, self.target) = (mark.cost, mark.target);
+        let owner = layout.item_mut(dict);
+        owner.last = mark.last;
+        if mark.last == ItemId::NONE {
+            owner.first = ItemId::NONE;
+        } else {
+            layout.item_mut(mark.last).next = ItemId::NONE;
+        }
+    }
+
+    /// The layout.
+    pub(crate) fn finish(mut self) -> Layout {
+        while self.open.len() > 1 {
+            self.close_dict();
+        }
+        self.layout.is_built = true;
+        self.layout.template_obstacle = Some(Span::default());
+        self.layout.notes = self.notes;
+        super::sort_annotations::sort_annotations(&mut self.layout.notes);
+        self.layout.plan = super::static_facts::StaticFacts::compute(&self.layout);
+        self.layout
+    }
+
+    /// The dict that is open.
+    fn current(&self) -> ItemId {
+        self.open.last().map_or(ItemId::ROOT, |open| open.item)
+    }
+
+    fn charge(&mut self, len: usize) -> Result<()> {
+        self.limits.charge_text(&mut self.cost, len + ENTRY_COST, "the lines of the layout")
+    }
+
+    fn push_line(&mut self, line: &str, said: fn(Span) -> AnnotationKind) {
+        let start = self.layout.text.len() as u32;
+        self.layout.text.push(' ');
+        self.layout.text.push_str(line);
+        let span = Span::new(start, self.layout.text.len() as u32);
+        self.notes.push(Annotation { item: self.target, said: said(span) });
+    }
+
+    fn add_named_item(&mut self, kind: ItemData, name: &str) -> ItemId {
+        let (symbol, parent) = (self.layout.names.intern(name), self.current());
+        let item = self.layout.add_item(kind, symbol, parent, Span::default());
+        self.layout.name_scope.insert((parent.0, symbol.0), item);
+        self.target = item;
+        item
+    }
+
+    fn add_element(&mut self, list: ItemId, kind: ItemData) -> ItemId {
+        let position = self.layout.item(list).elements;
+        self.layout.item_mut(list).elements = position.saturating_add(1);
+        let item = self.layout.add_item(kind, Symbol::NONE, list, Span::default());
+        self.layout.item_mut(item).position = position;
+        item
+    }
+
+    fn push_element(&mut self, list: ItemId, item: &ItemSpec) -> Result<()> {
+        check_numbers(item)?;
+        let id = self.add_element(list, ItemData::Pending);
+        self.push_data(id, item)
+    }
+
+    fn begin_list(&mut self, list: ItemId, slot: ElementSlot) -> usize {
+        let step = self.layout.steps.len();
+        self.layout.steps.push(LayoutStep::List(Box::new(ListSteps {
+            list,
+            end: step as u32 + 1,
+            count: RepeatCount::Once,
+            span: Span::default(),
+            elements: 0,
+            slot,
+            places: false,
+            dynamic: false,
+        })));
+        step
+    }
+
+    fn end_list(&mut self, list: ItemId, step: usize) {
+        let (end, elements) = (self.layout.steps.len() as u32, self.layout.item(list).elements);
+        if let Some(LayoutStep::List(this)) = self.layout.steps.get_mut(step) {
+            (this.end, this.elements, this.places) = (end, elements, elements > 0);
+        }
+    }
+
+    fn push_data(&mut self, id: ItemId, item: &ItemSpec) -> Result<()> {
+        let what = self.type_use(id, item)?;
+        let placement = item.offset.map_or(Placement::Next, Placement::At);
+        let number = DataId(self.layout.data.len() as u32);
+        self.layout.data.push(DataItem { what, placement, filter: 0, reference: 0 });
+        self.layout.item_mut(id).kind = ItemData::Data(number);
+        self.layout.steps.push(LayoutStep::Data(id));
+        Ok(())
+    }
+
+    /// The type of an item or a member, which owns the types that it declares.
+    fn type_use(&mut self, owner: ItemId, item: &ItemSpec) -> Result<TypeUse> {
+        let ty = match &item.typed {
+            TypeSpec::Primitive(primitive, order) => TypeId::from_primitive(*primitive, prefix_of(*order)),
+            TypeSpec::Struct(members) => {
+                let body = self.layout.add_item(ItemData::Pending, Symbol::NONE, owner, Span::default());
+                self.add_struct(body, members, 0)?
+            }
+            TypeSpec::Named(name) => {
+                let symbol = self.layout.names.intern(&own_name(name));
+                let known = self.layout.found_types.get(&(GLOBAL_SCOPE, symbol.0)).copied();
+                known.ok_or_else(|| Error::malformed(format!("the type {name:?} is not declared")))?
+            }
+        };
+        let start = self.layout.dims.len() as u32;
+        self.layout.dims.extend(item.shape.iter().map(|len| Dim::Fixed(i64::try_from(*len).unwrap_or(i64::MAX))));
+        Ok(TypeUse { ty, dims: DimRun { start, len: self.layout.dims.len() as u32 - start } })
+    }
+
+    /// The struct that an item declares; as deep as types nest.
+    fn add_struct(&mut self, body: ItemId, specs: &[MemberSpec], declared_align: u64) -> Result<TypeId> {
+        let (mut members, mut align, mut depth) = (Vec::with_capacity(specs.len()), 1, 0);
+        for MemberSpec { name, item } in specs {
+            self.charge(name.len())?;
+            let symbol = self.layout.names.intern(name);
+            let id = self.layout.add_item(ItemData::Pending, symbol, body, Span::default());
+            let what = self.type_use(id, item)?;
+            if self.layout.name_scope.get(&(body.0, symbol.0)).is_some() {
+                return Err(Error::malformed(format!("a struct has two members {name:?}")));
+            }
+            self.layout.name_scope.insert((body.0, symbol.0), id);
+            let placement = item.offset.map_or(Placement::Next, Placement::At);
+            self.layout.item_mut(id).kind = ItemData::Member;
+            members.push(StructMember { item: id, what: MemberKind::Data(what), placement, filter: 0 });
+            let of = self.layout.ty(what.ty);
+            align = align.max(sizes::member_align(placement, of.align));
+            depth = depth.max(of.depth);
+        }
+        let run = DimRun { start: self.layout.members.len() as u32, len: members.len() as u32 };
+        self.layout.members.extend(members);
+        let kind = if specs.is_empty() { TypeKind::Null } else { TypeKind::Struct };
+        let mut ty = TypeDef { members: run, declared_align, ..TypeDef::new(kind, align, depth + 1, body) };
+        ty.free.start = self.layout.free.len() as u32;
+        if declared_align != 0 {
+            ty.align = declared_align;
+        }
+        ty.size = sizes::constant_size(&self.layout, &ty);
+        self.limits.charge_depth(ty.depth as usize, "the layout")?;
+        let id = TypeId(self.layout.types.len() as u32);
+        self.layout.types.push(ty);
+        self.layout.item_mut(body).kind = ItemData::Type(id);
+        Ok(id)
+    }
+
+    /// A name as the layout spells it. No two items of a dict have one: the second gets a number.
+    fn claim_unique_name(&mut self, name: &str) -> String {
+        let mut name = own_name(name).into_owned();
+        if self.reserved.remove(&name) {
+            self.given.push((name.clone(), true));
+            return name;
+        }
+        if let Some(open) = self.open.last_mut() {
+            while let Some(count) = open.names.get_mut(&name) {
+                *count += 1;
+                name = format!("{name} ({count})");
+            }
+            open.names.insert(name.clone(), 1);
+            self.given.push((name.clone(), false));
+        }
+        name
+    }
+}
+
+/// The value of an attribute, as the metadata of a file have it.
+pub(crate) struct AttributeValue(pub Attribute);
+
+impl From<&str> for AttributeValue {
+    fn from(text: &str) -> Self {
+        AttributeValue(Attribute::Value(LayoutLiteral::Text(text.to_owned())))
+    }
+}
+
+impl From<&[u64]> for AttributeValue {
+    fn from(values: &[u64]) -> Self {
+        AttributeValue::from(values.iter().map(|value| integer_literal(*value)).collect::<Vec<_>>())
+    }
+}
+
+impl From<Vec<LayoutLiteral>> for AttributeValue {
+    fn from(values: Vec<LayoutLiteral>) -> Self {
+        AttributeValue(Attribute::List(values))
+    }
+}
+
+impl From<LayoutLiteral> for AttributeValue {
+    fn from(value: LayoutLiteral) -> Self {
+        AttributeValue(Attribute::Value(value))
+    }
+}
+
+impl From<i64> for AttributeValue {
+    fn from(value: i64) -> Self {
+        AttributeValue(Attribute::Value(LayoutLiteral::Integer(value)))
+    }
+}
+
+/// The spelling of the type, the shape and the place.
+impl fmt::Display for ItemSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.typed {
+            TypeSpec::Primitive(primitive, order) => {
+                f.write_str(match order {
+                    None => "",
+                    Some(Byteorder::Little) => "<",
+                    Some(Byteorder::Big) => ">",
+                })?;
+                f.write_str(primitive.name())?;
+            }
+            TypeSpec::Named(name) => f.write_str(&quoted_name(name))?,
+            TypeSpec::Struct(members) => {
+                f.write_str("{")?;
+                for (number, MemberSpec { name, item }) in members.iter().enumerate() {
+                    write!(f, "{}{} = {item}", if number == 0 { "" } else { "  " }, quoted_name(name))?;
+                }
+                f.write_str("}")?;
+            }
+        }
+        for (number, length) in self.shape.iter().enumerate() {
+            write!(f, "{}{length}", if number == 0 { '[' } else { ',' })?;
+        }
+        if !self.shape.is_empty() {
+            f.write_str("]")?;
+        }
+        self.offset.map_or(Ok(()), |at| write!(f, " @{at}"))
+    }
+}
+
+/// The sign of a byte order before the name of a primitive; 0 for none.
+fn prefix_of(order: Option<Byteorder>) -> u8 {
+    match order {
+        None => 0,
+        Some(Byteorder::Little) => b'<',
+        Some(Byteorder::Big) => b'>',
+    }
+}
+
+fn attribute_len(value: &Attribute) -> usize {
+    let one = |value: &LayoutLiteral| match value {
+        LayoutLiteral::Text(text) | LayoutLiteral::Large(text) => text.len() + 2,
+        LayoutLiteral::Integer(_) | LayoutLiteral::Float(_) => 8,
+    };
+    match value {
+        Attribute::Flag => 0,
+        Attribute::Value(value) => one(value),
+        Attribute::List(values) => values.iter().map(one).sum(),
+    }
+}
+
+/// A whole number as an attribute has it.
+pub(crate) fn integer_literal(value: impl Into<i128>) -> LayoutLiteral {
+    let value = value.into();
+    i64::try_from(value).map_or_else(|_| LayoutLiteral::Large(value.to_string()), LayoutLiteral::Integer)
+}
+
+/// Text without what would end its line.
+fn replace_control_chars(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
+}
+
+/// The lines of a text, without the NULs at its end.
+fn printable_lines(text: &str) -> Vec<String> {
+    text.trim_end_matches(['\0', '\n', '\r']).lines().map(replace_control_chars).collect()
+}
+
+/// Refuses numbers that a layout cannot hold, such as places that are after the end of every file.
+fn check_numbers(item: &ItemSpec) -> Result<()> {
+    item.shape.iter().chain(&item.offset).try_for_each(|number| checked_number(*number).map(drop))?;
+    match &item.typed {
+        TypeSpec::Struct(members) => members.iter().try_for_each(|member| check_numbers(&member.item)),
+        TypeSpec::Primitive(..) | TypeSpec::Named(_) => Ok(()),
+    }
+}
+
+fn checked_number(number: u64) -> Result<i64> {
+    i64::try_from(number).map_err(|_| Error::malformed(format!("the number {number} of the file does not fit in 63 bits")))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may stop")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn built(name: &str, item: &ItemSpec) -> Result<()> {
+        LayoutBuilder::new("a test", &Limits::default()).write_item(name, item)
+    }
+
+    #[test]
+    fn numbers_beyond_63_bits_are_refused() {
+        let bytes = |at| TypeSpec::from_name("u1").with_shape(Vec::new()).at(at);
+        for (name, item, is_fine) in [
+            ("most", bytes(i64::MAX as u64), true),
+            ("more", bytes(i64::MAX as u64 + 1), false),
+            ("shape", ItemSpec::bytes(u64::MAX), false),
+            ("9999999999999999999999", ItemSpec::bytes(3), true),
+            ("member", TypeSpec::Struct(vec![bytes(u64::MAX).named("a")]).with_shape(Vec::new()), false),
+        ] {
+            assert_eq!(built(name, &item).is_ok(), is_fine, "{name} = {item}");
+        }
+        let mut builder = LayoutBuilder::new("a test", &Limits::default());
+        builder.raw_list("list", [ElementSpec::Item(bytes(u64::MAX))].into_iter()).unwrap_err();
+        builder.write_attribute("digits", "9999999999999999999999").unwrap();
+    }
+
+    /// What a program writes into a layout.
+    #[derive(Debug, Clone)]
+    enum Command {
+        Open(String),
+        Close,
+        Item(String, ItemSpec),
+        List(String, Vec<ItemSpec>),
+        Parameter(String, u64),
+        Attribute(String, Attribute),
+        Doc(String),
+        Comment(String),
+        /// An item that fails after it was written.
+        Unreadable(String, ItemSpec),
+    }
+
+    fn name() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "[a-c]",
+            Just("..".to_owned()),
+            Just("x/y".to_owned()),
+            Just("own:a".to_owned()),
+            Just("_pad".to_owned()),
+            Just("f8".to_owned()),
+            "\\PC{0,4}",
+            Just("new\nline\0".to_owned()),
+        ]
+    }
+
+    fn literal() -> impl Strategy<Value = LayoutLiteral> {
+        prop_oneof![
+            any::<i64>().prop_map(LayoutLiteral::Integer),
+            any::<f64>().prop_map(LayoutLiteral::Float),
+            any::<u64>().prop_map(integer_literal),
+            name().prop_map(LayoutLiteral::Text),
+            Just(LayoutLiteral::Text("nan".to_owned())),
+        ]
+    }
+
+    fn attribute() -> impl Strategy<Value = Attribute> {
+        prop_oneof![
+            Just(Attribute::Flag),
+            literal().prop_map(Attribute::Value),
+            proptest::collection::vec(any::<i64>().prop_map(LayoutLiteral::Integer), 0..4).prop_map(Attribute::List),
+            proptest::collection::vec(any::<f64>().prop_map(LayoutLiteral::Float), 0..4).prop_map(Attribute::List),
+            proptest::collection::vec(name().prop_map(LayoutLiteral::Text), 0..4).prop_map(Attribute::List),
+        ]
+    }
+
+    fn typed() -> impl Strategy<Value = TypeSpec> {
+        let primitive = proptest::sample::select(vec!["u1", "<i2", ">f8", "<c16", "b1", ">u4"]);
+        let plain = primitive.prop_map(TypeSpec::from_name);
+        plain.prop_recursive(3, 12, 4, |inner| {
+            let member = ("[a-z]{1,3}", inner, shape(), 0u64..1 << 40);
+            proptest::collection::btree_map("[a-z]{2}", member, 1..4).prop_map(|members| {
+                let member = |(name, (_, typed, shape, at)): (String, (String, TypeSpec, Vec<u64>, u64))| {
+                    typed.with_shape(shape).at(at).named(&name)
+                };
+                TypeSpec::Struct(members.into_iter().map(member).collect())
+            })
+        })
+    }
+
+    fn shape() -> impl Strategy<Value = Vec<u64>> {
+        proptest::collection::vec(0u64..5, 0..3)
+    }
+
+    fn item() -> impl Strategy<Value = ItemSpec> {
+        let placed = (typed(), shape(), proptest::option::of(0u64..1 << 50));
+        prop_oneof![
+            Just(ItemSpec::null()),
+            placed.prop_map(|(typed, shape, offset)| ItemSpec { typed, shape, offset }),
+            (1u64..9, any::<u32>()).prop_map(|(len, at)| TypeSpec::from_name("S1").with_shape(vec![2, len]).at(at.into())),
+        ]
+    }
+
+    fn command() -> impl Strategy<Value = Command> {
+        prop_oneof![
+            name().prop_map(Command::Open),
+            Just(Command::Close),
+            (name(), item()).prop_map(|(name, item)| Command::Item(name, item)),
+            (name(), proptest::collection::vec(item(), 1..4)).prop_map(|(name, items)| Command::List(name, items)),
+            ("p[0-9]{9}", 0u64..1 << 62).prop_map(|(name, value)| Command::Parameter(name, value)),
+            (name(), attribute()).prop_map(|(name, value)| Command::Attribute(name, value)),
+            name().prop_map(Command::Doc),
+            name().prop_map(Command::Comment),
+            (name(), item()).prop_map(|(name, item)| Command::Unreadable(name, item)),
+        ]
+    }
+
+    fn run(commands: Vec<Command>) -> Layout {
+        let mut builder = LayoutBuilder::new("a test", &Limits::default());
+        // Attributes of a dict precede its items.
+        let mut is_after_dict = false;
+        for command in commands {
+            let was_after_dict = is_after_dict;
+            is_after_dict |= matches!(command, Command::Close);
+            match command {
+                Command::Open(name) => builder.open_dict(&name).unwrap(),
+                Command::Close => {
+                    builder.close_dict();
+                    continue;
+                }
+                Command::Item(name, item) => builder.write_item(&name, &item).unwrap(),
+                Command::List(name, items) => {
+                    builder.raw_list(&name, items.into_iter().map(ElementSpec::Item)).unwrap();
+                }
+                Command::Parameter(name, value) => builder.write_parameter(&name, value).unwrap(),
+                Command::Attribute(..) | Command::Doc(_) | Command::Comment(_) if was_after_dict => continue,
+                Command::Attribute(name, value) => builder.file_attribute(&name, AttributeValue(value)).unwrap(),
+                Command::Doc(line) => builder.write_doc_lines(&line).unwrap(),
+                Command::Comment(line) => builder.write_comment_lines(&line).unwrap(),
+                Command::Unreadable(name, item) => builder
+                    .or_unreadable(&name, |builder| {
+                        builder.write_item(&name, &item)?;
+                        builder.write_item("second", &item)?;
+                        Err(Error::unsupported("a test"))
+                    })
+                    .unwrap(),
+            }
+            is_after_dict = false;
+        }
+        builder.finish()
+    }
+
+    proptest! {
+        #[test]
+        fn text_of_built_layout_parses_to_it(commands in proptest::collection::vec(command(), 0..20)) {
+            let layout = run(commands);
+            let text = layout.derived_text();
+            let parsed = Layout::read(text.as_bytes()).map_err(|why| TestCaseError::fail(format!("{why}\n{text}")))?;
+            prop_assert_eq!(parsed.print(), layout.print(), "{}", text);
+            prop_assert_eq!(layout.text(), text.as_str());
+            let names = |layout: &Layout| {
+                let all = (0..layout.item_count()).filter_map(|at| layout.item_at(at));
+                all.map(|item| (layout.path(item), layout.kind(item), layout.parent(item))).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(names(&parsed), names(&layout), "{}", text);
+        }
+    }
+}
