@@ -17,6 +17,7 @@ mod chunk_grid;
 mod chunk_table;
 mod cover;
 mod datatype;
+mod declared_encoding;
 mod declared_view;
 mod decompress;
 mod dudley_file;

@@ -241,6 +241,8 @@ pub enum LayoutLiteral {
     Float(f64),
     /// A quoted string.
     Text(String),
+    /// A string of the described file that is not in its declared encoding: its bytes. A layout spells it with the mark `own:`.
+    Bytes(Vec<u8>),
 }
 
 /// The value of an attribute.
@@ -264,6 +266,7 @@ impl std::fmt::Display for LayoutLiteral {
             // Infinity has no other spelling than a number that is too large.
             LayoutLiteral::Float(value) if value.is_infinite() => f.write_str(if *value > 0.0 { "1e999" } else { "-1e999" }),
             LayoutLiteral::Float(value) => write!(f, "{value:?}"),
+            LayoutLiteral::Bytes(bytes) => write!(f, "\"{}\"", super::escape::escape_bytes(bytes)),
             LayoutLiteral::Text(text) => {
                 let mut quoted = String::from("\"");
                 for c in text.chars() {

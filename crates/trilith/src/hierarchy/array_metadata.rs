@@ -131,6 +131,9 @@ fn value_to_json(said: &Value) -> JsonValue {
         ValueData::Int(value) => JsonValue::Int(*value),
         ValueData::BigInt(digits) => JsonValue::BigNumber(digits.to_string()),
         ValueData::Float(value) => JsonValue::Float(*value),
+        ValueData::Str(text) if said.is_binary() => {
+            JsonValue::Map(vec![("base64".to_owned(), JsonValue::Text(text.to_string()))])
+        }
         ValueData::Str(text) | ValueData::Plain(text) => JsonValue::Text(text.to_string()),
         ValueData::Seq(items) => JsonValue::List(items.iter().map(value_to_json).collect()),
         // An attribute that is only there.

@@ -21,8 +21,9 @@ pub(super) struct LayoutDatatype {
     pub special: UnmappedKind,
     /// `true` if the file declares its text of variable length as UTF-8; otherwise it declares ASCII.
     pub is_utf8: bool,
-    /// Bytes of a struct at which strings of variable length are led to: of members that are arrays the first.
-    pub texts: Vec<u64>,
+    /// Bytes of a struct at which strings of variable length are led to, of members that are arrays the first, and whether they are
+    /// declared as UTF-8.
+    pub texts: Vec<(u64, bool)>,
     /// Fixed strings that are padded by something else than NULs, likewise; of no struct at 0.
     pub pads: Vec<(u64, StringPad)>,
     /// Members of a struct that are lists of variable length.
@@ -300,14 +301,14 @@ impl LayoutDatatype {
                 within = Some(what);
             }
             match &member.special {
-                UnmappedKind::Text => texts.push(offset),
+                UnmappedKind::Text => texts.push((offset, member.is_utf8)),
                 UnmappedKind::Sequence(element) => {
                     let element = if dims.len() == 1 { Some(VarlenElement::clone(element)) } else { None };
                     lists.push(VarlenMember { path: name.clone(), offset, element });
                 }
                 _ => {}
             }
-            texts.extend(member.texts.iter().map(|at| offset.saturating_add(*at)));
+            texts.extend(member.texts.iter().map(|(at, is_utf8)| (offset.saturating_add(*at), *is_utf8)));
             pads.extend(member.pads.iter().map(|(at, pad)| (offset.saturating_add(*at), *pad)));
             numbers.extend(member.number_filter.iter().map(|decoded| (offset, decoded.clone())));
             numbers.extend(member.numbers.iter().map(|(at, decoded)| (offset.saturating_add(*at), decoded.clone())));
