@@ -122,6 +122,8 @@ pub enum ValueTransform {
     },
     /// Text that ends at its first NUL.
     Text,
+    /// Structs whose strings in these bytes of a packed element end at their first NUL.
+    StringEnds(Vec<Range<usize>>),
     /// Text of a declared encoding, as UTF-8. A string of other bytes stays unchanged.
     DecodedText(StringEncoding),
     /// Text whose trailing blanks do not count.
@@ -167,7 +169,9 @@ impl ValueDecoding {
     /// Datatype and shape of what a field means.
     pub fn type_of(&self, datatype: &Datatype, shape: &[u64]) -> (Datatype, Vec<u64>) {
         let datatype = match &self.transform {
-            ValueTransform::Identity | ValueTransform::Text | ValueTransform::TrimmedText => datatype.packed(Byteorder::NATIVE),
+            ValueTransform::Identity | ValueTransform::StringEnds(_) | ValueTransform::Text | ValueTransform::TrimmedText => {
+                datatype.packed(Byteorder::NATIVE)
+            }
             ValueTransform::Reinterpret(into)
             | ValueTransform::SignFlip(into)
             | ValueTransform::Linear { into, .. }
@@ -252,6 +256,16 @@ impl FieldDecoding {
             ValueTransform::Flags { .. } => {
                 for (i, bit) in to.iter_mut().enumerate() {
                     *bit = from.get(i / 8).map_or(0, |byte| byte >> (7 - i % 8) & 1);
+                }
+            }
+            ValueTransform::StringEnds(strings) => {
+                copy(from, to);
+                for element in to.chunks_exact_mut(to_usize(self.stored.packed_size())?.max(1)) {
+                    for place in strings {
+                        let string = element.get_mut(place.clone()).unwrap_or_default();
+                        let end = memchr::memchr(0, string).unwrap_or(string.len());
+                        string.get_mut(end..).unwrap_or_default().fill(0);
+                    }
                 }
             }
             ValueTransform::DecodedText(encoding) => {

@@ -130,7 +130,9 @@ impl DudleyFile {
         if !self.is_physical {
             return Ok(stored);
         }
-        if let Datatype::Struct(fields) = stored.datatype() {
+        if stored.datatype().as_struct().is_some() {
+            let stored = self.decode_declared(item, stored)?;
+            let Datatype::Struct(fields) = stored.datatype() else { return Ok(stored) };
             return match of_members(self.layout().attributes(item), fields)? {
                 Some(meanings) => physical(&stored, &meanings),
                 None => Ok(stored),

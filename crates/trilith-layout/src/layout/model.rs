@@ -19,6 +19,8 @@ pub const COLUMN_ATTRIBUTE: &str = "grid_member";
 /// The attribute with the fill value of a library, which elements have that were never written.
 pub const FILL_ATTRIBUTE: &str = "grid_missing";
 
+/// The attribute with the bytes of a struct at which strings begin that end at their first NUL; of an array of strings the first.
+pub const ENDS_ATTRIBUTE: &str = "grid_ends";
 /// The attribute with a scale and an offset for each sample of an image, if they differ.
 pub const FACTORS_ATTRIBUTE: &str = "grid_factors";
 

@@ -201,7 +201,8 @@ impl Attribute {
         }
         let (at, all) = (file.layout_offset(self.address), [shape, &self.datatype.dims].concat());
         if !self.datatype.has_strings() && self.datatype.number_filter.is_none() {
-            return text.write_array(name, &self.datatype.datatype, self.datatype.order, &all, at);
+            text.write_array(name, &self.datatype.datatype, self.datatype.order, &all, at)?;
+            return self.datatype.write_string_ends(text);
         }
         let size = shape.iter().fold(self.datatype.size, |n, len| n.saturating_mul(*len));
         text.write_item(name, &placed_bytes(size, at))?;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::file::{FieldReader, Hdf5File};
 use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::error::{Error, Result};
+use crate::foreign::layout_text::LayoutText;
+use crate::layout::ENDS_ATTRIBUTE;
 
 /// Maximum depth of nested datatypes.
 const MAX_DEPTH: usize = 32;
@@ -224,10 +226,18 @@ impl LayoutDatatype {
     /// Returns `true` if strings, or numbers in a struct, must be decoded from the stored bytes.
     pub(super) fn has_strings(&self) -> bool {
         let is_struct = self.datatype.as_struct().is_some();
-        // A NUL ends the strings of structs, too; they stay unchanged, so that structs can be read in place.
+        // A NUL ends the strings of structs, too: `grid_ends` says which, so that stored structs can be read in place.
         self.has_varlen_members()
             || !self.numbers.is_empty()
             || self.pads.iter().any(|(_, pad)| !is_struct || *pad == StringPad::SpacePadded)
+    }
+
+    /// Writes which strings of structs that are read as they are stored end at their first NUL.
+    pub(super) fn write_string_ends(&self, text: &mut LayoutText) -> Result<()> {
+        let is_direct = self.datatype.as_struct().is_some() && !self.has_strings();
+        let ends: Vec<u64> =
+            self.pads.iter().filter(|(_, pad)| is_direct && *pad == StringPad::NulTerminated).map(|(at, _)| *at).collect();
+        if ends.is_empty() { Ok(()) } else { text.write_attribute(ENDS_ATTRIBUTE, ends.as_slice()) }
     }
 
     /// The axes of an element.
