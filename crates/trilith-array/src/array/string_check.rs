@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::datatype::Datatype;
 use super::handle::Array;
+use super::struct_type::{Field, StructType};
 use crate::error::{Error, Result};
 
 /// The characters of cp1252 from 0x80 to 0x9f; NUL if it has none.
@@ -110,6 +112,33 @@ pub fn check_texts(array: &Array, kind: TextType) -> Result<()> {
 #[doc(hidden)]
 pub fn has_undecodable_text(array: &Array) -> Result<bool> {
     Ok(find_wrong_text(array, TextType::Utf8)?.is_some())
+}
+
+/// Returns the array with its UTF-8 strings as bytes, also in structs. Strings that the source pads are read.
+///
+/// # Errors
+/// Returns the errors of [`Array::read_bytes`].
+#[doc(hidden)]
+pub fn utf8_as_bytes(array: &Array) -> Result<Array> {
+    let datatype = with_ascii(&array.datatype)?;
+    if array.is_padded() {
+        let bytes = array.read_bytes(array.byteorder)?;
+        return Array::from_bytes(bytes, datatype, array.byteorder, array.shape.clone());
+    }
+    Ok(Array { datatype, ..array.clone() })
+}
+
+/// Returns the datatype with `ascii` in place of `utf8`. As deep as types nest.
+fn with_ascii(datatype: &Datatype) -> Result<Datatype> {
+    Ok(match datatype {
+        Datatype::Utf8(length) => Datatype::Ascii(*length),
+        Datatype::Struct(fields) => {
+            let field = |field: &Field| Ok(Field { datatype: with_ascii(&field.datatype)?, ..field.clone() });
+            let made = fields.fields().iter().map(field).collect::<Result<_>>()?;
+            Datatype::Struct(Arc::new(StructType::with_offsets(made, fields.item_size())?))
+        }
+        other => other.clone(),
+    })
 }
 
 /// Returns what is wrong with the first string of one datatype that has other bytes or code points.

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::layout::{Attribute, ENDS_ATTRIBUTE, ItemId, LayoutEntry, LayoutLiteral, read_value};
 
 /// The name of the attribute of netCDF that declares the encoding of strings.
+#[doc(hidden)]
 pub const ENCODING_ATTRIBUTE: &str = "_Encoding";
 
 impl DudleyFile {
