@@ -1,5 +1,6 @@
 """Strings and lists of variable length in HDF5 files, wherever they may be: datasets, members of structs, attributes."""
 
+import base64
 import hashlib
 import importlib.util
 import itertools
@@ -214,6 +215,8 @@ class Strings(Case):
             self.assertEqual(trilith_json("get", f"{path}#/d"), [0, 1, 2])
 
 
+#: Bytes that are not UTF-8.
+WRONG = [b"25 \xb0C", b"a\x81\xe9"]
 #: Bytes of no declared encoding, and their text: UTF-8, else cp1252, else (0x81 is nothing in cp1252) Latin-1.
 UNDECLARED = {b"Z\xc3\xbcrich 10 \xc2\xb5m": "Zürich 10 µm", b"25 \xb0C": "25 °C", b"10 \x80": "10 €", b"a\x81\xe9": "a\x81é", b"x": "x"}
 
@@ -311,12 +314,145 @@ class Encodings(Case):
             self.assertIn(f'@Artist: "{wanted}"', trilith("tree", path, "--attributes").decode().replace("\\u0081", "\x81"))
 
     def test_declared_utf8_is_not_guessed(self):
-        path, typed = self.folder / "a.h5", h5py.string_dtype("utf-8", 4)
+        path = self.folder / "a.h5"
+        wanted = ["ok", "µ", *({"base64": base64.b64encode(stored).decode()} for stored in WRONG), "end"]
+        stored = [b"ok", "µ".encode(), *WRONG, b"end"]
+        fixed, variable = h5py.string_dtype("utf-8", 8), h5py.string_dtype("utf-8")
+        typed = np.dtype([("v", variable), ("f", fixed), ("i", "i4"), ("a", fixed, (2,)), ("in", [("q", fixed)])])
+        table = np.array([(text, text, i, (text, b"y"), (text,)) for i, text in enumerate(stored)], typed)
         with h5py.File(path, "w") as f:
-            f["fine"] = np.array(["µ".encode(), b"x"], dtype=typed)
-            f["wrong"] = np.array([b"\xb5", b"x"], dtype=typed)
-        self.assertEqual(trilith_json("get", f"{path}#/fine"), ["µ", "x"])
-        trilith("get", f"{path}#/wrong", status=2)
+            for name, how in (("plain", {}), ("chunks", {"chunks": (2,), "compression": "gzip"})):
+                f.create_dataset(f"fixed_{name}", data=np.array(stored, "S8").astype(fixed), dtype=fixed, **how)
+                f.create_dataset(f"variable_{name}", data=stored, dtype=variable, **how)
+                f.create_dataset(f"table_{name}", data=table, **how)
+            f.create_dataset("one", data=WRONG[0], dtype=variable)
+            f.attrs.create("one", WRONG[0], dtype=variable)
+            f.attrs.create("fixed", np.array(WRONG[0], "S8").astype(fixed), dtype=fixed)
+            f.attrs.create("all", np.array(stored, object), dtype=variable)
+        rows = [[text, text, i, [text, "y"], [text]] for i, text in enumerate(wanted)]
+        for name in ("fixed_plain", "fixed_chunks", "variable_plain", "variable_chunks", "table_plain", "table_chunks"):
+            all_ = rows if name.startswith("table") else wanted
+            with self.subTest(name):
+                self.assertEqual(trilith_json("get", f"{path}#/{name}"), all_)
+                # The other elements are not affected.
+                for part in ("0:2", "-1:", "1:4"):
+                    start, _, stop = part.partition(":")
+                    cut = slice(int(start), int(stop) if stop else None)
+                    ended = subprocess.run([PROGRAM, "get", f"{path}#/{name}", "--slice", part, "--json"], capture_output=True, check=True)
+                    self.assertEqual(json.loads(ended.stdout), all_[cut])
+                    self.assertEqual(b"shown as bytes" in ended.stderr, part == "1:4", ended.stderr)
+                lines = trilith("get", f"{path}#/{name}", "--format", "csv").decode()
+                self.assertTrue("25 \\xb0C" in lines and "µ" in lines, lines)
+        self.assertEqual(trilith_json("get", f"{path}#/one"), wanted[2])
+        tree = trilith("tree", path, "--attributes").decode()
+        for name in ("one", "fixed"):
+            self.assertIn(f'@{name}: {{"base64":"{wanted[2]["base64"]}"}}', tree)
+        self.assertIn('@all: ["ok","µ",{"base64":', tree)
+        for command in ("digest", "tree", "info", "verify"):
+            trilith(command, path)
+        self.assertIn(b"declared encoding", subprocess.run([PROGRAM, "verify", "--deep", path], capture_output=True, check=True).stderr)
+        trilith("diff", path, path)
+        for extension in ("asdf", "bd"):
+            made = self.folder / f"made.{extension}"
+            ended = subprocess.run([PROGRAM, "convert", path, made], capture_output=True, check=True)
+            self.assertIn(b"not in their declared encoding, and become bytes", ended.stderr)
+            trilith("verify", "--deep", made)
+        trilith("validate", self.folder / "made.asdf")
+        trilith("convert", self.folder / "made.bd", self.folder / "back.asdf")
+        for made in ("made.asdf", "back.asdf"):
+            with asdf.open(self.folder / made) as f:
+                bytes_ = ["ok", "µ", *WRONG, "end"]
+                self.assertEqual([list(f["fixed_plain"]), list(f["variable_chunks"]), list(f["all"])], [bytes_] * 3)
+                self.assertEqual([f["one"], f["fixed"]], [WRONG[0]] * 2)
+                # ASDF has no datatype for bytes, so such members of structs are arrays of them.
+                members = np.asarray(f["table_chunks"])["f"]
+                self.assertEqual([bytes(row).rstrip(b"\0") for row in members], stored)
+                self.assertEqual(np.asarray(f["table_chunks"])["i"].tolist(), list(range(len(stored))))
+
+    def test_strings_of_structs_end_at_nul(self):
+        def text(length, pad=h5py.h5t.STR_NULLTERM):
+            made = h5py.h5t.C_S1.copy()
+            made.set_size(length)
+            made.set_strpad(pad)
+            return made
+
+        inner = h5py.h5t.create(h5py.h5t.COMPOUND, 10)
+        inner.insert(b"q", 1, text(6))
+        inner.insert(b"b", 8, h5py.h5t.STD_I8LE)
+        typed, at = h5py.h5t.create(h5py.h5t.COMPOUND, 60), 2
+        array = h5py.h5t.array_create
+        for name, member in (
+            ("s", text(8)), ("n", h5py.h5t.STD_I32BE), ("a", array(text(4), (2,))), ("in", inner), ("ins", array(inner, (2,))),
+            ("padded", text(6, h5py.h5t.STR_NULLPAD)),
+        ):  # fmt: skip
+            typed.insert(name.encode(), at, member)
+            at += member.get_size()
+        element = b"..ab\0cdefg\0\0\0\7x\0yzuvw\0" + b".in\0xxx.\1." + b".i0\0xxx.\2." + b".i1\0xxx.\3." + b"p\0qrst"
+        data = np.frombuffer(element.ljust(60, b".") * 3, "V60")
+        path, space = self.folder / "a.h5", h5py.h5s.create_simple((3,))
+        with h5py.File(path, "w") as f:
+            for name in ("plain", "chunks"):
+                creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+                if name == "chunks":
+                    creation.set_chunk((2,))
+                    creation.set_deflate(3)
+                h5py.h5d.create(f.id, name.encode(), typed, space, dcpl=creation).write(h5py.h5s.ALL, h5py.h5s.ALL, data, typed)
+            h5py.h5a.create(f.id, b"said", typed, space).write(data, typed)
+        with h5py.File(path) as f:
+            wanted = f["plain"][()]
+        self.assertEqual(wanted["s"].tolist(), [b"ab"] * 3)
+        for name in ("plain", "chunks", "@said"):
+            with self.subTest(name):
+                self.assertEqual(trilith_json("get", f"{path}#/{name}"), plain(wanted))
+                self.assertEqual(trilith_json("get", f"{path}#/{name}", "--slice", "1:3"), plain(wanted)[1:])
+        for extension in ("asdf", "bd"):
+            made = self.folder / f"made.{extension}"
+            trilith("convert", path, made)
+            trilith("verify", "--deep", made)
+            self.assertEqual(trilith_json("get", f"{made}#/plain"), plain(wanted))
+        # Stored elements are unchanged.
+        self.assertEqual(trilith_json("get", f"{path}#/plain", "--stored")[0][0], "ab\0cdefg")
+
+    @unittest.skipUnless(HAS_NETCDF4, "netCDF4 is not installed")
+    def test_encoding_attribute_is_declaration(self):
+        stored = [b"ok", "Zürich".encode(), b"Z\xfcrich", b"10 \x80", b"a\x81\xe9"]
+        undeclared = ["ok", "Zürich", "Zürich", "10 €", "a\x81é"]
+        names = {
+            **dict.fromkeys(("utf-8", "UTF8", "shift_jis"), "utf-8"), **dict.fromkeys(("latin-1", "ISO-8859-1"), "latin-1"),
+            **dict.fromkeys(("cp1252", "windows-1252"), "cp1252"), "ascii": None, "": None,
+        }  # fmt: skip
+
+        def text(data, codec):
+            try:
+                return data.decode(codec)
+            except UnicodeDecodeError:
+                return {"base64": base64.b64encode(data).decode()}
+
+        for kind in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA", "NETCDF4", "NETCDF4_CLASSIC"):
+            path = self.folder / f"{kind}.nc"
+            with netCDF4.Dataset(path, "w", format=kind) as f:
+                for name, length in (("row", 5), ("record", None), ("width", 8)):
+                    f.createDimension(name, length)
+                for number, name in enumerate(names):
+                    for row in ("row", "record"):
+                        made = f.createVariable(f"{row}{number}", "S1", (row, "width"))
+                        made.set_auto_chartostring(False)
+                        made[:] = np.array(stored, "S8").view("S1").reshape(5, 8)
+                        if name:
+                            made.setncattr("_Encoding", name)
+            trilith("verify", "--deep", path)
+            trilith("convert", path, self.folder / "a.asdf", "--overwrite")
+            trilith("verify", "--deep", self.folder / "a.asdf")
+            with asdf.open(self.folder / "a.asdf") as af:
+                for number, (name, codec) in enumerate(names.items()):
+                    wanted = [text(data, codec) for data in stored] if codec else undeclared
+                    for row in ("row", "record"):
+                        with self.subTest(kind=kind, name=name, row=row):
+                            self.assertEqual(trilith_json("get", f"{path}#/{row}{number}"), wanted)
+                            self.assertEqual(trilith_json("get", f"{path}#/{row}{number}", "--slice", "1:2"), wanted[1:2])
+                            made = [text if isinstance(text, str) else base64.b64decode(text["base64"]) for text in wanted]
+                            self.assertEqual(list(np.asarray(af[f"{row}{number}"], object)), made)
+
 
 
 if __name__ == "__main__":

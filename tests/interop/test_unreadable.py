@@ -94,35 +94,6 @@ def nested(path):
     return "/good", "/bad", UNSUPPORTED
 
 
-def text(path):
-    """A string of variable length that is not UTF-8."""
-    with h5py.File(path, "w") as file:
-        file["good"] = GOOD
-        file.create_dataset("bad", data=["abcd", "e"], dtype=h5py.string_dtype())
-    bytes_ = path.read_bytes()
-    assert bytes_.count(b"abcd") == 1
-    path.write_bytes(bytes_.replace(b"abcd", b"ab\xff\xfe"))
-    return "/good", "/bad", MALFORMED
-
-
-def fixed_text(path):
-    with h5py.File(path, "w") as file:
-        file["good"] = GOOD
-        file["bad"] = np.array([b"ab\xff\xfe", b"e"], h5py.string_dtype("utf-8", 4))
-    return "/good", "/bad", MALFORMED
-
-
-def netcdf_text(path):
-    with netCDF4.Dataset(path, "w") as file:
-        file.createDimension("y", 2)
-        file.createDimension("x", 3)
-        file.createVariable("good", "f4", ("y", "x"), fill_value=False)[:] = GOOD
-        text = file.createVariable("bad", str, ("y",))
-        text[0], text[1] = "abcd", "e"
-    path.write_bytes(path.read_bytes().replace(b"abcd", b"ab\xff\xfe"))
-    return "/good", "/bad", MALFORMED
-
-
 def cut_variable(path):
     """A netCDF-3 file that ends in its last variable."""
     with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as file:
@@ -240,7 +211,7 @@ def block(path):
 FILES = {
     "virtual.h5": virtual, "external.h5": external, "dangling.h5": dangling, "other.h5": other_file, "attribute.h5": attribute,
     "no_filter.h5": no_filter,
-    "text.h5": text, "fixed_text.h5": fixed_text, "text.nc": netcdf_text, "cut.nc": cut_variable, "cut_member.npz": cut_member,
+    "cut.nc": cut_variable, "cut_member.npz": cut_member,
     "webp.tif": webp, "tiles.fits": tiles,
     "nested.h5": nested, "objects.npz": objects, "column.npy": column,
     "tensor.safetensors": tensor, "directory.tif": directory, "bzero.fits": card("BZERO   = 32768,0"),
@@ -249,10 +220,8 @@ FILES = {
 }  # fmt: skip
 #: Blocks of ASDF and data units of FITS are copied as they are.
 COPIED = {"block.asdf", "tiles.fits"}
-#: Strings have no statistics, and their bytes are copied into a Dudley file.
-TEXTS = {"text.h5", "fixed_text.h5", "text.nc"}
-#: Filters of chunks and strings are looked at when elements are read.
-LATE = {"no_filter.h5", "webp.tif", *TEXTS}
+#: Filters of chunks are looked at when elements are read.
+LATE = {"no_filter.h5", "webp.tif"}
 #: The tree shows where elements should be.
 PLACED = {"cut.nc", *LATE}
 
@@ -286,7 +255,6 @@ class Unreadable(peer.Case):
             without = ["convert", "get root"] if name in COPIED else []
             without += ["convert to Dudley"] if name == "tiles.fits" else []
             without += ["get root"] if name in PLACED else []
-            without += ["stats of all", "table", "convert to Dudley"] if name in TEXTS else []
             commands = {command: arguments for command, arguments in commands.items() if command not in without}
             for command, arguments in commands.items():
                 with self.subTest(name, command=command):

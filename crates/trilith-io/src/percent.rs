@@ -33,7 +33,8 @@ pub fn strictly_decoded(text: &str) -> Option<String> {
 }
 
 /// Decodes `text` to any bytes. Returns `None` if an escape is broken.
-pub(crate) fn strict_bytes(text: &str) -> Option<Vec<u8>> {
+#[doc(hidden)]
+pub fn strict_bytes(text: &str) -> Option<Vec<u8>> {
     let is_escape = |rest: &str| rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
     if !text.split('%').skip(1).all(is_escape) {
         return None;

@@ -7,15 +7,17 @@ use pyo3::exceptions::{PyAttributeError, PyBufferError, PyIndexError, PyOverflow
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
-use trilith::array::{Array as Described, Byteorder, Datatype, Index, Mask};
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyEllipsis, PyInt, PyList, PySlice, PyString, PyTuple};
+use trilith::array::{Array as Described, Byteorder, Datatype, ElementValue, FloatText, Index, Mask};
 use trilith::bytes::SourceBacking;
 use trilith::file::Item;
 
 use crate::array_origin::ArrayOrigin;
 use crate::buffer::{self, BorrowedBuffer};
 use crate::detached::detach_interruptible;
-use crate::dtype::{build_keyword_arguments, element_alignment, import_numpy, is_native, to_numpy};
+use crate::dtype::{
+    Utf8Form, build_keyword_arguments, element_alignment, has_utf8, import_numpy, is_native, to_numpy, to_numpy_with,
+};
 use crate::errors::{IntoPyResult, UsageErrorKind};
 use crate::nodes::ItemRef;
 use crate::repr;
@@ -69,14 +71,28 @@ fn dtype_of<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAn
 
 /// Bytes of one element when it is read.
 fn item_size(array: &Described) -> u64 {
-    if array.is_padded() { size_of::<usize>() as u64 } else { array.datatype().packed_size() }
+    let is_object = array.is_padded() || matches!(array.datatype(), Datatype::Utf8(_));
+    if is_object { size_of::<usize>() as u64 } else { array.datatype().packed_size() }
 }
 
-/// Strings of variable length as Python's.
+/// Strings of variable length as Python's, and as bytes those that are not in their declared encoding.
 fn load_strings<'py>(py: Python<'py>, array: &Described) -> PyResult<Bound<'py, PyAny>> {
-    let texts = detach_interruptible(py, || array.load_texts())?.or_raise(UsageErrorKind::Argument)?;
-    let dtype = dtype_of(py, array)?;
-    let made = import_numpy(py)?.call_method1(intern!(py, "array"), (PyList::new(py, texts)?, dtype))?;
+    let mut elements = Vec::new();
+    let read = || {
+        array.for_each_scalar(|element, _| {
+            elements.push(element);
+            Ok(())
+        })
+    };
+    detach_interruptible(py, read)?.or_raise(UsageErrorKind::Argument)?;
+    let list = PyList::empty(py);
+    for element in elements {
+        match element {
+            ElementValue::Raw(bytes) => list.append(PyBytes::new(py, &bytes))?,
+            text => list.append(text.text(FloatText::Shortest))?,
+        }
+    }
+    let made = import_numpy(py)?.call_method1(intern!(py, "array"), (list, dtype_of(py, array)?))?;
     made.call_method1(intern!(py, "reshape"), (PyTuple::new(py, array.shape())?,))
 }
 
@@ -85,14 +101,16 @@ pub(crate) fn load_array<'py>(py: Python<'py>, array: &Described) -> PyResult<Bo
     if array.is_padded() {
         return load_strings(py, array);
     }
-    let dtype = to_numpy(py, array.datatype())?;
+    let is_mixed = has_utf8(array.datatype());
+    let form = if is_mixed { Utf8Form::Bytes } else { Utf8Form::Objects };
+    let dtype = to_numpy_with(py, array.datatype(), form)?;
     array.charge().or_raise(UsageErrorKind::Argument)?;
     let shape = PyTuple::new(py, array.shape())?;
     // numpy makes text of at least one letter, for which nothing is read.
     let way = if array.nbytes() == 0 { intern!(py, "zeros") } else { intern!(py, "empty") };
     let made = import_numpy(py)?.call_method1(way, (shape, dtype))?;
     read_into(array, &made)?;
-    Ok(made)
+    if is_mixed { import_value_helper(py, "strings")?.call1((made, to_numpy(py, array.datatype())?)) } else { Ok(made) }
 }
 
 /// The bytes of a C-contiguous numpy array that has some.
@@ -414,7 +432,8 @@ impl Array {
         let direct = flags.getattr(intern!(py, "c_contiguous"))?.is_truthy()?
             && flags.getattr(intern!(py, "writeable"))?.is_truthy()?
             && out.getattr(intern!(py, "dtype"))?.eq(&dtype)?
-            && !self.array.is_padded();
+            && !self.array.is_padded()
+            && !has_utf8(self.array.datatype());
         if direct {
             read_into(&self.array, &out)?;
         } else {

@@ -13,16 +13,40 @@ pub(crate) fn import_numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import(intern!(py, "numpy"))
 }
 
+/// The form of UTF-8 strings in numpy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Utf8Form {
+    /// Objects: strings of Python, or bytes if they are not UTF-8.
+    Objects,
+    /// Their bytes.
+    Bytes,
+}
+
 /// The dtype of an array's elements as they are read: in the order of this machine, structures packed.
 pub(crate) fn to_numpy<'py>(py: Python<'py>, datatype: &Datatype) -> PyResult<Bound<'py, PyAny>> {
-    let described = to_dtype_argument(py, datatype)?;
+    to_numpy_with(py, datatype, Utf8Form::Objects)
+}
+
+/// Does the same as [`to_numpy`], with a form of UTF-8 strings.
+pub(crate) fn to_numpy_with<'py>(py: Python<'py>, datatype: &Datatype, utf8: Utf8Form) -> PyResult<Bound<'py, PyAny>> {
+    let described = to_dtype_argument(py, datatype, utf8)?;
     import_numpy(py)?.call_method1(intern!(py, "dtype"), (described,))
 }
 
+/// Returns `true` for UTF-8 strings, and structs with some: the library hands them out only if some are not UTF-8.
+pub(crate) fn has_utf8(datatype: &Datatype) -> bool {
+    match datatype {
+        // Structures nest no deeper than the library allows.
+        Datatype::Struct(fields) => fields.fields().iter().any(|field| has_utf8(&field.datatype)),
+        datatype => matches!(datatype, Datatype::Utf8(_)),
+    }
+}
+
 /// Returns the argument from which `numpy.dtype` makes a dtype.
-fn to_dtype_argument<'py>(py: Python<'py>, datatype: &Datatype) -> PyResult<Bound<'py, PyAny>> {
+fn to_dtype_argument<'py>(py: Python<'py>, datatype: &Datatype, utf8: Utf8Form) -> PyResult<Bound<'py, PyAny>> {
     let name = match datatype {
         Datatype::Bool8 => "?".to_owned(),
+        Datatype::Utf8(_) if utf8 == Utf8Form::Objects => "O".to_owned(),
         Datatype::Ascii(n) | Datatype::Utf8(n) => format!("S{n}"),
         Datatype::Ucs4(n) => format!("U{n}"),
         // numpy's long double is the same number on this processor only.
@@ -32,16 +56,16 @@ fn to_dtype_argument<'py>(py: Python<'py>, datatype: &Datatype) -> PyResult<Boun
             return Err(PyNotImplementedError::new_err(format!("numpy has no datatype {datatype} on this machine")));
         }
         // Structures nest no deeper than the library allows.
-        Datatype::Struct(fields) => return struct_description(py, fields),
+        Datatype::Struct(fields) => return struct_description(py, fields, utf8),
         plain => plain.name().to_owned(),
     };
     Ok(PyString::new(py, &name).into_any())
 }
 
-fn struct_description<'py>(py: Python<'py>, fields: &StructType) -> PyResult<Bound<'py, PyAny>> {
+fn struct_description<'py>(py: Python<'py>, fields: &StructType, utf8: Utf8Form) -> PyResult<Bound<'py, PyAny>> {
     let list = PyList::empty(py);
     for (i, field) in fields.fields().iter().enumerate() {
-        let (name, inner) = (field.name_or(i), to_dtype_argument(py, &field.datatype)?);
+        let (name, inner) = (field.name_or(i), to_dtype_argument(py, &field.datatype, utf8)?);
         if field.shape.is_empty() {
             list.append((name, inner))?;
         } else {
@@ -56,13 +80,15 @@ pub(crate) fn is_native(datatype: &Datatype, order: Byteorder) -> bool {
     match datatype {
         // Any nonzero byte is true in a file, which numpy does not expect.
         Datatype::Bool8 => false,
+        // Objects of Python are not in the file.
+        Datatype::Utf8(_) => false,
         Datatype::Struct(fields) => {
             let packed = fields.packed(Byteorder::NATIVE);
             fields.item_size() == packed.item_size()
                 && fields.fields().iter().zip(packed.fields()).all(|(a, b)| a.offset == b.offset)
                 && fields.fields().iter().all(|field| is_native(&field.datatype, field.byteorder))
         }
-        Datatype::Int8 | Datatype::Uint8 | Datatype::Ascii(_) | Datatype::Utf8(_) => true,
+        Datatype::Int8 | Datatype::Uint8 | Datatype::Ascii(_) => true,
         _ => order == Byteorder::NATIVE,
     }
 }

@@ -5,13 +5,14 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use trilith::Result;
-use trilith::array::Byteorder;
+use trilith::array::{Byteorder, utf8_as_bytes};
 use trilith::bytes::SourceBacking;
 use trilith::file::Backend;
 use trilith::hierarchy::{ArrayAxes, DimensionConventions, DimensionNames, Hierarchy, JsonValue, Node, StatedNames, numcodec};
 
 use crate::array::{Array, view_bytes};
 use crate::detached::detach_interruptible;
+use crate::dtype::has_utf8;
 use crate::errors::{IntoPyResult, UsageErrorKind};
 use crate::file::File;
 use crate::mapping::MappingBase;
@@ -37,7 +38,12 @@ fn to_tuple(py: Python<'_>, node: Node) -> PyResult<NodeTuple<'_>> {
     for (name, value) in &node.attributes {
         attributes.set_item(name, json_to_python(py, value)?)?;
     }
-    let array = node.array.map(|array| Bound::new(py, Array::new(array, None))).transpose()?;
+    // Zarr has no objects: strings that are not in their declared encoding are bytes there, and so are the others.
+    let array = match node.array {
+        Some(array) if has_utf8(array.datatype()) => Some(utf8_as_bytes(&array).or_raise(UsageErrorKind::Argument)?),
+        array => array,
+    };
+    let array = array.map(|array| Bound::new(py, Array::new(array, None))).transpose()?;
     let missing = node.missing.as_ref().map(|missing| json_to_python(py, missing)).transpose()?;
     Ok((node.path, attributes, array, node.dimensions, node.mask, missing))
 }

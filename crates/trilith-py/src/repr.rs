@@ -2,7 +2,7 @@
 //! reference is followed.
 
 use trilith::array::{Array, Datatype, element_count};
-use trilith::asdf::{Ndarray, ShapeDimension};
+use trilith::asdf::{ElementsOrigin, Ndarray, ShapeDimension};
 use trilith::tree::Node;
 use trilith::tree::Scalar;
 use trilith::{File, Item, ItemKind, Limits};
@@ -147,7 +147,7 @@ fn display_leaf(item: &Item<'_>) -> Option<String> {
     match item.kind() {
         ItemKind::Array => Some(match item.as_asdf() {
             // The tree is shown without opening blocks or other files.
-            Some((_, node)) => describe_array(node),
+            Some((_, node)) => describe_array(item, node),
             None => item.describe().map_or_else(
                 |_| "a broken array".to_owned(),
                 |found| format!("{}{}", display_datatype(&found.datatype), display_shape(found.shape.iter().map(u64::to_string))),
@@ -168,8 +168,12 @@ fn display_leaf(item: &Item<'_>) -> Option<String> {
 }
 
 /// Describes the array of an ndarray node.
-fn describe_array(node: Node<'_>) -> String {
+fn describe_array(item: &Item<'_>, node: Node<'_>) -> String {
     let Ok(array) = Ndarray::parse(node, &Limits::default()) else { return "a broken ndarray".to_owned() };
+    // The cell of a FITS column of variable length is described by its row, which is read for it.
+    if matches!(array.origin, ElementsOrigin::FitsHdu(_)) && array.shape.is_none() {
+        return item.array().map_or_else(|_| "a broken array".to_owned(), |array| display_array(&array));
+    }
     let mut text = array.datatype.as_ref().map_or_else(|| "array".to_owned(), display_datatype);
     if let Some(dims) = &array.shape {
         let fixed: Option<Vec<u64>> =

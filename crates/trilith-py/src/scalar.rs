@@ -129,6 +129,7 @@ fn attribute_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, P
         ValueData::Int(value) => value.into_pyobject(py)?.into_any(),
         ValueData::BigInt(digits) => digits_to_python_int(py, digits)?,
         ValueData::Float(value) => value.into_pyobject(py)?.into_any(),
+        ValueData::Str(text) if value.is_binary() => import_value_helper(py, "binary")?.call1((text,))?,
         ValueData::Str(text) | ValueData::Plain(text) => text.into_pyobject(py)?.into_any(),
         ValueData::Seq(items) => {
             PyList::new(py, items.iter().map(|item| attribute_value(py, item)).collect::<PyResult<Vec<_>>>()?)?.into_any()

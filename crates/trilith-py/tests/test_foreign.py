@@ -1,6 +1,7 @@
 """Files of other formats in Python: what xarray's own engines make of HDF5 and netCDF, and attributes."""
 
 import itertools
+import pickle
 import subprocess
 import sys
 
@@ -356,6 +357,76 @@ def test_text_of_no_declared_encoding_in_python(tmp_path):
         assert file["variable"][...].tolist() == texts and file["one"][...].item() == texts[1]
         assert file["struct"][...]["s"].tolist() == texts
         assert file["data"].attrs == {"a": texts[1], "all": texts}
+
+
+def test_strings_of_another_encoding_are_bytes(tmp_path):
+    """Rest."""
+    h5py = pytest.importorskip("h5py")
+    path, wrong = tmp_path / "a.h5", b"25 \xb0C"
+    stored, texts = [b"ok", "µ".encode(), wrong], ["ok", "µ", wrong]
+    fixed, variable = h5py.string_dtype("utf-8", 8), h5py.string_dtype("utf-8")
+    typed = np.dtype([("v", variable), ("f", fixed), ("i", "i4"), ("n", [("q", fixed, (2,))])])
+    with h5py.File(path, "w") as file:
+        file.create_dataset("variable", data=stored, dtype=variable)
+        file.create_dataset("fixed", data=np.array(stored, "S8").astype(fixed), dtype=fixed)
+        file.create_dataset("struct", data=np.array([(text, text, i, ((text, b"y"),)) for i, text in enumerate(stored)], typed))
+        file.create_dataset("one", data=wrong, dtype=variable)
+        file.attrs.create("one", wrong, dtype=variable)
+        file.attrs.create("all", np.array(stored, object), dtype=variable)
+    for how in ({}, {"stored": True}):
+        with trilith.open(path, **how) as file:
+            for name in ("variable", "fixed"):
+                array = file[name]
+                assert array.dtype == object and array[...].tolist() == texts and array[:2].tolist() == texts[:2], name
+                assert np.asarray(array).tolist() == array.masked().tolist() == texts
+                out = np.empty(3, object)
+                assert array.read(out=out).tolist() == texts and pickle.loads(pickle.dumps(array))[...].tolist() == texts
+            struct = file["struct"][...]
+            assert struct["v"].tolist() == struct["f"].tolist() == texts and struct["i"].tolist() == [0, 1, 2]
+            assert struct["n"]["q"].tolist() == [[text, "y"] for text in texts]
+            assert file["one"][...].item() == wrong and file.attrs == {"one": wrong, "all": texts}
+    dataset = xarray.open_dataset(path, engine="trilith")
+    assert dataset.variable.values.tolist() == dataset.fixed.values.tolist() == texts and dataset.attrs["one"] == wrong
+    # Zarr has no datatype for both.
+    dataset = xarray.open_zarr(trilith.zarr.Store(path), consolidated=False)
+    assert dataset.variable.values.tolist() == dataset.fixed.values.tolist() == stored
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "cp1252", "ascii"])
+def test_declared_encoding(tmp_path, kind, encoding):
+    """Rest."""
+    path, texts = tmp_path / "x.nc", ["Bern", "plain" if encoding == "ascii" else "Zürich é"]
+    with netCDF4.Dataset(path, "w", format=kind) as file:
+        file.createDimension("x", 2)
+        file.createDimension("n", 10)
+        made = file.createVariable("text", "S1", ("x", "n"))
+        made.set_auto_chartostring(False)
+        made[:] = np.array([text.encode(encoding) for text in texts], "S10").view("S1").reshape(2, 10)
+        made.setncattr("_Encoding", encoding)
+    theirs, ours = both(path)
+    xarray.testing.assert_identical(ours, theirs)
+    with trilith.open(path) as file, trilith.open(path, stored=True) as stored:
+        found = file["text"][...]
+        assert (found.astype(str) if found.dtype.kind == "S" else found).tolist() == texts
+        assert stored["text"][...].tolist() == [text.encode(encoding) for text in texts]
+    for dataset in (xarray.open_zarr(trilith.zarr.Store(path), consolidated=False), referred(path, tmp_path)):
+        assert dataset.text.values.astype(str).tolist() == texts
+    trilith.convert(path, tmp_path / "x.asdf")
+    assert trilith.open(tmp_path / "x.asdf")["text"][...].astype(str).tolist() == texts
+
+
+def test_list_of_strings_names_its_datatype(tmp_path):
+    """Rest."""
+    fits = pytest.importorskip("astropy.io.fits")
+    cells = np.array([np.array(list("abc")), np.array(list("hello"))], object)
+    numbers = np.array([np.array([1, 2], "i2"), np.array([3], "i2")], object)
+    columns = [fits.Column("NAME", "PA()", array=cells), fits.Column("I", "PI()", array=numbers)]
+    fits.BinTableHDU.from_columns(columns).writeto(tmp_path / "a.fits")
+    with trilith.open(tmp_path / "a.fits") as file:
+        data = file["fits"][1]["data"]
+        assert repr(data["NAME"]) == "<trilith.Sequence of 2>\n  0: ascii[3] (), 3 B\n  1: ascii[5] (), 5 B"
+        assert repr(data["I"]) == "<trilith.Sequence of 2>\n  0: int16 (2,), 4 B\n  1: int16 (1,), 2 B"
 
 
 @pytest.mark.parametrize("kind", FORMATS)

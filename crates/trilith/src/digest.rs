@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::array::{Array, Byteorder, Datatype, TextType, check_texts};
+use crate::array::{Array, Byteorder, Datatype};
 use crate::error::Result;
 use crate::file::{Backend, File, ItemLocation, ListedArray};
 
@@ -42,8 +42,6 @@ impl Digest {
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn compute(array: &Array) -> Result<Self> {
-        // An array that no command can show as text has no digest either.
-        check_texts(array, TextType::Utf8)?;
         let sha256 = match array.mask_means_missing() {
             false if array.is_mostly_padding()? => hash_sha256(|take| {
                 array.strings().try_for_each(|text| {

@@ -84,7 +84,9 @@ pub use shape::{c_strides, element_byte_range, element_count, fortran_strides, s
 #[doc(hidden)]
 pub use small_float::SmallFloat;
 #[doc(hidden)]
-pub use string_check::{CP1252, TextType, check_texts, cp1252_text, undeclared_text};
+pub use string_check::{
+    CP1252, StringEncoding, TextType, check_texts, cp1252_text, has_undecodable_text, undeclared_text, utf8_as_bytes,
+};
 #[doc(hidden)]
 pub use struct_type::FIELD_COST;
 pub use struct_type::{Field, StructType};

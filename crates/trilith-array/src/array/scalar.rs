@@ -11,7 +11,7 @@ use super::mask::Mask;
 use super::numeric::first_value;
 use super::string_check::undeclared_text;
 use super::struct_type::Field;
-use crate::bytes::to_usize;
+use crate::bytes::{base64, to_usize};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -63,7 +63,7 @@ pub enum ElementValue {
     Bool(bool),
     /// Text without the NULs that pad it.
     Text(String),
-    /// The bytes of text that is none.
+    /// The bytes of a string that are not in its declared encoding, without the NULs that pad it.
     Raw(Vec<u8>),
     /// The fields of a struct, in their order.
     Struct(Vec<ElementValue>),
@@ -119,7 +119,7 @@ impl ElementValue {
             (_, Some(NumericValue::Uint(n))) => Self::Uint(n),
             (_, Some(NumericValue::Float(x))) => Self::Float(x, precision),
             (_, Some(NumericValue::Complex(re, im))) => Self::Complex(re, im, precision),
-            (text, None) => decode_text(text, own).map_or_else(|| Self::Raw(own.to_vec()), Self::Text),
+            (text, None) => element_from_text_bytes(text, own.to_vec()),
         })
     }
 
@@ -156,13 +156,14 @@ impl ElementValue {
     }
 
     /// The element as JSON: floats keep a point or exponent, `"NaN"`, `"Infinity"`, `"-Infinity"` and
-    /// complex numbers are strings, structs are lists.
+    /// complex numbers are strings, structs are lists, the bytes of a string that cannot be decoded `{"base64": "…"}`.
     pub fn json(&self, floats: FloatText) -> String {
         match self {
             Self::Float(x, _) if x.is_nan() => "\"NaN\"".to_owned(),
             Self::Float(x, _) if x.is_infinite() => if *x > 0.0 { "\"Infinity\"" } else { "\"-Infinity\"" }.to_owned(),
             Self::Int(_) | Self::Uint(_) | Self::Float(..) | Self::Bool(_) => self.text(floats),
-            Self::Complex(..) | Self::Text(_) | Self::Raw(_) => json_text(&self.text(floats)),
+            Self::Complex(..) | Self::Text(_) => json_text(&self.text(floats)),
+            Self::Raw(bytes) => format!("{{\"base64\": {}}}", json_text(&base64(bytes))),
             Self::Missing => "null".to_owned(),
             Self::Struct(parts) | Self::List(parts) => {
                 let parts: Vec<String> = parts.iter().map(|part| part.json(floats)).collect();
@@ -271,7 +272,12 @@ pub fn json_text(text: &str) -> String {
 pub(super) fn element_from_text_bytes(datatype: &Datatype, bytes: Vec<u8>) -> ElementValue {
     match decode_text(datatype, &bytes) {
         Some(text) => ElementValue::Text(text),
-        None => ElementValue::Raw(bytes),
+        None if matches!(datatype, Datatype::Ucs2(_) | Datatype::Ucs4(_)) => ElementValue::Raw(bytes),
+        None => {
+            let mut bytes = bytes;
+            bytes.truncate(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
+            ElementValue::Raw(bytes)
+        }
     }
 }
 

@@ -1,9 +1,12 @@
 //! The strings of an array: whether they are text of their datatype, and the characters of bytes of no declared encoding.
 
+use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::datatype::Datatype;
 use super::handle::Array;
+use super::struct_type::{Field, StructType};
 use crate::error::{Error, Result};
 
 /// The characters of cp1252 from 0x80 to 0x9f; NUL if it has none.
@@ -29,6 +32,59 @@ pub fn undeclared_text(bytes: &[u8]) -> String {
     str::from_utf8(bytes).map_or_else(|_| cp1252_text(bytes), str::to_owned)
 }
 
+/// An encoding that a file declares for the strings of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StringEncoding {
+    /// UTF-8, and any encoding that is not known here: its strings are read only if they are UTF-8.
+    Utf8,
+    /// Latin-1, which defines every byte.
+    Latin1,
+    /// cp1252.
+    Cp1252,
+}
+
+impl StringEncoding {
+    /// Returns the encoding of a name that Python has for it. ASCII is `None`: strings that are declared so are decoded by
+    /// [`undeclared_text`].
+    ///
+    /// ```
+    /// use trilith_array::array::StringEncoding;
+    /// assert_eq!(StringEncoding::from_name("ISO-8859-1"), Some(StringEncoding::Latin1));
+    /// assert_eq!(StringEncoding::from_name("ascii"), None);
+    /// ```
+    pub fn from_name(name: &str) -> Option<Self> {
+        let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+        match name.to_ascii_lowercase().as_str() {
+            "" | "ascii" | "usascii" | "646" | "ansix341968" | "iso646us" => None,
+            "latin1" | "latin" | "l1" | "iso88591" | "88591" | "8859" | "cp819" => Some(Self::Latin1),
+            "cp1252" | "windows1252" | "1252" => Some(Self::Cp1252),
+            _ => Some(Self::Utf8),
+        }
+    }
+
+    /// Returns a string of the encoding as UTF-8; unchanged if it is none.
+    pub fn to_utf8(self, bytes: &[u8]) -> Cow<'_, [u8]> {
+        let is_defined = |byte: &u8| !matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d);
+        match self {
+            Self::Latin1 if !bytes.is_ascii() => {
+                Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect::<String>().into_bytes())
+            }
+            Self::Cp1252 if !bytes.is_ascii() && bytes.iter().all(is_defined) => Cow::Owned(cp1252_text(bytes).into_bytes()),
+            _ => Cow::Borrowed(bytes),
+        }
+    }
+
+    /// Returns the largest number of bytes that a byte becomes.
+    pub fn expansion(self) -> u32 {
+        match self {
+            Self::Utf8 => 1,
+            Self::Latin1 => 2,
+            Self::Cp1252 => 3,
+        }
+    }
+}
+
 /// A datatype of text, and what its elements may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextType {
@@ -46,26 +102,77 @@ pub enum TextType {
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) with the first byte or code point that is none of its characters, and the
 /// errors of [`Array::for_each_piece`].
 pub fn check_texts(array: &Array, kind: TextType) -> Result<()> {
+    find_wrong_text(array, kind)?.map_or(Ok(()), |wrong| Err(Error::malformed(wrong)))
+}
+
+/// Returns `true` if the array has strings whose declared encoding is UTF-8 and which are not UTF-8, also as members of structs.
+///
+/// # Errors
+/// Returns the errors of [`Array::for_each_piece`].
+#[doc(hidden)]
+pub fn has_undecodable_text(array: &Array) -> Result<bool> {
+    Ok(find_wrong_text(array, TextType::Utf8)?.is_some())
+}
+
+/// Returns the array with its UTF-8 strings as bytes, also in structs. Strings that the source pads are read.
+///
+/// # Errors
+/// Returns the errors of [`Array::read_bytes`].
+#[doc(hidden)]
+pub fn utf8_as_bytes(array: &Array) -> Result<Array> {
+    let datatype = with_ascii(&array.datatype)?;
+    if array.is_padded() {
+        let bytes = array.read_bytes(array.byteorder)?;
+        return Array::from_bytes(bytes, datatype, array.byteorder, array.shape.clone());
+    }
+    Ok(Array { datatype, ..array.clone() })
+}
+
+/// Returns the datatype with `ascii` in place of `utf8`. As deep as types nest.
+fn with_ascii(datatype: &Datatype) -> Result<Datatype> {
+    Ok(match datatype {
+        Datatype::Utf8(length) => Datatype::Ascii(*length),
+        Datatype::Struct(fields) => {
+            let field = |field: &Field| Ok(Field { datatype: with_ascii(&field.datatype)?, ..field.clone() });
+            let made = fields.fields().iter().map(field).collect::<Result<_>>()?;
+            Datatype::Struct(Arc::new(StructType::with_offsets(made, fields.item_size())?))
+        }
+        other => other.clone(),
+    })
+}
+
+/// Returns what is wrong with the first string of one datatype that has other bytes or code points.
+fn find_wrong_text(array: &Array, kind: TextType) -> Result<Option<String>> {
     let mut places = Vec::new();
     text_places(array.datatype(), kind, 0, &mut places);
     let item = usize::try_from(array.datatype().packed_size()).unwrap_or(0);
     if places.is_empty() || item == 0 {
-        return Ok(());
+        return Ok(None);
     }
     if array.is_padded() {
-        return array.strings().try_for_each(|text| check_string_encoding(kind, std::iter::once(&text?[..])));
+        for text in array.strings() {
+            let wrong = find_wrong_string(kind, std::iter::once(&text?[..]));
+            if wrong.is_some() {
+                return Ok(wrong);
+            }
+        }
+        return Ok(None);
     }
+    let mut wrong = None;
     array.clone().without_mask().for_each_piece(1 << 20, |piece| {
-        check_string_encoding(
-            kind,
-            piece.chunks_exact(item).flat_map(|element| places.iter().filter_map(|place| element.get(place.clone()))),
-        )
-    })
+        if wrong.is_none() {
+            let strings =
+                piece.chunks_exact(item).flat_map(|element| places.iter().filter_map(|place| element.get(place.clone())));
+            wrong = find_wrong_string(kind, strings);
+        }
+        Ok(())
+    })?;
+    Ok(wrong)
 }
 
-/// Checks strings of one kind.
-fn check_string_encoding<'t>(kind: TextType, texts: impl Iterator<Item = &'t [u8]>) -> Result<()> {
-    let wrong = match kind {
+/// Returns what is wrong with the first string of one kind that has other bytes or code points.
+fn find_wrong_string<'t>(kind: TextType, texts: impl Iterator<Item = &'t [u8]>) -> Option<String> {
+    match kind {
         TextType::Ascii => texts
             .flatten()
             .find(|byte| **byte >= 0x80)
@@ -81,8 +188,7 @@ fn check_string_encoding<'t>(kind: TextType, texts: impl Iterator<Item = &'t [u8
             let mut wrong = texts.filter_map(|text| str::from_utf8(text.get(..ended(text))?).err().map(|_| text));
             wrong.next().map(|text| format!("the bytes \"{}\" in a string, which are not UTF-8", text.escape_ascii()))
         }
-    };
-    wrong.map_or(Ok(()), |wrong| Err(Error::malformed(wrong)))
+    }
 }
 
 /// Collects the places of the strings of one packed element.

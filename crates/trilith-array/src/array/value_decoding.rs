@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::datatype::{Byteorder, Datatype};
 use super::mask::Mask;
+use super::string_check::StringEncoding;
 use crate::bytes::{copy, to_usize};
 use crate::error::{Error, Result};
 
@@ -121,6 +122,10 @@ pub enum ValueTransform {
     },
     /// Text that ends at its first NUL.
     Text,
+    /// Structs whose strings in these bytes of a packed element end at their first NUL.
+    StringEnds(Vec<Range<usize>>),
+    /// Text of a declared encoding, as UTF-8. A string of other bytes stays unchanged.
+    DecodedText(StringEncoding),
     /// Text whose trailing blanks do not count.
     TrimmedText,
     /// A number written as text, with this number of decimals if it has no point: `int16`, `int32`, `int64` or `float64`. A blank
@@ -164,12 +169,18 @@ impl ValueDecoding {
     /// Datatype and shape of what a field means.
     pub fn type_of(&self, datatype: &Datatype, shape: &[u64]) -> (Datatype, Vec<u64>) {
         let datatype = match &self.transform {
-            ValueTransform::Identity | ValueTransform::Text | ValueTransform::TrimmedText => datatype.packed(Byteorder::NATIVE),
+            ValueTransform::Identity | ValueTransform::StringEnds(_) | ValueTransform::Text | ValueTransform::TrimmedText => {
+                datatype.packed(Byteorder::NATIVE)
+            }
             ValueTransform::Reinterpret(into)
             | ValueTransform::SignFlip(into)
             | ValueTransform::Linear { into, .. }
             | ValueTransform::LinearInteger { into, .. }
             | ValueTransform::ParsedText { into, .. } => into.clone(),
+            ValueTransform::DecodedText(encoding) => {
+                let width = u32::try_from(datatype.item_size()).unwrap_or(u32::MAX);
+                Datatype::Utf8(width.saturating_mul(encoding.expansion()))
+            }
             ValueTransform::Each { .. } => Datatype::Float64,
             ValueTransform::Boolean => Datatype::Bool8,
             ValueTransform::Flags { shape } => return (Datatype::Bool8, shape.clone()),
@@ -245,6 +256,26 @@ impl FieldDecoding {
             ValueTransform::Flags { .. } => {
                 for (i, bit) in to.iter_mut().enumerate() {
                     *bit = from.get(i / 8).map_or(0, |byte| byte >> (7 - i % 8) & 1);
+                }
+            }
+            ValueTransform::StringEnds(strings) => {
+                copy(from, to);
+                for element in to.chunks_exact_mut(to_usize(self.stored.packed_size())?.max(1)) {
+                    for place in strings {
+                        let string = element.get_mut(place.clone()).unwrap_or_default();
+                        let end = memchr::memchr(0, string).unwrap_or(string.len());
+                        string.get_mut(end..).unwrap_or_default().fill(0);
+                    }
+                }
+            }
+            ValueTransform::DecodedText(encoding) => {
+                let width = to_usize(self.stored.item_size())?.max(1);
+                let wide = width.saturating_mul(encoding.expansion() as usize);
+                for (text, to) in from.chunks_exact(width).zip(to.chunks_exact_mut(wide)) {
+                    let end = text.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+                    let text = encoding.to_utf8(text.get(..end).unwrap_or(text));
+                    to.fill(0);
+                    to.iter_mut().zip(text.iter()).for_each(|(to, from)| *to = *from);
                 }
             }
             ValueTransform::Text => {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use trilith::array::Array;
+use trilith::array::{Array, has_undecodable_text};
 use trilith::bytes::{self, SourceBacking, BaseUri, WriteBasis, AccessCost, path_of, stored_ranges, verify_backing};
 use trilith::dudley::OmittedFile;
 use trilith_io::error::count_noun;
@@ -121,6 +121,7 @@ impl Get {
                 let is_padded = array.much_padded()?.is_some();
                 let part = self.parts.apply(array)?;
                 let part = if is_padded { self.print_unpadded_strings(&item, part, job)? } else { part };
+                warn_of_bytes(&part, job)?;
                 self.output_array(&part, job, output.as_deref())
             }
             (None, _) => self.output_value(&item, job, output.as_deref()),
@@ -299,6 +300,14 @@ impl Get {
         };
         job.report_written(path, report, &line)
     }
+}
+
+/// Warns of strings that are not in their declared encoding. Those that padding would multiply are not looked through.
+fn warn_of_bytes(array: &Array, job: &FileJob<'_>) -> Result<()> {
+    if array.much_padded()?.is_none() && has_undecodable_text(array)? {
+        job.options.warn(&format!("{}: strings that are not in their declared encoding are shown as bytes", job.label()));
+    }
+    Ok(())
 }
 
 /// Neighbours closer than this are read in one go.

@@ -148,6 +148,7 @@ pub(super) fn attributes_json(attributes: &[(Cow<'_, str>, Value)]) -> String {
 /// The value of an attribute as JSON; as deep as lists in it nest.
 pub(super) fn attribute_json(value: &Value) -> String {
     match &value.data {
+        ValueData::Str(text) if value.is_binary() => format!("{{\"base64\":{}}}", json_text(text)),
         ValueData::Bool(value) => value.to_string(),
         ValueData::Int(value) => value.to_string(),
         ValueData::BigInt(digits) => digits.clone(),

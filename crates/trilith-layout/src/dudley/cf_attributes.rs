@@ -130,7 +130,9 @@ impl DudleyFile {
         if !self.is_physical {
             return Ok(stored);
         }
-        if let Datatype::Struct(fields) = stored.datatype() {
+        if stored.datatype().as_struct().is_some() {
+            let stored = self.decode_declared(item, stored)?;
+            let Datatype::Struct(fields) = stored.datatype() else { return Ok(stored) };
             return match of_members(self.layout().attributes(item), fields)? {
                 Some(meanings) => physical(&stored, &meanings),
                 None => Ok(stored),
@@ -142,7 +144,8 @@ impl DudleyFile {
             meanings
                 .push(ValueDecoding { transform: self.build_sample_reading(item, factors, &stored)?, missing_rules: missing });
         }
-        meanings.into_iter().try_fold(stored, |array, meaning| physical(&array, &[meaning]))
+        let array = meanings.into_iter().try_fold(stored, |array, meaning| physical(&array, &[meaning]))?;
+        self.decode_declared(item, array)
     }
 }
 
@@ -418,6 +421,6 @@ fn typed_number(literal: &LayoutLiteral) -> Option<DeclaredNumber> {
         LayoutLiteral::Integer(n) => Some(DeclaredNumber::Int((*n).into())),
         LayoutLiteral::Large(digits) => digits.parse().ok().map(DeclaredNumber::Int),
         LayoutLiteral::Float(x) => Some(DeclaredNumber::Float(*x)),
-        LayoutLiteral::Text(_) => None,
+        LayoutLiteral::Text(_) | LayoutLiteral::Bytes(_) => None,
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::array::{
-    Array, Byteorder, CP1252, Datatype, ElementValue, StructType, TextType, check_texts, cp1252_text, undeclared_text,
+    Array, Byteorder, CP1252, Datatype, ElementValue, StructType, TextType, check_texts, cp1252_text, has_undecodable_text,
+    undeclared_text,
 };
 use crate::error::{Error, Result};
 
@@ -34,7 +35,8 @@ pub fn encode_s1(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Returns the array with its text decoded, and in a datatype that other programs have: `ascii` text with bytes above 0x7f,
-/// `utf8` and `ucs2` text become `ucs4`, `complex32` becomes `complex64`. Everything else stays unchanged.
+/// `utf8` and `ucs2` text become `ucs4`, `complex32` becomes `complex64`. Everything else stays unchanged, also `utf8` text of
+/// which an element is not UTF-8: [`ElementValue::Raw`] has the bytes of that element.
 ///
 /// # Errors
 /// Returns an error if the elements cannot be read.
@@ -48,6 +50,17 @@ pub fn decode_text(array: &Array) -> Result<Array> {
 /// Returns an error if the elements cannot be read.
 pub(crate) fn presented_foreign(array: &Array) -> Result<Array> {
     presented_by(array, undeclared_text)
+}
+
+/// Does the same as [`presented_foreign`] for structs with strings of variable length, also if all are declared as ASCII.
+///
+/// # Errors
+/// Returns an error if the elements cannot be read.
+pub(crate) fn presented_varlen(array: &Array) -> Result<Array> {
+    match array.datatype() {
+        Datatype::Struct(fields) if array.mask().is_none() => with_strings(array, fields, WrongStrings::Utf8),
+        _ => presented_foreign(array),
+    }
 }
 
 /// Returns the array with its text decoded, of `ascii` by a function.
@@ -67,11 +80,14 @@ fn presented_by(array: &Array, decode: fn(&[u8]) -> String) -> Result<Array> {
         }
         Datatype::Utf8(_) | Datatype::Ucs2(_) => charge_wide(array)?,
         Datatype::Complex32 => return to_complex64(array),
-        Datatype::Struct(fields) if array.mask().is_none() && has_utf8(fields) => return with_strings(array, fields),
+        Datatype::Struct(fields) if array.mask().is_none() && has_utf8(fields) => {
+            return with_strings(array, fields, WrongStrings::Utf8);
+        }
         _ => return Ok(array.clone()),
     }
     if !matches!(array.datatype(), Datatype::Ascii(_)) {
-        return to_ucs4(&array.load_texts()?, array.shape());
+        let is_decodable = !matches!(array.datatype(), Datatype::Utf8(_)) || !has_undecodable_text(array)?;
+        return if is_decodable { to_ucs4(&array.load_texts()?, array.shape()) } else { Ok(array.clone()) };
     }
     let texts = array.strings().map(|bytes| Ok(decode(&bytes?))).collect::<Result<Vec<String>>>()?;
     if is_padded { to_ucs4(&texts, array.shape()) } else { Array::from_texts(&texts, array.shape()) }
@@ -82,15 +98,15 @@ fn charge_wide(array: &Array) -> Result<()> {
     array.limits().charge_memory(array.nbytes().saturating_mul(4), "padded strings")
 }
 
-/// Returns an array of structs whose `ascii` strings have no bytes above 0x7f: members that have become `ucs4`. Any other array
-/// stays unchanged.
+/// Returns an array of structs in datatypes of ASDF: members whose `ascii` strings have bytes above 0x7f become `ucs4`, and those
+/// with strings that are not in their declared encoding become bytes. Any other array stays unchanged.
 ///
 /// # Errors
 /// Returns an error if the elements cannot be read.
 pub fn with_ascii_members(array: &Array) -> Result<Array> {
     match array.datatype() {
-        Datatype::Struct(fields) if check_texts(array, TextType::Ascii).is_err() => {
-            let made = with_strings(&array.clone().without_mask(), fields)?;
+        Datatype::Struct(fields) if has_utf8(fields) || check_texts(array, TextType::Ascii).is_err() => {
+            let made = with_strings(&array.clone().without_mask(), fields, WrongStrings::Bytes)?;
             array.mask().map_or(Ok(made.clone()), |mask| made.with_mask(mask.clone()))
         }
         _ => Ok(array.clone()),
@@ -105,21 +121,49 @@ fn has_utf8(fields: &StructType) -> bool {
     })
 }
 
+/// The form of members of which a string is not in its declared encoding.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum WrongStrings {
+    /// Strings of `utf8`, of which that one is bytes.
+    Utf8,
+    /// Arrays of bytes.
+    Bytes,
+}
+
+/// The characters of the strings of a member.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+enum MemberText {
+    Ascii,
+    Other,
+    /// A string is not in its declared encoding.
+    Wrong,
+}
+
 /// The struct with strings of `ascii` or of `ucs4` in place of those of `utf8`, packed. Strings of `ascii` become `ucs4` if they
 /// have other characters; `others` has that for each member, counted from the first. As deep as types nest.
-fn without_utf8(fields: &StructType, others: &mut std::slice::Iter<'_, bool>, is_ascii: bool) -> Result<StructType> {
+fn without_utf8(
+    fields: &StructType,
+    others: &mut std::slice::Iter<'_, MemberText>,
+    is_ascii: bool,
+    wrong: WrongStrings,
+) -> Result<StructType> {
     let mut made = Vec::new();
     for field in fields.fields() {
-        let datatype = match &field.datatype {
-            Datatype::Struct(inner) => Datatype::Struct(Arc::new(without_utf8(inner, others, is_ascii)?)),
-            datatype => match (datatype, others.next() == Some(&true)) {
+        let mut converted = field.clone();
+        converted.datatype = match &field.datatype {
+            Datatype::Struct(inner) => Datatype::Struct(Arc::new(without_utf8(inner, others, is_ascii, wrong)?)),
+            datatype => match (datatype, others.next()) {
+                (Datatype::Utf8(length), Some(MemberText::Wrong)) if wrong == WrongStrings::Bytes => {
+                    converted.shape.push(u64::from(*length));
+                    Datatype::Uint8
+                }
+                (Datatype::Utf8(_), Some(MemberText::Wrong)) => datatype.clone(),
                 (Datatype::Utf8(length), _) if is_ascii => Datatype::Ascii(*length),
-                (Datatype::Utf8(length), _) | (Datatype::Ascii(length), true) => Datatype::Ucs4(*length),
+                (Datatype::Utf8(length), _) | (Datatype::Ascii(length), Some(MemberText::Other)) => Datatype::Ucs4(*length),
                 (other, _) => other.clone(),
             },
         };
-        let mut converted = field.clone();
-        (converted.datatype, converted.byteorder) = (datatype, Byteorder::Little);
+        converted.byteorder = Byteorder::Little;
         made.push(converted);
     }
     StructType::packed_from(made)
@@ -131,11 +175,15 @@ fn count_members(datatype: &Datatype) -> usize {
     fields.fields().iter().map(|field| count_members(&field.datatype)).sum()
 }
 
-/// Notes in `others` for each member of an element, from `first` on, whether it has characters beyond ASCII. Bytes that are not
-/// text of their datatype become text of no declared encoding. As deep as types nest.
-fn note_others(datatype: &Datatype, element: &mut ElementValue, first: usize, others: &mut [bool]) {
-    match (datatype, &mut *element) {
-        (_, ElementValue::List(parts)) => parts.iter_mut().for_each(|part| note_others(datatype, part, first, others)),
+/// Notes in `others` for each member of an element, from `first` on, which characters it has. As deep as types nest.
+fn note_others(datatype: &Datatype, element: &ElementValue, first: usize, others: &mut [MemberText]) {
+    let mut note = |found: MemberText| {
+        if let Some(known) = others.get_mut(first).filter(|known| **known < found) {
+            *known = found;
+        }
+    };
+    match (datatype, element) {
+        (_, ElementValue::List(parts)) => parts.iter().for_each(|part| note_others(datatype, part, first, others)),
         (Datatype::Struct(fields), ElementValue::Struct(parts)) => {
             let mut at = first;
             for (field, part) in fields.fields().iter().zip(parts) {
@@ -143,28 +191,52 @@ fn note_others(datatype: &Datatype, element: &mut ElementValue, first: usize, ot
                 at += count_members(&field.datatype);
             }
         }
-        (_, ElementValue::Raw(bytes)) => {
-            *element = ElementValue::Text(undeclared_text(bytes).trim_end_matches('\0').to_owned());
-            note_others(datatype, element, first, others);
+        (_, ElementValue::Raw(_)) => note(MemberText::Wrong),
+        (_, ElementValue::Text(text)) if !text.is_ascii() => note(MemberText::Other),
+        _ => {}
+    }
+}
+
+/// Makes arrays of bytes of the strings of each member that has a string in another encoding. As deep as types nest.
+fn to_bytes(datatype: &Datatype, element: &mut ElementValue, first: usize, others: &[MemberText]) {
+    match (datatype, &mut *element) {
+        (_, ElementValue::List(parts)) => parts.iter_mut().for_each(|part| to_bytes(datatype, part, first, others)),
+        (Datatype::Struct(fields), ElementValue::Struct(parts)) => {
+            let mut at = first;
+            for (field, part) in fields.fields().iter().zip(parts) {
+                to_bytes(&field.datatype, part, at, others);
+                at += count_members(&field.datatype);
+            }
         }
-        (_, ElementValue::Text(text)) => others.iter_mut().skip(first).take(1).for_each(|other| *other |= !text.is_ascii()),
+        (Datatype::Utf8(length), text) if others.get(first) == Some(&MemberText::Wrong) => {
+            let mut bytes = match text {
+                ElementValue::Text(text) => text.as_bytes().to_vec(),
+                ElementValue::Raw(bytes) => std::mem::take(bytes),
+                _ => return,
+            };
+            bytes.resize(usize::try_from(*length).unwrap_or(bytes.len()), 0);
+            *element = ElementValue::List(bytes.into_iter().map(|byte| ElementValue::Uint(byte.into())).collect());
+        }
         _ => {}
     }
 }
 
 /// An array of structs in the strings that other programs have.
-fn with_strings(array: &Array, fields: &StructType) -> Result<Array> {
-    let mut others = vec![false; count_members(array.datatype())];
-    array.for_each_scalar(|mut element, _| {
-        note_others(array.datatype(), &mut element, 0, &mut others);
+fn with_strings(array: &Array, fields: &StructType, wrong: WrongStrings) -> Result<Array> {
+    let mut others = vec![MemberText::Ascii; count_members(array.datatype())];
+    array.for_each_scalar(|element, _| {
+        note_others(array.datatype(), &element, 0, &mut others);
         Ok(())
     })?;
-    let made = without_utf8(fields, &mut others.iter(), !others.contains(&true))?;
+    let is_ascii = others.iter().all(|text| *text == MemberText::Ascii);
+    let made = without_utf8(fields, &mut others.iter(), is_ascii, wrong)?;
     let datatype = Datatype::Struct(Arc::new(made));
     array.limits().charge_memory(array.element_count().saturating_mul(datatype.item_size()), "structs with strings")?;
     let mut bytes = Vec::new();
     array.for_each_scalar(|mut element, _| {
-        note_others(array.datatype(), &mut element, 0, &mut others);
+        if wrong == WrongStrings::Bytes {
+            to_bytes(array.datatype(), &mut element, 0, &others);
+        }
         element.encode(&datatype, Byteorder::Little, &mut bytes)
     })?;
     Array::from_bytes(bytes, datatype, Byteorder::Little, array.shape().to_vec())

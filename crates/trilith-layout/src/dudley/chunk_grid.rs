@@ -341,6 +341,7 @@ impl GridSpec<'_> {
             LayoutLiteral::Integer(value) => *value as f64,
             LayoutLiteral::Float(value) => *value,
             LayoutLiteral::Text(text) | LayoutLiteral::Large(text) => text.parse().map_err(|_| wrong(said))?,
+            LayoutLiteral::Bytes(_) => return Err(wrong(said)),
         };
         let bytes = match (datatype, said) {
             (Datatype::Float16, _) => half::f16::from_f64(float).to_le_bytes().to_vec(),

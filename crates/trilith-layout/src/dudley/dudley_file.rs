@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use super::char_sets::{decode_text, presented_foreign};
+use super::char_sets::{decode_text, presented_foreign, presented_varlen};
 use super::chunk_grid::{self, ChunkedArray};
 use super::datatype::datatype_of;
 use super::decompress::{UncompressedForm, decompress_array};
@@ -178,6 +178,15 @@ impl DudleyFile {
     #[doc(hidden)]
     pub fn decoded(&self, array: &Array) -> Result<Array> {
         if self.is_foreign() { presented_foreign(array) } else { decode_text(array) }
+    }
+
+    /// Returns an array of structs with strings of variable length with its text decoded, also if all is declared as ASCII.
+    ///
+    /// # Errors
+    /// Returns an error if the elements cannot be read.
+    #[doc(hidden)]
+    pub fn decoded_varlen(&self, array: &Array) -> Result<Array> {
+        presented_varlen(array)
     }
 
     /// Sets whether arrays have physical values: their attributes are then applied by the conventions of netCDF

@@ -17,6 +17,7 @@ mod chunk_grid;
 mod chunk_table;
 mod cover;
 mod datatype;
+mod declared_text;
 mod declared_view;
 mod decompress;
 mod dudley_file;
@@ -70,6 +71,8 @@ pub use char_sets::{decode_s1, decode_text, encode_s1};
 pub use chunk_grid::{ChunkedArray, MEANING};
 #[doc(hidden)]
 pub use datatype::datatype_of;
+#[doc(hidden)]
+pub use declared_text::ENCODING_ATTRIBUTE;
 #[doc(hidden)]
 pub use declared_view::widen_small_floats;
 #[doc(hidden)]

@@ -29,7 +29,7 @@ pub(super) fn fill_bytes(datatype: &Datatype, order: Byteorder) -> Option<Vec<u8
         (LayoutLiteral::Large(digits), _) => digits.parse::<u64>().ok()?.to_le_bytes().get(..size)?.to_vec(),
         (LayoutLiteral::Float(value), Datatype::Float32) => (value as f32).to_le_bytes().to_vec(),
         (LayoutLiteral::Float(value), _) => value.to_le_bytes().to_vec(),
-        (LayoutLiteral::Text(_), _) => return None,
+        (LayoutLiteral::Text(_) | LayoutLiteral::Bytes(_), _) => return None,
     };
     if order == Byteorder::Big {
         bytes.reverse();

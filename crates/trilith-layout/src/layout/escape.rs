@@ -5,13 +5,14 @@
 //! - names of attributes that mean something to a layout: `own:grid_mapping` is the attribute `grid_mapping` of the file,
 //! - control characters, which would end the line: `own:a%0Ab`,
 //! - strings that would otherwise be read as numbers: the string `nan` is `own:nan`, and `nan` is the number,
+//! - strings that are not in their declared encoding, as bytes: `own:25 %B0C`,
 //! - the member `_pad` of a struct: without the mark, it fills the struct up to its size,
 //! - names and strings that begin with `own:` themselves.
 
 use std::borrow::Cow;
 
 use super::model::{Attribute, LayoutLiteral};
-use crate::percent::strictly_decoded;
+use crate::percent::{strict_bytes, strictly_decoded};
 
 /// The prefix of what belongs to the file.
 const ESCAPE_PREFIX: &str = "own:";
@@ -90,6 +91,28 @@ fn add_marker(text: &str) -> String {
     out
 }
 
+/// Returns a string that is not UTF-8 as a layout spells it.
+pub(super) fn escape_bytes(bytes: &[u8]) -> String {
+    let mut out = ESCAPE_PREFIX.to_owned();
+    for byte in bytes {
+        match byte {
+            b'%' | b'"' | b'\\' | ..b' ' | 0x7f.. => out.push_str(&format!("%{byte:02X}")),
+            byte => out.push(char::from(*byte)),
+        }
+    }
+    out
+}
+
+/// Returns the string of an attribute that a layout spells.
+fn read_string(text: &str) -> LayoutLiteral {
+    let bytes = || strict_bytes(text.strip_prefix(ESCAPE_PREFIX)?);
+    match bytes().map(String::from_utf8) {
+        Some(Ok(own)) => LayoutLiteral::Text(own),
+        Some(Err(error)) => LayoutLiteral::Bytes(error.into_bytes()),
+        None => LayoutLiteral::Text(text.to_owned()),
+    }
+}
+
 /// Returns the name or the string that a layout spells.
 pub fn read_own(text: &str) -> Cow<'_, str> {
     match text.strip_prefix(ESCAPE_PREFIX).and_then(strictly_decoded) {
@@ -108,6 +131,7 @@ pub fn own_value(value: Attribute) -> Attribute {
     let one = |value: LayoutLiteral| match value {
         LayoutLiteral::Float(number) if !number.is_finite() => LayoutLiteral::Text(number.to_string().to_ascii_lowercase()),
         LayoutLiteral::Text(text) => LayoutLiteral::Text(escape_string(&text).into_owned()),
+        LayoutLiteral::Bytes(bytes) => LayoutLiteral::Text(escape_bytes(&bytes)),
         value => value,
     };
     let values = match value {
@@ -115,7 +139,7 @@ pub fn own_value(value: Attribute) -> Attribute {
         Attribute::Value(value) => return Attribute::Value(one(value)),
         Attribute::List(values) => values.into_iter().map(one).collect::<Vec<_>>(),
     };
-    let is_text = |value: &LayoutLiteral| matches!(value, LayoutLiteral::Text(_));
+    let is_text = |value: &LayoutLiteral| matches!(value, LayoutLiteral::Text(_) | LayoutLiteral::Bytes(_));
     if values.iter().all(is_text) || !values.iter().any(is_text) {
         return Attribute::List(values);
     }
@@ -139,9 +163,7 @@ fn parse_non_finite(text: &str) -> Option<f64> {
 /// Returns the value of an attribute with its strings unmarked, and with the numbers that the language has no spelling for.
 pub fn read_value(said: &Attribute) -> Attribute {
     let one = |value: &LayoutLiteral| match value {
-        LayoutLiteral::Text(text) => {
-            parse_non_finite(text).map_or_else(|| LayoutLiteral::Text(read_own(text).into_owned()), LayoutLiteral::Float)
-        }
+        LayoutLiteral::Text(text) => parse_non_finite(text).map_or_else(|| read_string(text), LayoutLiteral::Float),
         value => value.clone(),
     };
     match said {
@@ -179,6 +201,11 @@ mod tests {
             assert_eq!(attribute_name(&own_attribute(text)).as_deref(), Some(text));
             let said = Attribute::Value(LayoutLiteral::Text(escape_string(text).into_owned()));
             assert_eq!(read_value(&said), Attribute::Value(LayoutLiteral::Text(text.to_owned())));
+        }
+        for bytes in [&b"25 \xb0C"[..], b"\xff\"\\%\n"] {
+            let said = own_value(Attribute::Value(LayoutLiteral::Bytes(bytes.to_vec())));
+            assert_eq!(said, Attribute::Value(LayoutLiteral::Text(escape_bytes(bytes))));
+            assert_eq!(read_value(&said), Attribute::Value(LayoutLiteral::Bytes(bytes.to_vec())));
         }
         assert_eq!(own_name("a b%"), "a b%");
         assert_eq!(own_attribute("grid_type"), "own:grid_type");

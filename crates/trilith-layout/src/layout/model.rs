@@ -21,6 +21,8 @@ pub const COLUMN_ATTRIBUTE: &str = "grid_member";
 /// The attribute with the fill value of a library, which elements have that were never written.
 pub const FILL_ATTRIBUTE: &str = "grid_missing";
 
+/// The attribute with the bytes of a struct at which strings begin that end at their first NUL; of an array of strings the first.
+pub const ENDS_ATTRIBUTE: &str = "grid_ends";
 /// The attribute with a scale and an offset for each sample of an image, if they differ.
 pub const FACTORS_ATTRIBUTE: &str = "grid_factors";
 
@@ -246,6 +248,8 @@ pub enum LayoutLiteral {
     Float(f64),
     /// A quoted string.
     Text(String),
+    /// A string of the described file that is not in its declared encoding: its bytes. A layout spells it with the mark `own:`.
+    Bytes(Vec<u8>),
 }
 
 /// The value of an attribute.
@@ -269,6 +273,7 @@ impl std::fmt::Display for LayoutLiteral {
             // Infinity has no other spelling than a number that is too large.
             LayoutLiteral::Float(value) if value.is_infinite() => f.write_str(if *value > 0.0 { "1e999" } else { "-1e999" }),
             LayoutLiteral::Float(value) => write!(f, "{value:?}"),
+            LayoutLiteral::Bytes(bytes) => write!(f, "\"{}\"", super::escape::escape_bytes(bytes)),
             LayoutLiteral::Text(text) => {
                 let mut quoted = String::from("\"");
                 for c in text.chars() {

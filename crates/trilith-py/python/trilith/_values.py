@@ -244,6 +244,27 @@ def base64(data):
     return binascii.b2a_base64(data, newline=False).decode("ascii")
 
 
+def strings(array, dtype):
+    """Strings, or structs with some, in a dtype that has objects for UTF-8: each is str, or stays bytes if it is not UTF-8."""
+    if dtype.names is not None:
+        made = numpy.empty(array.shape, dtype)
+        for name in dtype.names:
+            made[name] = strings(array[name], dtype[name].base)
+        return made
+    if dtype.kind != "O":
+        return array
+    made = numpy.empty(array.size, object)
+    made[:] = [_string(element) for element in array.ravel().tolist()]
+    return made.reshape(array.shape)
+
+
+def _string(data):
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
+
+
 def words(number):
     """Sign and 32-bit words, the least significant first, of an integer."""
     size = (abs(number).bit_length() + 31) // 32

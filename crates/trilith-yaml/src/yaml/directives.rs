@@ -6,6 +6,8 @@ use crate::percent::leniently_decoded;
 
 /// The prefix of `!!`.
 pub(crate) const SECONDARY_PREFIX: &str = "tag:yaml.org,2002:";
+/// Tag of bytes as base 64: `!!binary`.
+pub(crate) const BINARY_TAG: &str = "tag:yaml.org,2002:binary";
 
 /// The directives before `---`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

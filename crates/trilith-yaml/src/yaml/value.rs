@@ -1,7 +1,9 @@
 //! Values built in memory, to be printed or set into a tree.
 
+use super::directives::BINARY_TAG;
 use super::event::{CollectionStyle, YamlScalarStyle};
 use super::print::{PrintOptions, print_flow};
+use crate::bytes::base64;
 use crate::error::{Error, Result};
 
 /// A value without a text: that of a node, or one that a program writes.
@@ -108,6 +110,16 @@ impl Value {
     pub fn tagged(mut self, tag: impl Into<String>) -> Self {
         self.tag = Some(tag.into());
         self
+    }
+
+    /// Returns bytes as a value: base 64 with the tag of YAML for it.
+    pub fn binary(bytes: &[u8]) -> Self {
+        Self::from(base64(bytes)).tagged(BINARY_TAG)
+    }
+
+    /// Returns `true` if the value is bytes, as base 64.
+    pub fn is_binary(&self) -> bool {
+        self.tag.as_deref() == Some(BINARY_TAG)
     }
 
     /// Returns the value, to be written between brackets.

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::array::{Array, Datatype};
+use crate::array::{Array, Datatype, FloatText};
 use crate::error::Result;
 use crate::yaml::Scalar;
 
@@ -97,7 +97,12 @@ impl TableCell {
                 array.load_as::<f64>()?.into_iter().map(Self::Float).collect()
             }
             Datatype::Ascii(_) | Datatype::Ucs4(_) | Datatype::Ucs2(_) | Datatype::Utf8(_) => {
-                array.load_texts()?.into_iter().map(Self::Text).collect()
+                let mut cells = Vec::new();
+                array.for_each_scalar(|element, _| {
+                    cells.push(Self::Text(element.text(FloatText::Shortest)));
+                    Ok(())
+                })?;
+                cells
             }
             _ => return Ok(None),
         };

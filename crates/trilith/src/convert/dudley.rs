@@ -2,7 +2,7 @@
 
 use super::array_storage::ItemOptions;
 use super::dispatch::{as_new_asdf, through_asdf};
-use super::dudley_asdf::{asdf_to_draft_with, has_room, is_list, stream_to_asdf_with};
+use super::dudley_asdf::{asdf_to_draft_with, has_bytes, has_room, is_list, stream_to_asdf_with};
 use super::loss::{is_refused, to_unreadable_loss};
 use super::{CodecChoice, ConvertOptions, ConvertReport, TargetForm};
 use crate::array::{TextType, check_texts};
@@ -47,6 +47,7 @@ pub(super) fn of_stream(
     let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| stream_to_asdf_with(file, target, how, reading, out);
     let mut notes: Vec<String> = if physical { None } else { stored_notes(file, masks)? }.into_iter().collect();
     notes.extend(list_notes(file, options)?);
+    notes.extend(byte_notes(file)?);
     let TargetForm::Dudley(dialect) = options.to else {
         let mut done = as_new_asdf("a Dudley stream", file.limits(), options, out, progress, &write)?;
         done.notes.splice(0..0, notes);
@@ -100,6 +101,15 @@ fn list_notes(file: &DudleyFile, options: &ConvertOptions) -> Result<Option<Stri
         }
         _ => format!("the strings of {paths} become lists, since arrays would pad each to the length of the longest"),
     }))
+}
+
+/// The arrays with strings that are not in their declared encoding, in a file of another format.
+fn byte_notes(file: &DudleyFile) -> Result<Option<String>> {
+    let declared = |entry: &LayoutEntry| file.with_declared_text(entry, file.stored_array_of(entry)?);
+    // An array that cannot be read is an error of its own.
+    let has_bytes = |entry: &LayoutEntry| declared(entry).and_then(|array| has_bytes(&array)).unwrap_or(false);
+    let paths = if file.is_foreign() { path_list(file, has_bytes)? } else { None };
+    Ok(paths.map(|paths| format!("strings of {paths} are not in their declared encoding, and become bytes")))
 }
 
 /// The paths of the arrays that fit, as a note names them; `None` if there are none.

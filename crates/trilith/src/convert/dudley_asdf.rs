@@ -17,7 +17,7 @@ use super::layout_metadata::LayoutMetadata;
 use super::loss::{check_readable, parse_unreadable_loss, to_unreadable_loss};
 use super::reserved_keys;
 use super::translate::retag_value;
-use crate::array::{Array, Byteorder, Datatype};
+use crate::array::{Array, Byteorder, Datatype, has_undecodable_text};
 use crate::asdf::{self, ArrayOptions, AsdfBuilder, AsdfFile, FitsContainer, Target, ndarray};
 use crate::bytes::{DerivedSource, MemorySource, verify_backing};
 use crate::diagnostic::Diagnostic;
@@ -163,7 +163,7 @@ fn tree_of(
 /// The form of an array in a tree.
 enum ArrayForm {
     Array(Array),
-    /// Strings of variable length, each as long as it is.
+    /// Strings of variable length, each as long as it is, or strings of which some are bytes.
     Strings(Value),
 }
 
@@ -173,6 +173,16 @@ enum ArrayForm {
 /// Returns the errors of [`Array::much_padded`].
 pub(super) fn is_list(array: &Array) -> Result<bool> {
     Ok(array.element_count() <= array.limits().nodes && array.much_padded()?.is_some())
+}
+
+/// Returns `true` if some strings of an array are not in their declared encoding. They are bytes in a tree, and strings with such
+/// bytes a list.
+///
+/// # Errors
+/// Returns the errors of reading all elements.
+pub(super) fn has_bytes(array: &Array) -> Result<bool> {
+    let is_text = matches!(array.datatype(), Datatype::Utf8(_) | Datatype::Struct(_));
+    Ok(is_text && has_undecodable_text(array)?)
 }
 
 /// The attributes of an item that are not collected; by default none.
@@ -294,8 +304,11 @@ impl DudleyToTree<'_, '_, '_> {
     fn convert_array(&mut self, entry: &LayoutEntry, path: &str) -> Result<ArrayForm> {
         let file = self.items.file();
         let is_masked = self.item_options.masks && has_room(entry) && file.is_filled(entry)?;
-        let array = if self.item_options.physical || is_masked { file.array_of(entry)? } else { self.items.array(entry)? };
-        if is_list(&array)? {
+        let array = match self.item_options.physical || is_masked {
+            true => file.array_of(entry)?,
+            false => file.with_declared_text(entry, self.items.array(entry)?)?,
+        };
+        if is_list(&array)? || matches!(array.datatype(), Datatype::Utf8(_)) && has_bytes(&array)? {
             return asdf::inline_write::nested(&array, "").map(ArrayForm::Strings);
         }
         // Blocks get a new checksum. An array that is held may be a copy.

@@ -171,6 +171,7 @@ pub(crate) fn value_of(said: &Attribute) -> Value {
         LayoutLiteral::Large(digits) => Value::from(ValueData::BigInt(digits.clone())),
         LayoutLiteral::Float(number) => Value::from(*number),
         LayoutLiteral::Text(text) => Value::from(text.as_str()),
+        LayoutLiteral::Bytes(bytes) => Value::binary(bytes),
         _ => Value::null(),
     };
     match said {
@@ -178,6 +179,15 @@ pub(crate) fn value_of(said: &Attribute) -> Value {
         Attribute::List(list) => Value::seq(list.iter().map(one)).flow(),
         _ => Value::null(),
     }
+}
+
+/// Returns `true` if the item is an array of structs with strings of variable length.
+fn has_varlen_members(file: &DudleyFile, at: &ItemLocation) -> bool {
+    let Ok(Some(item)) = file.outline_id(at).and_then(|id| Ok(file.outline()?.item(id))) else { return false };
+    let strings = file.layout().attributes(item).find(|(name, _)| *name == "grid_strings");
+    // The first of the four numbers of a member is 1 if that is a string of variable length.
+    matches!(strings, Some((_, Attribute::List(numbers)))
+        if numbers.iter().skip(4).step_by(4).any(|kind| *kind == LayoutLiteral::Integer(1)))
 }
 
 /// Returns `None` instead of an error if the item does not exist or the path is invalid.
@@ -436,7 +446,11 @@ impl Backend for DudleyFile {
         // If text of another format is read as stored, its bytes are returned unchanged.
         let is_bytes = self.is_foreign() && !self.is_physical() && matches!(array.datatype(), Datatype::Ascii(_));
         let is_stored = is_bytes && !array.is_padded() || array.much_padded()?.is_some();
-        if is_stored { Ok(array) } else { self.decoded(&array) }
+        match is_stored {
+            true => Ok(array),
+            false if array.datatype().as_struct().is_some() && has_varlen_members(self, at) => self.decoded_varlen(&array),
+            false => self.decoded(&array),
+        }
     }
 
     fn widen_small_floats(&self, at: &ItemLocation, array: Array) -> Result<Array> {

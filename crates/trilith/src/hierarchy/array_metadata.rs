@@ -5,7 +5,7 @@ use super::dimension_names::{DimensionConventions, StatedNames};
 use super::is_file_set;
 use crate::array::{Array, Datatype, Mask};
 use crate::asdf::ndarray::is_ndarray_tag;
-use crate::dudley::DudleyFile;
+use crate::dudley::{DudleyFile, ENCODING_ATTRIBUTE};
 use crate::error::{Error, Result};
 use crate::file::{Backend, Item};
 use crate::layout::FACTORS_ATTRIBUTE;
@@ -55,6 +55,10 @@ impl LeafArray {
         let is_bytes = is_foreign && matches!(array.datatype(), Datatype::Ascii(_)) && !array.is_padded();
         let array = if is_bytes { array } else { item.decode_text(array)? };
         let (mut attributes, axes) = (typed_attributes(item), item.axes()?);
+        // xarray decodes bytes by this attribute, and has no way to decode strings.
+        if matches!(array.datatype(), Datatype::Ucs4(_)) {
+            attributes.retain(|(name, _)| name != ENCODING_ATTRIBUTE);
+        }
         let said = Some(axes.names).filter(|names| names.iter().any(Option::is_some));
         let notes = item.metadata();
         let unit = notes.unit.map(|unit| unit.trim().to_owned());
@@ -131,6 +135,9 @@ fn value_to_json(said: &Value) -> JsonValue {
         ValueData::Int(value) => JsonValue::Int(*value),
         ValueData::BigInt(digits) => JsonValue::BigNumber(digits.to_string()),
         ValueData::Float(value) => JsonValue::Float(*value),
+        ValueData::Str(text) if said.is_binary() => {
+            JsonValue::Map(vec![("base64".to_owned(), JsonValue::Text(text.to_string()))])
+        }
         ValueData::Str(text) | ValueData::Plain(text) => JsonValue::Text(text.to_string()),
         ValueData::Seq(items) => JsonValue::List(items.iter().map(value_to_json).collect()),
         // An attribute that is only there.

@@ -1,7 +1,7 @@
 //! Checking a Dudley stream: its items are in allowed places, and its arrays decode.
 
 use super::{Checksum, VerifyDepth, VerifyReport, gzip_checksums};
-use crate::array::{Array, TextType, check_texts};
+use crate::array::{Array, TextType, check_texts, has_undecodable_text};
 use crate::dudley::{DudleyFile, LayoutOrigin, StreamItems};
 use crate::error::{Error, Result};
 use crate::foreign;
@@ -21,7 +21,7 @@ pub(crate) fn verify_stream(file: &DudleyFile, depth: VerifyDepth, progress: Pro
     report.structure.extend(file.layout().unreadable(ItemId::ROOT));
     for entry in items.entries() {
         let entry = entry?;
-        if let Err(error) = check_item(&items, &entry, depth, progress) {
+        if let Err(error) = check_item(&items, &entry, depth, progress, &mut report.warnings) {
             report.arrays.push((entry.path, error));
         }
     }
@@ -51,25 +51,42 @@ fn check_grids(file: &DudleyFile, depth: VerifyDepth, progress: Progress<'_>, re
         return Ok(());
     }
     let outline = file.outline()?;
+    let VerifyReport { arrays, warnings, .. } = report;
     for (_, entry) in outline.entries().filter(|(id, _)| outline.is_grid(*id)) {
         let index = file.check_chunk_index(entry);
         let checked = index.and_then(|()| file.array_of(entry)).and_then(|array| match depth {
             VerifyDepth::Structure => Ok(()),
-            VerifyDepth::Decoded => check_strings(&array).and_then(|()| array.read_through(|bytes| progress.add(bytes))),
+            VerifyDepth::Decoded => {
+                check_strings(file, &entry.path, &array, warnings).and_then(|()| array.read_through(|bytes| progress.add(bytes)))
+            }
         });
         if let Err(error) = checked {
-            report.arrays.push((entry.path.clone(), error));
+            arrays.push((entry.path.clone(), error));
         }
     }
     Ok(())
 }
 
-/// Checks the strings of an array. In other formats than ASDF a byte string may be in any encoding.
-fn check_strings(array: &Array) -> Result<()> {
-    [TextType::Ucs4, TextType::Utf8].into_iter().try_for_each(|kind| check_texts(array, kind))
+/// Checks the strings of an array. A byte string may be in any encoding, and in other formats than Dudley a string that is not
+/// in its declared encoding is bytes, with a warning.
+fn check_strings(file: &DudleyFile, path: &str, array: &Array, warnings: &mut Vec<String>) -> Result<()> {
+    check_texts(array, TextType::Ucs4)?;
+    if !file.is_foreign() {
+        return check_texts(array, TextType::Utf8);
+    }
+    if has_undecodable_text(array)? {
+        warnings.push(format!("{path}: strings that are not in their declared encoding are read as bytes"));
+    }
+    Ok(())
 }
 
-fn check_item(items: &StreamItems<'_>, entry: &LayoutEntry, depth: VerifyDepth, progress: Progress<'_>) -> Result<()> {
+fn check_item(
+    items: &StreamItems<'_>,
+    entry: &LayoutEntry,
+    depth: VerifyDepth,
+    progress: Progress<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<()> {
     let file = items.file();
     if let Some(why) = file.unreadable(entry) {
         return Err(why);
@@ -94,7 +111,7 @@ fn check_item(items: &StreamItems<'_>, entry: &LayoutEntry, depth: VerifyDepth, 
     if depth == VerifyDepth::Structure {
         return Ok(());
     }
-    check_strings(&array)?;
+    check_strings(file, &entry.path, &array, warnings)?;
     if file.layout().filter_of(entry.item).is_some_and(|filter| filter.compresses) {
         array.read_through(|bytes| progress.add(bytes))?;
     }

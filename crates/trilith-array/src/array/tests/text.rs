@@ -217,6 +217,51 @@ fn undeclared_encoding_decodes_as_utf8_cp1252_or_latin1() {
     assert_eq!(array.scalar().unwrap(), ElementValue::Raw(b"\xb0".to_vec()));
 }
 
+/// First tier.
+#[test]
+fn undecodable_string_is_bytes_without_padding() {
+    let array = Array::from_bytes(b"\xb5m\0\0ok\0\0".to_vec(), Datatype::Utf8(4), Byteorder::Little, vec![2]).unwrap();
+    let elements = [ElementValue::Raw(b"\xb5m".to_vec()), ElementValue::Text("ok".to_owned())];
+    let mut found = Vec::new();
+    array
+        .for_each_scalar(|element, _| {
+            found.push(element);
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(found, elements);
+    assert_eq!(elements.map(|element| element.json(FloatText::Shortest)), [r#"{"base64": "tW0="}"#, r#""ok""#]);
+    assert!(has_undecodable_text(&array).unwrap());
+    assert!(!has_undecodable_text(&array.slice(Index::parse_list("1:").unwrap()).unwrap()).unwrap());
+    let bytes = utf8_as_bytes(&array).unwrap();
+    assert_eq!((bytes.datatype(), bytes.load_texts().unwrap()), (&Datatype::Ascii(4), vec!["µm".to_owned(), "ok".to_owned()]));
+}
+
+/// First tier.
+#[test]
+fn declared_encoding_decodes_its_bytes() {
+    let encoded = |name: &str, bytes: &[u8]| StringEncoding::from_name(name).map(|encoding| encoding.to_utf8(bytes).into_owned());
+    for (name, bytes, wanted) in [
+        ("utf-8", &b"\xc3\xbc"[..], Some(&b"\xc3\xbc"[..])),
+        ("UTF_8", b"\xfc", Some(b"\xfc")),
+        ("latin-1", b"\xfc\x80", Some("ü\u{80}".as_bytes())),
+        ("ISO-8859-1", b"\xc3\xbc", Some("Ã¼".as_bytes())),
+        ("windows-1252", b"\x80", Some("€".as_bytes())),
+        ("cp1252", b"\x81", Some(b"\x81")),
+        ("ascii", b"\xfc", None),
+        ("", b"\xfc", None),
+    ] {
+        assert_eq!(encoded(name, bytes).as_deref(), wanted, "{name}");
+    }
+    let stored = Array::from_bytes(b"\xfca\0\0b\0".to_vec(), Datatype::Ascii(3), Byteorder::Little, vec![2]).unwrap();
+    let transform = ValueTransform::DecodedText(StringEncoding::Latin1);
+    let decoded = physical(&stored, &[ValueDecoding { transform, missing_rules: Vec::new() }]).unwrap();
+    assert_eq!(
+        (decoded.datatype(), decoded.load_texts().unwrap()),
+        (&Datatype::Utf8(6), vec!["üa".to_owned(), "\0b".to_owned()])
+    );
+}
+
 #[test]
 fn large_copies_match_for_any_thread_count() {
     let bytes: Vec<u8> = (0..12u32 << 20).map(|i| (i ^ (i >> 8) ^ (i >> 16)) as u8).collect();

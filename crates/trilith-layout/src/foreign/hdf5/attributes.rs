@@ -149,7 +149,7 @@ impl Attribute {
         let mut values = Vec::new();
         if self.datatype.special == UnmappedKind::Text {
             for number in 0..count {
-                values.push(LayoutLiteral::Text(self.varlen_string(file, heaps, number)?));
+                values.push(self.varlen_string(file, heaps, number)?);
             }
         } else {
             let (element, data) = self.decode_elements(file, count)?;
@@ -158,6 +158,10 @@ impl Attribute {
                 match decode_literal(bytes, &element, paths) {
                     Some(LayoutLiteral::Text(text)) if spaced => {
                         values.push(LayoutLiteral::Text(text.trim_end_matches(' ').to_owned()));
+                    }
+                    Some(LayoutLiteral::Bytes(bytes)) if spaced => {
+                        let end = bytes.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
+                        values.push(LayoutLiteral::Bytes(bytes.get(..end).unwrap_or(&bytes).to_vec()));
                     }
                     Some(value) => values.push(value),
                     None => return Ok(AttributeValue::Item),
@@ -197,7 +201,8 @@ impl Attribute {
         }
         let (at, all) = (file.layout_offset(self.address), [shape, &self.datatype.dims].concat());
         if !self.datatype.has_strings() && self.datatype.number_filter.is_none() {
-            return text.write_array(name, &self.datatype.datatype, self.datatype.order, &all, at);
+            text.write_array(name, &self.datatype.datatype, self.datatype.order, &all, at)?;
+            return self.datatype.write_string_ends(text);
         }
         let size = shape.iter().fold(self.datatype.size, |n, len| n.saturating_mul(*len));
         text.write_item(name, &ItemSpec::bytes(size).at(at))?;
@@ -213,7 +218,7 @@ impl Attribute {
     }
 
     /// A text of variable length.
-    fn varlen_string(&self, file: &Hdf5File, heaps: &GlobalHeaps, number: u64) -> Result<String> {
+    fn varlen_string(&self, file: &Hdf5File, heaps: &GlobalHeaps, number: u64) -> Result<LayoutLiteral> {
         let bytes = match self.read_sequence_descriptor(file, number)? {
             Some((count, address, index)) => {
                 let address = heaps.locate_elements(file, (address, index), (count, 1))?;
@@ -221,7 +226,8 @@ impl Attribute {
             }
             None => Vec::new(),
         };
-        Ok(text_of(&bytes, self.datatype.is_utf8).trim_end_matches('\0').to_owned())
+        let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        Ok(string_literal(bytes.get(..end).unwrap_or(&bytes), self.datatype.is_utf8))
     }
 
     /// The datasets to whose axes a dimension scale is attached, each with the number of the axis: its value if it is
@@ -274,9 +280,13 @@ impl Attribute {
     }
 }
 
-/// The text of an attribute, whose file may declare it as UTF-8.
-fn text_of(bytes: &[u8], is_utf8: bool) -> String {
-    if is_utf8 { String::from_utf8_lossy(bytes).into_owned() } else { undeclared_text(bytes) }
+/// The string of an attribute, whose file may declare it as UTF-8; its bytes if it is not.
+fn string_literal(bytes: &[u8], is_utf8: bool) -> LayoutLiteral {
+    match str::from_utf8(bytes) {
+        Ok(text) => LayoutLiteral::Text(text.to_owned()),
+        Err(_) if is_utf8 => LayoutLiteral::Bytes(bytes.to_vec()),
+        Err(_) => LayoutLiteral::Text(undeclared_text(bytes)),
+    }
 }
 
 /// Returns an element as a literal of the layout language; `None` if the language has no such value.
@@ -302,7 +312,7 @@ fn decode_literal(bytes: &[u8], element: &VarlenElement, paths: &dyn Fn(u64) -> 
     match &element.datatype {
         Datatype::Ascii(_) | Datatype::Utf8(_) => {
             let text = bytes.split(|byte| *byte == 0).next().unwrap_or(bytes);
-            Some(LayoutLiteral::Text(text_of(text, matches!(element.datatype, Datatype::Utf8(_)))))
+            Some(string_literal(text, matches!(element.datatype, Datatype::Utf8(_))))
         }
         Datatype::Float16 | Datatype::Float32 | Datatype::Float64 => float(bytes).map(LayoutLiteral::Float),
         Datatype::Struct(_) | Datatype::Complex32 | Datatype::Complex64 | Datatype::Complex128 => None,

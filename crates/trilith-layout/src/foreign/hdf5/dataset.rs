@@ -419,6 +419,7 @@ impl Dataset {
 
     /// Writes remarks on the elements besides their datatype.
     pub(super) fn write_type_attributes(&self, text: &mut LayoutText) -> Result<()> {
+        self.datatype.write_string_ends(text)?;
         match &self.datatype.special {
             UnmappedKind::Enum(names, values) => {
                 let names: Vec<LayoutLiteral> = names.iter().map(|name| LayoutLiteral::Text(name.clone())).collect();

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::file::{FieldReader, Hdf5File};
 use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::error::{Error, Result};
+use crate::foreign::layout_text::LayoutText;
+use crate::layout::ENDS_ATTRIBUTE;
 
 /// Maximum depth of nested datatypes.
 const MAX_DEPTH: usize = 32;
@@ -21,8 +23,9 @@ pub(super) struct LayoutDatatype {
     pub special: UnmappedKind,
     /// `true` if the file declares its text of variable length as UTF-8; otherwise it declares ASCII.
     pub is_utf8: bool,
-    /// Bytes of a struct at which strings of variable length are led to: of members that are arrays the first.
-    pub texts: Vec<u64>,
+    /// Bytes of a struct at which strings of variable length are led to, of members that are arrays the first, and whether they are
+    /// declared as UTF-8.
+    pub texts: Vec<(u64, bool)>,
     /// Fixed strings that are padded by something else than NULs, likewise; of no struct at 0.
     pub pads: Vec<(u64, StringPad)>,
     /// Members of a struct that are lists of variable length.
@@ -223,10 +226,18 @@ impl LayoutDatatype {
     /// Returns `true` if strings, or numbers in a struct, must be decoded from the stored bytes.
     pub(super) fn has_strings(&self) -> bool {
         let is_struct = self.datatype.as_struct().is_some();
-        // A NUL ends the strings of structs, too; they stay unchanged, so that structs can be read in place.
+        // A NUL ends the strings of structs, too: `grid_ends` says which, so that stored structs can be read in place.
         self.has_varlen_members()
             || !self.numbers.is_empty()
             || self.pads.iter().any(|(_, pad)| !is_struct || *pad == StringPad::SpacePadded)
+    }
+
+    /// Writes which strings of structs that are read as they are stored end at their first NUL.
+    pub(super) fn write_string_ends(&self, text: &mut LayoutText) -> Result<()> {
+        let is_direct = self.datatype.as_struct().is_some() && !self.has_strings();
+        let ends: Vec<u64> =
+            self.pads.iter().filter(|(_, pad)| is_direct && *pad == StringPad::NulTerminated).map(|(at, _)| *at).collect();
+        if ends.is_empty() { Ok(()) } else { text.write_attribute(ENDS_ATTRIBUTE, ends.as_slice()) }
     }
 
     /// The axes of an element.
@@ -300,14 +311,14 @@ impl LayoutDatatype {
                 within = Some(what);
             }
             match &member.special {
-                UnmappedKind::Text => texts.push(offset),
+                UnmappedKind::Text => texts.push((offset, member.is_utf8)),
                 UnmappedKind::Sequence(element) => {
                     let element = if dims.len() == 1 { Some(VarlenElement::clone(element)) } else { None };
                     lists.push(VarlenMember { path: name.clone(), offset, element });
                 }
                 _ => {}
             }
-            texts.extend(member.texts.iter().map(|at| offset.saturating_add(*at)));
+            texts.extend(member.texts.iter().map(|(at, is_utf8)| (offset.saturating_add(*at), *is_utf8)));
             pads.extend(member.pads.iter().map(|(at, pad)| (offset.saturating_add(*at), *pad)));
             numbers.extend(member.number_filter.iter().map(|decoded| (offset, decoded.clone())));
             numbers.extend(member.numbers.iter().map(|(at, decoded)| (offset.saturating_add(*at), decoded.clone())));

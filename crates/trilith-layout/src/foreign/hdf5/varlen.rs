@@ -154,7 +154,7 @@ impl VarlenElements<'_> {
     }
 
     fn is_text(&self, field: &Field, at: u64) -> bool {
-        field.datatype == Datatype::Uint8 && self.typed.texts.contains(&at)
+        field.datatype == Datatype::Uint8 && self.typed.texts.iter().any(|(text, _)| *text == at)
     }
 
     /// The places in an element of all strings, by the place of the first of each member. As deep as types nest.
@@ -224,7 +224,8 @@ impl VarlenElements<'_> {
         }
         let shape = field.shape.split_last().map_or(&[][..], |(_, shape)| shape).to_vec();
         if self.is_text(field, at) {
-            let datatype = Datatype::with_length("utf8", lengths.get(&at).copied().unwrap_or(1))?;
+            let name = if self.typed.texts.contains(&(at, true)) { "utf8" } else { "ascii" };
+            let datatype = Datatype::with_length(name, lengths.get(&at).copied().unwrap_or(1))?;
             return Ok(MemberTreatment::Derived {
                 datatype,
                 shape,
