@@ -144,12 +144,41 @@ impl LayoutText {
     /// # Errors
     /// Returns the errors of [`LayoutText::open_dict`].
     pub(super) fn raw_list(&mut self, name: &str, items: impl Iterator<Item = String>) -> Result<()> {
-        let name = self.claim_unique_name(name);
-        self.write_line(&[&name, " ["])?;
+        self.open_list(Some(name))?;
         for item in items {
-            self.write_line(&["  ", &item, ","])?;
+            self.write_list_item(&item)?;
         }
-        self.write_line(&["]"])
+        self.close_list(false)
+    }
+
+    /// Opens a list; the items of an inner list have no names, and neither has the list.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutText::open_dict`].
+    pub(super) fn open_list(&mut self, name: Option<&str>) -> Result<()> {
+        match name {
+            Some(name) => {
+                let name = self.claim_unique_name(name);
+                self.write_line(&[&name, " ["])
+            }
+            None => self.write_line(&["  ["]),
+        }
+    }
+
+    /// An item of the list that is open: its type and place. Attributes after it are those of the item.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutText::open_dict`].
+    pub(super) fn write_list_item(&mut self, said: &str) -> Result<()> {
+        self.write_line(&["  ", said, ","])
+    }
+
+    /// Closes the list that was opened last.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutText::open_dict`].
+    pub(super) fn close_list(&mut self, is_inner: bool) -> Result<()> {
+        self.write_line(&[if is_inner { "  ]," } else { "]" }])
     }
 
     /// Reserves a name for an item of the dict that is open, and returns it with its path. It is as given, or somewhat longer if

@@ -7,7 +7,7 @@ use super::data_layout::{ChunkEntry, Chunked, DataLayout};
 use super::datatype::{Dataspace, LayoutDatatype, UnmappedKind};
 use super::external_files::ExternalFiles;
 use super::file::Hdf5File;
-use super::heaps::GlobalHeaps;
+use super::linked_file::LinkedFile;
 use super::object_header::{ObjectHeader, kind};
 use super::pipeline::{read_fill_value, read_filter_pipeline};
 use super::varlen::VarlenElements;
@@ -18,6 +18,7 @@ use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::foreign::layout_text::{LayoutText, placed_bytes, push_type, to_hex_text, to_integer_literal, type_at_offset};
 use crate::foreign::netcdf_fill::{fill_bytes, fill_value};
+use crate::foreign::npy;
 use crate::layout::{FILL_ATTRIBUTE, LayoutLiteral};
 
 /// Elements of variable length that become items.
@@ -168,8 +169,22 @@ impl Dataset {
         !is_elsewhere && typed.number_filter.is_none()
     }
 
+    /// Finds the paths of its references, which are then read in place of them. If there are too many, or their elements are not in
+    /// the file, the references are read as they are stored.
+    pub(super) fn resolve_references(&mut self, at: &LinkedFile) -> Result<()> {
+        let Some(shape) = self.dataspace.shape.as_ref().filter(|shape| !shape.contains(&0)) else { return Ok(()) };
+        let is_here = !matches!(self.storage, DataLayout::Virtual(..) | DataLayout::External(_) | DataLayout::ExternalBytes(_));
+        let count = shape.iter().try_fold(1u64, |n, len| n.checked_mul(*len)).unwrap_or(u64::MAX);
+        if self.datatype.references.is_empty() || !is_here || self.fill_value.is_some() || count > MAX_VARLEN_ELEMENTS {
+            return Ok(());
+        }
+        let bytes = self.read_descriptors(&at.file, shape)?;
+        self.datatype.resolve_references(at, &bytes)
+    }
+
     /// Writes the items.
-    pub(super) fn write_items(&self, file: &Hdf5File, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_items(&self, at: &LinkedFile, name: &str, text: &mut LayoutText) -> Result<()> {
+        let (file, heaps) = (&at.file, &at.heaps);
         let Some(shape) = &self.dataspace.shape else {
             text.write_item(name, "{}")?;
             return text.write_doc_lines("an empty dataset: it has a datatype, but no elements");
@@ -177,7 +192,7 @@ impl Dataset {
         let is_elsewhere =
             matches!(self.datatype.special, UnmappedKind::Text | UnmappedKind::Sequence(_)) || self.datatype.has_varlen_members();
         let bytes = if is_elsewhere && !shape.contains(&0) { self.read_descriptors(file, shape)? } else { Vec::new() };
-        let here = VarlenElements { file, heaps, typed: &self.datatype, shape, bytes: &bytes };
+        let here = VarlenElements { at, file, heaps, typed: &self.datatype, shape, bytes: &bytes };
         match &self.datatype.special {
             UnmappedKind::Text => return here.write_strings(name, text),
             UnmappedKind::Sequence(element) => return here.write_lists(name, element, text),
@@ -211,16 +226,11 @@ impl Dataset {
     }
 
     /// Writes the members of structs that are lists of variable length, each as an item.
-    pub(super) fn write_varlen_members(
-        &self,
-        file: &Hdf5File,
-        heaps: &GlobalHeaps,
-        name: &str,
-        text: &mut LayoutText,
-    ) -> Result<()> {
+    pub(super) fn write_varlen_members(&self, at: &LinkedFile, name: &str, text: &mut LayoutText) -> Result<()> {
+        let (file, heaps) = (&at.file, &at.heaps);
         let (Some(shape), false) = (&self.dataspace.shape, self.datatype.varlen_members.is_empty()) else { return Ok(()) };
         let Ok(bytes) = self.read_descriptors(file, shape) else { return Ok(()) };
-        VarlenElements { file, heaps, typed: &self.datatype, shape, bytes: &bytes }.write_member_lists(name, text)
+        VarlenElements { at, file, heaps, typed: &self.datatype, shape, bytes: &bytes }.write_member_lists(name, text)
     }
 
     /// A dataset of which nothing was written: one chunk, which is missing.
@@ -358,7 +368,7 @@ impl Dataset {
     /// Writes elements with strings, as they are read.
     fn write_strings(&self, file: &Hdf5File, here: &VarlenElements<'_>, name: &str, text: &mut LayoutText) -> Result<()> {
         let shown = here.decoded_elements()?;
-        if !self.write_decoded(file, (name, here.shape), (&shown.datatype, &self.datatype.dims), "", text)? {
+        if !self.write_decoded(file, (name, here.shape), (&shown.datatype, self.datatype.element_axes()), "", text)? {
             return Ok(());
         }
         shown.write_element_parts(text)?;
@@ -441,8 +451,10 @@ impl Dataset {
     /// filled.
     pub(super) fn netcdf_fill(&self, text: &mut LayoutText) -> Result<()> {
         let is_byte = matches!(self.datatype.datatype, Datatype::Int8 | Datatype::Uint8);
-        let is_plain =
-            self.datatype.special == UnmappedKind::None && self.datatype.dims.is_empty() && self.datatype.number_filter.is_none();
+        let is_plain = self.datatype.special == UnmappedKind::None
+            && self.datatype.dims.is_empty()
+            && self.is_direct()
+            && self.datatype.numpy_dtypes.is_empty();
         match fill_value(&self.datatype.datatype) {
             Some(fill) if is_plain && (!is_byte || self.is_filled) => text.write_attribute(FILL_ATTRIBUTE, fill),
             _ => Ok(()),
@@ -451,6 +463,7 @@ impl Dataset {
 
     /// Writes remarks on the elements besides their datatype.
     pub(super) fn write_type_attributes(&self, text: &mut LayoutText) -> Result<()> {
+        npy::write_dtype_note(&self.datatype.numpy_dtypes, text)?;
         match &self.datatype.special {
             UnmappedKind::Enum(names, values) => {
                 let names: Vec<LayoutLiteral> = names.iter().map(|name| LayoutLiteral::Text(name.clone())).collect();
@@ -458,7 +471,9 @@ impl Dataset {
                 let values: Vec<LayoutLiteral> = values.iter().map(|value| to_integer_literal(*value)).collect();
                 text.write_attribute("enum_values", values)
             }
-            UnmappedKind::Reference => text.write_attribute("hdf5_type", "addresses of objects"),
+            UnmappedKind::Reference if self.datatype.paths.is_none() => text.write_attribute("hdf5_type", "addresses of objects"),
+            UnmappedKind::Reference => text.write_attribute("hdf5_type", "references to objects"),
+            UnmappedKind::RegionReference => text.write_attribute("hdf5_type", "references to regions"),
             UnmappedKind::Raw(what) | UnmappedKind::InMember(what) => text.write_attribute("hdf5_type", what.as_str()),
             UnmappedKind::None | UnmappedKind::Text | UnmappedKind::Sequence(_) => Ok(()),
         }
