@@ -56,7 +56,8 @@ pub(super) fn decode_integers(bytes: &[u8], arguments: &[u64], most: usize) -> R
 
 /// Numbers as those of another datatype. The arguments are, of what is stored and of what is made, each 0 for unsigned integers, 1 for
 /// signed ones and 2 for floating-point numbers, the bytes of a number, and 1 for big-endian numbers. An integer that is too small or
-/// too large becomes the smallest or the largest, and a fraction is cut off, as the HDF5 library converts numbers.
+/// too large becomes the smallest or the largest, and a fraction is cut off, as the HDF5 library converts numbers. Integers that differ
+/// in their sign and their order, but not in their size, are refused there.
 pub(super) fn cast_numbers(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
     let &[kind, size, is_big, to_kind, to_size, to_big] = arguments else {
         return Err(Error::malformed("expected 6 numbers in parentheses"));
@@ -75,6 +76,7 @@ pub(super) fn cast_numbers(bytes: &[u8], arguments: &[u64], most: usize) -> Resu
     }
     let bits = 8 * to_size as u32;
     let (low, high) = if to_kind == 1 { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
+    let is_swapped = size == to_size && kind != to_kind && is_big != to_big;
     let mut out = Vec::with_capacity(bytes.len() / size * to_size);
     for number in bytes.chunks_exact(size) {
         let word = bits_from_bytes(number, is_big == 1) as u64;
@@ -90,6 +92,10 @@ pub(super) fn cast_numbers(bytes: &[u8], arguments: &[u64], most: usize) -> Resu
             (2, 4, None) => u64::from((float as f32).to_bits()),
             (2, _, Some(integer)) => (integer as f64).to_bits(),
             (2, _, None) => float.to_bits(),
+            // The HDF5 library swaps the bytes of such numbers and does not look at the sign.
+            (_, _, Some(integer)) if is_swapped && !(low..=high).contains(&integer) => {
+                return Err(Error::unsupported(format!("{integer} is beyond the integers to which it is converted")));
+            }
             (_, _, Some(integer)) => integer.clamp(low, high) as u64,
             (_, _, None) if float.is_nan() => {
                 return Err(Error::unsupported("NaN is converted to an integer, which has no such value"));
@@ -393,6 +399,8 @@ mod tests {
         assert_eq!(cast(&(-2.9f64).to_le_bytes(), [2, 8, 0, 1, 1, 0]).unwrap(), [0xfe]);
         assert_eq!(cast(&1e300f64.to_le_bytes(), [2, 8, 0, 2, 4, 0]).unwrap(), f32::INFINITY.to_le_bytes());
         assert_eq!(cast(&f64::NEG_INFINITY.to_le_bytes(), [2, 8, 0, 1, 2, 0]).unwrap(), i16::MIN.to_le_bytes());
+        assert_eq!(cast(&(-1i16).to_le_bytes(), [1, 2, 0, 0, 2, 0]).unwrap(), [0, 0]);
+        assert!(cast(&(-1i16).to_le_bytes(), [1, 2, 0, 0, 2, 1]).is_err());
         assert!(cast(&f64::NAN.to_le_bytes(), [2, 8, 0, 1, 4, 0]).is_err());
         assert!(cast(&[0; 80], [0, 1, 0, 0, 1, 0]).is_err() && cast(&[0; 3], [0, 3, 0, 2, 4, 0]).is_err());
         assert!(cast(&[0; 8], [3, 8, 0, 2, 8, 0]).is_err() && cast_numbers(&[], &[1], 8).is_err());

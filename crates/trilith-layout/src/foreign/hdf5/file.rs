@@ -254,7 +254,7 @@ impl Hdf5File {
 fn check_driver(name: &[u8]) -> Result<()> {
     if name.starts_with(b"NCSAfami") {
         return Err(Error::unsupported("the first member of a family of HDF5 files, which are read as one")
-            .hint("join them with h5repart -m 0 NAME-%d.h5 OUT.h5"));
+            .hint("join them with h5repart -family_to_single NAME-%d.h5 OUT.h5"));
     }
     if name.starts_with(b"NCSAmult") {
         return Err(Error::unsupported("a member of a split or multi HDF5 file, whose elements are in other files")

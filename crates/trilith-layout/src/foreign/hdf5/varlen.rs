@@ -173,6 +173,9 @@ impl VarlenElements<'_> {
         }
         let mut typed = String::new();
         match &element.number_filter {
+            None if element.paths.is_some() && element.datatype.as_struct().is_none() => {
+                push_type(&Datatype::Utf8(1), element.order, &[&shape, element.element_axes()].concat(), &mut typed)?;
+            }
             Some((datatype, _)) => push_type(datatype, element.order, &[&shape, element.element_axes()].concat(), &mut typed)?,
             None => push_type(&element.datatype, element.order, &[&shape, &*element.dims].concat(), &mut typed)?,
         }
