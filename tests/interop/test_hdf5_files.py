@@ -154,6 +154,14 @@ class Sizes(Case):
                             self.bounded(*command, path)
                     self.assertEqual(trilith_json("get", f"{path}#/x"), [0, 1, 2])
 
+    def test_unwritten_dataset_takes_little_memory(self):
+        path = self.folder / "u.h5"
+        with h5py.File(path, "w") as f:
+            f.create_dataset("whole", (2**27, 1), "i8")
+            f.create_dataset("chunked", (2**27, 1), "i8", chunks=(1000, 1))
+        # Each dataset has 1 GiB.
+        self.assertEqual(self.bounded("verify", "--deep", path).returncode, 0)
+
     def test_datasets_beyond_64_bits_touch_no_other(self):
         path = self.folder / "h.h5"
         with h5py.File(path, "w") as f:
