@@ -134,6 +134,8 @@ class Dates(Case):
             f["rows"] = rows.view(stored)
             f.create_dataset("spans", data=rows["d"].astype(h5py.opaque_dtype(rows["d"].dtype)))
             f["other"] = np.void(b"\x01\x02")
+            f.create_dataset("unwritten", (2,), h5py.opaque_dtype("M8[D]"), chunks=(1,), maxshape=(None,))
+            f.create_dataset("gaps", (2,), stored, chunks=(1,))
         for name, values in dates.items():
             np.save(self.folder / "d.npy", values)
             with self.subTest(name):
@@ -142,7 +144,9 @@ class Dates(Case):
         self.assertEqual(trilith_json("get", f"{path}#/rows"), trilith_json("get", f"{self.folder}/d.npy#/data"))
         self.assertEqual(trilith_json("get", f"{path}#/spans"), [5, None])
         self.assertEqual(trilith_json("get", f"{path}#/other"), [1, 2])
-        trilith("convert", path, self.folder / "d.asdf")
+        self.assertEqual(trilith_json("get", f"{path}#/unwritten"), ["1970-01-01", "1970-01-01"])
+        self.assertIn("fill value of structs", trilith("tree", f"{path}#/gaps").decode())
+        trilith("convert", path, self.folder / "d.asdf", "--skip-unreadable")
         trilith("verify", "--deep", self.folder / "d.asdf")
 
     def test_times_of_hdf5_count_seconds(self):

@@ -375,7 +375,8 @@ impl Dataset {
         if self.datatype.datatype.as_struct().is_none() {
             return self.write_fill(text);
         }
-        if self.fill_value.is_some() && self.has_gaps(file, here.shape)? {
+        let has_dates = self.datatype.numbers.iter().any(|(_, (datatype, _))| matches!(datatype, Datatype::Ascii(_)));
+        if (self.fill_value.is_some() || has_dates) && self.has_gaps(file, here.shape)? {
             return Err(Error::unsupported("a fill value of structs whose members are not read as they are stored"));
         }
         Ok(())
@@ -394,7 +395,8 @@ impl Dataset {
         if !self.write_decoded(file, (name, shape), (datatype, self.datatype.element_axes()), word, text)? {
             return Ok(());
         }
-        let Some(fill) = &self.fill_value else { return Ok(()) };
+        // The bytes 0 are a date, too.
+        let fill = &self.fill_element()?;
         let one = to_usize(self.datatype.size)? / to_usize(self.datatype.element_axes().iter().product::<u64>())?.max(1);
         let fill = FilterPipeline::parse(word)?.decode(
             fill.get(..one).unwrap_or(fill).to_vec(),
@@ -402,7 +404,7 @@ impl Dataset {
             datatype.item_size(),
             &file.limits,
         )?;
-        text.write_attribute("grid_fill", to_hex_text(&fill).as_str())
+        if fill.iter().all(|byte| *byte == 0) { Ok(()) } else { text.write_attribute("grid_fill", to_hex_text(&fill).as_str()) }
     }
 
     /// Writes elements that are made of what is stored: the chunks with a filter before all others, and what comes out.

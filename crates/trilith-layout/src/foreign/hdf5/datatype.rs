@@ -234,7 +234,7 @@ impl LayoutDatatype {
     ///
     /// # Errors
     /// Returns `Unsupported` for elements that are not numbers.
-    pub(super) fn converted_to(&self, to: &Self) -> Result<Self> {
+    pub(super) fn cast_to(&self, to: &Self) -> Result<Self> {
         let number = |typed: &Self| -> Option<(u64, u64, u64)> {
             let kind = match &typed.datatype {
                 Datatype::Float32 | Datatype::Float64 => 2,
@@ -363,7 +363,7 @@ impl LayoutDatatype {
                 dims: list.dims.clone(),
                 element: list.element.clone().filter(|_| member.dims.is_empty()),
             }));
-            references.extend(member.references.iter().map(|part| part.moved(offset)));
+            references.extend(member.references.iter().map(|part| part.at_offset(offset)));
             numpy_dtypes.extend(member.numpy_dtypes.iter().map(|named| UnsupportedDtype {
                 field: if named.field.is_empty() { name.clone() } else { format!("{name}.{}", named.field) },
                 offset: offset.saturating_add(named.offset),

@@ -85,7 +85,7 @@ impl Hdf5File {
                 let base = at.read_address()?;
                 at.skip(self.offset_size)?;
                 let (end, driver) = (at.read_address()?, at.read_address()?);
-                self.end_of_file_address = self.moved_end(base, end);
+                self.end_of_file_address = self.end_after_move(base, end);
                 // The symbol table entry of the root: where its name is, then its header.
                 at.skip(self.offset_size)?;
                 self.root = at.read_address()?.ok_or_else(|| Error::malformed("the root group has no address"))?;
@@ -96,7 +96,7 @@ impl Hdf5File {
                 at.skip(1)?;
                 let mut at = FieldReader { offset_size: self.offset_size, length_size: self.length_size, ..at };
                 let (base, extension, end) = (at.read_address()?, at.read_address()?, at.read_address()?);
-                self.end_of_file_address = self.moved_end(base, end);
+                self.end_of_file_address = self.end_after_move(base, end);
                 extension.map_or(Ok(()), |extension| self.check_extension(extension))?;
                 self.root = at.read_address()?.ok_or_else(|| Error::malformed("the root group has no address"))?;
             }
@@ -107,7 +107,7 @@ impl Hdf5File {
 
     /// Returns the end of the file, if the superblock is no longer at the address that it states: a user block was removed, or put
     /// in front, and the end moved with it.
-    fn moved_end(&self, base: Option<u64>, end: Option<u64>) -> Option<u64> {
+    fn end_after_move(&self, base: Option<u64>, end: Option<u64>) -> Option<u64> {
         end?.checked_add(self.base_address)?.checked_sub(base.unwrap_or(0))
     }
 

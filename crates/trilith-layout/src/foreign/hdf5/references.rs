@@ -29,7 +29,7 @@ pub(super) struct ReferencePart {
 
 impl ReferencePart {
     /// The same references in a struct, whose member begins at a byte.
-    pub(super) fn moved(self, by: u64) -> Self {
+    pub(super) fn at_offset(self, by: u64) -> Self {
         Self { offset: self.offset.saturating_add(by), ..self }
     }
 }
@@ -170,10 +170,10 @@ impl DataspaceSelection {
             Self::All => "[...]".to_owned(),
             Self::None => "[]".to_owned(),
             Self::Points(points) => {
-                boxes(points.len(), "points", &|n| bracketed(points.get(n).into_iter().flatten().map(u64::to_string)))
+                boxes(points.len(), "points", &|n| bracket_axes(points.get(n).into_iter().flatten().map(u64::to_string)))
             }
             Self::Boxes(all) => boxes(all.len(), "boxes", &|n| {
-                bracketed(all.get(n).into_iter().flatten().map(|(start, len)| slice_text(*start, 1, *len)))
+                bracket_axes(all.get(n).into_iter().flatten().map(|(start, len)| slice_text(*start, 1, *len)))
             }),
             Self::Hyperslab(spans) => {
                 // Blocks of one element at equal distances are a slice with a step; larger ones are boxes of their own.
@@ -184,20 +184,20 @@ impl DataspaceSelection {
                 let all = counts.iter().fold(1u64, |n, count| n.saturating_mul(*count));
                 boxes(usize::try_from(all).unwrap_or(usize::MAX), "boxes", &|n| {
                     let places = crate::array::unravel(n as u64, &counts);
-                    bracketed(spans.iter().zip(&counts).zip(places).map(
-                        |(([start, stride, count, block], boxes), place)| match (*boxes, *block) {
+                    bracket_axes(spans.iter().zip(&counts).zip(places).map(|(([start, stride, count, block], boxes), place)| {
+                        match (*boxes, *block) {
                             (1, block) if block == *stride => slice_text(*start, 1, block.saturating_mul(*count)),
                             (1, 1) => slice_text(*start, *stride, *count),
                             (_, block) => slice_text(start.saturating_add(place.saturating_mul(*stride)), 1, block),
-                        },
-                    ))
+                        }
+                    }))
                 })
             }
         }
     }
 }
 
-fn bracketed(axes: impl Iterator<Item = String>) -> String {
+fn bracket_axes(axes: impl Iterator<Item = String>) -> String {
     format!("[{}]", axes.collect::<Vec<_>>().join(","))
 }
 

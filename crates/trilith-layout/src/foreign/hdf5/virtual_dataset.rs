@@ -314,7 +314,7 @@ fn open_source_dataset(
         return Err(Error::unsupported("its elements are not read as they are stored"));
     }
     if spelled(of)? != spelled(&source)? {
-        source.datatype = source.datatype.converted_to(&of.datatype)?;
+        source.datatype = source.datatype.cast_to(&of.datatype)?;
     }
     Ok((place, source))
 }
