@@ -109,7 +109,7 @@ impl FilterPipeline {
     }
 
     /// Returns the bytes of a reference and of the text that is read in place of it, if the one filter is that of references: its
-    /// caller has their texts.
+    /// caller has their strings.
     pub fn as_references(&self) -> Option<(u64, u64)> {
         let [only] = self.0.as_slice() else { return None };
         (only.name == REFERENCES).then(|| Some((only.required_argument(0).ok()?, only.required_argument(1).ok()?)))?

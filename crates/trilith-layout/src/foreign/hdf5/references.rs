@@ -107,7 +107,7 @@ impl LayoutDatatype {
         Ok(())
     }
 
-    /// The places in an element of all references. As deep as types nest.
+    /// The places in an element of all references. The depth is that of the datatype.
     fn reference_places(
         &self,
         fields: &StructType,
@@ -176,7 +176,7 @@ impl DataspaceSelection {
                 bracket_axes(all.get(n).into_iter().flatten().map(|(start, len)| slice_text(*start, 1, *len)))
             }),
             Self::Hyperslab(spans) => {
-                // Blocks of one element at equal distances are a slice with a step; larger ones are boxes of their own.
+                // Blocks of one element at equal distances are a slice with a step; larger ones are separate boxes.
                 let counts: Vec<u64> = spans
                     .iter()
                     .map(|[_, stride, count, block]| if *block == 1 || stride == block { 1 } else { *count })

@@ -117,7 +117,7 @@ impl VarlenElements<'_> {
         }
     }
 
-    /// Writes lists in lists, for each axis of the shape. As deep as a dataset has axes.
+    /// Writes lists in lists, for each axis of the shape; a dataset has 32 at most.
     fn write_nested_lists(
         &self,
         name: Option<&str>,
