@@ -742,6 +742,34 @@ def test_links_that_lead_back(tmp_path):
     assert list(xarray.open_datatree(tmp_path / "x.h5", engine="trilith").groups) == ["/", "/g"]
 
 
+def test_hdf5_references_and_dates(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    dates = np.array(["2020-01-01", "NaT"], "M8[ns]")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["x"], file["g/y"] = np.arange(6).reshape(2, 3), 1
+        file["cells"] = np.array([[file["x"].ref, file["g/y"].ref, h5py.Reference()]], dtype=h5py.ref_dtype)
+        file["regions"] = np.array([file["x"].regionref[1, :2]], dtype=h5py.regionref_dtype)
+        rows = np.zeros(2, [("r", h5py.ref_dtype), ("n", "i2")])
+        rows[0], rows[1] = (file["g"].ref, 3), (file["x"].ref, 4)
+        file["rows"] = rows
+        file.create_dataset("dates", data=dates.astype(h5py.opaque_dtype(dates.dtype)))
+        lists = file.create_dataset("lists", (2, 2), dtype=h5py.vlen_dtype("i4"))
+        lists[1, 0] = [1, 2, 3]
+        file["x"].attrs["r"], file["x"].attrs["region"] = file["g"].ref, file["x"].regionref[1, :2]
+    np.save(tmp_path / "d.npy", dates)
+    for stored in False, True:
+        with trilith.open(tmp_path / "x.h5", stored=stored) as file:
+            assert file["cells"][...].tolist() == [["/x", "/g/y", ""]]
+            assert file[str(file["cells"][0, 1])][...] == 1
+            assert file["regions"][...].tolist() == ["/x[1:2,0:2]"]
+            assert file["rows"][...].tolist() == [(b"/g", 3), (b"/x", 4)]
+            assert file["lists"][1][0][...].tolist() == [1, 2, 3] and len(file["lists"]) == 2
+            assert (file["x"].attrs["r"], file["x"].attrs["region"]) == ("/g", "/x[1:2,0:2]")
+            with trilith.open(tmp_path / "d.npy", stored=stored) as other:
+                np.testing.assert_array_equal(file["dates"][...], other["data"][...])
+                assert file["dates"].attrs["numpy_dtype"] == other["data"].attrs["numpy_dtype"] == "<M8[ns]"
+
+
 def test_notebooks_show_a_picture_of_arrays_in_chunks_as_of_others(tmp_path):
     h5py = pytest.importorskip("h5py")
     tifffile, fits = pytest.importorskip("tifffile"), pytest.importorskip("astropy.io.fits")

@@ -423,10 +423,13 @@ impl ChunkedSource {
         })
     }
 
-    /// Returns the number of bytes of all chunks that have the same place along the first axis.
+    /// Returns the number of bytes of all chunks that have the same place along the first axis. A single chunk that was never written
+    /// is not decoded, so that any part of it can be read alone.
     pub(super) fn layer_bytes(&self) -> u64 {
+        let is_missing = self.counts.iter().all(|count| *count == 1) && matches!(self.chunks.chunk_range(0), Ok(None));
+        let length = if is_missing { 1 } else { self.cut.chunk.first().copied().unwrap_or(1) };
         let rows = self.cut.shape.iter().skip(1).fold(self.cut.item, |n, len| n.saturating_mul(*len));
-        rows.saturating_mul(self.cut.chunk.first().copied().unwrap_or(1)).max(1)
+        rows.saturating_mul(length).max(1)
     }
 
     /// Returns the end of the range that is read at once from here on: the end of a layer of chunks, if a layer is

@@ -233,6 +233,7 @@ struct DtypeReader<'k> {
 pub type PartialArray = (Array, Vec<(String, Error)>, Vec<UnsupportedDtype>);
 
 /// The elements of an array, or of a column, that are not what their datatype says.
+#[derive(Debug, Clone, PartialEq)]
 pub struct UnsupportedDtype {
     /// The datatype in the words of numpy.
     pub name: String,
@@ -247,6 +248,7 @@ pub struct UnsupportedDtype {
 }
 
 /// The kind of such elements.
+#[derive(Debug, Clone, PartialEq)]
 pub enum UnsupportedKind {
     /// Dates as whole numbers: how many units a number counts, and the unit.
     Dates(u64, String),
@@ -260,7 +262,7 @@ pub enum UnsupportedKind {
 
 impl UnsupportedDtype {
     /// The elements that numpy calls `<M8[25s]`, `<m8[D]`, `<f16` or `<c32`, and the datatype of what is stored.
-    fn from_dtype(name: &str) -> Option<(Self, Datatype)> {
+    pub fn from_dtype(name: &str) -> Option<(Self, Datatype)> {
         let (order, rest) = name.split_at_checked(1)?;
         let order = match order {
             ">" => Byteorder::Big,

@@ -23,7 +23,9 @@ pub fn objects(bytes: &[u8], lengths: usize) -> Objects {
             break;
         }
         let begin = at + 8 + lengths;
-        found.insert(index, (begin as u64, len));
+        // A length may be wrong, and what is allocated for a string depends on it.
+        let inside = bytes.len().saturating_sub(begin) as u64;
+        found.insert(index, (begin as u64, len.min(inside)));
         let padded = usize::try_from(len).ok().and_then(|len| len.checked_next_multiple_of(8));
         // The last one need not be padded.
         at = begin.saturating_add(padded.unwrap_or(usize::MAX)).min(bytes.len());

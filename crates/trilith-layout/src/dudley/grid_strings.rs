@@ -9,6 +9,7 @@ use crate::codec::filter::FilterPipeline;
 use crate::codec::global_heap::{self, Objects, uint};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::percent::strictly_decoded;
 use crate::threads::lock;
 
 /// The description of elements with strings, as `grid_strings` has it.
@@ -24,6 +25,8 @@ pub(super) struct GridStrings {
     parts: Vec<PartMove>,
     /// The filters of `grid_numbers`.
     numbers: Vec<FilterPipeline>,
+    /// The paths of references, by the bytes of the references.
+    references: HashMap<Vec<u8>, Vec<u8>>,
     /// The collections of strings that were read, by their addresses.
     heap_cache: Mutex<HashMap<u64, Arc<Objects>>>,
 }
@@ -53,7 +56,7 @@ enum PartKind {
 
 impl GridStrings {
     /// Reads the numbers of the attribute, for elements of this number of bytes after reading. `words` are the filters of
-    /// `grid_numbers`.
+    /// `grid_numbers`, which references and their paths may follow.
     ///
     /// # Errors
     /// Returns `Malformed` if they do not fit.
@@ -62,7 +65,13 @@ impl GridStrings {
         let Some(([stored, addresses, lengths, base], moves)) = numbers.split_first_chunk() else { return Err(wrong()) };
         let (stored, read) = (to_usize(*stored)?, to_usize(read)?);
         let (addresses, lengths) = (to_usize(*addresses)?, to_usize(*lengths)?);
+        let (words, references) = words.split_once('|').unwrap_or((words, ""));
+        let references =
+            references.split_whitespace().map(|entry| parse_reference(entry).ok_or_else(wrong)).collect::<Result<_>>()?;
         let filters = FilterPipeline::parse(words)?.split_filters();
+        if filters.iter().filter_map(FilterPipeline::as_references).any(|(stored, read)| stored == 0 || read == 0) {
+            return Err(wrong());
+        }
         let (moves, []) = moves.as_chunks::<4>() else { return Err(wrong()) };
         if stored == 0 || !(2..=8).contains(&addresses) || !(2..=8).contains(&lengths) {
             return Err(wrong());
@@ -96,6 +105,7 @@ impl GridStrings {
             base: *base,
             parts: moves,
             numbers: filters,
+            references,
             heap_cache: Mutex::default(),
         })
     }
@@ -143,11 +153,26 @@ impl GridStrings {
         limits.charge_memory((elements.len() as u64).saturating_mul((taken + step.len) as u64), "a chunk")?;
         let size = (elements.len() as u64).saturating_mul(step.len as u64);
         let stored = elements.flat_map(|element| element.get(step.from..step.from + taken).unwrap_or(&[]));
-        let decoded = filter.decode(stored.copied().collect(), 0, size, limits)?;
+        let stored: Vec<u8> = stored.copied().collect();
+        let decoded = match filter.as_references() {
+            Some(widths) => self.reference_paths(&stored, widths, to_usize(size)?)?,
+            None => filter.decode(stored, 0, size, limits)?,
+        };
         for (from, to) in decoded.chunks_exact(step.len).zip(out.chunks_exact_mut(self.decoded_size.max(1))) {
             copy_truncated(from, to.get_mut(step.to..).unwrap_or_default());
         }
         Ok(())
+    }
+
+    /// Returns the paths of references, each as wide as a string of the elements.
+    fn reference_paths(&self, stored: &[u8], (width, read): (u64, u64), size: usize) -> Result<Vec<u8>> {
+        let mut out = vec![0; size];
+        let (width, read) = (to_usize(width)?.max(1), to_usize(read)?.max(1));
+        for (reference, into) in stored.chunks_exact(width).zip(out.chunks_exact_mut(read)) {
+            // A reference without a path leads nowhere.
+            copy_truncated(self.references.get(reference).map_or(&[], Vec::as_slice), into);
+        }
+        Ok(out)
     }
 
     /// Returns the string to which a descriptor leads, up to a number of bytes. The descriptor has the number of bytes, the
@@ -176,6 +201,14 @@ impl GridStrings {
         let (at, len) = objects.get(&index).copied().ok_or_else(wrong)?;
         read_vec(&**source, start.saturating_add(at), len.min(count).min(most), limits)
     }
+}
+
+/// Reads the digits of a reference and its path: `f814000000000000=/run/hits`.
+fn parse_reference(entry: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+    let (digits, path) = entry.split_once('=')?;
+    let pair = |at: usize| digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    let key = (0..digits.len()).step_by(2).map(pair).collect::<Option<_>>()?;
+    Some((key, strictly_decoded(path)?.into_bytes()))
 }
 
 /// Puts as many bytes as fit.
@@ -216,6 +249,13 @@ mod tests {
         let numbers = GridStrings::from_attribute(&[4, 8, 8, 0, 4, 1, 0, 8], "whole(3,0,24,1,0)", 8).unwrap();
         let two = numbers.decoded_size(b"x\xfe\xff\xffx\x02\0\0", 16, &source, &Limits::default()).unwrap();
         assert_eq!(two, [-2i64, 2].map(i64::to_le_bytes).concat());
+        let words = "references(2,3) references(1,3) | 0102=/a 09=/b%20c";
+        let paths = GridStrings::from_attribute(&[3, 8, 8, 0, 4, 0, 0, 3, 5, 2, 3, 3], words, 6).unwrap();
+        let two = paths.decoded_size(&[1, 2, 9, 0, 0, 7], 12, &source, &Limits::default()).unwrap();
+        assert_eq!(two, b"/a\0/b \0\0\0\0\0\0");
+        for words in ["references(0,3)", "references(2,0)", "references(2)", "references(2,3) | 1=/a", "references(2,3) | 01"] {
+            assert!(GridStrings::from_attribute(&[2, 8, 8, 0, 4, 0, 0, 3], words, 3).is_err(), "{words}");
+        }
         for wrong in [
             &[4, 8, 8, 0, 0, 2, 0, 4][..],
             &[4, 8, 8],

@@ -84,6 +84,8 @@ pub(super) const FORMATS: &[ForeignFormat] = &[
     supported("TIFF", "a TIFF image", MagicRule::Bytes(b"MM\0*", AT_START), alone!(tiff)),
     supported("BigTIFF", "a BigTIFF image", MagicRule::Bytes(b"II+\0", AT_START), alone!(tiff)),
     supported("BigTIFF", "a BigTIFF image", MagicRule::Bytes(b"MM\0+", AT_START), alone!(tiff)),
+    // A user block may begin as a file of any format that is refused.
+    supported("HDF5", "an HDF5 file (as netCDF-4 files are)", MagicRule::Check(recognize::is_hdf5), super::hdf5::derive_layout),
     unsupported("a PNG image", b"\x89PNG\r\n\x1a\n", AT_START, ADVICE_PICTURE),
     unsupported("a GIF image", b"GIF8", AT_START, ADVICE_PICTURE),
     unsupported("a JPEG image", b"\xff\xd8\xff", AT_START, ADVICE_PICTURE),
@@ -163,8 +165,6 @@ pub(super) const FORMATS: &[ForeignFormat] = &[
         AT_START,
         "trilith repair FILE -o OUT recovers what is left",
     ),
-    // A longer header of somebody else is seldom, so that all others come first.
-    supported("HDF5", "an HDF5 file (as netCDF-4 files are)", MagicRule::Check(recognize::is_hdf5), super::hdf5::derive_layout),
     // Fortran records have no magic bytes, so all other formats are tried first.
     supported(
         "Fortran records",

@@ -30,6 +30,7 @@ use crate::limits::Limits;
 use crate::progress::Progress;
 
 pub use npz::npz_arrays;
+pub use recognize::has_user_block;
 pub use unsupported_formats::refusal;
 
 /// Number of bytes that are examined to recognise a file.

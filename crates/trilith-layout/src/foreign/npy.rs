@@ -136,7 +136,7 @@ fn split_opaque_axis<'a>(array: &'a Array, named: &[UnsupportedDtype]) -> (&'a [
 }
 
 /// The filter that makes something of elements, and what comes out.
-fn conversion(named: &UnsupportedDtype) -> Result<Option<(String, Datatype)>> {
+pub(super) fn conversion(named: &UnsupportedDtype) -> Result<Option<(String, Datatype)>> {
     let is_big = u8::from(named.order == Byteorder::Big);
     Ok(match &named.kind {
         UnsupportedKind::Durations | UnsupportedKind::Opaque => None,

@@ -133,14 +133,35 @@ fn subrecord(source: &dyn Source, marks: RecordMarkers, at: u64, follows: bool) 
     Ok(Subrecord { begin, len, is_continued })
 }
 
+/// The first bytes of the superblock of HDF5.
+const HDF5_SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
+
+/// Returns the first byte offset of a superblock of HDF5 that a user block may end at: a power of two from `first` on.
+fn find_superblock(source: &dyn Source, first: u64, last: u64) -> Option<u64> {
+    // On a server each would be a request.
+    if source.access().cost == AccessCost::Request {
+        return None;
+    }
+    let mut places = std::iter::successors(Some(first), |at| at.checked_mul(2));
+    let mut places = places.by_ref().take_while(|at| *at <= last && at.saturating_add(8) <= source.len());
+    places.find(|at| {
+        let mut bytes = [0; 8];
+        source.read_at(*at, &mut bytes).is_ok() && &bytes == HDF5_SIGNATURE
+    })
+}
+
 /// Returns `true` if the superblock of HDF5 follows a user block that is longer than the bytes read first.
 pub(super) fn is_hdf5(start: &[u8], source: &dyn Source) -> bool {
-    if source.access().cost == AccessCost::Request || start.len() < super::DETECT_LEN as usize {
-        return false;
-    }
-    let places = std::iter::successors(Some(super::DETECT_LEN), |at| at.checked_mul(2));
-    places.take_while(|at| at.saturating_add(8) <= source.len()).any(|at| {
-        let mut bytes = [0; 8];
-        source.read_at(at, &mut bytes).is_ok() && &bytes == b"\x89HDF\r\n\x1a\n"
-    })
+    start.len() >= super::DETECT_LEN as usize && find_superblock(source, super::DETECT_LEN, u64::MAX).is_some()
+}
+
+/// Returns `true` if a file that begins as one of ASDF or FITS is a file of HDF5: these bytes are its user block. An HDF5 file that is
+/// an array of an ASDF file comes after the header of a block.
+pub fn has_user_block(source: &dyn Source) -> bool {
+    /// User blocks that are longer are not looked for, so that opening a large file reads its beginning only.
+    const MAX_USER_BLOCK: u64 = 64 << 10;
+    let Some(at) = find_superblock(source, 512, MAX_USER_BLOCK) else { return false };
+    let mut block = vec![0; at as usize];
+    let is_block = |bytes: &[u8]| matches!(bytes, b"\xd3BLK" | b"\xd3BFF");
+    source.read_at(0, &mut block).is_ok() && !block.windows(4).any(is_block)
 }

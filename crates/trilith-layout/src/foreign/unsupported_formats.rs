@@ -23,10 +23,18 @@ pub fn refusal(source: &dyn Source) -> Result<Error> {
             Error::unsupported(format!("{name} is a Dudley layout")).hint("trilith layout check reads it")
         }
         Some(what) => Error::unsupported(format!("{name} is {what}")).hint(advice),
+        None if has_hdf5_extension(name) => Error::unsupported(format!("{name} has no superblock of HDF5"))
+            .hint("a later member of a family, and the file with the elements of a split file, are read together with the first one: h5repart -family_to_single NAME-%d.h5 OUT.h5 joins a family"),
         None => Error::unsupported(format!("{name} is not an ASDF, FITS or Dudley file: its format is not known"))
             .setting(under, SuggestedSetting::Layout)
             .hint("an ASDF file begins with \"#ASDF 1.0.0\""),
     })
+}
+
+/// Returns `true` for the name of an HDF5 file.
+fn has_hdf5_extension(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    [".h5", ".hdf5", ".he5", ".hdf"].iter().any(|ending| lower.ends_with(ending))
 }
 
 /// Names the content of the first bytes, if it is known, with advice.

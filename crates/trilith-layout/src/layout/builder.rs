@@ -158,6 +158,7 @@ struct OpenDict {
 pub(crate) struct Savepoint {
     counts: [usize; 8],
     text_len: usize,
+    open_lists: usize,
     cost: u64,
     target: ItemId,
     /// The last item of the dict that is open.
@@ -179,6 +180,8 @@ pub(crate) struct LayoutBuilder {
     reserved: HashSet<String>,
     /// The item to which attributes belong.
     target: ItemId,
+    /// The lists that are open, each with the number of its step.
+    open_lists: Vec<(ItemId, usize)>,
 }
 
 impl LayoutBuilder {
@@ -193,6 +196,7 @@ impl LayoutBuilder {
             given: Vec::new(),
             reserved: HashSet::new(),
             target: ItemId::ROOT,
+            open_lists: Vec::new(),
         };
         builder.push_line(&format!("layout of {what}, from its own metadata"), AnnotationKind::Comment);
         builder
@@ -317,25 +321,75 @@ impl LayoutBuilder {
     /// # Errors
     /// Returns the errors of [`LayoutBuilder::write_item`].
     pub(crate) fn raw_list(&mut self, name: &str, items: impl Iterator<Item = ElementSpec>) -> Result<()> {
-        let name = self.claim_unique_name(name);
-        self.charge(name.len())?;
-        let list = self.add_named_item(ItemData::List, &name);
-        let step = self.begin_list(list, ElementSlot::Existing);
+        self.open_list(Some(name))?;
         for element in items {
-            self.charge(0)?;
             match element {
-                ElementSpec::Item(item) => self.push_element(list, &item)?,
+                ElementSpec::Item(item) => self.write_list_item(&item)?,
                 ElementSpec::List(items) => {
-                    let inner = self.add_element(list, ItemData::List);
-                    let step = self.begin_list(inner, ElementSlot::New);
-                    items.iter().try_for_each(|item| self.push_element(inner, item))?;
-                    self.end_list(inner, step);
+                    self.open_list(None)?;
+                    items.iter().try_for_each(|item| self.write_list_item(item))?;
+                    self.close_list();
                 }
             }
         }
-        self.end_list(list, step);
+        self.close_list();
+        Ok(())
+    }
+
+    /// Opens a list, or the next list in the list that is open, which has no name.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::open_dict`].
+    pub(crate) fn open_list(&mut self, name: Option<&str>) -> Result<()> {
+        self.limits.charge_depth(self.open.len() + self.open_lists.len(), "the layout")?;
+        let (list, slot) = match (name, self.open_lists.last()) {
+            (None, Some((outer, _))) => (self.add_element(*outer, ItemData::List), ElementSlot::New),
+            (name, _) => {
+                let name = self.claim_unique_name(name.unwrap_or(""));
+                self.charge(name.len())?;
+                (self.add_named_item(ItemData::List, &name), ElementSlot::Existing)
+            }
+        };
+        self.charge(0)?;
+        let step = self.layout.steps.len();
+        self.layout.steps.push(LayoutStep::List(Box::new(ListSteps {
+            list,
+            end: step as u32 + 1,
+            count: RepeatCount::Once,
+            span: Span::default(),
+            elements: 0,
+            slot,
+            places: false,
+            dynamic: false,
+        })));
+        self.open_lists.push((list, step));
         self.target = list;
         Ok(())
+    }
+
+    /// An item of the list that is open. Attributes after it are those of the item.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::write_item`].
+    pub(crate) fn write_list_item(&mut self, item: &ItemSpec) -> Result<()> {
+        check_numbers(item)?;
+        self.charge(0)?;
+        let list = self.open_lists.last().map_or(ItemId::ROOT, |(list, _)| *list);
+        let id = self.add_element(list, ItemData::Pending);
+        self.target = id;
+        self.push_data(id, item)
+    }
+
+    /// Closes the list that was opened last.
+    pub(crate) fn close_list(&mut self) {
+        let Some((list, step)) = self.open_lists.pop() else { return };
+        let (end, elements) = (self.layout.steps.len() as u32, self.layout.item(list).elements);
+        let inside = self.layout.steps.get(step + 1..).unwrap_or(&[]);
+        let places = inside.iter().any(|step| matches!(step, LayoutStep::Data(_)));
+        if let Some(LayoutStep::List(this)) = self.layout.steps.get_mut(step) {
+            (this.end, this.elements, this.places) = (end, elements, places);
+        }
+        self.target = list;
     }
 
     /// Reserves a name for an item of the dict that is open, and returns it with its path. It is as given, or somewhat longer if
@@ -508,6 +562,7 @@ impl LayoutBuilder {
                 self.notes.len(),
             ],
             text_len: layout.text.len(),
+            open_lists: self.open_lists.len(),
             cost: self.cost,
             target: self.target,
             last: layout.item(self.current()).last,
@@ -541,6 +596,7 @@ impl LayoutBuilder {
         layout.steps.truncate(steps);
         layout.text.truncate(mark.text_len);
         self.notes.truncate(notes);
+        self.open_lists.truncate(mark.open_lists);
         (self.cost, self.target) = (mark.cost, mark.target);
         let owner = layout.item_mut(dict);
         owner.last = mark.last;
@@ -595,34 +651,6 @@ impl LayoutBuilder {
         let item = self.layout.add_item(kind, Symbol::NONE, list, Span::default());
         self.layout.item_mut(item).position = position;
         item
-    }
-
-    fn push_element(&mut self, list: ItemId, item: &ItemSpec) -> Result<()> {
-        check_numbers(item)?;
-        let id = self.add_element(list, ItemData::Pending);
-        self.push_data(id, item)
-    }
-
-    fn begin_list(&mut self, list: ItemId, slot: ElementSlot) -> usize {
-        let step = self.layout.steps.len();
-        self.layout.steps.push(LayoutStep::List(Box::new(ListSteps {
-            list,
-            end: step as u32 + 1,
-            count: RepeatCount::Once,
-            span: Span::default(),
-            elements: 0,
-            slot,
-            places: false,
-            dynamic: false,
-        })));
-        step
-    }
-
-    fn end_list(&mut self, list: ItemId, step: usize) {
-        let (end, elements) = (self.layout.steps.len() as u32, self.layout.item(list).elements);
-        if let Some(LayoutStep::List(this)) = self.layout.steps.get_mut(step) {
-            (this.end, this.elements, this.places) = (end, elements, elements > 0);
-        }
     }
 
     fn push_data(&mut self, id: ItemId, item: &ItemSpec) -> Result<()> {
@@ -784,6 +812,7 @@ fn prefix_of(order: Option<Byteorder>) -> u8 {
 fn attribute_len(value: &Attribute) -> usize {
     let one = |value: &LayoutLiteral| match value {
         LayoutLiteral::Text(text) | LayoutLiteral::Large(text) => text.len() + 2,
+        LayoutLiteral::Bytes(bytes) => bytes.len() + 2,
         LayoutLiteral::Integer(_) | LayoutLiteral::Float(_) => 8,
     };
     match value {

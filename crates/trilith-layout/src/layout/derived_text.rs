@@ -159,34 +159,61 @@ impl DerivedPrinter<'_> {
     fn push_list(&mut self, list: ItemId, from: usize, end: usize) {
         self.begin_item(list);
         self.out.push_str(" [\n");
-        let mut at = from;
-        while let Some(step) = self.layout.steps.get(at).filter(|_| at < end) {
-            self.begin_line();
-            self.out.push_str("  ");
-            at += 1;
-            match step {
-                LayoutStep::List(inner) => {
-                    let inner_end = inner.end as usize;
-                    self.out.push('[');
-                    for (number, step) in self.layout.steps.get(at..inner_end).unwrap_or(&[]).iter().enumerate() {
-                        if number > 0 {
-                            self.out.push_str(", ");
-                        }
-                        if let LayoutStep::Data(item) = step {
-                            self.push_data(*item);
-                        }
-                    }
-                    self.out.push(']');
-                    at = inner_end;
-                }
-                LayoutStep::Data(item) => self.push_data(*item),
-                _ => {}
-            }
-            self.out.push_str(",\n");
-        }
+        self.push_elements(from, end);
         self.begin_line();
         self.out.push_str("]\n");
         self.push_notes(list);
+    }
+
+    /// The elements of a list, one a line; as deep as lists nest.
+    fn push_elements(&mut self, from: usize, end: usize) {
+        let mut at = from;
+        while let Some(step) = self.layout.steps.get(at).filter(|_| at < end) {
+            at += 1;
+            self.begin_line();
+            self.out.push_str("  ");
+            match step {
+                LayoutStep::List(inner) => {
+                    let inner_end = inner.end as usize;
+                    if self.is_short_list(at, inner_end) {
+                        self.push_short_list(at, inner_end);
+                        self.out.push_str(",\n");
+                    } else {
+                        self.out.push_str("[\n");
+                        self.push_elements(at, inner_end);
+                        self.begin_line();
+                        self.out.push_str("  ],\n");
+                    }
+                    self.push_notes(inner.list);
+                    at = inner_end;
+                }
+                LayoutStep::Data(item) => {
+                    self.push_data(*item);
+                    self.out.push_str(",\n");
+                    self.push_notes(*item);
+                }
+                _ => self.out.push_str(",\n"),
+            }
+        }
+    }
+
+    /// Returns `true` for a list in a list whose elements are arrays without attributes.
+    fn is_short_list(&self, from: usize, end: usize) -> bool {
+        let is_plain = |step: &LayoutStep| matches!(step, LayoutStep::Data(item) if self.layout.notes_of(*item).is_empty());
+        self.layout.steps.get(from..end).is_some_and(|steps| steps.iter().all(is_plain))
+    }
+
+    fn push_short_list(&mut self, from: usize, end: usize) {
+        self.out.push('[');
+        for at in from..end {
+            if at > from {
+                self.out.push_str(", ");
+            }
+            if let Some(LayoutStep::Data(item)) = self.layout.steps.get(at) {
+                self.push_data(*item);
+            }
+        }
+        self.out.push(']');
     }
 
     fn push_use(&mut self, what: TypeUse) {

@@ -238,7 +238,7 @@ impl OpenOptions {
             source = bytes::gunzip(source, &self.limits)?;
             start = read_start(&source)?;
         }
-        if FileKind::detect(&start).is_none()
+        if own_kind(&source, &start).is_none()
             && let Some(derived) = foreign::derive_to_read(&source, &*resolve, &self.limits)?
         {
             let check = foreign::part_check(derived.0);
@@ -259,7 +259,7 @@ impl OpenOptions {
     pub fn layout_from(&self, source: &SourceRef, resolve: &dyn Resolve) -> Result<foreign::DerivedLayout> {
         let start = read_start(source)?;
         let name = source.name();
-        let hint = match FileKind::detect(&start) {
+        let hint = match own_kind(source, &start) {
             Some(FileKind::Dudley) => "trilith layout print FILE.dud prints a layout, trilith tree FILE the content of a file",
             Some(_) => "trilith layout describe FILE prints the byte offsets of its arrays",
             None if bytes::is_gzip(&start) => "unpack it first: addresses count in the unpacked file",
@@ -299,6 +299,12 @@ impl OpenOptions {
             (false, false) => Ok(Some(File::new(stream))),
         }
     }
+}
+
+/// Returns the kind of a file that needs no layout; `None` also if its first bytes are only a user block of HDF5.
+fn own_kind(source: &SourceRef, start: &[u8]) -> Option<FileKind> {
+    let kind = FileKind::detect(start)?;
+    (kind == FileKind::Dudley || !foreign::has_user_block(&**source)).then_some(kind)
 }
 
 /// Opens a file of the ASDF family, by its first bytes.

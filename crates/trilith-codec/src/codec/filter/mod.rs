@@ -22,6 +22,9 @@ use crate::bytes::{CodingStep, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
+/// The word for references, which are decoded by a table next to the filters.
+const REFERENCES: &str = "references";
+
 /// The filters of a grid of chunks.
 #[derive(Debug, Clone, Default)]
 pub struct FilterPipeline(Vec<Filter>);
@@ -105,6 +108,13 @@ impl FilterPipeline {
         }
     }
 
+    /// Returns the bytes of a reference and of the text that is read in place of it, if the one filter is that of references: its
+    /// caller has their strings.
+    pub fn as_references(&self) -> Option<(u64, u64)> {
+        let [only] = self.0.as_slice() else { return None };
+        (only.name == REFERENCES).then(|| Some((only.required_argument(0).ok()?, only.required_argument(1).ok()?)))?
+    }
+
     /// The filters, in the order in which they were applied.
     pub fn to_coding_steps(&self) -> Vec<CodingStep> {
         self.0.iter().map(|filter| CodingStep::new(&filter.name, filter.arguments.clone())).collect()
@@ -143,7 +153,9 @@ impl Filter {
             "shuffle" | "bitshuffle" | "delta" | "fdelta" | "reverse" => SizeGrowth::By(0),
             "whole" => SizeGrowth::Times(self.required_argument(0).unwrap_or(8), 8),
             "float" => SizeGrowth::Times(self.required_argument(0).unwrap_or(8), number_formats::output_size(&self.arguments)),
-            "dates" => SizeGrowth::Times(8, number_formats::DATE_LEN as u64),
+            "dates" => SizeGrowth::Times(number_formats::date_size(&self.arguments), number_formats::DATE_LEN as u64),
+            "cast" => SizeGrowth::Times(self.required_argument(1).unwrap_or(8), self.required_argument(4).unwrap_or(8)),
+            REFERENCES => SizeGrowth::Times(self.required_argument(0).unwrap_or(8), self.required_argument(1).unwrap_or(1)),
             "fletcher32" | "crc32c" => SizeGrowth::By(4),
             "crc32" => SizeGrowth::By(0),
             "skip" => SizeGrowth::By(self.required_argument(0).unwrap_or(0)),
@@ -191,6 +203,9 @@ impl Filter {
             }
             "dates" => {
                 number_formats::decode_dates(&bytes, &self.arguments, OutputLimit::for_output(given, size, limits)?.max_len)
+            }
+            "cast" => {
+                number_formats::cast_numbers(&bytes, &self.arguments, OutputLimit::for_output(given, size, limits)?.max_len)
             }
             "szip" => szip::decode(&bytes, &self.arguments, OutputLimit::for_output(given, size, limits)?.max_len),
             "lzw" => lzw::decode(&bytes, &OutputLimit::for_output(given, size, limits)?),

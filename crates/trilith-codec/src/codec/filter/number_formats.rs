@@ -54,6 +54,63 @@ pub(super) fn decode_integers(bytes: &[u8], arguments: &[u64], most: usize) -> R
     Ok(out)
 }
 
+/// Numbers as those of another datatype. The arguments are, of what is stored and of what is made, each 0 for unsigned integers, 1 for
+/// signed ones and 2 for floating-point numbers, the bytes of a number, and 1 for big-endian numbers. An integer that is too small or
+/// too large becomes the smallest or the largest, and a fraction is cut off, as the HDF5 library converts numbers. Integers that differ
+/// in their sign and their order, but not in their size, are refused there.
+pub(super) fn cast_numbers(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
+    let &[kind, size, is_big, to_kind, to_size, to_big] = arguments else {
+        return Err(Error::malformed("expected 6 numbers in parentheses"));
+    };
+    let is_known = |kind: u64, size: u64| match kind {
+        0 | 1 => matches!(size, 1 | 2 | 4 | 8),
+        2 => matches!(size, 4 | 8),
+        _ => false,
+    };
+    if !is_known(kind, size) || !is_known(to_kind, to_size) {
+        return Err(Error::malformed(format!("no numbers of the kinds {kind} and {to_kind} have {size} and {to_size} bytes")));
+    }
+    let (size, to_size) = (to_usize(size)?, to_usize(to_size)?);
+    if (bytes.len() / size).saturating_mul(to_size) > most {
+        return Err(Error::malformed(format!("more than {most} bytes")));
+    }
+    let bits = 8 * to_size as u32;
+    let (low, high) = if to_kind == 1 { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
+    let is_swapped = size == to_size && kind != to_kind && is_big != to_big;
+    let mut out = Vec::with_capacity(bytes.len() / size * to_size);
+    for number in bytes.chunks_exact(size) {
+        let word = bits_from_bytes(number, is_big == 1) as u64;
+        let (integer, float) = match (kind, size) {
+            (2, 4) => (None, f64::from(f32::from_bits(word as u32))),
+            (2, _) => (None, f64::from_bits(word)),
+            // The sign fills the bits above.
+            (1, size) => (Some(i128::from((word << (64 - 8 * size) as u32) as i64 >> (64 - 8 * size))), 0.0),
+            _ => (Some(i128::from(word)), 0.0),
+        };
+        let made = match (to_kind, to_size, integer) {
+            (2, 4, Some(integer)) => u64::from((integer as f32).to_bits()),
+            (2, 4, None) => u64::from((float as f32).to_bits()),
+            (2, _, Some(integer)) => (integer as f64).to_bits(),
+            (2, _, None) => float.to_bits(),
+            // The HDF5 library swaps the bytes of such numbers and does not look at the sign.
+            (_, _, Some(integer)) if is_swapped && !(low..=high).contains(&integer) => {
+                return Err(Error::unsupported(format!("{integer} is beyond the integers to which it is converted")));
+            }
+            (_, _, Some(integer)) => integer.clamp(low, high) as u64,
+            (_, _, None) if float.is_nan() => {
+                return Err(Error::unsupported("NaN is converted to an integer, which has no such value"));
+            }
+            (_, _, None) => (float as i128).clamp(low, high) as u64,
+        };
+        let mut made: Vec<u8> = made.to_le_bytes().into_iter().take(to_size).collect();
+        if to_big == 1 {
+            made.reverse();
+        }
+        out.extend(made);
+    }
+    Ok(out)
+}
+
 /// Bytes of what is made of a floating-point number: the tenth argument, if there is one.
 pub(super) fn output_size(arguments: &[u64]) -> u64 {
     if arguments.get(9) == Some(&4) { 4 } else { 8 }
@@ -150,22 +207,32 @@ pub fn unit_index(name: &str) -> Option<u64> {
     DATETIME_UNITS.iter().position(|unit| *unit == name).map(|at| at as u64)
 }
 
-/// Dates of numpy as strings of 32 bytes. The arguments are 1 for big-endian numbers, how many units a number counts, the unit.
+/// Bytes of the number of a date: the fourth argument, if there is one.
+pub(super) fn date_size(arguments: &[u64]) -> u64 {
+    if arguments.get(3) == Some(&4) { 4 } else { 8 }
+}
+
+/// Dates of numpy as strings of 32 bytes. The arguments are 1 for big-endian numbers, how many units a number counts, the unit, and
+/// 4 for numbers of four bytes instead of eight.
 pub(super) fn decode_dates(bytes: &[u8], arguments: &[u64], most: usize) -> Result<Vec<u8>> {
-    let &[is_big, times, unit] = arguments else { return Err(Error::malformed("expected 3 numbers in parentheses")) };
+    let (&[is_big, times, unit] | &[is_big, times, unit, _]) = arguments else {
+        return Err(Error::malformed("expected 3 or 4 numbers in parentheses"));
+    };
     if unit >= DATETIME_UNITS.len() as u64 {
         return Err(Error::malformed(format!("there is no unit {unit} of dates")));
     }
     if times > u64::from(u32::MAX) {
         return Err(Error::unsupported(format!("dates that count {times} units at once")));
     }
-    let count = bytes.len() / 8;
+    let size = to_usize(date_size(arguments))?;
+    let count = bytes.len() / size;
     if count.saturating_mul(DATE_LEN) > most {
         return Err(Error::malformed(format!("more than {most} bytes")));
     }
     let mut out = Vec::with_capacity(count * DATE_LEN);
-    for number in bytes.as_chunks::<8>().0 {
-        let number = if is_big == 1 { i64::from_be_bytes(*number) } else { i64::from_le_bytes(*number) };
+    for number in bytes.chunks_exact(size) {
+        let bits = bits_from_bytes(number, is_big == 1) as u64;
+        let number = if size == 4 { i64::from(bits as u32 as i32) } else { bits as i64 };
         let text = if number == i64::MIN { "NaT".to_owned() } else { format_date(i128::from(number) * i128::from(times), unit) };
         let mut text = text.into_bytes();
         if text.len() > DATE_LEN {
@@ -253,6 +320,8 @@ mod tests {
         let stored = [i64::MIN.to_le_bytes(), 3i64.to_le_bytes()].concat();
         let made = decode_dates(&stored, &[0, 2, 3], 64).unwrap();
         assert!(decode_dates(&stored, &[0, u64::MAX, 2], 64).is_err());
+        let seconds = decode_dates(&(-1i32).to_be_bytes(), &[1, 1, 6, 4], 32).unwrap();
+        assert_eq!(&seconds[..20], b"1969-12-31T23:59:59\0");
         assert_eq!((&made[..4], &made[32..43]), (&b"NaT\0"[..], &b"1970-01-07\0"[..]));
         assert!(
             decode_dates(&stored, &[0, 2, 13], 64).is_err()
@@ -316,6 +385,25 @@ mod tests {
             assert!(decode_floats(&other, &strict, 8).is_err(), "{other:?}");
         }
         assert!(decode_floats(&[0; 16], &x87, 7).is_err() && decode_floats(&[0; 16], &x87[..8], 8).is_err());
+    }
+
+    #[test]
+    fn casts_clamp_and_truncate() {
+        let cast = |bytes: &[u8], arguments: [u64; 6]| cast_numbers(bytes, &arguments, 64);
+        assert_eq!(cast(&(-3i64).to_le_bytes(), [1, 8, 0, 2, 4, 1]).unwrap(), (-3f32).to_be_bytes());
+        assert_eq!(cast(&[0xff, 0xfe], [1, 2, 1, 1, 8, 0]).unwrap(), (-2i64).to_le_bytes());
+        assert_eq!(cast(&[0xff, 0xfe], [0, 2, 1, 0, 1, 0]).unwrap(), [255]);
+        assert_eq!(cast(&(-5i32).to_le_bytes(), [1, 4, 0, 0, 8, 0]).unwrap(), 0u64.to_le_bytes());
+        assert_eq!(cast(&u64::MAX.to_le_bytes(), [0, 8, 0, 1, 8, 0]).unwrap(), i64::MAX.to_le_bytes());
+        assert_eq!(cast(&u64::MAX.to_le_bytes(), [0, 8, 0, 2, 8, 0]).unwrap(), (u64::MAX as f64).to_le_bytes());
+        assert_eq!(cast(&(-2.9f64).to_le_bytes(), [2, 8, 0, 1, 1, 0]).unwrap(), [0xfe]);
+        assert_eq!(cast(&1e300f64.to_le_bytes(), [2, 8, 0, 2, 4, 0]).unwrap(), f32::INFINITY.to_le_bytes());
+        assert_eq!(cast(&f64::NEG_INFINITY.to_le_bytes(), [2, 8, 0, 1, 2, 0]).unwrap(), i16::MIN.to_le_bytes());
+        assert_eq!(cast(&(-1i16).to_le_bytes(), [1, 2, 0, 0, 2, 0]).unwrap(), [0, 0]);
+        assert!(cast(&(-1i16).to_le_bytes(), [1, 2, 0, 0, 2, 1]).is_err());
+        assert!(cast(&f64::NAN.to_le_bytes(), [2, 8, 0, 1, 4, 0]).is_err());
+        assert!(cast(&[0; 80], [0, 1, 0, 0, 1, 0]).is_err() && cast(&[0; 3], [0, 3, 0, 2, 4, 0]).is_err());
+        assert!(cast(&[0; 8], [3, 8, 0, 2, 8, 0]).is_err() && cast_numbers(&[], &[1], 8).is_err());
     }
 
     #[test]

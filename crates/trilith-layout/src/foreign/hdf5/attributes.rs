@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use super::btree;
-use super::datatype::{Dataspace, LayoutDatatype, StringPad, UnmappedKind, VarlenElement, as_integer};
+use super::datatype::{Dataspace, LayoutDatatype, StringPad, UnmappedKind, as_integer};
 use super::file::Hdf5File;
 use super::heaps::{FractalHeap, GlobalHeaps};
+use super::linked_file::LinkedFile;
 use super::object_header::{HeaderMessage, ObjectHeader, kind, resolve_shared};
 use super::varlen::VarlenElements;
 use crate::array::{Byteorder, Datatype, Field, undeclared_text};
@@ -115,6 +116,9 @@ fn read_message(file: &Hdf5File, message: &HeaderMessage, found: &mut String) ->
     Ok(Attribute { name, datatype: typed, dataspace: space, data: at.remaining().to_vec(), address })
 }
 
+/// Returns the path of a reference by its bytes; the first argument is `true` for references to regions.
+pub(super) type ReferencePaths<'p> = &'p dyn Fn(bool, &[u8]) -> String;
+
 /// The value of an attribute as a layout has it.
 pub(super) enum AttributeValue {
     One(LayoutLiteral),
@@ -124,12 +128,12 @@ pub(super) enum AttributeValue {
 }
 
 impl Attribute {
-    /// Returns the value of the attribute. `paths` turns references into paths.
+    /// Returns the value of the attribute. `paths` turns references, to regions or to objects, into paths.
     pub(super) fn to_layout_value(
         &self,
         file: &Hdf5File,
         heaps: &GlobalHeaps,
-        paths: &dyn Fn(u64) -> String,
+        paths: ReferencePaths<'_>,
     ) -> Result<AttributeValue> {
         let Some(shape) = &self.dataspace.shape else { return Ok(AttributeValue::List(Vec::new())) };
         let dims = self.datatype.element_axes();
@@ -153,7 +157,8 @@ impl Attribute {
             }
         } else {
             let (element, data) = self.decode_elements(file, count)?;
-            let width = usize::try_from(element.datatype.item_size()).unwrap_or(usize::MAX).max(1);
+            let width = self.datatype.references.first().map_or(element.datatype.item_size(), |part| part.size);
+            let width = usize::try_from(width).unwrap_or(usize::MAX).max(1);
             for bytes in data.chunks_exact(width).take(count as usize) {
                 match decode_literal(bytes, &element, paths) {
                     Some(LayoutLiteral::Text(text)) if spaced => {
@@ -178,29 +183,34 @@ impl Attribute {
     }
 
     /// Returns the element format and the bytes of the `count` elements, decoded if necessary.
-    fn decode_elements(&self, file: &Hdf5File, count: u64) -> Result<(VarlenElement, Cow<'_, [u8]>)> {
+    fn decode_elements(&self, file: &Hdf5File, count: u64) -> Result<(Cow<'_, LayoutDatatype>, Cow<'_, [u8]>)> {
         let Some((datatype, word)) = &self.datatype.number_filter else {
-            return Ok((self.datatype.to_element(), Cow::Borrowed(&self.data)));
+            return Ok((Cow::Borrowed(&self.datatype), Cow::Borrowed(&self.data)));
         };
         let (filters, size) = (FilterPipeline::parse(word)?, count.saturating_mul(datatype.item_size()));
         let stored = to_usize(filters.stored_size(size).unwrap_or(0))?;
         let data = self.data.get(..stored).ok_or_else(|| Error::malformed("an attribute is cut short"))?;
         let decoded = filters.decode(data.to_vec(), 0, size, &file.limits)?;
-        Ok((LayoutDatatype::direct(datatype.clone(), Byteorder::Little).to_element(), Cow::Owned(decoded)))
+        Ok((Cow::Owned(LayoutDatatype::direct(datatype.clone(), Byteorder::Little)), Cow::Owned(decoded)))
     }
 
     /// Writes it as an item.
-    pub(super) fn write_item(&self, file: &Hdf5File, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_item(&self, at: &LinkedFile, name: &str, text: &mut LayoutText) -> Result<()> {
+        let (file, heaps) = (&at.file, &at.heaps);
         let shape = self.dataspace.shape.as_deref().unwrap_or(&[]);
-        let here = VarlenElements { file, heaps, typed: &self.datatype, shape, bytes: &self.data };
-        match &self.datatype.special {
+        let mut typed = self.datatype.clone();
+        if !typed.references.is_empty() {
+            typed.resolve_references(at, &self.data)?;
+        }
+        let here = VarlenElements { at, file, heaps, typed: &typed, shape, bytes: &self.data };
+        match &typed.special {
             UnmappedKind::Text => return here.write_strings(name, text),
             UnmappedKind::Sequence(element) => return here.write_lists(name, element, text),
             _ if self.address == 0 => return Err(Error::unsupported("the value of the attribute has no place in the file")),
             _ => {}
         }
         let (at, all) = (file.layout_offset(self.address), [shape, &self.datatype.dims].concat());
-        if !self.datatype.has_strings() && self.datatype.number_filter.is_none() {
+        if !typed.has_strings() && self.datatype.number_filter.is_none() {
             text.write_array(name, &self.datatype.datatype, self.datatype.order, &all, at)?;
             return self.datatype.write_string_ends(text);
         }
@@ -212,7 +222,7 @@ impl Attribute {
             return text.write_attribute("grid_filters", word.as_str());
         }
         let shown = here.decoded_elements()?;
-        text.write_element_type(&shown.datatype, self.datatype.order, &self.datatype.dims)?;
+        text.write_element_type(&shown.datatype, self.datatype.order, typed.element_axes())?;
         shown.write_element_parts(text)?;
         here.write_member_lists(name, text)
     }
@@ -290,13 +300,13 @@ fn string_literal(bytes: &[u8], is_utf8: bool) -> LayoutLiteral {
 }
 
 /// Returns an element as a literal of the layout language; `None` if the language has no such value.
-fn decode_literal(bytes: &[u8], element: &VarlenElement, paths: &dyn Fn(u64) -> String) -> Option<LayoutLiteral> {
-    if !element.is_plain {
-        return None;
-    }
-    let typed = LayoutDatatype::from_element(element);
-    if element.is_reference {
-        return Some(LayoutLiteral::Text(paths(u64::try_from(as_integer(bytes, &typed)).unwrap_or(u64::MAX))));
+fn decode_literal(bytes: &[u8], element: &LayoutDatatype, paths: ReferencePaths<'_>) -> Option<LayoutLiteral> {
+    let is_direct = !element.has_varlen_members() && element.number_filter.is_none();
+    let is_region = element.special == UnmappedKind::RegionReference;
+    match element.special {
+        UnmappedKind::Reference | UnmappedKind::RegionReference => return Some(LayoutLiteral::Text(paths(is_region, bytes))),
+        UnmappedKind::None | UnmappedKind::Enum(..) | UnmappedKind::Raw(_) if is_direct => {}
+        _ => return None,
     }
     let float = |bytes: &[u8]| -> Option<f64> {
         let mut bytes = bytes.to_vec();
@@ -316,6 +326,6 @@ fn decode_literal(bytes: &[u8], element: &VarlenElement, paths: &dyn Fn(u64) -> 
         }
         Datatype::Float16 | Datatype::Float32 | Datatype::Float64 => float(bytes).map(LayoutLiteral::Float),
         Datatype::Struct(_) | Datatype::Complex32 | Datatype::Complex64 | Datatype::Complex128 => None,
-        _ => Some(super::super::layout_text::to_integer_literal(as_integer(bytes, &typed))),
+        _ => Some(super::super::layout_text::to_integer_literal(as_integer(bytes, element))),
     }
 }

@@ -8,7 +8,7 @@ use super::data_layout::{ChunkAxes, ChunkEntry, Chunked, DataLayout};
 use super::datatype::{Dataspace, LayoutDatatype, UnmappedKind};
 use super::external_files::ExternalFiles;
 use super::file::Hdf5File;
-use super::heaps::GlobalHeaps;
+use super::linked_file::LinkedFile;
 use super::object_header::{ObjectHeader, kind};
 use super::pipeline::{read_fill_value, read_filter_pipeline};
 use super::varlen::VarlenElements;
@@ -19,6 +19,7 @@ use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::foreign::layout_text::{ItemSpec, LayoutText, to_hex_text, to_integer_literal};
 use crate::foreign::netcdf_fill::{fill_bytes, fill_value};
+use crate::foreign::npy;
 use crate::layout::{FILL_ATTRIBUTE, IndexedArray, LayoutLiteral};
 
 /// Elements of variable length that become items.
@@ -169,8 +170,22 @@ impl Dataset {
         !is_elsewhere && typed.number_filter.is_none()
     }
 
+    /// Finds the paths of its references, which are then read in place of them. If there are too many, or their elements are not in
+    /// the file, the references are read as they are stored.
+    pub(super) fn resolve_references(&mut self, at: &LinkedFile) -> Result<()> {
+        let Some(shape) = self.dataspace.shape.as_ref().filter(|shape| !shape.contains(&0)) else { return Ok(()) };
+        let is_here = !matches!(self.storage, DataLayout::Virtual(..) | DataLayout::External(_) | DataLayout::ExternalBytes(_));
+        let count = shape.iter().try_fold(1u64, |n, len| n.checked_mul(*len)).unwrap_or(u64::MAX);
+        if self.datatype.references.is_empty() || !is_here || self.fill_value.is_some() || count > MAX_VARLEN_ELEMENTS {
+            return Ok(());
+        }
+        let bytes = self.read_descriptors(&at.file, shape)?;
+        self.datatype.resolve_references(at, &bytes)
+    }
+
     /// Writes the items.
-    pub(super) fn write_items(&self, file: &Hdf5File, heaps: &GlobalHeaps, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_items(&self, at: &LinkedFile, name: &str, text: &mut LayoutText) -> Result<()> {
+        let (file, heaps) = (&at.file, &at.heaps);
         let Some(shape) = &self.dataspace.shape else {
             text.write_item(name, &ItemSpec::null())?;
             return text.write_doc_lines("an empty dataset: it has a datatype, but no elements");
@@ -178,7 +193,7 @@ impl Dataset {
         let is_elsewhere =
             matches!(self.datatype.special, UnmappedKind::Text | UnmappedKind::Sequence(_)) || self.datatype.has_varlen_members();
         let bytes = if is_elsewhere && !shape.contains(&0) { self.read_descriptors(file, shape)? } else { Vec::new() };
-        let here = VarlenElements { file, heaps, typed: &self.datatype, shape, bytes: &bytes };
+        let here = VarlenElements { at, file, heaps, typed: &self.datatype, shape, bytes: &bytes };
         match &self.datatype.special {
             UnmappedKind::Text => return here.write_strings(name, text),
             UnmappedKind::Sequence(element) => return here.write_lists(name, element, text),
@@ -210,16 +225,11 @@ impl Dataset {
     }
 
     /// Writes the members of structs that are lists of variable length, each as an item.
-    pub(super) fn write_varlen_members(
-        &self,
-        file: &Hdf5File,
-        heaps: &GlobalHeaps,
-        name: &str,
-        text: &mut LayoutText,
-    ) -> Result<()> {
+    pub(super) fn write_varlen_members(&self, at: &LinkedFile, name: &str, text: &mut LayoutText) -> Result<()> {
+        let (file, heaps) = (&at.file, &at.heaps);
         let (Some(shape), false) = (&self.dataspace.shape, self.datatype.varlen_members.is_empty()) else { return Ok(()) };
         let Ok(bytes) = self.read_descriptors(file, shape) else { return Ok(()) };
-        VarlenElements { file, heaps, typed: &self.datatype, shape, bytes: &bytes }.write_member_lists(name, text)
+        VarlenElements { at, file, heaps, typed: &self.datatype, shape, bytes: &bytes }.write_member_lists(name, text)
     }
 
     /// A dataset of which nothing was written: one chunk, which is missing.
@@ -333,14 +343,15 @@ impl Dataset {
     /// Writes elements with strings, as they are read.
     fn write_strings(&self, file: &Hdf5File, here: &VarlenElements<'_>, name: &str, text: &mut LayoutText) -> Result<()> {
         let shown = here.decoded_elements()?;
-        if !self.write_decoded(file, (name, here.shape), (&shown.datatype, &self.datatype.dims), "", text)? {
+        if !self.write_decoded(file, (name, here.shape), (&shown.datatype, self.datatype.element_axes()), "", text)? {
             return Ok(());
         }
         shown.write_element_parts(text)?;
         if self.datatype.datatype.as_struct().is_none() {
             return self.write_fill(text);
         }
-        if self.fill_value.is_some() && self.has_gaps(file, here.shape)? {
+        let has_dates = self.datatype.numbers.iter().any(|(_, (datatype, _))| matches!(datatype, Datatype::Ascii(_)));
+        if (self.fill_value.is_some() || has_dates) && self.has_gaps(file, here.shape)? {
             return Err(Error::unsupported("a fill value of structs whose members are not read as they are stored"));
         }
         Ok(())
@@ -359,7 +370,8 @@ impl Dataset {
         if !self.write_decoded(file, (name, shape), (datatype, self.datatype.element_axes()), word, text)? {
             return Ok(());
         }
-        let Some(fill) = &self.fill_value else { return Ok(()) };
+        // The bytes 0 are a date, too.
+        let fill = &self.fill_element()?;
         let one = to_usize(self.datatype.size)? / to_usize(self.datatype.element_axes().iter().product::<u64>())?.max(1);
         let fill = FilterPipeline::parse(word)?.decode(
             fill.get(..one).unwrap_or(fill).to_vec(),
@@ -367,7 +379,7 @@ impl Dataset {
             datatype.item_size(),
             &file.limits,
         )?;
-        text.write_attribute("grid_fill", to_hex_text(&fill).as_str())
+        if fill.iter().all(|byte| *byte == 0) { Ok(()) } else { text.write_attribute("grid_fill", to_hex_text(&fill).as_str()) }
     }
 
     /// Writes elements that are made of what is stored: the chunks with a filter before all others, and what comes out.
@@ -409,8 +421,10 @@ impl Dataset {
     /// filled.
     pub(super) fn netcdf_fill(&self, text: &mut LayoutText) -> Result<()> {
         let is_byte = matches!(self.datatype.datatype, Datatype::Int8 | Datatype::Uint8);
-        let is_plain =
-            self.datatype.special == UnmappedKind::None && self.datatype.dims.is_empty() && self.datatype.number_filter.is_none();
+        let is_plain = self.datatype.special == UnmappedKind::None
+            && self.datatype.dims.is_empty()
+            && self.is_direct()
+            && self.datatype.numpy_dtypes.is_empty();
         match fill_value(&self.datatype.datatype) {
             Some(fill) if is_plain && (!is_byte || self.is_filled) => text.write_attribute(FILL_ATTRIBUTE, fill),
             _ => Ok(()),
@@ -420,6 +434,7 @@ impl Dataset {
     /// Writes remarks on the elements besides their datatype.
     pub(super) fn write_type_attributes(&self, text: &mut LayoutText) -> Result<()> {
         self.datatype.write_string_ends(text)?;
+        npy::write_dtype_note(&self.datatype.numpy_dtypes, text)?;
         match &self.datatype.special {
             UnmappedKind::Enum(names, values) => {
                 let names: Vec<LayoutLiteral> = names.iter().map(|name| LayoutLiteral::Text(name.clone())).collect();
@@ -427,7 +442,9 @@ impl Dataset {
                 let values: Vec<LayoutLiteral> = values.iter().map(|value| to_integer_literal(*value)).collect();
                 text.write_attribute("enum_values", values)
             }
-            UnmappedKind::Reference => text.write_attribute("hdf5_type", "addresses of objects"),
+            UnmappedKind::Reference if self.datatype.paths.is_none() => text.write_attribute("hdf5_type", "addresses of objects"),
+            UnmappedKind::Reference => text.write_attribute("hdf5_type", "references to objects"),
+            UnmappedKind::RegionReference => text.write_attribute("hdf5_type", "references to regions"),
             UnmappedKind::Raw(what) | UnmappedKind::InMember(what) => text.write_attribute("hdf5_type", what.as_str()),
             UnmappedKind::None | UnmappedKind::Text | UnmappedKind::Sequence(_) => Ok(()),
         }

@@ -3,16 +3,19 @@
 use std::sync::Arc;
 
 use super::file::{FieldReader, Hdf5File};
-use crate::array::{Byteorder, Datatype, Field, StructType};
+use super::references::{ReferencePart, ReferenceTable};
+use crate::array::{Byteorder, Datatype, Field, StructType, UnsupportedDtype, UnsupportedKind};
+use crate::codec::filter::number_formats;
 use crate::error::{Error, Result};
 use crate::foreign::layout_text::LayoutText;
+use crate::foreign::npy;
 use crate::layout::ENDS_ATTRIBUTE;
 
 /// Maximum depth of nested datatypes.
 const MAX_DEPTH: usize = 32;
 
 /// The form of a datatype in a layout.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct LayoutDatatype {
     pub datatype: Datatype,
     pub order: Byteorder,
@@ -34,6 +37,12 @@ pub(super) struct LayoutDatatype {
     pub numbers: Vec<(u64, DecodedNumber)>,
     /// The datatype of numbers of odd widths, and the filter that makes it of their bytes, which are the last axis.
     pub number_filter: Option<DecodedNumber>,
+    /// References to objects and to regions, by the byte of an element at which they begin: of members that are arrays the first.
+    pub references: Vec<ReferencePart>,
+    /// The paths that are read in place of the references; None if the references are read as they are stored.
+    pub paths: Option<ReferenceTable>,
+    /// Elements, or members of a struct, that numpy has a datatype for: dates, durations and long doubles in opaque elements.
+    pub numpy_dtypes: Vec<UnsupportedDtype>,
 }
 
 /// The datatype of numbers, and the filter that makes it of their bytes.
@@ -49,12 +58,14 @@ pub(super) enum StringPad {
 }
 
 /// A member of a struct that is a list of variable length.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct VarlenMember {
     pub path: String,
     pub offset: u64,
-    /// Elements of the list; `None` if the member is an array of lists.
-    pub element: Option<VarlenElement>,
+    /// The lengths of the axes of a member that is an array of lists.
+    pub dims: Vec<u64>,
+    /// Elements of the list; `None` if the member is in an array of structs.
+    pub element: Option<LayoutDatatype>,
 }
 
 /// A property that no datatype of a layout can express.
@@ -63,27 +74,18 @@ pub(super) enum UnmappedKind {
     None,
     /// Names and values of an enumeration.
     Enum(Vec<String>, Vec<i128>),
-    /// Addresses of objects.
+    /// References to objects.
     Reference,
+    /// References to parts of datasets, whose bytes are the last axis.
+    RegionReference,
     /// Bytes that mean something that no datatype here means: in words.
     Raw(String),
     /// Text of variable length.
     Text,
     /// A list of variable length of these elements.
-    Sequence(Box<VarlenElement>),
+    Sequence(Box<LayoutDatatype>),
     /// A struct that has members of variable length or references.
     InMember(String),
-}
-
-/// The elements of a list of variable length.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct VarlenElement {
-    pub datatype: Datatype,
-    pub order: Byteorder,
-    pub dims: Vec<u64>,
-    pub size: u64,
-    pub is_plain: bool,
-    pub is_reference: bool,
 }
 
 impl LayoutDatatype {
@@ -101,6 +103,9 @@ impl LayoutDatatype {
             varlen_members: Vec::new(),
             numbers: Vec::new(),
             number_filter: None,
+            references: Vec::new(),
+            paths: None,
+            numpy_dtypes: Vec::new(),
         }
     }
 
@@ -140,8 +145,13 @@ impl LayoutDatatype {
             }
             1 => Self::read_float(at, bits, size, order),
             2 => {
-                at.skip(2)?;
-                Ok(Self::opaque(size, "a time"))
+                let precision = at.uint(2)?;
+                let raw = Self::opaque(size, "a time");
+                // The HDF5 library has two: seconds since 1970 as a signed number of 4 and of 8 bytes.
+                let word = format!("dates({},1,{},{size})", bits & 1, number_formats::unit_index("s").unwrap_or(0));
+                let is_known = matches!(size, 4 | 8) && precision == 8 * size;
+                let datatype = Datatype::with_length("ascii", number_formats::DATE_LEN as u64)?;
+                Ok(Self { number_filter: is_known.then_some((datatype, word)), ..raw })
             }
             3 => {
                 let length = u32::try_from(size).unwrap_or(u32::MAX);
@@ -157,19 +167,26 @@ impl LayoutDatatype {
             5 => {
                 let tag = at.take_bytes((bits & 0xff) as usize)?;
                 let tag = String::from_utf8_lossy(tag).trim_end_matches('\0').to_owned();
+                if let Some(known) = tag.strip_prefix("NUMPY:").and_then(|name| Self::from_numpy_dtype(name, size)) {
+                    return Ok(known);
+                }
                 Ok(Self::opaque(size, if tag.is_empty() { "opaque".to_owned() } else { format!("opaque: {tag}") }))
             }
             6 => Self::read_compound(file, at, version, bits & 0xffff, size, depth),
-            7 if bits & 15 == 0 && size == 8 => {
-                let typed = Self::direct(Datatype::Uint64, Byteorder::Little);
-                Ok(Self { special: UnmappedKind::Reference, ..typed })
+            7 if bits & 15 == 0 && size == file.offset_size() as u64 => {
+                let datatype = Datatype::numeric('u', size).unwrap_or(Datatype::Uint64);
+                let references = vec![ReferencePart { offset: 0, size, is_region: false }];
+                Ok(Self { special: UnmappedKind::Reference, references, ..Self::direct(datatype, Byteorder::Little) })
             }
-            7 => Ok(Self::opaque(size, "a reference to a region or an attribute")),
+            7 if bits & 15 == 1 && size == file.offset_size() as u64 + 4 => {
+                let references = vec![ReferencePart { offset: 0, size, is_region: true }];
+                Ok(Self { special: UnmappedKind::RegionReference, references, ..Self::opaque(size, "") })
+            }
+            7 => Ok(Self::opaque(size, "a reference in the form of HDF5 1.12, to an object, a region or an attribute")),
             8 => Self::read_enumeration(file, at, version, bits & 0xffff, depth),
             9 => {
                 let base = Self::read_datatype(file, at, depth + 1)?;
-                let special =
-                    if bits & 15 == 1 { UnmappedKind::Text } else { UnmappedKind::Sequence(Box::new(base.to_element())) };
+                let special = if bits & 15 == 1 { UnmappedKind::Text } else { UnmappedKind::Sequence(Box::new(base)) };
                 Ok(Self { special, is_utf8: bits >> 8 & 15 == 1, ..Self::opaque(size, "") })
             }
             10 => {
@@ -197,25 +214,50 @@ impl LayoutDatatype {
     fn member_remark(&self, name: &str) -> Option<String> {
         match &self.special {
             UnmappedKind::None | UnmappedKind::Text | UnmappedKind::Sequence(_) => None,
-            UnmappedKind::Reference => Some(format!("{name} has addresses of objects")),
+            UnmappedKind::Reference => Some(format!("{name} has references to objects")),
+            UnmappedKind::RegionReference => Some(format!("{name} has references to regions")),
             UnmappedKind::Enum(names, values) => Some(format!("{name} is one of {}", join_enum_pairs(names, values))),
             UnmappedKind::Raw(what) | UnmappedKind::InMember(what) => Some(format!("{name}: {what}")),
         }
     }
 
-    /// The elements of it as an array.
-    pub(super) fn to_element(&self) -> VarlenElement {
-        let is_reference = self.special == UnmappedKind::Reference;
-        let is_plain = !self.has_varlen_members()
-            && (is_reference || matches!(self.special, UnmappedKind::None | UnmappedKind::Enum(..) | UnmappedKind::Raw(_)));
-        let (datatype, order, dims) = (self.datatype.clone(), self.order, self.dims.clone());
-        VarlenElement { datatype, order, dims, size: self.size, is_plain, is_reference }
+    /// Returns the elements that numpy has this datatype for, if their size is right.
+    fn from_numpy_dtype(name: &str, size: u64) -> Option<Self> {
+        let (named, stored) = UnsupportedDtype::from_dtype(name).filter(|(_, stored)| stored.item_size() == size)?;
+        let typed = match (&named.kind, npy::conversion(&named).ok()?) {
+            (UnsupportedKind::Durations, _) => Self::direct(stored, named.order),
+            (_, Some((word, datatype))) => Self { number_filter: Some((datatype, word)), ..Self::opaque(size, "") },
+            _ => return None,
+        };
+        Some(Self { special: UnmappedKind::None, numpy_dtypes: vec![named], ..typed })
     }
 
-    /// The datatype of an element of a list.
-    pub(super) fn from_element(element: &VarlenElement) -> Self {
-        let (datatype, order, dims) = (element.datatype.clone(), element.order, element.dims.clone());
-        Self { dims, size: element.size, ..Self::direct(datatype, order) }
+    /// The numbers as those of another datatype, converted as the HDF5 library converts them: what is beyond a whole number becomes
+    /// its smallest or largest value, and fractions are cut off.
+    ///
+    /// # Errors
+    /// Returns `Unsupported` for elements that are not numbers.
+    pub(super) fn cast_to(&self, to: &Self) -> Result<Self> {
+        let number = |typed: &Self| -> Option<(u64, u64, u64)> {
+            let kind = match &typed.datatype {
+                Datatype::Float32 | Datatype::Float64 => 2,
+                datatype if datatype.is_integer() => u64::from(datatype.is_signed()),
+                _ => return None,
+            };
+            let is_number = typed.special == UnmappedKind::None && typed.dims.is_empty() && typed.numpy_dtypes.is_empty();
+            is_number.then_some((kind, typed.datatype.item_size(), u64::from(typed.order == Byteorder::Big)))
+        };
+        let (Some((kind, size, order)), Some((to_kind, to_size, to_order))) = (number(self), number(to)) else {
+            return Err(Error::unsupported(format!("its elements, {}, are converted to {}", self.datatype, to.datatype)));
+        };
+        let word = format!("cast({kind},{size},{order},{to_kind},{to_size},{to_order})");
+        let raw = Self::opaque(size, "");
+        Ok(Self { number_filter: Some((to.datatype.clone(), word)), order: to.order, special: UnmappedKind::None, ..raw })
+    }
+
+    /// Returns `true` if lists of such elements can be read.
+    pub(super) fn is_list_element(&self) -> bool {
+        self.varlen_members.is_empty() && !matches!(self.special, UnmappedKind::Text | UnmappedKind::Sequence(_))
     }
 
     /// Returns `true` for a struct with members of variable length.
@@ -229,6 +271,7 @@ impl LayoutDatatype {
         // A NUL ends the strings of structs, too: `grid_ends` says which, so that stored structs can be read in place.
         self.has_varlen_members()
             || !self.numbers.is_empty()
+            || self.paths.is_some()
             || self.pads.iter().any(|(_, pad)| !is_struct || *pad == StringPad::SpacePadded)
     }
 
@@ -244,7 +287,9 @@ impl LayoutDatatype {
     pub(super) fn element_axes(&self) -> &[u64] {
         match self.special {
             // The last one is that of the bytes which lead to what is elsewhere.
-            UnmappedKind::Text | UnmappedKind::Sequence(_) => self.dims.split_last().map_or(&[], |(_, axes)| axes),
+            UnmappedKind::Text | UnmappedKind::Sequence(_) | UnmappedKind::RegionReference => {
+                self.dims.split_last().map_or(&[], |(_, axes)| axes)
+            }
             _ if self.number_filter.is_some() => self.dims.split_last().map_or(&[], |(_, axes)| axes),
             _ => &self.dims,
         }
@@ -291,6 +336,7 @@ impl LayoutDatatype {
         let mut fields = Vec::new();
         let mut within = None;
         let (mut texts, mut pads, mut lists, mut numbers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut references, mut numpy_dtypes) = (Vec::new(), Vec::new());
         for _ in 0..count {
             let before = at.consumed();
             let name = at.c_string()?;
@@ -313,8 +359,8 @@ impl LayoutDatatype {
             match &member.special {
                 UnmappedKind::Text => texts.push((offset, member.is_utf8)),
                 UnmappedKind::Sequence(element) => {
-                    let element = if dims.len() == 1 { Some(VarlenElement::clone(element)) } else { None };
-                    lists.push(VarlenMember { path: name.clone(), offset, element });
+                    let axes = dims.split_last().map_or(&[][..], |(_, axes)| axes).to_vec();
+                    lists.push(VarlenMember { path: name.clone(), offset, dims: axes, element: Some((**element).clone()) });
                 }
                 _ => {}
             }
@@ -325,7 +371,14 @@ impl LayoutDatatype {
             lists.extend(member.varlen_members.iter().map(|list| VarlenMember {
                 path: format!("{name}.{}", list.path),
                 offset: offset.saturating_add(list.offset),
+                dims: list.dims.clone(),
                 element: list.element.clone().filter(|_| member.dims.is_empty()),
+            }));
+            references.extend(member.references.iter().map(|part| part.at_offset(offset)));
+            numpy_dtypes.extend(member.numpy_dtypes.iter().map(|named| UnsupportedDtype {
+                field: if named.field.is_empty() { name.clone() } else { format!("{name}.{}", named.field) },
+                offset: offset.saturating_add(named.offset),
+                ..named.clone()
             }));
             fields.push(Field::new(name, member.datatype, member.order).with_shape(dims).with_offset(offset));
         }
@@ -348,7 +401,8 @@ impl LayoutDatatype {
         }
         let datatype = Datatype::Struct(Arc::new(StructType::with_offsets(fields, size)?));
         let special = within.map_or(UnmappedKind::None, UnmappedKind::InMember);
-        Ok(Self { special, texts, pads, varlen_members: lists, numbers, ..Self::direct(datatype, Byteorder::Little) })
+        let typed = Self::direct(datatype, Byteorder::Little);
+        Ok(Self { special, texts, pads, varlen_members: lists, numbers, references, numpy_dtypes, ..typed })
     }
 
     /// Complex numbers whose parts are numbers of odd widths.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::object_header::{ObjectHeader, kind};
 use crate::array::undeclared_text;
 use crate::bytes::{AccessCost, SourceRef, to_usize};
 use crate::error::{Error, Result};
@@ -81,19 +82,22 @@ impl Hdf5File {
                 (self.offset_size, self.length_size) = (size_of_field(at.uint(1)?)?, size_of_field(at.uint(1)?)?);
                 at.skip(if version == 0 { 9 } else { 13 })?;
                 let mut at = FieldReader { offset_size: self.offset_size, length_size: self.length_size, ..at };
-                at.skip(2 * self.offset_size)?;
-                self.end_of_file_address = at.read_address()?;
+                let base = at.read_address()?;
                 at.skip(self.offset_size)?;
+                let (end, driver) = (at.read_address()?, at.read_address()?);
+                self.end_of_file_address = self.end_after_move(base, end);
                 // The symbol table entry of the root: where its name is, then its header.
                 at.skip(self.offset_size)?;
                 self.root = at.read_address()?.ok_or_else(|| Error::malformed("the root group has no address"))?;
+                driver.map_or(Ok(()), |driver| self.check_driver_block(driver))?;
             }
             2 | 3 => {
                 (self.offset_size, self.length_size) = (size_of_field(at.uint(1)?)?, size_of_field(at.uint(1)?)?);
                 at.skip(1)?;
                 let mut at = FieldReader { offset_size: self.offset_size, length_size: self.length_size, ..at };
-                at.skip(2 * self.offset_size)?;
-                self.end_of_file_address = at.read_address()?;
+                let (base, extension, end) = (at.read_address()?, at.read_address()?, at.read_address()?);
+                self.end_of_file_address = self.end_after_move(base, end);
+                extension.map_or(Ok(()), |extension| self.check_extension(extension))?;
                 self.root = at.read_address()?.ok_or_else(|| Error::malformed("the root group has no address"))?;
             }
             other => return Err(Error::unsupported(format!("a superblock of version {other}, known are 0 to 3"))),
@@ -106,6 +110,26 @@ impl Hdf5File {
         Self { source: self.source.clone(), limits: self.limits.clone(), blocks: RefCell::default(), ..*self }
     }
 
+    /// Returns the end of the file, if the superblock is no longer at the address that it states: a user block was removed, or put
+    /// in front, and the end moved with it.
+    fn end_after_move(&self, base: Option<u64>, end: Option<u64>) -> Option<u64> {
+        end?.checked_add(self.base_address)?.checked_sub(base.unwrap_or(0))
+    }
+
+    /// Refuses a file whose bytes are in several files: the block of a superblock of version 0 or 1 names the driver.
+    fn check_driver_block(&self, address: u64) -> Result<()> {
+        let bytes = self.bytes_up_to(address, 16)?;
+        check_driver(bytes.get(8..).unwrap_or(&[]))
+    }
+
+    /// Refuses a file whose bytes are in several files: a message of the extension of a superblock names the driver.
+    fn check_extension(&self, address: u64) -> Result<()> {
+        // A damaged extension hides nothing but such a message.
+        let Ok(header) = ObjectHeader::read_object_header(self, address) else { return Ok(()) };
+        let message = header.find_message(kind::MSG_DRIVER_INFO);
+        message.map_or(Ok(()), |message| check_driver(message.data.get(1..).unwrap_or(&[])))
+    }
+
     /// The bytes of the file.
     pub(super) fn source(&self) -> &SourceRef {
         &self.source
@@ -114,6 +138,11 @@ impl Hdf5File {
     /// The byte of the layout that is at an address.
     pub(super) fn layout_offset(&self, address: u64) -> u64 {
         address.saturating_add(self.base_address).saturating_add(self.layout_start)
+    }
+
+    /// The address of a byte of the layout.
+    pub(super) fn address_of(&self, offset: u64) -> u64 {
+        offset.saturating_sub(self.base_address).saturating_sub(self.layout_start)
     }
 
     /// Bytes after address 0.
@@ -224,6 +253,19 @@ impl Hdf5File {
         let name = String::from_utf8_lossy(signature);
         Err(Error::malformed(format!("the signature {name} is missing")).at_byte(address.saturating_add(self.base_address)))
     }
+}
+
+/// Refuses the drivers of files that are only a part of what their superblock describes.
+fn check_driver(name: &[u8]) -> Result<()> {
+    if name.starts_with(b"NCSAfami") {
+        return Err(Error::unsupported("the first member of a family of HDF5 files, which are read as one")
+            .hint("join them with h5repart -family_to_single NAME-%d.h5 OUT.h5"));
+    }
+    if name.starts_with(b"NCSAmult") {
+        return Err(Error::unsupported("a member of a split or multi HDF5 file, whose elements are in other files")
+            .hint("copy it to one file with the HDF5 library, for example with the drivers split and sec2 of h5py"));
+    }
+    Ok(())
 }
 
 fn size_of_field(size: u64) -> Result<usize> {

@@ -132,7 +132,7 @@ impl LinkedFile {
                 // Variables have the number of their first dimension.
                 all.iter().find(|attribute| attribute.name == "CLASS")?;
                 let number = all.iter().find(|attribute| attribute.name == "_Netcdf4Dimid")?;
-                match number.to_layout_value(&self.file, &self.heaps, &|_| String::new()) {
+                match number.to_layout_value(&self.file, &self.heaps, &|_, _| String::new()) {
                     Ok(AttributeValue::One(LayoutLiteral::Integer(number))) => Some((number, *address)),
                     _ => None,
                 }

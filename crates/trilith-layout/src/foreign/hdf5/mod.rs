@@ -21,6 +21,7 @@ mod linked_file;
 mod links;
 mod object_header;
 mod pipeline;
+mod references;
 mod varlen;
 mod virtual_dataset;
 
@@ -33,6 +34,7 @@ use self::file::Hdf5File;
 use self::linked_file::{LinkedFile, MAX_LINKS};
 use self::links::{Link, LinkTarget, read_group_links};
 use self::object_header::{ObjectHeader, kind};
+use self::references::reference_text;
 use self::virtual_dataset::{VirtualSources, find_virtual_sources};
 use super::layout_text::{ItemSpec, LayoutText};
 use crate::bytes::{Resolve, SourceRef};
@@ -232,6 +234,10 @@ impl LayoutWriter<'_> {
             return Ok(());
         }
         if header.find_message(kind::MSG_DATA_LAYOUT).is_none() {
+            if header.find_message(kind::MSG_DATATYPE).is_none() {
+                let why = Error::unsupported("an object that is no group, dataset or datatype");
+                return self.text.write_unreadable_item(name, &why);
+            }
             self.text.write_item(name, &ItemSpec::null())?;
             self.text.write_doc_lines("a committed datatype")?;
             return self.all_attributes(name, &header);
@@ -292,7 +298,10 @@ impl LayoutWriter<'_> {
                     parts = found.write_virtual_dataset(&dataset, name, text)?;
                     Ok(())
                 }
-                None => dataset.write_items(&at.file, &at.heaps, name, text),
+                None => {
+                    dataset.resolve_references(&at)?;
+                    dataset.write_items(&at, name, text)
+                }
             }
         })?;
         dataset.write_type_attributes(&mut self.text)?;
@@ -319,7 +328,7 @@ impl LayoutWriter<'_> {
         refused.retain(|refused| !hidden.contains(&refused.name.as_str()));
         refused.extend(more);
         self.attribute_items(name, items, refused)?;
-        dataset.write_varlen_members(&at.file, &at.heaps, name, &mut self.text)?;
+        dataset.write_varlen_members(&at, name, &mut self.text)?;
         parts.into_iter().try_for_each(|part| part.write_items(&mut self.external_files, &mut self.text, 0))
     }
 
@@ -376,7 +385,7 @@ impl LayoutWriter<'_> {
     /// The text of an attribute.
     fn text_attribute(&self, attributes: &[Attribute], name: &str) -> Option<String> {
         let attribute = attributes.iter().find(|attribute| attribute.name == name)?;
-        match attribute.to_layout_value(&self.addresses.file, &self.addresses.heaps, &|_| String::new()) {
+        match attribute.to_layout_value(&self.addresses.file, &self.addresses.heaps, &|_, _| String::new()) {
             Ok(AttributeValue::One(LayoutLiteral::Text(text))) => Some(text),
             _ => None,
         }
@@ -389,7 +398,7 @@ impl LayoutWriter<'_> {
             let numbers = attributes.iter().find(|attribute| attribute.name == "_Netcdf4Coordinates");
             return Ok(
                 match numbers
-                    .map(|numbers| numbers.to_layout_value(&self.addresses.file, &self.addresses.heaps, &|_| String::new()))
+                    .map(|numbers| numbers.to_layout_value(&self.addresses.file, &self.addresses.heaps, &|_, _| String::new()))
                 {
                     Some(Ok(AttributeValue::List(numbers))) => {
                         let known = self.addresses.netcdf_dimensions();
@@ -436,9 +445,7 @@ impl LayoutWriter<'_> {
     ) -> Result<(Vec<&'a Attribute>, Vec<UnreadableAttribute>)> {
         let (mut items, mut refused) = (Vec::new(), Vec::new());
         for attribute in attributes.iter().filter(|attribute| !hidden.contains(&attribute.name.as_str())) {
-            let paths = |address: u64| {
-                self.addresses.object_paths().get(&address).cloned().unwrap_or_else(|| format!("address {address}"))
-            };
+            let paths = |is_region: bool, stored: &[u8]| reference_text(&self.addresses, is_region, stored);
             match attribute.to_layout_value(&self.addresses.file, &self.addresses.heaps, &paths) {
                 Ok(AttributeValue::One(value)) => self.text.file_attribute(&attribute.name, value)?,
                 Ok(AttributeValue::List(values)) => self.text.file_attribute(&attribute.name, values)?,
@@ -453,8 +460,8 @@ impl LayoutWriter<'_> {
     fn attribute_items(&mut self, owner: &str, attributes: Vec<&Attribute>, refused: Vec<UnreadableAttribute>) -> Result<()> {
         for attribute in attributes {
             let name = format!("{owner}@{}", attribute.name);
-            let (file, heaps) = (&self.addresses.file, &self.addresses.heaps);
-            self.text.or_unreadable(&name, |text| attribute.write_item(file, heaps, &name, text))?;
+            let at = &self.addresses;
+            self.text.or_unreadable(&name, |text| attribute.write_item(at, &name, text))?;
         }
         for UnreadableAttribute { name, reason: why } in refused {
             let name = if name.is_empty() { "attributes" } else { &name };

@@ -18,6 +18,7 @@ pub(super) mod kind {
     pub(crate) const MSG_ATTRIBUTE: u64 = 12;
     pub(crate) const MSG_CONTINUATION: u64 = 16;
     pub(crate) const MSG_SYMBOL_TABLE: u64 = 17;
+    pub(crate) const MSG_DRIVER_INFO: u64 = 20;
     pub(crate) const MSG_ATTRIBUTE_INFO: u64 = 21;
 }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::datatype::{LayoutDatatype, StringPad, VarlenElement};
+use super::datatype::{LayoutDatatype, StringPad};
 use super::file::Hdf5File;
 use super::heaps::GlobalHeaps;
+use super::linked_file::LinkedFile;
 use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
@@ -14,6 +15,8 @@ use crate::foreign::struct_strings::{self, MemberTreatment};
 
 /// Elements with parts that are stored elsewhere.
 pub(super) struct VarlenElements<'a> {
+    /// The file, to whose objects references lead.
+    pub at: &'a LinkedFile,
     pub file: &'a Hdf5File,
     pub heaps: &'a GlobalHeaps,
     pub typed: &'a LayoutDatatype,
@@ -29,12 +32,17 @@ pub(super) struct DecodedElements {
     /// The attributes `grid_strings` and `grid_numbers`.
     strings: Vec<u64>,
     numbers: Vec<String>,
+    /// References with their paths, which follow the filters.
+    references: String,
 }
 
 impl DecodedElements {
     /// Writes how the elements are made.
     pub(super) fn write_element_parts(&self, text: &mut LayoutText) -> Result<()> {
-        struct_strings::write_part_attributes(&self.strings, &self.numbers, text)
+        let references =
+            Some(self.references.as_str()).filter(|entries| !entries.is_empty()).map(|entries| format!("| {entries}"));
+        let numbers: Vec<String> = self.numbers.iter().cloned().chain(references).collect();
+        struct_strings::write_part_attributes(&self.strings, &numbers, text)
     }
 }
 
@@ -86,26 +94,91 @@ impl VarlenElements<'_> {
     }
 
     /// Writes lists of variable length: one item each.
-    pub(super) fn write_lists(&self, name: &str, element: &VarlenElement, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_lists(&self, name: &str, element: &LayoutDatatype, text: &mut LayoutText) -> Result<()> {
         self.lists_at(name, element, self.bytes, &self.combined_axes(), text)
     }
 
-    fn lists_at(&self, name: &str, element: &VarlenElement, bytes: &[u8], shape: &[u64], text: &mut LayoutText) -> Result<()> {
-        if !element.is_plain {
+    fn lists_at(&self, name: &str, element: &LayoutDatatype, bytes: &[u8], shape: &[u64], text: &mut LayoutText) -> Result<()> {
+        if !element.is_list_element() {
             return Err(Error::unsupported("lists of variable length in lists of variable length"));
         }
         let places = if shape.contains(&0) { Vec::new() } else { self.heap_ranges(bytes, element.size)? };
-        let mut all = Vec::with_capacity(places.len());
-        for (count, at) in &places {
-            let dims: Vec<u64> = std::iter::once(*count).chain(element.dims.iter().copied()).collect();
-            let typed = ItemSpec::of(&element.datatype, element.order, &dims)?;
-            all.push(if *count == 0 { typed } else { typed.at(*at) });
+        match (places.as_slice(), shape) {
+            ([only], []) => self.write_one_list(Some(name), element, *only, text),
+            (_, [] | [_]) => self.write_nested_lists(Some(name), element, &places, shape, text),
+            // Only the attribute has the lengths of the axes after one of length 0.
+            _ if shape.contains(&0) => {
+                text.raw_list(name, std::iter::empty())?;
+                text.write_attribute("list_shape", shape)
+            }
+            _ => self.write_nested_lists(Some(name), element, &places, shape, text),
         }
-        match (all.as_slice(), shape) {
-            ([only], []) => return text.write_item(name, only),
-            _ => text.raw_list(name, all.into_iter().map(ElementSpec::from))?,
+    }
+
+    /// Writes lists in lists, for each axis of the shape; a dataset has 32 at most.
+    fn write_nested_lists(
+        &self,
+        name: Option<&str>,
+        element: &LayoutDatatype,
+        places: &[(u64, u64)],
+        shape: &[u64],
+        text: &mut LayoutText,
+    ) -> Result<()> {
+        let inner = shape.split_first().map_or(&[][..], |(_, inner)| inner);
+        text.open_list(name)?;
+        if inner.is_empty() {
+            places.iter().try_for_each(|place| self.write_one_list(None, element, *place, text))?;
+        } else {
+            let count = to_usize(inner.iter().fold(1, |n: u64, len| n.saturating_mul(*len)))?.max(1);
+            places.chunks(count).try_for_each(|places| self.write_nested_lists(None, element, places, inner, text))?;
         }
-        if shape.len() == 1 { Ok(()) } else { text.write_attribute("list_shape", shape) }
+        text.close_list();
+        Ok(())
+    }
+
+    /// Writes the elements of one list, which has no name in a list.
+    fn write_one_list(
+        &self,
+        name: Option<&str>,
+        element: &LayoutDatatype,
+        (count, at): (u64, u64),
+        text: &mut LayoutText,
+    ) -> Result<()> {
+        let write = |text: &mut LayoutText, item: &ItemSpec| match name {
+            Some(name) => text.write_item(name, item),
+            None => text.write_list_item(item),
+        };
+        let size = count.saturating_mul(element.size);
+        let mut element = element.clone();
+        let has_parts = !element.references.is_empty() || element.has_varlen_members();
+        let bytes = if has_parts { self.file.read_bytes(self.file.address_of(at), size)? } else { Vec::new() };
+        if !element.references.is_empty() {
+            element.resolve_references(self.at, &bytes)?;
+        }
+        let shape = [count];
+        if let (Some((datatype, word)), 1..) = (&element.number_filter, count) {
+            write(text, &ItemSpec::bytes(size).at(at))?;
+            text.write_grid_shape(&shape, &shape)?;
+            text.write_attribute("grid_filters", word.as_str())?;
+            return text.write_element_type(datatype, element.order, element.element_axes());
+        }
+        if element.has_strings() && count > 0 {
+            let here = VarlenElements { typed: &element, shape: &shape, bytes: &bytes, ..*self };
+            let shown = here.decoded_elements()?;
+            write(text, &ItemSpec::bytes(size).at(at))?;
+            text.write_grid_shape(&shape, &shape)?;
+            text.write_element_type(&shown.datatype, element.order, element.element_axes())?;
+            return shown.write_element_parts(text);
+        }
+        let all = [&shape, element.element_axes()].concat();
+        let item = match &element.number_filter {
+            None if element.paths.is_some() && element.datatype.as_struct().is_none() => {
+                ItemSpec::of(&Datatype::Utf8(1), element.order, &all)?
+            }
+            Some((datatype, _)) => ItemSpec::of(datatype, element.order, &all)?,
+            None => ItemSpec::of(&element.datatype, element.order, &[&shape, &*element.dims].concat())?,
+        };
+        write(text, &if count == 0 { item } else { item.at(at) })
     }
 
     /// Writes the members of structs that are lists of variable length: an item for each, `NAME@member`.
@@ -114,13 +187,15 @@ impl VarlenElements<'_> {
             let name = format!("{name}@{}", list.path);
             text.or_unreadable(&name, |text| {
                 let element = list.element.as_ref().filter(|_| self.typed.dims.is_empty());
-                let element = element.ok_or_else(|| Error::unsupported("lists of variable length in arrays in structs"))?;
+                let element = element.ok_or_else(|| Error::unsupported("lists of variable length in arrays of structs"))?;
+                let count = list.dims.iter().fold(1u64, |n, len| n.saturating_mul(*len));
+                let size = to_usize(self.descriptor_size().saturating_mul(count))?;
                 let mut bytes = Vec::new();
                 for stored in self.bytes.chunks_exact(to_usize(self.typed.size)?.max(1)) {
                     let from = stored.get(to_usize(list.offset)?..).unwrap_or(&[]);
-                    bytes.extend_from_slice(from.get(..8 + self.file.offset_size()).unwrap_or(from));
+                    bytes.extend_from_slice(from.get(..size).unwrap_or(from));
                 }
-                self.lists_at(&name, element, &bytes, self.shape, text)
+                self.lists_at(&name, element, &bytes, &[self.shape, &*list.dims].concat(), text)
             })?;
         }
         Ok(())
@@ -144,13 +219,28 @@ impl VarlenElements<'_> {
                 strings.extend(parts.into_iter().flatten());
                 Datatype::Struct(Arc::new(fields))
             }
-            (other, pad) => {
-                strings.extend([pad.map_or(0, |(_, pad)| pad.grid_strings_kind()), 0, 0, stored]);
-                other.clone()
-            }
+            (other, pad) => match (&self.typed.paths, self.typed.references.first()) {
+                (Some(paths), Some(part)) => {
+                    strings.splice(0..1, [part.size]);
+                    strings.extend([self.reference_kind(part.size).unwrap_or(0), 0, 0, paths.length]);
+                    Datatype::with_length("utf8", paths.length)?
+                }
+                _ => {
+                    strings.extend([pad.map_or(0, |(_, pad)| pad.grid_strings_kind()), 0, 0, stored]);
+                    other.clone()
+                }
+            },
         };
-        let numbers = self.typed.numbers.iter().map(|(_, (_, word))| word.clone()).collect();
-        Ok(DecodedElements { datatype, strings, numbers })
+        let numbers = self.typed.numbers.iter().map(|(_, (_, word))| word.clone());
+        let numbers = numbers.chain(self.typed.paths.iter().flat_map(|paths| paths.filters())).collect();
+        let references = self.typed.paths.as_ref().map_or_else(String::new, |paths| paths.entries().to_owned());
+        Ok(DecodedElements { datatype, strings, numbers, references })
+    }
+
+    /// Returns the number in `grid_strings` for references of a size: that of their filter, which follows those of numbers.
+    fn reference_kind(&self, size: u64) -> Option<u64> {
+        let index = self.typed.paths.as_ref()?.filter_index(size)?;
+        Some(struct_strings::FIRST_NUMBER_FILTER + (self.typed.numbers.len() + index) as u64)
     }
 
     fn is_text(&self, field: &Field, at: u64) -> bool {
@@ -233,6 +323,12 @@ impl VarlenElements<'_> {
                 count: self.string_count(field),
                 stored: self.descriptor_size(),
             });
+        }
+        let part = self.typed.references.iter().find(|part| part.offset == at);
+        if let (Some(part), Some(paths)) = (part, &self.typed.paths) {
+            let index = self.typed.numbers.len() + paths.filter_index(part.size).unwrap_or(0);
+            let shape = if part.is_region { shape } else { field.shape.clone() };
+            return Ok(MemberTreatment::numbers(Datatype::with_length("utf8", paths.length)?, shape, index));
         }
         if let Some(filter) = self.typed.numbers.iter().position(|(place, _)| *place == at && is_bytes)
             && let Some((_, (datatype, _))) = self.typed.numbers.get(filter)

@@ -34,17 +34,26 @@ pub(super) enum DataspaceSelection {
     None,
     /// Start, stride, number of blocks and length of a block, for each axis.
     Hyperslab(Vec<[u64; 4]>),
+    /// Boxes that are not at equal distances: start and length along each axis.
+    Boxes(Vec<Vec<(u64, u64)>>),
+    /// Single elements.
+    Points(Vec<Vec<u64>>),
 }
 
 impl DataspaceSelection {
     /// The blocks along each axis, if any element is selected.
-    pub(super) fn axis_spans(&self, shape: &[u64]) -> Option<Vec<[u64; 4]>> {
-        match self {
+    ///
+    /// # Errors
+    /// Returns `Unsupported` if it is not made of equal blocks at equal distances.
+    pub(super) fn axis_spans(&self, shape: &[u64]) -> Result<Option<Vec<[u64; 4]>>> {
+        Ok(match self {
+            Self::Points(_) => return Err(Error::unsupported("a virtual dataset of single points")),
+            Self::Boxes(_) => return Err(Error::unsupported("a virtual dataset of irregular blocks")),
             Self::None => None,
             _ if shape.contains(&0) => None,
             Self::All => Some(shape.iter().map(|len| [0, 1, 1, *len]).collect()),
             Self::Hyperslab(spans) => Some(spans.clone()),
-        }
+        })
     }
 }
 
@@ -101,7 +110,7 @@ fn unescape_name(text: &str) -> Result<String> {
 }
 
 /// Reads a selection as HDF5 stores it.
-fn read_selection(at: &mut FieldReader<'_>) -> Result<DataspaceSelection> {
+pub(super) fn read_selection(at: &mut FieldReader<'_>) -> Result<DataspaceSelection> {
     let (kind, version) = (at.uint(4)?, at.uint(4)?);
     match (kind, version) {
         (0, 1) => at.skip(8).map(|()| DataspaceSelection::None),
@@ -118,16 +127,40 @@ fn read_selection(at: &mut FieldReader<'_>) -> Result<DataspaceSelection> {
             if flags & 1 == 0 { irregular_hyperslab(at, rank, 8) } else { regular_hyperslab(at, rank, 8) }
         }
         (2, 3) => {
-            let (flags, size) = (at.uint(1)?, at.uint(1)? as usize);
+            let (flags, size) = (at.uint(1)?, selection_width(at)?);
             let rank = read_selection_rank(at)?;
-            if !matches!(size, 2 | 4 | 8) {
-                return Err(Error::malformed(format!("a selection with numbers of {size} bytes")));
-            }
             if flags & 1 == 0 { irregular_hyperslab(at, rank, size) } else { regular_hyperslab(at, rank, size) }
         }
-        (1, _) => Err(Error::unsupported("a virtual dataset of single points")),
+        (1, 1) => {
+            at.skip(8)?;
+            let rank = read_selection_rank(at)?;
+            read_points(at, rank, 4)
+        }
+        (1, 2) => {
+            let size = selection_width(at)?;
+            let rank = read_selection_rank(at)?;
+            read_points(at, rank, size)
+        }
         (kind, version) => Err(Error::unsupported(format!("a selection of kind {kind} and version {version}"))),
     }
+}
+
+/// Bytes of the numbers of a selection.
+fn selection_width(at: &mut FieldReader<'_>) -> Result<usize> {
+    match at.uint(1)? {
+        size @ (2 | 4 | 8) => Ok(size as usize),
+        size => Err(Error::malformed(format!("a selection with numbers of {size} bytes"))),
+    }
+}
+
+/// Single elements: their number, and the places of each.
+fn read_points(at: &mut FieldReader<'_>, rank: usize, size: usize) -> Result<DataspaceSelection> {
+    let count = at.uint(size)?;
+    if count > MAX_LISTED_BLOCKS {
+        return Err(Error::unsupported(format!("a selection of {count} points, more than {MAX_LISTED_BLOCKS}")));
+    }
+    let point = |_| (0..rank).map(|_| at.uint(size)).collect::<Result<Vec<_>>>();
+    (0..count).map(point).collect::<Result<_>>().map(DataspaceSelection::Points)
 }
 
 fn read_selection_rank(at: &mut FieldReader<'_>) -> Result<usize> {
@@ -166,21 +199,25 @@ fn irregular_hyperslab(at: &mut FieldReader<'_>, rank: usize, size: usize) -> Re
     }
     let mut axes = vec![BTreeSet::new(); rank];
     let mut blocks = BTreeSet::new();
+    let mut boxes = Vec::new();
     for _ in 0..count {
         let starts = (0..rank).map(|_| at.uint(size)).collect::<Result<Vec<_>>>()?;
         let ends = (0..rank).map(|_| at.uint(size)).collect::<Result<Vec<_>>>()?;
+        let mut spans = Vec::with_capacity(rank);
         for (axis, (start, end)) in axes.iter_mut().zip(starts.iter().zip(&ends)) {
             let len = end.checked_sub(*start).ok_or_else(|| Error::malformed("a block that ends before it begins"))?;
             axis.insert((*start, len.saturating_add(1)));
+            spans.push((*start, len.saturating_add(1)));
         }
         blocks.insert(starts);
+        boxes.push(spans);
     }
     let product = axes.iter().fold(1u64, |n, axis| n.saturating_mul(axis.len() as u64));
     let spans: Option<Vec<[u64; 4]>> = axes.iter().map(find_regular_hyperslab).collect();
-    match spans {
-        Some(spans) if product == count && blocks.len() as u64 == count => Ok(DataspaceSelection::Hyperslab(spans)),
-        _ => Err(Error::unsupported("a virtual dataset of irregular blocks")),
-    }
+    Ok(match spans {
+        Some(spans) if product == count && blocks.len() as u64 == count => DataspaceSelection::Hyperslab(spans),
+        _ => DataspaceSelection::Boxes(boxes),
+    })
 }
 
 /// The blocks of one axis as equal ones at equal distances.
@@ -209,8 +246,8 @@ pub(super) struct SourceDataset {
 /// Finds the sources of a dataset; None if it is not a virtual one.
 ///
 /// # Errors
-/// Returns `Unsupported` for sources that are not there, that have other datatypes, or whose elements are not read as they are
-/// stored.
+/// Returns `Unsupported` for sources that are not there, whose numbers cannot be converted, or whose elements are not read as they
+/// are stored.
 pub(super) fn find_virtual_sources(
     at: &Rc<LinkedFile>,
     dataset: &Dataset,
@@ -238,7 +275,7 @@ pub(super) fn find_virtual_sources(
             }
         };
         let own = found.datasets.get(number).and_then(|(_, source)| source.dataspace.shape.as_deref()).unwrap_or(&[]);
-        let (Some(to), Some(from)) = (to.axis_spans(shape), from.axis_spans(own)) else { continue };
+        let (Some(to), Some(from)) = (to.axis_spans(shape)?, from.axis_spans(own)?) else { continue };
         let count = |spans: &[[u64; 4]]| spans.iter().fold(1u64, |n, span| n.saturating_mul(span[2]).saturating_mul(span[3]));
         let fits = |spans: &[[u64; 4]], shape: &[u64]| {
             let ends = |[start, stride, count, block]: &[u64; 4]| {
@@ -269,8 +306,11 @@ fn open_source_dataset(
     let mut source = Dataset::from_header(&place.file, &header)?;
     source.find_data(others, &place.folder)?;
     let element = |dataset: &Dataset| ItemSpec::of(&dataset.datatype.datatype, dataset.datatype.order, &dataset.datatype.dims);
-    if !of.is_direct() || !source.is_direct() || element(of)? != element(&source)? {
-        return Err(Error::unsupported("its elements are converted"));
+    if !of.is_direct() || !source.is_direct() {
+        return Err(Error::unsupported("its elements are not read as they are stored"));
+    }
+    if element(of)? != element(&source)? {
+        source.datatype = source.datatype.cast_to(&of.datatype)?;
     }
     Ok((place, source))
 }
@@ -337,7 +377,7 @@ impl SourceDataset {
                     parts = found.write_virtual_dataset(&dataset, &name, text)?;
                     Ok(())
                 }
-                None => dataset.write_items(&at.file, &at.heaps, &name, text),
+                None => dataset.write_items(&at, &name, text),
             }
         })?;
         text.write_attribute("grid_part", AttributeValue(Attribute::Flag))?;
