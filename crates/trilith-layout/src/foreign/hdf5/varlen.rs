@@ -104,11 +104,16 @@ impl VarlenElements<'_> {
             push_type(&element.datatype, element.order, &dims, &mut typed)?;
             all.push(if *count == 0 { typed } else { type_at_offset(&typed, *at) });
         }
-        match (all.as_slice(), shape) {
-            ([only], []) => return text.write_item(name, only),
-            _ => text.raw_list(name, all.into_iter())?,
+        let Some((_, inner)) = shape.split_first() else {
+            return all.first().map_or(Ok(()), |only| text.write_item(name, only));
+        };
+        // Each axis but the first one is a list in the list. Without elements there are none.
+        let is_empty = all.is_empty();
+        for length in inner.iter().rev().filter(|_| !is_empty) {
+            all = all.chunks(to_usize(*length)?.max(1)).map(|row| format!("[ {} ]", row.join(", "))).collect();
         }
-        if shape.len() == 1 { Ok(()) } else { text.write_attribute("list_shape", shape) }
+        text.raw_list(name, all.into_iter())?;
+        if shape.contains(&0) && !inner.is_empty() { text.write_attribute("list_shape", shape) } else { Ok(()) }
     }
 
     /// Writes the members of structs that are lists of variable length: an item for each, `NAME@member`.
