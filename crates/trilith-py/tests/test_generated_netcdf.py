@@ -119,8 +119,9 @@ class Generator:
     def variable(self, group, name, dims):
         code = self.pick(NUMBERS if self.has_types or self.format.endswith("DATA") else CLASSIC)
         if self.chance(0.15):
-            # A list alone is an array with one more axis.
-            code = self.pick(["S1", "S1", str, *(["list"] if dims else [])] if self.has_types else ["S1"])
+            # A list alone is an array with one more axis, and netCDF-C crashes in lists that were never written.
+            has_lists = dims and not any(dim.isunlimited() for dim in dims)
+            code = self.pick(["S1", "S1", str, *(["list"] if has_lists else [])] if self.has_types else ["S1"])
         names = [dim.name for dim in dims]
         shape = [int(self.random.integers(0, 4)) if dim.isunlimited() else len(dim) for dim in dims]
         if code == "S1" and "chars" in group.dimensions and self.chance(0.7):
@@ -145,7 +146,11 @@ class Generator:
         variable = group.createVariable(name, code, names, **options)
         variable.set_auto_maskandscale(False)
         if code in NUMBERS:
-            variable.setncatts(self.attributes(code))
+            attributes = self.attributes(code)
+            if options.get("endian") == "big":
+                # xarray compares the bits of such fill values in the other order.
+                attributes.pop("_Unsigned", None)
+            variable.setncatts(attributes)
         values = self.values(code, shape)
         if 0 in shape or self.chance(0.1):
             return
@@ -256,6 +261,10 @@ def check_datasets(path, group, how, misread):
             if refused is None:
                 raise AssertionError(f"{group}: {error}") from error
             drop.append(refused)
+    if drop:
+        # xarray joins characters along dimensions that other variables would have.
+        drop += [name for name, variable in theirs.variables.items() if variable.dtype.kind in "SUO"]
+        theirs = opened("netcdf4", drop_variables=drop)
     ours = opened("trilith", drop_variables=drop)
     assert set(ours.variables) == set(theirs.variables)
     assert set(ours.coords) == set(theirs.coords)
