@@ -157,7 +157,6 @@ class Generator:
         if not names:
             variable[...] = values
         elif self.chance(0.7):
-            # netCDF4 writes fewer rows than there are only to indices.
             variable[tuple(slice(0, length) for length in shape)] = values
         else:
             # Some of the elements are never written.
@@ -178,7 +177,7 @@ def plain(value):
 
 
 def is_misread(group, variable):
-    """Whether netCDF-C reads elements that were never written in the middle of a row: it puts all of them behind the others."""
+    """Whether netCDF-C reads elements that were never written in the middle of a row: it puts all of them after the others."""
     dims = [found for name in variable.dimensions if (found := find_dimension(group, name)) is not None]
     return any(dim.isunlimited() for dim in dims[1:])
 
@@ -191,7 +190,7 @@ def find_dimension(group, name):
 
 
 def elements(group, variable):
-    """The elements, as netCDF4 reads them; one by one where it would misplace some."""
+    """The elements, as netCDF4 reads them; one by one if it would misplace some."""
     read = variable[...]
     if not is_misread(group, variable) or 0 in variable.shape:
         return read
@@ -256,7 +255,7 @@ def check_datasets(path, group, how, misread):
             theirs = opened("netcdf4", drop_variables=drop)
             break
         except Exception as error:
-            # xarray cannot decode some marks, of whatever engine.
+            # xarray cannot decode some marks, whichever engine reads them.
             refused = next((name for name in misread if name not in drop and is_refused(name)), None)
             if refused is None:
                 raise AssertionError(f"{group}: {error}") from error
@@ -293,7 +292,7 @@ def check_file(number, path):
             for place, group in groups(theirs):
                 check_elements(group, ours[place.strip("/")] if place else ours)
                 found[place] = {name: is_misread(group, variable) for name, variable in group.variables.items()}
-        # netCDF-C crashes where a file with lists is open twice.
+        # netCDF-C crashes if a file with lists is open twice.
         for place, misread in found.items():
             for how in ({}, {"decode_cf": False}):
                 check_datasets(path, place or None, how, misread)
