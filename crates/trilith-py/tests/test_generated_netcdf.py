@@ -119,9 +119,12 @@ class Generator:
     def variable(self, group, name, dims):
         code = self.pick(NUMBERS if self.has_types or self.format.endswith("DATA") else CLASSIC)
         if self.chance(0.15):
-            # A list alone is an array with one more axis, and netCDF-C crashes in lists that were never written.
-            has_lists = dims and not any(dim.isunlimited() for dim in dims)
-            code = self.pick(["S1", "S1", str, *(["list"] if has_lists else [])] if self.has_types else ["S1"])
+            # A list alone is an array with one more axis. netCDF-C crashes in lists, and in strings in the middle of a row, that
+            # were never written.
+            growing = [dim.isunlimited() for dim in dims]
+            lists = ["list"] if dims and not any(growing) else []
+            strings = [str] if not any(growing[1:]) else []
+            code = self.pick(["S1", "S1", *strings, *lists] if self.has_types else ["S1"])
         names = [dim.name for dim in dims]
         shape = [int(self.random.integers(0, 4)) if dim.isunlimited() else len(dim) for dim in dims]
         if code == "S1" and "chars" in group.dimensions and self.chance(0.7):
