@@ -49,6 +49,12 @@ const CAMPAIGNS: &[Campaign] = &[
         cases: 500,
         work: CampaignProgram::Python("tests/interop/test_generated_fits.py"),
     },
+    Campaign {
+        name: "netcdf",
+        subject: "netCDF files of every format and type, against netCDF4 and xarray",
+        cases: 2000,
+        work: CampaignProgram::Python("crates/trilith-py/tests/test_generated_netcdf.py"),
+    },
 ];
 
 const USAGE: &str = "campaign takes NAME [--cases N] [--seed N]";

@@ -287,6 +287,18 @@ impl Sequence {
         self.0.item.unit()
     }
 
+    /// The names of the axes of the list and of the lists in it, and `false`.
+    #[getter]
+    fn _axes(&self) -> PyResult<(Vec<Option<String>>, bool)> {
+        scalar::item_axes(&self.0.item)
+    }
+
+    /// The description of the file: "tree", "layout", "derived" or "set".
+    #[getter]
+    fn _form(&self) -> &'static str {
+        self.0.file_description_kind()
+    }
+
     /// The list as one array with a leading axis, if its items are equal: the same datatype and shape. An index
     /// with several axes, such as `[:, 0]`, is one into this array.
     ///

@@ -1,6 +1,7 @@
 """Files of other formats in Python: what xarray's own engines make of HDF5 and netCDF, and attributes."""
 
 import itertools
+import json
 import pickle
 import subprocess
 import sys
@@ -667,6 +668,131 @@ def test_records_that_were_never_written(tmp_path, form):
                     # A declared fill value stays an attribute of the stored elements.
                     if not name.startswith("f8"):
                         np.testing.assert_array_equal(np.ma.getmaskarray(source[name][...]), np.ma.getmaskarray(made[name][...]))
+
+
+def test_lists_of_variable_length(tmp_path):
+    """Rest. NC_VLEN is an array of objects in xarray, whose axes are nested lists elsewhere."""
+    path = tmp_path / "x.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        for name, length in (("n", 2), ("m", 3), ("z", None), ("t", None)):
+            file.createDimension(name, length)
+        kind = file.createVLType("f4", "kind")
+        one, two = file.createVariable("one", kind, ("n",)), file.createVariable("two", kind, ("n", "m"))
+        one[0], one[1], one.units = np.arange(2, dtype="f4"), np.arange(3, dtype="f4"), "m"
+        two[0, 0], two[1, 2] = np.arange(1, dtype="f4"), np.arange(4, dtype="f4")
+        file.createVariable("empty", kind, ("z", "n"))
+        file.createVariable("short", kind, ("t", "n"))[0, 0] = np.arange(2, dtype="f4")
+        file.createVariable("long", "f4", ("t",))[:3] = 1
+    wanted = {
+        "one": [[0, 1], [0, 1, 2]],
+        "two": [[[0], [], []], [[], [], [0, 1, 2, 3]]],
+        "short": [[[0, 1], []], [[], []], [[], []]],
+        "empty": [],
+    }
+
+    def plain(value):
+        return [plain(one) for one in value] if getattr(value, "dtype", object) == object else value.tolist()
+
+    with xarray.open_dataset(path, engine="trilith") as ours:
+        assert {name: ours[name].dims for name in wanted} == {"one": ("n",), "two": ("n", "m"), "short": ("t", "n"), "empty": ("z", "n")}
+        assert ours["empty"].shape == (0, 2) and ours["one"].attrs == {"units": "m"}
+        assert {name: plain(ours[name].values) for name in wanted} == wanted
+        assert ours["two"][1, 2].values.item().tolist() == [0, 1, 2, 3] and plain(ours["two"][::-1, 0].values) == [[], [0]]
+        assert plain(pickle.loads(pickle.dumps(ours))["two"].values) == wanted["two"]
+        with xarray.open_dataset(path, engine="netcdf4") as theirs:
+            assert plain(ours["two"].values) == [[cell.tolist() for cell in row] for row in theirs["two"].values]
+    command = [sys.executable, "-m", "trilith"]
+    for name, lists in wanted.items():
+        shown = subprocess.run([*command, "get", f"{path}#/{name}", "--json"], capture_output=True, text=True, check=True)
+        assert json.loads(shown.stdout) == lists, name
+    with trilith.open(path) as file:
+        assert [[cell[...].tolist() for cell in row] for row in file["two"]] == wanted["two"]
+        assert file["empty"].attrs == {"list_shape": [0, 2]}
+    trilith.convert(path, tmp_path / "x.asdf")
+    assert [[cell[...].tolist() for cell in row] for row in trilith.open(tmp_path / "x.asdf")["two"]] == wanted["two"]
+    said = subprocess.run([*command, "manifest", path, "-o", tmp_path / "m.json"], capture_output=True, text=True, check=True)
+    assert [f"/{name}: its lists" in said.stderr for name in ("one", "two", "short", "long")] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_dimensions_without_variables(tmp_path, kind):
+    """Rest. They are parameters, in copies too."""
+    path = tmp_path / "x.nc"
+    lengths = {"unused": 7, "grow": 2, "x": 2, "other": 3}
+    with netCDF4.Dataset(path, "w", format=kind) as file:
+        for name, length in lengths.items():
+            file.createDimension(name, None if name == "grow" else length)
+        file.createVariable("record", "f4", ("grow",))[:] = [1, 2]
+        file.createVariable("x", "f4", ("x",))[:] = [3, 4]
+        # The name of a dimension, and not its coordinates.
+        file.createVariable("other", "f4", ("x",))[:] = [5, 6]
+    for suffix in ("asdf", "bd", "fits"):
+        trilith.convert(path, tmp_path / f"x.{suffix}", allow_loss=suffix == "fits")
+    for name in ("x.nc", "x.asdf", "x.bd", "x.fits"):
+        with trilith.open(tmp_path / name) as file:
+            assert (file["unused"], file["grow"]) == (7, 2), name
+            assert file["x"][...].tolist() == [3, 4] and file["other"][...].tolist() == [5, 6], name
+        shown = subprocess.run([sys.executable, "-m", "trilith", "tree", tmp_path / name], capture_output=True, text=True, check=True)
+        assert "other (parameter): 3" in shown.stdout, name
+    theirs, ours = both(path)
+    xarray.testing.assert_identical(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_copies_mask_elements_that_were_never_written(tmp_path, kind):
+    """Rest."""
+    path = tmp_path / "x.nc"
+    with netCDF4.Dataset(path, "w", format=kind) as file:
+        file.createDimension("x", 3)
+        file.createVariable("part", "f4", ("x",))[0] = 1
+        file.createVariable("none", "i2", ("x",))
+        file.createVariable("all", "i2", ("x",))[:] = 1
+    trilith.convert(path, tmp_path / "x.asdf")
+    with netCDF4.Dataset(path) as theirs, trilith.open(tmp_path / "x.asdf") as ours:
+        for name in ("part", "none", "all"):
+            assert ours[name].masked().tolist() == theirs[name][:].tolist(), name
+        assert ours["all"].mask is None
+
+
+@pytest.mark.parametrize("kind", ["NETCDF3_64BIT_DATA", "NETCDF4"])
+@pytest.mark.filterwarnings("ignore")
+def test_marks_keep_their_types(tmp_path, kind):
+    """Rest. `decode_cf=False` too."""
+    path, types = tmp_path / "x.nc", ("i1", "u2", "i4", "i8", "f4", "f8")
+    with netCDF4.Dataset(path, "w", format=kind) as file:
+        file.createDimension("x", 2)
+        for elements, typed, name in itertools.product(types, types, ("missing_value", "valid_min", "valid_range", "flag_values")):
+            variable = file.createVariable(f"{elements}_{typed}_{name}", elements, ("x",))
+            variable.set_auto_maskandscale(False)
+            variable[:] = [1, 2]
+            variable.setncattr(name, np.array([1, 2], typed) if name in ("valid_range", "flag_values") else np.array(1, typed)[()])
+        file.createVariable("text", "i2", ("x",)).scale_factor = "0.5"
+    for how in ({"decode_cf": False}, {"mask_and_scale": False}, {}):
+        theirs, ours = both(path, drop_variables=[] if how else ["text"], **how)
+        for name in theirs:
+            xarray.testing.assert_equal(ours[name], theirs[name])
+            assert ours[name].dtype == theirs[name].dtype, name
+            for key, value in theirs[name].attrs.items():
+                assert type(ours[name].attrs[key]) is type(value), (name, key)
+                assert np.asarray(ours[name].attrs[key]).dtype == np.asarray(value).dtype, (name, key)
+
+
+@pytest.mark.parametrize("longest", ["coordinate", "variable"])
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_coordinates_of_two_unlimited_dimensions(tmp_path, longest, place):
+    """Rest. No scale of HDF5 lists a coordinate variable among its users."""
+    path = tmp_path / "x.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("s", 2)
+        file.createDimension("t", None)
+        names = [("s", ("s", "t")), ("v", ("t",))]
+        for name, dims in names if place == "before" else names[::-1]:
+            count = 3 if (name == "s") == (longest == "coordinate") else 1
+            file.createVariable(name, "f4", dims)[...] = np.ones((2, count) if name == "s" else count)
+    with netCDF4.Dataset(path) as theirs, trilith.open(path) as ours:
+        assert {name: ours[name].shape for name in "sv"} == {name: theirs[name].shape for name in "sv"} == {"s": (2, 3), "v": (3,)}
+    theirs, ours = both(path)
+    assert {name: ours[name].dims for name in "sv"} == {name: theirs[name].dims for name in "sv"}
 
 
 def test_zarr_has_records_that_were_never_written(tmp_path):

@@ -466,3 +466,33 @@ fn large_fortran_order_array_reads_once() {
     assert!((0..count * count).all(|i| u64::from(loaded[i as usize]) == i % count * count + i / count));
     assert_eq!(source.amount.load(Ordering::Relaxed), 4 * count * count);
 }
+
+#[test]
+fn limits_beyond_elements_mask_all_or_none() {
+    use DeclaredNumber::{Float, Int};
+    use MissingRule::{Above, Below, Equal};
+    let unsigned = Array::from_slice(&[0u8, 7, 255], &[3]).unwrap();
+    let signed = Array::from_slice(&[i64::MIN, 0, i64::MAX], &[3]).unwrap();
+    for (array, rule, masked) in [
+        (&unsigned, Below(Int(300)), 3),
+        (&unsigned, Below(Int(256)), 3),
+        (&unsigned, Below(Int(255)), 2),
+        (&unsigned, Below(Float(254.5)), 2),
+        (&unsigned, Below(Int(-1)), 0),
+        (&unsigned, Above(Int(300)), 0),
+        (&unsigned, Above(Int(-1)), 3),
+        (&unsigned, Above(Float(-0.5)), 3),
+        (&unsigned, Above(Int(0)), 2),
+        (&unsigned, Equal(Int(300)), 0),
+        (&unsigned, Below(Float(f64::INFINITY)), 3),
+        (&unsigned, Above(Float(f64::NEG_INFINITY)), 3),
+        (&unsigned, Below(Float(f64::NAN)), 0),
+        (&signed, Below(Float(1e300)), 3),
+        (&signed, Above(Float(1e300)), 0),
+        (&signed, Above(Float(-1e300)), 3),
+        (&signed, Above(Int(i64::MAX.into())), 0),
+    ] {
+        let decoding = ValueDecoding { transform: ValueTransform::Identity, missing_rules: vec![rule.clone()] };
+        assert_eq!(physical(array, &[decoding]).unwrap().masked_count().unwrap(), masked, "{rule:?}");
+    }
+}

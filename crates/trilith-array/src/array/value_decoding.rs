@@ -351,10 +351,11 @@ impl MissingRule {
                 stored_numbers!(stored, from, |values: Number| {
                     let bound = <Number as NumericBound>::from_declared(*n, self);
                     let is = |value: Number| match (self, bound) {
-                        (_, None) => false,
-                        (MissingRule::Equal(_), Some(n)) => value == n || value.is_void() && n.is_void(),
-                        (MissingRule::Below(_), Some(n)) => value < n,
-                        (_, Some(n)) => value > n,
+                        (_, ComparedNumber::None) => false,
+                        (_, ComparedNumber::All) => true,
+                        (MissingRule::Equal(_), ComparedNumber::With(n)) => value == n || value.is_void() && n.is_void(),
+                        (MissingRule::Below(_), ComparedNumber::With(n)) => value < n,
+                        (_, ComparedNumber::With(n)) => value > n,
                     };
                     marks.iter_mut().zip(values).for_each(|(mark, value)| *mark |= u8::from(is(value)));
                 }, else {});
@@ -381,14 +382,28 @@ impl DeclaredNumber {
         }
         let same = MissingRule::Equal(self);
         stored_numbers!(datatype, [], |_values: Number| {
-            <Number as NumericBound>::from_declared(self, &same).map(|number| Mask::Integer(number as i128))
+            match <Number as NumericBound>::from_declared(self, &same) {
+                ComparedNumber::With(number) => Some(Mask::Integer(number as i128)),
+                ComparedNumber::None | ComparedNumber::All => None,
+            }
         }, else None)
     }
 }
 
-/// A declared number as a stored one: None if no stored number compares with it so.
+/// A declared number as one of the type of the stored numbers, for a test.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum ComparedNumber<T> {
+    /// The test is true of no number of the type.
+    None,
+    /// The test is true of every number of the type.
+    All,
+    /// Stored numbers are compared with this one.
+    With(T),
+}
+
+/// Numbers that are compared with a declared one.
 trait NumericBound: Sized + Copy + PartialOrd {
-    fn from_declared(declared: DeclaredNumber, test: &MissingRule) -> Option<Self>;
+    fn from_declared(declared: DeclaredNumber, test: &MissingRule) -> ComparedNumber<Self>;
 
     fn is_void(self) -> bool {
         false
@@ -398,21 +413,22 @@ trait NumericBound: Sized + Copy + PartialOrd {
 macro_rules! bounds {
     ($($type:ty),*) => {$(
         impl NumericBound for $type {
-            fn from_declared(declared: DeclaredNumber, test: &MissingRule) -> Option<Self> {
+            fn from_declared(declared: DeclaredNumber, test: &MissingRule) -> ComparedNumber<Self> {
                 let n = match declared {
                     DeclaredNumber::Int(n) => n,
-                    DeclaredNumber::Float(x) if x.is_nan() => return None,
+                    DeclaredNumber::Float(x) if x.is_nan() => return ComparedNumber::None,
                     DeclaredNumber::Float(x) => match test {
-                        MissingRule::Equal(_) if x.fract() != 0.0 => return None,
+                        MissingRule::Equal(_) if x.fract() != 0.0 => return ComparedNumber::None,
                         MissingRule::Below(_) => x.ceil() as i128,
                         _ => x.floor() as i128,
                     },
                 };
-                match test {
-                    // A limit outside of the type is moved to the end of its range.
-                    MissingRule::Below(_) if n > i128::from(Self::MAX) => Some(Self::MAX),
-                    MissingRule::Above(_) if n < i128::from(Self::MIN) => Some(Self::MIN),
-                    _ => Self::try_from(n).ok(),
+                match (Self::try_from(n), test) {
+                    (Ok(n), _) => ComparedNumber::With(n),
+                    // A limit beyond the numbers of the type is on one side of all of them.
+                    (Err(_), MissingRule::Below(_)) if n > 0 => ComparedNumber::All,
+                    (Err(_), MissingRule::Above(_)) if n < 0 => ComparedNumber::All,
+                    (Err(_), _) => ComparedNumber::None,
                 }
             }
         }
@@ -422,8 +438,8 @@ macro_rules! bounds {
 bounds!(i8, i16, i32, i64, u8, u16, u32, u64);
 
 impl NumericBound for f32 {
-    fn from_declared(declared: DeclaredNumber, _: &MissingRule) -> Option<Self> {
-        Some(declared.float() as Self)
+    fn from_declared(declared: DeclaredNumber, _: &MissingRule) -> ComparedNumber<Self> {
+        ComparedNumber::With(declared.float() as Self)
     }
 
     fn is_void(self) -> bool {
@@ -432,8 +448,8 @@ impl NumericBound for f32 {
 }
 
 impl NumericBound for f64 {
-    fn from_declared(declared: DeclaredNumber, _: &MissingRule) -> Option<Self> {
-        Some(declared.float())
+    fn from_declared(declared: DeclaredNumber, _: &MissingRule) -> ComparedNumber<Self> {
+        ComparedNumber::With(declared.float())
     }
 
     fn is_void(self) -> bool {

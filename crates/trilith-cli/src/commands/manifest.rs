@@ -103,7 +103,10 @@ impl Manifest {
             return Err(Error::unsupported(format!("{path}{more} cannot be referred to: {}", escape_controls(&error_with_advice(reason))))
                 .hint("--skip leaves out such arrays; trilith.zarr.Store in Python reads all of them"));
         }
-        options.warn_all(refused.into_iter().map(|line| format!("left out: {line}")).collect::<Vec<_>>());
+        let form = "its lists are numbered arrays in a group, since Zarr has no arrays of lists";
+        let lists = made.lists.iter().map(|path| format!("{path}: {form}"));
+        let left_out = refused.into_iter().map(|line| format!("left out: {line}"));
+        options.warn_all(left_out.chain(lists).collect::<Vec<_>>());
         Ok(made)
     }
 

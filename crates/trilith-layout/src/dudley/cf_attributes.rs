@@ -113,13 +113,13 @@ impl DudleyFile {
     }
 
     /// Returns `true` if an entry has missing elements that only the library of its format knows, since its attributes declare
-    /// nothing about them: records that were never written, or durations. Arrays that may have some are read.
+    /// nothing about them: elements of netCDF that were never written, or durations. Arrays that may have some are read.
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::array_of`], and of reading all elements.
     pub fn is_filled(&self, entry: &LayoutEntry) -> Result<bool> {
-        let has = |wanted: &str| self.layout().attributes(entry.item).any(|(name, _)| name == wanted);
-        if !self.is_physical || !has(FILL_ATTRIBUTE) || !(has("grid_fill") || has("numpy_dtype")) || self.is_packed(entry) {
+        let has_fill = || self.layout().attributes(entry.item).any(|(name, _)| name == FILL_ATTRIBUTE);
+        if !self.is_physical || !has_fill() || self.is_packed(entry) {
             return Ok(false);
         }
         Ok(self.array_of(entry)?.masked_count()? > 0)

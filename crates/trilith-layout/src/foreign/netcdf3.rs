@@ -64,7 +64,7 @@ struct Variable {
     name: String,
     dimensions: Vec<usize>,
     attributes: Vec<(String, Attribute)>,
-    /// The names of those that are floats of 32 bits.
+    /// The names and datatypes of those that are numbers.
     typed: Vec<(String, Datatype)>,
     datatype: Datatype,
     offset: u64,
@@ -100,6 +100,12 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
     }
     for (name, value) in &cdf.attributes {
         text.file_attribute(name, AttributeValue(value.clone()))?;
+    }
+    for (number, dimension) in cdf.dimensions.iter().enumerate() {
+        if !cdf.variables.iter().any(|variable| variable.name == dimension.name && variable.dimensions.contains(&number)) {
+            let length = if dimension.length == 0 { records.count } else { dimension.length };
+            text.write_parameter(&dimension.name, length)?;
+        }
     }
     for variable in &cdf.variables {
         cdf.declare_variable(variable, &records, &mut text).with_context(|| format!("variable {}", variable.name))?;
@@ -205,7 +211,7 @@ impl CdfHeader {
         if let Some(fill) = netcdf_fill::fill_value(&variable.datatype) {
             text.write_attribute(FILL_ATTRIBUTE, fill)?;
         }
-        text.write_factor_types(variable.typed.iter().map(|(name, typed)| (name.as_str(), typed.clone())))?;
+        text.write_number_types(&variable.datatype, variable.typed.iter().map(|(name, typed)| (name.as_str(), typed)))?;
         if let Some(chars) = chars {
             text.write_attribute("grid_chars", chars)?;
         }

@@ -25,6 +25,10 @@ use crate::span::Span;
 /// Attributes whose own precision is that of the elements which they decode.
 const DECODING_ATTRIBUTES: &[&str] = &["scale_factor", "add_offset"];
 
+/// Attributes whose numbers are stored elements. They should have the datatype of these, but need not.
+const ELEMENT_ATTRIBUTES: &[&str] =
+    &["_FillValue", "missing_value", "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks"];
+
 /// Bytes of memory that an item or a note takes besides its text.
 const ENTRY_COST: usize = 16;
 
@@ -477,21 +481,30 @@ impl LayoutBuilder {
     }
 
     /// Lists the attributes, among those that decode the elements of the preceding item, that are 32-bit floats in
-    /// their file, and those that are integers, each with its datatype. The type of decoded elements depends on it.
+    /// their file, and those that are integers, each with its datatype. The type of decoded elements depends on it. Lists, too, the
+    /// attributes of stored elements that have another datatype than `elements`.
     ///
     /// # Errors
     /// Returns the errors of [`LayoutBuilder::write_attribute`].
-    pub(crate) fn write_factor_types<'n>(&mut self, typed: impl Iterator<Item = (&'n str, Datatype)>) -> Result<()> {
-        let (mut singles, mut integers) = (Vec::new(), Vec::new());
-        for (name, datatype) in typed.filter(|(name, _)| DECODING_ATTRIBUTES.contains(name)) {
-            let name = LayoutLiteral::Text(name.to_owned());
+    pub(crate) fn write_number_types<'n>(
+        &mut self,
+        elements: &Datatype,
+        typed: impl Iterator<Item = (&'n str, &'n Datatype)>,
+    ) -> Result<()> {
+        let (mut singles, mut integers, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        let typed =
+            typed.filter(|(_, datatype)| datatype.is_integer() || matches!(datatype, Datatype::Float32 | Datatype::Float64));
+        for (name, datatype) in typed {
+            let pair = || [name, datatype.name()].map(|text| LayoutLiteral::Text(text.to_owned()));
             match datatype {
-                Datatype::Float32 => singles.push(name),
-                datatype if datatype.is_integer() => integers.extend([name, LayoutLiteral::Text(datatype.name().to_owned())]),
-                _ => {}
+                _ if ELEMENT_ATTRIBUTES.contains(&name) && datatype != elements => others.extend(pair()),
+                _ if !DECODING_ATTRIBUTES.contains(&name) => {}
+                Datatype::Float32 => singles.push(LayoutLiteral::Text(name.to_owned())),
+                Datatype::Float64 => {}
+                _ => integers.extend(pair()),
             }
         }
-        for (word, list) in [("grid_float32", singles), ("grid_integers", integers)] {
+        for (word, list) in [("grid_float32", singles), ("grid_integers", integers), ("grid_types", others)] {
             if !list.is_empty() {
                 self.write_attribute(word, list)?;
             }

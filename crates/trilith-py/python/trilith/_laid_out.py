@@ -24,21 +24,23 @@ _OWN = {"_NCProperties", "_nc3_strict"}
 _DATATYPES = {"enum_names", "enum_values"}
 
 
-def attributes(what):
-    """The attributes of an array or a dict, as the library of its format has them."""
+def attributes(what, *, is_stored=False):
+    """The attributes of an array, a list or a dict, as the library of its format has them. A factor that is a string is a number,
+    unless elements stay as they `is_stored`."""
     dtype = getattr(what, "dtype", None)
     words = {} if dtype is None else what._words
     types = dict.fromkeys(words.get("grid_float32") or (), "f4")
-    integers = words.get("grid_integers") or ()
-    types |= dict(zip(integers[::2], integers[1::2], strict=True))
+    for word in ("grid_integers", "grid_types"):
+        pairs = words.get(word) or ()
+        types |= dict(zip(pairs[::2], pairs[1::2], strict=True))
     found = {}
     for name, value in what.attrs.items():
         if name in (_OWN if dtype is None else _DATATYPES):
             continue
-        if name in _FACTORS:
+        if name in _FACTORS and not (is_stored and _is_text(value)):
             value = _typed(value, numpy.dtype(types.get(name, "f8")))
         elif name in _ELEMENTS and dtype is not None and dtype.kind in "iufb" and not _is_text(value):
-            value = _typed(value, dtype)
+            value = _typed(value, numpy.dtype(types.get(name, dtype)))
         elif name == "_FillValue" and dtype is not None and dtype.kind == "S" and isinstance(value, str):
             value = numpy.bytes_(encoded(value) or b"\0")
         elif name == "GDAL_NODATA" and dtype is not None and dtype.kind in "iuf" and "_FillValue" not in what.attrs:

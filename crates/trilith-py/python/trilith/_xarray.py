@@ -32,7 +32,7 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
 
     HDF5, netCDF and what else is read under a layout has the names of its dimensions and its attributes, and is decoded
     by the CF conventions as xarray does it, which the arguments `decode_cf`, `mask_and_scale` and so on of xarray turn
-    off.
+    off. Elements of variable length are arrays in a variable of objects.
 
     Under a layout, the parameters that are lengths of axes name these: `ny`, or `nx-1`. Values of the summary block are
     coordinates. If records or integers are padded along such an axis, its lengths are the coordinate `ny_length`.
@@ -121,8 +121,9 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
     readable = dict(_readable(node, drop))
     found = {str(key): value for key, value in readable.items() if key not in drop and _array(value) is not None}
     arrays = {key: _array(value) for key, value in found.items()}
+    lists = dict(_lists(readable, drop)) if getattr(node, "_form", None) == "derived" else {}
     laid_out, is_set = _is_laid_out(node), _is_set(node)
-    names = _dimensions(node, arrays, dims or {}, axes)
+    names = _dimensions(node, arrays, dims or {}, axes, lists)
     coordinates = {key for key, array in arrays.items() if array._axes[1]}
     # A parameter that is the length of a dimension is no variable.
     lengths = {key for key in coordinates for dims in names.values() if key in dims and key not in names[key]}
@@ -131,8 +132,11 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
     masks = None if is_stored else "exact" if is_set else "float"
     coordinates |= set(unequal)
     arrays = {key: array for key, array in arrays.items() if key not in lengths}
-    said = {key: _laid_out.attributes(array) for key, array in arrays.items()} if laid_out or is_set else {}
+    said = {key: _laid_out.attributes(array, is_stored=is_stored) for key, array in arrays.items()} if laid_out or is_set else {}
     variables = unequal
+    for key, made in lists.items():
+        own = {name: value for name, value in _laid_out.attributes(made.lists).items() if name != "list_shape"}
+        variables[key] = xarray.Variable(names[key], indexing.LazilyIndexedArray(made), own)
     for key, array in arrays.items():
         # A record without a member has no value that says so.
         for path, more in _members(array.dtype) if array.mask is not None and not is_stored else [((), ())]:
@@ -152,7 +156,7 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
             continue  # the lengths of dimensions
         if isinstance(value, _SCALARS):
             attributes[str(key)] = str(value) if isinstance(value, str) else value
-        elif isinstance(value, Sequence):
+        elif isinstance(value, Sequence) and str(key) not in lists:
             items = list(value)
             if items and all(isinstance(item, (str, int, float)) for item in items):
                 attributes[str(key)] = items
@@ -207,6 +211,20 @@ def _readable(node, drop):
         except reasons as error:
             if key not in drop:
                 warnings.warn(f"{key} is left out: {error}", stacklevel=5)
+
+
+def _lists(readable, drop):
+    """The lists of arrays in a file of another format, by their names: elements of variable length."""
+    for key, value in readable.items():
+        if key in drop or not isinstance(value, Sequence):
+            continue
+        try:
+            made = _Lists.of(value)
+        except (NotImplementedError, FormatError, LimitError) as error:
+            warnings.warn(f"{key} is left out: {error}", stacklevel=5)
+            continue
+        if made is not None:
+            yield str(key), made
 
 
 def _array(value):
@@ -265,10 +283,12 @@ def _samples(array, variable):
     return xarray.Variable(variable.dims, indexing.LazilyIndexedArray(_Samples(array, factors)), attributes, variable.encoding)
 
 
-def _dimensions(node, arrays, given, axes):
-    """Names of the axes of the arrays of a group: those that were given, otherwise by the file and the conventions."""
+def _dimensions(node, arrays, given, axes, lists):
+    """Names of the axes of the arrays and lists of a group: those that were given, otherwise by the file and the conventions."""
     left = {key: array for key, array in arrays.items() if key not in given}
     said = _dims.said(node, left)
+    left |= {key: made for key, made in lists.items() if key not in given}
+    said |= {key: _dims.laid_out(made) for key, made in lists.items()}
     first = node._axes[0] if _is_set(node) else []
     named = axes.name([(key, array.shape, said[key]) for key, array in left.items()], first)
     names = {key: (names,) if isinstance(names, str) else tuple(names) for key, names in given.items()}
@@ -372,6 +392,58 @@ class _Characters(_Lazy):
         texts = numpy.asarray(self.array[(*key[:-1], Ellipsis)])
         characters = numpy.ascontiguousarray(texts).view("S1").reshape(*texts.shape, self.shape[-1])
         return characters[..., key[-1]]
+
+
+class _Lists(BackendArray):
+    """Lists of variable length as elements of an array of objects; the lists of each further axis are lists in lists."""
+
+    def __init__(self, lists, shape):
+        self.lists, self.shape, self.dtype = lists, shape, numpy.dtype(object)
+
+    @classmethod
+    def of(cls, lists):
+        """That of a list of arrays, or of lists of them; None for any other list."""
+        shape, level, first = [], [lists], lists
+        while isinstance(first, Sequence):
+            lengths = {len(one) for one in level}
+            if len(lengths) != 1:
+                return None
+            shape += lengths
+            first = level[0][0] if shape[-1] else None
+            if isinstance(first, Sequence):
+                level = [inner for one in level for inner in one]
+        if first is None:
+            # The lengths of axes without elements are an attribute.
+            return cls(lists, tuple(lists.attrs.get("list_shape") or shape))
+        return cls(lists, tuple(shape)) if isinstance(first, Array) else None
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def _axes(self):
+        return self.lists._axes
+
+    def __getitem__(self, key):
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
+
+    def _read(self, key):
+        shape = numpy.broadcast_to(False, self.shape)[(*key, Ellipsis)].shape
+        flat = numpy.empty(numpy.prod(shape, dtype=int), object)
+        for number, element in enumerate(_elements(self.lists, key)):
+            flat[number] = element
+        return flat.reshape(shape)
+
+
+def _elements(lists, key):
+    """The arrays in lists that an index with a number or a slice for each axis takes."""
+    if not key:
+        yield numpy.asarray(lists)
+        return
+    first, *rest = key
+    for one in lists[first] if isinstance(first, slice) else [lists[first]]:
+        yield from _elements(one, rest)
 
 
 class _Samples(_Lazy):

@@ -483,7 +483,8 @@ impl<'f> Item<'f> {
 
     /// Returns the attributes of a layout about the elements and axes of the item, by name. `grid_dims` has the names of
     /// the axes, `grid_float32` the attributes that are 32-bit floats, `grid_integers` those that are integers with their
-    /// datatypes, `grid_chars` the dimension that is the length of strings, `grid_unlimited` the dimensions that may grow.
+    /// datatypes, `grid_types` the attributes of stored elements that have another datatype than these, `grid_chars` the
+    /// dimension that is the length of strings, `grid_unlimited` the dimensions that may grow.
     /// These are words of the layout, not attributes of the file.
     ///
     /// # Errors

@@ -32,6 +32,8 @@ pub struct KerchunkReferences {
     pub chunks: u64,
     /// Arrays that cannot be referred to: their paths, and why.
     pub refused: Vec<(String, Error)>,
+    /// The paths of the lists of [`Hierarchy::lists`], whose arrays are in groups.
+    pub lists: Vec<String>,
 }
 
 impl KerchunkReferences {
@@ -46,6 +48,7 @@ impl KerchunkReferences {
     pub fn append(&mut self, other: Self) {
         self.refs.extend(other.refs);
         self.refused.extend(other.refused);
+        self.lists.extend(other.lists);
         self.arrays += other.arrays;
         self.chunks += other.chunks;
     }
@@ -57,6 +60,7 @@ impl KerchunkReferences {
     /// array cannot be read.
     pub fn add(&mut self, found: Hierarchy, under: &str, options: &KerchunkOptions) -> Result<()> {
         self.refused.extend(found.problems);
+        self.lists.extend(found.lists);
         let within = |path: &str, key: &str| {
             let parts = [under, path, key].into_iter().filter(|part| !part.is_empty());
             parts.collect::<Vec<_>>().join("/")

@@ -36,6 +36,9 @@ pub struct Hierarchy {
     pub nodes: Vec<Node>,
     /// Items that cannot be reached: their paths, and why.
     pub problems: Vec<(String, Error)>,
+    /// The paths of lists of arrays in a file of another format, for example elements of variable length. Zarr has no such arrays,
+    /// so each list is a group of numbered arrays.
+    pub lists: Vec<String>,
 }
 
 /// A group or an array.
@@ -90,7 +93,7 @@ impl Hierarchy {
     pub fn of_backend(backend: &dyn Backend) -> Result<Self> {
         let mut walk = walk::HierarchyWalk::new(backend.limits());
         let root = walk.convert_item(&Item::new(backend, backend.root()), "")?;
-        let mut found = Self { nodes: Vec::new(), problems: walk.problems };
+        let mut found = Self { nodes: Vec::new(), problems: walk.problems, lists: walk.lists };
         // In a file set the first axis of all arrays counts the files, and is named by the axes of the root.
         let first: Vec<String> = backend.axes(&backend.root())?.names.into_iter().flatten().collect();
         found.add_root(root, &first);

@@ -57,11 +57,13 @@ pub(super) struct HierarchyWalk<'l> {
     /// The mappings and lists that are being gone through.
     open_groups: Vec<(usize, usize)>,
     pub problems: Vec<(String, Error)>,
+    /// The paths of lists of arrays in files of other formats.
+    pub lists: Vec<String>,
 }
 
 impl<'l> HierarchyWalk<'l> {
     pub(super) fn new(limits: &'l Limits) -> Self {
-        Self { limits, remaining: limits.nodes, open_groups: Vec::new(), problems: Vec::new() }
+        Self { limits, remaining: limits.nodes, open_groups: Vec::new(), problems: Vec::new(), lists: Vec::new() }
     }
 
     /// Converts an item. References are followed.
@@ -126,8 +128,11 @@ impl<'l> HierarchyWalk<'l> {
         {
             return self.xarray_dataset(item, path).map(BuiltNode::Group);
         }
+        // Lists of variable length whose lengths happen to be equal are still lists: the names are those of their axes.
+        let names = item.axes()?.names;
         if item.is_history()
             && let Ok(array) = item.as_array()
+            && (names.is_empty() || names.len() == array.shape().len())
         {
             return Ok(BuiltNode::Array(Box::new(LeafArray::new(item.decode_text(array)?, Vec::new(), None))));
         }
@@ -140,6 +145,7 @@ impl<'l> HierarchyWalk<'l> {
         let (without_numbers, is_family) = (has_lengths(item), is_file_set(item.backend()));
         let mut group = GroupBuilder { attributes: of_dict(item), ..GroupBuilder::default() };
         let mut values = Vec::new();
+        let inner_lists = self.lists.len();
         for (number, (name, child)) in item.children()?.into_iter().enumerate() {
             let name = name.map_or_else(|| number.to_string(), |name| name.into_owned());
             if without_numbers && child.kind() == ItemKind::Scalar {
@@ -160,6 +166,11 @@ impl<'l> HierarchyWalk<'l> {
                 true => JsonValue::List(values.into_iter().map(|(_, value)| value).collect()),
                 false => JsonValue::Map(group.attributes.into_iter().chain(values).collect()),
             }));
+        }
+        if is_list && without_numbers {
+            // Lists in a list are parts of it.
+            self.lists.truncate(inner_lists);
+            self.lists.push(path.to_owned());
         }
         group.attributes.extend(values);
         group.conventions = DimensionConventions::detect(item);

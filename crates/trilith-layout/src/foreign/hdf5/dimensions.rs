@@ -30,6 +30,22 @@ impl LinkedFile {
         Ok(dataset.extend_shape(shape, fill.and_then(|fill| fill.element_of(&dataset.datatype))))
     }
 
+    /// Lengthens the dimensions without an end that are further axes of a coordinate variable. Such a variable is no user in the list
+    /// of a scale, because it is a scale itself. Returns `true` if a dimension was shorter.
+    pub(super) fn lengthen_dimensions(&self, scales: &[Option<u64>], dataset: &Dataset) -> Result<bool> {
+        let mut was_shorter = false;
+        let axes = dataset.dataspace.shape.iter().flatten().zip(&dataset.dataspace.max_dims).zip(scales);
+        for ((length, most), scale) in axes.skip(1) {
+            if let Some(scale) = scale.filter(|_| *most == u64::MAX)
+                && *length > self.dimension_length(scale)?
+            {
+                self.lengths.borrow_mut().insert(scale, *length);
+                was_shorter = true;
+            }
+        }
+        Ok(was_shorter)
+    }
+
     /// Returns the length of a dimension without an end, by the address of its scale.
     fn dimension_length(&self, scale: u64) -> Result<u64> {
         if let Some(known) = self.lengths.borrow().get(&scale) {

@@ -25,6 +25,7 @@ mod references;
 mod varlen;
 mod virtual_dataset;
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use self::attributes::{Attribute, AttributeValue, UnreadableAttribute};
@@ -56,26 +57,29 @@ const DIMENSION_SCALE_ATTRIBUTES: &[&str] =
 pub(super) fn derive_layout(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Layout> {
     let derived = try_derive_layout(source, resolve, limits, NetcdfKnowledge::Open)?;
     if derived.is_late {
-        // A dataset before the first mark of netCDF was taken for one of HDF5.
-        return try_derive_layout(source, resolve, limits, NetcdfKnowledge::Certain).map(|derived| derived.layout);
+        // A dataset before the first mark of netCDF was taken for one of HDF5, or was too short.
+        let knowledge = NetcdfKnowledge::Certain(derived.lengths);
+        return try_derive_layout(source, resolve, limits, knowledge).map(|derived| derived.layout);
     }
     Ok(derived.layout)
 }
 
 /// The knowledge about a file before its datasets are read: whether it is netCDF.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum NetcdfKnowledge {
     /// The marks of netCDF in the file decide, and may come late.
     Open,
-    /// The file is netCDF.
-    Certain,
+    /// The file is netCDF, and these are lengths of its dimensions, by the addresses of their scales.
+    Certain(HashMap<u64, u64>),
 }
 
 /// A layout, and what was found out about its file.
 struct DerivedLayout {
     layout: Layout,
-    /// `true` if the file turned out to be netCDF after a dataset had been taken for one of HDF5.
+    /// `true` if the file turned out to be netCDF after a dataset had been taken for one of HDF5, or if a dimension turned out to be
+    /// longer than a dataset before.
     is_late: bool,
+    /// The lengths of dimensions without an end.
+    lengths: HashMap<u64, u64>,
 }
 
 /// Derives the layout of a file, once through.
@@ -90,7 +94,10 @@ fn try_derive_layout(
     file.cut_short().iter().try_for_each(|why| text.write_file_damage(why))?;
     let (root, others) = (file.root, ExternalFiles::new(resolve, source.len(), limits));
     let at = Rc::new(LinkedFile::new(file, 0, String::new())?);
-    at.is_netcdf.set(at.is_netcdf.get() || netcdf == NetcdfKnowledge::Certain);
+    if let NetcdfKnowledge::Certain(lengths) = netcdf {
+        at.is_netcdf.set(true);
+        at.lengths.replace(lengths);
+    }
     let (open, here) = (Vec::new(), String::new());
     let mut writer = LayoutWriter {
         addresses: Rc::clone(&at),
@@ -106,7 +113,7 @@ fn try_derive_layout(
     let links = read_group_links(&at.file, &header)?;
     writer.write_group(&header, &links, root, "")?;
     writer.external_files.write_file_list(&mut writer.text)?;
-    Ok(DerivedLayout { layout: writer.text.finish(), is_late: writer.is_late })
+    Ok(DerivedLayout { layout: writer.text.finish(), is_late: writer.is_late, lengths: at.lengths.take() })
 }
 
 struct LayoutWriter<'s> {
@@ -119,7 +126,8 @@ struct LayoutWriter<'s> {
     items: u64,
     /// The path of the group that is being written.
     file: String,
-    /// `true` if a dataset of the file itself was written that was not known to be netCDF, and that the file turned out to be it.
+    /// `true` if a dataset of the file itself was written that was not known to be netCDF, and that the file turned out to be it or a
+    /// dimension longer.
     has_plain: bool,
     is_late: bool,
 }
@@ -263,14 +271,19 @@ impl LayoutWriter<'_> {
             self.detect_netcdf(&attributes, is_scale, &dataset);
         }
         let mut short = None;
+        let has_one_axis = dataset.dataspace.shape.as_ref().is_some_and(|shape| shape.len() == 1);
         if at.is_netcdf.get() {
-            let scales = if is_scale { Some(vec![Some(address)]) } else { self.find_scale_addresses(&attributes)? };
-            short = at.extend_to_dimensions(&scales.unwrap_or_default(), &attributes, &mut dataset)?;
+            let is_coordinate = is_scale && has_one_axis;
+            let scales = if is_coordinate { Some(vec![Some(address)]) } else { self.find_scale_addresses(&attributes)? };
+            let scales = scales.unwrap_or_default();
+            if is_scale && at.lengthen_dimensions(&scales, &dataset)? {
+                self.is_late |= at.number == 0;
+            }
+            short = at.extend_to_dimensions(&scales, &attributes, &mut dataset)?;
         }
         if let (true, Some([length])) = (is_only_a_dimension, dataset.dataspace.shape.as_deref()) {
             return self.text.write_parameter(name, *length);
         }
-        let has_one_axis = dataset.dataspace.shape.as_ref().is_some_and(|shape| shape.len() == 1);
         let mut dims = match self.find_dimension_names(&attributes, &dataset)? {
             None if is_scale && has_one_axis => Some(vec![(name.to_owned(), true)]),
             dims => dims,
@@ -320,8 +333,9 @@ impl LayoutWriter<'_> {
                 self.text.write_attribute("grid_unlimited", unlimited)?;
             }
         }
-        self.text.write_factor_types(
-            attributes.iter().map(|attribute| (attribute.name.as_str(), attribute.datatype.datatype.clone())),
+        self.text.write_number_types(
+            &dataset.datatype.datatype,
+            attributes.iter().map(|attribute| (attribute.name.as_str(), &attribute.datatype.datatype)),
         )?;
         let hidden = if is_scale { DIMENSION_SCALE_ATTRIBUTES } else { DIMENSION_SCALE_ATTRIBUTES.get(2..).unwrap_or(&[]) };
         let (items, more) = self.write_attributes(&attributes, hidden)?;
