@@ -294,7 +294,11 @@ impl DudleyToTree<'_, '_, '_> {
     fn convert_array(&mut self, entry: &LayoutEntry, path: &str) -> Result<ArrayForm> {
         let file = self.items.file();
         let is_masked = self.item_options.masks && has_room(entry) && file.is_filled(entry)?;
-        let array = if self.item_options.physical || is_masked { file.array_of(entry)? } else { self.items.array(entry)? };
+        let array = match self.item_options {
+            ItemOptions { physical, .. } if physical || is_masked => file.array_of(entry)?,
+            ItemOptions { masks: true, .. } => file.with_mask_page(entry.item, self.items.array(entry)?)?,
+            _ => self.items.array(entry)?,
+        };
         if is_list(&array)? {
             return asdf::inline_write::nested(&array, "").map(ArrayForm::Strings);
         }
