@@ -30,7 +30,7 @@ pub fn refusal(source: &dyn Source) -> Result<Error> {
             Error::unsupported(format!("{name} is a Dudley layout")).hint("trilith layout check reads it")
         }
         Some(what) => Error::unsupported(format!("{name} is {what}")).hint(advice),
-        None => Error::unsupported(format!("{name} is of no format that is read (ASDF, FITS, HDF5, netCDF, TIFF, NumPy, Dudley and others): its format is not known"))
+        None => Error::unsupported(format!("{name} cannot be read: its format is not known (Trilith reads ASDF, FITS, HDF5, netCDF, TIFF, NumPy, Dudley and other formats)"))
             .setting(under, SuggestedSetting::Layout)
             .hint("an ASDF file begins with \"#ASDF 1.0.0\""),
     })
@@ -227,11 +227,11 @@ mod tests {
             (&[0; 100], "x is nothing but zeros at its beginning"),
             (
                 b"\x01\x02\x03\xff",
-                "x is of no format that is read (ASDF, FITS, HDF5, netCDF, TIFF, NumPy, Dudley and others): its format is not known",
+                "x cannot be read: its format is not known",
             ),
             (
                 b"\xff\xff\xff",
-                "x is of no format that is read (ASDF, FITS, HDF5, netCDF, TIFF, NumPy, Dudley and others): its format is not known",
+                "x cannot be read: its format is not known",
             ),
         ] {
             let text = said(bytes);
