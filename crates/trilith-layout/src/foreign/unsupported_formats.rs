@@ -225,14 +225,8 @@ mod tests {
                 "x is not an ASDF file from its first byte on: an ASDF header begins at byte 17",
             ),
             (&[0; 100], "x is nothing but zeros at its beginning"),
-            (
-                b"\x01\x02\x03\xff",
-                "x cannot be read: its format is not known",
-            ),
-            (
-                b"\xff\xff\xff",
-                "x cannot be read: its format is not known",
-            ),
+            (b"\x01\x02\x03\xff", "x cannot be read: its format is not known"),
+            (b"\xff\xff\xff", "x cannot be read: its format is not known"),
         ] {
             let text = said(bytes);
             assert!(text.starts_with(what), "{text}");
