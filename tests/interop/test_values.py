@@ -507,8 +507,8 @@ class Values(peer.CaseWithoutAstropy):
         with tifffile.TiffWriter(path) as file:
             for image, mask in zip(images, masks, strict=True):
                 file.write(image, metadata=None)
-                file.write(mask, metadata=None, compression="zlib")
-            file.write(np.ones((5, 5), "u1"), metadata=None)
+                file.write(mask, subfiletype=1, metadata=None, compression="zlib")
+            file.write(np.ones((5, 5), "u1"), subfiletype=1, metadata=None)
         with tifffile.TiffFile(path, mode="r+b") as file:
             for page in (file.pages[1], file.pages[3], file.pages[4]):
                 page.tags["NewSubfileType"].overwrite(4)

@@ -34,6 +34,8 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
     by the CF conventions as xarray does it, which the arguments `decode_cf`, `mask_and_scale` and so on of xarray turn
     off.
 
+    A GeoTIFF has the coordinates `x`, `y` and `spatial_ref`, as in rioxarray. Smaller versions of its pages are left out.
+
     Under a layout, the parameters that are lengths of axes name these: `ny`, or `nx-1`. Values of the summary block are
     coordinates. If records or integers are padded along such an axis, its lengths are the coordinate `ny_length`.
 
