@@ -155,6 +155,7 @@ impl DudleyFile {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a mask that does not fit, and an error if it cannot be read.
+    #[doc(hidden)]
     pub fn with_mask_page(&self, item: ItemId, array: Array) -> Result<Array> {
         let find = |wanted: &str| self.layout().attributes(item).find(|(name, _)| *name == wanted).map(|(_, said)| said);
         let Some(said) = find(VALID_ATTRIBUTE) else { return Ok(array) };
@@ -194,6 +195,7 @@ impl DudleyFile {
     }
 
     /// Returns `true` if the attributes of an entry name a mask page.
+    #[doc(hidden)]
     pub fn has_mask_page(&self, entry: &LayoutEntry) -> bool {
         self.layout().attributes(entry.item).any(|(name, _)| name == VALID_ATTRIBUTE)
     }

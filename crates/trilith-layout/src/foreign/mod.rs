@@ -29,7 +29,9 @@ use crate::limits::Limits;
 use crate::progress::Progress;
 
 pub use npz::npz_arrays;
-pub use unsupported_formats::{dir_refusal, refusal, url_refusal};
+pub use unsupported_formats::refusal;
+#[doc(hidden)]
+pub use unsupported_formats::{dir_refusal, url_refusal};
 
 /// Number of bytes that are examined to recognise a file.
 const DETECT_LEN: u64 = 4 << 10;
@@ -116,6 +118,7 @@ fn read_start(source: &dyn Source) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// Returns an error if the file cannot be read.
+#[doc(hidden)]
 pub fn has_known_start(source: &dyn Source) -> Result<bool> {
     let start = read_start(source)?;
     let by_start = |format: &&ForeignFormat| !matches!(format.magic, MagicRule::Search(_));

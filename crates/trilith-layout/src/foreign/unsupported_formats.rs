@@ -37,12 +37,14 @@ pub fn refusal(source: &dyn Source) -> Result<Error> {
 }
 
 /// The error for a directory that is a file of another format, told by the names of its files; None for any other directory.
+#[doc(hidden)]
 pub fn dir_refusal(name: &str, has_file: impl Fn(&str) -> bool) -> Option<Error> {
     let found = DIRECTORY_FORMATS.iter().find(|(files, ..)| files.iter().any(|file| has_file(file)));
     found.map(|(_, what, advice)| Error::unsupported(format!("{name} is {what}")).hint(*advice))
 }
 
 /// The error for a URL at which there is no file, but a store by its name; None for any other URL.
+#[doc(hidden)]
 pub fn url_refusal(url: &str) -> Option<Error> {
     let path = url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/');
     path.ends_with(".zarr").then(|| Error::unsupported(format!("{url} is named as a Zarr store")).hint(ADVICE_ZARR))

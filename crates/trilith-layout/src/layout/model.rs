@@ -22,6 +22,7 @@ pub const FILL_ATTRIBUTE: &str = "grid_missing";
 /// The attribute with a scale and an offset for each sample of an image, if they differ.
 pub const FACTORS_ATTRIBUTE: &str = "grid_factors";
 /// The attribute with the path of an array that is 0 for each element, or each pixel, that is missing: a mask page of TIFF.
+#[doc(hidden)]
 pub const VALID_ATTRIBUTE: &str = "grid_valid";
 
 /// The number of an item: its place in the order of declarations. The root dict is 0.
