@@ -55,15 +55,15 @@ mod tests {
 
     #[test]
     fn each_row_starts_at_whole_byte() {
-        let decode =
-            |bytes: &[u8], bits, row, is_big, is_swapped| super::decode(bytes, &BitPacking { bits, row, is_big, is_swapped }, 9);
-        assert_eq!(decode(&[0b1010_0000, 0b0100_0000], 1, 3, false, false).unwrap(), [1, 0, 1, 0, 1, 0]);
-        assert_eq!(decode(&[0x12, 0x34, 0x56], 12, 2, false, false).unwrap(), [0x23, 0x01, 0x56, 0x04]);
-        assert_eq!(decode(&[0x12, 0x34, 0x56], 12, 2, true, false).unwrap(), [0x01, 0x23, 0x04, 0x56]);
-        assert_eq!(decode(&[0x12, 0x34, 0x56], 24, 1, false, false).unwrap(), [0x56, 0x34, 0x12, 0]);
-        assert_eq!(decode(&[0x12, 0x34, 0x56], 24, 1, true, true).unwrap(), [0, 0x56, 0x34, 0x12]);
-        assert_eq!(decode(&[0x12, 0x34], 8, 2, false, true).unwrap(), [0x12, 0x34]);
-        assert!(decode(&[0x12, 0x34, 0x56], 12, 2, false, true).is_err());
-        assert!(decode(&[1], 33, 1, false, false).is_err() && decode(&[1], 0, 1, false, false).is_err());
+        let unpack =
+            |bytes: &[u8], bits, row, is_big, is_swapped| decode(bytes, &BitPacking { bits, row, is_big, is_swapped }, 9);
+        assert_eq!(unpack(&[0b1010_0000, 0b0100_0000], 1, 3, false, false).unwrap(), [1, 0, 1, 0, 1, 0]);
+        assert_eq!(unpack(&[0x12, 0x34, 0x56], 12, 2, false, false).unwrap(), [0x23, 0x01, 0x56, 0x04]);
+        assert_eq!(unpack(&[0x12, 0x34, 0x56], 12, 2, true, false).unwrap(), [0x01, 0x23, 0x04, 0x56]);
+        assert_eq!(unpack(&[0x12, 0x34, 0x56], 24, 1, false, false).unwrap(), [0x56, 0x34, 0x12, 0]);
+        assert_eq!(unpack(&[0x12, 0x34, 0x56], 24, 1, true, true).unwrap(), [0, 0x56, 0x34, 0x12]);
+        assert_eq!(unpack(&[0x12, 0x34], 8, 2, false, true).unwrap(), [0x12, 0x34]);
+        assert!(unpack(&[0x12, 0x34, 0x56], 12, 2, false, true).is_err());
+        assert!(unpack(&[1], 33, 1, false, false).is_err() && unpack(&[1], 0, 1, false, false).is_err());
     }
 }
