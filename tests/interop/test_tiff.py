@@ -262,7 +262,39 @@ class Tiff(Case):
             found = trilith("get", f"{path}#/image", "--stored", "--format", "json")
             np.testing.assert_array_equal(json.loads(found), wanted)
 
+    def test_tiles_in_tags_of_strips_are_read(self):
+        """libtiff takes either pair of tags for both, as old programs need it."""
+        data = pixels("u2", (45, 70))
+        for order, (strips, tiles), is_tiled in itertools.product("<>", (((273, 279), (324, 325)),), (True, False)):
+            path = self.folder / f"{'tiles' if is_tiled else 'strips'}-{'big' if order == '>' else 'little'}.tif"
+            cut = {"tile": (16, 32)} if is_tiled else {"rowsperstrip": 7}
+            tifffile.imwrite(path, data, byteorder=order, compression="deflate", metadata=None, **cut)
+            swapped = dict(zip(tiles, strips, strict=True) if is_tiled else zip(strips, tiles, strict=True))
+            content = bytearray(path.read_bytes())
+            with tifffile.TiffFile(path) as file:
+                places = {tag.code: tag.offset for tag in file.pages[0].tags if tag.code in swapped}
+            for code, place in places.items():
+                content[place : place + 2] = swapped[code].to_bytes(2, "little" if order == "<" else "big")
+            path.write_bytes(content)
+            self.assertEqual(len(places), 2)
+            self.digests({path: {"image": data}})
+
     def test_what_is_not_read_is_named(self):
+        for code, name in ((34934, "tiff:jpegxr (JPEG XR)"), (22610, "tiff:jpegxr (JPEG XR)"), (34661, "tiff:jbig (JBIG)")):
+            path = self.folder / f"{code}.tif"
+            tifffile.imwrite(path, pixels("u1", (8, 8)), metadata=None)
+            with tifffile.TiffFile(path, mode="r+b") as file:
+                file.pages[0].tags["Compression"].overwrite(code)
+            entry = json.loads(trilith("digest", "--json", path, status=2))
+            self.assertIn(f"{name} is not available", json.dumps(entry["errors"]))
+        for bits, name in ((32, "CInt16"), (64, "CInt32")):
+            path = self.folder / f"complex{bits}.tif"
+            tifffile.imwrite(path, pixels(f"i{bits // 8}", (8, 8)), metadata=None)
+            with tifffile.TiffFile(path, mode="r+b") as file:
+                file.pages[0].tags["SampleFormat"].overwrite(5)
+            for command in ("get", "stats"):
+                with self.assertRaisesRegex(AssertionError, rf"complex integers are not supported \({name}\)"):
+                    trilith(command, f"{path}#/image")
         path, data = self.folder / "webp.tif", pixels("u1", (64, 64, 3))
         tifffile.imwrite(path, data, compression="webp", metadata=None)
         entry = json.loads(trilith("digest", "--json", path, status=2))

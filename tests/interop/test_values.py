@@ -459,6 +459,71 @@ class Values(peer.CaseWithoutAstropy):
                     found = np.array(peer.trilith_json("get", f"{path}#/page1"), dtype="f8")
                     np.testing.assert_allclose(np.moveaxis(found, -1, 0), smaller.filled(np.nan), rtol=1e-12)
 
+    def test_mask_pages_of_gdal(self):
+        """A mask page is the mask of its image in every command, in place of the number of no data, as GDAL has it."""
+        random = np.random.default_rng(4)
+        affine = dict(crs="EPSG:32632", transform=rasterio.transform.from_origin(5e5, 6e6, 10, 10))
+        for count, how, nodata, is_scaled in itertools.product((1, 3), ("pixel", "band"), (None, 5), (False, True)):
+            path, made = self.folder / "m.tif", self.folder / "m.asdf"
+            size = dict(count=count, height=40, width=33, dtype="int16", nodata=nodata, interleave=how)
+            with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True), rasterio.open(path, "w", driver="GTiff", **size, **affine) as file:
+                file.write(random.integers(0, 9, (count, 40, 33)).astype("i2"))
+                file.write_mask(random.random((40, 33)) < 0.7)
+                if is_scaled:
+                    file.scales, file.offsets = (0.5,) * count, (2,) * count
+            with rasterio.open(path) as file:
+                stored = file.read(masked=True)
+            if count == 1:
+                stored = stored[0]
+            elif how == "pixel":
+                stored = np.moveaxis(stored, 0, -1)
+            wanted = stored * 0.5 + 2 if is_scaled else stored
+            with self.subTest(count=count, how=how, nodata=nodata, is_scaled=is_scaled):
+                self.assertEqual(list(peer.trilith_json("tree", path)), ["image"])
+                self.assertEqual(peer.trilith_json("get", f"{path}#/image"), wanted.tolist())
+                self.assertEqual(peer.trilith_json("get", f"{path}#/image", "--stored"), stored.data.tolist())
+                part = peer.trilith_json("get", f"{path}#/image", "--slice", "1,3:20:2")
+                self.assertEqual(part, wanted[1, 3:20:2].tolist())
+                (said,) = peer.trilith_json("stats", f"{path}#/image")["arrays"]
+                self.assertEqual((said["masked"], said["min"], said["max"]), (np.ma.count_masked(wanted), wanted.min(), wanted.max()))
+                peer.trilith("verify", "--deep", path)
+                # The mask goes into ASDF with stored and with physical values.
+                for options, expected in (([], stored), (["--physical"], wanted)):
+                    peer.trilith("convert", path, made, *options, "--overwrite")
+                    self.assertEqual(peer.trilith_json("get", f"{made}#/image"), expected.tolist())
+                    with asdf.open(made) as file:
+                        np.testing.assert_array_equal(np.ma.getmaskarray(file["image"][...]), expected.mask)
+                peer.trilith("diff", path, made)
+                peer.trilith("convert", path, self.folder / "m.fits", "--overwrite", "--allow-loss")
+                self.assertEqual(peer.trilith_json("get", f"{self.folder / 'm.fits'}#/image"), wanted.tolist())
+                with self.assertRaisesRegex(AssertionError, "a mask page"):
+                    peer.trilith("manifest", path, "-o", self.folder / "m.json")
+
+    def test_mask_pages_of_several_images(self):
+        """Each image has the mask of its size, and one that fits no image stays a page."""
+        images = [np.arange(12, dtype="u1").reshape(3, 4) + number for number in range(2)]
+        masks = [np.where(image % 3 == 0, 0, 255).astype("u1") for image in images]
+        path = self.folder / "p.tif"
+        with tifffile.TiffWriter(path) as file:
+            for image, mask in zip(images, masks, strict=True):
+                file.write(image, metadata=None)
+                file.write(mask, subfiletype=1, metadata=None, compression="zlib")
+            file.write(np.ones((5, 5), "u1"), subfiletype=1, metadata=None)
+        with tifffile.TiffFile(path, mode="r+b") as file:
+            for page in (file.pages[1], file.pages[3], file.pages[4]):
+                page.tags["NewSubfileType"].overwrite(4)
+        self.assertEqual(list(peer.trilith_json("tree", path)), ["page0", "page2", "page4"])
+        for name, image, mask in zip(("page0", "page2"), images, masks, strict=True):
+            wanted = np.ma.array(image, mask=mask == 0).tolist()
+            self.assertEqual(peer.trilith_json("get", f"{path}#/{name}"), wanted)
+        # A mask that cannot be read makes its image unreadable, and no other.
+        with tifffile.TiffFile(path, mode="r+b") as file:
+            file.pages[1].tags["Compression"].overwrite(34925)
+        with self.assertRaisesRegex(AssertionError, "tiff:lzma"):
+            peer.trilith("get", f"{path}#/page0")
+        self.assertEqual(peer.trilith_json("get", f"{path}#/page0", "--stored"), images[0].tolist())
+        self.assertEqual(peer.trilith_json("get", f"{path}#/page2"), np.ma.array(images[1], mask=masks[1] == 0).tolist())
+
     def test_scales_that_cannot_be_applied_are_refused_by_name(self):
         item = '<GDALMetadata><Item name="SCALE" sample="0" role="scale">{}</Item></GDALMetadata>'
         for kind, scale in (("f2", "0.5"), ("c8", "0.5"), ("i2", "ten"), ("i2", "inf")):

@@ -321,3 +321,36 @@ def test_a_cutout_of_an_hdf5_file_of_many_chunks(web, folder, scratch, libver):
         trilith("get", web.url(f"{libver}.h5") + "#/x", "--slice", "3000:3032,1000:1032", "-o", target)
     assert target.read_bytes() == data[3000:3032, 1000:1032].tobytes()
     assert len(requests) <= 16, requests
+
+
+@pytest.mark.parametrize("name", ["known.h5", "known.npy", "known.tif", "known.nc", "known.czi"])
+def test_files_of_known_formats_cost_one_request(web, folder, name):
+    """No layout is looked for next to them, also where there is one. In the rest of the tests."""
+    path = folder / name
+    if name.endswith(".h5"):
+        with h5py.File(path, "w") as file:
+            file["data"] = np.arange(3)
+    elif name.endswith(".npy"):
+        np.save(path, np.arange(3))
+    elif name.endswith(".tif"):
+        values = [(256, 3), (257, 1), (258, 8), (273, 8), (279, 3)]
+        tags = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in values)
+        path.write_bytes(b"II*\0" + struct.pack("<I", 12) + bytes([0, 1, 2, 0]) + struct.pack("<H", len(values)) + tags + bytes(4))
+    elif name.endswith(".nc"):
+        path.write_bytes(b"CDF\x01" + bytes(28))
+    else:
+        path.write_bytes(b"ZISRAWFILE" + bytes(100))
+    (folder / "known.dud").write_text("x = u1[2]\n")
+    is_read = not name.endswith(".czi")
+    with web.counted() as requests:
+        trilith("tree", web.url(name), status=0 if is_read else 2)
+    assert [status for status, *_ in requests] == [206], requests
+    # A layout that is given counts.
+    with web.counted() as requests:
+        out, _ = trilith("get", web.url(name) + "#/x", "--layout", folder / "known.dud")
+    assert out.split() == [str(byte).encode() for byte in path.read_bytes()[:2]]
+    # Without a known format it is looked for.
+    (folder / "unknown.dat").write_bytes(b"\xfe\xff\x01")
+    (folder / "unknown.dud").write_text("x = u1[2]\n")
+    out, _ = trilith("get", web.url("unknown.dat") + "#/x")
+    assert out.split() == [b"254", b"255"]

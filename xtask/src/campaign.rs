@@ -55,6 +55,12 @@ const CAMPAIGNS: &[Campaign] = &[
         cases: 2000,
         work: CampaignProgram::Python("crates/trilith-py/tests/test_generated_netcdf.py"),
     },
+    Campaign {
+        name: "tiff",
+        subject: "TIFF files of every type, compression and mask, against tifffile and GDAL",
+        cases: 700,
+        work: CampaignProgram::Python("tests/interop/test_generated_tiff.py"),
+    },
 ];
 
 const USAGE: &str = "campaign takes NAME [--cases N] [--seed N]";

@@ -855,6 +855,114 @@ def test_scale_and_offset_of_geotiff(tmp_path):
             np.testing.assert_array_equal(raw.values, stored)
 
 
+def _geotiff(path, transform, crs="EPSG:32632", count=1, has_mask=False, has_levels=False, **options):
+    """A GeoTIFF of 40 by 33 pixels; returns what rasterio reads, with the axis of the bands last, if there are several."""
+    rasterio = pytest.importorskip("rasterio")
+    random = np.random.default_rng(5)
+    size = {"count": count, "height": 40, "width": 33, "dtype": "int16", "crs": crs, "transform": transform}
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True):
+        with rasterio.open(path, "w", driver="GTiff", **size, **options) as file:
+            file.write(random.integers(0, 9, (count, 40, 33)).astype("i2"))
+            if has_mask:
+                file.write_mask(random.random((40, 33)) < 0.6)
+        if has_levels:
+            with rasterio.open(path, "r+") as file:
+                file.build_overviews([2, 4])
+    with rasterio.open(path) as file:
+        read = file.read(masked=True)
+    return read[0] if count == 1 else np.moveaxis(read, 0, -1)
+
+
+def test_geotiff_in_xarray_has_coordinates_of_rioxarray(tmp_path):
+    """In the rest of the tests, as this module."""
+    affine = pytest.importorskip("rasterio").transform
+    path = tmp_path / "x.tif"
+    north, south = affine.from_origin(5e5, 6e6, 10, 20), affine.Affine(10, 0, 5e5, 0, 10, 6e6)
+    for transform, crs, is_point in itertools.product((north, south), ("EPSG:32632", "EPSG:4326", None), (False, True)):
+        wanted = _geotiff(path, transform, crs, interleave="pixel", count=2)
+        if is_point:
+            with pytest.importorskip("rasterio").open(path, "r+") as file:
+                file.update_tags(AREA_OR_POINT="Point")
+        opened = xarray.open_dataset(path, engine="trilith")
+        assert list(opened.data_vars) == ["image"] and set(opened.coords) == {"x", "y", "spatial_ref"}
+        assert opened["image"].encoding["grid_mapping"] == "spatial_ref"
+        np.testing.assert_array_equal(opened["image"].values, wanted)
+        np.testing.assert_allclose(opened.x, transform.c + (np.arange(33) + 0.5) * transform.a, rtol=1e-15)
+        np.testing.assert_allclose(opened.y, transform.f + (np.arange(40) + 0.5) * transform.e, rtol=1e-15)
+        assert opened.spatial_ref.attrs.get("spatial_ref") == crs
+        numbers = [float(number) for number in opened.spatial_ref.attrs["GeoTransform"].split()]
+        assert numbers == list(transform.to_gdal())
+        assert opened.sel(x=5e5 + 15, y=opened.y[3], method="nearest")["image"].values.tolist() == wanted[3, 1].tolist()
+    # A rotated grid has no coordinates along its axes, but its transformation.
+    rotated = affine.Affine(10, 2, 5e5, 1, -10, 6e6)
+    _geotiff(path, rotated)
+    opened = xarray.open_dataset(path, engine="trilith")
+    assert set(opened.coords) == {"spatial_ref"}
+    assert [float(number) for number in opened.spatial_ref.attrs["GeoTransform"].split()] == list(rotated.to_gdal())
+    # Without tags there is nothing to say.
+    pytest.importorskip("tifffile").imwrite(path, np.zeros((4, 5), "u1"))
+    assert not xarray.open_dataset(path, engine="trilith").coords
+    assert set(xarray.open_dataset(path, engine="trilith", drop_variables="x").coords) == set()
+
+
+def test_geotiff_in_xarray_equals_rioxarray(tmp_path):
+    """If rioxarray is installed: coordinates, CRS, transformation and masked values. In the rest of the tests, as this module."""
+    rioxarray = pytest.importorskip("rioxarray")
+    affine = pytest.importorskip("rasterio").transform
+    path = tmp_path / "x.tif"
+    for transform, crs, has_mask in (
+        (affine.from_origin(5e5, 6e6, 10, 20), "EPSG:32632", True),
+        (affine.from_origin(5, 50, 0.1, 0.3), "EPSG:4326", False),
+        (affine.Affine(10, 2, 5e5, 1, -10, 6e6), "EPSG:3857", True),
+    ):
+        _geotiff(path, transform, crs, has_mask=has_mask, nodata=None if has_mask else 5)
+        theirs = rioxarray.open_rasterio(path, mask_and_scale=True).squeeze("band", drop=True)
+        ours = xarray.open_dataset(path, engine="trilith")["image"]
+        np.testing.assert_array_equal(ours.values, theirs.values)
+        assert ours.rio.crs == theirs.rio.crs and ours.rio.transform() == theirs.rio.transform()
+        for name in {"x", "y"} & set(ours.coords):
+            np.testing.assert_array_equal(ours[name], theirs[name])
+
+
+def test_masks_and_smaller_versions_of_tiff_in_xarray(tmp_path):
+    """In the rest of the tests, as this module."""
+    affine = pytest.importorskip("rasterio").transform
+    path = tmp_path / "x.tif"
+    for count, how, nodata in itertools.product((1, 3), ("pixel", "band"), (None, 5)):
+        read = _geotiff(path, affine.from_origin(0, 3, 1, 1), count=count, has_mask=True, has_levels=True, interleave=how, nodata=nodata)
+        wanted = np.moveaxis(read, -1, 0) if how == "band" and count > 1 else read
+        found = trilith.open(path)["page0"][...]
+        np.testing.assert_array_equal(np.ma.getmaskarray(found), wanted.mask)
+        np.testing.assert_array_equal(found.filled(0), wanted.filled(0))
+        assert not np.ma.isMaskedArray(trilith.open(path, stored=True)["page0"][...])
+        (ours,) = xarray.open_dataset(path, engine="trilith").data_vars.values()
+        values = wanted.astype("f4").filled(np.nan)
+        np.testing.assert_array_equal(ours.values, values)
+        for key in ((1, slice(2, 9, 2)), (Ellipsis, 0), (slice(1, 3), Ellipsis, slice(1, 2))):
+            np.testing.assert_array_equal(ours[key].values, values[key])
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(ours)).values, values)
+        (raw,) = xarray.open_dataset(path, engine="trilith", mask_and_scale=False).data_vars.values()
+        np.testing.assert_array_equal(raw.values, wanted.data)
+    # With a scale, and with scales that differ.
+    for scales in ((0.5, 0.5), (0.5, 0.25)):
+        read = _geotiff(path, affine.from_origin(0, 3, 1, 1), count=2, has_mask=True, interleave="pixel", nodata=5)
+        with pytest.importorskip("rasterio").open(path, "r+") as file:
+            file.scales, file.offsets = scales, (1, 2)
+        values = (read * np.array(scales) + [1, 2]).filled(np.nan)
+        np.testing.assert_array_equal(xarray.open_dataset(path, engine="trilith")["image"].values, values)
+        np.testing.assert_array_equal(trilith.open(path)["image"][...].filled(np.nan), values)
+
+
+def test_stores_of_zarr_are_named(tmp_path):
+    """In the rest of the tests, as this module."""
+    for name in (".zgroup", ".zarray", "zarr.json"):
+        store = tmp_path / f"{name}.zarr"
+        store.mkdir()
+        (store / name).write_text("{}")
+        with pytest.raises(NotImplementedError, match="is a Zarr store; read it with zarr"):
+            trilith.open(store)
+
+
 def test_links_that_lead_back(tmp_path):
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "x.h5", "w") as file:

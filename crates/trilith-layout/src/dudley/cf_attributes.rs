@@ -1,7 +1,8 @@
 //! The physical values of an array, by the attributes of the conventions of netCDF: `scale_factor`, `add_offset`,
 //! `_FillValue`, `missing_value`, `valid_range`, `valid_min`, `valid_max`, `_Unsigned`; and by `GDAL_NODATA` of a
 //! TIFF file. `grid_missing` is the fill value of the library that wrote the file, which counts if there is no `_FillValue`; of a
-//! struct, it is a list of members, each with its value. `grid_factors` has a scale and an offset for each sample of an image.
+//! struct, it is a list of members, each with its value. `grid_factors` has a scale and an offset for each sample of an image, and
+//! `grid_valid` names the mask page of an image, in place of the number of no data.
 //!
 //! Files of other formats are read so, as the netCDF4 package does with `set_auto_maskandscale`. A layout that a
 //! user writes has no such conventions.
@@ -10,11 +11,15 @@ use std::borrow::Cow;
 
 use super::dudley_file::DudleyFile;
 use super::item_tree::{ItemTreeId, OutlineKind};
-use crate::array::{Array, Datatype, Field, StructType, physical};
+use std::sync::Arc;
+
+use crate::array::{Array, Datatype, Field, Mask, StructType, physical};
 use crate::array::{DeclaredNumber, MissingRule, ValueDecoding, ValueTransform};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE, ItemId, LayoutEntry, LayoutLiteral, read_value};
+use crate::layout::{
+    Attribute, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE, ItemId, LayoutEntry, LayoutLiteral, VALID_ATTRIBUTE, read_own, read_value,
+};
 
 impl DudleyFile {
     /// The array that an entry of this stream is; what is there of one that ends after the end of the file. In a file of
@@ -145,7 +150,57 @@ impl DudleyFile {
                 .push(ValueDecoding { transform: self.build_sample_reading(item, factors, &stored)?, missing_rules: missing });
         }
         let array = meanings.into_iter().try_fold(stored, |array, meaning| physical(&array, &[meaning]))?;
-        self.decode_declared(item, array)
+        let array = self.decode_declared(item, array)?;
+        self.with_mask_page(item, array)
+    }
+
+    /// The array of an item with the mask page that its attributes name; unchanged if they name none.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for a mask that does not fit, and an error if it cannot be read.
+    #[doc(hidden)]
+    pub fn with_mask_page(&self, item: ItemId, array: Array) -> Result<Array> {
+        let find = |wanted: &str| self.layout().attributes(item).find(|(name, _)| *name == wanted).map(|(_, said)| said);
+        let Some(said) = find(VALID_ATTRIBUTE) else { return Ok(array) };
+        let wrong = || Error::malformed(format!("{VALID_ATTRIBUTE} is not the path of an array of integers that fits"));
+        let Attribute::Value(LayoutLiteral::Text(path)) = said else { return Err(wrong()) };
+        let outline = self.outline()?;
+        let Some(OutlineKind::Data(entry)) = outline.find(&read_own(path))?.map(|id| outline.kind(id)) else {
+            return Err(wrong());
+        };
+        let valid = self.stored_array_of(entry)?;
+        if !valid.datatype().is_integer() || valid.datatype().is_signed() {
+            return Err(wrong());
+        }
+        let zeros = ValueDecoding {
+            transform: ValueTransform::Identity,
+            missing_rules: vec![MissingRule::Below(DeclaredNumber::Int(1))],
+        };
+        let Some(Mask::Array(zeros)) = physical(&valid, &[zeros])?.mask().cloned() else { return Err(wrong()) };
+        let dims = find("grid_dims").map(read_value);
+        let samples = match &dims {
+            Some(Attribute::List(dims)) => dims.iter().position(|dim| matches!(dim, LayoutLiteral::Text(dim) if dim == "sample")),
+            _ => None,
+        };
+        let (mut shape, mut strides) = (zeros.shape().to_vec(), zeros.strides().to_vec());
+        if let Some(at) = samples.filter(|at| shape.len() + 1 == array.shape().len() && *at <= shape.len()) {
+            // The mask of a pixel is that of each of its samples.
+            shape.insert(at, array.shape().get(at).copied().unwrap_or_default());
+            strides.insert(at, 0);
+        }
+        if shape != array.shape() {
+            return Err(wrong());
+        }
+        let (source, datatype) = (zeros.source().clone(), zeros.datatype().clone());
+        let mask = Array::strided(source, zeros.offset(), datatype, zeros.byteorder(), shape, strides)?;
+        let mask = mask.with_limits(Arc::clone(zeros.limits()));
+        array.with_mask(Mask::Array(Arc::new(mask)))
+    }
+
+    /// Returns `true` if the attributes of an entry name a mask page.
+    #[doc(hidden)]
+    pub fn has_mask_page(&self, entry: &LayoutEntry) -> bool {
+        self.layout().attributes(entry.item).any(|(name, _)| name == VALID_ATTRIBUTE)
     }
 }
 
@@ -164,6 +219,7 @@ const CF_ATTRIBUTES: &[&str] = &[
     "grid_integers",
     FACTORS_ATTRIBUTE,
     FILL_ATTRIBUTE,
+    VALID_ATTRIBUTE,
 ];
 
 /// Returns `true` if an attribute defines the meaning of elements.
@@ -185,7 +241,11 @@ fn value_decodings<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)
     if said.is_empty() {
         return Vec::new();
     }
-    let said = AttributeValues(said);
+    let mut said = AttributeValues(said);
+    if said.0.iter().any(|(name, _)| *name == VALID_ATTRIBUTE) {
+        // As GDAL has it, a mask page counts in place of the number of no data.
+        said.0.retain(|(name, _)| *name != "GDAL_NODATA");
+    }
     let is_turned = said.is_unsigned() && datatype.is_signed();
     let unsigned = if is_turned { Datatype::numeric('u', datatype.item_size()) } else { None };
     let elements = unsigned.as_ref().unwrap_or(datatype);

@@ -23,7 +23,7 @@ use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::layout::{
     Attribute, ChunkIndex, Dialect, EvaluateOptions, FACTORS_ATTRIBUTE, ItemId, ItemKind, Layout, LayoutEntry, LayoutLiteral,
-    ParseOptions, ResolvedType, StoredChunk, StreamEntryKind, parse, read_own,
+    ParseOptions, ResolvedType, StoredChunk, StreamEntryKind, VALID_ATTRIBUTE, parse, read_own,
 };
 use crate::limits::Limits;
 
@@ -34,7 +34,7 @@ const SHAPE_ATTRIBUTE: &str = "grid_shape";
 pub(super) const GRID_PREFIX: &str = "grid_";
 
 /// The attributes about the meaning of the elements.
-pub const MEANING: &[&str] = &["grid_dims", "grid_float32", "grid_integers", "grid_types", FACTORS_ATTRIBUTE];
+pub const MEANING: &[&str] = &["grid_dims", "grid_float32", "grid_integers", "grid_types", FACTORS_ATTRIBUTE, VALID_ATTRIBUTE];
 
 /// The attributes about the axes in the file: the one that became the length of strings, and those without an end.
 pub(super) const AXIS_ATTRIBUTES: &[&str] = &["grid_chars", "grid_unlimited"];

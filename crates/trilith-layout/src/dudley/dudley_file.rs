@@ -366,7 +366,7 @@ impl DudleyFile {
     }
 
     /// Returns the attributes of the layout about the elements and the axes of an item: `grid_dims`, `grid_float32`,
-    /// `grid_integers`, `grid_types`, `grid_chars`, `grid_unlimited`, `grid_missing` and `grid_factors`.
+    /// `grid_integers`, `grid_types`, `grid_chars`, `grid_unlimited`, `grid_missing`, `grid_factors` and `grid_valid`.
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::outline`].

@@ -28,6 +28,8 @@ pub(super) enum MagicRule {
     /// Recognition by the first bytes (4 KiB, if the file has as many), and by further bytes if needed.
     #[allow(dead_code, reason = "for formats without a mark")]
     Check(fn(&[u8], &dyn Source) -> bool),
+    /// Recognition by bytes anywhere in the file, since the first ones say nothing.
+    Search(fn(&[u8], &dyn Source) -> bool),
 }
 
 /// A file format of other programs.
@@ -45,6 +47,9 @@ const ADVICE_PICTURE: &str = "open it with an image viewer or Pillow";
 pub(super) const ADVICE_PROGRAM: &str = "name a data file";
 const ADVICE_UNFINISHED: &str = "finish() does that once all its regions are written, and abort() removes it (ParallelWriter::open, or trilith.resume in Python)";
 const ADVICE_CDF: &str = "read it with cdflib";
+pub(super) const ADVICE_ADIOS: &str = "read it with adios2";
+const ADVICE_NIFTI: &str = "read it with nibabel";
+const ADVICE_VTK: &str = "read it with PyVista or meshio";
 const ADVICE_TABLE: &str = "read it with pandas, polars or DuckDB";
 
 /// A format whose layout is derived by the module of that name.
@@ -62,6 +67,11 @@ macro_rules! alone {
 /// A format that is refused.
 const fn unsupported(what: &'static str, mark: &'static [u8], at: MagicOffsets, advice: &'static str) -> ForeignFormat {
     ForeignFormat { name: what, magic: MagicRule::Bytes(mark, at), support: Support::Unsupported(advice) }
+}
+
+/// A format without magic bytes that is refused.
+const fn unsupported_check(what: &'static str, is_it: fn(&[u8], &dyn Source) -> bool, advice: &'static str) -> ForeignFormat {
+    ForeignFormat { name: what, magic: MagicRule::Check(is_it), support: Support::Unsupported(advice) }
 }
 
 /// All known formats. The first one that matches counts.
@@ -85,29 +95,43 @@ pub(super) const FORMATS: &[ForeignFormat] = &[
     supported("BigTIFF", "a BigTIFF image", MagicRule::Bytes(b"II+\0", AT_START), alone!(tiff)),
     supported("BigTIFF", "a BigTIFF image", MagicRule::Bytes(b"MM\0+", AT_START), alone!(tiff)),
     // A user block may begin as a file of any format that is refused.
-    supported("HDF5", "an HDF5 file (as netCDF-4 files are)", MagicRule::Check(recognize::is_hdf5), super::hdf5::derive_layout),
+    supported("HDF5", "an HDF5 file (as netCDF-4 files are)", MagicRule::Search(recognize::is_hdf5), super::hdf5::derive_layout),
     unsupported("a PNG image", b"\x89PNG\r\n\x1a\n", AT_START, ADVICE_PICTURE),
     unsupported("a GIF image", b"GIF8", AT_START, ADVICE_PICTURE),
     unsupported("a JPEG image", b"\xff\xd8\xff", AT_START, ADVICE_PICTURE),
     unsupported("a JPEG 2000 image", b"\0\0\0\x0cjP  \r\n\x87\n", AT_START, ADVICE_PICTURE),
     unsupported("a PDF document", b"%PDF-", AT_START, "open it with a PDF viewer"),
     unsupported("a Parquet file", b"PAR1", AT_START, ADVICE_TABLE),
-    unsupported("an Arrow file", b"ARROW1", AT_START, ADVICE_TABLE),
+    unsupported("an Arrow file (as Feather files are)", b"ARROW1", AT_START, ADVICE_TABLE),
+    unsupported("a Feather file", b"FEA1", AT_START, ADVICE_TABLE),
     unsupported("an SQLite database", b"SQLite format 3\0", AT_START, "open it with sqlite3"),
     unsupported("a MATLAB file", b"MATLAB 5.0 MAT-file", AT_START, "read it with scipy.io.loadmat"),
     unsupported("a ROOT file", b"root\0", AT_START, "read it with uproot"),
     unsupported("a NASA CDF file", b"\xcd\xf3\x00\x01", AT_START, ADVICE_CDF),
     unsupported("a NASA CDF file", b"\xcd\xf2\x60\x02", AT_START, ADVICE_CDF),
-    ForeignFormat {
-        name: "a VOTable",
-        magic: MagicRule::Check(recognize::is_votable),
-        support: Support::Unsupported("read it with astropy.table.Table.read, which can write it as FITS"),
-    },
-    ForeignFormat {
-        name: "a Python pickle",
-        magic: MagicRule::Check(recognize::is_pickle),
-        support: Support::Unsupported("load it in Python, only if you trust it: a pickle may run any program"),
-    },
+    unsupported_check("a VOTable", recognize::is_votable, "read it with astropy.table.Table.read, which can write it as FITS"),
+    unsupported_check(
+        "a Python pickle",
+        recognize::is_pickle,
+        "load it in Python, only if you trust it: a pickle may run any program",
+    ),
+    unsupported("a CZI image of Zeiss", b"ZISRAWFILE", AT_START, "read it with czifile, pylibCZIrw or bioio"),
+    unsupported("an ND2 image of Nikon", b"\xda\xce\xbe\x0a", AT_START, "read it with nd2 or bioio"),
+    unsupported_check("a LIF image of Leica", recognize::is_lif, "read it with liffile, readlif or bioio"),
+    unsupported("a DICOM file", b"DICM", &[128], "read it with pydicom"),
+    unsupported("a NIfTI image", b"n+1\0", &[344], ADVICE_NIFTI),
+    unsupported("the header of a NIfTI image", b"ni1\0", &[344], ADVICE_NIFTI),
+    unsupported("a NIfTI image", b"n+2\0", &[4], ADVICE_NIFTI),
+    unsupported("the header of a NIfTI image", b"ni2\0", &[4], ADVICE_NIFTI),
+    unsupported_check("an MRC image", recognize::is_mrc, "read it with mrcfile"),
+    unsupported("a VTK file", b"# vtk DataFile Version", AT_START, ADVICE_VTK),
+    unsupported_check("a VTK file", recognize::is_vtk_xml, ADVICE_VTK),
+    unsupported("a BUFR file", b"BUFR", AT_START, "read it with ecCodes or pdbufr"),
+    unsupported("an OpenEXR image", b"\x76\x2f\x31\x01", AT_START, "read it with OpenEXR or imageio"),
+    unsupported("an ADIOS file (BP)", b"ADIOS-BP", AT_START, ADVICE_ADIOS),
+    unsupported("an NRRD image", b"NRRD000", AT_START, "read it with pynrrd or SimpleITK"),
+    unsupported("an IDL save file", b"SR\0\x04", AT_START, "read it with scipy.io.readsav"),
+    unsupported("an IDL save file", b"SR\0\x06", AT_START, "restore it in IDL and save it without compression"),
     unsupported("a GRIB file", b"GRIB", AT_START, "read it with cfgrib or ecCodes"),
     unsupported(
         "a file compressed with Zstandard",
@@ -165,11 +189,16 @@ pub(super) const FORMATS: &[ForeignFormat] = &[
         AT_START,
         "trilith repair FILE -o OUT recovers what is left",
     ),
+    ForeignFormat {
+        name: "an ADIOS file (BP3)",
+        magic: MagicRule::Search(recognize::is_adios_bp3),
+        support: Support::Unsupported(ADVICE_ADIOS),
+    },
     // Fortran records have no magic bytes, so all other formats are tried first.
     supported(
         "Fortran records",
         "a file of unformatted Fortran records",
-        MagicRule::Check(recognize::is_fortran),
+        MagicRule::Search(recognize::is_fortran),
         alone!(fortran),
     ),
 ];

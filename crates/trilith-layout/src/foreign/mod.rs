@@ -32,6 +32,8 @@ use crate::progress::Progress;
 pub use npz::npz_arrays;
 pub use recognize::has_user_block;
 pub use unsupported_formats::refusal;
+#[doc(hidden)]
+pub use unsupported_formats::{dir_refusal, url_refusal};
 
 /// Number of bytes that are examined to recognise a file.
 const DETECT_LEN: u64 = 4 << 10;
@@ -125,12 +127,30 @@ fn read_start(source: &dyn Source) -> Result<Vec<u8>> {
     read_vec(source, 0, source.len().min(DETECT_LEN), &Limits::default())
 }
 
+/// Returns `true` if the first bytes of a file are those of a known format, also of one that is refused.
+///
+/// # Errors
+/// Returns an error if the file cannot be read.
+#[doc(hidden)]
+pub fn has_known_start(source: &dyn Source) -> Result<bool> {
+    let start = read_start(source)?;
+    let by_start = |format: &&ForeignFormat| !matches!(format.magic, MagicRule::Search(_));
+    Ok(FORMATS.iter().filter(by_start).any(|format| format.is_at(&start, source)))
+}
+
 /// The row of a file; the first that fits counts.
 fn recognize_format(start: &[u8], source: &dyn Source) -> Option<&'static ForeignFormat> {
-    FORMATS.iter().find(|format| match &format.magic {
-        MagicRule::Bytes(mark, at) => at.iter().any(|at| start.get(*at..).is_some_and(|rest| rest.starts_with(mark))),
-        MagicRule::Check(is_it) => is_it(start, source),
-    })
+    FORMATS.iter().find(|format| format.is_at(start, source))
+}
+
+impl ForeignFormat {
+    /// Returns `true` if a file with these first bytes is of the format.
+    fn is_at(&self, start: &[u8], source: &dyn Source) -> bool {
+        match &self.magic {
+            MagicRule::Bytes(mark, at) => at.iter().any(|at| start.get(*at..).is_some_and(|rest| rest.starts_with(mark))),
+            MagicRule::Check(is_it) | MagicRule::Search(is_it) => is_it(start, source),
+        }
+    }
 }
 
 /// Hands over each beginning of a file, and the file with each of its bytes changed.

@@ -30,6 +30,34 @@ pub(super) fn is_votable(start: &[u8], _: &dyn Source) -> bool {
     text.starts_with(b"<") && text.windows(8).any(|window| window == b"<VOTABLE")
 }
 
+/// Returns `true` for XML whose root is that of a file of VTK.
+pub(super) fn is_vtk_xml(start: &[u8], _: &dyn Source) -> bool {
+    let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+    let begins = |root: &[u8]| text.strip_prefix(root).is_some_and(|rest| rest.starts_with(b" ") || rest.starts_with(b">"));
+    begins(b"<VTKFile") || text.starts_with(b"<?xml") && text.windows(8).any(|window| window == b"<VTKFile")
+}
+
+/// Returns `true` for the block of XML with which files of Leica begin: 0x70, its length, and `*`.
+pub(super) fn is_lif(start: &[u8], _: &dyn Source) -> bool {
+    start.starts_with(b"\x70\0\0\0") && start.get(8) == Some(&b'*')
+}
+
+/// Returns `true` for the header of MRC2014: `MAP ` and the mark of a byte order ("MRC2014 file format", words 53 and 54).
+pub(super) fn is_mrc(start: &[u8], _: &dyn Source) -> bool {
+    let found = start.get(208..214).and_then(|bytes| bytes.split_first_chunk::<4>());
+    found.is_some_and(|(map, stamp)| map == b"MAP " && [b"\x44\x44", b"\x44\x41", b"\x11\x11"].iter().any(|mark| stamp == *mark))
+}
+
+/// Returns `true` for the footer of a file of ADIOS whose first bytes are data. It is not looked for on servers.
+pub(super) fn is_adios_bp3(_: &[u8], source: &dyn Source) -> bool {
+    const MINIFOOTER: u64 = 64;
+    let mut end = [0; MINIFOOTER as usize];
+    let Some(at) = source.len().checked_sub(MINIFOOTER).filter(|_| source.access().cost != AccessCost::Request) else {
+        return false;
+    };
+    source.read_at(at, &mut end).is_ok() && end.windows(10).any(|window| window == b"ADIOS-BP v")
+}
+
 /// Returns `true` if a file begins with a version of pickles that programs write today, and ends as they do.
 pub(super) fn is_pickle(start: &[u8], source: &dyn Source) -> bool {
     let mut last = [0];

@@ -1,12 +1,19 @@
 //! Names of the kinds of files that no family here reads, with advice.
 
-use super::formats::{ADVICE_PROGRAM, Support};
+use super::formats::{ADVICE_ADIOS, ADVICE_PROGRAM, Support};
 use crate::bytes::Source;
 use crate::error::{Error, Result, SuggestedSetting};
 
 /// Advice for a format that is read elsewhere: a file of the ASDF family is expected here.
 const ADVICE_CONVERT: &str = "write it as ASDF first: trilith convert FILE OUT.asdf";
 const ADVICE_UNZIP: &str = "unpack it with unzip and name the files that it held";
+const ADVICE_ZARR: &str = "read it with zarr, or in xarray with open_zarr";
+
+/// Formats that are directories: the files of which one is there, a noun with the article, and advice.
+const DIRECTORY_FORMATS: &[(&[&str], &str, &str)] = &[
+    (&["zarr.json", ".zgroup", ".zarray", ".zmetadata"], "a Zarr store", ADVICE_ZARR),
+    (&["md.idx"], "a directory of ADIOS (BP)", ADVICE_ADIOS),
+];
 
 /// The error for a file that begins like none that can be read. Only its first bytes are looked at.
 ///
@@ -25,7 +32,7 @@ pub fn refusal(source: &dyn Source) -> Result<Error> {
         Some(what) => Error::unsupported(format!("{name} is {what}")).hint(advice),
         None if has_hdf5_extension(name) => Error::unsupported(format!("{name} has no superblock of HDF5"))
             .hint("a later member of a family, and the file with the elements of a split file, are read together with the first one: h5repart -family_to_single NAME-%d.h5 OUT.h5 joins a family"),
-        None => Error::unsupported(format!("{name} is not an ASDF, FITS or Dudley file: its format is not known"))
+        None => Error::unsupported(format!("{name} cannot be read: its format is not known (Trilith reads ASDF, FITS, HDF5, netCDF, TIFF, NumPy, Dudley and other formats)"))
             .setting(under, SuggestedSetting::Layout)
             .hint("an ASDF file begins with \"#ASDF 1.0.0\""),
     })
@@ -35,6 +42,20 @@ pub fn refusal(source: &dyn Source) -> Result<Error> {
 fn has_hdf5_extension(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     [".h5", ".hdf5", ".he5", ".hdf"].iter().any(|ending| lower.ends_with(ending))
+}
+
+/// The error for a directory that is a file of another format, told by the names of its files; None for any other directory.
+#[doc(hidden)]
+pub fn dir_refusal(name: &str, has_file: impl Fn(&str) -> bool) -> Option<Error> {
+    let found = DIRECTORY_FORMATS.iter().find(|(files, ..)| files.iter().any(|file| has_file(file)));
+    found.map(|(_, what, advice)| Error::unsupported(format!("{name} is {what}")).hint(*advice))
+}
+
+/// The error for a URL at which there is no file, but a store by its name; None for any other URL.
+#[doc(hidden)]
+pub fn url_refusal(url: &str) -> Option<Error> {
+    let path = url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/');
+    path.ends_with(".zarr").then(|| Error::unsupported(format!("{url} is named as a Zarr store")).hint(ADVICE_ZARR))
 }
 
 /// Names the content of the first bytes, if it is known, with advice.
@@ -72,6 +93,12 @@ fn describe_zip(start: &[u8]) -> (Option<String>, String) {
     let member = start.get(30..30 + usize::from(length)).unwrap_or_default();
     let (what, advice) = match member {
         b"[Content_Types].xml" => ("an Office document", "save its tables as CSV"),
+        name if [b".zgroup".as_slice(), b".zarray", b".zattrs", b".zmetadata", b"zarr.json"]
+            .iter()
+            .any(|file| name.ends_with(file)) =>
+        {
+            ("a Zarr store in a ZIP archive", "read it with zarr (ZipStore)")
+        }
         _ => ("a ZIP archive", ADVICE_UNZIP),
     };
     (Some(what.to_owned()), advice.to_owned())
@@ -157,6 +184,34 @@ mod tests {
     }
 
     #[test]
+    fn formats_without_magic_bytes_are_named() {
+        let placed = |at: usize, bytes: &[u8]| [vec![0; at], bytes.to_vec(), vec![1; 80]].concat();
+        for (bytes, what) in [
+            (b"\x70\0\0\0\x20\0\0\0*\x0a\0\0\0".to_vec(), "a LIF image"),
+            (placed(208, b"MAP \x44\x44\0\0"), "an MRC image"),
+            (placed(208, b"MAP \x11\x11\0\0"), "an MRC image"),
+            (b"<?xml version=\"1.0\"?>\n<VTKFile type=\"ImageData\">".to_vec(), "a VTK file"),
+            (b"<VTKFile type=\"ImageData\">".to_vec(), "a VTK file"),
+            ([&[1, 2, 0xff, 3][..], &[7; 100], b"ADIOS-BP v2.9.0", &[0; 41]].concat(), "an ADIOS file (BP3)"),
+        ] {
+            let text = said(&bytes);
+            assert!(text.starts_with(&format!("x is {what}")) && text.contains("; read it with "), "{text}");
+        }
+        // Text in the place of a mark is no mark.
+        assert!(!said(&placed(208, b"MAP of")).contains("MRC"));
+    }
+
+    #[test]
+    fn directories_are_named_by_their_files() {
+        for (file, what) in [(".zgroup", "Zarr"), (".zarray", "Zarr"), ("zarr.json", "Zarr"), ("md.idx", "ADIOS")] {
+            let error = dir_refusal("x", |name| name == file).map(|error| error.to_string()).unwrap_or_default();
+            assert!(error.contains(what) && error.contains("read it with"), "{error}");
+        }
+        assert!(dir_refusal("x", |_| false).is_none());
+        assert!(url_refusal("https://h/x.zarr/?a=b").is_some() && url_refusal("https://h/x.zarr/c/0").is_none());
+    }
+
+    #[test]
     fn text_kinds_and_binary_are_distinguished() {
         for (bytes, what) in [
             (b"".as_slice(), "x is empty (0 bytes)"),
@@ -180,8 +235,8 @@ mod tests {
                 "x is not an ASDF file from its first byte on: an ASDF header begins at byte 17",
             ),
             (&[0; 100], "x is nothing but zeros at its beginning"),
-            (b"\x01\x02\x03\xff", "x is not an ASDF, FITS or Dudley file: its format is not known"),
-            (b"\xff\xff\xff", "x is not an ASDF, FITS or Dudley file: its format is not known"),
+            (b"\x01\x02\x03\xff", "x cannot be read: its format is not known"),
+            (b"\xff\xff\xff", "x cannot be read: its format is not known"),
         ] {
             let text = said(bytes);
             assert!(text.starts_with(what), "{text}");

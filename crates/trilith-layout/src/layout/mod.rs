@@ -79,7 +79,7 @@ pub use find::{ArrayLocation, MissingName};
 pub use lexer::quoted_name;
 pub use model::{Attribute, ItemId, ItemKind, Layout, LayoutLiteral};
 #[doc(hidden)]
-pub use model::{COLUMN_ATTRIBUTE, ENDS_ATTRIBUTE, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE};
+pub use model::{COLUMN_ATTRIBUTE, ENDS_ATTRIBUTE, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE, VALID_ATTRIBUTE};
 #[doc(hidden)]
 pub use model::{LayoutFilter, Placement};
 #[doc(hidden)]

@@ -25,6 +25,9 @@ pub const FILL_ATTRIBUTE: &str = "grid_missing";
 pub const ENDS_ATTRIBUTE: &str = "grid_ends";
 /// The attribute with a scale and an offset for each sample of an image, if they differ.
 pub const FACTORS_ATTRIBUTE: &str = "grid_factors";
+/// The attribute with the path of an array that is 0 for each element, or each pixel, that is missing: a mask page of TIFF.
+#[doc(hidden)]
+pub const VALID_ATTRIBUTE: &str = "grid_valid";
 
 /// The owner of the types of 2025, which have one name space; no item has this number.
 pub(crate) const GLOBAL_SCOPE: u32 = u32::MAX;

@@ -9,7 +9,7 @@ import xarray
 from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.core import indexing
 
-from . import _chunks, _dims, _kept, _laid_out
+from . import _chunks, _dims, _geotiff, _kept, _laid_out
 from ._trilith import Array, FormatError, LimitError, Sequence, _AxisNames, _Keyed, open
 
 #: Arguments of `trilith.open`.
@@ -33,6 +33,8 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
     HDF5, netCDF and what else is read under a layout has the names of its dimensions and its attributes, and is decoded
     by the CF conventions as xarray does it, which the arguments `decode_cf`, `mask_and_scale` and so on of xarray turn
     off. Elements of variable length are arrays in a variable of objects.
+
+    A GeoTIFF has the coordinates `x`, `y` and `spatial_ref`, as in rioxarray. Smaller versions of its pages are left out.
 
     Under a layout, the parameters that are lengths of axes name these: `ny`, or `nx-1`. Values of the summary block are
     coordinates. If records or integers are padded along such an axis, its lengths are the coordinate `ny_length`.
@@ -133,11 +135,15 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
     coordinates |= set(unequal)
     arrays = {key: array for key, array in arrays.items() if key not in lengths}
     said = {key: _laid_out.attributes(array, is_stored=is_stored) for key, array in arrays.items()} if laid_out or is_set else {}
+    is_derived = laid_out and node._form == "derived"
+    hidden = _geotiff.overviews(arrays, said) if is_derived else ()
     variables = unequal
     for key, made in lists.items():
         own = {name: value for name, value in _laid_out.attributes(made.lists).items() if name != "list_shape"}
         variables[key] = xarray.Variable(names[key], indexing.LazilyIndexedArray(made), own)
     for key, array in arrays.items():
+        if key in hidden:
+            continue
         # A record without a member has no value that says so.
         for path, more in _members(array.dtype) if array.mask is not None and not is_stored else [((), ())]:
             name = ".".join((key, *path))
@@ -149,10 +155,19 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
         variables.update({key: _characters(array, variables[key]) for key, array in arrays.items() if key in variables})
         if not is_stored:
             variables.update({key: _samples(array, variables[key]) for key, array in arrays.items() if key in variables})
+            variables.update({key: _masked(node, key, array, variables[key]) for key, array in arrays.items() if key in variables})
         unlimited.update(*(array._words.get("grid_unlimited") or () for array in arrays.values()))
+    if is_derived:
+        images = {key: array for key, array in arrays.items() if key in variables}
+        placed, referenced = _geotiff.coordinates(node, images, said, names)
+        placed = {key: variable for key, variable in placed.items() if key not in drop}
+        for key in referenced if _geotiff.CRS in placed else ():
+            variables[key].encoding["grid_mapping"] = _geotiff.CRS
+        variables |= placed
+        coordinates |= set(placed)
     attributes = _laid_out.attributes(node) if laid_out else node.attrs if is_set else {}
     for key, value in readable.items():
-        if laid_out and node._form == "derived":
+        if is_derived:
             continue  # the lengths of dimensions
         if isinstance(value, _SCALARS):
             attributes[str(key)] = str(value) if isinstance(value, str) else value
@@ -281,6 +296,22 @@ def _samples(array, variable):
         return variable
     attributes = {name: value for name, value in variable.attrs.items() if name != "_FillValue"}
     return xarray.Variable(variable.dims, indexing.LazilyIndexedArray(_Samples(array, factors)), attributes, variable.encoding)
+
+
+def _masked(node, key, array, variable):
+    """A variable whose mask is a page of its file, for which xarray has no attribute: with NaN for the pixels that do not count. The
+    number of no data does not count then."""
+    if "grid_valid" not in array._words:
+        return variable
+    attributes = {name: value for name, value in variable.attrs.items() if name != "_FillValue"}
+    factors = _laid_out.factors(array)
+    image = _Lazy(array, masks=None) if factors is None else _Samples(array, (*factors[:3], None))
+    is_scaled = not attributes.keys().isdisjoint(("scale_factor", "add_offset"))
+    dtype = numpy.dtype("f8") if is_scaled else _with_missing(image.dtype, "float")
+    valid = _kept.Kept(node[f"{key}@mask"])
+    samples = None if valid.ndim == array.ndim else array._words["grid_dims"].index("sample")
+    data = indexing.LazilyIndexedArray(_Masked(image, valid, samples, dtype))
+    return xarray.Variable(variable.dims, data, attributes, variable.encoding)
 
 
 def _dimensions(node, arrays, given, axes, lists):
@@ -464,3 +495,24 @@ class _Samples(_Lazy):
         scale, offset = (each[key[axis]].reshape(*numpy.shape(each[key[axis]]), *[1] * after) for each in (scale, offset))
         values = stored * scale + offset
         return values if missing is None else numpy.where((stored == missing) | ((stored != stored) & (missing != missing)), numpy.nan, values)
+
+
+class _Masked(BackendArray):
+    """An image with NaN for the pixels for which another array is 0. `samples` is the axis along which they share a pixel."""
+
+    def __init__(self, image, valid, samples, dtype):
+        self.image, self.valid, self.samples = image, valid, samples
+        self.shape, self.dtype = image.shape, dtype
+
+    def __getitem__(self, key):
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
+
+    def _read(self, key):
+        pixels, is_each = key, True
+        if self.samples is not None:
+            pixels = (*key[: self.samples], *key[self.samples + 1 :])
+            is_each = isinstance(key[self.samples], (int, numpy.integer))
+        valid = numpy.asarray(self.valid[(*pixels, Ellipsis)]) != 0
+        if not is_each:
+            valid = numpy.expand_dims(valid, sum(not isinstance(one, (int, numpy.integer)) for one in key[: self.samples]))
+        return numpy.where(valid, numpy.asarray(self.image._read(key), self.dtype), self.dtype.type(numpy.nan))

@@ -86,7 +86,8 @@ const MAX_NAMED_PATHS: usize = 5;
 
 /// The arrays that keep stored values which are not their physical ones; with `masks`, those of arrays are kept.
 fn stored_notes(file: &DudleyFile, masks: bool) -> Result<Option<String>> {
-    let is_lost = |entry: &LayoutEntry| !(masks && has_room(entry)) && file.is_filled(entry).unwrap_or(false);
+    let is_masked = |entry: &LayoutEntry| file.has_mask_page(entry) || file.is_filled(entry).unwrap_or(false);
+    let is_lost = |entry: &LayoutEntry| !(masks && has_room(entry)) && is_masked(entry);
     Ok(path_list(file, |entry| file.is_packed(entry) || is_lost(entry))?.map(|paths| {
         format!("the stored values of {paths} are kept, which are not the physical ones that attributes declare: --physical writes those")
     }))

@@ -304,9 +304,12 @@ impl DudleyToTree<'_, '_, '_> {
     fn convert_array(&mut self, entry: &LayoutEntry, path: &str) -> Result<ArrayForm> {
         let file = self.items.file();
         let is_masked = self.item_options.masks && has_room(entry) && file.is_filled(entry)?;
-        let array = match self.item_options.physical || is_masked {
-            true => file.array_of(entry)?,
-            false => file.with_declared_text(entry, self.items.array(entry)?)?,
+        let array = match self.item_options {
+            ItemOptions { physical, .. } if physical || is_masked => file.array_of(entry)?,
+            ItemOptions { masks, .. } => {
+                let array = file.with_declared_text(entry, self.items.array(entry)?)?;
+                if masks { file.with_mask_page(entry.item, array)? } else { array }
+            }
         };
         if is_list(&array)? || matches!(array.datatype(), Datatype::Utf8(_)) && has_bytes(&array)? {
             return asdf::inline_write::nested(&array, "").map(ArrayForm::Strings);

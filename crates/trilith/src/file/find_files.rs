@@ -6,7 +6,7 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use super::FileKind;
-use super::open::read_start;
+use super::open::{dir_refusal, read_start};
 use crate::bytes::{self, LocalOptions, display_name, hidden_name, is_url, name_of, path_of};
 use crate::error::{Error, Result};
 use crate::glob::{GlobPattern, fits, natural};
@@ -231,7 +231,8 @@ impl FileFinderIter {
         ) {
             Ok(urls) if urls.is_empty() => {
                 let what = if url.ends_with('/') { "no ASDF, FITS or Dudley file is in" } else { "no object fits the pattern" };
-                let problem = Some(Error::invalid_input(format!("{what} {}", display_name(url))));
+                let problem = || Error::invalid_input(format!("{what} {}", display_name(url)));
+                let problem = Some(crate::foreign::url_refusal(url).unwrap_or_else(problem));
                 self.found_queue.push_back(FoundFile { name: url.to_owned(), problem });
             }
             Ok(urls) => self.found_queue.extend(urls.into_iter().map(|name| FoundFile { name, problem: None })),
@@ -338,6 +339,8 @@ impl FileFinderIter {
         let mut found = Vec::new();
         for (name, path) in entries {
             match std::fs::metadata(&path) {
+                // A store of another format has very many files.
+                Ok(there) if there.is_dir() && dir_refusal(&path).is_some() => self.skipped += 1,
                 Ok(there) if there.is_dir() => found.push(PendingName::Folder(path)),
                 Ok(there) if !there.is_file() => self.skipped += 1,
                 _ if FileKind::has_known_extension(&name) => found.push(PendingName::ListedName(text_of(&path))),
@@ -377,8 +380,11 @@ impl Iterator for FileFinderIter {
             let found = match self.pending.pop()? {
                 PendingName::ListedName(name) => Some(FoundFile::pending_at(name)),
                 PendingName::Folder(folder) => {
-                    self.visit_dir(&folder);
-                    None
+                    let problem = dir_refusal(&folder);
+                    if problem.is_none() {
+                        self.visit_dir(&folder);
+                    }
+                    problem.map(|error| FoundFile { name: text_of(&folder), problem: Some(error) })
                 }
                 PendingName::File(path) => self.by_content(&path),
                 PendingName::Pattern { .. } => None,

@@ -13,13 +13,13 @@ use crate::array::Byteorder;
 use crate::asdf::AsdfFile;
 use crate::bytes::{self, LocalOptions, MemorySource, NoReferences, Resolve, SourceBacking, SourceRef};
 use crate::dudley::{Catalog, DudleyFile, FileSelection, StreamOptions};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::foreign;
 use crate::layout::Layout;
 use crate::limits::Limits;
 
-/// Opens any file: every generation of the ASDF family, FITS, gzip around either, a native Dudley file, or any file
-/// with a layout of its name next to it (`x.dud` of `x.dat`). With the feature `remote` also an address,
+/// Opens any file: every generation of the ASDF family, FITS, gzip around either, a native Dudley file, a file of another format
+/// whose layout can be derived, or a file of no known format with a layout of its name next to it (`x.dud` of `x.dat`). With the feature `remote` also an address,
 /// `http(s)://…`, `s3://bucket/key`, `gs://bucket/object` or `az://container/blob`.
 ///
 /// Only the header and the tree are read. References may lead into the folder of the file and those below; for
@@ -175,9 +175,14 @@ impl OpenOptions {
     pub fn source(&self, path_or_url: impl AsRef<Path>) -> Result<(SourceRef, Arc<dyn Resolve>)> {
         let path = path_or_url.as_ref();
         if let Some(url) = path.to_str().filter(|text| bytes::is_url(text)) {
-            return self.open_url(url);
+            return self.open_url(url).map_err(|error| match foreign::url_refusal(url) {
+                Some(refusal) if error.kind() == ErrorKind::Io => error.hint(refusal.to_string()),
+                _ => error,
+            });
         }
-        Ok((bytes::open(path, self.local())?, self.resolver(path)))
+        let source = bytes::open(path, self.local());
+        let refusal = |error| dir_refusal(path).unwrap_or(error);
+        Ok((source.map_err(refusal)?, self.resolver(path)))
     }
 
     #[cfg(feature = "remote")]
@@ -279,7 +284,12 @@ impl OpenOptions {
         let is_stream = match FileKind::detect(start) {
             _ if layout.is_some() => true,
             Some(kind) => kind == FileKind::Dudley,
-            None => !bytes::is_gzip(start) && DudleyFile::has_sidecar_layout(source, &**resolve),
+            // A file of a known format says itself what it is, and on a server each look costs a request.
+            None => {
+                !bytes::is_gzip(start)
+                    && !foreign::has_known_start(&**source)?
+                    && DudleyFile::has_sidecar_layout(source, &**resolve)
+            }
         };
         let is_set = *is_required || !selection.is_default() && !is_refused;
         let not_a_catalog = || Error::invalid_input(format!("{} is not the catalog of a file set", source.name()));
@@ -380,6 +390,12 @@ fn retry_if_changed<T>(
 /// Returns the errors of [`open_asdf`].
 pub fn open_asdf_bytes(bytes: Vec<u8>) -> Result<AsdfFile> {
     open_asdf_source(Arc::new(MemorySource::new(bytes, "memory")), Arc::new(NoReferences), &Limits::default())
+}
+
+/// Returns the error for a path that leads to a directory which is a file of another format; None for any other path.
+pub(super) fn dir_refusal(path: &Path) -> Option<Error> {
+    let refusal = || foreign::dir_refusal(&bytes::name_of(path), |file| path.join(file).is_file());
+    if path.is_dir() { refusal() } else { None }
 }
 
 /// Returns enough leading bytes to detect the format.

@@ -8,7 +8,7 @@ use crate::asdf::ndarray::is_ndarray_tag;
 use crate::dudley::{DudleyFile, ENCODING_ATTRIBUTE};
 use crate::error::{Error, Result};
 use crate::file::{Backend, Item};
-use crate::layout::FACTORS_ATTRIBUTE;
+use crate::layout::{FACTORS_ATTRIBUTE, VALID_ATTRIBUTE};
 use crate::tree::{Value, ValueData};
 
 /// An array before its place is known.
@@ -45,10 +45,15 @@ impl LeafArray {
     /// # Errors
     /// Returns an error if the array cannot be found.
     pub(super) fn from_item(item: &Item<'_>) -> Result<Self> {
-        if dict_attributes(item.backend()).is_some_and(|file| !file.is_physical())
-            && item.storage_attributes()?.iter().any(|(name, _)| name == FACTORS_ATTRIBUTE)
-        {
-            return Err(Error::unsupported("samples of several scales and offsets, which no attribute of Zarr has"));
+        if dict_attributes(item.backend()).is_some_and(|file| !file.is_physical()) {
+            for (name, _) in item.storage_attributes()? {
+                let what = match &*name {
+                    FACTORS_ATTRIBUTE => "samples of several scales and offsets",
+                    VALID_ATTRIBUTE => "pixels that a mask page marks as missing",
+                    _ => continue,
+                };
+                return Err(Error::unsupported(format!("{what}, which no attribute of Zarr has")));
+            }
         }
         let (array, is_foreign) = (item.array()?, has_lengths(item));
         // Zarr has bytes, too, which are where the file has them.

@@ -184,14 +184,10 @@ impl Filter {
             "delta" => Ok(delta::DeltaRows::from_arguments(&self.arguments, bytes.len())?.decode(bytes)),
             "fdelta" => Ok(delta::DeltaRows::from_float_arguments(&self.arguments, bytes.len())?.decode_floats(bytes)),
             "bits" => {
-                let is_big = self.required_argument(2).is_ok_and(|order| order == 1);
-                unpack_bits::decode(
-                    &bytes,
-                    self.required_argument(0)?,
-                    self.required_argument(1)?,
-                    is_big,
-                    OutputLimit::for_output(given, size, limits)?.max_len,
-                )
+                let flag = |at| self.required_argument(at).is_ok_and(|flag| flag == 1);
+                let (bits, row) = (self.required_argument(0)?, self.required_argument(1)?);
+                let form = unpack_bits::BitPacking { bits, row, is_big: flag(2), is_swapped: flag(3) };
+                unpack_bits::decode(&bytes, &form, OutputLimit::for_output(given, size, limits)?.max_len)
             }
             "bitshuffleh5" => bitshuffle::decode(&bytes, &self.arguments, OutputLimit::for_output(given, size, limits)?.max_len),
             "reverse" => Ok(bytes.into_iter().map(u8::reverse_bits).collect()),
@@ -362,7 +358,9 @@ const REGISTERED_FILTERS: &[(&str, &str)] = &[
     ("tiff:ccitt", "CCITT run lengths"),
     ("tiff:fax3", "CCITT group 3"),
     ("tiff:fax4", "CCITT group 4"),
+    ("tiff:jbig", "JBIG"),
     ("tiff:jpeg6", "JPEG as TIFF 6.0 had it first"),
+    ("tiff:jpegxr", "JPEG XR"),
 ];
 
 /// The name of a filter in brackets, if its word is a number.

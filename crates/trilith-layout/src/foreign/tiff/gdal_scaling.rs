@@ -3,6 +3,7 @@
 
 use super::hyperstack::{self, XmlTags};
 use super::ifd::{Ifd, TiffFile, Values};
+use super::mask_pages::{SMALLER, page_kind};
 use super::{Page, id};
 use crate::error::Result;
 use crate::foreign::layout_text::LayoutText;
@@ -16,12 +17,8 @@ const NEUTRAL: (f64, f64) = (1.0, 0.0);
 
 /// The image that a page without its own factors is a smaller version of, among the pages before it.
 pub(super) fn find_full_image<'p>(file: &TiffFile<'_>, planes: &[&Ifd], before: &'p [Page]) -> Option<&'p Ifd> {
-    /// Bits of the kind of a page: a smaller version, and a mask.
-    const SMALLER: u64 = 1;
-    const MASK: u64 = 4;
-    let kind = |tags: &Ifd| tags.read_first_integer(file, id::SUBFILE, 0).unwrap_or(0) & (SMALLER | MASK);
-    planes.first().filter(|tags| kind(tags) == SMALLER)?;
-    before.iter().map(|page| &page.directory).rev().find(|tags| kind(tags) == 0)
+    planes.first().filter(|tags| page_kind(file, tags) == SMALLER)?;
+    before.iter().map(|page| &page.directory).rev().find(|tags| page_kind(file, tags) == 0)
 }
 
 /// Returns a scale and an offset for each sample of the planes of an image. If planes differ, there are those of all planes. Planes

@@ -62,6 +62,8 @@ pub(super) struct Ifd {
     pub tags: Vec<Tag>,
     /// The byte at which it begins.
     pub offset: u64,
+    /// The directory of the page that is its mask.
+    pub mask: Option<Box<Ifd>>,
 }
 
 /// Numbers, as a tag has them.
@@ -141,7 +143,7 @@ impl<'s> TiffFile<'s> {
             tags.push(Tag { id, field_type: kind, count, value_offset: at });
         }
         let next = self.read_integer(&mut header, self.offset_size())?;
-        Ok((Ifd { tags, offset: at }, next))
+        Ok((Ifd { tags, offset: at, mask: None }, next))
     }
 
     /// The type of the values of a tag, as a layout has it; None if it has none.

@@ -27,12 +27,22 @@ const COMPRESSION_FILTERS: &[(u64, &str)] = &[
     (3, "tiff:fax3"),
     (4, "tiff:fax4"),
     (6, "tiff:jpeg6"),
+    (9, "tiff:jbig"),
+    (10, "tiff:jbig"),
+    (34661, "tiff:jbig"),
+    (22610, "tiff:jpegxr"),
+    (34934, "tiff:jpegxr"),
+    (33003, "tiff:jpeg2000"),
+    (33004, "tiff:jpeg2000"),
+    (33005, "tiff:jpeg2000"),
     (34712, "tiff:jpeg2000"),
+    (34892, "tiff:jpeg-dng"),
     (34887, "tiff:lerc"),
     (34925, "tiff:lzma"),
     (34933, "tiff:png"),
     (50001, "tiff:webp"),
     (50002, "tiff:jpegxl"),
+    (52546, "tiff:jpegxl"),
 ];
 
 /// The compression that keeps whole JPEG images.
@@ -70,7 +80,8 @@ impl TiffImage {
         let (width, height, depth) = (number(id::IMAGE_WIDTH, 0)?, number(id::IMAGE_LENGTH, 0)?, number(id::IMAGE_DEPTH, 1)?);
         let samples = number(id::SAMPLES_PER_PIXEL, 1)?;
         let is_planar = number(id::PLANAR_CONFIGURATION, 1)? == 2 && samples > 1;
-        let is_tiled = tags.find_tag(id::TILE_OFFSETS).is_some();
+        // Old programs wrote the places of tiles into the tags of strips.
+        let is_tiled = tags.find_tag(id::TILE_WIDTH).is_some();
         let (rows, columns, layers) = match is_tiled {
             true => (number(id::TILE_LENGTH, 0)?, number(id::TILE_WIDTH, 0)?, number(id::TILE_DEPTH, 1)?),
             false => (number(id::ROWS_PER_STRIP, height)?.min(height), width, 1),
@@ -142,6 +153,22 @@ impl TiffImage {
         &self.shape
     }
 
+    /// Returns the image itself, which must fit as the mask of another one: whole numbers without a sign, one for each pixel or for
+    /// each sample.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for any other image.
+    pub(super) fn check_mask_of(self, image: &Self) -> Result<Self> {
+        let is_pixel = |(dim, _): &(&&str, &u64)| **dim != "sample";
+        let pixels = image.dims.iter().zip(&image.shape).filter(is_pixel);
+        let is_same = self.dims == image.dims && self.shape == image.shape;
+        if self.datatype.is_integer() && !self.datatype.is_signed() && (is_same || pixels.eq(self.dims.iter().zip(&self.shape))) {
+            return Ok(self);
+        }
+        let Self { datatype, shape, .. } = self;
+        Err(Error::unsupported(format!("a mask of {datatype} {shape:?} for an image of {:?}", image.shape)))
+    }
+
     /// Returns the height and the width of an image without a depth.
     pub(super) fn height_and_width(&self) -> Option<(u64, u64)> {
         let at = |name| self.dims.iter().position(|dim| *dim == name).and_then(|at| self.shape.get(at).copied());
@@ -174,7 +201,10 @@ impl TiffImage {
         let samples = columns.saturating_mul(beside);
         let predictor = tags.read_first_integer(file, id::PREDICTOR, 1)?;
         if let SampleFormat::Bits(bits) = form {
-            words.push(format!("bits({bits},{samples},{})", u8::from(self.order == Byteorder::Big)));
+            let is_big = self.order == Byteorder::Big;
+            // Numbers begin with their highest bit. libtiff then swaps the three bytes of those in a big-endian file.
+            let swapped = if bits == 24 && is_big { ",1" } else { "" };
+            words.push(format!("bits({bits},{samples},{}{swapped})", u8::from(is_big)));
         }
         let mut size = self.datatype.item_size();
         if form == SampleFormat::Float24 {
@@ -238,7 +268,7 @@ impl TiffImage {
 
     /// The byte offsets of the strips or tiles of a page.
     fn read_chunk_offsets(&self, file: &TiffFile<'_>, tags: &Ifd) -> Result<Vec<u64>> {
-        let at = self.chunk_tag_ids().0;
+        let at = chunk_tag_ids(tags).0;
         let count = self.shape.iter().zip(&self.chunk).try_fold(1u64, |n, (len, chunk)| n.checked_mul(len.div_ceil(*chunk)));
         let found = tags.find_tag(at).map_or(0, |tag| tag.count);
         let Some(count) = count.filter(|count| *count == found) else {
@@ -255,7 +285,7 @@ impl TiffImage {
 
     /// The lengths of the strips or tiles of a page that begin there.
     fn read_chunk_lengths(&self, file: &TiffFile<'_>, tags: &Ifd, starts: &[u64]) -> Result<Vec<u64>> {
-        let lens = tags.numbers(file, self.chunk_tag_ids().1)?;
+        let lens = tags.numbers(file, chunk_tag_ids(tags).1)?;
         if lens.as_ref().is_some_and(|lens| lens.len() != starts.len()) {
             return Err(Error::malformed("the strips or tiles have more or fewer lengths than places"));
         }
@@ -264,11 +294,6 @@ impl TiffImage {
         let mut lens = lens.unwrap_or_else(|| starts.iter().map(behind).collect());
         self.correct_chunk_lengths(starts, &mut lens, file.len());
         Ok(lens)
-    }
-
-    /// The tags of the offsets and the lengths of strips or tiles.
-    fn chunk_tag_ids(&self) -> (u64, u64) {
-        if self.is_tiled { (id::TILE_OFFSETS, id::TILE_BYTE_COUNTS) } else { (id::STRIP_OFFSETS, id::STRIP_BYTE_COUNTS) }
     }
 
     /// Writes the item; its attributes may follow.
@@ -308,7 +333,7 @@ impl TiffImage {
         };
         let mut table = None;
         let alone = if let [tags] = planes { Some(tags) } else { None };
-        let (at, len) = self.chunk_tag_ids();
+        let (at, len) = alone.map_or((id::STRIP_OFFSETS, id::STRIP_BYTE_COUNTS), |tags| chunk_tag_ids(tags));
         match (starts.as_slice(), alone.and_then(|tags| tags.find_tag(at)), alone.and_then(|tags| tags.find_tag(len))) {
             ([start], ..) => text.write_item(name, &spelled((start, lens.first().unwrap_or(&0))))?,
             (_, Some(at), Some(len)) if starts.len() > MAX_LISTED_CHUNKS => {
@@ -397,6 +422,12 @@ impl TiffImage {
     }
 }
 
+/// The tags of the offsets and the lengths of strips or tiles: libtiff takes either pair for both.
+fn chunk_tag_ids(tags: &Ifd) -> (u64, u64) {
+    let first = |tile, strip| if tags.find_tag(tile).is_some() { tile } else { strip };
+    (first(id::TILE_OFFSETS, id::STRIP_OFFSETS), first(id::TILE_BYTE_COUNTS, id::STRIP_BYTE_COUNTS))
+}
+
 /// The result of writing an image.
 pub(super) struct WriteResult {
     /// The name and the text of the item with the lengths of its strips or tiles, which follows the attributes.
@@ -449,5 +480,10 @@ fn samples_of(file: &TiffFile<'_>, tags: &Ifd) -> Result<(Datatype, SampleFormat
         (6, 64 | 128) => plain('c'),
         _ => None,
     };
-    found.ok_or_else(|| Error::unsupported(format!("samples of {bits} bits of the kind {format}")))
+    found.ok_or_else(|| match (format, bits) {
+        (5, 32) => Error::unsupported("complex integers are not supported (CInt16)"),
+        (5, 64) => Error::unsupported("complex integers are not supported (CInt32)"),
+        (5, bits) => Error::unsupported(format!("complex integers are not supported ({bits} bits)")),
+        _ => Error::unsupported(format!("samples of {bits} bits of the kind {format}")),
+    })
 }

@@ -1,7 +1,7 @@
 //! TIFF and `BigTIFF`: images in strips or tiles.
 //!
 //! Every image becomes an array, `image` if there is only one, else `page0`, `page1` and so on; smaller versions of a page
-//! are in a dict next to it. A stack of `ImageJ`, of tifffile or of OME-TIFF is one array (`series.rs`). Strips that are one
+//! are in a dict next to it. A page that is the mask of another one becomes its mask. A stack of `ImageJ`, of tifffile or of OME-TIFF is one array (`series.rs`). Strips that are one
 //! after the other without a filter are one array; all else is a grid of chunks. The other tags of an image are attributes of
 //! its array; of the other pages of a series, those that differ are in a dict next to it.
 
@@ -9,6 +9,7 @@ mod gdal_scaling;
 mod hyperstack;
 mod ifd;
 mod image;
+mod mask_pages;
 mod series;
 
 use std::collections::HashSet;
@@ -127,6 +128,8 @@ const MAX_ATTRIBUTE_VALUES: u64 = 256;
 
 /// A directory of the file, and those of its smaller versions.
 struct Page {
+    /// Its index among all directories, also those of masks.
+    number: usize,
     directory: Ifd,
     sub_ifds: Vec<Ifd>,
     /// The reason if there are smaller versions that cannot be found.
@@ -142,25 +145,30 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
         return Err(broken.unwrap_or_else(|| Error::malformed("no image in the file")));
     }
     let mut pages = Vec::with_capacity(directories.len());
-    for directory in directories {
+    for (number, directory) in directories.into_iter().enumerate() {
         let (smaller, why) = sub_ifds(&file, &directory, &mut seen)?;
-        pages.push(Page { directory, sub_ifds: smaller, sub_ifd_error: why });
+        pages.push(Page { number, directory, sub_ifds: smaller, sub_ifd_error: why });
     }
+    let (count, is_whole) = (pages.len(), broken.is_none());
+    let has_masks = mask_pages::attach_masks(&file, &mut pages);
     let mut text = LayoutText::new("a TIFF file", limits);
-    let is_whole = broken.is_none();
-    let all = series::of_file(&file, if is_whole { &pages } else { &pages[..0] })?;
-    let all = if is_whole { all } else { (0..pages.len()).map(PageSeries::single_page).collect() };
+    // Descriptions of stacks count all directories.
+    let all = if is_whole && !has_masks {
+        series::of_file(&file, &pages)?
+    } else {
+        (0..pages.len()).map(PageSeries::single_page).collect()
+    };
     let is_alone = all.len() == 1 && is_whole;
     for (number, series) in all.iter().enumerate() {
         let name = match series.pages.as_slice() {
             _ if is_alone => "image".to_owned(),
-            [page] => format!("page{page}"),
+            [page] => format!("page{}", pages.get(*page).map_or(*page, |page| page.number)),
             _ => format!("series{number}"),
         };
         write_series(&file, &pages, (series, is_alone), &name, &mut text)?;
     }
     if let Some(why) = broken {
-        text.write_unreadable_item(&format!("page{}", pages.len()), &why)?;
+        text.write_unreadable_item(&format!("page{count}"), &why)?;
     }
     Ok(text.finish())
 }
@@ -228,7 +236,7 @@ fn write_image(
     text: &mut LayoutText,
 ) -> Result<()> {
     let Some((tags, others)) = planes.split_first() else { return Ok(()) };
-    let (mut refused, mut table) = (Vec::new(), None);
+    let (mut refused, mut table, mut masked) = (Vec::new(), None, None);
     text.or_unreadable(name, |text| {
         let image = match plane {
             Some(image) => image.clone(),
@@ -236,10 +244,12 @@ fn write_image(
             None => TiffImage::read(file, tags)?,
         };
         let is_number = image.is_number();
+        let pixels = tags.mask.is_some().then(|| image.clone());
         let written = image.write_item(file, planes, name, text)?;
         factors.map_or(Ok(()), |factors| gdal_scaling::write_factors(factors, is_number, text))?;
         table = written.table;
         refused.extend(written.reason.map(|why| ("pages".to_owned(), why)));
+        masked = pixels.map(|image| Ok::<_, Error>((image, mask_pages::write_reference(name, text)?))).transpose()?;
         Ok(())
     })
     .with_context(|| format!("{name}, whose directory begins at byte {}", tags.offset))?;
@@ -248,6 +258,9 @@ fn write_image(
         text.write_item(&name, &said)?;
     }
     write_large_tags(file, name, items, refused, text)?;
+    if let (Some((image, name)), Some(mask)) = (masked, &tags.mask) {
+        mask_pages::write_mask(file, &image, mask, &name, text)?;
+    }
     let mut is_open = false;
     for (number, page) in others.iter().enumerate() {
         let is_same = |tag: &Tag| {
