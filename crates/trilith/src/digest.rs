@@ -53,7 +53,7 @@ impl Digest {
                 })
             })?,
             false => hash_sha256(|take| array.for_each_piece(BUFFER_SIZE, take))?,
-            true => hash_sha256(|take| clear_masked(array, take))?,
+            true => return Self::compute_with_missing(array),
         };
         let mask_sha256 = match array.mask() {
             Some(_) => Some(hash_sha256(|take| array.for_each_mask_piece(BUFFER_SIZE, take))?),
@@ -61,30 +61,33 @@ impl Digest {
         };
         Ok(Self { sha256, mask_sha256 })
     }
-}
 
-/// The canonical bytes of an array, with 0 for what is missing.
-fn clear_masked(array: &Array, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    array.charge_element_visits()?;
-    let mut widths = Vec::new();
-    widths_of(array.datatype(), &mut widths);
-    if array.mask_bytes_per_element() == 1 && widths.len() > 1 {
-        widths = vec![usize::try_from(array.datatype().packed_size()).unwrap_or(0)];
-    }
-    for block in array.row_blocks(BUFFER_SIZE as u64) {
-        let mut bytes = block.clone().without_mask().read_bytes(Byteorder::Little)?;
-        let marks = block.mask_bytes()?.unwrap_or_default();
-        let mut rest = &mut bytes[..];
-        for (mark, width) in marks.iter().zip(widths.iter().cycle()) {
-            let (value, later) = std::mem::take(&mut rest).split_at_mut_checked(*width).unwrap_or_default();
-            if *mark != 0 {
-                value.fill(0);
-            }
-            rest = later;
+    /// Hashes the canonical bytes of an array with 0 for what is missing, and its mask. Elements that may be a stream are read once.
+    fn compute_with_missing(array: &Array) -> Result<Self> {
+        array.charge_element_visits()?;
+        let mut widths = Vec::new();
+        widths_of(array.datatype(), &mut widths);
+        if array.mask_bytes_per_element() == 1 && widths.len() > 1 {
+            widths = vec![usize::try_from(array.datatype().packed_size()).unwrap_or(0)];
         }
-        take(&bytes)?;
+        let (mut sha, mut mask_sha) = (Sha256::new(), Sha256::new());
+        for block in array.row_blocks(BUFFER_SIZE as u64) {
+            let block = block.to_memory(Byteorder::Little)?;
+            let marks = block.mask_bytes()?.unwrap_or_default();
+            let mut bytes = block.without_mask().read_bytes(Byteorder::Little)?;
+            let mut rest = &mut bytes[..];
+            for (mark, width) in marks.iter().zip(widths.iter().cycle()) {
+                let (value, later) = std::mem::take(&mut rest).split_at_mut_checked(*width).unwrap_or_default();
+                if *mark != 0 {
+                    value.fill(0);
+                }
+                rest = later;
+            }
+            sha.update(&bytes);
+            mask_sha.update(&marks);
+        }
+        Ok(Self { sha256: sha.finalize().into(), mask_sha256: Some(mask_sha.finalize().into()) })
     }
-    Ok(())
 }
 
 /// The packed bytes of each value of an element.
