@@ -395,7 +395,13 @@ mod tests {
             let numbers =
                 if in_memory { NumericArray { array: array.to_memory(Byteorder::NATIVE).unwrap(), ..numbers } } else { numbers };
             for _ in 0..5 {
-                numbers.for_each_run(&|run| Ok(run.count_finite::<u64>()), &mut |count| Ok(assert_eq!(count, 50))).unwrap();
+                let mut counts = Vec::new();
+                let mut take = |count| {
+                    counts.push(count);
+                    Ok(())
+                };
+                numbers.for_each_run(&|run| Ok(run.count_finite::<u64>()), &mut take).unwrap();
+                assert_eq!(counts, [50]);
             }
         }
         assert!(limits.charge_work(200).is_ok() && limits.charge_work(1).is_err());
