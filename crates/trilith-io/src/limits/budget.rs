@@ -115,12 +115,14 @@ impl Limits {
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if those of the command are more than
     /// [`Limits::work`].
+    #[doc(hidden)]
     pub fn charge_decoding(&self, bytes: u64) -> Result<()> {
         self.charge_sum(|spent| &spent.decoded, bytes, "the bytes decoded come to")
     }
 
     /// Takes the bytes of an array off both sums, before another pass over what one call has gone through already: the sums
     /// count bytes, and an algorithm has few passes.
+    #[doc(hidden)]
     pub fn discount_pass(&self, bytes: u64) {
         let Some(spent) = &self.spent else { return };
         for sum in [&spent.work, &spent.decoded] {
