@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::array::{Array, Byteorder, Datatype, TextType, check_texts};
+use crate::array::{Array, Byteorder, Datatype, Mask, TextType, check_texts};
 use crate::error::Result;
 use crate::file::{Backend, File, ItemLocation, ListedArray};
 
@@ -44,8 +44,12 @@ impl Digest {
     pub fn compute(array: &Array) -> Result<Self> {
         // An array that no command can show as text has no digest either.
         check_texts(array, TextType::Utf8)?;
-        let sha256 = match array.mask_means_missing() {
-            false if array.is_mostly_padding()? => hash_sha256(|take| {
+        let clears = array.mask_means_missing();
+        if clears || array.mask().is_some_and(|mask| !matches!(mask, Mask::Array(_))) {
+            return Self::compute_masked(array, clears);
+        }
+        let sha256 = match array.is_mostly_padding()? {
+            true => hash_sha256(|take| {
                 array.strings().try_for_each(|text| {
                     let text = text?;
                     take(&(text.len() as u64).to_le_bytes())?;
@@ -53,7 +57,6 @@ impl Digest {
                 })
             })?,
             false => hash_sha256(|take| array.for_each_piece(BUFFER_SIZE, take))?,
-            true => return Self::compute_with_missing(array),
         };
         let mask_sha256 = match array.mask() {
             Some(_) => Some(hash_sha256(|take| array.for_each_mask_piece(BUFFER_SIZE, take))?),
@@ -62,8 +65,9 @@ impl Digest {
         Ok(Self { sha256, mask_sha256 })
     }
 
-    /// Hashes the canonical bytes of an array with 0 for what is missing, and its mask. Elements that may be a stream are read once.
-    fn compute_with_missing(array: &Array) -> Result<Self> {
+    /// Hashes the canonical bytes of an array, with 0 for what is masked if `clears`, and its mask. A mask by value looks at the
+    /// elements, which may be a stream, so both are made from one copy.
+    fn compute_masked(array: &Array, clears: bool) -> Result<Self> {
         array.charge_element_visits()?;
         let mut widths = Vec::new();
         widths_of(array.datatype(), &mut widths);
@@ -78,7 +82,7 @@ impl Digest {
             let mut rest = &mut bytes[..];
             for (mark, width) in marks.iter().zip(widths.iter().cycle()) {
                 let (value, later) = std::mem::take(&mut rest).split_at_mut_checked(*width).unwrap_or_default();
-                if *mark != 0 {
+                if *mark != 0 && clears {
                     value.fill(0);
                 }
                 rest = later;
