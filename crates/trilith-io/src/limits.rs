@@ -81,9 +81,9 @@ limits! {
     /// Bytes that may be allocated at once for what a file declares; the memory of the machine, or what the control
     /// group of the process allows.
     memory: system_memory::usable_memory(),
-    /// Bytes that a command may decode, hash, compare and go through in all, aliases and repeated references
-    /// included, if [`Limits::for_command`] counts them; 0 is 4 GiB and 1,000 times the size of its input. Bytes
-    /// that slow codecs (bzip2, tiles of FITS images) decode count several times.
+    /// Bytes that a command may decode in all, and that it may hash, compare and go through, aliases and repeated references
+    /// included, if [`Limits::for_command`] counts them; 0 is 4 GiB and 1,000 times the size of its input. Several passes over
+    /// one array count once. Bytes that slow codecs (bzip2, tiles of FITS images) decode count several times.
     work: 0,
     /// Bytes that a command may write in all; 0 as for [`Limits::work`].
     output: 0,

@@ -1,6 +1,6 @@
 //! The numbers of an array in runs, on all threads: what everything here is computed from.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use trilith::array::{Byteorder, Datatype};
 use trilith::bytes::to_usize;
@@ -215,10 +215,12 @@ pub fn is_numeric(datatype: &Datatype) -> bool {
 }
 
 /// An array of numbers.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct NumericArray {
     array: Array,
     kind: NumericKind,
+    /// A pass over the numbers has begun.
+    has_begun: AtomicBool,
 }
 
 /// Consecutive numbers in C order.
@@ -256,7 +258,7 @@ impl NumericArray {
     pub(crate) fn new(array: &Array) -> Result<Self> {
         let kind = NumericKind::from_datatype(array.datatype())
             .ok_or_else(|| Error::invalid_input(format!("elements of {} are not numbers", short_name(array.datatype()))))?;
-        Ok(Self { array: array.clone(), kind })
+        Ok(Self { array: array.clone(), kind, has_begun: AtomicBool::new(false) })
     }
 
     /// Returns the type of its numbers.
@@ -288,6 +290,7 @@ impl NumericArray {
     }
 
     /// Gives all numbers in runs to `work`, on several threads, and what it makes of them to `take`, in order.
+    /// Bytes count once towards the limit `work`, in the first pass.
     ///
     /// # Errors
     /// Returns an error if the array cannot be read, and the errors of `work` and `take`.
@@ -296,6 +299,9 @@ impl NumericArray {
         work: &(dyn Fn(&ElementRun<'_>) -> Result<R> + Sync),
         take: &mut dyn FnMut(R) -> Result<()>,
     ) -> Result<()> {
+        if self.has_begun.swap(true, Ordering::Relaxed) {
+            self.array.limits().discount_pass(self.array.nbytes());
+        }
         let item = to_usize(self.array.datatype().packed_size().max(1))?;
         let mut at = 0u64;
         let mut share = |bytes: &[u8], mask: &[u8]| -> Result<()> {
@@ -316,7 +322,7 @@ impl NumericArray {
         }
         for block in self.array.row_blocks(READ_SIZE as u64) {
             // A mask by value looks at the elements: they are read once.
-            let block = load_native(&block)?;
+            let block = block.to_memory(Byteorder::NATIVE)?;
             let mask = block.mask_bytes()?.unwrap_or_default();
             let bytes = block.source().view(block.offset(), block.nbytes()).unwrap_or_default();
             share(bytes, &mask)?;
@@ -350,19 +356,7 @@ impl NumericArray {
 pub fn cache_small_array(array: &Array) -> Result<Array> {
     let extent = array.byte_range();
     let is_there = array.source().view(extent.start, extent.end - extent.start).is_some();
-    if is_there || array.nbytes() > MAX_IN_MEMORY { Ok(array.clone()) } else { load_native(array) }
-}
-
-/// The array in memory, in C order and the byte order of this machine.
-fn load_native(array: &Array) -> Result<Array> {
-    let bytes = array.read_bytes(Byteorder::NATIVE)?;
-    let datatype = array.datatype().packed(Byteorder::NATIVE);
-    let copy = Array::from_bytes(bytes, datatype, Byteorder::NATIVE, array.shape().to_vec())?;
-    let copy = copy.with_limits(Arc::clone(array.limits()));
-    match array.mask() {
-        Some(mask) => copy.with_mask(mask.clone()),
-        None => Ok(copy),
-    }
+    if is_there || array.nbytes() > MAX_IN_MEMORY { Ok(array.clone()) } else { array.to_memory(Byteorder::NATIVE) }
 }
 
 /// A datatype for a message: that of a structured array may have a thousand fields.
@@ -387,6 +381,30 @@ mod tests {
         if a < b {
             assert!(a.sort_key() < b.sort_key(), "{a:?} {b:?}");
         }
+    }
+
+    /// First tier.
+    #[test]
+    fn several_passes_count_bytes_once() {
+        let mut limits = trilith::Limits::default();
+        limits.work = 1000;
+        let limits = std::sync::Arc::new(limits.for_command(0));
+        for in_memory in [false, true] {
+            let array = Array::from_slice(&[1u64; 50], &[50]).unwrap().with_limits(limits.clone());
+            let numbers = NumericArray::new(&array).unwrap();
+            let numbers =
+                if in_memory { NumericArray { array: array.to_memory(Byteorder::NATIVE).unwrap(), ..numbers } } else { numbers };
+            for _ in 0..5 {
+                let mut counts = Vec::new();
+                let mut take = |count| {
+                    counts.push(count);
+                    Ok(())
+                };
+                numbers.for_each_run(&|run| Ok(run.count_finite::<u64>()), &mut take).unwrap();
+                assert_eq!(counts, [50]);
+            }
+        }
+        assert!(limits.charge_work(200).is_ok() && limits.charge_work(1).is_err());
     }
 
     proptest! {

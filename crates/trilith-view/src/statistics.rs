@@ -90,6 +90,9 @@ impl StatisticsOptions {
     }
 }
 
+/// The most numbers that are sorted. The tables in which more are counted take longer to make than so few to sort.
+const MAX_SORTED: u64 = 1 << 12;
+
 /// The most bins of a histogram.
 const MAX_BINS: usize = 1 << 20;
 
@@ -186,15 +189,17 @@ impl Statistics {
     }
 }
 
-/// Counts the bytes of an array that are gone through towards the limit `work`, as those that are decoded: so views of one
-/// block cannot keep a reader busy, and no file is refused whose arrays are read.
+/// Refuses an array that is too large for the limit `work` before it is read. Reading counts its bytes: so views of one
+/// block cannot keep a reader busy.
 fn check_budget(array: &Array) -> Result<()> {
-    array.limits().charge_work(array.nbytes())
+    array.limits().check_work(array.nbytes())
 }
 
 fn of_type<T: Sample>(numbers: &NumericArray, wanted: &StatisticsOptions) -> Result<Statistics> {
     let mut moments = Moments::<T>::default();
-    let mut ranks = (!wanted.percentiles.is_empty()).then(DigitCounts::<T>::new);
+    let sorts = wanted.exact && numbers.len() <= MAX_SORTED && !wanted.percentiles.is_empty();
+    let mut sorted = Vec::new();
+    let mut ranks = (!sorts && !wanted.percentiles.is_empty()).then(DigitCounts::<T>::new);
     // A range that is known can be counted along with the rest.
     let mut histogram = wanted.range.filter(|_| wanted.bins > 0).map(|range| Histogram::new(range, wanted.bins));
     let (begun, with_ranks) = (histogram.clone(), ranks.is_some());
@@ -202,11 +207,13 @@ fn of_type<T: Sample>(numbers: &NumericArray, wanted: &StatisticsOptions) -> Res
         &|run| {
             let moments = Moments::<T>::from_run(run);
             let counted = with_ranks.then(|| DigitCounts::<T>::count_leading_digits(run)).transpose()?;
+            let keys = if sorts { percentiles::finite_keys::<T>(run) } else { Vec::new() };
             let histogram = begun.clone().map(|histogram| histogram.add_run::<T>(run));
-            Ok((moments, counted, histogram))
+            Ok((moments, counted, keys, histogram))
         },
-        &mut |(part, counted, part_histogram)| {
+        &mut |(part, counted, mut keys, part_histogram)| {
             moments.merge_moments(&part);
+            sorted.append(&mut keys);
             if let (Some(ranks), Some(counted)) = (&mut ranks, counted) {
                 ranks.add_counts(counted);
             }
@@ -220,8 +227,11 @@ fn of_type<T: Sample>(numbers: &NumericArray, wanted: &StatisticsOptions) -> Res
         histogram = Some(counted_in(numbers, Histogram::range_around(low.to_double(), high.to_double(), wanted.bins))?);
     }
     let percentiles = match ranks {
-        Some(ranks) => ranks.percentiles(numbers, &wanted.percentiles, wanted.exact)?,
-        None => Vec::new(),
+        Some(ranks) => {
+            let ends = moments.min.zip(moments.max).filter(|_| wanted.exact);
+            ranks.percentiles(numbers, &wanted.percentiles, ends)?
+        }
+        None => percentiles::sorted_percentiles::<T>(sorted, &wanted.percentiles),
     };
     Ok(Statistics {
         count: numbers.len(),

@@ -1,6 +1,5 @@
 //! Arrays of a file that can be looked at: [`ViewableArray`].
 
-use trilith::array::Datatype;
 use trilith::file::{Item, ItemKind};
 use trilith::{Array, Result};
 
@@ -56,20 +55,21 @@ pub fn columns(array: &Array) -> Result<Vec<(Option<String>, Array)>> {
     if is_numeric(array.datatype()) {
         return Ok(vec![(None, array.clone())]);
     }
-    let mut names = Vec::new();
-    names_of(array.datatype(), "", &mut names);
-    names.into_iter().map(|name| Ok((Some(name.clone()), array.field(&name)?))).collect()
+    let mut found = Vec::new();
+    collect_columns(array, "", &mut found)?;
+    Ok(found)
 }
 
 // Structures nest no deeper than the library allows, so this recursion is bounded.
-fn names_of(datatype: &Datatype, prefix: &str, names: &mut Vec<String>) {
-    let Some(structure) = datatype.as_struct() else { return };
+fn collect_columns(array: &Array, prefix: &str, found: &mut Vec<(Option<String>, Array)>) -> Result<()> {
+    let Some(structure) = array.datatype().as_struct() else { return Ok(()) };
     for (at, field) in structure.fields().iter().enumerate() {
         let name = format!("{prefix}{}", field.name_or(at));
         if is_numeric(&field.datatype) {
-            names.push(name);
-        } else {
-            names_of(&field.datatype, &format!("{name}."), names);
+            found.push((Some(name), array.field_at(at)?));
+        } else if field.datatype.as_struct().is_some() {
+            collect_columns(&array.field_at(at)?, &format!("{name}."), found)?;
         }
     }
+    Ok(())
 }

@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
-use crate::array::{Array, Datatype, json_text, unravel};
+use crate::array::{Array, Byteorder, Datatype, json_text, unravel};
 use crate::convert::stream_as_asdf;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{Backend, File, Item, ItemKind};
@@ -467,18 +467,11 @@ impl Differences<'_> {
             );
             return Ok(());
         }
-        let mask = (a.mask_bytes()?, b.mask_bytes()?);
-        let plain = |mask: &Option<Vec<u8>>| mask.as_ref().is_none_or(|m| m.iter().all(|b| *b == 0));
-        if mask.0 != mask.1 && !(plain(&mask.0) && plain(&mask.1)) {
-            let text = |mask: &Option<Vec<u8>>| match mask {
-                None => "no mask".to_owned(),
-                Some(bytes) => format!("{} masked", bytes.iter().filter(|b| **b != 0).count()),
-            };
-            self.push_difference(path.to_owned(), DifferenceKind::Mask, Some(text(&mask.0)), Some(text(&mask.1)));
+        let (elements, masks) = self.count_differing_elements(a, b)?;
+        if masks.differ {
+            let text = |masked: Option<u64>| masked.map_or_else(|| "no mask".to_owned(), |count| format!("{count} masked"));
+            self.push_difference(path.to_owned(), DifferenceKind::Mask, Some(text(masks.a)), Some(text(masks.b)));
         }
-        // A mask by field has bytes for values, not for elements.
-        let by_element = mask.0.as_deref().filter(|_| a.mask_bytes_per_element() == 1);
-        let elements = self.count_differing_elements(a, b, by_element)?;
         if elements.differing > 0 {
             let kind = DifferenceKind::Elements;
             self.found.push(ItemDifference { path: path.to_owned(), kind, a: None, b: None, elements: Some(elements) });
@@ -486,35 +479,48 @@ impl Differences<'_> {
         Ok(())
     }
 
-    /// Counts the elements that differ; those that the first file masks do not count.
-    fn count_differing_elements(&self, a: &Array, b: &Array, mask: Option<&[u8]>) -> Result<ElementsDiffer> {
+    /// Counts the elements that differ, but those that the first file masks, and compares the masks. Each array is read once, in
+    /// order.
+    fn count_differing_elements(&self, a: &Array, b: &Array) -> Result<(ElementsDiffer, MaskCounts)> {
         const BUFFER_SIZE: u64 = 1 << 20;
         let mut result = ElementsDiffer { total: a.element_count(), ..ElementsDiffer::default() };
+        let mut masks = MaskCounts::of(a, b);
         let item = a.datatype().packed_size().max(1) as usize;
         let mut first = None;
         let mut at = 0usize;
-        let (a, b) = (a.clone().without_mask(), b.clone().without_mask());
         a.charge_element_visits()?;
         b.charge_element_visits()?;
+        // A mask by field has bytes for values, not for elements.
+        let is_by_element = a.mask_bytes_per_element() == 1;
         if a.is_padded() || b.is_padded() {
+            let mask = (a.mask_bytes()?, b.mask_bytes()?);
+            masks.add(mask.0.as_deref(), mask.1.as_deref());
+            let mask = mask.0.filter(|_| is_by_element);
+            let (a, b) = (a.clone().without_mask(), b.clone().without_mask());
             for (number, (x, y)) in a.strings().zip(b.strings()).enumerate() {
-                if x? != y? && mask.is_none_or(|mask| mask.get(number).is_none_or(|m| *m == 0)) {
+                if x? != y? && mask.as_ref().is_none_or(|mask| mask.get(number).is_none_or(|m| *m == 0)) {
                     result.differing += 1;
                     first.get_or_insert(number as u64);
                 }
             }
             result.first_index = first.map(|flat| unravel(flat, a.shape())).unwrap_or_default();
-            return Ok(result);
+            return Ok((result, masks));
         }
         for (left, right) in a.row_blocks(BUFFER_SIZE).zip(b.row_blocks(BUFFER_SIZE)) {
             let count = usize::try_from(left.element_count()).unwrap_or(usize::MAX);
-            let (x, y) = (left.read_bytes(crate::array::Byteorder::Little)?, right.read_bytes(crate::array::Byteorder::Little)?);
+            // A mask by value looks at the elements.
+            let (left, right) = (left.to_memory(Byteorder::Little)?, right.to_memory(Byteorder::Little)?);
+            let mask = (left.mask_bytes()?, right.mask_bytes()?);
+            masks.add(mask.0.as_deref(), mask.1.as_deref());
+            let mask = mask.0.filter(|_| is_by_element);
+            let (left, right) = (left.without_mask(), right.without_mask());
+            let (x, y) = (left.read_bytes(Byteorder::Little)?, right.read_bytes(Byteorder::Little)?);
             if x != y {
                 let numbers =
                     if is_number(left.datatype()) { Some((left.load_as::<f64>()?, right.load_as::<f64>()?)) } else { None };
                 for i in 0..count {
                     let same_bytes = x.get(i * item..(i + 1) * item) == y.get(i * item..(i + 1) * item);
-                    if same_bytes || mask.is_some_and(|mask| mask.get(at + i).is_some_and(|m| *m != 0)) {
+                    if same_bytes || mask.as_ref().is_some_and(|mask| mask.get(i).is_some_and(|m| *m != 0)) {
                         continue;
                     }
                     if let Some((p, q)) = numbers.as_ref().and_then(|(p, q)| Some((*p.get(i)?, *q.get(i)?))) {
@@ -539,7 +545,30 @@ impl Differences<'_> {
         if let Some(flat) = first {
             result.first_index = unravel(flat, a.shape());
         }
-        Ok(result)
+        Ok((result, masks))
+    }
+}
+
+/// The masked elements of two arrays, each if it has a mask, and whether one array masks what the other does not.
+struct MaskCounts {
+    a: Option<u64>,
+    b: Option<u64>,
+    differ: bool,
+}
+
+impl MaskCounts {
+    /// The counts before anything is read.
+    fn of(a: &Array, b: &Array) -> Self {
+        Self { a: a.mask().map(|_| 0), b: b.mask().map(|_| 0), differ: false }
+    }
+
+    /// Adds the masks of the same elements of both.
+    fn add(&mut self, a: Option<&[u8]>, b: Option<&[u8]>) {
+        let count = |mask: Option<&[u8]>| mask.unwrap_or_default().iter().filter(|mark| **mark != 0).count() as u64;
+        let (more_a, more_b) = (count(a), count(b));
+        self.differ |= a != b && more_a + more_b > 0;
+        self.a = self.a.map(|sum| sum + more_a);
+        self.b = self.b.map(|sum| sum + more_b);
     }
 }
 

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::array::{Array, Byteorder, Datatype};
+use crate::array::{Array, Byteorder, Datatype, Mask};
 use crate::error::Result;
 use crate::file::{Backend, File, ItemLocation, ListedArray};
 
@@ -42,8 +42,12 @@ impl Digest {
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn compute(array: &Array) -> Result<Self> {
-        let sha256 = match array.mask_means_missing() {
-            false if array.is_mostly_padding()? => hash_sha256(|take| {
+        let clears = array.mask_means_missing();
+        if clears || array.mask().is_some_and(|mask| !matches!(mask, Mask::Array(_))) {
+            return Self::compute_masked(array, clears);
+        }
+        let sha256 = match array.is_mostly_padding()? {
+            true => hash_sha256(|take| {
                 array.strings().try_for_each(|text| {
                     let text = text?;
                     take(&(text.len() as u64).to_le_bytes())?;
@@ -51,7 +55,6 @@ impl Digest {
                 })
             })?,
             false => hash_sha256(|take| array.for_each_piece(BUFFER_SIZE, take))?,
-            true => hash_sha256(|take| clear_masked(array, take))?,
         };
         let mask_sha256 = match array.mask() {
             Some(_) => Some(hash_sha256(|take| array.for_each_mask_piece(BUFFER_SIZE, take))?),
@@ -59,30 +62,34 @@ impl Digest {
         };
         Ok(Self { sha256, mask_sha256 })
     }
-}
 
-/// The canonical bytes of an array, with 0 for what is missing.
-fn clear_masked(array: &Array, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    array.charge_element_visits()?;
-    let mut widths = Vec::new();
-    widths_of(array.datatype(), &mut widths);
-    if array.mask_bytes_per_element() == 1 && widths.len() > 1 {
-        widths = vec![usize::try_from(array.datatype().packed_size()).unwrap_or(0)];
-    }
-    for block in array.row_blocks(BUFFER_SIZE as u64) {
-        let mut bytes = block.clone().without_mask().read_bytes(Byteorder::Little)?;
-        let marks = block.mask_bytes()?.unwrap_or_default();
-        let mut rest = &mut bytes[..];
-        for (mark, width) in marks.iter().zip(widths.iter().cycle()) {
-            let (value, later) = std::mem::take(&mut rest).split_at_mut_checked(*width).unwrap_or_default();
-            if *mark != 0 {
-                value.fill(0);
-            }
-            rest = later;
+    /// Hashes the canonical bytes of an array, with 0 for what is masked if `clears`, and its mask. A mask by value looks at the
+    /// elements, which may be a stream, so both are made from one copy.
+    fn compute_masked(array: &Array, clears: bool) -> Result<Self> {
+        array.charge_element_visits()?;
+        let mut widths = Vec::new();
+        widths_of(array.datatype(), &mut widths);
+        if array.mask_bytes_per_element() == 1 && widths.len() > 1 {
+            widths = vec![usize::try_from(array.datatype().packed_size()).unwrap_or(0)];
         }
-        take(&bytes)?;
+        let (mut sha, mut mask_sha) = (Sha256::new(), Sha256::new());
+        for block in array.row_blocks(BUFFER_SIZE as u64) {
+            let block = block.to_memory(Byteorder::Little)?;
+            let marks = block.mask_bytes()?.unwrap_or_default();
+            let mut bytes = block.without_mask().read_bytes(Byteorder::Little)?;
+            let mut rest = &mut bytes[..];
+            for (mark, width) in marks.iter().zip(widths.iter().cycle()) {
+                let (value, later) = std::mem::take(&mut rest).split_at_mut_checked(*width).unwrap_or_default();
+                if *mark != 0 && clears {
+                    value.fill(0);
+                }
+                rest = later;
+            }
+            sha.update(&bytes);
+            mask_sha.update(&marks);
+        }
+        Ok(Self { sha256: sha.finalize().into(), mask_sha256: Some(mask_sha.finalize().into()) })
     }
-    Ok(())
 }
 
 /// The packed bytes of each value of an element.

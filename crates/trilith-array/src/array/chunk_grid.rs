@@ -296,7 +296,7 @@ impl ChunkedSource {
             return Ok(None);
         }
         let size = self.decoded_chunk_size(number);
-        self.limits.charge_work(size)?;
+        self.limits.charge_decoding(size)?;
         let named = |e: Error| e.context(format!("{} {number}", self.chunks.display_name()));
         let bytes = self.chunks.decode_chunk(number, size).map_err(named)?;
         if bytes.len() as u64 != size {

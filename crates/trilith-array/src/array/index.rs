@@ -328,6 +328,26 @@ impl Array {
                 Error::not_found(format!("there is no field {name:?}")).hint(format!("the fields are {}", known.join(", ")))
             );
         };
+        let array = self.field_with_mask(position, field)?;
+        match name.get(end + 1..) {
+            Some(rest) => array.field(rest),
+            None => Ok(array),
+        }
+    }
+
+    /// [`Array::field`] by its place among the fields.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Array::field`].
+    #[doc(hidden)]
+    pub fn field_at(&self, position: usize) -> Result<Self> {
+        let field = self.datatype.as_struct().and_then(|fields| fields.fields().get(position));
+        let field = field.ok_or_else(|| Error::not_found(format!("there is no field with the number {position}")))?;
+        self.field_with_mask(position, field)
+    }
+
+    /// Returns one field as an array with its part of the mask.
+    fn field_with_mask(&self, position: usize, field: &Field) -> Result<Self> {
         let part = self.unmasked_field(field)?;
         let shape = part.shape.clone();
         let mask = match &self.mask {
@@ -343,11 +363,7 @@ impl Array {
             }
             _ => None,
         };
-        let array = Self { mask, is_void: self.is_void, ..part };
-        match name.get(end + 1..) {
-            Some(rest) => array.field(rest),
-            None => Ok(array),
-        }
+        Ok(Self { mask, is_void: self.is_void, ..part })
     }
 
     /// Returns one field as an array without a mask.

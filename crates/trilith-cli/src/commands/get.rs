@@ -224,6 +224,8 @@ impl Get {
         }
         self.write_output(format, Some(array.shape()), job, output, |out| format::write_array(array, format, out))?;
         if format.is_binary() {
+            // A mask by value looks at the elements again.
+            array.limits().discount_pass(array.nbytes());
             let masked = array.masked_count()?;
             if masked > 0 {
                 let (label, form, masked) = (job.label(), format.output_format().name(), count_noun(masked as usize, "masked element"));

@@ -242,7 +242,7 @@ impl ChunkedSource {
     }
 
     fn decode_chunk(&self, chunk: &BlockChunk, into: &mut [u8]) -> Result<()> {
-        self.limits.charge_work(chunk.decoded.1)?;
+        self.limits.charge_decoding(chunk.decoded.1)?;
         let bytes = self.stored_bytes(chunk)?;
         self.codec.decode_chunk(chunk, &bytes, into).map_err(|error| self.add_chunk_context(chunk, error))
     }

@@ -67,7 +67,7 @@ pub fn decode(bytes: &[u8], expected: &ExpectedImage, limits: &Limits) -> Result
     // The decoder keeps coefficients of two bytes in addition to the image.
     let size = height.saturating_mul(width).saturating_mul(samples);
     limits.charge_memory(size.saturating_mul(4), "an image")?;
-    limits.charge_work(size)?;
+    limits.charge_decoding(size)?;
     let stored = decoder.input_colorspace();
     if samples == 3 && colors == ColorConversion::Raw && !is_jfif(bytes) {
         decoder.set_options(options.jpeg_set_out_colorspace(stored.unwrap_or(ColorSpace::YCbCr)));

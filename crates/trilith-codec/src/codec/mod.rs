@@ -282,7 +282,7 @@ pub fn decoded_len(id: CodecId, stored: &SourceRef, limits: &Limits) -> Result<(
         if made == 0 {
             return Ok((len, pull.position()));
         }
-        limits.charge_work(made)?;
+        limits.charge_decoding(made)?;
         len += made;
         if len > most {
             let what = format!("{} stored bytes decode to more than {most} bytes with {id}", stored.len());

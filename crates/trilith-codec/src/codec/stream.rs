@@ -134,7 +134,7 @@ impl StreamSource {
 
     /// Decodes everything into `into`, which is as long as the block.
     fn decode_entire_block(&self, into: &mut [u8]) -> Result<()> {
-        self.limits.charge_work(self.len)?;
+        self.limits.charge_decoding(self.len)?;
         let at_once = self.len <= MAX_UNINTERRUPTED || !interrupt::is_cancellable();
         match at_once.then(|| self.codec.decode_all(&self.stored, into)).flatten() {
             Some(done) => done,
@@ -171,7 +171,7 @@ impl StreamSource {
 
     /// Goes forward to `offset` and reads there.
     fn seek_forward(&self, running: &mut RunningDecoder, offset: u64, into: &mut [u8]) -> Result<()> {
-        self.limits.charge_work((offset - running.position).saturating_add(into.len() as u64))?;
+        self.limits.charge_decoding((offset - running.position).saturating_add(into.len() as u64))?;
         let mut scratch = Vec::new();
         while running.position < offset {
             let step = (offset - running.position).min(256 << 10);

@@ -112,6 +112,16 @@ impl StreamCodec for Member {
         let engine = Deflated { inflate: ZlibStream(Decompress::new(false)), crc: flate2::Crc::new(), stated: self.crc };
         Ok(Box::new(EngineDecoder::new(stored.clone(), engine)))
     }
+
+    #[cfg(feature = "libdeflate")]
+    fn decode_all(&self, stored: &SourceRef, into: &mut [u8]) -> Option<Result<()>> {
+        let bytes = stored.view(0, stored.len())?;
+        let mut crc = flate2::Crc::new();
+        // As above.
+        let len = libdeflater::Decompressor::new().deflate_decompress(bytes, into).ok()?;
+        crc.update(into);
+        (len == into.len() && crc.sum() == self.crc).then_some(Ok(()))
+    }
 }
 
 /// A member that is being decoded.

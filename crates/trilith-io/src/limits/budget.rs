@@ -16,6 +16,7 @@ const BUDGET_PER_INPUT_BYTE: u64 = 1000;
 pub(crate) struct BudgetUse {
     input: AtomicU64,
     work: AtomicU64,
+    decoded: AtomicU64,
     output: AtomicU64,
     /// Number of present calls, if each call has a separate budget.
     active_calls: Option<AtomicUsize>,
@@ -82,6 +83,7 @@ impl Limits {
         if let Some((spent, calls)) = spent.and_then(|spent| Some((spent, spent.active_calls.as_ref()?))) {
             if calls.fetch_add(1, Ordering::Relaxed) == 0 {
                 spent.work.store(0, Ordering::Relaxed);
+                spent.decoded.store(0, Ordering::Relaxed);
                 spent.output.store(0, Ordering::Relaxed);
                 spent.budgets.store(1, Ordering::Relaxed);
             } else {
@@ -98,20 +100,42 @@ impl Limits {
         }
     }
 
-    /// Counts bytes that are decoded, hashed, compared or gone through.
+    /// Counts bytes that are hashed, compared or gone through.
     ///
     /// # Errors
     /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if those of the command are more than
     /// [`Limits::work`].
     pub fn charge_work(&self, bytes: u64) -> Result<()> {
+        self.charge_sum(|spent| &spent.work, bytes, "the bytes gone through come to")
+    }
+
+    /// Counts bytes that a codec makes. They have a separate sum, because they are gone through afterwards: so a byte that is
+    /// decoded and gone through counts once towards [`Limits::work`].
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if those of the command are more than
+    /// [`Limits::work`].
+    #[doc(hidden)]
+    pub fn charge_decoding(&self, bytes: u64) -> Result<()> {
+        self.charge_sum(|spent| &spent.decoded, bytes, "the bytes decoded come to")
+    }
+
+    /// Takes the bytes of an array off both sums, before another pass over what one call has gone through already: the sums
+    /// count bytes, and an algorithm has few passes.
+    #[doc(hidden)]
+    pub fn discount_pass(&self, bytes: u64) {
+        let Some(spent) = &self.spent else { return };
+        for sum in [&spent.work, &spent.decoded] {
+            // The update always succeeds.
+            let _ = sum.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| Some(sum.saturating_sub(bytes)));
+        }
+    }
+
+    fn charge_sum(&self, sum: impl Fn(&BudgetUse) -> &AtomicU64, bytes: u64, what: &str) -> Result<()> {
         crate::interrupt::check()?;
         let Some(spent) = &self.spent else { return Ok(()) };
-        let (sum, most) = (spent.add_to_sum(&spent.work, bytes), spent.allowed_max(self.work));
-        if sum > most {
-            Err(self.check_exhausted("work", sum, most, "the bytes decoded and gone through come to"))
-        } else {
-            Ok(())
-        }
+        let (sum, most) = (spent.add_to_sum(sum(spent), bytes), spent.allowed_max(self.work));
+        if sum > most { Err(self.check_exhausted("work", sum, most, what)) } else { Ok(()) }
     }
 
     /// Refuses work that is planned if it would be too much, without counting it; once it is refused, the budget is
@@ -220,6 +244,21 @@ mod tests {
         assert!(command.charge_work(6).is_ok());
         let _call = command.call();
         assert!(command.charge_work(5).is_err(), "a call within a command counts towards it");
+    }
+
+    #[test]
+    fn decoded_bytes_have_their_own_sum() {
+        let limits = Limits { work: 10, ..Limits::default() }.for_command(0);
+        assert!(limits.charge_decoding(10).is_ok() && limits.charge_work(10).is_ok());
+        assert!(limits.charge_decoding(1).is_err() && limits.charge_work(1).is_err());
+        limits.discount_pass(10);
+        assert!(limits.charge_work(9).is_ok() && limits.charge_work(1).is_err());
+        limits.discount_pass(u64::MAX);
+        assert!(limits.charge_work(10).is_ok() && limits.charge_decoding(10).is_ok());
+        // Outside of calls nothing is summed up, so there is nothing to take off.
+        let calls = Limits { work: 10, ..Limits::default() }.for_calls(0);
+        calls.discount_pass(5);
+        assert!(calls.charge_decoding(10).is_ok() && calls.charge_decoding(11).is_err());
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn decode_gzip_filter(stored: SourceRef, len: u64, limits: &Limits) -> Result<So
         ));
     }
     limits.charge_memory(len, "a compressed array")?;
-    limits.charge_work(len)?;
+    limits.charge_decoding(len)?;
     let packed = read_vec(&*stored, 0, stored.len(), limits)?;
     let out = bytes::gunzipped(&packed, len)?;
     if out.len() as u64 != len {

@@ -36,7 +36,7 @@ pub(super) fn decode_png(bytes: &[u8], form: &UncompressedForm, limits: &Limits)
     let (height, width, color) = image_properties(form)?;
     let broken = |e: png::DecodingError| Error::malformed(format!("the png does not decode: {e}"));
     limits.charge_memory(form.len, "an image")?;
-    limits.charge_work(form.len)?;
+    limits.charge_decoding(form.len)?;
     let most = png::Limits { bytes: to_usize(form.len)?.saturating_add(1 << 20) };
     let mut reader = png::Decoder::new_with_limits(Cursor::new(bytes), most).read_info().map_err(broken)?;
     let info = reader.info();

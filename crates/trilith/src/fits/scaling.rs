@@ -282,7 +282,7 @@ impl Source for ConvertedRows {
         }
         let (row_in, row_out) = (self.rows.input_size as u64, self.rows.output_size as u64);
         self.limits.charge_memory(row_in.max(row_out), "a row of a table")?;
-        self.limits.charge_work(into.len() as u64)?;
+        self.limits.charge_decoding(into.len() as u64)?;
         let at_once = (BUFFER_SIZE as u64 / row_in.max(row_out).max(1)).max(1);
         let (mut row, mut skip) = (offset / row_out, to_usize(offset % row_out)?);
         let (mut before, mut after) = (Vec::new(), Vec::new());

@@ -322,7 +322,7 @@ impl TileSource {
             TileCompression::Hcompress => hcompress::cost_per_byte(stored),
             _ => 2,
         };
-        self.limits.charge_work((count as u64).saturating_mul(VALUE_BYTES).saturating_mul(cost))
+        self.limits.charge_decoding((count as u64).saturating_mul(VALUE_BYTES).saturating_mul(cost))
     }
 
     /// The values of a tile, big-endian.

@@ -38,7 +38,7 @@ const BLOCK_LEN: u64 = 900_000;
 
 /// Counts what decoding costs, as much of it as is not the length that everybody counts.
 fn charge_decoding(limits: &Limits, made: u64, sorted: u64) -> Result<()> {
-    limits.charge_work(made.saturating_mul(COST_PER_BYTE - 1).saturating_add(sorted.saturating_mul(COST_PER_SORTED_BYTE)))
+    limits.charge_decoding(made.saturating_mul(COST_PER_BYTE - 1).saturating_add(sorted.saturating_mul(COST_PER_SORTED_BYTE)))
 }
 
 /// The decoded bytes.

@@ -365,7 +365,7 @@ fn read_items(
     if into.is_empty() {
         return Ok(());
     }
-    limits.charge_work(into.len() as u64)?;
+    limits.charge_decoding(into.len() as u64)?;
     let items = items_covering(item, offset, into.len() as u64);
     let (start, bytes) = (items.start * item, (items.end - items.start) * item);
     if start == offset && bytes == into.len() as u64 {
@@ -398,7 +398,7 @@ fn inflate_all(stored: &SourceRef, limits: &Limits) -> Result<SourceRef> {
         }
         let len = out.len() as u64 + n as u64;
         limits.charge_memory(len, "inflating a block of unknown length")?;
-        limits.charge_work(n as u64)?;
+        limits.charge_decoding(n as u64)?;
         if len > most {
             let what = format!("{} stored bytes decode to more than {most} bytes with zlib", stored.len());
             return Err(

@@ -38,7 +38,7 @@ pub(super) fn decode(stored: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
         let what = format!("{} stored bytes claim to decode to {len} bytes with sparse", stored.len());
         return Err(Limits::exceeded_error("ratio", limits.ratio, what).at_byte(file_byte(stored, 0)));
     }
-    limits.charge_work(len)?;
+    limits.charge_decoding(len)?;
     let mut out = vec![0; to_usize(len)?];
     let mut piece = vec![0; 64 << 10];
     let mut at = 8;

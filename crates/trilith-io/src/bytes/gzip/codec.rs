@@ -85,7 +85,7 @@ impl Read for UnpackedWriter<'_> {
             }
             Ok(n) => {
                 self.remaining -= n as u64;
-                if let Err(error) = self.limits.charge_work(n as u64) {
+                if let Err(error) = self.limits.charge_decoding(n as u64) {
                     self.error = Some(error);
                     return Err(std::io::ErrorKind::Other.into());
                 }
