@@ -3,11 +3,10 @@
 //! The file does not describe the content of a record, so records are bytes. Long records are cut into pieces: the
 //! length before a piece is negative if another follows, and that after it if one precedes it.
 
-use super::layout_text::{ElementSpec, ItemSpec, LayoutText, TypeSpec};
 use super::recognize::{RecordMarkers, Subrecord, subrecords};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
-use crate::layout::{COLUMN_ATTRIBUTE, Layout};
+use crate::layout::{COLUMN_ATTRIBUTE, ElementSpec, ItemSpec, Layout, LayoutBuilder, TypeSpec};
 use crate::limits::Limits;
 
 /// The layout of a file of records.
@@ -25,7 +24,7 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
             all.push(std::mem::take(&mut record));
         }
     }
-    let mut text = LayoutText::new("a file of unformatted Fortran records", limits);
+    let mut text = LayoutBuilder::new("a file of unformatted Fortran records", limits);
     text.write_comment_lines("the file does not state the type of its records: replace u1[8] by f8 if you know it")?;
     match all.first().map(|record| &record[..]) {
         Some([first]) if all.iter().all(|record| matches!(record[..], [only] if only.len == first.len)) => {

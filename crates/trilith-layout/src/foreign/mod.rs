@@ -1,15 +1,14 @@
 //! Files of other formats: their kind, and the layout of their content.
 //!
 //! A format is one row of a table (`formats.rs`): its name, its magic bytes, and its treatment. If the metadata of
-//! a format give the places of its arrays, a *derivation* (one file or folder here) writes them down as the text of
-//! a Dudley layout. The file is then opened as a stream under that layout, and needs no other reader. So `layout
-//! from FILE` prints the layout that opening uses. All other formats are refused by name, with advice.
+//! a format give the places of its arrays, a *derivation* (one file or folder here) builds a Dudley layout of them. The
+//! file is then opened as a stream under that layout, and needs no other reader. `layout from FILE` prints the layout
+//! that opening uses. All other formats are refused by name, with advice.
 
 mod formats;
 mod fortran;
 mod hdf5;
 mod header_reader;
-mod layout_text;
 mod nested_dicts;
 mod netcdf3;
 mod netcdf_fill;

@@ -2,25 +2,30 @@
 
 use std::collections::HashMap;
 
-use super::layout_text::LayoutText;
 use crate::error::Result;
+use crate::layout::LayoutBuilder;
 
 /// An item: the steps that lead to it, the last of which is its name, and what it is.
 pub(super) type PathItem<'a, T> = (Vec<&'a str>, T);
 
 /// A function that writes an item of this name.
-type ItemWriter<'w, T> = &'w mut dyn FnMut(&mut LayoutText, &str, &T) -> Result<()>;
+type ItemWriter<'w, T> = &'w mut dyn FnMut(&mut LayoutBuilder, &str, &T) -> Result<()>;
 
 /// Writes items, those of one group together, groups and items in the order in which they first appear.
 ///
 /// # Errors
 /// Returns the errors of `write`, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if groups nest too deep.
-pub(super) fn write_groups<T>(items: &[PathItem<'_, T>], text: &mut LayoutText, write: ItemWriter<'_, T>) -> Result<()> {
+pub(super) fn write_groups<T>(items: &[PathItem<'_, T>], text: &mut LayoutBuilder, write: ItemWriter<'_, T>) -> Result<()> {
     write_group_level(&items.iter().collect::<Vec<_>>(), 0, text, write)
 }
 
 /// The items of one group; as deep as a layout may nest.
-fn write_group_level<T>(items: &[&PathItem<'_, T>], depth: usize, text: &mut LayoutText, write: ItemWriter<'_, T>) -> Result<()> {
+fn write_group_level<T>(
+    items: &[&PathItem<'_, T>],
+    depth: usize,
+    text: &mut LayoutBuilder,
+    write: ItemWriter<'_, T>,
+) -> Result<()> {
     let mut groups: HashMap<&str, Vec<&PathItem<'_, T>>> = HashMap::new();
     for item in items {
         if let [name, _, ..] = item.0.get(depth..).unwrap_or(&[]) {

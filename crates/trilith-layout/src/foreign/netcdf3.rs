@@ -5,12 +5,14 @@
 //! number of records may be unknown (all ones, written while the file grows); then the length of the file tells it.
 
 use super::header_reader::HeaderReader;
-use super::layout_text::{AttributeValue, LayoutText, TypeSpec, to_integer_literal};
 use super::netcdf_fill;
 use crate::array::{Datatype, undeclared_text};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result, ResultExt};
-use crate::layout::{Attribute, COLUMN_ATTRIBUTE, FILL_ATTRIBUTE, Layout, LayoutLiteral, primitive_of};
+use crate::layout::{
+    Attribute, AttributeValue, COLUMN_ATTRIBUTE, FILL_ATTRIBUTE, Layout, LayoutBuilder, LayoutLiteral, TypeSpec, integer_literal,
+    primitive_of,
+};
 use crate::limits::Limits;
 
 /// The most dimensions that a variable may have.
@@ -50,7 +52,7 @@ fn read_count(datatype: &Datatype, bytes: &[u8]) -> LayoutLiteral {
         Datatype::Int16 => LayoutLiteral::Integer((bits as i16).into()),
         Datatype::Int32 => LayoutLiteral::Integer((bits as i32).into()),
         Datatype::Int64 => LayoutLiteral::Integer(bits as i64),
-        _ => to_integer_literal(bits.into()),
+        _ => integer_literal(bits.into()),
     }
 }
 
@@ -93,7 +95,7 @@ struct RecordLayout {
 pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
     let cdf = CdfParser::new(source, limits)?.read_header()?;
     let records = cdf.all_records(source.len())?;
-    let mut text = LayoutText::new("a netCDF-3 file", limits);
+    let mut text = LayoutBuilder::new("a netCDF-3 file", limits);
     for dimension in &cdf.dimensions {
         let length = if dimension.length == 0 { format!("{}, of records", records.count) } else { dimension.length.to_string() };
         text.write_comment_lines(&format!("dimension {} = {length}", dimension.name))?;
@@ -174,7 +176,7 @@ impl CdfHeader {
         Ok(RecordLayout { count: self.records.unwrap_or_else(counted), stride, begin, is_unpadded: is_alone })
     }
 
-    fn declare_variable(&self, variable: &Variable, records: &RecordLayout, text: &mut LayoutText) -> Result<()> {
+    fn declare_variable(&self, variable: &Variable, records: &RecordLayout, text: &mut LayoutBuilder) -> Result<()> {
         let mut names: Vec<&str> = self.variable_dimensions(variable).map(|dimension| dimension.name.as_str()).collect();
         let (is_record, typed) = (self.is_record(variable), layout_type(&variable.datatype)?);
         let (mut lengths, mut chars) = (self.slab_lengths(variable), None);

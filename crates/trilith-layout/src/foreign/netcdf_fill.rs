@@ -1,8 +1,7 @@
 //! Fill values of the netCDF library: elements that were never written, if a variable has no `_FillValue`.
 
-use super::layout_text::to_integer_literal;
 use crate::array::{Byteorder, Datatype};
-use crate::layout::LayoutLiteral;
+use crate::layout::{LayoutLiteral, integer_literal};
 
 /// Returns the fill value of a type of netCDF, which `netcdf.h` calls `NC_FILL_…`; none of a type that is no number.
 pub(super) fn fill_value(datatype: &Datatype) -> Option<LayoutLiteral> {
@@ -14,7 +13,7 @@ pub(super) fn fill_value(datatype: &Datatype) -> Option<LayoutLiteral> {
         Datatype::Int32 => LayoutLiteral::Integer(-2_147_483_647),
         Datatype::Uint32 => LayoutLiteral::Integer(u32::MAX.into()),
         Datatype::Int64 => LayoutLiteral::Integer(-9_223_372_036_854_775_806),
-        Datatype::Uint64 => to_integer_literal(18_446_744_073_709_551_614),
+        Datatype::Uint64 => integer_literal(18_446_744_073_709_551_614),
         // 2^123 * 1.875
         Datatype::Float32 | Datatype::Float64 => LayoutLiteral::Float(9.969_209_968_386_869e36),
         _ => return None,

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use super::layout_text::{ItemSpec, LayoutText};
 use super::struct_strings::{self, MemberTreatment};
 use crate::array::{Array, Byteorder, Datatype, PartialArray, UnsupportedDtype, UnsupportedKind};
 use crate::bytes::SourceRef;
 use crate::codec::filter::number_formats;
 use crate::error::{Error, Result};
-use crate::layout::{FILL_ATTRIBUTE, Layout, LayoutLiteral};
+use crate::layout::{FILL_ATTRIBUTE, ItemSpec, Layout, LayoutBuilder, LayoutLiteral};
 use crate::limits::Limits;
 
 /// The duration that numpy calls `NaT`: a missing one.
@@ -17,7 +16,7 @@ const NAT: i64 = i64::MIN;
 /// The layout of a `.npy` file. Columns are said by `grid_order`, since the language has rows alone.
 pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
     let read = read_npy_header(source.clone(), limits)?;
-    let mut text = LayoutText::new("a .npy file", limits);
+    let mut text = LayoutBuilder::new("a .npy file", limits);
     declare_npy_array(&read, 0, "data", &mut text)?;
     Ok(text.finish())
 }
@@ -33,7 +32,7 @@ pub(super) fn declare_npy_array(
     (array, missing, named): &PartialArray,
     start: u64,
     name: &str,
-    text: &mut LayoutText,
+    text: &mut LayoutBuilder,
 ) -> Result<()> {
     let (shape, offset) = (array.shape(), start.saturating_add(array.offset()));
     let made = NpyMapping::from_array(array, named)?;
@@ -112,7 +111,7 @@ impl NpyMapping {
         array: &Array,
         named: &[UnsupportedDtype],
         stored: &str,
-        text: &mut LayoutText,
+        text: &mut LayoutBuilder,
     ) -> Result<()> {
         let (outer, bytes) = split_opaque_axis(array, named);
         text.write_grid_shape(outer, outer)?;
@@ -154,7 +153,7 @@ pub(super) fn conversion(named: &UnsupportedDtype) -> Result<Option<(String, Dat
 }
 
 /// The attribute that tells of what numpy has other datatypes for, and that of the durations that are missing.
-pub(super) fn write_dtype_note(named: &[UnsupportedDtype], text: &mut LayoutText) -> Result<()> {
+pub(super) fn write_dtype_note(named: &[UnsupportedDtype], text: &mut LayoutBuilder) -> Result<()> {
     let durations: Vec<&UnsupportedDtype> =
         named.iter().filter(|named| matches!(named.kind, UnsupportedKind::Durations)).collect();
     match durations.as_slice() {
@@ -173,6 +172,6 @@ pub(super) fn write_dtype_note(named: &[UnsupportedDtype], text: &mut LayoutText
 }
 
 /// The columns of an array that cannot be read.
-pub(super) fn write_unreadable_columns(missing: &[(String, Error)], name: &str, text: &mut LayoutText) -> Result<()> {
+pub(super) fn write_unreadable_columns(missing: &[(String, Error)], name: &str, text: &mut LayoutBuilder) -> Result<()> {
     missing.iter().try_for_each(|(column, why)| text.write_unreadable_item(&format!("{name}@{column}"), why))
 }

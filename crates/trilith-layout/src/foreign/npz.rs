@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
 use std::sync::{Arc, OnceLock};
 
-use super::layout_text::{ItemSpec, LayoutText};
 use super::{nested_dicts, npy};
 #[cfg(feature = "zlib")]
 use crate::array::npy_header_len;
@@ -22,7 +21,7 @@ use crate::bytes::{MemorySource, PieceAccess, TruncatedSource, for_each_piece};
 #[cfg(feature = "zlib")]
 use crate::codec::{crc::differs, zlib};
 use crate::error::{Error, Result, ResultExt};
-use crate::layout::Layout;
+use crate::layout::{ItemSpec, Layout, LayoutBuilder};
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::threads;
@@ -66,7 +65,7 @@ pub fn npz_arrays(source: &SourceRef, limits: &Limits) -> Result<Vec<(String, Ar
 
 /// The layout of an archive: its stored members are uncompressed, a deflated one is an array of one chunk.
 pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
-    let mut text = LayoutText::new("a .npz archive", limits);
+    let mut text = LayoutBuilder::new("a .npz archive", limits);
     let entries = read_central_directory(source, limits)?;
     let mut members = Vec::new();
     for entry in latest_first(&entries) {
@@ -82,7 +81,7 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
     Ok(text.finish())
 }
 
-fn declare_member(source: &SourceRef, entry: &ZipEntry, name: &str, text: &mut LayoutText, limits: &Limits) -> Result<()> {
+fn declare_member(source: &SourceRef, entry: &ZipEntry, name: &str, text: &mut LayoutBuilder, limits: &Limits) -> Result<()> {
     let start = member_offset(source, entry, limits)?;
     if !entry.name.ends_with(".npy") {
         return declare_bytes(entry, start, name, text);
@@ -108,7 +107,7 @@ fn declare_member(source: &SourceRef, entry: &ZipEntry, name: &str, text: &mut L
 }
 
 /// A member that is no array of numpy: its bytes.
-fn declare_bytes(entry: &ZipEntry, start: u64, name: &str, text: &mut LayoutText) -> Result<()> {
+fn declare_bytes(entry: &ZipEntry, start: u64, name: &str, text: &mut LayoutBuilder) -> Result<()> {
     let stored = if entry.uncompressed_size == 0 { 0 } else { entry.compressed_size };
     text.write_item(name, &ItemSpec::bytes(stored).at(start))?;
     match entry.method {

@@ -10,11 +10,10 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use super::header_reader::HeaderReader;
-use super::layout_text::{LayoutText, TypeSpec};
 use super::recognize::MAX_SAFETENSORS_HEADER as HEADER;
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Error, Result, ResultExt};
-use crate::layout::Layout;
+use crate::layout::{Layout, LayoutBuilder, TypeSpec};
 use crate::limits::Limits;
 
 /// Key of the strings about the file.
@@ -61,7 +60,7 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
     if tensors.len() as u64 > limits.items {
         return Err(Limits::exceeded_error("items", limits.items, format_args!("the file has {} tensors", tensors.len())));
     }
-    let mut text = LayoutText::new("a safetensors file", limits);
+    let mut text = LayoutBuilder::new("a safetensors file", limits);
     // The header has them in the order of their names or of nothing; in the file they follow each other.
     let mut tensors: Vec<_> = tensors.iter().map(|(name, tensor)| (name, placed_of(tensor, length + 8, source.len()))).collect();
     tensors.sort_by_key(|(_, tensor)| tensor.as_ref().map_or(u64::MAX, |tensor| tensor.begin));

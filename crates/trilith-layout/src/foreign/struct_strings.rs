@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::layout_text::LayoutText;
 use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::error::{Error, Result};
+use crate::layout::LayoutBuilder;
 
 /// Parts of a struct.
 pub(super) const MAX_PARTS: usize = 1 << 12;
@@ -90,7 +90,7 @@ fn ensure_part_count(parts: usize) -> Result<()> {
 }
 
 /// Writes the attributes that say how elements are made: the numbers of `grid_strings`, and the filters of its numbers.
-pub(super) fn write_part_attributes(strings: &[u64], filters: &[String], text: &mut LayoutText) -> Result<()> {
+pub(super) fn write_part_attributes(strings: &[u64], filters: &[String], text: &mut LayoutBuilder) -> Result<()> {
     text.write_attribute("grid_strings", strings)?;
     if filters.is_empty() { Ok(()) } else { text.write_attribute("grid_numbers", filters.join(" ").as_str()) }
 }

@@ -835,6 +835,16 @@ fn attribute_len(value: &Attribute) -> usize {
     }
 }
 
+/// Bytes as `grid_fill` and `grid_head` have them.
+pub(crate) fn hex_text(bytes: &[u8]) -> String {
+    use fmt::Write as _;
+    let mut text = "0x".to_owned();
+    bytes.iter().for_each(|byte| {
+        let _ = write!(text, "{byte:02x}");
+    });
+    text
+}
+
 /// A whole number as an attribute has it.
 pub(crate) fn integer_literal(value: impl Into<i128>) -> LayoutLiteral {
     let value = value.into();

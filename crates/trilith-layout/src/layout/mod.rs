@@ -56,7 +56,7 @@ pub use crate::array::Byteorder;
 #[doc(hidden)]
 pub use annotations::AnnotatedMember;
 pub(crate) use annotations::length_of;
-pub(crate) use builder::{AttributeValue, ElementSpec, ItemSpec, LayoutBuilder, TypeSpec, integer_literal};
+pub(crate) use builder::{AttributeValue, ElementSpec, ItemSpec, LayoutBuilder, TypeSpec, hex_text, integer_literal};
 #[doc(hidden)]
 pub use chunk_index::{ChunkIndex, IndexedArray, StoredChunk};
 pub use code::CodeLanguage;

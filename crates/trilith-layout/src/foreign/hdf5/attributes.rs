@@ -13,8 +13,7 @@ use crate::array::{Byteorder, Datatype, Field, undeclared_text};
 use crate::bytes::to_usize;
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{ItemSpec, LayoutText};
-use crate::layout::LayoutLiteral;
+use crate::layout::{ItemSpec, LayoutBuilder, LayoutLiteral};
 use crate::limits::Limits;
 
 /// Values of one attribute that are written into the text; more are an item.
@@ -195,7 +194,7 @@ impl Attribute {
     }
 
     /// Writes it as an item.
-    pub(super) fn write_item(&self, at: &LinkedFile, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_item(&self, at: &LinkedFile, name: &str, text: &mut LayoutBuilder) -> Result<()> {
         let (file, heaps) = (&at.file, &at.heaps);
         let shape = self.dataspace.shape.as_deref().unwrap_or(&[]);
         let mut typed = self.datatype.clone();
@@ -326,6 +325,6 @@ fn decode_literal(bytes: &[u8], element: &LayoutDatatype, paths: ReferencePaths<
         }
         Datatype::Float16 | Datatype::Float32 | Datatype::Float64 => float(bytes).map(LayoutLiteral::Float),
         Datatype::Struct(_) | Datatype::Complex32 | Datatype::Complex64 | Datatype::Complex128 => None,
-        _ => Some(super::super::layout_text::to_integer_literal(as_integer(bytes, element))),
+        _ => Some(integer_literal(as_integer(bytes, element))),
     }
 }

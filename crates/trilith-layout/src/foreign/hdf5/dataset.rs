@@ -17,10 +17,9 @@ use crate::array::{ChunkProvider, ChunkShape, ChunkedSource};
 use crate::bytes::{Source, SourceRef, read_vec, to_usize};
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{ItemSpec, LayoutText, to_hex_text, to_integer_literal};
 use crate::foreign::netcdf_fill::{fill_bytes, fill_value};
 use crate::foreign::npy;
-use crate::layout::{FILL_ATTRIBUTE, IndexedArray, LayoutLiteral};
+use crate::layout::{FILL_ATTRIBUTE, IndexedArray, ItemSpec, LayoutBuilder, LayoutLiteral, hex_text, integer_literal};
 
 /// Elements of variable length that become items.
 const MAX_VARLEN_ELEMENTS: u64 = 1 << 20;
@@ -184,7 +183,7 @@ impl Dataset {
     }
 
     /// Writes the items.
-    pub(super) fn write_items(&self, at: &LinkedFile, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_items(&self, at: &LinkedFile, name: &str, text: &mut LayoutBuilder) -> Result<()> {
         let (file, heaps) = (&at.file, &at.heaps);
         let Some(shape) = &self.dataspace.shape else {
             text.write_item(name, &ItemSpec::null())?;
@@ -225,7 +224,7 @@ impl Dataset {
     }
 
     /// Writes the members of structs that are lists of variable length, each as an item.
-    pub(super) fn write_varlen_members(&self, at: &LinkedFile, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_varlen_members(&self, at: &LinkedFile, name: &str, text: &mut LayoutBuilder) -> Result<()> {
         let (file, heaps) = (&at.file, &at.heaps);
         let (Some(shape), false) = (&self.dataspace.shape, self.datatype.varlen_members.is_empty()) else { return Ok(()) };
         let Ok(bytes) = self.read_descriptors(file, shape) else { return Ok(()) };
@@ -233,7 +232,7 @@ impl Dataset {
     }
 
     /// A dataset of which nothing was written: one chunk, which is missing.
-    fn write_missing_chunk(&self, name: &str, shape: &[u64], text: &mut LayoutText) -> Result<()> {
+    fn write_missing_chunk(&self, name: &str, shape: &[u64], text: &mut LayoutBuilder) -> Result<()> {
         text.write_item(name, &ItemSpec::bytes(0))?;
         text.write_grid_shape(self.without_string_axis(shape), self.without_string_axis(shape))?;
         text.write_element_type(&self.datatype.datatype, self.datatype.order, &self.datatype.dims)?;
@@ -272,7 +271,7 @@ impl Dataset {
         (name, shape): (&str, &[u64]),
         chunked: &Chunked,
         decoding: Option<&str>,
-        text: &mut LayoutText,
+        text: &mut LayoutBuilder,
     ) -> Result<()> {
         let (axes, edges) = (self.chunk_axes(chunked, shape)?, self.unfiltered_edges(chunked, shape));
         let first = decoding.unwrap_or("");
@@ -291,11 +290,11 @@ impl Dataset {
         }
     }
 
-    pub(super) fn write_fill(&self, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_fill(&self, text: &mut LayoutBuilder) -> Result<()> {
         let Some(fill) = &self.fill_value else { return Ok(()) };
         // The fill value is that of one character, so it is repeated for each character of a string.
         let digits =
-            to_hex_text(&if self.is_joined { fill.repeat(to_usize(self.datatype.datatype.item_size())?) } else { fill.clone() });
+            hex_text(&if self.is_joined { fill.repeat(to_usize(self.datatype.datatype.item_size())?) } else { fill.clone() });
         // Elements with separate axes are filled one by one.
         let one = to_usize(self.datatype.datatype.item_size())?.saturating_mul(2) + 2;
         text.write_attribute("grid_fill", digits.get(..one).unwrap_or(&digits))
@@ -341,7 +340,7 @@ impl Dataset {
     }
 
     /// Writes elements with strings, as they are read.
-    fn write_strings(&self, file: &Hdf5File, here: &VarlenElements<'_>, name: &str, text: &mut LayoutText) -> Result<()> {
+    fn write_strings(&self, file: &Hdf5File, here: &VarlenElements<'_>, name: &str, text: &mut LayoutBuilder) -> Result<()> {
         let shown = here.decoded_elements()?;
         if !self.write_decoded(file, (name, here.shape), (&shown.datatype, self.datatype.element_axes()), "", text)? {
             return Ok(());
@@ -364,7 +363,7 @@ impl Dataset {
         shape: &[u64],
         name: &str,
         number: &(Datatype, String),
-        text: &mut LayoutText,
+        text: &mut LayoutBuilder,
     ) -> Result<()> {
         let (datatype, word) = number;
         if !self.write_decoded(file, (name, shape), (datatype, self.datatype.element_axes()), word, text)? {
@@ -379,7 +378,7 @@ impl Dataset {
             datatype.item_size(),
             &file.limits,
         )?;
-        if fill.iter().all(|byte| *byte == 0) { Ok(()) } else { text.write_attribute("grid_fill", to_hex_text(&fill).as_str()) }
+        if fill.iter().all(|byte| *byte == 0) { Ok(()) } else { text.write_attribute("grid_fill", hex_text(&fill).as_str()) }
     }
 
     /// Writes elements that are made of what is stored: the chunks with a filter before all others, and what comes out.
@@ -390,7 +389,7 @@ impl Dataset {
         (name, shape): (&str, &[u64]),
         (datatype, dims): (&Datatype, &[u64]),
         first: &str,
-        text: &mut LayoutText,
+        text: &mut LayoutBuilder,
     ) -> Result<bool> {
         if shape.contains(&0) {
             text.write_item(name, &ItemSpec::of(datatype, Byteorder::Little, &[shape, dims].concat())?)?;
@@ -419,7 +418,7 @@ impl Dataset {
 
     /// Writes the fill value of the netCDF library. As the netCDF4 package has it, bytes have none unless the variable is
     /// filled.
-    pub(super) fn netcdf_fill(&self, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn netcdf_fill(&self, text: &mut LayoutBuilder) -> Result<()> {
         let is_byte = matches!(self.datatype.datatype, Datatype::Int8 | Datatype::Uint8);
         let is_plain = self.datatype.special == UnmappedKind::None
             && self.datatype.dims.is_empty()
@@ -432,14 +431,14 @@ impl Dataset {
     }
 
     /// Writes remarks on the elements besides their datatype.
-    pub(super) fn write_type_attributes(&self, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_type_attributes(&self, text: &mut LayoutBuilder) -> Result<()> {
         self.datatype.write_string_ends(text)?;
         npy::write_dtype_note(&self.datatype.numpy_dtypes, text)?;
         match &self.datatype.special {
             UnmappedKind::Enum(names, values) => {
                 let names: Vec<LayoutLiteral> = names.iter().map(|name| LayoutLiteral::Text(name.clone())).collect();
                 text.write_attribute("enum_names", names)?;
-                let values: Vec<LayoutLiteral> = values.iter().map(|value| to_integer_literal(*value)).collect();
+                let values: Vec<LayoutLiteral> = values.iter().map(|value| integer_literal(*value)).collect();
                 text.write_attribute("enum_values", values)
             }
             UnmappedKind::Reference if self.datatype.paths.is_none() => text.write_attribute("hdf5_type", "addresses of objects"),

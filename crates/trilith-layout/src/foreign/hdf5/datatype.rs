@@ -7,9 +7,8 @@ use super::references::{ReferencePart, ReferenceTable};
 use crate::array::{Byteorder, Datatype, Field, StructType, UnsupportedDtype, UnsupportedKind};
 use crate::codec::filter::number_formats;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::LayoutText;
 use crate::foreign::npy;
-use crate::layout::ENDS_ATTRIBUTE;
+use crate::layout::{ENDS_ATTRIBUTE, LayoutBuilder};
 
 /// Maximum depth of nested datatypes.
 const MAX_DEPTH: usize = 32;
@@ -276,7 +275,7 @@ impl LayoutDatatype {
     }
 
     /// Writes which strings of structs that are read as they are stored end at their first NUL.
-    pub(super) fn write_string_ends(&self, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_string_ends(&self, text: &mut LayoutBuilder) -> Result<()> {
         let is_direct = self.datatype.as_struct().is_some() && !self.has_strings();
         let ends: Vec<u64> =
             self.pads.iter().filter(|(_, pad)| is_direct && *pad == StringPad::NulTerminated).map(|(at, _)| *at).collect();

@@ -8,7 +8,7 @@ use super::file::Hdf5File;
 use super::linked_file::{LinkedFile, MAX_LINKS, ResolvedLink};
 use crate::bytes::{Resolve, SourceRef};
 use crate::error::{Error, ErrorKind, Result};
-use crate::foreign::layout_text::LayoutText;
+use crate::layout::LayoutBuilder;
 use crate::limits::Limits;
 use crate::percent;
 
@@ -153,7 +153,7 @@ impl<'r> ExternalFiles<'r> {
     }
 
     /// Writes which files follow the file itself.
-    pub(super) fn write_file_list(&self, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_file_list(&self, text: &mut LayoutBuilder) -> Result<()> {
         if self.parts.is_empty() { Ok(()) } else { text.write_file_parts(&self.parts) }
     }
 }

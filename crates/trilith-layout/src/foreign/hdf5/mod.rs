@@ -37,10 +37,9 @@ use self::links::{Link, LinkTarget, read_group_links};
 use self::object_header::{ObjectHeader, kind};
 use self::references::reference_text;
 use self::virtual_dataset::{VirtualSources, find_virtual_sources};
-use super::layout_text::{ItemSpec, LayoutText};
 use crate::bytes::{Resolve, SourceRef};
 use crate::error::{Error, Result};
-use crate::layout::{Layout, LayoutLiteral};
+use crate::layout::{ItemSpec, Layout, LayoutBuilder, LayoutLiteral};
 use crate::limits::Limits;
 
 /// Name of a netCDF dimension that has no variable.
@@ -90,7 +89,7 @@ fn try_derive_layout(
     netcdf: NetcdfKnowledge,
 ) -> Result<DerivedLayout> {
     let file = Hdf5File::open(source, limits)?;
-    let mut text = LayoutText::new("an HDF5 file", limits);
+    let mut text = LayoutBuilder::new("an HDF5 file", limits);
     file.cut_short().iter().try_for_each(|why| text.write_file_damage(why))?;
     let (root, others) = (file.root, ExternalFiles::new(resolve, source.len(), limits));
     let at = Rc::new(LinkedFile::new(file, 0, String::new())?);
@@ -120,7 +119,7 @@ struct LayoutWriter<'s> {
     /// The file that is being read.
     addresses: Rc<LinkedFile>,
     external_files: ExternalFiles<'s>,
-    text: LayoutText,
+    text: LayoutBuilder,
     /// The groups that are being written, from the root on: their files, the addresses of their headers, and their paths.
     open_groups: Vec<(usize, u64, String)>,
     items: u64,

@@ -9,8 +9,8 @@ use super::virtual_dataset::{DataspaceSelection, read_selection};
 use crate::array::{Datatype, StructType};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::to_hex_text;
 use crate::foreign::struct_strings::MAX_PARTS;
+use crate::layout::hex_text;
 
 /// Boxes or points of a selection that are listed; of more only the number is named.
 const MAX_LISTED: usize = 256;
@@ -98,7 +98,7 @@ impl LayoutDatatype {
         sizes.sort_unstable();
         sizes.dedup();
         let spelled = |(key, text): (&Vec<u8>, &String)| {
-            let digits = to_hex_text(key);
+            let digits = hex_text(key);
             format!("{}={}", digits.trim_start_matches("0x"), text.replace('%', "%25").replace(' ', "%20"))
         };
         let named = found.iter().filter(|(_, text)| !text.is_empty());

@@ -10,8 +10,8 @@ use super::linked_file::LinkedFile;
 use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{ElementSpec, ItemSpec, LayoutText, TypeSpec};
 use crate::foreign::struct_strings::{self, MemberTreatment};
+use crate::layout::{ElementSpec, ItemSpec, LayoutBuilder, TypeSpec};
 
 /// Elements with parts that are stored elsewhere.
 pub(super) struct VarlenElements<'a> {
@@ -38,7 +38,7 @@ pub(super) struct DecodedElements {
 
 impl DecodedElements {
     /// Writes how the elements are made.
-    pub(super) fn write_element_parts(&self, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_element_parts(&self, text: &mut LayoutBuilder) -> Result<()> {
         let references =
             Some(self.references.as_str()).filter(|entries| !entries.is_empty()).map(|entries| format!("| {entries}"));
         let numbers: Vec<String> = self.numbers.iter().cloned().chain(references).collect();
@@ -70,7 +70,7 @@ impl VarlenElements<'_> {
     }
 
     /// Writes strings of variable length: each at its place, all together an array of the longest.
-    pub(super) fn write_strings(&self, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_strings(&self, name: &str, text: &mut LayoutBuilder) -> Result<()> {
         let shape = &self.combined_axes();
         if shape.contains(&0) {
             return text.write_item(name, &ItemSpec::of(&Datatype::Utf8(1), Byteorder::Little, shape)?);
@@ -94,11 +94,18 @@ impl VarlenElements<'_> {
     }
 
     /// Writes lists of variable length: one item each.
-    pub(super) fn write_lists(&self, name: &str, element: &LayoutDatatype, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_lists(&self, name: &str, element: &LayoutDatatype, text: &mut LayoutBuilder) -> Result<()> {
         self.lists_at(name, element, self.bytes, &self.combined_axes(), text)
     }
 
-    fn lists_at(&self, name: &str, element: &LayoutDatatype, bytes: &[u8], shape: &[u64], text: &mut LayoutText) -> Result<()> {
+    fn lists_at(
+        &self,
+        name: &str,
+        element: &LayoutDatatype,
+        bytes: &[u8],
+        shape: &[u64],
+        text: &mut LayoutBuilder,
+    ) -> Result<()> {
         if !element.is_list_element() {
             return Err(Error::unsupported("lists of variable length in lists of variable length"));
         }
@@ -122,7 +129,7 @@ impl VarlenElements<'_> {
         element: &LayoutDatatype,
         places: &[(u64, u64)],
         shape: &[u64],
-        text: &mut LayoutText,
+        text: &mut LayoutBuilder,
     ) -> Result<()> {
         let inner = shape.split_first().map_or(&[][..], |(_, inner)| inner);
         text.open_list(name)?;
@@ -142,9 +149,9 @@ impl VarlenElements<'_> {
         name: Option<&str>,
         element: &LayoutDatatype,
         (count, at): (u64, u64),
-        text: &mut LayoutText,
+        text: &mut LayoutBuilder,
     ) -> Result<()> {
-        let write = |text: &mut LayoutText, item: &ItemSpec| match name {
+        let write = |text: &mut LayoutBuilder, item: &ItemSpec| match name {
             Some(name) => text.write_item(name, item),
             None => text.write_list_item(item),
         };
@@ -182,7 +189,7 @@ impl VarlenElements<'_> {
     }
 
     /// Writes the members of structs that are lists of variable length: an item for each, `NAME@member`.
-    pub(super) fn write_member_lists(&self, name: &str, text: &mut LayoutText) -> Result<()> {
+    pub(super) fn write_member_lists(&self, name: &str, text: &mut LayoutBuilder) -> Result<()> {
         for list in &self.typed.varlen_members {
             let name = format!("{name}@{}", list.path);
             text.or_unreadable(&name, |text| {

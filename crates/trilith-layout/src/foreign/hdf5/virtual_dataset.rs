@@ -11,8 +11,7 @@ use super::heaps::GlobalHeaps;
 use super::linked_file::{LinkedFile, MAX_LINKS};
 use super::object_header::ObjectHeader;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{AttributeValue, ItemSpec, LayoutText};
-use crate::layout::{Attribute, LayoutLiteral};
+use crate::layout::{Attribute, AttributeValue, ItemSpec, LayoutBuilder, LayoutLiteral};
 
 /// Blocks of a selection that are listed one by one.
 const MAX_LISTED_BLOCKS: u64 = 1 << 16;
@@ -328,8 +327,8 @@ impl VirtualSources {
     /// Writes the virtual dataset, and returns the items that have to follow it.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::open_dict`].
-    pub(super) fn write_virtual_dataset(self, of: &Dataset, name: &str, text: &mut LayoutText) -> Result<Vec<SourceDataset>> {
+    /// Returns the errors of [`LayoutBuilder::open_dict`].
+    pub(super) fn write_virtual_dataset(self, of: &Dataset, name: &str, text: &mut LayoutBuilder) -> Result<Vec<SourceDataset>> {
         let shape = of.dataspace.shape.as_deref().unwrap_or(&[]);
         if shape.contains(&0) {
             let all = [shape, &of.datatype.dims].concat();
@@ -362,8 +361,8 @@ impl SourceDataset {
     /// Writes the item, and those of which it is made itself.
     ///
     /// # Errors
-    /// Returns the errors of [`LayoutText::open_dict`].
-    pub(super) fn write_items(self, others: &mut ExternalFiles<'_>, text: &mut LayoutText, depth: usize) -> Result<()> {
+    /// Returns the errors of [`LayoutBuilder::open_dict`].
+    pub(super) fn write_items(self, others: &mut ExternalFiles<'_>, text: &mut LayoutBuilder, depth: usize) -> Result<()> {
         /// Maximum depth of virtual datasets that are made of virtual datasets.
         const MAX_DEPTH: usize = 4;
         let SourceDataset { name, at, dataset } = self;

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 
 use super::formats::{CType, PrimitiveFormats, integer_format};
 use super::tables::PdbTables;
-use super::{LayoutText, shape_of};
+use super::{LayoutBuilder, shape_of};
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{ItemSpec, TypeSpec};
-use crate::layout::{Dialect, PADDING_NAME, Primitive};
+use crate::layout::{Dialect, ItemSpec, PADDING_NAME, Primitive, TypeSpec};
 use crate::limits::Limits;
 
 /// A type of the file.
@@ -57,7 +56,7 @@ impl<'f> TypeTable<'f> {
     }
 
     /// Declares a type in the layout, those of its members first.
-    pub(super) fn declare_type(&mut self, name: &str, text: &mut LayoutText, depth: usize, limits: &Limits) -> Result<()> {
+    pub(super) fn declare_type(&mut self, name: &str, text: &mut LayoutBuilder, depth: usize, limits: &Limits) -> Result<()> {
         limits.charge_depth(depth, "a struct")?;
         match self.known.get(name) {
             Some(Some(_)) => return Ok(()),
@@ -97,7 +96,7 @@ impl<'f> TypeTable<'f> {
         members: Vec<Member>,
         end: u64,
         align: u64,
-        text: &mut LayoutText,
+        text: &mut LayoutBuilder,
     ) -> Result<PdbType> {
         if end > size {
             return Err(Error::malformed(format!("struct {name:?} has {size} bytes, but its members end at {end}")));

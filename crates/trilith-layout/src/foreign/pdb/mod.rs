@@ -14,11 +14,10 @@ mod tables;
 use self::chart::TypeTable;
 use self::formats::PrimitiveFormats;
 use self::tables::{PdbTables, Symbol};
-use super::layout_text::{ElementSpec, ItemSpec, LayoutText, TypeSpec};
 use super::nested_dicts;
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result, ResultExt};
-use crate::layout::{COLUMN_ATTRIBUTE, Layout};
+use crate::layout::{COLUMN_ATTRIBUTE, ElementSpec, ItemSpec, Layout, LayoutBuilder, TypeSpec};
 use crate::limits::Limits;
 
 /// End of the name of yorick's history records.
@@ -37,7 +36,7 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
     let formats = PrimitiveFormats::read(source, limits)?;
     let tables = PdbTables::read(source, &formats, limits)?;
     let pdb = PdbFile { source, limits, formats, tables };
-    let mut text = LayoutText::new("a PDB file", limits);
+    let mut text = LayoutBuilder::new("a PDB file", limits);
     let mut types = TypeTable::new(&pdb.formats, &pdb.tables);
     let mut items: Vec<(Vec<&str>, &Symbol)> = Vec::new();
     for symbol in &pdb.tables.symbols {
@@ -60,7 +59,7 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
 }
 
 impl PdbFile<'_> {
-    fn declare_symbol(&self, name: &str, symbol: &Symbol, types: &TypeTable<'_>, text: &mut LayoutText) -> Result<()> {
+    fn declare_symbol(&self, name: &str, symbol: &Symbol, types: &TypeTable<'_>, text: &mut LayoutBuilder) -> Result<()> {
         if name.ends_with(HISTORY_SUFFIX) {
             return self.declare_history_members(symbol, types, text);
         }
@@ -89,7 +88,7 @@ impl PdbFile<'_> {
     }
 
     /// The members of history records, each as a variable.
-    fn declare_history_members(&self, symbol: &Symbol, types: &TypeTable<'_>, text: &mut LayoutText) -> Result<()> {
+    fn declare_history_members(&self, symbol: &Symbol, types: &TypeTable<'_>, text: &mut LayoutBuilder) -> Result<()> {
         let known = types.get(&symbol.datatype)?;
         let one = [(symbol.address, symbol.count)];
         let blocks = self.tables.blocks.get(&symbol.name).map_or(&one[..], |blocks| &blocks[..]);
@@ -120,7 +119,7 @@ impl PdbFile<'_> {
         offset: u64,
         records: &[u64],
         size: u64,
-        text: &mut LayoutText,
+        text: &mut LayoutBuilder,
     ) -> Result<()> {
         let stride = match records {
             [first, second, ..] => second.checked_sub(*first).filter(|stride| *stride >= size && *stride > 0),

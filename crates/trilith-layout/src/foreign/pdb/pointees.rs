@@ -5,7 +5,7 @@ use super::tables::Symbol;
 use super::{PdbFile, shape_of};
 use crate::bytes::read_vec;
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{ElementSpec, ItemSpec, LayoutText, TypeSpec};
+use crate::layout::{ElementSpec, ItemSpec, LayoutBuilder, TypeSpec};
 use crate::limits::Limits;
 
 impl PdbFile<'_> {
@@ -33,7 +33,7 @@ impl PdbFile<'_> {
     }
 
     /// The characters that the elements of a symbol of type `string` lead to.
-    pub(super) fn declare_strings(&self, name: &str, symbol: &Symbol, shape: &[u64], text: &mut LayoutText) -> Result<()> {
+    pub(super) fn declare_strings(&self, name: &str, symbol: &Symbol, shape: &[u64], text: &mut LayoutBuilder) -> Result<()> {
         let mut items = Vec::new();
         for at in self.read_addresses(symbol)? {
             items.push(match at {
@@ -64,7 +64,7 @@ impl PdbFile<'_> {
         name: &str,
         symbol: &Symbol,
         types: &TypeTable<'_>,
-        text: &mut LayoutText,
+        text: &mut LayoutBuilder,
     ) -> Result<()> {
         let mut items = Vec::new();
         for at in self.read_addresses(symbol)?.into_iter().flatten() {

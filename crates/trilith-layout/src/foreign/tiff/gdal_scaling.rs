@@ -6,8 +6,7 @@ use super::ifd::{Ifd, TiffFile, Values};
 use super::mask_pages::{SMALLER, page_kind};
 use super::{Page, id};
 use crate::error::Result;
-use crate::foreign::layout_text::LayoutText;
-use crate::layout::{FACTORS_ATTRIBUTE, LayoutLiteral};
+use crate::layout::{FACTORS_ATTRIBUTE, LayoutBuilder, LayoutLiteral};
 
 /// Samples of an image: their number takes two bytes.
 const MAX_SAMPLES: usize = 1 << 16;
@@ -60,8 +59,8 @@ fn read_page_factors(file: &TiffFile<'_>, tags: &Ifd) -> Option<Vec<(f64, f64)>>
 /// Writes the factors of the item before: `scale_factor` and `add_offset` of netCDF, if all samples have the same.
 ///
 /// # Errors
-/// Returns the errors of [`LayoutText::open_dict`].
-pub(super) fn write_factors(factors: &[(f64, f64)], is_number: bool, text: &mut LayoutText) -> Result<()> {
+/// Returns the errors of [`LayoutBuilder::open_dict`].
+pub(super) fn write_factors(factors: &[(f64, f64)], is_number: bool, text: &mut LayoutBuilder) -> Result<()> {
     match factors {
         [(scale, offset), rest @ ..]
             if is_number && scale.is_finite() && offset.is_finite() && rest.iter().all(|other| other == &(*scale, *offset)) =>

@@ -8,7 +8,7 @@ use crate::array::{Byteorder, undeclared_text};
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Error, Result, ResultExt};
 use crate::foreign::header_reader::HeaderReader;
-use crate::foreign::layout_text::{ItemSpec, TypeSpec};
+use crate::layout::{ItemSpec, TypeSpec};
 use crate::limits::Limits;
 
 /// The kinds of values by their numbers: the name in a layout, and bytes. An empty name is none that is known.

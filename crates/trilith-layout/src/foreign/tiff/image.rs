@@ -8,8 +8,7 @@ use super::ifd::{Ifd, TiffFile, Values};
 use crate::array::ChunkShape;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
-use crate::foreign::layout_text::{AttributeValue, ElementSpec, ItemSpec, LayoutText, to_hex_text, to_integer_literal};
-use crate::layout::LayoutLiteral;
+use crate::layout::{AttributeValue, ElementSpec, ItemSpec, LayoutBuilder, LayoutLiteral, hex_text, integer_literal};
 use crate::limits::Limits;
 
 /// Chunks that are named one by one; of more the table is, which is in the file.
@@ -251,7 +250,13 @@ impl TiffImage {
     }
 
     /// Writes an array whose elements are contiguous; those of other images may follow.
-    fn write_contiguous_array(self, file: &TiffFile<'_>, start: u64, name: &str, text: &mut LayoutText) -> Result<WriteResult> {
+    fn write_contiguous_array(
+        self,
+        file: &TiffFile<'_>,
+        start: u64,
+        name: &str,
+        text: &mut LayoutBuilder,
+    ) -> Result<WriteResult> {
         let size = self.shape.iter().fold(self.datatype.item_size(), |n, len| n.saturating_mul(*len));
         let all_are_there = start.saturating_add(size.saturating_mul(self.count_planes())) <= file.len();
         let image = if all_are_there { self.all_planes() } else { self };
@@ -305,7 +310,7 @@ impl TiffImage {
         file: &TiffFile<'_>,
         planes: &[&Ifd],
         name: &str,
-        text: &mut LayoutText,
+        text: &mut LayoutBuilder,
     ) -> Result<WriteResult> {
         let (mut starts, mut lens) = (Vec::new(), Vec::new());
         for tags in planes {
@@ -350,7 +355,7 @@ impl TiffImage {
             text.write_attribute("grid_filters", self.filters.as_str())?;
         }
         if !self.jpeg_tables.is_empty() {
-            text.write_attribute("grid_head", to_hex_text(&self.jpeg_tables).as_str())?;
+            text.write_attribute("grid_head", hex_text(&self.jpeg_tables).as_str())?;
         }
         if !self.is_tiled {
             text.write_attribute("grid_edge", "cut")?;
@@ -398,10 +403,10 @@ impl TiffImage {
         let number = text.parse::<i128>().ok().filter(|_| self.datatype.is_integer())?;
         let (low, high) =
             if self.datatype.is_signed() { (-(1i128 << (bits - 1)), 1i128 << (bits - 1)) } else { (0, 1i128 << bits) };
-        (low..high).contains(&number).then(|| AttributeValue::from(to_integer_literal(number)))
+        (low..high).contains(&number).then(|| AttributeValue::from(integer_literal(number)))
     }
 
-    fn write_dim_names(&self, text: &mut LayoutText) -> Result<()> {
+    fn write_dim_names(&self, text: &mut LayoutBuilder) -> Result<()> {
         let dims: Vec<_> = self.dims.iter().map(|name| LayoutLiteral::Text((*name).to_owned())).collect();
         text.write_attribute("grid_dims", dims)
     }

@@ -7,8 +7,7 @@ use super::ifd::{Ifd, TiffFile};
 use super::image::TiffImage;
 use super::{Page, id};
 use crate::error::Result;
-use crate::foreign::layout_text::{AttributeValue, LayoutText};
-use crate::layout::{Attribute, VALID_ATTRIBUTE};
+use crate::layout::{Attribute, AttributeValue, LayoutBuilder, VALID_ATTRIBUTE};
 
 /// The bit of a smaller version of another page.
 pub(super) const SMALLER: u64 = 1;
@@ -86,8 +85,8 @@ fn attach_level_masks(file: &TiffFile<'_>, page: &mut Ifd, levels: Vec<Ifd>, kin
 /// Names the mask of an image in the attributes of its item, which was written last; returns the name for [`write_mask`].
 ///
 /// # Errors
-/// Returns the errors of [`LayoutText::write_attribute`].
-pub(super) fn write_reference(name: &str, text: &mut LayoutText) -> Result<String> {
+/// Returns the errors of [`LayoutBuilder::write_attribute`].
+pub(super) fn write_reference(name: &str, text: &mut LayoutBuilder) -> Result<String> {
     let (name, path) = text.reserve_name(&format!("{name}@mask"));
     text.write_attribute(VALID_ATTRIBUTE, path.as_str())?;
     Ok(name)
@@ -96,8 +95,8 @@ pub(super) fn write_reference(name: &str, text: &mut LayoutText) -> Result<Strin
 /// Writes the item of a mask, which only its image uses.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read, and the errors of [`LayoutText::open_dict`].
-pub(super) fn write_mask(file: &TiffFile<'_>, image: &TiffImage, mask: &Ifd, name: &str, text: &mut LayoutText) -> Result<()> {
+/// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read, and the errors of [`LayoutBuilder::open_dict`].
+pub(super) fn write_mask(file: &TiffFile<'_>, image: &TiffImage, mask: &Ifd, name: &str, text: &mut LayoutBuilder) -> Result<()> {
     let hidden = || AttributeValue(Attribute::Flag);
     let mut table = None;
     text.or_unreadable(name, |text| {

@@ -17,10 +17,9 @@ use std::collections::HashSet;
 use self::ifd::{Ifd, Tag, TiffFile, Values};
 use self::image::TiffImage;
 use self::series::PageSeries;
-use super::layout_text::{AttributeValue, LayoutText, to_integer_literal};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result, ResultExt};
-use crate::layout::{Layout, LayoutLiteral};
+use crate::layout::{AttributeValue, Layout, LayoutBuilder, LayoutLiteral, integer_literal};
 use crate::limits::Limits;
 
 /// The numbers of the tags that say where an image is and what it is.
@@ -151,7 +150,7 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
     }
     let (count, is_whole) = (pages.len(), broken.is_none());
     let has_masks = mask_pages::attach_masks(&file, &mut pages);
-    let mut text = LayoutText::new("a TIFF file", limits);
+    let mut text = LayoutBuilder::new("a TIFF file", limits);
     // Descriptions of stacks count all directories.
     let all = if is_whole && !has_masks {
         series::of_file(&file, &pages)?
@@ -179,7 +178,7 @@ fn write_series(
     pages: &[Page],
     (series, is_alone): (&PageSeries, bool),
     name: &str,
-    text: &mut LayoutText,
+    text: &mut LayoutBuilder,
 ) -> Result<()> {
     let planes: Vec<&Page> = series.pages.iter().filter_map(|number| pages.get(*number)).collect();
     let directories: Vec<&Ifd> = planes.iter().map(|page| &page.directory).collect();
@@ -233,7 +232,7 @@ fn write_image(
     (planes, plane, is_alone): (&[&Ifd], Option<&TiffImage>, bool),
     factors: Option<&[(f64, f64)]>,
     name: &str,
-    text: &mut LayoutText,
+    text: &mut LayoutBuilder,
 ) -> Result<()> {
     let Some((tags, others)) = planes.split_first() else { return Ok(()) };
     let (mut refused, mut table, mut masked) = (Vec::new(), None, None);
@@ -305,7 +304,7 @@ fn write_tag_attributes<'t>(
     file: &TiffFile<'_>,
     tags: Vec<&'t Tag>,
     refused: &mut Vec<(String, Error)>,
-    text: &mut LayoutText,
+    text: &mut LayoutBuilder,
 ) -> Result<Vec<&'t Tag>> {
     let mut items = Vec::new();
     for tag in tags {
@@ -325,7 +324,7 @@ fn write_large_tags(
     name: &str,
     items: Vec<&Tag>,
     refused: Vec<(String, Error)>,
-    text: &mut LayoutText,
+    text: &mut LayoutBuilder,
 ) -> Result<()> {
     for tag in items {
         if let Some(typed) = file.layout_type(tag) {
@@ -347,7 +346,7 @@ fn read_attribute_value(file: &TiffFile<'_>, tag: &Tag) -> Result<Option<Attribu
     }
     let mut values: Vec<LayoutLiteral> = match file.read_tag_values(tag)? {
         Values::Text(text) => return Ok(Some(AttributeValue::from(text.as_str()))),
-        Values::Whole(numbers) => numbers.into_iter().map(to_integer_literal).collect(),
+        Values::Whole(numbers) => numbers.into_iter().map(integer_literal).collect(),
         Values::Floats(numbers) => numbers.into_iter().map(LayoutLiteral::Float).collect(),
     };
     let one = if values.len() == 1 { values.pop() } else { None };
