@@ -18,7 +18,7 @@ pub(crate) fn import_numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
 pub(crate) enum Utf8Form {
     /// Objects: strings of Python, or bytes if they are not UTF-8.
     Objects,
-    /// Their bytes.
+    /// Bytes of UTF-8.
     Bytes,
 }
 

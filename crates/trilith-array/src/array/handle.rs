@@ -134,6 +134,20 @@ impl Array {
         self.is_void
     }
 
+    /// The array in memory: packed, in C order, in this byte order, with its mask. Its bytes are counted here, and not when the
+    /// copy is read.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Array::load`].
+    #[doc(hidden)]
+    pub fn to_memory(&self, order: Byteorder) -> Result<Self> {
+        let copy = Self::from_bytes(self.read_bytes(order)?, self.datatype.packed(order), order, self.shape.clone())?;
+        match &self.mask {
+            Some(mask) => copy.with_mask(mask.clone()),
+            None => Ok(copy),
+        }
+    }
+
     /// Returns the array without its mask.
     #[must_use]
     pub fn without_mask(mut self) -> Self {

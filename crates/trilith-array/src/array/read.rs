@@ -111,20 +111,6 @@ impl Array {
         Ok(bytes)
     }
 
-    /// The array in memory: packed, in C order, in this byte order, with its mask. Its bytes are counted here, and not when the
-    /// copy is read.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Array::load`].
-    #[doc(hidden)]
-    pub fn to_memory(&self, order: Byteorder) -> Result<Self> {
-        let copy = Self::from_bytes(self.read_bytes(order)?, self.datatype.packed(order), order, self.shape.clone())?;
-        match &self.mask {
-            Some(mask) => copy.with_mask(mask.clone()),
-            None => Ok(copy),
-        }
-    }
-
     /// [`Array::read_bytes`] into memory of the caller, which must have [`Array::nbytes`] bytes.
     ///
     /// # Errors

@@ -216,3 +216,14 @@ fn text_places(datatype: &Datatype, kind: TextType, at: usize, places: &mut Vec<
         _ => {}
     }
 }
+
+/// Fills the strings at these bytes of each element with NULs, from their first NUL on.
+pub(super) fn end_strings(elements: &mut [u8], element_size: usize, strings: &[Range<usize>]) {
+    for element in elements.chunks_exact_mut(element_size.max(1)) {
+        for place in strings {
+            let string = element.get_mut(place.clone()).unwrap_or_default();
+            let end = memchr::memchr(0, string).unwrap_or(string.len());
+            string.get_mut(end..).unwrap_or_default().fill(0);
+        }
+    }
+}

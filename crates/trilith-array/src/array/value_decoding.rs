@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::datatype::{Byteorder, Datatype};
 use super::mask::Mask;
-use super::string_check::StringEncoding;
+use super::string_check::{StringEncoding, end_strings};
 use crate::bytes::{copy, to_usize};
 use crate::error::{Error, Result};
 
@@ -260,13 +260,7 @@ impl FieldDecoding {
             }
             ValueTransform::StringEnds(strings) => {
                 copy(from, to);
-                for element in to.chunks_exact_mut(to_usize(self.stored.packed_size())?.max(1)) {
-                    for place in strings {
-                        let string = element.get_mut(place.clone()).unwrap_or_default();
-                        let end = memchr::memchr(0, string).unwrap_or(string.len());
-                        string.get_mut(end..).unwrap_or_default().fill(0);
-                    }
-                }
+                end_strings(to, to_usize(self.stored.packed_size())?, strings);
             }
             ValueTransform::DecodedText(encoding) => {
                 let width = to_usize(self.stored.item_size())?.max(1);

@@ -53,6 +53,8 @@ fn print_blocks(job: &mut FileJob<'_>, file: &AsdfFile) -> Result<()> {
 
 /// The items of a stream, parameters among them.
 fn dudley_entries(job: &mut FileJob<'_>, file: &DudleyFile) -> Result<()> {
+    let listed = if file.is_foreign() { Some(file.with_listed_chunks()?) } else { None };
+    let file = listed.as_ref().unwrap_or(file);
     let items = file.locate_items()?;
     let place = |entry: &LayoutEntry| file.offset_of(entry);
     if job.options.json {

@@ -117,7 +117,7 @@ impl StreamCodec for Member {
     fn decode_all(&self, stored: &SourceRef, into: &mut [u8]) -> Option<Result<()>> {
         let bytes = stored.view(0, stored.len())?;
         let mut crc = flate2::Crc::new();
-        // As above.
+        // The CRC-32 of the elements is compared here, because libdeflate knows none of a ZIP member.
         let len = libdeflater::Decompressor::new().deflate_decompress(bytes, into).ok()?;
         crc.update(into);
         (len == into.len() && crc.sum() == self.crc).then_some(Ok(()))

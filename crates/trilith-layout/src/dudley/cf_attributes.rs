@@ -243,7 +243,7 @@ fn value_decodings<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)
     }
     let mut said = AttributeValues(said);
     if said.0.iter().any(|(name, _)| *name == VALID_ATTRIBUTE) {
-        // As GDAL has it, a mask page counts in place of the number of no data.
+        // A mask page counts in place of the number of no data, as GDAL has it.
         said.0.retain(|(name, _)| *name != "GDAL_NODATA");
     }
     let is_turned = said.is_unsigned() && datatype.is_signed();

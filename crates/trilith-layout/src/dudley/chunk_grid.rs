@@ -5,18 +5,18 @@
 //! the table that says in the file itself where the chunks are.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::chunk_table::{CachedIndex, ChunkLocation, ChunkTable, Places, TableColumn};
 use super::datatype::datatype_of;
+use super::grid_chunks::GridChunks;
 use super::grid_strings::GridStrings;
 use super::virtual_array::{VirtualArraySource, VirtualSource};
 use crate::array::{Array, Byteorder, Datatype, fortran_strides};
-use crate::array::{ChunkProvider, ChunkShape, ChunkedSource, from_columns};
+use crate::array::{ChunkShape, ChunkedSource};
+use crate::bytes::SourceRef;
 #[cfg(feature = "zlib")]
 use crate::bytes::WindowSource;
-use crate::bytes::{CodingStep, SourceRef, read_vec};
 #[cfg(feature = "zlib")]
 use crate::codec;
 use crate::codec::filter::FilterPipeline;
@@ -528,85 +528,5 @@ impl ChunkedArray {
     /// The filters of its chunks, as they are written; None without.
     pub fn filters(&self) -> Option<&str> {
         Some(self.attributes.as_str()).filter(|words| !words.is_empty())
-    }
-}
-
-/// The chunks of a grid in a file.
-struct GridChunks {
-    source: SourceRef,
-    index: Arc<dyn ChunkIndex>,
-    filters: FilterPipeline,
-    columns: Option<ChunkShape>,
-    strings: Option<Arc<GridStrings>>,
-    header_bytes: Arc<Vec<u8>>,
-    limits: Arc<Limits>,
-}
-
-impl ChunkProvider for GridChunks {
-    fn chunk_range(&self, number: u64) -> Result<Option<Range<u64>>> {
-        Ok(self.index.chunk(number)?.map(|chunk| chunk.offset..chunk.offset.saturating_add(chunk.len)))
-    }
-
-    fn decode_chunk(&self, number: u64, size: u64) -> Result<Vec<u8>> {
-        let Some(chunk) = self.index.chunk(number)? else { return Err(Error::malformed("a chunk that was never written")) };
-        let mut bytes = read_vec(&*self.source, chunk.offset, chunk.len, &self.limits)?;
-        if !self.header_bytes.is_empty() {
-            bytes.splice(0..0, self.header_bytes.iter().copied());
-        }
-        let stored = self.strings.as_ref().map_or(size, |strings| strings.stored_size(size));
-        let bytes = self.filters.decode(bytes, chunk.skipped_filters, stored, &self.limits)?;
-        let bytes = match &self.strings {
-            Some(strings) if bytes.len() as u64 == stored => strings.decoded_size(&bytes, size, &self.source, &self.limits)?,
-            _ => bytes,
-        };
-        let Some(cut) = &self.columns else { return Ok(bytes) };
-        if bytes.len() as u64 != size {
-            return Ok(bytes);
-        }
-        Ok(from_columns(&bytes, &cut.lengths(number), crate::bytes::to_usize(cut.item)?))
-    }
-
-    fn is_unpadded(&self, number: u64) -> Option<Result<Vec<u8>>> {
-        let filters = self
-            .filters
-            .without_padding()
-            .filter(|_| self.columns.is_none() && self.strings.is_none() && self.header_bytes.is_empty())?;
-        let read = || {
-            let Some(chunk) = self.index.chunk(number)? else { return Ok(Vec::new()) };
-            let bytes = read_vec(&*self.source, chunk.offset, chunk.len, &self.limits)?;
-            let size = bytes.len() as u64;
-            if chunk.skipped_filters != 0 {
-                return Err(Error::unsupported("a padded chunk without all of its filters"));
-            }
-            if filters.is_empty() { Ok(bytes) } else { filters.decode(bytes, 0, size, &self.limits) }
-        };
-        Some(read())
-    }
-
-    fn encoding_steps(&self) -> Result<Option<(Vec<CodingStep>, Vec<u64>)>> {
-        if self.strings.is_some() || !self.header_bytes.is_empty() {
-            return Ok(None);
-        }
-        let count = self.index.count();
-        self.limits.charge_memory(count.saturating_mul(8), "the filters that chunks skipped")?;
-        let (mut masks, count) = (Vec::new(), crate::bytes::to_usize(count)?);
-        self.index.for_each(&mut |number, chunk| {
-            if chunk.skipped_filters != 0 {
-                masks.resize(count, 0);
-                if let Some(mask) = usize::try_from(number).ok().and_then(|number| masks.get_mut(number)) {
-                    *mask = chunk.skipped_filters;
-                }
-            }
-            Ok(())
-        })?;
-        Ok(Some((self.filters.to_coding_steps(), masks)))
-    }
-
-    fn is_in_columns(&self) -> bool {
-        self.columns.is_some()
-    }
-
-    fn source(&self) -> &SourceRef {
-        &self.source
     }
 }

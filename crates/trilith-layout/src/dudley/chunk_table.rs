@@ -25,7 +25,7 @@ pub(super) enum Places {
     Listed(Arc<Vec<ChunkLocation>>),
     /// A table, which is read with the first chunk.
     Table(Box<ChunkTable>),
-    /// An index in a form of its own format.
+    /// An index that only the format of the file has.
     Indexed(Arc<CachedIndex>),
 }
 

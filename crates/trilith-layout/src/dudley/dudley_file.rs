@@ -164,6 +164,34 @@ impl DudleyFile {
         Ok(Self { origin: LayoutOrigin::Derived(format), ..file })
     }
 
+    /// Returns the file under a layout that lists every chunk of its arrays, which are read from their index.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more chunks than [`Limits::items`], and an error if an index cannot be
+    /// read.
+    #[doc(hidden)]
+    pub fn with_listed_chunks(&self) -> Result<Self> {
+        let mut options = ParseOptions::with_dialect(self.layout.dialect());
+        options.limits = self.limits().clone();
+        let text = self.layout.listed_text(self.limits())?;
+        Ok(Self {
+            source: self.source.clone(),
+            full_source: self.full_source.clone(),
+            layout: parse(text.as_bytes(), &options)?.into_layout()?,
+            origin: self.origin.clone(),
+            layout_len: self.layout_len,
+            warnings: self.warnings.clone(),
+            signature: self.signature,
+            base_offset: self.base_offset,
+            options: self.options.clone(),
+            outline: OnceLock::new(),
+            is_truncated: self.is_truncated,
+            has_grids: self.has_grids,
+            is_physical: self.is_physical,
+            check: self.check.clone(),
+        })
+    }
+
     /// Returns `true` for a file of another format, whose layout is derived from its own metadata.
     #[doc(hidden)]
     pub fn is_foreign(&self) -> bool {

@@ -26,6 +26,7 @@ mod external_parts;
 mod file_set_array;
 mod file_set_ranges;
 mod file_set_source;
+mod grid_chunks;
 mod grid_strings;
 mod item_path;
 mod item_request;

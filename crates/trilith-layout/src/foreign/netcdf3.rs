@@ -52,7 +52,7 @@ fn read_count(datatype: &Datatype, bytes: &[u8]) -> LayoutLiteral {
         Datatype::Int16 => LayoutLiteral::Integer((bits as i16).into()),
         Datatype::Int32 => LayoutLiteral::Integer((bits as i32).into()),
         Datatype::Int64 => LayoutLiteral::Integer(bits as i64),
-        _ => integer_literal(bits.into()),
+        _ => integer_literal(bits),
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) fn fill_value(datatype: &Datatype) -> Option<LayoutLiteral> {
         Datatype::Int32 => LayoutLiteral::Integer(-2_147_483_647),
         Datatype::Uint32 => LayoutLiteral::Integer(u32::MAX.into()),
         Datatype::Int64 => LayoutLiteral::Integer(-9_223_372_036_854_775_806),
-        Datatype::Uint64 => integer_literal(18_446_744_073_709_551_614),
+        Datatype::Uint64 => integer_literal(18_446_744_073_709_551_614_u64),
         // 2^123 * 1.875
         Datatype::Float32 | Datatype::Float64 => LayoutLiteral::Float(9.969_209_968_386_869e36),
         _ => return None,

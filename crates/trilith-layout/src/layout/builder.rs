@@ -3,21 +3,21 @@
 //! The model that is built is the one that [`parse`](super::parse) makes of [`Layout::derived_text`].
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 
+use super::attribute_value::{AttributeValue, attribute_len, integer_literal};
 use super::chunk_index::IndexedArray;
 use super::escape::{own_attribute, own_name, own_value};
 use super::interner::Symbol;
+use super::item_spec::{ElementSpec, ItemSpec, MemberSpec, TypeSpec, check_numbers, checked_number};
 use super::lexer::quoted_name;
 use super::model::{
     Annotation, AnnotationKind, Attribute, DataId, DataItem, Dialect, Dim, DimRun, ElementSlot, GLOBAL_SCOPE, ItemData, ItemId,
     Layout, LayoutLiteral, LayoutStep, ListSteps, MemberKind, ParamId, ParamItem, Placement, Primitive, RepeatCount,
     StructMember, TypeDef, TypeId, TypeKind, TypeUse,
 };
-use super::primitive::primitive_of;
 use super::sizes;
 use super::unreadable::{UNREADABLE, reason_attribute};
-use crate::array::{Byteorder, Datatype, StructType};
+use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::Span;
@@ -32,160 +32,31 @@ const ELEMENT_ATTRIBUTES: &[&str] =
 /// Bytes of memory that an item or a note takes besides its text.
 const ENTRY_COST: usize = 16;
 
-/// The datatype of an item or of a member of a struct.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum TypeSpec {
-    /// A primitive and its byte order, if it has one.
-    Primitive(Primitive, Option<Byteorder>),
-    /// A struct. One without members takes no space.
-    Struct(Vec<MemberSpec>),
-    /// A type that was declared under this name.
-    Named(String),
-}
-
-/// A member of a struct.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct MemberSpec {
-    pub name: String,
-    pub item: ItemSpec,
-}
-
-/// The datatype, the shape and the place of an item or a member.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ItemSpec {
-    pub typed: TypeSpec,
-    pub shape: Vec<u64>,
-    /// The byte of the file, or of the struct.
-    pub offset: Option<u64>,
-}
-
-/// An element of a list.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum ElementSpec {
-    Item(ItemSpec),
-    List(Vec<ItemSpec>),
-}
-
-impl From<ItemSpec> for ElementSpec {
-    fn from(item: ItemSpec) -> Self {
-        ElementSpec::Item(item)
-    }
-}
-
-impl TypeSpec {
-    /// The type of the name that the language has for it, with its byte order: `<f8`. Other names are those of named types.
-    pub(crate) fn from_name(name: &str) -> Self {
-        let (prefix, bare) = match name.as_bytes().first() {
-            Some(prefix @ (b'<' | b'>')) => (super::lexer::byteorder_of(*prefix), name.get(1..).unwrap_or(name)),
-            _ => (None, name),
-        };
-        match Primitive::from_name(bare, Dialect::D2025) {
-            Some(primitive) => TypeSpec::Primitive(primitive, prefix),
-            None => TypeSpec::Named(name.to_owned()),
-        }
-    }
-
-    /// The type with a shape, without a place.
-    pub(crate) fn with_shape(self, shape: Vec<u64>) -> ItemSpec {
-        ItemSpec { typed: self, shape, offset: None }
-    }
-}
-
-impl ItemSpec {
-    /// An item that takes no space.
-    pub(crate) fn null() -> Self {
-        TypeSpec::Struct(Vec::new()).with_shape(Vec::new())
-    }
-
-    /// A number of bytes.
-    pub(crate) fn bytes(len: u64) -> Self {
-        TypeSpec::from_name("u1").with_shape(vec![len])
-    }
-
-    /// Elements of a datatype; structs have the place of each member.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that layouts lack.
-    pub(crate) fn of(datatype: &Datatype, order: Byteorder, shape: &[u64]) -> Result<Self> {
-        let mut dims = shape.to_vec();
-        let typed = match (primitive_of(datatype)?, datatype) {
-            (Some((name, length)), _) => {
-                dims.extend(length.map(u64::from));
-                match (TypeSpec::from_name(name), name) {
-                    (TypeSpec::Primitive(primitive, _), name) if !matches!(name, "i1" | "u1" | "b1" | "S1" | "U1") => {
-                        TypeSpec::Primitive(primitive, Some(order))
-                    }
-                    (typed, _) => typed,
-                }
-            }
-            (None, Datatype::Struct(fields)) => TypeSpec::Struct(struct_members(fields)?),
-            (None, _) => TypeSpec::Struct(Vec::new()),
-        };
-        Ok(typed.with_shape(dims))
-    }
-
-    /// The item at a byte of the file or of its struct.
-    pub(crate) fn at(self, offset: u64) -> Self {
-        Self { offset: Some(offset), ..self }
-    }
-
-    /// The item as the member of that name.
-    pub(crate) fn named(self, name: &str) -> MemberSpec {
-        MemberSpec { name: name.to_owned(), item: self }
-    }
-}
-
-/// The members of a struct, each at its offset, and what fills it up to its size; as deep as datatypes nest.
-fn struct_members(fields: &StructType) -> Result<Vec<MemberSpec>> {
-    let (mut members, mut end) = (Vec::new(), 0u64);
-    for (n, field) in fields.fields().iter().enumerate() {
-        let item = ItemSpec::of(&field.datatype, field.byteorder, &field.shape)?.at(field.offset);
-        members.push(item.named(&own_name(&field.name_or(n))));
-        end = end.max(field.offset.saturating_add(field.count().saturating_mul(field.datatype.item_size())));
-    }
-    let size = fields.item_size();
-    if size > end {
-        members.push(ItemSpec::bytes(size - end).at(end).named(super::escape::PADDING_NAME));
-    }
-    Ok(members)
-}
-
 /// A dict that is open.
 #[derive(Debug)]
-struct OpenDict {
-    item: ItemId,
+pub(super) struct OpenDict {
+    pub item: ItemId,
     /// The names of its items, with how often each was there.
-    names: HashMap<String, u64>,
-}
-
-/// A place to go back to.
-pub(crate) struct Savepoint {
-    counts: [usize; 8],
-    text_len: usize,
-    open_lists: usize,
-    cost: u64,
-    target: ItemId,
-    /// The last item of the dict that is open.
-    last: ItemId,
+    pub names: HashMap<String, u64>,
 }
 
 /// A layout as it grows. Attributes after an item belong to it, until the next item.
 pub(crate) struct LayoutBuilder {
-    layout: Layout,
-    notes: Vec<Annotation>,
-    limits: Limits,
+    pub(super) layout: Layout,
+    pub(super) notes: Vec<Annotation>,
+    pub(super) limits: Limits,
     /// Bytes that the items and their words take.
-    cost: u64,
+    pub(super) cost: u64,
     /// The dicts that are open, the root first.
-    open: Vec<OpenDict>,
+    pub(super) open: Vec<OpenDict>,
     /// The names that were given since a place was marked, and whether each was reserved.
-    given: Vec<(String, bool)>,
+    pub(super) given: Vec<(String, bool)>,
     /// Names of the dict that is open which were reserved for items that come later.
-    reserved: HashSet<String>,
+    pub(super) reserved: HashSet<String>,
     /// The item to which attributes belong.
-    target: ItemId,
+    pub(super) target: ItemId,
     /// The lists that are open, each with the number of its step.
-    open_lists: Vec<(ItemId, usize)>,
+    pub(super) open_lists: Vec<(ItemId, usize)>,
 }
 
 impl LayoutBuilder {
@@ -284,23 +155,6 @@ impl LayoutBuilder {
         self.layout.found_types.insert((GLOBAL_SCOPE, symbol.0), ty);
         self.layout.steps.push(LayoutStep::Type(item));
         Ok(())
-    }
-
-    /// Writes an item, or the reason why it cannot be read: one bad part never hides the others. The output of a
-    /// failed `write` is removed.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file could not be read at all, and the errors of
-    /// [`LayoutBuilder::write_item`].
-    pub(crate) fn or_unreadable(&mut self, name: &str, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        let before = self.savepoint();
-        match write(self) {
-            Err(error) if !error.kind().is_transient() => {
-                self.rollback(&before);
-                self.write_unreadable_item(name, &error)
-            }
-            written => written,
-        }
     }
 
     /// An item that cannot be read, with the reason.
@@ -559,67 +413,6 @@ impl LayoutBuilder {
         })
     }
 
-    /// A place to go back to, before another dict is opened or closed.
-    pub(crate) fn savepoint(&mut self) -> Savepoint {
-        self.given.clear();
-        let layout = &self.layout;
-        Savepoint {
-            counts: [
-                layout.items.len(),
-                layout.data.len(),
-                layout.params.len(),
-                layout.types.len(),
-                layout.members.len(),
-                layout.dims.len(),
-                layout.steps.len(),
-                self.notes.len(),
-            ],
-            text_len: layout.text.len(),
-            open_lists: self.open_lists.len(),
-            cost: self.cost,
-            target: self.target,
-            last: layout.item(self.current()).last,
-        }
-    }
-
-    /// Takes back what was written since a place was marked.
-    pub(crate) fn rollback(&mut self, mark: &Savepoint) {
-        if let Some(open) = self.open.last_mut() {
-            for (name, was_reserved) in self.given.drain(..) {
-                if was_reserved {
-                    self.reserved.insert(name);
-                } else {
-                    open.names.remove(&name);
-                }
-            }
-        }
-        let dict = self.current();
-        let [items, data, params, types, members, dims, steps, notes] = mark.counts;
-        let layout = &mut self.layout;
-        for (at, item) in layout.items.iter().enumerate().skip(items) {
-            layout.name_scope.remove(&(item.parent.0, item.name.0));
-            layout.indexed_arrays.remove(&ItemId(at as u32));
-        }
-        layout.items.truncate(items);
-        layout.data.truncate(data);
-        layout.params.truncate(params);
-        layout.types.truncate(types);
-        layout.members.truncate(members);
-        layout.dims.truncate(dims);
-        layout.steps.truncate(steps);
-        layout.text.truncate(mark.text_len);
-        self.notes.truncate(notes);
-        self.open_lists.truncate(mark.open_lists);
-        (self.cost, self.target) = (mark.cost, mark.target);
-        let owner = layout.item_mut(dict);
-        owner.last = mark.last;
-        if mark.last == ItemId::NONE {
-            owner.first = ItemId::NONE;
-        } else {
-            layout.item_mut(mark.last).next = ItemId::NONE;
-        }
-    }
-
     /// The layout.
     pub(crate) fn finish(mut self) -> Layout {
         while self.open.len() > 1 {
@@ -634,7 +427,7 @@ impl LayoutBuilder {
     }
 
     /// The dict that is open.
-    fn current(&self) -> ItemId {
+    pub(super) fn current(&self) -> ItemId {
         self.open.last().map_or(ItemId::ROOT, |open| open.item)
     }
 
@@ -749,70 +542,6 @@ impl LayoutBuilder {
     }
 }
 
-/// The value of an attribute, as the metadata of a file have it.
-pub(crate) struct AttributeValue(pub Attribute);
-
-impl From<&str> for AttributeValue {
-    fn from(text: &str) -> Self {
-        AttributeValue(Attribute::Value(LayoutLiteral::Text(text.to_owned())))
-    }
-}
-
-impl From<&[u64]> for AttributeValue {
-    fn from(values: &[u64]) -> Self {
-        AttributeValue::from(values.iter().map(|value| integer_literal(*value)).collect::<Vec<_>>())
-    }
-}
-
-impl From<Vec<LayoutLiteral>> for AttributeValue {
-    fn from(values: Vec<LayoutLiteral>) -> Self {
-        AttributeValue(Attribute::List(values))
-    }
-}
-
-impl From<LayoutLiteral> for AttributeValue {
-    fn from(value: LayoutLiteral) -> Self {
-        AttributeValue(Attribute::Value(value))
-    }
-}
-
-impl From<i64> for AttributeValue {
-    fn from(value: i64) -> Self {
-        AttributeValue(Attribute::Value(LayoutLiteral::Integer(value)))
-    }
-}
-
-/// The spelling of the type, the shape and the place.
-impl fmt::Display for ItemSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.typed {
-            TypeSpec::Primitive(primitive, order) => {
-                f.write_str(match order {
-                    None => "",
-                    Some(Byteorder::Little) => "<",
-                    Some(Byteorder::Big) => ">",
-                })?;
-                f.write_str(primitive.name())?;
-            }
-            TypeSpec::Named(name) => f.write_str(&quoted_name(name))?,
-            TypeSpec::Struct(members) => {
-                f.write_str("{")?;
-                for (number, MemberSpec { name, item }) in members.iter().enumerate() {
-                    write!(f, "{}{} = {item}", if number == 0 { "" } else { "  " }, quoted_name(name))?;
-                }
-                f.write_str("}")?;
-            }
-        }
-        for (number, length) in self.shape.iter().enumerate() {
-            write!(f, "{}{length}", if number == 0 { '[' } else { ',' })?;
-        }
-        if !self.shape.is_empty() {
-            f.write_str("]")?;
-        }
-        self.offset.map_or(Ok(()), |at| write!(f, " @{at}"))
-    }
-}
-
 /// The sign of a byte order before the name of a primitive; 0 for none.
 fn prefix_of(order: Option<Byteorder>) -> u8 {
     match order {
@@ -820,35 +549,6 @@ fn prefix_of(order: Option<Byteorder>) -> u8 {
         Some(Byteorder::Little) => b'<',
         Some(Byteorder::Big) => b'>',
     }
-}
-
-fn attribute_len(value: &Attribute) -> usize {
-    let one = |value: &LayoutLiteral| match value {
-        LayoutLiteral::Text(text) | LayoutLiteral::Large(text) => text.len() + 2,
-        LayoutLiteral::Bytes(bytes) => bytes.len() + 2,
-        LayoutLiteral::Integer(_) | LayoutLiteral::Float(_) => 8,
-    };
-    match value {
-        Attribute::Flag => 0,
-        Attribute::Value(value) => one(value),
-        Attribute::List(values) => values.iter().map(one).sum(),
-    }
-}
-
-/// Bytes as `grid_fill` and `grid_head` have them.
-pub(crate) fn hex_text(bytes: &[u8]) -> String {
-    use fmt::Write as _;
-    let mut text = "0x".to_owned();
-    bytes.iter().for_each(|byte| {
-        let _ = write!(text, "{byte:02x}");
-    });
-    text
-}
-
-/// A whole number as an attribute has it.
-pub(crate) fn integer_literal(value: impl Into<i128>) -> LayoutLiteral {
-    let value = value.into();
-    i64::try_from(value).map_or_else(|_| LayoutLiteral::Large(value.to_string()), LayoutLiteral::Integer)
 }
 
 /// Text without what would end its line.
@@ -859,19 +559,6 @@ fn replace_control_chars(text: &str) -> String {
 /// The lines of a text, without the NULs at its end.
 fn printable_lines(text: &str) -> Vec<String> {
     text.trim_end_matches(['\0', '\n', '\r']).lines().map(replace_control_chars).collect()
-}
-
-/// Refuses numbers that a layout cannot hold, such as places that are after the end of every file.
-fn check_numbers(item: &ItemSpec) -> Result<()> {
-    item.shape.iter().chain(&item.offset).try_for_each(|number| checked_number(*number).map(drop))?;
-    match &item.typed {
-        TypeSpec::Struct(members) => members.iter().try_for_each(|member| check_numbers(&member.item)),
-        TypeSpec::Primitive(..) | TypeSpec::Named(_) => Ok(()),
-    }
-}
-
-fn checked_number(number: u64) -> Result<i64> {
-    i64::try_from(number).map_err(|_| Error::malformed(format!("the number {number} of the file does not fit in 63 bits")))
 }
 
 #[cfg(test)]
@@ -902,7 +589,7 @@ mod tests {
         builder.write_attribute("digits", "9999999999999999999999").unwrap();
     }
 
-    /// What a program writes into a layout.
+    /// A call of the builder.
     #[derive(Debug, Clone)]
     enum Command {
         Open(String),

@@ -291,7 +291,7 @@ impl DerivedPrinter<'_> {
     }
 
     fn push_line(&mut self, mark: &str, rest: &str) {
-        // A comment that is for nobody in particular is at the start of a line.
+        // Comments are at the start of a line, and notes below their item.
         if mark.starts_with(' ') {
             self.begin_line();
         }
@@ -417,7 +417,7 @@ impl DerivedPrinter<'_> {
                 "grid_fill" if !needs_fill => {}
                 "grid_type" => {
                     if has_masks {
-                        let masks = masks().map(super::builder::integer_literal).collect();
+                        let masks = masks().map(super::attribute_value::integer_literal).collect();
                         self.push_attribute("grid_mask", &Attribute::List(masks));
                     }
                     self.push_attribute(name, value);

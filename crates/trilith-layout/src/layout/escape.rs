@@ -11,11 +11,8 @@
 
 use std::borrow::Cow;
 
-use super::model::{Attribute, LayoutLiteral};
+use super::model::{Attribute, ESCAPE_PREFIX, LayoutLiteral, escape_bytes};
 use crate::percent::{strict_bytes, strictly_decoded};
-
-/// The prefix of what belongs to the file.
-const ESCAPE_PREFIX: &str = "own:";
 
 /// The prefix of the words that describe how an array is stored.
 const GRID_PREFIX: &str = "grid_";
@@ -86,18 +83,6 @@ fn add_marker(text: &str) -> String {
                 }
             }
             c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Returns a string that is not UTF-8 as a layout spells it.
-pub(super) fn escape_bytes(bytes: &[u8]) -> String {
-    let mut out = ESCAPE_PREFIX.to_owned();
-    for byte in bytes {
-        match byte {
-            b'%' | b'"' | b'\\' | ..b' ' | 0x7f.. => out.push_str(&format!("%{byte:02X}")),
-            byte => out.push(char::from(*byte)),
         }
     }
     out

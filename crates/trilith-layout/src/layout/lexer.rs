@@ -429,9 +429,6 @@ pub fn quoted_name(name: &str) -> String {
     out
 }
 
-/// Characters between tokens of a line.
-pub(super) const BLANKS: [char; 4] = [' ', '\t', '\u{b}', '\u{c}'];
-
 /// Appends a name as it would be written: with double quotes unless it is a symbol.
 pub(crate) fn push_name(out: &mut String, name: &str) {
     if is_symbol(name) {

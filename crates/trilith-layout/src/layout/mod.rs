@@ -20,6 +20,7 @@
 //! Uncertain points of the language are collected in `decision.rs`.
 
 mod annotations;
+mod attribute_value;
 mod builder;
 mod check_translation;
 mod chunk_index;
@@ -36,12 +37,14 @@ mod find;
 mod fixed_size_structs;
 mod grammar;
 mod interner;
+mod item_spec;
 mod lexer;
 mod model;
 mod param_request;
 mod primitive;
 mod print;
 mod resolved_type;
+mod savepoint;
 mod sizes;
 mod sort_annotations;
 mod spec_decisions;
@@ -56,7 +59,8 @@ pub use crate::array::Byteorder;
 #[doc(hidden)]
 pub use annotations::AnnotatedMember;
 pub(crate) use annotations::length_of;
-pub(crate) use builder::{AttributeValue, ElementSpec, ItemSpec, LayoutBuilder, TypeSpec, hex_text, integer_literal};
+pub(crate) use attribute_value::{AttributeValue, hex_text, integer_literal};
+pub(crate) use builder::LayoutBuilder;
 #[doc(hidden)]
 pub use chunk_index::{ChunkIndex, IndexedArray, StoredChunk};
 pub use code::CodeLanguage;
@@ -75,6 +79,7 @@ pub use evaluation::LayoutEvaluation;
 pub use find::canonical as canonical_path;
 #[doc(hidden)]
 pub use find::{ArrayLocation, MissingName};
+pub(crate) use item_spec::{ElementSpec, ItemSpec, TypeSpec};
 #[doc(hidden)]
 pub use lexer::quoted_name;
 pub use model::{Attribute, ItemId, ItemKind, Layout, LayoutLiteral};

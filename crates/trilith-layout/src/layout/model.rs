@@ -29,6 +29,12 @@ pub const FACTORS_ATTRIBUTE: &str = "grid_factors";
 #[doc(hidden)]
 pub const VALID_ATTRIBUTE: &str = "grid_valid";
 
+/// Characters between tokens of a line.
+pub(crate) const BLANKS: [char; 4] = [' ', '\t', '\u{b}', '\u{c}'];
+
+/// The prefix of what belongs to the file.
+pub(crate) const ESCAPE_PREFIX: &str = "own:";
+
 /// The owner of the types of 2025, which have one name space; no item has this number.
 pub(crate) const GLOBAL_SCOPE: u32 = u32::MAX;
 
@@ -276,7 +282,7 @@ impl std::fmt::Display for LayoutLiteral {
             // Infinity has no other spelling than a number that is too large.
             LayoutLiteral::Float(value) if value.is_infinite() => f.write_str(if *value > 0.0 { "1e999" } else { "-1e999" }),
             LayoutLiteral::Float(value) => write!(f, "{value:?}"),
-            LayoutLiteral::Bytes(bytes) => write!(f, "\"{}\"", super::escape::escape_bytes(bytes)),
+            LayoutLiteral::Bytes(bytes) => write!(f, "\"{}\"", escape_bytes(bytes)),
             LayoutLiteral::Text(text) => {
                 let mut quoted = String::from("\"");
                 for c in text.chars() {
@@ -289,6 +295,18 @@ impl std::fmt::Display for LayoutLiteral {
             }
         }
     }
+}
+
+/// Returns a string that is not UTF-8 as a layout spells it.
+pub(super) fn escape_bytes(bytes: &[u8]) -> String {
+    let mut out = ESCAPE_PREFIX.to_owned();
+    for byte in bytes {
+        match byte {
+            b'%' | b'"' | b'\\' | ..b' ' | 0x7f.. => out.push_str(&format!("%{byte:02X}")),
+            byte => out.push(char::from(*byte)),
+        }
+    }
+    out
 }
 
 /// Writes the text after the `=`; nothing for a flag.
@@ -434,7 +452,7 @@ pub(crate) enum AnnotationKind {
     Attribute(Symbol, Attribute),
     /// The end of an attribute comment that is not understood.
     Raw(Span),
-    /// A comment of a layout that a program made. Those of texts are not kept.
+    /// A comment of a layout that a program made. The parser keeps no comments.
     Comment(Span),
 }
 
@@ -617,7 +635,7 @@ impl Layout {
         self.names.find_symbol(name).is_some()
     }
 
-    /// The index of the chunks of an item, if the described file has it in a form of its own.
+    /// The array of an item whose chunks are in an index of the described file.
     pub(crate) fn indexed_array(&self, item: ItemId) -> Option<&IndexedArray> {
         self.indexed_arrays.get(&item)
     }
@@ -625,7 +643,7 @@ impl Layout {
     /// Returns the number of bytes of the text that belong to the layout: up to its end or past its terminator
     /// (2025).
     pub fn text_end(&self) -> usize {
-        self.end
+        if self.is_built { self.text().len() } else { self.end }
     }
 
     /// Returns `true` if a line of `-` ends it (2025).
@@ -733,7 +751,7 @@ impl Layout {
     /// The lines of documentation (`##`) of an item, without the mark.
     pub fn docs(&self, id: ItemId) -> impl Iterator<Item = &str> {
         self.notes_of(id).iter().filter_map(|note| match note.said {
-            AnnotationKind::Doc(span) => Some(span.slice(&self.text).trim_end_matches(super::lexer::BLANKS)),
+            AnnotationKind::Doc(span) => Some(span.slice(&self.text).trim_end_matches(BLANKS)),
             AnnotationKind::Attribute(..) | AnnotationKind::Raw(_) | AnnotationKind::Comment(_) => None,
         })
     }

@@ -3,7 +3,6 @@
 use super::directives::BINARY_TAG;
 use super::event::{CollectionStyle, YamlScalarStyle};
 use super::print::{PrintOptions, print_flow};
-use crate::bytes::base64;
 use crate::error::{Error, Result};
 
 /// A value without a text: that of a node, or one that a program writes.
@@ -112,9 +111,9 @@ impl Value {
         self
     }
 
-    /// Returns bytes as a value: base 64 with the tag of YAML for it.
-    pub fn binary(bytes: &[u8]) -> Self {
-        Self::from(base64(bytes)).tagged(BINARY_TAG)
+    /// Returns bytes as a value, from their base 64: a string with the tag of YAML for it.
+    pub fn binary(base64: String) -> Self {
+        Self::from(base64).tagged(BINARY_TAG)
     }
 
     /// Returns `true` if the value is bytes, as base 64.

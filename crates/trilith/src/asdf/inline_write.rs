@@ -46,7 +46,7 @@ fn element_to_value(scalar: ElementValue, complex_tag: &str) -> Result<Value> {
         ElementValue::Bool(b) => Value::from(b),
         ElementValue::Missing => Value::null(),
         ElementValue::Text(text) => Value::from(text),
-        ElementValue::Raw(bytes) => Value::binary(&bytes),
+        ElementValue::Raw(bytes) => Value::binary(crate::bytes::base64(&bytes)),
         ElementValue::Struct(items) | ElementValue::List(items) => {
             let items: Result<Vec<Value>> = items.into_iter().map(|item| element_to_value(item, complex_tag)).collect();
             Value::seq(items?).flow()

@@ -107,7 +107,7 @@ fn list_notes(file: &DudleyFile, options: &ConvertOptions) -> Result<Option<Stri
 /// The arrays with strings that are not in their declared encoding, in a file of another format.
 fn byte_notes(file: &DudleyFile) -> Result<Option<String>> {
     let declared = |entry: &LayoutEntry| file.with_declared_text(entry, file.stored_array_of(entry)?);
-    // An array that cannot be read is an error of its own.
+    // An array that cannot be read is an error when it is converted.
     let has_bytes = |entry: &LayoutEntry| declared(entry).and_then(|array| has_bytes(&array)).unwrap_or(false);
     let paths = if file.is_foreign() { path_list(file, has_bytes)? } else { None };
     Ok(paths.map(|paths| format!("strings of {paths} are not in their declared encoding, and become bytes")))

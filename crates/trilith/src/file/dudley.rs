@@ -171,7 +171,7 @@ pub(crate) fn value_of(said: &Attribute) -> Value {
         LayoutLiteral::Large(digits) => Value::from(ValueData::BigInt(digits.clone())),
         LayoutLiteral::Float(number) => Value::from(*number),
         LayoutLiteral::Text(text) => Value::from(text.as_str()),
-        LayoutLiteral::Bytes(bytes) => Value::binary(bytes),
+        LayoutLiteral::Bytes(bytes) => Value::binary(crate::bytes::base64(bytes)),
         _ => Value::null(),
     };
     match said {

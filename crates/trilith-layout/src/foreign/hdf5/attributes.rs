@@ -13,7 +13,7 @@ use crate::array::{Byteorder, Datatype, Field, undeclared_text};
 use crate::bytes::to_usize;
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
-use crate::layout::{ItemSpec, LayoutBuilder, LayoutLiteral};
+use crate::layout::{ItemSpec, LayoutBuilder, LayoutLiteral, integer_literal};
 use crate::limits::Limits;
 
 /// Values of one attribute that are written into the text; more are an item.

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::object_header::{ObjectHeader, kind};
 use crate::array::undeclared_text;
 use crate::bytes::{AccessCost, SourceRef, to_usize};
 use crate::error::{Error, Result};
@@ -34,6 +33,8 @@ pub(super) struct Hdf5File {
     length_size: usize,
     /// The address of the header of the root group.
     pub root: u64,
+    /// The address of the object header that extends the superblock.
+    pub extension: Option<u64>,
     /// The address of the end of the file in the superblock.
     end_of_file_address: Option<u64>,
     blocks: RefCell<HashMap<u64, Arc<Vec<u8>>>>,
@@ -64,6 +65,7 @@ impl Hdf5File {
             offset_size: offsets,
             length_size: lengths,
             root: 0,
+            extension: None,
             end_of_file_address: None,
             blocks,
         };
@@ -97,7 +99,7 @@ impl Hdf5File {
                 let mut at = FieldReader { offset_size: self.offset_size, length_size: self.length_size, ..at };
                 let (base, extension, end) = (at.read_address()?, at.read_address()?, at.read_address()?);
                 self.end_of_file_address = self.end_after_move(base, end);
-                extension.map_or(Ok(()), |extension| self.check_extension(extension))?;
+                self.extension = extension;
                 self.root = at.read_address()?.ok_or_else(|| Error::malformed("the root group has no address"))?;
             }
             other => return Err(Error::unsupported(format!("a superblock of version {other}, known are 0 to 3"))),
@@ -120,14 +122,6 @@ impl Hdf5File {
     fn check_driver_block(&self, address: u64) -> Result<()> {
         let bytes = self.bytes_up_to(address, 16)?;
         check_driver(bytes.get(8..).unwrap_or(&[]))
-    }
-
-    /// Refuses a file whose bytes are in several files: a message of the extension of a superblock names the driver.
-    fn check_extension(&self, address: u64) -> Result<()> {
-        // A damaged extension hides nothing but such a message.
-        let Ok(header) = ObjectHeader::read_object_header(self, address) else { return Ok(()) };
-        let message = header.find_message(kind::MSG_DRIVER_INFO);
-        message.map_or(Ok(()), |message| check_driver(message.data.get(1..).unwrap_or(&[])))
     }
 
     /// The bytes of the file.
@@ -256,7 +250,7 @@ impl Hdf5File {
 }
 
 /// Refuses the drivers of files that are only a part of what their superblock describes.
-fn check_driver(name: &[u8]) -> Result<()> {
+pub(super) fn check_driver(name: &[u8]) -> Result<()> {
     if name.starts_with(b"NCSAfami") {
         return Err(Error::unsupported("the first member of a family of HDF5 files, which are read as one")
             .hint("join them with h5repart -family_to_single NAME-%d.h5 OUT.h5"));

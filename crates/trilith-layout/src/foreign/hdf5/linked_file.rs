@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::attributes::{self, AttributeValue};
-use super::file::Hdf5File;
+use super::file::{Hdf5File, check_driver};
 use super::heaps::GlobalHeaps;
 use super::links::{LinkTarget, read_group_links};
 use super::object_header::{ObjectHeader, kind};
@@ -55,6 +55,11 @@ pub(super) struct LinkedFile {
 impl LinkedFile {
     /// A file that is open.
     pub(super) fn new(file: Hdf5File, number: usize, folder: String) -> Result<Self> {
+        // A damaged extension hides nothing but the message that names a driver.
+        let extension = file.extension.and_then(|address| ObjectHeader::read_object_header(&file, address).ok());
+        if let Some(message) = extension.as_ref().and_then(|header| header.find_message(kind::MSG_DRIVER_INFO)) {
+            check_driver(message.data.get(1..).unwrap_or(&[]))?;
+        }
         let header = ObjectHeader::read_object_header(&file, file.root)?;
         let is_mark = |name: &str| matches!(name, "_NCProperties" | "_nc3_strict");
         let is_netcdf = attributes::read_all(&file, &header).0.iter().any(|attribute| is_mark(&attribute.name));

@@ -28,7 +28,7 @@ pub(super) struct ReferencePart {
 }
 
 impl ReferencePart {
-    /// The same references in a struct, whose member begins at a byte.
+    /// The references of the type in a struct, whose member begins at a byte.
     pub(super) fn at_offset(self, by: u64) -> Self {
         Self { offset: self.offset.saturating_add(by), ..self }
     }

@@ -127,7 +127,7 @@ const MAX_ATTRIBUTE_VALUES: u64 = 256;
 
 /// A directory of the file, and those of its smaller versions.
 struct Page {
-    /// Its index among all directories, also those of masks.
+    /// Index of the page among all directories, also those of masks.
     number: usize,
     directory: Ifd,
     sub_ifds: Vec<Ifd>,

@@ -2,8 +2,7 @@
 
 use super::{Annotation, DiagnosticCode, Dialect, ItemId, LayoutParser, Lexer, Token, TokenKind, unquote_name};
 use crate::diagnostic::Diagnostic;
-use crate::layout::lexer::BLANKS;
-use crate::layout::model::{AnnotationKind, Attribute, LayoutLiteral};
+use crate::layout::model::{AnnotationKind, Attribute, BLANKS, LayoutLiteral};
 use crate::span::Span;
 
 /// The value after the `=` of an attribute.
