@@ -484,7 +484,7 @@ impl Differences<'_> {
     fn count_differing_elements(&self, a: &Array, b: &Array) -> Result<(ElementsDiffer, MaskCounts)> {
         const BUFFER_SIZE: u64 = 1 << 20;
         let mut result = ElementsDiffer { total: a.element_count(), ..ElementsDiffer::default() };
-        let mut masks = MaskCounts::of(a, b);
+        let mut masks = MaskCounts::zero_counts(a, b);
         let item = a.datatype().packed_size().max(1) as usize;
         let mut first = None;
         let mut at = 0usize;
@@ -558,7 +558,7 @@ struct MaskCounts {
 
 impl MaskCounts {
     /// The counts before anything is read.
-    fn of(a: &Array, b: &Array) -> Self {
+    fn zero_counts(a: &Array, b: &Array) -> Self {
         Self { a: a.mask().map(|_| 0), b: b.mask().map(|_| 0), differ: false }
     }
 

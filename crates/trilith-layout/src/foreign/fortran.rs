@@ -29,10 +29,13 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
     match all.first().map(|record| &record[..]) {
         Some([first]) if all.iter().all(|record| matches!(record[..], [only] if only.len == first.len)) => {
             let (length, width, end) = (marks.layout_type(), marks.width, marks.width + first.len);
-            let length = |at| TypeSpec::from_name(length).with_shape(Vec::new()).at(at);
-            let members =
-                vec![length(0).named("begin"), ItemSpec::bytes(first.len).at(width).named("data"), length(end).named("end")];
-            text.write_item("records", &TypeSpec::Struct(members).with_shape(vec![all.len() as u64]).at(0))?;
+            let length = |at| TypeSpec::from_name(length).with_shape(Vec::new()).with_offset(at);
+            let members = vec![
+                length(0).into_member("begin"),
+                ItemSpec::bytes(first.len).with_offset(width).into_member("data"),
+                length(end).into_member("end"),
+            ];
+            text.write_item("records", &TypeSpec::Struct(members).with_shape(vec![all.len() as u64]).with_offset(0))?;
             text.write_attribute(COLUMN_ATTRIBUTE, "data")?;
         }
         _ => text.raw_list("records", all.iter().map(|record| record_element(record)))?,
@@ -43,7 +46,7 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
 
 /// A record as an item of a list; one of several pieces is a list of them.
 fn record_element(record: &[Subrecord]) -> ElementSpec {
-    let piece = |piece: &Subrecord| ItemSpec::bytes(piece.len).at(piece.begin);
+    let piece = |piece: &Subrecord| ItemSpec::bytes(piece.len).with_offset(piece.begin);
     match record {
         [only] => ElementSpec::Item(piece(only)),
         _ => ElementSpec::List(record.iter().map(piece).collect()),

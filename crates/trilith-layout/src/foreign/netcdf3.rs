@@ -191,18 +191,19 @@ impl CdfHeader {
         if is_record && !records.is_unpadded && records.count > 0 {
             let at = variable.offset - records.begin;
             let size = self.slab_size(variable)?;
-            let mut members = vec![typed.with_shape(lengths).at(at).named("data")];
+            let mut members = vec![typed.with_shape(lengths).with_offset(at).into_member("data")];
             if at + size < records.stride {
                 // A last byte makes each struct as long as a record.
-                members.push(TypeSpec::from_name("u1").with_shape(Vec::new()).at(records.stride - 1).named("record"));
+                members
+                    .push(TypeSpec::from_name("u1").with_shape(Vec::new()).with_offset(records.stride - 1).into_member("record"));
             }
-            let whole = TypeSpec::Struct(members).with_shape(vec![records.count]).at(records.begin);
+            let whole = TypeSpec::Struct(members).with_shape(vec![records.count]).with_offset(records.begin);
             text.write_item(&variable.name, &whole)?;
         } else {
             if is_record {
                 lengths.insert(0, records.count);
             }
-            text.write_item(&variable.name, &typed.with_shape(lengths).at(variable.offset))?;
+            text.write_item(&variable.name, &typed.with_shape(lengths).with_offset(variable.offset))?;
         }
         for (name, value) in &variable.attributes {
             text.file_attribute(name, AttributeValue(value.clone()))?;

@@ -23,7 +23,7 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
 
 /// Reads the header of a `.npy` file; the columns that a layout has no datatype for are left out.
 pub(super) fn read_npy_header(source: SourceRef, limits: &Limits) -> Result<PartialArray> {
-    let known = |datatype: &Datatype| ItemSpec::of(datatype, Byteorder::Little, &[]).map(drop);
+    let known = |datatype: &Datatype| ItemSpec::from_datatype(datatype, Byteorder::Little, &[]).map(drop);
     Array::from_npy_partly(source, limits, &known)
 }
 
@@ -41,7 +41,7 @@ pub(super) fn declare_npy_array(
         if array.is_empty() {
             text.write_array(name, &made.datatype, Byteorder::Little, shape, offset)?;
         } else {
-            text.write_item(name, &ItemSpec::bytes(array.nbytes_stored()).at(offset))?;
+            text.write_item(name, &ItemSpec::bytes(array.nbytes_stored()).with_offset(offset))?;
             made.write_grid(array, named, "", text)?;
         }
     } else if array.is_c_contiguous() {

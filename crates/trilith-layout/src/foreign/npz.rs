@@ -100,7 +100,7 @@ fn declare_member(source: &SourceRef, entry: &ZipEntry, name: &str, text: &mut L
         npy::write_dtype_note(&named, text)?;
         return npy::write_unreadable_columns(&missing, name, text);
     }
-    text.write_item(name, &ItemSpec::bytes(entry.compressed_size).at(start))?;
+    text.write_item(name, &ItemSpec::bytes(entry.compressed_size).with_offset(start))?;
     made.write_grid(&array, &named, &format!("skip({}) crc32({}) rawdeflate", array.offset(), entry.crc), text)?;
     npy::write_dtype_note(&named, text)?;
     npy::write_unreadable_columns(&missing, name, text)
@@ -109,7 +109,7 @@ fn declare_member(source: &SourceRef, entry: &ZipEntry, name: &str, text: &mut L
 /// A member that is no array of numpy: its bytes.
 fn declare_bytes(entry: &ZipEntry, start: u64, name: &str, text: &mut LayoutBuilder) -> Result<()> {
     let stored = if entry.uncompressed_size == 0 { 0 } else { entry.compressed_size };
-    text.write_item(name, &ItemSpec::bytes(stored).at(start))?;
+    text.write_item(name, &ItemSpec::bytes(stored).with_offset(start))?;
     match entry.method {
         0 => Ok(()),
         8 if entry.uncompressed_size == 0 => Ok(()),

@@ -74,7 +74,7 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
     for (name, tensor) in tensors {
         text.or_unreadable(name, |text| {
             let tensor = tensor?;
-            text.write_item(name, &TypeSpec::from_name(tensor.type_name).with_shape(tensor.shape).at(tensor.begin))?;
+            text.write_item(name, &TypeSpec::from_name(tensor.type_name).with_shape(tensor.shape).with_offset(tensor.begin))?;
             tensor.named.map_or(Ok(()), |name| text.write_attribute("safetensors_dtype", name))
         })?;
     }

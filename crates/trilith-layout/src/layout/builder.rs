@@ -114,7 +114,7 @@ impl LayoutBuilder {
         shape: &[u64],
         offset: u64,
     ) -> Result<()> {
-        self.write_item(name, &ItemSpec::of(datatype, order, shape)?.at(offset))
+        self.write_item(name, &ItemSpec::from_datatype(datatype, order, shape)?.with_offset(offset))
     }
 
     /// An item.
@@ -320,7 +320,7 @@ impl LayoutBuilder {
     /// # Errors
     /// Returns the errors of [`LayoutBuilder::write_array`].
     pub(crate) fn write_element_type(&mut self, datatype: &Datatype, order: Byteorder, dims: &[u64]) -> Result<()> {
-        let typed = ItemSpec::of(datatype, order, dims)?;
+        let typed = ItemSpec::from_datatype(datatype, order, dims)?;
         check_numbers(&typed)?;
         self.write_attribute("grid_type", typed.to_string().as_str())
     }
@@ -574,13 +574,13 @@ mod tests {
 
     #[test]
     fn numbers_beyond_63_bits_are_refused() {
-        let bytes = |at| TypeSpec::from_name("u1").with_shape(Vec::new()).at(at);
+        let bytes = |at| TypeSpec::from_name("u1").with_shape(Vec::new()).with_offset(at);
         for (name, item, is_fine) in [
             ("most", bytes(i64::MAX as u64), true),
             ("more", bytes(i64::MAX as u64 + 1), false),
             ("shape", ItemSpec::bytes(u64::MAX), false),
             ("9999999999999999999999", ItemSpec::bytes(3), true),
-            ("member", TypeSpec::Struct(vec![bytes(u64::MAX).named("a")]).with_shape(Vec::new()), false),
+            ("member", TypeSpec::Struct(vec![bytes(u64::MAX).into_member("a")]).with_shape(Vec::new()), false),
         ] {
             assert_eq!(built(name, &item).is_ok(), is_fine, "{name} = {item}");
         }
@@ -644,7 +644,7 @@ mod tests {
             let member = ("[a-z]{1,3}", inner, shape(), 0u64..1 << 40);
             proptest::collection::btree_map("[a-z]{2}", member, 1..4).prop_map(|members| {
                 let member = |(name, (_, typed, shape, at)): (String, (String, TypeSpec, Vec<u64>, u64))| {
-                    typed.with_shape(shape).at(at).named(&name)
+                    typed.with_shape(shape).with_offset(at).into_member(&name)
                 };
                 TypeSpec::Struct(members.into_iter().map(member).collect())
             })
@@ -660,7 +660,8 @@ mod tests {
         prop_oneof![
             Just(ItemSpec::null()),
             placed.prop_map(|(typed, shape, offset)| ItemSpec { typed, shape, offset }),
-            (1u64..9, any::<u32>()).prop_map(|(len, at)| TypeSpec::from_name("S1").with_shape(vec![2, len]).at(at.into())),
+            (1u64..9, any::<u32>())
+                .prop_map(|(len, at)| TypeSpec::from_name("S1").with_shape(vec![2, len]).with_offset(at.into())),
         ]
     }
 

@@ -83,7 +83,7 @@ impl ItemSpec {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for a datatype that layouts lack.
-    pub(crate) fn of(datatype: &Datatype, order: Byteorder, shape: &[u64]) -> Result<Self> {
+    pub(crate) fn from_datatype(datatype: &Datatype, order: Byteorder, shape: &[u64]) -> Result<Self> {
         let mut dims = shape.to_vec();
         let typed = match (primitive_of(datatype)?, datatype) {
             (Some((name, length)), _) => {
@@ -102,12 +102,12 @@ impl ItemSpec {
     }
 
     /// The item at a byte of the file or of its struct.
-    pub(crate) fn at(self, offset: u64) -> Self {
+    pub(crate) fn with_offset(self, offset: u64) -> Self {
         Self { offset: Some(offset), ..self }
     }
 
     /// The item as the member of that name.
-    pub(crate) fn named(self, name: &str) -> MemberSpec {
+    pub(crate) fn into_member(self, name: &str) -> MemberSpec {
         MemberSpec { name: name.to_owned(), item: self }
     }
 }
@@ -116,13 +116,13 @@ impl ItemSpec {
 fn struct_members(fields: &StructType) -> Result<Vec<MemberSpec>> {
     let (mut members, mut end) = (Vec::new(), 0u64);
     for (n, field) in fields.fields().iter().enumerate() {
-        let item = ItemSpec::of(&field.datatype, field.byteorder, &field.shape)?.at(field.offset);
-        members.push(item.named(&own_name(&field.name_or(n))));
+        let item = ItemSpec::from_datatype(&field.datatype, field.byteorder, &field.shape)?.with_offset(field.offset);
+        members.push(item.into_member(&own_name(&field.name_or(n))));
         end = end.max(field.offset.saturating_add(field.count().saturating_mul(field.datatype.item_size())));
     }
     let size = fields.item_size();
     if size > end {
-        members.push(ItemSpec::bytes(size - end).at(end).named(PADDING_NAME));
+        members.push(ItemSpec::bytes(size - end).with_offset(end).into_member(PADDING_NAME));
     }
     Ok(members)
 }

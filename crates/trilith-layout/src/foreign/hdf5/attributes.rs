@@ -214,7 +214,7 @@ impl Attribute {
             return self.datatype.write_string_ends(text);
         }
         let size = shape.iter().fold(self.datatype.size, |n, len| n.saturating_mul(*len));
-        text.write_item(name, &ItemSpec::bytes(size).at(at))?;
+        text.write_item(name, &ItemSpec::bytes(size).with_offset(at))?;
         text.write_grid_shape(shape, &shape.iter().map(|len| (*len).max(1)).collect::<Vec<_>>())?;
         if let Some((datatype, word)) = &self.datatype.number_filter {
             text.write_element_type(datatype, Byteorder::Little, self.datatype.element_axes())?;

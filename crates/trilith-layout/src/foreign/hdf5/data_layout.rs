@@ -174,7 +174,7 @@ impl ChunkAxes {
 
     /// Returns the number of the chunk at a place along each axis. A chunk outside of the shape, which is left from when the shape
     /// was larger, has none.
-    fn number(&self, places: &[u64]) -> Option<u64> {
+    fn chunk_number(&self, places: &[u64]) -> Option<u64> {
         if places.len() != self.counts.len() || places.iter().zip(&self.counts).any(|(place, count)| place >= count) {
             return None;
         }
@@ -224,7 +224,7 @@ impl Chunked {
     pub(super) fn visit_chunks(&self, file: &Hdf5File, axes: &ChunkAxes, wanted: Option<u64>, take: ChunkSink<'_>) -> Result<()> {
         let Some(root) = self.address else { return Ok(()) };
         let place = wanted.map(|number| unravel(number, &axes.counts));
-        let mut insert = |places: &[u64], chunk: ChunkEntry| match axes.number(places) {
+        let mut insert = |places: &[u64], chunk: ChunkEntry| match axes.chunk_number(places) {
             Some(number) if wanted.is_none_or(|wanted| wanted == number) => take(number, chunk),
             _ => Ok(()),
         };
@@ -240,7 +240,7 @@ impl Chunked {
                 let numbers = wanted.map_or(0..axes.count(), |number| number..number.saturating_add(1));
                 numbers.into_iter().try_for_each(|number| {
                     let places = unravel(number, &axes.counts);
-                    let address = root.saturating_add(order.number(&places).saturating_mul(size));
+                    let address = root.saturating_add(order.element_number(&places).saturating_mul(size));
                     insert(&places, ChunkEntry { address, size, mask: 0 })
                 })
             }
@@ -249,7 +249,7 @@ impl Chunked {
                 let entry = ArrayEntry { filtered: axes.has_filters, offsets: file.offset_size(), full_size: size };
                 let order = ChunkOrder::new(&axes.max_dims, &self.chunk, matches!(self.index, ChunkIndexKind::Extensible));
                 let numbers = place.map_or(0..u64::MAX, |place| {
-                    let number = order.number(&place);
+                    let number = order.element_number(&place);
                     number..number.saturating_add(1)
                 });
                 let mut element = |number: u64, at: &mut FieldReader<'_>| match entry.read_chunk(at)? {
@@ -283,7 +283,7 @@ impl ChunkOrder {
     }
 
     /// Returns the number of the element of a chunk at a place along each axis.
-    fn number(&self, places: &[u64]) -> u64 {
+    fn element_number(&self, places: &[u64]) -> u64 {
         let first = places.get(self.first).copied().unwrap_or(0);
         let rest = places.iter().enumerate().filter(|(axis, _)| *axis != self.first).map(|(_, place)| *place);
         let counts = self.counts.iter().skip(1);

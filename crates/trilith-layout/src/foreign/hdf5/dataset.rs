@@ -203,15 +203,15 @@ impl Dataset {
             _ => {}
         }
         let all: Vec<u64> = self.without_string_axis(shape).iter().chain(&self.datatype.dims).copied().collect();
-        let typed = ItemSpec::of(&self.datatype.datatype, self.datatype.order, &all)?;
+        let typed = ItemSpec::from_datatype(&self.datatype.datatype, self.datatype.order, &all)?;
         if shape.contains(&0) {
             return text.write_item(name, &typed);
         }
         match &self.storage {
             DataLayout::Compact(at) | DataLayout::Contiguous(Some(at)) => {
-                text.write_item(name, &typed.at(file.layout_offset(*at)))
+                text.write_item(name, &typed.with_offset(file.layout_offset(*at)))
             }
-            DataLayout::ExternalBytes(at) => text.write_item(name, &typed.at(*at)),
+            DataLayout::ExternalBytes(at) => text.write_item(name, &typed.with_offset(*at)),
             DataLayout::Contiguous(None) => self.write_missing_chunk(name, shape, text),
             DataLayout::Chunked(chunked) if chunked.is_unwritten() => self.write_missing_chunk(name, shape, text),
             DataLayout::Chunked(chunked) => {
@@ -392,14 +392,16 @@ impl Dataset {
         text: &mut LayoutBuilder,
     ) -> Result<bool> {
         if shape.contains(&0) {
-            text.write_item(name, &ItemSpec::of(datatype, Byteorder::Little, &[shape, dims].concat())?)?;
+            text.write_item(name, &ItemSpec::from_datatype(datatype, Byteorder::Little, &[shape, dims].concat())?)?;
             return Ok(false);
         }
         let size = shape.iter().fold(self.datatype.size, |n, len| n.saturating_mul(*len));
         let whole = match &self.storage {
-            DataLayout::Compact(at) | DataLayout::Contiguous(Some(at)) => ItemSpec::bytes(size).at(file.layout_offset(*at)),
+            DataLayout::Compact(at) | DataLayout::Contiguous(Some(at)) => {
+                ItemSpec::bytes(size).with_offset(file.layout_offset(*at))
+            }
             DataLayout::Contiguous(None) => ItemSpec::bytes(0),
-            DataLayout::ExternalBytes(at) => ItemSpec::bytes(size).at(*at),
+            DataLayout::ExternalBytes(at) => ItemSpec::bytes(size).with_offset(*at),
             DataLayout::Chunked(chunked) => {
                 self.write_chunks(file, (name, shape), chunked, Some(first), text)?;
                 text.write_element_type(datatype, self.datatype.order, dims)?;

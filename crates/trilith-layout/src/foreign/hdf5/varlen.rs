@@ -73,14 +73,14 @@ impl VarlenElements<'_> {
     pub(super) fn write_strings(&self, name: &str, text: &mut LayoutBuilder) -> Result<()> {
         let shape = &self.combined_axes();
         if shape.contains(&0) {
-            return text.write_item(name, &ItemSpec::of(&Datatype::Utf8(1), Byteorder::Little, shape)?);
+            return text.write_item(name, &ItemSpec::from_datatype(&Datatype::Utf8(1), Byteorder::Little, shape)?);
         }
         let places = self.heap_ranges(self.bytes, 1)?;
         let most = places.iter().map(|(count, _)| *count).max().unwrap_or(0).max(1);
         let unit = if self.typed.is_utf8 { "U1" } else { "S1" };
         let spelled = |(count, at): &(u64, u64)| match count {
             0 => ItemSpec::bytes(0),
-            count => TypeSpec::from_name(unit).with_shape(vec![*count]).at(*at),
+            count => TypeSpec::from_name(unit).with_shape(vec![*count]).with_offset(*at),
         };
         match (places.as_slice(), shape.as_slice()) {
             // Nothing has to be put together. Bytes that are declared as ASCII are of variable length only as a grid.
@@ -164,7 +164,7 @@ impl VarlenElements<'_> {
         }
         let shape = [count];
         if let (Some((datatype, word)), 1..) = (&element.number_filter, count) {
-            write(text, &ItemSpec::bytes(size).at(at))?;
+            write(text, &ItemSpec::bytes(size).with_offset(at))?;
             text.write_grid_shape(&shape, &shape)?;
             text.write_attribute("grid_filters", word.as_str())?;
             return text.write_element_type(datatype, element.order, element.element_axes());
@@ -172,7 +172,7 @@ impl VarlenElements<'_> {
         if element.has_strings() && count > 0 {
             let here = VarlenElements { typed: &element, shape: &shape, bytes: &bytes, ..*self };
             let shown = here.decoded_elements()?;
-            write(text, &ItemSpec::bytes(size).at(at))?;
+            write(text, &ItemSpec::bytes(size).with_offset(at))?;
             text.write_grid_shape(&shape, &shape)?;
             text.write_element_type(&shown.datatype, element.order, element.element_axes())?;
             return shown.write_element_parts(text);
@@ -180,12 +180,12 @@ impl VarlenElements<'_> {
         let all = [&shape, element.element_axes()].concat();
         let item = match &element.number_filter {
             None if element.paths.is_some() && element.datatype.as_struct().is_none() => {
-                ItemSpec::of(&Datatype::Utf8(1), element.order, &all)?
+                ItemSpec::from_datatype(&Datatype::Utf8(1), element.order, &all)?
             }
-            Some((datatype, _)) => ItemSpec::of(datatype, element.order, &all)?,
-            None => ItemSpec::of(&element.datatype, element.order, &[&shape, &*element.dims].concat())?,
+            Some((datatype, _)) => ItemSpec::from_datatype(datatype, element.order, &all)?,
+            None => ItemSpec::from_datatype(&element.datatype, element.order, &[&shape, &*element.dims].concat())?,
         };
-        write(text, &if count == 0 { item } else { item.at(at) })
+        write(text, &if count == 0 { item } else { item.with_offset(at) })
     }
 
     /// Writes the members of structs that are lists of variable length: an item for each, `NAME@member`.

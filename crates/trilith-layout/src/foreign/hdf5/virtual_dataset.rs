@@ -304,7 +304,8 @@ fn open_source_dataset(
     let header = ObjectHeader::read_object_header(&place.file, address)?;
     let mut source = Dataset::from_header(&place.file, &header)?;
     source.find_data(others, &place.folder)?;
-    let element = |dataset: &Dataset| ItemSpec::of(&dataset.datatype.datatype, dataset.datatype.order, &dataset.datatype.dims);
+    let element =
+        |dataset: &Dataset| ItemSpec::from_datatype(&dataset.datatype.datatype, dataset.datatype.order, &dataset.datatype.dims);
     if !of.is_direct() || !source.is_direct() {
         return Err(Error::unsupported("its elements are not read as they are stored"));
     }
@@ -332,7 +333,7 @@ impl VirtualSources {
         let shape = of.dataspace.shape.as_deref().unwrap_or(&[]);
         if shape.contains(&0) {
             let all = [shape, &of.datatype.dims].concat();
-            text.write_item(name, &ItemSpec::of(&of.datatype.datatype, of.datatype.order, &all)?)?;
+            text.write_item(name, &ItemSpec::from_datatype(&of.datatype.datatype, of.datatype.order, &all)?)?;
             return Ok(Vec::new());
         }
         text.write_item(name, &ItemSpec::bytes(0))?;

@@ -108,11 +108,11 @@ impl<'f> TypeTable<'f> {
             if self.tables.is_column_major {
                 dims.reverse();
             }
-            all.push(of.typed.clone().with_shape(shape_of(&dims, of.bytes)).at(member.offset).named(&member.name));
+            all.push(of.typed.clone().with_shape(shape_of(&dims, of.bytes)).with_offset(member.offset).into_member(&member.name));
         }
         let rounds = [1, 2, 4, 8, 16].into_iter().find(|align| end.checked_next_multiple_of(*align) == Some(size));
         if rounds.is_none() {
-            all.push(ItemSpec::bytes(size - end).at(end).named(PADDING_NAME));
+            all.push(ItemSpec::bytes(size - end).with_offset(end).into_member(PADDING_NAME));
         }
         // A name of the language stays what it is there.
         let is_taken = Primitive::from_name(name, Dialect::D2025).is_some();

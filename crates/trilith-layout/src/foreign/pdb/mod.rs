@@ -65,11 +65,12 @@ impl PdbFile<'_> {
         }
         let known = types.get(&symbol.datatype)?;
         if let Some(blocks) = self.tables.blocks.get(&symbol.name) {
-            let block = |(at, count): &(u64, u64)| ElementSpec::Item(known.typed.clone().with_shape(vec![*count]).at(*at));
+            let block =
+                |(at, count): &(u64, u64)| ElementSpec::Item(known.typed.clone().with_shape(vec![*count]).with_offset(*at));
             return text.raw_list(name, blocks.iter().map(block));
         }
         let shape = self.to_slowest_first(&symbol.dims);
-        let item = |shape: &[u64]| known.typed.clone().with_shape(shape.to_vec()).at(symbol.address);
+        let item = |shape: &[u64]| known.typed.clone().with_shape(shape.to_vec()).with_offset(symbol.address);
         match symbol.datatype.as_str() {
             "string" => return self.declare_strings(name, symbol, &shape, text),
             "pointer" => {
@@ -129,13 +130,14 @@ impl PdbFile<'_> {
         match (stride, records.first()) {
             (Some(stride), Some(first)) if is_even => {
                 // A last byte makes each struct as long as the way to the next.
-                let last = TypeSpec::from_name("u1").with_shape(Vec::new()).at(stride - 1);
-                let members = vec![typed.clone().at(offset).named("data"), last.named("record")];
-                text.write_item(name, &TypeSpec::Struct(members).with_shape(vec![records.len() as u64]).at(*first))?;
+                let last = TypeSpec::from_name("u1").with_shape(Vec::new()).with_offset(stride - 1);
+                let members = vec![typed.clone().with_offset(offset).into_member("data"), last.into_member("record")];
+                text.write_item(name, &TypeSpec::Struct(members).with_shape(vec![records.len() as u64]).with_offset(*first))?;
                 text.write_attribute(COLUMN_ATTRIBUTE, "data")
             }
             (_, None) => text.write_comment_lines(&format!("{name} has no record")),
-            _ => text.raw_list(name, records.iter().map(|at| ElementSpec::Item(typed.clone().at(at.saturating_add(offset))))),
+            _ => text
+                .raw_list(name, records.iter().map(|at| ElementSpec::Item(typed.clone().with_offset(at.saturating_add(offset))))),
         }
     }
 }

@@ -45,9 +45,9 @@ impl PdbFile<'_> {
                             Error::malformed(format!("a string of {len} bytes goes beyond the end of the file")).at_byte(at)
                         );
                     }
-                    TypeSpec::from_name("S1").with_shape(vec![len]).at(begin)
+                    TypeSpec::from_name("S1").with_shape(vec![len]).with_offset(begin)
                 }
-                None => TypeSpec::from_name("S1").with_shape(vec![0]).at(symbol.address),
+                None => TypeSpec::from_name("S1").with_shape(vec![0]).with_offset(symbol.address),
             });
         }
         match (shape, &items[..]) {
@@ -106,6 +106,6 @@ impl PdbFile<'_> {
         let begin = at.saturating_add((2 + rank) * width).checked_next_multiple_of(known.align);
         let begin = begin.ok_or_else(|| Error::malformed("a pointer points beyond byte 2^64"))?;
         let shape = shape_of(&self.to_slowest_first(&dims), known.bytes);
-        Ok(Some(known.typed.clone().with_shape(shape).at(begin)))
+        Ok(Some(known.typed.clone().with_shape(shape).with_offset(begin)))
     }
 }

@@ -334,7 +334,7 @@ impl TiffImage {
         }
         let spelled = |(start, len): (&u64, &u64)| match (start, len) {
             (0, _) | (_, 0) => ItemSpec::bytes(0),
-            (start, len) => ItemSpec::bytes(*len).at(*start),
+            (start, len) => ItemSpec::bytes(*len).with_offset(*start),
         };
         let mut table = None;
         let alone = if let [tags] = planes { Some(tags) } else { None };
@@ -344,8 +344,8 @@ impl TiffImage {
             (_, Some(at), Some(len)) if starts.len() > MAX_LISTED_CHUNKS => {
                 let no_numbers = || Error::malformed("the offsets of strips or tiles are not integers");
                 let column = |tag| file.layout_type(tag).ok_or_else(no_numbers);
-                text.write_item(name, &column(at)?.at(at.value_offset))?;
-                table = Some((column(len)?.at(len.value_offset), format!("{name}@bytes")));
+                text.write_item(name, &column(at)?.with_offset(at.value_offset))?;
+                table = Some((column(len)?.with_offset(len.value_offset), format!("{name}@bytes")));
             }
             _ => text.raw_list(name, starts.iter().zip(&lens).map(spelled).map(ElementSpec::from))?,
         }

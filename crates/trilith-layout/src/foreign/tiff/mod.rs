@@ -329,7 +329,7 @@ fn write_large_tags(
     for tag in items {
         if let Some(typed) = file.layout_type(tag) {
             let name = format!("{name}@{}", name_of(tag));
-            text.or_unreadable(&name, |text| text.write_item(&name, &typed.at(tag.value_offset)))?;
+            text.or_unreadable(&name, |text| text.write_item(&name, &typed.with_offset(tag.value_offset)))?;
         }
     }
     for (said, why) in refused {
