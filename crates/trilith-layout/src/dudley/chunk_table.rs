@@ -1,5 +1,6 @@
 //! Places of the chunks of a grid: those of a list of items, or those that a table or an index in the file itself gives.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -65,14 +66,23 @@ impl ChunkIndex for LoadedTable {
     }
 }
 
+/// All chunks of an index.
+#[derive(Debug)]
+enum LoadedIndex {
+    /// A place for each chunk of the array.
+    Table(LoadedTable),
+    /// The chunks that were written, of an array with many that were not.
+    Written(HashMap<u64, StoredChunk>),
+}
+
 /// An index, of which single chunks are looked up at first. When many are needed, all of it is read at once.
 #[derive(Debug)]
 pub(super) struct CachedIndex {
     index: Arc<dyn ChunkIndex>,
     limits: Limits,
     lookups: AtomicU64,
-    /// The whole index, or None if it does not fit in the memory that is allowed.
-    loaded: OnceLock<Option<LoadedTable>>,
+    /// The whole index, or None if it is damaged or too large: single chunks are then looked up.
+    loaded: OnceLock<Option<LoadedIndex>>,
     loading: Mutex<()>,
 }
 
@@ -86,23 +96,24 @@ impl CachedIndex {
     }
 
     /// Returns the whole index, if it is worth to read it.
-    fn table(&self) -> Result<Option<&LoadedTable>> {
+    fn loaded(&self) -> Option<&LoadedIndex> {
         if let Some(known) = self.loaded.get() {
-            return Ok(known.as_ref());
+            return known.as_ref();
         }
         // A few chunks are as many blocks as their index.
-        if self.count() > Self::MAX_LOOKUPS && self.lookups.fetch_add(1, Ordering::Relaxed) < Self::MAX_LOOKUPS {
-            return Ok(None);
+        let is_many = || self.lookups.fetch_add(1, Ordering::Relaxed) >= Self::MAX_LOOKUPS;
+        if self.index.has_computed_places() || self.count() > Self::MAX_LOOKUPS && !is_many() {
+            return None;
         }
         let _only = lock(&self.loading);
-        if self.loaded.get().is_none() {
-            let made = self.load()?;
-            return Ok(self.loaded.get_or_init(|| made).as_ref());
-        }
-        Ok(self.loaded.get().and_then(Option::as_ref))
+        // A damaged index still has the chunks before the damage.
+        self.loaded.get_or_init(|| self.load().unwrap_or(None)).as_ref()
     }
 
-    fn load(&self) -> Result<Option<LoadedTable>> {
+    fn load(&self) -> Result<Option<LoadedIndex>> {
+        if self.count() > self.limits.items {
+            return self.load_written();
+        }
         let size = self.count().saturating_mul(2 * size_of::<ChunkLocation>() as u64);
         let (Ok(()), Ok(count)) = (self.limits.charge_memory(size, "the index of chunks"), usize::try_from(self.count())) else {
             return Ok(None);
@@ -121,7 +132,18 @@ impl CachedIndex {
             }
             Ok(())
         })?;
-        Ok(Some(LoadedTable { chunks: Arc::new(chunks), masks: Arc::new(masks) }))
+        Ok(Some(LoadedIndex::Table(LoadedTable { chunks: Arc::new(chunks), masks: Arc::new(masks) })))
+    }
+
+    /// Loads the chunks that were written, of which the file has an entry each.
+    fn load_written(&self) -> Result<Option<LoadedIndex>> {
+        let mut chunks = HashMap::new();
+        self.index.for_each(&mut |number, chunk| {
+            self.limits.charge_memory((chunks.len() as u64).saturating_mul(64), "the index of chunks")?;
+            chunks.insert(number, chunk);
+            Ok(())
+        })?;
+        Ok(Some(LoadedIndex::Written(chunks)))
     }
 }
 
@@ -135,15 +157,16 @@ impl ChunkIndex for CachedIndex {
     }
 
     fn chunk(&self, number: u64) -> Result<Option<StoredChunk>> {
-        match self.table()? {
-            Some(table) => table.chunk(number),
+        match self.loaded() {
+            Some(LoadedIndex::Table(table)) => table.chunk(number),
+            Some(LoadedIndex::Written(chunks)) => Ok(chunks.get(&number).copied().filter(|chunk| chunk.len > 0)),
             None => Ok(self.index.chunk(number)?.filter(|chunk| chunk.len > 0)),
         }
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(u64, StoredChunk) -> Result<()>) -> Result<()> {
         match self.loaded.get() {
-            Some(Some(table)) => table.for_each(visit),
+            Some(Some(LoadedIndex::Table(table))) => table.for_each(visit),
             _ => self.index.for_each(visit),
         }
     }

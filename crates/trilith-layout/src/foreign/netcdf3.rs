@@ -4,6 +4,8 @@
 //! every record: such a variable is declared as structs, one a record, and `grid_member` names the member that it is. The
 //! number of records may be unknown (all ones, written while the file grows); then the length of the file tells it.
 
+use std::collections::HashSet;
+
 use super::header_reader::HeaderReader;
 use super::netcdf_fill;
 use crate::array::{Datatype, undeclared_text};
@@ -103,8 +105,12 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
     for (name, value) in &cdf.attributes {
         text.file_attribute(name, AttributeValue(value.clone()))?;
     }
+    let mut coordinates: HashSet<(&str, usize)> = HashSet::new();
+    for variable in &cdf.variables {
+        coordinates.extend(variable.dimensions.iter().map(|number| (variable.name.as_str(), *number)));
+    }
     for (number, dimension) in cdf.dimensions.iter().enumerate() {
-        if !cdf.variables.iter().any(|variable| variable.name == dimension.name && variable.dimensions.contains(&number)) {
+        if !coordinates.contains(&(dimension.name.as_str(), number)) {
             let length = if dimension.length == 0 { records.count } else { dimension.length };
             text.write_parameter(&dimension.name, length)?;
         }

@@ -289,10 +289,14 @@ impl LayoutBuilder {
     /// # Errors
     /// Returns the errors of [`LayoutBuilder::write_item`].
     pub(crate) fn write_parameter(&mut self, name: &str, value: u64) -> Result<()> {
-        let fixed = checked_number(value)?;
         let name = own_name(name).into_owned();
         self.charge(name.len())?;
         let (symbol, dict) = (self.layout.names.intern(&name), self.current());
+        let is_known = self.layout.found_params.get(&(dict.0, symbol.0)).is_some();
+        let (Ok(fixed), false) = (checked_number(value), is_known) else {
+            // A dict has one parameter of a name, and none beyond 63 bits.
+            return self.write_comment_lines(&format!("parameter {name} = {value}"));
+        };
         let (id, item) = (
             ParamId(self.layout.params.len() as u32),
             // An array may have the name, too.

@@ -23,6 +23,11 @@ pub trait ChunkIndex: Debug + Send + Sync {
     /// Returns the number of chunks of the array, written or not. Nothing is read.
     fn count(&self) -> u64;
 
+    /// Returns `true` if the place of a chunk is computed, so that a table of all chunks gains nothing.
+    fn has_computed_places(&self) -> bool {
+        false
+    }
+
     /// Returns the byte of the layout before which all chunks end. Nothing is read.
     fn end(&self) -> u64;
 

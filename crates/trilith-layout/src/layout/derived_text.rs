@@ -8,7 +8,8 @@ use super::model::{
     TypeUse,
 };
 use super::primitive::Primitive;
-use crate::error::Result;
+use super::unreadable::{UNREADABLE, reason_attribute};
+use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 
 /// Depth of dicts up to which their items are indented.
@@ -139,7 +140,18 @@ impl DerivedPrinter<'_> {
 
     fn push_item(&mut self, item: ItemId) -> Result<()> {
         if let (Some(array), Some(limits)) = (self.layout.indexed_array(item), self.limits) {
-            return self.push_chunks(item, array, limits);
+            let before = self.out.len();
+            return match self.push_chunks(item, array, limits) {
+                Err(why) if !why.kind().is_transient() && why.kind() != ErrorKind::Limit => {
+                    // One damaged index leaves the other items.
+                    self.out.truncate(before);
+                    self.begin_item(item);
+                    self.out.push_str(" = {}\n");
+                    self.push_attribute(UNREADABLE, &reason_attribute(&why));
+                    Ok(())
+                }
+                done => done.map_err(|error| error.context(self.layout.static_path(item))),
+            };
         }
         self.begin_item(item);
         self.out.push_str(" = ");

@@ -176,6 +176,9 @@ impl Hasher for NameHashState {
     }
 }
 
+/// The owner of a meaning that was taken away; no item has this number.
+const NO_OWNER: u32 = u32::MAX - 1;
+
 /// Meanings of the names of one name space, by (owner, name).
 ///
 /// Most names have one meaning in the whole layout, which is in a plain table by the number of the name. Only
@@ -223,21 +226,13 @@ impl<V: Copy> NameScope<V> {
 
     /// Takes the meaning of a name away.
     pub(crate) fn remove(&mut self, key: &(u32, u32)) {
-        match self.first.get_mut(key.1 as usize) {
-            Some(Some((owner, _))) if *owner == key.0 => {}
-            Some(Some(_)) => {
-                self.len = self.len.saturating_sub(usize::from(self.more.remove(key).is_some()));
-                return;
-            }
-            _ => return,
-        }
-        // Another meaning of the name moves up, so that it is found.
-        let other = self.more.keys().find(|known| known.1 == key.1).copied();
-        let moved = other.and_then(|other| Some((other.0, self.more.remove(&other)?)));
-        if let Some(first) = self.first.get_mut(key.1 as usize) {
-            *first = moved;
-        }
-        self.len = self.len.saturating_sub(1);
+        let is_removed = match self.first.get_mut(key.1 as usize) {
+            // The other meanings of the name stay where they are found.
+            Some(Some((owner, _))) if *owner == key.0 => std::mem::replace(owner, NO_OWNER) == key.0,
+            Some(Some(_)) => self.more.remove(key).is_some(),
+            _ => false,
+        };
+        self.len = self.len.saturating_sub(usize::from(is_removed));
     }
 
     /// Returns `true` if no name means anything.

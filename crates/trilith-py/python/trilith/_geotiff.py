@@ -12,6 +12,8 @@ CRS = "spatial_ref"
 # Keys of the directory of a GeoTIFF, and values of them.
 _MODEL, _RASTER, _GEODETIC, _PROJECTED = 1024, 1025, 2048, 3072
 _IS_PROJECTED, _PIXEL_IS_POINT, _USER_DEFINED = 1, 2, 32767
+# Elements of the longest coordinate: they are made when the file is opened.
+_MAX_COORDINATES = 1 << 27
 
 
 def overviews(arrays, said):
@@ -64,6 +66,8 @@ def coordinates(node, arrays, said, names):
             continue
         for axis, start, step in zip(axes, (y, x), (dy, dx), strict=True):
             # In the order of operations of rioxarray, so that datasets align.
+            if array.shape[axis] > _MAX_COORDINATES:
+                continue
             values = numpy.arange(array.shape[axis]) * step + (0.5 * step + start)
             dim = names[key][axis]
             if dim in arrays or (dim in found and not numpy.array_equal(found[dim].values, values)):

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use trilith::bytes::{NoReferences, read_vec};
-use trilith::{Error, File, OpenOptions, Result};
+use trilith::bytes::read_vec;
+use trilith::{Error, File, Result};
 
 use super::session::lock;
 use super::{OpenFile, ViewerRequest, ViewerSession};
@@ -83,9 +83,8 @@ fn read_text(file: &File) -> Result<LineIndex> {
     }
     if let Some(stream) = file.as_dudley() {
         if stream.is_foreign() {
-            let options = OpenOptions::new().limits(file.limits().clone());
-            let derived = options.layout_from(stream.source(), &NoReferences)?;
-            return Ok(LineIndex::new(derived.text.into_bytes(), "layout"));
+            let listed = stream.with_listed_chunks()?;
+            return Ok(LineIndex::new(listed.layout().text().as_bytes().to_vec(), "layout"));
         }
         return Ok(LineIndex::new(stream.layout().text().as_bytes().to_vec(), "layout"));
     }

@@ -24,12 +24,12 @@ pub(super) fn print_info(out: &mut Output, name: &str, file: &DudleyFile, option
         LayoutOrigin::Derived(_) => (None, None),
     };
     let format = if let LayoutOrigin::Derived(format) = file.origin() { Some(*format) } else { None };
-    let length = file.layout().text_end();
+    let length = || file.layout().text_end();
     if options.json {
         let mut facts = json!({
             "file": name, "family": "dudley", "generation": file.generation_name(), "header": null, "standard": null,
             "comments": [], "container": null, "signature": signature, "byteorder": order,
-            "dialect": file.layout().dialect().name(), "layout": {"offset": at, "length": length, "file": beside},
+            "dialect": file.layout().dialect().name(), "layout": {"offset": at, "length": length(), "file": beside},
             "template": file.layout().is_template(), "items": count, "blocks": [], "size": file.source().len(),
         });
         if let Some(format) = format {
@@ -44,9 +44,9 @@ pub(super) fn print_info(out: &mut Output, name: &str, file: &DudleyFile, option
         return out.name_value_lines(facts.into_iter().chain(order).chain([("items", count)]));
     }
     let layout = match (at, beside) {
-        (Some(at), _) => format!("{} at byte {at}", display_size(length as u64)),
-        (None, Some(beside)) => format!("{} in {beside}", display_size(length as u64)),
-        (None, None) => display_size(length as u64),
+        (Some(at), _) => format!("{} at byte {at}", display_size(length() as u64)),
+        (None, Some(beside)) => format!("{} in {beside}", display_size(length() as u64)),
+        (None, None) => display_size(length() as u64),
     };
     out.name_value_lines([
         ("file", name.to_owned()),
@@ -59,7 +59,7 @@ pub(super) fn print_info(out: &mut Output, name: &str, file: &DudleyFile, option
     ])
 }
 
-/// Counts the items. In a file of another format it counts the arrays, because each chunk is an item of the derived layout.
+/// Counts the items. In a file of another format it counts the arrays, because parts of an array are items of the derived layout.
 fn count_items(file: &DudleyFile) -> Result<u64> {
     if let LayoutOrigin::Derived(_) = file.origin() {
         return Ok(file.outline()?.arrays().count() as u64);

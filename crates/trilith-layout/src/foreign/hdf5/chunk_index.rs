@@ -47,6 +47,10 @@ impl ChunkIndex for DatasetIndex {
         self.axes.count()
     }
 
+    fn has_computed_places(&self) -> bool {
+        self.chunked.has_computed_places()
+    }
+
     fn end(&self) -> u64 {
         let file = lock(&self.file);
         file.layout_offset(file.len())
@@ -63,8 +67,12 @@ impl ChunkIndex for DatasetIndex {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(u64, StoredChunk) -> Result<()>) -> Result<()> {
-        // The blocks of the whole index are not kept.
-        let file = lock(&self.file).reopen();
+        // Neither the blocks of the whole index are kept nor those of earlier lookups.
+        let file = {
+            let kept = lock(&self.file);
+            kept.forget_blocks();
+            kept.reopen()
+        };
         self.chunked
             .visit_chunks(&file, &self.axes, None, &mut |number, chunk| visit(number, self.stored_chunk(&file, number, chunk)))
     }

@@ -196,11 +196,18 @@ impl Chunked {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the chunks do not fit the shape.
     pub(super) fn axes(&self, shape: &[u64], max_dims: &[u64], full_size: u64, has_filters: bool) -> Result<ChunkAxes> {
-        if self.chunk.len() != shape.len() || self.chunk.contains(&0) || max_dims.len() != shape.len() {
+        let fits = |lengths: &[u64]| !lengths.is_empty() && lengths.len() == shape.len();
+        let is_longer = max_dims.iter().zip(shape).any(|(most, len)| most < len);
+        if !fits(&self.chunk) || !fits(max_dims) || self.chunk.contains(&0) || is_longer {
             return Err(Error::malformed("the chunks of a dataset do not fit its shape"));
         }
         let counts = shape.iter().zip(&self.chunk).map(|(len, chunk)| len.div_ceil(*chunk)).collect();
         Ok(ChunkAxes { counts, max_dims: max_dims.to_vec(), full_size, has_filters })
+    }
+
+    /// Returns `true` if the place of a chunk is computed, and no index is read.
+    pub(super) fn has_computed_places(&self) -> bool {
+        matches!(self.index, ChunkIndexKind::Implicit | ChunkIndexKind::Single(_))
     }
 
     /// Returns every chunk in row-major order; None if one was never written.
@@ -239,6 +246,8 @@ impl Chunked {
                 let order = ChunkOrder::new(&axes.max_dims, &self.chunk, false);
                 let numbers = wanted.map_or(0..axes.count(), |number| number..number.saturating_add(1));
                 numbers.into_iter().try_for_each(|number| {
+                    // The chunks are counted, because no bytes are read that would bound them.
+                    file.limits.charge_work(1)?;
                     let places = unravel(number, &axes.counts);
                     let address = root.saturating_add(order.element_number(&places).saturating_mul(size));
                     insert(&places, ChunkEntry { address, size, mask: 0 })

@@ -112,6 +112,11 @@ impl Hdf5File {
         Self { source: self.source.clone(), limits: self.limits.clone(), blocks: RefCell::default(), ..*self }
     }
 
+    /// Drops the blocks that were kept.
+    pub(super) fn forget_blocks(&self) {
+        self.blocks.borrow_mut().clear();
+    }
+
     /// Returns the end of the file, if the superblock is no longer at the address that it states: a user block was removed, or put
     /// in front, and the end moved with it.
     fn end_after_move(&self, base: Option<u64>, end: Option<u64>) -> Option<u64> {

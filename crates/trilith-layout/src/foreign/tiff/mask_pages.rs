@@ -65,18 +65,23 @@ pub(super) fn attach_masks(file: &TiffFile<'_>, pages: &mut Vec<Page>) -> bool {
 /// Moves the masks among the smaller versions of a page to it and to these; returns the versions.
 fn attach_level_masks(file: &TiffFile<'_>, page: &mut Ifd, levels: Vec<Ifd>, kinds: &[u64]) -> Vec<Ifd> {
     let own = size_of(file, page, 0).1;
+    let mut without_mask: HashMap<_, VecDeque<usize>> = HashMap::new();
     let mut images: Vec<Ifd> = Vec::with_capacity(levels.len());
     for (tags, kind) in levels.into_iter().zip(kinds) {
         let size = size_of(file, &tags, *kind).1;
-        let fits = |image: &&mut Ifd| image.mask.is_none() && size_of(file, image, 0).1 == size;
         let owner = match kind & MASK {
             0 => None,
             _ if own == size && page.mask.is_none() => Some(&mut *page),
-            _ => images.iter_mut().find(fits),
+            _ => without_mask.get_mut(&size).and_then(VecDeque::pop_front).and_then(|owner| images.get_mut(owner)),
         };
         match owner {
             Some(image) => image.mask = Some(Box::new(tags)),
-            None => images.push(tags),
+            None => {
+                if kind & MASK == 0 {
+                    without_mask.entry(size).or_default().push_back(images.len());
+                }
+                images.push(tags);
+            }
         }
     }
     images
