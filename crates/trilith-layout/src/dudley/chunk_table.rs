@@ -1,7 +1,6 @@
 //! Places of the chunks of a grid: those of a list of items, or those that a table or an index in the file itself gives.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use super::datatype::datatype_of;
@@ -75,12 +74,21 @@ enum LoadedIndex {
     Written(HashMap<u64, StoredChunk>),
 }
 
+/// The result of looking a chunk up.
+enum ChunkLookup {
+    /// The chunk, or None if it was never written.
+    Known(Option<StoredChunk>),
+    /// So many chunks were looked up that the whole index costs less.
+    TooMany,
+}
+
 /// An index, of which single chunks are looked up at first. When many are needed, all of it is read at once.
 #[derive(Debug)]
 pub(super) struct CachedIndex {
     index: Arc<dyn ChunkIndex>,
     limits: Limits,
-    lookups: AtomicU64,
+    /// The chunks that were looked up, while they are few.
+    found: Mutex<HashMap<u64, Option<StoredChunk>>>,
     /// The whole index, or None if it is damaged or too large: single chunks are then looked up.
     loaded: OnceLock<Option<LoadedIndex>>,
     loading: Mutex<()>,
@@ -88,26 +96,33 @@ pub(super) struct CachedIndex {
 
 impl CachedIndex {
     /// Number of chunks that are looked up one by one before all are read.
-    const MAX_LOOKUPS: u64 = 128;
+    const MAX_LOOKUPS: usize = 32;
 
     pub(super) fn new(index: Arc<dyn ChunkIndex>, limits: &Limits) -> Self {
-        let (limits, lookups) = (limits.clone(), AtomicU64::new(0));
-        Self { index, limits, lookups, loaded: OnceLock::new(), loading: Mutex::new(()) }
+        let (limits, found) = (limits.clone(), Mutex::default());
+        Self { index, limits, found, loaded: OnceLock::new(), loading: Mutex::new(()) }
     }
 
-    /// Returns the whole index, if it is worth to read it.
+    /// Reads the whole index, once.
     fn loaded(&self) -> Option<&LoadedIndex> {
-        if let Some(known) = self.loaded.get() {
-            return known.as_ref();
-        }
-        // A few chunks are as many blocks as their index.
-        let is_many = || self.lookups.fetch_add(1, Ordering::Relaxed) >= Self::MAX_LOOKUPS;
-        if self.index.has_computed_places() || self.count() > Self::MAX_LOOKUPS && !is_many() {
-            return None;
-        }
         let _only = lock(&self.loading);
         // A damaged index still has the chunks before the damage.
         self.loaded.get_or_init(|| self.load().unwrap_or(None)).as_ref()
+    }
+
+    /// Looks a chunk up, unless so many were looked up that the whole index costs less.
+    fn look_up(&self, number: u64) -> Result<ChunkLookup> {
+        let mut found = lock(&self.found);
+        if let Some(known) = found.get(&number) {
+            return Ok(ChunkLookup::Known(*known));
+        }
+        // A few chunks are as many blocks as their index.
+        if found.len() >= Self::MAX_LOOKUPS || self.count() <= Self::MAX_LOOKUPS as u64 {
+            return Ok(ChunkLookup::TooMany);
+        }
+        let chunk = self.index.chunk(number)?.filter(|chunk| chunk.len > 0);
+        found.insert(number, chunk);
+        Ok(ChunkLookup::Known(chunk))
     }
 
     fn load(&self) -> Result<Option<LoadedIndex>> {
@@ -157,7 +172,15 @@ impl ChunkIndex for CachedIndex {
     }
 
     fn chunk(&self, number: u64) -> Result<Option<StoredChunk>> {
-        match self.loaded() {
+        let loaded = match self.loaded.get() {
+            Some(known) => known.as_ref(),
+            None if self.index.has_computed_places() => None,
+            None => match self.look_up(number)? {
+                ChunkLookup::Known(chunk) => return Ok(chunk),
+                ChunkLookup::TooMany => self.loaded(),
+            },
+        };
+        match loaded {
             Some(LoadedIndex::Table(table)) => table.chunk(number),
             Some(LoadedIndex::Written(chunks)) => Ok(chunks.get(&number).copied().filter(|chunk| chunk.len > 0)),
             None => Ok(self.index.chunk(number)?.filter(|chunk| chunk.len > 0)),
