@@ -51,7 +51,7 @@ impl Layout {
         if let Ok(parsed) = &parsed {
             assert_eq!(parsed.print(), self.print(), "a layout and its text differ");
         }
-        let is_limited = parsed.as_ref().is_err_and(|error| error.kind() == crate::ErrorKind::Limit);
+        let is_limited = parsed.as_ref().is_err_and(|error| error.kind() == ErrorKind::Limit);
         assert!(parsed.is_ok() || is_limited, "a derived layout is not parsed: {parsed:?}\n{}", self.derived_text());
     }
 }
