@@ -106,6 +106,11 @@ class ChunkIndices(Case):
         statuses = [subprocess.run(command, capture_output=True, check=False).returncode for command in commands]
         self.assertEqual(sorted(statuses), [0, 2])
         self.assertEqual(trilith("get", f"{path}#/small").split(), [b"0", b"1", b"2"])
+        # A listing of all chunks has the others, too.
+        text = trilith("layout", "from", path).decode()
+        self.assertEqual(text.count("grid_unreadable"), 1)
+        self.assertIn("small = ", text)
+        self.assertGreater(len(trilith_json("blocks", path)["items"]), 200)
 
 
 if __name__ == "__main__":
