@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (Ok(one), Ok(other)) = (one, other) else { return };
     let first = digests(&one);
     assert_eq!(first.as_ref().ok(), digests(&other).as_ref().ok());
-    let Ok(items) = one.items() else { return };
+    let Ok(items) = one.locate_items() else { return };
     if let Ok(outline) = items.outline() {
         for (name, id) in outline.children(trilith::dudley::ItemTreeId::ROOT) {
             let _ = (name, outline.kind(id), outline.children(id).len());
@@ -69,7 +69,7 @@ fn digests(file: &DudleyFile) -> Result<Digests> {
 
 /// Writes the file from its layout and its arrays; where nothing overlaps, it holds the same.
 fn written_anew(file: &DudleyFile, expected: &Digests) {
-    let Ok(items) = file.items() else { return };
+    let Ok(items) = file.locate_items() else { return };
     let Some(signature) = file.signature() else { return };
     let plain = items.entries().all(|entry| {
         entry.is_ok_and(|entry| file.layout().filter_of(entry.item).is_none() && entry.resolved_type != ResolvedType::Dynamic)
