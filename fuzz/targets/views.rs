@@ -251,7 +251,7 @@ fn sliced(cuts: &[Cut], model: &Model) -> Option<Model> {
 fn compare(array: &Array, model: &Model, input: &Input, datatype: &Datatype) {
     let shape: Vec<usize> = array.shape().iter().map(|n| *n as usize).collect();
     assert_eq!(shape, model.shape);
-    assert_eq!(array.len(), model.at.len() as u64);
+    assert_eq!(array.element_count(), model.at.len() as u64);
     let size = datatype.item_size() as usize;
     let stored: Vec<u8> = model.at.iter().flat_map(|at| &input.bytes[*at as usize..*at as usize + size]).copied().collect();
     let order = array.byteorder();
