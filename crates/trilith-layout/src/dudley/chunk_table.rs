@@ -78,7 +78,7 @@ enum LoadedIndex {
 enum ChunkLookup {
     /// The chunk, or None if it was never written.
     Known(Option<StoredChunk>),
-    /// So many chunks were looked up that the whole index costs less.
+    /// The whole index costs less than further lookups.
     TooMany,
 }
 
@@ -110,7 +110,7 @@ impl CachedIndex {
         self.loaded.get_or_init(|| self.load().unwrap_or(None)).as_ref()
     }
 
-    /// Looks a chunk up, unless so many were looked up that the whole index costs less.
+    /// Looks a chunk up, if fewer than [`CachedIndex::MAX_LOOKUPS`] were looked up: beyond, the whole index costs less.
     fn look_up(&self, number: u64) -> Result<ChunkLookup> {
         let mut found = lock(&self.found);
         if let Some(known) = found.get(&number) {

@@ -67,7 +67,7 @@ impl ChunkIndex for DatasetIndex {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(u64, StoredChunk) -> Result<()>) -> Result<()> {
-        // Neither the blocks of the whole index are kept nor those of earlier lookups.
+        // The blocks of the whole index, and those of earlier lookups, are not kept.
         let file = {
             let kept = lock(&self.file);
             kept.forget_blocks();
