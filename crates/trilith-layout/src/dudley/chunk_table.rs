@@ -91,7 +91,6 @@ pub(super) struct CachedIndex {
     found: Mutex<HashMap<u64, Option<StoredChunk>>>,
     /// The whole index, or None if it is damaged or too large: single chunks are then looked up.
     loaded: OnceLock<Option<LoadedIndex>>,
-    loading: Mutex<()>,
 }
 
 impl CachedIndex {
@@ -100,12 +99,11 @@ impl CachedIndex {
 
     pub(super) fn new(index: Arc<dyn ChunkIndex>, limits: &Limits) -> Self {
         let (limits, found) = (limits.clone(), Mutex::default());
-        Self { index, limits, found, loaded: OnceLock::new(), loading: Mutex::new(()) }
+        Self { index, limits, found, loaded: OnceLock::new() }
     }
 
     /// Reads the whole index, once.
     fn loaded(&self) -> Option<&LoadedIndex> {
-        let _only = lock(&self.loading);
         // A damaged index still has the chunks before the damage.
         self.loaded.get_or_init(|| self.load().unwrap_or(None)).as_ref()
     }
