@@ -596,6 +596,18 @@ int32_t trilith_item_tag(const trilith_item *item, char **out, trilith_error **e
 int32_t trilith_item_unit(const trilith_item *item, char **out, trilith_error **error);
 
 /*
+ Returns the value of an attribute of an item: a text as it is, anything else as JSON; null if the item has no such attribute.
+ `name` is that of a FITS card, an HDF5, netCDF or Dudley attribute, or a TIFF tag, as it follows the `@` of an address:
+ `EXPTIME`, `HISTORY[1]`, `EXPTIME.comment`. `datatype` gets the name of its datatype, such as `int16`, `text` or `reference`; it may
+ be null. Free both with trilith_string_free.
+ */
+int32_t trilith_item_attribute(const trilith_item *item,
+                               const char *name,
+                               char **out,
+                               char **datatype,
+                               trilith_error **error);
+
+/*
  Returns an item as an array. A list of equal arrays or numbers is an array with one more axis.
  */
 int32_t trilith_item_array(const trilith_item *item, trilith_array **out, trilith_error **error);

@@ -146,6 +146,13 @@ public:
     std::string as_text() const { return detail::text(trilith_item_text, get()); }
     std::string tag() const { return detail::text(trilith_item_tag, get()); }
     std::string unit() const { return detail::text(trilith_item_unit, get()); }
+    std::string attribute(const std::string &name) const {
+        return detail::text(
+            [&name](const trilith_item *of, char **out, trilith_error **error) {
+                return trilith_item_attribute(of, name.c_str(), out, nullptr, error);
+            },
+            get());
+    }
     array as_array() const { return array(detail::made<trilith_array>(trilith_item_array, get())); }
     item follow() const { return item(detail::made<trilith_item>(trilith_item_follow, get())); }
     // Names (empty in a list) and items.

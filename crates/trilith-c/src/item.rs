@@ -3,9 +3,10 @@
 use std::ffi::{CString, c_char};
 use std::sync::Arc;
 
-use library::file::{Backend, ItemLocation, ResolvedItem};
+use library::attribute::AttributeValue;
+use library::file::{AttributeSelector, Backend, ItemLocation, ResolvedItem, part_value};
 use library::tree::Scalar;
-use library::{Error, File, ItemKind, Result};
+use library::{Error, File, Item, ItemKind, Result};
 
 use crate::array::trilith_array;
 use crate::error::{c_text, call, trilith_error};
@@ -274,7 +275,36 @@ pub unsafe extern "C" fn trilith_item_unit(
 ) -> i32 {
     call!(out, error, {
         let item = get_ref(item)?;
-        item.reach.backend().metadata(&item.place).unit.map_or(std::ptr::null_mut(), |unit| into_c_string(&unit))
+        Item::new(item.reach.backend(), item.place.clone()).unit().map_or(std::ptr::null_mut(), |unit| into_c_string(&unit))
+    })
+}
+
+/// Returns the value of an attribute of an item: a text as it is, anything else as JSON; null if the item has no such attribute.
+/// `name` is that of a FITS card, an HDF5, netCDF or Dudley attribute, or a TIFF tag, as it follows the `@` of an address:
+/// `EXPTIME`, `HISTORY[1]`, `EXPTIME.comment`. `datatype` gets the name of its datatype, such as `int16`, `text` or `reference`; it may
+/// be null. Free both with trilith_string_free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_item_attribute(
+    item: *const trilith_item,
+    name: *const c_char,
+    out: *mut *mut c_char,
+    datatype: *mut *mut c_char,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    call!(out, error, {
+        let item = get_ref(item)?;
+        let item = Item::new(item.reach.backend(), item.place.clone());
+        let selector = AttributeSelector::parse(required_str(name)?)?;
+        let found = item.find_attribute(&selector)?.map(|attribute| part_value(&attribute, selector.part));
+        if !datatype.is_null() {
+            let name = found.as_ref().map_or(std::ptr::null_mut(), |value| into_c_string(&value.datatype_name()));
+            write_out(datatype, name)?;
+        }
+        match &found {
+            None => std::ptr::null_mut(),
+            Some(AttributeValue::Text(text)) => into_c_string_strict(text)?,
+            Some(value) => into_c_string(&value.to_json()),
+        }
     })
 }
 

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 use trilith::array::{Datatype, Field};
+use trilith::attribute::{AttributeValue, ItemAttribute};
 use trilith::bytes::spool_output;
 use trilith::file::ArrayDescription;
 use trilith::{Diagnostic, Error, Location, Result};
@@ -24,6 +25,24 @@ pub(crate) fn codec_json(id: [u8; 4]) -> Value {
         return Value::Null;
     }
     json!(String::from_utf8_lossy(&id).trim_end_matches('\0'))
+}
+
+/// The value of an attribute as JSON.
+pub(crate) fn attribute_json(value: &AttributeValue) -> Result<Value> {
+    serde_json::from_str(&value.to_json())
+        .map_err(|error| Error::invalid_input(format!("an attribute that JSON cannot hold: {error}")))
+}
+
+/// An attribute as JSON: name, value, datatype, unit and comment.
+pub(crate) fn attribute_facts(attribute: &ItemAttribute) -> Result<Value> {
+    let datatype = match &attribute.value {
+        AttributeValue::Number(number) => datatype_json(&number.datatype),
+        value => json!(value.datatype_name()),
+    };
+    Ok(json!({
+        "name": attribute.name, "value": attribute_json(&attribute.value)?, "datatype": datatype, "unit": attribute.unit,
+        "comment": attribute.comment,
+    }))
 }
 
 /// A datatype as the tree of ASDF 1.6 writes it, without byteorder.

@@ -324,16 +324,16 @@ impl Array {
     /// The attributes of the array, by name: numbers, strings, and lists of these. Those of FITS data are
     /// the header cards. An array of ASDF has none: its metadata are next to it.
     #[getter]
-    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self.item_place() {
             Some(place) => scalar::attributes_to_dict(py, &place.item),
-            None => Ok(PyDict::new(py)),
+            None => scalar::no_attributes(py),
         }
     }
 
     /// The attributes, as `attrs`.
     #[getter]
-    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.attrs(py)
     }
 

@@ -365,7 +365,7 @@ impl File {
 
     /// The attributes of the root, by name: numbers, strings, and lists of these.
     #[getter]
-    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         scalar::attributes_to_dict(py, &self.root_ref()?.item)
     }
 
@@ -377,7 +377,7 @@ impl File {
 
     /// The attributes of the root, as `attrs`.
     #[getter]
-    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.attrs(py)
     }
 

@@ -71,13 +71,13 @@ impl MappingBase {
     /// The attributes of the mapping, by name: numbers, strings, and lists of these. Those of a FITS HDU are
     /// the header cards. A mapping of ASDF has none.
     #[getter]
-    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         scalar::attributes_to_dict(py, &self.0.item)
     }
 
     /// The attributes, as `attrs`.
     #[getter]
-    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.attrs(py)
     }
 
@@ -102,7 +102,11 @@ impl MappingBase {
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         match self.find_by_key(py, key)? {
             Some(place) => place.into_python(py),
-            None => Err(self.0.key_error(&key.str()?.to_string())),
+            None => {
+                let text = key.str()?.to_string();
+                let found = if key.is_instance_of::<PyString>() { scalar::address_value(py, &self.0.item, &text)? } else { None };
+                found.ok_or_else(|| self.0.key_error(&text))
+            }
         }
     }
 

@@ -271,7 +271,7 @@ impl Sequence {
 
     /// The attributes of the list, by name.
     #[getter]
-    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         scalar::attributes_to_dict(py, &self.0.item)
     }
 

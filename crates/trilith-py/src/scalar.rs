@@ -1,15 +1,17 @@
 //! Scalars and attributes as Python values.
 
-use std::borrow::Cow;
-
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyComplex, PyDict, PyInt, PyList, PyString, PyType};
+use pyo3::types::{PyBytes, PyComplex, PyDict, PyInt, PyList, PyString, PyTuple, PyType};
 use trilith::Item;
+use trilith::array::Datatype;
 use trilith::asdf::complex;
-use trilith::tree::{Scalar, Value, ValueData};
+use trilith::attribute::{AttributeNumber, AttributeRole, AttributeValue, NumberValue};
+use trilith::file::{AddressTarget, part_value};
+use trilith::layout::{Attribute, LayoutLiteral};
+use trilith::tree::Scalar;
 
 use crate::errors::{FormatError, IntoPyResult, UsageErrorKind};
 
@@ -98,14 +100,48 @@ pub(crate) fn digits_to_python_int<'py>(py: Python<'py>, digits: &str) -> PyResu
     if negative { value.neg() } else { Ok(value) }
 }
 
-/// The attributes of an item as a dictionary; one that is only there is None.
-pub(crate) fn attributes_to_dict<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyDict>> {
-    values_to_dict(py, item.attributes().or_raise(UsageErrorKind::Argument)?)
+/// The attributes of an item, those of the HDU that holds it included, as a `trilith.Attributes`; one that is only there is None.
+/// Attributes that the elements already follow are left out.
+pub(crate) fn attributes_to_dict<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyAny>> {
+    let all = item.all_attributes().or_raise(UsageErrorKind::Argument)?;
+    let is_header = item.backend().family() == "fits";
+    let rows = PyList::empty(py);
+    for attribute in all.into_iter().filter(|attribute| is_header || attribute.role != AttributeRole::Applied) {
+        let value = attribute_value(py, &attribute.value)?;
+        rows.append((attribute.name, value, attribute.comment, attribute.unit))?;
+    }
+    import_value_helper(py, "Attributes")?.call_method1("_of_rows", (rows, is_header))
+}
+
+/// An empty mapping of attributes.
+pub(crate) fn no_attributes(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    import_value_helper(py, "Attributes")?.call0()
 }
 
 /// The words of the layout about an item as a dictionary.
 pub(crate) fn layout_attributes<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyDict>> {
-    values_to_dict(py, item.storage_attributes().or_raise(UsageErrorKind::Argument)?)
+    let dict = PyDict::new(py);
+    if let Some((file, id)) = item.as_dudley() {
+        for (name, said) in file.storage_attributes(id).or_raise(UsageErrorKind::Argument)? {
+            dict.set_item(name, word_value(py, &said)?)?;
+        }
+    }
+    Ok(dict)
+}
+
+/// The attribute, or the computed value, that an address leads to from an item; None if it leads to an item.
+pub(crate) fn address_value<'py>(py: Python<'py>, item: &Item<'_>, text: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if !text.contains('@') {
+        return Ok(None);
+    }
+    match py.detach(|| item.resolve_address(text)).or_raise(UsageErrorKind::Key)? {
+        AddressTarget::Attribute(_, attribute, part) => attribute_value(py, &part_value(&attribute, part)).map(Some),
+        AddressTarget::Computed(item, value) => {
+            let cell = py.detach(|| item.compute(value)).or_raise(UsageErrorKind::Key)?;
+            crate::table::cell_to_python(py, &cell).map(Some)
+        }
+        _ => Ok(None),
+    }
 }
 
 /// The names of the axes of an item, and whether it is a coordinate.
@@ -114,26 +150,81 @@ pub(crate) fn item_axes(item: &Item<'_>) -> PyResult<(Vec<Option<String>>, bool)
     Ok((axes.names, axes.is_coordinate))
 }
 
-fn values_to_dict<'py>(py: Python<'py>, said: Vec<(Cow<'_, str>, Value)>) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    for (name, value) in said {
-        dict.set_item(name, attribute_value(py, &value)?)?;
-    }
-    Ok(dict)
+/// A word of a layout: a number, a string, or a list.
+fn word_value<'py>(py: Python<'py>, said: &Attribute) -> PyResult<Bound<'py, PyAny>> {
+    let one = |literal: &LayoutLiteral| -> PyResult<Bound<'py, PyAny>> {
+        Ok(match literal {
+            LayoutLiteral::Integer(value) => value.into_pyobject(py)?.into_any(),
+            LayoutLiteral::Large(digits) => digits_to_python_int(py, digits)?,
+            LayoutLiteral::Float(value) => value.into_pyobject(py)?.into_any(),
+            LayoutLiteral::Text(text) => text.into_pyobject(py)?.into_any(),
+            LayoutLiteral::Bytes(bytes) => PyBytes::new(py, bytes).into_any(),
+            _ => py.None().into_bound(py),
+        })
+    };
+    Ok(match said {
+        Attribute::Value(literal) => one(literal)?,
+        Attribute::List(list) => PyList::new(py, list.iter().map(one).collect::<PyResult<Vec<_>>>()?)?.into_any(),
+        _ => py.None().into_bound(py),
+    })
 }
 
-/// The value of an attribute: a number, a string, or a list.
-fn attribute_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-    Ok(match &value.data {
-        ValueData::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
-        ValueData::Int(value) => value.into_pyobject(py)?.into_any(),
-        ValueData::BigInt(digits) => digits_to_python_int(py, digits)?,
-        ValueData::Float(value) => value.into_pyobject(py)?.into_any(),
-        ValueData::Str(text) if value.is_binary() => import_value_helper(py, "binary")?.call1((text,))?,
-        ValueData::Str(text) | ValueData::Plain(text) => text.into_pyobject(py)?.into_any(),
-        ValueData::Seq(items) => {
-            PyList::new(py, items.iter().map(|item| attribute_value(py, item)).collect::<PyResult<Vec<_>>>()?)?.into_any()
+/// The value of an attribute: a scalar of numpy with the datatype of the file, a string, bytes, an array of numbers, or a list.
+fn attribute_value<'py>(py: Python<'py>, value: &AttributeValue) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        AttributeValue::Text(text) | AttributeValue::Reference(text) => text.into_pyobject(py)?.into_any(),
+        AttributeValue::Bytes(bytes) => PyBytes::new(py, bytes).into_any(),
+        AttributeValue::Bool(value) => typed_number(py, value.into_pyobject(py)?.to_owned().into_any(), "bool")?,
+        AttributeValue::Number(number) => typed_number(py, plain_number(py, number)?, numpy_name(&number.datatype))?,
+        AttributeValue::List(values) => {
+            let is_number = |value: &AttributeValue| matches!(value, AttributeValue::Number(_) | AttributeValue::Bool(_));
+            let list = PyList::empty(py);
+            if !values.is_empty() && values.iter().all(is_number) {
+                for value in values {
+                    list.append(match value {
+                        AttributeValue::Number(number) => plain_number(py, number)?,
+                        other => attribute_value(py, other)?,
+                    })?;
+                }
+                let name = match values.first() {
+                    Some(AttributeValue::Number(number)) => numpy_name(&number.datatype),
+                    _ => "bool",
+                };
+                return py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "array"), (list, name));
+            }
+            for value in values {
+                list.append(attribute_value(py, value)?)?;
+            }
+            list.into_any()
+        }
+        AttributeValue::Array(array) => {
+            let elements = crate::array::load_array(py, array)?;
+            if array.shape().is_empty() { elements.get_item(PyTuple::empty(py))? } else { elements }
         }
         _ => py.None().into_bound(py),
     })
+}
+
+/// The name of a datatype in numpy.
+fn numpy_name(datatype: &Datatype) -> &'static str {
+    if *datatype == Datatype::Bool8 { "bool" } else { datatype.name() }
+}
+
+/// A number of Python.
+fn plain_number<'py>(py: Python<'py>, number: &AttributeNumber) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match number.value {
+        NumberValue::Int(value) => value.into_pyobject(py)?.into_any(),
+        NumberValue::Float(value) => value.into_pyobject(py)?.into_any(),
+        NumberValue::Complex(re, im) => PyComplex::from_doubles(py, re, im).into_any(),
+        _ => py.None().into_bound(py),
+    })
+}
+
+/// A number as a scalar of numpy; an integer beyond 64 bits stays one of Python.
+fn typed_number<'py>(py: Python<'py>, number: Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let typed = py.import(intern!(py, "numpy"))?.getattr(intern!(py, "dtype"))?.call1((name,))?.getattr(intern!(py, "type"))?;
+    match typed.call1((&number,)) {
+        Err(error) if error.is_instance_of::<PyOverflowError>(py) => Ok(number),
+        made => made,
+    }
 }

@@ -19,7 +19,7 @@ fn build_search((keys, values, path, tag, datatype, shape): &Conditions) -> tril
         all = all.value(value)?;
     }
     if let Some(path) = path {
-        all = all.path(path);
+        all = all.path(path)?;
     }
     if let Some(tag) = tag {
         all = all.tag(tag)?;
@@ -37,9 +37,9 @@ fn build_search((keys, values, path, tag, datatype, shape): &Conditions) -> tril
 pub(crate) fn find_paths(py: Python<'_>, place: &ItemRef, conditions: &Conditions) -> PyResult<Vec<String>> {
     let found = detach_interruptible(py, || {
         let mut paths = Vec::new();
-        build_search(conditions)?.run(&place.item, |path, item| {
-            if !item.is_hidden() {
-                paths.push(path.to_owned());
+        build_search(conditions)?.run(&place.item, |found| {
+            if !found.item.is_hidden() {
+                paths.push(found.address.clone());
             }
             Ok(())
         })?;

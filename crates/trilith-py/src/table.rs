@@ -102,11 +102,11 @@ fn into_columns(py: Python<'_>, found: &CollectedTable) -> PyResult<TableColumns
         .iter()
         .map(|(name, error)| (name.clone(), to_python_error(error, UsageErrorKind::Argument).into_value(py).into_any()));
     let notices = found.notices.iter().map(|(name, notice)| format!("{name}: {notice}"));
-    let warnings = found.table.mixed_type_warnings().into_iter().chain(notices).collect();
+    let warnings = found.table.column_warnings().into_iter().chain(notices).collect();
     Ok((found.table.names().to_vec(), types, columns, failed.collect(), warnings))
 }
 
-fn cell_to_python<'py>(py: Python<'py>, cell: &TableCell) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn cell_to_python<'py>(py: Python<'py>, cell: &TableCell) -> PyResult<Bound<'py, PyAny>> {
     Ok(match cell {
         TableCell::Null => py.None().into_bound(py),
         TableCell::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),

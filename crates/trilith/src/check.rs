@@ -26,7 +26,6 @@ pub use crate::conform::{ConformOptions, ConformityReport, RuleDeviation, Standa
 #[doc(hidden)]
 pub use crate::conform::{ConformanceRule, DOCUMENTS, FindingLocation, UndecidedRule, conform};
 #[doc(hidden)]
-pub use crate::diff::ignored;
 pub use crate::diff::{DiffOptions, DifferenceKind, ElementsDiffer, ItemDifference};
 #[doc(hidden)]
 pub use crate::digest::digest_arrays as digest;

@@ -5,12 +5,13 @@
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
-use crate::array::{Array, Byteorder, Datatype, json_text, unravel};
+use crate::array::{Array, Byteorder, Datatype, unravel};
+use crate::attribute::{AttributeValue, ItemAttribute, NumberValue};
 use crate::convert::stream_as_asdf;
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::{Backend, File, Item, ItemKind};
+use crate::file::{AddressPattern, Backend, File, Item, ItemAddress, ItemKind};
 use crate::limits::Limits;
-use crate::tree::{Scalar, TreePath, Value, ValueData};
+use crate::tree::{Scalar, TreePath};
 
 /// Options for a comparison.
 #[derive(Debug, Clone, Default)]
@@ -20,8 +21,9 @@ pub struct DiffOptions {
     pub rtol: f64,
     /// Numbers that differ by at most this are the same.
     pub atol: f64,
-    /// Paths that are left out, with all below them; `*` represents any one key.
-    pub ignore: Vec<TreePath>,
+    /// Items that are left out with all below them, and attributes. After the comparison
+    /// [`AddressPattern::has_matched`] says whether a pattern fitted anything.
+    pub ignore: Vec<AddressPattern>,
 }
 
 /// The kind of a difference.
@@ -108,8 +110,9 @@ impl File {
     /// family are compared as conversion would write the stream, with the values with which it was opened. Elements are read
     /// piece by piece.
     ///
-    /// The path of an item is spelled as its file spells it (`/list/3` in ASDF, `/list[3]` in Dudley). The attribute `unit` of
-    /// `/t` is `/t#unit`.
+    /// The path of an item is spelled as its file spells it (`/list/3` in ASDF, `/list[3]` in Dudley). The attribute `units` of
+    /// `/t` is `/t@units`, and the card EXPTIME of the first HDU is `/fits/0@EXPTIME`. The order of attributes does not count, but that
+    /// of those with one name. The names of the axes are `/t@grid_dims`.
     ///
     /// ```
     /// use trilith::{OpenOptions, check::DiffOptions};
@@ -149,14 +152,14 @@ fn as_converted(
 ) -> Result<Vec<ItemDifference>> {
     let mut how = options.clone();
     for path in ["asdf_library", "history/extensions", "dudley/dialect", "dudley/byteorder", "dudley/stored", "dudley/docs"] {
-        how.ignore.push(ignored(&format!("/{path}"))?);
+        how.ignore.push(AddressPattern::parse(&format!("/{path}"))?);
     }
     let mut found = compare_items(Item::new(a, a.root()), Item::new(b, b.root()), &how)?;
     let on_one_side = |kind| matches!(kind, DifferenceKind::Added | DifferenceKind::Removed);
     found.retain(|difference| !(on_one_side(difference.kind) && matches!(difference.path.as_str(), "/dudley" | "/history")));
     for (left_out, is_first) in [(without_a, true), (without_b, false)] {
         for (path, why) in left_out {
-            if how.ignore.iter().any(|pattern| TreePath::parse(path).is_ok_and(|path| is_under(&path, pattern))) {
+            if is_ignored(&how.ignore, path) {
                 continue;
             }
             // An unreadable item is neither present nor absent, so the difference found for it is dropped.
@@ -173,7 +176,7 @@ fn as_converted(
 struct ItemPair<'f> {
     /// The path in the spelling of the first file.
     path: String,
-    /// The path as keys, if paths are ignored.
+    /// The path as keys, if something is ignored.
     keys: TreePath,
     a: Item<'f>,
     b: Item<'f>,
@@ -199,7 +202,7 @@ fn compare_items<'f>(a: Item<'f>, b: Item<'f>, options: &DiffOptions) -> Result<
             .checked_sub(1)
             .ok_or_else(|| Limits::exceeded_error("nodes", limits.nodes, "the files have more items to compare"))?;
         compare.cached = compare.cached.saturating_sub(pair.path.len() as u64);
-        if compare.out.is_ignored(&pair.keys) {
+        if compare.out.is_ignored(&pair.path, &pair.keys) {
             continue;
         }
         let is_referred_to = pair.a.kind() == ItemKind::Reference || pair.a.is_anchored();
@@ -251,9 +254,10 @@ fn read_failure(array: Result<Array>) -> Result<Option<String>> {
     }
 }
 
-fn is_under(path: &TreePath, pattern: &TreePath) -> bool {
-    let (path, pattern) = (path.keys(), pattern.keys());
-    !pattern.is_empty() && pattern.len() <= path.len() && pattern.iter().zip(path).all(|(p, k)| p == "*" || p == k)
+/// Returns `true` if a pattern fits an item. What is below an item that fits is never asked.
+fn is_ignored(patterns: &[AddressPattern], path: &str) -> bool {
+    // Each pattern is asked, so that each knows whether it fits anything.
+    !patterns.is_empty() && patterns.iter().filter(|pattern| pattern.matches_item(path)).count() > 0
 }
 
 struct Comparer<'a> {
@@ -305,39 +309,37 @@ impl Comparer<'_> {
         Ok(Vec::new())
     }
 
-    /// Compares attributes. Those of a tree of ASDF are its nodes: FITS has its cards there.
+    /// Compares the attributes by their names, those of one name in their order, and the texts of a FITS header as sequences.
     fn compare_attributes(&mut self, pair: &ItemPair<'_>) -> Result<()> {
-        if pair.a.as_asdf().is_some() || pair.b.as_asdf().is_some() {
+        let (a, b) = (comparable_attributes(&pair.a)?, comparable_attributes(&pair.b)?);
+        if a.is_empty() && b.is_empty() {
             return Ok(());
         }
-        let named = |item: &Item<'_>| -> Result<Vec<(String, Value)>> {
-            // The names of axes are a word of the layout, and have a meaning.
-            let dims = item.storage_attributes()?.into_iter().filter(|(name, _)| name == "grid_dims");
-            let all = item.attributes()?.into_iter().chain(dims);
-            Ok(all.map(|(name, value)| (name.into_owned(), value)).collect())
-        };
-        let (a, b) = (named(&pair.a)?, named(&pair.b)?);
-        let get =
-            |list: &[(String, Value)], name: &str| list.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-        let mut say = |name: &str, kind, a: Option<&Value>, b: Option<&Value>| {
-            self.out.push_difference(format!("{}#{name}", pair.path), kind, a.map(attribute_text), b.map(attribute_text));
-        };
-        for (name, value) in &a {
-            match get(&b, name) {
-                // NaN is equal to itself here.
-                Some(other) if other == *value || attribute_text(&other) == attribute_text(value) => {}
-                Some(other) => say(name, DifferenceKind::Value, Some(value), Some(&other)),
-                None => say(name, DifferenceKind::Removed, Some(value), None),
+        let mut groups: Vec<AttributeGroup<'_>> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        for (attribute, is_first) in a.iter().map(|one| (one, true)).chain(b.iter().map(|one| (one, false))) {
+            let at = *known.entry(attribute.name.as_str()).or_insert_with(|| {
+                groups.push(AttributeGroup::default());
+                groups.len() - 1
+            });
+            if let Some(group) = groups.get_mut(at) {
+                if is_first { &mut group.a } else { &mut group.b }.push(attribute);
             }
         }
-        for (name, value) in b.iter().filter(|(name, _)| get(&a, name).is_none()) {
-            say(name, DifferenceKind::Added, None, Some(value));
+        for group in &mut groups {
+            group.compare(pair, &mut self.out);
         }
         Ok(())
     }
 
     fn compare_children<'f>(&mut self, pair: &ItemPair<'f>) -> Result<Vec<ItemPair<'f>>> {
-        let (a, b) = (named_children(&pair.a, &pair.path)?, named_children(&pair.b, &pair.path)?);
+        let (mut a, mut b) = (named_children(&pair.a, &pair.path)?, named_children(&pair.b, &pair.path)?);
+        let is_cards = |child: &NamedChild<'_>| child.item.is_card_list(Some(&child.key));
+        if a.iter().any(is_cards) && b.iter().any(is_cards) {
+            // The attributes of both are compared.
+            a.retain(|child| !is_cards(child));
+            b.retain(|child| !is_cards(child));
+        }
         let in_b: HashMap<&str, &Item<'_>> = b.iter().map(|child| (child.key.as_str(), &child.item)).collect();
         let in_a: HashSet<&str> = a.iter().map(|child| child.key.as_str()).collect();
         let keys = |key: &str| if self.out.options.ignore.is_empty() { TreePath::root() } else { pair.keys.join(key) };
@@ -350,13 +352,13 @@ impl Comparer<'_> {
                     let (depth, is_again) = (pair.depth + 1, pair.is_revisit);
                     both.push(ItemPair { path, keys, a: child.item.clone(), b: (*other).clone(), depth, is_revisit: is_again });
                 }
-                None if self.out.is_ignored(&keys) => {}
+                None if self.out.is_ignored(&path, &keys) => {}
                 None => only.push((path, DifferenceKind::Removed, Some(describe_item(&child.item)), None)),
             }
         }
         for child in b.iter().filter(|child| !in_a.contains(child.key.as_str())) {
             self.limits.charge_text(&mut held, child.path.len(), "the paths to compare")?;
-            if !self.out.is_ignored(&keys(&child.key)) {
+            if !self.out.is_ignored(&child.path, &keys(&child.key)) {
                 only.push((child.path.clone(), DifferenceKind::Added, None, Some(describe_item(&child.item))));
             }
         }
@@ -366,6 +368,66 @@ impl Comparer<'_> {
         self.cached = held;
         Ok(both)
     }
+}
+
+/// The attributes that are compared: those of the user, without what the elements and their description tell. The names of the axes
+/// are a word of the layout, and have a meaning.
+fn comparable_attributes(item: &Item<'_>) -> Result<Vec<ItemAttribute>> {
+    let mut all = item.attributes()?;
+    all.retain(ItemAttribute::is_visible);
+    if let Some((file, id)) = item.as_dudley() {
+        let words = file.storage_attributes(id)?.into_iter().filter(|(name, _)| *name == "grid_dims");
+        all.extend(words.map(|(name, said)| ItemAttribute::new(name, AttributeValue::Text(said.to_string()))));
+    }
+    Ok(all)
+}
+
+/// The attributes of one name in both files.
+#[derive(Default)]
+struct AttributeGroup<'a> {
+    a: Vec<&'a ItemAttribute>,
+    b: Vec<&'a ItemAttribute>,
+}
+
+impl AttributeGroup<'_> {
+    fn compare(&mut self, pair: &ItemPair<'_>, out: &mut Differences<'_>) {
+        let Some(name) = self.a.first().or(self.b.first()).map(|attribute| attribute.name.clone()) else { return };
+        let is_commentary = matches!(name.as_str(), "COMMENT" | "HISTORY" | "");
+        let mut start = 0;
+        if is_commentary && self.a.len() != self.b.len() {
+            // A text that was put in, or taken out, moves those behind it.
+            let same = |(a, b): (&&ItemAttribute, &&ItemAttribute)| a.value == b.value;
+            start = self.a.iter().zip(&self.b).take_while(|pair| same((pair.0, pair.1))).count();
+            let (behind_a, behind_b) = (self.a.get(start..).unwrap_or(&[]), self.b.get(start..).unwrap_or(&[]));
+            let end = behind_a.iter().rev().zip(behind_b.iter().rev()).take_while(|pair| same((pair.0, pair.1))).count();
+            self.a.truncate(self.a.len() - end);
+            self.b.truncate(self.b.len() - end);
+        }
+        for index in start..self.a.len().max(self.b.len()) {
+            if out.is_attribute_ignored(&pair.path, &name, index) {
+                continue;
+            }
+            let address = ItemAddress::attribute(pair.path.as_str(), &name, index).to_string();
+            match (self.a.get(index), self.b.get(index)) {
+                (Some(a), Some(b)) => {
+                    if !out.same_value(&a.value, &b.value) {
+                        out.push_difference(address.clone(), DifferenceKind::Value, said(&a.value), said(&b.value));
+                    }
+                    if a.comment != b.comment && !out.is_attribute_ignored(&pair.path, &format!("{name}.comment"), index) {
+                        let (a, b) = (a.comment.clone(), b.comment.clone());
+                        out.push_difference(format!("{address}.comment"), DifferenceKind::Value, a, b);
+                    }
+                }
+                (Some(a), None) => out.push_difference(address, DifferenceKind::Removed, said(&a.value), None),
+                (None, Some(b)) => out.push_difference(address, DifferenceKind::Added, None, said(&b.value)),
+                (None, None) => {}
+            }
+        }
+    }
+}
+
+fn said(value: &AttributeValue) -> Option<String> {
+    Some(value.literal_text())
 }
 
 /// One child of a mapping or a list.
@@ -400,19 +462,6 @@ fn describe_item(item: &Item<'_>) -> String {
     }
 }
 
-/// Prints the value of an attribute in one line: text in quotes, lists in brackets.
-fn attribute_text(value: &Value) -> String {
-    match &value.data {
-        ValueData::Str(text) => json_text(text),
-        ValueData::Seq(items) => format!("[{}]", items.iter().map(attribute_text).collect::<Vec<_>>().join(", ")),
-        ValueData::Int(number) => number.to_string(),
-        ValueData::Float(number) => format!("{number:?}"),
-        ValueData::Bool(value) => value.to_string(),
-        ValueData::BigInt(text) | ValueData::Plain(text) => text.clone(),
-        _ => String::new(),
-    }
-}
-
 /// The differences found so far, and the options of the comparison.
 struct Differences<'a> {
     options: &'a DiffOptions,
@@ -424,8 +473,18 @@ impl Differences<'_> {
         self.found.push(ItemDifference { path, kind, a, b, elements: None });
     }
 
-    fn is_ignored(&self, path: &TreePath) -> bool {
-        self.options.ignore.iter().any(|pattern| is_under(path, pattern))
+    /// Returns `true` if an item is left out, by its path as the file or as a tree spells it.
+    fn is_ignored(&self, path: &str, keys: &TreePath) -> bool {
+        if self.options.ignore.is_empty() {
+            return false;
+        }
+        let by_keys = is_ignored(&self.options.ignore, &keys.to_string());
+        is_ignored(&self.options.ignore, path) || by_keys
+    }
+
+    fn is_attribute_ignored(&self, path: &str, name: &str, index: usize) -> bool {
+        let fitting = self.options.ignore.iter().filter(|pattern| pattern.matches_attribute(path, name, index));
+        !self.options.ignore.is_empty() && fitting.count() > 0
     }
 
     fn same_scalar(&self, a: &Scalar<'_>, b: &Scalar<'_>) -> bool {
@@ -437,6 +496,24 @@ impl Differences<'_> {
             (Scalar::Float(_), Scalar::Int(_)) | (Scalar::Int(_), Scalar::Float(_)) => a.compare(b) == Some(Ordering::Equal),
             (Scalar::Int(a), Scalar::Int(b)) => a == b || self.same_number(*a as f64, *b as f64) && self.has_tolerance(),
             _ => a == b,
+        }
+    }
+
+    /// Returns `true` if two values of attributes are the same, numbers within the tolerances.
+    fn same_value(&self, a: &AttributeValue, b: &AttributeValue) -> bool {
+        match (a, b) {
+            (AttributeValue::Number(a), AttributeValue::Number(b)) => match (a.value, b.value) {
+                (NumberValue::Float(a), NumberValue::Float(b)) => self.same_number(a, b),
+                (NumberValue::Int(a), NumberValue::Int(b)) if self.has_tolerance() => self.same_number(a as f64, b as f64),
+                (NumberValue::Int(int), NumberValue::Float(float)) | (NumberValue::Float(float), NumberValue::Int(int)) => {
+                    self.same_number(int as f64, float)
+                }
+                (a, b) => a == b,
+            },
+            (AttributeValue::List(a), AttributeValue::List(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.same_value(a, b))
+            }
+            (a, b) => a == b,
         }
     }
 
@@ -576,18 +653,6 @@ fn is_number(datatype: &Datatype) -> bool {
     datatype.is_integer() || datatype.is_float()
 }
 
-/// Reads an ignored path: a JSON Pointer in which `*` represents any one key.
-///
-/// # Errors
-/// Returns [`ErrorKind::InvalidInput`] if it is no pointer.
-pub fn ignored(text: &str) -> Result<TreePath> {
-    let path = TreePath::parse(text)?;
-    if path.is_root() {
-        return Err(Error::invalid_input("ignoring the root leaves nothing to compare"));
-    }
-    Ok(path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -617,7 +682,8 @@ mod tests {
 
     #[test]
     fn tolerances_and_ignored_paths() {
-        let options = DiffOptions { rtol: 1e-3, ignore: vec![ignored("/meta/*/date").unwrap()], ..DiffOptions::default() };
+        let options =
+            DiffOptions { rtol: 1e-3, ignore: vec![AddressPattern::parse("/meta/*/date").unwrap()], ..DiffOptions::default() };
         assert!(kinds("a: 1.0\nmeta: {x: {date: 1}}", "a: 1.0005\nmeta: {x: {date: 2}}", &options).is_empty());
         assert_eq!(kinds("a: 1.0", "a: 1.1", &options), [("/a".into(), "value")]);
     }
@@ -676,9 +742,9 @@ mod tests {
         let expected = [
             ("/l[2]", "removed"),
             ("/N", "value"),
-            ("/x#unit", "value"),
-            ("/x#old", "removed"),
-            ("/x#new", "added"),
+            ("/x@\"unit\"", "value"),
+            ("/x@old", "removed"),
+            ("/x@new", "added"),
             ("/\"a b\"", "datatype"),
             ("/l[1]/y", "elements"),
         ];
@@ -688,7 +754,7 @@ mod tests {
         assert!(found.contains(&("/g".to_owned(), "added")));
         assert_eq!(found.len(), expected.len() + 1);
         let options = DiffOptions {
-            ignore: ["/N", "/x", "/l/*", "/a b", "/g"].iter().map(|p| ignored(p).unwrap()).collect(),
+            ignore: ["/N", "/x", "/l/*", "/a b", "/g"].iter().map(|p| AddressPattern::parse(p).unwrap()).collect(),
             ..DiffOptions::default()
         };
         assert!(stream_kinds(a, b, &options).is_empty());

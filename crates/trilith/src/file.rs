@@ -4,6 +4,7 @@
 //! [`File::item`] and [`File::array`] find them, and an [`Item`] describes one. [`File::as_asdf`] and
 //! [`File::as_dudley`] give access to what only one format family has. To add a family, implement [`Backend`].
 
+mod address;
 mod as_array;
 mod asdf;
 mod backend;
@@ -14,6 +15,7 @@ mod file_format;
 mod file_set;
 mod find_files;
 mod fits;
+mod header_items;
 mod item;
 mod open;
 mod permissions;
@@ -22,6 +24,10 @@ mod verify_written;
 use crate::asdf::header::is_asdf;
 use crate::dudley::Signature;
 
+pub(crate) use address::number_attributes;
+pub use address::{
+    AddressName, AddressPattern, AddressTarget, AttributePart, AttributeSelector, ComputedValue, ItemAddress, part_value,
+};
 pub use backend::{
     ArrayDescription, AxisNames, Backend, ChildItem, EventSink, ItemLocation, KeyedChildren, ListedArray, ResolvedItem,
 };
@@ -39,6 +45,7 @@ pub(crate) use fits::container_fits;
 pub use fits::{EmbeddedWriter, resolve_fits_path, write_container};
 #[doc(hidden)]
 pub use fits::{open_fits, open_fits_file};
+pub use header_items::HeaderItem;
 pub use item::{ArrayEntry, File, Item, ItemChildren, ItemKind, ItemMetadata, ItemWalk, WalkEntry};
 pub use open::{OpenOptions, open};
 #[doc(hidden)]

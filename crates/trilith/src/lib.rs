@@ -149,7 +149,7 @@ use trilith_layout::foreign;
 use trilith_yaml::yaml;
 
 #[doc(inline)]
-pub use trilith_array::{array, s};
+pub use trilith_array::{array, attribute, s};
 #[doc(inline)]
 pub use trilith_layout::{dudley, layout};
 #[doc(inline)]
@@ -181,7 +181,7 @@ pub mod hierarchy;
 mod parallel;
 mod repair;
 #[cfg(feature = "search")]
-mod search;
+pub mod search;
 #[doc(hidden)]
 pub mod table;
 #[cfg(feature = "schema")]

@@ -5,8 +5,8 @@
 //! let text = b"#ASDF 1.0.0\n%YAML 1.1\n--- {meta: {exposure: 139.8, filter: F106}}\n...\n";
 //! let file = trilith::OpenOptions::new().open_bytes(text.to_vec())?;
 //! let mut paths = Vec::new();
-//! SearchQuery::new().key("^expo")?.value(">100")?.run(&file.root(), |path, _| {
-//!     paths.push(path.to_owned());
+//! SearchQuery::new().key("^expo")?.value(">100")?.run(&file.root(), |found| {
+//!     paths.push(found.address.clone());
 //!     Ok(())
 //! })?;
 //! assert_eq!(paths, ["/meta/exposure"]);
@@ -15,9 +15,9 @@
 
 use regex::Regex;
 
+use crate::attribute::{AttributeValue, ItemAttribute, NumberValue};
 use crate::error::{Error, Result};
-use crate::file::{Item, ItemKind};
-use crate::glob::GlobPattern;
+use crate::file::{AddressPattern, Item, ItemAddress, ItemKind, number_attributes};
 use crate::yaml::Scalar;
 
 /// Conditions that an item must meet, all of them.
@@ -25,10 +25,24 @@ use crate::yaml::Scalar;
 pub struct SearchQuery {
     key: Vec<Regex>,
     value: Vec<ValueCondition>,
-    path: Option<GlobPattern>,
+    path: Option<AddressPattern>,
     tag: Option<Regex>,
     datatype: Option<String>,
     shape: Option<Vec<Option<u64>>>,
+}
+
+/// An item or an attribute that meets the conditions of a search.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct SearchMatch<'m> {
+    /// The path of the item from the start of the search.
+    pub path: String,
+    /// The item, or the item that has the attribute.
+    pub item: &'m Item<'m>,
+    /// The attribute; None if the item itself meets the conditions.
+    pub attribute: Option<&'m ItemAttribute>,
+    /// The path, of an attribute with its name: `/fits/0@EXPTIME`.
+    pub address: String,
 }
 
 #[derive(Debug)]
@@ -72,11 +86,14 @@ impl SearchQuery {
         Ok(self)
     }
 
-    /// The path fits a pattern; `*` represents any one key, `**` for any number of them: `/roman/*/time`, `**/time`.
-    #[must_use]
-    pub fn path(mut self, pattern: &str) -> Self {
-        self.path = Some(GlobPattern::new(pattern));
-        self
+    /// The path fits a pattern; `*` represents any one key, `**` for any number of them: `/roman/*/time`, `**/time`. With a name after
+    /// an `@` it fits attributes: `/fits/*@EXPTIME`, `@CHECKSUM`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AddressPattern::parse`].
+    pub fn path(mut self, pattern: &str) -> Result<Self> {
+        self.path = Some(AddressPattern::parse(pattern)?);
+        Ok(self)
     }
 
     /// The tag matches a pattern; `*` matches anything but `/`, `**` anything.
@@ -104,17 +121,37 @@ impl SearchQuery {
         Ok(self)
     }
 
-    /// Hands over the path, from `start` on, and the item of whatever meets the conditions: `start` and what is below it,
-    /// in the order of the file. References are not entered.
+    /// Hands over whatever meets the conditions: `start` and what is below it, each followed by its attributes, in the order of the
+    /// file. References are not entered. The cards of a FITS header are attributes of their HDU.
     ///
     /// # Errors
     /// Returns an error if the items cannot be found, [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are
     /// too many, and the errors of `take`.
-    pub fn run(&self, start: &Item<'_>, mut take: impl FnMut(&str, &Item<'_>) -> Result<()>) -> Result<()> {
+    pub fn run(&self, start: &Item<'_>, mut take: impl FnMut(&SearchMatch<'_>) -> Result<()>) -> Result<()> {
         let mut walk = start.walk();
         while let Some(visit) = walk.try_next()? {
-            if self.matches(visit.name.as_deref(), &visit.item, || walk.path()) {
-                take(&walk.path(), &visit.item)?;
+            let item = &visit.item;
+            if item.is_card_list(visit.name.as_deref()) {
+                walk.skip_children();
+                continue;
+            }
+            if self.matches(visit.name.as_deref(), item, || walk.path()) {
+                take(&SearchMatch { path: walk.path(), item, attribute: None, address: walk.path() })?;
+            }
+            if self.tag.is_none() && self.datatype.is_none() && self.shape.is_none() {
+                let mut path = None;
+                for (index, attribute) in number_attributes(item.attributes()?) {
+                    let key_fits = self.key.iter().all(|re| re.is_match(&attribute.name));
+                    if !key_fits || !self.value.iter().all(|test| test.attribute_matches(&attribute.value)) {
+                        continue;
+                    }
+                    let path = path.get_or_insert_with(|| walk.path());
+                    if self.path.as_ref().is_some_and(|pattern| !pattern.matches_attribute(path, &attribute.name, index)) {
+                        continue;
+                    }
+                    let address = ItemAddress::attribute(path.as_str(), &attribute.name, index).to_string();
+                    take(&SearchMatch { path: path.clone(), item, attribute: Some(&attribute), address })?;
+                }
             }
         }
         Ok(())
@@ -123,7 +160,7 @@ impl SearchQuery {
     /// Returns `true` if an item of this name meets the conditions; its path is asked for if it matters.
     fn matches(&self, name: Option<&str>, item: &Item<'_>, path: impl FnOnce() -> String) -> bool {
         let key_fits = self.key.iter().all(|re| name.is_some_and(|name| re.is_match(name)));
-        let path_fits = || self.path.as_ref().is_none_or(|pattern| pattern.matches(&path()));
+        let path_fits = || self.path.as_ref().is_none_or(|pattern| pattern.matches_item(&path()));
         let tag_fits = || self.tag.as_ref().is_none_or(|re| item.metadata().tag.is_some_and(|tag| re.is_match(tag)));
         let value_fits = || self.value.iter().all(|test| test.value_matches(item));
         key_fits && tag_fits() && value_fits() && self.array_fits(item) && path_fits()
@@ -160,8 +197,33 @@ fn parse_number(text: &str) -> Option<Scalar<'static>> {
 impl ValueCondition {
     fn value_matches(&self, item: &Item<'_>) -> bool {
         let (Ok(value), Ok(said)) = (item.value(), item.text()) else { return false };
+        self.scalar_matches(&value, &said)
+    }
+
+    /// Returns `true` if the value of an attribute, or one of its values, meets the condition.
+    fn attribute_matches(&self, value: &AttributeValue) -> bool {
+        match value {
+            AttributeValue::List(values) => values.iter().any(|value| self.attribute_matches(value)),
+            AttributeValue::Number(number) => {
+                let scalar = match number.value {
+                    NumberValue::Int(whole) => {
+                        i64::try_from(whole).map_or_else(|_| Scalar::BigInt(whole.to_string()), Scalar::Int)
+                    }
+                    NumberValue::Float(float) => Scalar::Float(float),
+                    _ => Scalar::Str(number.to_string().into()),
+                };
+                let name = number.enum_name().map(|name| Scalar::Str(name.into()));
+                self.scalar_matches(&scalar, &number.to_string())
+                    || name.is_some_and(|name| self.scalar_matches(&name, number.enum_name().unwrap_or_default()))
+            }
+            AttributeValue::Bool(value) => self.scalar_matches(&Scalar::Bool(*value), &value.to_string()),
+            AttributeValue::Text(text) | AttributeValue::Reference(text) => self.scalar_matches(&Scalar::Str(text.into()), text),
+            _ => false,
+        }
+    }
+
+    fn scalar_matches(&self, value: &Scalar<'_>, said: &str) -> bool {
         let is_number = matches!(value, Scalar::Int(_) | Scalar::Float(_) | Scalar::BigInt(_));
-        let said = &*said;
         match self {
             ValueCondition::Matches(re) => re.is_match(said),
             ValueCondition::Compares(op, text) => {

@@ -4,8 +4,8 @@ use clap::Args;
 use serde_json::json;
 use trilith::Result;
 use trilith::bytes::read_vec;
-use trilith::check::{DiffOptions, ItemDifference, DifferenceKind, ignored};
-use trilith::file::FileKind;
+use trilith::check::{DiffOptions, ItemDifference, DifferenceKind};
+use trilith::file::{AddressPattern, FileKind};
 
 use crate::Outcome;
 use crate::options::Options;
@@ -36,8 +36,9 @@ pub(crate) struct Diff {
     /// Absolute tolerance for numbers
     #[arg(long, value_name = "X", default_value_t = 0.0)]
     atol: f64,
-    /// Ignore a path and everything below it; * matches any one key (repeatable)
-    #[arg(long, value_name = "PATH")]
+    /// Ignore a path and everything below it, an attribute as /path@NAME, or a name at any depth; * matches any text
+    /// within a key, ** any number of keys (repeatable)
+    #[arg(long, value_name = "PATTERN")]
     ignore: Vec<String>,
 }
 
@@ -46,10 +47,13 @@ impl Diff {
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let mut how = DiffOptions::default();
         (how.rtol, how.atol) = (self.rtol, self.atol);
-        how.ignore = self.ignore.iter().map(|path| ignored(path)).collect::<Result<_>>()?;
+        how.ignore = self.ignore.iter().map(|pattern| AddressPattern::parse(pattern)).collect::<Result<_>>()?;
         let (under_a, under_b) = self.select_layouts(options)?;
         let (a, b) = (options.open_with_layout(&self.a, under_a)?, options.open_with_layout(&self.b, under_b)?);
         let found = a.diff(&b, &how)?;
+        for pattern in how.ignore.iter().filter(|pattern| !pattern.has_matched()) {
+            options.warn(&format!("--ignore {}: fits no item and no attribute of the files", pattern.text()));
+        }
         options.print_json_or_text(
             || json!({"same": found.is_empty(), "differences": found.iter().map(difference_json).collect::<Vec<_>>()}),
             |out| found.iter().try_for_each(|difference| print_difference(out, difference)),

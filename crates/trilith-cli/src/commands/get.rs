@@ -11,7 +11,9 @@ use trilith::array::{Array, has_undecodable_text};
 use trilith::bytes::{self, SourceBacking, BaseUri, WriteBasis, AccessCost, path_of, stored_ranges, verify_backing};
 use trilith::dudley::OmittedFile;
 use trilith_io::error::count_noun;
-use trilith::file::{Item, ItemKind};
+use trilith::attribute::{AttributeNumber, AttributeValue};
+use trilith::file::{AddressTarget, Item, ItemKind, part_value};
+use trilith::table::TableCell;
 use trilith::wcs::{self, BoxSize};
 use trilith::{Error, File, Result};
 
@@ -62,6 +64,18 @@ pub(crate) struct Get {
     explain: bool,
 }
 
+/// A value that is computed, as that of an attribute.
+fn cell_value(cell: TableCell) -> AttributeValue {
+    match cell {
+        TableCell::Null => AttributeValue::Empty,
+        TableCell::Bool(value) => AttributeValue::Bool(value),
+        TableCell::Int(value) => AttributeNumber::from(value).into(),
+        TableCell::Float(value) => AttributeNumber::from(value).into(),
+        TableCell::Text(text) => AttributeValue::Text(text),
+        _ => AttributeValue::Empty,
+    }
+}
+
 impl Get {
     /// Prints or saves the item.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
@@ -105,8 +119,18 @@ impl Get {
         {
             job.options.add_inputs_beside(self.catalog.as_deref().unwrap_or(&job.name), family.catalog().files());
         }
-        let item = file.item(job.item_path());
-        let Some(item) = job.report_missing(item)? else { return Ok(Outcome::Negative) };
+        let target = file.resolve_address(job.item_path());
+        let Some(target) = job.report_missing(target)? else { return Ok(Outcome::Negative) };
+        let item = match target {
+            AddressTarget::Item(item) => item,
+            AddressTarget::Attribute(_, attribute, part) => {
+                return self.output_attribute(&part_value(&attribute, part), job, output.as_deref());
+            }
+            AddressTarget::Computed(item, value) => {
+                return self.output_attribute(&cell_value(item.compute(value)?), job, output.as_deref());
+            }
+            _ => return Err(Error::unsupported("an address of a kind that is not known")),
+        };
         let array = self.as_array(&item, job.options)?;
         if let (Some(family), true) = (file.as_family(), array.as_ref().is_some_and(|array| array.mask().is_some())) {
             let omitted = family.omitted(job.item_path())?;
@@ -254,6 +278,37 @@ impl Get {
         self.write_output(format, None, job, output, |out| {
             format::write_value(item, format, out)?;
             if ends { out.write_all(b"\n").map_err(|e| Error::io("writing", e)) } else { Ok(()) }
+        })?;
+        Ok(Outcome::Success)
+    }
+
+    /// The value of an attribute, or a value that is computed: an array as any array, everything else as text or JSON.
+    fn output_attribute(&self, value: &AttributeValue, job: &mut FileJob<'_>, output: Option<&str>) -> Result<Outcome> {
+        if let AttributeValue::Array(array) = value {
+            let part = self.parts.apply((**array).clone())?;
+            return self.output_array(&part, job, output);
+        }
+        if self.has_selection() || self.explain {
+            return Err(Error::invalid_input("an attribute of one value, so --slice, --sky, --field and --explain do not apply"));
+        }
+        let format = match self.select_format(job.options) {
+            Format::Raw => Format::Text,
+            format => format,
+        };
+        if output.is_none() && job.is_one_of_many && format == Format::Text {
+            let label = job.label();
+            job.out.write_raw_text(&format!("{}: ", escape_controls(&label)))?;
+        }
+        let text = match format {
+            Format::Text => {
+                let text = value.to_string();
+                if output.is_none() { escape_controls(&text).into_owned() } else { text }
+            }
+            _ => value.to_json(),
+        };
+        let ends = if output.is_none() && format != Format::Text { "" } else { "\n" };
+        self.write_output(format, None, job, output, |out| {
+            out.write_all(format!("{text}{ends}").as_bytes()).map_err(|e| Error::io("writing", e))
         })?;
         Ok(Outcome::Success)
     }

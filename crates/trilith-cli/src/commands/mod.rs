@@ -41,6 +41,7 @@ commands! {
     "Look at files" {
         info::Info,
         tree::Tree,
+        header::Header,
         blocks::Blocks,
         digest::Digest,
         verify::Verify,

@@ -5,33 +5,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Args;
 use serde_json::{Value, json};
 use trilith::file::{Item, ItemKind};
+use trilith::search::SearchMatch;
 use trilith::SearchQuery as Conditions;
 use trilith::{Error, Result};
 
 use super::tree::scalar_json;
 use crate::Outcome;
 use crate::inputs::{InputFiles, FileJob};
-use crate::json::{datatype_json, datatype_text};
+use crate::json::{attribute_facts, datatype_json, datatype_text};
 use crate::options::Options;
 use crate::output::escape_controls;
 use crate::advice::error_with_advice;
 
 /// Find items in many files; exit status 1 if there is no match
 ///
-/// An item must meet all conditions. In a Dudley file, names, values of parameters, datatypes and shapes are
-/// searched.
+/// An item must meet all conditions. --key, --value and --path look at attributes, too: cards of FITS, attributes of HDF5
+/// and netCDF, tags of TIFF. In a Dudley file, names, values of parameters, datatypes and shapes are searched.
 #[derive(Debug, Args)]
 pub(crate) struct Search {
     #[command(flatten)]
     files: InputFiles,
-    /// The key matches this regular expression; if given several times, all must match
+    /// The key, or the name of an attribute, matches this regular expression; if given several times, all must match
     #[arg(long, value_name = "RE")]
     key: Vec<String>,
     /// The value matches this regular expression, or a comparison: '>5', '<=1e-3', '==text', '!=0'; if there are
     /// several, all of them
     #[arg(long, value_name = "RE|COMPARISON", allow_hyphen_values = true)]
     value: Vec<String>,
-    /// The path fits this pattern; * matches any one key, ** any number of them: '/roman/*/time', '**/time'
+    /// The path fits this pattern; * matches any one key, ** any number of them: '/roman/*/time', '**/time'; with a name of
+    /// attributes '/fits/*@EXPTIME'
     #[arg(long, value_name = "PATTERN")]
     path: Option<String>,
     /// The tag matches this pattern; * matches anything but /, ** anything
@@ -68,7 +70,7 @@ impl Search {
             all = all.value(text)?;
         }
         if let Some(pattern) = &self.path {
-            all = all.path(pattern);
+            all = all.path(pattern)?;
         }
         if let Some(pattern) = &self.tag {
             all = all.tag(pattern)?;
@@ -91,14 +93,17 @@ fn search_file(job: &mut FileJob<'_>, conditions: &Conditions) -> Result<bool> {
     let file = job.open_file()?;
     let mut matches = Vec::new();
     let mut any = false;
-    conditions.run(&file.root(), |path, item| {
+    conditions.run(&file.root(), |found| {
         any = true;
-        let text = describe_item(item);
+        let text = match found.attribute {
+            Some(attribute) => attribute.value.to_string(),
+            None => describe_item(found.item),
+        };
         if job.options.json {
-            matches.push(match_json(&job.name, path, item, &text));
+            matches.push(match_json(&job.name, found, &text)?);
             return Ok(());
         }
-        job.out.write_line(&format!("{}#{}: {}", job.name, escape_controls(path), escape_controls(&text)))
+        job.out.write_line(&format!("{}#{}: {}", job.name, escape_controls(&found.address), escape_controls(&text)))
     })?;
     if job.options.json {
         job.out.write_json(&json!({"file": job.name, "matches": matches}))?;
@@ -107,14 +112,22 @@ fn search_file(job: &mut FileJob<'_>, conditions: &Conditions) -> Result<bool> {
 }
 
 /// A match as JSON: a scalar with its value, an array with its description.
-fn match_json(name: &str, path: &str, item: &Item<'_>, text: &str) -> Value {
+fn match_json(name: &str, found: &SearchMatch<'_>, text: &str) -> Result<Value> {
+    let (item, path) = (found.item, &found.path);
+    if let Some(attribute) = found.attribute {
+        let facts = attribute_facts(attribute)?;
+        return Ok(json!({
+            "file": name, "path": path, "attribute": attribute.name, "kind": "attribute", "value": facts["value"], "text": text,
+            "datatype": facts["datatype"], "unit": facts["unit"], "comment": facts["comment"],
+        }));
+    }
     let kind = item.kind();
     let value = item.value().ok().and_then(|value| serde_json::from_str::<Value>(&scalar_json(&value)).ok());
     let mut found = json!({"file": name, "path": path, "kind": kind.name(), "value": value, "text": text});
     if let (ItemKind::Array, Ok(described)) = (kind, item.describe()) {
         (found["datatype"], found["shape"]) = (datatype_json(&described.datatype), json!(described.shape));
     }
-    found
+    Ok(found)
 }
 
 /// Describes an item, in a few words.

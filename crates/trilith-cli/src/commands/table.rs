@@ -115,7 +115,7 @@ impl Table {
             Ok(Outcome::Success)
         })?;
         let table = table.into_inner().unwrap_or_else(PoisonError::into_inner);
-        options.warn_all(table.mixed_type_warnings());
+        options.warn_all(table.column_warnings());
         self.write_table(&table.finished(), format, options)?;
         Ok(outcome)
     }

@@ -15,7 +15,6 @@ use crate::options::Options;
 ///
 /// Without options the text is that of the file, byte for byte.
 #[derive(Debug, Args)]
-#[command(visible_alias = "header")]
 pub(crate) struct ToYaml {
     /// The file, or - for standard input
     #[arg(value_name = "FILE")]

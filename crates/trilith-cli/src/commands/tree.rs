@@ -1,14 +1,13 @@
 //! `trilith tree FILE[#/p]`: the items of a file.
 
-use std::borrow::Cow;
 use std::io::Write;
 
 use clap::Args;
 use serde_json::json;
 use trilith::array::FloatText;
+use trilith::attribute::ItemAttribute;
 use trilith::bytes::BaseUri;
-use trilith::file::{ArrayDescription, ExpandOptions, Item as Node, ItemKind, ItemMetadata, ExpandEvent};
-use trilith::tree::{ValueData, Value};
+use trilith::file::{ArrayDescription, ExpandOptions, Item as Node, ItemAddress, ItemKind, ItemMetadata, ExpandEvent};
 use trilith::tree::Scalar;
 use trilith::{Error, Result};
 
@@ -138,25 +137,21 @@ pub(super) fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOp
     })
 }
 
-/// Attributes as a JSON object.
-pub(super) fn attributes_json(attributes: &[(Cow<'_, str>, Value)]) -> String {
-    let pairs: Vec<String> =
-        attributes.iter().map(|(name, value)| format!("{}:{}", json_text(name), attribute_json(value))).collect();
-    format!("{{{}}}", pairs.join(","))
-}
-
-/// The value of an attribute as JSON; as deep as lists in it nest.
-pub(super) fn attribute_json(value: &Value) -> String {
-    match &value.data {
-        ValueData::Str(text) if value.is_binary() => format!("{{\"base64\":{}}}", json_text(text)),
-        ValueData::Bool(value) => value.to_string(),
-        ValueData::Int(value) => value.to_string(),
-        ValueData::BigInt(digits) => digits.clone(),
-        ValueData::Float(value) => scalar_json(&Scalar::Float(*value)),
-        ValueData::Str(text) | ValueData::Plain(text) => json_text(text),
-        ValueData::Seq(items) => format!("[{}]", items.iter().map(attribute_json).collect::<Vec<_>>().join(",")),
-        _ => "null".to_owned(),
+/// Attributes as a JSON object; those of one name are a list.
+pub(super) fn attributes_json(attributes: &[ItemAttribute]) -> String {
+    let mut names: Vec<(&str, Vec<String>)> = Vec::new();
+    for attribute in attributes {
+        let value = attribute.value.to_json();
+        match names.iter_mut().find(|(name, _)| *name == attribute.name) {
+            Some((_, values)) => values.push(value),
+            None => names.push((&attribute.name, vec![value])),
+        }
     }
+    let pair = |(name, values): (&str, Vec<String>)| match values.as_slice() {
+        [only] => format!("{}:{only}", json_text(name)),
+        several => format!("{}:[{}]", json_text(name), several.join(",")),
+    };
+    format!("{{{}}}", names.into_iter().map(pair).collect::<Vec<_>>().join(","))
 }
 
 /// A scalar as JSON: numbers in full, what JSON has no number for as text.
@@ -199,11 +194,17 @@ struct TreePrinter {
 impl TreePrinter {
     fn print_tree(&self, out: &mut Output, root: &Node<'_>) -> Result<()> {
         let mut walk = root.walk();
+        // The depth of the list of cards that the walk is inside of.
+        let mut cards_depth = None;
         while let Some(visit) = walk.try_next()? {
             let (depth, item) = (visit.depth, &visit.item);
-            if depth > self.depth {
+            if depth > self.depth || self.attributes && item.is_card_list(visit.name.as_deref()) {
                 walk.skip_children();
                 continue;
+            }
+            let is_card = cards_depth.is_some_and(|above| depth > above);
+            if !is_card {
+                cards_depth = item.is_card_list(visit.name.as_deref()).then_some(depth);
             }
             let mut line = TreeLine::default();
             line.push_part(None, "  ".repeat(depth.saturating_sub(1)));
@@ -217,7 +218,10 @@ impl TreePrinter {
             if let Some(tag) = notes.tag.filter(|_| self.tags) {
                 line.push_part(Some(StyleRole::Tag), format!("<{}> ", escape_controls(&truncate_end(tag, MAX_TEXT_CHARS))));
             }
-            let (what, is_whole) = self.describe(item, &notes, depth)?;
+            let (what, is_whole) = match is_card {
+                true => (escape_controls(&card_text(item)?).into_owned(), true),
+                false => self.describe(item, &notes, depth)?,
+            };
             line.push_part((item.kind() == ItemKind::Array).then_some(StyleRole::Array), what);
             if let Some(role) = notes.role {
                 line.push_part(None, format!("  ({role})"));
@@ -242,15 +246,25 @@ impl TreePrinter {
             }
             self.print_members(out, depth, &notes)?;
             if self.attributes {
-                for (name, value) in item.attributes()? {
-                    let mut line = TreeLine::default();
-                    line.push_part(None, "  ".repeat(depth));
-                    line.push_part(Some(StyleRole::Name), escape_controls(&format!("@{name}")));
-                    line.push_part(None, format!(": {}", escape_controls(&attribute_json(&value))));
-                    out.write_raw_text(&line.render_line(self.width))?;
-                    out.write_raw_text("\n")?;
-                }
+                self.print_attributes(out, depth, &item.attributes()?)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Prints attributes, one a line: `@NAME: value / comment`.
+    fn print_attributes(&self, out: &mut Output, depth: usize, attributes: &[ItemAttribute]) -> Result<()> {
+        for attribute in attributes {
+            let mut line = TreeLine::default();
+            line.push_part(None, "  ".repeat(depth));
+            let name = ItemAddress::attribute("", &attribute.name, 0).to_string();
+            line.push_part(Some(StyleRole::Name), escape_controls(&name));
+            line.push_part(None, format!(": {}", escape_controls(&attribute.value.to_json())));
+            if let Some(comment) = &attribute.comment {
+                line.push_part(None, format!("  / {}", escape_controls(comment)));
+            }
+            out.write_raw_text(&line.render_line(self.width))?;
+            out.write_raw_text("\n")?;
         }
         Ok(())
     }
@@ -298,6 +312,12 @@ impl TreePrinter {
             _ => (escape_controls(&truncate_end(&item.text()?, self.width.unwrap_or(MAX_TEXT_CHARS))).into_owned(), true),
         })
     }
+}
+
+/// A card of a FITS header in one line: `[EXPTIME, 12.5, seconds]`.
+fn card_text(item: &Node<'_>) -> Result<String> {
+    let parts: Vec<String> = item.children()?.iter().map(|(_, part)| Ok(part.text()?.into_owned())).collect::<Result<_>>()?;
+    Ok(format!("[{}]", parts.join(", ")))
 }
 
 /// `float32 [2048, 2048]  lz4, 16.8 MB` or what is wrong with it.

@@ -7,18 +7,18 @@
 //! Files of other formats are read so, as the netCDF4 package does with `set_auto_maskandscale`. A layout that a
 //! user writes has no such conventions.
 
-use std::borrow::Cow;
-
 use super::dudley_file::DudleyFile;
 use super::item_tree::{ItemTreeId, OutlineKind};
 use std::sync::Arc;
 
 use crate::array::{Array, Datatype, Field, Mask, StructType, physical};
 use crate::array::{DeclaredNumber, MissingRule, ValueDecoding, ValueTransform};
+use crate::attribute::{AttributeRole, AttributeValue, ItemAttribute};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE, ItemId, LayoutEntry, LayoutLiteral, VALID_ATTRIBUTE, read_own, read_value,
+    Attribute, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE, ItemId, LayoutEntry, LayoutLiteral, VALID_ATTRIBUTE, is_attribute_type,
+    read_own, read_value, stated_attribute_type, typed_attributes,
 };
 
 impl DudleyFile {
@@ -31,24 +31,37 @@ impl DudleyFile {
         self.to_physical(entry.item, self.stored_array_of(entry)?).map_err(|e| e.context(entry.path.clone()))
     }
 
-    /// Returns the attributes of [`DudleyFile::attributes`], without those that are applied to the elements of its
-    /// array.
+    /// Returns the attributes of an item, with the datatypes that its file states, in the order of the layout. Attributes that
+    /// physical elements already follow have the role [`AttributeRole::Applied`]. Words that describe how an array is stored
+    /// ([`DudleyFile::storage_attributes`]) are not among them.
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::outline`].
-    pub fn remaining_attributes(&self, id: ItemTreeId) -> Result<Vec<(Cow<'_, str>, Attribute)>> {
-        let mut all = self.attributes(id)?;
-        let datatype = match self.outline()?.kind(id) {
-            OutlineKind::Data(entry) if self.is_physical => {
+    pub fn attributes(&self, id: ItemTreeId) -> Result<Vec<ItemAttribute>> {
+        let outline = self.outline()?;
+        let Some(item) = outline.item(id) else { return Ok(Vec::new()) };
+        let datatype = match outline.kind(id) {
+            OutlineKind::Data(entry) if self.is_foreign() => {
                 self.stored_array_of(entry).ok().map(|array| array.datatype().clone())
             }
             _ => None,
         };
-        let item = self.outline()?.item(id);
-        if let (Some(item), Some(datatype)) = (item, datatype)
+        let mut all = typed_attributes(self.layout(), item, datatype.as_ref());
+        if let Some(datatype) = datatype.filter(|_| self.is_physical)
             && !value_decodings(self.layout().attributes(item), &datatype).is_empty()
         {
-            all.retain(|(name, said)| !is_applied(name) || marks_nothing(name, said, &datatype));
+            for attribute in all.iter_mut().filter(|attribute| is_applied(&attribute.name)) {
+                let mut said = self.layout().attributes(item).filter(|(name, _)| *name == attribute.name);
+                if said.next().is_some_and(|(name, said)| !marks_nothing(name, &read_value(said), &datatype)) {
+                    attribute.role = AttributeRole::Applied;
+                }
+            }
+        }
+        for (name, id) in outline.attribute_items(id) {
+            let OutlineKind::Data(entry) = outline.kind(id) else { continue };
+            if let Ok(array) = self.array_of(entry).and_then(|array| self.decoded(&array)) {
+                all.push(ItemAttribute::new(name, AttributeValue::Array(Box::new(array))));
+            }
         }
         Ok(all)
     }
@@ -236,9 +249,11 @@ fn marks_nothing(name: &str, said: &Attribute, stored: &Datatype) -> bool {
 /// Returns the declarations of the attributes of an array about elements of its datatype, one after the other.
 fn value_decodings<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)>, datatype: &Datatype) -> Vec<ValueDecoding> {
     let is_number = datatype.is_integer() || matches!(datatype, Datatype::Float32 | Datatype::Float64);
-    let said: Vec<(&str, Attribute)> =
-        attributes.filter(|(name, _)| is_number && is_applied(name)).map(|(name, said)| (name, read_value(said))).collect();
-    if said.is_empty() {
+    let said: Vec<(&str, Attribute)> = attributes
+        .filter(|(name, _)| is_number && (is_applied(name) || is_attribute_type(name)))
+        .map(|(name, said)| (name, read_value(said)))
+        .collect();
+    if said.iter().all(|(name, _)| is_attribute_type(name)) {
         return Vec::new();
     }
     let mut said = AttributeValues(said);
@@ -350,6 +365,14 @@ impl AttributeValues<'_> {
 
     /// The datatype of a factor in the file.
     fn type_of(&self, name: &str, factor: DeclaredNumber) -> Datatype {
+        let typed = self.0.iter().map(|(name, said)| (*name, said));
+        if let Some(stated) = stated_attribute_type(typed, name) {
+            match factor {
+                DeclaredNumber::Int(_) if stated.is_integer() => return stated,
+                DeclaredNumber::Float(_) if matches!(stated, Datatype::Float32 | Datatype::Float64) => return stated,
+                _ => {}
+            }
+        }
         let is = |literal: &LayoutLiteral| matches!(literal, LayoutLiteral::Text(text) if text == name);
         let integers = self.find_literals("grid_integers").as_chunks::<2>().0;
         let integer = integers.iter().find(|[known, _]| is(known)).and_then(|[_, typed]| match typed {

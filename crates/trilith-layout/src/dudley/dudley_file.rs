@@ -1,6 +1,5 @@
 //! An open stream: its layout, and its arrays on asking.
 
-use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use super::char_sets::{decode_text, presented_foreign, presented_varlen};
@@ -19,7 +18,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, SuggestedSetting};
 use crate::layout::{
     ArrayLocation, Attribute, Byteorder, Dialect, EvaluateOptions, FILL_ATTRIBUTE, ItemId, Layout, LayoutEntry, LayoutEvaluation,
-    ParamRequest, ParseOptions, ResolvedType, StreamEntryKind, SuppliedValue, attribute_name, parse, read_value,
+    ParamRequest, ParseOptions, ResolvedType, StreamEntryKind, SuppliedValue, parse, read_value,
 };
 use crate::limits::Limits;
 
@@ -89,12 +88,6 @@ pub struct DudleyFile {
     pub(super) is_physical: bool,
     /// The comparison of the bytes of an item with the checksum that a file of another format states for them.
     check: Option<PartCheck>,
-}
-
-/// The attributes of an item that the described file has, or that say something to people.
-pub fn file_attributes(layout: &Layout, item: ItemId) -> impl Iterator<Item = (Cow<'_, str>, Attribute)> {
-    let said = layout.attributes(item).filter(move |(name, _)| !(item == ItemId::ROOT && *name == "dialect"));
-    said.filter_map(|(name, value)| Some((attribute_name(name)?, read_value(value))))
 }
 
 impl DudleyFile {
@@ -381,16 +374,6 @@ impl DudleyFile {
         }
         let made = self.locate_items()?.outline()?;
         Ok(self.outline.get_or_init(|| made))
-    }
-
-    /// Returns the attributes of an item, in the order of the layout. Words that describe how an array is stored
-    /// ([`DudleyFile::storage_attributes`]) are not among them.
-    ///
-    /// # Errors
-    /// Returns the errors of [`DudleyFile::outline`].
-    pub fn attributes(&self, id: ItemTreeId) -> Result<Vec<(Cow<'_, str>, Attribute)>> {
-        let Some(item) = self.outline()?.item(id) else { return Ok(Vec::new()) };
-        Ok(file_attributes(&self.layout, item).collect())
     }
 
     /// Returns the attributes of the layout about the elements and the axes of an item: `grid_dims`, `grid_float32`,

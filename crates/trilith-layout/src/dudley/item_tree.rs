@@ -6,7 +6,10 @@ use super::chunk_grid::{ChunkedArray, GridCollector};
 use super::dudley_file::StreamItems;
 use super::item_path::{PathStep, parse};
 use crate::error::Result;
-use crate::layout::{ItemId, ItemKind, Layout, LayoutEntry, ResolvedType, StreamEntryKind, own_name, quoted_name, read_own};
+use crate::layout::{
+    Attribute, ItemId, ItemKind, Layout, LayoutEntry, LayoutLiteral, OWNER_ATTRIBUTE, ResolvedType, StreamEntryKind, own_name,
+    quoted_name, read_own, read_value,
+};
 
 /// The number of a node of an [`StreamOutline`]; 0 is the root dict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -67,6 +70,8 @@ struct OutlineNode {
     is_unreadable: bool,
     /// `true` if it is only a part of another array, which users do not see.
     is_grid_part: bool,
+    /// `true` if it is an attribute of another node, and no child of the dict that holds it.
+    is_attribute: bool,
     /// `true` if its children are in [`StreamOutline::entries`].
     is_indexed: bool,
 }
@@ -86,6 +91,8 @@ pub struct StreamOutline {
     order: Vec<usize>,
     /// The arrays in chunks, by their paths.
     grids: HashMap<String, Result<ChunkedArray>>,
+    /// The attributes of a node that are arrays, with their names.
+    attributes: HashMap<usize, Vec<(String, usize)>>,
 }
 
 /// The attribute of an item that is only a part of another one.
@@ -108,6 +115,7 @@ impl StreamOutline {
             fixed_params: HashMap::new(),
             order: Vec::new(),
             grids: HashMap::new(),
+            attributes: HashMap::new(),
         };
         outline.nodes.push(OutlineNode::new(PathStep::Name(String::new()), 0, ChildKind::Item));
         if let Some(root) = outline.nodes.first_mut() {
@@ -169,6 +177,7 @@ impl StreamOutline {
             *root = Some(0);
         }
         let may_have_parts = layout.has_attribute_name(PART_ATTRIBUTE);
+        let may_have_owners = layout.has_attribute_name(OWNER_ATTRIBUTE);
         let referenced: HashSet<ItemId> = layout.references().map(|(id, _)| id).collect();
         for id in (1..layout.item_count()).filter_map(|at| layout.item_at(at)) {
             let Some(parent) = layout.parent(id) else { continue };
@@ -185,6 +194,9 @@ impl StreamOutline {
                 node.is_list = kind == ItemKind::List;
                 node.is_grid_part = may_have_parts && layout.attributes(id).any(|(name, _)| name == PART_ATTRIBUTE);
             }
+            if may_have_owners {
+                self.enter_attribute(layout, id, (parent_node, node));
+            }
             if let Some(value) = layout.param_of(id).and_then(|param| param.fixed_value) {
                 self.fixed_params.insert(node, value);
             }
@@ -193,6 +205,28 @@ impl StreamOutline {
             }
         }
         nodes
+    }
+
+    /// Enters an item as an attribute of the item that it names; does nothing for any other item.
+    fn enter_attribute(&mut self, layout: &Layout, id: ItemId, (parent, node): (usize, usize)) {
+        let owner = layout.attributes(id).find(|(name, _)| *name == OWNER_ATTRIBUTE).map(|(_, owner)| read_value(owner));
+        let (Some(Attribute::Value(LayoutLiteral::Text(owner))), Some(name)) = (owner, layout.name(id)) else { return };
+        let name = read_own(name);
+        let Some(name) = name.strip_prefix(owner.as_str()).and_then(|rest| rest.strip_prefix('@')) else { return };
+        let owner = match owner.as_str() {
+            "" => Some(parent),
+            owner => self.find_child(parent, &PathStep::Name(owner.to_owned()), ChildKind::Item),
+        };
+        let Some(owner) = owner else { return };
+        self.attributes.entry(owner).or_default().push((name.to_owned(), node));
+        if let Some(node) = self.nodes.get_mut(node) {
+            node.is_attribute = true;
+        }
+    }
+
+    /// Returns the attributes of a node that are arrays, with their names.
+    pub fn attribute_items(&self, id: ItemTreeId) -> impl Iterator<Item = (&str, ItemTreeId)> {
+        self.attributes.get(&id.0).into_iter().flatten().map(|(name, node)| (name.as_str(), ItemTreeId(*node)))
     }
 
     /// The child of a node at a step.
@@ -390,7 +424,7 @@ impl StreamOutline {
         node.children
             .iter()
             .filter_map(|&child| {
-                let of = self.nodes.get(child).filter(|of| !of.is_grid_part)?;
+                let of = self.nodes.get(child).filter(|of| !of.is_grid_part && !of.is_attribute)?;
                 let name = match &of.path_step {
                     PathStep::Name(name) | PathStep::Member(name) => Some(name.as_str()),
                     _ => None,
@@ -477,6 +511,7 @@ impl OutlineNode {
             is_grid: false,
             is_unreadable: false,
             is_grid_part: false,
+            is_attribute: false,
             is_indexed: false,
         }
     }

@@ -77,10 +77,10 @@ pub use declared_text::ENCODING_ATTRIBUTE;
 #[doc(hidden)]
 pub use declared_view::widen_small_floats;
 #[doc(hidden)]
+pub use dudley_file::find_text;
+#[doc(hidden)]
 pub use dudley_file::layout_text;
 pub use dudley_file::{DudleyFile, LayoutOrigin, StreamItems, StreamOptions};
-#[doc(hidden)]
-pub use dudley_file::{file_attributes, find_text};
 #[doc(hidden)]
 pub use encode_elements::reserved;
 #[doc(hidden)]

@@ -12,8 +12,8 @@ use crate::array::{Datatype, undeclared_text};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result, ResultExt};
 use crate::layout::{
-    Attribute, AttributeValue, COLUMN_ATTRIBUTE, FILL_ATTRIBUTE, Layout, LayoutBuilder, LayoutLiteral, TypeSpec, integer_literal,
-    primitive_of,
+    Attribute, AttributeType, COLUMN_ATTRIBUTE, FILL_ATTRIBUTE, Layout, LayoutBuilder, LayoutLiteral, NoteValue, TypeSpec,
+    integer_literal, primitive_of,
 };
 use crate::limits::Limits;
 
@@ -64,12 +64,17 @@ struct Dimension {
     length: u64,
 }
 
+/// An attribute with its datatype.
+struct CdfAttribute {
+    name: String,
+    value: Attribute,
+    datatype: Datatype,
+}
+
 struct Variable {
     name: String,
     dimensions: Vec<usize>,
-    attributes: Vec<(String, Attribute)>,
-    /// The names and datatypes of those that are numbers.
-    typed: Vec<(String, Datatype)>,
+    attributes: Vec<CdfAttribute>,
     datatype: Datatype,
     offset: u64,
 }
@@ -79,7 +84,7 @@ struct CdfHeader {
     /// Number of records; `None` if the header does not state it.
     records: Option<u64>,
     dimensions: Vec<Dimension>,
-    attributes: Vec<(String, Attribute)>,
+    attributes: Vec<CdfAttribute>,
     variables: Vec<Variable>,
 }
 
@@ -102,9 +107,7 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
         let length = if dimension.length == 0 { format!("{}, of records", records.count) } else { dimension.length.to_string() };
         text.write_comment_lines(&format!("dimension {} = {length}", dimension.name))?;
     }
-    for (name, value) in &cdf.attributes {
-        text.file_attribute(name, AttributeValue(value.clone()))?;
-    }
+    write_attributes(&cdf.attributes, None, &mut text)?;
     let mut coordinates: HashSet<(&str, usize)> = HashSet::new();
     for variable in &cdf.variables {
         coordinates.extend(variable.dimensions.iter().map(|number| (variable.name.as_str(), *number)));
@@ -211,16 +214,13 @@ impl CdfHeader {
             }
             text.write_item(&variable.name, &typed.with_shape(lengths).with_offset(variable.offset))?;
         }
-        for (name, value) in &variable.attributes {
-            text.file_attribute(name, AttributeValue(value.clone()))?;
-        }
+        write_attributes(&variable.attributes, Some(&variable.datatype), text)?;
         if is_record && !records.is_unpadded && records.count > 0 {
             text.write_attribute(COLUMN_ATTRIBUTE, "data")?;
         }
         if let Some(fill) = netcdf_fill::fill_value(&variable.datatype) {
             text.write_attribute(FILL_ATTRIBUTE, fill)?;
         }
-        text.write_number_types(&variable.datatype, variable.typed.iter().map(|(name, typed)| (name.as_str(), typed)))?;
         if let Some(chars) = chars {
             text.write_attribute("grid_chars", chars)?;
         }
@@ -229,6 +229,17 @@ impl CdfHeader {
         }
         if names.is_empty() { Ok(()) } else { text.write_attribute("grid_dims", to_text_literals(&names)) }
     }
+}
+
+/// Writes attributes, those of a variable with the datatype of its elements.
+fn write_attributes(attributes: &[CdfAttribute], elements: Option<&Datatype>, text: &mut LayoutBuilder) -> Result<()> {
+    for CdfAttribute { name, value, datatype } in attributes {
+        text.file_attribute(name, NoteValue(value.clone()))?;
+        if !datatype.is_text() {
+            text.write_attribute_types(elements, std::iter::once((name.as_str(), AttributeType::Number(datatype))))?;
+        }
+    }
+    Ok(())
 }
 
 fn to_text_literals(names: &[&str]) -> Vec<LayoutLiteral> {
@@ -264,7 +275,7 @@ impl<'s> CdfParser<'s> {
         for _ in 0..self.list_len(10, 8, "dimensions")? {
             dimensions.push(Dimension { name: self.read_name()?, length: self.read_count()? });
         }
-        let attributes = self.read_attributes(&mut Vec::new())?;
+        let attributes = self.read_attributes()?;
         let mut variables = Vec::new();
         for _ in 0..self.list_len(11, 28, "variables")? {
             let variable = self.read_variable(&dimensions)?;
@@ -314,16 +325,14 @@ impl<'s> CdfParser<'s> {
             .ok_or_else(|| Error::malformed(format!("data type {code} is not one of netCDF-3")).at_byte(at))
     }
 
-    /// Attributes, and the datatypes of those that are numbers.
-    fn read_attributes(&mut self, typed: &mut Vec<(String, Datatype)>) -> Result<Vec<(String, Attribute)>> {
+    fn read_attributes(&mut self) -> Result<Vec<CdfAttribute>> {
         let mut attributes = Vec::new();
         for _ in 0..self.list_len(12, 12, "attributes")? {
             let (name, datatype, count) = (self.read_name()?, self.read_datatype()?, self.read_count()?);
             let size = datatype.item_size();
             let count = self.header.check_count(count, size, "values of an attribute")? as u64;
             let bytes = self.read_padded_bytes(count * size)?;
-            attributes.push((name.clone(), decode_attribute(&datatype, &bytes)));
-            typed.extend((!datatype.is_text()).then_some((name, datatype)));
+            attributes.push(CdfAttribute { name, value: decode_attribute(&datatype, &bytes), datatype });
         }
         Ok(attributes)
     }
@@ -351,18 +360,17 @@ impl<'s> CdfParser<'s> {
                 }
             }
         }
-        let mut typed = Vec::new();
-        let (attributes, datatype) = (self.read_attributes(&mut typed)?, self.read_datatype()?);
+        let (attributes, datatype) = (self.read_attributes()?, self.read_datatype()?);
         // The size is redundant, and wrong where it does not fit: it follows from the shape.
         self.read_count()?;
-        Ok(Variable { name, dimensions: numbers, attributes, typed, datatype, offset: self.header.read_be(self.offset_size)? })
+        Ok(Variable { name, dimensions: numbers, attributes, datatype, offset: self.header.read_be(self.offset_size)? })
     }
 }
 
 /// An attribute: one value or several.
 fn decode_attribute(datatype: &Datatype, bytes: &[u8]) -> Attribute {
     if datatype.is_text() {
-        return AttributeValue::from(undeclared_text(bytes).trim_end_matches('\0')).0;
+        return NoteValue::from(undeclared_text(bytes).trim_end_matches('\0')).0;
     }
     let mut values: Vec<LayoutLiteral> =
         bytes.chunks_exact(datatype.item_size() as usize).map(|bytes| read_count(datatype, bytes)).collect();

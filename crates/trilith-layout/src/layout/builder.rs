@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::attribute_value::{AttributeValue, attribute_len, integer_literal};
+use super::attribute_type::{AttributeType, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, TYPE_PREFIX, default_attribute_type};
 use super::chunk_index::IndexedArray;
 use super::escape::{own_attribute, own_name, own_value};
 use super::interner::Symbol;
@@ -15,19 +15,13 @@ use super::model::{
     Layout, LayoutLiteral, LayoutStep, ListSteps, MemberKind, ParamId, ParamItem, Placement, Primitive, RepeatCount,
     StructMember, TypeDef, TypeId, TypeKind, TypeUse,
 };
+use super::note_value::{NoteValue, attribute_len, integer_literal};
 use super::sizes;
 use super::unreadable::{UNREADABLE, reason_attribute};
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::Span;
-
-/// Attributes whose own precision is that of the elements which they decode.
-const DECODING_ATTRIBUTES: &[&str] = &["scale_factor", "add_offset"];
-
-/// Attributes whose numbers are stored elements. They should have the datatype of these, but need not.
-const ELEMENT_ATTRIBUTES: &[&str] =
-    &["_FillValue", "missing_value", "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks"];
 
 /// Bytes of memory that an item or a note takes besides its text.
 const ENTRY_COST: usize = 16;
@@ -163,7 +157,7 @@ impl LayoutBuilder {
     /// Returns the errors of [`LayoutBuilder::write_item`].
     pub(crate) fn write_unreadable_item(&mut self, name: &str, why: &Error) -> Result<()> {
         self.write_item(name, &ItemSpec::null())?;
-        self.write_attribute(UNREADABLE, AttributeValue(reason_attribute(why)))
+        self.write_attribute(UNREADABLE, NoteValue(reason_attribute(why)))
     }
 
     /// The reason for which the file as a whole is not what its metadata say; goes before all items.
@@ -171,7 +165,7 @@ impl LayoutBuilder {
     /// # Errors
     /// Returns the errors of [`LayoutBuilder::write_attribute`].
     pub(crate) fn write_file_damage(&mut self, why: &Error) -> Result<()> {
-        self.write_attribute(UNREADABLE, AttributeValue(reason_attribute(why)))
+        self.write_attribute(UNREADABLE, NoteValue(reason_attribute(why)))
     }
 
     /// A list of items without names.
@@ -338,33 +332,30 @@ impl LayoutBuilder {
         self.write_attribute("grid_chunk", chunk)
     }
 
-    /// Lists the attributes, among those that decode the elements of the preceding item, that are 32-bit floats in
-    /// their file, and those that are integers, each with its datatype. The type of decoded elements depends on it. Lists, too, the
-    /// attributes of stored elements that have another datatype than `elements`.
+    /// Writes the datatypes of attributes of the file, which the item before has, as far as their values do not show them: integers
+    /// are `int64`, other numbers `float64`, and those that are stored elements have the datatype of these, `elements`.
     ///
     /// # Errors
     /// Returns the errors of [`LayoutBuilder::write_attribute`].
-    pub(crate) fn write_number_types<'n>(
+    pub(crate) fn write_attribute_types<'n>(
         &mut self,
-        elements: &Datatype,
-        typed: impl Iterator<Item = (&'n str, &'n Datatype)>,
+        elements: Option<&Datatype>,
+        typed: impl Iterator<Item = (&'n str, AttributeType<'n>)>,
     ) -> Result<()> {
-        let (mut singles, mut integers, mut others) = (Vec::new(), Vec::new(), Vec::new());
-        let typed =
-            typed.filter(|(_, datatype)| datatype.is_integer() || matches!(datatype, Datatype::Float32 | Datatype::Float64));
-        for (name, datatype) in typed {
-            let pair = || [name, datatype.name()].map(|text| LayoutLiteral::Text(text.to_owned()));
-            match datatype {
-                _ if ELEMENT_ATTRIBUTES.contains(&name) && datatype != elements => others.extend(pair()),
-                _ if !DECODING_ATTRIBUTES.contains(&name) => {}
-                Datatype::Float32 => singles.push(LayoutLiteral::Text(name.to_owned())),
-                Datatype::Float64 => {}
-                _ => integers.extend(pair()),
-            }
-        }
-        for (word, list) in [("grid_float32", singles), ("grid_integers", integers), ("grid_types", others)] {
-            if !list.is_empty() {
-                self.write_attribute(word, list)?;
+        for (name, attribute_type) in typed {
+            let word = |prefix: &str| format!("{prefix}{}", own_attribute(name));
+            match attribute_type {
+                AttributeType::Text => {}
+                AttributeType::Number(datatype) if *datatype == default_attribute_type(name, elements, datatype) => {}
+                AttributeType::Number(datatype) => self.write_attribute(&word(TYPE_PREFIX), datatype.name())?,
+                AttributeType::Special(special) => self.write_attribute(&word(TYPE_PREFIX), special)?,
+                AttributeType::Enum(datatype, names, values) => {
+                    self.write_attribute(&word(TYPE_PREFIX), datatype.name())?;
+                    let names = names.iter().map(|name| LayoutLiteral::Text(name.clone())).collect::<Vec<_>>();
+                    self.write_attribute(&word(ENUM_NAMES_PREFIX), names)?;
+                    let values = values.iter().map(|value| integer_literal(*value)).collect::<Vec<_>>();
+                    self.write_attribute(&word(ENUM_VALUES_PREFIX), values)?;
+                }
             }
         }
         Ok(())
@@ -374,7 +365,7 @@ impl LayoutBuilder {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutBuilder::open_dict`].
-    pub(crate) fn file_attribute(&mut self, name: &str, value: impl Into<AttributeValue>) -> Result<()> {
+    pub(crate) fn file_attribute(&mut self, name: &str, value: impl Into<NoteValue>) -> Result<()> {
         self.write_attribute(&own_attribute(name), value)
     }
 
@@ -382,7 +373,7 @@ impl LayoutBuilder {
     ///
     /// # Errors
     /// Returns the errors of [`LayoutBuilder::open_dict`].
-    pub(crate) fn write_attribute(&mut self, name: &str, value: impl Into<AttributeValue>) -> Result<()> {
+    pub(crate) fn write_attribute(&mut self, name: &str, value: impl Into<NoteValue>) -> Result<()> {
         let value = match own_value(value.into().0) {
             Attribute::List(values) if values.is_empty() => Attribute::Value(LayoutLiteral::Text(String::new())),
             value => value,
@@ -702,7 +693,7 @@ mod tests {
                 }
                 Command::Parameter(name, value) => builder.write_parameter(&name, value).unwrap(),
                 Command::Attribute(..) | Command::Doc(_) | Command::Comment(_) if was_after_dict => continue,
-                Command::Attribute(name, value) => builder.file_attribute(&name, AttributeValue(value)).unwrap(),
+                Command::Attribute(name, value) => builder.file_attribute(&name, NoteValue(value)).unwrap(),
                 Command::Doc(line) => builder.write_doc_lines(&line).unwrap(),
                 Command::Comment(line) => builder.write_comment_lines(&line).unwrap(),
                 Command::Unreadable(name, item) => builder

@@ -429,7 +429,7 @@ impl DerivedPrinter<'_> {
                 "grid_fill" if !needs_fill => {}
                 "grid_type" => {
                     if has_masks {
-                        let masks = masks().map(super::attribute_value::integer_literal).collect();
+                        let masks = masks().map(super::note_value::integer_literal).collect();
                         self.push_attribute("grid_mask", &Attribute::List(masks));
                     }
                     self.push_attribute(name, value);

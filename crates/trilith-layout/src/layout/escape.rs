@@ -11,6 +11,7 @@
 
 use std::borrow::Cow;
 
+use super::attribute_type::is_attribute_type;
 use super::model::{Attribute, ESCAPE_PREFIX, LayoutLiteral, escape_bytes};
 use crate::percent::{strict_bytes, strictly_decoded};
 
@@ -29,9 +30,13 @@ const RESERVED_ATTRIBUTES: &[&str] = &[
     "enum_names",
     "enum_values",
     "list_shape",
+    OWNER_ATTRIBUTE,
     "dudley_family",
     "dudley_signature",
 ];
+
+/// The name of the attribute that makes an item an attribute of another one: the name of that, or an empty text for the dict.
+pub const OWNER_ATTRIBUTE: &str = "attribute_of";
 
 /// The prefix of an attribute that describes another one.
 const TYPE_PREFIX: &str = "asdf_type:";
@@ -46,7 +51,8 @@ pub fn own_name(name: &str) -> Cow<'_, str> {
 
 /// Returns the name of an attribute of a file as a layout spells it.
 pub fn own_attribute(name: &str) -> Cow<'_, str> {
-    with_marker(name, name.starts_with(GRID_PREFIX) || name.starts_with(TYPE_PREFIX) || RESERVED_ATTRIBUTES.contains(&name))
+    let is_word = name.starts_with(GRID_PREFIX) || name.starts_with(TYPE_PREFIX) || is_attribute_type(name);
+    with_marker(name, is_word || RESERVED_ATTRIBUTES.contains(&name))
 }
 
 /// Returns a string as a layout spells it in an attribute.
@@ -108,7 +114,7 @@ pub fn read_own(text: &str) -> Cow<'_, str> {
 
 /// Returns the name of an attribute without its mark, or `None` for a word that describes how an array is stored.
 pub fn attribute_name(name: &str) -> Option<Cow<'_, str>> {
-    if name.starts_with(GRID_PREFIX) { None } else { Some(read_own(name)) }
+    if name.starts_with(GRID_PREFIX) || name == OWNER_ATTRIBUTE { None } else { Some(read_own(name)) }
 }
 
 /// Returns the value of an attribute as a layout spells it: finite, of one kind, with its strings marked.

@@ -20,7 +20,7 @@
 //! Uncertain points of the language are collected in `decision.rs`.
 
 mod annotations;
-mod attribute_value;
+mod attribute_type;
 mod builder;
 mod check_translation;
 mod chunk_index;
@@ -40,6 +40,7 @@ mod interner;
 mod item_spec;
 mod lexer;
 mod model;
+mod note_value;
 mod param_request;
 mod primitive;
 mod print;
@@ -59,7 +60,9 @@ pub use crate::array::Byteorder;
 #[doc(hidden)]
 pub use annotations::AnnotatedMember;
 pub(crate) use annotations::length_of;
-pub(crate) use attribute_value::{AttributeValue, hex_text, integer_literal};
+pub(crate) use attribute_type::{AttributeType, EMPTY_TYPE, REFERENCE_TYPE};
+#[doc(hidden)]
+pub use attribute_type::{is_attribute_type, stated_attribute_type, typed_attributes};
 pub(crate) use builder::LayoutBuilder;
 #[doc(hidden)]
 pub use chunk_index::{ChunkIndex, IndexedArray, StoredChunk};
@@ -72,7 +75,9 @@ pub(crate) use entries::WalkExtent;
 pub use entries::{CondensedEntries, LayoutEntries, MIN_CONDENSED_LIST};
 pub use entry::{LayoutEntry, StreamEntryKind};
 #[doc(hidden)]
-pub use escape::{PADDING_NAME, attribute_name, marked_name, own_attribute, own_name, own_value, read_own, read_value};
+pub use escape::{
+    OWNER_ATTRIBUTE, PADDING_NAME, attribute_name, marked_name, own_attribute, own_name, own_value, read_own, read_value,
+};
 #[doc(hidden)]
 pub use evaluation::LayoutEvaluation;
 #[doc(hidden)]
@@ -87,6 +92,7 @@ pub use model::{Attribute, ItemId, ItemKind, Layout, LayoutLiteral};
 pub use model::{COLUMN_ATTRIBUTE, ENDS_ATTRIBUTE, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE, VALID_ATTRIBUTE};
 #[doc(hidden)]
 pub use model::{LayoutFilter, Placement};
+pub(crate) use note_value::{NoteValue, hex_text, integer_literal};
 #[doc(hidden)]
 pub use param_request::{EvaluateOptions, EvaluationError, ParamRequest, SuppliedValue};
 #[doc(hidden)]

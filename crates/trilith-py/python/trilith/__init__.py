@@ -36,7 +36,7 @@ from ._trilith import (
 )
 from ._concat import concat
 from ._table import Table, table
-from ._values import Pieces, Reserved, TaggedDict, TaggedList, TaggedString
+from ._values import Attributes, Pieces, Reserved, TaggedDict, TaggedList, TaggedString
 from ._view import View, view
 from ._wcs import WCS, covering, cutout, wcs
 
@@ -57,6 +57,7 @@ __all__ = [
     "Reserved",
     "Sequence",
     "Table",
+    "Attributes",
     "TaggedDict",
     "TaggedList",
     "TaggedString",

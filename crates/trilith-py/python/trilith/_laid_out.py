@@ -1,7 +1,6 @@
 """Metadata of a dataset from a layout, as xarray has it: attributes, decoded by the CF conventions.
 
-Attributes of a layout are integers, floats, strings and lists of these. Numbers that describe elements have the type of these, if
-it has them; strings stay strings.
+Attributes have the datatypes of the file; strings stay strings.
 """
 
 import contextlib
@@ -15,8 +14,6 @@ from ._values import encoded
 #: The arguments of `xarray.open_dataset` that say how to decode, and whether without a word.
 DECODERS = ("mask_and_scale", "decode_times", "concat_characters", "use_cftime", "decode_timedelta", "decode_coords")
 
-# Attributes whose values are elements.
-_ELEMENTS = {"_FillValue", "missing_value", "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks"}
 _FACTORS = {"scale_factor", "add_offset"}
 # What netCDF-4 keeps for itself.
 _OWN = {"_NCProperties", "_nc3_strict"}
@@ -28,27 +25,24 @@ def attributes(what, *, is_stored=False):
     """The attributes of an array, a list or a dict, as the library of its format has them. A factor that is a string is a number,
     unless elements stay as they `is_stored`."""
     dtype = getattr(what, "dtype", None)
-    words = {} if dtype is None else what._words
-    types = dict.fromkeys(words.get("grid_float32") or (), "f4")
-    for word in ("grid_integers", "grid_types"):
-        pairs = words.get(word) or ()
-        types |= dict(zip(pairs[::2], pairs[1::2], strict=True))
+    attrs = what.attrs
     found = {}
-    for name, value in what.attrs.items():
+    for name, value in attrs.items():
         if name in (_OWN if dtype is None else _DATATYPES):
             continue
-        if name in _FACTORS and not (is_stored and _is_text(value)):
-            value = _typed(value, numpy.dtype(types.get(name, "f8")))
-        elif name in _ELEMENTS and dtype is not None and dtype.kind in "iufb" and not _is_text(value):
-            value = _typed(value, numpy.dtype(types.get(name, dtype)))
+        if name in _FACTORS and not is_stored and isinstance(value, str):
+            value = _typed(value, numpy.dtype("f8"))
         elif name == "_FillValue" and dtype is not None and dtype.kind == "S" and isinstance(value, str):
             value = numpy.bytes_(encoded(value) or b"\0")
-        elif name == "GDAL_NODATA" and dtype is not None and dtype.kind in "iuf" and "_FillValue" not in what.attrs:
+        elif name == "GDAL_NODATA" and dtype is not None and dtype.kind in "iuf" and "_FillValue" not in attrs:
             # The conventions of CF have another name for it.
             found["_FillValue"] = _typed(_number(value, dtype), dtype)
-        elif isinstance(value, list) and value and all(isinstance(one, (int, float)) for one in value):
-            value = _array(value)
         found[name] = "" if value is None else value
+    names = attrs.get("enum_names")
+    if dtype is not None and dtype.kind in "iu" and names is not None and "flag_values" not in attrs:
+        # The form that the conventions of CF have for an enumeration.
+        found["flag_values"] = numpy.atleast_1d(numpy.asarray(attrs["enum_values"])).astype(dtype)
+        found["flag_meanings"] = " ".join([names] if isinstance(names, str) else names)
     if dtype is not None and dtype.kind == "i" and "m8[" in str(found.get("numpy_dtype")) and durations(what) is None:
         found.setdefault("_FillValue", dtype.type(numpy.iinfo(dtype).min))
     if dtype is not None:
@@ -58,11 +52,6 @@ def attributes(what, *, is_stored=False):
             if said is not None and name not in found:
                 found[name] = said.strip()
     return found
-
-
-def _is_text(value):
-    """Whether it is a string, or a list with one."""
-    return any(isinstance(one, str) for one in (value if isinstance(value, list) else [value]))
 
 
 def _array(values):

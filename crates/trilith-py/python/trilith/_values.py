@@ -46,6 +46,107 @@ class TaggedString(str):
         return TaggedString, (str(self), self.tag)
 
 
+class Attributes(dict[str, typing.Any]):
+    """The attributes of an item, by name: numpy scalars and arrays with the datatype of the file, strings, and None for an attribute
+    without a value. The values of a name that repeats, such as COMMENT of FITS, are a list.
+
+    Attributes
+    ----------
+    comments : dict of str
+        The comments, by the names of the attributes that have one.
+    units : dict of str
+        The units of values, by the names of the attributes that have one.
+
+    >>> import trilith
+    >>> import numpy
+    >>> layout = trilith.Layout("x = u1 #: gain=2.5, bits=12")
+    >>> attrs = trilith.open(b"\\x01", layout=layout)["x"].attrs
+    >>> attrs["gain"], attrs.all("bits"), attrs.to_dict()
+    (np.float64(2.5), [np.int64(12)], {'gain': 2.5, 'bits': 12})
+    """
+
+    __slots__ = ("_ignores_case", "_repeated", "comments", "units")
+
+    def __init__(self, *args: typing.Any, **kwargs: typing.Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.comments: dict[str, str] = {}
+        self.units: dict[str, str] = {}
+        self._repeated: set[str] = set()
+        self._ignores_case = False
+
+    @classmethod
+    def _of_rows(cls, rows, ignores_case):
+        made = cls()
+        made._ignores_case = ignores_case
+        for name, value, comment, unit in rows:
+            if name in made._repeated:
+                dict.__getitem__(made, name).append(value)
+            elif name in made:
+                made._repeated.add(name)
+                dict.__setitem__(made, name, [dict.__getitem__(made, name), value])
+            else:
+                dict.__setitem__(made, name, value)
+            if comment is not None:
+                made.comments.setdefault(name, comment)
+            if unit is not None:
+                made.units.setdefault(name, unit)
+        return made
+
+    def __missing__(self, name):
+        upper = name.upper() if self._ignores_case and isinstance(name, str) else name
+        if upper != name and upper in self:
+            return self[upper]
+        raise KeyError(name)
+
+    def all(self, name: str) -> list[typing.Any]:
+        """Returns the values of a name, in the order of the file.
+
+        Parameters
+        ----------
+        name : str
+            The name of the attribute.
+
+        Returns
+        -------
+        list
+            One value for each attribute of that name; empty if there is none.
+        """
+        if name not in self:
+            return []
+        return list(self[name]) if name in self._repeated else [self[name]]
+
+    def to_dict(self) -> dict[str, typing.Any]:
+        """Returns the attributes as plain values of Python, for JSON.
+
+        Returns
+        -------
+        dict
+            Numbers, strings, lists and None; bytes in base 64.
+        """
+        return {name: _plain(value) for name, value in self.items()}
+
+    def __reduce__(self):
+        state = (self.comments, self.units, self._repeated, self._ignores_case)
+        return _attributes, (dict(self), *state)
+
+
+def _attributes(values, comments, units, repeated, ignores_case):
+    made = Attributes(values)
+    made.comments, made.units, made._repeated, made._ignores_case = comments, units, repeated, ignores_case
+    return made
+
+
+def _plain(value):
+    if isinstance(value, (numpy.generic, numpy.ndarray)):
+        value = value.tolist()
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, bytes):
+        return binascii.b2a_base64(value, newline=False).decode()
+    return str(value) if isinstance(value, complex) else value
+
+
+@typing.final
 class TaggedDict(dict[typing.Any, typing.Any]):
     """A dictionary with the tag of the mapping that it was, such as ``!unit/quantity-1.2.0``.
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use trilith::array::Datatype;
+use trilith::attribute::ItemAttribute;
 use trilith::file::{ArrayDescription, Backend, Item, ItemKind, ItemLocation, ItemMetadata};
 use trilith::interrupt::check;
 use trilith::{Error, Result};
@@ -101,6 +102,8 @@ pub(super) fn answer_item(session: &ViewerSession, request: &ViewerRequest) -> R
     });
     let Some(object) = said.as_object_mut() else { return Ok(said) };
     object.append(&mut metadata_json(&notes));
+    object.insert("unit".to_owned(), json!(found.unit()));
+    object.insert("attributes".to_owned(), json!(attribute_rows(&found.all_attributes()?)));
     match kind {
         ItemKind::Array => {
             match found.describe() {
@@ -126,6 +129,15 @@ pub(super) fn answer_item(session: &ViewerSession, request: &ViewerRequest) -> R
     }
     object.insert("views".to_owned(), json!(available_views(&found)));
     Ok(said)
+}
+
+/// The attributes of an item as rows: name, value, comment.
+fn attribute_rows(attributes: &[ItemAttribute]) -> Vec<Value> {
+    let row = |attribute: &ItemAttribute| match &attribute.comment {
+        Some(comment) => json!([attribute.name, attribute.value.to_string(), comment]),
+        None => json!([attribute.name, attribute.value.to_string()]),
+    };
+    attributes.iter().map(row).collect()
 }
 
 fn metadata_json(notes: &ItemMetadata<'_>) -> serde_json::Map<String, Value> {

@@ -1,7 +1,6 @@
 //! The ASDF family, FITS included, as a tree of items.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::as_array::not_an_array_error;
@@ -12,6 +11,7 @@ use super::expand::{ExpandEvent, ExpandOptions};
 use super::item::{ItemKind, ItemMetadata};
 use crate::array::Array;
 use crate::asdf::{self, AsdfFile, FoundNode, key_name, ndarray, walk};
+use crate::attribute::ItemAttribute;
 use crate::bytes::{BaseUri, SourceRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -27,43 +27,24 @@ impl AsdfFile {
             ItemLocation::Array { .. } => root,
         }
     }
-
-    /// The rows of the FITS header that a node of a FITS file has: an HDU, its data, or the file, which has that of HDU 0.
-    fn fits_header_rows<'t>(&'t self, node: Node<'t>) -> Option<Node<'t>> {
-        self.container().filter(|container| container.hdu == 0)?;
-        let hdu = if ndarray::is_ndarray(node) {
-            self.tree().find(&self.tree().path_of(node.id())?.split_last()?.0)?
-        } else if node.id() == self.tree().root().id() {
-            node.get("fits")?.index(0)?
-        } else {
-            node
-        };
-        if hdu.is_mapping() { hdu.get("header").filter(|rows| rows.is_sequence()) } else { None }
-    }
 }
 
-/// The cards of a FITS header by their keywords; a keyword that is repeated has a list.
-fn group_cards_by_keyword<'t>(rows: Node<'t>, limits: &Limits) -> Result<Vec<(Cow<'t, str>, Value)>> {
-    let mut found: Vec<(Cow<'t, str>, Vec<Value>)> = Vec::new();
-    let mut known = HashMap::new();
-    for row in rows.items() {
-        let Some(keyword) = row.index(0).map(Node::text) else { continue };
-        let value = row.index(1).map_or_else(|| Ok(Value::null()), |value| value.to_value(limits))?;
-        let at = *known.entry(keyword.clone()).or_insert(found.len());
-        match found.get_mut(at) {
-            Some((_, values)) => values.push(value),
-            None => found.push((keyword, vec![value])),
-        }
-    }
-    let one = |mut values: Vec<Value>| match values.len() {
-        1 => values.remove(0),
-        _ => Value::from(values),
+/// The HDU of a FITS file whose header a node has: an HDU, its data, or the root, which has that of HDU 0.
+pub(super) fn header_owner<'t>(file: &'t AsdfFile, node: Node<'t>) -> Option<Node<'t>> {
+    file.container().filter(|container| container.hdu == 0)?;
+    let hdu = if ndarray::is_ndarray(node) {
+        file.tree().find(&file.tree().path_of(node.id())?.split_last()?.0)?
+    } else if node.id() == file.tree().root().id() {
+        node.get("fits")?.index(0)?
+    } else {
+        node
     };
-    Ok(found.into_iter().map(|(keyword, values)| (keyword, one(values))).collect())
+    let is_hdu = hdu.is_mapping() && hdu.get("header").is_some_and(|rows| rows.is_sequence());
+    is_hdu.then_some(hdu)
 }
 
 /// Returns the place of a node. An alias keeps a separate place: it is not entered.
-fn node_location(node: Node<'_>) -> ItemLocation {
+pub(super) fn node_location(node: Node<'_>) -> ItemLocation {
     ItemLocation::Node(node.written_id() as usize)
 }
 
@@ -168,10 +149,11 @@ impl Backend for AsdfFile {
         self.tree().path_of(self.node_at(at).id()).map(|path| path.to_string())
     }
 
-    fn attributes(&self, at: &ItemLocation) -> Result<Vec<(Cow<'_, str>, Value)>> {
-        match self.fits_header_rows(self.node_at(at)) {
-            Some(rows) => group_cards_by_keyword(rows, self.limits()),
-            None => Ok(Vec::new()),
+    fn attributes(&self, at: &ItemLocation) -> Result<Vec<ItemAttribute>> {
+        let node = self.node_at(at);
+        match header_owner(self, node) {
+            Some(hdu) if hdu.id() == node.id() => Ok(super::fits::hdu_attributes(self, hdu)),
+            _ => Ok(Vec::new()),
         }
     }
 
@@ -187,7 +169,12 @@ impl Backend for AsdfFile {
 
     fn unit(&self, at: &ItemLocation) -> Option<String> {
         let kept = || find_conversion_note(self, at, "notes")?.get("unit").map(|unit| unit.text().into_owned());
-        self.unit_of(self.node_at(at)).or_else(kept)
+        let stated = || {
+            let hdu = header_owner(self, self.node_at(at)).filter(|_| ndarray::is_ndarray(self.node_at(at)))?;
+            let all = super::fits::hdu_attributes(self, hdu);
+            all.into_iter().find(|card| card.name == "BUNIT")?.value.as_text().map(|unit| unit.trim().to_owned())
+        };
+        self.unit_of(self.node_at(at)).or_else(kept).or_else(stated).filter(|unit| !unit.is_empty())
     }
 
     fn integer(&self, at: &ItemLocation) -> Result<Option<String>> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::expand::{ExpandEvent, ExpandOptions};
 use super::item::{ItemKind, ItemMetadata};
 use crate::array::{Array, Byteorder, Datatype};
+use crate::attribute::ItemAttribute;
 use crate::bytes::{BaseUri, SourceRef};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -242,21 +243,11 @@ pub trait Backend: Any + Debug + Send + Sync {
         super::expand::path_of(self, at)
     }
 
-    /// Returns the attributes of an item, by name.
+    /// Returns the attributes of an item, in the order of the file; names may repeat.
     ///
     /// # Errors
     /// Returns an error if they cannot be read.
-    fn attributes(&self, at: &ItemLocation) -> Result<Vec<(Cow<'_, str>, Value)>> {
-        let _ = at;
-        Ok(Vec::new())
-    }
-
-    /// Returns the attributes of a layout about the elements and axes of an item, by name, as
-    /// [`Item::storage_attributes`](super::Item::storage_attributes).
-    ///
-    /// # Errors
-    /// Returns an error if it cannot be read.
-    fn storage_attributes(&self, at: &ItemLocation) -> Result<Vec<(Cow<'_, str>, Value)>> {
+    fn attributes(&self, at: &ItemLocation) -> Result<Vec<ItemAttribute>> {
         let _ = at;
         Ok(Vec::new())
     }

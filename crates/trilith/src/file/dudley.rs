@@ -7,11 +7,13 @@ use super::as_array::not_an_array_error;
 use super::backend::{self, ArrayDescription, AxisNames, Backend, ChildItem, ItemLocation, ListedArray, ResolvedItem};
 use super::item::{ItemKind, ItemMetadata};
 use crate::array::{Array, Byteorder, Datatype};
+use crate::attribute::{AttributeValue, ItemAttribute};
 use crate::bytes::{BaseUri, SourceRef};
 use crate::dudley::{self, DudleyFile, ItemTreeId, OutlineKind, StreamOutline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
     Attribute, ItemId, Layout, LayoutEntry, LayoutLiteral, ResolvedType, canonical_path, own_name, quoted_name, read_value,
+    typed_attributes,
 };
 use crate::limits::Limits;
 use crate::tree::{Value, ValueData, index_of};
@@ -22,6 +24,11 @@ const SHADOWED_SUFFIX: &str = " (parameter)";
 
 /// The word that names the axes of an array.
 const DIMS_ATTRIBUTE: &str = "grid_dims";
+
+/// The number of the item at a place in the outline of a file.
+pub(super) fn outline_id(file: &DudleyFile, at: &ItemLocation) -> Result<ItemTreeId> {
+    file.outline_id(at)
+}
 
 /// Questions of the backend about the items of a Dudley file.
 trait DudleyItems {
@@ -221,10 +228,10 @@ fn declared_axis_names(layout: &Layout, item: ItemId) -> Option<Vec<Option<Strin
 pub(super) fn add_metadata<'l>(notes: &mut ItemMetadata<'l>, layout: &'l Layout, item: ItemId) {
     let docs: Vec<&str> = layout.docs(item).map(str::trim).collect();
     notes.comment = (!docs.is_empty()).then(|| docs.join(" ").into());
-    for (name, said) in dudley::file_attributes(layout, item) {
-        match said {
-            Attribute::Value(LayoutLiteral::Text(text)) if matches!(&*name, "unit" | "units") => notes.unit = Some(text.into()),
-            said => notes.attributes.push((name, said.to_string())),
+    for attribute in typed_attributes(layout, item, None) {
+        match (attribute.name.as_str(), attribute.value) {
+            ("unit" | "units", AttributeValue::Text(text)) => notes.unit = Some(text.into()),
+            (_, value) => notes.attributes.push((attribute.name.into(), value.literal_text())),
         }
     }
     for (name, said) in layout.attributes(item).filter(|(name, _)| *name == DIMS_ATTRIBUTE) {
@@ -300,18 +307,10 @@ impl Backend for DudleyFile {
         }
     }
 
-    fn attributes(&self, at: &ItemLocation) -> Result<Vec<(Cow<'_, str>, Value)>> {
+    fn attributes(&self, at: &ItemLocation) -> Result<Vec<ItemAttribute>> {
         // A member of structs has none.
         let Ok(id) = self.outline_id(at) else { return Ok(Vec::new()) };
-        // Attributes that are applied to the elements are left out: a reader of both would apply them twice.
-        let said = self.remaining_attributes(id)?;
-        Ok(said.into_iter().map(|(name, said)| (name, value_of(&said))).collect())
-    }
-
-    fn storage_attributes(&self, at: &ItemLocation) -> Result<Vec<(Cow<'_, str>, Value)>> {
-        let Ok(id) = self.outline_id(at) else { return Ok(Vec::new()) };
-        let said = self.storage_attributes(id)?;
-        Ok(said.into_iter().map(|(name, said)| (Cow::Borrowed(name), value_of(&said))).collect())
+        self.attributes(id)
     }
 
     fn axes(&self, at: &ItemLocation) -> Result<AxisNames> {

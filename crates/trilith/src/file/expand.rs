@@ -6,6 +6,7 @@ use super::backend::{ArrayDescription, Backend, ChildItem, EventSink, ItemLocati
 use super::item::ItemKind;
 use crate::array::Array;
 use crate::asdf::inline_write;
+use crate::attribute::ItemAttribute;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::Value;
@@ -36,7 +37,7 @@ pub enum ExpandEvent<'a> {
     /// An item that contains this place: its path.
     Cycle(String),
     /// The attributes of the item that comes next, by name; only with [`ExpandOptions::attributes`].
-    Attributes(Vec<(Cow<'a, str>, Value)>),
+    Attributes(Vec<ItemAttribute>),
 }
 
 /// The part of an array that is handed over.

@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex};
 
 use super::as_array::not_an_array_error;
 use super::backend::{self, AxisNames, Backend, ChildItem, ItemLocation, ResolvedItem};
-use super::dudley::{axes_of, value_of};
+use super::dudley::axes_of;
 use super::item::{self, ItemMetadata};
 use crate::array::Array;
+use crate::attribute::{AttributeValue, ItemAttribute};
 use crate::bytes::{BaseUri, Resolve, SourceRef};
 use crate::condition::{Condition, TableCell};
 use crate::dudley::{self, Catalog, DudleyFile, FileSelection, ItemRequest, OmittedFile, ShapeMismatch};
 use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
-use crate::layout::{Byteorder, EvaluateOptions, ItemId, ItemKind, Layout, quoted_name};
+use crate::layout::{Byteorder, EvaluateOptions, ItemId, ItemKind, Layout, quoted_name, typed_attributes};
 use crate::limits::Limits;
 use crate::threads::lock;
-use crate::tree::Value;
 use crate::yaml::Scalar;
 
 /// The files that a catalog lists, under the layout that they share. Each item is one array, whose first axis counts
@@ -357,13 +357,15 @@ impl Backend for FileSet {
         Some(self.path_of(at).unwrap_or_default())
     }
 
-    fn attributes(&self, at: &ItemLocation) -> Result<Vec<(Cow<'_, str>, Value)>> {
+    fn attributes(&self, at: &ItemLocation) -> Result<Vec<ItemAttribute>> {
         match at {
-            ItemLocation::Node(0) => Ok(vec![("files".into(), Value::seq(self.catalog.files().iter().cloned()))]),
+            ItemLocation::Node(0) => {
+                let files = self.catalog.files().iter().map(|name| AttributeValue::Text(name.clone())).collect();
+                Ok(vec![ItemAttribute::new("files", AttributeValue::List(files))])
+            }
             _ => {
                 let item = self.find_node(at).map(|node| node.item);
-                let said = item.into_iter().flat_map(|item| dudley::file_attributes(&self.template, item));
-                Ok(said.map(|(name, said)| (name, value_of(&said))).collect())
+                Ok(item.map(|item| typed_attributes(&self.template, item, None)).unwrap_or_default())
             }
         }
     }

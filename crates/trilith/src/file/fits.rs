@@ -12,8 +12,10 @@ use std::fs::File;
 use std::io::{BufWriter, Seek, Write};
 use std::sync::Arc;
 
+use super::address::{AddressName, AttributePart, ItemAddress};
 use crate::array::Array;
 use crate::asdf::{AsdfFile, FitsArrays, FitsContainer, NumberDeclarations};
+use crate::attribute::ItemAttribute;
 use crate::bytes::{self, DerivedSource, MemorySource, Resolve, SourceRef};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, ResultExt};
@@ -149,6 +151,8 @@ fn hdu_arrays(file: &AsdfFile) -> Option<&HduArrays> {
 /// Returns the errors of [`open_fits`] and [`TreePath::parse`].
 pub fn resolve_fits_path(file: AsdfFile, path: &str) -> Result<(AsdfFile, TreePath)> {
     let file = listing_at(&file, path)?.unwrap_or(file);
+    let card = card_path(&file, path)?;
+    let path = card.as_deref().unwrap_or(path);
     let parsed = |path: &str| TreePath::parse(path_by_number(&file, path).as_deref().unwrap_or(path));
     let is_there = |path: &TreePath| file.tree().find(path).is_some();
     let written = parsed(path)?;
@@ -164,6 +168,64 @@ pub fn resolve_fits_path(file: AsdfFile, path: &str) -> Result<(AsdfFile, TreePa
         None => written,
     };
     Ok((file, path))
+}
+
+/// The path of a card, or of a part of one, in the tree of a FITS file: that of `/fits/0@EXPTIME` is `/fits/0/header/EXPTIME`. None for
+/// any other path.
+fn card_path(file: &AsdfFile, text: &str) -> Result<Option<String>> {
+    let is_there = |path: &str| TreePath::parse(path).is_ok_and(|path| file.tree().find(&path).is_some());
+    if !text.contains('@') || is_there(text) {
+        return Ok(None);
+    }
+    let ItemAddress { path, name: Some(name), .. } = ItemAddress::parse(text)? else { return Ok(None) };
+    let numbered = path_by_number(file, &path).unwrap_or(path);
+    let found = TreePath::parse(&numbered).ok().and_then(|path| file.tree().find(&path));
+    let hdu = found.and_then(|node| super::asdf::header_owner(file, node));
+    let Some(hdu) = hdu else {
+        // A key of a tree may hold an @; but the name of an attribute, or a computed value, is not meant as a new key.
+        return match (found, name) {
+            (Some(node), name) => refuse_attribute(file, node, &numbered, &name).map(|()| None),
+            (None, _) => Ok(None),
+        };
+    };
+    let selector = match name {
+        AddressName::Attribute(selector) => selector,
+        AddressName::Computed(value) => {
+            return Err(Error::unsupported(format!("@{} is computed, and cannot be set", value.name()))
+                .hint(format!("@\"{}\" is the card of that name", value.name())));
+        }
+    };
+    let owner = file.tree().path_of(hdu.id()).map_or_else(String::new, |path| path.to_string());
+    let rows = hdu.get("header").into_iter().flat_map(Node::items).enumerate();
+    let mut rows =
+        rows.filter(|(_, row)| row.index(0).is_some_and(|keyword| keyword.text().eq_ignore_ascii_case(&selector.name)));
+    let row = rows.nth(selector.index.unwrap_or(0)).map(|(number, _)| number);
+    let place = match (selector.part, row) {
+        (Some(AttributePart::Comment), Some(row)) => format!("{row}/2"),
+        (None, Some(row)) if selector.index.is_some_and(|index| index > 0) => format!("{row}/1"),
+        (None, _) => selector.name.to_ascii_uppercase().replace('~', "~0").replace('/', "~1"),
+        (Some(part), Some(_)) => {
+            return Err(Error::unsupported(format!("the {} of a card cannot be set", part.name()))
+                .hint("set its value, or its comment, which begins with the unit in brackets"));
+        }
+        (Some(_), None) => return Err(Error::not_found(format!("there is no card {:?}", selector.name)).at_path(owner)),
+    };
+    Ok(Some(format!("{owner}/header/{place}")))
+}
+
+/// Refuses an attribute of an item in a tree of ASDF, which is a key there.
+fn refuse_attribute(file: &AsdfFile, node: Node<'_>, path: &str, name: &AddressName) -> Result<()> {
+    let item = super::Item::new(file, super::asdf::node_location(node));
+    let (word, key) = match name {
+        AddressName::Computed(value) => (value.name().to_owned(), value.name().to_owned()),
+        AddressName::Attribute(selector) => {
+            let known = item.tree_metadata();
+            let Some(known) = known.iter().find(|known| known.name == selector.name) else { return Ok(()) };
+            (selector.to_string(), known.name.clone())
+        }
+    };
+    Err(Error::unsupported(format!("{path}@{word}: a tree of ASDF has keys, and no attributes that can be set"))
+        .hint(format!("set the key, such as {}/{key}", path.rsplit_once('/').map_or(path, |(above, _)| above))))
 }
 
 /// The list of the HDUs around `file`, if `path` leads into it.
@@ -196,6 +258,13 @@ pub(super) fn number_of(file: &AsdfFile, list: Node<'_>, key: &str) -> Option<us
     let hdus = hdu_arrays(file).filter(|hdus| hdus.is_listing)?;
     let is_list = file.tree().root().get("fits").is_some_and(|fits| fits.id() == list.id());
     if is_list { hdus.fits.find(key).ok().map(Hdu::index) } else { None }
+}
+
+/// The cards of an HDU of a FITS file.
+pub(super) fn hdu_attributes(file: &AsdfFile, hdu: Node<'_>) -> Vec<ItemAttribute> {
+    let number = || file.tree().path_of(hdu.id())?.split_last()?.1.parse::<usize>().ok();
+    let found = || hdu_arrays(file).filter(|hdus| hdus.is_listing)?.fits.hdus().get(number()?);
+    found().map(|hdu| fits::header_attributes(hdu.header())).unwrap_or_default()
 }
 
 /// Returns `true` for the columns of a table whose cells are arrays, and for each of these columns.

@@ -10,8 +10,9 @@ use super::expand::{ExpandEvent, ExpandOptions};
 use super::file_set::FileSet;
 use crate::array::Array;
 use crate::asdf::AsdfFile;
+use crate::attribute::ItemAttribute;
 use crate::bytes::{BaseUri, SourceRef};
-use crate::dudley::{DudleyFile, LayoutOrigin};
+use crate::dudley::{DudleyFile, ItemTreeId, LayoutOrigin};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::percent::leniently_decoded;
@@ -473,24 +474,28 @@ impl<'f> Item<'f> {
         Some((self.with_location(ItemLocation::Node(above.id().index())), key.to_owned()))
     }
 
-    /// Returns its attributes by name: numbers, strings, and lists of these.
+    /// Returns its attributes in the order of the file, with their datatypes: cards of FITS, attributes of HDF5, netCDF and layouts,
+    /// tags of TIFF. Names may repeat.
     ///
     /// # Errors
     /// Returns an error if they cannot be read.
-    pub fn attributes(&self) -> Result<Vec<(Cow<'_, str>, Value)>> {
+    pub fn attributes(&self) -> Result<Vec<ItemAttribute>> {
         self.backend().attributes(&self.place)
     }
 
-    /// Returns the attributes of a layout about the elements and axes of the item, by name. `grid_dims` has the names of
-    /// the axes, `grid_float32` the attributes that are 32-bit floats, `grid_integers` those that are integers with their
-    /// datatypes, `grid_types` the attributes of stored elements that have another datatype than these, `grid_chars` the
-    /// dimension that is the length of strings, `grid_unlimited` the dimensions that may grow.
-    /// These are words of the layout, not attributes of the file.
-    ///
-    /// # Errors
-    /// Returns an error if it cannot be read.
-    pub fn storage_attributes(&self) -> Result<Vec<(Cow<'_, str>, Value)>> {
-        self.backend().storage_attributes(&self.place)
+    /// Returns the item whose attributes count for this one, too: the HDU that has the header of an array, and the first HDU for a
+    /// FITS file.
+    pub fn header_owner(&self) -> Option<Item<'f>> {
+        let (file, node) = self.as_asdf()?;
+        let hdu = super::asdf::header_owner(file, node)?;
+        (hdu.id() != node.id()).then(|| self.with_location(ItemLocation::Node(hdu.id().index())))
+    }
+
+    /// Returns the item as one of a Dudley file, and its number in the outline, if it is one.
+    pub fn as_dudley(&self) -> Option<(&DudleyFile, ItemTreeId)> {
+        let any: &dyn Any = self.backend();
+        let file = any.downcast_ref::<DudleyFile>()?;
+        Some((file, super::dudley::outline_id(file, &self.place).ok()?))
     }
 
     /// Returns the names of the axes of an array: those that the layout of its file declares (`grid_dims`), otherwise the

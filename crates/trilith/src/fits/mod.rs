@@ -14,6 +14,7 @@
 //! [`FitsFile::cell`] returns the values. The smoothing of HCOMPRESS_1 is not supported; the bytes of such images
 //! survive.
 
+mod attributes;
 mod card;
 mod card_number;
 mod card_validity;
@@ -45,8 +46,9 @@ mod tiled_image;
 mod tree;
 mod write;
 
-pub(crate) use card::RECORD_LEN;
 #[doc(hidden)]
+pub use attributes::header_attributes;
+pub(crate) use card::RECORD_LEN;
 pub use card::typed_value;
 pub use card::{Card, CardValue};
 #[doc(hidden)]

@@ -5,11 +5,11 @@ use super::dimension_names::{DimensionConventions, StatedNames};
 use super::is_file_set;
 use crate::array::{Array, Datatype, Mask};
 use crate::asdf::ndarray::is_ndarray_tag;
+use crate::attribute::{AttributeValue, ItemAttribute, NumberValue};
 use crate::dudley::{DudleyFile, ENCODING_ATTRIBUTE};
 use crate::error::{Error, Result};
 use crate::file::{Backend, Item};
 use crate::layout::{FACTORS_ATTRIBUTE, VALID_ATTRIBUTE};
-use crate::tree::{Value, ValueData};
 
 /// An array before its place is known.
 pub(super) struct LeafArray {
@@ -45,9 +45,9 @@ impl LeafArray {
     /// # Errors
     /// Returns an error if the array cannot be found.
     pub(super) fn from_item(item: &Item<'_>) -> Result<Self> {
-        if dict_attributes(item.backend()).is_some_and(|file| !file.is_physical()) {
-            for (name, _) in item.storage_attributes()? {
-                let what = match &*name {
+        if let Some((file, id)) = item.as_dudley().filter(|(file, _)| !file.is_physical()) {
+            for (name, _) in file.storage_attributes(id)? {
+                let what = match name {
                     FACTORS_ATTRIBUTE => "samples of several scales and offsets",
                     VALID_ATTRIBUTE => "pixels that a mask page marks as missing",
                     _ => continue,
@@ -131,20 +131,24 @@ fn typed_attributes(item: &Item<'_>) -> Vec<(String, JsonValue)> {
     if !is_laid_out(item.backend()) {
         return Vec::new();
     }
-    let said = item.attributes().unwrap_or_default().into_iter();
-    said.map(|(name, said)| (name.into_owned(), value_to_json(&said))).collect()
+    let said = item.attributes().unwrap_or_default().into_iter().filter(ItemAttribute::is_visible);
+    said.map(|attribute| (attribute.name, value_to_json(&attribute.value))).collect()
 }
 
-fn value_to_json(said: &Value) -> JsonValue {
-    match &said.data {
-        ValueData::Int(value) => JsonValue::Int(*value),
-        ValueData::BigInt(digits) => JsonValue::BigNumber(digits.to_string()),
-        ValueData::Float(value) => JsonValue::Float(*value),
-        ValueData::Str(text) if said.is_binary() => {
-            JsonValue::Map(vec![("base64".to_owned(), JsonValue::Text(text.to_string()))])
-        }
-        ValueData::Str(text) | ValueData::Plain(text) => JsonValue::Text(text.to_string()),
-        ValueData::Seq(items) => JsonValue::List(items.iter().map(value_to_json).collect()),
+fn value_to_json(said: &AttributeValue) -> JsonValue {
+    match said {
+        AttributeValue::Bool(value) => JsonValue::Bool(*value),
+        AttributeValue::Number(number) => match number.value {
+            NumberValue::Int(value) => {
+                i64::try_from(value).map_or_else(|_| JsonValue::BigNumber(value.to_string()), JsonValue::Int)
+            }
+            NumberValue::Float(value) => JsonValue::Float(value),
+            _ => JsonValue::Text(number.to_string()),
+        },
+        AttributeValue::Bytes(bytes) => JsonValue::Map(vec![("base64".to_owned(), JsonValue::Text(crate::bytes::base64(bytes)))]),
+        AttributeValue::Text(text) | AttributeValue::Reference(text) => JsonValue::Text(text.clone()),
+        AttributeValue::List(items) => JsonValue::List(items.iter().map(value_to_json).collect()),
+        AttributeValue::Array(_) => JsonValue::Text(said.literal_text()),
         // An attribute that is only there.
         _ => JsonValue::Text(String::new()),
     }

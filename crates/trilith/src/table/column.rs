@@ -1,63 +1,17 @@
 //! A column of a table: where its values are in a file, and how they are read.
 
 use std::cell::OnceCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
-use super::summary::Summary;
+use super::computed::{attribute_cell, coordinate_cell};
 use crate::condition::TableCell;
 use crate::error::{Error, Result};
-use crate::file::{File, Item, ItemKind};
+use crate::file::{AddressName, ComputedValue, File, Item, ItemAddress, ItemKind, part_value};
 use crate::suggest::nearest;
-use crate::wcs::{FoundWcs, Wcs};
+use crate::threads::lock;
+use crate::wcs::FoundWcs;
 use crate::yaml::{PrintOptions, print_value};
-
-/// Queries after `@` for properties of an item besides its value.
-const ASPECTS: &[(&str, ColumnAspect)] = &[
-    ("shape", ColumnAspect::Shape),
-    ("ndim", ColumnAspect::Ndim),
-    ("size", ColumnAspect::Size),
-    ("nbytes", ColumnAspect::Nbytes),
-    ("dtype", ColumnAspect::Datatype),
-    ("codec", ColumnAspect::Codec),
-    ("unit", ColumnAspect::Unit),
-    ("tag", ColumnAspect::Tag),
-    ("kind", ColumnAspect::Kind),
-    ("min", ColumnAspect::Min),
-    ("max", ColumnAspect::Max),
-    ("mean", ColumnAspect::Mean),
-    ("index", ColumnAspect::Index),
-    ("footprint", ColumnAspect::Footprint),
-    ("centre", ColumnAspect::Centre),
-    ("scale", ColumnAspect::Scale),
-];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ColumnAspect {
-    Value,
-    Shape,
-    Ndim,
-    Size,
-    Nbytes,
-    Datatype,
-    Codec,
-    Unit,
-    Tag,
-    Kind,
-    Min,
-    Max,
-    Mean,
-    /// The number of the item of `--each`.
-    Index,
-    /// Corners of the image on the sky, by its coordinates.
-    Footprint,
-    Centre,
-    Scale,
-}
-
-impl ColumnAspect {
-    fn is_of_coordinates(self) -> bool {
-        matches!(self, Self::Footprint | Self::Centre | Self::Scale)
-    }
-}
 
 /// A column: its name, and where its values are.
 #[derive(Debug, Clone)]
@@ -65,8 +19,23 @@ pub(super) struct Column {
     pub name: String,
     /// The keys on the way, from the root of the file or from the item of a row.
     path: String,
+    /// The keys on the way, if an `@` is a letter of the last one.
+    full_path: String,
     from_root: bool,
-    aspect: ColumnAspect,
+    /// The part of the item that is read; None is its value.
+    part: Option<AddressName>,
+    state: Arc<ColumnState>,
+}
+
+/// What is known of a column after some rows.
+#[derive(Debug, Default)]
+struct ColumnState {
+    /// `true` if a row was read.
+    was_read: AtomicBool,
+    /// `true` if any row has a value.
+    has_values: AtomicBool,
+    /// The name that is nearest to the one that a row does not have.
+    suggestion: Mutex<Option<String>>,
 }
 
 /// The subject of a row.
@@ -90,11 +59,15 @@ impl Column {
 
     /// A column of this name, whose values are at `/path` or `/path@aspect`.
     pub(super) fn from_name_and_path(name: &str, place: &str) -> Result<Self> {
-        let (path, aspect) = aspect_of(place)?;
-        let (from_root, path) = match path.strip_prefix("//") {
+        let ItemAddress { path, name: part, .. } = ItemAddress::parse(place)?;
+        let (from_root, full_path) = match place.strip_prefix("//") {
             Some(rest) => (true, format!("/{rest}")),
-            None if path == "." => (false, String::new()),
-            None => (false, path.to_owned()),
+            None => (false, place.to_owned()),
+        };
+        let path = match path.strip_prefix("//") {
+            Some(rest) => format!("/{rest}"),
+            None if path == "." => String::new(),
+            None => path,
         };
         if !path.is_empty() && !path.starts_with('/') {
             let what = format!("the path {place:?} of the column {name} does not begin with /");
@@ -103,84 +76,128 @@ impl Column {
         if name.is_empty() {
             return Err(Error::invalid_input(format!("the column {place:?} has no name")).hint("write NAME=/path"));
         }
-        Ok(Self { name: name.to_owned(), path, from_root, aspect })
+        Ok(Self { name: name.to_owned(), path, full_path, from_root, part, state: Arc::default() })
     }
 
     /// Returns `true` for a property of the coordinates of the image of the file.
     pub(super) fn is_of_image(&self) -> bool {
-        self.aspect.is_of_coordinates() && self.path.is_empty()
+        matches!(self.part, Some(AddressName::Computed(value)) if value.is_of_coordinates()) && self.path.is_empty()
+    }
+
+    /// Returns the reason why the column is empty in all rows that were read; None if it is not.
+    pub(super) fn empty_reason(&self) -> Option<String> {
+        if self.state.has_values.load(Ordering::Relaxed) || !self.state.was_read.load(Ordering::Relaxed) {
+            return None;
+        }
+        let advice = lock(&self.state.suggestion).clone().map_or_else(String::new, |advice| format!("; {advice}"));
+        let place = if self.part.is_some() { &self.full_path } else { &self.path };
+        Some(format!("column {} is empty in every file: nothing is at {place}{advice}", self.name))
     }
 
     /// The value in a row: null if there is no such item.
     pub(super) fn read_cell(&self, place: RowSubject<'_>) -> Result<TableCell> {
-        let item = match place.item {
-            Some((_, index)) if self.aspect == ColumnAspect::Index => {
-                return Ok(TableCell::Int(index.try_into().unwrap_or(i64::MAX)));
-            }
-            Some((item, _)) if !self.from_root => item_below(item, &self.path)?,
-            _ if self.is_of_image() => {
-                let found = match place.image.get() {
-                    Some(found) => found,
-                    None => {
-                        let found = place.file.wcs("")?;
-                        place.image.get_or_init(|| found)
-                    }
-                };
-                return Ok(found.as_ref().map_or(TableCell::Null, |found| self.of_wcs(&found.wcs)));
-            }
-            _ => match place.file.item(&self.path) {
-                Ok(item) => Some(item.resolve()?),
-                Err(error) if error.kind().is_request() => None,
-                Err(error) => return Err(error),
-            },
+        self.state.was_read.store(true, Ordering::Relaxed);
+        let cell = self.cell_of(place)?;
+        if cell != TableCell::Null {
+            self.state.has_values.store(true, Ordering::Relaxed);
+        }
+        Ok(cell)
+    }
+
+    fn cell_of(&self, place: RowSubject<'_>) -> Result<TableCell> {
+        if let (Some((_, index)), Some(AddressName::Computed(ComputedValue::Index))) = (place.item, &self.part) {
+            return Ok(TableCell::Int(index.try_into().unwrap_or(i64::MAX)));
+        }
+        if let (true, Some(AddressName::Computed(value))) =
+            (self.is_of_image() && (place.item.is_none() || self.from_root), &self.part)
+        {
+            let found = match place.image.get() {
+                Some(found) => found,
+                None => {
+                    let found = place.file.wcs("")?;
+                    place.image.get_or_init(|| found)
+                }
+            };
+            return Ok(found.as_ref().map_or(TableCell::Null, |found| coordinate_cell(&found.wcs, *value)));
+        }
+        if matches!(self.part, Some(AddressName::Attribute(_)))
+            && let Some(item) = self.item_at(place, &self.full_path)?
+        {
+            return self.found(item_value(&item)?);
+        }
+        let item = match self.item_at(place, &self.path)? {
+            Some(item) => item,
+            None => return Ok(TableCell::Null),
         };
-        item.map_or(Ok(TableCell::Null), |item| self.of_item(&item))
-    }
-
-    fn of_item(&self, item: &Item<'_>) -> Result<TableCell> {
-        let is_array = item.kind() == ItemKind::Array;
-        Ok(match self.aspect {
-            ColumnAspect::Value => item_value(item)?,
-            ColumnAspect::Kind => TableCell::Text(item.kind().name().to_owned()),
-            ColumnAspect::Tag => item.metadata().tag.map_or(TableCell::Null, |tag| TableCell::Text(tag.to_owned())),
-            ColumnAspect::Unit => item.metadata().unit.map_or(TableCell::Null, |unit| TableCell::Text(unit.into_owned())),
-            ColumnAspect::Index => TableCell::Null,
-            aspect if aspect.is_of_coordinates() => item.coordinates()?.map_or(TableCell::Null, |found| self.of_wcs(&found.wcs)),
-            _ if !is_array => TableCell::Null,
-            ColumnAspect::Shape => TableCell::Text(format!("{:?}", item.describe()?.shape)),
-            ColumnAspect::Ndim => integer_cell(item.describe()?.shape.len() as u64),
-            ColumnAspect::Size => {
-                integer_cell(item.describe()?.shape.iter().fold(1, |product: u64, n| product.saturating_mul(*n)))
+        match &self.part {
+            None => self.found(item_value(&item)?),
+            Some(AddressName::Computed(value)) => {
+                let cell = item.compute(*value)?;
+                if cell == TableCell::Null && self.lacks_suggestion() {
+                    let mut all = item.all_attributes()?.into_iter();
+                    if all.any(|attribute| attribute.name == value.name()) {
+                        self.suggest(format!("the attribute of this name is @{:?}", value.name()));
+                    }
+                }
+                Ok(cell)
             }
-            ColumnAspect::Nbytes => item.describe()?.nbytes.map_or(TableCell::Null, integer_cell),
-            ColumnAspect::Datatype => TableCell::Text(item.describe()?.datatype.to_string()),
-            ColumnAspect::Codec => TableCell::Text(item.describe()?.storage),
-            ColumnAspect::Min => Summary::compute(&item.array()?)?.min,
-            ColumnAspect::Max => Summary::compute(&item.array()?)?.max,
-            ColumnAspect::Mean => Summary::compute(&item.array()?)?.mean(),
-            _ => TableCell::Null,
-        })
-    }
-
-    /// Returns a property of the coordinates: positions in degrees as lists, a scale in seconds of arc.
-    fn of_wcs(&self, wcs: &Wcs) -> TableCell {
-        match self.aspect {
-            ColumnAspect::Footprint => wcs.footprint().map_or(TableCell::Null, |corners| TableCell::Text(format!("{corners:?}"))),
-            ColumnAspect::Centre => wcs.centre().map_or(TableCell::Null, |centre| TableCell::Text(format!("{centre:?}"))),
-            _ => wcs.scale().map_or(TableCell::Null, TableCell::Float),
+            Some(AddressName::Attribute(selector)) => {
+                let item = match (self.path.is_empty() && place.item.is_none(), place.file.image()?) {
+                    (true, Some(image)) => place.file.item(&image)?,
+                    _ => item,
+                };
+                let found = match item.find_attribute(selector)? {
+                    None if self.path.is_empty() => place.file.root().find_attribute(selector)?,
+                    found => found,
+                };
+                match found {
+                    Some(found) => self.found(attribute_cell(&part_value(&found, selector.part))),
+                    None => {
+                        if self.lacks_suggestion() {
+                            let all = item.all_attributes()?;
+                            let names = all.iter().map(|attribute| attribute.name.as_str());
+                            let known = nearest(&selector.name, names).map(str::to_owned);
+                            let known = known.or_else(|| ComputedValue::nearest_name(&selector.name).map(str::to_owned));
+                            known.into_iter().for_each(|known| self.suggest(format!("did you mean @{known}?")));
+                        }
+                        Ok(TableCell::Null)
+                    }
+                }
+            }
         }
     }
-}
 
-/// Splits the aspect off a path. A key may hold an `@`, so only what is, or is nearly, a known word counts.
-fn aspect_of(place: &str) -> Result<(&str, ColumnAspect)> {
-    let Some((path, word)) = place.rsplit_once('@') else { return Ok((place, ColumnAspect::Value)) };
-    if let Some((_, aspect)) = ASPECTS.iter().find(|(known, _)| *known == word) {
-        return Ok((path, *aspect));
+    /// Notes that a row has the item or the attribute, even if its value is null.
+    fn found(&self, cell: TableCell) -> Result<TableCell> {
+        self.state.has_values.store(true, Ordering::Relaxed);
+        Ok(cell)
     }
-    match nearest(word, ASPECTS.iter().map(|(known, _)| *known)) {
-        Some(known) => Err(Error::invalid_input(format!("unknown @{word} of a column")).hint(format!("did you mean @{known}?"))),
-        None => Ok((place, ColumnAspect::Value)),
+
+    fn lacks_suggestion(&self) -> bool {
+        !self.state.has_values.load(Ordering::Relaxed) && lock(&self.state.suggestion).is_none()
+    }
+
+    fn suggest(&self, advice: String) {
+        *lock(&self.state.suggestion) = Some(advice);
+    }
+
+    /// The item of a row at a path.
+    fn item_at<'f>(&self, place: RowSubject<'f>, path: &str) -> Result<Option<Item<'f>>> {
+        match place.item {
+            Some((item, _)) if !self.from_root => item_below(item, path),
+            _ => match place.file.item(path) {
+                Ok(item) => Ok(Some(item.resolve()?)),
+                Err(error) if error.kind().is_request() => {
+                    if self.lacks_suggestion()
+                        && let Some(advice) = error.advice()
+                    {
+                        self.suggest(advice.to_string());
+                    }
+                    Ok(None)
+                }
+                Err(error) => Err(error),
+            },
+        }
     }
 }
 
@@ -200,10 +217,6 @@ fn item_below<'f>(item: &'f Item<'f>, path: &str) -> Result<Option<Item<'f>>> {
         at = child.resolve()?;
     }
     Ok(Some(at))
-}
-
-fn integer_cell(number: u64) -> TableCell {
-    i64::try_from(number).map_or_else(|_| TableCell::Text(number.to_string()), TableCell::Int)
 }
 
 /// The element of an array without axes; text if it is no number that a cell holds.

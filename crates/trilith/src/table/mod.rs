@@ -5,6 +5,7 @@
 
 mod collect;
 mod column;
+mod computed;
 mod summary;
 
 use std::cell::OnceCell;
@@ -55,8 +56,8 @@ pub type Row = Vec<TableCell>;
 
 impl Query {
     /// Columns by `NAME=/path`, or by a path alone, whose last key is the name. After the path `@shape`, `@ndim`,
-    /// `@size`, `@nbytes`, `@dtype`, `@codec`, `@min`, `@max` and `@mean` ask about an array, `@unit`, `@tag` and `@kind`
-    /// about any item.
+    /// `@size`, `@nbytes`, `@dtype`, `@codec`, `@min`, `@max` and `@mean` ask about an array, `@unit`, `@doc`, `@tag` and `@kind`
+    /// about any item. Any other name is that of an attribute: `/fits/0@EXPTIME`.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no column, and for two of one name.
@@ -395,15 +396,16 @@ impl Table {
         self.column_types.iter().map(|seen| join_types(*seen)).collect()
     }
 
-    /// Lists the columns that became text because their types were mixed, in words.
-    pub fn mixed_type_warnings(&self) -> Vec<String> {
+    /// Lists the columns that became text because their types were mixed, and those that are empty in every file, in words.
+    pub fn column_warnings(&self) -> Vec<String> {
         let mixed = |seen: &u8| {
             let kinds: Vec<_> = types_seen(*seen).filter(|kind| *kind != CellType::Null).map(CellType::name).collect();
             let is_mixed = kinds.len() > 1 && join_types(*seen) == CellType::Text;
             is_mixed.then(|| kinds.join(" and "))
         };
         let found = self.names().iter().zip(&self.column_types).filter_map(|(name, seen)| Some((name, mixed(seen)?)));
-        found.map(|(name, kinds)| format!("the column {name} has {kinds}: all of it is text")).collect()
+        let mixed = found.map(|(name, kinds)| format!("the column {name} has {kinds}: all of it is text"));
+        mixed.chain(self.query.columns.iter().filter_map(Column::empty_reason)).collect()
     }
 
     /// Puts the rows into the order of the files, and then into the order of the query.

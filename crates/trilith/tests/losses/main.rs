@@ -160,7 +160,7 @@ fn round_trip_differences_are_listed_as_losses() {
         pairs.insert((first, second));
         lossy += usize::from(!losses.is_empty());
         let mut options = DiffOptions::default();
-        options.ignore = losses.iter().filter(|path| !path.is_empty()).map(|path| TreePath::parse(path).unwrap()).collect();
+        options.ignore = losses.iter().filter(|path| !path.is_empty()).map(|path| AddressPattern::parse(path).unwrap()).collect();
         let found = file.diff(&back, &options).unwrap_or_else(|error| panic!("{seed} {first} {second}: {error}"));
         for difference in found.iter().filter(|difference| !is_of_form(difference, &file, &back, &options)) {
             unlisted.push(format!("{seed} {origin} {first} {second} {} {:?}", difference.path, difference.kind));

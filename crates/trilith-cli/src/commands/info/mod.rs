@@ -5,6 +5,7 @@ mod dudley;
 
 use clap::Args;
 use serde_json::json;
+use trilith::attribute::ItemAttribute;
 use trilith::file::ItemKind;
 use trilith::{File, Item, Result};
 
@@ -12,7 +13,7 @@ use crate::Outcome;
 use crate::inputs::{self, ArgumentKind, FileJob, FileListArgs};
 use crate::json::{datatype_json, datatype_text, add_layout_metadata};
 use crate::options::Options;
-use crate::commands::tree::{attribute_json, attributes_json};
+use crate::commands::tree::attributes_json;
 use crate::output::{Output, escape_controls, display_size};
 
 /// Show the kind of a file: generation, sizes, tree, blocks, index
@@ -112,7 +113,8 @@ fn attributes_to_value(item: &Item<'_>) -> Result<serde_json::Value> {
 /// Prints the attributes of an item, one a line.
 fn print_attributes(out: &mut Output, item: &Item<'_>) -> Result<()> {
     let attributes = item.attributes()?.into_iter();
-    out.name_value_lines(attributes.map(|(name, value)| ("attribute", format!("{} = {}", escape_controls(&name), escape_controls(&attribute_json(&value))))))
+    let text = |attribute: ItemAttribute| format!("{} = {}", escape_controls(&attribute.name), escape_controls(&attribute.value.to_json()));
+    out.name_value_lines(attributes.map(|attribute| ("attribute", text(attribute))))
 }
 
 /// Shows facts about a file of any family.

@@ -13,7 +13,7 @@ use crate::array::{Byteorder, Datatype, Field, undeclared_text};
 use crate::bytes::to_usize;
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
-use crate::layout::{ItemSpec, LayoutBuilder, LayoutLiteral, integer_literal};
+use crate::layout::{AttributeType, EMPTY_TYPE, ItemSpec, LayoutBuilder, LayoutLiteral, REFERENCE_TYPE, integer_literal};
 use crate::limits::Limits;
 
 /// Values of one attribute that are written into the text; more are an item.
@@ -181,6 +181,25 @@ impl Attribute {
         }
     }
 
+    /// Returns the datatype that the file states for the value.
+    pub(super) fn attribute_type(&self) -> AttributeType<'_> {
+        if self.dataspace.shape.is_none() {
+            return AttributeType::Special(EMPTY_TYPE);
+        }
+        let element = match &self.datatype.special {
+            UnmappedKind::Sequence(element) => element,
+            _ => &self.datatype,
+        };
+        match &element.special {
+            UnmappedKind::Enum(names, values) if is_boolean(names, values) => AttributeType::Number(&Datatype::Bool8),
+            UnmappedKind::Enum(names, values) => AttributeType::Enum(&element.datatype, names, values),
+            UnmappedKind::Reference | UnmappedKind::RegionReference => AttributeType::Special(REFERENCE_TYPE),
+            _ if element.datatype == Datatype::Bool8 => AttributeType::Number(&Datatype::Bool8),
+            _ if element.datatype.is_integer() || element.datatype.is_float() => AttributeType::Number(&element.datatype),
+            _ => AttributeType::Text,
+        }
+    }
+
     /// Returns the element format and the bytes of the `count` elements, decoded if necessary.
     fn decode_elements(&self, file: &Hdf5File, count: u64) -> Result<(Cow<'_, LayoutDatatype>, Cow<'_, [u8]>)> {
         let Some((datatype, word)) = &self.datatype.number_filter else {
@@ -287,6 +306,12 @@ impl Attribute {
         }
         Ok(lists)
     }
+}
+
+/// Returns `true` for the enumeration by which h5py and PyTables store booleans.
+fn is_boolean(names: &[String], values: &[i128]) -> bool {
+    let pair = |name: &str, value: i128| names.iter().zip(values).any(|(known, stored)| known == name && *stored == value);
+    names.len() == 2 && pair("FALSE", 0) && pair("TRUE", 1)
 }
 
 /// The string of an attribute, whose file may declare it as UTF-8; its bytes if it is not.

@@ -37,9 +37,10 @@ use self::links::{Link, LinkTarget, read_group_links};
 use self::object_header::{ObjectHeader, kind};
 use self::references::reference_text;
 use self::virtual_dataset::{VirtualSources, find_virtual_sources};
+use crate::array::Datatype;
 use crate::bytes::{Resolve, SourceRef};
 use crate::error::{Error, Result};
-use crate::layout::{ItemSpec, Layout, LayoutBuilder, LayoutLiteral};
+use crate::layout::{ItemSpec, Layout, LayoutBuilder, LayoutLiteral, OWNER_ATTRIBUTE};
 use crate::limits::Limits;
 
 /// Name of a netCDF dimension that has no variable.
@@ -332,12 +333,8 @@ impl LayoutWriter<'_> {
                 self.text.write_attribute("grid_unlimited", unlimited)?;
             }
         }
-        self.text.write_number_types(
-            &dataset.datatype.datatype,
-            attributes.iter().map(|attribute| (attribute.name.as_str(), &attribute.datatype.datatype)),
-        )?;
         let hidden = if is_scale { DIMENSION_SCALE_ATTRIBUTES } else { DIMENSION_SCALE_ATTRIBUTES.get(2..).unwrap_or(&[]) };
-        let (items, more) = self.write_attributes(&attributes, hidden)?;
+        let (items, more) = self.write_attributes(&attributes, hidden, Some(&dataset.datatype.datatype))?;
         refused.retain(|refused| !hidden.contains(&refused.name.as_str()));
         refused.extend(more);
         self.attribute_items(name, items, refused)?;
@@ -348,7 +345,7 @@ impl LayoutWriter<'_> {
     /// The attributes of a group or a datatype, whose item is written already.
     fn all_attributes(&mut self, owner: &str, header: &ObjectHeader) -> Result<()> {
         let (attributes, mut refused) = attributes::read_all(&self.addresses.file, header);
-        let (items, more) = self.write_attributes(&attributes, &[])?;
+        let (items, more) = self.write_attributes(&attributes, &[], None)?;
         refused.extend(more);
         self.attribute_items(owner, items, refused)
     }
@@ -450,11 +447,13 @@ impl LayoutWriter<'_> {
         Ok((names.len() == rank && rank > 0).then_some(names))
     }
 
-    /// Writes attributes after their item. Those that need an item, and those that cannot be read, are given back.
+    /// Writes attributes after their item, whose elements have a datatype if it is an array. Those that need an item, and those that
+    /// cannot be read, are given back.
     fn write_attributes<'a>(
         &mut self,
         attributes: &'a [Attribute],
         hidden: &[&str],
+        elements: Option<&Datatype>,
     ) -> Result<(Vec<&'a Attribute>, Vec<UnreadableAttribute>)> {
         let (mut items, mut refused) = (Vec::new(), Vec::new());
         for attribute in attributes.iter().filter(|attribute| !hidden.contains(&attribute.name.as_str())) {
@@ -462,9 +461,16 @@ impl LayoutWriter<'_> {
             match attribute.to_layout_value(&self.addresses.file, &self.addresses.heaps, &paths) {
                 Ok(AttributeValue::One(value)) => self.text.file_attribute(&attribute.name, value)?,
                 Ok(AttributeValue::List(values)) => self.text.file_attribute(&attribute.name, values)?,
-                Ok(AttributeValue::Item) => items.push(attribute),
-                Err(why) => refused.push(UnreadableAttribute { name: attribute.name.clone(), reason: why }),
+                Ok(AttributeValue::Item) => {
+                    items.push(attribute);
+                    continue;
+                }
+                Err(why) => {
+                    refused.push(UnreadableAttribute { name: attribute.name.clone(), reason: why });
+                    continue;
+                }
             }
+            self.text.write_attribute_types(elements, std::iter::once((attribute.name.as_str(), attribute.attribute_type())))?;
         }
         Ok((items, refused))
     }
@@ -474,7 +480,10 @@ impl LayoutWriter<'_> {
         for attribute in attributes {
             let name = format!("{owner}@{}", attribute.name);
             let at = &self.addresses;
-            self.text.or_unreadable(&name, |text| attribute.write_item(at, &name, text))?;
+            self.text.or_unreadable(&name, |text| {
+                attribute.write_item(at, &name, text)?;
+                text.write_attribute(OWNER_ATTRIBUTE, owner)
+            })?;
         }
         for UnreadableAttribute { name, reason: why } in refused {
             let name = if name.is_empty() { "attributes" } else { &name };

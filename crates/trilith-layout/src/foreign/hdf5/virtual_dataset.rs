@@ -11,7 +11,7 @@ use super::heaps::GlobalHeaps;
 use super::linked_file::{LinkedFile, MAX_LINKS};
 use super::object_header::ObjectHeader;
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, AttributeValue, ItemSpec, LayoutBuilder, LayoutLiteral};
+use crate::layout::{Attribute, ItemSpec, LayoutBuilder, LayoutLiteral, NoteValue};
 
 /// Blocks of a selection that are listed one by one.
 const MAX_LISTED_BLOCKS: u64 = 1 << 16;
@@ -380,7 +380,7 @@ impl SourceDataset {
                 None => dataset.write_items(&at, &name, text),
             }
         })?;
-        text.write_attribute("grid_part", AttributeValue(Attribute::Flag))?;
+        text.write_attribute("grid_part", NoteValue(Attribute::Flag))?;
         parts.into_iter().try_for_each(|part| part.write_items(others, text, depth + 1))
     }
 }

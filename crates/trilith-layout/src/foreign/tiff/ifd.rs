@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use crate::array::{Byteorder, undeclared_text};
+use crate::array::{Byteorder, Datatype, undeclared_text};
 use crate::bytes::{SourceRef, read_vec};
 use crate::error::{Error, Result, ResultExt};
 use crate::foreign::header_reader::HeaderReader;
@@ -200,6 +200,14 @@ impl<'s> TiffFile<'s> {
     fn read_rational(&self, bytes: &[u8], float: impl Fn(u64) -> f64) -> f64 {
         let (above, below) = bytes.split_at(bytes.len() / 2);
         float(self.as_unsigned(above)) / float(self.as_unsigned(below))
+    }
+}
+
+impl Tag {
+    /// The datatype of its numbers; None for text and fractions.
+    pub(super) fn datatype(&self) -> Option<Datatype> {
+        let (name, size) = FIELD_TYPES.get(self.field_type as usize)?;
+        Datatype::numeric(name.chars().next().filter(|kind| "uif".contains(*kind))?, *size)
     }
 }
 

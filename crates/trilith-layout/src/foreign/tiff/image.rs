@@ -8,7 +8,7 @@ use super::ifd::{Ifd, TiffFile, Values};
 use crate::array::ChunkShape;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
-use crate::layout::{AttributeValue, ElementSpec, ItemSpec, LayoutBuilder, LayoutLiteral, hex_text, integer_literal};
+use crate::layout::{ElementSpec, ItemSpec, LayoutBuilder, LayoutLiteral, NoteValue, hex_text, integer_literal};
 use crate::limits::Limits;
 
 /// Chunks that are named one by one; of more the table is, which is in the file.
@@ -393,17 +393,17 @@ impl TiffImage {
     }
 
     /// GDAL's number for missing elements, which fills the tiles that were never written.
-    fn read_nodata_value(&self, file: &TiffFile<'_>, tags: &Ifd) -> Option<AttributeValue> {
+    fn read_nodata_value(&self, file: &TiffFile<'_>, tags: &Ifd) -> Option<NoteValue> {
         let Ok(Values::Text(text)) = file.read_tag_values(tags.find_tag(id::GDAL_NODATA)?) else { return None };
         let text = text.trim_matches(['\0', ' ']);
         if self.datatype.is_float() {
-            return text.parse::<f64>().ok().map(|number| AttributeValue::from(LayoutLiteral::Float(number)));
+            return text.parse::<f64>().ok().map(|number| NoteValue::from(LayoutLiteral::Float(number)));
         }
         let bits = u32::try_from(self.datatype.item_size().saturating_mul(8)).ok()?;
         let number = text.parse::<i128>().ok().filter(|_| self.datatype.is_integer())?;
         let (low, high) =
             if self.datatype.is_signed() { (-(1i128 << (bits - 1)), 1i128 << (bits - 1)) } else { (0, 1i128 << bits) };
-        (low..high).contains(&number).then(|| AttributeValue::from(integer_literal(number)))
+        (low..high).contains(&number).then(|| NoteValue::from(integer_literal(number)))
     }
 
     fn write_dim_names(&self, text: &mut LayoutBuilder) -> Result<()> {

@@ -7,7 +7,7 @@ use super::ifd::{Ifd, TiffFile};
 use super::image::TiffImage;
 use super::{Page, id};
 use crate::error::Result;
-use crate::layout::{Attribute, AttributeValue, LayoutBuilder, VALID_ATTRIBUTE};
+use crate::layout::{Attribute, LayoutBuilder, NoteValue, VALID_ATTRIBUTE};
 
 /// The bit of a smaller version of another page.
 pub(super) const SMALLER: u64 = 1;
@@ -102,7 +102,7 @@ pub(super) fn write_reference(name: &str, text: &mut LayoutBuilder) -> Result<St
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read, and the errors of [`LayoutBuilder::open_dict`].
 pub(super) fn write_mask(file: &TiffFile<'_>, image: &TiffImage, mask: &Ifd, name: &str, text: &mut LayoutBuilder) -> Result<()> {
-    let hidden = || AttributeValue(Attribute::Flag);
+    let hidden = || NoteValue(Attribute::Flag);
     let mut table = None;
     text.or_unreadable(name, |text| {
         let read = TiffImage::read(file, mask)?.check_mask_of(image)?;

@@ -19,7 +19,7 @@ use self::image::TiffImage;
 use self::series::PageSeries;
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result, ResultExt};
-use crate::layout::{AttributeValue, Layout, LayoutBuilder, LayoutLiteral, integer_literal};
+use crate::layout::{AttributeType, Layout, LayoutBuilder, LayoutLiteral, NoteValue, integer_literal};
 use crate::limits::Limits;
 
 /// The numbers of the tags that say where an image is and what it is.
@@ -309,7 +309,12 @@ fn write_tag_attributes<'t>(
     let mut items = Vec::new();
     for tag in tags {
         match read_attribute_value(file, tag) {
-            Ok(Some(value)) => text.file_attribute(&name_of(tag), value)?,
+            Ok(Some(value)) => {
+                let (name, datatype) = (name_of(tag), tag.datatype());
+                text.file_attribute(&name, value)?;
+                let typed = datatype.iter().map(|datatype| (&*name, AttributeType::Number(datatype)));
+                text.write_attribute_types(None, typed)?;
+            }
             Ok(None) => items.push(tag),
             Err(error) if error.kind().is_transient() => return Err(error),
             Err(error) => refused.push((name_of(tag), error)),
@@ -339,16 +344,16 @@ fn write_large_tags(
 }
 
 /// Returns the value of a tag, or None if it is a separate item.
-fn read_attribute_value(file: &TiffFile<'_>, tag: &Tag) -> Result<Option<AttributeValue>> {
+fn read_attribute_value(file: &TiffFile<'_>, tag: &Tag) -> Result<Option<NoteValue>> {
     let is_text = file.is_text(tag);
     if tag.count > MAX_ATTRIBUTE_VALUES && !is_text && file.layout_type(tag).is_some() {
         return Ok(None);
     }
     let mut values: Vec<LayoutLiteral> = match file.read_tag_values(tag)? {
-        Values::Text(text) => return Ok(Some(AttributeValue::from(text.as_str()))),
+        Values::Text(text) => return Ok(Some(NoteValue::from(text.as_str()))),
         Values::Whole(numbers) => numbers.into_iter().map(integer_literal).collect(),
         Values::Floats(numbers) => numbers.into_iter().map(LayoutLiteral::Float).collect(),
     };
     let one = if values.len() == 1 { values.pop() } else { None };
-    Ok(Some(one.map_or_else(|| AttributeValue::from(values), AttributeValue::from)))
+    Ok(Some(one.map_or_else(|| NoteValue::from(values), NoteValue::from)))
 }

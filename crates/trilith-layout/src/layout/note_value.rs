@@ -5,35 +5,35 @@ use std::fmt::Write as _;
 use super::model::{Attribute, LayoutLiteral};
 
 /// The value of an attribute, as the metadata of a file have it.
-pub(crate) struct AttributeValue(pub Attribute);
+pub(crate) struct NoteValue(pub Attribute);
 
-impl From<&str> for AttributeValue {
+impl From<&str> for NoteValue {
     fn from(text: &str) -> Self {
-        AttributeValue(Attribute::Value(LayoutLiteral::Text(text.to_owned())))
+        NoteValue(Attribute::Value(LayoutLiteral::Text(text.to_owned())))
     }
 }
 
-impl From<&[u64]> for AttributeValue {
+impl From<&[u64]> for NoteValue {
     fn from(values: &[u64]) -> Self {
-        AttributeValue::from(values.iter().map(|value| integer_literal(*value)).collect::<Vec<_>>())
+        NoteValue::from(values.iter().map(|value| integer_literal(*value)).collect::<Vec<_>>())
     }
 }
 
-impl From<Vec<LayoutLiteral>> for AttributeValue {
+impl From<Vec<LayoutLiteral>> for NoteValue {
     fn from(values: Vec<LayoutLiteral>) -> Self {
-        AttributeValue(Attribute::List(values))
+        NoteValue(Attribute::List(values))
     }
 }
 
-impl From<LayoutLiteral> for AttributeValue {
+impl From<LayoutLiteral> for NoteValue {
     fn from(value: LayoutLiteral) -> Self {
-        AttributeValue(Attribute::Value(value))
+        NoteValue(Attribute::Value(value))
     }
 }
 
-impl From<i64> for AttributeValue {
+impl From<i64> for NoteValue {
     fn from(value: i64) -> Self {
-        AttributeValue(Attribute::Value(LayoutLiteral::Integer(value)))
+        NoteValue(Attribute::Value(LayoutLiteral::Integer(value)))
     }
 }
 

@@ -1,0 +1,324 @@
+//! Attributes: metadata of an item, each with a name, a typed value, a comment and a unit.
+//!
+//! Cards of FITS headers, attributes of HDF5 and netCDF, tags of TIFF and attributes of layouts are all read into this one form.
+
+use std::fmt;
+use std::sync::Arc;
+
+use trilith_io::bytes::base64;
+
+use crate::array::{Array, Datatype, FloatText, json_text};
+
+/// One attribute of an item.
+///
+/// ```
+/// use trilith_array::attribute::{AttributeNumber, AttributeValue, ItemAttribute};
+/// let gain = ItemAttribute::new("gain", AttributeNumber::from(2.5)).with_comment("electrons per count");
+/// assert_eq!(gain.value.to_string(), "2.5");
+/// assert_eq!(gain.value.datatype_name(), "float64");
+/// assert!(matches!(gain.value, AttributeValue::Number(_)));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ItemAttribute {
+    /// The name, as the file has it. Names may repeat: a FITS header has many cards COMMENT.
+    pub name: String,
+    /// The value with its datatype.
+    pub value: AttributeValue,
+    /// The comment beside the value.
+    pub comment: Option<String>,
+    /// The unit of the value.
+    pub unit: Option<String>,
+    /// The part that the attribute has in the file.
+    pub role: AttributeRole,
+    /// The record of the file that holds it, if that is text: the card of a FITS header, 80 characters a record.
+    pub record: Option<Box<str>>,
+}
+
+/// The value of an attribute.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum AttributeValue {
+    /// No value: an undefined card of FITS, a null dataspace of HDF5, a flag of a layout.
+    Empty,
+    /// A boolean.
+    Bool(bool),
+    /// A text.
+    Text(String),
+    /// Bytes that are no text in their declared encoding.
+    Bytes(Vec<u8>),
+    /// A number with its datatype.
+    Number(AttributeNumber),
+    /// The path of another item of the file.
+    Reference(String),
+    /// Several values along one axis.
+    List(Vec<AttributeValue>),
+    /// An array of several axes, or of many elements; its elements are read when somebody asks for them.
+    Array(Box<Array>),
+}
+
+/// A number with its datatype, and the names of its values if the datatype is an enumeration.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct AttributeNumber {
+    /// The number.
+    pub value: NumberValue,
+    /// The datatype in the file.
+    pub datatype: Datatype,
+    /// The names of an enumeration.
+    pub names: Option<Arc<EnumNames>>,
+}
+
+/// The names of the values of an enumeration.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EnumNames(pub Vec<(String, i128)>);
+
+/// The value of a number.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum NumberValue {
+    /// An integer.
+    Int(i128),
+    /// A floating-point number.
+    Float(f64),
+    /// A complex number.
+    Complex(f64, f64),
+}
+
+/// The part that an attribute has in its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum AttributeRole {
+    /// Metadata of the user.
+    #[default]
+    Own,
+    /// A declaration that the physical elements already follow: `scale_factor`, `_FillValue`, `BSCALE`.
+    Applied,
+    /// A word about the place or the form of the elements: `NAXIS`, `TFORM1`, `DIMENSION_LIST`.
+    Structure,
+}
+
+/// Compares numbers by value, where NaN is equal to itself.
+impl PartialEq for NumberValue {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
+        match (*self, *other) {
+            (Self::Int(a), Self::Int(b)) => a == b,
+            (Self::Float(a), Self::Float(b)) => same(a, b),
+            (Self::Complex(a, b), Self::Complex(c, d)) => same(a, c) && same(b, d),
+            (Self::Int(int), Self::Float(float)) | (Self::Float(float), Self::Int(int)) => int as f64 == float,
+            _ => false,
+        }
+    }
+}
+
+/// Compares values; arrays are equal if their elements and shapes are.
+impl PartialEq for AttributeValue {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Empty, Self::Empty) => true,
+            (Self::Bool(a), Self::Bool(b)) => a == b,
+            (Self::Text(a), Self::Text(b)) | (Self::Reference(a), Self::Reference(b)) => a == b,
+            (Self::Bytes(a), Self::Bytes(b)) => a == b,
+            (Self::Number(a), Self::Number(b)) => a.value == b.value,
+            (Self::List(a), Self::List(b)) => a == b,
+            (Self::Array(a), Self::Array(b)) => {
+                a.shape() == b.shape()
+                    && a.datatype().is_equivalent(b.datatype())
+                    && matches!((array_text(a), array_text(b)), (Ok(a), Ok(b)) if a == b)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl ItemAttribute {
+    /// Returns an attribute of the user.
+    pub fn new(name: impl Into<String>, value: impl Into<AttributeValue>) -> Self {
+        Self { name: name.into(), value: value.into(), comment: None, unit: None, role: AttributeRole::Own, record: None }
+    }
+
+    /// Returns the attribute with a comment; an empty one is none.
+    #[must_use]
+    pub fn with_comment(mut self, comment: &str) -> Self {
+        self.comment = Some(comment.to_owned()).filter(|comment| !comment.is_empty());
+        self
+    }
+
+    /// Returns the attribute with a role.
+    #[must_use]
+    pub fn with_role(mut self, role: AttributeRole) -> Self {
+        self.role = role;
+        self
+    }
+
+    /// Returns `true` unless the attribute tells no more than the elements and their description: without
+    /// [`AttributeRole::Structure`], and without [`AttributeRole::Applied`].
+    pub fn is_visible(&self) -> bool {
+        self.role == AttributeRole::Own
+    }
+}
+
+impl AttributeNumber {
+    /// Returns a number of a datatype.
+    pub fn new(value: NumberValue, datatype: Datatype) -> Self {
+        Self { value, datatype, names: None }
+    }
+
+    /// Returns the name of an enumeration for the value.
+    pub fn enum_name(&self) -> Option<&str> {
+        let NumberValue::Int(value) = self.value else { return None };
+        let names = self.names.as_ref()?;
+        names.0.iter().find(|(_, known)| *known == value).map(|(name, _)| name.as_str())
+    }
+}
+
+impl From<i64> for AttributeNumber {
+    fn from(value: i64) -> Self {
+        Self::new(NumberValue::Int(value.into()), Datatype::Int64)
+    }
+}
+
+impl From<f64> for AttributeNumber {
+    fn from(value: f64) -> Self {
+        Self::new(NumberValue::Float(value), Datatype::Float64)
+    }
+}
+
+impl From<AttributeNumber> for AttributeValue {
+    fn from(number: AttributeNumber) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<&str> for AttributeValue {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl AttributeValue {
+    /// Returns the text, if the value is one, or the path that a reference has.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) | Self::Reference(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the datatype: `int16`, `text`, `bool8`, `reference`; of a list that of its values, and `mixed` if they
+    /// differ.
+    pub fn datatype_name(&self) -> String {
+        match self {
+            Self::Empty => "empty".to_owned(),
+            Self::Bool(_) => Datatype::Bool8.name().to_owned(),
+            Self::Text(_) => "text".to_owned(),
+            Self::Bytes(_) => "bytes".to_owned(),
+            Self::Reference(_) => "reference".to_owned(),
+            Self::Number(number) => number.datatype.to_string(),
+            Self::Array(array) => array.datatype().to_string(),
+            Self::List(values) => {
+                let mut names = values.iter().map(Self::datatype_name);
+                let Some(first) = names.next() else { return "empty".to_owned() };
+                if names.all(|name| name == first) { first } else { "mixed".to_owned() }
+            }
+        }
+    }
+}
+
+/// Formats the number with the fewest digits that its datatype needs.
+impl fmt::Display for AttributeNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let single = matches!(self.datatype, Datatype::Float32 | Datatype::Complex64);
+        let float = |number: f64| if single { format!("{:?}", number as f32) } else { format!("{number:?}") };
+        match self.value {
+            NumberValue::Int(number) => write!(f, "{number}"),
+            NumberValue::Float(number) => f.write_str(&float(number)),
+            NumberValue::Complex(re, im) => {
+                let sign = if im.is_sign_negative() { "-" } else { "+" };
+                write!(f, "{}{sign}{}j", float(re), float(im.abs()))
+            }
+        }
+    }
+}
+
+/// Formats the value in one line: a text as it is, the texts of a list in quotes.
+impl fmt::Display for AttributeValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) | Self::Reference(text) => f.write_str(text),
+            other => f.write_str(&other.literal_text()),
+        }
+    }
+}
+
+impl AttributeValue {
+    /// Returns the value in one line, a text in quotes.
+    pub fn literal_text(&self) -> String {
+        match self {
+            Self::Empty => String::new(),
+            Self::Bool(value) => value.to_string(),
+            Self::Text(text) | Self::Reference(text) => json_text(text),
+            Self::Bytes(bytes) => format!("0x{}", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
+            Self::Number(number) => match number.enum_name() {
+                Some(name) => format!("{number} ({name})"),
+                None => number.to_string(),
+            },
+            Self::List(values) => format!("[{}]", values.iter().map(Self::literal_text).collect::<Vec<_>>().join(", ")),
+            Self::Array(array) => array_text(array).unwrap_or_else(|why| format!("(unreadable: {})", why.message())),
+        }
+    }
+}
+
+impl AttributeValue {
+    /// Returns the value as JSON: numbers in full, a number without one as a string, a reference as `{"reference": "/path"}`, a value
+    /// of an enumeration as `{"value": 1, "name": "ON"}`, bytes as `{"base64": …}`, and no value as `null`.
+    ///
+    /// ```
+    /// use trilith_array::attribute::AttributeValue;
+    /// let value = AttributeValue::List(vec!["a".into(), AttributeValue::Empty, AttributeValue::Reference("/x".into())]);
+    /// assert_eq!(value.to_json(), r#"["a",null,{"reference":"/x"}]"#);
+    /// ```
+    pub fn to_json(&self) -> String {
+        match self {
+            Self::Empty => "null".to_owned(),
+            Self::Bool(value) => value.to_string(),
+            Self::Text(text) => json_text(text),
+            Self::Reference(path) => format!("{{\"reference\":{}}}", json_text(path)),
+            Self::Bytes(bytes) => format!("{{\"base64\":{}}}", json_text(&base64(bytes))),
+            Self::Number(number) => match (number.value, number.enum_name()) {
+                (_, Some(name)) => format!("{{\"value\":{number},\"name\":{}}}", json_text(name)),
+                (NumberValue::Int(_), None) => number.to_string(),
+                (NumberValue::Float(float), None) if float.is_nan() => "\"NaN\"".to_owned(),
+                (NumberValue::Float(float), None) if float.is_infinite() => {
+                    if float > 0.0 { "\"Infinity\"" } else { "\"-Infinity\"" }.to_owned()
+                }
+                (NumberValue::Float(_), None) => number.to_string(),
+                (NumberValue::Complex(..), None) => json_text(&number.to_string()),
+            },
+            Self::List(values) => format!("[{}]", values.iter().map(Self::to_json).collect::<Vec<_>>().join(",")),
+            Self::Array(array) if array.element_count() > MAX_SHOWN_ELEMENTS => json_text(&self.literal_text()),
+            Self::Array(_) => {
+                let text = self.literal_text();
+                if text.starts_with(['[', '{', '"', '-']) || text.starts_with(|c: char| c.is_ascii_digit()) {
+                    text
+                } else {
+                    json_text(&text)
+                }
+            }
+        }
+    }
+}
+
+/// Elements of an array that one line shows.
+const MAX_SHOWN_ELEMENTS: u64 = 4096;
+
+/// Returns the elements of a small array as nested lists; of a large one its description.
+fn array_text(array: &Array) -> crate::Result<String> {
+    if array.element_count() > MAX_SHOWN_ELEMENTS {
+        return Ok(format!("{} {:?}", array.datatype(), array.shape()));
+    }
+    let mut text = Vec::new();
+    array.write_json(&mut text, FloatText::Shortest)?;
+    Ok(String::from_utf8_lossy(&text).trim_end().to_owned())
+}
