@@ -20,6 +20,8 @@ const JSON: &[&[&str]] = &[
     &["info", "x.fits"],
     &["tree", "x.asdf"],
     &["tree", "x.bd"],
+    &["header", "x.asdf"],
+    &["header", "x.bd"],
     &["get", "x.asdf#/a"],
     &["get", "x.asdf#/a", "-o", "a.npy"],
     &["get", "x.asdf#/meta"],

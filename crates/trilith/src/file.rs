@@ -5,6 +5,7 @@
 //! [`File::as_dudley`] give access to what only one format family has. To add a family, implement [`Backend`].
 
 mod address;
+mod address_target;
 mod as_array;
 mod asdf;
 mod backend;
@@ -25,8 +26,9 @@ use crate::asdf::header::is_asdf;
 use crate::dudley::Signature;
 
 pub(crate) use address::number_attributes;
+pub use address_target::AddressTarget;
 pub use address::{
-    AddressName, AddressPattern, AddressTarget, AttributePart, AttributeSelector, ComputedValue, ItemAddress, part_value,
+    AddressName, AddressPattern, AttributePart, AttributeSelector, ComputedValue, ItemAddress, part_value,
 };
 pub use backend::{
     ArrayDescription, AxisNames, Backend, ChildItem, EventSink, ItemLocation, KeyedChildren, ListedArray, ResolvedItem,

@@ -30,6 +30,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("yaml", 1),
     ("tree", 2),
     ("array", 2),
+    ("attribute", 3),
     ("codec", 3),
     ("condition", 3),
     ("core", 3),

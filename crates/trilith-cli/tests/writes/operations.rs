@@ -7,6 +7,7 @@ use super::file_kinds::{Kind, Kindred, filling, rows, table};
 pub(crate) const READING: &[&str] = &[
     "info",
     "tree",
+    "header",
     "blocks",
     "digest",
     "verify",

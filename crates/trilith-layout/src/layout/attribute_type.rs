@@ -3,17 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::escape::{attribute_name, read_value};
+use super::escape::{ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, TYPE_PREFIX, attribute_name, is_attribute_type, read_value};
 use super::model::{Attribute, ItemId, Layout, LayoutLiteral};
 use crate::array::Datatype;
 use crate::attribute::{AttributeNumber, AttributeValue, EnumNames, ItemAttribute, NumberValue};
-
-/// The prefix of the attribute that has the datatype of another one.
-pub(super) const TYPE_PREFIX: &str = "type:";
-/// The prefix of the attribute that has the names of the values of another one.
-pub(super) const ENUM_NAMES_PREFIX: &str = "enum_names:";
-/// The prefix of the attribute that has the values for these names.
-pub(super) const ENUM_VALUES_PREFIX: &str = "enum_values:";
 
 /// The datatype of an attribute without a value.
 pub(crate) const EMPTY_TYPE: &str = "empty";
@@ -34,11 +27,6 @@ pub(crate) enum AttributeType<'a> {
     Enum(&'a Datatype, &'a [String], &'a [i128]),
     /// A word in place of a datatype.
     Special(&'static str),
-}
-
-/// Returns `true` if an attribute says something about another attribute.
-pub fn is_attribute_type(name: &str) -> bool {
-    [TYPE_PREFIX, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Returns the datatype of a numeric attribute whose layout does not state it.

@@ -11,7 +11,6 @@
 
 use std::borrow::Cow;
 
-use super::attribute_type::is_attribute_type;
 use super::model::{Attribute, ESCAPE_PREFIX, LayoutLiteral, escape_bytes};
 use crate::percent::{strict_bytes, strictly_decoded};
 
@@ -38,11 +37,23 @@ const RESERVED_ATTRIBUTES: &[&str] = &[
 /// The name of the attribute that makes an item an attribute of another one: the name of that, or an empty text for the dict.
 pub const OWNER_ATTRIBUTE: &str = "attribute_of";
 
-/// The prefix of an attribute that describes another one.
-const TYPE_PREFIX: &str = "asdf_type:";
+/// The prefix of an attribute of a conversion that describes another one.
+const ASDF_TYPE_PREFIX: &str = "asdf_type:";
+
+/// The prefix of the attribute that has the datatype of another one.
+pub(super) const TYPE_PREFIX: &str = "type:";
+/// The prefix of the attribute that has the names of the values of another one.
+pub(super) const ENUM_NAMES_PREFIX: &str = "enum_names:";
+/// The prefix of the attribute that has the values for these names.
+pub(super) const ENUM_VALUES_PREFIX: &str = "enum_values:";
 
 /// The member that fills a struct up to its size.
 pub const PADDING_NAME: &str = "_pad";
+
+/// Returns `true` if an attribute says something about another attribute.
+pub fn is_attribute_type(name: &str) -> bool {
+    [TYPE_PREFIX, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX].iter().any(|prefix| name.starts_with(prefix))
+}
 
 /// Returns the name of an item, or of a member of a struct, as a layout spells it.
 pub fn own_name(name: &str) -> Cow<'_, str> {
@@ -51,7 +62,7 @@ pub fn own_name(name: &str) -> Cow<'_, str> {
 
 /// Returns the name of an attribute of a file as a layout spells it.
 pub fn own_attribute(name: &str) -> Cow<'_, str> {
-    let is_word = name.starts_with(GRID_PREFIX) || name.starts_with(TYPE_PREFIX) || is_attribute_type(name);
+    let is_word = name.starts_with(GRID_PREFIX) || name.starts_with(ASDF_TYPE_PREFIX) || is_attribute_type(name);
     with_marker(name, is_word || RESERVED_ATTRIBUTES.contains(&name))
 }
 

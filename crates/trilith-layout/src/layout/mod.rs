@@ -62,7 +62,7 @@ pub use annotations::AnnotatedMember;
 pub(crate) use annotations::length_of;
 pub(crate) use attribute_type::{AttributeType, EMPTY_TYPE, REFERENCE_TYPE};
 #[doc(hidden)]
-pub use attribute_type::{is_attribute_type, stated_attribute_type, typed_attributes};
+pub use attribute_type::{stated_attribute_type, typed_attributes};
 pub(crate) use builder::LayoutBuilder;
 #[doc(hidden)]
 pub use chunk_index::{ChunkIndex, IndexedArray, StoredChunk};
@@ -76,7 +76,8 @@ pub use entries::{CondensedEntries, LayoutEntries, MIN_CONDENSED_LIST};
 pub use entry::{LayoutEntry, StreamEntryKind};
 #[doc(hidden)]
 pub use escape::{
-    OWNER_ATTRIBUTE, PADDING_NAME, attribute_name, marked_name, own_attribute, own_name, own_value, read_own, read_value,
+    OWNER_ATTRIBUTE, PADDING_NAME, attribute_name, is_attribute_type, marked_name, own_attribute, own_name, own_value, read_own,
+    read_value,
 };
 #[doc(hidden)]
 pub use evaluation::LayoutEvaluation;

@@ -121,11 +121,11 @@ impl Column {
             return Ok(found.as_ref().map_or(TableCell::Null, |found| coordinate_cell(&found.wcs, *value)));
         }
         if matches!(self.part, Some(AddressName::Attribute(_)))
-            && let Some(item) = self.item_at(place, &self.full_path)?
+            && let Some(item) = self.item_at(place, &self.full_path, false)?
         {
             return self.found(item_value(&item)?);
         }
-        let item = match self.item_at(place, &self.path)? {
+        let item = match self.item_at(place, &self.path, true)? {
             Some(item) => item,
             None => return Ok(TableCell::Null),
         };
@@ -181,14 +181,15 @@ impl Column {
         *lock(&self.state.suggestion) = Some(advice);
     }
 
-    /// The item of a row at a path.
-    fn item_at<'f>(&self, place: RowSubject<'f>, path: &str) -> Result<Option<Item<'f>>> {
+    /// The item of a row at a path; notes the keys that there are if it is missing and was to be there.
+    fn item_at<'f>(&self, place: RowSubject<'f>, path: &str, is_expected: bool) -> Result<Option<Item<'f>>> {
         match place.item {
             Some((item, _)) if !self.from_root => item_below(item, path),
             _ => match place.file.item(path) {
                 Ok(item) => Ok(Some(item.resolve()?)),
                 Err(error) if error.kind().is_request() => {
-                    if self.lacks_suggestion()
+                    if is_expected
+                        && self.lacks_suggestion()
                         && let Some(advice) = error.advice()
                     {
                         self.suggest(advice.to_string());

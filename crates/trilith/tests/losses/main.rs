@@ -18,6 +18,7 @@ use trilith::asdf::{AsdfFile, Block, WriteOptions};
 use trilith::assemble::{self, BlockCodec};
 use trilith::check::{DiffOptions, ItemDifference};
 use trilith::convert::{ConvertOptions, TargetForm};
+use trilith::file::AddressPattern;
 use trilith::tree::{TreePath, Value};
 use trilith::{File, OpenOptions, Progress};
 

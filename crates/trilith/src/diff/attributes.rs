@@ -1,0 +1,118 @@
+//! Differences between the attributes of two items.
+
+use std::collections::HashMap;
+
+use super::{Comparer, DifferenceKind, Differences, ItemPair};
+use crate::attribute::{AttributeValue, ItemAttribute, NumberValue};
+use crate::error::Result;
+use crate::file::{Item, ItemAddress};
+
+impl Comparer<'_> {
+    /// Compares the attributes by their names, those of one name in their order, and the texts of a FITS header as sequences.
+    pub(super) fn compare_attributes(&mut self, pair: &ItemPair<'_>) -> Result<()> {
+        let (a, b) = (comparable_attributes(&pair.a)?, comparable_attributes(&pair.b)?);
+        if a.is_empty() && b.is_empty() {
+            return Ok(());
+        }
+        let mut groups: Vec<AttributeGroup<'_>> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        for (attribute, is_first) in a.iter().map(|one| (one, true)).chain(b.iter().map(|one| (one, false))) {
+            let at = *known.entry(attribute.name.as_str()).or_insert_with(|| {
+                groups.push(AttributeGroup::default());
+                groups.len() - 1
+            });
+            if let Some(group) = groups.get_mut(at) {
+                if is_first { &mut group.a } else { &mut group.b }.push(attribute);
+            }
+        }
+        for group in &mut groups {
+            group.compare(pair, &mut self.out);
+        }
+        Ok(())
+    }
+}
+
+impl Differences<'_> {
+    fn is_attribute_ignored(&self, path: &str, name: &str, index: usize) -> bool {
+        let fitting = self.options.ignore.iter().filter(|pattern| pattern.matches_attribute(path, name, index));
+        !self.options.ignore.is_empty() && fitting.count() > 0
+    }
+
+    /// Returns `true` if two values of attributes are the same, numbers within the tolerances.
+    fn same_value(&self, a: &AttributeValue, b: &AttributeValue) -> bool {
+        match (a, b) {
+            (AttributeValue::Number(a), AttributeValue::Number(b)) => match (a.value, b.value) {
+                (NumberValue::Float(a), NumberValue::Float(b)) => self.same_number(a, b),
+                (NumberValue::Int(a), NumberValue::Int(b)) if self.has_tolerance() => self.same_number(a as f64, b as f64),
+                (NumberValue::Int(int), NumberValue::Float(float)) | (NumberValue::Float(float), NumberValue::Int(int)) => {
+                    self.same_number(int as f64, float)
+                }
+                (a, b) => a == b,
+            },
+            (AttributeValue::List(a), AttributeValue::List(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.same_value(a, b))
+            }
+            (a, b) => a == b,
+        }
+    }
+}
+
+/// The attributes that are compared: those of the user, without what the elements and their description tell. The names of the axes
+/// are a word of the layout, and have a meaning.
+fn comparable_attributes(item: &Item<'_>) -> Result<Vec<ItemAttribute>> {
+    let mut all = item.attributes()?;
+    all.retain(ItemAttribute::is_visible);
+    if let Some((file, id)) = item.as_dudley() {
+        let words = file.storage_attributes(id)?.into_iter().filter(|(name, _)| *name == "grid_dims");
+        all.extend(words.map(|(name, said)| ItemAttribute::new(name, AttributeValue::Text(said.to_string()))));
+    }
+    Ok(all)
+}
+
+/// The attributes of one name in both files.
+#[derive(Default)]
+struct AttributeGroup<'a> {
+    a: Vec<&'a ItemAttribute>,
+    b: Vec<&'a ItemAttribute>,
+}
+
+impl AttributeGroup<'_> {
+    fn compare(&mut self, pair: &ItemPair<'_>, out: &mut Differences<'_>) {
+        let Some(name) = self.a.first().or(self.b.first()).map(|attribute| attribute.name.clone()) else { return };
+        let is_commentary = matches!(name.as_str(), "COMMENT" | "HISTORY" | "");
+        let mut start = 0;
+        if is_commentary && self.a.len() != self.b.len() {
+            // A text that was put in, or taken out, moves those behind it.
+            let same = |(a, b): (&&ItemAttribute, &&ItemAttribute)| a.value == b.value;
+            start = self.a.iter().zip(&self.b).take_while(|pair| same((pair.0, pair.1))).count();
+            let (behind_a, behind_b) = (self.a.get(start..).unwrap_or(&[]), self.b.get(start..).unwrap_or(&[]));
+            let end = behind_a.iter().rev().zip(behind_b.iter().rev()).take_while(|pair| same((pair.0, pair.1))).count();
+            self.a.truncate(self.a.len() - end);
+            self.b.truncate(self.b.len() - end);
+        }
+        for index in start..self.a.len().max(self.b.len()) {
+            if out.is_attribute_ignored(&pair.path, &name, index) {
+                continue;
+            }
+            let address = ItemAddress::attribute(pair.path.as_str(), &name, index).to_string();
+            match (self.a.get(index), self.b.get(index)) {
+                (Some(a), Some(b)) => {
+                    if !out.same_value(&a.value, &b.value) {
+                        out.push_difference(address.clone(), DifferenceKind::Value, said(&a.value), said(&b.value));
+                    }
+                    if a.comment != b.comment && !out.is_attribute_ignored(&pair.path, &format!("{name}.comment"), index) {
+                        let (a, b) = (a.comment.clone(), b.comment.clone());
+                        out.push_difference(format!("{address}.comment"), DifferenceKind::Value, a, b);
+                    }
+                }
+                (Some(a), None) => out.push_difference(address, DifferenceKind::Removed, said(&a.value), None),
+                (None, Some(b)) => out.push_difference(address, DifferenceKind::Added, None, said(&b.value)),
+                (None, None) => {}
+            }
+        }
+    }
+}
+
+fn said(value: &AttributeValue) -> Option<String> {
+    Some(value.literal_text())
+}
