@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char};
 use std::sync::Arc;
 
-use library::file::{Backend, ItemLocation, ResolvedItem};
+use library::file::{Backend, ItemLocation, ResolvedItem, resolve_path};
 use library::tree::Scalar;
 use library::{Error, File, ItemKind, Result};
 
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn trilith_item_at(
 ) -> i32 {
     call!(out, error, {
         let reach = FileRef::This(get_ref(file)?.file.clone());
-        let found = reach.backend().find(required_str(path)?)?;
+        let found = resolve_path(reach.backend(), required_str(path)?)?;
         reach.wrap_target(found)
     })
 }
@@ -274,7 +274,7 @@ pub unsafe extern "C" fn trilith_item_unit(
 ) -> i32 {
     call!(out, error, {
         let item = get_ref(item)?;
-        item.reach.backend().metadata(&item.place).unit.map_or(std::ptr::null_mut(), |unit| into_c_string(&unit))
+        item.reach.backend().unit(&item.place).map_or(std::ptr::null_mut(), |unit| into_c_string(&unit))
     })
 }
 

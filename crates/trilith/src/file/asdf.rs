@@ -186,8 +186,9 @@ impl Backend for AsdfFile {
     }
 
     fn unit(&self, at: &ItemLocation) -> Option<String> {
+        let node = self.node_at(at);
         let kept = || find_conversion_note(self, at, "notes")?.get("unit").map(|unit| unit.text().into_owned());
-        self.unit_of(self.node_at(at)).or_else(kept)
+        self.unit_of(node).or_else(|| super::fits::unit_of(self, node)).or_else(kept)
     }
 
     fn integer(&self, at: &ItemLocation) -> Result<Option<String>> {

@@ -7,6 +7,7 @@ use crate::condition::TableCell;
 use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind};
 use crate::suggest::nearest;
+use crate::tree::TreePath;
 use crate::wcs::{FoundWcs, Wcs};
 use crate::yaml::{PrintOptions, print_value};
 
@@ -143,7 +144,7 @@ impl Column {
             ColumnAspect::Value => item_value(item)?,
             ColumnAspect::Kind => TableCell::Text(item.kind().name().to_owned()),
             ColumnAspect::Tag => item.metadata().tag.map_or(TableCell::Null, |tag| TableCell::Text(tag.to_owned())),
-            ColumnAspect::Unit => item.metadata().unit.map_or(TableCell::Null, |unit| TableCell::Text(unit.into_owned())),
+            ColumnAspect::Unit => item.unit().map_or(TableCell::Null, TableCell::Text),
             ColumnAspect::Index => TableCell::Null,
             aspect if aspect.is_of_coordinates() => item.coordinates()?.map_or(TableCell::Null, |found| self.of_wcs(&found.wcs)),
             _ if !is_array => TableCell::Null,
@@ -185,19 +186,11 @@ fn aspect_of(place: &str) -> Result<(&str, ColumnAspect)> {
 }
 
 /// The item at a path below another.
-fn item_below<'f>(item: &'f Item<'f>, path: &str) -> Result<Option<Item<'f>>> {
+fn item_below<'f>(item: &Item<'f>, path: &str) -> Result<Option<Item<'f>>> {
     let mut at = item.resolve()?;
-    for key in path.split('/').skip(1) {
-        let key = key.replace("~1", "/").replace("~0", "~");
-        let next = {
-            let children = at.children()?;
-            let number = key.parse::<usize>().ok();
-            let named = children.iter().position(|(name, _)| name.as_deref() == Some(key.as_str()));
-            let is_list = at.kind() == ItemKind::List;
-            named.or_else(|| number.filter(|n| is_list && *n < children.len()))
-        };
-        let Some(child) = next.map_or(Ok(None), |index| at.child(index))? else { return Ok(None) };
-        at = child.resolve()?;
+    for key in TreePath::parse(path)?.keys() {
+        let Some(child) = at.get(key)? else { return Ok(None) };
+        at = child;
     }
     Ok(Some(at))
 }
