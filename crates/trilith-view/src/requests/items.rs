@@ -101,6 +101,7 @@ pub(super) fn answer_item(session: &ViewerSession, request: &ViewerRequest) -> R
     });
     let Some(object) = said.as_object_mut() else { return Ok(said) };
     object.append(&mut metadata_json(&notes));
+    object.insert("unit".to_owned(), json!(found.unit()));
     match kind {
         ItemKind::Array => {
             match found.describe() {
