@@ -23,7 +23,7 @@ use crate::inputs::{self, ItemCheck, InputFiles, ArgumentKind as Names};
 use crate::item_arg::ItemArg;
 use crate::json::datatype_text;
 use crate::options::Options;
-use crate::output::{self, JsonEscaper, Output, json_text, json_value, display_size};
+use crate::output::{self, ColumnStyle, JsonEscaper, Output, TextTable, json_text, json_value, display_size};
 use crate::outputs::{FileFormat, check_name};
 use crate::output_file::OutputFile;
 
@@ -350,14 +350,17 @@ fn cell_json(cell: &TableCell, form: CellForm) -> String {
 
 /// Aligned columns, numbers flush right.
 fn print_aligned(out: &mut Output, table: &Found) -> Result<()> {
-    let is_number = |kind| matches!(kind, CellType::Int | CellType::Float);
-    let flush = |(column, kind): (&TableColumnInfo, CellType)| {
+    let column = |(at, (column, kind)): (usize, (&TableColumnInfo, CellType))| {
         let unit = column.unit.as_ref().map(|unit| format!(" [{unit}]")).unwrap_or_default();
-        format!("{}{}{unit}", if is_number(kind) { ">" } else { "" }, column.name)
+        let style = match kind {
+            CellType::Int | CellType::Float => ColumnStyle::Number,
+            // A table of values of files begins with their names.
+            _ if at == 0 && column.name == "file" => ColumnStyle::Path,
+            _ => ColumnStyle::Text,
+        };
+        (format!("{}{unit}", column.name), style)
     };
-    let names: Vec<String> = table.columns().iter().zip(table.types()).map(flush).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut shown = output::TextTable::new(&names);
+    let mut shown = TextTable::with_columns(table.columns().iter().zip(table.types()).enumerate().map(column).collect());
     for row in table.rows() {
         let text = |(at, cell): (usize, &TableCell)| if *cell == TableCell::Null { "-".to_owned() } else { table.cell_text(at, cell) };
         shown.push_row(row.iter().enumerate().map(text).collect());
