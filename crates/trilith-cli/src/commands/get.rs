@@ -11,7 +11,7 @@ use trilith::array::{Array, has_undecodable_text};
 use trilith::bytes::{self, SourceBacking, BaseUri, WriteBasis, AccessCost, path_of, stored_ranges, verify_backing};
 use trilith::dudley::OmittedFile;
 use trilith_io::error::count_noun;
-use trilith::file::{Item, ItemKind};
+use trilith::file::{Item, ItemKind, table_columns};
 use trilith::wcs::{self, BoxSize};
 use trilith::{Error, File, Result};
 
@@ -107,6 +107,7 @@ impl Get {
         }
         let item = file.item(job.item_path());
         let Some(item) = job.report_missing(item)? else { return Ok(Outcome::Negative) };
+        let (item, field) = self.parts.column_of(item)?;
         let array = self.as_array(&item, job.options)?;
         if let (Some(family), true) = (file.as_family(), array.as_ref().is_some_and(|array| array.mask().is_some())) {
             let omitted = family.omitted(job.item_path())?;
@@ -119,7 +120,7 @@ impl Get {
             },
             (Some(array), None) => {
                 let is_padded = array.much_padded()?.is_some();
-                let part = self.parts.apply(array)?;
+                let part = self.parts.apply(array, field)?;
                 let part = if is_padded { self.print_unpadded_strings(&item, part, job)? } else { part };
                 warn_of_bytes(&part, job)?;
                 self.output_array(&part, job, output.as_deref())
@@ -149,7 +150,12 @@ impl Get {
         }
         if self.has_selection() || self.explain {
             return item.as_array().map(Some).map_err(|error| {
-                Error::invalid_input(format!("{}, so --slice, --sky, --field and --explain do not apply", error.message()))
+                let what = format!("{}, so --slice, --sky, --field and --explain do not apply", error.message());
+                let error = Error::invalid_input(what);
+                match table_columns(item) {
+                    Ok(Some(_)) => error.hint("name a column (#/path/COLUMN), or print rows: trilith table FILE#/path --rows 0:10"),
+                    _ => error,
+                }
             });
         }
         Ok(None)
@@ -179,7 +185,7 @@ impl Get {
     /// The pixels of an array around a position; `None` if it has none there.
     fn crop_around(&self, position: &str, array: Array, file: &File, job: &FileJob<'_>) -> Result<Option<Array>> {
         let (place, size): (_, BoxSize) = (wcs::position(position)?, self.size.as_deref().unwrap_or_default().parse()?);
-        let array = self.parts.apply(array)?;
+        let array = self.parts.apply(array, self.parts.field.as_deref())?;
         let found = file.wcs(job.item_path())?.ok_or_else(|| {
             let message = format!("cannot find position {position}: {} has no coordinates", job.label());
             Error::unsupported(message).hint("use --slice, or name an array with coordinates: FILE#/path")

@@ -35,7 +35,7 @@ impl DrawingSource {
     pub(super) fn select(item: &Item<'_>, path: &str, parts: &ArraySelection, what: Option<DrawingKind>, first: bool) -> Result<Self> {
         let (path, mut array, mut columns) = select_array(item, path, first)?;
         let unit = item.unit().unwrap_or_default();
-        array = parts.apply(array)?;
+        array = parts.apply(array, parts.field.as_deref())?;
         if parts.field.is_some() {
             columns.clear();
         }
