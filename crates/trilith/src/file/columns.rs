@@ -317,3 +317,54 @@ impl Backend for ColumnFile {
         Ok(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::File;
+    use super::*;
+
+    fn file(tree: &str) -> File {
+        let text = format!("#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- {tree}\n...\n");
+        crate::OpenOptions::new().open_bytes(text.into_bytes()).unwrap()
+    }
+
+    const RECORDS: &str = "!core/ndarray-1.1.0 {data: [[1, [2.5, 3.5]], [4, [5.5, 6.5]]], datatype: [{name: n, datatype: int32}, \
+                           {name: p, datatype: [{name: x, datatype: float64}, {name: a/b, datatype: float64}]}]}";
+
+    #[test]
+    fn fields_are_items_with_paths() {
+        let file = file(&format!("{{t: {RECORDS}}}"));
+        assert_eq!(file.array("/t/n").unwrap().load::<i32>().unwrap(), [1, 4]);
+        let nested = file.item("/t/p/x").unwrap();
+        assert_eq!((nested.path().as_deref(), nested.kind()), (Some("/t/p/x"), ItemKind::Array));
+        assert_eq!(nested.array().unwrap().load::<f64>().unwrap(), [2.5, 5.5]);
+        assert_eq!(file.array("/t/p/a~1b").unwrap().load::<f64>().unwrap(), [3.5, 6.5]);
+        assert!(nested.is_same_file(&file.root()) && nested.children().unwrap().is_empty());
+        let found = file.root().find("t/p/x").unwrap().unwrap();
+        assert_eq!(found.array().unwrap().load::<f64>().unwrap(), [2.5, 5.5]);
+        let error = file.item("/t/m").unwrap_err().to_string();
+        assert!(error.contains("did you mean") || error.contains("there are: n, p"), "{error}");
+        assert!(file.item("/t/n/0").is_err() && file.root().find("/t/n/x").unwrap().is_none());
+        // A walk does not enter columns.
+        assert_eq!(file.arrays().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn columns_of_tagged_tables_have_units() {
+        let columns = "[!core/column-1.0.0 {name: a, unit: s, data: !core/ndarray-1.1.0 [1, 2]}, \
+                       !unit/quantity-1.1.0 {unit: Jy, value: !core/ndarray-1.1.0 [3.5, 4.5]}, \
+                       {name: columns, data: [5, 6]}]";
+        for tag in ["!core/table-1.0.0", "!core/table", "!<tag:astropy.org:astropy/table/table-1.1.0>"] {
+            let file = file(&format!("{{t: {tag} {{columns: {columns}, colnames: [a, b, columns], n: 1}}}}"));
+            let unit = |path: &str| file.item(path).unwrap().unit();
+            assert_eq!((unit("/t/a").as_deref(), unit("/t/b").as_deref(), unit("/t/n")), (Some("s"), Some("Jy"), None), "{tag}");
+            assert_eq!(file.array("/t/b").unwrap().load::<f64>().unwrap(), [3.5, 4.5]);
+            // A key goes before a column.
+            assert_eq!(file.item("/t/columns").unwrap().children().unwrap().len(), 3);
+            let names = column_names(&file.item("/t").unwrap()).unwrap();
+            assert_eq!(names, ["a", "b", "columns"]);
+        }
+        let plain = file(&format!("{{t: {{columns: {columns}}}}}"));
+        assert!(plain.item("/t/a").is_err());
+    }
+}
