@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char};
 use std::sync::Arc;
 
 use library::attribute::AttributeValue;
-use library::file::{AttributeSelector, Backend, ItemLocation, ResolvedItem, part_value};
+use library::file::{AttributeSelector, Backend, ItemLocation, ResolvedItem, part_value, resolve_path};
 use library::tree::Scalar;
 use library::{Error, File, Item, ItemKind, Result};
 
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn trilith_item_at(
 ) -> i32 {
     call!(out, error, {
         let reach = FileRef::This(get_ref(file)?.file.clone());
-        let found = reach.backend().find(required_str(path)?)?;
+        let found = resolve_path(reach.backend(), required_str(path)?)?;
         reach.wrap_target(found)
     })
 }
@@ -275,7 +275,7 @@ pub unsafe extern "C" fn trilith_item_unit(
 ) -> i32 {
     call!(out, error, {
         let item = get_ref(item)?;
-        Item::new(item.reach.backend(), item.place.clone()).unit().map_or(std::ptr::null_mut(), |unit| into_c_string(&unit))
+        item.reach.backend().unit(&item.place).map_or(std::ptr::null_mut(), |unit| into_c_string(&unit))
     })
 }
 

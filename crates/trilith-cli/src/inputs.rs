@@ -46,6 +46,13 @@ pub(crate) struct FileListArgs {
     hidden: bool,
 }
 
+impl FileListArgs {
+    /// Returns `true` if a list names files.
+    pub(crate) fn is_given(&self) -> bool {
+        self.files_from.is_some()
+    }
+}
+
 /// The files of a command that reads any number of them.
 #[derive(Debug, Args)]
 pub(crate) struct InputFiles {

@@ -308,14 +308,50 @@ pub(crate) fn display_size(bytes: u64) -> String {
 /// Rows of text in aligned columns.
 pub(crate) struct TextTable {
     rows: Vec<Vec<String>>,
-    right_aligned: Vec<bool>,
+    columns: Vec<ColumnStyle>,
+}
+
+/// The alignment of a column, and the end at which a cell is cut if a terminal is too narrow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ColumnStyle {
+    /// Text: the end is cut.
+    Text,
+    /// Paths: the beginning is cut, because paths differ at their ends.
+    Path,
+    /// Numbers, flush right: integers stay, floats lose digits.
+    Number,
+}
+
+impl ColumnStyle {
+    fn truncate(self, cell: &str, width: usize) -> Cow<'_, str> {
+        if self == Self::Path { truncate_start(cell, width) } else { truncate_end(cell, width) }
+    }
+}
+
+/// The cells and the widths of the columns that a terminal has room for.
+struct FittedTable<'t> {
+    rows: Cow<'t, [Vec<String>]>,
+    widths: Vec<usize>,
 }
 
 impl TextTable {
-    /// A table whose columns are named; a name that begins with `>` is set flush right.
+    /// A table whose columns are named; a name that begins with `>` is that of numbers, one that begins with `<` that of paths.
     pub(crate) fn new(names: &[&str]) -> Self {
-        let right = names.iter().map(|n| n.starts_with('>')).collect();
-        Self { rows: vec![names.iter().map(|n| n.trim_start_matches('>').to_owned()).collect()], right_aligned: right }
+        let style = |name: &&str| match name.as_bytes().first() {
+            Some(b'>') => ColumnStyle::Number,
+            Some(b'<') => ColumnStyle::Path,
+            _ => ColumnStyle::Text,
+        };
+        let name = |name: &&str| name.strip_prefix(['<', '>']).unwrap_or(name).to_owned();
+        Self::with_columns(names.iter().map(|column| (name(column), style(column))).collect())
+    }
+
+    /// A table whose columns have any names.
+    pub(crate) fn with_columns(columns: Vec<(String, ColumnStyle)>) -> Self {
+        let (names, columns): (Vec<String>, Vec<ColumnStyle>) = columns.into_iter().unzip();
+        let mut table = Self { rows: Vec::new(), columns };
+        table.push_row(names);
+        table
     }
 
     /// Adds a row.
@@ -323,47 +359,78 @@ impl TextTable {
         self.rows.push(cells.into_iter().map(|cell| escape_controls(&cell).into_owned()).collect());
     }
 
-    /// The lines of the table. On a terminal columns of text that make it too wide are shortened.
+    /// The lines of the table. On a terminal a table that is too wide loses digits of floats, then parts of text, then columns.
     pub(crate) fn print(&self, out: &mut Output) -> Result<()> {
-        self.format_lines().iter().try_for_each(|line| out.write_line(line))
+        self.format_lines(terminal_columns()).iter().try_for_each(|line| out.write_line(line))
     }
 
     /// The lines of the table as [`TextTable::print`] prints them, each with its end.
     pub(crate) fn to_text(&self) -> String {
-        self.format_lines().iter().map(|line| format!("{line}\n")).collect()
+        self.format_lines(terminal_columns()).iter().map(|line| format!("{line}\n")).collect()
     }
 
-    fn format_lines(&self) -> Vec<String> {
-        let widest = |column: usize| self.rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0);
-        let mut widths: Vec<usize> = (0..self.right_aligned.len()).map(widest).collect();
-        if let Some(room) = terminal_columns() {
-            self.shrink_widths(&mut widths, room);
-        }
+    fn format_lines(&self, room: Option<usize>) -> Vec<String> {
+        let fitted = self.fit(room);
         let line = |row: &Vec<String>| {
             let mut line = String::new();
-            for (column, cell) in row.iter().enumerate() {
-                let width = widths.get(column).copied().unwrap_or(0);
-                let cell = truncate_middle(cell, width);
+            for ((column, cell), width) in row.iter().enumerate().zip(&fitted.widths) {
+                let style = self.columns.get(column).copied().unwrap_or(ColumnStyle::Text);
+                let cell = style.truncate(cell, *width);
                 let fill = " ".repeat(width.saturating_sub(cell.chars().count()));
                 if column > 0 {
                     line.push_str("  ");
                 }
-                let parts = if self.right_aligned.get(column) == Some(&true) { [&fill, &*cell] } else { [&*cell, &fill] };
+                let parts = if style == ColumnStyle::Number { [&fill, &*cell] } else { [&*cell, &fill] };
                 parts.iter().for_each(|part| line.push_str(part));
             }
             line.trim_end().to_owned()
         };
-        self.rows.iter().map(line).collect()
+        let mut lines: Vec<String> = fitted.rows.iter().map(line).collect();
+        match self.columns.len() - fitted.widths.len() {
+            0 => {}
+            1 => lines.push("(1 more column does not fit the terminal)".to_owned()),
+            count => lines.push(format!("({count} more columns do not fit the terminal)")),
+        }
+        lines
+    }
+
+    /// Fits the table into the room of a terminal.
+    fn fit(&self, room: Option<usize>) -> FittedTable<'_> {
+        let mut fitted = FittedTable { rows: Cow::Borrowed(&self.rows), widths: self.natural_widths(&self.rows) };
+        let Some(room) = room else { return fitted };
+        for digits in (MIN_FLOAT_DIGITS..=MAX_FLOAT_DIGITS).rev() {
+            if total_width(&fitted.widths) <= room {
+                return fitted;
+            }
+            let is_number = |column: usize| self.columns.get(column) == Some(&ColumnStyle::Number);
+            let cell = |(column, cell): (usize, &String)| match is_number(column) {
+                true => shorten_float(cell, digits).unwrap_or_else(|| cell.clone()),
+                false => cell.clone(),
+            };
+            let names = self.rows.iter().take(1).cloned();
+            let rows = self.rows.iter().skip(1).map(|row| row.iter().enumerate().map(cell).collect());
+            let rows: Vec<Vec<String>> = names.chain(rows).collect();
+            fitted = FittedTable { widths: self.natural_widths(&rows), rows: Cow::Owned(rows) };
+        }
+        self.shrink_widths(&mut fitted.widths, room);
+        while fitted.widths.len() > 1 && total_width(&fitted.widths) > room {
+            fitted.widths.pop();
+        }
+        fitted
+    }
+
+    fn natural_widths(&self, rows: &[Vec<String>]) -> Vec<usize> {
+        let widest = |column: usize| rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0);
+        (0..self.columns.len()).map(widest).collect()
     }
 
     /// Takes from the widest columns of text what is more than there is room for. Numbers are never cut, and a column
     /// keeps the width of its name.
     fn shrink_widths(&self, widths: &mut [usize], room: usize) {
         const MIN_COLUMN_WIDTH: usize = 8;
-        let gaps = 2 * widths.len().saturating_sub(1);
         let named = |at: usize| self.rows.first().and_then(|names| names.get(at)).map_or(0, |name| name.chars().count());
-        while widths.iter().sum::<usize>() + gaps > room {
-            let text = widths.iter_mut().enumerate().filter(|(at, _)| self.right_aligned.get(*at) == Some(&false));
+        while total_width(widths) > room {
+            let text = widths.iter_mut().enumerate().filter(|(at, _)| self.columns.get(*at) != Some(&ColumnStyle::Number));
             let Some((_, width)) =
                 text.filter(|(at, width)| **width > named(*at).max(MIN_COLUMN_WIDTH)).max_by_key(|(_, width)| **width)
             else {
@@ -374,21 +441,50 @@ impl TextTable {
     }
 }
 
+/// Digits that a float keeps if a terminal has no room for more.
+const MIN_FLOAT_DIGITS: usize = 4;
+/// Digits of a float that are tried first.
+const MAX_FLOAT_DIGITS: usize = 9;
+
+fn total_width(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1)
+}
+
+/// Returns a float with this number of digits, if it has more; None for what is no float. Digits before the point stay.
+fn shorten_float(cell: &str, digits: usize) -> Option<String> {
+    let value: f64 = cell.parse().ok().filter(|value: &f64| value.is_finite())?;
+    if !cell.contains(['.', 'e', 'E']) {
+        return None;
+    }
+    let scientific = format!("{value:.*e}", digits.saturating_sub(1));
+    let (mantissa, exponent) = scientific.split_once('e')?;
+    let exponent: i32 = exponent.parse().ok()?;
+    let short = if (-4..15).contains(&exponent) {
+        let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
+        let text = format!("{value:.decimals$}");
+        match text.contains('.') {
+            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+            false => text,
+        }
+    } else {
+        format!("{}e{exponent}", mantissa.trim_end_matches('0').trim_end_matches('.'))
+    };
+    (short.chars().count() < cell.chars().count()).then_some(short)
+}
+
 /// Returns the number of columns of the terminal that standard output is, or None if it is no terminal, since other
 /// programs need whole lines.
 pub(crate) fn terminal_columns() -> Option<usize> {
     terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }
 
-/// A text in N characters: what does not fit is left out in its middle, since names differ at both ends.
-fn truncate_middle(text: &str, width: usize) -> Cow<'_, str> {
+/// The end of a text in N characters, `…` before it if it is longer.
+fn truncate_start(text: &str, width: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     if count <= width {
         return text.into();
     }
-    let kept = width.saturating_sub(1);
-    let (head, tail) = (kept / 2, kept - kept / 2);
-    text.chars().take(head).chain(['…']).chain(text.chars().skip(count - tail)).collect::<String>().into()
+    ['…'].into_iter().chain(text.chars().skip(count - width.saturating_sub(1))).collect::<String>().into()
 }
 
 /// The beginning of a text in N characters, `…` after it if it is longer.
@@ -429,14 +525,37 @@ mod tests {
         assert_eq!(widths(40).iter().sum::<usize>() + 4, 40);
         // Numbers and a little of each text stay, however small the terminal.
         assert_eq!(widths(5), [8, 9, 8]);
-        assert_eq!(truncate_middle("archive/r0001.asdf", 12), "archi…1.asdf");
+        assert_eq!(truncate_start("archive/r0001.asdf", 12), "…/r0001.asdf");
         assert_eq!(truncate_end("archive", 4), "arc…");
         for (text, width) in [("µµµµ", 4), ("µµµµ", 3), ("µ", 1), ("abc", 1), ("abc", 0), ("", 0)] {
             assert!(
-                truncate_middle(text, width).chars().count() <= width.max(1)
+                truncate_start(text, width).chars().count() <= width.max(1)
                     && truncate_end(text, width).chars().count() <= width.max(1)
             );
         }
+    }
+
+    #[test]
+    fn narrow_table_drops_digits_before_text() {
+        let mut table = TextTable::new(&["<file", "date", ">flux", ">n"]);
+        let date = "2026-01-02T00:00:00";
+        table.push_row(vec!["night/r0001.fits".into(), date.into(), "26605.298828125".into(), "123456789".into()]);
+        let lines = |room| table.format_lines(Some(room)).join("\n");
+        assert!(lines(80).contains("26605.298828125"));
+        assert_eq!(lines(62).lines().nth(1), Some("night/r0001.fits  2026-01-02T00:00:00  26605.2988  123456789"));
+        assert_eq!(lines(58).lines().nth(1), Some("night/r0001.fits  2026-01-02T00:00:00  26605.3  123456789"));
+        // Text is cut at its end, paths at their beginning, integers never.
+        assert_eq!(lines(45).lines().nth(1), Some("…r0001.fits  2026-01-02…  26605  123456789"));
+        for room in 30..80 {
+            assert!(lines(room).lines().all(|line| line.chars().count() <= room.max(42)), "{}", lines(room));
+        }
+        assert!(lines(30).ends_with("(1 more column does not fit the terminal)"), "{}", lines(30));
+        for (cell, short) in
+            [("1.5", None), ("-0.000012345678", Some("-1.235e-5")), ("1e300", None), ("123456.7", Some("123457"))]
+        {
+            assert_eq!(shorten_float(cell, 4).as_deref(), short, "{cell}");
+        }
+        assert_eq!(shorten_float("20260102", 4), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 use trilith::Limits;
 use trilith::bytes::{self, LocalOptions, NewFile, NoReferences, WriteBasis, read_text};
 use trilith::dudley::{Catalog, CatalogListing, DudleyFile, LayoutStorage, LayoutValues, StreamOptions, native_order};
-use trilith::file::FileFinder;
+use trilith::file::{FileFinder, FileFormat, check_name};
 use trilith::layout::{Byteorder, Dialect, ItemKind, Layout as Parsed, ParseOptions, parse};
 
 use crate::detached::detach_interruptible;
@@ -128,6 +128,7 @@ impl Layout {
         byteorder: Option<&str>,
         items: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
+        check_name(&path.to_string_lossy(), FileFormat::Dudley, "name it otherwise").or_raise(UsageErrorKind::Argument)?;
         let (filling, order) = self.extract_filling(values, items, byteorder)?;
         let storage = if embed { LayoutStorage::Embedded } else { LayoutStorage::Separate };
         let done = detach_interruptible(py, || {

@@ -87,6 +87,12 @@ impl MappingBase {
         self.0.item.doc()
     }
 
+    /// The unit of the mapping, if it is a quantity or a column, or among its attributes; None where there is none.
+    #[getter]
+    fn unit(&self) -> Option<String> {
+        self.0.item.unit()
+    }
+
     /// The names of the first axes of all arrays in the mapping, and `false`.
     #[getter]
     fn _axes(&self) -> PyResult<(Vec<Option<String>>, bool)> {

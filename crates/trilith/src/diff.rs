@@ -140,8 +140,16 @@ impl File {
             }
             _ => {}
         }
-        compare_items(self.root(), other.root(), options)
+        compare_items(self.root(), other.root(), "", options)
     }
+}
+
+/// Compares two items and all below them. The paths of the differences begin with that of the first item, `path`.
+///
+/// # Errors
+/// Returns the errors of [`File::diff`].
+pub fn diff_items(a: &Item<'_>, b: &Item<'_>, path: &str, options: &DiffOptions) -> Result<Vec<ItemDifference>> {
+    compare_items(a.clone(), b.clone(), path, options)
 }
 
 /// Leaves out of a comparison with a converted stream what the form alone brings along: the program that wrote it, and the
@@ -155,7 +163,7 @@ fn as_converted(
     for path in ["asdf_library", "history/extensions", "dudley/dialect", "dudley/byteorder", "dudley/stored", "dudley/docs"] {
         how.ignore.push(AddressPattern::parse(&format!("/{path}"))?);
     }
-    let mut found = compare_items(Item::new(a, a.root()), Item::new(b, b.root()), &how)?;
+    let mut found = compare_items(Item::new(a, a.root()), Item::new(b, b.root()), "", &how)?;
     let on_one_side = |kind| matches!(kind, DifferenceKind::Added | DifferenceKind::Removed);
     found.retain(|difference| !(on_one_side(difference.kind) && matches!(difference.path.as_str(), "/dudley" | "/history")));
     for (left_out, is_first) in [(without_a, true), (without_b, false)] {
@@ -187,7 +195,7 @@ struct ItemPair<'f> {
 }
 
 /// Compares two items and all below them, without recursion.
-fn compare_items<'f>(a: Item<'f>, b: Item<'f>, options: &DiffOptions) -> Result<Vec<ItemDifference>> {
+fn compare_items<'f>(a: Item<'f>, b: Item<'f>, path: &str, options: &DiffOptions) -> Result<Vec<ItemDifference>> {
     let limits = a.backend().limits().clone();
     let _calls = (limits.call(), b.backend().limits().call());
     let mut compare = Comparer { limits: &limits, out: Differences { options, found: Vec::new() }, cached: 0 };
@@ -197,7 +205,8 @@ fn compare_items<'f>(a: Item<'f>, b: Item<'f>, options: &DiffOptions) -> Result<
     let mut seen = HashSet::new();
     // The pairs around the current one, so that cycles end.
     let mut inside = Vec::new();
-    let mut todo = vec![ItemPair { path: String::new(), keys: TreePath::root(), a, b, depth: 0, is_revisit: false }];
+    let keys = if options.ignore.is_empty() { TreePath::root() } else { TreePath::parse(path)? };
+    let mut todo = vec![ItemPair { path: path.to_owned(), keys, a, b, depth: 0, is_revisit: false }];
     while let Some(mut pair) = todo.pop() {
         left = left
             .checked_sub(1)

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::array::{Array, Byteorder, Datatype, Mask};
 use crate::error::Result;
-use crate::file::{Backend, File, ItemLocation, ListedArray};
+use crate::file::{Backend, File, ItemKind, ItemLocation, ListedArray};
 
 /// Bytes hashed at a time; large, so that a compressed block is decoded in few calls.
 const BUFFER_SIZE: usize = 8 << 20;
@@ -130,6 +130,27 @@ impl File {
     /// Returns the errors of [`digest_arrays`].
     pub fn digest(&self) -> Result<Vec<DigestEntry>> {
         digest_arrays(self.backend())
+    }
+
+    /// The digests of the array at a path, or of every array below it; references are not followed. A path to a column of a
+    /// table is that of an array.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::item`] and [`digest_arrays`].
+    pub fn digest_at(&self, path: &str) -> Result<Vec<DigestEntry>> {
+        let item = self.item(path)?;
+        let _call = item.backend().limits().call();
+        let (mut entries, mut walk) = (Vec::new(), item.walk());
+        while let Some(visit) = walk.try_next()? {
+            if visit.item.kind() == ItemKind::Array {
+                let digest = visit.item.array().and_then(|array| {
+                    let sums = Digest::compute(&array)?;
+                    Ok((array, sums))
+                });
+                entries.push(DigestEntry { path: format!("{path}{}", walk.path()), digest });
+            }
+        }
+        Ok(entries)
     }
 }
 

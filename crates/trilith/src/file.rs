@@ -9,6 +9,7 @@ mod address_target;
 mod as_array;
 mod asdf;
 mod backend;
+mod columns;
 mod default_image;
 mod dudley;
 mod expand;
@@ -33,6 +34,9 @@ pub use address::{
 pub use backend::{
     ArrayDescription, AxisNames, Backend, ChildItem, EventSink, ItemLocation, KeyedChildren, ListedArray, ResolvedItem,
 };
+#[doc(hidden)]
+pub use columns::resolve_path;
+pub use columns::{TableColumn, table_columns};
 #[doc(hidden)]
 pub use default_image::{ImageRank, rank};
 pub(crate) use dudley::value_of;

@@ -72,7 +72,7 @@ fn dudley_entries(job: &mut FileJob<'_>, file: &DudleyFile) -> Result<()> {
         }
         return job.out.write_json(&json!({"file": job.name, "items": list}));
     }
-    let mut table = TextTable::new(&[">byte", ">bytes", "datatype", "shape", "item"]);
+    let mut table = TextTable::new(&[">byte", ">bytes", "datatype", "shape", "<item"]);
     for entry in items.entries() {
         let entry = entry?;
         let value = entry.value.map_or(String::new(), |value| format!(" = {value}"));
@@ -85,7 +85,7 @@ fn dudley_entries(job: &mut FileJob<'_>, file: &DudleyFile) -> Result<()> {
 
 /// The arrays of any other file.
 fn print_arrays(job: &mut FileJob<'_>, file: &File) -> Result<()> {
-    let mut table = TextTable::new(&[">byte", ">bytes", "datatype", "shape", "item"]);
+    let mut table = TextTable::new(&[">byte", ">bytes", "datatype", "shape", "<item"]);
     let mut list = Vec::new();
     for ArrayEntry { path, item } in file.arrays()? {
         let found = item?.describe()?;

@@ -4,10 +4,11 @@ use clap::Args;
 use serde_json::json;
 use trilith::Result;
 use trilith::bytes::read_vec;
-use trilith::check::{DiffOptions, ItemDifference, DifferenceKind};
+use trilith::check::{DiffOptions, ItemDifference, DifferenceKind, diff_items};
 use trilith::file::{AddressPattern, FileKind};
 
 use crate::Outcome;
+use crate::item_arg::ItemArg;
 use crate::options::Options;
 use crate::output::{Output, escape_controls};
 
@@ -18,10 +19,10 @@ use crate::output::{Output, escape_controls};
 /// both files, or to the one that is not an ASDF file. --layout-a and --layout-b apply to one each.
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
-    /// The first file, or - for standard input
+    /// The first file, or - for standard input; with an optional #/path of one item
     #[arg(value_name = "A")]
     a: String,
-    /// The second file
+    /// The second file, with an optional #/path of one item
     #[arg(value_name = "B")]
     b: String,
     /// Read the first file under this Dudley layout
@@ -49,8 +50,12 @@ impl Diff {
         (how.rtol, how.atol) = (self.rtol, self.atol);
         how.ignore = self.ignore.iter().map(|pattern| AddressPattern::parse(pattern)).collect::<Result<_>>()?;
         let (under_a, under_b) = self.select_layouts(options)?;
-        let (a, b) = (options.open_with_layout(&self.a, under_a)?, options.open_with_layout(&self.b, under_b)?);
-        let found = a.diff(&b, &how)?;
+        let (item_a, item_b) = (ItemArg::parse(&self.a), ItemArg::parse(&self.b));
+        let (a, b) = (options.open_with_layout(&item_a.file, under_a)?, options.open_with_layout(&item_b.file, under_b)?);
+        let found = match (item_a.path(), item_b.path()) {
+            ("", "") => a.diff(&b, &how)?,
+            (path_a, path_b) => diff_items(&a.item(path_a)?, &b.item(path_b)?, path_a, &how)?,
+        };
         for pattern in how.ignore.iter().filter(|pattern| !pattern.has_matched()) {
             options.warn(&format!("--ignore {}: fits no item and no attribute of the files", pattern.text()));
         }
@@ -73,7 +78,9 @@ impl Diff {
         let (mut a, mut b) = (self.layout_a.as_deref().or(both), self.layout_b.as_deref().or(both));
         if both.is_some() {
             // --layout applies to both files, but an ASDF file next to another file is compared as ASDF.
-            let is_asdf = |path: &str| -> Result<bool> {
+            let is_asdf = |argument: &str| -> Result<bool> {
+                let item = ItemArg::parse(argument);
+                let path = item.file.as_str();
                 if path == "-" {
                     return Ok(false);
                 }

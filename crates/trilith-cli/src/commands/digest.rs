@@ -8,7 +8,7 @@ use trilith_io::suggest::hex;
 use trilith::{ErrorKind, Result};
 
 use crate::Outcome;
-use crate::inputs::{InputFiles, FileJob};
+use crate::inputs::{self, ArgumentKind, FileJob, FileListArgs};
 use crate::json::datatype_json;
 use crate::options::Options;
 use crate::output::escape_controls;
@@ -20,22 +20,30 @@ use crate::advice::error_with_advice;
 /// compression, byte order, strides or generation, so that two files can be compared.
 #[derive(Debug, Args)]
 pub(crate) struct Digest {
+    /// Files, folders, patterns and URLs, or - for standard input; each with an optional #/path of one item
+    #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from")]
+    files: Vec<String>,
     #[command(flatten)]
-    files: InputFiles,
+    list_args: FileListArgs,
 }
 
 impl Digest {
     /// Prints the digests.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        self.files.run(options, digest_file)
+        inputs::run(&self.files, ArgumentKind::Items, &self.list_args, options, digest_file)
     }
 }
 
 fn digest_file(job: &mut FileJob<'_>) -> Result<Outcome> {
     let is_json = job.options.json;
-    let opened = job.open_file().and_then(|file| Ok((file.digest()?, file)));
+    let path = job.path.clone().filter(|path| !path.is_empty());
+    let opened = job.open_file().and_then(|file| match &path {
+        None => Ok((Some(file.digest()?), file)),
+        Some(path) => Ok((job.report_missing(file.digest_at(path))?, file)),
+    });
     let (entries, file) = match opened {
-        Ok(found) => found,
+        Ok((Some(entries), file)) => (entries, file),
+        Ok((None, _)) => return Ok(Outcome::Negative),
         // A file whose tree cannot be read has no arrays, and an error at its root.
         Err(error) if is_json && error.kind() == ErrorKind::Malformed => {
             let text = error_with_advice(&error);

@@ -12,7 +12,7 @@ use trilith::bytes::{self, SourceBacking, BaseUri, WriteBasis, AccessCost, path_
 use trilith::dudley::OmittedFile;
 use trilith_io::error::count_noun;
 use trilith::attribute::{AttributeNumber, AttributeValue};
-use trilith::file::{AddressTarget, Item, ItemKind, part_value};
+use trilith::file::{AddressTarget, Item, ItemKind, part_value, table_columns};
 use trilith::table::TableCell;
 use trilith::wcs::{self, BoxSize};
 use trilith::{Error, File, Result};
@@ -131,6 +131,7 @@ impl Get {
             }
             _ => return Err(Error::unsupported("an address of a kind that is not known")),
         };
+        let (item, field) = self.parts.column_of(item)?;
         let array = self.as_array(&item, job.options)?;
         if let (Some(family), true) = (file.as_family(), array.as_ref().is_some_and(|array| array.mask().is_some())) {
             let omitted = family.omitted(job.item_path())?;
@@ -143,7 +144,7 @@ impl Get {
             },
             (Some(array), None) => {
                 let is_padded = array.much_padded()?.is_some();
-                let part = self.parts.apply(array)?;
+                let part = self.parts.apply(array, field)?;
                 let part = if is_padded { self.print_unpadded_strings(&item, part, job)? } else { part };
                 warn_of_bytes(&part, job)?;
                 self.output_array(&part, job, output.as_deref())
@@ -173,7 +174,12 @@ impl Get {
         }
         if self.has_selection() || self.explain {
             return item.as_array().map(Some).map_err(|error| {
-                Error::invalid_input(format!("{}, so --slice, --sky, --field and --explain do not apply", error.message()))
+                let what = format!("{}, so --slice, --sky, --field and --explain do not apply", error.message());
+                let error = Error::invalid_input(what);
+                match table_columns(item) {
+                    Ok(Some(_)) => error.hint("name a column (#/path/COLUMN), or print rows: trilith table FILE#/path --rows 0:10"),
+                    _ => error,
+                }
             });
         }
         Ok(None)
@@ -203,7 +209,7 @@ impl Get {
     /// The pixels of an array around a position; `None` if it has none there.
     fn crop_around(&self, position: &str, array: Array, file: &File, job: &FileJob<'_>) -> Result<Option<Array>> {
         let (place, size): (_, BoxSize) = (wcs::position(position)?, self.size.as_deref().unwrap_or_default().parse()?);
-        let array = self.parts.apply(array)?;
+        let array = self.parts.apply(array, self.parts.field.as_deref())?;
         let found = file.wcs(job.item_path())?.ok_or_else(|| {
             let message = format!("cannot find position {position}: {} has no coordinates", job.label());
             Error::unsupported(message).hint("use --slice, or name an array with coordinates: FILE#/path")

@@ -192,7 +192,7 @@ impl ArrayStats {
 
 /// A line for each array.
 fn build_table(entries: &[ArrayStats]) -> TextTable {
-    let mut table = TextTable::new(&["array", "datatype", "shape", ">bad", ">min", ">max", ">mean", ">std", ">median"]);
+    let mut table = TextTable::new(&["<array", "datatype", "shape", ">bad", ">min", ">max", ">mean", ">std", ">median"]);
     for ArrayStats { path, field, array, statistics: found } in entries {
         let optional = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), format_short);
         let end = |x: Option<ExactNumber>| x.map_or_else(|| "-".to_owned(), extreme_text);

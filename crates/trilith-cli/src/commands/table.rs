@@ -1,4 +1,4 @@
-//! `trilith table FILE… -c NAME=/path`: values of many files as one table.
+//! `trilith table FILE… -c NAME=/path`: values of many files as one table. `trilith table FILE#/path`: the rows of one table.
 
 #[cfg(feature = "parquet")]
 mod columnar;
@@ -12,20 +12,25 @@ use std::sync::{Mutex, PoisonError};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use trilith::bytes::{SourceBacking, WriteBasis};
-use trilith::table::{TableCell, CellType, Query, Table as Found};
+use trilith::array::Index;
+use trilith::file::{Item, ItemKind};
+use trilith::table::{CellForm, CellType, ItemTable, Query, RowSelection, Table as Found, TableCell, TableColumnInfo};
 use trilith::{Error, Result};
 
 use super::tree::scalar_json;
 use crate::Outcome;
 use crate::inputs::{self, ItemCheck, InputFiles, ArgumentKind as Names};
+use crate::item_arg::ItemArg;
+use crate::json::datatype_text;
 use crate::options::Options;
-use crate::output::{self, JsonEscaper, Output, json_text, json_value, display_size};
+use crate::output::{self, ColumnStyle, JsonEscaper, Output, TextTable, json_text, json_value, display_size};
 use crate::outputs::{FileFormat, check_name};
 use crate::output_file::OutputFile;
 
-/// Make a table of values: a row for each file, a column for each path
+/// Print the rows of a table, or make a table of values of many files
 ///
-/// The first column is the file. Values keep their types. A missing value is empty (null). A column with integers
+/// FILE#/path prints the rows of the table at this path: a FITS table, compound data, a structured array, a table of ASDF.
+/// Without a path there is a row for each file and a column for each -c NAME=/path. The first column is the file. Values keep their types. A missing value is empty (null). A column with integers
 /// and floats has floats, one with any other mixture text. With --each there is a row for each item of a list. The
 /// rows are held in memory, the files are not.
 #[derive(Debug, Args)]
@@ -35,8 +40,16 @@ pub(crate) struct Table {
     /// A column: its name, and the path of its values; of an array also /data@shape, @dtype, @ndim, @size, @nbytes,
     /// @codec, @min, @max, @mean, of any item @unit, @tag, @kind; of coordinates @centre, @footprint (degrees) and
     /// @scale (arcsec), also without a path for the first image
-    #[arg(short, long = "column", value_name = "NAME=/path", required_unless_present = "covers")]
+    ///
+    /// With FILE#/path: the name of a column of the table (default: all)
+    #[arg(short, long = "column", value_name = "NAME=/path")]
     columns: Vec<String>,
+    /// With FILE#/path: only these rows, in numpy notation: 0:10, ::2
+    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
+    rows: Option<String>,
+    /// With FILE#/path: only the first N rows that meet the condition
+    #[arg(short = 'n', long = "first", value_name = "N")]
+    first: Option<u64>,
     /// Keep only files with an image that holds this position, in degrees or as 12:30:00,-45:10:05.5, or comes within a
     /// radius of it, as 30arcsec
     #[arg(long, value_name = "LON,LAT[,RADIUS]", allow_hyphen_values = true)]
@@ -101,8 +114,12 @@ impl Format {
 impl Table {
     /// Writes the table.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let query = self.build_query()?;
+        let item = self.item_arg()?;
         let format = self.select_format(options)?;
+        if let Some(item) = item {
+            return self.print_rows(&item, format, options);
+        }
+        let query = self.build_query()?;
         let table = Mutex::new(Found::new(&query));
         // An output must be none of the files.
         let mut admit = |_: &_| Ok(());
@@ -118,6 +135,58 @@ impl Table {
         options.warn_all(table.column_warnings());
         self.write_table(&table.finished(), format, options)?;
         Ok(outcome)
+    }
+
+    /// The table whose rows are asked for; None for a table of values of files.
+    fn item_arg(&self) -> Result<Option<ItemArg>> {
+        let mut items = self.files.files.iter().map(|file| ItemArg::parse(file)).filter(|item| item.path.is_some());
+        let item = match (items.next(), self.files.files.len()) {
+            (Some(item), 1) if !self.files.list_args.is_given() => Some(item),
+            (Some(_), _) => {
+                return Err(Error::invalid_input("the rows of one table are printed, but there are several files")
+                    .hint("for values of many files leave out the paths, and name columns with -c NAME=/path"));
+            }
+            (None, _) => None,
+        };
+        if item.is_some() && (self.covers.is_some() || self.each.is_some()) {
+            return Err(Error::invalid_input("--covers and --each are for tables of values of files, not for the rows of one table")
+                .hint("leave out #/path"));
+        }
+        if item.is_none() && (self.rows.is_some() || self.first.is_some()) {
+            return Err(Error::invalid_input("--rows and -n are for the rows of one table").hint("name the table: FILE#/path"));
+        }
+        if item.is_none() && self.columns.is_empty() && self.covers.is_none() {
+            return Err(Error::invalid_input("no column is given: a table of values of files needs -c NAME=/path")
+                .hint("for the rows of one table name its path: FILE#/path"));
+        }
+        Ok(item)
+    }
+
+    /// Prints the rows of one table.
+    fn print_rows(&self, item: &ItemArg, format: Format, options: &Options) -> Result<Outcome> {
+        let mut selection = RowSelection::default();
+        selection.columns.clone_from(&self.columns);
+        selection.rows = match self.rows.as_deref().map(Index::parse_list).transpose()?.as_deref() {
+            None => None,
+            Some([rows]) => Some(*rows),
+            Some(_) => return Err(Error::invalid_input("--rows takes one slice").hint("select columns with -c NAME")),
+        };
+        (selection.condition, selection.sort, selection.limit) = (self.condition.clone(), self.sort.clone(), self.first);
+        inputs::run(&self.files.files, Names::Items, &self.files.list_args, options, |job| {
+            let file = job.open_file()?;
+            job.warn_all(file.source().backing().and_then(SourceBacking::notice));
+            let found = file.item(item.path());
+            let Some(found) = job.report_missing(found)? else { return Ok(Outcome::Negative) };
+            let Some(table) = ItemTable::from_item(&found)? else {
+                let what = format!("{} is not a table: it is {}", job.label(), kind_text(&found));
+                return Err(Error::invalid_input(what).hint("a table is a FITS table, compound data, a structured array or a table of \
+                    ASDF; get prints other items"));
+            };
+            let table = table.read(&selection)?;
+            options.warn_all(table.mixed_type_warnings());
+            self.write_table(&table, format, options)?;
+            Ok(Outcome::Success)
+        })
     }
 
     fn build_query(&self) -> Result<Query> {
@@ -210,6 +279,14 @@ impl Table {
     }
 }
 
+/// The kind of an item, and the datatype of an array.
+fn kind_text(item: &Item<'_>) -> String {
+    match item.describe() {
+        Ok(found) if item.kind() == ItemKind::Array => format!("an array of {} {:?}", datatype_text(&found.datatype), found.shape),
+        _ => format!("a {}", item.kind().name()),
+    }
+}
+
 fn write_error(error: std::io::Error) -> Error {
     Error::io("writing", error)
 }
@@ -239,7 +316,7 @@ fn write_csv(out: &mut dyn Write, table: &Found) -> Result<()> {
                     line.push_str(&text.replace('"', "\"\""));
                     line.push('"');
                 }
-                cell => line.push_str(&cell.text()),
+                cell => line.push_str(&table.cell_text(at, cell)),
             }
         }
         line.push('\n');
@@ -251,15 +328,18 @@ fn write_csv(out: &mut dyn Write, table: &Found) -> Result<()> {
 fn write_json_lines(out: &mut dyn Write, table: &Found) -> Result<()> {
     let names: Vec<String> = table.names().iter().map(|name| json_text(name)).collect();
     for row in table.rows() {
-        let members: Vec<String> = names.iter().zip(&row).map(|(name, cell)| format!("{name}:{}", cell_json(cell))).collect();
+        let members: Vec<String> =
+            names.iter().zip(&row).zip(table.columns()).map(|((name, cell), column)| format!("{name}:{}", cell_json(cell, column.form))).collect();
         out.write_all(format!("{{{}}}\n", members.join(",")).as_bytes()).map_err(write_error)?;
     }
     Ok(())
 }
 
-fn cell_json(cell: &TableCell) -> String {
+fn cell_json(cell: &TableCell, form: CellForm) -> String {
     use trilith::tree::Scalar;
     match cell {
+        TableCell::Float(value) if form == CellForm::Single && value.is_finite() => format!("{:?}", *value as f32),
+        TableCell::Text(text) if form == CellForm::Json => text.clone(),
         TableCell::Bool(value) => value.to_string(),
         TableCell::Int(value) => value.to_string(),
         TableCell::Float(value) => scalar_json(&Scalar::Float(*value)),
@@ -270,13 +350,20 @@ fn cell_json(cell: &TableCell) -> String {
 
 /// Aligned columns, numbers flush right.
 fn print_aligned(out: &mut Output, table: &Found) -> Result<()> {
-    let is_number = |kind| matches!(kind, CellType::Int | CellType::Float);
-    let flush = |(name, kind): (&String, CellType)| if is_number(kind) { format!(">{name}") } else { name.clone() };
-    let names: Vec<String> = table.names().iter().zip(table.types()).map(flush).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut shown = output::TextTable::new(&names);
+    let column = |(at, (column, kind)): (usize, (&TableColumnInfo, CellType))| {
+        let unit = column.unit.as_ref().map(|unit| format!(" [{unit}]")).unwrap_or_default();
+        let style = match kind {
+            CellType::Int | CellType::Float => ColumnStyle::Number,
+            // A table of values of files begins with their names.
+            _ if at == 0 && column.name == "file" => ColumnStyle::Path,
+            _ => ColumnStyle::Text,
+        };
+        (format!("{}{unit}", column.name), style)
+    };
+    let mut shown = TextTable::with_columns(table.columns().iter().zip(table.types()).enumerate().map(column).collect());
     for row in table.rows() {
-        shown.push_row(row.iter().map(|cell| if *cell == TableCell::Null { "-".to_owned() } else { cell.text() }).collect());
+        let text = |(at, cell): (usize, &TableCell)| if *cell == TableCell::Null { "-".to_owned() } else { table.cell_text(at, cell) };
+        shown.push_row(row.iter().enumerate().map(text).collect());
     }
     shown.print(out)
 }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use trilith::array::Index;
+use trilith::file::{Item, ItemKind, table_columns};
 use trilith::{Array, Result};
 
 use super::{ArgumentKind, FileJob, FileListArgs, ItemCheck, all_arguments, is_several, run_checked};
@@ -53,12 +54,26 @@ impl ArraySelection {
         self.slice.is_some() || self.field.is_some()
     }
 
-    /// The part of an array: first the field, then the slice.
+    /// Returns the column of `--field` if the item is a table of separate columns, else the item; and the field that is still to
+    /// be taken of its array.
+    ///
+    /// # Errors
+    /// Returns an error if the table has no such column.
+    pub(crate) fn column_of<'f>(&self, item: Item<'f>) -> Result<(Item<'f>, Option<&str>)> {
+        match &self.field {
+            Some(name) if item.kind() == ItemKind::Mapping && table_columns(&item)?.is_some() => {
+                Ok((item.get(name)?.ok_or_else(|| item.missing_error(name))?, None))
+            }
+            field => Ok((item, field.as_deref())),
+        }
+    }
+
+    /// The part of an array: first a field, then the slice.
     ///
     /// # Errors
     /// Returns an error if the array has no such field, or no such elements.
-    pub(crate) fn apply(&self, mut array: Array) -> Result<Array> {
-        if let Some(name) = &self.field {
+    pub(crate) fn apply(&self, mut array: Array, field: Option<&str>) -> Result<Array> {
+        if let Some(name) = field {
             array = array.field(name)?;
         }
         match self.parse_slice()? {

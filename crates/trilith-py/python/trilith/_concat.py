@@ -23,7 +23,8 @@ def concat(
 ) -> Any:
     """Joins the arrays at a path of many files to one lazy `xarray.DataArray`.
 
-    Only the tree of each file is read at first. A task of dask opens the file that it reads. Needs xarray and dask.
+    Only the tree of each file is read at first. A task of dask opens the file that it reads. Masked elements are NaN, and integers
+    with a mask are floats, as `xarray.open_mfdataset` has them. Needs xarray and dask.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def concat(
     ValueError
         If the arrays differ in dtype or shape.
     NotImplementedError
-        If an array has a mask.
+        If an array of records has a mask.
 
     Examples
     --------
@@ -73,10 +74,11 @@ def concat(
     if not names:
         raise FileNotFoundError(f"no file fits {files!r}")
     with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool:
-        parts = list(pool.map(lambda name: _part(name, path, dims), names))
+        parts, dtypes = zip(*pool.map(lambda name: _part(name, path, dims), names), strict=True)
     if join == "existing" and dim not in parts[0].dims:
         raise ValueError(f"{path} has no dimension {dim!r}; there are: {', '.join(map(str, parts[0].dims))}")
-    differing = next((n for n, part in zip(names, parts, strict=True) if part.dtype != parts[0].dtype), None)
+    # A mask in some of the files only makes floats of all.
+    differing = next((n for n, dtype in zip(names, dtypes, strict=True) if dtype != dtypes[0]), None)
     if differing is not None:
         raise ValueError(f"{differing}: {path} has another dtype than in {names[0]}")
     if join == "new" and any(part.shape != parts[0].shape for part in parts):
@@ -86,12 +88,13 @@ def concat(
 
 
 def _part(name, path, dims):
-    """The array at a path of one file, to be read later."""
+    """The array at a path of one file, to be read later, and the dtype of its elements in the file."""
     with open(name) as file:
         array = file[path]
         if not isinstance(array, Array):
             raise TypeError(f"{name}: {path} is not an array")
-        if array.mask is not None:
-            raise NotImplementedError(f"{name}: {path} has a mask, which dask does not join lazily: open the files one by one")
-        part = array.to_xarray(dims)
-        return part.copy(data=array.to_dask())
+        part, lazy = array.to_xarray(dims), array.to_dask()
+        if array.mask is None:
+            return part.copy(data=lazy), array.dtype
+        # xarray reads masked elements as NaN.
+        return part.chunk(dict(zip(part.dims, lazy.chunks, strict=True))), array.dtype

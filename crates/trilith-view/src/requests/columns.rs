@@ -57,7 +57,7 @@ fn columns_of_struct(item: &Item<'_>) -> Result<Option<Vec<TableColumn>>> {
     }
     let column = |(name, item): &(Option<std::borrow::Cow<'_, str>>, Item<'_>)| {
         let array = item.array().ok().filter(|array| !array.shape().is_empty())?;
-        let unit = item.metadata().unit.map(|unit| unit.into_owned());
+        let unit = item.unit();
         Some(TableColumn { name: name.as_deref()?.to_owned(), array: item.decode_text(array).ok()?, unit })
     };
     let arrays = children.iter().filter(|(_, item)| item.kind() == ItemKind::Array);
@@ -91,7 +91,7 @@ fn have_same_length(columns: &[TableColumn]) -> bool {
 fn columns_of_2d(item: &Item<'_>) -> Result<Option<Vec<TableColumn>>> {
     let Ok(array) = item.as_array() else { return Ok(None) };
     let array = item.decode_text(array)?;
-    let unit = item.metadata().unit.map(|unit| unit.into_owned());
+    let unit = item.unit();
     let Some(structure) = array.datatype().as_struct().filter(|_| !array.shape().is_empty()) else {
         let column = TableColumn { name: "value".to_owned(), array, unit };
         return Ok((column.array.shape().len() == 1).then_some(vec![column]));
@@ -101,7 +101,8 @@ fn columns_of_2d(item: &Item<'_>) -> Result<Option<Vec<TableColumn>>> {
         .filter(|(_, field)| field.name.is_some())
         .map(|(at, field)| {
             let name = field.name_or(at);
-            Ok(TableColumn { array: array.field(&name)?, name, unit: None })
+            let unit = item.get(&name)?.and_then(|column| column.unit());
+            Ok(TableColumn { array: array.field(&name)?, name, unit })
         })
         .collect();
     columns.map(Some)

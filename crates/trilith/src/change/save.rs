@@ -12,7 +12,7 @@ use crate::bytes::{BaseUri, NewFile, SourceBacking, WriteBasis, WritePath, is_pa
 use crate::convert::{ConvertOptions, rewrite};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
-use crate::file::verify_written;
+use crate::file::{FileFormat, check_name, verify_written};
 use crate::progress::Progress;
 use crate::tree::Tree;
 
@@ -125,6 +125,9 @@ impl Change<'_> {
             return Ok(SaveReport { in_place: true, block_numbers: numbers, ..self.report(Vec::new()) });
         }
         let source = file.sections().source();
+        if let Some(SaveTarget::Path(path)) = &output {
+            check_name(&path.path().to_string_lossy(), FileFormat::from_asdf(file), "name it otherwise, or convert the file")?;
+        }
         // A text that goes into another folder names from there what it named here.
         let moved = match &output {
             Some(SaveTarget::Path(path)) => file.rebase_text(self.current_tree(), &BaseUri::of_file(&name_of(path.path())))?,

@@ -168,13 +168,9 @@ impl Backend for AsdfFile {
     }
 
     fn unit(&self, at: &ItemLocation) -> Option<String> {
+        let node = self.node_at(at);
         let kept = || find_conversion_note(self, at, "notes")?.get("unit").map(|unit| unit.text().into_owned());
-        let stated = || {
-            let hdu = header_owner(self, self.node_at(at)).filter(|_| ndarray::is_ndarray(self.node_at(at)))?;
-            let all = super::fits::hdu_attributes(self, hdu);
-            all.into_iter().find(|card| card.name == "BUNIT")?.value.as_text().map(|unit| unit.trim().to_owned())
-        };
-        self.unit_of(self.node_at(at)).or_else(kept).or_else(stated).filter(|unit| !unit.is_empty())
+        self.unit_of(node).or_else(|| super::fits::unit_of(self, node)).or_else(kept)
     }
 
     fn integer(&self, at: &ItemLocation) -> Result<Option<String>> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::as_array::not_an_array_error;
 use super::backend::{self, ArrayDescription, AxisNames, Backend, ChildItem, ItemLocation, ListedArray, ResolvedItem};
 use super::item::{ItemKind, ItemMetadata};
-use crate::array::{Array, Byteorder, Datatype};
+use crate::array::{Array, Byteorder, Datatype, element_count};
 use crate::attribute::{AttributeValue, ItemAttribute};
 use crate::bytes::{BaseUri, SourceRef};
 use crate::dudley::{self, DudleyFile, ItemTreeId, OutlineKind, StreamOutline};
@@ -128,12 +128,12 @@ impl DudleyItems for DudleyFile {
         }
         let mut shape = entry.shape.clone();
         let (mut datatype, mut byteorder) = dudley::datatype_of(&entry.resolved_type, &mut shape)?;
-        let mut nbytes = entry.nbytes;
         if self.layout().column(entry.item).is_some() || self.has_meaning(entry) {
             let array = self.array_of(entry)?;
             (datatype, byteorder, shape) = (array.datatype().clone(), array.byteorder(), array.shape().to_vec());
-            nbytes = Some(array.nbytes());
         }
+        // The size is that of the decoded elements.
+        let nbytes = element_count(&shape).ok().and_then(|count| count.checked_mul(datatype.item_size()));
         let filter = self.layout().filter_of(entry.item).map(|filter| filter.name.clone());
         let (doc, unit, members) = (None, None, Vec::new());
         let mut remarks = Vec::new();
@@ -145,7 +145,6 @@ impl DudleyItems for DudleyFile {
             let filter = grid.filters().map(str::to_owned);
             remarks.extend(filter.clone());
             let storage = grid.storage();
-            let nbytes = Some(grid.nbytes());
             return Ok(ArrayDescription {
                 datatype,
                 shape,

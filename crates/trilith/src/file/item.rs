@@ -6,6 +6,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::backend::{ArrayDescription, AxisNames, Backend, ChildItem, ItemLocation, ListedArray, ResolvedItem};
+use super::columns::{ColumnFile, column_names, find_column, resolve_path};
 use super::expand::{ExpandEvent, ExpandOptions};
 use super::file_set::FileSet;
 use crate::array::Array;
@@ -15,7 +16,6 @@ use crate::bytes::{BaseUri, SourceRef};
 use crate::dudley::{DudleyFile, ItemTreeId, LayoutOrigin};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::percent::leniently_decoded;
 use crate::tree::{Node, PrintOptions, Tree, TreePath, Value, print_document};
 use crate::yaml::Scalar;
 
@@ -99,24 +99,14 @@ impl File {
     }
 
     /// The item at a path: `/roman/data`, `/list/3`; in a Dudley file also `/list[3]` and `/records.time`. References
-    /// on the way are followed.
+    /// on the way are followed. The column `NAME` of the table at `PATH` is `PATH/NAME` in every format; a key of a
+    /// mapping goes before a column.
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) with the existing names if there is none, and
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `path` is not a path.
     pub fn item(&self, path: &str) -> Result<Item<'_>> {
-        Ok(Item::from_target(FileHandle::Borrowed(&*self.backend), self.resolve_path(path)?))
-    }
-
-    /// Follows a path as it is written, or else percent-decoded.
-    fn resolve_path(&self, path: &str) -> Result<ResolvedItem> {
-        match self.backend.find(path) {
-            Err(error) if error.kind().is_request() => match leniently_decoded(path) {
-                Cow::Owned(decoded) if decoded != path => self.backend.find(&decoded).map_err(|_| error),
-                _ => Err(error),
-            },
-            found => found,
-        }
+        Ok(Item::from_target(FileHandle::Borrowed(&*self.backend), resolve_path(&*self.backend, path)?))
     }
 
     /// Returns the array at a path, as [`Item::array`] does.
@@ -124,7 +114,7 @@ impl File {
     /// # Errors
     /// Returns the errors of [`File::item`] and [`Item::array`].
     pub fn array(&self, path: &str) -> Result<Array> {
-        let found = self.resolve_path(path)?;
+        let found = resolve_path(&*self.backend, path)?;
         let backend = found.external_file.as_deref().unwrap_or(&*self.backend);
         backend.array(&found.place)
     }
@@ -279,6 +269,22 @@ pub struct ItemMetadata<'f> {
     pub members: Vec<(String, ItemMetadata<'f>)>,
 }
 
+impl ItemMetadata<'_> {
+    /// Returns the metadata without a borrow of the file, and without the tag.
+    pub(super) fn into_owned(self) -> ItemMetadata<'static> {
+        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        ItemMetadata {
+            tag: None,
+            comment: self.comment.map(own),
+            unit: self.unit.map(own),
+            attributes: self.attributes.into_iter().map(|(name, value)| (own(name), value)).collect(),
+            role: self.role,
+            reference: self.reference.map(own),
+            members: self.members.into_iter().map(|(path, metadata)| (path, metadata.into_owned())).collect(),
+        }
+    }
+}
+
 /// The file of an item: the one that was asked, or one that it refers to.
 #[derive(Debug, Clone)]
 enum FileHandle<'f> {
@@ -306,6 +312,32 @@ impl<'f> Item<'f> {
         Item { file: FileHandle::Borrowed(backend), place }
     }
 
+    /// Returns the target of a path or a reference in a backend.
+    pub(super) fn at(backend: &'f dyn Backend, found: ResolvedItem) -> Self {
+        Self::from_target(FileHandle::Borrowed(backend), found)
+    }
+
+    /// Returns the root of a backend that the item keeps.
+    pub(super) fn from_backend(backend: Arc<dyn Backend>) -> Self {
+        let place = backend.root();
+        Self { file: FileHandle::Shared(backend), place }
+    }
+
+    /// Returns the item as the target of a path in the file that was asked.
+    pub(super) fn into_resolved(self) -> ResolvedItem {
+        let external_file = match self.file {
+            FileHandle::Borrowed(_) => None,
+            FileHandle::Shared(backend) => Some(backend),
+        };
+        ResolvedItem { external_file, place: self.place }
+    }
+
+    /// Returns the address of the backend, which for a column is that of its table.
+    pub(super) fn file_address(&self) -> usize {
+        let backend = self.backend();
+        ColumnFile::owner_address(backend).unwrap_or_else(|| std::ptr::from_ref(backend).cast::<()>().addr())
+    }
+
     /// Returns the backend of the item's file.
     pub fn backend(&self) -> &dyn Backend {
         match &self.file {
@@ -322,7 +354,7 @@ impl<'f> Item<'f> {
 
     /// Returns `true` if another item is in the same file.
     pub fn is_same_file(&self, other: &Item<'_>) -> bool {
-        std::ptr::addr_eq(self.backend(), other.backend())
+        self.file_address() == other.file_address()
     }
 
     /// Returns a file and a number that no other item has while both are open.
@@ -387,12 +419,16 @@ impl<'f> Item<'f> {
         Ok(self.backend().children(&self.place)?.into_iter().map(|child| self.with_location(child.place)).collect())
     }
 
-    /// Returns the child with a key: a name of a mapping, or a number of a list. A reference is followed.
+    /// Returns the child with a key: a name of a mapping, a number of a list, or the column of a table. A reference is
+    /// followed.
     ///
     /// # Errors
     /// Returns the errors of [`Item::children`] and [`Item::resolve`].
     pub fn get(&self, key: &str) -> Result<Option<Item<'f>>> {
-        self.backend().child(&self.place, key)?.map(|place| self.with_location(place).resolve()).transpose()
+        match self.backend().child(&self.place, key)? {
+            Some(place) => self.with_location(place).resolve().map(Some),
+            None => find_column(self, key),
+        }
     }
 
     /// Returns the item at a path from here: a key, keys with `/` between them, or a path as the family spells it
@@ -436,9 +472,11 @@ impl<'f> Item<'f> {
                 _ => break,
             }
         }
-        let names = at.keyed_children().unwrap_or_default();
-        let count = names.len();
-        let names: Vec<Cow<'_, str>> = names.into_iter().filter_map(|(name, _)| name.map(Scalar::into_text)).collect();
+        let children = at.keyed_children().unwrap_or_default();
+        let count = children.len();
+        let names = children.into_iter().filter_map(|(name, _)| name.map(Scalar::into_text));
+        let columns = column_names(&at).unwrap_or_default().into_iter().map(Cow::Owned);
+        let names: Vec<Cow<'_, str>> = names.chain(columns).collect();
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let place = if key == path { "here".to_owned() } else { format!("on the way {path:?}") };
         let items = if names.is_empty() { count } else { 0 };

@@ -7,7 +7,7 @@ use super::checksum::Stated;
 use super::hdu::{self, Hdu, HduKind};
 use super::header::{BLOCK_LEN, Header, PartialHeader};
 use super::scaling::ValueForm;
-use super::{image, random_groups, table, tiled_image};
+use super::{compressed_table, image, random_groups, table, tiled_image};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{AccessCost, ChecksummedSource, SourceRef, WindowSource, to_usize, verify_backing};
 use crate::diagnostic::Diagnostic;
@@ -330,6 +330,7 @@ impl FitsFile {
     pub fn nonphysical_reason(&self, hdu: &Hdu) -> Result<Option<&'static str>> {
         let why = match hdu.kind {
             HduKind::Tiles => Some("an image in compressed tiles"),
+            HduKind::CompressedTable => Some("a compressed table"),
             HduKind::TextTable => Some("a table of text"),
             HduKind::Groups => Some("random groups"),
             HduKind::Other => None,
@@ -390,6 +391,7 @@ pub(super) fn physical_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>
             image::image_array(hdu, source, ValueForm::Physical, limits)?.ok_or_else(|| Error::malformed("this HDU has no data"))
         }
         HduKind::Table | HduKind::TextTable => table::table_array(hdu, source, limits),
+        HduKind::CompressedTable => compressed_table::compressed_table_array(hdu, source, limits),
         HduKind::Tiles => tiled_image::tiled_image_array(hdu, source, ValueForm::Physical, limits),
         HduKind::Groups => random_groups::random_groups_array(hdu, source, limits),
         HduKind::Other => data_unit_bytes(hdu, source, limits),

@@ -18,6 +18,8 @@ pub enum HduKind {
     Table,
     /// An image in tiles, compressed into a table (ZIMAGE).
     Tiles,
+    /// A table of binary rows in tiles, compressed into a table (ZTABLE).
+    CompressedTable,
     /// A table of text (TABLE).
     TextTable,
     /// Random groups, which the standard deprecates.
@@ -123,6 +125,7 @@ pub(super) fn parse_hdu_kind(header: &Header) -> Result<HduKind> {
     Ok(match extension.trim() {
         "IMAGE" | "IUEIMAGE" => HduKind::Image,
         "BINTABLE" | "A3DTABLE" if header.is_true("ZIMAGE") => HduKind::Tiles,
+        "BINTABLE" | "A3DTABLE" if header.is_true("ZTABLE") => HduKind::CompressedTable,
         "BINTABLE" | "A3DTABLE" => HduKind::Table,
         "TABLE" => HduKind::TextTable,
         _ => HduKind::Other,

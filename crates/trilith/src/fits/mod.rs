@@ -19,6 +19,7 @@ mod card;
 mod card_number;
 mod card_validity;
 mod checksum;
+mod compressed_table;
 mod dither;
 mod edit_header;
 mod fits_file;

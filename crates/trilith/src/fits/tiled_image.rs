@@ -58,7 +58,7 @@ enum Dither {
 const DITHERED_ZERO: i32 = i32::MIN + 2;
 
 /// Minimum number of stored bytes that a tile counts as: the tiles of an empty image are a few bytes each.
-const MIN_TILE_COST: u64 = 256 << 10;
+pub(super) const MIN_TILE_COST: u64 = 256 << 10;
 /// Bytes of a value while it is decoded.
 const VALUE_BYTES: u64 = 4;
 

@@ -203,19 +203,11 @@ impl Column {
 }
 
 /// The item at a path below another.
-fn item_below<'f>(item: &'f Item<'f>, path: &str) -> Result<Option<Item<'f>>> {
+fn item_below<'f>(item: &Item<'f>, path: &str) -> Result<Option<Item<'f>>> {
     let mut at = item.resolve()?;
-    for key in path.split('/').skip(1) {
-        let key = key.replace("~1", "/").replace("~0", "~");
-        let next = {
-            let children = at.children()?;
-            let number = key.parse::<usize>().ok();
-            let named = children.iter().position(|(name, _)| name.as_deref() == Some(key.as_str()));
-            let is_list = at.kind() == ItemKind::List;
-            named.or_else(|| number.filter(|n| is_list && *n < children.len()))
-        };
-        let Some(child) = next.map_or(Ok(None), |index| at.child(index))? else { return Ok(None) };
-        at = child.resolve()?;
+    for key in TreePath::parse(path)?.keys() {
+        let Some(child) = at.get(key)? else { return Ok(None) };
+        at = child;
     }
     Ok(Some(at))
 }

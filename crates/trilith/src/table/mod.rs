@@ -1,4 +1,5 @@
-//! Tables made of many files: a row a file, or a row for each item of a list in it; a column for each path.
+//! Tables made of many files: a row a file, or a row for each item of a list in it; a column for each path. Also the rows
+//! of one table of a file.
 //!
 //! A [`Query`] has the columns and the condition for rows, and reads the rows of one file at a time, so that
 //! files can be read side by side. A [`Table`] takes the rows; it holds these and never the files.
@@ -6,6 +7,7 @@
 mod collect;
 mod column;
 mod computed;
+mod item_table;
 mod summary;
 
 use std::cell::OnceCell;
@@ -13,6 +15,7 @@ use std::cmp::Ordering;
 
 pub use self::collect::{CollectedTable, collect};
 use self::column::{Column, RowSubject};
+pub use self::item_table::{ItemTable, RowSelection};
 use crate::bytes::{display_name, hidden_name};
 use crate::condition::Condition;
 pub use crate::condition::{CellType, TableCell};
@@ -146,21 +149,7 @@ impl Query {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an unknown column.
     pub fn sort(mut self, columns: &str) -> Result<Self> {
-        for part in columns.split(',') {
-            let (name, descends) = match part.rsplit_once(':') {
-                Some((name, "desc")) => (name, true),
-                Some((name, "asc")) => (name, false),
-                _ => (part, false),
-            };
-            let Some(at) = self.names.iter().position(|known| known == name.trim()) else {
-                let error = Error::invalid_input(format!("there is no column {name:?} to sort by"));
-                return Err(match nearest(name, self.names.iter().map(String::as_str)) {
-                    Some(known) => error.hint(format!("did you mean {known}?")),
-                    None => error.hint(format!("there are {}", self.names.join(", "))),
-                });
-            };
-            self.sort.push((at, descends));
-        }
+        self.sort.extend(parse_sort(columns, &self.names)?);
         Ok(self)
     }
 
@@ -216,19 +205,40 @@ impl Query {
         }
         Ok(())
     }
+}
 
-    /// Returns the order of two rows, by the values in the sort columns.
-    fn compare_rows(&self, one: &[TableCell], other: &[TableCell]) -> Ordering {
-        let mut order = Ordering::Equal;
-        for ((one, other), (_, descends)) in one.iter().zip(other).zip(&self.sort) {
-            let is_null = |cell: &TableCell| *cell == TableCell::Null;
-            let found = one.total_cmp(other);
-            // Null is last, whichever way.
-            let found = if *descends && !is_null(one) && !is_null(other) { found.reverse() } else { found };
-            order = order.then(found);
-        }
-        order
+/// Reads `NAME` or `NAME:desc` with commas between them: columns, and whether the greatest comes first.
+fn parse_sort(columns: &str, names: &[String]) -> Result<Vec<(usize, bool)>> {
+    let mut sort = Vec::new();
+    for part in columns.split(',') {
+        let (name, descends) = match part.rsplit_once(':') {
+            Some((name, "desc")) => (name, true),
+            Some((name, "asc")) => (name, false),
+            _ => (part, false),
+        };
+        let Some(at) = names.iter().position(|known| known == name.trim()) else {
+            let error = Error::invalid_input(format!("there is no column {name:?} to sort by"));
+            return Err(match nearest(name, names.iter().map(String::as_str)) {
+                Some(known) => error.hint(format!("did you mean {known}?")),
+                None => error.hint(format!("there are {}", names.join(", "))),
+            });
+        };
+        sort.push((at, descends));
     }
+    Ok(sort)
+}
+
+/// Returns the order of two rows, by the values in the sort columns.
+fn compare_rows(one: &[TableCell], other: &[TableCell], sort: &[(usize, bool)]) -> Ordering {
+    let mut order = Ordering::Equal;
+    for ((one, other), (_, descends)) in one.iter().zip(other).zip(sort) {
+        let is_null = |cell: &TableCell| *cell == TableCell::Null;
+        let found = one.total_cmp(other);
+        // Null is last, whichever way.
+        let found = if *descends && !is_null(one) && !is_null(other) { found.reverse() } else { found };
+        order = order.then(found);
+    }
+    order
 }
 
 /// A position, and a radius around it, in degrees.
@@ -261,10 +271,38 @@ fn with_article(word: &str) -> String {
     format!("{article} {word}")
 }
 
-/// The rows of many files. They are packed: 16 bytes for each value, and one buffer of strings.
+/// The text of the cells of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum CellForm {
+    /// That of the value.
+    #[default]
+    Plain,
+    /// Floats have the digits of 32 bits.
+    Single,
+    /// Text is JSON: a list, a mapping, or an integer that 64 bits with sign do not hold.
+    Json,
+}
+
+/// Name, unit and form of a column.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct TableColumnInfo {
+    /// The name.
+    pub name: String,
+    /// The unit of its values.
+    pub unit: Option<String>,
+    /// The text of its cells.
+    pub form: CellForm,
+}
+
+/// The rows of many files, or of one table. They are packed: 16 bytes for each value, and one buffer of strings.
 #[derive(Debug, Clone)]
 pub struct Table {
-    query: Query,
+    names: Vec<String>,
+    columns: Vec<TableColumnInfo>,
+    /// Columns to sort by, and whether the greatest comes first.
+    sort: Vec<(usize, bool)>,
     cells: Vec<PackedCell>,
     texts: StringPool,
     /// The number of the file of each row.
@@ -308,14 +346,45 @@ impl StringPool {
 impl Table {
     /// A table without rows.
     pub fn new(query: &Query) -> Self {
-        let seen = vec![0; query.names.len()];
+        let info = |name: &String| TableColumnInfo { name: name.clone(), ..TableColumnInfo::default() };
+        Self { sort: query.sort.clone(), ..Self::with_columns(query.names.iter().map(info).collect()) }
+    }
+
+    /// A table without rows whose columns are given.
+    fn with_columns(columns: Vec<TableColumnInfo>) -> Self {
+        let seen = vec![0; columns.len()];
         Self {
-            query: query.clone(),
+            names: columns.iter().map(|column| column.name.clone()).collect(),
+            columns,
+            sort: Vec::new(),
             cells: Vec::new(),
             texts: StringPool::default(),
             files: Vec::new(),
             sorted: None,
             column_types: seen,
+        }
+    }
+
+    fn sort_by(&mut self, columns: &str) -> Result<()> {
+        self.sort = parse_sort(columns, &self.names)?;
+        Ok(())
+    }
+
+    /// Leaves out the rows after the first ones.
+    fn truncate(&mut self, count: usize) {
+        self.sorted.get_or_insert_with(|| (0..self.files.len()).collect()).truncate(count);
+    }
+
+    /// Name, unit and form of each column.
+    pub fn columns(&self) -> &[TableColumnInfo] {
+        &self.columns
+    }
+
+    /// Returns the text of a cell of a column, which is empty for null.
+    pub fn cell_text(&self, column: usize, cell: &TableCell) -> String {
+        match (cell, self.columns.get(column).map(|column| column.form)) {
+            (TableCell::Float(value), Some(CellForm::Single)) if value.is_finite() => format!("{:?}", *value as f32),
+            (cell, _) => cell.text(),
         }
     }
 
@@ -349,17 +418,17 @@ impl Table {
 
     /// The names of the columns.
     pub fn names(&self) -> &[String] {
-        self.query.names()
+        &self.names
     }
 
     /// Returns the number of rows.
     pub fn len(&self) -> usize {
-        self.files.len()
+        self.sorted.as_ref().map_or(self.files.len(), Vec::len)
     }
 
     /// Returns `true` if there is no row.
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty()
+        self.len() == 0
     }
 
     /// The rows so far, every value in the type of its column.
@@ -411,12 +480,12 @@ impl Table {
     /// Puts the rows into the order of the files, and then into the order of the query.
     #[must_use]
     pub fn finished(mut self) -> Self {
-        let mut order: Vec<usize> = (0..self.len()).collect();
+        let mut order: Vec<usize> = (0..self.files.len()).collect();
         order.sort_by_key(|row| self.files.get(*row));
-        if !self.query.sort.is_empty() {
-            let key = |row: usize| self.query.sort.iter().map(|(column, _)| self.unpack_cell(row, *column)).collect();
+        if !self.sort.is_empty() {
+            let key = |row: usize| self.sort.iter().map(|(column, _)| self.unpack_cell(row, *column)).collect();
             let mut keyed: Vec<(Row, usize)> = order.into_iter().map(|row| (key(row), row)).collect();
-            keyed.sort_by(|(one, _), (other, _)| self.query.compare_rows(one, other));
+            keyed.sort_by(|(one, _), (other, _)| compare_rows(one, other, &self.sort));
             order = keyed.into_iter().map(|(_, row)| row).collect();
         }
         self.sorted = Some(order);

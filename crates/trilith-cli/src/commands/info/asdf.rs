@@ -1,5 +1,7 @@
 //! Output of `info` and `blocks` for a file of the ASDF family.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use trilith_io::suggest::hex;
 use trilith::Result;
@@ -25,7 +27,7 @@ struct Hdu {
     cards: usize,
     /// The datatype of the elements: the value of BITPIX, or the columns of a table.
     bitpix: Option<String>,
-    /// The algorithm of an image in compressed tiles.
+    /// The algorithm of an image in compressed tiles, or those of the columns of a compressed table.
     compression: Option<String>,
     /// The lengths of the axes as the header has them, the fastest first.
     axes: Vec<u64>,
@@ -42,9 +44,10 @@ fn list_hdus(file: &AsdfFile) -> impl Iterator<Item = Hdu> + '_ {
         };
         let number_of = |keyword: &str| text(keyword).and_then(|text| text.parse::<i64>().ok());
         // Compressed tiles are rows of a table, and Z before a keyword says what the image has there.
-        let is_tiled = text("ZIMAGE").as_deref() == Some("true");
-        let z = if is_tiled { "Z" } else { "" };
-        let naxis = number_of(&format!("{z}NAXIS")).unwrap_or(0).clamp(0, 999);
+        let is_true = |keyword: &str| text(keyword).as_deref() == Some("true");
+        let (is_tiled, is_compressed_table) = (is_true("ZIMAGE"), is_true("ZTABLE"));
+        let z = if is_tiled || is_compressed_table { "Z" } else { "" };
+        let naxis = if is_compressed_table { 2 } else { number_of(&format!("{z}NAXIS")).unwrap_or(0) }.clamp(0, 999);
         let axes = (1..=naxis).filter_map(|axis| number_of(&format!("{z}NAXIS{axis}"))).filter_map(|n| u64::try_from(n).ok());
         let (kind, name) = (if is_tiled { Some("IMAGE".to_owned()) } else { text("XTENSION") }, text("EXTNAME"));
         let is_table = matches!(kind.as_deref(), Some("BINTABLE" | "TABLE"));
@@ -59,7 +62,14 @@ fn list_hdus(file: &AsdfFile) -> impl Iterator<Item = Hdu> + '_ {
                 false if naxis > 0 => number_of(&format!("{z}BITPIX")).map(|bits| bits.to_string()),
                 false => None,
             },
-            compression: text("ZCMPTYPE").filter(|_| is_tiled),
+            compression: match is_compressed_table {
+                true => {
+                    let columns = 1..=number_of("TFIELDS").unwrap_or(0).clamp(0, 999);
+                    let names: BTreeSet<String> = columns.filter_map(|column| text(&format!("ZCTYP{column}"))).collect();
+                    Some(names.into_iter().collect::<Vec<_>>().join(", "))
+                }
+                false => text("ZCMPTYPE").filter(|_| is_tiled),
+            },
             axes: axes.collect(),
         }
     })

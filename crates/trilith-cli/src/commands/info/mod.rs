@@ -72,7 +72,8 @@ fn print_item(file: &File, path: &str, job: &mut FileJob<'_>) -> Result<Outcome>
         }
         return Ok(Outcome::Success);
     }
-    let facts = item.describe()?;
+    let mut facts = item.describe()?;
+    facts.unit = facts.unit.or_else(|| item.unit());
     if options.json {
         let mut said = json!({
             "file": name, "path": path, "kind": item.kind().name(), "datatype": datatype_json(&facts.datatype), "shape": facts.shape,

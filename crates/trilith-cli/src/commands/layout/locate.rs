@@ -45,7 +45,7 @@ impl Locate {
         let file = options.open_family(catalog, Some(layout), self.raw)?;
         let Some(family) = file.as_family() else { return Err(Error::invalid_input(format!("{catalog} is not a catalog"))) };
         let mut list = Vec::new();
-        let mut table = TextTable::new(&["file", ">byte", "datatype", "shape", "byteorder"]);
+        let mut table = TextTable::new(&["<file", ">byte", "datatype", "shape", "byteorder"]);
         let (mut missing, mut count) = (0, 0);
         let located = family.locate(&self.item, &mut |place| {
             count += 1;

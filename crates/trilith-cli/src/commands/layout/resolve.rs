@@ -163,7 +163,7 @@ fn entry_to_json(entry: &LayoutEntry) -> Value {
 
 fn print_entry_table(entries: &[LayoutEntry], found: &LayoutEvaluation<'_>, out: &mut Output) -> Result<()> {
     let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
-    let mut table = TextTable::new(&[">address", ">bytes", "datatype", "shape", "path"]);
+    let mut table = TextTable::new(&[">address", ">bytes", "datatype", "shape", "<path"]);
     for entry in entries {
         let shape: Vec<String> = entry.shape.iter().map(u64::to_string).collect();
         let value = entry.value.map_or(String::new(), |value| format!(" = {value}"));

@@ -34,8 +34,8 @@ impl DrawingSource {
     /// Chooses among what an item is or holds.
     pub(super) fn select(item: &Item<'_>, path: &str, parts: &ArraySelection, what: Option<DrawingKind>, first: bool) -> Result<Self> {
         let (path, mut array, mut columns) = select_array(item, path, first)?;
-        let unit = item.metadata().unit.map_or_else(String::new, |unit| unit.into_owned());
-        array = parts.apply(array)?;
+        let unit = item.unit().unwrap_or_default();
+        array = parts.apply(array, parts.field.as_deref())?;
         if parts.field.is_some() {
             columns.clear();
         }

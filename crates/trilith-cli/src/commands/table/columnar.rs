@@ -1,5 +1,6 @@
 //! Tables by columns: Parquet and Arrow files.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use ::parquet::schema::types::Type;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, NullArray, RecordBatch, StringArray};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use trilith::table::{TableCell, CellType, Row, Table};
+use trilith::table::{CellType, Row, Table, TableCell, TableColumnInfo};
 use trilith::{Error, Result};
 
 /// Number of rows of a batch of an Arrow file.
@@ -121,7 +122,11 @@ fn build_schema(table: &Table) -> Arc<Schema> {
         CellType::Null => DataType::Null,
         _ => DataType::Utf8,
     };
-    let fields: Vec<Field> = table.names().iter().zip(table.types()).map(|(name, of)| Field::new(name, kind(of), true)).collect();
+    let field = |(column, of): (&TableColumnInfo, CellType)| {
+        let unit = column.unit.iter().map(|unit| ("unit".to_owned(), unit.clone()));
+        Field::new(&column.name, kind(of), true).with_metadata(unit.collect::<HashMap<_, _>>())
+    };
+    let fields: Vec<Field> = table.columns().iter().zip(table.types()).map(field).collect();
     Arc::new(Schema::new(fields))
 }
 
