@@ -71,6 +71,8 @@ pub use char_sets::{decode_s1, decode_text, encode_s1};
 #[doc(hidden)]
 pub use chunk_grid::{ChunkChecksums, ChunkedArray, MEANING};
 #[doc(hidden)]
+pub use cover::LAYOUT_START;
+#[doc(hidden)]
 pub use datatype::datatype_of;
 #[doc(hidden)]
 pub use declared_text::ENCODING_ATTRIBUTE;
