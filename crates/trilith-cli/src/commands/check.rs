@@ -2,13 +2,15 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use trilith::Result;
+use trilith::{Error, ErrorKind, Result};
 use trilith::check::StandardDocument;
 
 use super::{validate, verify};
 use crate::Outcome;
+use crate::advice::error_with_advice;
 use crate::conform;
 use crate::inputs::{FileJob, InputFiles};
+use crate::json::error_problem;
 use crate::options::Options;
 
 /// Check files completely: structure, checksums, and the schemas of their tags
@@ -44,9 +46,28 @@ impl Check {
         validators: &validate::ValidatorPool<'_>,
         document: Option<&'static StandardDocument>,
     ) -> Result<Outcome> {
-        let verified = verify::examine(job, self.deep)?;
-        // A file that cannot be opened has no tree; its problem is printed already.
-        let validated = if verified.is_open || job.options.json { Some(validators.examine(job)?) } else { None };
+        let verified = match verify::examine(job, self.deep) {
+            Ok(examined) => examined,
+            // The other checks may still find what is wrong.
+            Err(error) if is_undecided(&error) => {
+                let text = error_with_advice(&error);
+                job.print_note(&format!("trilith: {}{text}", job.message_prefix(&text)));
+                let problem = error_problem(&error, None, None);
+                let value = json!({"file": job.name, "valid": null, "problems": [problem], "checksums": []});
+                verify::ExaminedBytes { outcome: Outcome::Failed, value, is_open: false }
+            }
+            Err(error) => return Err(error),
+        };
+        // A file that cannot be opened has no tree, and its problem is printed already.
+        let is_malformed = !verified.is_open && verified.outcome == Outcome::Negative;
+        let validated = match verified.is_open || is_malformed && job.options.json {
+            true => match validators.examine(job) {
+                Ok(part) => Some(part),
+                Err(error) if is_undecided(&error) => None,
+                Err(error) => return Err(error),
+            },
+            false => None,
+        };
         let conforming = match document {
             Some(document) => Some(conform::examine(job, document)?),
             None => None,
@@ -68,4 +89,9 @@ impl Check {
         }
         Ok(outcome)
     }
+}
+
+/// Returns `true` if the file may be right, but this library cannot tell.
+fn is_undecided(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Limit)
 }

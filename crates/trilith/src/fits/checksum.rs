@@ -186,19 +186,15 @@ pub(super) struct TileSums {
 }
 
 impl TileSums {
-    /// The sums of a compressed HDU that states one of its decoded image. Decoding compares the CRC-32 of tiles anyway.
-    pub(super) fn of_original(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Option<Self> {
-        hdu.header().card(ORIGINAL_DATASUM_KEYWORD)?;
-        Self::from_hdu(hdu, source, limits).filter(|sums| sums.stated.is_some())
-    }
-
     /// The sums of a compressed HDU; None if it has none, or if its tiles cannot be found.
     pub(super) fn from_hdu(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Option<Self> {
-        if hdu.kind() != HduKind::Tiles {
+        let header = hdu.header();
+        let has_gzip = || header.text("ZCMPTYPE").is_some_and(|method| method.trim_start().starts_with("GZIP"));
+        if hdu.kind() != HduKind::Tiles || !(header.card(ORIGINAL_DATASUM_KEYWORD).is_some() || has_gzip()) {
             return None;
         }
         let tiles = tile_checksums(hdu, source, limits).ok()?;
-        let stated = read_data_sum(hdu.header(), ORIGINAL_DATASUM_KEYWORD).filter(|_| tiles.is_lossless);
+        let stated = read_data_sum(header, ORIGINAL_DATASUM_KEYWORD).filter(|_| tiles.is_lossless);
         (stated.is_some() || tiles.has_crc).then_some(Self { stated, tiles })
     }
 

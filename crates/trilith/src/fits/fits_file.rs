@@ -123,7 +123,7 @@ impl FitsFile {
         }
         let make = || {
             let stated = Stated::from_header(hdu.header());
-            let tiles = TileSums::of_original(hdu, &self.source, &self.limits);
+            let tiles = TileSums::from_hdu(hdu, &self.source, &self.limits);
             if stated.is_empty() && tiles.is_none() {
                 return self.source.clone();
             }
