@@ -52,9 +52,8 @@ FITS CRC-32 data          finds    finds    refuses  refuses  refuses  refuses  
 HDF5 lookup3 header       finds    finds    refuses  refuses  refuses  refuses  -        -        -
 HDF5 lookup3 index        finds    finds    refuses  refuses  refuses  refuses  -        -        -
 HDF5 fletcher32 data      finds    finds    refuses  refuses  refuses  refuses  -        -        -
-# get prints a stored member without a decoder
-NPZ CRC-32 stored data    finds    finds    reads    refuses  refuses  refuses  -        -        -
-NPZ CRC-32 stored sum     finds    finds    reads    refuses  refuses  refuses  -        -        -
+NPZ CRC-32 stored data    finds    finds    refuses  refuses  refuses  refuses  -        -        -
+NPZ CRC-32 stored sum     finds    finds    refuses  refuses  refuses  refuses  -        -        -
 NPZ CRC-32 deflated data  finds    finds    refuses  refuses  refuses  refuses  -        -        -
 NPZ CRC-32 deflated sum   finds    finds    refuses  refuses  refuses  refuses  -        -        -
 any CRC-32 trailer        finds    finds    refuses  refuses  refuses  refuses  refuses  refuses  -

@@ -43,7 +43,8 @@ pub const CHECKSUMS: &[ChecksumKind] = &[
         true,
     ),
     row("HDF5", "fletcher32", "a stored chunk", true),
-    row("NPZ", "CRC-32", "the decoded bytes of a member of the archive", true),
+    row("NPZ", "CRC-32", "a deflated member", true),
+    row("NPZ", "CRC-32", "a stored member, also by `get` and `digest` of the whole array", false),
     row("Dudley", "fletcher32", "a stored chunk of an array with grid_filters", true),
     row("Dudley", "crc32c", "a stored chunk of an array with grid_filters", true),
     row("Dudley", "crc32", "a decoded chunk of an array with grid_filters", true),
@@ -143,4 +144,24 @@ pub(super) fn compare_chunks(file: &DudleyFile, entry: &LayoutEntry, progress: P
     let Some(kind) = kind_named(format, &sums.filter).or_else(|| kind_named("Dudley", &sums.filter)) else { return Ok(None) };
     let problem = sums.wrong.map(|error| error.context(entry.path.clone()));
     Ok(Some(Checksum { path: entry.path.clone(), kind, count: sums.count, problem }))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may stop")]
+mod tests {
+    use super::*;
+
+    /// First tier. The page for users has the same table.
+    #[test]
+    fn documented_checksums_are_those_of_table() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/how-to/checksums.md");
+        let text = std::fs::read_to_string(page).unwrap();
+        for ChecksumKind { format, name, covers, is_decoded } in CHECKSUMS {
+            let by = if *is_decoded { "by every reader" } else { "by `verify`, and before bytes are written" };
+            let row = format!("| {format} | {name} | {covers} | {by} |");
+            assert!(text.contains(&row), "the page lacks {row}");
+        }
+        let rows = text.lines().filter(|line| line.contains("| by every reader |") || line.contains("| by `verify`, and"));
+        assert_eq!(rows.count(), CHECKSUMS.len());
+    }
 }
