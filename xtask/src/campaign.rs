@@ -38,6 +38,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: CampaignProgram::Rust { program: "crash", test: "killed_process_leaves_old_or_new_content" },
     },
     Campaign {
+        name: "cuts",
+        subject: "cuts of ASDF, Dudley and FITS files each, through repair",
+        cases: 2000,
+        work: CampaignProgram::Python("tests/interop/test_repair_cuts.py"),
+    },
+    Campaign {
         name: "edits",
         subject: "edits of trees in every style, against a plain model",
         cases: 100_000,

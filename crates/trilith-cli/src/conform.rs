@@ -12,24 +12,31 @@ use crate::output::{Output, escape_controls};
 /// Prints what in each file departs from the document of this name.
 pub(crate) fn run(document: &str, files: &InputFiles, options: &Options) -> Result<Outcome> {
     let document = StandardDocument::from_name(document)?;
-    files.run(options, |job| conform_file(job, document))
+    files.run(options, |job| {
+        let (outcome, value) = examine(job, document)?;
+        if job.options.json {
+            job.out.write_json(&value)?;
+        }
+        Ok(outcome)
+    })
 }
 
-fn conform_file(job: &mut FileJob<'_>, document: &'static StandardDocument) -> Result<Outcome> {
+/// Compares a file with a document, and prints the result unless it is wanted as JSON, which is given back.
+pub(crate) fn examine(job: &mut FileJob<'_>, document: &'static StandardDocument) -> Result<(Outcome, Value)> {
     let found = check_conformity(job, document)?;
-    if job.options.json {
-        job.out.write_json(&found_json(&job.name, &found))?;
-    } else {
+    let value = if job.options.json { found_json(&job.name, &found) } else { Value::Null };
+    if !job.options.json {
         print_report(&mut job.out, &job.name, &found, job.options)?;
     }
-    Ok(match found.conforms() {
+    let outcome = match found.conforms() {
         Some(true) => Outcome::Success,
         Some(false) => Outcome::Negative,
         None => {
             job.print_note(&format!("trilith: whether {} conforms to {} could not be decided", job.name, document.title));
             Outcome::Failed
         }
-    })
+    };
+    Ok((outcome, value))
 }
 
 fn check_conformity(job: &mut FileJob<'_>, document: &'static StandardDocument) -> Result<ConformityReport> {

@@ -112,7 +112,6 @@ fn first_part(about: &str) -> &str {
 const FOREIGN_COMMAND_NAMES: &[(&str, &str)] = &[
     ("append-rows", "append"),
     ("browse", "view"),
-    ("check", "verify"),
     ("checksum", "digest"),
     ("compare", "diff"),
     ("compress", "convert"),

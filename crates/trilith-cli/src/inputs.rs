@@ -376,13 +376,12 @@ impl<'o> FileJob<'o> {
     }
 
     /// Says that the file is malformed, if that is an answer.
-    pub(crate) fn report_invalid(&mut self, error: &Error) -> Result<Outcome> {
+    pub(crate) fn report_malformed(&mut self, error: &Error) -> Result<Value> {
         if self.options.json {
-            self.out.write_json(&json!({"file": self.name, "valid": false, "problems": [error_problem(error, None, None)]}))?;
-        } else {
-            self.out.write_line(&format!("{}: {}", self.name, error_with_advice(error)))?;
+            return Ok(json!({"file": self.name, "valid": false, "problems": [error_problem(error, None, None)]}));
         }
-        Ok(Outcome::Negative)
+        self.out.write_line(&format!("{}: {}", self.name, error_with_advice(error)))?;
+        Ok(Value::Null)
     }
 
     /// Prints warnings on stderr, unless `--quiet`.

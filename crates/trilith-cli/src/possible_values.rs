@@ -17,7 +17,7 @@ pub(crate) fn possible_values(path: &str, id: &str) -> Vec<String> {
         (_, "codec") => owned(&mut codec::known_names()),
         ("convert", "to") => owned(&mut TargetForm::names()),
         ("stream", "to") => owned(&mut asdf::TARGETS.iter().map(|target| target.name)),
-        ("verify", "conform") => owned(&mut DOCUMENTS.iter().map(|document| document.name)),
+        ("verify", "conform") | ("check", "spec") => owned(&mut DOCUMENTS.iter().map(|document| document.name)),
         _ => Vec::new(),
     }
 }

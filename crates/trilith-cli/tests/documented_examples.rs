@@ -419,6 +419,18 @@ const BEFORE: &[(&str, &str)] = &[
 /// The file `counts.h5` of the pages, as h5py writes it: compressed, in base64.
 const COUNTS: &str = "H4sIAAAAAAACA+3VvUoDQRAH8Jld71zXRC9BQQNCBCurVIHUF2IKIWBlb6Mgd2ruwMYHECufwUfwKXwDC99FZy57Ek1jEYvA/wdzy37cMLvNPI6Ho6bveOsc1T6D3t5s3gvrh7fHL5Px8MzQvWnPH6x5Q0wUb5EM9q7MXuuMI1qSg2Y6+EsJLS0hvsjLrJj2OfycLqWEp+frj6oEJuYjImOYbdhbC+PCvEGcuHrepUiqtN7JDSyT+/nKu2099vtejb5mjWhHN8vsqqB9ZkrkvMbsho6MfNc1V8hZrZ/Tv3nrPnQIAABWlHYJE7qWdqhIIg6dRBvJhoSX2JQ4SSenVVdJ5jpMOKtuLvMiz6bfud+38b4AAAAAAAAAq+YLMiTfnDAYAAA=";
 
+/// The files `exposure.fits` of astropy with `checksum=True`, and `sums.h5` of h5py with `fletcher32=True`: compressed, in base64.
+const SUMMED: &[(&str, &str)] = &[
+    (
+        "exposure.fits",
+        "H4sIAAAAAAACA+2Xy2rCQBSGe7++xNm5ak2iCVroYozTOrRGYSJId6OZtlKSSC5Q376naunNeMHuej74CSTw5UzI4j9StLv3HOAaFuBDGYZx9BgnYQpZDDfCl5BmKgpUEsBCGsLvin6Br4Y+lSRqAoHKFGSTsYYVeKwvJBT4DPRFeTjQCcSPH+ZRqKN0FEfpQh/v+9xrFp53Y9wWd+9kr30NJWYHrab9UGf2gDO8lvBxGVrNHgyf9fAlzUPIx3hwHYBlWM6FaV5YNd+yrqqVK9OZ+5rMZ6jD+UrG/Fbpy+vKsy+XR6NsPev0sARBEARBEMSf8V4npeh42NdEm93yX31NhOpJg37NZq10lW9Zf65Yf9yfrc3789RnFviqm3+/qc8q8FU293XdTs/z19oXxipRoc50ki7x3S7zmd98T0mcj9MV8+H+4bE2f+/30hUL+v3nnxLhdCvPy/tdX0x9P2ezjUtjq31GMpf3nEZdsgaXdmPrfcZxaJ8hCIIgCALZmbGL2cPsYw4wh5gjzDHmBHOKOcOc7xAEQRAEQRDEP+YNd7Cu7sAhAAA=",
+    ),
+    (
+        "sums.h5",
+        "H4sIAAAAAAACA+v0cHHj5ZLiYubgYICB/1BgAhUygIqXFZ709PdwCWJiqGASQlYIA1xMDIwMDGyCDECKLTm/NK+keDPMUGcGaoADK6QYwU5gZGBkVGFgYGJiZGSGyrFAaQw+DwOjAAeMr8DACnQlMzc3BwMjE1QvhywDUJSJmZGZhYXRBNk+WKBMZBh8YGJGZTXDKBgFo2AUjIJRQC4A1tkMTNCKE1RJsgIxGxCzQytATiDmAmJukGInJhsAUYwE/TQIAAA=",
+    ),
+];
+
 /// Lines that end in exit status 1 where all is well, since they show how a loss is refused or a deviation found.
 const NO: &[&str] = &["trilith verify --conform asdf-1.x image.asdf", "trilith repair damaged.asdf"];
 
@@ -521,6 +533,9 @@ fn every_documentation_command_runs() {
         let fresh = std::cell::LazyCell::new(|| {
             let folder = Folder::new();
             folder.must(&format!("base64 -d <<< {COUNTS} | gzip -d > counts.h5"));
+            for (name, content) in SUMMED.iter().filter(|(name, _)| text.contains(name)) {
+                folder.must(&format!("base64 -d <<< {content} | gzip -d > {name}"));
+            }
             sources(&text).iter().for_each(|(name, source)| folder.write(name, source));
             folder
         });

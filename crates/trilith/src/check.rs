@@ -42,6 +42,6 @@ pub use crate::schema::{
 };
 #[cfg(feature = "schema")]
 pub use crate::schema::{SchemaSet, Validator};
-pub use crate::verify::{BlockReport, VerifyDepth, VerifyReport};
 #[doc(hidden)]
-pub use crate::verify::{Checksum, verify};
+pub use crate::verify::verify;
+pub use crate::verify::{BlockReport, CHECKSUMS, Checksum, ChecksumKind, VerifyDepth, VerifyReport};

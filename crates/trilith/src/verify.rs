@@ -2,6 +2,7 @@
 //!
 //! ASDF 1.x, "Block header" and "Block index". Validating the tree against schemas is another thing.
 
+mod checksums;
 mod stream;
 
 use std::sync::Arc;
@@ -9,15 +10,15 @@ use std::sync::Arc;
 use crate::array::{Array, TextType, check_texts};
 use crate::asdf::checksum::{self, ChecksumScope};
 use crate::asdf::{AsdfFile, Block, BlockUse, deviation, md5, ndarray, walk};
-use crate::bytes::{Source, SourceRef};
+use crate::bytes::SourceRef;
 use crate::codec;
 use crate::dudley::DudleyFile;
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::file::{ArrayEntry, File, FileSet};
-use crate::fits::{FitsFile, Hdu};
 use crate::progress::Progress;
 use crate::threads;
 
+pub use checksums::{CHECKSUMS, Checksum, ChecksumKind};
 pub(crate) use stream::verify_stream;
 
 /// The depth of a check.
@@ -39,20 +40,17 @@ pub struct BlockReport {
     pub index: usize,
     /// The bytes that the stored checksum covers; None if the block has none or it was not compared.
     pub checksum_of: Option<ChecksumScope>,
+    /// `true` if the block has another checksum than the one that it states.
+    pub has_wrong_checksum: bool,
     /// The problem.
     pub problem: Option<Error>,
 }
 
-/// A checksum that is not that of a block, compared.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Checksum {
-    /// The path of what it covers: an HDU of a FITS file, or a member of an archive; empty for the whole file.
-    pub path: String,
-    /// `CHECKSUM`, `DATASUM` or `CRC-32`.
-    pub kind: &'static str,
-    /// The problem.
-    pub problem: Option<Error>,
+impl BlockReport {
+    /// Returns `true` if its checksum was compared, with either result.
+    pub fn is_compared(&self) -> bool {
+        self.checksum_of.is_some() || self.has_wrong_checksum
+    }
 }
 
 /// The result of a check.
@@ -61,8 +59,8 @@ pub struct Checksum {
 pub struct VerifyReport {
     /// The result for each block.
     pub blocks: Vec<BlockReport>,
-    /// Every compared checksum that is not that of a block; `None` for formats whose checksums are not counted.
-    pub checksums: Option<Vec<Checksum>>,
+    /// Every compared checksum that is not that of a block.
+    pub checksums: Vec<Checksum>,
     /// Problems of the file as a whole: blocks that cannot be found, a tree without end.
     pub structure: Vec<Error>,
     /// Arrays that cannot be reached or do not fit their block, by tree path.
@@ -81,7 +79,7 @@ impl VerifyReport {
     /// The problems of blocks, checksums and structure.
     fn of_bytes(&self) -> impl Iterator<Item = &Error> {
         let blocks = self.blocks.iter().filter_map(|block| block.problem.as_ref());
-        let sums = self.checksums.iter().flatten().filter_map(|sum| sum.problem.as_ref());
+        let sums = self.checksums.iter().filter_map(|sum| sum.problem.as_ref());
         blocks.chain(sums).chain(&self.structure)
     }
 
@@ -116,16 +114,17 @@ impl File {
     /// # Errors
     /// Returns an error if not even the blocks or items can be found.
     pub fn verify(&self, depth: VerifyDepth, progress: Progress<'_>) -> Result<VerifyReport> {
-        if let Some(file) = self.as_asdf() {
-            return verify(file, depth, progress);
-        }
-        if let Some(file) = self.as_dudley() {
-            return verify_stream(file, depth, progress);
-        }
-        if let Some(set) = self.as_family() {
-            return verify_set(self, set, depth, progress);
-        }
-        verify_items(self, depth, progress)
+        let mut report = if let Some(file) = self.as_asdf() {
+            verify(file, depth, progress)?
+        } else if let Some(file) = self.as_dudley() {
+            verify_stream(file, depth, progress)?
+        } else if let Some(set) = self.as_family() {
+            verify_set(self, set, depth, progress)?
+        } else {
+            verify_items(self, depth, progress)?
+        };
+        report.checksums.extend(checksums::compare_gzip(self)?);
+        Ok(report)
     }
 
     /// Returns the number of bytes that [`File::verify`] will report.
@@ -221,11 +220,7 @@ pub fn verify(file: &AsdfFile, depth: VerifyDepth, progress: Progress<'_>) -> Re
         }
         Ok(report)
     };
-    let mut report = VerifyReport {
-        blocks: threads::map_parallel(jobs, check)?,
-        checksums: Some(gzip_checksums(&**file.sections().source())?),
-        ..VerifyReport::default()
-    };
+    let mut report = VerifyReport { blocks: threads::map_parallel(jobs, check)?, ..VerifyReport::default() };
     report.structure.extend(file.sections().incomplete());
     if let Some(tree) = file.sections().tree().filter(|tree| !tree.has_end_marker) {
         report.structure.push(Error::malformed("the tree has no end (...): the file may be cut off").at_byte(tree.end));
@@ -233,7 +228,7 @@ pub fn verify(file: &AsdfFile, depth: VerifyDepth, progress: Progress<'_>) -> Re
     if let Some(fits) = crate::file::container_fits(file) {
         report.structure.extend(fits.is_truncated().map(Error::malformed));
         report.structure.extend(fits.illegal_cards());
-        report.checksums.get_or_insert_default().extend(compare_hdu_checksums(fits, progress)?);
+        report.checksums.extend(checksums::compare_hdus(fits, progress)?);
         // In a tree made for a FITS file without one, a broken HDU is already an array that cannot be read.
         let is_embedded = file.container().is_some_and(|container| container.hdu > 0);
         let broken = fits.hdus().iter().filter(|_| is_embedded);
@@ -260,25 +255,6 @@ pub fn verify(file: &AsdfFile, depth: VerifyDepth, progress: Progress<'_>) -> Re
     Ok(report)
 }
 
-/// The sums of the HDUs of a FITS file.
-fn compare_hdu_checksums(fits: &FitsFile, progress: Progress<'_>) -> Result<Vec<Checksum>> {
-    let compared = threads::map_parallel(fits.hdus().iter().collect(), |hdu: &Hdu| {
-        let len = hdu.end().min(fits.source().len()).saturating_sub(hdu.start());
-        fits.limits().charge_work(len)?;
-        let sums = fits.compare_checksums(hdu)?;
-        progress.add(len);
-        let path = format!("/fits/{}", hdu.index());
-        Ok(sums.into_iter().map(move |(kind, problem)| Checksum { path: path.clone(), kind, problem }).collect::<Vec<_>>())
-    })?;
-    Ok(compared.into_iter().flatten().collect())
-}
-
-/// The CRC of a file that is compressed as a whole, which was compared when it was opened.
-pub(super) fn gzip_checksums(source: &dyn Source) -> Result<Vec<Checksum>> {
-    let gzip = Checksum { path: String::new(), kind: "CRC-32", problem: None };
-    Ok(if crate::bytes::is_packed(source)? { vec![gzip] } else { Vec::new() })
-}
-
 /// Checks all strings of an array.
 fn check_text(array: &Array) -> Result<()> {
     [TextType::Ascii, TextType::Ucs4, TextType::Utf8].into_iter().try_for_each(|kind| check_texts(array, kind))
@@ -303,10 +279,11 @@ fn hash_stored_blocks(
 }
 
 fn check_block(file: &AsdfFile, block: &Block, depth: VerifyDepth, found: Option<Result<[u8; 16]>>) -> BlockReport {
-    let mut report = BlockReport { index: block.index, checksum_of: None, problem: None };
+    let mut report = BlockReport { index: block.index, checksum_of: None, has_wrong_checksum: false, problem: None };
     match compare_block_checksum(file, block, depth, found) {
         Ok(of) => report.checksum_of = of,
         Err(error) => {
+            report.has_wrong_checksum = block.checksum_rule().is_some() && error.kind() == ErrorKind::Malformed;
             report.problem = Some(error.with_location(Location::Byte(block.offset)).context(format!("block {}", block.index)));
         }
     }

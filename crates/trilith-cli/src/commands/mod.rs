@@ -44,6 +44,7 @@ commands! {
         header::Header,
         blocks::Blocks,
         digest::Digest,
+        check::Check,
         verify::Verify,
         validate::Validate,
         describe::Describe,
@@ -91,7 +92,7 @@ commands! {
 impl Command {
     /// Returns `true` if a malformed file is an answer (exit status 1) and not a failure to answer (2).
     pub(crate) fn malformed_is_negative_result(&self) -> bool {
-        matches!(self, Command::Digest(_) | Command::Verify(_) | Command::Validate(_))
+        matches!(self, Command::Digest(_) | Command::Check(_) | Command::Verify(_) | Command::Validate(_))
     }
 
     /// Returns the alternative for a Dudley file, if the command is only for trees of the ASDF family.
@@ -120,7 +121,7 @@ impl Command {
 
     /// Returns `true` if it reads its files completely.
     pub(crate) fn accepts_many_files(&self) -> bool {
-        use Command::{Convert, Diff, Digest, Explode, Implode, Repack, Verify};
-        matches!(self, Digest(_) | Verify(_) | Diff(_) | Convert(_) | Repack(_) | Explode(_) | Implode(_))
+        use Command::{Check, Convert, Diff, Digest, Explode, Implode, Repack, Verify};
+        matches!(self, Check(_) | Digest(_) | Verify(_) | Diff(_) | Convert(_) | Repack(_) | Explode(_) | Implode(_))
     }
 }

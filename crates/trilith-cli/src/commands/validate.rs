@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use trilith::check::{SchemaSet, ValidationReport, Validator};
 use trilith::{Diagnostic, Error, ErrorKind, File, Result, Severity};
 
@@ -23,6 +23,15 @@ use crate::advice::error_with_advice;
 /// (all with --verbose). Warnings are about content that Python asdf would not write.
 #[derive(Debug, Args)]
 pub(crate) struct Validate {
+    #[command(flatten)]
+    rules: RuleArgs,
+    #[command(flatten)]
+    files: InputFiles,
+}
+
+/// The schemas that trees are checked against.
+#[derive(Debug, Args)]
+pub(crate) struct RuleArgs {
     /// A schema that the whole tree must fit, in addition: a file, or the URI of a known one
     #[arg(long, value_name = "S")]
     schema: Option<PathBuf>,
@@ -31,27 +40,49 @@ pub(crate) struct Validate {
     /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
-    #[command(flatten)]
-    files: InputFiles,
 }
 
 impl Validate {
     /// Prints what is wrong.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let sources = self.sources.load_schemas(&options.command_limits()?)?;
-        // Faults of the schemas hold for all files; and one thread after another takes a validator, in which
-        // what it met is compiled.
-        let ready = Mutex::new(vec![self.build_validator(sources.clone(), options)?]);
+        let validators = self.rules.validators(options)?;
         self.files.run(options, |job| {
-            let free = ready.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let mut validator = match free {
-                Some(free) => free,
-                None => self.build_validator(sources.clone(), options)?,
-            };
-            let outcome = self.validate_file(job, &mut validator);
-            ready.lock().unwrap_or_else(PoisonError::into_inner).push(validator);
-            outcome
+            let (outcome, value) = validators.examine(job)?;
+            if job.options.json {
+                job.out.write_json(&value)?;
+            }
+            Ok(outcome)
         })
+    }
+}
+
+/// Validators that one thread after another takes, so that schemas are compiled once.
+pub(crate) struct ValidatorPool<'a> {
+    rules: &'a RuleArgs,
+    schemas: SchemaSet,
+    free: Mutex<Vec<Validator>>,
+}
+
+impl ValidatorPool<'_> {
+    /// Checks the tree of a file, and prints the result unless it is wanted as JSON, which is given back.
+    pub(crate) fn examine(&self, job: &mut FileJob<'_>) -> Result<(Outcome, Value)> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut validator = match free {
+            Some(free) => free,
+            None => self.rules.build_validator(self.schemas.clone(), job.options)?,
+        };
+        let examined = validate_file(job, &mut validator, self.rules.strict);
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(validator);
+        examined
+    }
+}
+
+impl RuleArgs {
+    /// Loads the schemas. Their faults hold for all files.
+    pub(crate) fn validators(&self, options: &Options) -> Result<ValidatorPool<'_>> {
+        let schemas = self.sources.load_schemas(&options.command_limits()?)?;
+        let first = self.build_validator(schemas.clone(), options)?;
+        Ok(ValidatorPool { rules: self, schemas, free: Mutex::new(vec![first]) })
     }
 
     fn build_validator(&self, schemas: SchemaSet, options: &Options) -> Result<Validator> {
@@ -71,37 +102,38 @@ impl Validate {
         }
         Ok(validator)
     }
+}
 
-    fn validate_file(&self, job: &mut FileJob<'_>, validator: &mut Validator) -> Result<Outcome> {
-        let checked = job.open_file().and_then(|file| Ok((file.validate(validator, self.strict)?, file)));
-        let (report, file) = match checked {
-            Ok(found) => found,
-            // A malformed file is an answer.
-            Err(error) if error.kind() == ErrorKind::Malformed => return job.report_invalid(&error),
-            Err(error) => return Err(error),
-        };
-        if job.options.json {
-            let problems: Vec<_> = report.problems.iter().map(diagnostic_json).collect();
-            job.out.write_json(&json!({
-                "file": job.name, "valid": report.is_decided().then_some(report.is_valid()), "problems": problems,
-                "errors": report.errors, "warnings": report.warnings, "notes": report.notes,
-                "unchecked": report.unchecked_rules,
-            }))?;
-        } else {
-            print_report(&mut job.out, &job.name, &report, &file, job.options)?;
-        }
-        if !report.is_valid() {
-            return Ok(Outcome::Negative);
-        }
-        if !report.is_decided() && report.unchecked_rules > 0 {
-            let error = Error::unsupported("not all rules of the schemas could be checked")
-                .hint("give the folder of the schemas that are missing with --schema-path");
-            let text = error_with_advice(&error);
-            job.print_note(&format!("trilith: {}{text}", job.message_prefix(&text)));
-            return Ok(Outcome::Failed);
-        }
-        Ok(Outcome::Success)
+fn validate_file(job: &mut FileJob<'_>, validator: &mut Validator, strict: bool) -> Result<(Outcome, Value)> {
+    let checked = job.open_file().and_then(|file| Ok((file.validate(validator, strict)?, file)));
+    let (report, file) = match checked {
+        Ok(found) => found,
+        // A malformed file is an answer.
+        Err(error) if error.kind() == ErrorKind::Malformed => return Ok((Outcome::Negative, job.report_malformed(&error)?)),
+        Err(error) => return Err(error),
+    };
+    let mut value = Value::Null;
+    if job.options.json {
+        let problems: Vec<_> = report.problems.iter().map(diagnostic_json).collect();
+        value = json!({
+            "file": job.name, "valid": report.is_decided().then_some(report.is_valid()), "problems": problems,
+            "errors": report.errors, "warnings": report.warnings, "notes": report.notes,
+            "unchecked": report.unchecked_rules,
+        });
+    } else {
+        print_report(&mut job.out, &job.name, &report, &file, job.options)?;
     }
+    if !report.is_valid() {
+        return Ok((Outcome::Negative, value));
+    }
+    if !report.is_decided() && report.unchecked_rules > 0 {
+        let error = Error::unsupported("not all rules of the schemas could be checked")
+            .hint("give the folder of the schemas that are missing with --schema-path");
+        let text = error_with_advice(&error);
+        job.print_note(&format!("trilith: {}{text}", job.message_prefix(&text)));
+        return Ok((Outcome::Failed, value));
+    }
+    Ok((Outcome::Success, value))
 }
 
 fn print_report(out: &mut Output, name: &str, report: &ValidationReport, file: &File, options: &Options) -> Result<()> {

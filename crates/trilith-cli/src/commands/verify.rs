@@ -19,9 +19,9 @@ use crate::advice::error_with_advice;
 
 /// Check the structure and the checksums of files
 ///
-/// The checksums are the MD5 of ASDF blocks, CHECKSUM and DATASUM of FITS HDUs, and the CRC-32 of gzip files and of the members of NPZ
-/// archives. A Dudley file has none: the check is that every item is inside the file and outside of header and
-/// layout. A catalog of a file set is checked with the files that it lists: each has the parameters that the catalog has for it,
+/// The checksums are the MD5 of ASDF blocks, CHECKSUM, DATASUM and ZDATASUM of FITS HDUs, the checksums of the metadata and the
+/// fletcher32 of the chunks of HDF5, and the CRC-32 of gzip files and of the members of NPZ archives. A chunk is decoded only as far as
+/// its checksum needs. A Dudley file has none: the check is that every item is inside the file and outside of header and layout. A catalog of a file set is checked with the files that it lists: each has the parameters that the catalog has for it,
 /// and all of its data. A checksum of the decoded bytes, as Python asdf wrote until 5.2, is accepted and reported.
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
@@ -41,35 +41,57 @@ impl Verify {
         if let Some(document) = &self.conform {
             return conform::run(document, &self.files, options);
         }
-        self.files.run(options, |job| self.verify_file(job))
-    }
-
-    fn verify_file(&self, job: &mut FileJob<'_>) -> Result<Outcome> {
-        let report = match self.read_report(job) {
-            Ok(report) => report,
-            // A malformed file is an answer.
-            Err(error) if error.kind() == ErrorKind::Malformed => return job.report_invalid(&error),
-            Err(error) => return Err(error),
-        };
-        if job.options.json {
-            job.out.write_json(&report_json(&job.name, &report))?;
-        } else {
-            report_text(job, &report)?;
-        }
-        Ok(match report.verdict() {
-            Some(true) => Outcome::Success,
-            Some(false) => Outcome::Negative,
-            None => Outcome::Failed,
+        self.files.run(options, |job| {
+            let examined = examine(job, self.deep)?;
+            if job.options.json {
+                job.out.write_json(&examined.value)?;
+            }
+            Ok(examined.outcome)
         })
     }
+}
 
-    fn read_report(&self, job: &mut FileJob<'_>) -> Result<VerifyReport> {
-        let file = job.open_file()?;
-        let progress = ProgressPart::bytes(if job.is_one_of_many { 0 } else { file.verified_size()? });
-        let hear = |bytes| progress.add(bytes);
-        let depth = if self.deep { VerifyDepth::Decoded } else { VerifyDepth::Structure };
-        file.verify(depth, trilith::Progress::new(&hear))
+/// The result of comparing the bytes of a file.
+pub(crate) struct ExaminedBytes {
+    pub outcome: Outcome,
+    /// The result as JSON; null if it was printed.
+    pub value: Value,
+    /// `false` if the file is too damaged to be opened.
+    pub is_open: bool,
+}
+
+/// Compares structure and checksums, and prints the result unless it is wanted as JSON.
+pub(crate) fn examine(job: &mut FileJob<'_>, deep: bool) -> Result<ExaminedBytes> {
+    let report = match read_report(job, deep) {
+        Ok(report) => report,
+        // A malformed file is an answer.
+        Err(error) if error.kind() == ErrorKind::Malformed => {
+            let mut value = job.report_malformed(&error)?;
+            if let Some(value) = value.as_object_mut() {
+                value.insert("checksums".to_owned(), json!([]));
+            }
+            return Ok(ExaminedBytes { outcome: Outcome::Negative, value, is_open: false });
+        }
+        Err(error) => return Err(error),
+    };
+    let value = if job.options.json { report_json(&job.name, &report) } else { Value::Null };
+    if !job.options.json {
+        report_text(job, &report)?;
     }
+    let outcome = match report.verdict() {
+        Some(true) => Outcome::Success,
+        Some(false) => Outcome::Negative,
+        None => Outcome::Failed,
+    };
+    Ok(ExaminedBytes { outcome, value, is_open: true })
+}
+
+fn read_report(job: &mut FileJob<'_>, deep: bool) -> Result<VerifyReport> {
+    let file = job.open_file()?;
+    let progress = ProgressPart::bytes(if job.is_one_of_many { 0 } else { file.verified_size()? });
+    let hear = |bytes| progress.add(bytes);
+    let depth = if deep { VerifyDepth::Decoded } else { VerifyDepth::Structure };
+    file.verify(depth, trilith::Progress::new(&hear))
 }
 
 fn report_json(name: &str, report: &VerifyReport) -> Value {
@@ -79,7 +101,7 @@ fn report_json(name: &str, report: &VerifyReport) -> Value {
             problems.push(error_problem(error, None, Some(block.index)));
         }
     }
-    for sum in report.checksums.iter().flatten() {
+    for sum in &report.checksums {
         if let Some(error) = &sum.problem {
             problems.push(error_problem(error, Some(&sum.path), None));
         }
@@ -95,11 +117,20 @@ fn report_json(name: &str, report: &VerifyReport) -> Value {
             "message": escape_controls(warning), "schema": null, "hint": null,
         }));
     }
-    let blocks = report.blocks.iter().map(|block| json!(checksum_word(block.checksum_of)));
-    let others = report.checksums.iter().flatten();
-    let others = others.map(|sum| json!({"where": escape_controls(&sum.path), "kind": sum.kind, "ok": sum.problem.is_none()}));
-    let checksums: Vec<_> = blocks.chain(others).collect();
-    json!({"file": name, "valid": report.verdict(), "problems": problems, "checksums": checksums})
+    json!({"file": name, "valid": report.verdict(), "problems": problems, "checksums": checksums_json(report)})
+}
+
+/// Each compared checksum, those of blocks first.
+fn checksums_json(report: &VerifyReport) -> Vec<Value> {
+    let blocks = report.blocks.iter().filter(|block| block.is_compared()).map(|block| {
+        let ok = block.checksum_of.is_some();
+        json!({"where": format!("block {}", block.index), "kind": "MD5", "ok": ok, "of": checksum_word(block.checksum_of), "count": 1})
+    });
+    let others = report.checksums.iter();
+    let others = others.map(|sum| {
+        json!({"where": escape_controls(&sum.path), "kind": sum.kind, "ok": sum.problem.is_none(), "count": sum.count})
+    });
+    blocks.chain(others).collect()
 }
 
 fn checksum_word(of: Option<ChecksumScope>) -> Option<&'static str> {
@@ -124,12 +155,13 @@ fn report_text(job: &mut FileJob<'_>, report: &VerifyReport) -> Result<()> {
             _ => {}
         }
     }
-    for sum in report.checksums.iter().flatten() {
+    for sum in &report.checksums {
         match &sum.problem {
             Some(error) => out.write_line(&format!("{name}: {}", error_with_advice(error)))?,
             None if job.options.verbose > 0 => {
                 let place = if sum.path.is_empty() { "the file" } else { sum.path.as_str() };
-                out.write_line(&format!("{name}: {}: {} OK", escape_controls(place), sum.kind))?;
+                let count = if sum.count > 1 { format!(" of {} parts", sum.count) } else { String::new() };
+                out.write_line(&format!("{name}: {}: {}{count} OK", escape_controls(place), sum.kind))?;
             }
             None => {}
         }
@@ -151,13 +183,10 @@ fn report_text(job: &mut FileJob<'_>, report: &VerifyReport) -> Result<()> {
             n => format!(", {n} without checksum"),
         };
         let blocks = Some(report.blocks.len()).filter(|count| *count > 0);
-        let blocks = blocks.map(|count| format!("{}{old}{none}", count_noun(count, "block")));
-        let sums = report.checksums.as_ref().map_or(0, Vec::len);
-        let sums = Some(sums).filter(|count| *count > 0).map(|count| count_noun(count, "checksum"));
-        let said = match (blocks, sums) {
-            (None, None) if report.checksums.is_some() => " (no checksums: structure only)".to_owned(),
-            (None, None) => String::new(),
-            (blocks, sums) => format!(" ({})", blocks.into_iter().chain(sums).collect::<Vec<_>>().join(", ")),
+        let blocks = blocks.map(|count| format!("{}{old}{none}, ", count_noun(count, "block"))).unwrap_or_default();
+        let said = match usize::try_from(report.checksum_count()).unwrap_or(usize::MAX) {
+            0 => " (no checksums: structure only)".to_owned(),
+            count => format!(" ({blocks}{})", count_noun(count, "checksum")),
         };
         out.print_verdict(name, StyleRole::Success, "OK", &said)?;
     }

@@ -26,6 +26,8 @@ use crate::layout::{
     ParseOptions, ResolvedType, StoredChunk, StreamEntryKind, VALID_ATTRIBUTE, parse, read_own,
 };
 use crate::limits::Limits;
+use crate::progress::Progress;
+use crate::threads;
 
 /// The name of the attribute that makes an item a grid, with `grid_chunk`.
 const SHAPE_ATTRIBUTE: &str = "grid_shape";
@@ -67,6 +69,17 @@ pub struct ChunkedArray {
     slabs: Vec<VirtualSource>,
     /// Elements whose strings are elsewhere, or are padded.
     strings: Option<Arc<GridStrings>>,
+}
+
+/// The comparison of the checksums of chunks.
+#[derive(Debug)]
+pub struct ChunkChecksums {
+    /// The filter that has the checksum.
+    pub filter: String,
+    /// Number of chunks that were compared.
+    pub count: u64,
+    /// The error of the first chunk that differs.
+    pub wrong: Option<Error>,
 }
 
 /// Grids while the items of a file are gone through, by the paths of the items that are annotated.
@@ -407,17 +420,58 @@ impl ChunkedArray {
             let array = Array::strided(source, at, datatype, self.order, shape, strides)?;
             return Ok(array.with_limits(limits));
         }
-        let stored = GridChunks {
+        let stored = self.stored_chunks(source, index, &limits);
+        let grid = ChunkedSource::new(self.chunking.clone(), Box::new(stored), self.fill_value.clone(), Arc::clone(&limits))?;
+        Ok(Array::chunked(Arc::new(grid), datatype, self.order, shape)?.with_limits(limits))
+    }
+
+    fn stored_chunks(&self, source: &SourceRef, index: Arc<dyn ChunkIndex>, limits: &Arc<Limits>) -> GridChunks {
+        GridChunks {
             source: source.clone(),
             index,
             filters: self.filters.clone(),
             columns: self.is_column_major.then(|| self.in_columns()),
             strings: self.strings.clone(),
             header_bytes: Arc::clone(&self.header_bytes),
-            limits: Arc::clone(&limits),
-        };
-        let grid = ChunkedSource::new(self.chunking.clone(), Box::new(stored), self.fill_value.clone(), Arc::clone(&limits))?;
-        Ok(Array::chunked(Arc::new(grid), datatype, self.order, shape)?.with_limits(limits))
+            limits: Arc::clone(limits),
+        }
+    }
+
+    /// Compares the checksums that its filters have. Each chunk is decoded as far as the order of the filters needs. Returns the
+    /// name of the filter, the number of chunks that state a checksum, and the error of the first one that differs; None for an array
+    /// without such a filter. `progress` receives the number of bytes read.
+    ///
+    /// # Errors
+    /// Returns the errors of [`ChunkedArray::check_index`], and those of reading.
+    pub fn compare_checksums(
+        &self,
+        source: &SourceRef,
+        limits: &Limits,
+        progress: Progress<'_>,
+    ) -> Result<Option<ChunkChecksums>> {
+        let Some(filter) = self.filters.checksum_filter().filter(|_| !self.is_mapped()) else { return Ok(None) };
+        let limits = Arc::new(limits.clone());
+        let index = self.places.read_chunk_index(source, &self.mask, &limits)?;
+        let mut chunks = Vec::new();
+        index.for_each(&mut |number, chunk| {
+            limits.charge_memory((chunks.len() as u64).saturating_mul(32), "the index of chunks")?;
+            chunks.push((number, chunk));
+            Ok(())
+        })?;
+        let stored = self.stored_chunks(source, index, &limits);
+        let size = self.chunking.chunk.iter().fold(self.chunking.item, |n, len| n.saturating_mul(*len));
+        let compared = threads::map_parallel(chunks, |(number, chunk)| {
+            progress.add(chunk.len);
+            match stored.compare_checksum(chunk, size) {
+                Ok(true) => Ok(Some(Ok(()))),
+                Ok(false) => Ok(None),
+                Err(error) if error.kind().is_transient() => Err(error),
+                Err(error) => Ok(Some(Err(error.context(format!("chunk {number}"))))),
+            }
+        })?;
+        let compared: Vec<Result<()>> = compared.into_iter().flatten().collect();
+        let count = compared.len() as u64;
+        Ok(Some(ChunkChecksums { filter: filter.to_owned(), count, wrong: compared.into_iter().find_map(Result::err) }))
     }
 
     /// The bytes of the only chunk and the place of its elements, if the chunk is stored unchanged, or as a stream that is decoded

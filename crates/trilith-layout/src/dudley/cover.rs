@@ -9,10 +9,20 @@ use crate::error::Result;
 /// Items begin at most at multiples of this, so that shorter gaps between them are padding.
 const ALIGNMENT: u64 = 16;
 
+/// Start of the layouts that this library writes.
+pub const LAYOUT_START: &str = "#: dialect=";
+
+/// Returns the number of lines that end a dict.
+fn count_dict_ends(text: &str) -> usize {
+    text.lines().filter(|line| line.trim() == "..").count()
+}
+
 impl DudleyFile {
-    /// Returns what a complete file that Trilith wrote does not have: bytes that belong to no item, and a layout that does not
-    /// end with a line break. Files of other programs may have both. `layout_at` is where the layout begins, if it is in the
-    /// file.
+    /// Returns what a complete file that Trilith wrote does not have: bytes that belong to no item, a layout that does not
+    /// end with a line break, and one that leaves a dict open. Files of other programs may have all of it. `layout_at` is where the
+    /// layout begins, if it is in the file.
+    ///
+    /// A cut exactly after a line shows nothing if only attributes and arrays without elements followed it at the root.
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::locate_items`] and of reading.
@@ -25,6 +35,19 @@ impl DudleyFile {
             found.push(format!(
                 "the layout at byte {at} does not end with a line break, so that the end of the file may be missing"
             ));
+        }
+        if let Some(at) = layout_at {
+            let text = self.layout().text();
+            // The grammar lets the end of the text close dicts, but Trilith prints each end.
+            let open = if text.starts_with(LAYOUT_START) {
+                count_dict_ends(&self.layout().print()).saturating_sub(count_dict_ends(text))
+            } else {
+                0
+            };
+            if open > 0 {
+                let dicts = if open == 1 { "a dict".to_owned() } else { format!("{open} dicts") };
+                found.push(format!("the layout at byte {at} ends within {dicts}, so that the end of the file may be missing"));
+            }
         }
         Ok(found)
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::char_sets::{decode_text, presented_foreign, presented_varlen};
-use super::chunk_grid::{self, ChunkedArray};
+use super::chunk_grid::{self, ChunkChecksums, ChunkedArray};
 use super::datatype::datatype_of;
 use super::decompress::{UncompressedForm, decompress_array};
 use super::external_parts::with_external_parts;
@@ -21,6 +21,7 @@ use crate::layout::{
     ParamRequest, ParseOptions, ResolvedType, StreamEntryKind, SuppliedValue, parse, read_value,
 };
 use crate::limits::Limits;
+use crate::progress::Progress;
 
 /// Maximum depth of arrays that are put together of arrays that are put together themselves.
 const MAX_VIRTUAL_DEPTH: usize = 5;
@@ -412,6 +413,18 @@ impl DudleyFile {
                 .check_index(self.source_covering(grid.end()), self.limits())
                 .map_err(|error| error.context(entry.path.clone())),
             _ => Ok(()),
+        }
+    }
+
+    /// Compares the checksums of the chunks of an item; None for an item without such checksums.
+    ///
+    /// # Errors
+    /// Returns the errors of [`ChunkedArray::compare_checksums`].
+    #[doc(hidden)]
+    pub fn compare_chunk_checksums(&self, entry: &LayoutEntry, progress: Progress<'_>) -> Result<Option<ChunkChecksums>> {
+        match self.grid(&entry.path)? {
+            Some(Ok(grid)) => grid.compare_checksums(self.source_covering(grid.end()), self.limits(), progress),
+            _ => Ok(None),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::array::{ChunkProvider, ChunkShape, from_columns};
 use crate::bytes::{CodingStep, SourceRef, read_vec, to_usize};
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
-use crate::layout::ChunkIndex;
+use crate::layout::{ChunkIndex, StoredChunk};
 use crate::limits::Limits;
 
 /// The chunks of a grid in a file.
@@ -22,6 +22,27 @@ pub(super) struct GridChunks {
     pub limits: Arc<Limits>,
 }
 
+impl GridChunks {
+    /// The bytes of a chunk as they were encoded.
+    fn read_encoded(&self, chunk: StoredChunk) -> Result<Vec<u8>> {
+        let mut bytes = read_vec(&*self.source, chunk.offset, chunk.len, &self.limits)?;
+        if !self.header_bytes.is_empty() {
+            bytes.splice(0..0, self.header_bytes.iter().copied());
+        }
+        Ok(bytes)
+    }
+
+    /// Compares the checksums of a chunk, which has `size` bytes when it is decoded; `false` if it has none.
+    ///
+    /// # Errors
+    /// Returns the errors of [`FilterPipeline::compare_checksums`].
+    pub(super) fn compare_checksum(&self, chunk: StoredChunk, size: u64) -> Result<bool> {
+        self.limits.charge_work(chunk.len)?;
+        let stored = self.strings.as_ref().map_or(size, |strings| strings.stored_size(size));
+        self.filters.compare_checksums(self.read_encoded(chunk)?, chunk.skipped_filters, stored, &self.limits)
+    }
+}
+
 impl ChunkProvider for GridChunks {
     fn chunk_range(&self, number: u64) -> Result<Option<Range<u64>>> {
         Ok(self.index.chunk(number)?.map(|chunk| chunk.offset..chunk.offset.saturating_add(chunk.len)))
@@ -29,10 +50,7 @@ impl ChunkProvider for GridChunks {
 
     fn decode_chunk(&self, number: u64, size: u64) -> Result<Vec<u8>> {
         let Some(chunk) = self.index.chunk(number)? else { return Err(Error::malformed("a chunk that was never written")) };
-        let mut bytes = read_vec(&*self.source, chunk.offset, chunk.len, &self.limits)?;
-        if !self.header_bytes.is_empty() {
-            bytes.splice(0..0, self.header_bytes.iter().copied());
-        }
+        let bytes = self.read_encoded(chunk)?;
         let stored = self.strings.as_ref().map_or(size, |strings| strings.stored_size(size));
         let bytes = self.filters.decode(bytes, chunk.skipped_filters, stored, &self.limits)?;
         let bytes = match &self.strings {

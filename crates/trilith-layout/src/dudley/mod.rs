@@ -69,7 +69,9 @@ pub use char_sets::with_ascii_members;
 #[doc(hidden)]
 pub use char_sets::{decode_s1, decode_text, encode_s1};
 #[doc(hidden)]
-pub use chunk_grid::{ChunkedArray, MEANING};
+pub use chunk_grid::{ChunkChecksums, ChunkedArray, MEANING};
+#[doc(hidden)]
+pub use cover::LAYOUT_START;
 #[doc(hidden)]
 pub use datatype::datatype_of;
 #[doc(hidden)]

@@ -23,7 +23,7 @@ mod unsupported_formats;
 
 use self::formats::{FORMATS, ForeignFormat, MagicRule, Support};
 use crate::bytes::{NoReferences, PartCheck, Resolve, Source, SourceRef, read_vec};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::limits::Limits;
 use crate::progress::Progress;
@@ -104,22 +104,26 @@ pub fn part_check(format: &str) -> Option<PartCheck> {
     (format == "NPZ").then(npz::part_check)
 }
 
-/// Compares the checksums of the parts of a file: for each its path, its kind, and what is wrong with it. None for formats whose
-/// checksums are compared when their metadata or elements are read.
+/// Compares the CRC-32 of each member of an NPZ archive.
 ///
 /// # Errors
-/// Returns the errors of reading.
-pub fn sums(format: &str, source: &SourceRef, limits: &Limits, progress: Progress<'_>) -> Result<Option<Vec<PartSum>>> {
-    let compared = match format {
-        "NPZ" => npz::check_member_checksums(source, limits, progress)?,
-        "HDF5" | "TIFF" | "BigTIFF" => return Ok(None),
-        _ => Vec::new(),
-    };
-    Ok(Some(compared.into_iter().map(|(path, compared)| (path, "CRC-32", compared)).collect()))
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the directory of the archive is damaged, and the errors of reading.
+#[doc(hidden)]
+pub fn compare_members(source: &SourceRef, limits: &Limits, progress: Progress<'_>) -> Result<Vec<PartSum>> {
+    npz::check_member_checksums(source, limits, progress)
 }
 
-/// The path of a part of a file, the kind of its checksum, and what is wrong with it.
-pub type PartSum = (String, &'static str, Result<()>);
+/// Compares the checksums of the metadata of an HDF5 file that lead to items: their number, and the errors of those that differ.
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the root group cannot be read, and the errors of reading.
+#[doc(hidden)]
+pub fn compare_metadata(source: &SourceRef, limits: &Limits) -> Result<(u64, Vec<Error>)> {
+    hdf5::check_metadata_checksums(source, limits)
+}
+
+/// The path of a part of a file, and the comparison of its checksum.
+pub type PartSum = (String, Result<()>);
 
 /// The bytes by which a file is recognised.
 fn read_start(source: &dyn Source) -> Result<Vec<u8>> {

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
 use std::sync::{Arc, OnceLock};
 
-use super::{nested_dicts, npy};
+use super::{PartSum, nested_dicts, npy};
 #[cfg(feature = "zlib")]
 use crate::array::npy_header_len;
 use crate::array::{Array, Byteorder, Datatype, undeclared_text};
@@ -285,11 +285,7 @@ const UNDAMAGED: &str = "restore the file from a copy; --slice ... reads the ele
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for what is not an archive, and the errors of reading.
-pub(super) fn check_member_checksums(
-    source: &SourceRef,
-    limits: &Limits,
-    progress: Progress<'_>,
-) -> Result<Vec<(String, Result<()>)>> {
+pub(super) fn check_member_checksums(source: &SourceRef, limits: &Limits, progress: Progress<'_>) -> Result<Vec<PartSum>> {
     let members: Vec<ZipEntry> = read_central_directory(source, limits)?.into_iter().filter(ZipEntry::is_readable).collect();
     threads::map_parallel(members, |entry| {
         let compared = member_offset(source, &entry, limits).and_then(|start| check_member_crc(source, start, &entry, limits));

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 pub(super) use super::primitive::{Dialect, Primitive, PrimitiveKind};
 pub(super) use crate::array::Byteorder;
 
-use super::chunk_index::IndexedArray;
+use super::chunk_index::{ChunkIndex, IndexedArray};
 use super::diagnostic::DiagnosticCode;
 use super::interner::{Interner, NameHasher, NameScope, Symbol};
 use crate::span::Span;
@@ -633,6 +633,11 @@ impl Layout {
     /// Returns `true` if an attribute has this name.
     pub(crate) fn has_attribute_name(&self, name: &str) -> bool {
         self.names.find_symbol(name).is_some()
+    }
+
+    /// The indices of chunks of all items.
+    pub(crate) fn chunk_indices(&self) -> impl Iterator<Item = &dyn ChunkIndex> {
+        self.indexed_arrays.values().map(|array| &*array.index)
     }
 
     /// The array of an item whose chunks are in an index of the described file.

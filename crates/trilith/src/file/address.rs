@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::array::json_text;
@@ -291,11 +292,12 @@ fn read_quoted(text: &str) -> Option<String> {
 }
 
 /// A pattern for items and attributes: `/fits/*@DATE`, `@CHECKSUM`, `**@unit`, a path, or a bare name at any depth.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct AddressPattern {
     path: PathPattern,
     name: Option<NamePattern>,
-    has_matched: AtomicBool,
+    /// `true` once the pattern, or a clone of it, has fitted anything.
+    has_matched: Arc<AtomicBool>,
     text: String,
 }
 
@@ -311,13 +313,6 @@ enum PathPattern {
 struct NamePattern {
     glob: String,
     index: Option<usize>,
-}
-
-impl Clone for AddressPattern {
-    fn clone(&self) -> Self {
-        let has_matched = AtomicBool::new(self.has_matched());
-        Self { path: self.path.clone(), name: self.name.clone(), has_matched, text: self.text.clone() }
-    }
 }
 
 impl AddressPattern {
@@ -350,7 +345,7 @@ impl AddressPattern {
             (path, Some(_)) => PathPattern::Path(GlobPattern::new(&format!("**/{path}"))),
             (name, None) => PathPattern::AnyDepth(name.to_owned()),
         };
-        Ok(Self { path, name, has_matched: AtomicBool::new(false), text: text.to_owned() })
+        Ok(Self { path, name, has_matched: Arc::default(), text: text.to_owned() })
     }
 
     /// Returns the text of the pattern.

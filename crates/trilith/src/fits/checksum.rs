@@ -3,21 +3,30 @@
 //! FITS Standard 4.0, section 4.4.2.7 and appendix J.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::card::{Card, CardValue};
+use super::hdu::{Hdu, HduKind};
 use super::header::{BLOCK_LEN, Header};
-use crate::bytes::{PieceAccess, Source, for_each_piece};
-use crate::error::Result;
+use super::tiled_image::{TileChecksums, tile_checksums};
+use crate::bytes::{PieceAccess, Source, SourceRef, for_each_piece, to_usize};
+use crate::error::{ErrorKind, Result};
 use crate::interrupt;
+use crate::limits::Limits;
 
 /// The keyword of the sum over the whole HDU, and what it holds while that sum is made.
 const CHECKSUM_KEYWORD: &str = "CHECKSUM";
 const ZERO_CHECKSUM: &str = "0000000000000000";
 /// The keyword of the sum over the data unit.
 const DATASUM_KEYWORD: &str = "DATASUM";
+/// The keyword of the sum over the data unit that was compressed in tiles (FITS Standard 4.0, section 10.1.2). ZCHECKSUM is the sum
+/// of a header that no longer exists, so nothing can be compared with it.
+const ORIGINAL_DATASUM_KEYWORD: &str = "ZDATASUM";
 
 /// Bytes that are read at once.
 const BUFFER_SIZE: u64 = 4 << 20;
+/// Bytes of decoded tiles that are summed at once.
+const TILE_BUFFER_SIZE: usize = 1 << 20;
 
 /// A sum of 32-bit words, big-endian, whose carries are added at the other end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,27 +77,59 @@ impl OnesComplementSum {
     }
 }
 
+/// The value of a card that holds a sum.
+#[derive(Debug, Clone, PartialEq)]
+enum StatedSum<T> {
+    Sum(T),
+    /// The value is no sum.
+    Unreadable(CardValue),
+}
+
 /// The sums that a header states.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stated {
     /// The 16 characters of CHECKSUM.
-    whole: Option<String>,
-    data: Option<OnesComplementSum>,
+    whole: Option<StatedSum<String>>,
+    data: Option<StatedSum<OnesComplementSum>>,
+}
+
+/// Reads the value of a DATASUM. A blank value is an unknown sum.
+fn read_data_sum(header: &Header, keyword: &str) -> Option<StatedSum<OnesComplementSum>> {
+    let value = header.card(keyword).map(Card::value)?;
+    let sum = match value {
+        CardValue::Undefined => return None,
+        CardValue::Text(text) if text.trim().is_empty() => return None,
+        CardValue::Text(text) => text.trim().parse().ok(),
+        CardValue::Integer(sum) => u32::try_from(*sum).ok(),
+        CardValue::Float(sum) if sum.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(sum) => Some(*sum as u32),
+        _ => None,
+    };
+    Some(sum.map_or_else(|| StatedSum::Unreadable(value.clone()), |sum| StatedSum::Sum(OnesComplementSum(sum))))
+}
+
+/// Describes a value that is no sum.
+fn unreadable_sum(keyword: &str, value: &CardValue) -> String {
+    let form = if keyword == CHECKSUM_KEYWORD { "16 letters and digits" } else { "a number of 32 bits" };
+    let value = match value {
+        CardValue::Text(text) => format!("{text:?}"),
+        CardValue::Integer(number) => number.to_string(),
+        other => format!("{other:?}"),
+    };
+    format!("{keyword} is {value}, expected {form}: the bytes cannot be compared")
 }
 
 impl Stated {
-    /// The sums of a header. A blank value is an unknown sum, and a CHECKSUM of another length than 16, or one with another
-    /// version of the algorithm in CHECKVER, is another sum than that of the standard.
+    /// The sums of a header. A blank value is an unknown sum, and a CHECKSUM with another version of the algorithm in CHECKVER is
+    /// another sum than that of the standard.
     pub(super) fn from_header(header: &Header) -> Self {
         let is_other = header.text("CHECKVER").is_some_and(|version| !version.trim().eq_ignore_ascii_case("COMPLEMENT"));
-        let whole = header.text(CHECKSUM_KEYWORD).filter(|text| text.len() == ZERO_CHECKSUM.len() && !is_other);
-        let data = match header.card(DATASUM_KEYWORD).map(Card::value) {
-            Some(CardValue::Text(text)) => text.trim().parse().ok(),
-            Some(CardValue::Integer(sum)) => u32::try_from(*sum).ok(),
-            Some(CardValue::Float(sum)) if sum.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(sum) => Some(*sum as u32),
-            _ => None,
+        let whole = match header.card(CHECKSUM_KEYWORD).map(Card::value).filter(|_| !is_other) {
+            None | Some(CardValue::Undefined) => None,
+            Some(CardValue::Text(text)) if text.trim().is_empty() => None,
+            Some(CardValue::Text(text)) if text.len() == ZERO_CHECKSUM.len() => Some(StatedSum::Sum(text.clone())),
+            Some(value) => Some(StatedSum::Unreadable(value.clone())),
         };
-        Self { whole: whole.map(str::to_owned), data: data.map(OnesComplementSum) }
+        Self { whole, data: read_data_sum(header, DATASUM_KEYWORD) }
     }
 
     /// Returns `true` if no sum is stated.
@@ -112,16 +153,91 @@ impl Stated {
             return Ok(compared);
         }
         let mut found = OnesComplementSum::compute(source, data.start, data.end)?;
-        if let Some(stated) = self.data {
-            let wrong = || format!("{DATASUM_KEYWORD} is {}, but the data have {}", stated.0, found.0);
-            compared.push((DATASUM_KEYWORD, (!found.is_equivalent(stated)).then(wrong)));
+        match &self.data {
+            None => {}
+            Some(StatedSum::Sum(stated)) => {
+                let wrong = || format!("{DATASUM_KEYWORD} is {}, but the data have {}", stated.0, found.0);
+                compared.push((DATASUM_KEYWORD, (!found.is_equivalent(*stated)).then(wrong)));
+            }
+            Some(StatedSum::Unreadable(value)) => {
+                compared.push((DATASUM_KEYWORD, Some(unreadable_sum(DATASUM_KEYWORD, value))));
+            }
         }
-        if let Some(stated) = &self.whole {
-            let header = OnesComplementSum::compute(source, start, data.start)?;
-            found.add_bytes(&header.0.to_be_bytes());
-            let wrong = || format!("{CHECKSUM_KEYWORD} is {stated}, but the HDU has another sum");
-            compared.push((CHECKSUM_KEYWORD, (!found.is_equivalent(OnesComplementSum::default())).then(wrong)));
+        match &self.whole {
+            None => {}
+            Some(StatedSum::Sum(stated)) => {
+                let header = OnesComplementSum::compute(source, start, data.start)?;
+                found.add_bytes(&header.0.to_be_bytes());
+                let wrong = || format!("{CHECKSUM_KEYWORD} is {stated}, but the HDU has another sum");
+                compared.push((CHECKSUM_KEYWORD, (!found.is_equivalent(OnesComplementSum::default())).then(wrong)));
+            }
+            Some(StatedSum::Unreadable(value)) => {
+                compared.push((CHECKSUM_KEYWORD, Some(unreadable_sum(CHECKSUM_KEYWORD, value))));
+            }
         }
+        Ok(compared)
+    }
+}
+
+/// The checksums of the tiles of a compressed image, and of the image that was compressed.
+pub(super) struct TileSums {
+    stated: Option<StatedSum<OnesComplementSum>>,
+    tiles: TileChecksums,
+}
+
+impl TileSums {
+    /// The sums of a compressed HDU; None if it has none, or if its tiles cannot be found.
+    pub(super) fn from_hdu(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Option<Self> {
+        let header = hdu.header();
+        let has_gzip = || header.text("ZCMPTYPE").is_some_and(|method| method.trim_start().starts_with("GZIP"));
+        if hdu.kind() != HduKind::Tiles || !(header.card(ORIGINAL_DATASUM_KEYWORD).is_some() || has_gzip()) {
+            return None;
+        }
+        let tiles = tile_checksums(hdu, source, limits).ok()?;
+        let stated = read_data_sum(header, ORIGINAL_DATASUM_KEYWORD).filter(|_| tiles.is_lossless);
+        (stated.is_some() || tiles.has_crc).then_some(Self { stated, tiles })
+    }
+
+    /// Decodes all tiles, and compares. Returns the kind of each sum, and what is wrong with it.
+    ///
+    /// # Errors
+    /// Returns the errors of reading, but not those of tiles that do not decode.
+    pub(super) fn compare(&self) -> Result<Vec<(&'static str, Option<String>)>> {
+        let (mut sum, mut buffered) = (OnesComplementSum::default(), Vec::new());
+        // The pieces are little-endian, and words of the sum are of four bytes.
+        let size = to_usize(self.tiles.image.datatype().item_size())?;
+        let decoded = self.tiles.image.for_each_piece(TILE_BUFFER_SIZE, |piece| {
+            interrupt::check()?;
+            buffered.extend_from_slice(piece);
+            let whole = buffered.len() / 8 * 8;
+            if let Some(words) = buffered.get_mut(..whole) {
+                words.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+                sum.add_bytes(words);
+            }
+            buffered.drain(..whole);
+            Ok(())
+        });
+        buffered.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+        sum.add_bytes(&buffered);
+        let broken = match decoded {
+            Ok(()) => None,
+            Err(error) if error.kind() == ErrorKind::Malformed => Some(error.to_string()),
+            // A tile that this library does not read has no sum that it could compare.
+            Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut compared = Vec::new();
+        if self.tiles.has_crc {
+            compared.push(("CRC-32", broken.clone()));
+        }
+        let wrong = match &self.stated {
+            None => return Ok(compared),
+            Some(StatedSum::Unreadable(value)) => Some(unreadable_sum(ORIGINAL_DATASUM_KEYWORD, value)),
+            Some(StatedSum::Sum(_)) if broken.is_some() => broken,
+            Some(StatedSum::Sum(stated)) => (!sum.is_equivalent(*stated))
+                .then(|| format!("{ORIGINAL_DATASUM_KEYWORD} is {}, but the decoded image has {}", stated.0, sum.0)),
+        };
+        compared.push((ORIGINAL_DATASUM_KEYWORD, wrong));
         Ok(compared)
     }
 }
@@ -239,24 +355,30 @@ mod tests {
         }
     }
 
-    /// FITS 4.0, section 4.4.2.7: a blank value is an unknown sum.
+    /// FITS 4.0, section 4.4.2.7: a blank value is an unknown sum; any other value is 16 characters, or an unsigned integer.
     #[test]
-    fn stated_ignores_unknown_sums_and_other_forms() {
+    fn stated_ignores_blank_sums_and_keeps_unreadable() {
         let stated = |cards: &[(&str, CardValue)]| {
             Stated::from_header(&Header::new(
                 cards.iter().map(|(keyword, value)| Card::new(keyword, value.clone(), "").unwrap()).collect(),
             ))
         };
-        let sums =
-            [CardValue::Undefined, "".into(), "   ".into(), CardValue::Logical(true), "d41d8cd98f00b204e9800998ecf8427e".into()];
-        for value in sums {
+        for value in [CardValue::Undefined, "".into(), "   ".into()] {
             assert!(stated(&[(CHECKSUM_KEYWORD, value.clone()), (DATASUM_KEYWORD, value)]).is_empty());
         }
+        let source = MemorySource::new(vec![0; 5760], "x.fits");
+        for value in [CardValue::Logical(true), "d41d8cd98f00b204e9800998ecf8427e".into(), "12 34".into(), (-1i64).into()] {
+            let found = stated(&[(CHECKSUM_KEYWORD, value.clone()), (DATASUM_KEYWORD, value.clone())]);
+            let compared = found.compare_hdu(&source, 0, 2880..5760).unwrap();
+            assert!(compared.len() == 2 && compared.iter().all(|(_, wrong)| wrong.is_some()), "{value:?}");
+        }
+        let too_large = stated(&[(DATASUM_KEYWORD, "4294967296".into())]);
+        assert!(matches!(too_large.data, Some(StatedSum::Unreadable(_))));
         let checksum = (CHECKSUM_KEYWORD, CardValue::from("hcHjjc9ghcEghc9g"));
         assert!(stated(&[checksum.clone(), ("CHECKVER", "OTHER".into())]).is_empty());
         assert!(stated(&[checksum, ("CHECKVER", "COMPLEMENT".into())]).whole.is_some());
         for value in [CardValue::from("12"), 12i64.into(), 12.0.into(), " 12 ".into()] {
-            assert_eq!(stated(&[(DATASUM_KEYWORD, value)]).data, Some(OnesComplementSum(12)));
+            assert_eq!(stated(&[(DATASUM_KEYWORD, value)]).data, Some(StatedSum::Sum(OnesComplementSum(12))));
         }
         assert!(
             OnesComplementSum(0).is_equivalent(OnesComplementSum(u32::MAX))

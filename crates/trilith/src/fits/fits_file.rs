@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::card::RECORD_LEN;
-use super::checksum::Stated;
+use super::checksum::{Stated, TileSums};
 use super::hdu::{self, Hdu, HduKind};
 use super::header::{BLOCK_LEN, Header, PartialHeader};
 use super::scaling::ValueForm;
@@ -123,12 +123,16 @@ impl FitsFile {
         }
         let make = || {
             let stated = Stated::from_header(hdu.header());
-            if stated.is_empty() {
+            let tiles = TileSums::from_hdu(hdu, &self.source, &self.limits);
+            if stated.is_empty() && tiles.is_none() {
                 return self.source.clone();
             }
             let (start, data, label) = (hdu.start, hdu.data.start..hdu.end(), hdu.display_name());
             let compare = move |source: &SourceRef| {
-                let compared = stated.compare_hdu(&**source, start, data.clone())?;
+                let mut compared = stated.compare_hdu(&**source, start, data.clone())?;
+                if let Some(tiles) = &tiles {
+                    compared.extend(tiles.compare()?);
+                }
                 let wrong: Vec<String> = compared.into_iter().filter_map(|(_, wrong)| wrong).collect();
                 if wrong.is_empty() {
                     return Ok(());
@@ -177,7 +181,10 @@ impl FitsFile {
         if hdu.error().is_some() {
             return Ok(Vec::new());
         }
-        let compared = Stated::from_header(hdu.header()).compare_hdu(&*self.source, hdu.start, hdu.data.start..hdu.end())?;
+        let mut compared = Stated::from_header(hdu.header()).compare_hdu(&*self.source, hdu.start, hdu.data.start..hdu.end())?;
+        if let Some(tiles) = TileSums::from_hdu(hdu, &self.source, &self.limits) {
+            compared.extend(tiles.compare()?);
+        }
         let error = |wrong| Error::malformed(wrong).at_byte(hdu.start).context(hdu.display_name());
         Ok(compared.into_iter().map(|(keyword, wrong)| (keyword, wrong.map(error))).collect())
     }

@@ -14,7 +14,7 @@ use super::scaling::{StoredNumber, ValueForm, array_of};
 use super::table::{Column, columns};
 use super::{hcompress, heap, image, plio, rice};
 use crate::array::physical as physical_of;
-use crate::array::{Array, Byteorder, element_count};
+use crate::array::{Array, Byteorder, Datatype, element_count};
 use crate::array::{ChunkProvider, ChunkShape, ChunkedSource};
 use crate::bytes::{SourceRef, read_vec, to_usize};
 use crate::error::{Error, Result};
@@ -116,6 +116,47 @@ pub(super) fn is_keyword(keyword: &str) -> bool {
 pub(super) fn tiled_image_array(hdu: &Hdu, source: &SourceRef, form: ValueForm, limits: &Arc<Limits>) -> Result<Array> {
     let header = hdu.header();
     let plan = TileSettings::from_hdu(hdu)?;
+    let (number, blank) = (plan.number, plan.blank);
+    let (grid, shape) = tile_grid(plan, hdu, source, limits)?;
+    let mut linear = image::read_image_scaling(header)?;
+    if let (None, TileParam::All(blank)) = (linear.blank, blank) {
+        linear.blank = Some(blank as i64);
+    }
+    if let (ValueForm::Stored, Some(unsigned)) = (form, image::unsigned_conversion(number, linear)) {
+        return array_of(grid, 0, shape, number, Some(unsigned), limits);
+    }
+    let stored = Array::chunked(grid, number.datatype(), Byteorder::Big, shape)?.with_limits(Arc::clone(limits));
+    match form {
+        ValueForm::Stored => Ok(stored),
+        ValueForm::Physical => physical_of(&stored, &[image::image_value_decoding(number, linear)]),
+    }
+}
+
+/// The checksums that only the decoded image of a compressed HDU shows.
+pub(super) struct TileChecksums {
+    /// `true` if each tile has the CRC-32 of gzip.
+    pub has_crc: bool,
+    /// `true` if the decoded image is that which was compressed, bit for bit.
+    pub is_lossless: bool,
+    /// The image as it was stored before it was compressed.
+    pub image: Array,
+}
+
+/// Returns the image of a compressed HDU, to compare checksums with; no tile is decoded.
+pub(super) fn tile_checksums(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<TileChecksums> {
+    let plan = TileSettings::from_hdu(hdu)?;
+    let has_crc = matches!(plan.method, TileCompression::Gzip1 | TileCompression::Gzip2);
+    let is_quantised =
+        matches!(plan.number.datatype(), Datatype::Float32 | Datatype::Float64) && !matches!(plan.scale, TileParam::None);
+    let is_lossless = !is_quantised && !matches!(plan.method, TileCompression::Hcompress);
+    let number = plan.number;
+    let (grid, shape) = tile_grid(plan, hdu, source, limits)?;
+    let image = Array::chunked(grid, number.datatype(), Byteorder::Big, shape)?.with_limits(Arc::clone(limits));
+    Ok(TileChecksums { has_crc, is_lossless, image })
+}
+
+/// The tiles of an image, and its shape.
+fn tile_grid(plan: TileSettings, hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<(Arc<ChunkedSource>, Vec<u64>)> {
     let shape: Vec<u64> = plan.axes.iter().rev().copied().collect();
     let size = element_count(&shape)?.checked_mul(plan.number.size() as u64);
     let size = size.filter(|n| *n <= i64::MAX as u64).ok_or_else(|| Error::malformed("the image is larger than 2^63 bytes"))?;
@@ -125,23 +166,11 @@ pub(super) fn tiled_image_array(hdu: &Hdu, source: &SourceRef, form: ValueForm, 
         return Err(Limits::exceeded_error("ratio", limits.ratio, what));
     }
     let number = plan.number;
-    let mut linear = image::read_image_scaling(header)?;
-    if let (None, TileParam::All(blank)) = (linear.blank, plan.blank) {
-        linear.blank = Some(blank as i64);
-    }
     let chunk: Vec<u64> = plan.tile.iter().rev().copied().collect();
     let cut = ChunkShape { shape: shape.clone(), chunk, item: number.size() as u64, trims_edges: true };
     let tiles = TileSource { source: source.clone(), plan, limits: Arc::clone(limits), table: OnceLock::new() };
     let grid = ChunkedSource::new(cut, Box::new(tiles), vec![0; number.size()], Arc::clone(limits))?;
-    let grid = Arc::new(grid);
-    if let (ValueForm::Stored, Some(unsigned)) = (form, image::unsigned_conversion(number, linear)) {
-        return array_of(grid, 0, shape, number, Some(unsigned), limits);
-    }
-    let stored = Array::chunked(grid, number.datatype(), Byteorder::Big, shape)?.with_limits(Arc::clone(limits));
-    match form {
-        ValueForm::Stored => Ok(stored),
-        ValueForm::Physical => physical_of(&stored, &[image::image_value_decoding(number, linear)]),
-    }
+    Ok((Arc::new(grid), shape))
 }
 
 impl TileSettings {

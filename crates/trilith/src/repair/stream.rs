@@ -12,7 +12,9 @@ use std::sync::Arc;
 use super::{ArrayState, RepairReport};
 use crate::array::{Array, Index};
 use crate::bytes::{NoReferences, Resolve, Source, SourceBacking, SourceOrigin, SourceRef, read_vec, spool_output};
-use crate::dudley::{Draft, DudleyFile, ItemTreeId, LayoutOrigin, OutlineKind, Signature, StreamOptions, StreamOutline};
+use crate::dudley::{
+    Draft, DudleyFile, ItemTreeId, LAYOUT_START, LayoutOrigin, OutlineKind, Signature, StreamOptions, StreamOutline,
+};
 use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
 use crate::layout::{Byteorder, ItemId, Layout, LayoutEntry, PrimitiveKind, ResolvedType, StreamEntryKind};
 use crate::limits::Limits;
@@ -23,8 +25,6 @@ use crate::verify::{VerifyDepth, verify_stream};
 const MAX_DEPTH: usize = 200;
 /// Number of places of a text that are tried as the start of a layout.
 const MAX_TRIES: usize = 64;
-/// Start of the layouts that this library writes.
-const LAYOUT_START: &[u8] = b"#: dialect=";
 
 /// The rest of a native Dudley file, ready to be written.
 pub struct StreamSalvage {
@@ -166,7 +166,7 @@ fn find_layout(
     };
     let from = source.len().saturating_sub(limits.text);
     let bytes = read_vec(&**source, from, source.len() - from, limits)?;
-    for at in memchr::memmem::rfind_iter(&bytes, LAYOUT_START).take(MAX_TRIES) {
+    for at in memchr::memmem::rfind_iter(&bytes, LAYOUT_START.as_bytes()).take(MAX_TRIES) {
         let text = trim_tail(bytes.get(at..).unwrap_or(&[]).to_vec());
         let Ok(layout) = Layout::read(&text) else { continue };
         let place = from.saturating_add(at as u64);

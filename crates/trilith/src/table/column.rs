@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::file::{AddressName, ComputedValue, File, Item, ItemAddress, ItemKind, part_value};
 use crate::suggest::nearest;
 use crate::threads::lock;
+use crate::tree::TreePath;
 use crate::wcs::FoundWcs;
 use crate::yaml::{PrintOptions, print_value};
 

@@ -1,10 +1,9 @@
 //! Checking a Dudley stream: its items are in allowed places, and its arrays decode.
 
-use super::{Checksum, VerifyDepth, VerifyReport, gzip_checksums};
+use super::{VerifyDepth, VerifyReport, checksums};
 use crate::array::{Array, TextType, check_texts, has_undecodable_text};
 use crate::dudley::{DudleyFile, LayoutOrigin, StreamItems};
 use crate::error::{Error, Result};
-use crate::foreign;
 use crate::layout::{ItemId, LayoutEntry, ResolvedType, StreamEntryKind};
 use crate::progress::Progress;
 
@@ -26,7 +25,7 @@ pub(crate) fn verify_stream(file: &DudleyFile, depth: VerifyDepth, progress: Pro
         }
     }
     check_grids(file, depth, progress, &mut report)?;
-    report.checksums = compare_part_checksums(file, progress)?;
+    report.checksums.extend(checksums::compare_parts(file, progress)?);
     if let LayoutOrigin::Embedded(at) = file.origin() {
         report.warnings.extend(file.signs_of_a_cut(Some(*at))?);
     }
@@ -37,23 +36,25 @@ pub(crate) fn verify_stream(file: &DudleyFile, depth: VerifyDepth, progress: Pro
     Ok(report)
 }
 
-/// The checksums of the parts of the file; None if they are not counted.
-fn compare_part_checksums(file: &DudleyFile, progress: Progress<'_>) -> Result<Option<Vec<Checksum>>> {
-    let LayoutOrigin::Derived(format) = file.origin() else { return Ok(Some(gzip_checksums(&**file.source())?)) };
-    let Some(compared) = foreign::sums(format, file.source(), file.limits(), progress)? else { return Ok(None) };
-    let sum = |(path, kind, compared): foreign::PartSum| Checksum { path, kind, problem: compared.err() };
-    Ok(Some(gzip_checksums(&**file.source())?.into_iter().chain(compared.into_iter().map(sum)).collect()))
-}
-
-/// Checks arrays in chunks: their chunks fit them and, with [`VerifyDepth::Decoded`], decode.
+/// Checks arrays in chunks: their chunks fit them and have the checksums of their filters, and, with [`VerifyDepth::Decoded`], decode.
 fn check_grids(file: &DudleyFile, depth: VerifyDepth, progress: Progress<'_>, report: &mut VerifyReport) -> Result<()> {
     if !file.has_grids() {
         return Ok(());
     }
     let outline = file.outline()?;
-    let VerifyReport { arrays, warnings, .. } = report;
+    let VerifyReport { arrays, warnings, checksums, .. } = report;
     for (_, entry) in outline.entries().filter(|(id, _)| outline.is_grid(*id)) {
         let index = file.check_chunk_index(entry);
+        if index.is_ok()
+            && let Some(compared) = checksums::compare_chunks(file, entry, progress)?
+        {
+            let is_wrong = compared.problem.is_some();
+            checksums.push(compared);
+            if is_wrong {
+                // Decoding would report the same chunk again.
+                continue;
+            }
+        }
         let checked = index.and_then(|()| file.array_of(entry)).and_then(|array| match depth {
             VerifyDepth::Structure => Ok(()),
             VerifyDepth::Decoded => {

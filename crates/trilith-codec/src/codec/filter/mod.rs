@@ -25,6 +25,9 @@ use crate::limits::Limits;
 /// The word for references, which are decoded by a table next to the filters.
 const REFERENCES: &str = "references";
 
+/// The filters that compare a checksum when they are undone.
+const CHECKSUM_FILTERS: &[&str] = &["fletcher32", "crc32c", "crc32", "gzip"];
+
 /// The filters of a grid of chunks.
 #[derive(Debug, Clone, Default)]
 pub struct FilterPipeline(Vec<Filter>);
@@ -125,7 +128,29 @@ impl FilterPipeline {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`] for a filter that is not available,
     /// [`ErrorKind::Malformed`] for bytes that do not decode.
-    pub fn decode(&self, mut bytes: Vec<u8>, mask: u64, size: u64, limits: &Limits) -> Result<Vec<u8>> {
+    pub fn decode(&self, bytes: Vec<u8>, mask: u64, size: u64, limits: &Limits) -> Result<Vec<u8>> {
+        self.decode_down_to(0, bytes, mask, size, limits)
+    }
+
+    /// Returns the filter that has a checksum; of several it is the first that was applied.
+    pub fn checksum_filter(&self) -> Option<&str> {
+        self.0.iter().map(|filter| filter.name.as_str()).find(|name| CHECKSUM_FILTERS.contains(name))
+    }
+
+    /// Compares the checksums of a chunk, which has `size` bytes when it is decoded, and decodes it only as far as they need.
+    /// Returns `false` if none was applied to this chunk.
+    ///
+    /// # Errors
+    /// Returns the errors of [`FilterPipeline::decode`]: [`ErrorKind::Malformed`] if a checksum differs.
+    pub fn compare_checksums(&self, bytes: Vec<u8>, mask: u64, size: u64, limits: &Limits) -> Result<bool> {
+        let is_applied = |at: &usize| *at >= 64 || mask & (1 << *at) == 0;
+        let has_sum = |at: &usize| self.0.get(*at).is_some_and(|filter| CHECKSUM_FILTERS.contains(&filter.name.as_str()));
+        let Some(first) = (0..self.0.len()).find(|at| is_applied(at) && has_sum(at)) else { return Ok(false) };
+        self.decode_down_to(first, bytes, mask, size, limits).map(|_| true)
+    }
+
+    /// Undoes the filters from the last one to `first`.
+    fn decode_down_to(&self, first: usize, mut bytes: Vec<u8>, mask: u64, size: u64, limits: &Limits) -> Result<Vec<u8>> {
         let applied = |at: &usize| *at >= 64 || mask & (1 << *at) == 0;
         let steps: Vec<usize> = (0..self.0.len()).filter(applied).collect();
         // Number of input bytes of each step.
@@ -135,7 +160,7 @@ impl FilterPipeline {
             sizes.push(known);
             known = known.zip(self.0.get(*at)).and_then(|(known, filter)| filter.stored_size(known));
         }
-        for (at, given) in steps.into_iter().zip(sizes).rev() {
+        for (at, given) in steps.into_iter().zip(sizes).rev().take_while(|(at, _)| *at >= first) {
             let Some(filter) = self.0.get(at) else { continue };
             bytes = filter.decode(bytes, given, size, limits).map_err(|error| match error.kind() {
                 // This error names the filter already.
@@ -454,6 +479,22 @@ mod tests {
         let error = decode("hdf5:305(1,2)", vec![0], 0, 1).unwrap_err();
         assert!(error.message().contains("the filter hdf5:305 (LZO) is not available"), "{error}");
         assert_eq!(error.kind(), ErrorKind::Unsupported);
+    }
+
+    /// First tier. A filter before the checksum is not undone, so that one which is not available does no harm.
+    #[test]
+    fn checksum_comparison_decodes_only_outer_filters() {
+        let compare = |words: &str, bytes: &[u8], mask| {
+            FilterPipeline::parse(words).unwrap().compare_checksums(bytes.to_vec(), mask, 4, &Limits::default())
+        };
+        let (sound, wrong) = ([1, 2, 3, 4, 0x06, 0x04, 0x08, 0x05], [1, 2, 3, 5, 0x06, 0x04, 0x08, 0x05]);
+        for words in ["fletcher32", "hdf5:305 fletcher32", "shuffle(2) deflate fletcher32"] {
+            assert!(compare(words, &sound, 0).unwrap(), "{words}");
+            assert_eq!(compare(words, &wrong, 0).unwrap_err().kind(), ErrorKind::Malformed, "{words}");
+        }
+        assert_eq!(compare("fletcher32 hdf5:305", &sound, 0).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert!(!compare("deflate", &wrong, 0).unwrap() && !compare("fletcher32", &wrong, 1).unwrap());
+        assert_eq!(FilterPipeline::parse("shuffle(2) fletcher32").unwrap().checksum_filter(), Some("fletcher32"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use super::file::{EntrySink, FieldReader, Hdf5File, min_uint_width};
+use super::file::{CHECKSUM_SIZE, EntrySink, FieldReader, Hdf5File, min_uint_width};
 use crate::error::{Error, Result};
 
 /// Maximum depth of a tree.
@@ -94,6 +94,8 @@ pub(super) fn visit_btree_v2(file: &Hdf5File, root: u64, wanted: Option<Comparis
     at.skip(2)?;
     let top = at.read_address()?;
     let count = at.uint(2)?;
+    at.read_length()?;
+    file.compare_checksum(root, head.get(..at.consumed() + CHECKSUM_SIZE).unwrap_or(&[]), "the header of a B-tree")?;
     let Some(top) = top else { return Ok(()) };
     if record == 0 || depth >= MAX_DEPTH || node < 16 {
         return Err(
@@ -151,6 +153,7 @@ fn visit_btree_node(
             children.push((child, count, depth - 1));
         }
     }
+    file.compare_checksum(address, bytes.get(..at.consumed() + CHECKSUM_SIZE).unwrap_or(&[]), "a node of a B-tree")?;
     if let Some(compare) = wanted {
         let mut next = records.len();
         for (number, (place, bytes)) in records.iter().enumerate() {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::btree::{self, Comparison, LeafKind};
 use super::external_files::ExternalRange;
-use super::file::{EntrySink, FieldReader, Hdf5File, run, visit_paged_elements};
+use super::file::{CHECKSUM_SIZE, EntrySink, FieldReader, Hdf5File, run, visit_paged_elements};
 use super::heaps::LocalHeap;
 use crate::array::unravel;
 use crate::error::{Error, Result};
@@ -381,7 +381,9 @@ fn visit_fixed_array(file: &Hdf5File, root: u64, wanted: &Range<u64>, take: Entr
     let mut at = file.field_reader(&head, root);
     at.skip(6)?;
     let (entry, bits, count) = (at.uint(1)?, at.uint(1)?, at.read_length()?);
-    let Some(block) = at.read_address()? else { return Ok(()) };
+    let block = at.read_address()?;
+    file.compare_checksum(root, head.get(..at.consumed() + CHECKSUM_SIZE).unwrap_or(&[]), "the header of a fixed array")?;
+    let Some(block) = block else { return Ok(()) };
     if entry == 0 || bits > 32 {
         return Err(
             Error::malformed("the header of a fixed array does not make sense").at_byte(root.saturating_add(file.base_address))
@@ -391,10 +393,13 @@ fn visit_fixed_array(file: &Hdf5File, root: u64, wanted: &Range<u64>, take: Entr
     let page = 1u64 << bits;
     let start = file.read_bytes(block, front)?;
     file.check_signature(&start, b"FADB", block)?;
+    let name = "the block of a fixed array";
     if count <= page {
+        file.compare_checksum_at(block, front.saturating_add(count.saturating_mul(entry)), name)?;
         return run(file, block.saturating_add(front), entry, 0..count, wanted, take);
     }
     let map = file.read_bytes(block.saturating_add(front), count.div_ceil(page).div_ceil(8))?;
+    file.compare_checksum_at(block, front.saturating_add(map.len() as u64), name)?;
     // A checksum follows the map.
     let from = block.saturating_add(front).saturating_add(map.len() as u64).saturating_add(4);
     visit_paged_elements(file, from, (entry, page), &map, 0..count, wanted, take)

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::file::{EntrySink, Hdf5File, overlap, run, visit_paged_elements};
+use super::file::{CHECKSUM_SIZE, EntrySink, Hdf5File, overlap, run, visit_paged_elements};
 use crate::error::{Error, Result};
 
 /// The header.
@@ -36,7 +36,9 @@ pub(super) fn visit_extensible_array(file: &Hdf5File, root: u64, wanted: &Range<
     }
     let count = at.read_length()?;
     at.read_length()?;
-    let Some(block) = at.read_address()? else { return Ok(()) };
+    let block = at.read_address()?;
+    file.compare_checksum(root, head.get(..at.consumed() + CHECKSUM_SIZE).unwrap_or(&[]), "the header of an extensible array")?;
+    let Some(block) = block else { return Ok(()) };
     let wrong = || {
         Error::malformed("the header of an extensible array does not make sense").at_byte(root.saturating_add(file.base_address))
     };
@@ -74,6 +76,7 @@ impl ExtensibleArrayHeader {
         let len = (6 + file.offset_size()) as u64 + self.index_elements * self.element + addresses;
         let bytes = file.read_bytes(address, len)?;
         file.check_signature(&bytes, b"EAIB", address)?;
+        file.compare_checksum_at(address, len, "the index of an extensible array")?;
         let mut at = file.field_reader(&bytes, address);
         at.skip(6 + file.offset_size())?;
         for number in 0..self.index_elements {
@@ -124,6 +127,8 @@ impl ExtensibleArrayHeader {
         let map = file.read_bytes(address.saturating_add(front), maps)?;
         let from = address.saturating_add(front).saturating_add(maps);
         let bytes = file.read_bytes(from, blocks.saturating_mul(file.offset_size() as u64))?;
+        let len = (front + maps).saturating_add(bytes.len() as u64);
+        file.compare_checksum_at(address, len, "a super block of an extensible array")?;
         let mut at = file.field_reader(&bytes, from);
         let per_block = pages.div_ceil(8) as usize;
         for number in 0..blocks {
@@ -157,12 +162,19 @@ impl ExtensibleArrayHeader {
         let head = file.read_bytes(address, front)?;
         file.check_signature(&head, b"EADB", address)?;
         let from = address.saturating_add(front);
+        let name = "a block of an extensible array";
         match map {
-            None => run(file, from, self.element, numbers, &self.wanted, take),
-            // A checksum follows the header.
+            None => {
+                file.compare_checksum_at(address, front.saturating_add(elements.saturating_mul(self.element)), name)?;
+                run(file, from, self.element, numbers, &self.wanted, take)
+            }
+            // A checksum follows the header. The pages are whole, whatever number of elements is in use.
             Some(map) => {
+                file.compare_checksum_at(address, front, name)?;
                 let pages = (self.element, self.page_elements);
-                visit_paged_elements(file, from.saturating_add(4), pages, map, numbers, &self.wanted, take)
+                let all = first..first.saturating_add(elements);
+                let wanted = overlap(&numbers, &self.wanted);
+                visit_paged_elements(file, from.saturating_add(CHECKSUM_SIZE as u64), pages, map, all, &wanted, take)
             }
         }
     }

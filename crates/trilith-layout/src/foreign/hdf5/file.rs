@@ -1,10 +1,11 @@
 //! The bytes of an HDF5 file: superblock, addresses, and fields of its sizes.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::metadata_checksum::{SharedLedger, compute_lookup3};
 use crate::array::undeclared_text;
 use crate::bytes::{AccessCost, SourceRef, to_usize};
 use crate::error::{Error, Result};
@@ -38,11 +39,23 @@ pub(super) struct Hdf5File {
     /// The address of the end of the file in the superblock.
     end_of_file_address: Option<u64>,
     blocks: RefCell<HashMap<u64, Arc<Vec<u8>>>>,
+    /// Addresses of the structures whose checksums were compared.
+    compared: RefCell<HashSet<u64>>,
+    /// The list into which comparisons are entered.
+    ledger: Option<SharedLedger>,
 }
+
+/// Bytes of a checksum.
+pub(super) const CHECKSUM_SIZE: usize = 4;
 
 impl Hdf5File {
     /// Finds and reads the superblock.
     pub(super) fn open(source: &SourceRef, limits: &Limits) -> Result<Self> {
+        Self::open_with_ledger(source, None, limits)
+    }
+
+    /// Does the same as [`Hdf5File::open`], and enters each checksum that is compared into a list.
+    pub(super) fn open_with_ledger(source: &SourceRef, ledger: Option<SharedLedger>, limits: &Limits) -> Result<Self> {
         let mut base = 0u64;
         let mut start = [0; 8];
         loop {
@@ -68,6 +81,8 @@ impl Hdf5File {
             extension: None,
             end_of_file_address: None,
             blocks,
+            compared: RefCell::default(),
+            ledger,
         };
         file.read_superblock()?;
         Ok(file)
@@ -99,8 +114,10 @@ impl Hdf5File {
                 let mut at = FieldReader { offset_size: self.offset_size, length_size: self.length_size, ..at };
                 let (base, extension, end) = (at.read_address()?, at.read_address()?, at.read_address()?);
                 self.end_of_file_address = self.end_after_move(base, end);
+                let root = at.read_address()?;
+                self.compare_checksum(0, bytes.get(..at.consumed() + CHECKSUM_SIZE).unwrap_or(&bytes), "the superblock")?;
                 self.extension = extension;
-                self.root = at.read_address()?.ok_or_else(|| Error::malformed("the root group has no address"))?;
+                self.root = root.ok_or_else(|| Error::malformed("the root group has no address"))?;
             }
             other => return Err(Error::unsupported(format!("a superblock of version {other}, known are 0 to 3"))),
         }
@@ -109,12 +126,62 @@ impl Hdf5File {
 
     /// Returns the same file without the blocks that it keeps, for a reader that may outlive it.
     pub(super) fn reopen(&self) -> Self {
-        Self { source: self.source.clone(), limits: self.limits.clone(), blocks: RefCell::default(), ..*self }
+        Self {
+            source: self.source.clone(),
+            limits: self.limits.clone(),
+            blocks: RefCell::default(),
+            compared: RefCell::default(),
+            ledger: self.ledger.clone(),
+            ..*self
+        }
     }
 
     /// Drops the blocks that were kept.
     pub(super) fn forget_blocks(&self) {
         self.blocks.borrow_mut().clear();
+    }
+
+    /// Compares the checksum of the structure at an address, which is after `len` bytes; once for each structure.
+    pub(super) fn compare_checksum_at(&self, address: u64, len: u64, name: &str) -> Result<()> {
+        if self.compared.borrow().contains(&address) {
+            return Ok(());
+        }
+        self.compare_checksum(address, &self.read_bytes(address, len.saturating_add(CHECKSUM_SIZE as u64))?, name)
+    }
+
+    /// Compares the checksum of the structure at an address; `bytes` are the structure and its checksum after it.
+    pub(super) fn compare_checksum(&self, address: u64, bytes: &[u8], name: &str) -> Result<()> {
+        match bytes.split_last_chunk() {
+            Some((body, stored)) => self.compare_stated_checksum(address, u32::from_le_bytes(*stored), body, name),
+            None => Err(Error::malformed(format!("{name} is cut short")).at_byte(address.saturating_add(self.base_address))),
+        }
+    }
+
+    /// Compares the checksum that a structure states with that of its bytes, once for each structure.
+    pub(super) fn compare_stated_checksum(&self, address: u64, stated: u32, body: &[u8], name: &str) -> Result<()> {
+        if self.compared.borrow().contains(&address) {
+            return Ok(());
+        }
+        let found = compute_lookup3(body);
+        let wrong = (found != stated).then(|| {
+            Error::malformed(format!("the checksum of {name} is {stated:08x}, but its bytes have {found:08x}"))
+                .at_byte(address.saturating_add(self.base_address))
+        });
+        if let Some(ledger) = &self.ledger {
+            ledger.record(wrong.as_ref());
+        }
+        match wrong {
+            Some(error) => Err(error),
+            None => {
+                self.compared.borrow_mut().insert(address);
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns `true` if the checksum of the structure at an address was compared.
+    pub(super) fn is_compared(&self, address: u64) -> bool {
+        self.compared.borrow().contains(&address)
     }
 
     /// Returns the end of the file, if the superblock is no longer at the address that it states: a user block was removed, or put
@@ -321,12 +388,14 @@ pub(super) fn visit_paged_elements(
         return Ok(());
     }
     // A checksum follows each page.
-    let stride = page.saturating_mul(size).saturating_add(4);
+    let stride = page.saturating_mul(size).saturating_add(CHECKSUM_SIZE as u64);
     for number in (range.start - numbers.start) / page..(range.end - numbers.start).div_ceil(page) {
         let first = numbers.start.saturating_add(number.saturating_mul(page));
         let is_there = map.get((number / 8) as usize).is_some_and(|byte| byte & (0x80 >> (number % 8)) != 0);
         if is_there {
             let place = from.saturating_add(number.saturating_mul(stride));
+            let count = page.min((numbers.end - numbers.start).saturating_sub(number.saturating_mul(page)));
+            file.compare_checksum_at(place, count.saturating_mul(size), "a page of the index of chunks")?;
             run(file, place, size, first..numbers.end.min(first.saturating_add(page)), wanted, take)?;
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::btree;
-use super::file::{Hdf5File, min_uint_width};
+use super::file::{CHECKSUM_SIZE, Hdf5File, min_uint_width};
 use crate::codec::global_heap;
 use crate::error::{Error, Result};
 
@@ -71,6 +71,8 @@ impl FractalHeap {
         let (table_width, start, max_direct, bits) = (at.uint(2)?, at.read_length()?, at.read_length()?, at.uint(2)?);
         at.skip(2)?;
         let (root, rows) = (at.read_address()?, at.uint(2)?);
+        let about_filters = if filters > 0 { file.length_size() as u64 + 4 + filters } else { 0 };
+        file.compare_checksum_at(address, (at.consumed() as u64).saturating_add(about_filters), "the header of a heap")?;
         if table_width == 0 || !start.is_power_of_two() || !max_direct.is_power_of_two() || bits > 64 || rows > 64 {
             return Err(
                 Error::malformed("the header of a heap does not make sense").at_byte(address.saturating_add(file.base_address))
@@ -151,8 +153,10 @@ impl FractalHeap {
         }
         let (mut inside, mut rows) = (offset, self.rows);
         let direct_rows = u64::from(self.max_direct_block.ilog2().saturating_sub(self.start.ilog2())) + 2;
+        let mut block_size = self.start;
         for _ in 0..64 {
             if rows == 0 {
+                self.compare_direct_block(file, block, block_size)?;
                 return block.checked_add(inside).ok_or_else(wrong);
             }
             // The row that holds the byte, and the block in it.
@@ -175,17 +179,31 @@ impl FractalHeap {
             let from = block.saturating_add(at as u64).saturating_add(number.saturating_mul(file.offset_size() as u64));
             let head = file.read_bytes(block, 4)?;
             file.check_signature(&head, b"FHIB", block)?;
+            let children = rows.saturating_mul(self.table_width).saturating_mul(file.offset_size() as u64);
+            file.compare_checksum_at(block, (at as u64).saturating_add(children), "a table of a heap")?;
             let bytes = file.read_bytes(from, file.offset_size() as u64)?;
             block = file.field_reader(&bytes, from).read_defined_address("a block of a heap")?;
             inside = inside - begin - column * size;
+            block_size = size;
             rows = if row < direct_rows {
                 0
             } else {
                 u64::from(size.ilog2()).saturating_sub(u64::from(self.start.saturating_mul(self.table_width).max(1).ilog2())) + 1
             };
         }
-        let _ = self.has_checksums;
         Err(wrong())
+    }
+
+    /// Compares the checksum of a block of objects, which is in its header and counts as zeros there.
+    fn compare_direct_block(&self, file: &Hdf5File, address: u64, size: u64) -> Result<()> {
+        if !self.has_checksums || file.is_compared(address) {
+            return Ok(());
+        }
+        let mut bytes = file.read_bytes(address, size)?;
+        file.check_signature(&bytes, b"FHDB", address)?;
+        let field = bytes.get_mut(5 + file.offset_size() + self.offset_bytes..).and_then(<[u8]>::first_chunk_mut);
+        let stated = field.map_or([0; CHECKSUM_SIZE], |field| std::mem::replace(field, [0; CHECKSUM_SIZE]));
+        file.compare_stated_checksum(address, u32::from_le_bytes(stated), &bytes, "a block of a heap")
     }
 
     fn row_size(&self, row: u64) -> Option<u64> {

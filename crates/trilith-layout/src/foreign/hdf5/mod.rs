@@ -19,6 +19,7 @@ mod file;
 mod heaps;
 mod linked_file;
 mod links;
+mod metadata_checksum;
 mod object_header;
 mod pipeline;
 mod references;
@@ -27,6 +28,7 @@ mod virtual_dataset;
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use self::attributes::{Attribute, AttributeValue, UnreadableAttribute};
 use self::dataset::Dataset;
@@ -34,11 +36,12 @@ use self::external_files::{ExternalFiles, with_subject};
 use self::file::Hdf5File;
 use self::linked_file::{LinkedFile, MAX_LINKS};
 use self::links::{Link, LinkTarget, read_group_links};
+use self::metadata_checksum::SharedLedger;
 use self::object_header::{ObjectHeader, kind};
 use self::references::reference_text;
 use self::virtual_dataset::{VirtualSources, find_virtual_sources};
 use crate::array::Datatype;
-use crate::bytes::{Resolve, SourceRef};
+use crate::bytes::{NoReferences, Resolve, SourceRef};
 use crate::error::{Error, Result};
 use crate::layout::{ItemSpec, Layout, LayoutBuilder, LayoutLiteral, OWNER_ATTRIBUTE};
 use crate::limits::Limits;
@@ -55,13 +58,33 @@ const DIMENSION_SCALE_ATTRIBUTES: &[&str] =
 
 /// The layout of an HDF5 file; `resolve` opens the files that it refers to.
 pub(super) fn derive_layout(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits) -> Result<Layout> {
-    let derived = try_derive_layout(source, resolve, limits, NetcdfKnowledge::Open)?;
+    let file = || Hdf5File::open(source, limits);
+    let derived = try_derive_layout(file()?, resolve, NetcdfKnowledge::Open)?;
     if derived.is_late {
         // A dataset before the first mark of netCDF was taken for one of HDF5, or was too short.
         let knowledge = NetcdfKnowledge::Certain(derived.lengths);
-        return try_derive_layout(source, resolve, limits, knowledge).map(|derived| derived.layout);
+        return try_derive_layout(file()?, resolve, knowledge).map(|derived| derived.layout);
     }
     Ok(derived.layout)
+}
+
+/// Compares the checksums of all metadata that lead to items: their number, and the errors of those that differ.
+///
+/// # Errors
+/// Returns an error if the file cannot be read, or if its superblock or its root group is damaged.
+pub(super) fn check_metadata_checksums(source: &SourceRef, limits: &Limits) -> Result<(u64, Vec<Error>)> {
+    let ledger = SharedLedger::default();
+    let file = Hdf5File::open_with_ledger(source, Some(Arc::clone(&ledger)), limits)?;
+    let layout = try_derive_layout(file, &NoReferences, NetcdfKnowledge::Open)?.layout;
+    for index in layout.chunk_indices() {
+        match index.for_each(&mut |_, _| Ok(())) {
+            Err(error) if error.kind().is_transient() => return Err(error),
+            // What differs is in the list, and what else is wrong is a problem of its array.
+            _ => {}
+        }
+    }
+    let found = ledger.take();
+    Ok((found.count, found.wrong))
 }
 
 /// The knowledge about a file before its datasets are read: whether it is netCDF.
@@ -83,16 +106,10 @@ struct DerivedLayout {
 }
 
 /// Derives the layout of a file, once through.
-fn try_derive_layout(
-    source: &SourceRef,
-    resolve: &dyn Resolve,
-    limits: &Limits,
-    netcdf: NetcdfKnowledge,
-) -> Result<DerivedLayout> {
-    let file = Hdf5File::open(source, limits)?;
-    let mut text = LayoutBuilder::new("an HDF5 file", limits);
+fn try_derive_layout(file: Hdf5File, resolve: &dyn Resolve, netcdf: NetcdfKnowledge) -> Result<DerivedLayout> {
+    let mut text = LayoutBuilder::new("an HDF5 file", &file.limits);
     file.cut_short().iter().try_for_each(|why| text.write_file_damage(why))?;
-    let (root, others) = (file.root, ExternalFiles::new(resolve, source.len(), limits));
+    let (root, others) = (file.root, ExternalFiles::new(resolve, file.source().len(), &file.limits));
     let at = Rc::new(LinkedFile::new(file, 0, String::new())?);
     if let NetcdfKnowledge::Certain(lengths) = netcdf {
         at.is_netcdf.set(true);

@@ -1,6 +1,6 @@
 //! Object headers: the messages that say what a group or a dataset is.
 
-use super::file::Hdf5File;
+use super::file::{CHECKSUM_SIZE, Hdf5File};
 use crate::error::{Error, Result};
 
 /// Kinds of messages.
@@ -72,6 +72,14 @@ impl ObjectHeader {
             at.skip(if flags & 0x20 == 0 { 0 } else { 16 } + if flags & 0x10 == 0 { 0 } else { 4 })?;
             let size = at.uint(1 << (flags & 3))?;
             let from = address.saturating_add(at.consumed() as u64);
+            let len = (at.consumed() as u64).saturating_add(size);
+            // Most headers are in the bytes that were read already.
+            let name = "the object header";
+            match usize::try_from(len).ok().and_then(|len| start.get(..len.checked_add(CHECKSUM_SIZE)?)) {
+                Some(all) => file.compare_checksum(address, all, name)?,
+                None if len > MAX_HEADER_BYTES => {}
+                None => file.compare_checksum_at(address, len, name)?,
+            }
             todo.push((from, size));
             header.read_messages(file, todo, Some(flags & 4 != 0), how)?;
         } else {
@@ -136,7 +144,13 @@ impl ObjectHeader {
                     todo.push(match ordered {
                         None => (address, length),
                         // The signature and the checksum of the continuation are skipped.
-                        Some(_) => (address.saturating_add(4), length.saturating_sub(8)),
+                        Some(_) => {
+                            if length <= MAX_HEADER_BYTES {
+                                let len = length.saturating_sub(CHECKSUM_SIZE as u64);
+                                file.compare_checksum_at(address, len, "a part of an object header")?;
+                            }
+                            (address.saturating_add(4), length.saturating_sub(8))
+                        }
                     });
                     continue;
                 }
