@@ -111,6 +111,12 @@ fn is_word(byte: u8) -> bool {
     matches!(classify_byte(byte), ByteClass::Letter | ByteClass::Digit)
 }
 
+/// Returns `true` if a character that is no letter or digit of ASCII may be inside an unquoted name of 2025: "legal C, python, or
+/// javascript variable names … need not be quoted". Marks that combine with a letter are part of it.
+fn is_name_character_2025(c: char) -> bool {
+    c == '$' || !c.is_ascii() && (c.is_alphanumeric() || matches!(c, '\u{300}'..='\u{36f}' | '\u{200c}' | '\u{200d}'))
+}
+
 /// Scans a text for tokens.
 pub(crate) struct Lexer<'t> {
     text: &'t str,
@@ -164,6 +170,10 @@ impl<'t> Lexer<'t> {
                 TokenKind::Symbol
             }
             ByteClass::Digit => self.scan_number(start, &mut value),
+            _ if self.dialect == Dialect::D2025 && self.has_letter_2025(start) => {
+                self.skip_word();
+                TokenKind::Symbol
+            }
             _ if first && self.dialect == Dialect::D2025 && matches!(byte, b'<' | b'>') => {
                 self.position += 1;
                 TokenKind::Order
@@ -178,10 +188,26 @@ impl<'t> Lexer<'t> {
     fn skip_word(&mut self) {
         let bytes = self.text.as_bytes();
         let mut at = self.position;
-        while at < bytes.len() && is_word(bytes[at]) {
-            at += 1;
+        loop {
+            while at < bytes.len() && is_word(bytes[at]) {
+                at += 1;
+            }
+            // Names of 2025 may have letters beyond ASCII.
+            if self.dialect != Dialect::D2025 || bytes.get(at).is_none_or(|byte| byte.is_ascii() && *byte != b'$') {
+                break;
+            }
+            match self.text.get(at..).and_then(|rest| rest.chars().next()) {
+                Some(c) if is_name_character_2025(c) => at += c.len_utf8(),
+                _ => break,
+            }
         }
         self.position = at;
+    }
+
+    /// Returns `true` if a name of 2025 begins with the character at a byte, which is no letter of ASCII.
+    fn has_letter_2025(&self, at: usize) -> bool {
+        let first = self.text.get(at..).and_then(|rest| rest.chars().next());
+        first.is_some_and(|c| c == '$' || !c.is_ascii() && c.is_alphabetic())
     }
 
     /// Skips whitespace and comments, remembering the special ones.

@@ -362,7 +362,8 @@ fn parse_origin<'t>(source: Node<'t>) -> Result<ElementSource<'t>> {
     match source.as_str() {
         Some(text) => Ok(match text.strip_prefix("fits:") {
             Some(hdu) => ElementSource::FitsHdu(hdu.to_owned()),
-            None => ElementSource::External(text.into_owned()),
+            // A fragment is no part of what a URI retrieves (RFC 3986, 3.5).
+            None => ElementSource::External(text.split('#').next().unwrap_or("").to_owned()),
         }),
         None => Err(source.error("source is neither the number of a block nor a URI")),
     }

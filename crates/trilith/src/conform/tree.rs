@@ -22,6 +22,8 @@ pub(super) fn check_tree(file: &AsdfFile, law: &AsdfRules, is_sound: bool, found
         // The form of the document's markers is checked in its bytes.
         let checks = [
             (TreeRule::DuplicateKey, Check::Yaml),
+            (TreeRule::TagContent, Check::Yaml),
+            (TreeRule::SurrogateEscape, Check::Yaml),
             (TreeRule::KeyType, Check::UniqueKeys),
             (TreeRule::BigInteger, Check::Integers),
         ];
