@@ -495,6 +495,7 @@ def chains(m):
     m.good("chain-used", "room", "used_size covers YAML and data, and unused space follows", tree + encoded("[zlib]", packed, room=b"unused"))
     m.good("chain-end", "dos", "the YAML of the chain has lines that end with \\r\\n", tree + m.block(b"--- [zlib]\r\n...\r\n" + packed, flags=2, size=6))
     m.bad("decoded", "wrong", "memory_size is more than the decoded size", tree + encoded("[zlib]", packed, size=8), at)
+    m.bad("decoded", "huge", "memory_size is more than any stream of these bytes can hold", tree + encoded("[zlib]", packed, size=1 << 30), at)
     m.bad("exclusive", "both", "STREAMED and ENCODED together", m.file(-1, shape="['*']") + encoded("[zlib]", packed, flags=3), at)
     m.bad("chain-yaml", "broken", "the YAML of the chain is broken", tree + encoded("[zlib", packed), at)
     m.bad("chain-end", "missing", "the YAML of the chain has no end marker", tree + m.block(b"--- [zlib]\n" + packed, flags=2, size=6), at)

@@ -111,6 +111,18 @@ fn is_word(byte: u8) -> bool {
     matches!(classify_byte(byte), ByteClass::Letter | ByteClass::Digit)
 }
 
+/// Returns the places of the comments of a layout that are neither documentation nor attributes.
+pub(super) fn plain_comments(text: &str, dialect: Dialect) -> Vec<Span> {
+    let mut found = Vec::new();
+    let mut lexer = Lexer::new(text, dialect);
+    loop {
+        lexer.take_plain_comments(&mut found);
+        if lexer.next_token().kind == TokenKind::End {
+            return found;
+        }
+    }
+}
+
 /// Returns `true` if a character that is no letter or digit of ASCII may be inside an unquoted name of 2025: "legal C, python, or
 /// javascript variable names … need not be quoted". Marks that combine with a letter are part of it.
 fn is_name_character_2025(c: char) -> bool {
@@ -227,6 +239,22 @@ impl<'t> Lexer<'t> {
                 self.notes.push(Span::new_u32(start, end));
             }
             self.position = end;
+        }
+    }
+
+    /// The comments between here and the next token that are neither documentation nor attributes; the lexer is after them.
+    fn take_plain_comments(&mut self, found: &mut Vec<Span>) {
+        let start = self.position;
+        self.skip_blank();
+        let mut at = start;
+        for line in self.text.get(start..self.position).unwrap_or("").split_inclusive(['\n', '\r']) {
+            let comment = line.trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{b}');
+            let is_special = comment.len() > 1 && matches!(comment.as_bytes()[1], b'#' | b':');
+            if comment.starts_with('#') && !is_special {
+                let from = at + line.find('#').unwrap_or(0);
+                found.push(Span::new_u32(from, from + comment.len()));
+            }
+            at += line.len();
         }
     }
 

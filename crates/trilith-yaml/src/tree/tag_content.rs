@@ -152,8 +152,7 @@ fn describe(name: &str, content: &str, reason: &str) -> String {
 
 #[cold]
 fn not_written(problem: &str) -> Error {
-    Error::invalid_input(problem)
-        .hint("quote the value without a tag to write a string; Python asdf cannot open it with this tag")
+    Error::invalid_input(format!("{problem}; without the tag it can be written as what it is"))
 }
 
 #[cfg(test)]

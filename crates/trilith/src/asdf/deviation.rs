@@ -56,6 +56,10 @@ pub fn find_deviations(file: &AsdfFile) -> Result<Vec<String>> {
             let (line, _) = node.line_column();
             found.push(format!("the array at line {line} has {assumption}"));
         }
+        if let Some((key, near)) = super::ndarray::find_misspelt_key(node) {
+            let (line, _) = node.line_column();
+            found.push(format!("the array at line {line} has the key {key}, which means nothing: did you mean {near}?"));
+        }
     }
     Ok(found)
 }

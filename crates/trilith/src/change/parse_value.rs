@@ -90,8 +90,8 @@ fn parse_unambiguous_value(under: &Tree, text: &str, limits: &Limits) -> Result<
 fn check_content(tree: &Tree) -> Result<()> {
     let rules = [TreeRule::DuplicateKey, TreeRule::TagContent, TreeRule::SurrogateEscape].map(TreeRule::name);
     match tree.warnings().into_iter().find(|warning| rules.contains(&warning.code)) {
-        Some(warning) => Err(Error::invalid_input(format!("cannot take this value: {}", warning.message))
-            .hint("write a string in double quotes and without a tag, and each key once")),
+        // No option of the caller makes such a value one that ASDF may have, so the error has no hint.
+        Some(warning) => Err(Error::invalid_input(format!("cannot take this value: {}", warning.message))),
         None => Ok(()),
     }
 }
@@ -103,7 +103,10 @@ fn check_scalar(node: Node<'_>) -> Result<()> {
         return Ok(());
     }
     if node.tag_problem().is_some() {
-        return Err(not_accepted(raw, "YAML reads it as a date or a time, and there is none like it", raw));
+        let reason = "YAML reads it as a date or a time, and there is none like it";
+        return Err(Error::invalid_input(format!(
+            "cannot take {raw} as a value: {reason}; write '\"{raw}\"', with both quotes, for the string"
+        )));
     }
     let digits = raw.trim_start_matches(['+', '-']);
     let reads = match node.scalar() {
