@@ -66,7 +66,8 @@ def plain(value):
         return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-    return value
+    # A string with a tag that Python asdf does not know is of a class of its own.
+    return str(value) if isinstance(value, str) else value
 
 
 def is_comparable(value):

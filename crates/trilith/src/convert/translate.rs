@@ -317,7 +317,6 @@ impl<'t> TreeTranslation<'t> {
         if let Some(escape) = surrogate_escape(node) {
             notes.push(format!("{}: the surrogate {escape} and the next are written as the character that they are", path()));
             self.edit.replace_node(node, &Value::from(node.text().into_owned()));
-            return;
         }
         let Some(problem) = node.tag_problem() else { return };
         let (kind, name) = match node.kind() {
