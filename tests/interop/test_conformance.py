@@ -8,7 +8,7 @@ import sys
 import unittest
 
 import asdf
-from peer import ROOT
+from peer import PROGRAM, ROOT
 
 CORPUS = ROOT / "tests/conformance"
 RESULTS = CORPUS / "results/python-asdf.json"
@@ -41,6 +41,19 @@ class Conformance(unittest.TestCase):
             RESULTS.parent.mkdir(exist_ok=True)
             RESULTS.write_text(json.dumps(found, indent=1) + "\n")
         self.assertEqual(found, json.loads(RESULTS.read_text()))
+
+    def test_verify_and_validate_accept_conforming_samples(self):
+        """What `verify --conform` accepts, `verify` and `validate` accept, too; what they refuse does not conform. Tier: rest."""
+        documents = ["finf-0.1", "asdf-0.1-dev", "asdf-0.1", "asdf-1.x"]
+        cases = [(name, case) for name in documents for case in json.loads((CORPUS / name / "cases.json").read_text())]
+        for name, case in cases:
+            if case["conforms"] is not True:
+                continue
+            path = CORPUS / name / case["file"]
+            for command in [["verify", "--deep"], ["validate"], ["verify", "--conform", name]]:
+                ended = subprocess.run([PROGRAM, *command, path], capture_output=True, check=False, text=True)
+                with self.subTest(case["file"], command=command):
+                    self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
 
 
 if __name__ == "__main__":

@@ -62,6 +62,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: CampaignProgram::Python("crates/trilith-py/tests/test_generated_netcdf.py"),
     },
     Campaign {
+        name: "scalars",
+        subject: "values of every spelling and tag through set, insert and convert, against Python asdf",
+        cases: 5000,
+        work: CampaignProgram::Python("tests/interop/test_scalars.py"),
+    },
+    Campaign {
         name: "tiff",
         subject: "TIFF files of every type, compression and mask, against tifffile and GDAL",
         cases: 700,

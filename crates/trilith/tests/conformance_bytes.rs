@@ -575,7 +575,12 @@ fn incomplete_array_description_is_rejected() {
             ("KEY: int16, byteorder: little, shape: ~", "the shape of an ndarray is null"),
             ("KEY: int16, byteorder: little, shape: [2], offset: null", "the offset of an ndarray is null"),
             ("KEY: int16, byteorder: little, shape: [2], strides: null", "the strides of an ndarray is null"),
+            ("KEY: int16, byteorder: little, shape: [2], mask: null", "the mask of an ndarray is null"),
             ("KEY: int16, byteorder: little, shape: [2], data: [7, 8]", "both source and data"),
+            ("KEY: [{name: a, KEY: null}], byteorder: little, shape: [2]", "of a field is null"),
+            ("KEY: [{name: a, KEY: int16, byteorder: null}], byteorder: little, shape: [2]", "the byteorder of a field is null"),
+            ("KEY: [{name: a, datatpye: int16}], byteorder: little, shape: [2]", "datatpye: did you mean datatype?"),
+            ("KEY: [{name: a, KEY: [{name: b}]}], byteorder: little, shape: [2]", "a field has no datatype"),
             ("KEY: [{name: a, KEY: uint8}, {name: b, KEY: int16}], shape: [1]", "no byteorder"),
         ] {
             let (bytes, array) = read(document, &node.replace("KEY", key));
@@ -612,4 +617,53 @@ fn incomplete_array_description_is_rejected() {
     assert_eq!(array.unwrap(), ("uint8".to_owned(), vec![1, 0, 2, 0]));
     let report = trilith::check::verify(&open(&bytes), VerifyDepth::Structure, trilith::Progress::default()).unwrap();
     assert!(report.warnings.iter().any(|warning| warning.contains("no dtype")), "{:?}", report.warnings);
+}
+
+/// Schema core/ndarray: no key is null, with inline data neither. First tier.
+#[test]
+fn null_keys_of_inline_arrays_are_rejected() {
+    for document in ["asdf-1.x", "asdf-0.1", "asdf-0.1-dev"] {
+        let version = if document == "asdf-1.x" { "-1.1.0" } else { "" };
+        for (node, key) in [
+            ("data: [1, 2], datatype: null", "datatype"),
+            ("data: [1, 2], shape: null", "shape"),
+            ("data: [1, 2], mask: null", "mask"),
+            ("data: [1, 2], source: null", "source"),
+        ] {
+            let bytes = head(document, &format!("a: !core/ndarray{version} {{{node}}}\n"));
+            let error = open(&bytes).array_at("/a").unwrap_err();
+            assert!(error.to_string().contains(&format!("the {key} of an ndarray is null")), "{document}: {error}");
+            let report = trilith::check::verify(&open(&bytes), VerifyDepth::Structure, trilith::Progress::default()).unwrap();
+            assert!(!report.is_ok(), "{document}: {node}");
+        }
+    }
+}
+
+/// A key that is spelt nearly like one that decides how bytes are read is a warning of `verify`. First tier.
+#[test]
+fn misspelt_optional_keys_are_reported() {
+    for (node, near) in [("ofset: 2", "offset"), ("stride: [4]", "strides"), ("maks: 1", "mask")] {
+        let mut bytes = head(
+            "asdf-1.x",
+            &format!("a: !core/ndarray-1.1.0 {{source: 0, datatype: uint8, byteorder: big, shape: [2], {node}}}\n"),
+        );
+        bytes.extend(plain("asdf-1.x", &[1, 2, 3, 4, 5, 6]));
+        let warnings = asdf::deviations(&open(&bytes)).unwrap();
+        assert!(warnings.iter().any(|warning| warning.ends_with(&format!("did you mean {near}?"))), "{node}: {warnings:?}");
+    }
+    let mut bytes =
+        head("asdf-1.x", "a: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, shape: [2], unit: m}\n");
+    bytes.extend(plain("asdf-1.x", &[1, 2]));
+    assert!(asdf::deviations(&open(&bytes)).unwrap().is_empty());
+}
+
+/// 1.x, schema core/ndarray: `mask` is a number, a complex number or an ndarray. First tier.
+#[test]
+fn untagged_mask_masks_nothing() {
+    for (document, masked) in [("asdf-1.x", false), ("asdf-0.1", true)] {
+        let version = if document == "asdf-1.x" { "-1.1.0" } else { "" };
+        let bytes = head(document, &format!("a: !core/ndarray{version} {{data: [1, 2], datatype: int16, mask: [1, 0]}}\n"));
+        let array = open(&bytes).array_at("/a").unwrap();
+        assert_eq!(array.mask().is_some(), masked, "{document}");
+    }
 }

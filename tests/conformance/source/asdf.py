@@ -269,6 +269,7 @@ def header(m):
     m.good("version", "suffix", "a version with a suffix of Semantic Versioning", f"{token} 1.0.0-rc.1+b".encode() + rest)
     m.bad("version", "two", "a version of two numbers", f"{token} 1.0".encode() + rest, {"line": 1})
     m.bad("version", "zeros", "a version with leading zeros", f"{token} 1.00.0".encode() + rest, {"line": 1})
+    m.bad("version", "suffix-zeros", "a number of the suffix with leading zeros", f"{token} 1.0.0-1.02".encode() + rest, {"line": 1})
     m.plain("yaml-comment", "together", "header and tree together are YAML, where the header is a comment", m.tree("a: 1\n"), {"a": 1})
 
 
@@ -294,6 +295,18 @@ def text(m):
             {"a": {"b": [1, 2.5, True, None, "text"]}})
     m.bad("yaml", "broken", "a bracket that is not closed", m.tree("a: [1, 2\n"), {})
     m.bad("yaml", "twice", "a key twice in a mapping", m.tree("a: 1\na: 2\n"), {"line": 6})
+    m.plain("yaml", "tags", "content that fits its explicit tag", m.tree("a: [!!int 12, !!float 1, !!str 1, !!bool yes, !!null ~, !!seq [1], !!map {b: 1}]\n"),
+            {"a": [12, 1.0, "1", True, None, [1], {"b": 1}]})
+    for name, about, node in [("int", "text that is no integer", "!!int abc"), ("float", "text that is no number", "!!float abc"),
+                              ("bool", "text that is no truth value", "!!bool maybe"), ("null", "text that is not null", "!!null abc"),
+                              ("binary", "base 64 without its padding", "!!binary aGVsbG8"), ("timestamp", "text that is no date", "!!timestamp xyz"),
+                              ("date", "a date that does not exist", "2001-02-30"), ("map", "a sequence as a mapping", "!!map [1]"),
+                              ("seq", "a mapping as a sequence", "!!seq {b: 1}"), ("set", "a sequence as a set", "!!set [1]"),
+                              ("omap", "a mapping as an ordered one", "!!omap {b: 1}"), ("str", "a sequence as a string", "!!str [1]"),
+                              ("surrogates", "a pair of surrogates for one character", "\"\\ud83d\\ude00\"")]:
+        m.bad("yaml", "tag-" + name, about, m.tree(f"a: {node}\n"), {"line": 5})
+    m.plain("yaml", "directive", "a reserved directive, which readers ignore",
+            line + f"%YAML 1.1\n%FOO bar\n%TAG ! {m.prefix}\n--- !{m.root}\na: 1\n...\n".encode(), {"a": 1})
     m.plain("no-tree", "header", "a file of a header line alone", line, None)
     m.plain("utf8", "wide", "text beyond ASCII", m.tree("a: \u00e9\u4e2d\U0001f30d\n"), {"a": "\u00e9\u4e2d\U0001f30d"})
     m.bad("utf8", "latin1", "a byte that is not UTF-8", m.tree("a: b\n").replace(b"a: b", b"a: \xe9"), b"\xe9")
@@ -430,6 +443,8 @@ def later(m):
     m.bad("index-header", "more", "the header of the index goes on", two + index(first, second, head="#ASDF BLOCK INDEX 2\n"), {"byte": end + 17}, **right)
     m.good("index-line", "dos", "the header of the index ends with \\r\\n", two + index(first, second, head="#ASDF BLOCK INDEX\r\n"))
     m.bad("index-line", "mac", "the header of the index ends with \\r", two + index(first, second, head="#ASDF BLOCK INDEX\r"), {"byte": end + 17}, **right)
+    m.good("index-yaml", "tag", "an offset with a tag, and one with an anchor", two + index(f"!!int \"{first}\"", f"&x {second}"))
+    m.bad("index-yaml", "nested", "a list in the list", two + index(f"[{first}, {second}]"), {"byte": end + 18}, **right)
     m.bad("index-yaml", "text", "the index lists a word", two + index(first, "two"), {"byte": end + 18}, **right)
     m.bad("index-yaml", "version", "the index does not say %YAML 1.1", two + index(first, second, begin=""), {"byte": end + 18}, **right)
     m.bad("index-yaml", "end", "the index has no end marker", two + index(first, second, end=""), {"byte": end + 18}, **right)
@@ -480,6 +495,7 @@ def chains(m):
     m.good("chain-used", "room", "used_size covers YAML and data, and unused space follows", tree + encoded("[zlib]", packed, room=b"unused"))
     m.good("chain-end", "dos", "the YAML of the chain has lines that end with \\r\\n", tree + m.block(b"--- [zlib]\r\n...\r\n" + packed, flags=2, size=6))
     m.bad("decoded", "wrong", "memory_size is more than the decoded size", tree + encoded("[zlib]", packed, size=8), at)
+    m.bad("decoded", "huge", "memory_size is more than any stream of these bytes can hold", tree + encoded("[zlib]", packed, size=1 << 30), at)
     m.bad("exclusive", "both", "STREAMED and ENCODED together", m.file(-1, shape="['*']") + encoded("[zlib]", packed, flags=3), at)
     m.bad("chain-yaml", "broken", "the YAML of the chain is broken", tree + encoded("[zlib", packed), at)
     m.bad("chain-end", "missing", "the YAML of the chain has no end marker", tree + m.block(b"--- [zlib]\n" + packed, flags=2, size=6), at)
@@ -563,6 +579,7 @@ def content(m):
         m.bad("ref-fragment", "slash", "a fragment without a slash", m.tree("a: {$ref: '#b'}\nb: [1]\n"), place)
         m.plain("keys", "kinds", "keys that are text, integers and truth values", m.tree("a: 1\n2: b\ntrue: c\n"), {"a": 1, "2": "b", "true": "c"})
         m.bad("keys", "float", "a key that is a float", m.tree("1.5: a\n"), {"line": 5})
+        m.bad("keys", "tagged", "a key with a tag", m.tree("!core/complex-1.0.0 1j: a\n"), {"line": 5})
         m.bad("keys", "sequence", "a key that is a sequence", m.tree("? [1, 2]\n: a\n"), {"line": 5})
         m.plain("integers", "least", "the least and the largest integer", m.tree("a: -9223372036854775808\nb: 9223372036854775807\n"),
                 {"a": -9223372036854775808, "b": 9223372036854775807})

@@ -35,10 +35,11 @@ impl ToYaml {
             // The output belongs to no folder.
             file = file.rebase(&BaseUri::None)?;
         }
+        let mut warnings = Vec::new();
         let text = if self.resolve {
-            self.print_expanded_tree(&file)?
+            self.print_expanded_tree(&file, &mut warnings)?
         } else if self.inline {
-            inline_arrays(&file)?
+            inline_arrays(&file, &mut warnings)?
         } else {
             file.tree().text().to_owned()
         };
@@ -51,12 +52,13 @@ impl ToYaml {
                 out.write_file_text(&text)
             },
         )?;
+        options.warn_all(warnings);
         options.warn_about(&file);
         Ok(Outcome::Success)
     }
 
     /// A new text: aliases and references expanded.
-    fn print_expanded_tree(&self, file: &AsdfFile) -> Result<String> {
+    fn print_expanded_tree(&self, file: &AsdfFile, warnings: &mut Vec<String>) -> Result<String> {
         let mut how = ExpandOptions::default();
         (how.inline, how.resolve, how.inline_external, how.tags) = (self.inline, true, true, true);
         // core/integer stays a separate node, only its words are written out.
@@ -65,7 +67,10 @@ impl ToYaml {
         let root = expand_value(file, &FoundNode::root(file), how, &mut ExpansionBudget::from_limits(file), &mut |part, _| match part {
             TreeEvent::Array(node, array) => {
                 elements.charge_array(array)?;
-                Ok(Some(with_tag(inline_node(array, key_name, &complex_tag(file))?, node.tag())))
+                let value = inline_node(array, key_name, &complex_tag(file))?;
+                let line = node.line_column().0;
+                warnings.extend(inline_problem(array, &value).map(|problem| format!("the array at line {line} {problem}")));
+                Ok(Some(with_tag(value, node.tag())))
             }
             TreeEvent::Integer(node, _) => inline_integer_words(file, *node).map(Some),
             _ => Ok(None),
@@ -77,7 +82,7 @@ impl ToYaml {
 }
 
 /// The text of the file with the ndarray nodes replaced. Comments and the rest survive.
-fn inline_arrays(file: &AsdfFile) -> Result<String> {
+fn inline_arrays(file: &AsdfFile, warnings: &mut Vec<String>) -> Result<String> {
     let tree = file.tree();
     let mut edit = tree.edit();
     let mut elements = ElementBudget::new(file);
@@ -88,6 +93,7 @@ fn inline_arrays(file: &AsdfFile) -> Result<String> {
             let array = file.stored_array(node).map_err(|e| e.context(walk.path().to_string()))?;
             elements.charge_array(&array)?;
             let value = inline_node(&array, datatype_key(file), &complex_tag(file))?;
+            warnings.extend(inline_problem(&array, &value).map(|problem| format!("{} {problem}", walk.path())));
             if is_chunked(node) {
                 let target = trilith::change::target_of(file);
                 edit.set(&walk.path(), &value.tagged(format!("{}{}", target.tree.prefix, target.tree.ndarray)))?;
@@ -104,6 +110,17 @@ fn inline_arrays(file: &AsdfFile) -> Result<String> {
     let mut limits = file.limits().clone();
     limits.text = u64::MAX;
     Ok(edit.finish(&limits)?.into_text())
+}
+
+/// Returns the reason why ASDF has no inline form for an array: `data` is a list (schema core/ndarray), and integers in a tree lie
+/// within int64 (chapter "Tree").
+fn inline_problem(array: &Array, value: &Value) -> Option<&'static str> {
+    if array.shape().is_empty() {
+        return Some("has no axes: as inline data it is a scalar, which the schema of ndarray refuses and Python asdf does not read");
+    }
+    let is_large = matches!(array.datatype(), trilith::array::Datatype::Uint64 | trilith::array::Datatype::Struct(_))
+        && value.get("data").is_some_and(|data| data.check_subset().is_err());
+    is_large.then_some("has integers beyond int64, which ASDF does not allow as inline data")
 }
 
 /// Number of elements that the text may still hold, of all arrays: it is built in memory.

@@ -111,6 +111,24 @@ fn is_word(byte: u8) -> bool {
     matches!(classify_byte(byte), ByteClass::Letter | ByteClass::Digit)
 }
 
+/// Returns the places of the comments of a layout that are neither documentation nor attributes.
+pub(super) fn plain_comments(text: &str, dialect: Dialect) -> Vec<Span> {
+    let mut found = Vec::new();
+    let mut lexer = Lexer::new(text, dialect);
+    loop {
+        lexer.take_plain_comments(&mut found);
+        if lexer.next_token().kind == TokenKind::End {
+            return found;
+        }
+    }
+}
+
+/// Returns `true` if a character that is no letter or digit of ASCII may be inside an unquoted name of 2025: "legal C, python, or
+/// javascript variable names … need not be quoted". Marks that combine with a letter are part of it.
+fn is_name_character_2025(c: char) -> bool {
+    c == '$' || !c.is_ascii() && (c.is_alphanumeric() || matches!(c, '\u{300}'..='\u{36f}' | '\u{200c}' | '\u{200d}'))
+}
+
 /// Scans a text for tokens.
 pub(crate) struct Lexer<'t> {
     text: &'t str,
@@ -164,6 +182,10 @@ impl<'t> Lexer<'t> {
                 TokenKind::Symbol
             }
             ByteClass::Digit => self.scan_number(start, &mut value),
+            _ if self.dialect == Dialect::D2025 && self.has_letter_2025(start) => {
+                self.skip_word();
+                TokenKind::Symbol
+            }
             _ if first && self.dialect == Dialect::D2025 && matches!(byte, b'<' | b'>') => {
                 self.position += 1;
                 TokenKind::Order
@@ -178,10 +200,26 @@ impl<'t> Lexer<'t> {
     fn skip_word(&mut self) {
         let bytes = self.text.as_bytes();
         let mut at = self.position;
-        while at < bytes.len() && is_word(bytes[at]) {
-            at += 1;
+        loop {
+            while at < bytes.len() && is_word(bytes[at]) {
+                at += 1;
+            }
+            // Names of 2025 may have letters beyond ASCII.
+            if self.dialect != Dialect::D2025 || bytes.get(at).is_none_or(|byte| byte.is_ascii() && *byte != b'$') {
+                break;
+            }
+            match self.text.get(at..).and_then(|rest| rest.chars().next()) {
+                Some(c) if is_name_character_2025(c) => at += c.len_utf8(),
+                _ => break,
+            }
         }
         self.position = at;
+    }
+
+    /// Returns `true` if a name of 2025 begins with the character at a byte, which is no letter of ASCII.
+    fn has_letter_2025(&self, at: usize) -> bool {
+        let first = self.text.get(at..).and_then(|rest| rest.chars().next());
+        first.is_some_and(|c| c == '$' || !c.is_ascii() && c.is_alphabetic())
     }
 
     /// Skips whitespace and comments, remembering the special ones.
@@ -201,6 +239,22 @@ impl<'t> Lexer<'t> {
                 self.notes.push(Span::new_u32(start, end));
             }
             self.position = end;
+        }
+    }
+
+    /// The comments between here and the next token that are neither documentation nor attributes; the lexer is after them.
+    fn take_plain_comments(&mut self, found: &mut Vec<Span>) {
+        let start = self.position;
+        self.skip_blank();
+        let mut at = start;
+        for line in self.text.get(start..self.position).unwrap_or("").split_inclusive(['\n', '\r']) {
+            let comment = line.trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{b}');
+            let is_special = comment.len() > 1 && matches!(comment.as_bytes()[1], b'#' | b':');
+            if comment.starts_with('#') && !is_special {
+                let from = at + line.find('#').unwrap_or(0);
+                found.push(Span::new_u32(from, from + comment.len()));
+            }
+            at += line.len();
         }
     }
 

@@ -651,6 +651,15 @@ impl Layout {
         if self.is_built { self.text().len() } else { self.end }
     }
 
+    /// Returns the places of its comments that are neither documentation nor attributes, which no item has.
+    #[doc(hidden)]
+    pub fn plain_comments(&self) -> Vec<Span> {
+        if self.is_built || !self.text.contains('#') {
+            return Vec::new();
+        }
+        super::lexer::plain_comments(self.text.get(..self.end).unwrap_or(&self.text), self.dialect)
+    }
+
     /// Returns `true` if a line of `-` ends it (2025).
     pub fn is_terminated(&self) -> bool {
         self.terminated

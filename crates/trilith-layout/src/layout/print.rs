@@ -4,7 +4,8 @@
 //! Printing what was parsed from a print gives the same print. Plain comments are not kept.
 
 use crate::diagnostic::{Diagnostic, Severity};
-use std::collections::{HashMap, HashSet};
+use crate::span::Span;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::interner::Symbol;
 use super::lexer::push_name;
@@ -68,6 +69,8 @@ pub(super) struct LayoutPrinter<'l> {
     pub decompress: bool,
     /// The form of storage of arrays.
     pub stored: StorageOptions,
+    /// Comments that no item has and that are still to be written, in order.
+    pub comments: VecDeque<Span>,
 }
 
 impl<'l> LayoutPrinter<'l> {
@@ -93,6 +96,20 @@ impl<'l> LayoutPrinter<'l> {
             drops_byteorder: false,
             decompress: false,
             stored: StorageOptions::default(),
+            comments: VecDeque::new(),
+        }
+    }
+
+    /// Writes the comments before a byte of the old text on lines of their own, if a line begins here.
+    fn push_comments_before(&mut self, offset: u32) {
+        if !self.output.is_empty() && !self.output.ends_with('\n') {
+            return;
+        }
+        while let Some(comment) = self.comments.front().copied().filter(|comment| comment.start < offset) {
+            self.comments.pop_front();
+            self.begin_line();
+            self.output.push_str(comment.slice(&self.layout.text));
+            self.output.push('\n');
         }
     }
 
@@ -123,6 +140,7 @@ impl<'l> LayoutPrinter<'l> {
         }
         let to = self.layout.steps.len() as u32;
         self.print_steps(0, to);
+        self.push_comments_before(u32::MAX);
     }
 
     /// Begins a line.
@@ -170,6 +188,9 @@ impl<'l> LayoutPrinter<'l> {
                 self.output.push_str("#: ");
                 self.output.push_str(&attributes);
                 self.output.push('\n');
+            }
+            if self.changes_dialect() && self.to == Dialect::D2026 && self.layout.raw_attributes(item).next().is_some() {
+                self.report_harmless_loss(item, "2026 does not read these attributes, which stay as they are written");
             }
             let more = block.into_iter().flat_map(|block| self.layout.raw_attributes(block));
             for raw in self.layout.raw_attributes(item).chain(more) {
@@ -278,6 +299,19 @@ impl<'l> LayoutPrinter<'l> {
 
     /// Writes a step, before step `next`; of one that holds others, where they begin and end, and how.
     fn print_step(&mut self, step: &LayoutStep, next: u32) -> Option<(u32, u32, OpenConstruct)> {
+        if !self.comments.is_empty() {
+            let item = match step {
+                LayoutStep::Enter(item) | LayoutStep::Data(item) | LayoutStep::Param(item) | LayoutStep::Type(item) => {
+                    Some(*item)
+                }
+                LayoutStep::Element { dict, .. } => Some(*dict),
+                LayoutStep::Summary { .. } | LayoutStep::List(_) | LayoutStep::Extend(_) => None,
+            };
+            // The item of a list or of an opened dict may be declared long before.
+            if let Some(item) = item {
+                self.push_comments_before(self.layout.span(item).start);
+            }
+        }
         match *step {
             LayoutStep::Enter(dict) => self.open_dict(dict),
             LayoutStep::Data(item) => self.print_data(item),

@@ -41,7 +41,7 @@ impl Layout {
     }
 
     /// Returns the layout in a dialect, in the form for a rewritten file: no item has an explicit address, and each
-    /// follows the one before. Compressed arrays stay so only in 2026.
+    /// follows the one before. Comments that no item has stay, on separate lines. Compressed arrays stay so only in 2026.
     ///
     /// ```
     /// use trilith_layout::layout::{ByteorderMarks, Dialect, Layout};
@@ -54,6 +54,7 @@ impl Layout {
         (printer.drops_placement, printer.decompress) = (1, true);
         printer.drops_byteorder = marks == ByteorderMarks::Drop;
         printer.stored = *how;
+        printer.comments = self.plain_comments().into();
         build_translation(self, printer)
     }
 }

@@ -96,9 +96,15 @@ impl Tree {
     }
 
     /// Parses a document under the `%TAG` handles of this tree; its text ends with `yaml`.
+    ///
+    /// `!!` is the prefix of YAML's own tags, also if this tree has another meaning for it: a value is typed without the tree
+    /// in view.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Tree::parse`].
     pub fn parse_under(&self, yaml: &str, limits: &Limits) -> Result<Tree> {
         let mut text = String::from("%YAML 1.1\n");
-        for (handle, prefix) in self.tag_handles() {
+        for (handle, prefix) in self.tag_handles().filter(|(handle, _)| *handle != "!!") {
             text.push_str(&format!("%TAG {handle} {prefix}\n"));
         }
         text.push_str("---\n");

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::build::{KIND_MASK, MAPPING, SCALAR};
+use super::build::{KIND_MASK, MAPPING, SCALAR, TAG_SHIFT, VERBATIM_FLAG};
 use super::children::{KeyIdentity, KeyType, key_of};
 use super::node::Node;
 use super::{Scalar, Tree};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::{Span, line_column};
-use crate::yaml::shorten_text;
+use crate::yaml::{SECONDARY_PREFIX, YamlScalarStyle, shorten_text};
 
 /// Number of warnings that are enough.
 const MAX_WARNINGS: usize = 10_000;
@@ -29,6 +29,12 @@ pub enum TreeRule {
     KeyType,
     /// An integer does not fit in 64 bits with sign (standard 1.6).
     BigInteger,
+    /// The content of a node does not fit its tag.
+    TagContent,
+    /// An escape is half of a surrogate pair, which is no character of YAML 1.1.
+    SurrogateEscape,
+    /// A directive that YAML 1.1 does not define.
+    Directive,
 }
 
 impl TreeRule {
@@ -41,6 +47,9 @@ impl TreeRule {
             TreeRule::DuplicateKey => "duplicate-key",
             TreeRule::KeyType => "key-type",
             TreeRule::BigInteger => "big-integer",
+            TreeRule::TagContent => "tag-content",
+            TreeRule::SurrogateEscape => "surrogate-escape",
+            TreeRule::Directive => "unknown-directive",
         }
     }
 }
@@ -52,7 +61,8 @@ fn warning_at(rule: TreeRule, message: String, span: Span) -> Diagnostic {
 
 impl Tree {
     /// Lists content that a strict reader would refuse: duplicate keys, a missing or unexpected `%YAML`, missing
-    /// markers, keys and integers outside the YAML subset of ASDF 1.6.
+    /// markers, unknown directives, content that does not fit its tag, surrogates, and keys and integers outside the YAML
+    /// subset of ASDF 1.6.
     ///
     /// The list is in the order of the text and has at most 10,000 entries. An empty text is the tree of a file
     /// without one, and has no warnings.
@@ -70,6 +80,11 @@ impl Tree {
         }
         if self.text.starts_with('\u{feff}') {
             note(TreeRule::ByteOrderMark, "the tree begins with a byte order mark".to_owned(), Span::new(0, 3));
+        }
+        for span in self.unknown_directives() {
+            // YAML 1.1, 4.2.2: "ignored with an appropriate warning".
+            let line = shorten_text(span.slice(&self.text));
+            note(TreeRule::Directive, format!("the directive {line} is not one of YAML 1.1, and is ignored"), span);
         }
         if !self.explicit_start {
             note(TreeRule::Marker, "the document marker --- is missing".to_owned(), start);
@@ -90,6 +105,27 @@ impl Tree {
         found
     }
 
+    /// The lines before `---` that begin like a directive, and are none of YAML 1.1.
+    #[doc(hidden)]
+    pub fn unknown_directives(&self) -> Vec<Span> {
+        let mut found = Vec::new();
+        let mut at = 0;
+        for line in self.text.split_inclusive('\n') {
+            let word = line.trim_start_matches('\u{feff}');
+            if !word.starts_with(['%', '#']) && !word.trim().is_empty() {
+                break;
+            }
+            if let Some(directive) = word.strip_prefix('%')
+                && !matches!(directive.split_ascii_whitespace().next(), Some("YAML" | "TAG"))
+            {
+                let start = at + line.len() - word.len();
+                found.push(Span::new_u32(start, start + word.trim_end().len()));
+            }
+            at += line.len();
+        }
+        found
+    }
+
     fn node_warnings(&self, node: Node<'_>, found: &mut Vec<Diagnostic>) {
         let mut note = |rule, message: String, span| found.push(warning_at(rule, message, span));
         let record = node.target_record();
@@ -101,13 +137,35 @@ impl Tree {
             let message = format!("the integer {} does not fit in 64 bits with sign", shorten_text(node.source_text()));
             note(TreeRule::BigInteger, message, node.span());
         }
+        if may_misfit(node, record) {
+            if let Some(problem) = node.tag_problem() {
+                note(TreeRule::TagContent, problem, node.span());
+            }
+            if let Some(escape) = surrogate_escape(node) {
+                let message = format!("the escape {escape} is a surrogate, which is no character");
+                note(TreeRule::SurrogateEscape, message, node.span());
+            }
+        }
         if record.meta & KIND_MASK != MAPPING {
             return;
         }
         let mut seen = SeenKeys::new(node.len());
-        for (key, _) in node.entries().filter(|(key, _)| !key.is_merge()) {
+        for (key, value) in node.entries() {
+            if key.is_merge() {
+                let is_merged = value.is_mapping() || value.is_sequence() && value.items().all(Node::is_mapping);
+                if !is_merged {
+                    let message = "the value of the merge key << is neither a mapping nor a sequence of mappings";
+                    note(TreeRule::TagContent, message.to_owned(), value.span());
+                }
+                continue;
+            }
             let identity = key_of(key);
-            if !matches!(identity.0, KeyType::Text | KeyType::Integer | KeyType::Bool) {
+            if let Some(tag) = key.tag().filter(|tag| !tag.starts_with(SECONDARY_PREFIX)) {
+                let text = shorten_text(key.source_text());
+                let message =
+                    format!("the key {text} has the tag {tag}, and so is neither a string nor an integer nor a boolean");
+                note(TreeRule::KeyType, message, key.span());
+            } else if !matches!(identity.0, KeyType::Text | KeyType::Integer | KeyType::Bool) {
                 let message =
                     format!("the key {} is neither a string nor an integer nor a boolean", shorten_text(key.source_text()));
                 note(TreeRule::KeyType, message, key.span());
@@ -133,6 +191,44 @@ impl Tree {
             }
         }
     }
+}
+
+/// Returns `true` if a closer look at a node is needed: it has a tag, an escape, or the text of a date.
+#[inline]
+fn may_misfit(node: Node<'_>, record: &super::NodeRecord) -> bool {
+    if record.meta >> TAG_SHIFT != 0 {
+        return true;
+    }
+    if record.meta & KIND_MASK != SCALAR || record.end - record.start < 8 {
+        return false;
+    }
+    let raw = node.source_text().as_bytes();
+    matches!(raw, [b'0'..=b'9', _, _, _, b'-', ..]) || record.meta & VERBATIM_FLAG == 0 && raw.first() == Some(&b'"')
+}
+
+/// The first escape of a quoted scalar that is half of a surrogate pair.
+#[doc(hidden)]
+pub fn surrogate_escape(node: Node<'_>) -> Option<&str> {
+    if node.style() != Some(YamlScalarStyle::Double) {
+        return None;
+    }
+    let raw = node.source_text();
+    let mut at = 0;
+    while let Some(found) = memchr::memchr(b'\\', raw.as_bytes().get(at..)?) {
+        at += found;
+        let digits = match raw.as_bytes().get(at + 1)? {
+            b'u' => raw.get(at + 2..at + 6),
+            b'U' => raw.get(at + 2..at + 10),
+            _ => None,
+        };
+        if let Some(digits) = digits
+            && u32::from_str_radix(digits, 16).is_ok_and(|code| (0xd800..0xe000).contains(&code))
+        {
+            return raw.get(at..at + 2 + digits.len());
+        }
+        at += 2;
+    }
+    None
 }
 
 /// The keys of a mapping that were met: a few are compared one by one, many by their hashes.

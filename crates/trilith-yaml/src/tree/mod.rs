@@ -28,6 +28,7 @@ mod path;
 mod property_tests;
 mod reference;
 mod ser;
+mod tag_content;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -44,7 +45,7 @@ pub use expanded_size::{Expanded, Known};
 #[doc(hidden)]
 pub use fits_cards::CardPlace;
 #[doc(hidden)]
-pub use lint::TreeRule;
+pub use lint::{TreeRule, surrogate_escape};
 #[doc(hidden)]
 pub use node::NodeId;
 pub use node::{Node, NodeKind};

@@ -19,14 +19,15 @@ mod value_builder;
 
 #[doc(hidden)]
 pub use compare_readers::readers_agree;
-pub(crate) use directives::Directives;
+pub(crate) use directives::{Directives, SECONDARY_PREFIX};
 pub use event::{CollectionStyle, YamlScalarStyle};
 pub(crate) use event::{Event, EventKind, EventReceiver};
 pub(crate) use full_reader::read_complete;
 pub use print::{PrintOptions, print_document, print_value};
-pub(crate) use print::{print_after_key, print_flow};
+pub(crate) use print::{float_text, print_after_key, print_flow};
 pub use scalar::int_with_float;
 pub use scalar::{Scalar, resolve};
+pub(crate) use scalar::{calendar_problem, scalar_tag_problem};
 pub(crate) use scalar_text::scalar_text;
 pub(crate) use scanner::read_fast;
 pub use tag_handles::{TagHandles, written_tag};

@@ -250,6 +250,10 @@ impl YamlPrinter<'_> {
         if let Some(properties) = self.properties_text(value) {
             self.out.push_str(&properties);
             if matches!(value.data, ValueData::Null) {
+                // libyaml reads a bracket or a comma as part of the tag before it.
+                if value.tag.is_some() {
+                    self.out.push(' ');
+                }
                 return;
             }
             self.out.push(' ');
@@ -392,6 +396,14 @@ mod tests {
         ] {
             assert_eq!(float_text(value), text);
         }
+    }
+
+    /// libyaml refuses a tag that a bracket or a comma follows at once. First tier.
+    #[test]
+    fn tagged_null_is_followed_by_blank() {
+        let null = || Value::null().tagged("!x");
+        let value = Value::seq([null(), Value::map([("k", null())]).flow(), null()]).flow();
+        assert_eq!(print_value(&value, 0, &PrintOptions::default()), "[!x , {k: !x }, !x ]");
     }
 
     #[test]

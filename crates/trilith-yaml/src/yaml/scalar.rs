@@ -360,6 +360,84 @@ fn sexagesimal_float(body: &str) -> Option<f64> {
     Some(value - f64::from(last) + seconds)
 }
 
+/// Returns the reason why the text of a scalar does not fit one of YAML's own tags, `int` or `binary`.
+pub(crate) fn scalar_tag_problem(name: &str, text: &str) -> Option<String> {
+    let fits = match name {
+        "int" => parse_integer(text.trim()).is_some(),
+        "float" => parse_float(text.trim()).or_else(|| any_float(text.trim())).is_some(),
+        "bool" => boolean_of_any_case(text).is_some(),
+        "null" => is_null(text),
+        "binary" => is_base64(text),
+        "timestamp" if is_timestamp(text.as_bytes()) => return calendar_problem(text),
+        "timestamp" => false,
+        _ => true,
+    };
+    let kind = match name {
+        "int" => "an integer",
+        "float" => "a number",
+        "bool" => "a boolean",
+        "null" => "null",
+        "binary" => "base 64",
+        _ => "a date or a time",
+    };
+    (!fits).then(|| format!("it is not {kind}"))
+}
+
+/// Returns `true` if `text` is base 64 with its padding, blanks aside (RFC 2045, section 6.8).
+fn is_base64(text: &str) -> bool {
+    let (mut count, mut padding) = (0usize, 0);
+    for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
+        match byte {
+            b'=' => padding += 1,
+            _ if padding > 0 => return false,
+            byte if byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/') => {}
+            _ => return false,
+        }
+        count += 1;
+    }
+    count % 4 == 0 && padding <= 2
+}
+
+/// Returns the reason why a date or a time, which has the form of one, does not exist.
+pub(crate) fn calendar_problem(text: &str) -> Option<String> {
+    let mut at = ShortCursor { text: text.as_bytes(), position: 0 };
+    let [year, month, day] = [at.take_number(), at.take_number(), at.take_number()];
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap => 29,
+        2 => 28,
+        _ => return Some(format!("there is no month {month}")),
+    };
+    if year == 0 {
+        return Some("there is no year 0".to_owned());
+    }
+    if day == 0 || day > days {
+        return Some(format!("there is no day {day} in month {month} of {year}"));
+    }
+    if at.is_at_end() {
+        return None;
+    }
+    let [hour, minute, second] = [at.take_number(), at.take_number(), at.take_number()];
+    // Programs keep no leap seconds.
+    if hour > 23 || minute > 59 || second > 59 {
+        return Some(format!("there is no time {hour:02}:{minute:02}:{second:02}"));
+    }
+    if at.take_byte(b".") {
+        at.take_digits(0, usize::MAX);
+    }
+    at.take_blanks();
+    if at.take_byte(b"+-") {
+        let hours = at.take_number();
+        let minutes = if at.is_at_end() { 0 } else { at.take_number() };
+        if hours * 60 + minutes >= 24 * 60 {
+            return Some("its time zone is a day or more away".to_owned());
+        }
+    }
+    None
+}
+
 /// Returns `true` if `text` is a date, or a date with a time of day.
 pub(crate) fn is_timestamp(text: &[u8]) -> bool {
     let mut at = ShortCursor { text, position: 0 };
@@ -412,6 +490,19 @@ impl ShortCursor<'_> {
             self.position += 1;
         }
         self.position - from >= least
+    }
+
+    /// Takes the next number, of few digits, and what is before it.
+    fn take_number(&mut self) -> u32 {
+        while self.peek().is_some_and(|b| !b.is_ascii_digit()) {
+            self.position += 1;
+        }
+        let mut number = 0u32;
+        while let Some(digit) = self.peek().filter(u8::is_ascii_digit) {
+            number = number.saturating_mul(10).saturating_add(u32::from(digit - b'0'));
+            self.position += 1;
+        }
+        number
     }
 
     fn take_byte(&mut self, any: &[u8]) -> bool {

@@ -235,7 +235,7 @@ impl Value {
     }
 
     /// Checks that a writer may write this: keys are strings, integers or booleans, and integers fit in 64 bits
-    /// with sign (chapter "Tree" of the ASDF standard 1.6). Readers accept more.
+    /// with sign (chapter "Tree" of the ASDF standard 1.6), and content fits its tag. Readers accept more.
     ///
     /// ```
     /// use trilith_yaml::tree::Value;
@@ -245,8 +245,9 @@ impl Value {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) naming the key or the integer.
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) naming the key, the integer or the content.
     pub fn check_subset(&self) -> Result<()> {
+        self.check_tags()?;
         let mut work = vec![self];
         while let Some(value) = work.pop() {
             match &value.data {

@@ -405,21 +405,28 @@ impl AsdfFile {
     pub fn stored_array(&self, node: Node<'_>) -> Result<Array> {
         self.with_resolved(node, |described| {
             let mut array = self.build_unmasked_array(described)?;
-            if let Some(mask) = described.mask {
-                array = array.or_mask(self.read_mask(mask)?).map_err(|e| node.locate(e))?;
+            if let Some(mask) = described.mask.map(|mask| self.read_mask(mask)).transpose()?.flatten() {
+                array = array.or_mask(mask).map_err(|e| node.locate(e))?;
             }
             Ok(array)
         })
     }
 
-    /// Reads the node of a mask, which may be a reference.
-    fn read_mask(&self, node: Node<'_>) -> Result<Mask> {
+    /// Reads the node of a mask, which may be a reference. From 1.0 on a list without a tag is no array, and masks nothing.
+    fn read_mask(&self, node: Node<'_>) -> Result<Option<Mask>> {
         let found = walk::follow(self, &walk::FoundNode::root(self).with_node(node)).with_context(|| "mask")?;
         let (file, node) = (found.file(self), found.node(self));
         if let Some(mask) = Ndarray::scalar_mask(node)? {
-            return Ok(mask);
+            return Ok(Some(mask));
         }
-        Ok(Mask::Array(Arc::new(file.unmasked_array(node).with_context(|| "mask")?)))
+        if node.tag().is_none() && !file.is_early() {
+            let (line, _) = node.line_column();
+            let name = file.sections.source().name();
+            let message = "is neither a number nor a node with the tag of an ndarray, and masks nothing";
+            self.reference_log.add_remark(format!("{name}: the mask at line {line} {message}"));
+            return Ok(None);
+        }
+        Ok(Some(Mask::Array(Arc::new(file.unmasked_array(node).with_context(|| "mask")?))))
     }
 
     /// Reads an ndarray node whose `$ref`s are followed: a reference has "the same logical content as the target"

@@ -25,8 +25,9 @@ pub fn find_deviations(file: &AsdfFile) -> Result<Vec<String>> {
     let header = sections.header();
     let mut found = Vec::new();
     if !header.is_exact() {
-        found
-            .push(format!("the header line is {:?}, expected three numbers after one space, as in \"#ASDF 1.0.0\"", header.line));
+        let reason = header.semantic_problem().map_or_else(String::new, |reason| format!(": {reason}"));
+        let line = &header.line;
+        found.push(format!("the header line is {line:?}{reason}, expected three numbers after one space, as in \"#ASDF 1.0.0\""));
     }
     if let (None, Some(first)) = (sections.tree(), sections.first_block())
         && first > header.end
@@ -54,6 +55,10 @@ pub fn find_deviations(file: &AsdfFile) -> Result<Vec<String>> {
         if let Some(assumption) = super::ndarray::find_assumption(node, file.limits()) {
             let (line, _) = node.line_column();
             found.push(format!("the array at line {line} has {assumption}"));
+        }
+        if let Some((key, near)) = super::ndarray::find_misspelt_key(node) {
+            let (line, _) = node.line_column();
+            found.push(format!("the array at line {line} has the key {key}, which means nothing: did you mean {near}?"));
         }
     }
     Ok(found)

@@ -325,6 +325,36 @@ pub(crate) static TAGS: &[TagName] = &[
     TagName { name: "core/integer", flat: None, early_versions: false, versions: &[("1.3.0", "1.0.0"), ("1.6.0", "1.1.0")], follows_ndarray: true },
 ];
 
+/// The tags that the standards 1.x from `first` to `last` have for one kind of node. The first of them is written.
+struct StandardTags {
+    first: &'static str,
+    last: &'static str,
+    tags: &'static [&'static str],
+}
+
+const fn standard_tags(first: &'static str, last: &'static str, tags: &'static [&'static str]) -> StandardTags {
+    StandardTags { first, last, tags }
+}
+
+/// Kinds of nodes whose tags differ between the standards 1.x: the manifests core-1.0.0 to core-1.6.0, and for 1.6 also
+/// astronomy-1.0.0 to astronomy-1.2.0. A kind has no tag in the standards that its row leaves out.
+#[rustfmt::skip]
+static TAG_SERIES: &[&[StandardTags]] = &[
+    &[standard_tags("1.0.0", "1.5.0", &["core/table-1.0.0"]), standard_tags("1.6.0", "1.6.0", &["table/table-1.1.0", "table/table-1.2.0"])],
+    &[standard_tags("1.0.0", "1.5.0", &["core/column-1.0.0"]), standard_tags("1.6.0", "1.6.0", &["table/column-1.1.0", "table/column-1.2.0"])],
+    &[standard_tags("1.0.0", "1.5.0", &["fits/fits-1.0.0"]), standard_tags("1.6.0", "1.6.0", &["fits/fits-1.1.0", "fits/fits-1.2.0"])],
+    &[standard_tags("1.0.0", "1.0.0", &["time/time-1.0.0"]), standard_tags("1.1.0", "1.5.0", &["time/time-1.1.0"]), standard_tags("1.6.0", "1.6.0", &["time/time-1.2.0", "time/time-1.3.0", "time/time-1.4.0"])],
+    &[standard_tags("1.1.0", "1.5.0", &["unit/quantity-1.1.0"]), standard_tags("1.6.0", "1.6.0", &["unit/quantity-1.2.0", "unit/quantity-1.3.0"])],
+    &[standard_tags("1.3.0", "1.5.0", &["core/integer-1.0.0"]), standard_tags("1.6.0", "1.6.0", &["core/integer-1.1.0"])],
+    &[standard_tags("1.3.0", "1.6.0", &["core/externalarray-1.0.0"])],
+];
+
+/// Returns the series that a tag of a standard 1.x belongs to.
+fn series_of(tag: &str) -> Option<&'static [StandardTags]> {
+    let name = tag.strip_prefix(ASDF_1.prefix)?;
+    TAG_SERIES.iter().copied().find(|series| series.iter().any(|row| row.tags.contains(&name)))
+}
+
 /// Prefixes of the names of the standard's tags, longest first. Each belongs to an era.
 const TAG_PREFIXES: [&str; 3] = [FINF.prefix, ASDF_DEV.prefix, ASDF_1.prefix];
 
@@ -357,9 +387,20 @@ impl Target {
         self.tag_for(&tag).unwrap_or(tag)
     }
 
+    /// Returns `true` if the standard 1.x of this form has no tag for nodes of a tag of another standard 1.x.
+    pub(crate) fn lacks_tag(&self, tag: &str) -> bool {
+        let (Some(standard), Some(series)) = (self.standard, series_of(tag)) else { return false };
+        !series.iter().any(|row| row.first <= standard && standard <= row.last)
+    }
+
+    /// Returns `true` if schemas decide whether a node of this tag may be in a file of another standard 1.x.
+    pub(crate) fn is_standard_dependent(tag: &str) -> bool {
+        series_of(tag).is_some()
+    }
+
     /// The whole tag that this form has for a tag of another; None if it stays unchanged.
     ///
-    /// Between two standards 1.x only root, ndarray and core/integer change.
+    /// Between two standards 1.x root and ndarray change, and the tags of tables, times, quantities, `fits` and core/integer.
     pub fn tag_for(&self, tag: &str) -> Option<String> {
         let (name, version) = tag_parts(tag)?;
         let own = |name: &str| Some(format!("{}{name}", self.tree.prefix)).filter(|new| new != tag);
@@ -367,6 +408,11 @@ impl Target {
             "core/asdf" => return own(self.tree.root),
             "core/ndarray" => return own(self.tree.ndarray),
             _ => {}
+        }
+        if let (Some(standard), Some(series)) = (self.standard, series_of(tag)) {
+            let row = series.iter().find(|row| row.first <= standard && standard <= row.last)?;
+            let is_of_standard = row.tags.iter().any(|name| tag.strip_prefix(self.tree.prefix) == Some(*name));
+            return row.tags.first().filter(|_| !is_of_standard).and_then(|name| own(name));
         }
         let row = TAGS.iter().find(|row| row.name == name)?;
         let newest = |standard| row.versions.iter().rev().find(|(from, _)| *from <= standard).map(|(_, version)| *version);
@@ -455,7 +501,15 @@ mod tests {
         assert_eq!(tag("asdf-1.0", &format!("{old}core/ndarray")).as_deref(), Some("tag:stsci.edu:asdf/core/ndarray-1.0.0"));
         assert_eq!(tag("asdf-0.1", "tag:stsci.edu:asdf/unit/unit-1.0.0").as_deref(), Some("tag:stsci.edu:asdf/0.1.0/unit/unit"));
         assert_eq!(tag("finf-0.1", "tag:stsci.edu:finf/0.1.0/unit").as_deref(), Some("tag:stsci.edu:finf/0.1.0/unit/unit"));
-        assert_eq!(tag("asdf-1.6", "tag:stsci.edu:asdf/fits/fits-1.0.0"), None);
+        assert_eq!(tag("asdf-1.6", "tag:stsci.edu:asdf/fits/fits-1.0.0").as_deref(), Some("tag:stsci.edu:asdf/fits/fits-1.1.0"));
+        assert_eq!(tag("asdf-1.6", "tag:stsci.edu:asdf/fits/fits-1.2.0"), None);
+        assert_eq!(
+            tag("asdf-1.5", "tag:stsci.edu:asdf/table/table-1.2.0").as_deref(),
+            Some("tag:stsci.edu:asdf/core/table-1.0.0")
+        );
+        assert_eq!(tag("asdf-1.0", "tag:stsci.edu:asdf/time/time-1.4.0").as_deref(), Some("tag:stsci.edu:asdf/time/time-1.0.0"));
+        assert_eq!(tag("asdf-1.0", "tag:stsci.edu:asdf/unit/quantity-1.3.0"), None);
+        assert!(Target::from_name("asdf-1.0").unwrap().lacks_tag("tag:stsci.edu:asdf/unit/quantity-1.3.0"));
         assert_eq!(tag("finf-0.1", "tag:stsci.edu:asdf/fits/fits-1.1.0"), None);
         assert_eq!(tag("asdf-1.6", &format!("{old}fits/fits")).as_deref(), Some("tag:stsci.edu:asdf/fits/fits-1.1.0"));
         assert_eq!(tag("finf-0.1", "tag:stsci.edu:asdf/core/software-1.0.0"), None);
@@ -464,6 +518,23 @@ mod tests {
             Some("tag:stsci.edu:asdf/core/integer-1.0.0")
         );
         assert_eq!(tag("asdf-1.6", "asdf://example.org/tags/x-1.0.0"), None);
+    }
+
+    /// The table of series against the manifests of the standard. First tier.
+    #[cfg(feature = "schema")]
+    #[test]
+    fn tag_series_agree_with_manifests() {
+        use crate::schema::{SchemaSet, TagSchemas};
+        let schemas = SchemaSet::bundled();
+        for target in TARGETS.iter().filter(|target| target.standard.is_some()) {
+            for tag in TAG_SERIES.iter().flat_map(|series| series.iter()).flat_map(|row| row.tags) {
+                let tag = format!("{}{tag}", ASDF_1.prefix);
+                let is_known = matches!(schemas.of_tag(&tag, target.standard), TagSchemas::Schemas(_));
+                let new = target.tag_for(&tag);
+                assert_eq!(new.is_none() && !target.lacks_tag(&tag), is_known, "{} {tag}", target.name);
+                assert!(new.is_none_or(|new| matches!(schemas.of_tag(&new, target.standard), TagSchemas::Schemas(_))), "{tag}");
+            }
+        }
     }
 
     #[test]

@@ -34,15 +34,48 @@ impl Header {
         let version = self.line.split_once(' ').map_or("", |(_, version)| version);
         // From 1.0 on the version follows Semantic Versioning, which allows a suffix.
         let is_late = self.candidate_generations.first().is_some_and(|row| row.major_version > 0);
-        let end = version.find(['-', '+']).filter(|_| is_late).unwrap_or(version.len());
-        let numbers: Vec<&str> = version.get(..end).unwrap_or("").split('.').collect();
-        numbers.len() == 3 && numbers.iter().all(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+        if is_late {
+            return not_semantic(version).is_none();
+        }
+        let numbers: Vec<&str> = version.split('.').collect();
+        numbers.len() == 3 && numbers.iter().all(|number| is_number(number))
+    }
+
+    /// Returns the reason why the suffix of a version after 1.0 does not follow Semantic Versioning.
+    pub(super) fn semantic_problem(&self) -> Option<&'static str> {
+        let version = self.line.split_once(' ').map_or("", |(_, version)| version);
+        let is_late = self.candidate_generations.first().is_some_and(|row| row.major_version > 0);
+        not_semantic(version).filter(|_| is_late && version.contains(['-', '+']))
     }
 
     /// The version that `#ASDF_STANDARD` states, if it does.
     pub fn standard(&self) -> Option<&str> {
         self.comments.iter().find_map(|line| line.strip_prefix("#ASDF_STANDARD ")).map(str::trim)
     }
+}
+
+pub(crate) fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns the reason why a version does not follow Semantic Versioning.
+pub(crate) fn not_semantic(version: &str) -> Option<&'static str> {
+    let (rest, build) = version.split_once('+').map_or((version, None), |(rest, build)| (rest, Some(build)));
+    let (core, early) = rest.split_once('-').map_or((rest, None), |(core, early)| (core, Some(early)));
+    let numbers: Vec<&str> = core.split('.').collect();
+    if numbers.len() != 3 || !numbers.iter().all(|number| is_number(number)) {
+        return Some("expected three numbers");
+    }
+    if numbers.iter().any(|number| number.len() > 1 && number.starts_with('0')) {
+        return Some("a number has leading zeros");
+    }
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if early.into_iter().chain(build).any(|suffix| !suffix.split('.').all(is_word)) {
+        return Some("the text after the numbers is not a suffix of Semantic Versioning");
+    }
+    // Semantic Versioning 2.0.0, 9; build metadata may have them (10).
+    let is_padded = |word: &str| word.len() > 1 && word.starts_with('0') && is_number(word);
+    early.is_some_and(|early| early.split('.').any(is_padded)).then_some("a number of the suffix has leading zeros")
 }
 
 /// Number of bytes of blank lines that are read at once.
@@ -389,10 +422,29 @@ mod tests {
         let exact = |line: &str| {
             read_asdf_header(&MemorySource::new(format!("{line}\n").into(), "test"), &Limits::default()).unwrap().is_exact()
         };
-        for line in ["#ASDF 1.0.0", "#ASDF 0.1.0", "%FINF 0.1.0", "%ASDF 00.1.0", "#ASDF 1.0.0-dev.3"] {
+        for line in [
+            "#ASDF 1.0.0",
+            "#ASDF 0.1.0",
+            "%FINF 0.1.0",
+            "%ASDF 00.1.0",
+            "#ASDF 1.0.0-dev.3",
+            "#ASDF 1.0.0-0",
+            "#ASDF 1.0.0-1.0a",
+            "#ASDF 1.0.0+001",
+        ] {
             assert!(exact(line), "{line}");
         }
-        for line in ["#ASDF 1.0", "#ASDF  1.0.0", "#ASDF\t1.0.0", "#ASDF 1.0.0 ", "#ASDF 1.0.0.0", "%FINF 0.1.0-dev"] {
+        for line in [
+            "#ASDF 1.0",
+            "#ASDF  1.0.0",
+            "#ASDF\t1.0.0",
+            "#ASDF 1.0.0 ",
+            "#ASDF 1.0.0.0",
+            "%FINF 0.1.0-dev",
+            "#ASDF 1.0.0-01",
+            "#ASDF 1.0.0-1.02",
+            "#ASDF 01.0.0",
+        ] {
             assert!(!exact(line), "{line}");
         }
     }

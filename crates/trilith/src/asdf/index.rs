@@ -10,6 +10,7 @@ use memchr::memmem;
 use crate::bytes::{Source, read_vec};
 use crate::error::Result;
 use crate::limits::Limits;
+use crate::tree::Tree;
 
 /// First line of the index.
 pub(crate) const INDEX_HEADER: &[u8] = b"#ASDF BLOCK INDEX";
@@ -59,7 +60,7 @@ pub fn find_backwards(source: &dyn Source, from: u64, limits: &Limits) -> Result
             if text.iter().any(|b| *b >= 0x80 || *b == 0) {
                 return Ok(None);
             }
-            let entries = parse_block_index(text, header == EARLY_HEADER.len());
+            let entries = parse_block_index(text, header == EARLY_HEADER.len(), limits);
             return Ok(Some(BlockIndex { offset: start + at as u64, entries }));
         }
         // An index is text, and these bytes would be in it.
@@ -122,44 +123,46 @@ pub(super) fn find_index_end(source: &dyn Source, at: u64, limits: &Limits) -> R
     }
 }
 
-/// Reads the list of offsets: `- n` lines, a flow list over any number of lines, or plain lines of the early form.
-fn parse_block_index(text: &[u8], early: bool) -> std::result::Result<Vec<u64>, String> {
+/// Reads the list of offsets: a list of YAML, or the lines of numbers of the early form.
+fn parse_block_index(text: &[u8], early: bool, limits: &Limits) -> std::result::Result<Vec<u64>, String> {
     let text = std::str::from_utf8(text).map_err(|_| "it is not text".to_owned())?;
     let (line, body) = text.split_once('\n').unwrap_or((text, ""));
     if !line.trim_end_matches('\r').is_empty() {
         return Err("its header line has more text after the words".to_owned());
     }
-    let list = if early {
-        body
-    } else {
-        let (_, rest) = body.split_once("---").ok_or("it has no YAML document (---)")?;
-        let (list, behind) = rest.split_once("\n...").unwrap_or((rest, ""));
-        if !behind.trim().is_empty() {
-            return Err("text follows its end marker".to_owned());
-        }
-        list
-    };
-    let mut entries = Vec::new();
-    let without_comment = |line: &'_ str| line.find(" #").map_or(line.len(), |at| at);
-    let lines = list.lines().map(|line| &line[..without_comment(line)]).filter(|line| !line.starts_with('#'));
-    for word in lines.flat_map(|line| line.split(|c: char| c.is_ascii_whitespace() || matches!(c, '[' | ']' | ','))) {
-        if word.is_empty() || word == "-" || word.starts_with("!!") || word == "..." {
-            continue;
-        }
-        entries.push(parse_index_offset(word, early).ok_or_else(|| format!("its entry {word:?} is not an offset"))?);
+    if early {
+        let words = body.split_ascii_whitespace();
+        return words.map(|word| word.parse().map_err(|_| format!("its entry {word:?} is not an offset"))).collect();
     }
-    Ok(entries)
+    let (_, rest) = body.split_once("---").ok_or("it has no YAML document (---)")?;
+    let (list, behind) = rest.split_once("\n...").ok_or("it has no end marker (...)")?;
+    if !behind.trim().is_empty() {
+        return Err("text follows its end marker".to_owned());
+    }
+    let written = || list.lines().filter(|line| !line.trim_end().is_empty());
+    let lines: Option<Vec<u64>> = written().map(|line| parse_index_line(line.trim_end())).collect();
+    match lines {
+        Some(entries) => Ok(entries),
+        None => parse_yaml_list(body, limits),
+    }
 }
 
-/// An integer of YAML 1.1, which may be hexadecimal, octal or binary; the early form has decimal ones.
-fn parse_index_offset(word: &str, early: bool) -> Option<u64> {
-    if early || (word.bytes().all(|byte| byte.is_ascii_digit()) && (word.len() == 1 || !word.starts_with('0'))) {
-        return word.parse().ok();
+/// The offset in a line `- n`, the form that programs write.
+fn parse_index_line(line: &str) -> Option<u64> {
+    let digits = line.strip_prefix("- ")?;
+    let is_decimal = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits.len() == 1 || !digits.starts_with('0'));
+    if is_decimal { digits.parse().ok() } else { None }
+}
+
+/// The offsets in any other list: YAML 1.1, so that an offset may be hexadecimal, or have a tag.
+fn parse_yaml_list(body: &str, limits: &Limits) -> std::result::Result<Vec<u64>, String> {
+    let tree = Tree::parse(body, limits).map_err(|error| format!("it is no YAML: {}", error.message()))?;
+    let root = tree.root();
+    if !root.is_sequence() {
+        return Err("it is not a list".to_owned());
     }
-    match crate::yaml::resolve(word.into()) {
-        crate::yaml::Scalar::Int(offset) => u64::try_from(offset).ok(),
-        _ => None,
-    }
+    let not_offset = |item: crate::tree::Node<'_>| format!("its entry {:?} is not an offset", item.source_text());
+    root.items().map(|item| item.as_u64().ok_or_else(|| not_offset(item))).collect()
 }
 
 impl BlockIndex {
@@ -217,6 +220,13 @@ mod tests {
         assert_eq!(entries("....#ASDF BLOCK INDEX\r\n%YAML 1.1\r\n---\r\n- 1\r\n- 2\r\n...\r\n"), Some(vec![1, 2]));
         assert_eq!(entries("#ASDF BLOCK INDEX\n%YAML 1.1\n--- [1,\n  2]\n..."), Some(vec![1, 2]));
         assert_eq!(entries("#ASDF BLOCK INDEX\n%YAML 1.1\n--- [0x8f, 0320, 1_000, 0b11]\n...\n"), Some(vec![143, 208, 1000, 3]));
+        for list in ["[!!int \"175\"]", "[&x 175]", "!!seq [175]", "\n- !!int 175", "\n- 175 # one", "[ 0xaf, ]"] {
+            assert_eq!(entries(&format!("#ASDF BLOCK INDEX\n%YAML 1.1\n--- {list}\n...\n")), Some(vec![175]), "{list}");
+        }
+        for list in ["[[175]]", "\n- - 175", "175", "{175: 1}", "[1 2]", "[\"175\"]", "[175] 175"] {
+            assert_eq!(entries(&format!("#ASDF BLOCK INDEX\n%YAML 1.1\n--- {list}\n...\n")), None, "{list}");
+        }
+        assert_eq!(entries("#ASDF BLOCK INDEX\n%YAML 1.1\n--- [175]\n"), None);
         assert_eq!(entries("#ASDF BLOCK INDEX\n%YAML 1.1\n--- [1, x]\n...\n"), None);
     }
 

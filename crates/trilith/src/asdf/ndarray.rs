@@ -116,20 +116,26 @@ impl<'t> Ndarray<'t> {
         let [order, datatype, dtype, source, data, strides, offset, dims, mask] = node.get_each(keys);
         // Some writers keep a key without a value as null. Of data, null may be an element.
         let says = |value: Option<Node<'t>>| value.filter(|value| !value.is_null());
-        let written = [order, datatype, dtype, strides, offset, dims].map(|value| value.is_some());
+        let written = [order, datatype, dtype, source, strides, offset, dims, mask].map(|value| value.is_some());
         let [order, datatype, dtype, source] = [order, datatype, dtype, source].map(says);
         let [strides, offset, dims, mask] = [strides, offset, dims, mask].map(says);
-        let stated = [order, datatype, dtype, strides, offset, dims].map(|value| value.is_some());
-        let is_complete =
-            written == stated && order.is_some() && datatype.or(dtype).is_some() && dims.is_some() && data.is_none();
-        let assumption = if source.is_some() && !is_complete { check_complete(node, limits)? } else { None };
+        let stated = [order, datatype, dtype, source, strides, offset, dims, mask].map(|value| value.is_some());
+        let is_complete = order.is_some() && datatype.or(dtype).is_some() && dims.is_some() && data.is_none();
+        let is_checked = written != stated || source.is_some() && !is_complete;
+        let assumption = if is_checked { check_complete(node, limits)? } else { None };
         let byteorder = order.map(parse_byteorder).transpose()?.unwrap_or(Byteorder::Big);
         let datatype = datatype.or(dtype);
         let datatype = datatype.map(|d| read_datatype(d, byteorder, limits)).transpose()?;
         let origin = match (source, data) {
             (None, Some(data)) => ElementSource::Inline(data),
             (Some(source), _) => parse_origin(source)?,
-            (None, None) => return Err(node.error("an ndarray has neither source nor data")),
+            (None, None) => {
+                let error = node.error("an ndarray has neither source nor data");
+                return Err(match find_misspelt_key(node) {
+                    Some((name, near)) => error.hint(format!("{name}: did you mean {near}?")),
+                    None => error,
+                });
+            }
         };
         let strides = strides.map(|list| {
             list.items().map(|n| n.as_i64().ok_or_else(|| n.error("a stride is a whole number"))).collect::<Result<Vec<_>>>()
@@ -238,7 +244,7 @@ impl<'t> Ndarray<'t> {
     }
 }
 
-/// Refuses an ndarray whose elements are elsewhere, and that does not say what they are. Returns what is taken for a missing key.
+/// Refuses an ndarray whose elements are elsewhere, and that does not say what they are, and one with a key that is null. Returns what is taken for a missing key.
 ///
 /// Schema core/ndarray-1.0.0, `dependencies: source: [shape, datatype, byteorder]`: any default would be a guess. FINF has
 /// defaults, those of its code, and so has the byteorder of the first months of ASDF 0.1.0dev, until October 2014: its programs left
@@ -254,19 +260,21 @@ pub(crate) fn check_complete(node: Node<'_>, limits: &Limits) -> Result<Option<&
         None => node.tree().tag_handles().any(|(_, prefix)| prefix.starts_with(FINF)),
     };
     // An HDU says what its elements are.
-    if node.get("source").is_some_and(|source| source.text().starts_with("fits:")) {
-        return Ok(None);
-    }
+    let is_hdu = node.get("source").is_some_and(|source| source.text().starts_with("fits:"));
     if is_finf {
         let says = |key: &str| node.get(key).is_some_and(|value| !value.is_null());
         let is_stated = says("dtype") || says("datatype");
-        return Ok((!is_stated).then_some("no dtype, and is read as uint8"));
+        return Ok((says("source") && !is_stated && !is_hdu).then_some("no dtype, and is read as uint8"));
     }
-    for key in ["datatype", "dtype", "byteorder", "shape", "offset", "strides"] {
+    for key in ["datatype", "dtype", "byteorder", "shape", "source", "offset", "strides", "mask"] {
         if let Some(value) = node.get(key).filter(|value| value.is_null()) {
-            let remove = if matches!(key, "offset" | "strides") { ", or remove it" } else { "" };
+            let is_optional = matches!(key, "offset" | "strides" | "mask") || node.get("data").is_some();
+            let remove = if is_optional { ", or remove it" } else { "" };
             return Err(value.error(format!("the {key} of an ndarray is null")).hint(format!("give {key} a value{remove}")));
         }
+    }
+    if is_hdu || node.get("source").is_none() {
+        return Ok(None);
     }
     if node.get("data").is_some() {
         return Err(node.error("an ndarray has both source and data").hint("remove one of them"));
@@ -362,7 +370,8 @@ fn parse_origin<'t>(source: Node<'t>) -> Result<ElementSource<'t>> {
     match source.as_str() {
         Some(text) => Ok(match text.strip_prefix("fits:") {
             Some(hdu) => ElementSource::FitsHdu(hdu.to_owned()),
-            None => ElementSource::External(text.into_owned()),
+            // A fragment is no part of what a URI retrieves (RFC 3986, 3.5).
+            None => ElementSource::External(text.split('#').next().unwrap_or("").to_owned()),
         }),
         None => Err(source.error("source is neither the number of a block nor a URI")),
     }
@@ -486,12 +495,46 @@ fn made_field(name: Option<String>, datatype: Datatype, byteorder: Byteorder, sh
     .with_shape(shape)
 }
 
+/// The error for a field without a datatype.
+#[cold]
+fn missing_field_error(item: Node<'_>) -> Error {
+    let error = item.error("a field has no datatype");
+    let near = item.entries().map(|(name, _)| name.text().into_owned()).find(|name| nearest(name, ["datatype"]).is_some());
+    match near {
+        Some(name) => error.hint(format!("{name}: did you mean datatype?")),
+        None => error,
+    }
+}
+
+/// Returns a key that an ndarray or a field of it does not have, and the one that is spelt nearly so: without it the elements may be
+/// read otherwise.
+pub(crate) fn find_misspelt_key(node: Node<'_>) -> Option<(String, &'static str)> {
+    const FIELD_KEYS: [&str; 5] = ["name", "datatype", "dtype", "byteorder", "shape"];
+    const NODE_KEYS: [&str; 9] = ["byteorder", "datatype", "dtype", "source", "data", "strides", "offset", "shape", "mask"];
+    let misspelt = |node: Node<'_>, known: &'static [&'static str]| {
+        let unknown = node.entries().map(|(name, _)| name.text().into_owned()).filter(|name| !known.contains(&name.as_str()));
+        unknown.into_iter().find_map(|name| {
+            let near = nearest(&name, known.iter().copied())?;
+            let key = known.iter().find(|key| **key == near && node.get(key).is_none())?;
+            Some((name, *key))
+        })
+    };
+    let fields = node.get("datatype").or_else(|| node.get("dtype"));
+    let fields = fields.into_iter().flat_map(Node::items).filter(|field| field.is_mapping());
+    misspelt(node, &NODE_KEYS).or_else(|| fields.into_iter().find_map(|field| misspelt(field, &FIELD_KEYS)))
+}
+
 /// Datatype node, name, shape and byteorder of one field.
 fn field_parts(item: Node<'_>, byteorder: Byteorder) -> Result<(Node<'_>, Option<String>, Vec<u64>, Byteorder)> {
     if !item.is_mapping() {
         return Ok((item, None, Vec::new(), byteorder));
     }
-    let inner = item.get("datatype").or_else(|| item.get("dtype")).ok_or_else(|| item.error("a field has no datatype"))?;
+    for key in ["name", "datatype", "dtype", "byteorder", "shape"] {
+        if let Some(value) = item.get(key).filter(|value| value.is_null()) {
+            return Err(value.error(format!("the {key} of a field is null")).hint(format!("give {key} a value, or remove it")));
+        }
+    }
+    let inner = item.get("datatype").or_else(|| item.get("dtype")).ok_or_else(|| missing_field_error(item))?;
     let order = item.get("byteorder").map(parse_byteorder).transpose()?.unwrap_or(byteorder);
     let name = item.get("name").map(|name| name.text().into_owned());
     let mut dims = Vec::new();

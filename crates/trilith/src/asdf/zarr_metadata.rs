@@ -71,6 +71,10 @@ impl ZarrayMetadata {
         if shape.len() != chunk.len() || chunk.contains(&0) {
             return Err(said.error(format!("chunks of {chunk:?} do not fit an array of {shape:?}")));
         }
+        // Zarr v2, "Metadata": they must be there. A default would be a guess at how the chunks are stored.
+        for key in ["compressor", "fill_value", "filters", "order"] {
+            said.require(key)?;
+        }
         let dtype = said.require("dtype")?;
         let (datatype, byteorder) =
             parse_dtype_literal(dtype, 0).and_then(|literal| numpy_datatype(&literal)).map_err(|error| dtype.locate(error))?;

@@ -219,11 +219,17 @@ impl<'f> Change<'f> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if an array of the new tree cannot be made of
-    /// the blocks of the file, and is not like that in the old tree.
+    /// the blocks of the file, and is not like that in the old tree. Returns
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if content of the new tree does not fit its tag.
     pub fn replace_tree(&mut self, tree: Tree) -> Result<()> {
         if tree.text().trim().is_empty() {
             return Err(Error::invalid_input("the new text is empty: the whole tree would be gone")
                 .hint("for a tree without keys write {}"));
+        }
+        if let Err(error) = tree.check_tags()
+            && self.file.tree().check_tags().is_ok()
+        {
+            return Err(error);
         }
         let mut walk = tree.root().walk(self.file.limits());
         while let Some(visit) = walk.try_next()? {

@@ -7,7 +7,7 @@
 use super::Change;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::tree::{CardPlace, Node, Tree, TreePath, Value, ValueData, YamlScalarStyle};
+use crate::tree::{CardPlace, Node, Tree, TreePath, TreeRule, Value, ValueData, YamlScalarStyle};
 use crate::yaml::Scalar;
 
 /// The syntax of a typed value.
@@ -45,7 +45,11 @@ impl Change<'_> {
         let (tree, limits) = (self.tree()?, file.limits());
         match (syntax, tree.card_place(path)) {
             (ValueSyntax::String, _) => Ok(Value::from(text)),
-            (ValueSyntax::Yaml, _) => tree.parse_value(text, limits),
+            (ValueSyntax::Yaml, _) => {
+                let parsed = tree.parse_under(text, limits)?;
+                check_content(&parsed)?;
+                parsed.root().to_value(limits)
+            }
             (ValueSyntax::Checked, None) => parse_unambiguous_value(tree, text, limits),
             (ValueSyntax::Checked, Some(place)) => parse_card_value(tree, text, place, limits),
         }
@@ -58,6 +62,10 @@ fn parse_unambiguous_value(under: &Tree, text: &str, limits: &Limits) -> Result<
         return Err(not_accepted(text, "YAML reads it as a list of one null", text.trim()));
     }
     let tree = under.parse_under(text, limits)?;
+    let root = tree.root();
+    if root.is_null() && root.full_span().is_empty() && !text.trim().is_empty() && !text.trim_start().starts_with('#') {
+        return Err(not_accepted(text, "YAML reads it as the end of an empty document", text.trim()));
+    }
     let start = tree.text().len() - text.len();
     let mut scalars = Vec::new();
     let mut walk = tree.root().walk(limits).without_merge();
@@ -67,6 +75,7 @@ fn parse_unambiguous_value(under: &Tree, text: &str, limits: &Limits) -> Result<
             scalars.push(node.span());
         }
     }
+    check_content(&tree)?;
     for (at, _) in text.match_indices('#') {
         let is_after_space = text.get(..at).is_none_or(|before| before.is_empty() || before.ends_with(char::is_whitespace));
         let place = (start + at) as u32;
@@ -77,11 +86,27 @@ fn parse_unambiguous_value(under: &Tree, text: &str, limits: &Limits) -> Result<
     Ok(with_numbers(tree.root().to_value(limits)?))
 }
 
+/// Refuses a typed value that other readers of YAML 1.1 refuse, or of which a part would be lost.
+fn check_content(tree: &Tree) -> Result<()> {
+    let rules = [TreeRule::DuplicateKey, TreeRule::TagContent, TreeRule::SurrogateEscape].map(TreeRule::name);
+    match tree.warnings().into_iter().find(|warning| rules.contains(&warning.code)) {
+        // No option of the caller makes such a value one that ASDF may have, so the error has no hint.
+        Some(warning) => Err(Error::invalid_input(format!("cannot take this value: {}", warning.message))),
+        None => Ok(()),
+    }
+}
+
 /// Refuses a scalar without quotes that only YAML 1.1 reads as something else than a string, or as another number.
 fn check_scalar(node: Node<'_>) -> Result<()> {
     let raw = node.source_text();
     if node.style() != Some(YamlScalarStyle::Plain) || node.tag().is_some() || raw == "<<" {
         return Ok(());
+    }
+    if node.tag_problem().is_some() {
+        let reason = "YAML reads it as a date or a time, and there is none like it";
+        return Err(Error::invalid_input(format!(
+            "cannot take {raw} as a value: {reason}; write '\"{raw}\"', with both quotes, for the string"
+        )));
     }
     let digits = raw.trim_start_matches(['+', '-']);
     let reads = match node.scalar() {

@@ -88,7 +88,7 @@ fn check_line(line: &str, law: &AsdfRules, found: &mut Findings) {
     }
     let at = || column(word.len() + 1);
     if law.major > 0 {
-        if let Some(why) = not_semantic(version) {
+        if let Some(why) = header::not_semantic(version) {
             found.add_deviation(Check::Version, at(), format!("the version is {version:?}: {why}"));
         } else if !version.starts_with(&format!("{}.", law.major)) {
             found.add_deviation(Check::Major, at(), format!("the version is {version}, expected {}.x", law.major));
@@ -103,33 +103,13 @@ fn check_line(line: &str, law: &AsdfRules, found: &mut Findings) {
             found.add_deviation(check, at(), format!("the version is {version:?}: the {name} number is missing"));
             continue;
         };
-        if !is_number(part) {
+        if !header::is_number(part) {
             found.add_deviation(check, at(), format!("the {name} number is {part:?}, expected digits"));
         } else if expected.is_some_and(|expected| part.trim_start_matches('0') != expected.trim_start_matches('0')) {
             let message = format!("the {name} number is {part}, expected {}", expected.unwrap_or(""));
             found.add_deviation(check, at(), message);
         }
     }
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// Returns the reason why a version does not follow Semantic Versioning.
-fn not_semantic(version: &str) -> Option<&'static str> {
-    let (rest, build) = version.split_once('+').map_or((version, None), |(rest, build)| (rest, Some(build)));
-    let (core, early) = rest.split_once('-').map_or((rest, None), |(core, early)| (core, Some(early)));
-    let numbers: Vec<&str> = core.split('.').collect();
-    if numbers.len() != 3 || !numbers.iter().all(|number| is_number(number)) {
-        return Some("expected three numbers");
-    }
-    if numbers.iter().any(|number| number.len() > 1 && number.starts_with('0')) {
-        return Some("a number has leading zeros");
-    }
-    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    let wrong = early.into_iter().chain(build).any(|suffix| !suffix.split('.').all(is_word));
-    wrong.then_some("the text after the numbers is not a suffix of Semantic Versioning")
 }
 
 /// Looks at what is between header and tree, and at the text of the tree. `end` is the byte after the header.

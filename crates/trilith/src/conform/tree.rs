@@ -22,6 +22,8 @@ pub(super) fn check_tree(file: &AsdfFile, law: &AsdfRules, is_sound: bool, found
         // The form of the document's markers is checked in its bytes.
         let checks = [
             (TreeRule::DuplicateKey, Check::Yaml),
+            (TreeRule::TagContent, Check::Yaml),
+            (TreeRule::SurrogateEscape, Check::Yaml),
             (TreeRule::KeyType, Check::UniqueKeys),
             (TreeRule::BigInteger, Check::Integers),
         ];
@@ -108,6 +110,11 @@ fn check_reference(file: &AsdfFile, node: Node<'_>, law: &AsdfRules, path: &dyn 
         );
         return;
     };
+    if let Some(character) = non_uri_character(&uri) {
+        let message = format!("the URI {uri:?} has the character {character:?}, which is written with % in a URI");
+        found.add_deviation(Check::ReferenceText, node_location(node, path), message);
+        return;
+    }
     let fragment = uri.split_once('#').map_or("", |(_, fragment)| fragment);
     let wrong = fragment.match_indices('~').any(|(at, _)| !matches!(fragment.as_bytes().get(at + 1), Some(b'0' | b'1')));
     if wrong {
@@ -136,6 +143,11 @@ fn check_reference(file: &AsdfFile, node: Node<'_>, law: &AsdfRules, path: &dyn 
         }
         Ok(_) => {}
     }
+}
+
+/// Returns the first character that no URI has (RFC 3986, 2).
+fn non_uri_character(uri: &str) -> Option<char> {
+    uri.chars().find(|c| !c.is_ascii_graphic() || matches!(c, '"' | '<' | '>' | '\\' | '^' | '`' | '{' | '|' | '}'))
 }
 
 /// A value as it is written. A null may be empty.

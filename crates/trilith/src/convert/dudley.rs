@@ -4,6 +4,7 @@ use super::array_storage::ItemOptions;
 use super::dispatch::{as_new_asdf, through_asdf};
 use super::dudley_asdf::{asdf_to_draft_with, has_bytes, has_room, is_list, stream_to_asdf_with};
 use super::loss::{is_refused, to_unreadable_loss};
+use super::translate::tree_comments;
 use super::{CodecChoice, ConvertOptions, ConvertReport, TargetForm};
 use crate::array::{TextType, check_texts};
 use crate::asdf::{ArrayOptions, AsdfFile};
@@ -12,7 +13,7 @@ use crate::codec::CodecId;
 use crate::diagnostic::Diagnostic;
 use crate::dudley::{DudleyFile, RewriteOptions};
 use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
-use crate::layout::{Byteorder, Compression, Dialect, LayoutEntry, StorageOptions};
+use crate::layout::{Byteorder, Compression, Dialect, Layout, LayoutEntry, StorageOptions};
 use crate::progress::Progress;
 
 /// A file of the ASDF family as a native Dudley file.
@@ -23,7 +24,8 @@ pub(super) fn of_asdf(
     out: &mut dyn WriteSeek,
 ) -> Result<ConvertReport> {
     let dialect = dialect.unwrap_or(Dialect::D2025);
-    let (draft, losses) = asdf_to_draft_with(file, options)?;
+    let (draft, mut losses) = asdf_to_draft_with(file, options)?;
+    losses.extend(tree_comment_loss(file)?);
     let stored = stored_as(dialect, options)?;
     if !is_refused(&losses, options) {
         let order = options.byteorder.unwrap_or(Byteorder::Little);
@@ -49,8 +51,13 @@ pub(super) fn of_stream(
     notes.extend(list_notes(file, options)?);
     notes.extend(byte_notes(file)?);
     let TargetForm::Dudley(dialect) = options.to else {
+        let lost = comment_loss(file.layout());
+        if is_refused(lost.as_slice(), options) {
+            return Ok(ConvertReport { losses: lost.into_iter().collect(), notes, ..ConvertReport::default() });
+        }
         let mut done = as_new_asdf("a Dudley stream", file.limits(), options, out, progress, &write)?;
         done.notes.splice(0..0, notes);
+        done.losses.splice(0..0, lost);
         return Ok(done);
     };
     // A layout has the byte offsets of chunks, the columns of a table and what is in other files for this file only, so in another
@@ -64,9 +71,14 @@ pub(super) fn of_stream(
     };
     let has_text = || file.is_foreign() && outline.arrays().any(is_beyond_ascii);
     if physical || file.has_external_parts() || !outline.arrays().all(is_whole) || has_text() {
+        let lost = comment_loss(file.layout());
+        if is_refused(lost.as_slice(), options) {
+            return Ok(ConvertReport { losses: lost.into_iter().collect(), notes, ..ConvertReport::default() });
+        }
         let name = file.source().name();
         let mut done = through_asdf(name, file.limits(), options, &write, |file| of_asdf(file, dialect, options, out))?;
         done.notes.splice(0..0, notes);
+        done.losses.splice(0..0, lost);
         return Ok(done);
     }
     if options.stack {
@@ -79,6 +91,32 @@ pub(super) fn of_stream(
     let mut losses = collect_unreadable_items(file, options.skip_unreadable)?;
     losses.extend(file.rewrite(&how, &mut &mut *out)?);
     Ok(ConvertReport { losses, notes, ..ConvertReport::default() })
+}
+
+/// The comments of a layout that no item has, and that only another layout can hold.
+fn comment_loss(layout: &Layout) -> Option<Diagnostic> {
+    let comments = layout.plain_comments();
+    let first = comments.first()?;
+    let text = first.slice(layout.text());
+    Some(Diagnostic::loss_without_path(format!(
+        "{} of the layout, the first of which is {text:?}",
+        count_comments(comments.len())
+    )))
+}
+
+/// `1 comment` or `3 comments`.
+fn count_comments(count: usize) -> String {
+    if count == 1 { "1 comment".to_owned() } else { format!("{count} comments") }
+}
+
+/// The comments of a file of the ASDF family, which no layout has.
+fn tree_comment_loss(file: &AsdfFile) -> Result<Option<Diagnostic>> {
+    let header = file.sections().header().comments.iter().filter(|line| !line.starts_with("#ASDF_STANDARD ")).cloned();
+    let comments: Vec<String> = header.chain(tree_comments(file.tree(), file.limits())?).collect();
+    Ok(comments.first().map(|first| {
+        let text = first.trim_end();
+        Diagnostic::loss_without_path(format!("{} of the tree, the first of which is {text:?}", count_comments(comments.len())))
+    }))
 }
 
 /// Number of paths that a note names.

@@ -139,7 +139,19 @@ impl<'f> ConversionPlan<'f> {
         // The document of FINF has no flags, and so no streams.
         let streams = target.generation_as(options.write_options.as_documented).fields.flags.is_some();
         let contents = block_uses::allocate_blocks(file, &mut uses, streams)?;
-        let (comments, moved) = split_comment_lines(file, target, &mut losses);
+        let (mut comments, moved) = split_comment_lines(file, target, &mut losses);
+        if file.sections().tree().is_none() && options.write_options.as_documented {
+            // 1.x, Blocks: without a tree the first block begins "immediately after the header with no padding".
+            for line in std::mem::take(&mut comments) {
+                let line = String::from_utf8_lossy(&line).into_owned();
+                let message = format!("the line {line:?}: as documented, a block follows the header line at once");
+                if line.starts_with("#ASDF_STANDARD ") {
+                    notes.push(format!("left out: {message}"));
+                } else {
+                    losses.push(Diagnostic::loss_without_path(message));
+                }
+            }
+        }
         let tree = match file.sections().tree() {
             Some(_) => Some(translate::translate_tree(file, (target, streams), &uses, &moved, &mut losses, &mut notes)?),
             None => None,

@@ -1,7 +1,7 @@
 //! The tree in the words of another generation, by edits of its text: comments, key order and everything
 //! that has no counterpart stay unchanged.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::block_uses::ArrayUse;
 use super::history;
@@ -13,7 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::span::Span;
-use crate::tree::{CollectionStyle, Edit, Node, NodeId, Scalar, Tree, TreePath, Value, ValueData};
+use crate::tree::{CollectionStyle, Edit, Node, NodeId, NodeKind, Scalar, Tree, TreePath, Value, ValueData, surrogate_escape};
 use crate::yaml::TagHandles;
 
 /// The handle that the standard's own tags are written with.
@@ -37,6 +37,7 @@ pub(super) fn translate_tree(
     let mut odd = DiscouragedContent::default();
     let mut work = TreeTranslation::new(file, target, streams);
     work.translate_directives(comments);
+    work.drop_unknown_directives(notes);
     let arrays: std::collections::HashMap<NodeId, usize> =
         uses.iter().enumerate().map(|(place, item)| (item.node.id(), place)).collect();
     let mut walk = tree.root().walk(file.limits()).without_merge();
@@ -48,11 +49,17 @@ pub(super) fn translate_tree(
         if visit.node.is_alias() {
             continue;
         }
+        work.fit_content(visit.node, &|| walk.path().to_string(), losses, notes);
+        if visit.depth == 1 && visit.key.is_some_and(|key| key.text() == "asdf_library") && work.translate_library(&visit)? {
+            walk.skip_children();
+            continue;
+        }
         if visit.depth == 1 && visit.key.is_some_and(|key| key.text() == "history") && work.translate_history(&visit, losses)? {
             walk.skip_children();
             continue;
         }
         work.retag_value(visit.node);
+        work.record_tag(visit.node, &|| walk.path().to_string());
         if let Some(item) = arrays.get(&visit.node.id()).and_then(|place| uses.get(*place)) {
             if matches!(item.ndarray.origin, ElementSource::Chunks(_)) {
                 work.unchunk(item)?;
@@ -68,8 +75,46 @@ pub(super) fn translate_tree(
     if target.standard.is_some() {
         notes.extend(odd.into_notes());
     }
+    let (missing, is_dependent) = (std::mem::take(&mut work.missing_tags), work.is_standard_dependent);
+    for (tag, (count, path)) in missing {
+        let others = if count > 1 { format!(", at {count} places") } else { String::new() };
+        losses.push(Diagnostic::loss(&path, format!("the tag {tag} stays{others}, because {} has none for it", target.name)));
+    }
     // The changed text must still be a tree.
-    Ok(work.edit.finish(file.limits())?.into_text())
+    let new = work.edit.finish(file.limits())?;
+    if is_dependent {
+        add_schema_losses(file, &new, target, losses)?;
+    }
+    Ok(new.into_text())
+}
+
+/// Adds what the schemas of the target refuse, and those of the file did not.
+#[cfg(feature = "schema")]
+fn add_schema_losses(file: &AsdfFile, new: &Tree, target: &Target, losses: &mut Vec<Diagnostic>) -> Result<()> {
+    use crate::diagnostic::Severity;
+    use crate::schema::{SchemaSet, Validator};
+    let mut validator = Validator::new(SchemaSet::bundled()).with_limits(file.limits().clone());
+    let mut errors_of = |tree: &Tree, standard: Option<&str>| -> Result<Vec<Diagnostic>> {
+        let report = validator.validate(tree, standard)?;
+        Ok(report.problems.into_iter().filter(|problem| problem.severity == Severity::Error).collect())
+    };
+    let found = errors_of(new, target.standard)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let known: HashSet<String> =
+        errors_of(file.tree(), file.standard().as_deref())?.iter().map(|problem| problem.path_text().to_owned()).collect();
+    for problem in found.iter().filter(|problem| !known.contains(problem.path_text())) {
+        let expected = if problem.expectation.is_empty() { String::new() } else { format!(", expected {}", problem.expectation) };
+        let message = format!("{}{expected}: the schema {} of {} refuses it", problem.message, problem.schema, target.name);
+        losses.push(Diagnostic::loss(problem.path_text(), message));
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "schema"))]
+fn add_schema_losses(_: &AsdfFile, _: &Tree, _: &Target, _: &mut Vec<Diagnostic>) -> Result<()> {
+    Ok(())
 }
 
 /// Gives a value and all below it the tags that a target has for theirs.
@@ -119,6 +164,44 @@ impl DiscouragedContent {
     }
 }
 
+/// The comments of a whole tree, a line each.
+///
+/// # Errors
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a limit would be exceeded.
+pub(super) fn tree_comments(tree: &Tree, limits: &Limits) -> Result<Vec<String>> {
+    if !tree.text().contains('#') {
+        return Ok(Vec::new());
+    }
+    comments_in(tree.root(), Span::new_u32(0, tree.text().len()), limits)
+}
+
+/// The comments in a part of the text that has a node and no other scalars than those in it, a line each.
+fn comments_in(node: Node<'_>, whole: Span, limits: &Limits) -> Result<Vec<String>> {
+    let text = node.tree().text();
+    let mut taken = Vec::new();
+    let mut walk = node.walk(limits).without_merge();
+    while let Some(visit) = walk.try_next()? {
+        let is_written = |node: &Node<'_>| node.is_scalar() || node.is_alias();
+        taken.extend(visit.key.into_iter().chain(Some(visit.node).filter(is_written)).map(Node::full_span));
+        taken.extend(visit.node.tag_span());
+    }
+    taken.sort_by_key(|span| (span.start, span.end));
+    let mut comments = Vec::new();
+    let mut at = whole.start;
+    for span in taken.into_iter().chain([Span::new(whole.end, whole.end)]) {
+        let between = Span::new(at, span.start.max(at)).slice(text);
+        for line in between.lines().filter(|line| !line.starts_with('%')) {
+            let start = line.match_indices('#').map(|(at, _)| at).find(|at| {
+                let before = line.get(..*at).unwrap_or("");
+                before.is_empty() || before.ends_with([' ', '\t'])
+            });
+            comments.extend(start.and_then(|at| line.get(at..)).map(|comment| format!("{comment}\n")));
+        }
+        at = span.end.max(at);
+    }
+    Ok(comments)
+}
+
 struct TreeTranslation<'t> {
     tree: &'t Tree,
     limits: Limits,
@@ -131,6 +214,10 @@ struct TreeTranslation<'t> {
     /// `true` if `!` represents something else in the new tree.
     primary_handle_changes: bool,
     file: &'t AsdfFile,
+    /// Tags that the target has no name for: their number, and the path of the first.
+    missing_tags: BTreeMap<&'t str, (usize, String)>,
+    /// `true` if the schemas of the target may refuse what those of the file accept.
+    is_standard_dependent: bool,
 }
 
 impl<'t> TreeTranslation<'t> {
@@ -156,6 +243,8 @@ impl<'t> TreeTranslation<'t> {
             handles,
             primary_handle_changes: primary_changes,
             file,
+            missing_tags: BTreeMap::new(),
+            is_standard_dependent: false,
         }
     }
 
@@ -198,6 +287,69 @@ impl<'t> TreeTranslation<'t> {
         }
     }
 
+    /// Notes a tag whose nodes another standard may not have.
+    fn record_tag(&mut self, node: Node<'t>, path: &dyn Fn() -> String) {
+        let Some(tag) = node.tag().filter(|tag| Target::is_standard_dependent(tag)) else { return };
+        self.is_standard_dependent = true;
+        if self.target.lacks_tag(tag) {
+            self.missing_tags.entry(tag).or_insert_with(|| (0, path())).0 += 1;
+        }
+    }
+
+    /// Leaves out the directives that YAML 1.1 does not define, which Python asdf cannot read.
+    fn drop_unknown_directives(&mut self, notes: &mut Vec<String>) {
+        let text = self.tree.text();
+        for span in self.tree.unknown_directives() {
+            notes.push(format!("the directive {} is left out, which YAML 1.1 does not define", span.slice(text)));
+            let end = text
+                .get(span.end as usize..)
+                .and_then(|rest| rest.find('\n'))
+                .map_or(text.len(), |at| span.end as usize + at + 1);
+            self.edit.replace(Span::new_u32(span.start as usize, end), "");
+        }
+    }
+
+    /// Gives content that does not fit its tag the tag that it fits, because Python asdf could not open the file.
+    fn fit_content(&mut self, node: Node<'t>, path: &dyn Fn() -> String, losses: &mut Vec<Diagnostic>, notes: &mut Vec<String>) {
+        if node.is_alias() {
+            return;
+        }
+        if let Some(escape) = surrogate_escape(node) {
+            notes.push(format!("{}: the surrogate {escape} and the next are written as the character that they are", path()));
+            self.edit.replace_node(node, &Value::from(node.text().into_owned()));
+        }
+        let Some(problem) = node.tag_problem() else { return };
+        let (kind, name) = match node.kind() {
+            // Every reader opens these.
+            NodeKind::Scalar if node.is_null() => return,
+            NodeKind::Mapping if node.tag().is_some_and(|tag| tag.ends_with(":set")) => return,
+            NodeKind::Scalar => ("str", "string"),
+            NodeKind::Sequence => ("seq", "sequence"),
+            NodeKind::Mapping => ("map", "mapping"),
+        };
+        match node.tag_span() {
+            Some(span) => {
+                let tag = self.handles.shorten_tag(&format!("tag:yaml.org,2002:{kind}"));
+                self.edit.replace(span, tag);
+            }
+            None => self.edit.replace_node(node, &Value::from(node.text().into_owned())),
+        }
+        losses.push(Diagnostic::loss(&path(), format!("{problem}; it becomes a {name}")));
+    }
+
+    /// Names this library as the one that produced the file: "Describes the ASDF library that produced the file" (schema
+    /// core/asdf). Returns `false` if the node stays.
+    fn translate_library(&mut self, visit: &crate::tree::WalkEntry<'t>) -> Result<bool> {
+        let node = visit.node;
+        if self.target.standard.is_none() || !node.is_mapping() || self.anchors_within(node)? {
+            return Ok(false);
+        }
+        let tag = format!("{}core/software-1.0.0", self.target.tree.prefix);
+        let library = Value::map([("name", "trilith"), ("version", env!("CARGO_PKG_VERSION"))]).tagged(tag).flow();
+        self.edit.set(&TreePath::root().join("asdf_library"), &library)?;
+        Ok(true)
+    }
+
     /// Writes the history in the target's form; false if it stays unchanged.
     fn translate_history(&mut self, visit: &crate::tree::WalkEntry<'t>, losses: &mut Vec<Diagnostic>) -> Result<bool> {
         let node = visit.node;
@@ -235,22 +387,7 @@ impl<'t> TreeTranslation<'t> {
 
     /// The comments below a node, a line each.
     fn comments_within(&self, node: Node<'t>) -> Result<Vec<String>> {
-        let mut taken = Vec::new();
-        let mut walk = node.walk(&self.limits).without_merge();
-        while let Some(visit) = walk.try_next()? {
-            let scalar = visit.key.into_iter().chain(Some(visit.node).filter(|node| node.is_scalar() || node.is_alias()));
-            taken.extend(scalar.map(Node::full_span));
-        }
-        taken.sort_by_key(|span| (span.start, span.end));
-        let whole = node.full_span();
-        let mut comments = Vec::new();
-        let mut at = whole.start;
-        for span in taken.into_iter().chain([Span::new(whole.end, whole.end)]) {
-            let between = Span::new(at, span.start.max(at)).slice(self.tree.text());
-            comments.extend(between.lines().filter_map(|line| line.find('#').map(|at| format!("{}\n", &line[at..]))));
-            at = span.end.max(at);
-        }
-        Ok(comments)
+        comments_in(node, node.full_span(), &self.limits)
     }
 
     /// `$ref`: fragments begin with a slash from 1.0 on.

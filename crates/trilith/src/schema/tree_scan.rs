@@ -134,12 +134,7 @@ impl<'t> TreeScan<'t> {
         if raw.len() < 18 || !raw.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+') {
             return;
         }
-        let large = match node.scalar() {
-            Scalar::BigInt(_) => true,
-            Scalar::Int(value) => value <= i64::MIN + 1,
-            _ => false,
-        };
-        if large && self.large_integers.len() < MAX_FINDINGS {
+        if matches!(node.scalar(), Scalar::BigInt(_)) && self.large_integers.len() < MAX_FINDINGS {
             self.large_integers.push(node);
         }
     }
@@ -188,7 +183,7 @@ mod tests {
         let survey = TreeScan::scan(&tree, &Limits::default()).unwrap();
         let tags: Vec<_> = survey.tagged.iter().filter_map(|node| node.tag()).collect();
         assert_eq!(tags, ["t:1", "t:2", "t:4"]);
-        assert_eq!(survey.large_integers.len(), 2);
+        assert_eq!(survey.large_integers.len(), 1);
         assert_eq!(survey.keys.iter().map(|key| key.source_text()).collect::<Vec<_>>(), ["1.5", "[1]"]);
         assert_eq!((survey.references.len(), survey.special_mappings.len()), (1, 1));
     }

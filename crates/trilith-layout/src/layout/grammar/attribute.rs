@@ -8,7 +8,7 @@ use crate::span::Span;
 /// The value after the `=` of an attribute.
 enum AttributeValue {
     Single(Attribute),
-    /// A list of values of several kinds, up to here.
+    /// A list that is empty or has values of several kinds, up to here.
     Other(u32),
 }
 
@@ -60,6 +60,8 @@ impl LayoutParser<'_> {
         Ok(())
     }
 
+    /// A list of 2025 may be empty or have values of several kinds: "The avalue can be a number, string, or [,] list".
+    ///
     /// value = INTEGER | FLOAT | QUOTED | '[' v (',' v)* ']'
     fn attribute_value(&mut self, lexer: &mut Lexer<'_>, token: Token) -> Result<AttributeValue, Box<Diagnostic>> {
         if token.kind != TokenKind::OpenBracket {
@@ -67,16 +69,23 @@ impl LayoutParser<'_> {
         }
         let mut list: Vec<LayoutLiteral> = Vec::new();
         let mut is_mixed = false;
+        let is_2025 = self.dialect == Dialect::D2025;
         loop {
             let token = lexer.next_token();
+            if is_2025 && list.is_empty() && token.kind == TokenKind::CloseBracket {
+                return Ok(AttributeValue::Other(token.span.end));
+            }
             let value = self.parse_scalar(token)?;
             let is_whole = |value: &LayoutLiteral| matches!(value, LayoutLiteral::Integer(_) | LayoutLiteral::Large(_));
             let is_other = |first: &LayoutLiteral| {
                 std::mem::discriminant(first) != std::mem::discriminant(&value) && !(is_whole(first) && is_whole(&value))
             };
+            let was_mixed = is_mixed;
             if !is_mixed && list.first().is_some_and(is_other) {
                 // The list is read to its end, because the attributes after it still count.
                 is_mixed = true;
+            }
+            if is_mixed && !is_2025 && !was_mixed {
                 self.sink.push(
                     DiagnosticCode::E211
                         .to_diagnostic(token.span, "the values of this list are not all of one kind")

@@ -142,8 +142,9 @@ impl<'t> Edit<'t> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`] if the path leads nowhere, and
-    /// [`ErrorKind::InvalidInput`] if its last key has no place there.
+    /// [`ErrorKind::InvalidInput`] if its last key has no place there, or if the content of the value does not fit its tag.
     pub fn set(&mut self, path: &TreePath, value: &Value) -> Result<()> {
+        value.check_tags()?;
         if let Some(card) = CardLocator::resolve_card(self.tree, path)? {
             return card.set_card_value(self, value);
         }
@@ -189,8 +190,9 @@ impl<'t> Edit<'t> {
     ///
     /// # Errors
     /// Returns [`ErrorKind::NotFound`] if the parent is missing, and
-    /// [`ErrorKind::InvalidInput`] if it is a scalar or has the key already.
+    /// [`ErrorKind::InvalidInput`] if it is a scalar or has the key already, or if the content of the value does not fit its tag.
     pub fn insert(&mut self, path: &TreePath, value: &Value) -> Result<()> {
+        value.check_tags()?;
         if let Some(card) = CardLocator::resolve_card(self.tree, path)? {
             return card.insert(self, value);
         }
