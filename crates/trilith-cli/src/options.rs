@@ -418,6 +418,17 @@ impl Options {
         }
     }
 
+    /// Warns of content of unused space that a new file leaves out, unless it keeps it.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read.
+    pub(crate) fn warn_of_omission(&self, file: &AsdfFile, keeps_unused: bool) -> Result<()> {
+        if !keeps_unused {
+            self.warn_all(file.sections().omission_note()?.into_iter().collect());
+        }
+        Ok(())
+    }
+
     /// Prints a warning on stderr, unless `--quiet`.
     pub(crate) fn warn(&self, message: &str) {
         if !self.quiet {

@@ -9,6 +9,7 @@ mod asdf;
 mod backend;
 mod default_image;
 mod dudley;
+mod existing_output;
 mod expand;
 mod file_format;
 mod file_set;
@@ -28,6 +29,8 @@ pub use backend::{
 #[doc(hidden)]
 pub use default_image::{ImageRank, rank};
 pub(crate) use dudley::value_of;
+#[doc(hidden)]
+pub use existing_output::{check_replaced, is_read_from};
 pub use expand::{ExpandEvent, ExpandOptions};
 #[doc(hidden)]
 pub use file_format::{FileFormat, check_name, is_stream};
