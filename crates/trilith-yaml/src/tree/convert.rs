@@ -95,10 +95,11 @@ impl Tree {
         self.parse_under(yaml, limits)?.root().to_value(limits)
     }
 
-    /// Parses a document under the `%TAG` handles of this tree; its text ends with `yaml`.
+    /// Parses a document under the `%TAG` handles of this tree; its text ends with `yaml`. The handle `!!` has its usual meaning, since
+    /// the text does not show what the tree makes of it.
     pub fn parse_under(&self, yaml: &str, limits: &Limits) -> Result<Tree> {
         let mut text = String::from("%YAML 1.1\n");
-        for (handle, prefix) in self.tag_handles() {
+        for (handle, prefix) in self.tag_handles().filter(|(handle, _)| *handle != "!!") {
             text.push_str(&format!("%TAG {handle} {prefix}\n"));
         }
         text.push_str("---\n");

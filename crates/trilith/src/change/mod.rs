@@ -338,7 +338,7 @@ impl<'f> Change<'f> {
     /// Writes one value into every element of the array at a path. Datatype, shape and codec stay, and a mask goes.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is no array, or if its datatype does not hold the
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if there is no array, or if its datatype does not hold the
     /// value, and the errors of [`Change::set_array`].
     pub fn fill_array(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>, value: &Value) -> Result<()> {
         let path = path.try_into().map_err(Into::into)?;
@@ -346,7 +346,7 @@ impl<'f> Change<'f> {
         let limits = self.file.limits();
         let node = self.current_tree().find(&path).map(|node| node.alias_target().unwrap_or(node));
         let node = node.filter(|node| ndarray::is_ndarray(*node)).ok_or_else(|| {
-            Error::invalid_input("there is no array to fill").at_path(path.to_string()).hint("name an array of the tree")
+            Error::unsupported(format!("cannot fill {path}: there is no array")).hint("name an array of the tree")
         })?;
         let array = self.file.stored_array(node)?;
         let datatype = datatype_value(array.datatype(), None, "datatype");
@@ -357,8 +357,7 @@ impl<'f> Change<'f> {
             None => Err(Error::invalid_input("no value to fill with")),
         });
         let filled = filled.and_then(|element| element.reshape(&[])?.broadcast_to(array.shape())).map_err(|error| {
-            Error::invalid_input(format!("cannot fill an array of {}: {}", array.datatype(), error.message()))
-                .at_path(path.to_string())
+            Error::unsupported(format!("cannot fill {path}, an array of {}: {}", array.datatype(), error.message()))
         })?;
         let node = self.replacement_node(&path, &filled, &ArrayOptions::default())?;
         self.stage_step(PendingEdit::Set(path, node))
