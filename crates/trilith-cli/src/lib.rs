@@ -93,6 +93,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     signals::install_handlers();
     let malformed_is_no = cli.command.malformed_is_negative_result();
     cli.options.malformed_is_no = malformed_is_no;
+    cli.options.followed_outputs = outputs::find_followed_outputs(&words);
     cli.options.whole = cli.command.accepts_many_files();
     cli.options.itself = cli.command.resolves_own_inputs();
     cli.options.is_of_rows = matches!(cli.command, Command::Table(_));

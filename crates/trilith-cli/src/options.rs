@@ -61,6 +61,9 @@ pub(crate) struct Options {
     /// The alternative for a Dudley file, if the command is not for one.
     #[arg(skip)]
     pub instead: &'static str,
+    /// Values of `-o` with the words after them.
+    #[arg(skip)]
+    pub followed_outputs: Vec<(String, String)>,
     /// `true` if a malformed file is an answer of the command.
     #[arg(skip)]
     pub malformed_is_no: bool,

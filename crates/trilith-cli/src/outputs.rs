@@ -3,6 +3,7 @@
 
 mod name_template;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use trilith::bytes::shown_path;
 
@@ -19,8 +20,8 @@ use crate::output::{Output, eprint_line};
 impl Options {
     /// Refuses an output that is something the command reads, by whatever name: its data would be gone. `rewritten`
     /// are the inputs that the output is another form of; these may be written over, since the new file is put
-    /// into place when it is complete. Also refuses another file with data and the extension of an input, as
-    /// [`Options::check_replaced`]: a pattern such as `-o *.fits` names inputs.
+    /// into place when it is complete. Also refuses an existing file if the shell may have made it of a pattern, as of
+    /// `-o *.fits`: then it is an input that was meant.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`] if it is an input, or such a file.
@@ -40,7 +41,7 @@ impl Options {
         match inputs.iter().find(|input| is_one_file(there, &path_of(input))) {
             Some(input) if path_of(input).file_name() == there.file_name() => Err(lost()),
             Some(input) => Err(Error::invalid_input(format!("{path} is {input}, which this command reads, and would be lost"))),
-            None if inputs.iter().any(|input| has_same_extension(path, input)) => return self.check_replaced(path, rewritten),
+            None if self.may_be_pattern(path) => return check_absent([&there.to_path_buf()], self.overwrite),
             None => return Ok(()),
         }
         .map_err(|error| error.hint("write to another file"))
@@ -66,6 +67,23 @@ impl Options {
         check_replaced(&path_of(path), &rewritten, &self.open_options()?)
             .map_err(|error| error.setting("", SuggestedSetting::Overwrite))
     }
+}
+
+impl Options {
+    /// Returns `true` if an output is followed by a file with the same extension on the command line.
+    fn may_be_pattern(&self, output: &str) -> bool {
+        let is_file = |name: &str| path_of(name).is_file();
+        self.followed_outputs.iter().any(|(name, next)| name == output && has_same_extension(name, next) && is_file(next))
+    }
+}
+
+/// Returns the values of `-o` that a word without a minus sign follows, each with that word.
+pub(crate) fn find_followed_outputs(words: &[OsString]) -> Vec<(String, String)> {
+    let texts: Vec<&str> = words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
+    let is_followed =
+        |part: &&[&str]| matches!(part, ["-o" | "--output", output, next] if !output.starts_with('-') && !next.starts_with('-'));
+    let followed = texts.windows(3).filter(is_followed);
+    followed.filter_map(|part| Some(((*part.get(1)?).to_owned(), (*part.get(2)?).to_owned()))).collect()
 }
 
 /// Returns `true` if two names have an extension, and the same.

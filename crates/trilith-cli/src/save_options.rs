@@ -61,7 +61,6 @@ impl SaveArgs {
         if let Some(output) = &self.output {
             check_name(output, FileFormat::from_asdf(change.file()), "name it otherwise, or convert the file")?;
             options.check_inputs(output, &[name])?;
-            options.check_replaced(output, &[name])?;
             how.output =
                 Some(SaveTarget::Created(OutputFile::create(output, WriteBasis::SameAs(&**source), options)?.into_inner()));
         }

@@ -44,9 +44,8 @@ impl Implode {
         }
         check_name(&output, FileFormat::from_asdf(&file), "name it otherwise")?;
         options.check_inputs(&output, &[&item.file])?;
-        match &self.output {
-            None => check_absent([&path_of(&output).into_owned()], options.overwrite)?,
-            Some(output) => options.check_replaced(output, &[&item.file])?,
+        if self.output.is_none() {
+            check_absent([&path_of(&output).into_owned()], options.overwrite)?;
         }
         let mut target = OutputFile::create(&output, WriteBasis::SameAs(&**file.sections().source()), options)?;
         let mut how = WriteOptions::default();

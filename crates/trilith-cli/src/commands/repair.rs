@@ -57,8 +57,7 @@ impl Repair {
 
     fn check_output(&self, form: FileFormat, options: &Options) -> Result<()> {
         check_name(&self.output, form, "name it otherwise")?;
-        options.check_inputs(&self.output, &[&self.file])?;
-        options.check_replaced(&self.output, &[&self.file])
+        options.check_inputs(&self.output, &[&self.file])
     }
 
     /// Puts the written file into place, and describes it.
