@@ -156,8 +156,9 @@ pub unsafe extern "C" fn trilith_change_delete(
 }
 
 /// Saves the changes: at `path`, or where the file was read from if `path` is null. `flags` is 0, TRILITH_IN_PLACE or
-/// TRILITH_OVERWRITE. Without the latter another file that holds data is not replaced. A failure at any moment leaves the old content; another process that changed the file meanwhile is an error. The file handle still has
-/// the old content: open the file again to see the new one. The changes stay, and can be saved elsewhere.
+/// TRILITH_OVERWRITE. Without the latter another file that holds data is not replaced. A failure at any moment leaves the old
+/// content; another process that changed the file meanwhile is an error. The file handle still has the old content: open the file
+/// again to see the new one. The changes stay, and can be saved elsewhere.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_change_save(
     change: *const trilith_change,

@@ -430,8 +430,6 @@ const SLIPS: &[&[&str]] = &[
     &["set", "x.fits#/fits/0/header/NEW", "--in_place"],
     &["set", "x.asdf#/a", "300", "--fill"],
     &["set", "x.asdf#/n", "5", "--fill"],
-    &["set", "x.asdf#/n", "..."],
-    &["set", "x.asdf#/n", "{k: 1, k: 2}"],
     &["insert", "x.asdf#/new", "--string_"],
     &["insert", "x.asdf#/new"],
     &["insert", "x.asdf", "other.asdf"],

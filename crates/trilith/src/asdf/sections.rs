@@ -633,6 +633,7 @@ impl AsdfSections {
                 }
                 Some(at) => match self.after_gap(walk, end, until)? {
                     Some(found) => {
+                        self.note_between(walk, end, found)?;
                         walk.warnings.push(format!("{} unused bytes between blocks, from byte {end} on", found - end));
                         walk.has_gaps = true;
                         next = Some(found);
@@ -688,13 +689,14 @@ impl AsdfSections {
         Ok(None)
     }
 
-    /// Notes another file that begins before the first block: the block may be that one's. Anything else there is unused space.
+    /// Notes another file that begins before a block: the block may be that one's. Anything else there is unused space.
     fn note_between(&self, walk: &mut HeaderScan, from: u64, first: u64) -> Result<()> {
         let limits = Limits::default();
         let Some(at) = find_content(&self.source, from, first, BLANK_BYTES, &limits)? else { return Ok(()) };
         let start = read_vec(&*self.source, at, (first - at).min(16), &limits)?;
         if header::is_asdf(&start) && !starts_index(&self.source, at)? {
-            walk.trailing_content = Some(format!("another file begins at byte {at}, before the first block"));
+            let block = walk.blocks.len();
+            walk.trailing_content = Some(format!("another file begins at byte {at}, before block {block}"));
         }
         Ok(())
     }

@@ -58,7 +58,8 @@ impl Change<'_> {
 fn parse_whole_value(under: &Tree, text: &str, limits: &Limits) -> Result<Tree> {
     let is_mark = |line: &str| ["...", "---"].iter().any(|mark| line.split_whitespace().next() == Some(mark));
     if text.lines().any(|line| line.starts_with(['.', '-']) && is_mark(line)) {
-        return Err(not_accepted(text, "YAML reads ... and --- as marks between documents", text.trim()));
+        let message = format!("cannot take {text} as a value: YAML reads ... and --- as marks between documents; quote it twice");
+        return Err(Error::invalid_input(format!("{message}, as '\"{}\"', for the string", text.trim())));
     }
     let tree = under.parse_under(text, limits)?;
     let mut walk = tree.root().walk(limits).without_merge();
