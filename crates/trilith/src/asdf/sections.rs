@@ -320,6 +320,7 @@ impl AsdfSections {
     ///
     /// # Errors
     /// Returns the errors of [`AsdfSections::blocks`] and [`Source::read_at`].
+    #[doc(hidden)]
     pub fn unused_content(&self) -> Result<Vec<UnusedContent>> {
         let mut found = Vec::new();
         let tree_space = self.tree.and_then(|tree| Some((None, tree.end..self.first_block?)));
@@ -341,6 +342,7 @@ impl AsdfSections {
     ///
     /// # Errors
     /// Returns the errors of [`AsdfSections::unused_content`].
+    #[doc(hidden)]
     pub fn omission_note(&self) -> Result<Option<String>> {
         let found = self.unused_content()?;
         let parts: Vec<String> = found.iter().map(ToString::to_string).collect();

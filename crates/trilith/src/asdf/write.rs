@@ -166,7 +166,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`] if the new file has no place for it, and the errors of
     /// [`AsdfSections::unused_content`].
-    pub fn keep_unused(&mut self, sections: &AsdfSections, blocks: usize) -> Result<()> {
+    pub(crate) fn keep_unused(&mut self, sections: &AsdfSections, blocks: usize) -> Result<()> {
         if !self.options.keep_unused {
             return Ok(());
         }

@@ -183,6 +183,7 @@ impl<'f> Change<'f> {
     ///
     /// # Errors
     /// Returns the errors of [`Change::tree`], and an error if the file cannot be read.
+    #[doc(hidden)]
     pub fn take_warnings(&mut self) -> Result<Vec<String>> {
         self.apply_pending()?;
         let mut warnings: Vec<String> = std::mem::take(&mut self.shared).into_iter().collect();
