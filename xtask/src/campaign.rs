@@ -32,6 +32,12 @@ enum CampaignProgram {
 
 const CAMPAIGNS: &[Campaign] = &[
     Campaign {
+        name: "anchors",
+        subject: "edits of trees with anchors, against the names and objects of Python",
+        cases: 2000,
+        work: CampaignProgram::Python("tests/interop/test_anchors.py"),
+    },
+    Campaign {
         name: "crash",
         subject: "writing processes that are killed at random moments",
         cases: 5000,

@@ -16,6 +16,7 @@ module trilith
         trilith_complex64 = 13, trilith_complex128 = 14
     integer(c_int64_t), parameter :: trilith_end = huge(0_c_int64_t)
     integer(c_int32_t), parameter :: trilith_in_place = 1
+    integer(c_int32_t), parameter :: trilith_overwrite = 2
 
     interface
         function trilith_open(path, options, file, error) bind(c) result(status)

@@ -155,6 +155,11 @@ typedef struct trilith_change trilith_change;
 #define TRILITH_IN_PLACE 1
 
 /*
+ Replace a file at `path` that holds data of any format that is read.
+ */
+#define TRILITH_OVERWRITE 2
+
+/*
  The call succeeded.
  */
 #define TRILITH_OK 0
@@ -465,9 +470,10 @@ int32_t trilith_change_array(trilith_change *change,
 int32_t trilith_change_delete(trilith_change *change, const char *path, trilith_error **error);
 
 /*
- Saves the changes: at `path`, or where the file was read from if `path` is null. `flags` is 0 or TRILITH_IN_PLACE. A failure at
- any moment leaves the old content; another process that changed the file meanwhile is an error. The file handle still has
- the old content: open the file again to see the new one. The changes stay, and can be saved elsewhere.
+ Saves the changes: at `path`, or where the file was read from if `path` is null. `flags` is 0, TRILITH_IN_PLACE or
+ TRILITH_OVERWRITE. Without the latter another file that holds data is not replaced. A failure at any moment leaves the old
+ content; another process that changed the file meanwhile is an error. The file handle still has the old content: open the file
+ again to see the new one. The changes stay, and can be saved elsewhere.
  */
 int32_t trilith_change_save(const trilith_change *change,
                             const char *path,

@@ -248,7 +248,10 @@ public:
     void erase(const std::string &path) { detail::call(trilith_change_delete, held_.get(), path.c_str()); }
     // Saves where the file was read from, in place where that can be.
     void save() { detail::call(trilith_change_save, held_.get(), static_cast<const char *>(nullptr), std::uint32_t(TRILITH_IN_PLACE)); }
-    void save_as(const std::string &path) { detail::call(trilith_change_save, held_.get(), path.c_str(), std::uint32_t(0)); }
+    // Saves at another path; a file there that holds data is replaced only with `overwrite`.
+    void save_as(const std::string &path, bool overwrite = false) {
+        detail::call(trilith_change_save, held_.get(), path.c_str(), std::uint32_t(overwrite ? TRILITH_OVERWRITE : 0));
+    }
 
 private:
     detail::handle<trilith_change, trilith_change_free> held_;

@@ -4,8 +4,9 @@ use std::ffi::{c_char, c_void};
 use std::path::Path;
 use std::sync::Arc;
 
+use library::file::{check_replaced, is_read_from};
 use library::tree::{TreePath, Value};
-use library::{Array, ArrayOptions, File, Result};
+use library::{Array, ArrayOptions, File, OpenOptions, Result};
 use library::{SaveOptions, SaveTarget};
 
 use crate::error::{call, trilith_error};
@@ -17,6 +18,9 @@ use crate::write::CallerArray;
 
 /// Write only the changes, if they fit into the file.
 pub const TRILITH_IN_PLACE: u32 = 1;
+
+/// Replace a file at `path` that holds data of any format that is read.
+pub const TRILITH_OVERWRITE: u32 = 2;
 
 handle! {
     /// Changes that were not saved yet. One thread at a time.
@@ -151,9 +155,10 @@ pub unsafe extern "C" fn trilith_change_delete(
     })
 }
 
-/// Saves the changes: at `path`, or where the file was read from if `path` is null. `flags` is 0 or TRILITH_IN_PLACE. A failure at
-/// any moment leaves the old content; another process that changed the file meanwhile is an error. The file handle still has
-/// the old content: open the file again to see the new one. The changes stay, and can be saved elsewhere.
+/// Saves the changes: at `path`, or where the file was read from if `path` is null. `flags` is 0, TRILITH_IN_PLACE or
+/// TRILITH_OVERWRITE. Without the latter another file that holds data is not replaced. A failure at any moment leaves the old
+/// content; another process that changed the file meanwhile is an error. The file handle still has the old content: open the file
+/// again to see the new one. The changes stay, and can be saved elsewhere.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trilith_change_save(
     change: *const trilith_change,
@@ -163,6 +168,12 @@ pub unsafe extern "C" fn trilith_change_save(
 ) -> i32 {
     call!(error, {
         let (held, path) = (get_ref(change)?, optional_str(path)?);
+        if let Some(path) = path.map(Path::new).filter(|path| !is_read_from(held.file.source(), path))
+            && flags & TRILITH_OVERWRITE == 0
+        {
+            check_replaced(path, &[], &OpenOptions::new())
+                .map_err(|error| error.hint("set TRILITH_OVERWRITE in flags to replace it"))?;
+        }
         let mut change = held.file.edit()?;
         for step in &held.steps {
             match step {

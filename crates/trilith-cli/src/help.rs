@@ -77,7 +77,7 @@ fn is_unsupported_option(path: &str, id: &str) -> bool {
     let first = path.split(' ').next().unwrap_or(path);
     match first {
         "completions" | "man" | "tour" => OPEN_OPTIONS.contains(&id),
-        "set" | "insert" | "delete" | "rename" | "edit" | "update" | "history" | "refs" | "resolve" | "explode" | "implode"
+        "set" | "insert" | "rm" | "mv" | "edit" | "update" | "history" | "refs" | "resolve" | "explode" | "implode"
         | "describe" | "to-yaml" | "repack" | "repair" | "schema" => DUDLEY_OPTIONS.contains(&id),
         _ => false,
     }
@@ -127,13 +127,12 @@ const FOREIGN_COMMAND_NAMES: &[(&str, &str)] = &[
     ("histogram", "stats"),
     ("image", "show"),
     ("list", "tree"),
-    ("mv", "rename"),
+    ("move", "mv"),
     ("open", "info"),
     ("plot", "show"),
     ("print", "get"),
     ("read", "get"),
-    ("remove", "delete"),
-    ("rm", "delete"),
+    ("remove", "rm"),
     ("slice", "get"),
     ("statistics", "stats"),
     ("viewer", "view"),

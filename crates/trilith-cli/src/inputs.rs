@@ -7,6 +7,7 @@
 
 mod array_selection;
 mod buffered_output;
+mod conversion_files;
 mod file_names;
 
 use std::io::Write;
@@ -15,7 +16,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use trilith::asdf::AsdfFile;
 use trilith::asdf::ReferenceLog;
-use trilith::bytes::display_name;
+use trilith::bytes::{BaseUri, display_name};
 use trilith::file::FileFinder;
 use trilith::{Error, ErrorKind, File, Limits, Result};
 use trilith_io::threads::{JobTurn, map_in_order};
@@ -23,6 +24,7 @@ use trilith_io::threads::{JobTurn, map_in_order};
 pub(crate) use self::array_selection::{ArraySelection, run_each};
 pub(crate) use self::buffered_output::BufferedOutput;
 use self::buffered_output::SharedStdout;
+pub(crate) use self::conversion_files::ConversionFiles;
 use self::file_names::{InputFile, InputNames};
 use crate::Outcome;
 use crate::advice::error_with_advice;
@@ -33,7 +35,7 @@ use crate::output::{Output, eprint_line, is_broken_pipe, is_negative_result, jso
 use crate::outputs::report_written;
 
 /// Sources of a command's files, besides its arguments.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct FileListArgs {
     /// Also use the files in this list, one name a line; - for standard input
     #[arg(long, value_name = "LIST")]
@@ -280,6 +282,13 @@ impl<'o> FileJob<'o> {
         let file = self.options.open_one_asdf(&self.name, &self.limits)?;
         self.opened_references.push(file.reference_log().clone());
         Ok(file)
+    }
+
+    /// Opens the file like [`FileJob::open_asdf`]. Its references lead to the same targets from `output`, which its text is
+    /// written to.
+    pub(crate) fn open_asdf_for(&mut self, output: &str) -> Result<AsdfFile> {
+        let file = self.open_asdf()?;
+        if self.name == output { Ok(file) } else { self.options.for_output(file.into(), &BaseUri::of_file(output))?.into_asdf() }
     }
 
     /// Returns the limits on the cost of reading the file.

@@ -2,6 +2,8 @@
 
 use trilith::bytes::{is_url, path_of};
 
+use crate::dashed_words::without_mark;
+
 /// The target of an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ItemArg {
@@ -15,6 +17,7 @@ impl ItemArg {
     /// Splits at the last `#` that is followed by `/` or ends the argument; a file that exists under
     /// the whole name is that file.
     pub(crate) fn parse(argument: &str) -> Self {
+        let argument = without_mark(argument);
         let split =
             argument.rfind("#/").or_else(|| argument.ends_with('#').then(|| argument.len() - 1)).or_else(|| argument.rfind('#'));
         match split {

@@ -8,6 +8,7 @@ mod advice;
 mod commands;
 mod complete;
 mod conform;
+mod dashed_words;
 mod help;
 mod inputs;
 mod item_arg;
@@ -92,6 +93,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     signals::install_handlers();
     let malformed_is_no = cli.command.malformed_is_negative_result();
     cli.options.malformed_is_no = malformed_is_no;
+    cli.options.followed_outputs = outputs::find_followed_outputs(&words);
     cli.options.whole = cli.command.accepts_many_files();
     cli.options.itself = cli.command.resolves_own_inputs();
     cli.options.is_of_rows = matches!(cli.command, Command::Table(_));
@@ -117,7 +119,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Reads the words, and gives the name of the command; `trilith FILE` is `trilith info FILE`.
 fn parse_arguments(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
-    save_options::hold_numbers(&mut words);
+    dashed_words::mark_words(&mut words);
     // Help and errors need the complete command, which takes longer to build than most commands run.
     static PLAIN_COMMANDS: LazyLock<Mutex<clap::Command>> = LazyLock::new(|| Mutex::new(Cli::command()));
     let is_text = words.iter().all(|word| os_names::is_text(word));
@@ -180,11 +182,12 @@ fn print_usage(error: &clap::Error, words: &[OsString]) {
     let words = words.iter().filter_map(|word| word.to_str());
     let texts = words.flat_map(|word| [Some(word), word.split_once('=').map(|(_, value)| value)]).flatten();
     let secrets: Vec<_> = texts.map(|text| (text, hidden_name(text))).filter(|(text, hidden)| text != hidden).collect();
-    if secrets.is_empty() || !error.use_stderr() {
+    let text = error.render().to_string();
+    if secrets.is_empty() && !text.contains(dashed_words::MARK) || !error.use_stderr() {
         let _ = error.print();
         return;
     }
-    let text = error.render().to_string();
+    let text = text.replace(dashed_words::MARK, "");
     let text = secrets.into_iter().fold(text, |text, (secret, hidden)| text.replace(secret, &display_name(&hidden)));
     text.lines().for_each(output::eprint_line);
 }

@@ -61,6 +61,9 @@ pub(crate) struct Options {
     /// The alternative for a Dudley file, if the command is not for one.
     #[arg(skip)]
     pub instead: &'static str,
+    /// Values of `-o` with the words after them.
+    #[arg(skip)]
+    pub followed_outputs: Vec<(String, String)>,
     /// `true` if a malformed file is an answer of the command.
     #[arg(skip)]
     pub malformed_is_no: bool,
@@ -416,6 +419,17 @@ impl Options {
         for warning in warnings {
             self.warn(&warning);
         }
+    }
+
+    /// Warns of content of unused space that a new file leaves out, unless it keeps it.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read.
+    pub(crate) fn warn_of_omission(&self, file: &AsdfFile, keeps_unused: bool) -> Result<()> {
+        if !keeps_unused {
+            self.warn_all(file.sections().omission_note()?.into_iter().collect());
+        }
+        Ok(())
     }
 
     /// Prints a warning on stderr, unless `--quiet`.

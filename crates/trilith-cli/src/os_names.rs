@@ -9,6 +9,8 @@ use clap::builder::{TypedValueParser, ValueParser};
 use clap::{Arg, Command};
 use trilith::bytes::name_of;
 
+use crate::dashed_words::without_mark;
+
 /// The names, in the help, of values that are files or items of files.
 const FILE_VALUE_NAMES: &[&str] = &[
     "A",
@@ -66,7 +68,7 @@ impl TypedValueParser for OsNameParser {
     type Value = String;
 
     fn parse_ref(&self, _: &Command, _: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
-        Ok(name_of(Path::new(value)).into_owned())
+        Ok(without_mark(&name_of(Path::new(value))).to_owned())
     }
 }
 

@@ -3,14 +3,16 @@
 
 mod name_template;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use trilith::bytes::shown_path;
 
 pub(crate) use self::name_template::{ClaimedOutputs, OutputTemplate, expand_template, last_part};
 use serde_json::Value;
 use trilith::bytes::{is_one_file, is_url, path_of};
+use trilith::file::check_replaced;
 pub(crate) use trilith::file::{FileFormat, check_name, is_stream};
-use trilith::{Error, ErrorKind, Result};
+use trilith::{Error, Result, SuggestedSetting};
 
 use crate::options::Options;
 use crate::output::{Output, eprint_line};
@@ -18,15 +20,17 @@ use crate::output::{Output, eprint_line};
 impl Options {
     /// Refuses an output that is something the command reads, by whatever name: its data would be gone. `rewritten`
     /// are the inputs that the output is another form of; these may be written over, since the new file is put
-    /// into place when it is complete.
+    /// into place when it is complete. Also refuses an existing file if the shell may have made it of a pattern, as of
+    /// `-o *.fits`: then it is an input that was meant.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`] if it is an input.
+    /// Returns [`ErrorKind::InvalidInput`] if it is an input, or such a file.
     pub(crate) fn check_inputs(&self, path: &str, rewritten: &[&str]) -> Result<()> {
+        let inputs = self.collect_inputs();
         let there = &*path_of(path);
         let lost = || Error::invalid_input(format!("{path} is read by this command, and would be lost"));
         if is_url(path) {
-            return match self.collect_inputs().iter().any(|input| input == path) && !rewritten.contains(&path) {
+            return match inputs.iter().any(|input| input == path) && !rewritten.contains(&path) {
                 true => Err(lost().hint("write to another file")),
                 false => Ok(()),
             };
@@ -34,9 +38,10 @@ impl Options {
         if is_stream(path) || !there.exists() || rewritten.iter().any(|input| is_one_file(there, &path_of(input))) {
             return Ok(());
         }
-        match self.collect_inputs().iter().find(|input| is_one_file(there, &path_of(input))) {
+        match inputs.iter().find(|input| is_one_file(there, &path_of(input))) {
             Some(input) if path_of(input).file_name() == there.file_name() => Err(lost()),
             Some(input) => Err(Error::invalid_input(format!("{path} is {input}, which this command reads, and would be lost"))),
+            None if self.may_be_pattern(path) => return check_absent([&there.to_path_buf()], self.overwrite),
             None => return Ok(()),
         }
         .map_err(|error| error.hint("write to another file"))
@@ -48,19 +53,43 @@ impl Options {
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`] if it is such a file.
     pub(crate) fn check_replaced(&self, path: &str, rewritten: &[&str]) -> Result<()> {
-        let there = &*path_of(path);
-        let is_input = || rewritten.iter().any(|input| is_one_file(there, &path_of(input)));
-        if self.overwrite || is_url(path) || is_stream(path) || !there.is_file() || is_input() {
+        if self.overwrite || is_url(path) {
             return Ok(());
         }
-        let opening = self.open_options()?;
-        match opening.source(there).and_then(|(source, resolve)| opening.open_source(source, resolve)) {
-            // A damaged file is one of a known format as well.
-            Err(error) if !matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) => Ok(()),
-            _ => Err(Error::invalid_input(format!("cannot write {path}: it exists, and its data would be lost"))
-                .hint("--overwrite replaces it")),
+        // Only its layout tells what a file without a signature holds, and a layout is data as well.
+        let holds_unknown = self.under.is_some() || has_same_extension(path, "x.dud");
+        let is_input = rewritten.iter().any(|input| is_one_file(&path_of(path), &path_of(input)));
+        if holds_unknown && !is_input && !is_stream(path) && rewritten.iter().any(|input| has_same_extension(path, input)) {
+            check_absent([&path_of(path).into_owned()], false)?;
         }
+        let rewritten: Vec<_> = rewritten.iter().map(|input| path_of(input)).collect();
+        let rewritten: Vec<&Path> = rewritten.iter().map(|input| &**input).collect();
+        check_replaced(&path_of(path), &rewritten, &self.open_options()?)
+            .map_err(|error| error.setting("", SuggestedSetting::Overwrite))
     }
+}
+
+impl Options {
+    /// Returns `true` if an output is followed by a file with the same extension on the command line.
+    fn may_be_pattern(&self, output: &str) -> bool {
+        let is_file = |name: &str| path_of(name).is_file();
+        self.followed_outputs.iter().any(|(name, next)| name == output && has_same_extension(name, next) && is_file(next))
+    }
+}
+
+/// Returns the values of `-o` that a word without a minus sign follows, each with that word.
+pub(crate) fn find_followed_outputs(words: &[OsString]) -> Vec<(String, String)> {
+    let texts: Vec<&str> = words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
+    let is_followed =
+        |part: &&[&str]| matches!(part, ["-o" | "--output", output, next] if !output.starts_with('-') && !next.starts_with('-'));
+    let followed = texts.windows(3).filter(is_followed);
+    followed.filter_map(|part| Some(((*part.get(1)?).to_owned(), (*part.get(2)?).to_owned()))).collect()
+}
+
+/// Returns `true` if two names have an extension, and the same.
+fn has_same_extension(a: &str, b: &str) -> bool {
+    let extension = |name: &str| path_of(name).extension().map(std::ffi::OsStr::to_ascii_lowercase);
+    extension(a).is_some() && extension(a) == extension(b)
 }
 
 /// Refuses to replace existing files unless `overwrite` is set.

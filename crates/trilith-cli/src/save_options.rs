@@ -1,21 +1,18 @@
 //! Saving a file with another tree: in place if it fits and that was asked for, else next to and renamed.
 
-use std::convert::Infallible;
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
-use trilith::asdf::{ArrayOptions, AsdfFile, complex};
+use trilith::asdf::{ArrayOptions, AsdfFile};
 use trilith::bytes::WriteBasis;
-use trilith::tree::Scalar;
-use trilith::{Change, SaveOptions, SaveTarget, ValueSyntax};
+use trilith::{Change, SaveOptions, SaveReport, SaveTarget, ValueSyntax};
 use trilith::{Error, Result, TreePath, Value};
-use trilith_yaml::yaml::resolve;
 
 use crate::Outcome;
 use crate::advice::error_with_advice;
+use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
 use crate::options::Options;
 use crate::output::{Output, eprint_line, is_negative_result};
@@ -74,25 +71,28 @@ impl SaveArgs {
                 saved.rewrite_reason.unwrap_or("it could not be changed in place")
             ));
         }
-        options.warn_all(saved.warnings);
-        self.report_save(name, saved.in_place, &saved.removed_parts, options)
+        options.warn_all(saved.warnings.clone());
+        self.report_save(name, &saved, options)
     }
 
-    fn report_save(&self, name: &str, in_place: bool, removed: &[PathBuf], options: &Options) -> Result<()> {
+    fn report_save(&self, name: &str, saved: &SaveReport, options: &Options) -> Result<()> {
         let written = self.output.as_deref().unwrap_or(name);
         if !options.quiet {
-            report_removed(removed);
+            report_removed(&saved.removed_parts);
         }
         if options.json && written != "-" {
-            let removed: Vec<String> = removed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-            let mut document = json!({"file": written, "changed": true, "in_place": in_place});
+            let removed: Vec<String> = saved.removed_parts.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            let mut document = json!({"file": written, "changed": true, "in_place": saved.in_place});
             if !removed.is_empty() {
                 document["removed"] = json!(removed);
+            }
+            if !saved.warnings.is_empty() {
+                document["warnings"] = json!(saved.warnings);
             }
             return Output::print_json(&document);
         }
         if options.verbose > 0 {
-            eprint_line(&format!("{written}: {}", if in_place { "changed in place" } else { "rewritten" }));
+            eprint_line(&format!("{written}: {}", if saved.in_place { "changed in place" } else { "rewritten" }));
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ pub(crate) fn report_removed(parts: &[PathBuf]) {
 #[derive(Debug, Args)]
 pub(crate) struct ArrayArg {
     /// Put an array there instead of a value: a .npy file, or FILE#/path
-    #[arg(long, value_name = "X.npy")]
+    #[arg(long, value_name = "X.npy", value_parser = strip_mark)]
     from: Option<String>,
     /// Codec of its block (default: that of the array it replaces)
     #[arg(long, value_name = "CODEC", requires = "from")]
@@ -130,47 +130,6 @@ impl ArrayArg {
     }
 }
 
-/// The beginning of a negative number that is no option.
-const NEGATIVE_NUMBER_MARK: &str = "\u{1}";
-
-/// Marks the negative numbers of a command line, so that they do not look like options. Any other word with a minus sign is an
-/// option, unless it follows `--`; it is never taken for a value.
-pub(crate) fn hold_numbers(words: &mut [OsString]) {
-    let is_dashed = |at: usize| words.get(at).and_then(|word| word.to_str()).is_some_and(|word| word.starts_with('-'));
-    // Options before the command may have values.
-    let command = (1..words.len()).find(|at| !is_dashed(*at) && (!is_dashed(at - 1) || takes_numbers(words.get(*at))));
-    let Some(start) = command.filter(|at| takes_numbers(words.get(*at))) else { return };
-    for word in words.iter_mut().skip(start + 1).take_while(|word| *word != "--") {
-        if word.to_str().is_some_and(is_negative) {
-            let mut held = OsString::from(NEGATIVE_NUMBER_MARK);
-            held.push(&*word);
-            *word = held;
-        }
-    }
-}
-
-fn takes_numbers(word: Option<&OsString>) -> bool {
-    ["set", "insert", "sky"].iter().any(|name| word.is_some_and(|word| word == name))
-}
-
-/// Returns `true` for a negative number as YAML, JSON or FITS write it, and for a point that begins with one.
-fn is_negative(word: &str) -> bool {
-    let Some(digits) = word.strip_prefix('-').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.')) else {
-        return false;
-    };
-    let is_part_of_point = |part: &str| part.starts_with(['+', '-', '.', ' ']) || part.starts_with(|c: char| c.is_ascii_digit());
-    digits.replace(['D', 'd'], "E").parse::<f64>().is_ok()
-        || matches!(resolve(word.into()), Scalar::Int(_) | Scalar::BigInt(_) | Scalar::Float(_))
-        || complex(word).is_some()
-        || word.contains(',') && word.split(',').all(is_part_of_point)
-}
-
-/// Returns a word of the command line as it was given.
-#[allow(clippy::unnecessary_wraps, reason = "a parser of arguments may fail")]
-pub(crate) fn strip_number_mark(word: &str) -> std::result::Result<String, Infallible> {
-    Ok(word.strip_prefix(NEGATIVE_NUMBER_MARK).unwrap_or(word).to_owned())
-}
-
 /// A value from the command line.
 #[derive(Debug, Args)]
 pub(crate) struct ValueArg {
@@ -181,7 +140,7 @@ pub(crate) struct ValueArg {
     /// of the shell, '"12:30:00"', or add --string or --yaml.
     ///
     /// A VALUE that begins with a minus sign is a number, or follows --.
-    #[arg(value_name = "VALUE", value_parser = strip_number_mark, required_unless_present = "from", conflicts_with = "from")]
+    #[arg(value_name = "VALUE", value_parser = strip_mark, required_unless_present = "from", conflicts_with = "from")]
     value: Option<String>,
     /// Take the value as YAML 1.1: 12:30:00 is 45000, 010 is 8, NO is false
     #[arg(long, conflicts_with_all = ["from", "string"])]
@@ -253,20 +212,4 @@ pub(crate) fn apply(
     }
     save.save_change(&mut change, &item.file, BlockRewrite::IfNeeded, options)?;
     Ok(Outcome::Success)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// First tier.
-    #[test]
-    fn negative_numbers_are_no_options() {
-        for word in ["-1", "-1.5e3", "-.5", "-1.5D3", "-.inf", "-1+2j", "-1-2.5J", "-3j", "-1,2", "-5.5,-69.7"] {
-            assert!(is_negative(word), "{word}");
-        }
-        for word in ["-", "-x", "-5x", "-j", "-i", "--in-place", "-1 km", "1"] {
-            assert!(!is_negative(word), "{word}");
-        }
-    }
 }

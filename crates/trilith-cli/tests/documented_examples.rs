@@ -396,9 +396,9 @@ const BEFORE: &[(&str, &str)] = &[
     ("trilith set 'x.fits", "cp cards.fits x.fits"),
     ("trilith set x.fits", "cp cards.fits x.fits"),
     ("trilith insert x.fits", "cp cards.fits x.fits"),
-    ("trilith delete x.fits", "cp cards.fits x.fits"),
-    ("trilith rename 'x.fits", "cp cards.fits x.fits"),
-    ("trilith append FILE#/table", "cp stream.asdf FILE; trilith rename FILE#/rows table"),
+    ("trilith rm x.fits", "cp cards.fits x.fits"),
+    ("trilith mv 'x.fits", "cp cards.fits x.fits"),
+    ("trilith append FILE#/table", "cp stream.asdf FILE; trilith mv FILE#/rows table"),
     (
         "trilith get --catalog",
         "cp runs/restart.dud run.dud; rm -f same.bd; trilith -q layout catalog run.dud runs/step0000.bd runs/step0001.bd -o same.bd",

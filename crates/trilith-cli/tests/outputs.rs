@@ -63,8 +63,8 @@ const JSON: &[&[&str]] = &[
     &["set", "x.asdf#/meta/name", "c", "--in-place"],
     &["set", "x.asdf#/meta/name", "b", "-o", "set.asdf"],
     &["insert", "x.asdf#/new", "1"],
-    &["delete", "x.asdf#/new"],
-    &["rename", "x.asdf#/meta/name", "title"],
+    &["rm", "x.asdf#/new"],
+    &["mv", "x.asdf#/meta/name", "title"],
     &["edit", "x.asdf"],
     &["update", "x.asdf"],
     &["append", "x.asdf#/rows", "rows.npy"],
@@ -131,8 +131,8 @@ const ONTO_INPUT: &[&[&str]] = &[
     &["set", "x.asdf#/meta/name", "--from", "other.asdf#/a", "-o", "other.asdf"],
     &["set", "main.asdf#/n", "1", "-o", "part.asdf"],
     &["insert", "main.asdf#/n2", "1", "-o", "part.asdf"],
-    &["delete", "main.asdf#/n", "-o", "part.asdf"],
-    &["rename", "main.asdf#/n", "m", "-o", "part.asdf"],
+    &["rm", "main.asdf#/n", "-o", "part.asdf"],
+    &["mv", "main.asdf#/n", "m", "-o", "part.asdf"],
     &["edit", "main.asdf", "-o", "part.asdf"],
     &["update", "main.asdf", "-o", "part.asdf"],
     &["history", "add", "main.asdf", "text", "-o", "part.asdf"],
@@ -430,29 +430,78 @@ const SLIPS: &[&[&str]] = &[
     &["set", "x.asdf", "other.asdf"],
     &["set", "x.asdf#/n"],
     &["set", "x.fits#/fits/0/header/NEW", "--in_place"],
+    &["set", "x.asdf#/a", "300", "--fill"],
+    &["set", "x.asdf#/n", "5", "--fill"],
     &["insert", "x.asdf#/new", "--string_"],
     &["insert", "x.asdf#/new"],
     &["insert", "x.asdf", "other.asdf"],
+    &["rm", "x.asdf"],
+    &["rm", "x.asdf", "other.asdf"],
+    &["rm", "x.asdf#/n", "x.asdf#/a"],
     &["delete", "x.asdf"],
-    &["delete", "x.asdf", "other.asdf"],
-    &["delete", "x.asdf#/n", "x.asdf#/a"],
+    &["mv", "x.asdf", "other.asdf"],
+    &["mv", "x.asdf#/n", "a/b"],
+    &["mv", "x.asdf#/n"],
     &["rename", "x.asdf", "other.asdf"],
-    &["rename", "x.asdf#/n", "a/b"],
-    &["rename", "x.asdf#/n"],
+    &["edit", "x.asdf", "other.asdf"],
+    &["edit", "-o", "other.asdf", "x.asdf"],
+    &["update", "-o", "other.asdf", "x.asdf"],
     &["update", "x.asdf", "other.asdf"],
     &["append", "x.asdf", "rows.npy"],
     &["append", "rows.npy", "x.asdf#/rows"],
     &["append", "x.asdf#/rows"],
     &["stream", "x.asdf", "--from", "pair.npy"],
+    &["stream", "x.asdf", "other.asdf"],
+    &["stream", "--from", "x.asdf#/rows", "pair.npy", "--dtype", "uint8", "--row-shape", "2"],
+    &["append", "x.asdf#/rows", "other.asdf"],
+    &["append", "x.bd", "n.bd"],
     &["history", "add", "x.asdf"],
+    &["history", "add", "x.asdf", "other.asdf"],
+    &["history", "add", "-o", "other.asdf", "x.asdf", "text"],
+    &["history", "add", "a text", "x.asdf"],
     &["repair", "x.asdf"],
     &["repair", "x.asdf", "other.asdf"],
+    &["repair", "-o", "other.asdf", "x.asdf"],
+    &["repair", "-o", "x.asdf"],
     &["implode", "main.asdf", "other.asdf"],
+    &["implode", "-o", "other.asdf", "main.asdf"],
     &["explode", "x.asdf", "other.asdf"],
+    &["explode", "x.asdf", "-o", "other.asdf"],
+    &["convert", "-o", "other.asdf", "x.asdf"],
+    &["convert", "-o", "other.asdf", "x.asdf", "sky.asdf"],
+    &["convert", "missing.asdf", "x.asdf"],
+    &["convert", "x.asdf", "deep/part.asdf", "-o", "{stem}.asdf.gz", "--to", "asdf-9"],
+    &["repack", "-o", "other.asdf", "x.asdf"],
+    &["repack", "missing.asdf", "x.asdf"],
     &["layout", "write", "l.dud", "x.bd", "--from", "a=pair.npy"],
+    &["layout", "write", "l.dud", "n.dud", "--from", "a=pair.npy"],
+    &["layout", "write", "l.dud"],
+    &["layout", "new", "-o", "l.dud", "rows.npy"],
+    &["layout", "from", "-o", "l.dud", "n.dud"],
+    &["layout", "from", "rows.npy", "pair.npy"],
+    &["layout", "print", "-o", "l.dud", "n.dud"],
+    &["layout", "print", "l.dud", "n.dud"],
+    &["layout", "translate", "-o", "l.dud", "n.dud", "--to", "2026"],
+    &["layout", "describe", "-o", "other.asdf", "x.asdf"],
+    &["layout", "describe", "x.asdf", "other.asdf"],
+    &["layout", "code", "-o", "l.dud", "n.dud", "--lang", "c"],
+    &["layout", "catalog", "n.dud", "n.bd", "x.bd"],
+    &["layout", "catalog", "n.dud", "n.bd", "-o", "x.bd"],
     &["sky", "sky.asdf", "--in_place"],
+    &["sky", "sky.asdf", "-o", "points.csv", "more.csv"],
+    &["sky", "sky.asdf", "--points", "-o", "points.csv", "more.csv"],
     &["cutout", "sky.asdf", "x.asdf", "--sky", "10,20", "--size", "1px", "-o", "other.asdf"],
+    &["cutout", "-o", "other.asdf", "sky.asdf", "--sky", "10,20", "--size", "1px"],
     &["get", "x.asdf#/a", "other.asdf#/a", "-o", "y.fits"],
+    &["get", "-o", "rows.npy", "pair.npy", "--format", "npy"],
+    &["get", "-o", "rows.npy"],
+    &["show", "-o", "x.fits", "y.fits"],
+    &["manifest", "-o", "x.asdf", "other.asdf"],
+    &["manifest", "x.asdf", "other.asdf"],
+    &["table", "-o", "points.csv", "more.csv", "-c", "n=/n"],
+    &["table", "x.asdf", "other.asdf"],
+    &["tour", "x.asdf"],
+    &["tour", "."],
 ];
 
 /// In the first tier.
@@ -461,7 +510,9 @@ fn mistaken_arguments_keep_all_files() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = scratch.path();
     lay_out(folder);
-    std::fs::copy(folder.join("x.fits"), folder.join("y.fits")).unwrap();
+    for (from, to) in [("x.fits", "y.fits"), ("points.csv", "more.csv"), ("x.asdf", "observation.asdf")] {
+        std::fs::copy(folder.join(from), folder.join(to)).unwrap();
+    }
     let array = "!core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: little, shape: [2]}";
     std::fs::write(folder.join("nested.asdf"), asdf(&format!("group: {{deep: [{array}]}}\n"), &[1, 2])).unwrap();
     let files = || {
@@ -469,6 +520,13 @@ fn mistaken_arguments_keep_all_files() {
         let files = entries.filter(|path| path.is_file());
         files.map(|path| (std::fs::read(&path).unwrap(), path)).collect::<BTreeSet<_>>()
     };
+    for command in commands() {
+        let help = say(Path::new("."), &[&command.iter().map(String::as_str).collect::<Vec<_>>()[..], &["--help"]].concat());
+        let help = String::from_utf8(help.stdout).unwrap();
+        let writes = ["--output", "<OUT>", "--in-place"].iter().any(|word| help.contains(word));
+        let is_tried = SLIPS.iter().any(|words| begins(words, &command));
+        assert!(!writes && !NO_OUTPUT.contains(&command[0].as_str()) || is_tried, "{command:?} writes a file: add its slips");
+    }
     let before = files();
     for words in SLIPS {
         let ended = say(folder, words);
@@ -483,7 +541,15 @@ fn mistaken_arguments_keep_all_files() {
         &["set", "x.asdf#/n", "-1.5e3"],
         &["set", "x.asdf#/n", "-.inf"],
         &["set", "--quiet", "x.asdf#/n", "--", "--in_place"],
+        &["set", "x.asdf#/a", "5", "--fill"],
         &["set", "other.asdf#/a", "5", "--replace"],
+        &["get", "-oa.npy", "x.asdf#/a"],
+        &["get", "x.asdf#/a", "-ob.npy", "-s0:1"],
+        &["get", "-s0:1", "x.asdf#/a", "-ob.npy"],
+        &["stats", "-s0:1", "x.asdf#/a"],
+        &["convert", "x.asdf", "other.asdf", "-o", "{stem}-copy.asdf"],
+        &["repack", "-o{stem}-packed.asdf", "x.asdf", "other.asdf"],
+        &["repack", "x.asdf", "-o", "one.asdf"],
         &["insert", "x.asdf#/new", "-7"],
         &["sky", "sky.asdf", "--no-bounding-box", "-1,-1"],
         &["convert", "x.asdf", "x.asdf"],
@@ -492,6 +558,10 @@ fn mistaken_arguments_keep_all_files() {
         &["convert", "x.asdf", "y.fits", "--overwrite"],
         &["repack", "x.asdf", "nested.asdf", "--overwrite"],
     ] {
-        assert_eq!(say(folder, words).status, Ok(0), "{words:?}");
+        let ended = say(folder, words);
+        assert_eq!(ended.status, Ok(0), "{words:?}: {}", ended.stderr);
+    }
+    for name in ["x-copy.asdf", "other-copy.asdf", "x-packed.asdf", "other-packed.asdf", "one.asdf"] {
+        assert!(folder.join(name).is_file(), "{name}");
     }
 }

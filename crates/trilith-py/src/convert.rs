@@ -3,12 +3,13 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trilith::convert::{ConvertOptions, TargetForm};
-use trilith::file::{FileFormat, check_name};
+use trilith::file::{FileFormat, check_name, is_read_from};
 
 use crate::detached::detach_interruptible;
 use crate::errors::{IntoPyResult, UsageErrorKind};
 use crate::layout;
 use crate::source::{detect_origin, parse_byteorder};
+use crate::write::check_overwrite;
 
 /// Converts a file to another format, version or codec.
 ///
@@ -38,7 +39,8 @@ use crate::source::{detect_origin, parse_byteorder};
 /// skip_unreadable : bool
 ///     Leave out items that cannot be read.
 /// overwrite : bool
-///     Replace an object that exists, if the target is the URL of one. A file is always replaced.
+///     Replace a file that exists and holds data of any format that is read, or an object, if the target is its URL. A source may
+///     always be replaced by its new form.
 /// layout, byteorder, allow, remote, storage_options
 ///     As in `open`.
 ///
@@ -51,7 +53,7 @@ use crate::source::{detect_origin, parse_byteorder};
 /// ------
 /// ValueError
 ///     If the target cannot hold everything and `allow_loss` is not set; the message lists the losses. If its extension means
-///     another format, such as .npy.
+///     another format, such as .npy. If it holds data and `overwrite` is not set.
 /// NotImplementedError
 ///     If the conversion is not supported.
 /// OSError
@@ -108,7 +110,13 @@ pub(crate) fn convert(
     how.skip_unreadable = skip_unreadable;
     how.chunks = chunks;
     let given = detect_origin(source)?;
-    let done = detach_interruptible(py, || given.open(&opening)?.convert(target, &how));
+    let done = detach_interruptible(py, || {
+        let file = given.open(&opening)?;
+        if !is_read_from(file.source(), target.path()) {
+            check_overwrite(target.path(), overwrite)?;
+        }
+        file.convert(target, &how)
+    });
     let done = done?.or_raise(UsageErrorKind::Argument)?;
     Ok(done.losses.iter().map(ToString::to_string).collect())
 }

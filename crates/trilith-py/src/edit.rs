@@ -158,12 +158,15 @@ pub(crate) fn write_to(
         let done = detach_interruptible(py, || {
             let (opened, _) = file.current_file_and_tree()?;
             let mut out = Cursor::new(Vec::new());
-            let damaged = with_edits(&opened, file.lock_state().edits.clone())?.write(&mut out, &WriteOptions::default())?;
-            trilith::Result::Ok((out.into_inner(), damaged))
+            let mut change = with_edits(&opened, file.lock_state().edits.clone())?;
+            let mut warnings = change.take_warnings()?;
+            let damaged = change.write(&mut out, &WriteOptions::default())?;
+            warnings.extend(damaged.iter().map(|found| format!("{found}; it keeps this checksum")));
+            trilith::Result::Ok((out.into_inner(), warnings))
         })?;
-        let (bytes, damaged) = done.or_raise(UsageErrorKind::Argument)?;
+        let (bytes, warnings) = done.or_raise(UsageErrorKind::Argument)?;
         write_all(target, &bytes)?;
-        return issue_warnings(py, damaged.iter().map(|found| format!("{found}; it keeps this checksum")).collect());
+        return issue_warnings(py, warnings);
     }
     let place = crate::remote::write_path(target, overwrite, None, storage)?;
     let path = place.path().to_path_buf();
@@ -172,6 +175,7 @@ pub(crate) fn write_to(
         if opened.source().backing().and_then(SourceBacking::local_file).is_some_and(|local| local.is_at_path(&path)) {
             return Err(Error::invalid_input(format!("{} is the file itself: update() writes its changes", path.display())));
         }
+        crate::write::check_overwrite(place.path(), overwrite)?;
         let mut how = SaveOptions::default();
         how.output = Some(SaveTarget::Path(place));
         let steps = file.lock_state().edits.clone();

@@ -147,6 +147,8 @@ pub(crate) fn open(
     }
     let home = path.as_ref().and_then(|path| std::path::absolute(path).ok()).map(|path| Arc::new(FileOrigin { path, ..home }));
     let file = py.detach(|| open_file::ensure_layout_outline(file)).or_raise(UsageErrorKind::Argument)?;
+    let remarks = file.as_asdf().map(|file| file.reference_log().remarks()).unwrap_or_default();
+    crate::edit::issue_warnings(py, remarks)?;
     Ok(File { held: Arc::new(OpenFile::new(file, path, opening)), home })
 }
 
@@ -908,12 +910,14 @@ impl File {
     /// target : str, os.PathLike or binary file object
     ///     The new file, as in `write`: a path, the URL of an object, or an object with `write`.
     /// overwrite : bool
-    ///     Replace an object that exists, if the target is the URL of one. A file is always replaced.
+    ///     Replace a file that exists and holds data of any format that is read, or an object, if the target is its URL.
     /// storage_options : dict, optional
     ///     Credentials and places of the object store, as in `open`.
     ///
     /// Raises
     /// ------
+    /// ValueError
+    ///     If the target holds data and `overwrite` is not set.
     /// OSError
     ///     If the target cannot be written.
     ///

@@ -1,15 +1,17 @@
 //! `trilith.write`: a new file from dictionaries, lists, scalars and numpy arrays.
 
 use std::io::Cursor;
+use std::path::Path;
 
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyMemoryView, PySlice};
 use trilith::asdf::{ArrayOptions, AsdfBuilder, Target, WriteOptions};
-use trilith::file::{FileFormat, check_name};
+use trilith::file::{FileFormat, check_name, check_replaced};
 use trilith::layout::Dialect;
 use trilith::tree::Value;
+use trilith::{OpenOptions, SuggestedSetting};
 
 use crate::detached::detach_interruptible;
 use crate::dudley_items::{self, array_options};
@@ -110,6 +112,14 @@ pub(crate) fn write<'py>(
         builder.write(place, value)
     });
     collector.or_pending_exception(done.and_then(|done| done.map_err(|error| raise_at(&error, Some(&path)))))
+}
+
+/// Refuses to replace a file that holds data, unless `overwrite` is set.
+pub(crate) fn check_overwrite(path: &Path, overwrite: bool) -> trilith::Result<()> {
+    if overwrite {
+        return Ok(());
+    }
+    check_replaced(path, &[], &OpenOptions::new()).map_err(|error| error.setting("", SuggestedSetting::Overwrite))
 }
 
 /// Writes all bytes to a file object of Python: again and again, as long as it takes less than it is given.

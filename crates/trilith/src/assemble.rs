@@ -237,6 +237,7 @@ fn write_without_container<W: Write + Seek>(
     }
     let header = file.sections().header();
     writer.header_of_bytes(&header.line, &header.raw_comments, tree)?;
+    writer.keep_unused(file.sections(), blocks.len())?;
     for (position, copied) in blocks.iter().enumerate() {
         let (block, doing) = (copied.block(), || copied.label());
         let stored = copied.stored_source().with_context(doing)?;

@@ -12,6 +12,7 @@ mod backend;
 mod columns;
 mod default_image;
 mod dudley;
+mod existing_output;
 mod expand;
 mod file_format;
 mod file_set;
@@ -40,6 +41,8 @@ pub use columns::{TableColumn, table_columns};
 #[doc(hidden)]
 pub use default_image::{ImageRank, rank};
 pub(crate) use dudley::value_of;
+#[doc(hidden)]
+pub use existing_output::{check_replaced, is_read_from};
 pub use expand::{ExpandEvent, ExpandOptions};
 #[doc(hidden)]
 pub use file_format::{FileFormat, check_name, is_stream};

@@ -202,3 +202,107 @@ fn comments_and_enlarged_block_headers_are_preserved() {
     let done = rewrite(&file, file.tree().text(), std::io::Cursor::new(Vec::new()), &options, Default::default()).unwrap();
     assert!(done.notes.iter().any(|note| note.contains("the last 8 bytes of its header")), "{:?}", done.notes);
 }
+
+/// Bytes that no reader looks at.
+const NOTES: [&[u8]; 2] = [b"# notes of an observer", &[0x80, 0x9f, 0xff, 1, 2, 3]];
+
+/// Two arrays with content in the unused space after the tree and, if the generation finds the blocks after it, between them.
+fn with_unused_content(target: &'static Target, notes: &[u8]) -> (Vec<u8>, usize) {
+    let mut layout = trilith::asdf::WriteOptions::default();
+    (layout.index, layout.align) = (false, Some(1));
+    let mut builder = AsdfBuilder::new(target).with_options(layout);
+    let mut tree = Value::map([("key", "value")]);
+    for name in ["a0", "a1"] {
+        tree.set(name, builder.array(&Array::from_slice(&[7i32; 20], &[20]).unwrap(), &ArrayOptions::default()).unwrap());
+    }
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    builder.write_to(&mut bytes, tree).unwrap();
+    let mut bytes = bytes.into_inner();
+    let file = trilith::open_asdf_bytes(bytes.clone()).unwrap();
+    let between = file.sections().blocks().unwrap()[1].offset as usize;
+    let after_tree = file.sections().tree().unwrap().end as usize;
+    let has_gaps = target.generation().index;
+    if has_gaps {
+        bytes.splice(between..between, notes.iter().copied());
+    }
+    bytes.splice(after_tree..after_tree, notes.iter().copied());
+    (bytes, 1 + usize::from(has_gaps))
+}
+
+fn count(bytes: &[u8], part: &[u8]) -> usize {
+    bytes.windows(part.len()).filter(|window| *window == part).count()
+}
+
+/// Unused space may hold any content (ASDF 1.x, "Tree" and "Block index"). First tier.
+#[test]
+fn unused_content_is_kept_or_left_out_with_note() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.asdf");
+    for name in ["finf-0.1", "asdf-0.1-dev", "asdf-0.1", "asdf-1.0", "asdf-1.6"] {
+        let target = Target::from_name(name).unwrap();
+        for notes in NOTES {
+            let (bytes, spaces) = with_unused_content(target, notes);
+            let expected = vec![7i32; 20];
+            let check = |bytes: &[u8], arrays: &[&str], spaces: usize, what: &str| {
+                assert_eq!(count(bytes, notes), spaces, "{name} {what}");
+                let file = trilith::open_asdf_bytes(bytes.to_vec()).unwrap();
+                for array in arrays {
+                    assert_eq!(file.array_at(array).unwrap().load::<i32>().unwrap(), expected, "{name} {what} {array}");
+                }
+                assert!(check::verify(&file, VerifyDepth::Decoded, Default::default()).unwrap().is_ok(), "{name} {what}");
+            };
+            check(&bytes, &["/a0", "/a1"], spaces, "read");
+            let source = trilith::open_asdf_bytes(bytes.clone()).unwrap();
+            assert_eq!(source.sections().unused_content().unwrap().len(), spaces, "{name}");
+
+            // An edit keeps it: in place, in the room that is there, in a file that grows, and with other blocks.
+            type Edit = fn(&mut Change<'_>) -> trilith::Result<()>;
+            let edits: [(&str, &[&str], Edit); 5] = [
+                ("short", &["/a0", "/a1"], |change| change.set("/key", "v")),
+                ("long", &["/a0", "/a1"], |change| change.set("/key", "long ".repeat(500))),
+                ("first gone", &["/a1"], |change| change.delete("/a0")),
+                ("last gone", &["/a0"], |change| change.delete("/a1")),
+                ("more", &["/a0", "/a1", "/a2"], |change| {
+                    change.insert_array("/a2", &Array::from_slice(&[7i32; 20], &[20])?, &ArrayOptions::default())
+                }),
+            ];
+            for (what, arrays, edit) in edits {
+                for in_place in [false, true] {
+                    std::fs::write(&path, &bytes).unwrap();
+                    let file = open_asdf(&path).unwrap();
+                    let mut change = Change::new(&file);
+                    edit(&mut change).unwrap();
+                    let mut how = SaveOptions::default();
+                    how.in_place = in_place;
+                    change.save(how).unwrap();
+                    check(&std::fs::read(&path).unwrap(), arrays, spaces, what);
+                }
+            }
+            // Without blocks no unused space is left.
+            std::fs::write(&path, &bytes).unwrap();
+            let file = open_asdf(&path).unwrap();
+            let mut change = Change::new(&file);
+            change.delete("/a0").unwrap();
+            change.delete("/a1").unwrap();
+            assert_eq!(change.save(SaveOptions::default()).unwrap_err().kind(), ErrorKind::Unsupported, "{name}");
+            assert_eq!(std::fs::read(&path).unwrap(), bytes, "{name}");
+
+            // A conversion keeps it over the same name, and leaves it out of another file with a note.
+            let mut options = ConvertOptions::default();
+            options.set_codec(if target.generation().fields.compression.is_some() { "zlib" } else { "none" }).unwrap();
+            let done = trilith::open(&path).unwrap().convert(&path, &options).unwrap();
+            check(&std::fs::read(&path).unwrap(), &["/a0", "/a1"], spaces, "over itself");
+            assert!(done.notes.iter().all(|note| !note.contains("unused")), "{name}: {:?}", done.notes);
+            let other = folder.path().join("y.asdf");
+            let done = trilith::open(&path).unwrap().convert(&other, &options).unwrap();
+            check(&std::fs::read(&other).unwrap(), &["/a0", "/a1"], 0, "into another file");
+            assert!(done.notes.iter().any(|note| note.contains("the content of unused space is left out")), "{name}");
+            // A generation without a block index finds no block after such content.
+            let mut options = ConvertOptions::default();
+            options.to = trilith::convert::TargetForm::from_name("finf-0.1").unwrap();
+            options.allow_loss = true;
+            trilith::open(&path).unwrap().convert(&path, &options).unwrap();
+            check(&std::fs::read(&path).unwrap(), &["/a0", "/a1"], spaces, "to FINF over itself");
+        }
+    }
+}

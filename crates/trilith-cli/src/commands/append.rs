@@ -10,6 +10,7 @@ use trilith::dudley::{DudleyFile, LayoutOrigin, Signature, StreamOptions, append
 use trilith::{Error, Result};
 
 use crate::Outcome;
+use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
 use crate::options::Options;
 use crate::output::{eprint_line, display_size};
@@ -24,7 +25,7 @@ use crate::outputs::report_written;
 #[derive(Debug, Args)]
 pub(crate) struct Append {
     /// The file and the path of a streamed array; leave the path out if the rows have names
-    #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE#/path", value_parser = strip_mark)]
     item: String,
     /// The rows, as a .npy file of the same datatype and row shape; in a Dudley file also several, as
     /// te=te.npy time=t.npy

@@ -8,10 +8,11 @@ use trilith::asdf::{self, AsdfFile};
 use trilith::bytes::{BaseUri, WriteBasis, name_of, path_of};
 use trilith::convert::{self, CoordinateHeader, ConvertOptions, ConvertReport, TargetForm};
 use trilith_io::error::count_noun;
-use trilith::file::{FileSet, open_fits_file};
+use trilith::file::{FileSet, is_read_from, open_fits_file};
 use trilith::{Error, ErrorKind, File, Result};
 
 use crate::Outcome;
+use crate::inputs::{ConversionFiles, FileJob};
 use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
 use crate::options::Options;
 use crate::output::{eprint_line, display_size};
@@ -24,16 +25,13 @@ use crate::advice::error_with_advice;
 /// Without --to the tree is copied byte for byte. With --to its text is edited, so that comments and the order of keys
 /// stay, and arrays keep their values. Losses are listed, and then the file is written only with --allow-loss (exit
 /// status 1 otherwise). OUT is written to a temporary file and renamed, so it may be IN.
-/// Any other file with data is replaced only with --overwrite. The files of a catalog become
-/// one file, or one ASDF file each in the folder OUT/.
+/// Any other file with data is replaced only with --overwrite. Several inputs need -o with {stem} in the name. The files of a
+/// catalog become one file, or one ASDF file each in the folder OUT/.
 #[derive(Debug, Clone, Args)]
+#[command(override_usage = "trilith convert [OPTIONS] <IN> <OUT>\n       trilith convert [OPTIONS] <IN>... -o <OUT>")]
 pub(crate) struct Convert {
-    /// The file to read, or - for standard input
-    #[arg(value_name = "IN")]
-    input: String,
-    /// The file to write, or - for standard output
-    #[arg(value_name = "OUT")]
-    output: String,
+    #[command(flatten)]
+    files: ConversionFiles,
     /// Version to write (default: that of IN, or the newest one for the extension of OUT)
     #[arg(long, value_name = "GENERATION")]
     to: Option<String>,
@@ -100,39 +98,47 @@ pub(crate) struct Convert {
 }
 
 impl Convert {
-    /// Writes the file.
+    /// Writes the files.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+        self.files.run(options, |job, output| self.convert_input(job, output, options))
+    }
+
+    fn convert_input(&self, job: &mut FileJob<'_>, output: &str, options: &Options) -> Result<Outcome> {
         if let Some(base) = &self.embed {
-            return self.embed_in_fits(base, options);
+            return self.embed_in_fits(base, job, output, options);
         }
-        let file = options.open_file(&self.input)?;
-        if let Some(set) = file.as_family().filter(|_| self.output.ends_with('/')) {
-            return self.convert_each_file(set, options);
+        let file = job.open_file()?;
+        if let Some(set) = file.as_family().filter(|_| output.ends_with('/')) {
+            return self.convert_each_file(set, &job.name, output, options);
         }
-        self.convert_file(file, options)
+        let done = self.convert_file(file, &job.name, output, options)?;
+        report(job, output, done)
     }
 
     /// Writes each file of a set into the folder that is the output, under its name with the extension of ASDF.
-    fn convert_each_file(&self, set: &FileSet, options: &Options) -> Result<Outcome> {
-        if trilith::bytes::is_url(&self.input) || trilith::bytes::is_url(&self.output) {
+    fn convert_each_file(&self, set: &FileSet, input: &str, output: &str, options: &Options) -> Result<Outcome> {
+        if trilith::bytes::is_url(input) || trilith::bytes::is_url(output) {
             return Err(Error::unsupported("the files of a set on a server are not converted one by one")
                 .hint("convert the set to one file"));
         }
-        let input = path_of(&self.input);
-        let folder = input.parent().unwrap_or(Path::new(""));
+        let (catalog, target) = (path_of(input), path_of(output));
+        let folder = catalog.parent().unwrap_or(Path::new(""));
         let mut outcome = Outcome::Success;
         for name in set.rows().iter().cloned().flatten().filter_map(|row| set.catalog().files().get(row)) {
             if !Path::new(name).components().all(|part| matches!(part, Component::Normal(_))) {
                 return Err(Error::invalid_input(format!("{name:?} in the catalog leads out of its folder")));
             }
             let path = folder.join(name);
-            let output = path_of(&self.output).join(name).with_extension("asdf");
+            let output = target.join(name).with_extension("asdf");
             if let Some(above) = output.parent() {
                 make_folder(above)?;
             }
             let (input, output) = (name_of(&path).into_owned(), name_of(&output).into_owned());
-            let one = Self { input, output, ..self.clone() };
-            let done = options.open_file_set_member(&one.input, set).and_then(|file| one.convert_file(file, options));
+            let done = options.open_file_set_member(&input, set).and_then(|file| self.convert_file(file, &input, &output, options));
+            let done = done.and_then(|done| match done {
+                Some((json, line)) => report_written(&output, &json, &line, options).map(|()| Outcome::Success),
+                None => Ok(Outcome::Negative),
+            });
             // A file that is missing or damaged does not stop the others.
             let done = match done {
                 Err(error) if error.kind() != ErrorKind::Cancelled => {
@@ -146,27 +152,29 @@ impl Convert {
         Ok(outcome)
     }
 
-    fn convert_file(&self, file: File, options: &Options) -> Result<Outcome> {
-        let how = self.to_convert_options(options)?;
-        let file = options.for_output(file, &BaseUri::of_file(&self.output))?;
-        if let Some(set) = file.as_family().filter(|_| path_of(&self.output).exists()) {
-            options.add_inputs_beside(&self.input, set.catalog().files());
+    /// Returns the report on the new file, or None if it was refused.
+    fn convert_file(&self, file: File, input: &str, output: &str, options: &Options) -> Result<Option<WrittenReport>> {
+        let mut how = self.to_convert_options(output, options)?;
+        how.write_options.keep_unused = is_read_from(file.source(), &path_of(output));
+        let file = options.for_output(file, &BaseUri::of_file(output))?;
+        if let Some(set) = file.as_family().filter(|_| path_of(output).exists()) {
+            options.add_inputs_beside(input, set.catalog().files());
         }
-        let mut target = self.create_target(FileFormat::from(&how.to), WriteBasis::SameAs(&**file.source()), options)?;
+        let mut target = self.create_target(FileFormat::from(&how.to), WriteBasis::SameAs(&**file.source()), (input, output), options)?;
         let done = file.convert_into(&how, target.writer(), trilith::Progress::default())?;
         if done.written {
-            self.commit_and_report(target, &done, file.as_asdf(), options)
+            commit(target, &done, file.as_asdf(), (input, output), options).map(Some)
         } else {
-            report_refused(&self.input, &self.output, &done.losses, options)
+            report_refused(input, output, &done.losses, options).map(|_| None)
         }
     }
 
     /// Returns the options of the conversion.
-    fn to_convert_options(&self, options: &Options) -> Result<ConvertOptions> {
+    fn to_convert_options(&self, output: &str, options: &Options) -> Result<ConvertOptions> {
         let mut how = ConvertOptions::default();
-        how.to = match (&self.to, TargetForm::of_name(&self.output)) {
+        how.to = match (&self.to, TargetForm::of_name(output)) {
             (Some(_), TargetForm::Fits) => {
-                return Err(Error::invalid_input(format!("{} is to be a FITS file, which has no place for --to", self.output))
+                return Err(Error::invalid_input(format!("{output} is to be a FITS file, which has no place for --to"))
                     .hint("leave out --to, or give OUT a name that ends in .asdf"));
             }
             (Some(name), _) => TargetForm::from_name(name)?,
@@ -197,50 +205,73 @@ impl Convert {
     }
 
     /// Converts to the ASDF file in another FITS file.
-    fn embed_in_fits(&self, base: &str, options: &Options) -> Result<Outcome> {
+    fn embed_in_fits(&self, base: &str, job: &mut FileJob<'_>, output: &str, options: &Options) -> Result<Outcome> {
         let base = open_fits_file(options.open_source(base)?, &options.command_limits()?)?;
-        let file = options.open_asdf_for(&self.input, &self.output)?;
-        let mut target = self.create_target(FileFormat::Fits, WriteBasis::SameAs(&**base.source()), options)?;
+        let input = job.name.clone();
+        let file = job.open_asdf_for(output)?;
+        let mut target = self.create_target(FileFormat::Fits, WriteBasis::SameAs(&**base.source()), (&input, output), options)?;
         let mut done = ConvertReport::default();
         done.losses = convert::embed(&file, &base, &mut target.writer())?;
         if self.loss.is_refused(&done.losses) {
-            return report_refused(&self.input, &self.output, &done.losses, options);
+            return report_refused(&input, output, &done.losses, options);
         }
-        self.commit_and_report(target, &done, Some(&file), options)
+        done.notes.extend(file.sections().omission_note()?);
+        let done = commit(target, &done, Some(&file), (&input, output), options)?;
+        report(job, output, Some(done))
     }
 
     /// Starts the output, if it may be written.
-    fn create_target(&self, form: FileFormat, basis: WriteBasis<'_>, options: &Options) -> Result<OutputFile> {
+    fn create_target(
+        &self,
+        form: FileFormat,
+        basis: WriteBasis<'_>,
+        (input, output): (&str, &str),
+        options: &Options,
+    ) -> Result<OutputFile> {
         if self.to.is_none() {
-            check_name(&self.output, form, "select the format with --to, or change the extension")?;
+            check_name(output, form, "select the format with --to, or change the extension")?;
         }
-        let base = self.embed.as_deref().unwrap_or(&self.input);
-        options.check_inputs(&self.output, &[&self.input, base])?;
-        options.check_replaced(&self.output, &[&self.input, base])?;
-        OutputFile::create(&self.output, basis, options)
+        let base = self.embed.as_deref().unwrap_or(input);
+        options.check_inputs(output, &[input, base])?;
+        options.check_replaced(output, &[input, base])?;
+        OutputFile::create(output, basis, options)
     }
+}
 
-    /// Puts the file into place, and reports it.
-    fn commit_and_report(&self, target: OutputFile, done: &ConvertReport, from: Option<&AsdfFile>, options: &Options) -> Result<Outcome> {
-        // A copy can be read if what was copied can.
-        let written = if done.is_copy { target.commit(options)? } else { target.commit_checked(from, options)? };
-        report_losses(&self.input, &done.losses);
-        for text in &done.notes {
-            options.warn(text);
-        }
-        let losses = losses_json(&done.losses);
-        let whole = format!("{}: {}", self.output, display_size(written));
-        let (report, line) = if done.has_sizes {
-            let report = json!({
-                "file": self.output, "size": written, "blocks": done.blocks, "decoded": done.decoded_bytes, "stored": done.stored_bytes,
-                "written": true, "losses": losses, "notes": done.notes,
-            });
-            let (decoded, stored) = (display_size(done.decoded_bytes), display_size(done.stored_bytes));
-            (report, format!("{whole} ({}, {decoded} decoded, {stored} stored)", count_noun(done.blocks, "block")))
-        } else {
-            (json!({ "file": self.output, "size": written, "written": true, "losses": losses, "notes": done.notes }), whole)
-        };
-        report_written(&self.output, &report, &line, options)?;
-        Ok(Outcome::Success)
+/// A report on a new file: as JSON and as a line.
+type WrittenReport = (serde_json::Value, String);
+
+/// Prints the report on a new file.
+fn report(job: &mut FileJob<'_>, output: &str, done: Option<WrittenReport>) -> Result<Outcome> {
+    let Some((json, line)) = done else { return Ok(Outcome::Negative) };
+    job.report_written(output, json, &line)?;
+    Ok(Outcome::Success)
+}
+
+/// Puts the file into place, and returns the report on it.
+fn commit(
+    target: OutputFile,
+    done: &ConvertReport,
+    from: Option<&AsdfFile>,
+    (input, output): (&str, &str),
+    options: &Options,
+) -> Result<WrittenReport> {
+    // A copy can be read if what was copied can.
+    let written = if done.is_copy { target.commit(options)? } else { target.commit_checked(from, options)? };
+    report_losses(input, &done.losses);
+    for text in &done.notes {
+        options.warn(text);
     }
+    let losses = losses_json(&done.losses);
+    let whole = format!("{output}: {}", display_size(written));
+    Ok(if done.has_sizes {
+        let report = json!({
+            "file": output, "size": written, "blocks": done.blocks, "decoded": done.decoded_bytes, "stored": done.stored_bytes,
+            "written": true, "losses": losses, "notes": done.notes,
+        });
+        let (decoded, stored) = (display_size(done.decoded_bytes), display_size(done.stored_bytes));
+        (report, format!("{whole} ({}, {decoded} decoded, {stored} stored)", count_noun(done.blocks, "block")))
+    } else {
+        (json!({ "file": output, "size": written, "written": true, "losses": losses, "notes": done.notes }), whole)
+    })
 }

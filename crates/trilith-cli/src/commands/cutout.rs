@@ -10,6 +10,7 @@ use trilith::{CutoutImage, CutoutOptions, EdgeMode, Error, Result};
 use trilith_view::preview::{Preview, PreviewOptions};
 
 use crate::Outcome;
+use crate::dashed_words::strip_mark;
 use crate::inputs::{ArgumentKind as Arguments, FileListArgs, all_arguments, run_each};
 use crate::options::Options;
 use crate::outputs::{FileFormat, OutputTemplate};
@@ -26,7 +27,7 @@ const MAX_PENDING_SYNCS: usize = 3;
 #[derive(Debug, Args)]
 pub(crate) struct Cutout {
     /// Files, folders, patterns and URLs; after # the path of an image (default: the first image with coordinates)
-    #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", value_parser = strip_mark)]
     file: Option<String>,
     /// More files, folders, patterns and URLs
     #[arg(value_name = "MORE")]

@@ -8,6 +8,7 @@ use trilith::tree::TreePath;
 
 use super::schema::SchemaSources;
 use crate::Outcome;
+use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
 use crate::options::Options;
 use crate::output::eprint_line;
@@ -16,7 +17,7 @@ use crate::output::eprint_line;
 #[derive(Debug, Args)]
 pub(crate) struct Describe {
     /// The file and the path of the node
-    #[arg(value_name = "FILE#/PATH", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE#/PATH", value_parser = strip_mark)]
     item: String,
     #[command(flatten)]
     sources: SchemaSources,

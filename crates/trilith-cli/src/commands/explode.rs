@@ -13,6 +13,7 @@ use trilith::{Error, Result};
 
 use super::implode::split_extension;
 use crate::Outcome;
+use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
 use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
 use crate::options::Options;
@@ -28,7 +29,7 @@ use crate::save_options::report_removed;
 #[derive(Debug, Args)]
 pub(crate) struct Explode {
     /// The file, with an optional #/path of the one array to move
-    #[arg(value_name = "FILE[#/path]", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE[#/path]", value_parser = strip_mark)]
     item: String,
     /// The folder to write into (default: that of the file)
     #[arg(short, long, value_name = "DIR")]
@@ -77,6 +78,7 @@ impl Explode {
         let left = parts.kept.iter();
         options.warn_all(left.map(|part| format!("{} is left: the tree no longer names it, but others may", part.display())).collect());
         report_losses(&item.file, &losses);
+        options.warn_of_omission(&file, false)?;
         let kept = plan.kept_blocks.iter().filter(|block| block.stored_len() > 0).count();
         if only.is_none() {
             let name = main.display();

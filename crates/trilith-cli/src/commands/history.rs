@@ -1,7 +1,8 @@
 //! `trilith history add FILE TEXT`: an entry of the history.
 
 use clap::{Args, Subcommand};
-use trilith::Result;
+use trilith::bytes::path_of;
+use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::options::Options;
@@ -33,6 +34,10 @@ impl History {
     /// Changes the file.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         let Action::Add { file, text, save } = &self.action;
+        if path_of(text).is_file() {
+            return Err(Error::invalid_input(format!("cannot add {text:?} to the history: it is the name of a file"))
+                .hint("history add takes one FILE and a description of the change"));
+        }
         apply(&format!("{file}#"), options, save, |change, _| change.add_history(text))
     }
 }

@@ -7,9 +7,11 @@ use trilith::asdf::{AsdfFile, Block, WriteOptions};
 use trilith::Result;
 use trilith::assemble::{self, BlockCodec};
 use trilith::bytes::{WriteBasis, name_of, path_of};
+use trilith::file::is_read_from;
 
 use super::explode::one_array;
 use crate::Outcome;
+use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
 use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
 use crate::options::Options;
@@ -20,7 +22,7 @@ use crate::output_file::OutputFile;
 #[derive(Debug, Args)]
 pub(crate) struct Implode {
     /// The file with the tree, with an optional #/path of the one array to take in
-    #[arg(value_name = "FILE[#/path]", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE[#/path]", value_parser = strip_mark)]
     item: String,
     /// The file to write (default: NAME_all next to it)
     #[arg(short, long, value_name = "OUT")]
@@ -46,13 +48,15 @@ impl Implode {
             check_absent([&path_of(&output).into_owned()], options.overwrite)?;
         }
         let mut target = OutputFile::create(&output, WriteBasis::SameAs(&**file.sections().source()), options)?;
-        let losses =
-            assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &WriteOptions::default(), BlockCodec::Keep)?;
+        let mut how = WriteOptions::default();
+        how.keep_unused = is_read_from(file.sections().source(), &path_of(&output));
+        let losses = assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &how, BlockCodec::Keep)?;
         if self.loss.is_refused(&losses) {
             return report_refused(&item.file, &output, &losses, options);
         }
         let written = target.commit_checked(Some(&file), options)?;
         report_losses(&item.file, &losses);
+        options.warn_of_omission(&file, how.keep_unused)?;
         let (count, taken) = (blocks.len(), plan.blocks.len());
         let report = json!({"file": output, "written": true, "size": written, "blocks": count, "taken": taken, "losses": losses_json(&losses)});
         report_written(&output, &report, &format!("{output}: {}, {taken} copied in", count_noun(count, "block")), options)?;

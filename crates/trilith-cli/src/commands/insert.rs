@@ -4,6 +4,7 @@ use clap::Args;
 use trilith::Result;
 
 use crate::Outcome;
+use crate::dashed_words::strip_mark;
 use crate::options::Options;
 use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply};
 
@@ -11,7 +12,7 @@ use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply};
 #[derive(Debug, Args)]
 pub(crate) struct Insert {
     /// The file and the path of the addition: a new key, the number to insert before, or - for the end
-    #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE#/path", value_parser = strip_mark)]
     item: String,
     #[command(flatten)]
     typed: ValueArg,

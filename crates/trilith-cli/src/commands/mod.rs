@@ -68,8 +68,8 @@ commands! {
     "Change a file" {
         set::Set,
         insert::Insert,
-        delete::Delete,
-        rename::Rename,
+        rm::Rm,
+        mv::Mv,
         edit::Edit,
         update::Update,
         append::Append,
@@ -98,10 +98,10 @@ impl Command {
     /// Returns the alternative for a Dudley file, if the command is only for trees of the ASDF family.
     pub(crate) fn dudley_alternative(&self) -> &'static str {
         use Command::{
-            Delete, Describe, Edit, Explode, History, Implode, Insert, Refs, Rename, Repack, Repair, Resolve, Set, ToYaml, Update,
+            Describe, Edit, Explode, History, Implode, Insert, Mv, Refs, Repack, Repair, Resolve, Rm, Set, ToYaml, Update,
         };
         match self {
-            Set(_) | Insert(_) | Delete(_) | Rename(_) | Edit(_) | Update(_) | History(_) => {
+            Set(_) | Insert(_) | Rm(_) | Mv(_) | Edit(_) | Update(_) | History(_) => {
                 "append adds records to it; for any other change convert it first: trilith convert IN.bd OUT.asdf"
             }
             Refs(_) | Resolve(_) | Explode(_) | Implode(_) => "it refers to no other files; convert writes it as ASDF",

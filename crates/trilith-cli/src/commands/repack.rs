@@ -5,30 +5,29 @@ use serde_json::json;
 use trilith_io::error::count_noun;
 use trilith::asdf::{self, WriteOptions};
 use trilith::assemble::{BlockCodec, BlockOrder, RepackPlan};
-use trilith::bytes::WriteBasis;
+use trilith::bytes::{WriteBasis, path_of};
+use trilith::file::is_read_from;
 use trilith_codec::codec::{self, BloscCodec};
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
+use crate::inputs::{ConversionFiles, FileJob};
 use crate::losses::{AllowLoss, losses_json, report_refused, report_losses as report_losses};
 use crate::options::Options;
 use crate::output::display_size;
-use crate::outputs::{FileFormat, check_name, report_written};
+use crate::outputs::{FileFormat, check_name};
 use crate::output_file::OutputFile;
 
 /// Write a file without gaps and unused blocks
 ///
-/// The command aligns the blocks, and writes checksums and the block index again. A block of which the arrays need only a
+/// Content of unused space is left out, but a file that holds some is repacked over itself only with --drop-gaps. The command aligns the blocks, and writes checksums and the block index again. A block of which the arrays need only a
 /// part loses the rest. If no array names a block, something else may refer to it by number, so all blocks stay, under
 /// their numbers.
 #[derive(Debug, Args)]
+#[command(override_usage = "trilith repack [OPTIONS] <IN> <OUT>\n       trilith repack [OPTIONS] <IN>... -o <OUT>")]
 pub(crate) struct Repack {
-    /// The file to read, or - for standard input
-    #[arg(value_name = "IN")]
-    input: String,
-    /// The file to write, which may be IN, or - for standard output
-    #[arg(value_name = "OUT")]
-    output: String,
+    #[command(flatten)]
+    files: ConversionFiles,
     /// Codec of every block (default: each keeps its own)
     #[arg(long, value_name = "CODEC")]
     codec: Option<String>,
@@ -41,6 +40,9 @@ pub(crate) struct Repack {
     /// Leave out blocks that no array names
     #[arg(long)]
     drop_unused: bool,
+    /// Drop the content of unused space, after the tree and between blocks, even if OUT is IN
+    #[arg(long)]
+    drop_gaps: bool,
     #[command(flatten)]
     loss: AllowLoss,
 }
@@ -58,9 +60,14 @@ enum BlockOrderArg {
 }
 
 impl Repack {
-    /// Writes the file.
+    /// Writes the files.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let file = options.open_asdf_for(&self.input, &self.output)?;
+        self.files.run(options, |job, output| self.repack_input(job, output, options))
+    }
+
+    fn repack_input(&self, job: &mut FileJob<'_>, output: &str, options: &Options) -> Result<Outcome> {
+        let input = &*job.name.clone();
+        let file = job.open_asdf_for(output)?;
         let codec = match self.codec.as_deref().map(codec::parse_name).transpose()? {
             None => BlockCodec::Keep,
             Some((_, BloscCodec::Zstd)) => {
@@ -82,16 +89,23 @@ impl Repack {
         how.align = self.align;
         // So that rows can be added.
         how.stream_checksum = false;
-        check_name(&self.output, FileFormat::from_asdf(&file), "name it otherwise, or convert the file")?;
-        options.check_inputs(&self.output, &[&self.input])?;
-        options.check_replaced(&self.output, &[&self.input])?;
-        let mut target = OutputFile::create(&self.output, WriteBasis::SameAs(&**file.sections().source()), options)?;
+        check_name(output, FileFormat::from_asdf(&file), "name it otherwise, or convert the file")?;
+        options.check_inputs(output, &[input])?;
+        options.check_replaced(output, &[input])?;
+        let omission = file.sections().omission_note()?;
+        if let Some(note) = omission.as_ref().filter(|_| !self.drop_gaps && is_read_from(file.sections().source(), &path_of(output))) {
+            return Err(Error::invalid_input(format!("cannot repack {input} over itself: {note}"))
+                .hint("--drop-gaps drops it; another OUT leaves this file unchanged"));
+        }
+        let mut target = OutputFile::create(output, WriteBasis::SameAs(&**file.sections().source()), options)?;
         let losses = packed.write(target.writer(), &how, codec)?;
         if self.loss.is_refused(&losses) {
-            return report_refused(&self.input, &self.output, &losses, options);
+            return report_refused(input, output, &losses, options);
         }
         let written = target.commit_checked(Some(&file), options)?;
-        report_losses(&self.input, &losses);
+        report_losses(input, &losses);
+        let notes: Vec<String> = omission.into_iter().collect();
+        options.warn_all(notes.clone());
         let dropped = file.sections().all_blocks()?.len() - packed.len();
         let unnamed = if self.drop_unused { 0 } else { asdf::unreferenced_blocks(&file)?.len() };
         let kept = match unnamed {
@@ -100,15 +114,15 @@ impl Repack {
             n => format!("{n} blocks that no array names are kept; --drop-unused drops them"),
         };
         let report = json!({
-            "file": self.output, "written": true, "size": written, "size_before": file.size(), "blocks": packed.len(),
-            "dropped": dropped, "cropped": packed.cropped(), "unnamed": unnamed, "losses": losses_json(&losses),
+            "file": output, "written": true, "size": written, "size_before": file.size(), "blocks": packed.len(),
+            "dropped": dropped, "cropped": packed.cropped(), "unnamed": unnamed, "losses": losses_json(&losses), "notes": notes,
         });
         let cropped = match packed.cropped() {
             0 => String::new(),
             n => format!(", {} cut to the bytes of {} arrays", count_noun(n, "block"), if n == 1 { "its" } else { "their" }),
         };
-        let line = format!("{}: {} ({} before), {kept}{cropped}", self.output, display_size(written), display_size(file.size()));
-        report_written(&self.output, &report, &line, options)?;
+        let line = format!("{}: {} ({} before), {kept}{cropped}", output, display_size(written), display_size(file.size()));
+        job.report_written(output, report, &line)?;
         Ok(Outcome::Success)
     }
 }

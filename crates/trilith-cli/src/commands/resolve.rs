@@ -5,7 +5,8 @@ use serde_json::json;
 use trilith_io::error::count_noun;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
 use trilith::assemble::{self, BlockCodec};
-use trilith::bytes::WriteBasis;
+use trilith::bytes::{WriteBasis, path_of};
+use trilith::file::is_read_from;
 use trilith::{Error, Result};
 
 use crate::Outcome;
@@ -45,12 +46,15 @@ impl Resolve {
         options.check_replaced(&self.output, &[&self.input])?;
         let mut target = OutputFile::create(&self.output, WriteBasis::SameAs(&**file.sections().source()), options)?;
         let tree = file.sections().tree().map(|_| plan.tree.as_str());
-        let losses = assemble::write(&file, tree, &blocks, target.writer(), &WriteOptions::default(), BlockCodec::Keep)?;
+        let mut how = WriteOptions::default();
+        how.keep_unused = is_read_from(file.sections().source(), &path_of(&self.output));
+        let losses = assemble::write(&file, tree, &blocks, target.writer(), &how, BlockCodec::Keep)?;
         if self.loss.is_refused(&losses) {
             return report_refused(&self.input, &self.output, &losses, options);
         }
         let written = target.commit_checked(Some(&file), options)?;
         report_losses(&self.input, &losses);
+        options.warn_of_omission(&file, how.keep_unused)?;
         let (count, taken) = (plan.count, plan.blocks.len());
         let report = json!({"file": self.output, "written": true, "size": written, "references": count, "taken": taken, "losses": losses_json(&losses)});
         report_written(&self.output, &report, &format!("{}: {} replaced, {} copied in", self.output, count_noun(count, "reference"), count_noun(taken, "block")), options)?;

@@ -7,6 +7,7 @@ use trilith::tree::Tree;
 use trilith::{Error, Result, TreePath};
 
 use crate::Outcome;
+use crate::dashed_words::strip_mark;
 use crate::options::Options;
 use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply};
 
@@ -14,17 +15,20 @@ use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply};
 ///
 /// With --from an array is stored in a separate block (in an exploded file, in a separate file) and the block of
 /// the replaced array is removed, unless another refers to it. With --in-place the remaining blocks are not copied:
-/// the new one takes the place of the old if it fits, else it is appended. A VALUE replaces no array unless --replace is given.
+/// the new one takes the place of the old if it fits, else it is appended. A VALUE replaces no array unless --replace is given; --fill writes it into each element.
 #[derive(Debug, Args)]
 pub(crate) struct Set {
     /// The file and the path of the value to set; a missing key is added
-    #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE#/path", value_parser = strip_mark)]
     item: String,
     #[command(flatten)]
     typed: ValueArg,
     /// Let VALUE replace an array, or a mapping or list with arrays in it, which are removed
     #[arg(long, conflicts_with = "from")]
     replace: bool,
+    /// Write VALUE into every element of an array; datatype and shape stay, and no element is masked any more
+    #[arg(long, conflicts_with_all = ["from", "replace", "tag"])]
+    fill: bool,
     #[command(flatten)]
     array: ArrayArg,
     #[command(flatten)]
@@ -39,6 +43,9 @@ impl Set {
                 Some((array, how)) => change.set_array(path, &array, &how),
                 None => {
                     let value = self.typed.parse_value(change, path)?;
+                    if self.fill {
+                        return change.fill_array(path, &value);
+                    }
                     if !self.replace {
                         check_arrays(change.tree()?, path)?;
                     }
@@ -67,5 +74,5 @@ fn check_arrays(tree: &Tree, path: &TreePath) -> Result<()> {
         _ => format!("{} would be removed", count_noun(arrays, "array")),
     };
     Err(Error::unsupported(format!("cannot set {path} to a value: {what}"))
-        .hint("--from replaces an array by another one, --replace removes it"))
+        .hint("--fill writes VALUE into each element, --from replaces an array by another one, --replace removes it"))
 }

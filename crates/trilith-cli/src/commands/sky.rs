@@ -13,7 +13,7 @@ use crate::item_arg::ItemArg;
 use crate::options::Options;
 use crate::output::{Output, eprint_line};
 use crate::outputs::{FileFormat, report_written};
-use crate::save_options::strip_number_mark;
+use crate::dashed_words::strip_mark;
 use crate::output_file::OutputFile;
 use crate::advice::error_with_advice;
 
@@ -26,10 +26,10 @@ use crate::advice::error_with_advice;
 #[derive(Debug, Args)]
 pub(crate) struct Sky {
     /// The file, and the path of an array or of its coordinates (default: the image of the file)
-    #[arg(value_name = "FILE[#/PATH]", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE[#/PATH]", value_parser = strip_mark)]
     item: String,
     /// Pixels, or with --pixel world coordinates
-    #[arg(value_name = "X,Y", value_parser = strip_number_mark)]
+    #[arg(value_name = "X,Y", value_parser = strip_mark)]
     points: Vec<String>,
     /// The points are world coordinates, and pixels are printed
     #[arg(long)]

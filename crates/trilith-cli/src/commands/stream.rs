@@ -12,6 +12,7 @@ use trilith_io::limits::parse_size;
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
+use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
 use crate::options::Options;
 use crate::output::display_size;
@@ -26,7 +27,7 @@ use crate::outputs::{FileFormat, check_name, is_stream, report_written};
 #[derive(Debug, Args)]
 pub(crate) struct Stream {
     /// The file, and the path of the array in its tree
-    #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE#/path", value_parser = strip_mark)]
     item: String,
     /// Datatype of the elements: float32, [ascii, 8], a list of fields as in a tree, or numpy's name (>f4)
     #[arg(long, value_name = "TYPE")]

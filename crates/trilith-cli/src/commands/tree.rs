@@ -12,6 +12,7 @@ use trilith::tree::Scalar;
 use trilith::{Error, Result};
 
 use crate::Outcome;
+use crate::dashed_words::strip_mark;
 use crate::inputs::{self, ArgumentKind, FileJob, FileListArgs};
 use crate::json::{datatype_json, fields_text, add_layout_metadata};
 use crate::options::Options;
@@ -26,7 +27,7 @@ use crate::advice::error_with_advice;
 #[command(visible_alias = "ls")]
 pub(crate) struct Tree {
     /// Files, folders, patterns and URLs, or - for standard input; each with an optional #/path
-    #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE[#/path]", required_unless_present = "files_from", value_parser = strip_mark)]
     item: Option<String>,
     /// More files, folders, patterns and URLs
     #[arg(value_name = "MORE")]

@@ -7,6 +7,7 @@ use trilith::{Array, Result};
 
 use super::{ArgumentKind, FileJob, FileListArgs, ItemCheck, all_arguments, is_several, run_checked};
 use crate::Outcome;
+use crate::dashed_words::strip_mark;
 use crate::item_arg::ItemArg;
 use crate::options::Options;
 use crate::outputs::{ClaimedOutputs, OutputTemplate};
@@ -15,7 +16,7 @@ use crate::outputs::{ClaimedOutputs, OutputTemplate};
 #[derive(Debug, Args)]
 pub(crate) struct ArraySelection {
     /// Files, folders, patterns and URLs; after # the path of an item
-    #[arg(value_name = "FILE#/path", required_unless_present = "files_from", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE#/path", required_unless_present = "files_from", value_parser = strip_mark)]
     item: Option<String>,
     /// More files, folders, patterns and URLs
     #[arg(value_name = "MORE")]
@@ -23,7 +24,7 @@ pub(crate) struct ArraySelection {
     #[command(flatten)]
     pub many: FileListArgs,
     /// The slice of each axis, in numpy notation: 0:10,5,::2
-    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "SLICE", allow_hyphen_values = true)]
     slice: Option<String>,
     /// One field of a structured array
     #[arg(long, value_name = "NAME")]

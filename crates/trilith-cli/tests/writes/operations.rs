@@ -275,25 +275,25 @@ pub(crate) const ALL: &[Operation] = &[
         ..BASE
     },
     Operation {
-        name: "delete",
-        command: "delete",
+        name: "rm",
+        command: "rm",
         path: |k| tree_or_card(k, "/keep/b", "/fits/0/header/FILTER"),
         expect: delete_one,
         ..BASE
     },
     Operation {
-        name: "delete --in-place",
-        command: "delete",
+        name: "rm --in-place",
+        command: "rm",
         path: |k| tree_or_card(k, "/keep/b", "/fits/0/header/FILTER"),
         words: &["--in-place"],
         output: Output::InPlace,
         expect: delete_one,
         ..BASE
     },
-    Operation { name: "delete (an array)", command: "delete", path: array, expect: delete_array, ..BASE },
+    Operation { name: "rm (an array)", command: "rm", path: array, expect: delete_array, ..BASE },
     Operation {
-        name: "delete (an array) --in-place",
-        command: "delete",
+        name: "rm (an array) --in-place",
+        command: "rm",
         path: array,
         words: &["--in-place"],
         output: Output::InPlace,
@@ -301,16 +301,16 @@ pub(crate) const ALL: &[Operation] = &[
         ..BASE
     },
     Operation {
-        name: "rename",
-        command: "rename",
+        name: "mv",
+        command: "mv",
         path: |k| tree_or_card(k, "/name", "/fits/0/header/OBJECT"),
         words: &["RENAMED"],
         expect: rename_one,
         ..BASE
     },
     Operation {
-        name: "rename --in-place",
-        command: "rename",
+        name: "mv --in-place",
+        command: "mv",
         path: |k| tree_or_card(k, "/name", "/fits/0/header/OBJECT"),
         words: &["RENAMED", "--in-place"],
         output: Output::InPlace,

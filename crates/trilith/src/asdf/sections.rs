@@ -3,6 +3,7 @@
 //! ASDF 1.x, "Low-level file layout". The block list comes from a verified index, or from skipping along the block
 //! headers.
 
+use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 use super::block::{self, Block};
@@ -11,7 +12,7 @@ use super::generation::{self, Generation};
 use super::header::{self, Header, TreeExtent};
 use super::index::{self, BlockIndex};
 use crate::bytes::{AccessCost, ReadAhead, Source, SourceBacking, SourceRef, read_vec};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, count_noun};
 use crate::limits::Limits;
 
 /// A file cut into its sections; blocks are looked at when they are asked for.
@@ -72,6 +73,26 @@ struct HeaderScan {
     trailing_content: Option<String>,
     /// `true` if unused space with content was passed over: a damaged block looks the same.
     has_gaps: bool,
+}
+
+/// Content of unused space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnusedContent {
+    /// Number of the block before the space, or None if it follows the tree.
+    pub block: Option<usize>,
+    /// Bytes of the file from the first to the last that is neither zero nor blank.
+    pub range: Range<u64>,
+}
+
+impl std::fmt::Display for UnusedContent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let bytes = count_noun((self.range.end - self.range.start) as usize, "byte");
+        match self.block {
+            None => write!(f, "{bytes} after the tree, from byte {} on", self.range.start),
+            Some(block) => write!(f, "{bytes} after block {block}, from byte {} on", self.range.start),
+        }
+    }
 }
 
 /// A report on the block index.
@@ -286,17 +307,46 @@ impl AsdfSections {
         self.first_block.map_or(Ok(false), |at| is_as_documented(&*self.source, &self.candidate_generations, at))
     }
 
-    /// Refuses text between the tree and the first block, because a writer would lose it. It is no unused space.
+    /// Returns the first byte of content in the unused space after the tree, if there is any.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Malformed`] if there is anything but blanks and zeros, and what reading
-    /// it returns.
-    pub(super) fn check_filling(&self) -> Result<()> {
-        let Some(place) = self.is_padding(BLANK_BYTES)? else { return Ok(()) };
-        Err(Error::malformed("there is text between the tree and the first block")
-            .at_byte(place)
-            .context("rewriting the file would lose it")
-            .hint("move it into the tree with a text editor, or recover the rest with trilith repair FILE -o OUT"))
+    /// Returns the errors of [`Source::read_at`].
+    pub(super) fn content_after_tree(&self) -> Result<Option<u64>> {
+        self.is_padding(BLANK_BYTES)
+    }
+
+    /// Returns the unused space that holds anything but zeros and blanks: after the tree and between blocks it may hold any
+    /// content (ASDF 1.x, "Tree" and "Block index").
+    ///
+    /// # Errors
+    /// Returns the errors of [`AsdfSections::blocks`] and [`Source::read_at`].
+    #[doc(hidden)]
+    pub fn unused_content(&self) -> Result<Vec<UnusedContent>> {
+        let mut found = Vec::new();
+        let tree_space = self.tree.and_then(|tree| Some((None, tree.end..self.first_block?)));
+        let blocks = self.blocks()?;
+        let spaces = blocks.windows(2).filter_map(|pair| match pair {
+            [block, next] => Some((Some(block.index), block.end()?..next.offset)),
+            _ => None,
+        });
+        for (block, space) in tree_space.into_iter().chain(spaces) {
+            let limits = Limits::default();
+            let Some(start) = find_content(&self.source, space.start, space.end, BLANK_BYTES, &limits)? else { continue };
+            let end = find_content_end(&self.source, start, space.end, &limits)?;
+            found.push(UnusedContent { block, range: start..end });
+        }
+        Ok(found)
+    }
+
+    /// Returns a note for a writer that leaves out the content of unused space, or None if there is none.
+    ///
+    /// # Errors
+    /// Returns the errors of [`AsdfSections::unused_content`].
+    #[doc(hidden)]
+    pub fn omission_note(&self) -> Result<Option<String>> {
+        let found = self.unused_content()?;
+        let parts: Vec<String> = found.iter().map(ToString::to_string).collect();
+        Ok((!parts.is_empty()).then(|| format!("the content of unused space is left out: {}", parts.join("; "))))
     }
 
     /// First byte of the first block, if there is one.
@@ -337,10 +387,8 @@ impl AsdfSections {
     /// blocks may be missing.
     pub fn all_blocks(&self) -> Result<Vec<&Block>> {
         let found = self.blocks()?;
-        self.check_filling()?;
         let behind = self.trailing_content().map(|message| Error::malformed(message.to_owned()));
-        let between = || self.check_gap_text().map(|texts| texts.into_iter().next().map(Error::malformed));
-        match self.incomplete().or(behind).map_or_else(between, |error| Ok(Some(error)))? {
+        match self.incomplete().or(behind) {
             Some(error) => {
                 Err(error.context("rewriting the file would lose it").hint("recover the rest with trilith repair FILE -o OUT"))
             }
@@ -587,6 +635,7 @@ impl AsdfSections {
                 }
                 Some(at) => match self.after_gap(walk, end, until)? {
                     Some(found) => {
+                        self.note_between(walk, end, found)?;
                         walk.warnings.push(format!("{} unused bytes between blocks, from byte {end} on", found - end));
                         walk.has_gaps = true;
                         next = Some(found);
@@ -642,33 +691,14 @@ impl AsdfSections {
         Ok(None)
     }
 
-    /// Unused space between blocks that holds text: it is no part of the file, but somebody may have written it.
-    ///
-    /// # Errors
-    /// Returns the errors of [`AsdfSections::blocks`] and [`Source::read_at`].
-    pub(crate) fn check_gap_text(&self) -> Result<Vec<String>> {
-        let (blocks, limits) = (self.blocks()?, Limits::default());
-        let mut found = Vec::new();
-        for pair in blocks.windows(2) {
-            let &[block, next] = pair else { continue };
-            let Some(end) = block.end().filter(|end| *end < next.offset) else { continue };
-            let start = read_vec(&*self.source, end, (next.offset - end).min(4096), &limits)?;
-            let is_text = |byte: &u8| *byte >= 0x80 || byte.is_ascii_graphic() || BLANK_BYTES.contains(byte);
-            let is_blank = start.iter().all(|byte| BLANK_BYTES.contains(byte));
-            if !is_blank && start.iter().all(is_text) && String::from_utf8_lossy(&start).chars().all(|c| c != '\u{fffd}') {
-                found.push(format!("the {} bytes of text between blocks {} and {}", next.offset - end, block.index, next.index));
-            }
-        }
-        Ok(found)
-    }
-
-    /// Notes another file that begins before the first block: the block may be that one's. Anything else there is unused space.
+    /// Notes another file that begins before a block: the block may be that one's. Anything else there is unused space.
     fn note_between(&self, walk: &mut HeaderScan, from: u64, first: u64) -> Result<()> {
         let limits = Limits::default();
         let Some(at) = find_content(&self.source, from, first, BLANK_BYTES, &limits)? else { return Ok(()) };
         let start = read_vec(&*self.source, at, (first - at).min(16), &limits)?;
         if header::is_asdf(&start) && !starts_index(&self.source, at)? {
-            walk.trailing_content = Some(format!("another file begins at byte {at}, before the first block"));
+            let block = walk.blocks.len();
+            walk.trailing_content = Some(format!("another file begins at byte {at}, before block {block}"));
         }
         Ok(())
     }
@@ -743,6 +773,20 @@ fn starts_index(source: &SourceRef, at: u64) -> Result<bool> {
 
 /// Bytes that count as blank.
 const BLANK_BYTES: &[u8] = b"\0 \t\r\n";
+
+/// The end of the last byte of a range that is no blank; `from` is the first one.
+fn find_content_end(source: &SourceRef, from: u64, to: u64, limits: &Limits) -> Result<u64> {
+    let mut end = to;
+    while end > from {
+        let start = end.saturating_sub(1 << 20).max(from);
+        let bytes = read_vec(&**source, start, end - start, limits)?;
+        if let Some(place) = bytes.iter().rposition(|byte| !BLANK_BYTES.contains(byte)) {
+            return Ok(start + place as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(from)
+}
 
 /// The first byte of the range that is no blank.
 pub(crate) fn find_content(source: &SourceRef, from: u64, to: u64, blanks: &[u8], limits: &Limits) -> Result<Option<u64>> {

@@ -32,8 +32,8 @@ fn has_no_place(file: &AsdfFile) -> bool {
     file.container().is_some() || is_detached(&**file.sections().source())
 }
 
-/// Room for a tree in a file: the bytes from its start to the first block, or to the end of a file without blocks if only
-/// blanks follow the tree. `None` if it has no tree or no room.
+/// Room for a tree in a file: the bytes from its start to the first block, or to the content of the unused space before it, or to
+/// the end of a file without blocks if only blanks follow the tree. `None` if it has no tree or no room.
 ///
 /// # Errors
 /// Returns the errors of [`Source::read_at`].
@@ -41,7 +41,8 @@ fn tree_capacity(file: &AsdfFile) -> Result<Option<u64>> {
     let sections = file.sections();
     let (Some(tree), size) = (sections.tree(), sections.source().len()) else { return Ok(None) };
     if sections.first_block().is_some() {
-        return Ok(sections.block(0).ok().map(|first| first.offset - tree.start));
+        let content = sections.content_after_tree()?;
+        return Ok(sections.block(0).ok().map(|first| content.unwrap_or(first.offset) - tree.start));
     }
     let is_blank = tree.end < size && find_content(sections.source(), tree.end, size, b"\0 ", &Limits::default())?.is_none();
     Ok(is_blank.then(|| size - tree.start))
@@ -82,7 +83,6 @@ pub(crate) fn tree_in_copy<W: Write + ?Sized>(file: &AsdfFile, text: &str, out: 
 
 /// The text of a tree with the unused space that fills its room; None if it does not fit.
 fn pad_tree(file: &AsdfFile, text: &str, room: u64, has_blocks: bool) -> Result<Option<Vec<u8>>> {
-    file.sections().check_filling()?;
     let mut bytes = text.as_bytes().to_vec();
     if !bytes.ends_with(b"\n") {
         bytes.push(b'\n');

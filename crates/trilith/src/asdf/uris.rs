@@ -152,7 +152,7 @@ impl ReferenceLog {
     }
 
     /// Notes something about an array that was read.
-    pub(super) fn add_remark(&self, remark: String) {
+    pub(crate) fn add_remark(&self, remark: String) {
         self.lock().remarks.insert(remark);
     }
 

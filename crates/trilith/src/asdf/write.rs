@@ -4,13 +4,15 @@
 //! step back at the end of each block whose size was not known when it began. The fields of a block
 //! header come from the generation table.
 
+use std::collections::VecDeque;
 use std::io::{Seek, SeekFrom, Write};
+use std::ops::Range;
 
 use super::block::{Block, BlockHeaderValues, ENCODED, RESERVED, STREAMED, fill_fields};
 use super::checksum::{self, DAMAGED_BLOCK_HINT};
 use super::generation::{DRAFT_BLOCK_VERSION, Generation};
 use super::index;
-use super::sections::AsdfSections;
+use super::sections::{AsdfSections, UnusedContent};
 use super::stored_block::{BlockEncoder, BlockOptions, StoredBlock};
 use crate::bytes::{PieceAccess, Source, SourceRef, for_each_piece, verify_backing};
 use crate::codec;
@@ -34,6 +36,8 @@ pub struct WriteOptions {
     pub index: bool,
     /// Spare bytes after the tree, for growing it in place later.
     pub tree_padding: u64,
+    /// `true` if the content of unused space of the file that is rewritten is written again, because the new file takes its place.
+    pub keep_unused: bool,
     /// Writes the block mark as the document of the generation spells it, which before 2015 was 0x89, instead of
     /// as programs did (0xd3).
     pub as_documented: bool,
@@ -41,7 +45,15 @@ pub struct WriteOptions {
 
 impl Default for WriteOptions {
     fn default() -> Self {
-        Self { align: None, checksums: true, stream_checksum: true, index: true, tree_padding: 0, as_documented: false }
+        Self {
+            align: None,
+            checksums: true,
+            stream_checksum: true,
+            index: true,
+            tree_padding: 0,
+            keep_unused: false,
+            as_documented: false,
+        }
     }
 }
 
@@ -95,6 +107,8 @@ pub struct FileWriter<W: Write + Seek> {
     has_tree: bool,
     streamed: bool,
     keeps_padding: bool,
+    /// Content of unused space, with the number of blocks before it.
+    unused: VecDeque<(usize, SourceRef, Range<u64>)>,
     damaged: Vec<Diagnostic>,
 }
 
@@ -107,6 +121,8 @@ enum PendingPadding {
     Tree,
     /// The last block, of which this is the place of its `allocated` field and its value.
     Block { field: u64, allocated: u64 },
+    /// Zeros may follow the content of unused space.
+    Unused,
     /// Spare bytes have no place, because nothing may follow the header line and its comments.
     Header,
 }
@@ -127,6 +143,7 @@ impl<W: Write + Seek> FileWriter<W> {
             has_tree: false,
             streamed: false,
             keeps_padding: false,
+            unused: VecDeque::new(),
             damaged: Vec::new(),
         }
     }
@@ -139,6 +156,42 @@ impl<W: Write + Seek> FileWriter<W> {
     pub fn match_existing(&mut self, sections: &AsdfSections) -> Result<()> {
         self.keeps_padding |= sections.filling()? == b' ';
         self.set_magic(sections.is_as_documented()?);
+        Ok(())
+    }
+
+    /// Takes the content of unused space of an existing file that the new one takes the place of, if the options ask for it. Content
+    /// between blocks stays after the same number of blocks if others follow. Otherwise it comes after the tree. `blocks` is the
+    /// number of blocks of the new file.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`] if the new file has no place for it, and the errors of
+    /// [`AsdfSections::unused_content`].
+    pub(crate) fn keep_unused(&mut self, sections: &AsdfSections, blocks: usize) -> Result<()> {
+        if !self.options.keep_unused {
+            return Ok(());
+        }
+        let mut kept = Vec::new();
+        for UnusedContent { block, range } in sections.unused_content()? {
+            let before = block.map_or(0, |block| block + 1);
+            let before = if before < blocks && self.generation.index { before } else { 0 };
+            if before == 0 && (blocks == 0 || !self.has_tree) {
+                let message = "the content of unused space would be lost: the new file has no tree with blocks after it";
+                return Err(Error::unsupported(message).at_byte(range.start).hint("write to another file, which leaves it out"));
+            }
+            kept.push((before, sections.source().clone(), range));
+        }
+        kept.sort_by_key(|(before, ..)| *before);
+        self.unused = kept.into();
+        Ok(())
+    }
+
+    /// Writes the content of unused space that comes before the next block.
+    fn write_unused(&mut self) -> Result<()> {
+        while self.unused.front().is_some_and(|(before, ..)| *before <= self.offsets.len()) {
+            let Some((_, source, range)) = self.unused.pop_front() else { break };
+            for_each_piece(&*source, range, 8 << 20, PieceAccess::Copy, &mut |piece| self.write_bytes(piece))?;
+            self.pending_padding = PendingPadding::Unused;
+        }
         Ok(())
     }
 
@@ -342,6 +395,7 @@ impl<W: Write + Seek> FileWriter<W> {
         if flags & STREAMED != 0 && fields.flags.is_none() {
             return Err(Error::invalid_input(format!("{} has no streamed blocks", self.generation.name)));
         }
+        self.write_unused()?;
         let plain = encoding.compression == [0; 4] && flags & ENCODED == 0;
         let align = self.options.align.unwrap_or(if self.generation.major_version == 0 { 1 } else { 64 });
         self.align_block_data(if plain { align } else { 1 }, extra.len() as u64)?;
@@ -403,6 +457,7 @@ impl<W: Write + Seek> FileWriter<W> {
         }
         match self.pending_padding {
             PendingPadding::Tree => self.write_spaces(missing)?,
+            PendingPadding::Unused => self.write_zeros(missing)?,
             PendingPadding::Block { field, allocated } => {
                 self.write_zeros(missing)?;
                 self.overwrite_bytes(field, &(allocated + missing).to_be_bytes())?;

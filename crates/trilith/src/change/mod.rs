@@ -10,7 +10,9 @@ use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 
 use crate::array::Array;
+use crate::asdf::builder::datatype_value;
 use crate::asdf::generation::Generation;
+use crate::asdf::ndarray::Ndarray;
 use crate::asdf::update::{self, BlockPlacement};
 use crate::asdf::{
     ArrayOptions, AsdfBuilder, AsdfFile, Block, BlockOptions, StoredBlock, Target, WriteOptions, chunked_array, ndarray, walk,
@@ -22,10 +24,12 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::limits::Limits;
-use crate::tree::{Edit, Node, Tree, TreePath, Value};
+use crate::tree::{Edit, Node, PrintOptions, Tree, TreePath, Value};
+use crate::yaml::print_document;
 use pending::{PendingEdit, PendingEdits};
 
 mod exploded;
+mod fits_copies;
 mod history;
 mod parse_value;
 mod pending;
@@ -172,6 +176,19 @@ impl<'f> Change<'f> {
     /// Makes the edits that wait, if one of them has to do with a path.
     fn apply_pending_at(&mut self, path: &TreePath) -> Result<()> {
         if self.pending_edits.is_unaffected(path) { Ok(()) } else { self.apply_pending() }
+    }
+
+    /// Returns warnings on the changes so far, and forgets those on shared collections: changes that are at several paths, and values
+    /// that stay as they were in the other half of a FITS file. [`Change::save`] reports them as well.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Change::tree`], and an error if the file cannot be read.
+    #[doc(hidden)]
+    pub fn take_warnings(&mut self) -> Result<Vec<String>> {
+        self.apply_pending()?;
+        let mut warnings: Vec<String> = std::mem::take(&mut self.shared).into_iter().collect();
+        warnings.extend(fits_copies::find_stale_copies(self.file, self.current_tree())?);
+        Ok(warnings)
     }
 
     fn moves_blocks(&self) -> Result<bool> {
@@ -322,6 +339,34 @@ impl<'f> Change<'f> {
     ) -> Result<()> {
         let path = path.try_into().map_err(Into::into)?;
         let node = self.replacement_node(&path, array, options)?;
+        self.stage_step(PendingEdit::Set(path, node))
+    }
+
+    /// Writes one value into every element of the array at a path. Datatype, shape and codec stay, and a mask goes.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if there is no array, or if its datatype does not hold the
+    /// value, and the errors of [`Change::set_array`].
+    pub fn fill_array(&mut self, path: impl TryInto<TreePath, Error: Into<Error>>, value: &Value) -> Result<()> {
+        let path = path.try_into().map_err(Into::into)?;
+        self.apply_pending_at(&path)?;
+        let limits = self.file.limits();
+        let node = self.current_tree().find(&path).map(|node| node.alias_target().unwrap_or(node));
+        let node = node.filter(|node| ndarray::is_ndarray(*node)).ok_or_else(|| {
+            Error::unsupported(format!("cannot fill {path}: there is no array")).hint("name an array of the tree")
+        })?;
+        let array = self.file.stored_array(node)?;
+        let datatype = datatype_value(array.datatype(), None, "datatype");
+        let element = Value::map([("data", Value::seq([value.clone()])), ("datatype", datatype)]);
+        let element = Tree::parse(print_document(&element, &PrintOptions::default()), limits)?;
+        let filled = Ndarray::parse(element.root(), limits).and_then(|described| match element.root().get("data") {
+            Some(data) => described.inline(data, limits),
+            None => Err(Error::invalid_input("no value to fill with")),
+        });
+        let filled = filled.and_then(|element| element.reshape(&[])?.broadcast_to(array.shape())).map_err(|error| {
+            Error::unsupported(format!("cannot fill {path}, an array of {}: {}", array.datatype(), error.message()))
+        })?;
+        let node = self.replacement_node(&path, &filled, &ArrayOptions::default())?;
         self.stage_step(PendingEdit::Set(path, node))
     }
 
@@ -538,7 +583,8 @@ impl<'f> Change<'f> {
     pub fn write<W: Write + Seek>(&mut self, out: W, options: &WriteOptions) -> Result<Vec<Diagnostic>> {
         self.apply_pending()?;
         self.check_tree()?;
-        Ok(self.write_with(self.current_tree(), out, options)?.1)
+        let options = WriteOptions { keep_unused: true, ..options.clone() };
+        Ok(self.write_with(self.current_tree(), out, &options)?.1)
     }
 
     /// Does the same as [`Change::write`], with a tree in which only the spelling of references differs. Returns

@@ -101,9 +101,9 @@ impl Change<'_> {
     /// # Ok::<(), trilith::Error>(())
     /// ```
     pub fn save(&mut self, options: SaveOptions<'_>) -> Result<SaveReport> {
-        self.apply_pending()?;
+        let warnings = self.take_warnings()?;
         let mut saved = self.save_settled(options)?;
-        saved.warnings.extend(std::mem::take(&mut self.shared));
+        saved.warnings.extend(warnings);
         Ok(saved)
     }
 
@@ -200,7 +200,7 @@ impl Change<'_> {
         let room = if options.in_place { text.len() as u64 / 4 + 1024 } else { file.sections().padding().min(1 << 20) };
         if self.moves_blocks()? || self.has_new_files() {
             let mut write = WriteOptions::default();
-            write.tree_padding = room;
+            (write.tree_padding, write.keep_unused) = (room, true);
             return self.write_with(tree, out.writer(), &write);
         }
         // If the tree fits, no other byte of the file differs.
@@ -208,7 +208,7 @@ impl Change<'_> {
             return Ok((self.unmoved_blocks(), Vec::new()));
         }
         let mut convert = ConvertOptions::default();
-        convert.write_options.tree_padding = room;
+        (convert.write_options.tree_padding, convert.write_options.keep_unused) = (room, true);
         let done = rewrite(file, text, out.writer(), &convert, options.progress)?;
         Ok((self.unmoved_blocks(), done.losses))
     }

@@ -152,16 +152,18 @@ fn rewrite_with(
         return Err(Error::unsupported("a file inside a FITS file, or compressed as a whole, cannot have a streamed block")
             .hint("convert writes it as a separate file"));
     }
-    let blocks = sections.all_blocks()?;
+    let blocks: Vec<&Block> = sections.all_blocks()?;
     let row = blocks.first().map(|block| block.generation).or_else(|| sections.generation());
     let row = row.ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
     let mut out = NewFile::create(path, WriteBasis::LockedBy(&**source))?.with_limits(file.limits());
     let mut how = WriteOptions::default();
-    how.tree_padding = sections.padding().min(1 << 20);
+    (how.tree_padding, how.keep_unused) = (sections.padding().min(1 << 20), true);
     let mut writer = FileWriter::new(out.writer(), row, how);
     writer.match_existing(sections)?;
     let header = sections.header();
     writer.header_of_bytes(&header.line, &header.raw_comments, Some(text))?;
+    // `last` writes a block, too.
+    writer.keep_unused(sections, blocks.iter().filter(|block| !block.is_streamed()).count() + 1)?;
     for block in blocks.into_iter().filter(|block| !block.is_streamed()) {
         writer.copy(&block.stored_source(source)?, block)?;
     }

@@ -86,6 +86,7 @@ pub(super) fn convert_to_chunks<W: Write + Seek>(
         &sections.header().raw_comments,
         sections.tree().map(|_| cuts.tree.as_str()),
     )?;
+    writer.keep_unused(sections, blocks.len() + cuts.arrays.values().map(|cut| cut.count).sum::<usize>())?;
     let mut done = ConvertReport { notes: cuts.notes.clone(), ..ConvertReport::default() };
     let (streamed, sized): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| block.is_streamed());
     for block in sized {

@@ -9,7 +9,7 @@ use crate::asdf::{ArrayOptions, AsdfFile, Target};
 use crate::bytes::{self, AtomicFile, WriteBasis, WritePath, WriteSeek};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, SuggestedSetting};
-use crate::file::{File, FileFormat, verify_written};
+use crate::file::{File, FileFormat, is_read_from, verify_written};
 use crate::layout::Dialect;
 use crate::limits::Limits;
 use crate::progress::Progress;
@@ -142,6 +142,9 @@ impl File {
             Some(file) => convert_asdf(file, options, out, progress)?,
             None => convert_other(self, options, out, progress)?,
         };
+        if let Some(file) = self.as_asdf().filter(|_| !options.write_options.keep_unused) {
+            done.notes.extend(file.sections().omission_note()?);
+        }
         done.written = !is_refused(&done.losses, options);
         Ok(done)
     }
@@ -169,8 +172,10 @@ impl File {
     pub fn convert(self, path: impl Into<WritePath>, options: &ConvertOptions) -> Result<ConvertReport> {
         let path = path.into();
         let file = self.rebased_to(&bytes::BaseUri::of_file(&bytes::name_of(path.path())))?;
+        let mut options = options.clone();
+        options.write_options.keep_unused |= is_read_from(file.source(), path.path());
         let mut out = AtomicFile::create(path, WriteBasis::SameAs(&**file.source()))?;
-        let done = file.convert_into(options, &mut out, Progress::default())?;
+        let done = file.convert_into(&options, &mut out, Progress::default())?;
         if !done.written {
             return Err(losses_error("the new form", &done.losses, "form"));
         }

@@ -313,6 +313,7 @@ fn write_without_container<W: Write + Seek>(
     writer.match_existing(sections)?;
     writer.header_of_bytes(&sections.header().line, &sections.header().raw_comments, tree)?;
     let blocks = sections.all_blocks()?;
+    writer.keep_unused(sections, blocks.len())?;
     // Only encoders need the hints.
     let is_copy = blocks.iter().all(|block| block.is_streamed() || is_copied_verbatim(block, options));
     let hints = if is_copy { HashMap::new() } else { block_hints(file)? };

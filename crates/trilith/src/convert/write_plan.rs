@@ -63,6 +63,7 @@ impl ConversionPlan<'_> {
         self.check_decoding()?;
         let mut writer = FileWriter::new(out, self.target_generation(), self.options.write_options.clone());
         writer.header_of_bytes(self.target.header, &self.comments, self.tree.as_deref())?;
+        writer.keep_unused(self.file.sections(), self.blocks.len())?;
         let mut done = ConvertReport::default();
         for (number, planned) in self.blocks.iter().enumerate() {
             let written = self.write_block(&mut writer, planned).with_context(|| format!("block {number}"))?;

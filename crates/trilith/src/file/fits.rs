@@ -13,6 +13,8 @@ use std::io::{BufWriter, Seek, Write};
 use std::sync::Arc;
 
 use super::address::{AddressName, AttributePart, ItemAddress};
+use sha2::{Digest as _, Sha256};
+
 use crate::array::Array;
 use crate::asdf::{AsdfFile, FitsArrays, FitsContainer, NumberDeclarations};
 use crate::attribute::ItemAttribute;
@@ -104,7 +106,32 @@ fn open_asdf_or_listing(fits: FitsFile, resolve: Arc<dyn Resolve>, form: Element
     let container = FitsContainer { hdu: hdu.index(), offset: hdu.data().start, size: fits.source().len() };
     let file = AsdfFile::open(fits.asdf_source(hdu)?, fits.limits());
     let file = file.with_context(|| format!("reading the ASDF file in HDU {}", container.hdu))?;
+    if has_other_headers(&fits, &file) {
+        file.reference_log().add_remark(CHANGED_HEADERS.to_owned());
+    }
     Ok(file.with_resolver(resolve).with_container(container, Arc::new(HduArrays { fits, form, is_listing: false })))
+}
+
+/// The remark on a file whose tree was made from other headers.
+const CHANGED_HEADERS: &str = "the headers of the FITS file have changed since the tree in it was written, because its _fits_hash does \
+                               not fit them: stdatamodels takes values from the cards, and Trilith shows those of the tree";
+
+/// Returns `true` if the tree of the ASDF file in a FITS file states the SHA-256 of other headers than those around it, as JWST files
+/// do (stdatamodels, `fits_hash`). The sum is unknown if an HDU is a compressed image, whose header astropy makes up.
+fn has_other_headers(fits: &FitsFile, file: &AsdfFile) -> bool {
+    let root = file.tree().root();
+    let Some(stated) = root.get("_fits_hash").filter(|_| root.is_mapping()) else { return false };
+    let mut sum = Sha256::new();
+    for hdu in fits.hdus() {
+        if hdu.error().is_some() || hdu.header().is_true("ZIMAGE") {
+            return false;
+        }
+        if !hdu.name().eq_ignore_ascii_case("ASDF") {
+            sum.update(hdu.header().to_bytes());
+        }
+    }
+    let sum: String = sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    stated.is_scalar() && !stated.text().eq_ignore_ascii_case(&sum)
 }
 
 /// A FITS file as a tree with a `fits` list, whatever its HDUs hold.

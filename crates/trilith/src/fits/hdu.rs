@@ -109,7 +109,7 @@ impl Hdu {
     }
 
     /// Returns its name for messages.
-    pub(super) fn display_name(&self) -> String {
+    pub(crate) fn display_name(&self) -> String {
         match self.name() {
             "" => format!("HDU {}", self.number),
             name => format!("HDU {} ({name})", self.number),

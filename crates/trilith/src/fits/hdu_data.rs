@@ -468,7 +468,7 @@ fn table_rows(header: &Header, array: &Array) -> Result<Option<RowConversion>> {
 }
 
 /// Returns `true` for a keyword that a fresh header sets again, or that its data make wrong.
-pub(super) fn is_structural(keyword: &str) -> bool {
+pub(crate) fn is_structural(keyword: &str) -> bool {
     let name = keyword.trim_end_matches(|c: char| c.is_ascii_digit());
     matches!(
         name,

@@ -60,7 +60,7 @@ pub use hdu::Hdu;
 pub use hdu::HduKind;
 #[doc(hidden)]
 pub use hdu_data::{HduData, is_image, losses};
-pub(crate) use hdu_data::{HduRole, header_corrections, is_image_part, is_reserved};
+pub(crate) use hdu_data::{HduRole, header_corrections, is_image_part, is_reserved, is_structural};
 #[doc(hidden)]
 pub use header::BLOCK_LEN;
 pub use header::Header;

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use super::super::build::{ALIAS, KIND_MASK};
 use super::super::node::{Node, NodeId, NodeKind};
 use super::super::{PrintOptions, Scalar, TreePath, Value, ValueData, YamlScalarStyle};
-use super::Edit;
 use super::plan::{Moved, NewContent};
 use super::write::NodeContext;
+use super::{Edit, resolve_alias, written_children};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::yaml::{ValueBuilder, print_flow};
@@ -38,9 +38,10 @@ impl<'t> Edit<'t> {
         let (mut node, mut found) = (self.tree.root(), None);
         for (at, key) in path.keys().iter().enumerate() {
             let Some(child) = node.child(key) else { break };
+            let is_merged = written_children(resolve_alias(node), key).is_empty();
             node = child;
-            let origin = node.alias_target().unwrap_or(node);
-            if self.is_referred(origin) {
+            let origin = resolve_alias(node);
+            if is_merged || self.is_referred(origin) {
                 found = Some((at + 1, origin));
             }
         }
@@ -57,10 +58,9 @@ impl<'t> Edit<'t> {
         let rest = others.len().saturating_sub(MAX_LISTED_PATHS);
         others.truncate(MAX_LISTED_PATHS);
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-        let name = origin.anchor().unwrap_or("");
+        let name = origin.anchor().map_or("merged in".to_owned(), |name| format!("anchor &{name}"));
         if !others.is_empty() {
-            self.shared
-                .insert(format!("{here} is also {}{more} (anchor &{name}): the change is in all of them", others.join(", ")));
+            self.shared.insert(format!("{here} is also {}{more} ({name}): the change is in all of them", others.join(", ")));
         }
     }
 

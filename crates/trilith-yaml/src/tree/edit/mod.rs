@@ -201,8 +201,11 @@ impl<'t> Edit<'t> {
         };
         let (written, parent) = self.find_parent(&above, key)?;
         // Empty brackets are rewritten as lines, except those seen in several places or with a comment in them.
-        let fits_anywhere =
-            parent.is_empty() && !written.is_alias() && !self.is_referred(parent) && !parent.source_text().contains('#');
+        let fits_anywhere = parent.is_empty()
+            && !written.is_alias()
+            && !self.is_referred(parent)
+            && !parent.source_text().contains('#')
+            && self.is_written_at(&above);
         match parent.kind() {
             // A null parent becomes a mapping with the new pair.
             NodeKind::Scalar if parent.is_null() => return self.set(&above, &Value::map([(key, value.clone())])),
@@ -347,6 +350,12 @@ impl<'t> Edit<'t> {
         let written = self.tree.find(above).ok_or_else(|| missing_path_error(above))?;
         self.note_shared(above);
         Ok((written, resolve_alias(written)))
+    }
+
+    /// Returns `true` if the last key of a path is one of its mapping, not one that is merged in.
+    fn is_written_at(&self, path: &TreePath) -> bool {
+        let Some((above, key)) = path.split_last() else { return true };
+        self.tree.find(&above).is_some_and(|parent| !written_children(resolve_alias(parent), key).is_empty())
     }
 
     /// The text with all changes, unchecked.

@@ -102,6 +102,14 @@ fn inserted_keys_and_items_match_surrounding_style() {
 }
 
 #[test]
+fn insert_below_merged_key_changes_merged_collection() {
+    let merged = "a: &x\n  l: []\nb:\n  <<: *x\n";
+    assert_eq!(insert(merged, "/b/l/-", 1), merged.replace("[]", "[1]"));
+    assert_eq!(insert(merged, "/a/l/-", 1).replace(['\n', ' '], ""), "a:&xl:[1]b:<<:*x");
+    assert_eq!(set(merged, "/b/l", 5), format!("{merged}  l: 5\n"));
+}
+
+#[test]
 fn bare_pair_gets_braces_on_insert() {
     assert_eq!(insert("[a: 1 , x]\n", "/0/b", 2), "[{a: 1, b: 2} , x]\n");
     assert_eq!(insert("[a: ]\n", "/0/b", 2), "[{a: , b: 2} ]\n");

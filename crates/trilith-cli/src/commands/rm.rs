@@ -1,9 +1,10 @@
-//! `trilith delete FILE#/p`: a key or an item gone, with the comment on its line.
+//! `trilith rm FILE#/p`: a key or an item gone, with the comment on its line.
 
 use clap::Args;
 use trilith::Result;
 
 use crate::Outcome;
+use crate::dashed_words::strip_mark;
 use crate::options::Options;
 use crate::save_options::{SaveArgs, apply};
 
@@ -11,15 +12,16 @@ use crate::save_options::{SaveArgs, apply};
 ///
 /// With --in-place the space of such a block is kept for a later array; repack drops it.
 #[derive(Debug, Args)]
-pub(crate) struct Delete {
+#[command(alias = "delete")]
+pub(crate) struct Rm {
     /// The file and the path of the key or item to remove
-    #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE#/path", value_parser = strip_mark)]
     item: String,
     #[command(flatten)]
     save: SaveArgs,
 }
 
-impl Delete {
+impl Rm {
     /// Changes the file.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         apply(&self.item, options, &self.save, |change, path| change.delete(path))

@@ -1,17 +1,19 @@
-//! `trilith rename FILE#/p NAME`: a key under another name, at its place.
+//! `trilith mv FILE#/p NAME`: a key under another name, at its place.
 
 use clap::Args;
 use trilith::{Error, Result};
 
 use crate::Outcome;
+use crate::dashed_words::strip_mark;
 use crate::options::Options;
 use crate::save_options::{SaveArgs, edit_item};
 
 /// Give a key another name
 #[derive(Debug, Args)]
-pub(crate) struct Rename {
+#[command(alias = "rename")]
+pub(crate) struct Mv {
     /// The file and the path of the key
-    #[arg(value_name = "FILE#/path", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE#/path", value_parser = strip_mark)]
     item: String,
     /// The new name of the last key of the path; no path
     #[arg(value_name = "NAME")]
@@ -20,7 +22,7 @@ pub(crate) struct Rename {
     save: SaveArgs,
 }
 
-impl Rename {
+impl Mv {
     /// Changes the file.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         if self.name.contains('/') {

@@ -1,0 +1,87 @@
+//! The files of a command that writes a file in another form: `IN OUT`, or `IN… -o '{stem}.asdf'`.
+
+use clap::Args;
+use trilith::{Error, Result};
+
+use super::{ArgumentKind, FileJob, FileListArgs, is_several, run_each};
+use crate::Outcome;
+use crate::item_arg::ItemArg;
+use crate::options::Options;
+use crate::outputs::OutputTemplate;
+
+/// Inputs and outputs of a conversion.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ConversionFiles {
+    /// The file to read, or - for standard input, and the file to write, or - for standard output; with -o any number of
+    /// files to read, folders and patterns
+    #[arg(value_name = "IN", required_unless_present = "files_from")]
+    files: Vec<String>,
+    /// Write to this file, which may be IN. In the name {stem} is the input without its extension: several inputs need it
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<String>,
+    #[command(flatten)]
+    many: FileListArgs,
+}
+
+impl ConversionFiles {
+    /// Does `work` on each input.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](trilith::ErrorKind::InvalidInput) if there are not exactly two arguments and no `-o`, and
+    /// the errors of [`run_each`].
+    pub(crate) fn run(
+        &self,
+        options: &Options,
+        work: impl Fn(&mut FileJob<'_>, &str) -> Result<Outcome> + Sync,
+    ) -> Result<Outcome> {
+        let Some(output) = &self.output else {
+            return match self.files.as_slice() {
+                [input, output] if !self.is_list() => convert_one(input, output, options, work),
+                files => Err(count_error(files)),
+            };
+        };
+        match self.files.as_slice() {
+            [input] if !self.is_list() && (output == "-" || !is_several(&self.files, ArgumentKind::Files, &self.many)) => {
+                let outputs = OutputTemplate::new(Some(output));
+                let output = outputs.file_for_item(input, "").unwrap_or_else(|| output.clone());
+                return convert_one(input, &output, options, work);
+            }
+            _ => {}
+        }
+        let outputs = OutputTemplate::new(Some(output));
+        if outputs.output_path().is_none() {
+            return Err(Error::invalid_input("several files cannot all be written to standard output")
+                .hint("put {stem} into the name of the output: -o '{stem}.asdf'"));
+        }
+        run_each(&self.files, ArgumentKind::Files, &self.many, outputs, options, |job| {
+            let Some(output) = outputs.file_for_item(&job.name, "") else { return Ok(Outcome::Failed) };
+            work(job, &output)
+        })
+    }
+
+    fn is_list(&self) -> bool {
+        self.many.files_from.is_some()
+    }
+}
+
+fn convert_one(
+    input: &str,
+    output: &str,
+    options: &Options,
+    work: impl Fn(&mut FileJob<'_>, &str) -> Result<Outcome>,
+) -> Result<Outcome> {
+    let mut job = FileJob::from_item(ItemArg { file: input.to_owned(), path: None }, options)?;
+    let outcome = work(&mut job, output)?;
+    job.out.finish()?;
+    Ok(outcome)
+}
+
+/// The error for a number of files that does not name an input and an output.
+#[cold]
+fn count_error(files: &[String]) -> Error {
+    let message = match files {
+        [] | [_] => "cannot tell where to write: expected IN and OUT".to_owned(),
+        files => format!("cannot tell which of {} files is written: expected IN and OUT", files.len()),
+    };
+    Error::invalid_input(message).hint("several inputs need -o with {stem} in the name, such as -o '{stem}.asdf'")
+}
