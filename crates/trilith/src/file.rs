@@ -15,6 +15,7 @@ mod file_set;
 mod find_files;
 mod fits;
 mod item;
+mod name_hint;
 mod open;
 mod permissions;
 mod verify_written;

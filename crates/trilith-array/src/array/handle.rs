@@ -309,9 +309,12 @@ impl Array {
         let item = self.datatype.item_size();
         shape::element_byte_range(self.offset, &self.shape, &self.strides, item, there).map(drop).map_err(|error| {
             let all = self.shape.first().copied().unwrap_or(1);
+            let name = self.source.name();
             error.hint(match self.rows_within(there) {
-                None | Some(0) => "the file is cut off, or not the one that is described".to_owned(),
-                Some(rows) => format!("the file is cut off: {rows} of {} can be read as a slice", count_noun(all, "row")),
+                None | Some(0) => format!("{name} is truncated at byte {there}, or not the file that is described"),
+                Some(rows) => {
+                    format!("{name} is truncated at byte {there}: {rows} of {} can be read as a slice", count_noun(all, "row"))
+                }
             })
         })
     }
