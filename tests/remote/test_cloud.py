@@ -110,6 +110,19 @@ def test_credentials_are_renewed_before_they_expire(play, content, expected, scr
     assert trilith("digest", "s3://b/x.asdf", environment=environment)[0] == expected
 
 
+def test_versions_of_objects_are_read(play, content, expected):
+    """`?versionId=` names one, and nothing is written to it. (The rest tier.)"""
+
+    def act(found, headers, body):
+        return part(content, headers) if found.string.endswith("?versionId=a.B%2F1%3D") else (200, {}, b"another version")
+
+    store = play((r"GET /b/x", act))
+    environment = HOME | {"AWS_ENDPOINT_URL_S3": store.url, "AWS_ACCESS_KEY_ID": ROLE_KEY, "AWS_SECRET_ACCESS_KEY": "WJALRSECRET"}
+    assert trilith("digest", "s3://b/x.asdf?versionId=a.B/1=", environment=environment)[0] == expected
+    _, said = trilith("convert", "s3://b/x.asdf?versionId=a.B/1=", "s3://b/x.asdf?versionId=1", environment=environment, status=2)
+    assert "a version of an object does not change" in said, said
+
+
 @pytest.mark.parametrize("refusal", [(403, "ExpiredToken"), (400, "ExpiredToken"), (400, "TokenRefreshRequired"), (403, "InvalidToken")])
 def test_expired_token_is_renewed_while_reading(play, content, expected, refusal):
     """A token that the service gives up early, moments after it was fetched. (The rest tier.)"""

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::agent::{new_credentials_agent, new_metadata_agent};
-use super::bucket::{Bucket, ObjectService, blob_host, encoded_key};
+use super::bucket::{Bucket, ObjectService, blob_host, encoded_key, split_version};
 use super::credential_context::{self, EnvVars};
 use super::credentials::{self, AzureAccount, CredentialSigner, CredentialSources};
 use super::options::RemoteOptions;
@@ -193,7 +193,17 @@ impl Store {
 
     /// The URL of an object.
     pub(super) fn build_object_url(&self, key: &str) -> Result<Url> {
-        let (name, key, base) = (&self.bucket.name, encoded_key(key), self.build_service_url()?);
+        let (key, version) = if self.bucket.service == ObjectService::S3 { split_version(key) } else { (key, None) };
+        let mut url = self.build_key_url(&encoded_key(key))?;
+        if let Some(version) = version {
+            url.set_query(Some(&format!("versionId={}", encoded_key(version).replace('/', "%2F"))));
+        }
+        Ok(url)
+    }
+
+    /// The URL of a key that is percent-encoded.
+    fn build_key_url(&self, key: &str) -> Result<Url> {
+        let (name, base) = (&self.bucket.name, self.build_service_url()?);
         if self.bucket.service == ObjectService::S3 && !self.path_style {
             let (scheme, rest) = base.split_once("://").unwrap_or(("https", &base));
             let host = rest.split('/').next().unwrap_or(rest);

@@ -14,7 +14,7 @@ use ureq::http::Method;
 use url::Url;
 
 use super::address::Address;
-use super::bucket::{ObjectService, encoded_key};
+use super::bucket::{ObjectService, encoded_key, split_version};
 use super::client::{RemoteTarget, RequestSpec};
 use super::fetch::retry_loop;
 use super::list::collect_element_texts;
@@ -78,6 +78,13 @@ impl Upload {
             );
         };
         let service = bucket.service;
+        if let Address::Object { key, .. } = &address
+            && service == ObjectService::S3
+            && split_version(key).1.is_some()
+        {
+            let message = format!("cannot write {}: a version of an object does not change", address.display());
+            return Err(Error::invalid_input(message).hint("write to the URL without ?versionId="));
+        }
         let id = hex(&new_id());
         let mut upload = Self {
             target: Arc::new(RemoteTarget::of_object(address, options, "writing")?),
