@@ -110,6 +110,71 @@ def test_credentials_are_renewed_before_they_expire(play, content, expected, scr
     assert trilith("digest", "s3://b/x.asdf", environment=environment)[0] == expected
 
 
+def test_versions_of_objects_are_read(play, content, expected):
+    """`?versionId=` names one, and nothing is written to it. (The rest tier.)"""
+
+    def act(found, headers, body):
+        return part(content, headers) if found.string.endswith("?versionId=a.B%2F1%3D") else (200, {}, b"another version")
+
+    store = play((r"GET /b/x", act))
+    environment = HOME | {"AWS_ENDPOINT_URL_S3": store.url, "AWS_ACCESS_KEY_ID": ROLE_KEY, "AWS_SECRET_ACCESS_KEY": "WJALRSECRET"}
+    assert trilith("digest", "s3://b/x.asdf?versionId=a.B/1=", environment=environment)[0] == expected
+    _, said = trilith("convert", "s3://b/x.asdf?versionId=a.B/1=", "s3://b/x.asdf?versionId=1", environment=environment, status=2)
+    assert "a version of an object does not change" in said, said
+
+
+@pytest.mark.parametrize("refusal", [(403, "ExpiredToken"), (400, "ExpiredToken"), (400, "TokenRefreshRequired"), (403, "InvalidToken")])
+def test_expired_token_is_renewed_while_reading(play, content, expected, refusal):
+    """A token that the service gives up early, moments after it was fetched. (The rest tier.)"""
+    status, code = refusal
+    keys = ["FIRSTKEY", "SECONDKEY"]
+    store = play()
+
+    def act(found, headers, body):
+        if by_key("FIRSTKEY")(headers) and store.count("GET") > 2:
+            return status, {}, f"<Error><Code>{code}</Code></Error>".encode()
+        return part(content, headers)
+
+    store.script[:] = [(r"GET /b/", act)]
+    login = lambda key: {"AccessKeyId": key, "SecretAccessKey": "WJALRSECRET", "Token": "SESSIONTOKEN", "Expiration": later(hours=1)}  # noqa: E731
+    container = play((r"GET /login", lambda *_: answer_json(login(keys.pop(0)))))
+    environment = HOME | {"AWS_ENDPOINT_URL_S3": store.url, "AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{container.url}/login"}
+    out, said = trilith("digest", "s3://b/x.asdf", environment=environment)
+    assert out == expected and said == "", said
+    assert len(container.asked) == 2 and store.count("GET") > 3
+    # A source that has the same token again is asked once for a request.
+    keys[:] = ["FIRSTKEY"] * 9
+    store.asked.clear()
+    _, said = trilith("digest", "s3://b/x.asdf", "--remote", "retries=0", environment=environment, status=None)
+    assert code in said and 0 < len(keys), said
+    holds_no_secret(said)
+
+
+def test_expired_token_of_google_is_renewed(play, content, expected):
+    """(The rest tier.)"""
+    tokens = ["OLDTOKEN", "GOOGLETOKEN"]
+    store = play()
+
+    def act(found, headers, body):
+        if not by_token("GOOGLETOKEN")(headers) and not (by_token("OLDTOKEN")(headers) and store.count("GET") < 4):
+            return 401, {}, b""
+        return part(content, headers)
+
+    store.script[:] = [(r"GET /b/", act)]
+    machine = play((r"GET /computeMetadata", lambda *_: answer_json({"access_token": tokens.pop(0), "expires_in": 3600, "token_type": "Bearer"})))
+    environment = HOME | {"STORAGE_EMULATOR_HOST": store.url, "GCE_METADATA_HOST": f"127.0.0.1:{machine.port}"}
+    assert trilith("digest", "gs://b/x.asdf", environment=environment)[0] == expected
+    assert len(machine.asked) == 2
+
+
+def test_endpoint_of_message_has_no_password():
+    """(The rest tier.)"""
+    for url, variable in (("s3://b/x", "AWS_ENDPOINT_URL"), ("gs://b/x", "STORAGE_EMULATOR_HOST")):
+        _, said = trilith("info", url, environment=HOME | {variable: "htp://user:WJALRSECRET@host"}, status=2)
+        assert "is not a URL" in said, said
+        holds_no_secret(said)
+
+
 def test_single_sign_on_in_both_forms(play, content, expected, scratch):
     import hashlib
     import json

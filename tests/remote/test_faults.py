@@ -191,6 +191,22 @@ def test_a_server_that_asks_for_patience_is_given_it(proxy, expected):
     assert out == expected and took >= 2
 
 
+def test_dates_of_retry_after_are_obeyed(proxy, expected):
+    """All forms of RFC 9110, against the clock of the server; a longer time than minutes is an error. (The rest tier.)"""
+    import email.utils
+
+    for clock in (time.time(), time.time() + 86_400):
+        for form in ("%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"):
+            date = time.strftime(form, time.gmtime(clock + 2))
+            wait = servers.answer("503 Service Unavailable", f"Date: {email.utils.formatdate(clock, usegmt=True)}\r\nRetry-After: {date}")
+            server = proxy(lambda number, head, wait=wait: wait if number == 1 else None)
+            out, _, took = digest(server.url("small.asdf"))
+            assert out == expected and 2 <= took < 20, date
+    wait = servers.answer("429 Too Many Requests", "Retry-After: 3600")
+    _, said, took = digest(proxy(lambda number, head: wait).url("small.asdf"))
+    assert "try again in 3600 seconds" in said and took < 2, said
+
+
 def test_a_slow_server_is_waited_for(proxy, expected):
     def slow(client, head, body):
         client.sendall(head + b"\r\n\r\n")

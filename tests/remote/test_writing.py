@@ -2,12 +2,15 @@
 
 import os
 import re
+import signal
+import subprocess
+import time
 
 import emulators
 import files
 import pytest
 from emulators import ACCOUNT, ACCOUNT_KEY, Bucket
-from servers import trilith
+from servers import CLEAN, PROGRAM, trilith
 from test_cloud import HOME, holds_no_secret, play  # noqa: F401
 
 KEY = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "WJALRSECRET"}
@@ -242,6 +245,93 @@ def test_another_writer_is_never_replaced(play, service, size, overwrite, reques
     if service == "s3" and size == "large":
         assert bucket.parts == {} and store.count("DELETE") == 1, "parts that nobody wants are removed"
     holds_no_secret(said)
+
+
+class Careless(Bucket):
+    """A service that ignores conditions."""
+
+    def refused(self, key, headers):
+        return False
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("marked", [False, True])
+def test_second_writer_is_noticed_without_conditions(play, bulky, overwrite, marked):  # noqa: F811
+    """Another writer comes while the parts go up, or right after the last request. (The rest tier.)"""
+    metadata = {"x-amz-meta-trilithupload": "another"} if marked else {}
+    for moment in ("before", "after"):
+        bucket = Careless("s3")
+        if overwrite:
+            bucket.put("/b/x.asdf", b"old")
+        store, url, environment = at(play, bucket, "s3")
+        come = []
+
+        def act(found, headers, body, bucket=bucket, come=come, moment=moment):
+            is_last = re.match("POST .*uploadId", found.string)
+            if moment == "before" and "partNumber" in found.string and not come:
+                come.append(1)
+                bucket.put("/b/x.asdf", b"another writer's", **metadata)
+            answer = bucket.act(found, headers, body)
+            if is_last and moment == "after":
+                bucket.put("/b/x.asdf", b"another writer's", **metadata)
+            return answer
+
+        store.script[:] = [(r".*", act)]
+        options = ["--overwrite"] if overwrite else []
+        _, said = trilith("convert", bulky["path"], url, *LARGE, *options, environment=environment, status=2)
+        word = "replaced by another writer" if moment == "after" else "changed by another writer" if overwrite else "already exists"
+        assert word in said, (moment, said)
+        assert bucket.objects["/b/x.asdf"][0] == b"another writer's" and bucket.parts == {}
+        holds_no_secret(said)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", ["uploads=", "partNumber", "refused"])
+def test_signal_removes_parts_of_upload(play, bulky, number, moment):  # noqa: F811
+    """While the upload begins, while a part goes up, and if the service refuses to give the upload up. (The rest tier.)"""
+    bucket = Bucket("s3")
+    store, url, environment = at(play, bucket, "s3")
+    wanted = "partNumber" if moment == "refused" else moment
+
+    def act(found, headers, body):
+        if wanted in found.string:
+            time.sleep(1)
+        if moment == "refused" and found.string.startswith("DELETE"):
+            return 403, {}, b""
+        return bucket.act(found, headers, body)
+
+    store.script[:] = [(r".*", act)]
+    process = subprocess.Popen(
+        [PROGRAM, "convert", bulky["path"], url, *LARGE], env=CLEAN | environment, stderr=subprocess.PIPE, text=True
+    )
+    while not store.count(f".*{wanted}"):
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == -number
+    assert store.count("DELETE /b/x.asdf.uploadId=an%2Fid%26x$") == 1 and bucket.objects == {}
+    assert ("cannot remove the parts" in said) == (moment == "refused"), said
+    holds_no_secret(said)
+
+
+def test_signal_ends_session_of_google(play, bulky):  # noqa: F811
+    """(The rest tier.)"""
+    session, ended = Session(), []
+    store, environment = at_google(play, session)
+
+    def act(found, headers, body):
+        if found.string.startswith("PUT"):
+            time.sleep(1)
+        return session.act(found, headers, body)
+
+    store.script[:0] = [(r"DELETE", lambda *_: ended.append(1) or (499, {}, b"")), (r"PUT", act)]
+    process = subprocess.Popen([PROGRAM, "convert", bulky["path"], "gs://b/x.asdf", *LARGE], env=CLEAN | environment)
+    while not store.count("PUT"):
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == -signal.SIGINT and ended
 
 
 @pytest.mark.parametrize("service", ["s3", "azure"])

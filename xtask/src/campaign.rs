@@ -62,6 +62,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: CampaignProgram::Python("tests/interop/test_generated_fits.py"),
     },
     Campaign {
+        name: "hdf5",
+        subject: "HDF5 files of every datatype, filter, link and attribute, against h5py",
+        cases: 1000,
+        work: CampaignProgram::Python("crates/trilith-py/tests/test_generated_hdf5.py"),
+    },
+    Campaign {
         name: "netcdf",
         subject: "netCDF files of every format and type, against netCDF4 and xarray",
         cases: 2000,

@@ -1,12 +1,17 @@
-//! Signals that end a command: the temporary files of what it writes are removed.
+//! Signals that end a command: the temporary files of what it writes are removed, and uploads given up.
 
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Once, mpsc};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
+use trilith::bytes::display_name;
 
-/// Removes temporary files if a signal ends the process, and makes a file that is larger than allowed (`ulimit -f`) an error.
+/// Time for giving uploads up, before a signal ends the process anyway.
+const ABORT_LIMIT: Duration = Duration::from_secs(5);
+
+/// Removes temporary files and the parts of uploads if a signal ends the process, and makes a file that is larger than allowed (`ulimit -f`) an error.
 ///
 /// Without the thread that waits for them, signals end the process as they do any other.
 pub(crate) fn install_handlers() {
@@ -23,9 +28,34 @@ fn start_signal_thread() {
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
             trilith::bytes::remove_temporary_files();
+            abort_uploads();
             let _ = low_level::emulate_default_handler(signal);
         }
     });
+}
+
+/// Gives up the uploads of this process, and says if a service may keep their parts.
+fn abort_uploads() {
+    let (sender, receiver) = mpsc::channel();
+    let helper = std::thread::Builder::new().name("uploads".to_owned()).spawn(move || {
+        let _ = sender.send(trilith::bytes::abort_uploads());
+    });
+    if helper.is_err() {
+        return;
+    }
+    match receiver.recv_timeout(ABORT_LIMIT) {
+        Ok(names) => {
+            for name in names {
+                let name = display_name(&name);
+                warn(&format!("cannot remove the parts of the upload of {name}: the service refuses the request and keeps them"));
+            }
+        }
+        Err(_) => warn("cannot remove the parts of an upload: the service does not answer, and keeps them"),
+    }
+}
+
+fn warn(message: &str) {
+    crate::output::eprint_line(&format!("warning: {message}"));
 }
 
 /// Returns the signals that this process was started to ignore, as `nohup` does, or None if the system does not report it.

@@ -286,6 +286,9 @@ impl Error {
             ([], 0) => error.hint("it holds no items"),
             ([], 1) => error.hint("it is a list of 1 item, 0"),
             ([], n) => error.hint(format!("it is a list of {n} items, 0 to {}", n - 1)),
+            (names, _) if names.iter().all(|name| name.is_empty()) => {
+                error.hint(format!("it has {} without a name", count_noun(names.len(), "item")))
+            }
             (names, _) => error.hint(crate::suggest::offer(key, "there are: ", names, MAX_LISTED)),
         }
     }

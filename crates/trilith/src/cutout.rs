@@ -3,12 +3,14 @@
 mod fill;
 mod gwcs_tags;
 mod image;
+mod sections;
 
 use std::sync::Arc;
 
 use self::fill::{copy_into_region, fill_bytes};
 use self::gwcs_tags::{GwcsTags, without_anchors};
 use self::image::ImageArrays;
+use self::sections::{SectionCard, move_section};
 use crate::array::{Array, Byteorder, Datatype, Mask, announce_all};
 use crate::asdf::{ArrayOptions, AsdfFile, WriteOptions};
 use crate::bytes::{AccessCost, WriteSeek, verify_backing};
@@ -317,13 +319,18 @@ impl<'f> PixelCutout<'f> {
     fn write_hdus(&self, out: &mut dyn WriteSeek) -> Result<Vec<String>> {
         let around = self.image.file.as_asdf().and_then(crate::file::container_fits);
         let fits = around.ok_or_else(|| Error::unsupported(format!("{} is in no FITS file", self.image.path)))?;
-        let (mut parts, mut left) = (Vec::new(), 0usize);
+        let (mut parts, mut notes, mut left) = (Vec::new(), Vec::new(), 0usize);
         let only = &self.options.image_only;
         for hdu in fits.hdus() {
             let is_chosen = only.is_empty() || only.iter().any(|name| name.eq_ignore_ascii_case(hdu.name()));
             let is_image = is_chosen && fits.image_shape(hdu).is_some_and(|shape| self.image.has_shape(&shape));
             if let Some(image) = if is_image { fits.stored_image(hdu)? } else { None } {
-                parts.push(self.build_image_hdu(image, hdu.index() == 0)?);
+                let (part, absent) = self.build_image_hdu(image, hdu.index() == 0)?;
+                if !absent.is_empty() {
+                    let (cards, label) = (absent.join(", "), hdu.index());
+                    notes.push(format!("{cards} of HDU {label} left out: they name pixels that the cutout does not have"));
+                }
+                parts.push(part);
                 continue;
             }
             if hdu.index() == 0 {
@@ -337,22 +344,36 @@ impl<'f> PixelCutout<'f> {
                 .hint("write it as .npy or .png, or decode the file first: trilith convert --physical"));
         }
         fits::write(out, &parts)?;
-        Ok((left > 0)
-            .then(|| format!("{} of another shape or kind left out", crate::error::count_noun(left, "HDU")))
-            .into_iter()
-            .collect())
+        if left > 0 {
+            notes.push(format!("{} of another shape or kind left out", crate::error::count_noun(left, "HDU")));
+        }
+        Ok(notes)
     }
 
-    /// The HDU of the pixels of an image. Its elements stay as they are stored, next to the cards that say what they mean.
-    fn build_image_hdu(&self, mut image: StoredImage, is_primary: bool) -> Result<HduData> {
+    /// The HDU of the pixels of an image, and the keywords of the cards that it leaves out. Its elements stay as they are stored, next to
+    /// the cards that say what they mean.
+    fn build_image_hdu(&self, mut image: StoredImage, is_primary: bool) -> Result<(HduData, Vec<String>)> {
         let outside = || match image.outside_pixel(self.options.fill)? {
             Outside::Plain => fill_bytes(image.array().datatype(), self.options.fill).map(Some),
             Outside::Element(bytes) => Ok(Some(bytes)),
             Outside::Missing => Ok(None),
         };
         let array = self.cut_with(image.array(), outside)?;
-        let mut cards = Vec::new();
-        for card in image.header_mut().cards().iter().filter(|card| !is_sum(card)) {
+        let (mut cards, mut absent) = (Vec::new(), Vec::new());
+        let lengths: Vec<u64> = image.array().shape().iter().rev().copied().collect();
+        let header = image.header_mut();
+        for card in header.cards().iter().filter(|card| !is_sum(card)) {
+            match move_section(card, header, &lengths, &self.pixels) {
+                SectionCard::Other => {}
+                SectionCard::Moved(section) => {
+                    cards.push(Card::new(card.keyword(), section.as_str(), card.comment())?);
+                    continue;
+                }
+                SectionCard::Absent => {
+                    absent.push(card.keyword().to_owned());
+                    continue;
+                }
+            }
             let moved = match (self.keyword_shift(card.keyword()), card.value()) {
                 (Some(start), CardValue::Integer(old)) => Some(*old as f64 - start),
                 (Some(start), CardValue::Float(old)) => Some(*old - start),
@@ -361,7 +382,7 @@ impl<'f> PixelCutout<'f> {
             cards.push(moved.map_or_else(|| Ok(card.clone()), |moved| Card::new(card.keyword(), moved, card.comment()))?);
         }
         *image.header_mut() = Header::new(cards);
-        image.build_hdu(array, is_primary)
+        Ok((image.build_hdu(array, is_primary)?, absent))
     }
 
     /// The pixels by which a card moves: CRPIXja, and LTVi of IRAF.

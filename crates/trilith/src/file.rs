@@ -20,6 +20,7 @@ mod find_files;
 mod fits;
 mod header_items;
 mod item;
+mod name_hint;
 mod open;
 mod permissions;
 mod verify_written;

@@ -10,7 +10,7 @@ use super::datatype::{Byteorder, Datatype};
 use super::element::ArrayElement;
 use super::mask::Mask;
 use super::shape;
-use crate::bytes::{MemorySource, SourceRef, to_usize};
+use crate::bytes::{MemorySource, Source, SourceRef, to_usize};
 use crate::error::{Error, Result, count_noun};
 use crate::limits::Limits;
 
@@ -309,9 +309,17 @@ impl Array {
         let item = self.datatype.item_size();
         shape::element_byte_range(self.offset, &self.shape, &self.strides, item, there).map(drop).map_err(|error| {
             let all = self.shape.first().copied().unwrap_or(1);
+            // The end of the file itself, below sources that are made of it.
+            let mut file: &dyn Source = &*self.source;
+            while let Some(origin) = file.origin().filter(|_| file.available_len() < file.len()) {
+                file = origin.source();
+            }
+            let (name, end) = (file.name(), file.len());
             error.hint(match self.rows_within(there) {
-                None | Some(0) => "the file is cut off, or not the one that is described".to_owned(),
-                Some(rows) => format!("the file is cut off: {rows} of {} can be read as a slice", count_noun(all, "row")),
+                None | Some(0) => format!("{name} is truncated at byte {end}, or not the file that is described"),
+                Some(rows) => {
+                    format!("{name} is truncated at byte {end}: {rows} of {} can be read as a slice", count_noun(all, "row"))
+                }
             })
         })
     }

@@ -476,9 +476,30 @@ fn apply_linear_scaling(stored: &Datatype, (scale, offset): (f64, f64), into: &D
                 *to = (half * scale + if i % 2 == 0 { offset } else { 0.0 }).to_ne_bytes();
             }
         }
+        (Datatype::Int64, Datatype::Float64) if scale == 1.0 && is_integer(offset) => {
+            let values = from.as_chunks().0.iter().map(|b| i64::from_ne_bytes(*b).into());
+            add_integer(values, offset, to);
+        }
+        (Datatype::Uint64, Datatype::Float64) if scale == 1.0 && is_integer(offset) => {
+            let values = from.as_chunks().0.iter().map(|b| u64::from_ne_bytes(*b).into());
+            add_integer(values, offset, to);
+        }
         (_, Datatype::Float32) => stored_numbers!(stored, from, |values: Number| into!(f32, values), else {}),
         _ => stored_numbers!(stored, from, |values: Number| into!(f64, values), else {}),
     }
+}
+
+/// Returns `true` if an offset other than 0 is an integer of at most 64 bits, or close to it.
+fn is_integer(offset: f64) -> bool {
+    offset != 0.0 && offset.fract() == 0.0 && offset.abs() < 1e20
+}
+
+/// `stored + offset`, rounded once: integers of 64 bits may have more digits than a float.
+fn add_integer(values: impl Iterator<Item = i128>, offset: f64, to: &mut [u8]) {
+    /// The integers up to this one are floats.
+    const MAX_EXACT: i128 = 1 << 53;
+    let sum = |n: i128| if n.abs() <= MAX_EXACT { n as f64 + offset } else { (n + offset as i128) as f64 };
+    to.as_chunks_mut::<8>().0.iter_mut().zip(values).for_each(|(to, n)| *to = sum(n).to_ne_bytes());
 }
 
 /// `stored * scale + offset` with the factors of the place of each element.

@@ -274,7 +274,7 @@ impl Get {
         // An item without elements has no raw bytes either, unless they are requested by name.
         let is_named = self.format.is_some() || self.outputs().output_path().and_then(Format::from_extension).is_some();
         let format = match self.select_format(job.options) {
-            Format::Raw if !is_named => Format::Text,
+            Format::Raw if !is_named && item.kind() != ItemKind::Text => Format::Text,
             format => format,
         };
         if output.is_none() && job.is_one_of_many && format == Format::Text {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use trilith_io::error::count_noun;
-use trilith::bytes::read_text;
+use trilith::bytes::{read_text, shown_path};
 use trilith::check::{SchemaReport, ExampleReport, SchemaSet, examine_all};
 use trilith::{Error, ErrorKind, Limits, Result};
 
@@ -100,7 +100,12 @@ fn texts_in(folder: &Path, limits: &Limits) -> Result<Vec<(PathBuf, String)>> {
 /// A text file as text.
 pub(super) fn text_of(path: &Path, limits: &Limits) -> Result<String> {
     let bytes = read_text(path, limits.text)?;
-    String::from_utf8(bytes).map_err(|_| Error::malformed(format!("{} is not UTF-8", path.display())))
+    let is_data = ["#ASDF", "%ASDF", "%FINF", "SIMPLE  ="].iter().any(|start| bytes.starts_with(start.as_bytes()));
+    String::from_utf8(bytes).ok().filter(|_| !is_data).ok_or_else(|| {
+        let path = shown_path(path);
+        Error::malformed(format!("cannot read {path} as a schema: it is not a text in YAML"))
+            .hint(format!("to check a file against a schema, run trilith validate {path} --schema SCHEMA"))
+    })
 }
 
 /// Prints each resource of the installed packages as a line of JSON.

@@ -81,8 +81,11 @@ impl View {
             for FoundFile { name, problem, .. } in gather.clone().find(&item.file) {
                 match problem {
                     Some(problem) => return Err(problem),
-                    None => session.add(&bytes::display_name(&name), &name),
-                };
+                    // A page could only show that it is not there.
+                    None if !bytes::is_url(&name) && name != "-" => drop(options.open_options()?.source(bytes::path_of(&name))?),
+                    None => {}
+                }
+                session.add(&bytes::display_name(&name), &name);
             }
             if let (Some(path), true) = (&item.path, begin.is_empty()) {
                 begin = format!("#file={first}&path={}", bytes::percent_encode(path));

@@ -38,6 +38,24 @@ pub(super) struct InputNames {
     max_in_flight: usize,
 }
 
+/// Refuses an argument that is no file, but the path of an item in the file before it.
+fn check_item_paths(arguments: &[String], options: &Options) -> Result<()> {
+    for pair in arguments.windows(2) {
+        let [file, path] = pair else { continue };
+        let is_candidate = path.starts_with('/') && !file.contains('#') && !bytes::is_url(file);
+        if !is_candidate || bytes::path_of(path).exists() || FileFinder::is_several(path) || !bytes::path_of(file).is_file() {
+            continue;
+        }
+        let opened = options.open_options().and_then(|opening| opening.open(bytes::path_of(file)));
+        if opened.is_ok_and(|opened| opened.item(path).is_ok()) {
+            let (file, path) = (bytes::display_name(file), bytes::display_name(path));
+            return Err(Error::invalid_input(format!("there is no file {path}"))
+                .hint(format!("for the item of {file} with this path, write '{file}#{path}'")));
+        }
+    }
+    Ok(())
+}
+
 impl InputNames {
     /// The names of arguments and a list.
     ///
@@ -55,6 +73,7 @@ impl InputNames {
         if pipes + usize::from(is_list) > 1 {
             return Err(Error::invalid_input("standard input (-) can be read only once"));
         }
+        check_item_paths(arguments, options)?;
         let mut list = many.files_from.as_deref().map(|path| open_list(path, options)).transpose()?;
         let mut remote = arguments.iter().any(|argument| bytes::is_url(argument));
         if let Some(list) = &mut list {

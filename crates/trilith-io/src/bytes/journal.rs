@@ -22,6 +22,7 @@ use super::lock::{WriteBasis, WriteLock, sibling_path, temporary_path};
 use super::open_files::UpdateGuard;
 use super::origins::is_detached;
 use super::ownership;
+use super::platform::read_exact_at;
 use super::source::Source;
 use super::update::FileUpdate;
 use crate::error::{Error, ErrorKind, Result};
@@ -135,10 +136,26 @@ fn not_a_journal_error(path: &Path, why: &str) -> Error {
 /// Puts the old bytes back and removes the journal.
 fn restore_old_bytes(file: &mut FsFile, path: &Path, saved: &SavedBytes) -> Result<()> {
     let fail = |e| Error::io(format!("undoing an update of {}", path.display()), e);
-    saved.for_each_old(|at, bytes| file.write_all_at(at, bytes)).map_err(fail)?;
-    file.resize(saved.record.old_len).and_then(|()| file.sync_all()).map_err(fail)?;
+    saved.for_each_old(|at, bytes| restore_changed_bytes(file, at, bytes)).map_err(fail)?;
+    if file.file().metadata().map_err(fail)?.len() != saved.record.old_len {
+        file.resize(saved.record.old_len).map_err(fail)?;
+    }
+    file.sync_all().map_err(fail)?;
     fs::remove(&journal_path(path)).map_err(fail)?;
     fs::sync_folder(path).map_err(fail)
+}
+
+/// Writes the old bytes that differ from those that are there. What stopped the update, such as a limit of the size of files, would also
+/// stop the writing of bytes that it did not reach.
+fn restore_changed_bytes(file: &mut FsFile, at: u64, old: &[u8]) -> std::io::Result<()> {
+    let mut there = vec![0; old.len()];
+    if read_exact_at(file.file(), at, &mut there).is_err() {
+        return file.write_all_at(at, old);
+    }
+    let differs = |(old, there): (&u8, &u8)| old != there;
+    let Some(first) = old.iter().zip(&there).position(differs) else { return Ok(()) };
+    let last = old.iter().zip(&there).rposition(differs).unwrap_or(first);
+    file.write_all_at(at + first as u64, old.get(first..=last).unwrap_or_default())
 }
 
 impl FileUpdate {

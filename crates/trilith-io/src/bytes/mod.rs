@@ -103,7 +103,8 @@ pub use read_dir::{files_of, is_plain_file};
 #[cfg(feature = "remote")]
 #[doc(hidden)]
 pub use remote::{
-    AllowListResolver, DownloadProgress, ListRequest, RangeFetcher, by_parts, classify_bucket_url, objects, requests,
+    AllowListResolver, DownloadProgress, ListRequest, RangeFetcher, abort_uploads, by_parts, classify_bucket_url, objects,
+    requests,
 };
 #[cfg(feature = "remote")]
 pub use remote::{RemoteOptions, open_url};

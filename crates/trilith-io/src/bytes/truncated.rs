@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::origins::stored_ranges;
 use super::pieces::{PieceDecoding, SourceEncoding};
-use super::source::{Source, SourceOrigin, SourceRef, end_in_file};
+use super::source::{Source, SourceOrigin, SourceRef};
 use crate::error::{Error, Result};
 
 /// Bytes whose end is missing: what is there can be read, at the same places as in the file.
@@ -21,14 +21,26 @@ impl TruncatedSource {
     }
 }
 
+impl TruncatedSource {
+    /// Refuses a range whose end is missing.
+    fn check_range(&self, offset: u64, len: u64) -> Result<()> {
+        let (name, end) = (self.inner.name(), self.available_len());
+        let is_present = offset.checked_add(len).is_some_and(|last| last <= end);
+        is_present.then_some(()).ok_or_else(|| {
+            Error::malformed(format!("{name} is truncated at byte {end}: {len} bytes are expected from byte {offset} on"))
+                .at_byte(offset)
+        })
+    }
+}
+
 impl PieceDecoding for TruncatedSource {
     fn stored_ranges(&self, range: Range<u64>) -> Result<Vec<Range<u64>>> {
-        end_in_file(range.start, range.end.saturating_sub(range.start), self.available_len())?;
+        self.check_range(range.start, range.end.saturating_sub(range.start))?;
         stored_ranges(&*self.inner, range)
     }
 
     fn encoding(&self) -> Result<SourceEncoding> {
-        Err(Error::unsupported(format!("the file is cut off at byte {} of {}", self.available_len(), self.len)))
+        Err(Error::unsupported(format!("{} is truncated at byte {} of {}", self.inner.name(), self.available_len(), self.len)))
     }
 }
 
@@ -42,7 +54,7 @@ impl Source for TruncatedSource {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<()> {
-        end_in_file(offset, into.len() as u64, self.available_len())?;
+        self.check_range(offset, into.len() as u64)?;
         self.inner.read_at(offset, into)
     }
 

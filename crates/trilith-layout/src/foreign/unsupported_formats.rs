@@ -142,7 +142,10 @@ fn text_kind(start: &[u8]) -> Option<(&'static str, &'static str)> {
     } else if begins(&["#!"]) {
         ("a script", ADVICE_PROGRAM)
     } else {
-        ("a text file, not an ASDF file", "an ASDF file begins with \"#ASDF 1.0.0\"")
+        (
+            "a text file without the signature of a format that is read",
+            "an ASDF file begins with \"#ASDF 1.0.0\", a FITS file with \"SIMPLE  =\"",
+        )
     })
 }
 

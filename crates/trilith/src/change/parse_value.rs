@@ -4,7 +4,6 @@
 //! YAML 1.2 read such a text as a string or as another number. So a text that only YAML 1.1 reads in a surprising way is
 //! refused, and numbers are those of JSON. A card of a FITS header takes the syntax of FITS (FITS Standard 4.0, section 4.2).
 
-
 use super::Change;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -46,23 +45,25 @@ impl Change<'_> {
         let (tree, limits) = (self.tree()?, file.limits());
         match (syntax, tree.card_place(path)) {
             (ValueSyntax::String, _) => Ok(Value::from(text)),
-            (ValueSyntax::Yaml, _) => parse_whole_value(tree, text, limits)?.root().to_value(limits),
+            (ValueSyntax::Yaml, _) => {
+                let parsed = parse_whole_value(tree, text, limits)?;
+                check_content(&parsed)?;
+                parsed.root().to_value(limits)
+            }
             (ValueSyntax::Checked, None) => parse_unambiguous_value(tree, text, limits),
             (ValueSyntax::Checked, Some(place)) => parse_card_value(tree, text, place, limits),
         }
     }
 }
 
-/// The tree of a value, all of which is in it: the text has no marks of documents, and no mapping has a key twice.
+/// The tree of a value, all of which is in it: the text has no marks of documents.
 fn parse_whole_value(under: &Tree, text: &str, limits: &Limits) -> Result<Tree> {
     let is_mark = |line: &str| ["...", "---"].iter().any(|mark| line.split_whitespace().next() == Some(mark));
     if text.lines().any(|line| line.starts_with(['.', '-']) && is_mark(line)) {
         let message = format!("cannot take {text} as a value: YAML reads ... and --- as marks between documents; quote it twice");
         return Err(Error::invalid_input(format!("{message}, as '\"{}\"', for the string", text.trim())));
     }
-    let tree = under.parse_under(text, limits)?;
-    check_content(&tree)?;
-    Ok(tree)
+    under.parse_under(text, limits)
 }
 
 /// A value of which YAML 1.1 and 1.2 agree.

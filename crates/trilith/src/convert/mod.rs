@@ -186,7 +186,9 @@ impl ConvertOptions {
     fn by_rows(&self) -> Result<Self> {
         let lz4 = CodecChoice::Fixed(CodecId(*b"lz4\0"));
         let refused = match self.codec {
-            _ if self.rows == Some(0) => return Err(Error::invalid_input("pieces of 0 rows")),
+            _ if self.rows == Some(0) => {
+                return Err(Error::invalid_input("cannot cut an array into pieces of 0 rows: expected at least 1"));
+            }
             CodecChoice::Keep => None,
             choice if choice == lz4 => None,
             CodecChoice::Uncompressed => Some(("none", "uncompressed blocks can be read at every row already: leave out --rows")),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::asdf::AsdfFile;
+use crate::bytes::display_name;
 use crate::error::{Error, Result};
 
 /// A format that is written.
@@ -139,6 +140,10 @@ fn extension(path: &str) -> Option<String> {
     Some(Path::new(lower.strip_suffix(".gz").unwrap_or(&lower)).extension()?.to_str()?.to_owned())
 }
 
+/// The formats that are written, as advice.
+const WRITTEN_FORMATS: &str = "convert writes ASDF (.asdf), FINF (.finf), Dudley (.bd) and FITS (.fits); \
+                               get -o writes .npy, .csv, .json, .yaml, .txt and raw bytes of one item";
+
 /// Refuses a name that promises another format than what is written. `hint` says how to ask for it all the same.
 ///
 /// # Errors
@@ -151,7 +156,11 @@ pub fn check_name(path: &str, written: FileFormat, hint: &str) -> Result<()> {
     let promised = match (FileFormat::from_extension(path), foreign) {
         (Some(promised), _) if promised == written => return Ok(()),
         (Some(promised), _) => promised.name(),
-        (None, Some((_, name))) => name,
+        (None, Some((_, name))) => {
+            let path = display_name(path);
+            return Err(Error::invalid_input(format!("cannot write {path}: {name} is not a format that Trilith writes"))
+                .hint(WRITTEN_FORMATS));
+        }
         (None, None) => return Ok(()),
     };
     let message = format!("cannot write {path}: its extension means {promised}, but the content would be {}", written.name());

@@ -6,6 +6,7 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use super::FileKind;
+use super::name_hint::explain_missing;
 use super::open::{dir_refusal, read_start};
 use crate::bytes::{self, LocalOptions, display_name, hidden_name, is_url, name_of, path_of};
 use crate::error::{Error, Result};
@@ -261,7 +262,8 @@ impl FileFinderIter {
             }
         }
         if found.is_empty() && failed.is_empty() {
-            failed.push((text.to_owned(), Error::invalid_input(format!("no file fits the pattern {text}"))));
+            let error = Error::invalid_input(format!("no file fits the pattern {text}"));
+            failed.push((text.to_owned(), explain_missing(text, error)));
         }
         let problem = |(name, error)| FoundFile { name, problem: Some(error) };
         self.found_queue.extend(failed.into_iter().map(problem));

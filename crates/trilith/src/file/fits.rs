@@ -12,9 +12,9 @@ use std::fs::File;
 use std::io::{BufWriter, Seek, Write};
 use std::sync::Arc;
 
-use super::address::{AddressName, AttributePart, ItemAddress};
 use sha2::{Digest as _, Sha256};
 
+use super::address::{AddressName, AttributePart, ItemAddress};
 use crate::array::Array;
 use crate::asdf::{AsdfFile, FitsArrays, FitsContainer, NumberDeclarations};
 use crate::attribute::ItemAttribute;

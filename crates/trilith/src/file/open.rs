@@ -8,6 +8,7 @@ use super::FileKind;
 use super::file_set::{FileSet, FileSetOptions};
 use super::fits::{ElementForm, HeaderDeclarations, open_fits_source};
 use super::item::File;
+use super::name_hint::explain_missing;
 use super::permissions::ReferencePermissions;
 use crate::array::Byteorder;
 use crate::asdf::AsdfFile;
@@ -181,7 +182,7 @@ impl OpenOptions {
             });
         }
         let source = bytes::open(path, self.local());
-        let refusal = |error| dir_refusal(path).unwrap_or(error);
+        let refusal = |error| dir_refusal(path).unwrap_or_else(|| explain_missing(&bytes::name_of(path), error));
         Ok((source.map_err(refusal)?, self.resolver(path)))
     }
 

@@ -101,7 +101,7 @@ pub fn typed_value(text: &str) -> Value {
         return Value::from(inner.replace("''", "'").trim_end_matches(' '));
     }
     match CardValue::of_token(typed) {
-        CardValue::Undefined => Value::null(),
+        CardValue::Undefined => Value::from(""),
         CardValue::Logical(value) => Value::from(value),
         CardValue::Integer(n) => i64::try_from(n).map_or_else(|_| ValueData::BigInt(n.to_string()).into(), Value::from),
         CardValue::Float(x) if x.is_finite() => Value::from(x),

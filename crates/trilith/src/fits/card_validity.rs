@@ -10,15 +10,22 @@ use crate::error::Error;
 const MAX_REPORTED: usize = 1000;
 
 impl FitsFile {
-    /// Returns what is wrong with the cards of the headers.
+    /// Returns what is wrong with the cards of the headers, and with the filling after them.
     pub(crate) fn illegal_cards(&self) -> Vec<Error> {
+        let nul = |hdu: &&super::Hdu| hdu.error().is_none() && super::padding::has_nul_filling(self, hdu).unwrap_or(false);
+        let filled = self.hdus().iter().filter(nul).map(|hdu| {
+            let label = hdu.index();
+            Error::malformed(format!("HDU {label}: NUL bytes fill the header after END, expected blanks (section 4.4.1)"))
+                .at_byte(hdu.start())
+                .hint("an edit of the header writes blanks there")
+        });
         let of = |hdu: &super::Hdu| {
             let label = hdu.index();
             let cards = hdu.header().cards().iter().enumerate();
             let wrong = cards.filter_map(move |(number, card)| Some((number, violation(card)?)));
             wrong.map(move |(number, what)| Error::malformed(format!("HDU {label}, card {number}: {what}"))).collect::<Vec<_>>()
         };
-        self.hdus().iter().flat_map(of).take(MAX_REPORTED).collect()
+        self.hdus().iter().flat_map(of).chain(filled).take(MAX_REPORTED).collect()
     }
 }
 

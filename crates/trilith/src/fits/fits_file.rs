@@ -1,6 +1,7 @@
 //! An open FITS file: its HDUs, their arrays on asking, and the ASDF file that the last one may hold.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::card::RECORD_LEN;
 use super::checksum::{Stated, TileSums};
@@ -9,7 +10,7 @@ use super::header::{BLOCK_LEN, Header, PartialHeader};
 use super::scaling::ValueForm;
 use super::{compressed_table, image, random_groups, table, tiled_image};
 use crate::array::{Array, Byteorder, Datatype};
-use crate::bytes::{AccessCost, ChecksummedSource, SourceRef, WindowSource, to_usize, verify_backing};
+use crate::bytes::{AccessCost, ChecksummedSource, SourceRef, TruncatedSource, WindowSource, to_usize, verify_backing};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, ErrorKind, Result, ResultExt};
 use crate::limits::Limits;
@@ -33,6 +34,8 @@ pub struct FitsFile {
     hdus: Vec<Hdu>,
     /// Source of each HDU, created when it is needed: the bytes of the file, with the sums of the HDU.
     checked: Vec<OnceLock<SourceRef>>,
+    /// Whether the logical values of a column in the heap, by the number of its HDU and its own, are the bytes 0 and 1.
+    pub(super) numeric_logicals: Mutex<BTreeMap<(usize, usize), bool>>,
     warnings: Vec<String>,
     limits: Arc<Limits>,
 }
@@ -56,8 +59,14 @@ impl FitsFile {
     /// a data unit that is cut short, are [`warnings`](FitsFile::warnings).
     pub fn open(source: SourceRef, limits: &Limits) -> Result<Self> {
         let limits = &limits.for_calls(source.len());
-        let mut file =
-            Self { source, hdus: Vec::new(), checked: Vec::new(), warnings: Vec::new(), limits: Arc::new(limits.clone()) };
+        let mut file = Self {
+            source,
+            hdus: Vec::new(),
+            checked: Vec::new(),
+            numeric_logicals: Mutex::default(),
+            warnings: Vec::new(),
+            limits: Arc::new(limits.clone()),
+        };
         let mut at = 0;
         while let Some(start) = file.start_at(at)? {
             let number = file.hdus.len();
@@ -117,7 +126,13 @@ impl FitsFile {
 
     /// The bytes of the file, if the data of an HDU can be found in them.
     /// [`SourceBacking::verify_checksum`](crate::bytes::SourceBacking::verify_checksum) compares the sums of the HDU.
+    /// The end of a file that is truncated is missing in them.
     pub(super) fn data_source(&self, hdu: &Hdu) -> Result<SourceRef> {
+        Ok(TruncatedSource::with_declared_len(self.checked_source(hdu)?, hdu.data.end))
+    }
+
+    /// The bytes of the file, with the sums of an HDU.
+    fn checked_source(&self, hdu: &Hdu) -> Result<SourceRef> {
         if let Some(why) = hdu.error() {
             return Err(why.copy());
         }
@@ -152,7 +167,7 @@ impl FitsFile {
     /// Returns [`ErrorKind::Malformed`] if one differs, and the errors of
     /// [`Source::read_at`](crate::bytes::Source::read_at).
     pub fn check(&self, hdu: &Hdu) -> Result<()> {
-        if hdu.error().is_some() { Ok(()) } else { verify_backing(&*self.data_source(hdu)?) }
+        if hdu.error().is_some() { Ok(()) } else { verify_backing(&*self.checked_source(hdu)?) }
     }
 
     /// Returns the HDUs that differ from their sums, among those that are copied with them.
@@ -251,7 +266,10 @@ impl FitsFile {
             Some(missing @ 1..) => (missing, "its data"),
             _ => (last.end().checked_sub(len).filter(|missing| *missing > 0)?, "the filling of its last block of 2880 bytes"),
         };
-        Some(format!("{} is cut short: {missing} bytes of {of_what} are missing", last.display_name()))
+        Some(format!(
+            "{} is truncated: the file ends at byte {len}, and {missing} bytes of {of_what} are missing",
+            last.display_name()
+        ))
     }
 
     /// Returns problems of the file that do not stop reading it.
@@ -349,10 +367,13 @@ impl FitsFile {
             HduKind::Table => {
                 let columns = table::columns(hdu.header())?;
                 let is_other = |column: &table::Column| {
-                    Ok(column.in_heap() || column.code == 'L' || !column.field_decoding()?.1.is_identity_for())
+                    Ok(column.in_heap()
+                        || column.has_filling()
+                        || column.code == 'L'
+                        || !column.field_decoding()?.1.is_identity_for())
                 };
                 let others = columns.iter().map(is_other).collect::<Result<Vec<bool>>>()?;
-                Some("columns with TSCAL, TZERO or TNULL, booleans, bits, or arrays of varying length")
+                Some("columns with TSCAL, TZERO, TNULL or unused elements, booleans, bits, or arrays of varying length")
                     .filter(|_| others.contains(&true))
             }
         };
@@ -382,7 +403,7 @@ impl FitsFile {
     /// # Errors
     /// Returns [`ErrorKind::Malformed`] if they are cut short.
     pub fn asdf_source(&self, hdu: &Hdu) -> Result<SourceRef> {
-        let window = WindowSource::new(self.data_source(hdu)?, hdu.data.start, hdu.data.end - hdu.data.start);
+        let window = WindowSource::new(self.checked_source(hdu)?, hdu.data.start, hdu.data.end - hdu.data.start);
         Ok(Arc::new(window.with_context(|| hdu.display_name())?))
     }
 }

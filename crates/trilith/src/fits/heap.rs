@@ -9,11 +9,12 @@ use std::sync::Arc;
 use super::fits_file::FitsFile;
 use super::hdu::{Hdu, require_unsigned};
 use super::table::{Column, columns, rows_array};
-use crate::array::ValueTransform;
 use crate::array::physical;
 use crate::array::{Array, Byteorder, Datatype, Field, StructType};
+use crate::array::{ValueDecoding, ValueTransform};
 use crate::bytes::{Cursor, read_vec, to_usize};
 use crate::error::{Error, Result, ResultExt};
+use crate::threads::lock;
 use crate::tree::Value;
 
 /// Largest number of cells that a tree describes one by one.
@@ -119,7 +120,10 @@ impl FitsFile {
         })?;
         let place = table.cell_location(self, hdu, found, row).with_context(|| format!("{}, row {row}", hdu.display_name()))?;
         // A row of the values of one cell.
-        let (field, meaning) = found.heap_cell_column(place.count).field_decoding()?;
+        let (field, mut meaning) = found.heap_cell_column(place.count).field_decoding()?;
+        if meaning.transform == ValueTransform::Boolean && self.has_numeric_logicals(hdu, &table, column)? {
+            meaning = ValueDecoding { transform: ValueTransform::Reinterpret(Datatype::Bool8), missing_rules: Vec::new() };
+        }
         let (datatype, shape) = (field.datatype, field.shape);
         if datatype == Datatype::Ascii(0) {
             return Array::from_bytes(vec![0], Datatype::Ascii(1), Byteorder::Big, Vec::new());
@@ -132,6 +136,30 @@ impl FitsFile {
         }
         let array = Array::new(self.data_source(hdu)?, place.bytes.start, datatype, Byteorder::Big, shape)?;
         physical(&array.with_limits(Arc::new(self.limits().clone())), &[meaning])
+    }
+
+    /// Returns `true` if the logical values of a column of varying length are the bytes 0 and 1, as astropy up to 7.2 wrote them, and
+    /// not `T`, `F` and 0 for undefined (FITS Standard 4.0, section 7.3.3.1): no byte is larger, and at least one is 1, which the
+    /// standard does not have. astropy 8 decides in the same way.
+    fn has_numeric_logicals(&self, hdu: &Hdu, table: &HeapTable, column: usize) -> Result<bool> {
+        let key = (hdu.index(), column);
+        if let Some(known) = lock(&self.numeric_logicals).get(&key) {
+            return Ok(*known);
+        }
+        let (mut is_numeric, mut has_one) = (true, false);
+        if let Some(found) = table.columns.get(column) {
+            for row in 0..table.rows {
+                let place = table.cell_location(self, hdu, found, row)?;
+                let bytes = read_vec(&**self.source(), place.bytes.start, place.bytes.end - place.bytes.start, self.limits())?;
+                has_one |= bytes.contains(&1);
+                is_numeric &= bytes.iter().all(|byte| *byte <= 1);
+                if !is_numeric {
+                    break;
+                }
+            }
+        }
+        lock(&self.numeric_logicals).insert(key, is_numeric && has_one);
+        Ok(is_numeric && has_one)
     }
 }
 

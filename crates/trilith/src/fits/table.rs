@@ -98,11 +98,12 @@ pub fn columns(header: &Header) -> Result<Vec<Column>> {
     Ok(columns)
 }
 
-/// The lengths that TDIM gives; none if they are not those of `count` values, as others do.
+/// The lengths that TDIM gives; none if they are not those of at most `count` values, as others do. Further values of a cell are filling
+/// (FITS Standard 4.0, section 7.3.2).
 fn parse_tdim(text: &str, count: u64) -> Vec<u64> {
     let list = text.strip_prefix('(').and_then(|list| list.strip_suffix(')'));
     let sizes: Option<Vec<u64>> = list.and_then(|list| list.split(',').map(|n| n.trim().parse().ok()).collect());
-    sizes.filter(|sizes| element_count(sizes).is_ok_and(|n| n == count)).unwrap_or_default()
+    sizes.filter(|sizes| element_count(sizes).is_ok_and(|n| n == count || (1..count).contains(&n))).unwrap_or_default()
 }
 
 impl Column {
@@ -141,6 +142,11 @@ impl Column {
     /// TDIM as it is written; empty if there is none.
     pub fn dim_text(&self) -> &str {
         &self.dim_text
+    }
+
+    /// Returns `true` if TDIM gives fewer values than a cell has.
+    pub(super) fn has_filling(&self) -> bool {
+        !self.dim.is_empty() && element_count(&self.dim).is_ok_and(|n| n < self.repeat)
     }
 
     /// Bytes of one value in the heap.
@@ -260,8 +266,11 @@ impl Column {
         })
     }
 
-    /// The values of a cell as they are stored, but with their sign.
+    /// The values of a cell as they are stored, filling included, but with their sign.
     fn stored_type(&self) -> Result<StoredType> {
+        if self.has_filling() {
+            return Self { dim: Vec::new(), ..self.clone() }.stored_type();
+        }
         let (datatype, shape) = self.stored_datatype_and_shape()?;
         let linear = Scaling { scale: self.scale, zero: self.zero, blank: None };
         Ok(match self.stored_number().and_then(|number| unsigned_conversion(number, linear)) {

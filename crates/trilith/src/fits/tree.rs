@@ -82,11 +82,11 @@ pub fn to_value(fits: &FitsFile, data: &mut dyn FnMut(&Hdu) -> Result<Option<Val
         let mut triples = Vec::new();
         for (at, card) in hdu.header().cards().iter().enumerate() {
             let triple = card_triple(card);
-            is_strict &= triple
-                .items()
-                .iter()
-                .zip(SCHEMA_MAX_CHARS)
-                .all(|(item, most)| item.as_str().is_none_or(|text| text.len() <= most));
+            // The schema allows no value that is undefined.
+            let is_allowed = |(item, most): (&Value, usize)| {
+                item.data != ValueData::Null && item.as_str().is_none_or(|text| text.len() <= most)
+            };
+            is_strict &= triple.items().iter().zip(SCHEMA_MAX_CHARS).all(is_allowed);
             if card_of(&triple).map_or(true, |made| made.bytes() != card.bytes()) {
                 let text: String = card.bytes().iter().map(|b| char::from(*b)).collect();
                 kept.push(
@@ -337,8 +337,8 @@ pub(super) fn card_triple(card: &Card) -> Value {
     let comment = card.comment();
     let value = match card.value() {
         CardValue::Text(text) if card.is_commentary() && text.is_empty() => None,
-        CardValue::Undefined if comment.is_empty() => None,
-        CardValue::Undefined => Some(Value::from("")),
+        CardValue::Undefined if card.is_commentary() => None,
+        CardValue::Undefined => Some(Value::null()),
         CardValue::Logical(value) => Some(Value::from(*value)),
         CardValue::Integer(n) => Some(match i64::try_from(*n) {
             Ok(n) => Value::from(n),
@@ -394,11 +394,18 @@ pub(super) fn node_triple(node: Node<'_>) -> Result<Value> {
             Scalar::Int(n) if at == 1 => Value::from(n),
             Scalar::BigInt(digits) if at == 1 => ValueData::BigInt(digits).into(),
             Scalar::Float(x) if at == 1 => Value::from(x),
-            Scalar::Null if at == 1 && items.len() == 1 && node.len() == 2 => break,
+            Scalar::Null if at == 1 => Value::null(),
             Scalar::Null => Value::from(""),
             // Keywords and comments are text whatever YAML takes them for: NO, 12, 2015-01-01.
             _ => Value::from(item.text().into_owned()),
         });
+    }
+    let is_commentary =
+        items.first().and_then(Value::as_str).is_some_and(|keyword| matches!(keyword, "" | "COMMENT" | "HISTORY"));
+    match items.len() {
+        1 if !is_commentary => items.push(Value::null()),
+        2 if is_commentary && items.get(1) == Some(&Value::null()) => drop(items.pop()),
+        _ => {}
     }
     Ok(Value::seq(items))
 }

@@ -117,6 +117,8 @@ pub(super) fn write_value(item: &Item<'_>, format: Format, out: &mut dyn Write) 
             how.handles = handles;
             out.write_all(print_document(&value, &how).as_bytes()).map_err(unsupported_kind)
         }
+        // The bytes of a string are those of its text.
+        Format::Raw if item.kind() == ItemKind::Text => out.write_all(item.text()?.as_bytes()).map_err(unsupported_kind),
         Format::Npy | Format::Csv | Format::Raw => write_array(&item.as_array()?, format, out),
         Format::Text | Format::Json => {
             let mut how = ExpandOptions::default();

@@ -1,5 +1,7 @@
 //! Numbers of odd widths as numbers of four and eight bytes, and dates as strings.
 
+use half::f16;
+
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 
@@ -64,7 +66,7 @@ pub(super) fn cast_numbers(bytes: &[u8], arguments: &[u64], most: usize) -> Resu
     };
     let is_known = |kind: u64, size: u64| match kind {
         0 | 1 => matches!(size, 1 | 2 | 4 | 8),
-        2 => matches!(size, 4 | 8),
+        2 => matches!(size, 2 | 4 | 8),
         _ => false,
     };
     if !is_known(kind, size) || !is_known(to_kind, to_size) {
@@ -81,6 +83,7 @@ pub(super) fn cast_numbers(bytes: &[u8], arguments: &[u64], most: usize) -> Resu
     for number in bytes.chunks_exact(size) {
         let word = bits_from_bytes(number, is_big == 1) as u64;
         let (integer, float) = match (kind, size) {
+            (2, 2) => (None, f16::from_bits(word as u16).to_f64()),
             (2, 4) => (None, f64::from(f32::from_bits(word as u32))),
             (2, _) => (None, f64::from_bits(word)),
             // The sign fills the bits above.
@@ -88,6 +91,8 @@ pub(super) fn cast_numbers(bytes: &[u8], arguments: &[u64], most: usize) -> Resu
             _ => (Some(i128::from(word)), 0.0),
         };
         let made = match (to_kind, to_size, integer) {
+            (2, 2, Some(integer)) => u64::from(f16::from_f64(integer as f64).to_bits()),
+            (2, 2, None) => u64::from(f16::from_f64(float).to_bits()),
             (2, 4, Some(integer)) => u64::from((integer as f32).to_bits()),
             (2, 4, None) => u64::from((float as f32).to_bits()),
             (2, _, Some(integer)) => (integer as f64).to_bits(),

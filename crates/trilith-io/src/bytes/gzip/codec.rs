@@ -1,10 +1,10 @@
 //! Packing and unpacking what is compressed by DEFLATE (RFC 1951) outside of blocks.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::Arc;
 
 use flate2::Compression;
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::write::{GzEncoder, ZlibEncoder};
 
 use crate::bytes::source::{DerivedSource, SourceRef};
@@ -24,10 +24,12 @@ pub fn gunzip(source: SourceRef, limits: &Limits) -> Result<SourceRef> {
     let name = source.name().to_owned();
     let honest = source.len().saturating_mul(limits.zlib_ratio).saturating_add(1 << 16);
     let (limit, value) = if honest < limits.spool { ("zlib_ratio", limits.zlib_ratio) } else { ("spool", limits.spool) };
-    let inner = MultiGzDecoder::new(PackedReader { source: source.clone(), position: 0, error: None });
+    let packed = PackedReader { source: source.clone(), position: 0, error: None };
+    let inner = MemberReader::new(BufReader::with_capacity(BUFFER_SIZE, packed));
     let mut unpacked = UnpackedWriter { inner, remaining: honest.min(limits.spool), limit, value, limits, error: None };
     let spooled = spool(&mut unpacked, &name, u64::MAX);
-    match (unpacked.error, unpacked.inner.into_inner().error) {
+    let packed_error = unpacked.inner.into_inner().and_then(|packed| packed.into_inner().error);
+    match (unpacked.error, packed_error) {
         (_, Some(error)) | (Some(error), None) => Err(error),
         (None, None) => Ok(Arc::new(DerivedSource::new(spooled?, source))),
     }
@@ -42,6 +44,61 @@ pub fn gzip(from: &mut dyn Read, out: &mut dyn Write) -> Result<()> {
     let mut encoder = GzEncoder::new(out, Compression::default());
     std::io::copy(from, &mut encoder).map_err(fail)?;
     encoder.finish().map(drop).map_err(fail)
+}
+
+/// Bytes of a gzip file that are read at once.
+const BUFFER_SIZE: usize = 32 << 10;
+
+/// The members of a gzip file one after the other (RFC 1952, section 2.2). Zeros may fill the file after each, as tapes have them: gzip
+/// and Python skip them, too.
+struct MemberReader<R: BufRead> {
+    member: Option<GzDecoder<R>>,
+    /// The packed bytes after the last member.
+    rest: Option<R>,
+}
+
+impl<R: BufRead> MemberReader<R> {
+    fn new(packed: R) -> Self {
+        Self { member: Some(GzDecoder::new(packed)), rest: None }
+    }
+
+    fn into_inner(self) -> Option<R> {
+        self.member.map(GzDecoder::into_inner).or(self.rest)
+    }
+
+    /// Skips the zeros after a member. Returns `true` if another one follows.
+    fn skip_zeros(packed: &mut R) -> std::io::Result<bool> {
+        loop {
+            let bytes = packed.fill_buf()?;
+            let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+            let (is_end, has_more) = (bytes.is_empty(), zeros < bytes.len());
+            packed.consume(zeros);
+            if is_end || has_more {
+                return Ok(has_more);
+            }
+        }
+    }
+}
+
+impl<R: BufRead> Read for MemberReader<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        while let Some(mut member) = self.member.take() {
+            let read = member.read(into);
+            if into.is_empty() || !matches!(read, Ok(0)) {
+                self.member = Some(member);
+                return read;
+            }
+            let mut packed = member.into_inner();
+            match Self::skip_zeros(&mut packed) {
+                Ok(true) => self.member = Some(GzDecoder::new(packed)),
+                ended => {
+                    self.rest = Some(packed);
+                    return ended.map(|_| 0);
+                }
+            }
+        }
+        Ok(0)
+    }
 }
 
 /// The packed bytes one after the other.
@@ -66,7 +123,7 @@ impl Read for PackedReader {
 
 /// The unpacked bytes, as long as there are not too many; keeps the error that the spool would blur.
 struct UnpackedWriter<'a> {
-    inner: MultiGzDecoder<PackedReader>,
+    inner: MemberReader<BufReader<PackedReader>>,
     remaining: u64,
     /// The limit for the bytes, and its value.
     limit: &'static str,
@@ -105,7 +162,7 @@ impl Read for UnpackedWriter<'_> {
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if they do not decode.
 pub fn gunzipped(bytes: &[u8], most: u64) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    let read = MultiGzDecoder::new(bytes).take(most.saturating_add(1)).read_to_end(&mut out);
+    let read = MemberReader::new(bytes).take(most.saturating_add(1)).read_to_end(&mut out);
     read.map_err(|e| Error::malformed(format!("the gzip data do not decode: {e}")))?;
     Ok(out)
 }
@@ -142,6 +199,20 @@ mod tests {
         let both = [packed(b"one "), packed(b"two")].concat();
         assert!(is_gzip(&both));
         assert_eq!(unpack(both, &Limits::default()).unwrap(), b"one two");
+    }
+
+    #[test]
+    fn zeros_after_members_are_skipped() {
+        let (one, two, zeros) = (packed(b"one "), packed(b"two"), vec![0; 70_000]);
+        for file in [[one.clone(), zeros.clone()].concat(), [one.clone(), zeros, two.clone(), vec![0]].concat()] {
+            let expected: &[u8] = if file.len() > 70_050 { b"one two" } else { b"one " };
+            assert_eq!(unpack(file.clone(), &Limits::default()).unwrap(), expected);
+            assert_eq!(gunzipped(&file, 100).unwrap(), expected);
+        }
+        let damaged = [one, vec![0, 7]].concat();
+        assert_eq!(unpack(damaged, &Limits::default()).unwrap_err().kind(), crate::ErrorKind::Malformed);
+        let empty = packed(b"");
+        assert_eq!(unpack([empty, two].concat(), &Limits::default()).unwrap(), b"two");
     }
 
     #[test]

@@ -104,6 +104,14 @@ fn from_web_url(text: &str) -> Option<(Bucket, String)> {
         .then(|| (Bucket { service: ObjectService::Azure, name: name.to_owned(), host: Some(host), as_written: written }, key))
 }
 
+/// Splits the key of an object of S3 and the version of it that `?versionId=` after the key names.
+pub(super) fn split_version(key: &str) -> (&str, Option<&str>) {
+    match key.rsplit_once("?versionId=") {
+        Some((key, version)) if !key.is_empty() && !version.is_empty() => (key, Some(version)),
+        _ => (key, None),
+    }
+}
+
 /// Percent-encodes a key as the signatures of all services do: all but letters, digits, `-._~` and the slashes.
 pub(super) fn encoded_key(key: &str) -> String {
     const KEY: &percent_encoding::AsciiSet =

@@ -375,11 +375,11 @@ impl RemoteTarget {
     }
 
     /// Interprets an answer that is no success.
-    pub(super) fn status_failure(&self, reply: Response) -> Failure {
+    pub(super) fn status_failure(&self, mut reply: Response) -> Failure {
         let (status, wait) = (reply.status, reply.headers.retry_after);
         let name = ureq::http::StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or("");
         let store = self.client.store_of(&self.address);
-        let code = error_code(reply).filter(|_| store.is_some());
+        let code = store.as_ref().and_then(|_| reply.error_code());
         let code = code.map(|code| format!(": {code}")).unwrap_or_default();
         let error = self.network_error(format!("the server answered {status} {name}{code}"));
         match (status, store) {
@@ -394,17 +394,6 @@ impl RemoteTarget {
             _ => Failure::Permanent(error),
         }
     }
-}
-
-/// The code in the error document of an object store.
-fn error_code(mut reply: Response) -> Option<String> {
-    use std::io::Read;
-    let mut text = Vec::new();
-    let _ = reply.body.by_ref().take(4096).read_to_end(&mut text);
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let (_, rest) = text.split_once("<Code>")?;
-    let (code, _) = rest.split_once("</Code>")?;
-    (code.len() < 64 && code.bytes().all(|b| b.is_ascii_alphanumeric())).then(|| code.to_owned())
 }
 
 fn send_http_request(
@@ -436,7 +425,7 @@ fn send_http_request(
     match sent {
         Ok(response) => {
             let headers = ResponseHeaders::from_response(&response);
-            Ok(Response { status: response.status().as_u16(), headers, body: response.into_body().into_reader() })
+            Ok(Response::new(response.status().as_u16(), headers, response.into_body().into_reader()))
         }
         Err(error) => Err(classify_transfer_error(error, url)),
     }

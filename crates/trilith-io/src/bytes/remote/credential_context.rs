@@ -12,6 +12,8 @@ use reqsign_core::{CommandExecute, CommandOutput, Context, Env, Error, FileRead,
 use ureq::Agent;
 use ureq::http;
 
+use super::response::parse_retry_after;
+
 /// An answer to a request for credentials is short.
 const MAX_RESPONSE_LEN: u64 = 1 << 20;
 /// Maximum number of times that a request for credentials is repeated.
@@ -146,10 +148,11 @@ impl CredentialHttp {
         }
         let agent = if parts.uri.scheme_str() == Some("http") { &self.direct_agent } else { &self.proxied_agent };
         let mut response = agent.run(http::Request::from_parts(parts, body.to_vec()))?;
-        let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let wait = header("retry-after").and_then(|text| parse_retry_after(text, header("date")));
         let content = response.body_mut().with_config().limit(MAX_RESPONSE_LEN).read_to_vec()?;
         let (parts, _) = response.into_parts();
-        Ok((http::Response::from_parts(parts, Bytes::from(content)), wait.map(Duration::from_secs)))
+        Ok((http::Response::from_parts(parts, Bytes::from(content)), wait))
     }
 }
 

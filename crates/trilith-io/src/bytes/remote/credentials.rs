@@ -36,8 +36,9 @@ pub(super) trait CredentialSigner: Send + Sync {
     /// Signs a request. Returns `false` if there are no credentials, and the reason if they could not be had.
     fn sign_request(&self, head: &mut Parts, region: &str, sources: CredentialSources) -> Result<bool, String>;
 
-    /// Forgets the credentials, so that they are fetched again. Returns `false` if that was done a moment ago.
-    fn forget_credentials(&self) -> bool;
+    /// Forgets the credentials with which a request was refused that was sent at `sent`, so that the next one fetches others. Returns
+    /// `false` if another try would be refused as well: they are of a moment ago, and the answer does not say that they expired.
+    fn forget_credentials(&self, sent: Instant, is_expired: bool) -> bool;
 }
 
 /// An account of Azure, and what opens it.
@@ -127,13 +128,18 @@ impl<K: SigningCredential> CredentialSigner for CachedCredentials<K> {
         Ok(true)
     }
 
-    fn forget_credentials(&self) -> bool {
+    fn forget_credentials(&self, sent: Instant, is_expired: bool) -> bool {
         let mut kept = lock(&self.cached);
-        let old = kept.as_ref().is_some_and(|(_, since)| since.elapsed() > MIN_REFRESH_AGE);
-        if old {
+        let Some(since) = kept.as_ref().map(|(_, since)| *since) else { return is_expired };
+        // Another request was refused with the same ones, and has fetched others already.
+        if is_expired && since > sent {
+            return true;
+        }
+        let is_forgotten = is_expired || since.elapsed() > MIN_REFRESH_AGE;
+        if is_forgotten {
             *kept = None;
         }
-        old
+        is_forgotten
     }
 }
 

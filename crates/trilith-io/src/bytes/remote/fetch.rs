@@ -15,6 +15,10 @@ use crate::error::{Error, Result};
 /// The first pause before a request is repeated; each one is twice as long as the last.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(200);
 const MAX_BACKOFF: Duration = Duration::from_secs(10);
+/// The longest time that a server may ask to wait.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
+/// Time between two looks at whether a pause was given up.
+const PAUSE_STEP: Duration = Duration::from_millis(50);
 /// An answer that brought this number of bytes before it broke off does not count as a failure.
 const MIN_PROGRESS: usize = 64 << 10;
 /// Fewer bytes than this in a second, over this number of times the time in which something must come, are a stall.
@@ -61,9 +65,26 @@ pub(super) fn retry_loop(target: &RemoteTarget, mut attempt: impl FnMut(&mut usi
                 let pause = INITIAL_BACKOFF.saturating_mul(1 << (failures - 1).min(16));
                 // Jitter, so that parallel requests do not retry at once.
                 let jitter = Duration::from_millis(u64::from(Instant::now().elapsed().subsec_nanos()) % 50);
-                std::thread::sleep((wait.unwrap_or(pause) + jitter).min(MAX_BACKOFF));
+                if let Some(wait) = wait.filter(|wait| *wait > MAX_RETRY_AFTER) {
+                    let message = format!("the server asks to try again in {} seconds", wait.as_secs());
+                    return Err(error.context(message));
+                }
+                sleep_or_cancel(wait.unwrap_or(pause.min(MAX_BACKOFF)) + jitter)?;
             }
         }
+    }
+}
+
+/// Sleeps, unless the work of this thread is to end.
+fn sleep_or_cancel(pause: Duration) -> Result<()> {
+    let end = Instant::now() + pause;
+    loop {
+        crate::interrupt::check()?;
+        let remaining = end.saturating_duration_since(Instant::now());
+        if remaining.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(remaining.min(PAUSE_STEP));
     }
 }
 

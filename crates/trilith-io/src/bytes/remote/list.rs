@@ -9,7 +9,7 @@ use serde_json::Value;
 use ureq::http::Method;
 
 use super::address::Address;
-use super::bucket::{Bucket, ObjectService, encoded_key, parse_object_url};
+use super::bucket::{Bucket, ObjectService, encoded_key, parse_object_url, split_version};
 use super::client::{RemoteTarget, RequestSpec};
 use super::fetch::retry_loop;
 use super::options::RemoteOptions;
@@ -36,7 +36,10 @@ pub enum ListRequest {
 
 /// Returns in what way the URL of a bucket means several objects; None if it means one, or if it is none of a bucket.
 pub fn classify_bucket_url(url: &str) -> Option<ListRequest> {
-    let key = parse_object_url(url)?.ok()?.1;
+    let (bucket, key) = parse_object_url(url)?.ok()?;
+    if bucket.service == ObjectService::S3 && split_version(&key).1.is_some() {
+        return None;
+    }
     // A blob at its address in the web has an address, not a pattern.
     let is_web = url.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:"));
     if !is_web && GlobPattern::is_pattern(&key) {

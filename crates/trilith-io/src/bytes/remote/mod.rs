@@ -7,7 +7,7 @@
 //!
 //! [`client`] decides who may be asked (`SECURITY.md` says why), [`fetch`] repeats what broke, [`ranged_file`]
 //! is the [`Source`], [`unranged`] the one of servers that give no parts, [`resolve`] the
-//! sandbox for references, [`upload`] writes objects, and [`list`] finds those that fit a pattern. [`bucket`] knows the URLs of objects, [`store`] how a bucket is asked, [`credentials`] where credentials
+//! sandbox for references, [`upload`] writes objects, [`pending_upload`] gives up those of a process that ends, and [`list`] finds those that fit a pattern. [`bucket`] knows the URLs of objects, [`store`] how a bucket is asked, [`credentials`] where credentials
 //! come from. The libraries for HTTP and TLS are seen in `client` and [`credential_context`] only, that for credentials and signatures in
 //! `credentials` and `credential_context`.
 
@@ -24,6 +24,7 @@ mod list;
 mod memory_cache;
 mod multipart;
 mod options;
+mod pending_upload;
 mod profile;
 mod ranged_file;
 mod resolve;
@@ -39,6 +40,7 @@ use std::sync::Arc;
 pub use coalesce::requests;
 pub use list::{ListRequest, classify_bucket_url, objects};
 pub use options::{DownloadProgress, RemoteOptions};
+pub use pending_upload::abort_uploads;
 pub use ranged_file::{RangeFetcher, by_parts};
 pub(super) use resolve::join;
 pub use resolve::{AllowListResolver, open_url};

@@ -5,17 +5,19 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
 use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::agent::{new_credentials_agent, new_metadata_agent};
-use super::bucket::{Bucket, ObjectService, blob_host, encoded_key};
+use super::bucket::{Bucket, ObjectService, blob_host, encoded_key, split_version};
 use super::credential_context::{self, EnvVars};
 use super::credentials::{self, AzureAccount, CredentialSigner, CredentialSources};
 use super::options::RemoteOptions;
 use super::profile::AwsProfiles;
 use super::response::{Failure, Response};
+use crate::bytes::shown_path;
 use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
 use crate::threads::lock;
 
@@ -191,7 +193,17 @@ impl Store {
 
     /// The URL of an object.
     pub(super) fn build_object_url(&self, key: &str) -> Result<Url> {
-        let (name, key, base) = (&self.bucket.name, encoded_key(key), self.build_service_url()?);
+        let (key, version) = if self.bucket.service == ObjectService::S3 { split_version(key) } else { (key, None) };
+        let mut url = self.build_key_url(&encoded_key(key))?;
+        if let Some(version) = version {
+            url.set_query(Some(&format!("versionId={}", encoded_key(version).replace('/', "%2F"))));
+        }
+        Ok(url)
+    }
+
+    /// The URL of a key that is percent-encoded.
+    fn build_key_url(&self, key: &str) -> Result<Url> {
+        let (name, base) = (&self.bucket.name, self.build_service_url()?);
         if self.bucket.service == ObjectService::S3 && !self.path_style {
             let (scheme, rest) = base.split_once("://").unwrap_or(("https", &base));
             let host = rest.split('/').next().unwrap_or(rest);
@@ -263,7 +275,7 @@ impl Store {
     /// Sends a request in the way that the bucket takes: with credentials if there are any, else without, and the other
     /// way round if that is refused. `send` gets what completes the head of a request.
     pub(super) fn send_authorized(&self, send: &dyn Fn(&SignFn<'_>) -> Result<Response, Failure>) -> Result<Response, Failure> {
-        let known = lock(&self.state).access_mode;
+        let (known, sent) = (lock(&self.state).access_mode, Instant::now());
         if self.signer.is_none() {
             return self.send_with_access(RequestAccess::Anonymous, send).map(|(reply, _)| reply);
         }
@@ -273,7 +285,7 @@ impl Store {
                 Ok((reply, true)) if !self.is_access_denied(&reply, AccessMode::Signed) => {
                     return Ok(self.remember_mode(reply, AccessMode::Signed, None));
                 }
-                Ok((reply, true)) => return self.retry_refused(reply, known, send),
+                Ok((reply, true)) => return self.retry_refused(reply, sent, known, send),
                 Ok((_, false)) => {}
                 Err(Failure::NoCredentials(problem)) if known.is_some() => {
                     return Err(Failure::Retryable(
@@ -313,12 +325,13 @@ impl Store {
     /// A signed request was refused: the credentials may be old, or the bucket may be open to everybody.
     fn retry_refused(
         &self,
-        reply: Response,
+        mut reply: Response,
+        sent: Instant,
         known: Option<AccessMode>,
         send: &dyn Fn(&SignFn<'_>) -> Result<Response, Failure>,
     ) -> Result<Response, Failure> {
-        let mut reply = reply;
-        if self.signer.as_ref().is_some_and(|login| login.forget_credentials())
+        let is_expired = reply.has_expired_credentials();
+        if self.signer.as_ref().is_some_and(|login| login.forget_credentials(sent, is_expired))
             && let Ok((again, true)) = self.send_with_access(RequestAccess::Signed(CredentialSources::All), send)
         {
             if !self.is_access_denied(&again, AccessMode::Signed) {
@@ -470,7 +483,7 @@ impl BucketSettings<'_> {
         };
         let named = named.map(|text| {
             let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
-            url.ok_or_else(|| Error::invalid_input(format!("{variable}={text} is not a URL")))
+            url.ok_or_else(|| Error::invalid_input(format!("{variable}={} is not a URL", shown_path(&text))))
         });
         named.transpose()
     }

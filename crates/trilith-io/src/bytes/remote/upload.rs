@@ -7,19 +7,20 @@
 
 use std::fs::File;
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 use ureq::http::Method;
 use url::Url;
 
 use super::address::Address;
-use super::bucket::{ObjectService, encoded_key};
+use super::bucket::{ObjectService, encoded_key, split_version};
 use super::client::{RemoteTarget, RequestSpec};
 use super::fetch::retry_loop;
 use super::list::collect_element_texts;
 use super::options::RemoteOptions;
-use super::response::{Failure, Response};
+use super::pending_upload::{AbortFn, PendingUpload};
+use super::response::{Failure, Response, ResponseHeaders};
 use super::store::ServiceEndpoint;
 use crate::bytes::{base64, new_id, read_exact_at, to_usize};
 use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
@@ -38,7 +39,7 @@ const MAX_RESPONSE_LEN: u64 = 1 << 20;
 /// An object that is being written.
 #[derive(Debug)]
 pub(in crate::bytes) struct Upload {
-    target: RemoteTarget,
+    target: Arc<RemoteTarget>,
     service: ObjectService,
     condition: Precondition,
     /// The mark in the metadata by which a lost answer is told from another writer's object.
@@ -77,9 +78,16 @@ impl Upload {
             );
         };
         let service = bucket.service;
+        if let Address::Object { key, .. } = &address
+            && service == ObjectService::S3
+            && split_version(key).1.is_some()
+        {
+            let message = format!("cannot write {}: a version of an object does not change", address.display());
+            return Err(Error::invalid_input(message).hint("write to the URL without ?versionId="));
+        }
         let id = hex(&new_id());
         let mut upload = Self {
-            target: RemoteTarget::of_object(address, options, "writing")?,
+            target: Arc::new(RemoteTarget::of_object(address, options, "writing")?),
             service,
             condition: Precondition::IfNoneMatch,
             id,
@@ -179,15 +187,19 @@ impl Upload {
             self.with_precondition(self.with_body(RequestSpec::new(Method::PUT, ServiceEndpoint::Object), body)),
         );
         let call = if self.service == ObjectService::Azure { call.with_header("x-ms-blob-type", "BlockBlob") } else { call };
-        self.send_final(&call)
+        self.send_final(&call).map(drop)
     }
 
-    /// The request that puts the object in place.
-    fn send_final(&self, call: &RequestSpec<'_>) -> Result<()> {
+    /// Sends the request that puts the object in place. Returns the version that the answer names, if it names one.
+    fn send_final(&self, call: &RequestSpec<'_>) -> Result<Option<String>> {
+        let mut version = None;
         retry_loop(&self.target, |_| {
             let reply = self.target.send_call(call)?;
             match (reply.status, self.service) {
-                (200..=299, _) => self.check_complete(reply),
+                (200..=299, _) => {
+                    version = self.check_complete(reply)?;
+                    Ok(())
+                }
                 // A writer at the same moment; the next try is told who was first.
                 (409, ObjectService::S3) if call.method == Method::PUT => {
                     Err(Failure::Retryable(self.changed_error(), reply.headers.retry_after))
@@ -197,18 +209,19 @@ impl Upload {
                 (404, ObjectService::S3) if call.method == Method::POST => self.own_upload_or(|| self.aborted_error()),
                 _ => Err(self.target.status_failure(reply)),
             }
-        })
+        })?;
+        Ok(version)
     }
 
     /// S3 answers to the last request of several parts before it knows the outcome.
-    fn check_complete(&self, mut reply: Response) -> Result<(), Failure> {
+    fn check_complete(&self, mut reply: Response) -> Result<Option<String>, Failure> {
         let text = error_text(&mut reply);
         match text.contains("<Error>") {
             true => {
                 let code = collect_element_texts(&text, "Error/Code").pop().unwrap_or_default();
                 Err(Failure::Retryable(self.target.network_error(format!("the server answered {code}")), None))
             }
-            false => Ok(()),
+            false => Ok(collect_element_texts(&text, "CompleteMultipartUploadResult/ETag").pop().or(reply.headers.etag)),
         }
     }
 
@@ -225,11 +238,21 @@ impl Upload {
         let begin = self.with_precondition(
             self.with_body(RequestSpec::new(Method::POST, ServiceEndpoint::Object).with_query("uploads="), &[]),
         );
-        let text = self.send_expecting_text(&begin)?;
-        let id = collect_element_texts(&text, "InitiateMultipartUploadResult/UploadId").pop();
-        let id = id.ok_or_else(|| self.target.network_error("the server did not begin an upload in parts"))?;
-        let upload = format!("uploadId={}", encoded_key(&id).replace('/', "%2F"));
+        let (upload, pending) = PendingUpload::start(|| {
+            let text = self.send_expecting_text(&begin)?;
+            let id = collect_element_texts(&text, "InitiateMultipartUploadResult/UploadId").pop();
+            let id = id.ok_or_else(|| self.target.network_error("the server did not begin an upload in parts"))?;
+            let upload = format!("uploadId={}", encoded_key(&id).replace('/', "%2F"));
+            let (target, query) = (self.target.clone(), upload.clone());
+            let abort = move || {
+                target
+                    .send_call(&RequestSpec::new(Method::DELETE, ServiceEndpoint::Object).with_query(query.as_str()))
+                    .is_ok_and(|reply| is_given_up(&reply))
+            };
+            Ok((upload, self.display_url(), Box::new(abort) as AbortFn))
+        })?;
         let done = self.sent_in_parts(file, len, &upload).and_then(|tags| {
+            self.check_unchanged()?;
             let list: String =
                 (1..).zip(&tags).map(|(n, tag)| format!("<Part><PartNumber>{n}</PartNumber><ETag>{tag}</ETag></Part>")).collect();
             let body = format!("<CompleteMultipartUpload>{list}</CompleteMultipartUpload>");
@@ -238,9 +261,42 @@ impl Upload {
         });
         if done.is_err() {
             // Parts of an upload that never ends cost money.
-            let _ = self.target.send_call(&RequestSpec::new(Method::DELETE, ServiceEndpoint::Object).with_query(upload.as_str()));
+            pending.abort();
         }
-        done
+        let version = done?;
+        drop(pending);
+        self.check_result(version.as_deref())
+    }
+
+    /// Compares the object with the condition once more, for services that ignore the condition of the last request of several parts.
+    fn check_unchanged(&self) -> Result<()> {
+        let is_changed = match (self.head_object()?, &self.condition) {
+            (ExistingObject::Unknown, _) | (_, Precondition::Any) => false,
+            (ExistingObject::Nothing, condition) => matches!(condition, Precondition::IfMatch { .. }),
+            (ExistingObject::Object(reply), Precondition::IfMatch { etag, .. }) => reply.headers.etag != *etag,
+            (ExistingObject::Object(_), Precondition::IfNoneMatch) => true,
+        };
+        if is_changed { Err(self.conflict_error()) } else { Ok(()) }
+    }
+
+    /// Checks that the object is this upload, and not that of a writer who ended at the same moment. `version` is that of the upload.
+    fn check_result(&self, version: Option<&str>) -> Result<()> {
+        let is_other = |headers: &ResponseHeaders| match (&headers.written_by, &headers.etag, version) {
+            (Some(id), ..) => *id != self.id,
+            (None, Some(found), Some(version)) => found.trim_matches('"') != version.trim_matches('"'),
+            (None, ..) => false,
+        };
+        match self.head_object()? {
+            ExistingObject::Object(reply) if is_other(&reply.headers) => {
+                let message = format!("{} was replaced by another writer during this upload", self.display_url());
+                Err(Error::new(ErrorKind::Io, message)
+                    .hint("the object has the content of the other writer, because the service ignores conditional writes"))
+            }
+            ExistingObject::Nothing => {
+                Err(Error::new(ErrorKind::Io, format!("{} was removed after this upload", self.display_url())))
+            }
+            ExistingObject::Object(_) | ExistingObject::Unknown => Ok(()),
+        }
     }
 
     fn sent_in_parts(&self, file: &File, len: u64, upload: &str) -> Result<Vec<String>> {
@@ -256,7 +312,7 @@ impl Upload {
             lock(&tags).push((n, tag.replace('&', "&amp;").replace('<', "&lt;")));
             Ok(())
         })?;
-        let mut tags = tags.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut tags = tags.into_inner().unwrap_or_else(PoisonError::into_inner);
         tags.sort_unstable();
         Ok(tags.into_iter().map(|(_, tag)| tag).collect())
     }
@@ -274,12 +330,21 @@ impl Upload {
         let list: String = (0..self.part_size(len).1).map(|n| format!("<Latest>{}</Latest>", name(n))).collect();
         let body = format!("<?xml version=\"1.0\" encoding=\"utf-8\"?><BlockList>{list}</BlockList>");
         let call = RequestSpec::new(Method::PUT, ServiceEndpoint::Object).with_query("comp=blocklist");
-        self.send_final(&self.add_condition_header(self.with_precondition(self.with_body(call, body.as_bytes()))))
+        self.send_final(&self.add_condition_header(self.with_precondition(self.with_body(call, body.as_bytes())))).map(drop)
     }
 
     /// An object of Google Cloud, in one session that goes on where it was interrupted.
     fn upload_google_session(&self, file: &File, len: u64) -> Result<()> {
-        let url = self.session_url(len)?;
+        let (url, pending) = PendingUpload::start(|| {
+            let url = self.session_url(len)?;
+            let (target, session) = (self.target.clone(), url.clone());
+            let abort = move || {
+                target
+                    .send_to(&session, &RequestSpec::new(Method::DELETE, ServiceEndpoint::Object))
+                    .is_ok_and(|reply| is_given_up(&reply))
+            };
+            Ok((url, self.display_url(), Box::new(abort) as AbortFn))
+        })?;
         let (mut at, mut is_sure) = (0, true);
         let done = retry_loop(&self.target, |brought| {
             loop {
@@ -309,7 +374,7 @@ impl Upload {
             }
         });
         if done.is_err() {
-            let _ = self.target.send_to(&url, &RequestSpec::new(Method::DELETE, ServiceEndpoint::Object));
+            pending.abort();
         }
         done
     }
@@ -434,6 +499,11 @@ enum ExistingObject {
     Nothing,
     Object(Box<Response>),
     Unknown,
+}
+
+/// Returns `true` if the answer to a request to give an upload up says that there is none any more. Google Cloud answers 499.
+fn is_given_up(reply: &Response) -> bool {
+    matches!(reply.status, 200..=299 | 404 | 410 | 499)
 }
 
 fn error_text(reply: &mut Response) -> String {

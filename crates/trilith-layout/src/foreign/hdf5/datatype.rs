@@ -239,7 +239,7 @@ impl LayoutDatatype {
     pub(super) fn cast_to(&self, to: &Self) -> Result<Self> {
         let number = |typed: &Self| -> Option<(u64, u64, u64)> {
             let kind = match &typed.datatype {
-                Datatype::Float32 | Datatype::Float64 => 2,
+                Datatype::Float16 | Datatype::Float32 | Datatype::Float64 => 2,
                 datatype if datatype.is_integer() => u64::from(datatype.is_signed()),
                 _ => return None,
             };

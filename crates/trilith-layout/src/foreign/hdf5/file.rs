@@ -221,7 +221,7 @@ impl Hdf5File {
         // The one address that counts from the start of the file, a user block included.
         let end = self.end_of_file_address.filter(|end| *end > self.source.len())?;
         Some(Error::malformed(format!(
-            "the file is cut short: its superblock declares {end} bytes, and {} are there",
+            "the file is truncated: its superblock declares {end} bytes, and {} are there",
             self.source.len()
         )))
     }
@@ -240,8 +240,15 @@ impl Hdf5File {
     pub(super) fn read_bytes(&self, address: u64, len: u64) -> Result<Vec<u8>> {
         let end = address.checked_add(len).filter(|end| *end <= self.len());
         let Some(end) = end else {
-            return Err(Error::malformed(format!("{len} bytes are expected at address {address}, the file has {}", self.len()))
-                .at_byte(address.saturating_add(self.base_address)));
+            let message = match self.cut_short() {
+                Some(_) => format!(
+                    "{} is truncated at byte {}: {len} bytes are expected at address {address}",
+                    self.source.name(),
+                    self.source.len()
+                ),
+                None => format!("{len} bytes are expected at address {address}, the file has {}", self.len()),
+            };
+            return Err(Error::malformed(message).at_byte(address.saturating_add(self.base_address)));
         };
         self.limits.charge_memory(len, "the metadata of the file")?;
         self.limits.charge_work(len)?;
