@@ -124,10 +124,10 @@ impl Get {
         let item = match target {
             AddressTarget::Item(item) => item,
             AddressTarget::Attribute(_, attribute, part) => {
-                return self.output_attribute(&part_value(&attribute, part), job, output.as_deref());
+                return self.output_attribute(&part_value(&attribute, part), &file, job, output.as_deref());
             }
             AddressTarget::Computed(item, value) => {
-                return self.output_attribute(&cell_value(item.compute(value)?), job, output.as_deref());
+                return self.output_attribute(&cell_value(item.compute(value)?), &file, job, output.as_deref());
             }
             _ => return Err(Error::unsupported("an address of a kind that is not known")),
         };
@@ -291,10 +291,16 @@ impl Get {
     }
 
     /// The value of an attribute, or a value that is computed: an array as any array, everything else as text or JSON.
-    fn output_attribute(&self, value: &AttributeValue, job: &mut FileJob<'_>, output: Option<&str>) -> Result<Outcome> {
+    fn output_attribute(
+        &self,
+        value: &AttributeValue,
+        file: &File,
+        job: &mut FileJob<'_>,
+        output: Option<&str>,
+    ) -> Result<Outcome> {
         if let AttributeValue::Array(array) = value {
-            let part = self.parts.apply((**array).clone())?;
-            return self.output_array(&part, job, output);
+            let part = self.parts.apply((**array).clone(), None)?;
+            return self.output_array(&part, file, job, output);
         }
         if self.has_selection() || self.explain {
             return Err(Error::invalid_input("an attribute of one value, so --slice, --sky, --field and --explain do not apply"));

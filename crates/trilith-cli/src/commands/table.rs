@@ -183,7 +183,7 @@ impl Table {
                     ASDF; get prints other items"));
             };
             let table = table.read(&selection)?;
-            options.warn_all(table.mixed_type_warnings());
+            options.warn_all(table.column_warnings());
             self.write_table(&table, format, options)?;
             Ok(Outcome::Success)
         })

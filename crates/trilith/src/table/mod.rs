@@ -301,6 +301,8 @@ pub struct TableColumnInfo {
 pub struct Table {
     names: Vec<String>,
     columns: Vec<TableColumnInfo>,
+    /// The columns as they were asked for, which know whether any file has a value.
+    asked_columns: Vec<Column>,
     /// Columns to sort by, and whether the greatest comes first.
     sort: Vec<(usize, bool)>,
     cells: Vec<PackedCell>,
@@ -347,7 +349,8 @@ impl Table {
     /// A table without rows.
     pub fn new(query: &Query) -> Self {
         let info = |name: &String| TableColumnInfo { name: name.clone(), ..TableColumnInfo::default() };
-        Self { sort: query.sort.clone(), ..Self::with_columns(query.names.iter().map(info).collect()) }
+        let asked_columns = query.columns.clone();
+        Self { asked_columns, sort: query.sort.clone(), ..Self::with_columns(query.names.iter().map(info).collect()) }
     }
 
     /// A table without rows whose columns are given.
@@ -356,6 +359,7 @@ impl Table {
         Self {
             names: columns.iter().map(|column| column.name.clone()).collect(),
             columns,
+            asked_columns: Vec::new(),
             sort: Vec::new(),
             cells: Vec::new(),
             texts: StringPool::default(),
@@ -474,7 +478,7 @@ impl Table {
         };
         let found = self.names().iter().zip(&self.column_types).filter_map(|(name, seen)| Some((name, mixed(seen)?)));
         let mixed = found.map(|(name, kinds)| format!("the column {name} has {kinds}: all of it is text"));
-        mixed.chain(self.query.columns.iter().filter_map(Column::empty_reason)).collect()
+        mixed.chain(self.asked_columns.iter().filter_map(Column::empty_reason)).collect()
     }
 
     /// Puts the rows into the order of the files, and then into the order of the query.
