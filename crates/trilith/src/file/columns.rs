@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::backend::{ArrayDescription, Backend, ChildItem, ItemLocation, ResolvedItem};
-use super::fits::unit_of_field;
+use super::fits::{column_array, unit_of_field};
 use super::item::{Item, ItemKind, ItemMetadata};
 use crate::array::{Array, Datatype};
 use crate::bytes::{BaseUri, SourceRef};
@@ -187,12 +187,14 @@ impl<'i, 'f> ColumnOwner<'i, 'f> {
 
     fn column<'c>(&self, name: &str) -> Result<Item<'c>> {
         let backend = self.item.backend();
-        let array = self.array.field(name)?;
+        let of_fits = self.item.as_asdf().and_then(|(file, node)| column_array(file, node, name));
+        let has_own_rows = of_fits.is_some();
+        let array = of_fits.unwrap_or_else(|| self.array.field(name))?;
         let has_text = matches!(
             array.datatype(),
             Datatype::Ascii(_) | Datatype::Ucs4(_) | Datatype::Ucs2(_) | Datatype::Utf8(_) | Datatype::Struct(_)
         );
-        let decoded = if has_text { Some(self.item.read_decoded()?.field(name)?) } else { None };
+        let decoded = if has_text && !has_own_rows { Some(self.item.read_decoded()?.field(name)?) } else { None };
         let (mut metadata, members) = self.member_metadata(name);
         if metadata.unit.is_none() {
             metadata.unit = self.item.as_asdf().and_then(|(file, node)| unit_of_field(file, node, name)).map(Cow::Owned);

@@ -57,6 +57,12 @@ struct TableTiles {
 
 /// The rows of a compressed table as they are meant.
 pub(super) fn compressed_table_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
+    let (table, rows) = uncompressed_table(hdu, source, limits)?;
+    table_array(&table, &rows, limits)
+}
+
+/// A compressed table as an uncompressed one, and the bytes of its rows, which are decoded when they are read.
+pub(super) fn uncompressed_table(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<(Hdu, SourceRef)> {
     let header = uncompressed_header(hdu.header())?;
     let (width, rows) = (require_unsigned(&header, "NAXIS1")?, require_unsigned(&header, "NAXIS2")?);
     let size = width.checked_mul(rows).filter(|size| *size <= i64::MAX as u64);
@@ -74,8 +80,7 @@ pub(super) fn compressed_table_array(hdu: &Hdu, source: &SourceRef, limits: &Arc
     }
     let cut = ChunkShape { shape: vec![rows], chunk: vec![tile_rows], item: width, trims_edges: true };
     let grid: SourceRef = Arc::new(ChunkedSource::new(cut, Box::new(tiles), vec![0; to_usize(width)?], Arc::clone(limits))?);
-    let table = Hdu { header, kind: HduKind::Table, data: 0..size, ..hdu.clone() };
-    table_array(&table, &grid, limits)
+    Ok((Hdu { header, kind: HduKind::Table, data: 0..size, ..hdu.clone() }, grid))
 }
 
 /// The header of the table without compression.
