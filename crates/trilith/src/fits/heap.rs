@@ -92,7 +92,9 @@ impl FitsFile {
         let limits = Arc::new(self.limits().clone());
         let source = self.data_source(hdu)?;
         let (table, source) = match hdu.kind() {
-            HduKind::CompressedTable => uncompressed_table(hdu, &source, &limits).with_context(|| hdu.display_name())?,
+            HduKind::CompressedTable => {
+                uncompressed_table(hdu, &source, Some(column), &limits).with_context(|| hdu.display_name())?
+            }
             _ => (hdu.clone(), source),
         };
         let all = columns(table.header()).with_context(|| hdu.display_name())?;
