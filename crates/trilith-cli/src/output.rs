@@ -545,7 +545,7 @@ mod tests {
         assert_eq!(lines(62).lines().nth(1), Some("night/r0001.fits  2026-01-02T00:00:00  26605.2988  123456789"));
         assert_eq!(lines(58).lines().nth(1), Some("night/r0001.fits  2026-01-02T00:00:00  26605.3  123456789"));
         // Text is cut at its end, paths at their beginning, integers never.
-        assert_eq!(lines(45).lines().nth(1), Some("…r0001.fits  2026-01-02…  26605  123456789"));
+        assert_eq!(lines(45).lines().nth(1), Some("…t/r0001.fits  2026-01-02T…  26605  123456789"));
         for room in 30..80 {
             assert!(lines(room).lines().all(|line| line.chars().count() <= room), "{}", lines(room));
         }
