@@ -91,12 +91,13 @@ impl FitsFile {
         }
         let limits = Arc::new(self.limits().clone());
         let source = self.data_source(hdu)?;
-        let (table, source) = match hdu.kind() {
+        let compressed = match hdu.kind() {
             HduKind::CompressedTable => {
-                uncompressed_table(hdu, &source, Some(column), &limits).with_context(|| hdu.display_name())?
+                Some(uncompressed_table(hdu, &source, Some(column), &limits).with_context(|| hdu.display_name())?)
             }
-            _ => (hdu.clone(), source),
+            _ => None,
         };
+        let (table, source) = compressed.as_ref().map_or((hdu, &source), |(table, source)| (table, source));
         let all = columns(table.header()).with_context(|| hdu.display_name())?;
         let missing = || Error::invalid_input(format!("{} has no column {column}", hdu.display_name()));
         let found = all.get(column).ok_or_else(missing)?;
@@ -106,7 +107,7 @@ impl FitsFile {
             return Err(Error::unsupported(what).hint(hint));
         }
         let (field, meaning) = found.field_decoding()?;
-        let rows = rows_array(&table, &source, vec![field], &limits).with_context(|| hdu.display_name())?;
+        let rows = rows_array(table, source, vec![field], &limits).with_context(|| hdu.display_name())?;
         physical(&rows, &[meaning])?.field_at(0)
     }
 
