@@ -388,8 +388,8 @@ impl TextTable {
         let mut lines: Vec<String> = fitted.rows.iter().map(line).collect();
         match self.columns.len() - fitted.widths.len() {
             0 => {}
-            1 => lines.push("(1 more column does not fit the terminal)".to_owned()),
-            count => lines.push(format!("({count} more columns do not fit the terminal)")),
+            1 => lines.push("(1 more column)".to_owned()),
+            count => lines.push(format!("({count} more columns)")),
         }
         lines
     }
@@ -545,11 +545,11 @@ mod tests {
         assert_eq!(lines(62).lines().nth(1), Some("night/r0001.fits  2026-01-02T00:00:00  26605.2988  123456789"));
         assert_eq!(lines(58).lines().nth(1), Some("night/r0001.fits  2026-01-02T00:00:00  26605.3  123456789"));
         // Text is cut at its end, paths at their beginning, integers never.
-        assert_eq!(lines(45).lines().nth(1), Some("…r0001.fits  2026-01-02…  26605  123456789"));
+        assert_eq!(lines(45).lines().nth(1), Some("…t/r0001.fits  2026-01-02T…  26605  123456789"));
         for room in 30..80 {
-            assert!(lines(room).lines().all(|line| line.chars().count() <= room.max(42)), "{}", lines(room));
+            assert!(lines(room).lines().all(|line| line.chars().count() <= room), "{}", lines(room));
         }
-        assert!(lines(30).ends_with("(1 more column does not fit the terminal)"), "{}", lines(30));
+        assert!(lines(30).ends_with("(1 more column)"), "{}", lines(30));
         for (cell, short) in
             [("1.5", None), ("-0.000012345678", Some("-1.235e-5")), ("1e300", None), ("123456.7", Some("123457"))]
         {

@@ -33,6 +33,7 @@ def test_fits_columns_have_unit_mask_and_scale(tmp_path):
             flux, number, time = (f[f"fits/CAT/data/{column}"] for column in ("Flux", "id", "t"))
             assert (flux.unit, number.unit, time.unit) == ("Jy", None, "s")
             np.testing.assert_array_equal(flux[:], np.array([1, 2, np.nan], "f4"))
+            assert flux.mask is None and time.mask is None and number.mask is not None
             assert number[:].tolist() == [1, None, 3] and time[:].tolist() == [10, 10.5, 11] and time[1:].tolist() == [10.5, 11]
             assert f["fits/1/data"]["id"].tolist() == [1, None, 3] if name == "plain.fits" else "id" in f["fits/1/data"]
             with pytest.raises(KeyError, match="Flux"):

@@ -1,7 +1,7 @@
 //! Items with rows and columns: records, lists of columns, mappings of arrays of one length, and arrays with two
 //! axes.
 
-use trilith::file::{Item, ItemKind};
+use trilith::file::{Item, ItemKind, table_columns};
 use trilith::{Array, Error, Result};
 
 use super::items::datatype_text;
@@ -96,12 +96,13 @@ fn columns_of_2d(item: &Item<'_>) -> Result<Option<Vec<TableColumn>>> {
         let column = TableColumn { name: "value".to_owned(), array, unit };
         return Ok((column.array.shape().len() == 1).then_some(vec![column]));
     };
+    let known = table_columns(item)?.unwrap_or_default();
     let fields = structure.fields().iter().enumerate().take(MAX_COLUMNS);
     let columns: Result<Vec<TableColumn>> = fields
         .filter(|(_, field)| field.name.is_some())
         .map(|(at, field)| {
             let name = field.name_or(at);
-            let unit = item.get(&name)?.and_then(|column| column.unit());
+            let unit = known.iter().find(|column| column.name == name).and_then(|column| column.item.unit());
             Ok(TableColumn { array: array.field(&name)?, name, unit })
         })
         .collect();

@@ -151,7 +151,12 @@ fn physical_node(fits: &FitsFile, hdu: &Hdu, taking: &mut FitsImport<'_>) -> Res
     if hdu.kind() != HduKind::Table {
         for (at, field) in fields.fields().iter().enumerate() {
             let name = field.name_or(at);
-            if let Some(node) = taking.build_array_node(&path.join(name.as_str()), array.field(&name))? {
+            // A field of the rows has a mask if any of the columns has one.
+            let column = match hdu.kind() {
+                HduKind::CompressedTable => fits.column_or_cell(hdu, at, None),
+                _ => array.field(&name),
+            };
+            if let Some(node) = taking.build_array_node(&path.join(name.as_str()), column)? {
                 columns.set(name.as_str(), node);
             }
         }

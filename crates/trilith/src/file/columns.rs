@@ -5,11 +5,12 @@
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::fmt;
 use std::sync::Arc;
 
 use super::backend::{ArrayDescription, Backend, ChildItem, ItemLocation, ResolvedItem};
-use super::fits::unit_of_field;
+use super::fits::{column_array, unit_of_field};
 use super::item::{Item, ItemKind, ItemMetadata};
 use crate::array::{Array, Datatype};
 use crate::bytes::{BaseUri, SourceRef};
@@ -49,7 +50,7 @@ fn item_or_column(backend: &dyn Backend, path: &str) -> Result<ResolvedItem> {
             found => found?,
         };
         let Ok(keys) = TreePath::parse(rest) else { break };
-        let mut item = Item::at(backend, found).resolve()?;
+        let mut item = Item::from_path_target(backend, found).resolve()?;
         for key in keys.keys() {
             match item.get(key)? {
                 Some(next) => item = next,
@@ -178,21 +179,33 @@ struct ColumnOwner<'i, 'f> {
     item: &'i Item<'f>,
     path: String,
     array: Array,
+    /// The array with its text decoded, once a column has text.
+    decoded: OnceCell<Array>,
 }
 
 impl<'i, 'f> ColumnOwner<'i, 'f> {
     fn new(item: &'i Item<'f>) -> Result<Self> {
-        Ok(Self { item, path: item.path().unwrap_or_default(), array: item.array()? })
+        Ok(Self { item, path: item.path().unwrap_or_default(), array: item.array()?, decoded: OnceCell::new() })
+    }
+
+    fn decode_rows(&self) -> Result<&Array> {
+        if let Some(decoded) = self.decoded.get() {
+            return Ok(decoded);
+        }
+        let decoded = self.item.read_decoded()?;
+        Ok(self.decoded.get_or_init(|| decoded))
     }
 
     fn column<'c>(&self, name: &str) -> Result<Item<'c>> {
         let backend = self.item.backend();
-        let array = self.array.field(name)?;
+        let of_fits = self.item.as_asdf().and_then(|(file, node)| column_array(file, node, name));
+        let has_own_rows = of_fits.is_some();
+        let array = of_fits.unwrap_or_else(|| self.array.field(name))?;
         let has_text = matches!(
             array.datatype(),
             Datatype::Ascii(_) | Datatype::Ucs4(_) | Datatype::Ucs2(_) | Datatype::Utf8(_) | Datatype::Struct(_)
         );
-        let decoded = if has_text { Some(self.item.read_decoded()?.field(name)?) } else { None };
+        let decoded = if has_text && !has_own_rows { Some(self.decode_rows()?.field(name)?) } else { None };
         let (mut metadata, members) = self.member_metadata(name);
         if metadata.unit.is_none() {
             metadata.unit = self.item.as_asdf().and_then(|(file, node)| unit_of_field(file, node, name)).map(Cow::Owned);

@@ -297,7 +297,7 @@ pub(super) fn hdu_attributes(file: &AsdfFile, hdu: Node<'_>) -> Vec<ItemAttribut
 /// Returns the unit that a FITS header declares for an array: BUNIT of an image, TUNITn of a column of a table.
 pub(super) fn unit_of(file: &AsdfFile, node: Node<'_>) -> Option<String> {
     let Some((hdu, path)) = hdu_in_list(file, node) else {
-        return source_header(file, node)?.text("BUNIT").and_then(trimmed_text);
+        return source_hdu(file, node)?.header().text("BUNIT").and_then(trimmed_text);
     };
     let cards = unit_cards(hdu.get("header")?);
     let Some(name) = path.keys().get(3) else { return find_card(&cards, "BUNIT").map(str::to_owned) };
@@ -305,12 +305,20 @@ pub(super) fn unit_of(file: &AsdfFile, node: Node<'_>) -> Option<String> {
     column_unit(&cards, name, position)
 }
 
+/// Returns the column of a table of the FITS file that a field is, without the mask of other columns. None if the array is none.
+pub(super) fn column_array(file: &AsdfFile, node: Node<'_>, name: &str) -> Option<Result<Array>> {
+    let hdus = hdu_arrays(file).filter(|hdus| hdus.form == ElementForm::Physical)?;
+    let hdu = source_hdu(file, node)?;
+    let column = hdus.fits.column_of_field(hdu, name)?;
+    Some(hdus.fits.column_or_cell(hdu, column, None))
+}
+
 /// Returns the TUNITn of a field of a table.
 pub(super) fn unit_of_field(file: &AsdfFile, node: Node<'_>, name: &str) -> Option<String> {
     let cards = match hdu_in_list(file, node) {
         Some((hdu, _)) => unit_cards(hdu.get("header")?),
         None => {
-            let cards = source_header(file, node)?.cards().iter();
+            let cards = source_hdu(file, node)?.header().cards().iter();
             let text = |card: &fits::Card| match card.value() {
                 fits::CardValue::Text(text) => Some((card.keyword().to_owned(), trimmed_text(text)?)),
                 _ => None,
@@ -355,11 +363,10 @@ fn unit_cards(header: Node<'_>) -> Vec<(String, String)> {
     header.items().filter_map(card).collect()
 }
 
-/// The header of the HDU around the tree that the source of an array names.
-fn source_header<'t>(file: &'t AsdfFile, node: Node<'_>) -> Option<&'t Header> {
+/// The HDU around the tree that the source of an array names.
+fn source_hdu<'t>(file: &'t AsdfFile, node: Node<'_>) -> Option<&'t Hdu> {
     let source = node.is_mapping().then(|| node.get("source")).flatten()?;
-    let hdu = container_fits(file)?.find(source.as_str()?.strip_prefix("fits:")?);
-    hdu.ok().map(Hdu::header)
+    container_fits(file)?.find(source.as_str()?.strip_prefix("fits:")?).ok()
 }
 
 /// Returns `true` for the columns of a table whose cells are arrays, and for each of these columns.

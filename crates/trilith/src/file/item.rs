@@ -313,7 +313,7 @@ impl<'f> Item<'f> {
     }
 
     /// Returns the target of a path or a reference in a backend.
-    pub(super) fn at(backend: &'f dyn Backend, found: ResolvedItem) -> Self {
+    pub(super) fn from_path_target(backend: &'f dyn Backend, found: ResolvedItem) -> Self {
         Self::from_target(FileHandle::Borrowed(backend), found)
     }
 

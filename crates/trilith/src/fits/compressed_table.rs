@@ -18,7 +18,7 @@ use crate::error::{Error, Result, ResultExt};
 use crate::limits::Limits;
 
 /// Advice for a table that is not decoded.
-const UNPACK: &str = "unpack the file with funpack first";
+const FUNPACK_HINT: &str = "unpack the file with funpack first";
 /// Values in a block of RICE_1.
 const RICE_BLOCK: usize = 32;
 
@@ -57,6 +57,18 @@ struct TableTiles {
 
 /// The rows of a compressed table as they are meant.
 pub(super) fn compressed_table_array(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Result<Array> {
+    let (table, rows) = uncompressed_table(hdu, source, None, limits)?;
+    table_array(&table, &rows, limits)
+}
+
+/// A compressed table as an uncompressed one, and the bytes of its rows, which are decoded when they are read. If `column` is given
+/// only that column is decoded.
+pub(super) fn uncompressed_table(
+    hdu: &Hdu,
+    source: &SourceRef,
+    column: Option<usize>,
+    limits: &Arc<Limits>,
+) -> Result<(Hdu, SourceRef)> {
     let header = uncompressed_header(hdu.header())?;
     let (width, rows) = (require_unsigned(&header, "NAXIS1")?, require_unsigned(&header, "NAXIS2")?);
     let size = width.checked_mul(rows).filter(|size| *size <= i64::MAX as u64);
@@ -67,15 +79,17 @@ pub(super) fn compressed_table_array(hdu: &Hdu, source: &SourceRef, limits: &Arc
         return Err(Limits::exceeded_error("ratio", limits.ratio, what));
     }
     let tile_rows = header.integer("ZTILELEN")?.and_then(|n| u64::try_from(n).ok()).unwrap_or(rows).clamp(1, rows.max(1));
-    let tiles = TableTiles::from_hdu(hdu, &header, source, limits)?;
+    let mut tiles = TableTiles::from_hdu(hdu, &header, source, limits)?;
+    if let Some(column) = column {
+        tiles.columns = tiles.columns.into_iter().skip(column).take(1).collect();
+    }
     let count = require_unsigned(hdu.header(), "NAXIS2")?;
     if rows.div_ceil(tile_rows) > count {
         return Err(Error::malformed(format!("the table has {count} tiles of {tile_rows} rows, expected {rows} rows")));
     }
     let cut = ChunkShape { shape: vec![rows], chunk: vec![tile_rows], item: width, trims_edges: true };
     let grid: SourceRef = Arc::new(ChunkedSource::new(cut, Box::new(tiles), vec![0; to_usize(width)?], Arc::clone(limits))?);
-    let table = Hdu { header, kind: HduKind::Table, data: 0..size, ..hdu.clone() };
-    table_array(&table, &grid, limits)
+    Ok((Hdu { header, kind: HduKind::Table, data: 0..size, ..hdu.clone() }, grid))
 }
 
 /// The header of the table without compression.
@@ -156,7 +170,7 @@ impl TableTiles {
 fn column_compression(column: &Column, name: &str) -> Result<ColumnCompression> {
     if column.in_heap() {
         let what = format!("a compressed table with a column of variable length ({}) is not decoded", column.tform());
-        return Err(Error::unsupported(what).hint(UNPACK));
+        return Err(Error::unsupported(what).hint(FUNPACK_HINT));
     }
     // CFITSIO, which writes these files, does not shuffle the bytes of complex numbers.
     let bytes = match column.code {
@@ -172,7 +186,7 @@ fn column_compression(column: &Column, name: &str) -> Result<ColumnCompression> 
         ("NOCOMPRESS", _) => Ok(ColumnCompression::Uncompressed),
         _ => {
             let what = format!("the compression {name:?} of a column of {} is not known", column.tform());
-            Err(Error::unsupported(what).hint(UNPACK))
+            Err(Error::unsupported(what).hint(FUNPACK_HINT))
         }
     }
 }

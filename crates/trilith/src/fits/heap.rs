@@ -6,8 +6,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::compressed_table::uncompressed_table;
 use super::fits_file::FitsFile;
-use super::hdu::{Hdu, require_unsigned};
+use super::hdu::{Hdu, HduKind, require_unsigned};
 use super::table::{Column, columns, rows_array};
 use crate::array::physical;
 use crate::array::{Array, Byteorder, Datatype, Field, StructType};
@@ -89,7 +90,16 @@ impl FitsFile {
         if let Some(row) = row {
             return self.cell(hdu, column, row);
         }
-        let all = columns(hdu.header()).with_context(|| hdu.display_name())?;
+        let limits = Arc::new(self.limits().clone());
+        let source = self.data_source(hdu)?;
+        let compressed = match hdu.kind() {
+            HduKind::CompressedTable => {
+                Some(uncompressed_table(hdu, &source, Some(column), &limits).with_context(|| hdu.display_name())?)
+            }
+            _ => None,
+        };
+        let (table, source) = compressed.as_ref().map_or((hdu, &source), |(table, source)| (table, source));
+        let all = columns(table.header()).with_context(|| hdu.display_name())?;
         let missing = || Error::invalid_input(format!("{} has no column {column}", hdu.display_name()));
         let found = all.get(column).ok_or_else(missing)?;
         if found.in_heap() {
@@ -98,10 +108,23 @@ impl FitsFile {
             return Err(Error::unsupported(what).hint(hint));
         }
         let (field, meaning) = found.field_decoding()?;
-        let name = field.name_or(0);
-        let rows = rows_array(hdu, &self.data_source(hdu)?, vec![field], &Arc::new(self.limits().clone()))
-            .with_context(|| hdu.display_name())?;
-        physical(&rows, &[meaning])?.field(&name)
+        let rows = rows_array(table, source, vec![field], &limits).with_context(|| hdu.display_name())?;
+        physical(&rows, &[meaning])?.field_at(0)
+    }
+
+    /// Returns the number of the column that a field of [`FitsFile::array`] is, by the name of the field; None for a table of text
+    /// and for what is no table.
+    pub(crate) fn column_of_field(&self, hdu: &Hdu, name: &str) -> Option<usize> {
+        let is_compressed = hdu.kind() == HduKind::CompressedTable;
+        if !is_compressed && hdu.kind() != HduKind::Table {
+            return None;
+        }
+        let all = columns(hdu.header()).ok()?.into_iter().enumerate().filter(|(_, column)| is_compressed || !column.in_heap());
+        let is_it = |(field, (_, column)): &(usize, (usize, Column))| match column.name.as_str() {
+            "" => name == format!("f{field}"),
+            known => known == name,
+        };
+        all.enumerate().find(is_it).map(|(_, (number, _))| number)
     }
 
     /// The values of one cell of a column of varying length ([`Column::in_heap`]), as they are meant: TSCAL,
