@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char};
 
 use library::Error;
-use library::file::ListedArray;
+use library::file::{ListedArray, listed_arrays};
 
 use crate::array::trilith_array;
 use crate::error::{c_text, call, trilith_error};
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn trilith_list_arrays(
 ) -> i32 {
     call!(out, error, {
         let reach = FileRef::This(get_ref(file)?.file.clone());
-        let listed = reach.backend().arrays()?.into_iter().map(|array| (c_text(&array.path), array)).collect();
+        let listed = listed_arrays(reach.backend())?.into_iter().map(|array| (c_text(&array.path), array)).collect();
         trilith_arrays::into_handle(reach, listed)
     })
 }

@@ -262,7 +262,7 @@ pub unsafe extern "C" fn trilith_item_tag(
 ) -> i32 {
     call!(out, error, {
         let item = get_ref(item)?;
-        item.reach.backend().metadata(&item.place).tag.map_or(std::ptr::null_mut(), into_c_string)
+        Item::new(item.reach.backend(), item.place.clone()).metadata().tag.map_or(std::ptr::null_mut(), into_c_string)
     })
 }
 
@@ -275,7 +275,7 @@ pub unsafe extern "C" fn trilith_item_unit(
 ) -> i32 {
     call!(out, error, {
         let item = get_ref(item)?;
-        item.reach.backend().unit(&item.place).map_or(std::ptr::null_mut(), |unit| into_c_string(&unit))
+        Item::new(item.reach.backend(), item.place.clone()).unit().map_or(std::ptr::null_mut(), |unit| into_c_string(&unit))
     })
 }
 

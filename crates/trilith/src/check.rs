@@ -25,9 +25,9 @@
 pub use crate::conform::{ConformOptions, ConformityReport, RuleDeviation, StandardDocument};
 #[doc(hidden)]
 pub use crate::conform::{ConformanceRule, DOCUMENTS, FindingLocation, UndecidedRule, conform};
-pub use crate::diff::{DiffOptions, DifferenceKind, ElementsDiffer, ItemDifference};
 #[doc(hidden)]
 pub use crate::diff::diff_items;
+pub use crate::diff::{DiffOptions, DifferenceKind, ElementsDiffer, ItemDifference};
 #[doc(hidden)]
 pub use crate::digest::digest_arrays as digest;
 pub use crate::digest::{Digest, DigestEntry};

@@ -17,7 +17,7 @@ use crate::array::{Array, Byteorder, Datatype, Mask};
 use crate::bytes::verify_backing;
 use crate::dudley::DudleyFile;
 use crate::error::Result;
-use crate::file::{Backend, File, ItemKind, ItemLocation, ListedArray};
+use crate::file::{Backend, File, ItemKind, ItemLocation, ListedArray, listed_arrays};
 
 /// Bytes hashed at a time; large, so that a compressed block is decoded in few calls.
 const BUFFER_SIZE: usize = 8 << 20;
@@ -210,7 +210,7 @@ pub fn digest_arrays(file: &dyn Backend) -> Result<Vec<DigestEntry>> {
         });
         DigestEntry { path: listed.path, digest }
     };
-    Ok(file.arrays()?.into_iter().map(digest).collect())
+    Ok(listed_arrays(file)?.into_iter().map(digest).collect())
 }
 
 /// Number of arrays that are kept in mind.

@@ -29,10 +29,8 @@ use crate::asdf::header::is_asdf;
 use crate::dudley::Signature;
 
 pub(crate) use address::number_attributes;
+pub use address::{AddressName, AddressPattern, AttributePart, AttributeSelector, ComputedValue, ItemAddress, part_value};
 pub use address_target::AddressTarget;
-pub use address::{
-    AddressName, AddressPattern, AttributePart, AttributeSelector, ComputedValue, ItemAddress, part_value,
-};
 pub use backend::{
     ArrayDescription, AxisNames, Backend, ChildItem, EventSink, ItemLocation, KeyedChildren, ListedArray, ResolvedItem,
 };
@@ -44,6 +42,8 @@ pub use default_image::{ImageRank, rank};
 pub(crate) use dudley::value_of;
 #[doc(hidden)]
 pub use existing_output::{check_replaced, is_read_from};
+#[doc(hidden)]
+pub use expand::listed_arrays;
 pub use expand::{ExpandEvent, ExpandOptions};
 #[doc(hidden)]
 pub use file_format::{FileFormat, check_name, is_stream};
@@ -56,7 +56,7 @@ pub use fits::{EmbeddedWriter, resolve_fits_path, write_container};
 #[doc(hidden)]
 pub use fits::{open_fits, open_fits_file};
 pub use header_items::HeaderItem;
-pub use item::{ArrayEntry, File, Item, ItemChildren, ItemKind, ItemMetadata, ItemWalk, WalkEntry};
+pub use item::{ArrayEntry, File, Item, ItemChildren, ItemKind, ItemMetadata, ItemWalk, MetadataParts, WalkEntry};
 pub use open::{OpenOptions, open};
 #[doc(hidden)]
 pub use open::{open_asdf, open_asdf_bytes, open_asdf_source};

@@ -36,12 +36,13 @@ pub(super) fn answer_tree(session: &ViewerSession, request: &ViewerRequest) -> R
 /// Returns one line of the tree.
 fn tree_line(backend: &dyn Backend, place: &ItemLocation, name: Option<&str>, index: usize, path: &str) -> Value {
     let kind = backend.kind(place);
-    let notes = backend.metadata(place);
+    let item = Item::new(backend, place.clone());
+    let notes = item.metadata();
     let text = match kind {
         ItemKind::Array => {
             backend.describe(place).map_or_else(|error| format!("cannot be read: {error}"), |found| array_text(&found))
         }
-        ItemKind::Mapping | ItemKind::List => backend.summary(place),
+        ItemKind::Mapping | ItemKind::List => item.summary(),
         ItemKind::Reference => notes.reference.as_deref().map_or_else(|| "alias".to_owned(), |to| format!("→ {to}")),
         _ => backend.text(place).map_or_else(|error| error.to_string(), |text| shorten_text(&text)),
     };

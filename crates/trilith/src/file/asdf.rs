@@ -8,7 +8,7 @@ use super::backend::{
     ArrayDescription, AxisNames, Backend, ChildItem, EventSink, ItemLocation, KeyedChildren, ListedArray, ResolvedItem,
 };
 use super::expand::{ExpandEvent, ExpandOptions};
-use super::item::{ItemKind, ItemMetadata};
+use super::item::{ItemKind, ItemMetadata, MetadataParts};
 use crate::array::Array;
 use crate::asdf::{self, AsdfFile, FoundNode, key_name, ndarray, walk};
 use crate::attribute::ItemAttribute;
@@ -20,7 +20,7 @@ use crate::yaml::Scalar;
 
 impl AsdfFile {
     /// The node at a place.
-    fn node_at(&self, at: &ItemLocation) -> Node<'_> {
+    pub(super) fn node_at(&self, at: &ItemLocation) -> Node<'_> {
         let root = self.tree().root();
         match at {
             ItemLocation::Node(number) => self.tree().node_at(*number).unwrap_or(root),
@@ -117,22 +117,6 @@ impl Backend for AsdfFile {
         Ok(node.child(key).or_else(named).map(node_location))
     }
 
-    fn is_ragged(&self, at: &ItemLocation) -> bool {
-        super::fits::is_ragged(self, self.node_at(at))
-    }
-
-    fn locate(&self, at: &ItemLocation, path: &str) -> Result<Option<ResolvedItem>> {
-        // The cards of a FITS file by their keywords, and the HDUs around a tree.
-        if self.container().is_none() || self.node_at(at).id() != self.tree().root().id() {
-            return Ok(None);
-        }
-        match Backend::find(self, path) {
-            Ok(found) => Ok(Some(found)),
-            Err(error) if error.kind().is_request() => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
     fn keyed_children(&self, at: &ItemLocation) -> Result<KeyedChildren<'_>> {
         let node = self.node_at(at);
         if node.is_sequence() {
@@ -155,28 +139,6 @@ impl Backend for AsdfFile {
             Some(hdu) if hdu.id() == node.id() => Ok(super::fits::hdu_attributes(self, hdu)),
             _ => Ok(Vec::new()),
         }
-    }
-
-    fn axes(&self, at: &ItemLocation) -> Result<AxisNames> {
-        let mut axes = AxisNames::default();
-        if let Some(names) = find_conversion_note(self, at, "notes").and_then(|notes| notes.get("axes")) {
-            axes.names = names.items().map(|name| (!name.is_null()).then(|| name.text().into_owned())).collect();
-        } else if let Some(shape) = find_conversion_note(self, at, "shapes") {
-            axes.names = shape.items().map(|dim| parse_axis_name(&dim.text())).collect();
-        }
-        Ok(axes)
-    }
-
-    fn unit(&self, at: &ItemLocation) -> Option<String> {
-        let node = self.node_at(at);
-        let kept = || find_conversion_note(self, at, "notes")?.get("unit").map(|unit| unit.text().into_owned());
-        self.unit_of(node).or_else(|| super::fits::unit_of(self, node)).or_else(kept)
-    }
-
-    fn integer(&self, at: &ItemLocation) -> Result<Option<String>> {
-        let node = self.node_at(at);
-        let is_integer = node.is_mapping() && node.tag().is_some_and(walk::is_integer_tag);
-        is_integer.then(|| asdf::expand::read_integer_digits(self, node)).transpose()
     }
 
     fn kind(&self, at: &ItemLocation) -> ItemKind {
@@ -260,14 +222,23 @@ impl Backend for AsdfFile {
         Ok(to_resolved_item(&found, self))
     }
 
-    fn metadata(&self, at: &ItemLocation) -> ItemMetadata<'_> {
+    fn metadata(&self, at: &ItemLocation, parts: MetadataParts) -> Result<ItemMetadata<'_>> {
         let node = self.node_at(at);
-        let mut notes = ItemMetadata { tag: node.tag(), ..ItemMetadata::default() };
+        let mut found = ItemMetadata { tag: node.tag(), ..ItemMetadata::default() };
         // An ndarray, which its tag identifies, is no reference. Most mappings without children are ndarrays.
-        if !node.is_alias() && !ndarray::is_ndarray(node) {
-            notes.reference = walk::reference_target(node);
+        if parts.includes(MetadataParts::TAG) && !node.is_alias() && !ndarray::is_ndarray(node) {
+            found.reference = walk::reference_target(node);
         }
-        notes
+        if parts.includes(MetadataParts::UNIT) {
+            found.unit = unit_of(self, at).map(Cow::Owned);
+        }
+        if parts.includes(MetadataParts::AXES) {
+            found.axes = axes_of(self, at);
+        }
+        if parts.includes(MetadataParts::FORM) {
+            found.is_ragged = super::fits::is_ragged(self, node);
+        }
+        Ok(found)
     }
 
     fn line_column(&self, at: &ItemLocation) -> Option<(u32, u32)> {
@@ -293,65 +264,82 @@ impl Backend for AsdfFile {
         Ok(described)
     }
 
-    fn summary(&self, at: &ItemLocation) -> String {
-        let node = self.node_at(at);
-        let (one, many) = if node.is_sequence() { ("item", "items") } else { ("key", "keys") };
-        format!("({} {})", node.len(), if node.len() == 1 { one } else { many })
-    }
-
-    fn expand(&self, at: &ItemLocation, options: ExpandOptions, take: EventSink<'_>) -> Result<()> {
-        let start = FoundNode::root(self).with_node(self.node_at(at));
-        asdf::expand(self, &start, options, &mut |part| {
-            let tag = |node: Node<'_>| if options.tags { node.tag().map(str::to_owned) } else { None };
-            if options.attributes {
-                let attributes = match &part {
-                    asdf::TreeEvent::Key(_) | asdf::TreeEvent::End => None,
-                    asdf::TreeEvent::Cycle(_) => Some(Vec::new()),
-                    asdf::TreeEvent::Scalar(node)
-                    | asdf::TreeEvent::Integer(node, _)
-                    | asdf::TreeEvent::Array(node, _)
-                    | asdf::TreeEvent::Unreadable(node, _)
-                    | asdf::TreeEvent::Sequence(node)
-                    | asdf::TreeEvent::Mapping(node) => Some(match std::ptr::eq(node.tree(), self.tree()) {
-                        true => Backend::attributes(self, &node_location(*node))?,
-                        false => Vec::new(),
-                    }),
-                };
-                attributes.map_or(Ok(()), |attributes| take(None, ExpandEvent::Attributes(attributes)))?;
-            }
-            match part {
-                asdf::TreeEvent::Scalar(node) => take(tag(node).as_deref(), ExpandEvent::Scalar(node.scalar())),
-                asdf::TreeEvent::Integer(node, digits) => take(tag(node).as_deref(), ExpandEvent::Scalar(Scalar::BigInt(digits))),
-                asdf::TreeEvent::Array(node, array) => take(tag(node).as_deref(), ExpandEvent::Array(&array)),
-                asdf::TreeEvent::Unreadable(node, why) => take(tag(node).as_deref(), ExpandEvent::Unreadable(&why)),
-                asdf::TreeEvent::Sequence(node) => take(tag(node).as_deref(), ExpandEvent::List),
-                asdf::TreeEvent::Mapping(node) => take(tag(node).as_deref(), ExpandEvent::Mapping),
-                asdf::TreeEvent::Key(node) => take(None, ExpandEvent::Key(key_name(node))),
-                asdf::TreeEvent::Cycle(path) => take(None, ExpandEvent::Cycle(path.to_string())),
-                asdf::TreeEvent::End => take(None, ExpandEvent::End),
-            }
-        })
-    }
-
-    fn arrays(&self) -> Result<Vec<ListedArray>> {
-        let listed = |walk::ListedNdarray { path, location: found }| ListedArray {
-            path,
-            target: found.map(|found| to_resolved_item(&found, self)),
-        };
-        Ok(walk::arrays(self)?.into_iter().map(listed).collect())
-    }
-
-    fn node(&self, at: &ItemLocation) -> Option<Node<'_>> {
-        Some(self.node_at(at))
-    }
-
-    fn to_value(&self, at: &ItemLocation) -> Result<(Value, Vec<(String, String)>)> {
-        let node = self.node_at(at);
-        let handles = node.tree().tag_handles().map(|(handle, prefix)| (handle.to_owned(), prefix.to_owned())).collect();
-        Ok((node.to_value(self.limits())?, handles))
-    }
-
     fn rebased_to(self: Arc<Self>, base: &BaseUri) -> Result<Arc<dyn Backend>> {
         Ok(Arc::new(AsdfFile::rebase(super::item::into_unique(self)?, base)?))
     }
+}
+
+/// The names of the axes of an array, which a conversion keeps.
+fn axes_of(file: &AsdfFile, at: &ItemLocation) -> AxisNames {
+    let mut axes = AxisNames::default();
+    if let Some(names) = find_conversion_note(file, at, "notes").and_then(|notes| notes.get("axes")) {
+        axes.names = names.items().map(|name| (!name.is_null()).then(|| name.text().into_owned())).collect();
+    } else if let Some(shape) = find_conversion_note(file, at, "shapes") {
+        axes.names = shape.items().map(|dim| parse_axis_name(&dim.text())).collect();
+    }
+    axes
+}
+
+/// The unit of an array: that of its quantity or column, a card of FITS, or what a conversion keeps.
+fn unit_of(file: &AsdfFile, at: &ItemLocation) -> Option<String> {
+    let node = file.node_at(at);
+    let kept = || find_conversion_note(file, at, "notes")?.get("unit").map(|unit| unit.text().into_owned());
+    file.unit_of(node).or_else(|| super::fits::unit_of(file, node)).or_else(kept)
+}
+
+/// The digits of an integer that is stored as an array of words, if a node is one.
+pub(super) fn integer_digits(file: &AsdfFile, node: Node<'_>) -> Result<Option<String>> {
+    let is_integer = node.is_mapping() && node.tag().is_some_and(walk::is_integer_tag);
+    is_integer.then(|| asdf::expand::read_integer_digits(file, node)).transpose()
+}
+
+/// Hands over an item and all below it, part by part.
+pub(super) fn expand(file: &AsdfFile, at: &ItemLocation, options: ExpandOptions, take: EventSink<'_>) -> Result<()> {
+    let start = FoundNode::root(file).with_node(file.node_at(at));
+    asdf::expand(file, &start, options, &mut |part| {
+        let tag = |node: Node<'_>| if options.tags { node.tag().map(str::to_owned) } else { None };
+        if options.attributes {
+            let attributes = match &part {
+                asdf::TreeEvent::Key(_) | asdf::TreeEvent::End => None,
+                asdf::TreeEvent::Cycle(_) => Some(Vec::new()),
+                asdf::TreeEvent::Scalar(node)
+                | asdf::TreeEvent::Integer(node, _)
+                | asdf::TreeEvent::Array(node, _)
+                | asdf::TreeEvent::Unreadable(node, _)
+                | asdf::TreeEvent::Sequence(node)
+                | asdf::TreeEvent::Mapping(node) => Some(match std::ptr::eq(node.tree(), file.tree()) {
+                    true => Backend::attributes(file, &node_location(*node))?,
+                    false => Vec::new(),
+                }),
+            };
+            attributes.map_or(Ok(()), |attributes| take(None, ExpandEvent::Attributes(attributes)))?;
+        }
+        match part {
+            asdf::TreeEvent::Scalar(node) => take(tag(node).as_deref(), ExpandEvent::Scalar(node.scalar())),
+            asdf::TreeEvent::Integer(node, digits) => take(tag(node).as_deref(), ExpandEvent::Scalar(Scalar::BigInt(digits))),
+            asdf::TreeEvent::Array(node, array) => take(tag(node).as_deref(), ExpandEvent::Array(&array)),
+            asdf::TreeEvent::Unreadable(node, why) => take(tag(node).as_deref(), ExpandEvent::Unreadable(&why)),
+            asdf::TreeEvent::Sequence(node) => take(tag(node).as_deref(), ExpandEvent::List),
+            asdf::TreeEvent::Mapping(node) => take(tag(node).as_deref(), ExpandEvent::Mapping),
+            asdf::TreeEvent::Key(node) => take(None, ExpandEvent::Key(key_name(node))),
+            asdf::TreeEvent::Cycle(path) => take(None, ExpandEvent::Cycle(path.to_string())),
+            asdf::TreeEvent::End => take(None, ExpandEvent::End),
+        }
+    })
+}
+
+/// Lists every array with its path.
+pub(super) fn arrays(file: &AsdfFile) -> Result<Vec<ListedArray>> {
+    let listed = |walk::ListedNdarray { path, location: found }| ListedArray {
+        path,
+        target: found.map(|found| to_resolved_item(&found, file)),
+    };
+    Ok(walk::arrays(file)?.into_iter().map(listed).collect())
+}
+
+/// An item as a value, and the handles of its tags.
+pub(super) fn to_value(file: &AsdfFile, at: &ItemLocation) -> Result<(Value, Vec<(String, String)>)> {
+    let node = file.node_at(at);
+    let handles = node.tree().tag_handles().map(|(handle, prefix)| (handle.to_owned(), prefix.to_owned())).collect();
+    Ok((node.to_value(file.limits())?, handles))
 }

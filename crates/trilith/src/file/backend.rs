@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::expand::{ExpandEvent, ExpandOptions};
-use super::item::{ItemKind, ItemMetadata};
+use super::expand::ExpandEvent;
+use super::item::{ItemKind, ItemMetadata, MetadataParts};
 use crate::array::{Array, Byteorder, Datatype};
 use crate::attribute::ItemAttribute;
 use crate::bytes::{BaseUri, SourceRef};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::percent::leniently_decoded;
-use crate::tree::{Node, TreePath, Value, index_of};
+use crate::tree::{TreePath, index_of};
 use crate::yaml::Scalar;
 
 /// The place of an item in its file. Each backend decides the meaning of the number.
@@ -214,28 +214,14 @@ pub trait Backend: Any + Debug + Send + Sync {
         Ok(self.children(at)?.into_iter().enumerate().find(is_it).map(|(_, child)| child.place))
     }
 
-    /// Returns the item at a path that only this family spells in this way, from an item on.
-    ///
-    /// # Errors
-    /// Returns an error if the item is there and cannot be read.
-    fn locate(&self, at: &ItemLocation, path: &str) -> Result<Option<ResolvedItem>> {
-        let _ = (at, path);
-        Ok(None)
-    }
-
     /// Returns the children that a program indexes, with the types of their keys.
     ///
     /// # Errors
     /// Returns the errors of [`Backend::children`].
     fn keyed_children(&self, at: &ItemLocation) -> Result<KeyedChildren<'_>> {
-        let children = self.children(at)?.into_iter().filter(|child| !self.is_hidden(&child.place));
+        let is_hidden = |place: &ItemLocation| self.metadata(place, MetadataParts::FORM).is_ok_and(|found| found.is_hidden);
+        let children = self.children(at)?.into_iter().filter(|child| !is_hidden(&child.place));
         Ok(children.map(|child| (child.name.map(Scalar::Str), child.place)).collect())
-    }
-
-    /// Returns `true` if another item of the same mapping has the name of this one and is meant by it.
-    fn is_hidden(&self, at: &ItemLocation) -> bool {
-        let _ = at;
-        false
     }
 
     /// Returns the path of an item from the root of this file; None if no path leads to it.
@@ -250,29 +236,6 @@ pub trait Backend: Any + Debug + Send + Sync {
     fn attributes(&self, at: &ItemLocation) -> Result<Vec<ItemAttribute>> {
         let _ = at;
         Ok(Vec::new())
-    }
-
-    /// Returns the names of the axes of an array, as [`Item::axes`](super::Item::axes).
-    ///
-    /// # Errors
-    /// Returns an error if they cannot be read.
-    fn axes(&self, at: &ItemLocation) -> Result<AxisNames> {
-        let _ = at;
-        Ok(AxisNames::default())
-    }
-
-    /// Returns the unit of an array as the file spells it.
-    fn unit(&self, at: &ItemLocation) -> Option<String> {
-        self.metadata(at).unit.map(Cow::into_owned)
-    }
-
-    /// Returns the digits of an integer that the file stores as an array of words.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Backend::array`].
-    fn integer(&self, at: &ItemLocation) -> Result<Option<String>> {
-        let _ = at;
-        Ok(None)
     }
 
     /// The path of a child, by that of its parent.
@@ -305,18 +268,6 @@ pub trait Backend: Any + Debug + Send + Sync {
         }
     }
 
-    /// Returns `true` for a table of a FITS file, and for a column of one, in which each row has an array.
-    fn is_ragged(&self, at: &ItemLocation) -> bool {
-        let _ = at;
-        false
-    }
-
-    /// Returns `true` if a list records one quantity again and again (Dudley), rather than collecting what belongs
-    /// together.
-    fn has_history_lists(&self) -> bool {
-        false
-    }
-
     /// Returns the target of a reference.
     ///
     /// # Errors
@@ -326,10 +277,13 @@ pub trait Backend: Any + Debug + Send + Sync {
         Ok(ResolvedItem::same_file(at.clone()))
     }
 
-    /// Returns the metadata of an item: tag, documentation, attributes.
-    fn metadata(&self, at: &ItemLocation) -> ItemMetadata<'_> {
-        let _ = at;
-        ItemMetadata::default()
+    /// Returns the parts of the metadata of an item that are asked for; other parts may be there or not.
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be read.
+    fn metadata(&self, at: &ItemLocation, parts: MetadataParts) -> Result<ItemMetadata<'_>> {
+        let _ = (at, parts);
+        Ok(ItemMetadata::default())
     }
 
     /// Line and column of the text of the file where the item is written, counted from 1; None if it has no text.
@@ -352,64 +306,6 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// Returns an error if the text cannot be decoded.
     fn decode_text(&self, array: Array) -> Result<Array> {
         Ok(array)
-    }
-
-    /// Returns the array of an item as people read it. Strings of variable length stay as they are if padding would
-    /// multiply them.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Backend::array`] and [`Backend::decode_text`].
-    fn read_decoded(&self, at: &ItemLocation) -> Result<Array> {
-        let array = self.array(at)?;
-        if array.much_padded()?.is_some() { Ok(array) } else { self.decode_text(array) }
-    }
-
-    /// The array of an item as 32-bit floats, if it has the bits of floats that are no datatype here.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for elements whose meaning is not known.
-    fn widen_small_floats(&self, at: &ItemLocation, array: Array) -> Result<Array> {
-        let _ = at;
-        Ok(array)
-    }
-
-    /// Returns the number of children of an item, in words: `(3 items)`.
-    fn summary(&self, at: &ItemLocation) -> String {
-        match self.children(at).map_or(0, |children| children.len()) {
-            1 => "(1 item)".to_owned(),
-            count => format!("({count} items)"),
-        }
-    }
-
-    /// Hands over an item and all below it, part by part.
-    ///
-    /// # Errors
-    /// Returns an error if an item cannot be read, the errors of `take`, and
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many items.
-    fn expand(&self, at: &ItemLocation, options: ExpandOptions, take: EventSink<'_>) -> Result<()> {
-        super::expand::expand_item(self, at, options, take)
-    }
-
-    /// Every array with its path, in the order of the file.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many.
-    fn arrays(&self) -> Result<Vec<ListedArray>> {
-        super::expand::list_arrays(self)
-    }
-
-    /// The node of a tree that an item is, if the file has a tree of nodes.
-    fn node(&self, at: &ItemLocation) -> Option<Node<'_>> {
-        let _ = at;
-        None
-    }
-
-    /// An item as a value that can be printed as YAML, and the handles of its tags.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Backend::expand`].
-    fn to_value(&self, at: &ItemLocation) -> Result<(Value, Vec<(String, String)>)> {
-        Ok((super::expand::to_value(self, at)?, Vec::new()))
     }
 
     /// Returns the file with the references in its text rewritten so that they are valid at `base`.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::backend::{ArrayDescription, Backend, ChildItem, ItemLocation, ResolvedItem};
 use super::fits::{column_array, unit_of_field};
-use super::item::{Item, ItemKind, ItemMetadata};
+use super::item::{Item, ItemKind, ItemMetadata, MetadataParts};
 use crate::array::{Array, Datatype};
 use crate::bytes::{BaseUri, SourceRef};
 use crate::error::{Error, Result};
@@ -132,7 +132,7 @@ fn field_names(table: &Item<'_>) -> Result<Option<Vec<String>>> {
 fn tagged_columns<'f>(table: &Item<'f>) -> Result<Option<Vec<TableColumn<'f>>>> {
     let backend = table.backend();
     let is_table = |tag: &str| tag.rsplit('/').next().is_some_and(|name| name == "table" || name.starts_with("table-"));
-    if table.kind() != ItemKind::Mapping || !backend.metadata(table.location()).tag.is_some_and(is_table) {
+    if table.kind() != ItemKind::Mapping || !backend.metadata(table.location(), MetadataParts::TAG)?.tag.is_some_and(is_table) {
         return Ok(None);
     }
     let Some(list) = child(table, "columns")?.filter(|list| list.kind() == ItemKind::List) else { return Ok(None) };
@@ -264,6 +264,11 @@ impl fmt::Debug for ColumnFile {
 }
 
 impl ColumnFile {
+    /// The elements with their text decoded.
+    pub(super) fn decoded_array(&self) -> Array {
+        self.decoded.as_ref().unwrap_or(&self.array).clone()
+    }
+
     /// The address of the backend of the table, if a backend is a column.
     pub(super) fn owner_address(backend: &dyn Backend) -> Option<usize> {
         let any: &dyn Any = backend;
@@ -307,22 +312,18 @@ impl Backend for ColumnFile {
         Ok(self.array.clone())
     }
 
-    fn read_decoded(&self, _: &ItemLocation) -> Result<Array> {
-        Ok(self.decoded.as_ref().unwrap_or(&self.array).clone())
-    }
-
     fn path(&self, _: &ItemLocation) -> Option<String> {
         Some(self.path.clone())
     }
 
-    fn metadata(&self, _: &ItemLocation) -> ItemMetadata<'_> {
-        ItemMetadata { members: self.members.clone(), ..self.metadata.clone() }
+    fn metadata(&self, _: &ItemLocation, _: MetadataParts) -> Result<ItemMetadata<'_>> {
+        Ok(ItemMetadata { members: self.members.clone(), ..self.metadata.clone() })
     }
 
     fn describe(&self, _: &ItemLocation) -> Result<ArrayDescription> {
         let storage = format!("column of {}", if self.table.is_empty() { "/" } else { &self.table });
         let described = ArrayDescription { storage, ..ArrayDescription::from_array(&self.array) };
-        Ok(described.with_metadata(self.metadata(&self.root())))
+        Ok(described.with_metadata(Backend::metadata(self, &self.root(), MetadataParts::TEXT)?))
     }
 
     fn rebased_to(self: Arc<Self>, _: &BaseUri) -> Result<Arc<dyn Backend>> {

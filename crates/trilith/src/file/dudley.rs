@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::as_array::not_an_array_error;
 use super::backend::{self, ArrayDescription, AxisNames, Backend, ChildItem, ItemLocation, ListedArray, ResolvedItem};
-use super::item::{ItemKind, ItemMetadata};
+use super::item::{ItemKind, ItemMetadata, MetadataParts};
 use crate::array::{Array, Byteorder, Datatype, element_count};
 use crate::attribute::{AttributeValue, ItemAttribute};
 use crate::bytes::{BaseUri, SourceRef};
@@ -281,21 +281,6 @@ impl Backend for DudleyFile {
         };
         Ok(found.map(|id| ItemLocation::Node(id.index())))
     }
-    fn locate(&self, at: &ItemLocation, path: &str) -> Result<Option<ResolvedItem>> {
-        // A path goes on with a bracket or a point where it does not name an item of a dict.
-        let above = self.path(at).unwrap_or_default();
-        let mark = if path.starts_with(['/', '[', '.', '(']) { "" } else { "/" };
-        let path = format!("{above}{mark}{path}");
-        if let Some(id) = not_found_as_none(self.outline()?.find(&path))? {
-            return Ok(Some(ResolvedItem::same_file(ItemLocation::Node(id.index()))));
-        }
-        not_found_as_none(self.find_item(&path).map(Some))
-    }
-
-    fn is_hidden(&self, at: &ItemLocation) -> bool {
-        let Ok(outline) = self.outline() else { return false };
-        self.outline_id(at).is_ok_and(|id| outline.is_hidden(id))
-    }
 
     fn path(&self, at: &ItemLocation) -> Option<String> {
         let found = self.outline().ok().zip(self.outline_id(at).ok());
@@ -310,17 +295,6 @@ impl Backend for DudleyFile {
         // A member of structs has none.
         let Ok(id) = self.outline_id(at) else { return Ok(Vec::new()) };
         self.attributes(id)
-    }
-
-    fn axes(&self, at: &ItemLocation) -> Result<AxisNames> {
-        let Ok(id) = self.outline_id(at) else { return Ok(AxisNames::default()) };
-        let Some(item) = self.outline()?.item(id) else { return Ok(AxisNames::default()) };
-        if self.is_foreign() {
-            // The parameters of a derived layout are no names of the other format.
-            let names = declared_axis_names(self.layout(), item).unwrap_or_default();
-            return Ok(AxisNames { names, is_coordinate: false });
-        }
-        Ok(axes_of(self.layout(), item))
     }
 
     fn kind(&self, at: &ItemLocation) -> ItemKind {
@@ -395,30 +369,20 @@ impl Backend for DudleyFile {
         }
     }
 
-    fn has_history_lists(&self) -> bool {
-        true
-    }
-
-    fn metadata(&self, at: &ItemLocation) -> ItemMetadata<'_> {
-        let mut notes = ItemMetadata::default();
-        if let Ok(OutlineKind::Param(..)) = self.outline().and_then(|outline| self.outline_kind(outline, at)) {
-            notes.role = Some("parameter");
+    fn metadata(&self, at: &ItemLocation, parts: MetadataParts) -> Result<ItemMetadata<'_>> {
+        let mut found = ItemMetadata::default();
+        let outline = self.outline();
+        if parts.includes(MetadataParts::FORM) {
+            found.is_history = true;
+            found.is_hidden = outline.is_ok_and(|outline| self.outline_id(at).is_ok_and(|id| outline.is_hidden(id)));
         }
-        let found = self.outline().ok().and_then(|outline| self.outline_id(at).ok().and_then(|id| Some((id, outline.item(id)?))));
-        match (found, at) {
-            (Some((id, item)), _) => {
-                add_metadata(&mut notes, self.layout(), item);
-                notes.members = self.member_metadata(id, item);
-            }
-            // A member of structs, which no outline lists.
-            (None, ItemLocation::Array { path, .. }) => {
-                if let Some(item) = dudley::declared(self.layout(), path) {
-                    add_metadata(&mut notes, self.layout(), item);
-                }
-            }
-            (None, _) => {}
+        if parts.includes(MetadataParts::AXES) {
+            found.axes = axes_at(self, at)?;
         }
-        notes
+        if parts.includes(MetadataParts::TEXT.and(MetadataParts::UNIT)) {
+            text_metadata(self, at, &mut found);
+        }
+        Ok(found)
     }
 
     fn describe(&self, at: &ItemLocation) -> Result<ArrayDescription> {
@@ -432,41 +396,71 @@ impl Backend for DudleyFile {
             (Err(error), _) => Err(error),
             (Ok(_), _) => Err(not_an_array_error(self.kind(at).name())),
         };
-        Ok(found?.with_metadata(self.metadata(at)))
+        Ok(found?.with_metadata(Backend::metadata(self, at, MetadataParts::TEXT)?))
     }
 
     fn decode_text(&self, array: Array) -> Result<Array> {
         self.decoded(&array)
     }
 
-    fn read_decoded(&self, at: &ItemLocation) -> Result<Array> {
-        let array = Backend::array(self, at)?;
-        // If text of another format is read as stored, its bytes are returned unchanged.
-        let is_bytes = self.is_foreign() && !self.is_physical() && matches!(array.datatype(), Datatype::Ascii(_));
-        let is_stored = is_bytes && !array.is_padded() || array.much_padded()?.is_some();
-        match is_stored {
-            true => Ok(array),
-            false if array.datatype().as_struct().is_some() && has_varlen_members(self, at) => self.decoded_varlen(&array),
-            false => self.decoded(&array),
-        }
-    }
-
-    fn widen_small_floats(&self, at: &ItemLocation, array: Array) -> Result<Array> {
-        let item = self.outline()?.item(self.outline_id(at)?);
-        dudley::widen_small_floats(array, item.into_iter().flat_map(|item| self.layout().attributes(item)))
-    }
-
-    fn arrays(&self) -> Result<Vec<ListedArray>> {
-        let outline = self.outline()?;
-        let listed = |(id, entry): (ItemTreeId, &LayoutEntry)| ListedArray {
-            path: entry.path.clone(),
-            target: Ok(ResolvedItem::same_file(ItemLocation::Node(id.index()))),
-        };
-        Ok(outline.arrays().map(listed).collect())
-    }
-
     fn rebased_to(self: Arc<Self>, _: &BaseUri) -> Result<Arc<dyn Backend>> {
         // A layout holds no references to other files.
         Ok(self)
     }
+}
+
+/// The names of the axes of an item.
+fn axes_at(file: &DudleyFile, at: &ItemLocation) -> Result<AxisNames> {
+    let Ok(id) = file.outline_id(at) else { return Ok(AxisNames::default()) };
+    let Some(item) = file.outline()?.item(id) else { return Ok(AxisNames::default()) };
+    if file.is_foreign() {
+        // The parameters of a derived layout are no names of the other format.
+        let names = declared_axis_names(file.layout(), item).unwrap_or_default();
+        return Ok(AxisNames { names, is_coordinate: false });
+    }
+    Ok(axes_of(file.layout(), item))
+}
+
+/// Adds documentation, unit, role and attributes of an item, and those of its members.
+fn text_metadata<'f>(file: &'f DudleyFile, at: &ItemLocation, notes: &mut ItemMetadata<'f>) {
+    if let Ok(OutlineKind::Param(..)) = file.outline().and_then(|outline| file.outline_kind(outline, at)) {
+        notes.role = Some("parameter");
+    }
+    let found = file.outline().ok().and_then(|outline| file.outline_id(at).ok().and_then(|id| Some((id, outline.item(id)?))));
+    match (found, at) {
+        (Some((id, item)), _) => {
+            add_metadata(notes, file.layout(), item);
+            notes.members = file.member_metadata(id, item);
+        }
+        // A member of structs, which no outline lists.
+        (None, ItemLocation::Array { path, .. }) => {
+            if let Some(item) = dudley::declared(file.layout(), path) {
+                add_metadata(notes, file.layout(), item);
+            }
+        }
+        (None, _) => {}
+    }
+}
+
+/// The array of an item with its text decoded.
+pub(super) fn read_decoded(file: &DudleyFile, at: &ItemLocation) -> Result<Array> {
+    let array = Backend::array(file, at)?;
+    // If text of another format is read as stored, its bytes are returned unchanged.
+    let is_bytes = file.is_foreign() && !file.is_physical() && matches!(array.datatype(), Datatype::Ascii(_));
+    let is_stored = is_bytes && !array.is_padded() || array.much_padded()?.is_some();
+    match is_stored {
+        true => Ok(array),
+        false if array.datatype().as_struct().is_some() && has_varlen_members(file, at) => file.decoded_varlen(&array),
+        false => file.decoded(&array),
+    }
+}
+
+/// Lists every array with its path.
+pub(super) fn arrays(file: &DudleyFile) -> Result<Vec<ListedArray>> {
+    let outline = file.outline()?;
+    let listed = |(id, entry): (ItemTreeId, &LayoutEntry)| ListedArray {
+        path: entry.path.clone(),
+        target: Ok(ResolvedItem::same_file(ItemLocation::Node(id.index()))),
+    };
+    Ok(outline.arrays().map(listed).collect())
 }

@@ -1,12 +1,15 @@
 //! An item and all below it, part by part: what JSON, YAML and tables are written from.
 
+use std::any::Any;
 use std::borrow::Cow;
 
 use super::backend::{ArrayDescription, Backend, ChildItem, EventSink, ItemLocation, ListedArray, ResolvedItem};
-use super::item::ItemKind;
+use super::columns::ColumnFile;
+use super::item::{ItemKind, MetadataParts};
 use crate::array::Array;
-use crate::asdf::inline_write;
+use crate::asdf::{AsdfFile, inline_write};
 use crate::attribute::ItemAttribute;
+use crate::dudley::DudleyFile;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::Value;
@@ -46,13 +49,51 @@ enum ArrayContent {
     Description(ArrayDescription),
 }
 
+/// Returns a backend as a file of the ASDF family.
+fn as_asdf(backend: &dyn Backend) -> Option<&AsdfFile> {
+    (backend as &dyn Any).downcast_ref()
+}
+
+/// Returns the array of an item as people read it: with its text decoded. Strings of variable length stay as they are if padding
+/// would multiply them.
+pub(super) fn read_decoded(backend: &dyn Backend, at: &ItemLocation) -> Result<Array> {
+    let any: &dyn Any = backend;
+    if let Some(file) = any.downcast_ref::<DudleyFile>() {
+        return super::dudley::read_decoded(file, at);
+    }
+    if let Some(column) = any.downcast_ref::<ColumnFile>() {
+        return Ok(column.decoded_array());
+    }
+    let array = backend.array(at)?;
+    if array.much_padded()?.is_some() { Ok(array) } else { backend.decode_text(array) }
+}
+
+/// Lists every array with its path, in the order of the file.
+///
+/// # Errors
+/// Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many.
+#[doc(hidden)]
+pub fn listed_arrays(backend: &dyn Backend) -> Result<Vec<ListedArray>> {
+    let any: &dyn Any = backend;
+    if let Some(file) = any.downcast_ref::<AsdfFile>() {
+        return super::asdf::arrays(file);
+    }
+    match any.downcast_ref::<DudleyFile>() {
+        Some(file) => super::dudley::arrays(file),
+        None => list_arrays(backend),
+    }
+}
+
+/// Hands over an item and all below it, part by part.
+pub(super) fn expand_item(backend: &dyn Backend, at: &ItemLocation, options: ExpandOptions, take: EventSink<'_>) -> Result<()> {
+    match as_asdf(backend) {
+        Some(file) => super::asdf::expand(file, at, options, take),
+        None => expand_plain(backend, at, options, take),
+    }
+}
+
 /// Hands over an item of a family that has no references.
-pub(super) fn expand_item<B: Backend + ?Sized>(
-    backend: &B,
-    at: &ItemLocation,
-    options: ExpandOptions,
-    take: EventSink<'_>,
-) -> Result<()> {
+fn expand_plain(backend: &dyn Backend, at: &ItemLocation, options: ExpandOptions, take: EventSink<'_>) -> Result<()> {
     let limits = backend.limits();
     let mut left = limits.nodes;
     let mut levels: Vec<std::vec::IntoIter<ChildItem<'_>>> = Vec::new();
@@ -62,14 +103,14 @@ pub(super) fn expand_item<B: Backend + ?Sized>(
             left = left
                 .checked_sub(1)
                 .ok_or_else(|| Limits::exceeded_error("nodes", limits.nodes, "the file has more items to write out"))?;
-            let tag = backend.metadata(&place).tag.filter(|_| options.tags);
+            let tag = if options.tags { backend.metadata(&place, MetadataParts::TAG)?.tag } else { None };
             if options.attributes {
                 take(None, ExpandEvent::Attributes(backend.attributes(&place)?))?;
             }
             match backend.kind(&place) {
                 ItemKind::Array => {
                     let read = match options.inline {
-                        true => backend.read_decoded(&place).map(ArrayContent::Elements),
+                        true => read_decoded(backend, &place).map(ArrayContent::Elements),
                         false => backend.describe(&place).map(ArrayContent::Description),
                     };
                     match read {
@@ -105,11 +146,19 @@ pub(super) fn expand_item<B: Backend + ?Sized>(
     }
 }
 
+/// An item as a value that can be printed as YAML, and the handles of its tags.
+pub(super) fn to_value(backend: &dyn Backend, at: &ItemLocation) -> Result<(Value, Vec<(String, String)>)> {
+    match as_asdf(backend) {
+        Some(file) => super::asdf::to_value(file, at),
+        None => Ok((plain_value(backend, at)?, Vec::new())),
+    }
+}
+
 /// An item as a value, arrays as nested lists.
-pub(super) fn to_value<B: Backend + ?Sized>(backend: &B, at: &ItemLocation) -> Result<Value> {
+fn plain_value(backend: &dyn Backend, at: &ItemLocation) -> Result<Value> {
     let options = ExpandOptions { inline: true, tags: true, ..ExpandOptions::default() };
     let mut built = ValueBuilder::default();
-    backend.expand(at, options, &mut |tag, part| {
+    expand_plain(backend, at, options, &mut |tag, part| {
         let tagged = |value: Value| Value { tag: value.tag.or_else(|| tag.map(str::to_owned)), ..value };
         match part {
             ExpandEvent::Mapping => built.begin_collection(tagged(Value::map::<Value, Value>([]))),
@@ -166,7 +215,7 @@ pub(super) fn path_of<B: Backend + ?Sized>(backend: &B, at: &ItemLocation) -> Op
 }
 
 /// Lists all arrays of a family that has no references.
-pub(super) fn list_arrays<B: Backend + ?Sized>(backend: &B) -> Result<Vec<ListedArray>> {
+fn list_arrays(backend: &dyn Backend) -> Result<Vec<ListedArray>> {
     let limits = backend.limits();
     let mut left = limits.nodes;
     let mut list: Vec<ListedArray> = Vec::new();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use super::as_array::not_an_array_error;
 use super::backend::{self, AxisNames, Backend, ChildItem, ItemLocation, ResolvedItem};
 use super::dudley::axes_of;
-use super::item::{self, ItemMetadata};
+use super::item::{self, ItemMetadata, MetadataParts};
 use crate::array::Array;
 use crate::attribute::{AttributeValue, ItemAttribute};
 use crate::bytes::{BaseUri, Resolve, SourceRef};
@@ -312,6 +312,41 @@ impl std::fmt::Debug for FileSet {
     }
 }
 
+impl FileSet {
+    /// The names of the axes of an item.
+    fn axes_at(&self, at: &ItemLocation) -> AxisNames {
+        let record = || Some(self.template.record_axis().to_owned());
+        let mut axes = AxisNames::default();
+        match (self.find_node(at), at) {
+            // The first axis of all arrays in it.
+            (Some(node), _) if node.is_group => axes.names.push(record()),
+            (Some(node), _) => {
+                axes = axes_of(&self.template, node.item);
+                if self.concat_axis(node.item).is_none() {
+                    axes.names.insert(0, record());
+                }
+            }
+            // An item in one file.
+            (None, ItemLocation::Array { path, .. }) if self.selection.unequal == ShapeMismatch::PerFile => {
+                let item = path.rsplit_once('/').and_then(|(above, _)| dudley::declared(&self.template, above));
+                axes.names = item.map(|item| axes_of(&self.template, item).names).unwrap_or_default();
+            }
+            _ => {}
+        }
+        axes
+    }
+
+    /// Adds documentation, unit and attributes of an item.
+    fn add_text_metadata<'f>(&'f self, at: &ItemLocation, notes: &mut ItemMetadata<'f>) {
+        let path = self.path_of(at).unwrap_or_default();
+        let in_each = || path.rsplit_once('/').and_then(|(above, _)| dudley::declared(&self.template, above));
+        let is_each = matches!(at, ItemLocation::Array { .. }) && self.selection.unequal == ShapeMismatch::PerFile;
+        if let Some(item) = dudley::declared(&self.template, &path).or_else(|| in_each().filter(|_| is_each)) {
+            super::dudley::add_metadata(notes, &self.template, item);
+        }
+    }
+}
+
 impl Backend for FileSet {
     fn family(&self) -> &str {
         "dudley"
@@ -341,18 +376,6 @@ impl Backend for FileSet {
         Ok(ResolvedItem::same_file(ItemLocation::Array { path: path.into(), array, is_list: false }))
     }
 
-    fn locate(&self, at: &ItemLocation, path: &str) -> Result<Option<ResolvedItem>> {
-        // A member of structs is named after its item, and an element of a list after the list.
-        if !path.contains(['[', '.', '(']) {
-            return Ok(None);
-        }
-        let above = self.path_of(at).unwrap_or_default();
-        match self.find(&format!("{above}/{}", path.trim_start_matches('/'))) {
-            Err(error) if error.kind().is_request() => Ok(None),
-            found => found.map(Some),
-        }
-    }
-
     fn path(&self, at: &ItemLocation) -> Option<String> {
         Some(self.path_of(at).unwrap_or_default())
     }
@@ -368,28 +391,6 @@ impl Backend for FileSet {
                 Ok(item.map(|item| typed_attributes(&self.template, item, None)).unwrap_or_default())
             }
         }
-    }
-
-    fn axes(&self, at: &ItemLocation) -> Result<AxisNames> {
-        let record = || Some(self.template.record_axis().to_owned());
-        let mut axes = AxisNames::default();
-        match (self.find_node(at), at) {
-            // The first axis of all arrays in it.
-            (Some(node), _) if node.is_group => axes.names.push(record()),
-            (Some(node), _) => {
-                axes = axes_of(&self.template, node.item);
-                if self.concat_axis(node.item).is_none() {
-                    axes.names.insert(0, record());
-                }
-            }
-            // An item in one file.
-            (None, ItemLocation::Array { path, .. }) if self.selection.unequal == ShapeMismatch::PerFile => {
-                let item = path.rsplit_once('/').and_then(|(above, _)| dudley::declared(&self.template, above));
-                axes.names = item.map(|item| axes_of(&self.template, item).names).unwrap_or_default();
-            }
-            _ => {}
-        }
-        Ok(axes)
     }
 
     fn kind(&self, at: &ItemLocation) -> item::ItemKind {
@@ -441,15 +442,15 @@ impl Backend for FileSet {
         }
     }
 
-    fn metadata(&self, at: &ItemLocation) -> ItemMetadata<'_> {
-        let mut notes = ItemMetadata::default();
-        let path = self.path_of(at).unwrap_or_default();
-        let in_each = || path.rsplit_once('/').and_then(|(above, _)| dudley::declared(&self.template, above));
-        let is_each = matches!(at, ItemLocation::Array { .. }) && self.selection.unequal == ShapeMismatch::PerFile;
-        if let Some(item) = dudley::declared(&self.template, &path).or_else(|| in_each().filter(|_| is_each)) {
-            super::dudley::add_metadata(&mut notes, &self.template, item);
+    fn metadata(&self, at: &ItemLocation, parts: MetadataParts) -> Result<ItemMetadata<'_>> {
+        let mut found = ItemMetadata::default();
+        if parts.includes(MetadataParts::AXES) {
+            found.axes = self.axes_at(at);
         }
-        notes
+        if parts.includes(MetadataParts::TEXT.and(MetadataParts::UNIT)) {
+            self.add_text_metadata(at, &mut found);
+        }
+        Ok(found)
     }
 
     fn decode_text(&self, array: Array) -> Result<Array> {

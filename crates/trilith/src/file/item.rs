@@ -13,7 +13,7 @@ use crate::array::Array;
 use crate::asdf::AsdfFile;
 use crate::attribute::ItemAttribute;
 use crate::bytes::{BaseUri, SourceRef};
-use crate::dudley::{DudleyFile, ItemTreeId, LayoutOrigin};
+use crate::dudley::{DudleyFile, ItemTreeId, LayoutOrigin, widen_small_floats};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, PrintOptions, Tree, TreePath, Value, print_document};
@@ -126,7 +126,7 @@ impl File {
     pub fn arrays(&self) -> Result<Vec<ArrayEntry<'_>>> {
         let item = |found| Item::from_target(FileHandle::Borrowed(&*self.backend), found);
         let entry = |ListedArray { path, target }| ArrayEntry { path, item: target.map(item) };
-        Ok(self.backend.arrays()?.into_iter().map(entry).collect())
+        Ok(super::expand::listed_arrays(&*self.backend)?.into_iter().map(entry).collect())
     }
 
     /// Returns the file as one of the ASDF family, FITS included: tags, edits, blocks, generations.
@@ -248,6 +248,34 @@ impl ItemKind {
     }
 }
 
+/// The parts of the metadata of an item. A walk that wants tags does not pay for anything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MetadataParts(u8);
+
+impl MetadataParts {
+    /// The tag, and the target of a reference.
+    pub const TAG: Self = Self(1);
+    /// Documentation, role, the texts of attributes, and the metadata of members.
+    pub const TEXT: Self = Self(2);
+    /// The unit.
+    pub const UNIT: Self = Self(4);
+    /// The names of the axes.
+    pub const AXES: Self = Self(8);
+    /// The form in which a list or a table is written, and whether another item hides this one.
+    pub const FORM: Self = Self(16);
+
+    /// Returns both parts.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Returns `true` if any of the other parts is among these.
+    pub fn includes(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
 /// Metadata attached to an item.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -267,6 +295,14 @@ pub struct ItemMetadata<'f> {
     /// Notes of the members of an array of structs, by their paths from the item on, for example `.a.b`. At the root
     /// those of the summary block of a layout, as `{}`.
     pub members: Vec<(String, ItemMetadata<'f>)>,
+    /// The names of the axes of an array.
+    pub axes: AxisNames,
+    /// `true` for a list that records one quantity again and again (Dudley), rather than collecting what belongs together.
+    pub is_history: bool,
+    /// `true` for a table of a FITS file, and for a column of one, in which each row has an array.
+    pub is_ragged: bool,
+    /// `true` if another item of the same mapping has the name of this one and is meant by it.
+    pub is_hidden: bool,
 }
 
 impl ItemMetadata<'_> {
@@ -281,6 +317,10 @@ impl ItemMetadata<'_> {
             role: self.role,
             reference: self.reference.map(own),
             members: self.members.into_iter().map(|(path, metadata)| (path, metadata.into_owned())).collect(),
+            axes: self.axes,
+            is_history: self.is_history,
+            is_ragged: self.is_ragged,
+            is_hidden: self.is_hidden,
         }
     }
 }
@@ -349,7 +389,7 @@ impl<'f> Item<'f> {
     /// Returns the item as a node of a tree, and the file of that, if the file has a tree.
     pub fn as_asdf(&self) -> Option<(&AsdfFile, Node<'_>)> {
         let any: &dyn Any = self.backend();
-        any.downcast_ref::<AsdfFile>().zip(self.backend().node(&self.place))
+        any.downcast_ref::<AsdfFile>().map(|file| (file, file.node_at(&self.place)))
     }
 
     /// Returns `true` if another item is in the same file.
@@ -368,7 +408,7 @@ impl<'f> Item<'f> {
 
     /// Returns true if the file names the item so that aliases can refer to it.
     pub(crate) fn is_anchored(&self) -> bool {
-        self.backend().node(&self.place).is_some_and(|node| node.anchor().is_some())
+        self.as_asdf().is_some_and(|(_, node)| node.anchor().is_some())
     }
 
     /// Returns another item of the same file.
@@ -458,8 +498,14 @@ impl<'f> Item<'f> {
                 return Ok(Some(found));
             }
         }
-        let found = self.backend().locate(&self.place, path)?;
-        Ok(found.map(|found| Item::from_target(self.file.clone(), found)))
+        // A path that only the family spells in this way goes on from that of the item.
+        let above = self.path().unwrap_or_default();
+        let mark = if path.starts_with(['/', '[', '.', '(']) { "" } else { "/" };
+        match self.backend().find(&format!("{above}{mark}{path}")) {
+            Ok(found) => Ok(Some(Item::from_target(self.file.clone(), found))),
+            Err(error) if error.kind().is_request() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns the error for a path that [`Item::find`] does not find: the key that is missing, and the keys in its place.
@@ -495,7 +541,7 @@ impl<'f> Item<'f> {
 
     /// Returns `true` if another item of the same mapping has its name and is meant by it.
     pub fn is_hidden(&self) -> bool {
-        self.backend().is_hidden(&self.place)
+        self.form().is_hidden
     }
 
     /// Returns its path from the root of its file; None if no path leads to it.
@@ -505,7 +551,7 @@ impl<'f> Item<'f> {
 
     /// Returns the mapping or list of a tree that holds the item, and its key there.
     pub fn parent(&self) -> Option<(Item<'f>, String)> {
-        let node = self.backend().node(&self.place)?;
+        let (_, node) = self.as_asdf()?;
         let path = node.tree().path_of(node.id())?;
         let (above, key) = path.split_last()?;
         let above = node.tree().find(&above)?;
@@ -550,7 +596,7 @@ impl<'f> Item<'f> {
     /// # Errors
     /// Returns an error if they cannot be read.
     pub fn axes(&self) -> Result<AxisNames> {
-        self.backend().axes(&self.place)
+        Ok(self.backend().metadata(&self.place, MetadataParts::AXES)?.axes)
     }
 
     /// Returns the coordinate along an axis of the array: the array at the root that has the name of the axis, one axis, and
@@ -572,7 +618,7 @@ impl<'f> Item<'f> {
     /// Returns the unit of an array as the file spells it: that of the quantity or the column that holds it, or an
     /// attribute.
     pub fn unit(&self) -> Option<String> {
-        self.backend().unit(&self.place)
+        self.backend().metadata(&self.place, MetadataParts::UNIT).ok()?.unit.map(Cow::into_owned)
     }
 
     /// Returns the documentation or the comment of an item, in one line.
@@ -585,19 +631,23 @@ impl<'f> Item<'f> {
     /// # Errors
     /// Returns the errors of [`Item::array`].
     pub fn integer(&self) -> Result<Option<String>> {
-        self.backend().integer(&self.place)
+        self.as_asdf().map_or(Ok(None), |(file, node)| super::asdf::integer_digits(file, node))
     }
 
     /// Returns `true` if it is a list that records one quantity again and again, so that it is written with the
     /// elements of its arrays, not with what they are.
     pub fn is_history(&self) -> bool {
-        self.kind() == ItemKind::List && self.backend().has_history_lists()
+        self.kind() == ItemKind::List && self.form().is_history
     }
 
     /// Returns `true` if it is a table of a FITS file, or a column of one, with an array for each row, so that it is
     /// written with the elements of these arrays, not with what they are.
     pub fn is_ragged(&self) -> bool {
-        self.kind().is_collection() && self.backend().is_ragged(&self.place)
+        self.kind().is_collection() && self.form().is_ragged
+    }
+
+    fn form(&self) -> ItemMetadata<'_> {
+        self.backend().metadata(&self.place, MetadataParts::FORM).unwrap_or_default()
     }
 
     /// Returns the array that the item is; in a Dudley file also that of a list of equal arrays.
@@ -631,7 +681,7 @@ impl<'f> Item<'f> {
     /// # Errors
     /// Returns the errors of [`Item::array`] and [`Item::decode_text`].
     pub fn read_decoded(&self) -> Result<Array> {
-        self.backend().read_decoded(&self.place)
+        super::expand::read_decoded(self.backend(), &self.place)
     }
 
     /// The array of the item as 32-bit floats, if it has the bits of floats of 8 or 16 bits that are no datatype here
@@ -640,7 +690,9 @@ impl<'f> Item<'f> {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for elements whose meaning is not known.
     pub fn widen_small_floats(&self, array: Array) -> Result<Array> {
-        self.backend().widen_small_floats(&self.place, array)
+        let Some((file, id)) = self.as_dudley() else { return Ok(array) };
+        let item = file.outline()?.item(id);
+        widen_small_floats(array, item.into_iter().flat_map(|item| file.layout().attributes(item)))
     }
 
     /// Returns the value of a scalar, a text or a null.
@@ -669,7 +721,8 @@ impl<'f> Item<'f> {
 
     /// Returns the metadata of the item: tag, comment, unit, attributes.
     pub fn metadata(&self) -> ItemMetadata<'_> {
-        self.backend().metadata(&self.place)
+        let parts = MetadataParts::TAG.and(MetadataParts::TEXT);
+        self.backend().metadata(&self.place, parts).unwrap_or_default()
     }
 
     /// Line and column of the text of the file where it is written, counted from 1; None if it has no text. The
@@ -680,7 +733,14 @@ impl<'f> Item<'f> {
 
     /// Returns the number of children, in words: `(3 items)`.
     pub fn summary(&self) -> String {
-        self.backend().summary(&self.place)
+        if let Some((_, node)) = self.as_asdf() {
+            let (one, many) = if node.is_sequence() { ("item", "items") } else { ("key", "keys") };
+            return format!("({} {})", node.len(), if node.len() == 1 { one } else { many });
+        }
+        match self.backend().children(&self.place).map_or(0, |children| children.len()) {
+            1 => "(1 item)".to_owned(),
+            count => format!("({count} items)"),
+        }
     }
 
     /// Returns the target of a reference, or the item itself if it is none.
@@ -704,7 +764,7 @@ impl<'f> Item<'f> {
         options: ExpandOptions,
         mut take: impl FnMut(Option<&str>, ExpandEvent<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.backend().expand(&self.place, options, &mut take)
+        super::expand::expand_item(self.backend(), &self.place, options, &mut take)
     }
 
     /// Returns the item as a value that can be printed as YAML, and the handles of its tags.
@@ -712,7 +772,7 @@ impl<'f> Item<'f> {
     /// # Errors
     /// Returns the errors of [`Item::expand`].
     pub fn to_value(&self) -> Result<(Value, Vec<(String, String)>)> {
-        self.backend().to_value(&self.place)
+        super::expand::to_value(self.backend(), &self.place)
     }
 
     /// Reads the item, and all below it, into a custom type.
@@ -721,7 +781,7 @@ impl<'f> Item<'f> {
     /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the item does not fit the type, and the
     /// errors of [`from_node`](crate::tree::from_node).
     pub fn deserialize<T: serde::de::DeserializeOwned>(&self) -> Result<T> {
-        self.backend().node(&self.place).map_or_else(|| self.by_text(), |node| node.deserialize())
+        self.as_asdf().map_or_else(|| self.by_text(), |(_, node)| node.deserialize())
     }
 
     /// Deserializes the item from its YAML text.

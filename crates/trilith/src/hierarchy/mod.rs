@@ -95,7 +95,7 @@ impl Hierarchy {
         let root = walk.convert_item(&Item::new(backend, backend.root()), "")?;
         let mut found = Self { nodes: Vec::new(), problems: walk.problems, lists: walk.lists };
         // In a file set the first axis of all arrays counts the files, and is named by the axes of the root.
-        let first: Vec<String> = backend.axes(&backend.root())?.names.into_iter().flatten().collect();
+        let first: Vec<String> = Item::new(backend, backend.root()).axes()?.names.into_iter().flatten().collect();
         found.add_root(root, &first);
         Ok(found)
     }

@@ -191,7 +191,9 @@ impl Attribute {
             _ => &self.datatype,
         };
         match &element.special {
-            UnmappedKind::Text | UnmappedKind::Sequence(_) | UnmappedKind::Raw(_) | UnmappedKind::InMember(_) => AttributeType::Text,
+            UnmappedKind::Text | UnmappedKind::Sequence(_) | UnmappedKind::Raw(_) | UnmappedKind::InMember(_) => {
+                AttributeType::Text
+            }
             UnmappedKind::Enum(names, values) if is_boolean(names, values) => AttributeType::Number(&Datatype::Bool8),
             UnmappedKind::Enum(names, values) => AttributeType::Enum(&element.datatype, names, values),
             UnmappedKind::Reference | UnmappedKind::RegionReference => AttributeType::Special(REFERENCE_TYPE),
