@@ -209,7 +209,8 @@ impl ValueCondition {
                     NumberValue::Int(whole) => {
                         i64::try_from(whole).map_or_else(|_| Scalar::BigInt(whole.to_string()), Scalar::Int)
                     }
-                    NumberValue::Float(float) => Scalar::Float(float),
+                    // As many digits as a 32-bit float has.
+                    NumberValue::Float(float) => Scalar::Float(number.to_string().parse().unwrap_or(float)),
                     _ => Scalar::Str(number.to_string().into()),
                 };
                 let name = number.enum_name().map(|name| Scalar::Str(name.into()));
