@@ -223,7 +223,7 @@ COPIED = {"block.asdf", "tiles.fits"}
 #: Filters of chunks are looked at when elements are read.
 LATE = {"no_filter.h5", "webp.tif"}
 #: The tree shows where elements should be.
-PLACED = {"cut.nc", *LATE}
+PLACED = {"cut.nc", "cut_data.fits", *LATE}
 
 
 def run(*arguments):
