@@ -69,7 +69,7 @@ class UserBlocks(Case):
                 trilith("verify", "--deep", moved)
                 self.assertEqual(trilith_json("get", f"{moved}#/x", "--slice", "998:"), [998, 999])
                 moved.write_bytes(made[:-8])
-                self.assertIn(b"cut short", trilith("verify", moved, status=1))
+                self.assertIn(b"truncated", trilith("verify", moved, status=1))
 
 
 @unittest.skipUnless(HAS_H5PY, "needs h5py")

@@ -223,7 +223,7 @@ COPIED = {"block.asdf", "tiles.fits"}
 #: Filters of chunks are looked at when elements are read.
 LATE = {"no_filter.h5", "webp.tif"}
 #: The tree shows where elements should be.
-PLACED = {"cut.nc", *LATE}
+PLACED = {"cut.nc", "cut_data.fits", *LATE}
 
 
 def run(*arguments):
@@ -283,7 +283,8 @@ class Unreadable(peer.Case):
                     self.assertEqual(found["arrays"][good], expected(wanted))
                 self.assertIn(bad, found["errors"])
                 tree = trilith("tree", path).decode()
-                self.assertIn("hdf5:40000" if name == "no_filter.h5" else bad[1:] if name in PLACED else "unreadable", tree)
+                places = {"no_filter.h5": "hdf5:40000", "cut_data.fits": "in fits:2"}
+                self.assertIn(places.get(name, bad[1:] if name in PLACED else "unreadable"), tree)
 
     def test_the_tree_says_why_as_json(self):
         for name, path, _good, bad, status in self.made():

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import emulators
@@ -313,6 +314,33 @@ def test_signal_removes_parts_of_upload(play, bulky, number, moment):  # noqa: F
     assert store.count("DELETE /b/x.asdf.uploadId=an%2Fid%26x$") == 1 and bucket.objects == {}
     assert ("cannot remove the parts" in said) == (moment == "refused"), said
     holds_no_secret(said)
+
+
+def test_interrupt_in_python_removes_parts(play, bulky):  # noqa: F811
+    """(The rest tier.)"""
+    bucket = Bucket("s3")
+    store, url, environment = at(play, bucket, "s3")
+
+    def act(found, headers, body):
+        if "partNumber" in found.string:
+            time.sleep(1)
+        return bucket.act(found, headers, body)
+
+    store.script[:] = [(r".*", act)]
+    program = "import sys, trilith; trilith.convert(sys.argv[1], sys.argv[2])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, bulky["path"], url],
+        env=CLEAN | environment | {"TRILITH_REMOTE": "part=5M"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not store.count(".*partNumber"):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert "KeyboardInterrupt" in said, said
+    assert store.count("DELETE /b/x.asdf.uploadId") == 1 and bucket.objects == {}
 
 
 def test_signal_ends_session_of_google(play, bulky):  # noqa: F811

@@ -66,7 +66,10 @@ class Generator:
     def virtual(self, group):
         """A dataset that is put together of others, which may have another type, and of elements that are nowhere."""
         # Trilith refuses what has no value in the other datatype, and integers whose sign the HDF5 library ignores as it swaps their bytes.
-        sources = [group.create_dataset(f"part{number}", data=np.nan_to_num(self.numbers(self.pick(NUMBERS), (4,)), posinf=1, neginf=1)) for number in range(2)]
+        sources = []
+        for number in range(2):
+            values = np.nan_to_num(self.numbers(self.pick(NUMBERS), (4,)), posinf=1, neginf=1)
+            sources.append(group.create_dataset(f"part{number}", data=np.abs(values) if values.dtype == "f2" else values))
         layout = h5py.VirtualLayout((3, 4), np.dtype(self.pick(NUMBERS)) if self.chance(0.5) else sources[0].dtype)
         for number, source in enumerate(sources):
             layout[number] = h5py.VirtualSource(source)

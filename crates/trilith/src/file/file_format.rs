@@ -158,8 +158,14 @@ pub fn check_name(path: &str, written: FileFormat, hint: &str) -> Result<()> {
         (Some(promised), _) => promised.name(),
         (None, Some((_, name))) => {
             let path = display_name(path);
-            return Err(Error::invalid_input(format!("cannot write {path}: {name} is not a format that Trilith writes"))
-                .hint(WRITTEN_FORMATS));
+            let advice = match written {
+                FileFormat::Png | FileFormat::Svg => "pictures are .png and .svg files",
+                FileFormat::Lines | FileFormat::Parquet | FileFormat::Arrow => hint,
+                _ => WRITTEN_FORMATS,
+            };
+            return Err(
+                Error::invalid_input(format!("cannot write {path}: {name} is not a format that Trilith writes")).hint(advice)
+            );
         }
         (None, None) => return Ok(()),
     };

@@ -128,6 +128,11 @@ impl FitsFile {
     /// [`SourceBacking::verify_checksum`](crate::bytes::SourceBacking::verify_checksum) compares the sums of the HDU.
     /// The end of a file that is truncated is missing in them.
     pub(super) fn data_source(&self, hdu: &Hdu) -> Result<SourceRef> {
+        let (name, len) = (self.source.name(), self.source.len());
+        if hdu.data.start >= len && !hdu.data.is_empty() {
+            let message = format!("{name} is truncated at byte {len}: the data begin at byte {}", hdu.data.start);
+            return Err(Error::malformed(message));
+        }
         Ok(TruncatedSource::with_declared_len(self.checked_source(hdu)?, hdu.data.end))
     }
 

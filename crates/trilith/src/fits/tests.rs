@@ -283,12 +283,22 @@ fn data_that_are_cut_short_hide_nothing_else() {
     let extension = ["XTENSION= 'IMAGE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 100", "NAXIS2  = 100"];
     let mut bytes = [unit(&cards, &[7; 2880]), unit(&extension, &[1; 10_000])].concat();
     bytes.truncate(10_000);
-    let fits = open(bytes).unwrap();
+    let fits = open(bytes.clone()).unwrap();
     assert_eq!(fits.hdus().len(), 2);
-    assert!(fits.warnings()[0].contains("HDU 1 is cut short"), "{:?}", fits.warnings());
+    assert!(fits.warnings()[0].contains("HDU 1 is truncated: the file ends at byte 10000"), "{:?}", fits.warnings());
     assert_eq!(fits.array(&fits.hdus()[0]).unwrap().load::<u8>().unwrap().len(), 2880);
+    // The header ends at byte 8640, so that 13 rows are there.
+    for array in [fits.array(&fits.hdus()[1]).unwrap(), fits.writable_array(&fits.hdus()[1]).unwrap().unwrap()] {
+        let error = array.load::<u8>().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Malformed);
+        assert!(error.to_string().contains("is truncated at byte 10000: 13 of 100 rows"), "{error}");
+        let rows = |end: i64| array.slice(crate::s![..end]).and_then(|rows| rows.load::<u8>());
+        assert_eq!(rows(13).unwrap(), [1; 1300]);
+        assert!(rows(14).is_err());
+    }
+    bytes.truncate(8640);
+    let fits = open(bytes).unwrap();
     assert_eq!(fits.array(&fits.hdus()[1]).unwrap_err().kind(), ErrorKind::Malformed);
-    assert_eq!(fits.writable_array(&fits.hdus()[1]).unwrap_err().kind(), ErrorKind::Malformed);
 }
 
 /// First tier.

@@ -105,6 +105,10 @@ pub(super) fn cast_numbers(bytes: &[u8], arguments: &[u64], most: usize) -> Resu
             (_, _, None) if float.is_nan() => {
                 return Err(Error::unsupported("NaN is converted to an integer, which has no such value"));
             }
+            // The HDF5 library lets the processor decide.
+            (_, _, None) if size == 2 && to_kind == 0 && float <= -1.0 => {
+                return Err(Error::unsupported(format!("{float} is converted to an unsigned integer, which has no such value")));
+            }
             (_, _, None) => (float as i128).clamp(low, high) as u64,
         };
         let mut made: Vec<u8> = made.to_le_bytes().into_iter().take(to_size).collect();

@@ -252,6 +252,8 @@ impl Upload {
             Ok((upload, self.display_url(), Box::new(abort) as AbortFn))
         })?;
         let done = self.sent_in_parts(file, len, &upload).and_then(|tags| {
+            // Until here the upload can be given up.
+            crate::interrupt::check()?;
             self.check_unchanged()?;
             let list: String =
                 (1..).zip(&tags).map(|(n, tag)| format!("<Part><PartNumber>{n}</PartNumber><ETag>{tag}</ETag></Part>")).collect();
@@ -356,6 +358,7 @@ impl Upload {
                         None => return Ok(()),
                     }
                 }
+                crate::interrupt::check().map_err(Failure::Permanent)?;
                 is_sure = false;
                 let end = len.min(at.saturating_add(self.target.client.options.part));
                 let body = self.read_part(file, at..end).map_err(Failure::Permanent)?;
