@@ -305,10 +305,8 @@ impl Get {
         if self.has_selection() || self.explain {
             return Err(Error::invalid_input("an attribute of one value, so --slice, --sky, --field and --explain do not apply"));
         }
-        let format = match self.select_format(job.options) {
-            Format::Raw => Format::Text,
-            format => format,
-        };
+        let is_raw = self.select_format(job.options) == Format::Raw;
+        let format = if is_raw { Format::Text } else { self.select_format(job.options) };
         if output.is_none() && job.is_one_of_many && format == Format::Text {
             let label = job.label();
             job.out.write_raw_text(&format!("{}: ", escape_controls(&label)))?;
@@ -320,7 +318,8 @@ impl Get {
             }
             _ => value.to_json(),
         };
-        let ends = if output.is_none() && format != Format::Text { "" } else { "\n" };
+        // The bytes of a string are its UTF-8 alone.
+        let ends = if is_raw || output.is_none() && format != Format::Text { "" } else { "\n" };
         self.write_output(format, None, job, output, |out| {
             out.write_all(format!("{text}{ends}").as_bytes()).map_err(|e| Error::io("writing", e))
         })?;
