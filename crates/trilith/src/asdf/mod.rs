@@ -67,10 +67,10 @@ pub use inline_read::complex;
 pub use inline_write::{nested, node as inline_node};
 #[doc(hidden)]
 pub use ndarray::{ElementSource as ElementsOrigin, Ndarray, ShapeDimension, datatype_named, is_chunked, is_ndarray};
+pub use sections::AsdfSections;
+pub(crate) use sections::find_content;
 #[doc(hidden)]
 pub use sections::{IndexReport, UnusedContent};
-pub(crate) use sections::find_content;
-pub use sections::AsdfSections;
 pub use stored_block::BlockOptions;
 #[doc(hidden)]
 pub use stored_block::StoredBlock;
