@@ -144,7 +144,7 @@ class Printer:
             parts = [f"<<: {self.merged(node)}"] if node.merged else []
             parts += [f"{key}: {self.flow(value)}" for key, value in node.pairs.items()]
             return f"{anchor}{{{', '.join(parts)}}}"
-        return {None: "null", True: "true", False: "false"}.get(node, str(node)) if not isinstance(node, float) else repr(node)
+        return "null" if node is None else str(node).lower()
 
 
 def children(node):

@@ -56,10 +56,10 @@ impl Options {
         if self.overwrite || is_url(path) {
             return Ok(());
         }
-        // Only its layout tells what a file without a signature holds, and a layout is data as well.
-        let holds_unknown = self.under.is_some() || has_same_extension(path, "x.dud");
+        // Only its layout tells what a file without a signature holds.
         let is_input = rewritten.iter().any(|input| is_one_file(&path_of(path), &path_of(input)));
-        if holds_unknown && !is_input && !is_stream(path) && rewritten.iter().any(|input| has_same_extension(path, input)) {
+        let is_alike = self.under.is_some() && rewritten.iter().any(|input| has_same_extension(path, input));
+        if is_alike && !is_input && !is_stream(path) {
             check_absent([&path_of(path).into_owned()], false)?;
         }
         let rewritten: Vec<_> = rewritten.iter().map(|input| path_of(input)).collect();
@@ -67,9 +67,7 @@ impl Options {
         check_replaced(&path_of(path), &rewritten, &self.open_options()?)
             .map_err(|error| error.setting("", SuggestedSetting::Overwrite))
     }
-}
 
-impl Options {
     /// Returns `true` if an output is followed by a file with the same extension on the command line.
     fn may_be_pattern(&self, output: &str) -> bool {
         let is_file = |name: &str| path_of(name).is_file();

@@ -394,6 +394,15 @@ const BEFORE: &[(&str, &str)] = &[
     ("trilith get 'jwst_cal.fits#/data'", "trilith convert flat.asdf jwst_cal.fits"),
     ("trilith get 'image.fits#/fits/SCI/data'", "cp sci.fits image.fits"),
     ("trilith set 'x.fits", "cp cards.fits x.fits"),
+    (
+        "trilith set 'shared.asdf",
+        "printf '#ASDF 1.0.0\\n%%YAML 1.1\\n---\\nfirst: &id001 {exposure: 10}\\ncopy: *id001\\n...\\n' > shared.asdf",
+    ),
+    (
+        "trilith set 'jwst.fits",
+        "printf '#ASDF 1.0.0\\n%%YAML 1.1\\n---\\nmeta: {instrument: {filter: F200W}}\\n...\\n' > j.asdf; rm -f jwst.fits; \
+         trilith -q convert j.asdf jwst.fits; trilith -q set jwst.fits#/fits/0/header/FILTER F200W",
+    ),
     ("trilith set x.fits", "cp cards.fits x.fits"),
     ("trilith insert x.fits", "cp cards.fits x.fits"),
     ("trilith rm x.fits", "cp cards.fits x.fits"),

@@ -235,7 +235,7 @@ fn count(bytes: &[u8], part: &[u8]) -> usize {
 
 /// Unused space may hold any content (ASDF 1.x, "Tree" and "Block index"). First tier.
 #[test]
-fn unused_content_is_kept_or_left_out_with_note() {
+fn unused_content_is_kept_or_noted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.asdf");
     for name in ["finf-0.1", "asdf-0.1-dev", "asdf-0.1", "asdf-1.0", "asdf-1.6"] {

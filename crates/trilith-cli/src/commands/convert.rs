@@ -5,10 +5,10 @@ use std::path::{Component, Path};
 use clap::Args;
 use serde_json::json;
 use trilith::asdf::{self, AsdfFile};
-use trilith::bytes::{BaseUri, WriteBasis, name_of, path_of};
+use trilith::bytes::{BaseUri, WriteBasis, name_of, is_one_file, path_of};
 use trilith::convert::{self, CoordinateHeader, ConvertOptions, ConvertReport, TargetForm};
 use trilith_io::error::count_noun;
-use trilith::file::{FileSet, is_read_from, open_fits_file};
+use trilith::file::{FileSet, open_fits_file};
 use trilith::{Error, ErrorKind, File, Result};
 
 use crate::Outcome;
@@ -155,7 +155,7 @@ impl Convert {
     /// Returns the report on the new file, or None if it was refused.
     fn convert_file(&self, file: File, input: &str, output: &str, options: &Options) -> Result<Option<WrittenReport>> {
         let mut how = self.to_convert_options(output, options)?;
-        how.write_options.keep_unused = is_read_from(file.source(), &path_of(output));
+        how.write_options.keep_unused = is_one_file(&path_of(input), &path_of(output));
         let file = options.for_output(file, &BaseUri::of_file(output))?;
         if let Some(set) = file.as_family().filter(|_| path_of(output).exists()) {
             options.add_inputs_beside(input, set.catalog().files());

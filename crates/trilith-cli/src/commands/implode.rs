@@ -6,8 +6,7 @@ use trilith_io::error::count_noun;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
 use trilith::Result;
 use trilith::assemble::{self, BlockCodec};
-use trilith::bytes::{WriteBasis, name_of, path_of};
-use trilith::file::is_read_from;
+use trilith::bytes::{WriteBasis, name_of, is_one_file, path_of};
 
 use super::explode::one_array;
 use crate::Outcome;
@@ -49,7 +48,7 @@ impl Implode {
         }
         let mut target = OutputFile::create(&output, WriteBasis::SameAs(&**file.sections().source()), options)?;
         let mut how = WriteOptions::default();
-        how.keep_unused = is_read_from(file.sections().source(), &path_of(&output));
+        how.keep_unused = is_one_file(&path_of(&item.file), &path_of(&output));
         let losses = assemble::write(&file, Some(&plan.tree), &blocks, target.writer(), &how, BlockCodec::Keep)?;
         if self.loss.is_refused(&losses) {
             return report_refused(&item.file, &output, &losses, options);

@@ -5,8 +5,7 @@ use serde_json::json;
 use trilith_io::error::count_noun;
 use trilith::asdf::{self, WriteOptions};
 use trilith::assemble::{BlockCodec, BlockOrder, RepackPlan};
-use trilith::bytes::{WriteBasis, path_of};
-use trilith::file::is_read_from;
+use trilith::bytes::{WriteBasis, is_one_file, path_of};
 use trilith_codec::codec::{self, BloscCodec};
 use trilith::{Error, ErrorKind, Result};
 
@@ -93,7 +92,7 @@ impl Repack {
         options.check_inputs(output, &[input])?;
         options.check_replaced(output, &[input])?;
         let omission = file.sections().omission_note()?;
-        if let Some(note) = omission.as_ref().filter(|_| !self.drop_gaps && is_read_from(file.sections().source(), &path_of(output))) {
+        if let Some(note) = omission.as_ref().filter(|_| !self.drop_gaps && is_one_file(&path_of(input), &path_of(output))) {
             return Err(Error::invalid_input(format!("cannot repack {input} over itself: {note}"))
                 .hint("--drop-gaps drops it; another OUT leaves this file unchanged"));
         }

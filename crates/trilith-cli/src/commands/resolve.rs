@@ -5,8 +5,7 @@ use serde_json::json;
 use trilith_io::error::count_noun;
 use trilith::asdf::{AsdfFile, Block, WriteOptions};
 use trilith::assemble::{self, BlockCodec};
-use trilith::bytes::{WriteBasis, path_of};
-use trilith::file::is_read_from;
+use trilith::bytes::{WriteBasis, is_one_file, path_of};
 use trilith::{Error, Result};
 
 use crate::Outcome;
@@ -47,7 +46,7 @@ impl Resolve {
         let mut target = OutputFile::create(&self.output, WriteBasis::SameAs(&**file.sections().source()), options)?;
         let tree = file.sections().tree().map(|_| plan.tree.as_str());
         let mut how = WriteOptions::default();
-        how.keep_unused = is_read_from(file.sections().source(), &path_of(&self.output));
+        how.keep_unused = is_one_file(&path_of(&self.input), &path_of(&self.output));
         let losses = assemble::write(&file, tree, &blocks, target.writer(), &how, BlockCodec::Keep)?;
         if self.loss.is_refused(&losses) {
             return report_refused(&self.input, &self.output, &losses, options);

@@ -73,7 +73,7 @@ fn stale_hdus(file: &AsdfFile, fits: &FitsFile, new: &Tree) -> Result<Vec<String
 /// Cards with the old values of nodes of the tree.
 fn stale_cards(file: &AsdfFile, fits: &FitsFile, new: &Tree) -> Result<Vec<String>> {
     let mut stale = Vec::new();
-    for Changed { path, key, old, new } in changed_scalars(file, new)? {
+    for ScalarChange { path, key, old, new } in changed_scalars(file, new)? {
         let mut found = Vec::new();
         for hdu in fits.hdus().iter().filter(|hdu| !hdu.is_asdf()) {
             let cards = hdu.header().cards().iter().filter(|card| !card.is_commentary() && !is_structural(card.keyword()));
@@ -131,7 +131,7 @@ fn list<K, H, V>(mut found: Vec<(bool, K, H, V)>, show: impl Fn(K, H, V) -> Stri
 }
 
 /// A scalar of the tree that an edit changes or removes.
-struct Changed {
+struct ScalarChange {
     path: String,
     key: String,
     old: SharedValue,
@@ -139,7 +139,7 @@ struct Changed {
 }
 
 /// The scalars of the old tree that are other ones in the new tree, or are gone.
-fn changed_scalars(file: &AsdfFile, new: &Tree) -> Result<Vec<Changed>> {
+fn changed_scalars(file: &AsdfFile, new: &Tree) -> Result<Vec<ScalarChange>> {
     let mut changed = Vec::new();
     let mut walk = file.tree().root().walk(file.limits());
     while let Some(visit) = walk.try_next()? {
@@ -156,7 +156,7 @@ fn changed_scalars(file: &AsdfFile, new: &Tree) -> Result<Vec<Changed>> {
         if after.is_some_and(|after| after.is_scalar() && after.text() == visit.node.text()) {
             continue;
         }
-        changed.push(Changed {
+        changed.push(ScalarChange {
             key: key.clone(),
             path: path.to_string(),
             old: SharedValue::from_node(visit.node),
@@ -202,7 +202,7 @@ enum SharedValue {
     Integer(i128),
     Float(f64),
     Text(String),
-    Other,
+    Unshared,
 }
 
 impl SharedValue {
@@ -212,7 +212,7 @@ impl SharedValue {
             Scalar::Int(value) => Self::Integer(value.into()),
             Scalar::Float(value) => Self::Float(value),
             Scalar::Str(_) | Scalar::Timestamp(_) => Self::Text(node.text().trim_end().to_owned()),
-            _ => Self::Other,
+            _ => Self::Unshared,
         }
     }
 
@@ -222,7 +222,7 @@ impl SharedValue {
             Self::Integer(value) => CardValue::Integer(*value),
             Self::Float(value) => CardValue::Float(*value),
             Self::Text(value) => CardValue::Text(value.clone()),
-            Self::Other => CardValue::Undefined,
+            Self::Unshared => CardValue::Undefined,
         }
     }
 
@@ -241,7 +241,7 @@ impl SharedValue {
     /// Returns `true` for a value that is unlikely to be in another card by chance.
     fn is_distinctive(&self) -> bool {
         match self {
-            Self::Boolean(_) | Self::Other => false,
+            Self::Boolean(_) | Self::Unshared => false,
             Self::Integer(value) => value.abs() > MAX_COMMON_INTEGER,
             Self::Float(value) => value.fract() != 0.0 || value.abs() > MAX_COMMON_INTEGER as f64,
             Self::Text(value) => value.chars().count() > 2,
