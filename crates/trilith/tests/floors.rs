@@ -89,12 +89,12 @@ const CIRCLES: &[(&[&str], &str)] = &[
     (&["dudley/decompress", "dudley/jpeg", "dudley/png"], "images are decoded by forms of one type"),
     (&["dudley/dudley_file", "dudley/item_tree"], "a file has an outline, which is made of the file"),
     (
-        &["file/backend", "file/dudley", "file/expand", "file/file_set", "file/item"],
-        "a backend answers questions about items that hold it",
+        &["file/backend", "file/columns", "file/dudley", "file/expand", "file/file_set", "file/fits", "file/item", "file/open"],
+        "a backend answers questions about items that hold it; an item has columns, which a FITS file describes, and a FITS file \
+         may hold a file, which is opened",
     ),
-    (&["file/fits", "file/open"], "a file may lie in a FITS file, which is opened as a file"),
     (
-        &["fits/fits_file", "fits/heap", "fits/tiled_image", "fits/tree"],
+        &["fits/compressed_table", "fits/fits_file", "fits/heap", "fits/tiled_image", "fits/tree"],
         "an HDU is an array, a table or tiles, whose cells lie in a heap",
     ),
     (

@@ -143,7 +143,7 @@ fn tagged_columns<'f>(table: &Item<'f>) -> Result<Option<Vec<TableColumn<'f>>>> 
     let mut columns = Vec::new();
     for (at, column) in list.owned_children()?.into_iter().enumerate() {
         let column = column.resolve()?;
-        let name = match child(&column, "name")?.filter(|name| name.kind() == ItemKind::Text) {
+        let name = match child(&column, "name")?.filter(|name| matches!(name.kind(), ItemKind::Text | ItemKind::Scalar)) {
             Some(name) => name.text()?.into_owned(),
             None => names.get(at).cloned().unwrap_or_else(|| format!("col{}", at + 1)),
         };
