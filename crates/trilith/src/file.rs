@@ -4,6 +4,7 @@
 //! [`File::item`] and [`File::array`] find them, and an [`Item`] describes one. [`File::as_asdf`] and
 //! [`File::as_dudley`] give access to what only one format family has. To add a family, implement [`Backend`].
 
+pub(crate) mod annotations;
 mod as_array;
 mod asdf;
 mod backend;

@@ -2,7 +2,7 @@
 
 use super::array_storage::ItemOptions;
 use super::dispatch::{as_new_asdf, through_asdf};
-use super::dudley_asdf::{asdf_to_draft_with, has_bytes, has_room, is_list, stream_to_asdf_with};
+use super::dudley_asdf::{asdf_to_draft_with, build_asdf, has_bytes, has_room, is_list};
 use super::loss::{is_refused, to_unreadable_loss};
 use super::{CodecChoice, ConvertOptions, ConvertReport, TargetForm};
 use crate::array::{TextType, check_texts};
@@ -43,13 +43,16 @@ pub(super) fn of_stream(
     let physical = options.physical_values || matches!(options.to, TargetForm::Fits);
     // A Dudley file has no masks.
     let masks = !matches!(options.to, TargetForm::Dudley(_));
-    let reading = ItemOptions { stack_lists: options.stack, skip_unreadable: options.skip_unreadable, physical, masks };
-    let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| stream_to_asdf_with(file, target, how, reading, out);
+    // Paths change where numbers become quantities: only where they are asked for by name, and where a program finds them.
+    let quantities = options.physical_values && options.to.has_blocks();
+    let reading =
+        ItemOptions { stack_lists: options.stack, skip_unreadable: options.skip_unreadable, physical, masks, quantities };
+    let build = |target, how: &ArrayOptions| build_asdf(file, target, how, reading);
     let mut notes: Vec<String> = if physical { None } else { stored_notes(file, masks)? }.into_iter().collect();
     notes.extend(list_notes(file, options)?);
     notes.extend(byte_notes(file)?);
     let TargetForm::Dudley(dialect) = options.to else {
-        let mut done = as_new_asdf("a Dudley stream", file.limits(), options, out, progress, &write)?;
+        let mut done = as_new_asdf(file.source(), file.limits(), options, out, progress, &build)?;
         done.notes.splice(0..0, notes);
         return Ok(done);
     };
@@ -64,8 +67,8 @@ pub(super) fn of_stream(
     };
     let has_text = || file.is_foreign() && outline.arrays().any(is_beyond_ascii);
     if physical || file.has_external_parts() || !outline.arrays().all(is_whole) || has_text() {
-        let name = file.source().name();
-        let mut done = through_asdf(name, file.limits(), options, &write, |file| of_asdf(file, dialect, options, out))?;
+        let then = |file: &AsdfFile| of_asdf(file, dialect, options, out);
+        let mut done = through_asdf(file.source(), file.limits(), options, &build, then)?;
         done.notes.splice(0..0, notes);
         return Ok(done);
     }

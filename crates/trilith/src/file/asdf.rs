@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::annotations::{DIMS_ATTRIBUTE, attribute_line};
 use super::as_array::not_an_array_error;
 use super::backend::{
     ArrayDescription, AxisNames, Backend, ChildItem, EventSink, ItemLocation, KeyedChildren, ListedArray, ResolvedItem,
@@ -11,6 +12,7 @@ use super::backend::{
 use super::expand::{ExpandEvent, ExpandOptions};
 use super::item::{ItemKind, ItemMetadata};
 use crate::array::Array;
+use crate::asdf::annotations::ItemAnnotation;
 use crate::asdf::{self, AsdfFile, FoundNode, key_name, ndarray, walk};
 use crate::bytes::{BaseUri, SourceRef};
 use crate::error::{Error, ErrorKind, Result};
@@ -72,8 +74,8 @@ fn to_resolved_item(found: &FoundNode, this: &AsdfFile) -> ResolvedItem {
     ResolvedItem { external_file: other, place: node_location(found.node(this)) }
 }
 
-/// The words about an item in the mapping `dudley`, in which a conversion keeps what a tree has no other place for.
-fn find_conversion_note<'f>(file: &'f AsdfFile, at: &ItemLocation, about: &str) -> Option<Node<'f>> {
+/// The words about an item in the mapping `dudley`, in which earlier versions kept what `annotations` holds.
+fn find_early_note<'f>(file: &'f AsdfFile, at: &ItemLocation, about: &str) -> Option<Node<'f>> {
     let words = file.tree().root().get("dudley")?.get(about)?;
     words.get(&file.tree().path_of(file.node_at(at).id())?.to_string())
 }
@@ -85,6 +87,15 @@ fn parse_axis_name(text: &str) -> Option<String> {
     let sign = signs.get(..1).unwrap_or("");
     let is_name = name.parse::<i64>().is_err() && !name.is_empty();
     is_name.then(|| if sign.is_empty() { name.to_owned() } else { format!("{name}{sign}{}", signs.len()) })
+}
+
+/// What the mapping `annotations` of the tree says about the item at a place.
+fn annotation_at(file: &AsdfFile, at: &ItemLocation) -> Result<Option<ItemAnnotation>> {
+    // Most files have none: this is asked for each item of a walk.
+    if file.annotations().is_none() {
+        return Ok(None);
+    }
+    file.annotation(file.node_at(at)).map(|said| ItemAnnotation::from_node(said, file.limits())).transpose()
 }
 
 impl Backend for AsdfFile {
@@ -171,23 +182,34 @@ impl Backend for AsdfFile {
     fn attributes(&self, at: &ItemLocation) -> Result<Vec<(Cow<'_, str>, Value)>> {
         match self.fits_header_rows(self.node_at(at)) {
             Some(rows) => group_cards_by_keyword(rows, self.limits()),
-            None => Ok(Vec::new()),
+            None => {
+                let said = annotation_at(self, at)?.unwrap_or_default();
+                Ok(said.file_attributes().into_iter().map(|(name, value)| (Cow::Owned(name.into_owned()), value)).collect())
+            }
         }
+    }
+
+    fn storage_attributes(&self, at: &ItemLocation) -> Result<Vec<(Cow<'_, str>, Value)>> {
+        let said = annotation_at(self, at)?.unwrap_or_default();
+        Ok(said.layout_words().into_iter().map(|(name, value)| (Cow::Owned(name.to_owned()), value)).collect())
     }
 
     fn axes(&self, at: &ItemLocation) -> Result<AxisNames> {
         let mut axes = AxisNames::default();
-        if let Some(names) = find_conversion_note(self, at, "notes").and_then(|notes| notes.get("axes")) {
+        if let Some(said) = annotation_at(self, at)?.filter(|said| !said.axes.is_empty()) {
+            axes.names = said.axes;
+        } else if let Some(names) = find_early_note(self, at, "notes").and_then(|notes| notes.get("axes")) {
             axes.names = names.items().map(|name| (!name.is_null()).then(|| name.text().into_owned())).collect();
-        } else if let Some(shape) = find_conversion_note(self, at, "shapes") {
+        } else if let Some(shape) = find_early_note(self, at, "shapes") {
             axes.names = shape.items().map(|dim| parse_axis_name(&dim.text())).collect();
         }
         Ok(axes)
     }
 
     fn unit(&self, at: &ItemLocation) -> Option<String> {
-        let kept = || find_conversion_note(self, at, "notes")?.get("unit").map(|unit| unit.text().into_owned());
-        self.unit_of(self.node_at(at)).or_else(kept)
+        let early = || find_early_note(self, at, "notes")?.get("unit").map(|unit| unit.text().into_owned());
+        let said = || annotation_at(self, at).ok()??.unit_text().map(str::to_owned);
+        self.unit_of(self.node_at(at)).or_else(said).or_else(early)
     }
 
     fn integer(&self, at: &ItemLocation) -> Result<Option<String>> {
@@ -283,6 +305,15 @@ impl Backend for AsdfFile {
         // An ndarray, which its tag identifies, is no reference. Most mappings without children are ndarrays.
         if !node.is_alias() && !ndarray::is_ndarray(node) {
             notes.reference = walk::reference_target(node);
+        }
+        if let Ok(Some(said)) = annotation_at(self, at) {
+            notes.unit = said.unit_text().map(|unit| unit.to_owned().into());
+            let attributes = said.file_attributes().into_iter().filter(|(name, _)| !matches!(&**name, "unit" | "units"));
+            let words = said.layout_words().into_iter().map(|(name, value)| (Cow::Borrowed(name), value));
+            let words = words.filter(|(name, _)| *name == DIMS_ATTRIBUTE);
+            let lines = attributes.chain(words).map(|(name, value)| (Cow::Owned(name.into_owned()), attribute_line(&value)));
+            notes.attributes = lines.collect();
+            notes.comment = said.doc.map(|doc| doc.lines().map(str::trim).collect::<Vec<_>>().join(" ").into());
         }
         notes
     }
