@@ -1,4 +1,4 @@
-"""What other formats state about items is kept in the mapping `annotations`, and Python asdf reads it without a warning."""
+"""Metadata of other formats are kept in the mapping `annotations`, which Python asdf reads without a warning. In the rest of the tests."""
 
 import os
 import unittest
@@ -199,11 +199,9 @@ class Annotations(Case):
                     trilith("convert", path, folder / f"o{ending}", *extra, "--quiet", "--allow-loss", env=environment)
                     self.assertEqual([one.name for one in folder.iterdir()], [f"o{ending}"])
                     if ending == ".asdf" and not extra or extra[:1] == ["--codec"]:
-                        stored = set(trilith_json("digest", folder / "o.asdf", "--stored")["arrays"].values())
-                        self.assertLessEqual(set(trilith_json("digest", path, "--stored")["arrays"].values()), stored)
+                        found, wanted = (trilith_json("digest", one, "--stored")["arrays"] for one in (folder / "o.asdf", path))
+                        self.assertLessEqual({str(one) for one in wanted.values()}, {str(one) for one in found.values()})
                     (folder / f"o{ending}").unlink()
-            out = trilith("convert", path, "-", "--codec", "auto", "--quiet", "--to", "asdf-1.6", env=environment)
-            self.assertTrue(out.startswith(b"#ASDF"))
 
 
 if __name__ == "__main__":

@@ -203,10 +203,11 @@ fn comments_and_enlarged_block_headers_are_preserved() {
     assert!(done.notes.iter().any(|note| note.contains("the last 8 bytes of its header")), "{:?}", done.notes);
 }
 
+/// First tier.
 #[test]
 fn blocks_of_unreadable_arrays_survive_conversion() {
     // Float16 becomes float32 in a block of its own; the other node keeps its source, whose bytes must not change.
-    let halves = Array::from_slice(&[1.0f32, 2.0, 3.0].map(trilith::half::f16::from_f32), &[3]).unwrap();
+    let halves = Array::from_slice(&[1.0f32, 2.0, 3.0].map(half::f16::from_f32), &[3]).unwrap();
     let mut builder = AsdfBuilder::new(Target::latest());
     let node = builder.array(&halves, &ArrayOptions::default()).unwrap();
     let mut unreadable = node.clone();

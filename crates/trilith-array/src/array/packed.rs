@@ -76,6 +76,7 @@ mod tests {
     use super::*;
     use crate::array::Index;
 
+    /// First tier.
     #[test]
     fn any_range_equals_packed_elements() {
         let numbers: Vec<i16> = (0..3 * 700 * 5).map(|n| n as i16).collect();

@@ -123,7 +123,7 @@ fn is_implied(value: &Value, datatype: &str) -> bool {
     }
 }
 
-/// What is said about one item.
+/// Metadata of one item.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ItemAnnotation {
     /// Documentation, with its lines.
@@ -215,7 +215,7 @@ fn is_annotations(node: Node<'_>) -> bool {
 }
 
 impl AsdfFile {
-    /// What the mapping says about the item of a node. The numbers of a quantity have what is said about the quantity.
+    /// Returns the entry of the mapping for the item of a node. The numbers of a quantity have the entry of the quantity.
     pub(crate) fn annotation(&self, node: Node<'_>) -> Option<Node<'_>> {
         let mapping = self.annotations()?;
         let path = self.tree().path_of(node.id())?;

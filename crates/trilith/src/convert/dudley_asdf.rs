@@ -781,7 +781,7 @@ impl<'a> AsdfToDudley<'a> {
     }
 }
 
-/// What a tree says about one item of a file, or about a type of its layout.
+/// Metadata that a tree keeps for one item of a file, or for a type of its layout.
 struct AnnotatedPath<'t> {
     /// The path with the names of the file, or the name of the type.
     key: String,

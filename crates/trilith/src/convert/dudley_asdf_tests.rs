@@ -203,6 +203,7 @@ fn annotations_not_matching_items_are_losses() {
     }
 }
 
+/// First tier.
 #[test]
 fn mapping_of_earlier_versions_is_restored() {
     let tree = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
@@ -220,6 +221,7 @@ fn mapping_of_earlier_versions_is_restored() {
     }
 }
 
+/// First tier.
 #[test]
 fn items_named_like_annotations_keep_their_names() {
     let layout = b"annotations = |u1[2]\ndudley/\n  #: dialect=\"2025\"\n  x = |u1[1]  ## inner\n  ..\n";

@@ -178,7 +178,7 @@ fn add_physical_data(fits: &FitsFile, hdu: &Hdu, taking: &mut FitsImport<'_>, in
             return Ok(units);
         }
     };
-    // The primary groups and the columns have names; an image has none.
+    // Random groups and tables have fields, an image has none.
     let Some(fields) = array.datatype().as_struct() else {
         let unit = header.text("BUNIT").map(str::trim);
         let column = PhysicalColumn { key: DATA_KEY.to_owned(), unit };

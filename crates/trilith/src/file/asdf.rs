@@ -89,7 +89,7 @@ fn parse_axis_name(text: &str) -> Option<String> {
     is_name.then(|| if sign.is_empty() { name.to_owned() } else { format!("{name}{sign}{}", signs.len()) })
 }
 
-/// What the mapping `annotations` of the tree says about the item at a place.
+/// Returns the entry of the mapping `annotations` for the item at a place.
 fn annotation_at(file: &AsdfFile, at: &ItemLocation) -> Result<Option<ItemAnnotation>> {
     // Most files have none: this is asked for each item of a walk.
     if file.annotations().is_none() {

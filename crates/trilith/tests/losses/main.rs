@@ -84,7 +84,7 @@ fn root_of(file: &File) -> Option<Value> {
 /// What the writers say of themselves, what only a form of history says, and a history that is none, which stays under its name
 /// among the attributes of a stream.
 fn is_of_form(difference: &ItemDifference, file: &File, back: &File) -> bool {
-    // What a layout states about a stream is in a mapping of its own, whatever keys the tree has.
+    // The metadata of a layout are in a separate mapping, whatever keys the tree has.
     let is_annotation = difference.path == "/annotations" && difference.kind.name() == "added";
     let is_said = ["/asdf_library", "/history/extensions"].iter().any(|path| difference.path.starts_with(path));
     let is_history = || {
