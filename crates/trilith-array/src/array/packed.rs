@@ -83,7 +83,7 @@ mod tests {
         let array = Array::from_slice(&numbers, &[3, 700, 5]).unwrap();
         let every_second = Index::Slice { start: Some(1), stop: None, step: 2 };
         let whole = Index::Slice { start: None, stop: None, step: 1 };
-        let views = [array.clone(), array.slice(&[whole, every_second]).unwrap(), array.slice(&[Index::Integer(1)]).unwrap()];
+        let views = [array.clone(), array.slice([whole, every_second]).unwrap(), array.slice([Index::Integer(1)]).unwrap()];
         for (view, order) in views.iter().flat_map(|view| [(view, Byteorder::Big), (view, Byteorder::Little)]) {
             let expected = view.read_bytes(order).unwrap();
             for size in [2, 10, 1000, 1 << 20] {

@@ -16,8 +16,6 @@ pub(super) struct ItemOptions {
     pub physical: bool,
     /// `true` if arrays keep the masks that no attribute declares.
     pub masks: bool,
-    /// `true` if numbers with a unit are quantities.
-    pub quantities: bool,
 }
 
 /// The place of the arrays of a tree.

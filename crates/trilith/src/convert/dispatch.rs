@@ -76,7 +76,7 @@ impl TargetForm {
     }
 
     /// Returns `true` if what is written is a file of the ASDF family with blocks, not inside of another.
-    pub(super) fn has_blocks(self) -> bool {
+    fn has_blocks(self) -> bool {
         !matches!(self, Self::Fits | Self::Dudley(_))
     }
 

@@ -43,10 +43,7 @@ pub(super) fn of_stream(
     let physical = options.physical_values || matches!(options.to, TargetForm::Fits);
     // A Dudley file has no masks.
     let masks = !matches!(options.to, TargetForm::Dudley(_));
-    // Paths change where numbers become quantities: only where they are asked for by name, and where a program finds them.
-    let quantities = options.physical_values && options.to.has_blocks();
-    let reading =
-        ItemOptions { stack_lists: options.stack, skip_unreadable: options.skip_unreadable, physical, masks, quantities };
+    let reading = ItemOptions { stack_lists: options.stack, skip_unreadable: options.skip_unreadable, physical, masks };
     let build = |target, how: &ArrayOptions| build_asdf(file, target, how, reading);
     let mut notes: Vec<String> = if physical { None } else { stored_notes(file, masks)? }.into_iter().collect();
     notes.extend(list_notes(file, options)?);

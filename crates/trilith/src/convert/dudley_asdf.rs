@@ -16,7 +16,6 @@ use super::expansion_budget::AliasBudget;
 use super::history;
 use super::layout_form::LayoutForm;
 use super::loss::{check_readable, parse_unreadable_loss, to_unreadable_loss};
-use super::quantity::{is_quantity, quantity};
 use super::reserved_keys;
 use super::translate::retag_value;
 use crate::array::{Array, Byteorder, Datatype, has_undecodable_text};
@@ -63,7 +62,7 @@ pub fn stream_to_asdf<W: Write + Seek>(
     stack: bool,
     out: W,
 ) -> Result<Vec<Diagnostic>> {
-    let reading = ItemOptions { stack_lists: stack, skip_unreadable: false, physical: false, masks: false, quantities: false };
+    let reading = ItemOptions { stack_lists: stack, skip_unreadable: false, physical: false, masks: false };
     let NewAsdf { builder, tree, losses } = build_asdf(file, target, how, reading)?;
     builder.write_to(out, tree)?;
     Ok(losses)
@@ -95,8 +94,7 @@ pub(super) fn build_asdf(
 pub(crate) fn stream_as_asdf(file: &DudleyFile) -> Result<(AsdfFile, Vec<(String, String)>)> {
     let _call = file.limits().call();
     let mut stored = ArrayStorage::Detached(Vec::new());
-    let reading =
-        ItemOptions { stack_lists: false, skip_unreadable: true, physical: file.is_physical(), masks: false, quantities: false };
+    let reading = ItemOptions { stack_lists: false, skip_unreadable: true, physical: file.is_physical(), masks: false };
     let (root, losses) = tree_of(file, reading, Target::latest(), &mut stored)?;
     let left_out = losses.iter().filter_map(parse_unreadable_loss).collect();
     let text = AsdfBuilder::new(Target::latest()).tree_text(root)?;
@@ -280,12 +278,8 @@ impl DudleyToTree<'_, '_, '_> {
                         );
                         self.losses.push(Diagnostic::loss(path, message));
                     }
-                    let unit = self.add_array(entry, path).filter(|_| self.item_options.quantities);
-                    let node = self.arrays.build_array_node(&array).map_err(|e| e.context(path.to_owned()))?;
-                    match unit.filter(|unit| is_quantity(array.datatype(), unit, self.target)) {
-                        Some(unit) => quantity(node, &unit, self.target),
-                        None => node,
-                    }
+                    self.add_array(entry, path);
+                    self.arrays.build_array_node(&array).map_err(|e| e.context(path.to_owned()))?
                 }
                 Ok(ArrayForm::Strings(list)) => {
                     self.add_array(entry, path);

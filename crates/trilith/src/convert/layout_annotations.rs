@@ -17,8 +17,8 @@ use crate::tree::{Node, Value};
 pub(super) const SUMMARY_KEY: &str = "{}";
 
 impl<'f> DudleyToTree<'_, 'f, '_> {
-    /// Documentation, attributes, members of structs, dimensions and type of an array. Returns its unit.
-    pub(super) fn add_array(&mut self, entry: &LayoutEntry, path: &str) -> Option<String> {
+    /// Documentation, attributes, members of structs, dimensions and type of an array.
+    pub(super) fn add_array(&mut self, entry: &LayoutEntry, path: &str) {
         let layout = self.layout();
         let is_foreign = self.is_foreign();
         let dims = |shape: Vec<String>| Value::seq(shape).flow();
@@ -27,7 +27,6 @@ impl<'f> DudleyToTree<'_, 'f, '_> {
         }
         let omits_applied = self.item_options.physical && self.items.file().is_packed(entry);
         let found = self.annotation_of(entry.item, path, &AttributeFilter { children: None, omits_applied });
-        let unit = found.unit.clone();
         self.push_annotation(path, found);
         if let ResolvedType::Struct(_) = entry.resolved_type {
             for member in layout.told_members(entry.item) {
@@ -40,7 +39,6 @@ impl<'f> DudleyToTree<'_, 'f, '_> {
             }
         }
         self.add_type(entry.item, path);
-        unit
     }
 
     fn add_type(&mut self, item: ItemId, path: &str) {
