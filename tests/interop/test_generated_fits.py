@@ -265,6 +265,7 @@ class Generated(peer.CaseWithoutAstropy):
                 for at, hdu in enumerate(hdus):
                     where, kind = f"{path}#/fits/{at}/data", type(hdu).__name__
                     there = converted[hdu.name]
+                    there = there if hdu.data.dtype.names else there["data"]
                     with self.subTest(number=number, hdu=at, kind=kind):
                         if kind == "BinTableHDU" and any("P" in column.format or "Q" in column.format for column in hdu.columns):
                             counts["ragged"] += 1

@@ -59,9 +59,10 @@ class Small(unittest.TestCase):
             import asdf
 
             with asdf.open(copy) as file:
-                stands = file["dudley"].get("attributes", {}) if "dudley" in file else {}
+                stands = file["annotations"] if "annotations" in file else {}
                 for name, said in attributes.items():
-                    there = stands.get(f"/{name}", {}) if name else file.tree
+                    there = stands.get(f"/{name}" if name else "", {}).get("attributes", {})
+                    there = {key: value["value"] if isinstance(value, dict) else value for key, value in there.items()}
                     for key, value in said.items():
                         np.testing.assert_array_equal(there[key], value, f"{name}: {key}")
 

@@ -204,8 +204,9 @@ class Values(peer.CaseWithoutAstropy):
         self.assertTrue(any("/fits/1/data" in note for note in json.loads(said)["notes"]))
         peer.trilith("convert", path, out, "--physical", "--quiet")
         with asdf.open(out) as opened, fits.open(io.BytesIO(content)) as want:
-            np.testing.assert_array_equal(np.ma.filled(np.ma.masked_array(opened["SCI"]), np.nan), want["SCI"].data)
-            np.testing.assert_array_equal(opened["PRIMARY"], want[0].data)
+            np.testing.assert_array_equal(np.ma.filled(np.ma.masked_array(opened["SCI"]["data"]), np.nan), want["SCI"].data)
+            np.testing.assert_array_equal(opened["PRIMARY"]["data"], want[0].data)
+            self.assertIn(["EXTNAME", "SCI", "extension name"], opened["SCI"]["header"])
             np.testing.assert_array_equal(opened["ROWS"]["u8"], want["ROWS"].data["u8"])
             self.assertEqual(np.ma.getmaskarray(np.ma.masked_array(opened["ROWS"]["null"])).tolist(), [False, True, False, False, False])
 

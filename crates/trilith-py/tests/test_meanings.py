@@ -411,7 +411,8 @@ def test_whole_files(cases, tmp_path):
                     number_of = int(name.split("/")[1])
                     name = fits.open(path)[number_of].name
                     name = name if name in opened else f"HDU{number_of}"
-                array = opened[name][case.column] if case.column else opened[name]
+                is_image = path.suffix == ".fits" and not case.column
+                array = opened[name][case.column] if case.column else opened[name]["data"] if is_image else opened[name]
                 tally.elements(case, np.ma.array(array[...]), "convert --physical")
         if not here[0].column:
             tree = {}

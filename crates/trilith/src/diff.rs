@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use crate::array::{Array, Byteorder, Datatype, unravel};
+use crate::asdf::{AsdfFile, annotations};
 use crate::convert::stream_as_asdf;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{AddressPattern, Backend, File, Item, ItemKind};
@@ -155,17 +156,22 @@ pub fn diff_items(a: &Item<'_>, b: &Item<'_>, path: &str, options: &DiffOptions)
 /// Leaves out of a comparison with a converted stream what the form alone brings along: the program that wrote it, and the
 /// spelling of the layout. Each side comes with the items that its conversion left out, since they cannot be read.
 fn as_converted(
-    (a, without_a): (&dyn Backend, &[(String, String)]),
-    (b, without_b): (&dyn Backend, &[(String, String)]),
+    (a, without_a): (&AsdfFile, &[(String, String)]),
+    (b, without_b): (&AsdfFile, &[(String, String)]),
     options: &DiffOptions,
 ) -> Result<Vec<ItemDifference>> {
     let mut how = options.clone();
-    for path in ["asdf_library", "history/extensions", "dudley/dialect", "dudley/byteorder", "dudley/stored", "dudley/docs"] {
+    let words = ["dialect", "byteorder", "stored", "docs"].map(|word| format!("dudley/{word}"));
+    let key = [a, b].into_iter().find_map(|file| Some(annotations::find(file.tree())?.0)).unwrap_or("annotations");
+    let named = ["schema", "layout/dialect", "layout/byteorder", "layout/stored", "*/doc"].map(|word| format!("{key}/{word}"));
+    let own = ["asdf_library", "history/extensions"].map(str::to_owned);
+    for path in own.into_iter().chain(words).chain(named) {
         how.ignore.push(AddressPattern::parse(&format!("/{path}"))?);
     }
-    let mut found = compare_items(Item::new(a, a.root()), Item::new(b, b.root()), "", &how)?;
+    let mut found = compare_items(Item::new(a, Backend::root(a)), Item::new(b, Backend::root(b)), "", &how)?;
     let on_one_side = |kind| matches!(kind, DifferenceKind::Added | DifferenceKind::Removed);
-    found.retain(|difference| !(on_one_side(difference.kind) && matches!(difference.path.as_str(), "/dudley" | "/history")));
+    let is_form = |path: &str| matches!(path, "/dudley" | "/history") || path.strip_prefix('/') == Some(key);
+    found.retain(|difference| !(on_one_side(difference.kind) && is_form(&difference.path)));
     for (left_out, is_first) in [(without_a, true), (without_b, false)] {
         for (path, why) in left_out {
             if is_ignored(&how.ignore, path) {

@@ -6,6 +6,7 @@
 
 mod address;
 mod address_target;
+pub(crate) mod annotations;
 mod as_array;
 mod asdf;
 mod backend;

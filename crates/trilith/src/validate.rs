@@ -2,7 +2,7 @@
 
 mod layout;
 
-use crate::asdf::{AsdfFile, deviation};
+use crate::asdf::{AsdfFile, annotations, deviation};
 use crate::core::unit;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::{Error, Result};
@@ -69,6 +69,10 @@ fn of_tree(file: &AsdfFile, validator: &mut Validator) -> Result<ValidationRepor
         let span = tree.root().tag_span().unwrap_or_else(|| tree.root().span());
         let place = tree.line_column(span.start as usize);
         report.push(Diagnostic::new(Severity::Warning, message).at_path("").at_span(span).at_text(place));
+    }
+    if let Some(mapping) = file.annotations().filter(|_| validator.schemas().text(annotations::SCHEMA_URI).is_some()) {
+        let found = validator.validate_node(tree, mapping, annotations::SCHEMA_URI)?;
+        found.problems.into_iter().for_each(|problem| report.push(problem));
     }
     unit::check_units(tree, file.limits())?.into_iter().for_each(|found| report.push(found));
     Ok(report)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use trilith::check::{self, VerifyDepth};
 use trilith::convert::{ConvertOptions, rewrite};
-use trilith::{Array, ArrayOptions, AsdfBuilder, ErrorKind, Limits, Target, TreePath, Value, open_asdf};
+use trilith::{Array, ArrayOptions, AsdfBuilder, ErrorKind, Limits, Progress, Target, TreePath, Value, open_asdf};
 use trilith::{Change, SaveOptions};
 
 fn path(text: &str) -> TreePath {
@@ -304,5 +304,31 @@ fn unused_content_is_kept_or_noted() {
             trilith::open(&path).unwrap().convert(&path, &options).unwrap();
             check(&std::fs::read(&path).unwrap(), &["/a0", "/a1"], spaces, "to FINF over itself");
         }
+    }
+}
+
+/// First tier.
+#[test]
+fn blocks_of_unreadable_arrays_survive_conversion() {
+    // Float16 becomes float32 in a block of its own; the other node keeps its source, whose bytes must not change.
+    let halves = Array::from_slice(&[1.0f32, 2.0, 3.0].map(half::f16::from_f32), &[3]).unwrap();
+    let mut builder = AsdfBuilder::new(Target::latest());
+    let node = builder.array(&halves, &ArrayOptions::default()).unwrap();
+    let mut unreadable = node.clone();
+    unreadable.set("datatype", "float12");
+    let mut out = std::io::Cursor::new(Vec::new());
+    builder.write_to(&mut out, Value::map([("good", node), ("bad", unreadable)])).unwrap();
+    let file = trilith::open_asdf_bytes(out.into_inner()).unwrap();
+    let mut options = ConvertOptions::default();
+    options.allow_loss = true;
+    for target in ["asdf-1.5", "asdf-1.0", "asdf-0.1"] {
+        let mut out = std::io::Cursor::new(Vec::new());
+        trilith::convert::convert_to(&file, Target::from_name(target).unwrap(), &mut out, &options, Progress::default()).unwrap();
+        let made = trilith::open_asdf_bytes(out.into_inner()).unwrap();
+        assert_eq!(made.array_at("/good").unwrap().load::<f32>().unwrap(), [1.0, 2.0, 3.0], "{target}");
+        let source = made.tree().node_at_pointer("/bad/source").unwrap().as_i64().unwrap();
+        let (old, new) = (file.block_data(0).unwrap(), made.block_data(source).unwrap());
+        let bytes = |source: &dyn trilith::bytes::Source| trilith::bytes::read_vec(source, 0, source.len(), &Limits::default());
+        assert_eq!(bytes(&*new).unwrap(), bytes(&*old).unwrap(), "{target}");
     }
 }

@@ -24,6 +24,7 @@ mod manifest;
 mod mask;
 mod npy;
 mod numeric;
+mod packed;
 mod physical;
 mod python_literal;
 mod read;
@@ -65,6 +66,8 @@ pub use npy::npy_header_len;
 pub use npy::{
     PartialArray, UnsupportedDtype, UnsupportedKind, npy_header, number_descr, numpy_datatype, numpy_descr, numpy_name,
 };
+#[doc(hidden)]
+pub use packed::PackedSource;
 #[doc(hidden)]
 pub use physical::physical;
 #[doc(hidden)]

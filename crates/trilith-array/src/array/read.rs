@@ -424,15 +424,25 @@ pub struct RowBlocks {
     total: u64,
 }
 
-impl Iterator for RowBlocks {
-    type Item = Array;
+impl RowBlocks {
+    /// Returns the number of the part that holds a byte of the packed elements, and the first byte of that part.
+    pub(super) fn find(&self, offset: u64) -> (u64, u64) {
+        let shape = self.array.shape();
+        let inner = || shape[self.axis + 1..].iter().fold(self.array.datatype().packed_size(), |n, len| n.saturating_mul(*len));
+        if self.step == u64::MAX || offset == 0 {
+            return (0, 0);
+        }
+        let (inner, rows) = (inner().max(1), shape[self.axis].max(1));
+        let (row, part) = (inner.saturating_mul(rows), inner.saturating_mul(self.step));
+        let (outer, number) = (offset / row, offset % row / part);
+        (outer * rows.div_ceil(self.step) + number, outer * row + number * part)
+    }
 
-    fn next(&mut self) -> Option<Array> {
-        if self.next >= self.total {
+    /// Returns the part with this number, if there is one.
+    pub(super) fn get(&self, block: u64) -> Option<Array> {
+        if block >= self.total {
             return None;
         }
-        let block = self.next;
-        self.next += 1;
         if self.step == u64::MAX {
             return Some(self.array.clone());
         }
@@ -451,6 +461,16 @@ impl Iterator for RowBlocks {
         }
         indices.reverse();
         self.array.slice(&indices).ok()
+    }
+}
+
+impl Iterator for RowBlocks {
+    type Item = Array;
+
+    fn next(&mut self) -> Option<Array> {
+        let part = self.get(self.next)?;
+        self.next += 1;
+        Some(part)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -8,7 +8,7 @@ use trilith_io::error::count_noun;
 use trilith::asdf::{self, AsdfFile};
 use trilith::assemble::{self, ExplodePlan};
 use trilith::bytes::{BaseUri, name_of, path_of};
-use trilith::convert::extract_to_temp;
+use trilith::convert::extract_from_fits;
 use trilith::{Error, Result};
 
 use super::implode::split_extension;
@@ -47,7 +47,7 @@ impl Explode {
         let item = ItemArg::parse(&self.item);
         let file = options.open_asdf(&item.file)?;
         let from_fits = file.container().is_some();
-        let (file, mut losses) = extract_to_temp(&file)?.unwrap_or((file, Vec::new()));
+        let (file, mut losses) = extract_from_fits(&file)?.unwrap_or((file, Vec::new()));
         let given = path_of(&item.file);
         let folder = self.output.clone().unwrap_or_else(|| given.parent().unwrap_or(Path::new("")).to_path_buf());
         make_folder(&folder)?;

@@ -72,8 +72,7 @@ impl Draft {
         settle_item(self, "", &mut Vec::new(), &mut types, &mut losses);
         for (name, named) in &types {
             if named.example_item.is_none() {
-                losses
-                    .push(Diagnostic::loss(&format!("/dudley/types/{name}"), "no item can be declared with this type any more"));
+                losses.push(Diagnostic::loss(&format!("types/{name}"), "no item can be declared with this type any more"));
             }
         }
         if let Some(origin) = &mut self.origin {
@@ -141,10 +140,7 @@ fn reconcile_data(
     let mut check = |datatype: &Datatype, actual: &[u64], shape: &mut Vec<String>, path: &str| {
         if !shape.is_empty() && !fits(datatype, actual, shape, scope) {
             let dims = std::mem::take(shape).join(", ");
-            losses.push(Diagnostic::loss(
-                &format!("/dudley/shapes{path}"),
-                format!("[{dims}] is not the shape of {path} any more"),
-            ));
+            losses.push(Diagnostic::loss(&format!("shapes{path}"), format!("[{dims}] is not the shape of {path} any more")));
         }
     };
     check(array.datatype(), array.shape(), &mut origin.shape, path);

@@ -9,9 +9,9 @@ use crate::array::Datatype;
 use crate::attribute::{AttributeNumber, AttributeValue, EnumNames, ItemAttribute, NumberValue};
 
 /// The datatype of an attribute without a value.
-pub(crate) const EMPTY_TYPE: &str = "empty";
+pub const EMPTY_TYPE: &str = "empty";
 /// The datatype of an attribute that is the path of an item.
-pub(crate) const REFERENCE_TYPE: &str = "reference";
+pub const REFERENCE_TYPE: &str = "reference";
 
 /// Attributes whose numbers are stored elements. They should have the datatype of these, but need not.
 const ELEMENT_ATTRIBUTES: &[&str] =

@@ -41,11 +41,11 @@ pub const OWNER_ATTRIBUTE: &str = "attribute_of";
 const ASDF_TYPE_PREFIX: &str = "asdf_type:";
 
 /// The prefix of the attribute that has the datatype of another one.
-pub(super) const TYPE_PREFIX: &str = "type:";
+pub const TYPE_PREFIX: &str = "type:";
 /// The prefix of the attribute that has the names of the values of another one.
-pub(super) const ENUM_NAMES_PREFIX: &str = "enum_names:";
+pub const ENUM_NAMES_PREFIX: &str = "enum_names:";
 /// The prefix of the attribute that has the values for these names.
-pub(super) const ENUM_VALUES_PREFIX: &str = "enum_values:";
+pub const ENUM_VALUES_PREFIX: &str = "enum_values:";
 
 /// The member that fills a struct up to its size.
 pub const PADDING_NAME: &str = "_pad";

@@ -60,7 +60,9 @@ pub use crate::array::Byteorder;
 #[doc(hidden)]
 pub use annotations::AnnotatedMember;
 pub(crate) use annotations::length_of;
-pub(crate) use attribute_type::{AttributeType, EMPTY_TYPE, REFERENCE_TYPE};
+pub(crate) use attribute_type::AttributeType;
+#[doc(hidden)]
+pub use attribute_type::{EMPTY_TYPE, REFERENCE_TYPE};
 #[doc(hidden)]
 pub use attribute_type::{stated_attribute_type, typed_attributes};
 pub(crate) use builder::LayoutBuilder;
@@ -76,7 +78,7 @@ pub use entries::{CondensedEntries, LayoutEntries, MIN_CONDENSED_LIST};
 pub use entry::{LayoutEntry, StreamEntryKind};
 #[doc(hidden)]
 pub use escape::{
-    OWNER_ATTRIBUTE, PADDING_NAME, attribute_name, is_attribute_type, marked_name, own_attribute, own_name, own_value, read_own,
+    ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, OWNER_ATTRIBUTE, PADDING_NAME, TYPE_PREFIX, attribute_name, is_attribute_type, marked_name, own_attribute, own_name, own_value, read_own,
     read_value,
 };
 #[doc(hidden)]

@@ -9,7 +9,7 @@ use super::encoding_chain;
 use super::ndarray::{self, ElementSource, Ndarray};
 use super::sections::AsdfSections;
 use super::uris::{self, ReferenceLog};
-use super::{chunked_array, walk};
+use super::{annotations, chunked_array, walk};
 use crate::array::{Array, Byteorder, Mask};
 use crate::bytes::{NoReferences, Resolve, Source, SourceRef, read_vec};
 use crate::codec::encoding_chain::BlockArray;
@@ -52,6 +52,8 @@ pub struct AsdfFile {
     references: OnceLock<bool>,
     /// The ndarrays of the tree that have a source, and these sources, by their numbers as they are written.
     source_cache: OnceLock<Vec<(u32, u32)>>,
+    /// The mapping `annotations`, if the tree has one.
+    annotation_cache: OnceLock<Option<NodeId>>,
 }
 
 /// Purpose for which a block is decoded. It decides the byte order of floats that an encoding chain makes.
@@ -136,6 +138,7 @@ impl AsdfFile {
             reference_log: ReferenceLog::default(),
             references: OnceLock::new(),
             source_cache: OnceLock::new(),
+            annotation_cache: OnceLock::new(),
         })
     }
 
@@ -227,7 +230,14 @@ impl AsdfFile {
     pub(crate) fn with_tree(mut self, tree: Tree, resolve: Arc<dyn Resolve>) -> Self {
         (self.tree, self.resolver, self.external_files) = (Arc::new(tree), resolve, Mutex::default());
         (self.references, self.source_cache, self.declared_cache) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        self.annotation_cache = OnceLock::new();
         self
+    }
+
+    /// The mapping [`annotations`], if the tree has one.
+    pub(crate) fn annotations(&self) -> Option<Node<'_>> {
+        let found = self.annotation_cache.get_or_init(|| annotations::find(&self.tree).map(|(_, node)| node.id()));
+        found.and_then(|id| self.tree.node(id))
     }
 
     /// The results of [`walk::ndarrays_with_source`], if it was called before.

@@ -5,14 +5,17 @@
 
 use std::io::{Seek, Write};
 
+use super::AsdfFile;
 use super::generation::{Generation, Target};
 use super::inline_write;
 use super::stored_block::{BlockOptions, StoredBlock};
+use super::virtual_file::VirtualFile;
 use super::write::{FileWriter, WriteOptions};
 use crate::array::{Array, Byteorder, Datatype, FloatPrecision, FloatText, Mask, complex_text};
-use crate::bytes::{AtomicFile, Source, WriteBasis, WritePath, verify_backing};
+use crate::bytes::{AtomicFile, Source, SourceRef, WriteBasis, WritePath, verify_backing};
 use crate::codec::{self, BloscCodec, CodecId, EncodeOptions};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 use crate::tree::{Value, ValueData};
 use crate::yaml::{PrintOptions, print_document};
 
@@ -397,6 +400,25 @@ impl<'a> AsdfBuilder<'a> {
             }
         }
         writer.finish().map(drop)
+    }
+
+    /// Returns the file without writing it: its blocks are uncompressed, and their bytes are made when they are read. `origin` is
+    /// the file that the arrays come from.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for arrays in pieces and streamed ones, and the errors of
+    /// [`AsdfBuilder::write`].
+    pub(crate) fn into_file(self, tree: Value, origin: &SourceRef, limits: &Limits) -> Result<AsdfFile> {
+        let text = self.tree_text(tree)?;
+        let head = (self.target.header, &self.target.comments()[..]);
+        let mut file = VirtualFile::new(self.target.generation(), origin, head, Some(&text));
+        for (data, options) in self.blocks {
+            match data {
+                Stored::Array(array, order) if !options.streamed => file.push_array(array, order),
+                _ => return Err(Error::invalid_input("an array that is handed over in pieces can be written only")),
+            }
+        }
+        file.open(limits)
     }
 
     /// The text of a tree as it is written.

@@ -130,23 +130,33 @@ impl NamedBlocks {
         }
         let mut walk = tree.root().walk(file.limits()).without_merge();
         while let Some(visit) = walk.try_next()? {
-            let node = visit.node;
-            if node.is_alias() || !is_chunked(node) || !node.is_mapping() || !is_in_blocks(node) {
-                continue;
-            }
-            found.has_any = true;
-            if let Some(map) = node.get(BLOCK_MAP_KEY).and_then(|map| map.as_i64())
-                && maps.insert(map)
-                && let Ok(block) = file.sections().block(map)
-            {
-                found.blocks.insert(block.index);
-                match read_block_numbers(file, node) {
-                    Ok(numbers) => found.add_numbers(file, &numbers),
-                    Err(error) => found.has_unknown = Some(error),
-                }
-            }
+            found.add_node(file, visit.node, &mut maps);
         }
         Ok(found)
+    }
+
+    /// Returns the blocks of one array in chunks.
+    pub(crate) fn of_node(file: &AsdfFile, node: Node<'_>) -> Self {
+        let mut found = Self::default();
+        found.add_node(file, node, &mut BTreeSet::new());
+        found
+    }
+
+    fn add_node(&mut self, file: &AsdfFile, node: Node<'_>, maps: &mut BTreeSet<i64>) {
+        if node.is_alias() || !is_chunked(node) || !node.is_mapping() || !is_in_blocks(node) {
+            return;
+        }
+        self.has_any = true;
+        if let Some(map) = node.get(BLOCK_MAP_KEY).and_then(|map| map.as_i64())
+            && maps.insert(map)
+            && let Ok(block) = file.sections().block(map)
+        {
+            self.blocks.insert(block.index);
+            match read_block_numbers(file, node) {
+                Ok(numbers) => self.add_numbers(file, &numbers),
+                Err(error) => self.has_unknown = Some(error),
+            }
+        }
     }
 
     fn add_numbers(&mut self, file: &AsdfFile, numbers: &[Option<i64>]) {

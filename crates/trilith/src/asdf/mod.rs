@@ -4,8 +4,10 @@
 //! is an open file with its tree, whose arrays are decoded when they are asked for; [`FileWriter`]
 //! writes one from front to back.
 
+pub(crate) mod annotations;
 mod append;
 mod asdf_file;
+pub(crate) mod big_integer;
 pub(crate) mod block;
 mod block_magic;
 pub(crate) mod builder;
@@ -27,6 +29,7 @@ mod stored_block;
 mod unit;
 pub(crate) mod update;
 pub(crate) mod uris;
+pub(crate) mod virtual_file;
 pub(crate) mod walk;
 mod write;
 mod zarr_metadata;

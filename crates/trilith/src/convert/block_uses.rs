@@ -39,14 +39,16 @@ pub(super) enum BlockContent {
     Empty,
 }
 
-/// Lists every ndarray as written, in document order. A node that cannot be read as an ndarray is left unchanged.
+/// Lists every ndarray as written, in document order, and the blocks of those that stay unchanged: nodes that cannot be read as an
+/// ndarray, and arrays in chunks.
 pub(super) fn collect_array_uses<'t>(
     file: &'t AsdfFile,
     target: &Target,
     losses: &mut Vec<Diagnostic>,
     notes: &mut Vec<String>,
-) -> Result<Vec<ArrayUse<'t>>> {
+) -> Result<(Vec<ArrayUse<'t>>, BTreeSet<usize>)> {
     let (mut list, mut text) = (Vec::new(), 0);
+    let mut unchanged = BTreeSet::new();
     let mut walk = file.tree().root().walk(file.limits()).without_merge();
     while let Some(visit) = walk.try_next()? {
         let node = visit.node;
@@ -55,12 +57,14 @@ pub(super) fn collect_array_uses<'t>(
         }
         let described = match Ndarray::parse(node, file.limits()) {
             Ok(described) => described,
-            // An ndarray with a source must be complete, because no other file states the meaning of its elements.
-            Err(_) if node.get("source").is_some_and(|source| !source.is_null()) => {
-                check_complete(node, file.limits()).map_err(|error| error.at_path(walk.path().to_string()))?;
+            Err(_) => {
+                // An ndarray with a source must be complete, because no other file states the meaning of its elements.
+                if node.get("source").is_some_and(|source| !source.is_null()) {
+                    check_complete(node, file.limits()).map_err(|error| error.at_path(walk.path().to_string()))?;
+                }
+                add_blocks_of(file, node, &mut unchanged);
                 continue;
             }
-            Err(_) => continue,
         };
         let path = walk.path();
         if let Some(assumption) = described.assumption {
@@ -70,6 +74,7 @@ pub(super) fn collect_array_uses<'t>(
         let in_chunks = matches!(described.origin, ElementSource::Chunks(_));
         // The standards 1.x have these as an extension; what is outside of the file is nowhere else.
         if in_chunks && (target.standard.is_some() || described.datatype.is_none()) {
+            add_blocks_of(file, node, &mut unchanged);
             continue;
         }
         let block = block_of(file, &described.origin);
@@ -90,7 +95,14 @@ pub(super) fn collect_array_uses<'t>(
         let own = if apart { Some(file.stored_array(node)?.without_mask()) } else { None };
         list.push(ArrayUse { node, path, ndarray: described, block, datatype, source: None, new_array: own, streamed: false });
     }
-    Ok(list)
+    Ok((list, unchanged))
+}
+
+/// Adds the blocks that a node refers to.
+fn add_blocks_of(file: &AsdfFile, node: Node<'_>, blocks: &mut BTreeSet<usize>) {
+    let source = node.get("source").and_then(|source| source.as_i64());
+    blocks.extend(source.and_then(|number| file.sections().block(number).ok()).map(|block| block.index));
+    blocks.extend(chunked_array::NamedBlocks::of_node(file, node).blocks);
 }
 
 /// Returns the number of the block of this file that an array is in, or the table of its chunks.
@@ -105,13 +117,20 @@ pub(super) fn block_of(file: &AsdfFile, origin: &ElementSource<'_>) -> Option<us
 
 /// Returns the blocks of the new file: those of this one under their numbers, then the arrays that need a separate
 /// one, the streamed one last. It sets the `source` of every use that changes. If the target has no `streams`,
-/// every block has its place from the start.
-pub(super) fn allocate_blocks(file: &AsdfFile, uses: &mut [ArrayUse<'_>], streams: bool) -> Result<Vec<BlockContent>> {
+/// every block has its place from the start. The blocks `unchanged` keep their bytes, because nodes that are no use refer to them.
+pub(super) fn allocate_blocks(
+    file: &AsdfFile,
+    uses: &mut [ArrayUse<'_>],
+    unchanged: &BTreeSet<usize>,
+    streams: bool,
+) -> Result<Vec<BlockContent>> {
     let blocks = file.sections().all_blocks()?;
     // Arrays in chunks either all stay unchanged, or all get separate blocks.
     let in_chunks = chunked_array::NamedBlocks::of_tree(file, file.tree())?.blocks;
     let leave_chunks = uses.iter().any(|item| matches!(item.ndarray.origin, ElementSource::Chunks(_)));
-    let (staying, left) = if leave_chunks { (BTreeSet::new(), in_chunks) } else { (in_chunks, BTreeSet::new()) };
+    let (mut staying, mut left) = if leave_chunks { (BTreeSet::new(), in_chunks) } else { (in_chunks, BTreeSet::new()) };
+    staying.extend(unchanged);
+    left.retain(|block| !unchanged.contains(block));
     if let Some(lost) = uses.iter().filter_map(|item| item.block).find(|block| *block >= blocks.len()) {
         let found = format!("block {lost} is known from the index alone: the blocks before it are broken");
         return Err(Error::malformed(found).hint("repair the file first"));
@@ -137,7 +156,7 @@ pub(super) fn allocate_blocks(file: &AsdfFile, uses: &mut [ArrayUse<'_>], stream
             Some(slot) if all_leave && !block.is_some_and(|block| staying.contains(&block)) && users.first() == Some(&place) => {
                 *slot = BlockContent::Array(place);
             }
-            None if block.is_some() && users == [place] && is_open && streamed.is_some() => {
+            None if block.is_some_and(|block| !staying.contains(&block)) && users == [place] && is_open && streamed.is_some() => {
                 streamed = Some(BlockContent::Array(place));
                 if let Some(item) = uses.get_mut(place) {
                     item.streamed = true;

@@ -5,14 +5,15 @@ use std::path::Path;
 use super::dudley;
 use super::loss::{is_refused, losses_error};
 use super::{CodecChoice, ConversionPlan, ConvertOptions, ConvertReport, chunks, convert, fits, items_to_asdf, unreadable};
-use crate::asdf::{ArrayOptions, AsdfFile, Target};
-use crate::bytes::{self, AtomicFile, WriteBasis, WritePath, WriteSeek};
+use crate::asdf::{ArrayOptions, AsdfBuilder, AsdfFile, Target};
+use crate::bytes::{self, AtomicFile, SourceRef, WriteBasis, WritePath, WriteSeek};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, SuggestedSetting};
 use crate::file::{File, FileFormat, is_read_from, verify_written};
 use crate::layout::Dialect;
 use crate::limits::Limits;
 use crate::progress::Progress;
+use crate::tree::Value;
 
 /// The form that a file is written in.
 #[derive(Debug, Clone, Copy, Default)]
@@ -303,34 +304,42 @@ fn convert_other(
         return dudley::of_stream(stream, options, out, progress);
     }
     let skip = options.skip_unreadable;
-    let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| items_to_asdf::to_asdf(file, target, how, skip, out);
+    let build = |target, how: &ArrayOptions| items_to_asdf::to_asdf(file, target, how, skip);
     if let TargetForm::Dudley(dialect) = options.to {
         let then = |file: &AsdfFile| dudley::of_asdf(file, dialect, options, out);
-        return through_asdf(file.family(), file.limits(), options, &write, then);
+        return through_asdf(file.source(), file.limits(), options, &build, then);
     }
-    as_new_asdf(&format!("a file of the family {}", file.family()), file.limits(), options, out, progress, &write)
+    as_new_asdf(file.source(), file.limits(), options, out, progress, &build)
 }
 
-/// Writes a file of the ASDF family in a generation, and returns the losses.
-pub(super) type WriteAsdf<'a> = &'a dyn Fn(&'static Target, &ArrayOptions, &mut dyn WriteSeek) -> Result<Vec<Diagnostic>>;
+/// A new file of the ASDF family that is not written yet.
+pub(super) struct NewAsdf {
+    pub builder: AsdfBuilder<'static>,
+    pub tree: Value,
+    pub losses: Vec<Diagnostic>,
+}
 
-/// Makes a new file of the ASDF family with `write`. Options that only [`convert`] supports are applied afterwards.
+/// Builds a file of the ASDF family in a generation, with arrays stored as the options say.
+pub(super) type BuildAsdf<'a> = &'a dyn Fn(&'static Target, &ArrayOptions) -> Result<NewAsdf>;
+
+/// Writes a new file of the ASDF family that `build` makes of the file `from`. Options that only [`convert`] supports are applied
+/// to a virtual file.
 pub(super) fn as_new_asdf(
-    what: &str,
+    from: &SourceRef,
     limits: &Limits,
     options: &ConvertOptions,
     out: &mut dyn WriteSeek,
     progress: Progress<'_>,
-    write: WriteAsdf<'_>,
+    build: BuildAsdf<'_>,
 ) -> Result<ConvertReport> {
     if matches!(options.to, TargetForm::Fits) {
-        return through_asdf(what, limits, options, write, |file| fits::to_fits_with(file, options, out, progress));
+        return through_asdf(from, limits, options, build, |file| fits::to_fits_with(file, options, out, progress));
     }
     let layout = &options.write_options;
     let is_rare =
         options.codec == CodecChoice::Auto || options.encode.is_some() || options.rows.is_some() || options.chunks.is_some();
     if is_rare || layout.as_documented || layout.align.is_some() || !layout.checksums {
-        return through_asdf(what, limits, options, write, |file| asdf_to_asdf(file, options, out, progress));
+        return through_asdf(from, limits, options, build, |file| asdf_to_asdf(file, options, out, progress));
     }
     let target = match options.to {
         TargetForm::Generation(target) => target,
@@ -346,26 +355,24 @@ pub(super) fn as_new_asdf(
         }
         _ => {}
     }
-    Ok(ConvertReport { losses: write(target, &how, out)?, ..ConvertReport::default() })
+    let NewAsdf { builder, tree, losses } = build(target, &how)?;
+    builder.write_to(out, tree)?;
+    Ok(ConvertReport { losses, ..ConvertReport::default() })
 }
 
-/// Writes a temporary file of the newest generation, which `then` converts.
+/// Makes a virtual file of the newest generation of the file `from`, which `then` converts.
 pub(super) fn through_asdf(
-    what: &str,
+    from: &SourceRef,
     limits: &Limits,
     options: &ConvertOptions,
-    write: WriteAsdf<'_>,
+    build: BuildAsdf<'_>,
     then: impl FnOnce(&AsdfFile) -> Result<ConvertReport>,
 ) -> Result<ConvertReport> {
-    let mut losses = Vec::new();
-    let made = bytes::spool_output(what, |out| {
-        losses = write(Target::latest(), &ArrayOptions::default(), out)?;
-        Ok(())
-    })?;
+    let NewAsdf { builder, tree, losses } = build(Target::latest(), &ArrayOptions::default())?;
     if is_refused(&losses, options) {
         return Ok(ConvertReport { losses, ..ConvertReport::default() });
     }
-    let mut done = then(&AsdfFile::open(made, limits)?)?;
+    let mut done = then(&builder.into_file(tree, from, limits)?)?;
     done.losses.splice(0..0, losses);
     Ok(done)
 }

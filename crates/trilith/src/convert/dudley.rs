@@ -2,7 +2,7 @@
 
 use super::array_storage::ItemOptions;
 use super::dispatch::{as_new_asdf, through_asdf};
-use super::dudley_asdf::{asdf_to_draft_with, has_bytes, has_room, is_list, stream_to_asdf_with};
+use super::dudley_asdf::{asdf_to_draft_with, build_asdf, has_bytes, has_room, is_list};
 use super::loss::{is_refused, to_unreadable_loss};
 use super::translate::tree_comments;
 use super::{CodecChoice, ConvertOptions, ConvertReport, TargetForm};
@@ -46,7 +46,7 @@ pub(super) fn of_stream(
     // A Dudley file has no masks.
     let masks = !matches!(options.to, TargetForm::Dudley(_));
     let reading = ItemOptions { stack_lists: options.stack, skip_unreadable: options.skip_unreadable, physical, masks };
-    let write = |target, how: &ArrayOptions, out: &mut dyn WriteSeek| stream_to_asdf_with(file, target, how, reading, out);
+    let build = |target, how: &ArrayOptions| build_asdf(file, target, how, reading);
     let mut notes: Vec<String> = if physical { None } else { stored_notes(file, masks)? }.into_iter().collect();
     notes.extend(list_notes(file, options)?);
     notes.extend(byte_notes(file)?);
@@ -55,7 +55,7 @@ pub(super) fn of_stream(
         if is_refused(lost.as_slice(), options) {
             return Ok(ConvertReport { losses: lost.into_iter().collect(), notes, ..ConvertReport::default() });
         }
-        let mut done = as_new_asdf("a Dudley stream", file.limits(), options, out, progress, &write)?;
+        let mut done = as_new_asdf(file.source(), file.limits(), options, out, progress, &build)?;
         done.notes.splice(0..0, notes);
         done.losses.splice(0..0, lost);
         return Ok(done);
@@ -75,8 +75,8 @@ pub(super) fn of_stream(
         if is_refused(lost.as_slice(), options) {
             return Ok(ConvertReport { losses: lost.into_iter().collect(), notes, ..ConvertReport::default() });
         }
-        let name = file.source().name();
-        let mut done = through_asdf(name, file.limits(), options, &write, |file| of_asdf(file, dialect, options, out))?;
+        let then = |file: &AsdfFile| of_asdf(file, dialect, options, out);
+        let mut done = through_asdf(file.source(), file.limits(), options, &build, then)?;
         done.notes.splice(0..0, notes);
         done.losses.splice(0..0, lost);
         return Ok(done);

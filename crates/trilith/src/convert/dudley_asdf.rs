@@ -2,8 +2,8 @@
 //!
 //! Dicts are mappings and lists are sequences, structs are structured datatypes, parameters are whole numbers.
 //! Scalars of a mapping become attributes of its dict. A value that no attribute can hold becomes an attribute with
-//! its YAML text, marked by another, `asdf_type:NAME`, so that the way back finds it. Documentation and the
-//! attributes of arrays and lists are under `dudley` at the root of a tree.
+//! its YAML text, marked by another, `asdf_type:NAME`, so that the way back finds it. Documentation, the attributes of arrays
+//! and lists, and all attributes of files of other formats are in the mapping `annotations` of a tree.
 
 use std::borrow::Cow;
 use std::io::{Seek, Write};
@@ -11,20 +11,23 @@ use std::sync::Arc;
 
 use super::ConvertOptions;
 use super::array_storage::{ArrayStorage, DetachedArrays, ItemOptions};
+use super::dispatch::NewAsdf;
 use super::expansion_budget::AliasBudget;
 use super::history;
-use super::layout_metadata::LayoutMetadata;
+use super::layout_form::LayoutForm;
 use super::loss::{check_readable, parse_unreadable_loss, to_unreadable_loss};
 use super::reserved_keys;
 use super::translate::retag_value;
 use crate::array::{Array, Byteorder, Datatype, has_undecodable_text};
-use crate::asdf::{self, ArrayOptions, AsdfBuilder, AsdfFile, FitsContainer, Target, ndarray};
+use crate::asdf::annotations::{self, AttributeEntry, ItemAnnotation};
+use crate::asdf::{self, ArrayOptions, AsdfBuilder, AsdfFile, FitsContainer, Target, big_integer, ndarray};
 use crate::bytes::{DerivedSource, MemorySource, verify_backing};
 use crate::diagnostic::Diagnostic;
 use crate::dudley::{
     Draft, DudleyFile, ItemTreeId, MEANING, NewItemKind, OutlineKind, StreamItems, StreamOutline, is_applied, with_ascii_members,
 };
 use crate::error::{Error, Result};
+use crate::file::annotations::{attribute_key, attribute_name as read_name};
 use crate::file::value_of;
 use crate::layout::{
     Attribute, Dialect, ItemId, LayoutEntry, LayoutLiteral, Primitive, PrimitiveKind, attribute_name, own_attribute, own_value,
@@ -41,6 +44,8 @@ const TYPE_PREFIX: &str = "asdf_type:";
 const VALUE_ATTRIBUTE: &str = "asdf_value";
 /// About as many bytes as an item of a stream takes in a tree that is to be written.
 const NODE_COST: u64 = 1600;
+/// The key of the mapping of earlier versions, which held what `annotations` holds.
+pub(super) const EARLY_KEY: &str = "dudley";
 /// Maximum depth of nested dicts and lists.
 const MAX_DEPTH: usize = 200;
 
@@ -57,30 +62,27 @@ pub fn stream_to_asdf<W: Write + Seek>(
     stack: bool,
     out: W,
 ) -> Result<Vec<Diagnostic>> {
-    stream_to_asdf_with(
-        file,
-        target,
-        how,
-        ItemOptions { stack_lists: stack, skip_unreadable: false, physical: false, masks: false },
-        out,
-    )
+    let reading = ItemOptions { stack_lists: stack, skip_unreadable: false, physical: false, masks: false };
+    let NewAsdf { builder, tree, losses } = build_asdf(file, target, how, reading)?;
+    builder.write_to(out, tree)?;
+    Ok(losses)
 }
 
-/// Does the same as [`stream_to_asdf`], and lists skipped items among the losses.
-pub(super) fn stream_to_asdf_with<W: Write + Seek>(
+/// Builds a file of the ASDF family of a Dudley stream, and lists skipped items among the losses.
+///
+/// # Errors
+/// Returns the errors of [`stream_to_asdf`].
+pub(super) fn build_asdf(
     file: &DudleyFile,
     target: &'static Target,
     how: &ArrayOptions,
     reading: ItemOptions,
-    out: W,
-) -> Result<Vec<Diagnostic>> {
+) -> Result<NewAsdf> {
     let _call = file.limits().call();
     let mut stored = ArrayStorage::Blocks(AsdfBuilder::new(target), how);
-    let (root, losses) = tree_of(file, reading, target, &mut stored)?;
-    if let ArrayStorage::Blocks(builder, _) = stored {
-        builder.write_to(out, root)?;
-    }
-    Ok(losses)
+    let (tree, losses) = tree_of(file, reading, target, &mut stored)?;
+    let ArrayStorage::Blocks(builder, _) = stored else { return Err(Error::invalid_input("arrays without a file")) };
+    Ok(NewAsdf { builder, tree, losses })
 }
 
 /// Returns a Dudley file as one of the ASDF family, without writing it: its arrays stay in the file, and have the values
@@ -122,42 +124,43 @@ fn tree_of(
         arrays: stored,
         item_options: reading,
         target,
-        docs: Vec::new(),
-        attributes: Vec::new(),
-        params: Vec::new(),
-        storage: Vec::new(),
-        layout_metadata: LayoutMetadata::default(),
+        annotations: Vec::new(),
+        layout_form: LayoutForm::default(),
         losses: Vec::new(),
     };
     walk.add_layout();
     let mut root = walk.build_value(ItemTreeId::ROOT, "", 0)?.unwrap_or_else(|| Value::map::<&str, Value>([]));
-    let says_items = !(walk.params.is_empty() && walk.storage.is_empty() && walk.docs.is_empty() && walk.attributes.is_empty());
-    let says_more = says_items || !walk.layout_metadata.is_empty();
-    walk.losses.extend(reserved_keys::rename_reserved(&mut root, says_more));
+    let (renamed, losses) = reserved_keys::rename_reserved(&mut root);
+    walk.losses.extend(losses);
     if let ValueData::Map(pairs) = &mut root.data
         && let Some((_, history)) = pairs.iter_mut().find(|(key, _)| key.as_str() == Some(reserved_keys::HISTORY_KEY))
     {
         *history = history::in_form(std::mem::replace(history, Value::null()), target.history_is_mapping);
     }
-    let mut about = Value::map([("dialect", Value::from(file.layout().dialect().name().to_owned()))]);
-    if let Some(order) = file.byteorder() {
-        about.set("byteorder", order.name());
+    let (is_foreign, mut losses) = (walk.is_foreign(), walk.losses);
+    let mut native = Vec::new();
+    if !is_foreign {
+        native.push(("dialect", Value::from(file.layout().dialect().name().to_owned())));
+        native.extend(file.byteorder().map(|order| ("byteorder", Value::from(order.name()))));
     }
-    if !walk.params.is_empty() {
-        about.set("parameters", Value::seq(std::mem::take(&mut walk.params)));
-    }
-    std::mem::take(&mut walk.layout_metadata).move_into_mapping(&mut about);
-    let maps = [("stored", &mut walk.storage), ("docs", &mut walk.docs), ("attributes", &mut walk.attributes)];
-    for (name, pairs) in maps.map(|(name, pairs)| (name, std::mem::take(pairs))) {
-        if !pairs.is_empty() {
-            about.set(name, Value::map(pairs));
+    let (mut form, mut items) = (walk.layout_form, walk.annotations);
+    for (name, key) in renamed {
+        let (old, new) = (format!("/{}", escape_pointer_key(&name)), format!("/{}", escape_pointer_key(&key)));
+        let paths = items.iter_mut().map(|(path, _)| path).chain(&mut form.parameters);
+        let paths =
+            paths.chain([&mut form.stored, &mut form.shapes, &mut form.types].into_iter().flatten().map(|(path, _)| path));
+        for path in paths {
+            if let Some(rest) = path.strip_prefix(&old).filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+                *path = format!("{new}{rest}");
+            }
         }
     }
-    // If an item has that name, dialect and byte order are dropped: they are only the form of the file that was read.
-    if root.get("dudley").is_none() {
-        root.set("dudley", about);
+    let form = form.into_value(native);
+    // Without the mapping, a key `dudley` of the data might look like that of earlier versions.
+    if (form.is_some() || !items.is_empty() || root.get(EARLY_KEY).is_some()) && !annotations::insert(&mut root, items, form) {
+        losses.push(Diagnostic::loss("", "all that the file states about its items: the keys for it are taken"));
     }
-    Ok((root, walk.losses))
+    Ok((root, losses))
 }
 
 /// The form of an array in a tree.
@@ -198,14 +201,10 @@ pub(super) struct DudleyToTree<'a, 'f, 's> {
     pub items: &'a StreamItems<'f>,
     outline: &'a StreamOutline,
     arrays: &'a mut ArrayStorage<'s>,
-    item_options: ItemOptions,
+    pub item_options: ItemOptions,
     target: &'static Target,
-    pub docs: Vec<(String, Value)>,
-    attributes: Vec<(String, Value)>,
-    /// Fixed parameters, and the stored ones with their types.
-    params: Vec<String>,
-    storage: Vec<(String, Value)>,
-    pub layout_metadata: LayoutMetadata,
+    annotations: Vec<(String, ItemAnnotation)>,
+    pub layout_form: LayoutForm,
     pub losses: Vec<Diagnostic>,
 }
 
@@ -217,9 +216,6 @@ impl DudleyToTree<'_, '_, '_> {
         }
         let layout = self.items.file().layout();
         let item = self.outline.item(id);
-        if let Some(item) = item {
-            self.add_docs(item, path);
-        }
         let thing = self.outline.kind(id);
         if let (OutlineKind::Dict, Some(item)) = (thing, item)
             && let Some((_, Attribute::Value(LayoutLiteral::Text(text)))) =
@@ -228,23 +224,28 @@ impl DudleyToTree<'_, '_, '_> {
         {
             return Ok(Some(value));
         }
+        let children = if matches!(thing, OutlineKind::Dict) { Some(self.outline.children(id)) } else { None };
+        if let Some(item) = item.filter(|_| !matches!(thing, OutlineKind::Data(_))) {
+            // An attribute of a dict of a file of another format is no item.
+            let members = children.as_deref().filter(|_| !self.is_foreign());
+            self.annotate(item, path, &AttributeFilter { children: members, omits_applied: false });
+        }
         let mut value = match thing {
             OutlineKind::Dict => {
-                let children = self.outline.children(id);
+                let children = children.unwrap_or_default();
                 // A tree may have very many dicts with few members each, so the capacity is exact.
                 let mut map = Value::from(Vec::<(Value, Value)>::with_capacity(children.len()));
-                if let Some(item) = item {
-                    self.dict_attributes(item, &children, &mut map);
+                if let Some(item) = item.filter(|_| !self.is_foreign()) {
+                    self.dict_attributes(item, path, &children, &mut map);
                 }
                 for (name, child) in children {
                     let mut name = name.unwrap_or("").to_owned();
                     if self.outline.is_shadowed(id, child) {
                         name.push_str(" (parameter)");
                     }
-                    let inner =
-                        self.build_value(child, &format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")), depth + 1)?;
-                    if let Some(inner) = inner {
-                        map.push_pair(reserved_keys::key_of(self.is_foreign(), &name), inner);
+                    let key = reserved_keys::key_of(self.is_foreign(), &name);
+                    if let Some(inner) = self.build_value(child, &format!("{path}/{}", escape_pointer_key(&key)), depth + 1)? {
+                        map.push_pair(key, inner);
                     }
                 }
                 map
@@ -262,8 +263,8 @@ impl DudleyToTree<'_, '_, '_> {
             },
             OutlineKind::Param(value, entry) => {
                 match entry.and_then(|entry| entry.resolved_type.primitive()) {
-                    Some(stored) => self.storage.push((path.to_owned(), Value::from(stored.name().to_owned()))),
-                    None => self.params.push(path.to_owned()),
+                    Some(stored) => self.layout_form.stored.push((path.to_owned(), Value::from(stored.name().to_owned()))),
+                    None => self.layout_form.parameters.push(path.to_owned()),
                 }
                 Value::from(value)
             }
@@ -290,12 +291,10 @@ impl DudleyToTree<'_, '_, '_> {
                 }
             },
         };
-        if let Some(item) = item {
-            let children = if matches!(thing, OutlineKind::Dict) { Some(self.outline.children(id)) } else { None };
-            let omits_applied =
-                matches!(thing, OutlineKind::Data(entry) if self.item_options.physical && self.items.file().is_packed(entry));
-            let filter = AttributeFilter { children: children.as_deref(), omits_applied };
-            self.collect_attributes(item, path, &filter, &mut value);
+        if let Some(item) = item
+            && value.tag.is_none()
+        {
+            value.tag = self.tag_of(item);
         }
         Ok(Some(value))
     }
@@ -362,7 +361,7 @@ impl DudleyToTree<'_, '_, '_> {
     }
 
     /// The scalars of a mapping.
-    fn dict_attributes(&mut self, item: ItemId, children: &[(Option<&str>, ItemTreeId)], map: &mut Value) {
+    fn dict_attributes(&mut self, item: ItemId, path: &str, children: &[(Option<&str>, ItemTreeId)], map: &mut Value) {
         let layout = self.items.file().layout();
         let said: Vec<(&str, &Attribute)> = layout.attributes(item).collect();
         for (spelled, value) in &said {
@@ -375,44 +374,39 @@ impl DudleyToTree<'_, '_, '_> {
                 Attribute::Value(LayoutLiteral::Text(text)) if is_yaml => self.parse_yaml_value(text),
                 _ => None,
             };
-            map.set(reserved_keys::key_of(self.is_foreign(), &name), made.unwrap_or_else(|| self.attribute_value(value)));
+            let made = made.unwrap_or_else(|| self.attribute_value(value, path, &name));
+            map.set(reserved_keys::key_of(self.is_foreign(), &name), made);
         }
     }
 
-    /// The value of an attribute of the layout. Integers beyond 64 bits are core/integer, or text where the target has none.
-    fn attribute_value(&self, said: &Attribute) -> Value {
+    /// The value of an attribute of the layout. Integers beyond 64 bits are core/integer; without it, they are a loss.
+    fn attribute_value(&mut self, said: &Attribute, path: &str, name: &str) -> Value {
         let mut value = value_of(&read_value(said));
         match &mut value.data {
-            ValueData::Seq(items) => items.iter_mut().for_each(|item| self.encode_big_integer(item)),
-            _ => self.encode_big_integer(&mut value),
+            ValueData::Seq(items) => items.iter_mut().for_each(|item| self.encode_big_integer(item, path, name)),
+            _ => self.encode_big_integer(&mut value, path, name),
         }
         value
     }
 
     /// Makes a core/integer of an integer beyond 64 bits.
-    fn encode_big_integer(&self, value: &mut Value) {
+    fn encode_big_integer(&mut self, value: &mut Value, path: &str, name: &str) {
         let ValueData::BigInt(digits) = &value.data else { return };
-        // The writer refuses what is larger.
-        let Ok(number) = digits.parse::<i128>() else { return };
-        if self.target.standard.is_none_or(|standard| standard < "1.3.0") {
-            *value = Value::from(digits.to_string());
-            return;
-        }
-        let [tag, array] = [INTEGER, WORDS_ARRAY_TAG].map(|tag| self.target.tag_for(tag).unwrap_or_else(|| tag.to_owned()));
-        let size = number.unsigned_abs();
-        let words = (0..4).map(|at| u64::from((size >> (32 * at)) as u32));
-        let count = (128 - size.leading_zeros()).div_ceil(32).max(1) as usize;
-        let data = Value::seq(words.take(count)).flow();
-        let words = Value::map([("data", data), ("datatype", Value::from("uint32"))]).flow().tagged(array);
-        let sign = Value::from(if number < 0 { "-" } else { "+" });
-        *value = Value::map([("sign", sign), ("words", words)]).flow().tagged(tag);
+        *value = big_integer::encode(digits, self.target).unwrap_or_else(|| {
+            let message = format!(
+                "the integer {digits} in its attribute {name}, which becomes a string: {} has no form for it",
+                self.target.name
+            );
+            self.losses.push(Diagnostic::loss(path, message));
+            Value::from(digits.as_str())
+        });
     }
 
     /// Returns `true` if an attribute of a dict cannot be a member of the mapping: another member has its name, or
     /// the name means something to readers of ASDF.
     fn is_name_taken(&self, item: ItemId, name: &str, children: &[(Option<&str>, ItemTreeId)]) -> bool {
-        let is_key = reserved_keys::is_key(item == ItemId::ROOT, self.is_foreign(), name);
-        (is_key && !self.is_history(name)) || children.iter().any(|(child, _)| *child == Some(name))
+        (reserved_keys::is_root_key(item == ItemId::ROOT, name) && !self.is_history(name))
+            || children.iter().any(|(child, _)| *child == Some(name))
     }
 
     /// Returns `true` if an attribute of the root is the history of a tree.
@@ -441,67 +435,64 @@ impl DudleyToTree<'_, '_, '_> {
         self.items.file().is_foreign()
     }
 
-    /// Collects further declarations of the layout about an item, without those that the filter leaves out.
-    pub(super) fn collect_attributes(&mut self, item: ItemId, path: &str, filter: &AttributeFilter<'_>, value: &mut Value) {
+    /// The tag of a tree that a layout keeps for an item.
+    fn tag_of(&self, item: ItemId) -> Option<String> {
         let layout = self.items.file().layout();
-        let mut rest = Value::map::<&str, Value>([]);
+        let (_, Attribute::Value(LayoutLiteral::Text(tag))) = layout.attributes(item).find(|(name, _)| *name == TAG_ATTRIBUTE)?
+        else {
+            return None;
+        };
+        let is_tag = tag.chars().all(|c| c.is_ascii_graphic());
+        is_tag.then(|| self.target.tag_for(tag).unwrap_or_else(|| tag.clone()))
+    }
+
+    /// Keeps what the layout declares about an item, without the attributes that the filter leaves out.
+    pub(super) fn annotate(&mut self, item: ItemId, path: &str, filter: &AttributeFilter<'_>) {
+        let found = self.annotation_of(item, path, filter);
+        self.push_annotation(path, found);
+    }
+
+    /// Keeps an annotation that says something.
+    pub(super) fn push_annotation(&mut self, path: &str, found: ItemAnnotation) {
+        if !found.is_empty() {
+            self.annotations.push((path.to_owned(), found));
+        }
+    }
+
+    /// Returns what the layout declares about an item.
+    pub(super) fn annotation_of(&mut self, item: ItemId, path: &str, filter: &AttributeFilter<'_>) -> ItemAnnotation {
+        let layout = self.items.file().layout();
+        // A layout puts a blank before each line.
+        let docs: Vec<&str> = layout.docs(item).map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+        let mut found = ItemAnnotation { doc: (!docs.is_empty()).then(|| docs.join("\n")), ..ItemAnnotation::default() };
         for raw in layout.raw_attributes(item) {
             self.losses.push(Diagnostic::loss(path, format!("its attribute `{raw}`, which is not understood")));
         }
         for (spelled, said) in layout.attributes(item) {
-            match (said, file_attribute_name(item, spelled)) {
-                (Attribute::Value(LayoutLiteral::Text(tag)), _)
-                    if spelled == TAG_ATTRIBUTE && tag.chars().all(|c| c.is_ascii_graphic()) =>
-                {
-                    if value.tag.is_none() {
-                        value.tag = Some(self.target.tag_for(tag).unwrap_or_else(|| tag.clone()));
-                    }
-                }
-                _ if filter.omits_applied && is_applied(spelled) => {}
-                (_, Some(name)) if filter.children.is_some_and(|children| !self.is_name_taken(item, &name, children)) => {}
-                // The attribute keeps its mark, because an unmarked attribute of that name is kept, too.
-                (_, Some(name)) if MEANING.contains(&&*name) => rest.set(spelled, self.attribute_value(said)),
-                (_, Some(name)) => rest.set(reserved_keys::key_of(self.is_foreign(), &name), self.attribute_value(said)),
-                (_, None) if MEANING.contains(&spelled) => rest.set(spelled, self.attribute_value(said)),
-                (_, None) => {}
-            }
+            let name = match file_attribute_name(item, spelled) {
+                _ if filter.omits_applied && is_applied(spelled) => continue,
+                Some(name) if filter.children.is_some_and(|children| !self.is_name_taken(item, &name, children)) => continue,
+                Some(name) => attribute_key(&name).into_owned(),
+                None if MEANING.contains(&spelled) => spelled.to_owned(),
+                None => continue,
+            };
+            let value = self.attribute_value(said, path, &name);
+            found.push_layout_attribute(AttributeEntry::new(name, value));
         }
-        if !rest.entries().is_empty() {
-            self.attributes.push((path.to_owned(), rest));
-        }
-    }
-}
-
-/// The tags of integers beyond 64 bits, and of the array of their 32-bit words.
-const INTEGER: &str = "tag:stsci.edu:asdf/core/integer-1.1.0";
-const WORDS_ARRAY_TAG: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
-
-/// Returns the digits of a core/integer of up to 128 bits whose words are in the tree.
-fn decode_big_integer(node: Node<'_>) -> Option<String> {
-    if !node.tag()?.rsplit('/').next()?.starts_with("integer-") {
-        return None;
-    }
-    let mut value = 0u128;
-    for (word, shift) in node.get("words")?.get("data")?.items().zip((0..).step_by(32)) {
-        let Scalar::Int(word) = word.scalar() else { return None };
-        value |= u128::from(u32::try_from(word).ok()?).checked_shl(shift)?;
-    }
-    match &*node.get("sign")?.text() {
-        "+" => Some(value.to_string()),
-        "-" => Some(format!("-{value}")),
-        _ => None,
+        found.collect_layout_words();
+        found
     }
 }
 
 /// Returns `true` for what an attribute has as one of its values.
 fn is_word(node: Node<'_>) -> bool {
-    node.is_scalar() || decode_big_integer(node).is_some()
+    node.is_scalar() || big_integer::decode(node).is_some()
 }
 
 /// Returns `true` for a core/integer, and for a list of numbers with one.
 fn has_large(node: Node<'_>) -> bool {
     let is_list = || node.is_sequence() && node.tag().is_none() && node.items().all(is_word);
-    decode_big_integer(node).is_some() || is_list() && node.items().any(|item| decode_big_integer(item).is_some())
+    big_integer::decode(node).is_some() || is_list() && node.items().any(|item| big_integer::decode(item).is_some())
 }
 
 /// Returns the name of an attribute that an item of the file has; `None` for a word about the layout or the tree.
@@ -540,8 +531,10 @@ pub(super) fn asdf_to_draft_with(file: &AsdfFile, options: &ConvertOptions) -> R
     let mut draft = if root.is_mapping() { draft } else { Draft::dict([("", draft)]) };
     // The tag of the root only marks the root.
     draft.attributes.retain(|(name, _)| name != TAG_ATTRIBUTE);
-    if let (NewItemKind::Dict(_), Some(about)) = (&draft.kind, root.get("dudley").filter(|about| is_reserved_attribute(*about))) {
-        walk.restore_annotations(&mut draft, about);
+    if let (NewItemKind::Dict(_), Some((key, mapping))) = (&draft.kind, walk.mapping) {
+        let items = if key == EARLY_KEY { early_items(mapping) } else { walk.annotated_items(key, mapping)? };
+        let form = if key == EARLY_KEY { Some(mapping) } else { mapping.get(annotations::LAYOUT_KEY) };
+        walk.restore_annotations(&mut draft, form, items);
     }
     match asdf::walk::unreferenced_blocks(file)?.len() {
         0 => {}
@@ -552,6 +545,8 @@ pub(super) fn asdf_to_draft_with(file: &AsdfFile, options: &ConvertOptions) -> R
 
 pub(super) struct AsdfToDudley<'a> {
     file: &'a AsdfFile,
+    /// The mapping `annotations`, or that of earlier versions, with its key.
+    mapping: Option<(&'static str, Node<'a>)>,
     skip_unreadable: bool,
     pub losses: Vec<Diagnostic>,
     budget: AliasBudget<'a>,
@@ -561,8 +556,10 @@ pub(super) struct AsdfToDudley<'a> {
 
 impl<'a> AsdfToDudley<'a> {
     fn new(file: &'a AsdfFile, skip: bool) -> Self {
+        let early = || Some((EARLY_KEY, file.tree().root().get(EARLY_KEY).filter(|about| is_early_mapping(*about))?));
         Self {
             file,
+            mapping: annotations::find(file.tree()).or_else(early),
             skip_unreadable: skip,
             losses: Vec::new(),
             budget: AliasBudget::new(file.tree(), file.limits()),
@@ -640,7 +637,7 @@ impl<'a> AsdfToDudley<'a> {
                 // The writer of this file and its options; the next writer adds its own.
                 continue;
             }
-            if inner == "/dudley" && is_reserved_attribute(value) {
+            if self.mapping.is_some_and(|(_, mapping)| mapping.id() == value.id() && path.is_empty()) {
                 continue;
             }
             if !matches!(key.scalar(), Scalar::Str(_)) || !key.is_scalar() {
@@ -683,57 +680,165 @@ impl<'a> AsdfToDudley<'a> {
     }
 
     /// Puts documentation, attributes and parameters back where [`stream_to_asdf`] found them.
-    fn restore_annotations(&mut self, draft: &mut Draft, about: Node<'_>) {
-        let listed = about.get("parameters").filter(|list| list.is_sequence());
-        for (at, path) in listed.iter().flat_map(|list| list.items()).enumerate() {
-            if restore_param(draft, &path.text(), None).is_none() {
+    fn restore_annotations(&mut self, draft: &mut Draft, form: Option<Node<'_>>, items: Vec<AnnotatedPath<'_>>) {
+        let list = |key: &str| form.and_then(|form| form.get(key)).filter(|list| list.is_sequence());
+        let map = |key: &str| form.and_then(|form| form.get(key)).filter(|map| map.is_mapping());
+        for (at, path) in list("parameters").iter().flat_map(|list| list.items()).enumerate() {
+            if restore_param(draft, &file_path(&path.text()), None).is_none() {
                 self.report_orphan("parameters", &at.to_string());
             }
         }
-        for (path, kind) in about.get("stored").filter(|map| map.is_mapping()).iter().flat_map(|map| map.entries()) {
+        for (path, kind) in map("stored").iter().flat_map(|map| map.entries()) {
             let kind = Primitive::from_name(&kind.text(), Dialect::D2025);
             let kind = kind.filter(|kind| kind.kind() == PrimitiveKind::Signed);
-            if restore_param(draft, &path.text(), kind).is_none() {
+            if restore_param(draft, &file_path(&path.text()), kind).is_none() {
                 self.report_orphan("stored", &path.text());
             }
         }
-        self.restore_form(draft, about);
-        for (key, lines) in about.get("docs").filter(|docs| docs.is_mapping()).iter().flat_map(|docs| docs.entries()) {
-            match Self::annotation_target(draft, &key.text()) {
-                Some((docs, _)) => *docs = lines.items().map(|line| line.text().into_owned()).collect(),
-                None => self.report_orphan("docs", &key.text()),
-            }
+        if let Some(form) = form {
+            self.restore_form(draft, form);
         }
-        for (key, said) in about.get("attributes").filter(|said| said.is_mapping()).iter().flat_map(|said| said.entries()) {
-            let Some((_, attributes)) = Self::annotation_target(draft, &key.text()) else {
-                self.report_orphan("attributes", &key.text());
+        for item in items {
+            let Some((docs, attributes)) = Self::annotation_target(draft, &item.key) else {
+                let message = format!("describes an item that does not exist: {}", item.key);
+                self.losses.push(Diagnostic::loss(&item.place, message));
                 continue;
             };
-            for (name, value) in said.entries() {
+            docs.extend(item.docs);
+            attributes.extend(item.words);
+            for (name, value) in item.attributes {
                 match node_to_attribute(value, self.file.limits()) {
-                    Ok((value, _)) => {
-                        let name = name.text();
-                        // Names of words, with and without the mark, are spelled as in a layout.
-                        let is_spelled = MEANING.contains(&&*read_own(&name));
-                        let own = || own_attribute(&reserved_keys::name_of(&name)).into_owned();
-                        let spelled = if is_spelled { name.clone().into_owned() } else { own() };
-                        attributes.push((spelled, value));
-                    }
-                    Err(error) => {
-                        let path = format!("/dudley/attributes/{}", escape_pointer_key(&key.text()));
-                        self.losses.push(Diagnostic::loss(&path, error.message().to_owned()));
-                    }
+                    Ok((value, _)) => attributes.push((name, value)),
+                    Err(error) => self.losses.push(Diagnostic::loss(&item.place, error.message().to_owned())),
                 }
             }
+            self.losses.extend(item.lost.into_iter().map(|what| Diagnostic::loss(&item.place, what)));
         }
-        self.losses.extend(draft.reconcile());
+        for loss in draft.reconcile() {
+            self.report_form_loss(loss.path_text(), loss.message.clone());
+        }
+    }
+
+    /// The items of the mapping `annotations`, and the types and the summary block of a layout.
+    fn annotated_items(&self, root_key: &str, mapping: Node<'a>) -> Result<Vec<AnnotatedPath<'a>>> {
+        let named = mapping.get(annotations::LAYOUT_KEY).and_then(|form| form.get("named"));
+        let named = named.filter(|named| named.is_mapping()).map_or_else(Vec::new, Node::pairs);
+        let is_path = |key: &str| key.is_empty() || key.starts_with('/');
+        let items = mapping.pairs().into_iter().filter(|(key, _)| is_path(&key.text()));
+        let mut all = Vec::new();
+        for (key, said) in named.into_iter().chain(items).filter(|(_, said)| said.is_mapping()) {
+            let known = ItemAnnotation::from_node(said, self.file.limits())?;
+            let text = key.text().into_owned();
+            let place = format!("/{root_key}/{}", escape_pointer_key(&text));
+            let attributes = said.get("attributes").filter(|all| all.is_mapping()).map_or_else(Vec::new, Node::pairs);
+            let attributes = attributes.into_iter().map(|(name, value)| {
+                let is_long = value.is_mapping() && value.tag().is_none();
+                let name = name.text();
+                let spelled = if MEANING.contains(&&*name) { name } else { own_attribute(&read_name(&name)).into_owned().into() };
+                (spelled.into_owned(), value.get("value").filter(|_| is_long).unwrap_or(value))
+            });
+            let mut words: Vec<(String, Attribute)> = Vec::new();
+            let is_stored = |name: &str| known.attributes.iter().any(|entry| read_name(&entry.name) == name);
+            let others = known.file_attributes().into_iter().filter(|(name, _)| !is_stored(name));
+            words.extend(others.map(|(name, value)| (name.into_owned(), word_attribute(&value))));
+            let others = known.layout_words().into_iter().filter(|(name, _)| !is_stored(name));
+            words.extend(others.map(|(name, value)| (name.to_owned(), word_attribute(&value))));
+            let lost = known.attributes.iter().flat_map(|entry| {
+                let parts = ItemAnnotation::attribute_details(entry);
+                parts.into_iter().map(|part| format!("the {part} of its attribute {}", entry.name))
+            });
+            all.push(AnnotatedPath {
+                key: file_path(&text),
+                place,
+                docs: known.doc.iter().flat_map(|doc| doc.split('\n')).map(doc_line).collect(),
+                attributes: attributes.collect(),
+                words,
+                lost: lost.collect(),
+            });
+        }
+        Ok(all)
     }
 
     /// The loss of what is said about an item that is not there.
     pub(super) fn report_orphan(&mut self, of: &str, path: &str) {
-        let place = format!("/dudley/{of}/{}", escape_pointer_key(path));
-        self.losses.push(Diagnostic::loss(&place, format!("describes an item that does not exist: {path}")));
+        let place = format!("{of}/{}", escape_pointer_key(path));
+        self.report_form_loss(&place, format!("describes an item that does not exist: {path}"));
     }
+
+    /// A loss of a part of the form of the layout.
+    pub(super) fn report_form_loss(&mut self, part: &str, message: String) {
+        let place = match self.mapping {
+            Some((EARLY_KEY, _)) | None => format!("/{EARLY_KEY}/{part}"),
+            Some((key, _)) => format!("/{key}/{}/{part}", annotations::LAYOUT_KEY),
+        };
+        self.losses.push(Diagnostic::loss(&place, message));
+    }
+}
+
+/// Metadata that a tree keeps for one item of a file, or for a type of its layout.
+struct AnnotatedPath<'t> {
+    /// The path with the names of the file, or the name of the type.
+    key: String,
+    /// The place in the tree.
+    place: String,
+    docs: Vec<String>,
+    attributes: Vec<(String, Node<'t>)>,
+    /// Attributes of a layout that other parts of the mapping state.
+    words: Vec<(String, Attribute)>,
+    /// Parts of attributes that a layout does not have.
+    lost: Vec<String>,
+}
+
+/// The items of the mapping that earlier versions wrote.
+fn early_items(about: Node<'_>) -> Vec<AnnotatedPath<'_>> {
+    let pairs = |key: &str| about.get(key).filter(|map| map.is_mapping()).map_or_else(Vec::new, Node::pairs);
+    let item = |of: &str, key: Node<'_>| AnnotatedPath {
+        key: key.text().into_owned(),
+        place: format!("/{EARLY_KEY}/{of}/{}", escape_pointer_key(&key.text())),
+        docs: Vec::new(),
+        attributes: Vec::new(),
+        words: Vec::new(),
+        lost: Vec::new(),
+    };
+    let docs = pairs("docs").into_iter().map(|(key, lines)| {
+        let docs = lines.items().map(|line| line.text().into_owned()).collect();
+        AnnotatedPath { docs, ..item("docs", key) }
+    });
+    let attributes = pairs("attributes").into_iter().map(|(key, said)| {
+        let spelled = |name: &str| {
+            // Names of words, with and without the mark, are spelled as in a layout.
+            let is_spelled = MEANING.contains(&&*read_own(name));
+            if is_spelled { name.to_owned() } else { own_attribute(&reserved_keys::name_of(name)).into_owned() }
+        };
+        let attributes = said.entries().map(|(name, value)| (spelled(&name.text()), value)).collect();
+        AnnotatedPath { attributes, ..item("attributes", key) }
+    });
+    docs.chain(attributes).collect()
+}
+
+/// The path of an item with the names that it has in a file, from its path in a tree.
+pub(super) fn file_path(path: &str) -> String {
+    let step = |step: &str| escape_pointer_key(&reserved_keys::name_of(&step.replace("~1", "/").replace("~0", "~")));
+    path.split('/').map(step).collect::<Vec<_>>().join("/")
+}
+
+/// A line of documentation as a layout has it.
+fn doc_line(line: &str) -> String {
+    if line.is_empty() { String::new() } else { format!(" {line}") }
+}
+
+/// A word of a layout as an attribute.
+fn word_attribute(value: &Value) -> Attribute {
+    let one = |value: &Value| match &value.data {
+        ValueData::Int(number) => LayoutLiteral::Integer(*number),
+        ValueData::BigInt(digits) => LayoutLiteral::Large(digits.clone()),
+        ValueData::Float(number) => LayoutLiteral::Float(*number),
+        _ => LayoutLiteral::Text(value.as_str().unwrap_or("").to_owned()),
+    };
+    own_value(match &value.data {
+        ValueData::Seq(items) => Attribute::List(items.iter().map(one).collect()),
+        _ => Attribute::Value(one(value)),
+    })
 }
 
 /// Returns `true` if the elements of an entry have a mask in a tree.
@@ -746,9 +851,9 @@ pub(super) fn escape_pointer_key(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// Returns `true` if a node is what [`stream_to_asdf`] writes next to the items of a stream; anything else under its
-/// name is the user's.
-fn is_reserved_attribute(about: Node<'_>) -> bool {
+/// Returns `true` if a node is what earlier versions wrote next to the items of a stream; anything else under its name is the
+/// user's.
+pub(super) fn is_early_mapping(about: Node<'_>) -> bool {
     let is_text = |node: Node<'_>| node.tag().is_none() && matches!(node.scalar(), Scalar::Str(_)) && node.is_scalar();
     let is_list = |node: Node<'_>| node.is_sequence() && node.tag().is_none() && node.items().all(is_text);
     let is_map = |node: Node<'_>, is: &dyn Fn(Node<'_>) -> bool| {
@@ -793,7 +898,7 @@ fn restore_param(draft: &mut Draft, path: &str, stored: Option<Primitive>) -> Op
 
 /// The scalar that an attribute can hold.
 fn attribute_literal(node: Node<'_>) -> Option<LayoutLiteral> {
-    if let Some(digits) = decode_big_integer(node) {
+    if let Some(digits) = big_integer::decode(node) {
         return Some(LayoutLiteral::Large(digits));
     }
     match (node.tag(), node.scalar()) {

@@ -192,12 +192,45 @@ fn annotations_not_matching_items_are_losses() {
     let stream = stream(vec![0; 32], Some(text.as_bytes()));
     stream_to_asdf(&stream, Target::latest(), &inline, false, &mut out).unwrap();
     let made = String::from_utf8(out.into_inner()).unwrap();
+    assert!(made.contains("schema: asdf://trilith/schemas/annotations-1.0.0"), "{made}");
     for (old, new, path) in
-        [("NX: 3", "NX: 4", "/dudley/shapes/x"), ("", "", "cell"), ("/c:", "/gone:", "/dudley/attributes/~1gone")]
+        [("NX: 3", "NX: 4", "/annotations/layout/shapes/x"), ("", "", "cell"), ("/c:", "/gone:", "/annotations/~1gone")]
     {
         let text = made.replace(old, new);
         let file = crate::file::open_asdf_bytes(text.into_bytes()).unwrap();
         let (_, losses) = asdf_to_draft(&file).unwrap();
         assert!(losses.iter().any(|loss| loss.to_string().contains(path)), "{path}: {losses:?}");
     }
+}
+
+/// First tier.
+#[test]
+fn mapping_of_earlier_versions_is_restored() {
+    let tree = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
+                NX: 2\nx: !core/ndarray-1.1.0 {data: [1.5, 2.5], datatype: float64}\n\
+                dudley:\n  dialect: '2025'\n  parameters: [/NX]\n  shapes: {/x: [NX]}\n  docs: {/x: [' along']}\n\
+                \x20 attributes: {/x: {unit: m}, /gone: {a: 1}}\n...\n";
+    let file = crate::file::open_asdf_bytes(tree.into()).unwrap();
+    let (draft, losses) = asdf_to_draft(&file).unwrap();
+    assert!(losses.iter().any(|loss| loss.to_string().contains("/dudley/attributes/~1gone")), "{losses:?}");
+    let mut out = Cursor::new(Vec::new());
+    draft.write_as(Dialect::D2025, Byteorder::Little, &Limits::default(), &mut out).unwrap();
+    let text = stream(out.into_inner(), None).layout().print();
+    for said in ["NX : 2", "f8[NX]", "## along", "unit=\"m\""] {
+        assert!(text.contains(said), "{said}\n{text}");
+    }
+}
+
+/// First tier.
+#[test]
+fn items_named_like_annotations_keep_their_names() {
+    let layout = b"annotations = |u1[2]\ndudley/\n  #: dialect=\"2025\"\n  x = |u1[1]  ## inner\n  ..\n";
+    let file = tree_of(&stream(vec![1, 2, 3], Some(layout)), &ArrayOptions::inline());
+    let root = file.tree().root();
+    assert_eq!(file.array_at("/annotations").unwrap().load::<u8>().unwrap(), [1, 2]);
+    assert_eq!(root.get("dudley").unwrap().get("dialect").unwrap().text(), "2025");
+    let said = root.get("annotations_2").unwrap().get("/dudley/x").unwrap();
+    assert_eq!(said.get("doc").unwrap().text(), "inner");
+    let back = stream_of(&file, Dialect::D2025, Byteorder::Little).layout().print();
+    assert!(back.contains("## inner") && back.contains("dialect=\"2025\""), "{back}");
 }

@@ -10,13 +10,17 @@ use std::io::{Seek, Write};
 use std::sync::Arc;
 
 use super::coverage::{CoverageTracker, is_format_history};
+use super::dispatch::NewAsdf;
 use super::loss::{check_readable, to_damaged_loss, to_unreadable_loss};
+use super::quantity::{is_quantity, quantity};
 use super::tree_to_hdus::{HduList, hdus};
 use super::{CodecChoice, ConvertOptions, ConvertReport, CoordinateHeader, TargetForm};
 use crate::array::{Array, Byteorder};
+use crate::asdf::annotations::{self, ItemAnnotation};
 use crate::asdf::builder::datatype_value;
-use crate::asdf::{ArrayOptions, AsdfBuilder, AsdfFile, Block, BlockOptions, FileWriter, Target, walk};
-use crate::bytes::{self, DerivedSource, MemorySource, SourceRef, WriteSeek, verify_backing};
+use crate::asdf::virtual_file::VirtualFile;
+use crate::asdf::{ArrayOptions, AsdfBuilder, AsdfFile, Block, BlockOptions, FileWriter, Generation, Target, walk};
+use crate::bytes::{MemorySource, SourceRef, WriteSeek, verify_backing};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, SuggestedSetting, count_noun};
 use crate::file::container_fits;
@@ -38,6 +42,16 @@ const ASTROPY_FITS_TAG: &str = "tag:astropy.org:astropy/fits/fits-1.0.0";
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for data that FITS files rarely hold,
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if the file cannot be read.
 pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
+    let NewAsdf { builder, tree, losses } = build_asdf(fits, options)?;
+    builder.write_to(out, tree)?;
+    Ok(losses)
+}
+
+/// Builds a file of the ASDF family of a plain FITS file.
+///
+/// # Errors
+/// Returns the errors of [`from_fits`].
+fn build_asdf(fits: &FitsFile, options: &ConvertOptions) -> Result<NewAsdf> {
     let _call = fits.limits().call();
     let builder = AsdfBuilder::new(Target::latest()).with_options(options.write_options.clone());
     let mut how = ArrayOptions::default();
@@ -52,16 +66,15 @@ pub fn from_fits<W: Write + Seek>(fits: &FitsFile, out: W, options: &ConvertOpti
             taking.losses.push(to_damaged_loss(&format!("/fits/{}/header", hdu.index()), why, taking.skip_unreadable)?);
         }
     }
-    let root = if options.physical_values { build_physical_tree(fits, &mut taking)? } else { as_stored(fits, &mut taking)? };
+    let tree = if options.physical_values { build_physical_tree(fits, &mut taking)? } else { as_stored(fits, &mut taking)? };
     let FitsImport { builder, mut losses, .. } = taking;
-    builder.write_to(out, root)?;
     losses.extend(fits::unassigned_bytes(fits)?);
-    Ok(losses)
+    Ok(NewAsdf { builder, tree, losses })
 }
 
 /// The arrays of a FITS file on their way into a file of the ASDF family.
 struct FitsImport<'a> {
-    builder: AsdfBuilder<'a>,
+    builder: AsdfBuilder<'static>,
     options: &'a ArrayOptions,
     /// `true` if arrays that cannot be read are left out.
     skip_unreadable: bool,
@@ -109,13 +122,13 @@ fn as_stored(fits: &FitsFile, taking: &mut FitsImport<'_>) -> Result<Value> {
     Ok(root)
 }
 
-/// The tree of the physical values of a FITS file: the array of each HDU under its EXTNAME, a table as a mapping of its
-/// columns, and the cards of every header under `headers`.
+/// The tree of the physical values of a FITS file: for each HDU a mapping with its EXTNAME as key, which holds the image as `data`
+/// or the columns by name, and the cards as `header`. Numbers with a unit are quantities.
 fn build_physical_tree(fits: &FitsFile, taking: &mut FitsImport<'_>) -> Result<Value> {
     let mut root = Value::map::<&str, Value>([]);
-    let mut headers = Value::map::<&str, Value>([]);
-    // Keys at the top that belong to an ASDF file and this tree.
-    let mut names: HashSet<String> = ["headers", "fits", "history", "asdf_library"].map(str::to_owned).into();
+    // Keys at the top that belong to an ASDF file.
+    let mut names: HashSet<String> = ["fits", "history", "asdf_library"].map(str::to_owned).into();
+    let mut said = Vec::new();
     let listing = fits::to_value(fits, &mut |_| Ok(None))?;
     for (hdu, item) in fits.hdus().iter().zip(listing.fits.items()) {
         let plain = match hdu.name() {
@@ -125,51 +138,76 @@ fn build_physical_tree(fits: &FitsFile, taking: &mut FitsImport<'_>) -> Result<V
         let name = if names.contains(&plain) { format!("{plain},{}", hdu.version()) } else { plain };
         let name = if names.contains(&name) { format!("{name} ({})", hdu.index()) } else { name };
         names.insert(name.clone());
+        let mut node = Value::map::<&str, Value>([]);
+        if hdu.kind() != HduKind::Image || hdu.header().integer("NAXIS")? != Some(0) {
+            let units = add_physical_data(fits, hdu, taking, &mut node)?;
+            let path = TreePath::root().join(name.as_str());
+            let unit = |(key, unit): (String, String)| {
+                let annotation = ItemAnnotation { unit: Some(unit), ..ItemAnnotation::default() };
+                (path.join(key).to_string(), annotation)
+            };
+            said.extend(units.into_iter().map(unit));
+        }
         if let Some(header) = item.get("header") {
-            headers.set(name.as_str(), header.clone());
+            // A column may have that name.
+            let key = (1..).map(|n| if n == 1 { HEADER_KEY.to_owned() } else { format!("{HEADER_KEY}_{n}") });
+            let key = key.into_iter().find(|key| node.get(key).is_none()).unwrap_or_default();
+            node.set(key, header.clone());
         }
-        if hdu.kind() == HduKind::Image && hdu.header().integer("NAXIS")? == Some(0) {
-            continue;
-        }
-        if let Some(node) = physical_node(fits, hdu, taking)? {
-            root.set(name, node);
-        }
+        root.set(name, node);
     }
-    root.set("headers", headers);
+    if !said.is_empty() && !annotations::insert(&mut root, said, None) {
+        taking.losses.push(Diagnostic::loss("", "units of columns: the keys for them are taken"));
+    }
     Ok(root)
 }
 
-/// The physical values of one HDU; None if they are left out.
-fn physical_node(fits: &FitsFile, hdu: &Hdu, taking: &mut FitsImport<'_>) -> Result<Option<Value>> {
-    let path = data_path(hdu);
+/// The keys of the image and of the header of an HDU.
+const DATA_KEY: &str = "data";
+const HEADER_KEY: &str = "header";
+
+/// Adds the physical values of one HDU to a mapping. Returns the units of what cannot be a quantity, by key.
+fn add_physical_data(fits: &FitsFile, hdu: &Hdu, taking: &mut FitsImport<'_>, into: &mut Value) -> Result<Vec<(String, String)>> {
+    let (path, header) = (data_path(hdu), hdu.header());
+    let mut units = Vec::new();
     let array = match fits.array(hdu) {
         Ok(array) => array,
-        Err(why) => return taking.build_array_node(&path, Err(why)),
+        Err(why) => {
+            let node = taking.build_array_node(&path, Err(why))?;
+            node.into_iter().for_each(|node| into.set(DATA_KEY, node));
+            return Ok(units);
+        }
     };
-    let Some(fields) = array.datatype().as_struct() else { return taking.build_array_node(&path, Ok(array)) };
-    let mut columns = Value::map::<&str, Value>([]);
+    // Random groups and tables have fields, an image has none.
+    let Some(fields) = array.datatype().as_struct() else {
+        let unit = header.text("BUNIT").map(str::trim);
+        let column = PhysicalColumn { key: DATA_KEY.to_owned(), unit };
+        taking.add_column(&path, column, Ok(array), into, &mut units)?;
+        return Ok(units);
+    };
     if hdu.kind() != HduKind::Table {
         for (at, field) in fields.fields().iter().enumerate() {
-            let name = field.name_or(at);
+            let key = field.name_or(at);
+            // The unit of random groups is that of their images.
+            let unit = header.text("BUNIT").map(str::trim).filter(|_| at + 1 == fields.fields().len());
+            let column = PhysicalColumn { key: key.to_string(), unit };
             // A field of the rows has a mask if any of the columns has one.
-            let column = match hdu.kind() {
+            let values = match hdu.kind() {
                 HduKind::CompressedTable => fits.column_or_cell(hdu, at, None),
-                _ => array.field(&name),
+                _ => array.field(&key),
             };
-            if let Some(node) = taking.build_array_node(&path.join(name.as_str()), column)? {
-                columns.set(name.as_str(), node);
-            }
+            taking.add_column(&path.join(key.as_str()), column, values, into, &mut units)?;
         }
-        return Ok(Some(columns));
+        return Ok(units);
     }
     let (ragged, rows) = fits.ragged(hdu)?;
     for (at, (name, column)) in fits::named_columns(hdu)?.into_iter().enumerate() {
         let path = path.join(name.as_str());
         let is_ragged = ragged.iter().any(|(number, _)| *number == at);
+        let unit = column.unit.as_deref().map(str::trim).filter(|unit| !unit.is_empty());
         if !(is_ragged && column.in_heap()) {
-            if let Some(node) = taking.build_array_node(&path, fits.column_or_cell(hdu, at, None))? {
-                columns.set(name, node);
-            }
+            let values = fits.column_or_cell(hdu, at, None);
+            taking.add_column(&path, PhysicalColumn { key: name, unit }, values, into, &mut units)?;
             continue;
         }
         let most = fits.limits().nodes;
@@ -182,9 +220,42 @@ fn physical_node(fits: &FitsFile, hdu: &Hdu, taking: &mut FitsImport<'_>) -> Res
             let node = taking.build_array_node(&path.join(row.to_string()), fits.column_or_cell(hdu, at, Some(row)))?;
             cells.push(node.unwrap_or_else(Value::null));
         }
-        columns.set(name, Value::seq(cells));
+        units.extend(unit.map(|unit| (name.clone(), unit.to_owned())));
+        into.set(name, Value::seq(cells));
     }
-    Ok(Some(columns))
+    Ok(units)
+}
+
+/// The key and the unit of a column or an image.
+struct PhysicalColumn<'a> {
+    key: String,
+    unit: Option<&'a str>,
+}
+
+impl FitsImport<'_> {
+    /// Adds an array to a mapping, as a quantity if it has a unit.
+    fn add_column(
+        &mut self,
+        path: &TreePath,
+        column: PhysicalColumn<'_>,
+        array: Result<Array>,
+        into: &mut Value,
+        units: &mut Vec<(String, String)>,
+    ) -> Result<()> {
+        let datatype = array.as_ref().ok().map(|array| array.datatype().clone());
+        let Some(node) = self.build_array_node(path, array)? else { return Ok(()) };
+        let target = Target::latest();
+        let node = match (column.unit, datatype) {
+            (Some(unit), Some(datatype)) if is_quantity(&datatype, unit, target) => quantity(node, unit, target),
+            (Some(unit), _) if !unit.is_empty() => {
+                units.push((column.key.clone(), unit.to_owned()));
+                node
+            }
+            _ => node,
+        };
+        into.set(column.key, node);
+        Ok(())
+    }
 }
 
 /// Writes a file of the ASDF family as FITS, and says what of it there is no place for: if the tree is
@@ -415,30 +486,40 @@ pub fn out_of_fits<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOp
     }
 }
 
-/// Does the same as [`out_of_fits`], into a temporary file that is opened, and returns the losses, too. Returns
+/// Does the same as [`out_of_fits`], but returns a file whose bytes are made when they are read, and the losses, too. Returns
 /// None for a file that is in no FITS file.
 ///
 /// # Errors
 /// Returns the errors of [`from_fits`].
-pub fn extract_to_temp(file: &AsdfFile) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
+pub fn extract_from_fits(file: &AsdfFile) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
     extract(file, &ConvertOptions::default())
 }
 
-/// Does the same as [`extract_to_temp`], with `options` for physical values and for leaving out unreadable arrays.
+/// Does the same as [`extract_from_fits`], with `options` for physical values and for leaving out unreadable arrays.
 pub(super) fn extract(file: &AsdfFile, options: &ConvertOptions) -> Result<Option<(AsdfFile, Vec<Diagnostic>)>> {
-    if container_fits(file).is_none() {
-        return Ok(None);
-    }
-    let from = file.sections().source();
+    let Some(fits) = container_fits(file) else { return Ok(None) };
     let (physical, skip_unreadable) = (options.physical_values, options.skip_unreadable);
     let options = ConvertOptions { physical_values: physical, skip_unreadable, ..ConvertOptions::default() };
-    let mut losses = Vec::new();
-    let alone = bytes::spool_output(from.name(), |out| {
-        losses = out_of_fits(file, out, &options)?;
-        Ok(())
-    })?;
-    let source = Arc::new(DerivedSource::new(alone, from.clone()));
-    Ok(Some((AsdfFile::open(source, file.limits())?.with_resolver(file.resolver().clone()), losses)))
+    let (alone, losses) = if file.container().is_some_and(|container| container.hdu > 0) {
+        let mut parts = ExtractedParts::new(file, skip_unreadable)?;
+        let sections = file.sections();
+        let head = (sections.header().line.as_str(), &sections.header().raw_comments[..]);
+        let mut alone = VirtualFile::new(parts.generation, sections.source(), head, parts.tree.as_deref());
+        for block in std::mem::take(&mut parts.sized) {
+            alone.push_block(block, sections.source())?;
+        }
+        for (_, array) in std::mem::take(&mut parts.taken) {
+            alone.push_array(array, Byteorder::Big);
+        }
+        for block in std::mem::take(&mut parts.streamed) {
+            alone.push_block(block, sections.source())?;
+        }
+        (alone.open(file.limits())?, parts.losses(file, Vec::new())?)
+    } else {
+        let NewAsdf { builder, tree, losses } = build_asdf(fits, &options)?;
+        (builder.into_file(tree, file.sections().source(), file.limits())?, losses)
+    };
+    Ok(Some((alone.with_resolver(file.resolver().clone()), losses)))
 }
 
 /// Returns remarks on the FITS file around a file.
@@ -510,63 +591,89 @@ pub(super) fn to_fits_with(
 /// Returns the errors of [`from_fits`].
 pub fn write_extracted<W: Write + Seek>(file: &AsdfFile, out: W, options: &ConvertOptions) -> Result<Vec<Diagnostic>> {
     let _call = file.limits().call();
-    let sections = file.sections();
-    let (streamed, sized): (Vec<&Block>, Vec<&Block>) = sections.all_blocks()?.into_iter().partition(|block| block.is_streamed());
-    let mut edit = file.tree().edit();
-    let mut taken: Vec<(String, Array)> = Vec::new();
-    let (fits, mut hdus) = (container_fits(file), BTreeSet::new());
-    let mut damaged = None;
-    if let Some((fits, hdu)) = fits.and_then(|fits| Some((fits, fits.asdf()?)))
-        && let Err(why) = fits.check(hdu)
-    {
-        damaged = Some(to_damaged_loss("", why, options.skip_unreadable)?);
-    }
-    for (node, source) in walk::ndarrays_with_source(file)? {
-        if let Some(number) = source.as_i64() {
-            let block = sections.block(number)?;
-            let number = if block.is_streamed() { -1 } else { block.index as i64 };
-            if source.as_i64() != Some(number) {
-                edit.replace_node(source, &Value::from(number));
-            }
-        }
-        if !source.text().starts_with("fits:") {
-            continue;
-        }
-        let array = file.stored_array(node)?.without_mask();
-        let name = source.text().into_owned();
-        if let Some(hdu) = fits.and_then(|fits| fits.find(name.trim_start_matches("fits:")).ok()) {
-            hdus.insert(hdu.index());
-        }
-        let position = taken.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-            taken.push((name, array.clone()));
-            taken.len() - 1
-        });
-        edit.replace_node(source, &Value::from((sized.len() + position) as u64));
-        edit.set_key(node, "byteorder", &Value::from("big"))?;
-        // The HDU determines type and shape, even if the tree differs.
-        edit.set_key(node, "datatype", &datatype_value(array.datatype(), Some(Byteorder::Big), "datatype"))?;
-        edit.set_key(node, "shape", &Value::seq(array.shape().iter().copied()).flow())?;
-    }
-    let text = edit.finish(file.limits())?.into_text();
-    let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
-    let mut writer = FileWriter::new(out, generation, options.write_options.clone());
+    let (sections, mut parts) = (file.sections(), ExtractedParts::new(file, options.skip_unreadable)?);
+    let mut writer = FileWriter::new(out, parts.generation, options.write_options.clone());
     writer.match_existing(sections)?;
-    writer.header_of_bytes(&sections.header().line, &sections.header().raw_comments, sections.tree().map(|_| text.as_str()))?;
-    for block in sized {
+    writer.header_of_bytes(&sections.header().line, &sections.header().raw_comments, parts.tree.as_deref())?;
+    for block in std::mem::take(&mut parts.sized) {
         writer.copy(&block.stored_source(sections.source())?, block)?;
     }
-    for (_, array) in taken {
+    for (_, array) in std::mem::take(&mut parts.taken) {
         write_hdu(&mut writer, &array, options)?;
     }
-    for block in streamed {
+    for block in std::mem::take(&mut parts.streamed) {
         writer.copy_last_block(&block.stored_source(sections.source())?, block)?;
     }
-    let mut losses = writer.finish()?;
-    losses.extend(damaged);
-    if let Some(fits) = fits {
-        losses.extend(content_not_in_tree(file, fits, &hdus)?);
+    parts.losses(file, writer.finish()?)
+}
+
+/// The parts of the ASDF file inside a FITS file that becomes a separate file.
+struct ExtractedParts<'f> {
+    generation: &'static Generation,
+    tree: Option<String>,
+    /// The blocks of the ASDF file, and those that are streamed.
+    sized: Vec<&'f Block>,
+    streamed: Vec<&'f Block>,
+    /// The arrays of HDUs, by their sources.
+    taken: Vec<(String, Array)>,
+    /// The numbers of these HDUs.
+    hdus: BTreeSet<usize>,
+    damaged: Option<Diagnostic>,
+}
+
+impl<'f> ExtractedParts<'f> {
+    fn new(file: &'f AsdfFile, skip_unreadable: bool) -> Result<Self> {
+        let sections = file.sections();
+        let (streamed, sized): (Vec<&Block>, Vec<&Block>) =
+            sections.all_blocks()?.into_iter().partition(|block| block.is_streamed());
+        let mut edit = file.tree().edit();
+        let mut taken: Vec<(String, Array)> = Vec::new();
+        let (fits, mut hdus) = (container_fits(file), BTreeSet::new());
+        let mut damaged = None;
+        if let Some((fits, hdu)) = fits.and_then(|fits| Some((fits, fits.asdf()?)))
+            && let Err(why) = fits.check(hdu)
+        {
+            damaged = Some(to_damaged_loss("", why, skip_unreadable)?);
+        }
+        for (node, source) in walk::ndarrays_with_source(file)? {
+            if let Some(number) = source.as_i64() {
+                let block = sections.block(number)?;
+                let number = if block.is_streamed() { -1 } else { block.index as i64 };
+                if source.as_i64() != Some(number) {
+                    edit.replace_node(source, &Value::from(number));
+                }
+            }
+            if !source.text().starts_with("fits:") {
+                continue;
+            }
+            let array = file.stored_array(node)?.without_mask();
+            let name = source.text().into_owned();
+            if let Some(hdu) = fits.and_then(|fits| fits.find(name.trim_start_matches("fits:")).ok()) {
+                hdus.insert(hdu.index());
+            }
+            let position = taken.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+                taken.push((name, array.clone()));
+                taken.len() - 1
+            });
+            edit.replace_node(source, &Value::from((sized.len() + position) as u64));
+            edit.set_key(node, "byteorder", &Value::from("big"))?;
+            // The HDU determines type and shape, even if the tree differs.
+            edit.set_key(node, "datatype", &datatype_value(array.datatype(), Some(Byteorder::Big), "datatype"))?;
+            edit.set_key(node, "shape", &Value::seq(array.shape().iter().copied()).flow())?;
+        }
+        let text = edit.finish(file.limits())?.into_text();
+        let generation = sections.generation().ok_or_else(|| Error::unsupported("a file of an unknown generation"))?;
+        Ok(Self { generation, tree: sections.tree().map(|_| text), sized, streamed, taken, hdus, damaged })
     }
-    Ok(losses)
+
+    /// Returns the losses after those of the writer: HDUs and cards that the tree does not hold.
+    fn losses(self, file: &AsdfFile, mut losses: Vec<Diagnostic>) -> Result<Vec<Diagnostic>> {
+        losses.extend(self.damaged);
+        if let Some(fits) = container_fits(file) {
+            losses.extend(content_not_in_tree(file, fits, &self.hdus)?);
+        }
+        Ok(losses)
+    }
 }
 
 /// Returns the content of the FITS file that is not in the tree of the ASDF file in it.

@@ -1,32 +1,26 @@
 //! The items of a file of any family as a tree with blocks.
 
-use std::io::{Seek, Write};
+use std::borrow::Cow;
 
+use super::dispatch::NewAsdf;
 use super::loss::{check_readable, to_unreadable_loss};
+use crate::asdf::annotations::{self, AttributeEntry, ItemAnnotation};
 use crate::asdf::{ArrayOptions, AsdfBuilder, Target};
 use crate::diagnostic::Diagnostic;
 use crate::dudley::with_ascii_members;
 use crate::error::{Error, Result};
+use crate::file::annotations::attribute_key;
 use crate::file::{File, Item, ItemKind};
 use crate::tree::{Value, ValueData};
 use crate::yaml::ValueBuilder;
 
-/// The key of the names of the axes among what is said of an array.
-const AXES: &str = "axes";
-
-/// Writes the items of a file as a file of the ASDF family, with arrays stored as in `how`. Metadata (comments,
-/// units, attributes) goes into a mapping that is named like the family, by path.
+/// Builds a file of the ASDF family of the items of a file, with arrays stored as in `how`. Metadata (comments, units,
+/// attributes) goes into the mapping `annotations`.
 ///
 /// # Errors
-/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for datatypes that the generation lacks,
-/// [`ErrorKind::Io`](crate::ErrorKind::Io) if writing fails, and an error if the items cannot be read.
-pub(super) fn to_asdf<W: Write + Seek>(
-    file: &File,
-    target: &'static Target,
-    how: &ArrayOptions,
-    skip: bool,
-    out: W,
-) -> Result<Vec<Diagnostic>> {
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for datatypes that the generation lacks, and an error if
+/// the items cannot be read.
+pub(super) fn to_asdf(file: &File, target: &'static Target, how: &ArrayOptions, skip: bool) -> Result<NewAsdf> {
     let mut made = TreeBuilder { builder: AsdfBuilder::new(target), options: how, annotations: Vec::new(), losses: Vec::new() };
     let root = file.root();
     let mut built = ValueBuilder::default();
@@ -36,7 +30,7 @@ pub(super) fn to_asdf<W: Write + Seek>(
             built.end_collection();
         }
         let path = walk.path();
-        made.record_metadata(&visit.item, &path);
+        made.record_metadata(&visit.item, &path)?;
         if let Some(name) = &visit.name {
             built.key(Value::from(&**name));
         }
@@ -54,23 +48,16 @@ pub(super) fn to_asdf<W: Write + Seek>(
         value => Value::map([("items", value.unwrap_or_else(Value::null))]),
     };
     let TreeBuilder { builder, annotations: said, mut losses, .. } = made;
-    if !said.is_empty() {
-        let key = file.family();
-        match tree.get(key) {
-            Some(_) => {
-                losses.push(Diagnostic::loss(&format!("/{key}"), "an item of that name hides other content of the file"));
-            }
-            None => tree.set(key, Value::map([("notes", Value::map(said))])),
-        }
+    if !said.is_empty() && !annotations::insert(&mut tree, said, None) {
+        losses.push(Diagnostic::loss("", "all that the file states about its items: the keys for it are taken"));
     }
-    builder.write_to(out, tree)?;
-    Ok(losses)
+    Ok(NewAsdf { builder, tree, losses })
 }
 
 struct TreeBuilder<'a> {
-    builder: AsdfBuilder<'a>,
+    builder: AsdfBuilder<'static>,
     options: &'a ArrayOptions,
-    annotations: Vec<(String, Value)>,
+    annotations: Vec<(String, ItemAnnotation)>,
     losses: Vec<Diagnostic>,
 }
 
@@ -96,20 +83,32 @@ impl TreeBuilder<'_> {
     }
 
     /// Keeps what is said about an item besides its value.
-    fn record_metadata(&mut self, item: &Item<'_>, path: &str) {
+    fn record_metadata(&mut self, item: &Item<'_>, path: &str) -> Result<()> {
         let notes = item.metadata();
-        let comment = notes.comment.iter().map(|text| ("comment".to_owned(), Value::from(text.as_ref())));
-        let unit = notes.unit.iter().map(|text| ("unit".to_owned(), Value::from(text.as_ref())));
-        let others = notes.attributes.iter().map(|(name, text)| (name.clone().into_owned(), Value::from(text.as_str())));
-        let mut said: Vec<(String, Value)> = comment.chain(unit).chain(others).collect();
+        let mut found = ItemAnnotation {
+            doc: notes.comment.map(Cow::into_owned),
+            unit: notes.unit.map(Cow::into_owned),
+            ..ItemAnnotation::default()
+        };
+        for (name, value) in item.attributes()? {
+            found.attributes.push(AttributeEntry::new(attribute_key(&name), value));
+        }
+        for (name, text) in notes.attributes {
+            if !found.attributes.iter().any(|entry| entry.name == attribute_key(&name)) {
+                found.push_layout_attribute(AttributeEntry::new(name, text));
+            }
+        }
         // A group of a file set has the first axis of all arrays in it, which these have themselves.
-        let axes = if item.kind().is_collection() { Vec::new() } else { item.axes().unwrap_or_default().names };
-        if axes.iter().any(Option::is_some) {
-            let names = axes.iter().map(|name| name.as_deref().map_or(Value::null(), Value::from));
-            said.push((AXES.to_owned(), Value::from(ValueData::Seq(names.collect())).flow()));
+        if !item.kind().is_collection() {
+            found.axes = item.axes().unwrap_or_default().names;
         }
-        if !said.is_empty() {
-            self.annotations.push((path.to_owned(), Value::map(said)));
+        found.collect_unit();
+        if found.axes.iter().all(Option::is_none) {
+            found.axes.clear();
         }
+        if !found.is_empty() {
+            self.annotations.push((path.to_owned(), found));
+        }
+        Ok(())
     }
 }

@@ -1,11 +1,11 @@
 //! Documentation and attributes that a layout has for members of structs, its types, its summary block and the parameters in its
-//! shapes: into the mapping `dudley` of a tree, and back.
+//! shapes: into the mapping `annotations` of a tree, and back.
 //!
-//! Members have the keys of their items, `/s/time`; a type has its name, without a slash, and the summary block `{}`.
+//! Members have paths below their items, `/s/time`; a type has its name, and the summary block `{}`.
 
 use std::sync::Arc;
 
-use super::dudley_asdf::{AsdfToDudley, AttributeFilter, DudleyToTree, escape_pointer_key};
+use super::dudley_asdf::{AsdfToDudley, AttributeFilter, DudleyToTree, escape_pointer_key, file_path};
 use crate::array::{Array, Byteorder, Datatype, StructType};
 use crate::bytes::MemorySource;
 use crate::diagnostic::Diagnostic;
@@ -17,33 +17,26 @@ use crate::tree::{Node, Value};
 pub(super) const SUMMARY_KEY: &str = "{}";
 
 impl<'f> DudleyToTree<'_, 'f, '_> {
-    /// Documentation of an item or a member.
-    pub(super) fn add_docs(&mut self, item: ItemId, key: &str) {
-        let docs: Vec<String> = self.layout().docs(item).map(str::to_owned).collect();
-        if !docs.is_empty() {
-            self.docs.push((key.to_owned(), Value::seq(docs)));
-        }
-    }
-
-    /// Members of structs, dimensions and type of an array.
+    /// Documentation, attributes, members of structs, dimensions and type of an array.
     pub(super) fn add_array(&mut self, entry: &LayoutEntry, path: &str) {
         let layout = self.layout();
         let is_foreign = self.is_foreign();
         let dims = |shape: Vec<String>| Value::seq(shape).flow();
         if let Some(shape) = layout.shape_text(entry.item).filter(|_| !is_foreign) {
-            self.layout_metadata.shapes.push((path.to_owned(), dims(shape)));
+            self.layout_form.shapes.push((path.to_owned(), dims(shape)));
         }
-        if !matches!(entry.resolved_type, ResolvedType::Struct(_)) {
-            return self.add_type(entry.item, path);
-        }
-        for member in layout.told_members(entry.item) {
-            let way: String = member.path.iter().map(|name| format!("/{}", escape_pointer_key(name))).collect();
-            let key = format!("{path}{way}");
-            if let Some(shape) = member.shape.filter(|_| !is_foreign) {
-                self.layout_metadata.shapes.push((key.clone(), dims(shape)));
+        let omits_applied = self.item_options.physical && self.items.file().is_packed(entry);
+        let found = self.annotation_of(entry.item, path, &AttributeFilter { children: None, omits_applied });
+        self.push_annotation(path, found);
+        if let ResolvedType::Struct(_) = entry.resolved_type {
+            for member in layout.told_members(entry.item) {
+                let way: String = member.path.iter().map(|name| format!("/{}", escape_pointer_key(name))).collect();
+                let key = format!("{path}{way}");
+                if let Some(shape) = member.shape.filter(|_| !is_foreign) {
+                    self.layout_form.shapes.push((key.clone(), dims(shape)));
+                }
+                self.annotate(member.item, &key, &AttributeFilter::default());
             }
-            self.add_docs(member.item, &key);
-            self.collect_attributes(member.item, &key, &AttributeFilter::default(), &mut Value::null());
         }
         self.add_type(entry.item, path);
     }
@@ -53,7 +46,7 @@ impl<'f> DudleyToTree<'_, 'f, '_> {
         if let Some(of) = layout.named_type_of(item).filter(|of| layout.is_told(*of))
             && let Some(name) = layout.name(of)
         {
-            self.layout_metadata.types.push((path.to_owned(), Value::from(read_own(name).into_owned())));
+            self.layout_form.types.push((path.to_owned(), Value::from(read_own(name).into_owned())));
         }
     }
 
@@ -72,18 +65,24 @@ impl<'f> DudleyToTree<'_, 'f, '_> {
                 continue;
             }
             known.push(name);
-            self.add_docs(item, name);
-            self.collect_attributes(item, name, &AttributeFilter::default(), &mut Value::null());
+            self.add_named(item, name);
         }
         if let Some(block) = layout.opt_summary().filter(|_| !self.is_foreign()) {
-            self.layout_metadata.summary = layout.summary_members().iter().map(|(name, _)| read_own(name).into_owned()).collect();
-            if self.layout_metadata.summary.is_empty() && layout.is_told(block) {
+            self.layout_form.summary = layout.summary_members().iter().map(|(name, _)| read_own(name).into_owned()).collect();
+            if self.layout_form.summary.is_empty() && layout.is_told(block) {
                 self.losses
                     .push(Diagnostic::loss("/", "documentation and attributes of the summary block, which stores nothing"));
                 return;
             }
-            self.add_docs(block, SUMMARY_KEY);
-            self.collect_attributes(block, SUMMARY_KEY, &AttributeFilter::default(), &mut Value::null());
+            self.add_named(block, SUMMARY_KEY);
+        }
+    }
+
+    /// Documentation and attributes of a type or the summary block.
+    fn add_named(&mut self, item: ItemId, name: &str) {
+        let found = self.annotation_of(item, name, &AttributeFilter::default());
+        if !found.is_empty() {
+            self.layout_form.named.push((name.to_owned(), found));
         }
     }
 
@@ -99,13 +98,13 @@ impl AsdfToDudley<'_> {
         if let Some(names) = about.get("summary") {
             for name in draft.make_summary(&texts(names)) {
                 let message = format!("{name} cannot be stored in the summary block any more");
-                self.losses.push(Diagnostic::loss("/dudley/summary", message));
+                self.report_form_loss("summary", message);
             }
             let origin = draft.origin_mut();
             origin.summary = Some(Notes::default()).filter(|_| origin.summary_len > 0);
         }
         for (key, dims) in about.get("shapes").iter().flat_map(|shapes| shapes.entries()) {
-            match draft.told_at(&key.text()) {
+            match draft.told_at(&file_path(&key.text())) {
                 Some((item, way)) if way.is_empty() => item.origin_mut().shape = texts(dims),
                 Some((item, way)) => item.member_mut(way).shape = texts(dims),
                 None => self.report_orphan("shapes", &key.text()),
@@ -113,7 +112,7 @@ impl AsdfToDudley<'_> {
         }
         for (key, name) in about.get("types").iter().flat_map(|types| types.entries()) {
             let name = name.text().into_owned();
-            match draft.told_at(&key.text()) {
+            match draft.told_at(&file_path(&key.text())) {
                 Some((item, way)) if way.is_empty() => item.origin_mut().type_name = Some(name.clone()),
                 _ => self.report_orphan("types", &key.text()),
             }

@@ -24,9 +24,10 @@ mod fits;
 mod history;
 mod items_to_asdf;
 mod layout_annotations;
-mod layout_metadata;
+mod layout_form;
 mod loss;
 mod plan;
+mod quantity;
 mod reserved_keys;
 mod translate;
 mod tree_to_hdus;
@@ -46,7 +47,7 @@ pub(crate) use dudley_asdf::stream_as_asdf;
 pub use dudley_asdf::stream_to_asdf;
 pub use fits::{embed, from_fits, to_fits, write_extracted};
 #[doc(hidden)]
-pub use fits::{extract_to_temp, out_of_fits};
+pub use fits::{extract_from_fits, out_of_fits};
 #[doc(hidden)]
 pub use plan::ConversionPlan;
 pub use plan::convert_to;

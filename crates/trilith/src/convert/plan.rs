@@ -135,10 +135,10 @@ impl<'f> ConversionPlan<'f> {
         check_target_options(target, options)?;
         let _call = file.limits().call();
         let (mut losses, mut notes) = (Vec::new(), Vec::new());
-        let mut uses = block_uses::collect_array_uses(file, target, &mut losses, &mut notes)?;
+        let (mut uses, unchanged) = block_uses::collect_array_uses(file, target, &mut losses, &mut notes)?;
         // The document of FINF has no flags, and so no streams.
         let streams = target.generation_as(options.write_options.as_documented).fields.flags.is_some();
-        let contents = block_uses::allocate_blocks(file, &mut uses, streams)?;
+        let contents = block_uses::allocate_blocks(file, &mut uses, &unchanged, streams)?;
         let (mut comments, moved) = split_comment_lines(file, target, &mut losses);
         if file.sections().tree().is_none() && options.write_options.as_documented {
             // 1.x, Blocks: without a tree the first block begins "immediately after the header with no padding".

@@ -1,6 +1,6 @@
 //! Keys of a tree that mean something to every reader of ASDF: no item of a file of another format may have one.
 //!
-//! Attributes move to `dudley/attributes`, items get the mark of [`own_name`](crate::layout::own_name).
+//! Attributes move to the mapping `annotations`, items get the mark of [`own_name`](crate::layout::own_name).
 
 use std::borrow::Cow;
 
@@ -11,16 +11,14 @@ use crate::tree::{Value, ValueData};
 /// The key under which an ASDF file keeps the program that wrote it.
 const LIBRARY_KEY: &str = "asdf_library";
 pub(super) const HISTORY_KEY: &str = "history";
-/// The key of the metadata that a layout has about the items of a file.
-const DUDLEY_KEY: &str = "dudley";
+/// The key of the metadata in trees of earlier versions, in which an item of this name has a mark.
+const EARLY_KEY: &str = "dudley";
 /// A mapping with this key is a reference.
 const REFERENCE_KEY: &str = "$ref";
 
-/// Returns `true` if no attribute may become a key of this name. A stream that was made of a tree may have the
-/// user's own `dudley`.
-pub(super) fn is_key(is_root: bool, is_foreign: bool, name: &str) -> bool {
-    (is_root && matches!(name, LIBRARY_KEY | HISTORY_KEY))
-        || (is_foreign && (name == REFERENCE_KEY || is_root && name == DUDLEY_KEY))
+/// Returns `true` if no attribute may become a key of this name.
+pub(super) fn is_root_key(is_root: bool, name: &str) -> bool {
+    is_root && matches!(name, LIBRARY_KEY | HISTORY_KEY)
 }
 
 /// Returns the key of an item or an attribute in a tree. [`rename_reserved`] looks after the keys of the root.
@@ -40,33 +38,34 @@ fn has_prefix(name: &str) -> bool {
     loop {
         let own = match read_own(&name) {
             Cow::Owned(own) => own,
-            Cow::Borrowed(_) => return is_marked && matches!(&*name, LIBRARY_KEY | HISTORY_KEY | DUDLEY_KEY | REFERENCE_KEY),
+            Cow::Borrowed(_) => return is_marked && matches!(&*name, LIBRARY_KEY | HISTORY_KEY | EARLY_KEY | REFERENCE_KEY),
         };
         (name, is_marked) = (Cow::Owned(own), true);
     }
 }
 
-/// Gives the items at the root names that mean nothing else; `about` is `true` if the key `dudley` is needed.
-pub(super) fn rename_reserved(root: &mut Value, about: bool) -> Vec<Diagnostic> {
-    let mut losses = Vec::new();
+/// Gives the items at the root names that mean nothing else. Returns each name with the key that it got, and the losses.
+pub(super) fn rename_reserved(root: &mut Value) -> (Vec<(String, String)>, Vec<Diagnostic>) {
+    let (mut renamed, mut losses) = (Vec::new(), Vec::new());
     if root.get(LIBRARY_KEY).is_some_and(is_library) {
         root.remove(LIBRARY_KEY);
         losses
             .push(Diagnostic::loss("/asdf_library", "the item: in an ASDF file this key names the program that wrote the file"));
     }
-    let ValueData::Map(pairs) = &mut root.data else { return losses };
+    let ValueData::Map(pairs) = &mut root.data else { return (renamed, losses) };
     for (key, value) in pairs {
         let is_taken = match key.as_str() {
             Some(LIBRARY_KEY) => true,
             Some(HISTORY_KEY) => !is_history(value),
-            Some(DUDLEY_KEY) => about,
             _ => false,
         };
-        if let Some(name) = key.as_str().filter(|_| is_taken) {
-            *key = Value::from(marked_name(name));
+        if let Some(name) = key.as_str().filter(|_| is_taken).map(str::to_owned) {
+            let marked = marked_name(&name);
+            *key = Value::from(marked.as_str());
+            renamed.push((name, marked));
         }
     }
-    losses
+    (renamed, losses)
 }
 
 fn is_library(value: &Value) -> bool {

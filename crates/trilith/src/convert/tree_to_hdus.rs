@@ -7,9 +7,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::CoordinateHeader;
 use super::coordinates::{self, CoordinateHeaders};
+use super::dudley_asdf::EARLY_KEY;
+use super::quantity::is_quantity_tag;
 use crate::array::{Array, ElementValue};
+use crate::asdf::annotations::ItemAnnotation;
 use crate::asdf::{AsdfFile, walk};
 use crate::error::{ErrorKind, Result};
+use crate::file::annotations::attribute_name;
 use crate::fits::{self, Card, CardValue, HduData, Header};
 use crate::tree::{Node, NodeId, TreePath};
 use crate::yaml::Scalar;
@@ -19,7 +23,7 @@ const MAX_EXTNAME_LEN: usize = 60;
 /// Number of paths that a note names.
 const MAX_NAMED_PATHS: usize = 5;
 /// Members of the root that say which programs wrote the file and what it was made of.
-const PROVENANCE_KEYS: [&str; 3] = ["asdf_library", "history", "dudley"];
+const PROVENANCE_KEYS: [&str; 3] = ["asdf_library", "history", EARLY_KEY];
 
 /// The HDUs of a tree.
 #[derive(Default)]
@@ -62,8 +66,12 @@ pub(super) fn hdus(file: &AsdfFile, coordinates: CoordinateHeader) -> Result<Hdu
         if is_coordinate(&listed.path) {
             continue;
         }
-        // A name refers to one array.
-        let name = listed.path.trim_start_matches('/').to_uppercase();
+        // A name refers to one array. The numbers of a quantity are the array of that name.
+        let quantity = listed.path.strip_suffix("/value").filter(|path| {
+            let above = file.tree().node_at_pointer(path);
+            above.is_some_and(|above| above.tag().is_some_and(is_quantity_tag))
+        });
+        let name = quantity.unwrap_or(&listed.path).trim_start_matches('/').to_uppercase();
         if !nodes.insert(node.id()) {
             continue;
         }
@@ -213,7 +221,8 @@ impl HduBuilder<'_> {
             for (key, value) in node.pairs() {
                 let key = key.text().into_owned();
                 let value = value.alias_target().unwrap_or(value);
-                if arrays.contains(&value.id()) || (path.is_empty() && PROVENANCE_KEYS.contains(&key.as_str())) {
+                let is_mapping = self.file.annotations().is_some_and(|mapping| mapping.id() == value.id());
+                if arrays.contains(&value.id()) || (path.is_empty() && (is_mapping || PROVENANCE_KEYS.contains(&key.as_str()))) {
                     continue;
                 }
                 let path: Vec<String> = path.iter().cloned().chain([key]).collect();
@@ -225,6 +234,7 @@ impl HduBuilder<'_> {
             }
             open.extend(below.into_iter().rev());
         }
+        found.extend(self.group_attributes(arrays));
         // A short keyword refers to one scalar.
         let mut uses: HashMap<String, usize> = HashMap::new();
         for (path, _) in found.iter().filter(|(_, value)| value.is_some()) {
@@ -239,6 +249,33 @@ impl HduBuilder<'_> {
     }
 }
 
+impl HduBuilder<'_> {
+    /// The attributes of items that are no arrays, which have no header of their own. The others are in the header of the array.
+    fn group_attributes(&self, arrays: &HashSet<NodeId>) -> Vec<(Vec<String>, Option<CardValue>)> {
+        let mapping = self.file.annotations();
+        let mut found = Vec::new();
+        for (path, said) in mapping.map_or_else(Vec::new, Node::pairs) {
+            let Ok(path) = TreePath::parse(&path.text()) else { continue };
+            let Some(node) = self.file.tree().find(&path) else { continue };
+            let value = node.get("value").filter(|_| node.tag().is_some_and(is_quantity_tag));
+            if arrays.contains(&node.id()) || value.is_some_and(|value| arrays.contains(&value.id())) {
+                continue;
+            }
+            let attributes = said.get("attributes").filter(|all| all.is_mapping()).map_or_else(Vec::new, Node::pairs);
+            for (name, value) in attributes {
+                let path = path.keys().iter().cloned().chain([attribute_name(&name.text()).into_owned()]).collect();
+                found.push((path, card_value(attribute_value(value))));
+            }
+        }
+        found
+    }
+}
+
+/// The value of an attribute in the mapping `annotations`.
+fn attribute_value(node: Node<'_>) -> Node<'_> {
+    if node.is_mapping() && node.tag().is_none() { node.get("value").unwrap_or(node) } else { node }
+}
+
 /// Returns `true` if a card names the stored integer of masked elements.
 fn is_null(keyword: &str) -> bool {
     keyword == "BLANK" || keyword.strip_prefix("TNULL").is_some_and(|column| column.parse::<u32>().is_ok())
@@ -246,22 +283,25 @@ fn is_null(keyword: &str) -> bool {
 
 /// Cards of what is said about an array: the unit of a quantity, and the attributes of a dataset of another format.
 fn array_cards(file: &AsdfFile, path: &str) -> Vec<Card> {
-    let root = file.tree().root();
-    let mut cards = Vec::new();
-    let mut unit = |unit: Option<Node<'_>>| {
-        let text = unit.filter(|unit| unit.is_scalar()).map(|unit| unit.text().into_owned()).unwrap_or_default();
-        let card = Card::new("BUNIT", text.as_str(), "").ok();
-        cards.extend(card.filter(|card| !text.is_empty() && text.is_ascii() && card.bytes().len() == fits::RECORD_LEN));
+    let mut cards: Vec<Card> = Vec::new();
+    let mut unit = |unit: Option<&str>| {
+        let text = unit.filter(|text| !text.is_empty() && text.is_ascii()).and_then(|text| Card::new("BUNIT", text, "").ok());
+        cards.extend(text.filter(|card| card.bytes().len() == fits::RECORD_LEN));
     };
-    unit(
-        path.strip_suffix("/value").and_then(|parent| file.tree().node_at_pointer(parent)).and_then(|parent| parent.get("unit")),
-    );
-    let attributes = root.get("dudley").and_then(|said| said.get("attributes")).and_then(|all| all.get(path));
-    let Some(attributes) = attributes.filter(|attributes| attributes.is_mapping()) else { return cards };
-    unit(attributes.get("units"));
-    for (key, value) in attributes.pairs().into_iter().filter(|(_, value)| value.is_scalar()) {
-        let path = [key.text().into_owned()];
-        cards.extend(card_value(value).and_then(|value| build_scalar_card(&path, &value, &HashMap::new())));
+    let above = path.strip_suffix("/value").and_then(|parent| file.tree().node_at_pointer(parent));
+    unit(above.and_then(|parent| parent.get("unit")).filter(|unit| unit.is_scalar()).map(Node::text).as_deref());
+    let Some(node) = file.tree().node_at_pointer(path) else { return cards };
+    let said = file.annotation(node).and_then(|said| {
+        unit(ItemAnnotation::from_node(said, file.limits()).ok()?.unit_text());
+        said.get("attributes")
+    });
+    let early = || file.tree().root().get(EARLY_KEY)?.get("attributes")?.get(path);
+    let Some(attributes) = said.or_else(early).filter(|attributes| attributes.is_mapping()) else { return cards };
+    unit(attributes.get("units").map(attribute_value).filter(|unit| unit.is_scalar()).map(Node::text).as_deref());
+    for (key, value) in attributes.pairs().into_iter().map(|(key, value)| (key, attribute_value(value))) {
+        let path = [attribute_name(&key.text()).into_owned()];
+        let value = if value.is_scalar() { card_value(value) } else { None };
+        cards.extend(value.and_then(|value| build_scalar_card(&path, &value, &HashMap::new())));
     }
     cards
 }

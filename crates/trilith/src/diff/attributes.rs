@@ -60,6 +60,10 @@ impl Differences<'_> {
 /// The attributes that are compared: those of the user, without what the elements and their description tell. The names of the axes
 /// are a word of the layout, and have a meaning.
 fn comparable_attributes(item: &Item<'_>) -> Result<Vec<ItemAttribute>> {
+    if item.as_asdf().is_some() && item.backend().family() != "fits" {
+        // What a conversion kept of attributes is compared as a part of the tree.
+        return Ok(Vec::new());
+    }
     let mut all = item.attributes()?;
     all.retain(ItemAttribute::is_visible);
     if let Some((file, id)) = item.as_dudley() {

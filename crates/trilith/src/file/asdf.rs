@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::annotations::{DIMS_ATTRIBUTE, attribute_line};
 use super::as_array::not_an_array_error;
 use super::backend::{
     ArrayDescription, AxisNames, Backend, ChildItem, EventSink, ItemLocation, KeyedChildren, ListedArray, ResolvedItem,
@@ -10,6 +11,7 @@ use super::backend::{
 use super::expand::{ExpandEvent, ExpandOptions};
 use super::item::{ItemKind, ItemMetadata, MetadataParts};
 use crate::array::Array;
+use crate::asdf::annotations::ItemAnnotation;
 use crate::asdf::{self, AsdfFile, FoundNode, key_name, ndarray, walk};
 use crate::attribute::ItemAttribute;
 use crate::bytes::{BaseUri, SourceRef};
@@ -53,8 +55,8 @@ fn to_resolved_item(found: &FoundNode, this: &AsdfFile) -> ResolvedItem {
     ResolvedItem { external_file: other, place: node_location(found.node(this)) }
 }
 
-/// The words about an item in the mapping `dudley`, in which a conversion keeps what a tree has no other place for.
-fn find_conversion_note<'f>(file: &'f AsdfFile, at: &ItemLocation, about: &str) -> Option<Node<'f>> {
+/// The words about an item in the mapping `dudley`, in which earlier versions kept what `annotations` holds.
+fn find_early_note<'f>(file: &'f AsdfFile, at: &ItemLocation, about: &str) -> Option<Node<'f>> {
     let words = file.tree().root().get("dudley")?.get(about)?;
     words.get(&file.tree().path_of(file.node_at(at).id())?.to_string())
 }
@@ -66,6 +68,15 @@ fn parse_axis_name(text: &str) -> Option<String> {
     let sign = signs.get(..1).unwrap_or("");
     let is_name = name.parse::<i64>().is_err() && !name.is_empty();
     is_name.then(|| if sign.is_empty() { name.to_owned() } else { format!("{name}{sign}{}", signs.len()) })
+}
+
+/// Returns the entry of the mapping `annotations` for the item at a place.
+fn annotation_at(file: &AsdfFile, at: &ItemLocation) -> Result<Option<ItemAnnotation>> {
+    // Most files have none: this is asked for each item of a walk.
+    if file.annotations().is_none() {
+        return Ok(None);
+    }
+    file.annotation(file.node_at(at)).map(|said| ItemAnnotation::from_node(said, file.limits())).transpose()
 }
 
 impl Backend for AsdfFile {
@@ -137,7 +148,7 @@ impl Backend for AsdfFile {
         let node = self.node_at(at);
         match header_owner(self, node) {
             Some(hdu) if hdu.id() == node.id() => Ok(super::fits::hdu_attributes(self, hdu)),
-            _ => Ok(Vec::new()),
+            _ => Ok(annotation_at(self, at)?.map(|said| said.item_attributes()).unwrap_or_default()),
         }
     }
 
@@ -229,11 +240,21 @@ impl Backend for AsdfFile {
         if parts.includes(MetadataParts::TAG) && !node.is_alias() && !ndarray::is_ndarray(node) {
             found.reference = walk::reference_target(node);
         }
+        if parts.includes(MetadataParts::TEXT)
+            && let Some(said) = annotation_at(self, at)?
+        {
+            let own = said.item_attributes().into_iter().filter(|one| !matches!(one.name.as_str(), "unit" | "units"));
+            found.attributes = own.map(|one| (Cow::Owned(one.name), one.value.literal_text())).collect();
+            let dims = said.layout_words().into_iter().filter(|(name, _)| *name == DIMS_ATTRIBUTE);
+            found.attributes.extend(dims.map(|(name, value)| (Cow::Owned(name.into_owned()), attribute_line(&value))));
+            found.unit = said.unit_text().map(|unit| unit.to_owned().into());
+            found.comment = said.doc.map(|doc| doc.lines().map(str::trim).collect::<Vec<_>>().join(" ").into());
+        }
         if parts.includes(MetadataParts::UNIT) {
             found.unit = unit_of(self, at).map(Cow::Owned);
         }
         if parts.includes(MetadataParts::AXES) {
-            found.axes = axes_of(self, at);
+            found.axes = axes_of(self, at)?;
         }
         if parts.includes(MetadataParts::FORM) {
             found.is_ragged = super::fits::is_ragged(self, node);
@@ -270,21 +291,24 @@ impl Backend for AsdfFile {
 }
 
 /// The names of the axes of an array, which a conversion keeps.
-fn axes_of(file: &AsdfFile, at: &ItemLocation) -> AxisNames {
+fn axes_of(file: &AsdfFile, at: &ItemLocation) -> Result<AxisNames> {
     let mut axes = AxisNames::default();
-    if let Some(names) = find_conversion_note(file, at, "notes").and_then(|notes| notes.get("axes")) {
+    if let Some(said) = annotation_at(file, at)?.filter(|said| !said.axes.is_empty()) {
+        axes.names = said.axes;
+    } else if let Some(names) = find_early_note(file, at, "notes").and_then(|notes| notes.get("axes")) {
         axes.names = names.items().map(|name| (!name.is_null()).then(|| name.text().into_owned())).collect();
-    } else if let Some(shape) = find_conversion_note(file, at, "shapes") {
+    } else if let Some(shape) = find_early_note(file, at, "shapes") {
         axes.names = shape.items().map(|dim| parse_axis_name(&dim.text())).collect();
     }
-    axes
+    Ok(axes)
 }
 
 /// The unit of an array: that of its quantity or column, a card of FITS, or what a conversion keeps.
 fn unit_of(file: &AsdfFile, at: &ItemLocation) -> Option<String> {
     let node = file.node_at(at);
-    let kept = || find_conversion_note(file, at, "notes")?.get("unit").map(|unit| unit.text().into_owned());
-    file.unit_of(node).or_else(|| super::fits::unit_of(file, node)).or_else(kept)
+    let early = || find_early_note(file, at, "notes")?.get("unit").map(|unit| unit.text().into_owned());
+    let said = || annotation_at(file, at).ok()??.unit_text().map(str::to_owned);
+    file.unit_of(node).or_else(|| super::fits::unit_of(file, node)).or_else(said).or_else(early)
 }
 
 /// The digits of an integer that is stored as an array of words, if a node is one.

@@ -1,13 +1,14 @@
 //! The schemas that come with the library, in our own words: the rules of the published ones.
 //!
 //! `resources/condense.py` makes the schemas from the published packages. Those of 0.1.0dev are written by hand
-//! from its standard, and those of FINF and 0.1.0 are the same under other tags. A schema is parsed when it is
-//! first needed.
+//! from its standard, and those of FINF and 0.1.0 are the same under other tags. That of the mapping `annotations` is ours. A
+//! schema is parsed when it is first needed.
 
 const CORE: &str = include_str!("../../resources/schemas/core.txt");
 const TRANSFORM: &str = include_str!("../../resources/schemas/transform.txt");
 const META: &str = include_str!("../../resources/schemas/meta.txt");
 const DEV: &str = include_str!("../../resources/schemas/asdf-0.1.0dev.txt");
+const OWN: &str = include_str!("../../resources/schemas/own.txt");
 const EARLY: [&str; 2] =
     [include_str!("../../resources/schemas/finf-0.1.0.txt"), include_str!("../../resources/schemas/asdf-0.1.0.txt")];
 const TITLES: &str = include_str!("../../resources/schemas/titles.txt");
@@ -21,7 +22,7 @@ const FINF: &str = "http://stsci.edu/schemas/finf/";
 
 /// URI and text of every bundled schema.
 pub(super) fn iter_schema_texts() -> impl Iterator<Item = (&'static str, &'static str)> {
-    [META, CORE, TRANSFORM, DEV].into_iter().chain(EARLY).flat_map(str::lines).filter_map(|line| line.split_once(' '))
+    [META, CORE, TRANSFORM, DEV, OWN].into_iter().chain(EARLY).flat_map(str::lines).filter_map(|line| line.split_once(' '))
 }
 
 /// The whole tag of a manifest's entry, and its schemas.

@@ -230,11 +230,19 @@ impl Validator {
     /// Returns the errors of [`Validator::validate`], and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is
     /// no such schema.
     pub fn validate_root(&mut self, tree: &Tree, uri: &str) -> Result<ValidationReport> {
+        self.validate_node(tree, tree.root(), uri)
+    }
+
+    /// Validates a node of a tree and all below it against one schema, and nothing else.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Validator::validate_root`].
+    pub(crate) fn validate_node<'t>(&mut self, tree: &'t Tree, node: Node<'t>, uri: &str) -> Result<ValidationReport> {
         let part = self.program.compile_uri(&self.schemas, uri, RefSiblings::Applied, &self.limits)?;
         let part = part.ok_or_else(|| missing_schema_error(uri))?;
         let survey = TreeScan::scan(tree, &self.limits)?;
         let mut found = FindingCollector { max_problems: self.max_problems, ..FindingCollector::default() };
-        self.run(tree, &survey, &[(tree.root(), part)], &mut found)?;
+        self.run(tree, &survey, &[(node, part)], &mut found)?;
         found.note_gaps(&self.program);
         Ok(found.into_report())
     }

@@ -1,0 +1,255 @@
+//! The mapping `annotations` of a tree as attributes of items, and attributes as entries of the mapping.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::array::Datatype;
+use crate::asdf::annotations::{AttributeEntry, ItemAnnotation};
+use crate::attribute::{AttributeNumber, AttributeValue, EnumNames, ItemAttribute, NumberValue};
+use crate::bytes::from_base64;
+use crate::dudley::MEANING;
+use crate::layout::{EMPTY_TYPE, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, REFERENCE_TYPE, TYPE_PREFIX, marked_name, read_own};
+use crate::tree::{Value, ValueData};
+
+/// The attribute of a layout with the names of the axes.
+pub(super) const DIMS_ATTRIBUTE: &str = "grid_dims";
+/// The attributes of a layout with the datatypes of the attributes that are applied to the elements.
+const FLOAT32_ATTRIBUTE: &str = "grid_float32";
+const INTEGERS_ATTRIBUTE: &str = "grid_integers";
+const TYPES_ATTRIBUTE: &str = "grid_types";
+/// The attributes of a layout with the names and the values of an enumeration.
+const ENUM_NAMES: &str = "enum_names";
+const ENUM_VALUES: &str = "enum_values";
+
+/// A mapping with this key is a reference, for every reader of ASDF.
+const REFERENCE_KEY: &str = "$ref";
+/// The start of a name with a mark.
+const MARK: &str = "own:";
+
+/// Returns the key of an attribute in the mapping: its name, with a mark if the name means something there.
+pub(crate) fn attribute_key(name: &str) -> Cow<'_, str> {
+    if name == REFERENCE_KEY || name.starts_with(MARK) || MEANING.contains(&name) {
+        return Cow::Owned(marked_name(name));
+    }
+    Cow::Borrowed(name)
+}
+
+/// Returns the name of an attribute by its key in the mapping.
+pub(crate) fn attribute_name(key: &str) -> Cow<'_, str> {
+    if key.starts_with(MARK) { read_own(key) } else { Cow::Borrowed(key) }
+}
+
+impl ItemAnnotation {
+    /// Takes in an attribute of an item as a layout has it: the names of axes, an enumeration and datatypes have their own place.
+    pub(crate) fn push_layout_attribute(&mut self, entry: AttributeEntry) {
+        match entry.name.as_str() {
+            DIMS_ATTRIBUTE => {
+                let name = |name: &Value| name.as_str().filter(|name| !name.is_empty()).map(str::to_owned);
+                self.axes = entry.value.items().iter().map(name).collect();
+            }
+            _ => self.attributes.push(entry),
+        }
+    }
+
+    /// Moves the words of a layout about other attributes to these attributes.
+    pub(crate) fn collect_layout_words(&mut self) {
+        self.collect_attribute_types();
+        for word in [FLOAT32_ATTRIBUTE, INTEGERS_ATTRIBUTE, TYPES_ATTRIBUTE] {
+            let Some(at) = self.attributes.iter().position(|entry| entry.name == word) else { continue };
+            let list: Vec<String> =
+                self.attributes.remove(at).value.items().iter().filter_map(|text| Some(text.as_str()?.to_owned())).collect();
+            let step = if word == FLOAT32_ATTRIBUTE { 1 } else { 2 };
+            for pair in list.chunks(step) {
+                let [name, rest @ ..] = pair else { continue };
+                let datatype = rest.first().map_or("float32", String::as_str);
+                if let Some(entry) = self.attributes.iter_mut().find(|entry| entry.name == *name) {
+                    entry.datatype = Some(datatype.to_owned());
+                }
+            }
+        }
+        self.collect_unit();
+        let list = |name: &str| self.attributes.iter().find(|entry| entry.name == name).map(|entry| entry.value.items());
+        let (Some(names), Some(values)) = (list(ENUM_NAMES), list(ENUM_VALUES)) else { return };
+        let named: Vec<(String, Value)> =
+            names.iter().zip(values).filter_map(|(name, value)| Some((name.as_str()?.to_owned(), value.clone()))).collect();
+        let is_unique = (1..named.len()).all(|at| named[..at].iter().all(|(known, _)| *known != named[at].0));
+        if named.len() == names.len() && names.len() == values.len() && is_unique {
+            self.enumeration = named;
+            self.attributes.retain(|entry| !matches!(entry.name.as_str(), ENUM_NAMES | ENUM_VALUES));
+        }
+    }
+
+    /// Moves the datatypes of attributes, and the names of their values, to these attributes.
+    fn collect_attribute_types(&mut self) {
+        let described = |name: &str| -> Option<(&'static str, String)> {
+            let prefix = [TYPE_PREFIX, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX].into_iter().find(|prefix| name.starts_with(prefix))?;
+            Some((prefix, name.strip_prefix(prefix)?.to_owned()))
+        };
+        let is_there = |list: &[AttributeEntry], name: &str| list.iter().any(|entry| entry.name == name);
+        let (words, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.attributes)
+            .into_iter()
+            .map(|entry| (described(&entry.name), entry))
+            .partition(|(about, _)| about.is_some());
+        self.attributes = rest.into_iter().map(|(_, entry)| entry).collect();
+        for (about, word) in words {
+            let Some((prefix, name)) = about else { continue };
+            if !is_there(&self.attributes, &name) {
+                self.attributes.push(word);
+                continue;
+            }
+            let Some(entry) = self.attributes.iter_mut().find(|entry| entry.name == name) else { continue };
+            match (prefix, word.value.as_str()) {
+                (TYPE_PREFIX, Some(REFERENCE_TYPE)) => entry.reference = entry.value.as_str().map(str::to_owned),
+                (TYPE_PREFIX, Some(datatype)) => entry.datatype = Some(datatype.to_owned()),
+                (ENUM_NAMES_PREFIX, _) => {
+                    let texts = word.value.items().iter().filter_map(Value::as_str);
+                    entry.names = texts.map(|text| (text.to_owned(), Value::null())).collect();
+                }
+                _ => {
+                    for (pair, value) in entry.names.iter_mut().zip(word.value.items()) {
+                        pair.1 = value.clone();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the attributes of the item with their datatypes, as those of the other format.
+    pub(crate) fn item_attributes(&self) -> Vec<ItemAttribute> {
+        let entry = |name: &str| self.attributes.iter().find(|entry| attribute_name(&entry.name) == name);
+        let all = self.file_attributes().into_iter().map(|(name, value)| {
+            let entry = entry(&name);
+            let typed = match entry.and_then(|entry| entry.reference.clone()) {
+                Some(path) => AttributeValue::Reference(path),
+                None => typed_value(&value, entry),
+            };
+            let mut attribute = ItemAttribute::new(name.into_owned(), typed);
+            attribute.comment = entry.and_then(|entry| entry.comment.clone());
+            attribute.unit = entry.and_then(|entry| entry.unit.clone());
+            attribute
+        });
+        all.collect()
+    }
+
+    /// Takes the unit from the attributes. An attribute `units` stays, since that is its name in the file.
+    pub(crate) fn collect_unit(&mut self) {
+        let text = |list: &[AttributeEntry], name: &str| {
+            list.iter().position(|entry| entry.name == name && entry.value.as_str().is_some())
+        };
+        match (text(&self.attributes, "unit"), text(&self.attributes, "units")) {
+            (Some(at), None) => {
+                let value = self.attributes.remove(at).value;
+                self.unit = value.as_str().map(str::to_owned);
+            }
+            (at, units) => {
+                let entry = at.or(units).and_then(|at| self.attributes.get(at));
+                self.unit = entry.and_then(|entry| entry.value.as_str()).map(str::to_owned).or(self.unit.take());
+            }
+        }
+    }
+
+    /// The attributes that the file of the other format has, by name, in its order. An enumeration is first.
+    pub(crate) fn file_attributes(&self) -> Vec<(Cow<'_, str>, Value)> {
+        let mut all: Vec<(Cow<'_, str>, Value)> = Vec::new();
+        if !self.enumeration.is_empty() {
+            let names = Value::seq(self.enumeration.iter().map(|(name, _)| name.as_str())).flow();
+            let values = Value::seq(self.enumeration.iter().map(|(_, value)| value.clone())).flow();
+            all.extend([(ENUM_NAMES.into(), names), (ENUM_VALUES.into(), values)]);
+        }
+        let own = self.attributes.iter().filter(|entry| !MEANING.contains(&entry.name.as_str()));
+        all.extend(own.map(|entry| (attribute_name(&entry.name), entry.value.clone())));
+        let is_unit = |name: &str| matches!(name, "unit" | "units");
+        if let Some(unit) = &self.unit
+            && !all.iter().any(|(name, _)| is_unit(name))
+        {
+            all.push(("unit".into(), Value::from(unit.as_str())));
+        }
+        all
+    }
+
+    /// The words of a layout about the elements and axes.
+    pub(crate) fn layout_words(&self) -> Vec<(Cow<'_, str>, Value)> {
+        let mut all: Vec<(Cow<'_, str>, Value)> = Vec::new();
+        if self.axes.iter().any(Option::is_some) {
+            let names = self.axes.iter().map(|name| name.as_deref().unwrap_or(""));
+            all.push((DIMS_ATTRIBUTE.into(), Value::seq(names).flow()));
+        }
+        for entry in &self.attributes {
+            let word = |prefix: &str| Cow::Owned(format!("{prefix}{}", entry.name));
+            let special = entry.reference.as_ref().map(|_| REFERENCE_TYPE);
+            if let Some(datatype) = special.or(entry.datatype.as_deref()) {
+                all.push((word(TYPE_PREFIX), Value::from(datatype)));
+            }
+            if !entry.names.is_empty() {
+                let (names, values): (Vec<_>, Vec<_>) = entry.names.iter().cloned().unzip();
+                all.push((word(ENUM_NAMES_PREFIX), Value::seq(names).flow()));
+                all.push((word(ENUM_VALUES_PREFIX), Value::seq(values).flow()));
+            }
+        }
+        let others = self.attributes.iter().filter(|entry| MEANING.contains(&entry.name.as_str()));
+        all.extend(others.map(|entry| (Cow::Borrowed(entry.name.as_str()), entry.value.clone())));
+        all
+    }
+
+    /// The unit of the item.
+    pub(crate) fn unit_text(&self) -> Option<&str> {
+        let named = || self.attributes.iter().find(|entry| matches!(entry.name.as_str(), "unit" | "units"))?.value.as_str();
+        self.unit.as_deref().or_else(named)
+    }
+
+    /// The parts of an attribute that [`ItemAnnotation::file_attributes`] and [`ItemAnnotation::layout_words`] leave out, in words.
+    pub(crate) fn attribute_details(entry: &AttributeEntry) -> Vec<&'static str> {
+        let parts = [(entry.comment.is_some(), "comment"), (entry.unit.is_some(), "unit")];
+        parts.into_iter().filter_map(|(is_lost, name)| is_lost.then_some(name)).collect()
+    }
+}
+
+/// Returns the value of an attribute with the datatype that its entry states.
+fn typed_value(value: &Value, entry: Option<&AttributeEntry>) -> AttributeValue {
+    let stated = entry.and_then(|entry| entry.datatype.as_deref());
+    let datatype = stated.and_then(Datatype::from_name);
+    let number = |value: NumberValue, plain: Datatype| {
+        let value = match (value, &datatype) {
+            (NumberValue::Int(whole), Some(datatype)) if datatype.is_float() => NumberValue::Float(whole as f64),
+            (value, _) => value,
+        };
+        let mut number = AttributeNumber::new(value, datatype.clone().unwrap_or(plain));
+        if let Some(entry) = entry.filter(|entry| !entry.names.is_empty()) {
+            let pairs = entry.names.iter().filter_map(|(name, value)| match &value.data {
+                ValueData::Int(value) => Some((name.clone(), (*value).into())),
+                _ => None,
+            });
+            number.names = Some(Arc::new(EnumNames(pairs.collect())));
+        }
+        AttributeValue::Number(number)
+    };
+    match &value.data {
+        ValueData::Bool(value) => AttributeValue::Bool(*value),
+        ValueData::Int(value) if datatype == Some(Datatype::Bool8) => AttributeValue::Bool(*value != 0),
+        ValueData::Int(value) => number(NumberValue::Int((*value).into()), Datatype::Int64),
+        ValueData::BigInt(digits) => match digits.parse() {
+            Ok(value) => number(NumberValue::Int(value), Datatype::Uint64),
+            Err(_) => AttributeValue::Text(digits.clone()),
+        },
+        ValueData::Float(value) => number(NumberValue::Float(*value), Datatype::Float64),
+        ValueData::Str(text) if value.is_binary() => {
+            from_base64(text).map_or_else(|| AttributeValue::Text(text.clone()), AttributeValue::Bytes)
+        }
+        ValueData::Str(_) if stated == Some(EMPTY_TYPE) => AttributeValue::Empty,
+        ValueData::Str(text) | ValueData::Plain(text) => AttributeValue::Text(text.clone()),
+        ValueData::Seq(items) => AttributeValue::List(items.iter().map(|item| typed_value(item, entry)).collect()),
+        _ => AttributeValue::Empty,
+    }
+}
+
+/// An attribute in one line.
+pub(super) fn attribute_line(value: &Value) -> String {
+    match &value.data {
+        ValueData::Seq(items) => format!("[{}]", items.iter().map(attribute_line).collect::<Vec<_>>().join(", ")),
+        ValueData::Bool(value) => value.to_string(),
+        ValueData::Int(value) => value.to_string(),
+        ValueData::Float(value) => value.to_string(),
+        ValueData::BigInt(text) | ValueData::Str(text) | ValueData::Plain(text) => text.clone(),
+        _ => String::new(),
+    }
+}
