@@ -97,7 +97,8 @@ class Chosen(peer.Case):
                     opened.validate()
                     for name, array in tree.items():
                         self.assertTrue(peer.same(peer.load(opened[name]), array), name)
-                    self.assertEqual(opened["asdf_library"]["name"], "asdf")
+                    # "Describes the ASDF library that produced the file" (schema core/asdf).
+                    self.assertEqual(opened["asdf_library"]["name"], "trilith")
                     self.assertIn("extensions", opened["history"])
 
 

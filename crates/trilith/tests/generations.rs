@@ -844,7 +844,7 @@ fn tags_of_target_standard_are_written() {
         assert_eq!(losses.len(), missing.len(), "{}: {losses:?}", target.name);
         assert_eq!(converted(&made, target.name, &ConvertOptions::default()).is_err(), !missing.is_empty());
         let new = open(bytes);
-        let mut validator = trilith::check::Validator::new(trilith::check::SchemaSet::bundled());
+        let mut validator = check::Validator::new(check::SchemaSet::bundled());
         let report = validator.validate(new.tree(), target.standard).unwrap();
         assert!(report.is_valid(), "{}: {:?}", target.name, report.problems);
         assert_eq!(report.notes, missing.len(), "{}: {:?}", target.name, report.problems);
@@ -886,7 +886,7 @@ fn misfitting_content_converts_as_listed_loss() {
         let new = open(bytes);
         new.tree().check_tags().unwrap_or_else(|error| panic!("{error}\n{}", new.tree().text()));
         assert!(!new.tree().warnings().iter().any(|warning| warning.code == "surrogate-escape"), "{}", new.tree().text());
-        let text = |path: &str| new.tree().node_at_pointer(path).unwrap().as_str().map(|text| text.into_owned());
+        let text = |path: &str| new.tree().node_at_pointer(path).unwrap().as_str().map(std::borrow::Cow::into_owned);
         assert_eq!([text("/a"), text("/b"), text("/f")], ["abc", "2001-02-30", "2001-02-30"].map(|text| Some(text.to_owned())));
         assert_eq!(text("/e").as_deref(), Some("\u{1F600}"));
         assert_eq!(new.tree().node_at_pointer("/h").unwrap().as_i64(), Some(5));

@@ -348,3 +348,27 @@ impl LayoutPrinter<'_> {
         self.report_loss(item, format!("2025 has no compressed arrays: the bytes that {} made, after their length", filter.name));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dudley 2025: a single # is a "layout comment". A rewritten file keeps what people wrote. First tier.
+    #[test]
+    fn plain_comments_survive_compaction() {
+        let text = "# of the whole\nx = u1[3]  ## doc # and more\n# before\ng/  # of the dict\n  \"a # b\" = u1 #: k=\"# none\"\n  ..\n\
+                    l = [  # of a list\n  u1, u1]\n# at the end\n";
+        let layout = Layout::read(text.as_bytes()).unwrap();
+        let comments = |text: &str| {
+            let lines = text.lines().map(str::trim_start).filter(|line| line.starts_with("# ")).map(str::to_owned);
+            lines.collect::<Vec<_>>()
+        };
+        for to in [Dialect::D2025, Dialect::D2026] {
+            let new = layout.compacted_as(to, ByteorderMarks::Drop, &StorageOptions::default());
+            let expected = ["# of the whole", "# before", "# of the dict", "# of a list", "# at the end"];
+            assert_eq!(comments(&new.text), expected, "{}", new.text);
+            let again = Layout::read(new.text.as_bytes()).unwrap();
+            assert_eq!((again.item_count(), again.plain_comments().len()), (layout.item_count(), 5), "{}", new.text);
+        }
+    }
+}

@@ -13,7 +13,10 @@ use crate::diagnostic::Diagnostic;
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::span::Span;
-use crate::tree::{CollectionStyle, Edit, Node, NodeId, NodeKind, Scalar, Tree, TreePath, Value, ValueData, surrogate_escape};
+use crate::tree::{
+    CollectionStyle, Edit, Node, NodeId, NodeKind, PrintOptions, Scalar, Tree, TreePath, Value, ValueData, YamlScalarStyle,
+    print_value, surrogate_escape,
+};
 use crate::yaml::TagHandles;
 
 /// The handle that the standard's own tags are written with.
@@ -314,11 +317,15 @@ impl<'t> TreeTranslation<'t> {
         if node.is_alias() {
             return;
         }
-        if let Some(escape) = surrogate_escape(node) {
+        let problem = node.tag_problem();
+        let escape = surrogate_escape(node);
+        if let Some(escape) = escape {
             notes.push(format!("{}: the surrogate {escape} and the next are written as the character that they are", path()));
-            self.edit.replace_node(node, &Value::from(node.text().into_owned()));
+            if problem.is_none() {
+                self.edit.replace_node(node, &Value::from(node.text().into_owned()));
+            }
         }
-        let Some(problem) = node.tag_problem() else { return };
+        let Some(problem) = problem else { return };
         let (kind, name) = match node.kind() {
             // Every reader opens these.
             NodeKind::Scalar if node.is_null() => return,
@@ -330,7 +337,14 @@ impl<'t> TreeTranslation<'t> {
         match node.tag_span() {
             Some(span) => {
                 let tag = self.handles.shorten_tag(&format!("tag:yaml.org,2002:{kind}"));
-                self.edit.replace(span, tag);
+                if escape.is_some() {
+                    // Tag and content change together.
+                    let text = Value::from(node.text().into_owned()).styled(YamlScalarStyle::Double);
+                    let text = print_value(&text, 0, &PrintOptions::default());
+                    self.edit.replace(Span::new(span.start, node.span().end), format!("{tag} {text}"));
+                } else {
+                    self.edit.replace(span, tag);
+                }
             }
             None => self.edit.replace_node(node, &Value::from(node.text().into_owned())),
         }
