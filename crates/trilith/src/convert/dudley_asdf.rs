@@ -742,7 +742,7 @@ impl<'a> AsdfToDudley<'a> {
             let others = known.file_attributes().into_iter().filter(|(name, _)| !is_stored(name));
             words.extend(others.map(|(name, value)| (name.into_owned(), word_attribute(&value))));
             let others = known.layout_words().into_iter().filter(|(name, _)| !is_stored(name));
-            words.extend(others.map(|(name, value)| (name.to_owned(), word_attribute(&value))));
+            words.extend(others.map(|(name, value)| (name.into_owned(), word_attribute(&value))));
             let lost = known.attributes.iter().flat_map(|entry| {
                 let parts = ItemAnnotation::attribute_details(entry);
                 parts.into_iter().map(|part| format!("the {part} of its attribute {}", entry.name))
