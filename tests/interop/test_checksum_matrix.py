@@ -49,7 +49,9 @@ FITS CHECKSUM padding     finds    finds    reads    refuses  reads    refuses  
 # an edit of the header does not compute a checksum of the tiles again
 FITS ZDATASUM data        finds    finds    reads    refuses  reads    refuses  keeps    refuses  -
 FITS CRC-32 data          finds    finds    refuses  refuses  refuses  refuses  keeps    refuses  -
-HDF5 lookup3 header       finds    finds    refuses  refuses  refuses  refuses  -        -        -
+# what an attribute holds
+HDF5 lookup3 header       finds    finds    reads    refuses  reads    refuses  -        -        -
+# the byte offset of a chunk
 HDF5 lookup3 index        finds    finds    refuses  refuses  refuses  refuses  -        -        -
 HDF5 fletcher32 data      finds    finds    refuses  refuses  refuses  refuses  -        -        -
 NPZ CRC-32 stored data    finds    finds    refuses  refuses  refuses  refuses  -        -        -

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::array::{Array, Byteorder, Datatype, Mask};
 use crate::bytes::verify_backing;
-use crate::dudley::DudleyFile;
+use crate::dudley::{DudleyFile, LayoutOrigin};
 use crate::error::Result;
 use crate::file::{Backend, File, ItemKind, ItemLocation, ListedArray, listed_arrays};
 
@@ -193,7 +193,8 @@ pub fn digest_arrays(file: &dyn Backend) -> Result<Vec<DigestEntry>> {
                 Some((_, digest)) => *digest,
                 None => {
                     // A stored member of an archive is read to its end, too, but no decoder compares its CRC-32.
-                    if (file as &dyn Any).is::<DudleyFile>() {
+                    let stream = (file as &dyn Any).downcast_ref::<DudleyFile>();
+                    if stream.is_some_and(|file| matches!(file.origin(), LayoutOrigin::Derived("NPZ"))) {
                         verify_backing(&**array.source())?;
                     }
                     Digest::compute(&array)?

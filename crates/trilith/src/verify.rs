@@ -123,7 +123,7 @@ impl File {
         } else {
             verify_items(self, depth, progress)?
         };
-        report.checksums.extend(checksums::compare_gzip(self)?);
+        report.checksums.splice(0..0, checksums::compare_gzip(self)?);
         Ok(report)
     }
 

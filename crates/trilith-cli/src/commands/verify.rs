@@ -122,13 +122,20 @@ fn report_json(name: &str, report: &VerifyReport) -> Value {
 
 /// Each compared checksum, those of blocks first.
 fn checksums_json(report: &VerifyReport) -> Vec<Value> {
+    let entry = |path: &str, kind: &str, ok: bool| json!({"where": escape_controls(path), "kind": kind, "ok": ok});
     let blocks = report.blocks.iter().filter(|block| block.is_compared()).map(|block| {
-        let ok = block.checksum_of.is_some();
-        json!({"where": format!("block {}", block.index), "kind": "MD5", "ok": ok, "of": checksum_word(block.checksum_of), "count": 1})
+        let mut found = entry(&format!("block {}", block.index), "MD5", block.checksum_of.is_some());
+        if block.checksum_of == Some(ChecksumScope::Decoded) {
+            found["of"] = "decoded".into();
+        }
+        found
     });
-    let others = report.checksums.iter();
-    let others = others.map(|sum| {
-        json!({"where": escape_controls(&sum.path), "kind": sum.kind, "ok": sum.problem.is_none(), "count": sum.count})
+    let others = report.checksums.iter().map(|sum| {
+        let mut found = entry(&sum.path, sum.kind, sum.problem.is_none());
+        if sum.count > 1 {
+            found["count"] = sum.count.into();
+        }
+        found
     });
     blocks.chain(others).collect()
 }

@@ -218,7 +218,7 @@ impl DudleyFile {
         Self { is_physical, ..self }
     }
 
-    /// Sets the function by which the sources of uncompressed items compare checksums ([`SourceBacking::verify_checksum`]).
+    /// Sets the function by which the sources of items compare checksums ([`SourceBacking::verify_checksum`]).
     #[doc(hidden)]
     pub fn with_check(self, check: Option<PartCheck>) -> Self {
         Self { check, ..self }
@@ -273,6 +273,15 @@ impl DudleyFile {
     /// The bytes in which what ends at a byte of the layout is: those of the file, unless it goes on in another one.
     pub(super) fn source_covering(&self, end: u64) -> &SourceRef {
         self.full_source.as_ref().filter(|_| end > self.source.len()).unwrap_or(&self.source)
+    }
+
+    /// Does the same as [`DudleyFile::source_covering`], for chunks, whose index may have a checksum.
+    fn checked_source(&self, end: u64) -> SourceRef {
+        let source = self.source_covering(end).clone();
+        match self.check.clone() {
+            None => source,
+            Some(check) => Arc::new(ChecksummedSource::new(source, move |source| check(source, 0))),
+        }
     }
 
     /// The layout.
@@ -455,7 +464,7 @@ impl DudleyFile {
                         _ => Err(Error::malformed(format!("no array {path} after it, of which it is made"))),
                     }
                 }),
-                Ok(grid) => grid.array(self.source_covering(grid.end()), self.limits()),
+                Ok(grid) => grid.array(&self.checked_source(grid.end()), self.limits()),
                 Err(why) => Err(Error::new(why.kind(), why.message())),
             };
             return array.map_err(|e| e.context(entry.path.clone()));

@@ -101,7 +101,11 @@ pub fn derive_to_read(source: &SourceRef, resolve: &dyn Resolve, limits: &Limits
 /// Returns the comparison of uncompressed parts of a file of this format with the checksums that it states for them, if it has
 /// any that decoding does not compare.
 pub fn part_check(format: &str) -> Option<PartCheck> {
-    (format == "NPZ").then(npz::part_check)
+    match format {
+        "NPZ" => Some(npz::part_check()),
+        "HDF5" => Some(hdf5::metadata_check()),
+        _ => None,
+    }
 }
 
 /// Compares the CRC-32 of each member of an NPZ archive.
@@ -116,7 +120,7 @@ pub fn compare_members(source: &SourceRef, limits: &Limits, progress: Progress<'
 /// Compares the checksums of the metadata of an HDF5 file that lead to items: their number, and the errors of those that differ.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the root group cannot be read, and the errors of reading.
+/// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the superblock cannot be read, and the errors of reading.
 #[doc(hidden)]
 pub fn compare_metadata(source: &SourceRef, limits: &Limits) -> Result<(u64, Vec<Error>)> {
     hdf5::check_metadata_checksums(source, limits)

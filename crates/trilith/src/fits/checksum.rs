@@ -98,13 +98,18 @@ fn read_data_sum(header: &Header, keyword: &str) -> Option<StatedSum<OnesComplem
     let value = header.card(keyword).map(Card::value)?;
     let sum = match value {
         CardValue::Undefined => return None,
-        CardValue::Text(text) if text.trim().is_empty() => return None,
+        CardValue::Text(text) if text.trim().is_empty() || is_md5(text) => return None,
         CardValue::Text(text) => text.trim().parse().ok(),
         CardValue::Integer(sum) => u32::try_from(*sum).ok(),
         CardValue::Float(sum) if sum.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(sum) => Some(*sum as u32),
         _ => None,
     };
     Some(sum.map_or_else(|| StatedSum::Unreadable(value.clone()), |sum| StatedSum::Sum(OnesComplementSum(sum))))
+}
+
+/// Returns `true` for the 32 digits of an MD5, which some archives store under these keywords.
+fn is_md5(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 /// Describes a value that is no sum.
@@ -125,7 +130,7 @@ impl Stated {
         let is_other = header.text("CHECKVER").is_some_and(|version| !version.trim().eq_ignore_ascii_case("COMPLEMENT"));
         let whole = match header.card(CHECKSUM_KEYWORD).map(Card::value).filter(|_| !is_other) {
             None | Some(CardValue::Undefined) => None,
-            Some(CardValue::Text(text)) if text.trim().is_empty() => None,
+            Some(CardValue::Text(text)) if text.trim().is_empty() || is_md5(text) => None,
             Some(CardValue::Text(text)) if text.len() == ZERO_CHECKSUM.len() => Some(StatedSum::Sum(text.clone())),
             Some(value) => Some(StatedSum::Unreadable(value.clone())),
         };
@@ -189,11 +194,14 @@ impl TileSums {
     /// The sums of a compressed HDU; None if it has none, or if its tiles cannot be found.
     pub(super) fn from_hdu(hdu: &Hdu, source: &SourceRef, limits: &Arc<Limits>) -> Option<Self> {
         let header = hdu.header();
-        let has_gzip = || header.text("ZCMPTYPE").is_some_and(|method| method.trim_start().starts_with("GZIP"));
+        // DATASUM and CHECKSUM of the table cover the tiles as they are stored.
+        let is_gzip = || header.text("ZCMPTYPE").is_some_and(|method| method.trim_start().starts_with("GZIP"));
+        let has_gzip = || is_gzip() && Stated::from_header(header).is_empty();
         if hdu.kind() != HduKind::Tiles || !(header.card(ORIGINAL_DATASUM_KEYWORD).is_some() || has_gzip()) {
             return None;
         }
-        let tiles = tile_checksums(hdu, source, limits).ok()?;
+        let mut tiles = tile_checksums(hdu, source, limits).ok()?;
+        tiles.has_crc &= has_gzip();
         let stated = read_data_sum(header, ORIGINAL_DATASUM_KEYWORD).filter(|_| tiles.is_lossless);
         (stated.is_some() || tiles.has_crc).then_some(Self { stated, tiles })
     }
@@ -363,11 +371,11 @@ mod tests {
                 cards.iter().map(|(keyword, value)| Card::new(keyword, value.clone(), "").unwrap()).collect(),
             ))
         };
-        for value in [CardValue::Undefined, "".into(), "   ".into()] {
+        for value in [CardValue::Undefined, "".into(), "   ".into(), "d41d8cd98f00b204e9800998ecf8427e".into()] {
             assert!(stated(&[(CHECKSUM_KEYWORD, value.clone()), (DATASUM_KEYWORD, value)]).is_empty());
         }
         let source = MemorySource::new(vec![0; 5760], "x.fits");
-        for value in [CardValue::Logical(true), "d41d8cd98f00b204e9800998ecf8427e".into(), "12 34".into(), (-1i64).into()] {
+        for value in [CardValue::Logical(true), "unknown".into(), "12 34".into(), (-1i64).into()] {
             let found = stated(&[(CHECKSUM_KEYWORD, value.clone()), (DATASUM_KEYWORD, value.clone())]);
             let compared = found.compare_hdu(&source, 0, 2880..5760).unwrap();
             assert!(compared.len() == 2 && compared.iter().all(|(_, wrong)| wrong.is_some()), "{value:?}");

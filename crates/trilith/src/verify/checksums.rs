@@ -40,7 +40,7 @@ pub const CHECKSUMS: &[ChecksumKind] = &[
         "HDF5",
         "lookup3",
         "a structure of metadata: superblock of version 2, object header of version 2, B-tree, heap, index of chunks",
-        true,
+        false,
     ),
     row("HDF5", "fletcher32", "a stored chunk", true),
     row("NPZ", "CRC-32", "a deflated member", true),

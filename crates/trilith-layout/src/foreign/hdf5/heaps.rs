@@ -203,7 +203,8 @@ impl FractalHeap {
         file.check_signature(&bytes, b"FHDB", address)?;
         let field = bytes.get_mut(5 + file.offset_size() + self.offset_bytes..).and_then(<[u8]>::first_chunk_mut);
         let stated = field.map_or([0; CHECKSUM_SIZE], |field| std::mem::replace(field, [0; CHECKSUM_SIZE]));
-        file.compare_stated_checksum(address, u32::from_le_bytes(stated), &bytes, "a block of a heap")
+        file.compare_stated_checksum(address, u32::from_le_bytes(stated), &bytes, "a block of a heap");
+        Ok(())
     }
 
     fn row_size(&self, row: u64) -> Option<u64> {

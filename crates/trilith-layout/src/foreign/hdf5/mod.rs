@@ -28,7 +28,7 @@ mod virtual_dataset;
 
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use self::attributes::{Attribute, AttributeValue, UnreadableAttribute};
 use self::dataset::Dataset;
@@ -41,7 +41,7 @@ use self::object_header::{ObjectHeader, kind};
 use self::references::reference_text;
 use self::virtual_dataset::{VirtualSources, find_virtual_sources};
 use crate::array::Datatype;
-use crate::bytes::{NoReferences, Resolve, SourceRef};
+use crate::bytes::{NoReferences, PartCheck, Resolve, SourceRef};
 use crate::error::{Error, Result};
 use crate::layout::{ItemSpec, Layout, LayoutBuilder, LayoutLiteral, OWNER_ATTRIBUTE};
 use crate::limits::Limits;
@@ -71,20 +71,40 @@ pub(super) fn derive_layout(source: &SourceRef, resolve: &dyn Resolve, limits: &
 /// Compares the checksums of all metadata that lead to items: their number, and the errors of those that differ.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, or if its superblock or its root group is damaged.
+/// Returns an error if the file cannot be read, or if its superblock is damaged.
 pub(super) fn check_metadata_checksums(source: &SourceRef, limits: &Limits) -> Result<(u64, Vec<Error>)> {
     let ledger = SharedLedger::default();
     let file = Hdf5File::open_with_ledger(source, Some(Arc::clone(&ledger)), limits)?;
-    let layout = try_derive_layout(file, &NoReferences, NetcdfKnowledge::Open)?.layout;
-    for index in layout.chunk_indices() {
-        match index.for_each(&mut |_, _| Ok(())) {
-            Err(error) if error.kind().is_transient() => return Err(error),
-            // What differs is in the list, and what else is wrong is a problem of its array.
-            _ => {}
-        }
+    // What differs is in the list, and what else is wrong is a problem of its item.
+    let compare = || {
+        let layout = try_derive_layout(file, &NoReferences, NetcdfKnowledge::Open)?.layout;
+        layout.chunk_indices().try_for_each(|index| match index.for_each(&mut |_, _| Ok(())) {
+            Err(error) if !error.kind().is_transient() => Ok(()),
+            done => done,
+        })
+    };
+    if let Err(error) = compare()
+        && error.kind().is_transient()
+    {
+        return Err(error);
     }
     let found = ledger.take();
     Ok((found.count, found.wrong))
+}
+
+/// Returns the comparison of the checksums of all metadata, which is made once: they decide which bytes are the elements of any array.
+pub(super) fn metadata_check() -> PartCheck {
+    let known: OnceLock<Result<()>> = OnceLock::new();
+    Arc::new(move |source: &SourceRef, _| {
+        let compare = || match check_metadata_checksums(source, &Limits::default())?.1.into_iter().next() {
+            None => Ok(()),
+            Some(wrong) => Err(wrong.hint("restore the file from a copy").context(format!("{} is damaged", source.name()))),
+        };
+        match known.get_or_init(compare) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(error.copy()),
+        }
+    })
 }
 
 /// The knowledge about a file before its datasets are read: whether it is netCDF.
