@@ -90,8 +90,14 @@ impl TreeBuilder<'_> {
             unit: notes.unit.map(Cow::into_owned),
             ..ItemAnnotation::default()
         };
-        for (name, value) in item.attributes()? {
-            found.attributes.push(AttributeEntry::new(attribute_key(&name), value));
+        for attribute in item.attributes()?.iter().filter(|attribute| attribute.is_visible()) {
+            match AttributeEntry::from_attribute(attribute) {
+                Some(entry) => found.attributes.push(entry),
+                None => {
+                    let message = format!("its attribute {}, an array of several axes", attribute.name);
+                    self.losses.push(Diagnostic::loss(path, message));
+                }
+            }
         }
         for (name, text) in notes.attributes {
             if !found.attributes.iter().any(|entry| entry.name == attribute_key(&name)) {

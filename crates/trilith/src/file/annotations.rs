@@ -39,6 +39,51 @@ pub(crate) fn attribute_name(key: &str) -> Cow<'_, str> {
     if key.starts_with(MARK) { read_own(key) } else { Cow::Borrowed(key) }
 }
 
+impl AttributeEntry {
+    /// Returns the entry of an attribute; None for an array, for which the mapping has no place.
+    pub(crate) fn from_attribute(attribute: &ItemAttribute) -> Option<Self> {
+        let value = plain_value(&attribute.value)?;
+        let mut entry = Self::new(attribute_key(&attribute.name), value);
+        let first = match &attribute.value {
+            AttributeValue::List(values) => values.first(),
+            value => Some(value),
+        };
+        match first {
+            Some(AttributeValue::Number(number)) => {
+                entry.datatype = Some(number.datatype.name().to_owned());
+                let names = number.names.iter().flat_map(|names| &names.0);
+                entry.names = names.map(|(name, value)| (name.clone(), whole_value(*value))).collect();
+            }
+            Some(AttributeValue::Reference(path)) => entry.reference = Some(path.clone()),
+            _ => {}
+        }
+        (entry.comment, entry.unit) = (attribute.comment.clone(), attribute.unit.clone());
+        Some(entry)
+    }
+}
+
+/// A whole number, also beyond 64 bits.
+fn whole_value(value: i128) -> Value {
+    i64::try_from(value).map_or_else(|_| Value::from(ValueData::BigInt(value.to_string())), Value::from)
+}
+
+/// The value of an attribute as one of a tree; None for an array.
+fn plain_value(value: &AttributeValue) -> Option<Value> {
+    Some(match value {
+        AttributeValue::Bool(value) => Value::from(*value),
+        AttributeValue::Text(text) | AttributeValue::Reference(text) => Value::from(text.as_str()),
+        AttributeValue::Bytes(bytes) => Value::binary(crate::bytes::base64(bytes)),
+        AttributeValue::Number(number) => match number.value {
+            NumberValue::Int(value) => whole_value(value),
+            NumberValue::Float(value) => Value::from(value),
+            _ => Value::from(number.to_string()),
+        },
+        AttributeValue::List(values) => Value::seq(values.iter().map(plain_value).collect::<Option<Vec<_>>>()?).flow(),
+        AttributeValue::Array(_) => return None,
+        _ => Value::null(),
+    })
+}
+
 impl ItemAnnotation {
     /// Takes in an attribute of an item as a layout has it: the names of axes, an enumeration and datatypes have their own place.
     pub(crate) fn push_layout_attribute(&mut self, entry: AttributeEntry) {
@@ -82,7 +127,8 @@ impl ItemAnnotation {
     /// Moves the datatypes of attributes, and the names of their values, to these attributes.
     fn collect_attribute_types(&mut self) {
         let described = |name: &str| -> Option<(&'static str, String)> {
-            let prefix = [TYPE_PREFIX, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX].into_iter().find(|prefix| name.starts_with(prefix))?;
+            let prefix =
+                [TYPE_PREFIX, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX].into_iter().find(|prefix| name.starts_with(prefix))?;
             Some((prefix, name.strip_prefix(prefix)?.to_owned()))
         };
         let is_there = |list: &[AttributeEntry], name: &str| list.iter().any(|entry| entry.name == name);
