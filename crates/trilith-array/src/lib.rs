@@ -14,7 +14,6 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod array;
-pub mod attribute;
 
 pub use array::{Array, Datatype, Index};
 pub use trilith_io::{Diagnostic, Error, ErrorKind, Limits, Location, Result, Span};

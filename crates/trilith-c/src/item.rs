@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char};
 use std::sync::Arc;
 
-use library::attribute::AttributeValue;
+use library::array::attribute::AttributeValue;
 use library::file::{AttributeSelector, Backend, ItemLocation, ResolvedItem, part_value, resolve_path};
 use library::tree::Scalar;
 use library::{Error, File, Item, ItemKind, Result};

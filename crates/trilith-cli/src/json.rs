@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 use trilith::array::{Datatype, Field};
-use trilith::attribute::{AttributeValue, ItemAttribute};
+use trilith::array::attribute::{AttributeValue, ItemAttribute};
 use trilith::bytes::spool_output;
 use trilith::file::ArrayDescription;
 use trilith::{Diagnostic, Error, Location, Result};

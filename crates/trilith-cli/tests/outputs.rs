@@ -20,6 +20,8 @@ const JSON: &[&[&str]] = &[
     &["info", "x.fits"],
     &["tree", "x.asdf"],
     &["tree", "x.bd"],
+    &["check", "x.asdf"],
+    &["check", "x.bd"],
     &["header", "x.asdf"],
     &["header", "x.bd"],
     &["get", "x.asdf#/a"],

@@ -10,7 +10,7 @@ pub mod dudley;
 pub mod foreign;
 pub mod layout;
 
-use trilith_array::{array, attribute};
+use trilith_array::array;
 use trilith_codec::codec;
 pub use trilith_io::{Diagnostic, Error, ErrorKind, Limits, Location, Result, Span};
 use trilith_io::{bytes, diagnostic, error, glob, limits, percent, progress, span, suggest, threads};

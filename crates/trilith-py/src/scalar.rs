@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyComplex, PyDict, PyInt, PyList, PyString, PyTuple, 
 use trilith::Item;
 use trilith::array::Datatype;
 use trilith::asdf::complex;
-use trilith::attribute::{AttributeNumber, AttributeRole, AttributeValue, NumberValue};
+use trilith::array::attribute::{AttributeNumber, AttributeRole, AttributeValue, NumberValue};
 use trilith::file::{AddressTarget, part_value};
 use trilith::layout::{Attribute, LayoutLiteral};
 use trilith::tree::Scalar;

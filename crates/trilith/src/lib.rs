@@ -149,7 +149,7 @@ use trilith_layout::foreign;
 use trilith_yaml::yaml;
 
 #[doc(inline)]
-pub use trilith_array::{array, attribute, s};
+pub use trilith_array::{array, s};
 #[doc(inline)]
 pub use trilith_layout::{dudley, layout};
 #[doc(inline)]

@@ -15,7 +15,7 @@
 
 use regex::Regex;
 
-use crate::attribute::{AttributeValue, ItemAttribute, NumberValue};
+use crate::array::attribute::{AttributeValue, ItemAttribute, NumberValue};
 use crate::error::{Error, Result};
 use crate::file::{AddressPattern, Item, ItemAddress, ItemKind, number_attributes};
 use crate::yaml::Scalar;

@@ -8,6 +8,7 @@
 //! copied as packed bytes ([`Array::read_bytes`]), borrowed ([`Array::view`]), or piece by piece as
 //! canonical bytes ([`Array::for_each_piece`]), which is what digests are made of.
 
+pub mod attribute;
 mod block_rows;
 mod chunk_cache;
 mod chunk_grid;

@@ -11,7 +11,7 @@ use trilith::array::{Array, has_undecodable_text};
 use trilith::bytes::{self, SourceBacking, BaseUri, WriteBasis, AccessCost, path_of, stored_ranges, verify_backing};
 use trilith::dudley::OmittedFile;
 use trilith_io::error::count_noun;
-use trilith::attribute::{AttributeNumber, AttributeValue};
+use trilith::array::attribute::{AttributeNumber, AttributeValue};
 use trilith::file::{AddressTarget, Item, ItemKind, part_value, table_columns};
 use trilith::table::TableCell;
 use trilith::wcs::{self, BoxSize};

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use trilith::attribute::ItemAttribute;
+use trilith::array::attribute::ItemAttribute;
 use trilith::file::{HeaderItem, ItemAddress};
 use trilith::{File, Result};
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use serde_json::json;
 use trilith::array::FloatText;
-use trilith::attribute::ItemAttribute;
+use trilith::array::attribute::ItemAttribute;
 use trilith::bytes::BaseUri;
 use trilith::file::{ArrayDescription, ExpandOptions, Item as Node, ItemAddress, ItemKind, ItemMetadata, ExpandEvent};
 use trilith::tree::Scalar;

@@ -11,6 +11,7 @@ pub(crate) const READING: &[&str] = &[
     "blocks",
     "digest",
     "verify",
+    "check",
     "validate",
     "describe",
     "search",

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::array::{Array, Datatype, Field, Mask, StructType, physical};
 use crate::array::{DeclaredNumber, MissingRule, ValueDecoding, ValueTransform};
-use crate::attribute::{AttributeRole, AttributeValue, ItemAttribute};
+use crate::array::attribute::{AttributeRole, AttributeValue, ItemAttribute};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 use crate::layout::{

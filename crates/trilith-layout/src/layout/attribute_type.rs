@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::escape::{ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, TYPE_PREFIX, attribute_name, is_attribute_type, read_value};
 use super::model::{Attribute, ItemId, Layout, LayoutLiteral};
 use crate::array::Datatype;
-use crate::attribute::{AttributeNumber, AttributeValue, EnumNames, ItemAttribute, NumberValue};
+use crate::array::attribute::{AttributeNumber, AttributeValue, EnumNames, ItemAttribute, NumberValue};
 
 /// The datatype of an attribute without a value.
 pub const EMPTY_TYPE: &str = "empty";

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use trilith::array::Datatype;
-use trilith::attribute::ItemAttribute;
+use trilith::array::attribute::ItemAttribute;
 use trilith::file::{ArrayDescription, Backend, Item, ItemKind, ItemLocation, ItemMetadata};
 use trilith::interrupt::check;
 use trilith::{Error, Result};

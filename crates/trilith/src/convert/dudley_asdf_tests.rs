@@ -232,5 +232,6 @@ fn items_named_like_annotations_keep_their_names() {
     let said = root.get("annotations_2").unwrap().get("/dudley/x").unwrap();
     assert_eq!(said.get("doc").unwrap().text(), "inner");
     let back = stream_of(&file, Dialect::D2025, Byteorder::Little).layout().print();
-    assert!(back.contains("## inner") && back.contains("dialect=\"2025\""), "{back}");
+    // The mark tells the attribute from the word of the language.
+    assert!(back.contains("## inner") && back.contains("\"own:dialect\"=\"2025\""), "{back}");
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Comparer, DifferenceKind, Differences, ItemPair};
-use crate::attribute::{AttributeValue, ItemAttribute, NumberValue};
+use crate::array::attribute::{AttributeValue, ItemAttribute, NumberValue};
 use crate::error::Result;
 use crate::file::{Item, ItemAddress};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::array::json_text;
-use crate::attribute::{AttributeValue, ItemAttribute};
+use crate::array::attribute::{AttributeValue, ItemAttribute};
 use crate::error::{Error, Result};
 use crate::glob::{self, GlobPattern};
 use crate::suggest::nearest;

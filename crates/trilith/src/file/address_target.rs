@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::address::{AddressName, AttributePart, AttributeSelector, ComputedValue, ItemAddress, split_address};
 use super::item::{File, Item};
 use crate::asdf::AsdfFile;
-use crate::attribute::ItemAttribute;
+use crate::array::attribute::ItemAttribute;
 use crate::error::{Error, Result};
 use crate::percent::leniently_decoded;
 use crate::tree::Node;

@@ -13,7 +13,7 @@ use super::item::{ItemKind, ItemMetadata, MetadataParts};
 use crate::array::Array;
 use crate::asdf::annotations::ItemAnnotation;
 use crate::asdf::{self, AsdfFile, FoundNode, key_name, ndarray, walk};
-use crate::attribute::ItemAttribute;
+use crate::array::attribute::ItemAttribute;
 use crate::bytes::{BaseUri, SourceRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;

@@ -51,8 +51,13 @@ fn item_or_column(backend: &dyn Backend, path: &str) -> Result<ResolvedItem> {
         };
         let Ok(keys) = TreePath::parse(rest) else { break };
         let mut item = Item::from_path_target(backend, found).resolve()?;
-        for key in keys.keys() {
-            match item.get(key)? {
+        for (depth, key) in keys.keys().iter().enumerate() {
+            // The first key is that of a column, since no item has it; an item below a column may follow.
+            let next = match find_column(&item, key)? {
+                None if depth > 0 => item.get(key)?,
+                found => found,
+            };
+            match next {
                 Some(next) => item = next,
                 None => {
                     let names = column_names(&item)?;

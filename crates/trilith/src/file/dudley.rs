@@ -7,7 +7,7 @@ use super::as_array::not_an_array_error;
 use super::backend::{self, ArrayDescription, AxisNames, Backend, ChildItem, ItemLocation, ListedArray, ResolvedItem};
 use super::item::{ItemKind, ItemMetadata, MetadataParts};
 use crate::array::{Array, Byteorder, Datatype, element_count};
-use crate::attribute::{AttributeValue, ItemAttribute};
+use crate::array::attribute::{AttributeValue, ItemAttribute};
 use crate::bytes::{BaseUri, SourceRef};
 use crate::dudley::{self, DudleyFile, ItemTreeId, OutlineKind, StreamOutline};
 use crate::error::{Error, ErrorKind, Result};

@@ -10,7 +10,7 @@ use super::backend::{self, AxisNames, Backend, ChildItem, ItemLocation, Resolved
 use super::dudley::axes_of;
 use super::item::{self, ItemMetadata, MetadataParts};
 use crate::array::Array;
-use crate::attribute::{AttributeValue, ItemAttribute};
+use crate::array::attribute::{AttributeValue, ItemAttribute};
 use crate::bytes::{BaseUri, Resolve, SourceRef};
 use crate::condition::{Condition, TableCell};
 use crate::dudley::{self, Catalog, DudleyFile, FileSelection, ItemRequest, OmittedFile, ShapeMismatch};

@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use super::address::{AddressName, AttributePart, ItemAddress};
 use crate::array::Array;
 use crate::asdf::{AsdfFile, FitsArrays, FitsContainer, NumberDeclarations};
-use crate::attribute::ItemAttribute;
+use crate::array::attribute::ItemAttribute;
 use crate::bytes::{self, DerivedSource, MemorySource, Resolve, SourceRef};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, ResultExt};

@@ -3,7 +3,7 @@
 use regex::Regex;
 
 use super::item::{Item, ItemKind};
-use crate::attribute::{AttributeValue, ItemAttribute};
+use crate::array::attribute::{AttributeValue, ItemAttribute};
 use crate::error::{Error, Result};
 
 /// An item with its attributes.

@@ -11,7 +11,7 @@ use super::expand::{ExpandEvent, ExpandOptions};
 use super::file_set::FileSet;
 use crate::array::Array;
 use crate::asdf::AsdfFile;
-use crate::attribute::ItemAttribute;
+use crate::array::attribute::ItemAttribute;
 use crate::bytes::{BaseUri, SourceRef};
 use crate::dudley::{DudleyFile, ItemTreeId, LayoutOrigin, widen_small_floats};
 use crate::error::{Error, Result};

@@ -3,7 +3,7 @@
 use super::card::{Card, CardValue};
 use super::header::Header;
 use crate::array::Datatype;
-use crate::attribute::{AttributeNumber, AttributeRole, AttributeValue, ItemAttribute, NumberValue};
+use crate::array::attribute::{AttributeNumber, AttributeRole, AttributeValue, ItemAttribute, NumberValue};
 
 /// Keywords about the place and the form of data (FITS 4.0, sections 4.4.1, 7 and 10).
 const STRUCTURE_KEYWORDS: &[&str] = &[

@@ -185,7 +185,7 @@ fn pair_replacement_cards(rows: &[HeaderRow], count: usize) -> Vec<Option<usize>
 /// number, an undefined value, an integer of more than 64 bits.
 fn build_card(row: &Value, before: Option<(&Card, &Value)>, is_null: bool) -> Result<Card> {
     if let Some((old, triple)) = before
-        && !is_null
+        && (!is_null || *old.value() == CardValue::Undefined)
         && triple.items().get(1..) == row.items().get(1..)
     {
         let named = card_of(&Value::seq(row.items().first().cloned()))?;

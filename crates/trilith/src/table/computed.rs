@@ -1,7 +1,7 @@
 //! Values that are computed of an item, as a cell of a table has them.
 
 use super::summary::Summary;
-use crate::attribute::{AttributeValue, NumberValue};
+use crate::array::attribute::{AttributeValue, NumberValue};
 use crate::condition::TableCell;
 use crate::error::Result;
 use crate::file::{ComputedValue, Item, ItemKind};

@@ -19,7 +19,7 @@ use trilith::assemble::{self, BlockCodec};
 use trilith::check::{DiffOptions, ItemDifference};
 use trilith::convert::{ConvertOptions, TargetForm};
 use trilith::file::AddressPattern;
-use trilith::tree::{TreePath, Value};
+use trilith::tree::Value;
 use trilith::{File, OpenOptions, Progress};
 
 mod sources;

@@ -5,7 +5,7 @@ mod dudley;
 
 use clap::Args;
 use serde_json::json;
-use trilith::attribute::ItemAttribute;
+use trilith::array::attribute::ItemAttribute;
 use trilith::file::ItemKind;
 use trilith::{File, Item, Result};
 

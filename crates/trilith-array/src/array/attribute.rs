@@ -12,7 +12,7 @@ use crate::array::{Array, Datatype, FloatText, json_text};
 /// One attribute of an item.
 ///
 /// ```
-/// use trilith_array::attribute::{AttributeNumber, AttributeValue, ItemAttribute};
+/// use trilith_array::array::attribute::{AttributeNumber, AttributeValue, ItemAttribute};
 /// let gain = ItemAttribute::new("gain", AttributeNumber::from(2.5)).with_comment("electrons per count");
 /// assert_eq!(gain.value.to_string(), "2.5");
 /// assert_eq!(gain.value.datatype_name(), "float64");
@@ -275,7 +275,7 @@ impl AttributeValue {
     /// of an enumeration as `{"value": 1, "name": "ON"}`, bytes as `{"base64": …}`, and no value as `null`.
     ///
     /// ```
-    /// use trilith_array::attribute::AttributeValue;
+    /// use trilith_array::array::attribute::AttributeValue;
     /// let value = AttributeValue::List(vec!["a".into(), AttributeValue::Empty, AttributeValue::Reference("/x".into())]);
     /// assert_eq!(value.to_json(), r#"["a",null,{"reference":"/x"}]"#);
     /// ```
