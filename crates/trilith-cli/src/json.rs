@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
-use trilith::array::{Datatype, Field};
 use trilith::array::attribute::{AttributeValue, ItemAttribute};
+use trilith::array::{Datatype, Field};
 use trilith::bytes::spool_output;
 use trilith::file::ArrayDescription;
 use trilith::{Diagnostic, Error, Location, Result};

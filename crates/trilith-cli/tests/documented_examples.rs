@@ -428,8 +428,16 @@ const BEFORE: &[(&str, &str)] = &[
 /// The file `counts.h5` of the pages, as h5py writes it: compressed, in base64.
 const COUNTS: &str = "H4sIAAAAAAACA+3VvUoDQRAH8Jld71zXRC9BQQNCBCurVIHUF2IKIWBlb6Mgd2ruwMYHECufwUfwKXwDC99FZy57Ek1jEYvA/wdzy37cMLvNPI6Ho6bveOsc1T6D3t5s3gvrh7fHL5Px8MzQvWnPH6x5Q0wUb5EM9q7MXuuMI1qSg2Y6+EsJLS0hvsjLrJj2OfycLqWEp+frj6oEJuYjImOYbdhbC+PCvEGcuHrepUiqtN7JDSyT+/nKu2099vtejb5mjWhHN8vsqqB9ZkrkvMbsho6MfNc1V8hZrZ/Tv3nrPnQIAABWlHYJE7qWdqhIIg6dRBvJhoSX2JQ4SSenVVdJ5jpMOKtuLvMiz6bfud+38b4AAAAAAAAAq+YLMiTfnDAYAAA=";
 
-/// The files `exposure.fits` of astropy with `checksum=True`, and `sums.h5` of h5py with `fletcher32=True`: compressed, in base64.
+/// The files `night1.fits` and `night2.fits` of docs/how-to/attributes.md, `exposure.fits` of astropy with `checksum=True`, and `sums.h5` of h5py with `fletcher32=True`: compressed, in base64.
 const SUMMED: &[(&str, &str)] = &[
+    (
+        "night1.fits",
+        "H4sIAAAAAAACA+3XvW7CMBQF4D7K3ZgoJKhVlw4BUuSqhEgxUiTUwS0GMSSObCOVt68JqlrU/JCKocP5lCnD0XXi4dyEzeOXkOiRKnAa0LvKN0pnhqyiJ8YTMlbka6HXVGnMeMzSmrwHlye0FgdaCyvIHgpJLaIgZQnV5A1dXr7P3qQmtflK3mUyNzuVm8q8MOVhNK09b2dhGnM2DyvyPP/2zs23Mq8kPwpl9lqSdcM1500DHlJ53p4/9O/7Q889Pfqz8rAAAAAAcDXHOpmwReT6GpsHs2N3+9nWBsQysZWuAdpTK23La+jP/ZF/5f7sd+/PZZ5Xkzfq/v3KPL92vs7iyWIZ8Yv2hUJokUkrtWnImzXleWd5W632hWndF3gUlPtCL5mw8tX5ffm+KbnIWn8vjZcR46d94flAv/KwLwAAAMC/cwMAAAAAABf7BH3FxfzAIQAA",
+    ),
+    (
+        "night2.fits",
+        "H4sIAAAAAAACA+3XP0/CQBjHcV/KszEh7RGNi0OBSs5IadIzaWIcTjkIQ3vN3ZHIu7eUGCX2DzUMDr/P2OGbu7bD8yR8ET+FRPdUQ9CI3nW+1iaz5DQ9cJGQdTJfSbOiWhMuYp429O7KnjRG7mklnSS3LxR1iIKUJ9TQ88pevsvelCG9/ipvM5Xbrc5tbS9MRRjNGu/bW5jGgi/Cmp7Prm/K873YV1IfhbY7o8iVh2vvzQIRUnXfAfPY7dDzhx4b0J9VlwUAAACAizmMkwlfRuW8xhfB/DC7/ZzWRsQzuVHlBOiOU2lXr2V+Ho7Zhedn1n9+rnp+Q2/c//1VPdZ4vt7i6fI5EmftC4U0MlNOGdvSm7f1/JPexuhdYTv3BREF1b4wSKa8enT6v3z/KbnMOj8vTZ4jLo77wuOefvWwLwAAAMC/cwUAAAAAAGf7BGEHpLfAIQAA",
+    ),
     (
         "exposure.fits",
         "H4sIAAAAAAACA+2Xy2rCQBSGe7++xNm5ak2iCVroYozTOrRGYSJId6OZtlKSSC5Q376naunNeMHuej74CSTw5UzI4j9StLv3HOAaFuBDGYZx9BgnYQpZDDfCl5BmKgpUEsBCGsLvin6Br4Y+lSRqAoHKFGSTsYYVeKwvJBT4DPRFeTjQCcSPH+ZRqKN0FEfpQh/v+9xrFp53Y9wWd+9kr30NJWYHrab9UGf2gDO8lvBxGVrNHgyf9fAlzUPIx3hwHYBlWM6FaV5YNd+yrqqVK9OZ+5rMZ6jD+UrG/Fbpy+vKsy+XR6NsPev0sARBEARBEMSf8V4npeh42NdEm93yX31NhOpJg37NZq10lW9Zf65Yf9yfrc3789RnFviqm3+/qc8q8FU293XdTs/z19oXxipRoc50ki7x3S7zmd98T0mcj9MV8+H+4bE2f+/30hUL+v3nnxLhdCvPy/tdX0x9P2ezjUtjq31GMpf3nEZdsgaXdmPrfcZxaJ8hCIIgCALZmbGL2cPsYw4wh5gjzDHmBHOKOcOc7xAEQRAEQRDEP+YNd7Cu7sAhAAA=",

@@ -11,9 +11,9 @@ use super::dudley_file::DudleyFile;
 use super::item_tree::{ItemTreeId, OutlineKind};
 use std::sync::Arc;
 
+use crate::array::attribute::{AttributeRole, AttributeValue, ItemAttribute};
 use crate::array::{Array, Datatype, Field, Mask, StructType, physical};
 use crate::array::{DeclaredNumber, MissingRule, ValueDecoding, ValueTransform};
-use crate::array::attribute::{AttributeRole, AttributeValue, ItemAttribute};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 use crate::layout::{

@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::array::json_text;
 use crate::array::attribute::{AttributeValue, ItemAttribute};
+use crate::array::json_text;
 use crate::error::{Error, Result};
 use crate::glob::{self, GlobPattern};
 use crate::suggest::nearest;

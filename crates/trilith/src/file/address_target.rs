@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::address::{AddressName, AttributePart, AttributeSelector, ComputedValue, ItemAddress, split_address};
 use super::item::{File, Item};
-use crate::asdf::AsdfFile;
 use crate::array::attribute::ItemAttribute;
+use crate::asdf::AsdfFile;
 use crate::error::{Error, Result};
 use crate::percent::leniently_decoded;
 use crate::tree::Node;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::array::Datatype;
-use crate::asdf::annotations::{AttributeEntry, ItemAnnotation};
 use crate::array::attribute::{AttributeNumber, AttributeValue, EnumNames, ItemAttribute, NumberValue};
+use crate::asdf::annotations::{AttributeEntry, ItemAnnotation};
 use crate::bytes::from_base64;
 use crate::dudley::MEANING;
 use crate::layout::{EMPTY_TYPE, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, REFERENCE_TYPE, TYPE_PREFIX, marked_name, read_own};

@@ -11,9 +11,9 @@ use super::backend::{
 use super::expand::{ExpandEvent, ExpandOptions};
 use super::item::{ItemKind, ItemMetadata, MetadataParts};
 use crate::array::Array;
+use crate::array::attribute::ItemAttribute;
 use crate::asdf::annotations::ItemAnnotation;
 use crate::asdf::{self, AsdfFile, FoundNode, key_name, ndarray, walk};
-use crate::array::attribute::ItemAttribute;
 use crate::bytes::{BaseUri, SourceRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;

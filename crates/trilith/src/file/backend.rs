@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::expand::ExpandEvent;
 use super::item::{ItemKind, ItemMetadata, MetadataParts};
-use crate::array::{Array, Byteorder, Datatype};
 use crate::array::attribute::ItemAttribute;
+use crate::array::{Array, Byteorder, Datatype};
 use crate::bytes::{BaseUri, SourceRef};
 use crate::error::{Error, Result};
 use crate::limits::Limits;

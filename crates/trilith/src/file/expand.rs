@@ -7,8 +7,8 @@ use super::backend::{ArrayDescription, Backend, ChildItem, EventSink, ItemLocati
 use super::columns::ColumnFile;
 use super::item::{ItemKind, MetadataParts};
 use crate::array::Array;
-use crate::asdf::{AsdfFile, inline_write};
 use crate::array::attribute::ItemAttribute;
+use crate::asdf::{AsdfFile, inline_write};
 use crate::dudley::DudleyFile;
 use crate::error::{Error, Result};
 use crate::limits::Limits;

@@ -16,8 +16,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::address::{AddressName, AttributePart, ItemAddress};
 use crate::array::Array;
-use crate::asdf::{AsdfFile, FitsArrays, FitsContainer, NumberDeclarations};
 use crate::array::attribute::ItemAttribute;
+use crate::asdf::{AsdfFile, FitsArrays, FitsContainer, NumberDeclarations};
 use crate::bytes::{self, DerivedSource, MemorySource, Resolve, SourceRef};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, ResultExt};

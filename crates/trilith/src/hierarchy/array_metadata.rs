@@ -3,9 +3,9 @@
 use super::JsonValue;
 use super::dimension_names::{DimensionConventions, StatedNames};
 use super::is_file_set;
+use crate::array::attribute::{AttributeValue, ItemAttribute, NumberValue};
 use crate::array::{Array, Datatype, Mask};
 use crate::asdf::ndarray::is_ndarray_tag;
-use crate::array::attribute::{AttributeValue, ItemAttribute, NumberValue};
 use crate::dudley::{DudleyFile, ENCODING_ATTRIBUTE};
 use crate::error::{Error, Result};
 use crate::file::{Backend, Item};
