@@ -18,6 +18,7 @@ const LONGER: &[(&str, &str)] = &[
         "crates/trilith-layout/src/dudley/dudley_file.rs",
         "one file under a layout: its items, their arrays and what cannot be read",
     ),
+    ("crates/trilith/src/change/mod.rs", "the one type for changes, with an example for each method"),
     ("crates/trilith/src/asdf/write.rs", "one file after the other part of it: header, tree, unused space, blocks and index"),
     ("crates/trilith/src/file/item.rs", "the one type for items, with an example for each method"),
     (
