@@ -125,8 +125,8 @@ class Annotations(Case):
             self.assertEqual(opened["dudley"]["x"][...].tolist(), [0, 1])
             mapping = opened["annotations_2"]
             self.assertEqual(mapping[""]["attributes"]["title"], "run 7")
-            self.assertEqual(mapping[""]["attributes"]["large"], 2**64 - 1)
-            self.assertEqual(list(mapping["/g/counts"]["attributes"]["large"]), [2**64 - 1, 1])
+            self.assertEqual(mapping[""]["attributes"]["large"], {"value": 2**64 - 1, "datatype": "uint64"})
+            self.assertEqual(list(mapping["/g/counts"]["attributes"]["large"]["value"]), [2**64 - 1, 1])
             self.assertEqual(mapping["/dudley"]["attributes"], {"dialect": "2025"})
             self.assertEqual(mapping["/g/state"]["enumeration"], {"OFF": 0, "ON": 1})
             self.assertEqual(mapping["/g/counts"]["axes"], ["x"])

@@ -270,7 +270,7 @@ fn read_failure(array: Result<Array>) -> Result<Option<String>> {
     }
 }
 
-/// Returns `true` if a pattern fits an item. What is below an item that fits is never asked.
+/// Returns `true` if a pattern fits an item. Items below an item that fits are never asked.
 fn is_ignored(patterns: &[AddressPattern], path: &str) -> bool {
     // Each pattern is asked, so that each knows whether it fits anything.
     !patterns.is_empty() && patterns.iter().filter(|pattern| pattern.matches_item(path)).count() > 0

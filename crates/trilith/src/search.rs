@@ -209,7 +209,7 @@ impl ValueCondition {
                     NumberValue::Int(whole) => {
                         i64::try_from(whole).map_or_else(|_| Scalar::BigInt(whole.to_string()), Scalar::Int)
                     }
-                    // As many digits as a 32-bit float has.
+                    // A 32-bit float has fewer digits than a 64-bit one.
                     NumberValue::Float(float) => Scalar::Float(number.to_string().parse().unwrap_or(float)),
                     _ => Scalar::Str(number.to_string().into()),
                 };

@@ -25,7 +25,7 @@ pub struct ItemAttribute {
     pub name: String,
     /// The value with its datatype.
     pub value: AttributeValue,
-    /// The comment beside the value.
+    /// The comment next to the value.
     pub comment: Option<String>,
     /// The unit of the value.
     pub unit: Option<String>,
@@ -242,7 +242,7 @@ impl fmt::Display for AttributeNumber {
     }
 }
 
-/// Formats the value in one line: a text as it is, the texts of a list in quotes.
+/// Formats the value in one line: a text as it is, the strings of a list in quotes.
 impl fmt::Display for AttributeValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

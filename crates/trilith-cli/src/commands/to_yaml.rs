@@ -112,7 +112,7 @@ fn inline_arrays(file: &AsdfFile, warnings: &mut Vec<String>) -> Result<String> 
     Ok(edit.finish(&limits)?.into_text())
 }
 
-/// Returns the reason why ASDF has no inline form for an array: `data` is a list (schema core/ndarray), and integers in a tree lie
+/// Returns the reason why ASDF has no inline form for an array: `data` is a list (schema core/ndarray), and integers in a tree are
 /// within int64 (chapter "Tree").
 fn inline_problem(array: &Array, value: &Value) -> Option<&'static str> {
     if array.shape().is_empty() {

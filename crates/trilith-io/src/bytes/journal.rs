@@ -145,8 +145,8 @@ fn restore_old_bytes(file: &mut FsFile, path: &Path, saved: &SavedBytes) -> Resu
     fs::sync_folder(path).map_err(fail)
 }
 
-/// Writes the old bytes that differ from those that are there. What stopped the update, such as a limit of the size of files, would also
-/// stop the writing of bytes that it did not reach.
+/// Writes the old bytes that differ from those that are there. A limit of the size of files, which may have
+/// stopped the update, would also stop the writing of bytes that it did not reach.
 fn restore_changed_bytes(file: &mut FsFile, at: u64, old: &[u8]) -> std::io::Result<()> {
     let mut there = vec![0; old.len()];
     if read_exact_at(file.file(), at, &mut there).is_err() {

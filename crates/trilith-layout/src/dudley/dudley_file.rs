@@ -280,7 +280,11 @@ impl DudleyFile {
         let source = self.source_covering(end).clone();
         match self.check.clone() {
             None => source,
-            Some(check) => Arc::new(ChecksummedSource::new(source, move |source| check(source, 0))),
+            Some(check) => {
+                // The metadata are those of the file, also if elements are in other files.
+                let file = self.source.clone();
+                Arc::new(ChecksummedSource::new(source, move |_| check(&file, 0)))
+            }
         }
     }
 
@@ -513,7 +517,14 @@ impl DudleyFile {
             let home = file.source_covering(end).clone();
             let home = match file.check.clone() {
                 None => home,
-                Some(check) => Arc::new(ChecksummedSource::new(home, move |source| check(source, start))),
+                Some(check) if end <= file.source.len() => {
+                    Arc::new(ChecksummedSource::new(home, move |source| check(source, start)))
+                }
+                // The elements are in another file.
+                Some(check) => {
+                    let metadata = file.source.clone();
+                    Arc::new(ChecksummedSource::new(home, move |_| check(&metadata, 0)))
+                }
             };
             return Ok((TruncatedSource::with_declared_len(home, end), start));
         };

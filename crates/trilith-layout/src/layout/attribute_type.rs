@@ -1,4 +1,4 @@
-//! Datatypes of attributes: `type:NAME` beside the attribute `NAME`, and what its value shows without it.
+//! Datatypes of attributes: `type:NAME` next to the attribute `NAME`, and what its value shows without it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub fn typed_attributes(layout: &Layout, item: ItemId, elements: Option<&Datatyp
         .collect()
 }
 
-/// What a layout states about the attributes of one item.
+/// The statements of a layout about the attributes of one item.
 struct StatedTypes<'l>(HashMap<&'l str, &'l Attribute>);
 
 impl<'l> StatedTypes<'l> {
@@ -132,7 +132,7 @@ fn typed_literal(
             NumberValue::Int(whole) if datatype.is_float() => NumberValue::Float(whole as f64),
             value => value,
         };
-        // A number that the elements do not have is a number of its own.
+        // A number that the elements do not have keeps the type that it shows.
         let datatype = match value {
             NumberValue::Float(_) if !datatype.is_float() => plain,
             NumberValue::Int(whole) if datatype.integer_range().is_some_and(|(low, high)| whole < low || whole > high) => plain,

@@ -100,7 +100,7 @@ impl<'l> LayoutPrinter<'l> {
         }
     }
 
-    /// Writes the comments before a byte of the old text on lines of their own, if a line begins here.
+    /// Writes the comments before a byte of the old text on separate lines, if a line begins here.
     fn push_comments_before(&mut self, offset: u32) {
         if !self.output.is_empty() && !self.output.ends_with('\n') {
             return;

@@ -51,7 +51,7 @@ impl AttributeEntry {
         Self { name, value, datatype: None, comment: None, unit: None, names: Vec::new(), reference: None }
     }
 
-    /// The value as it is, or a mapping with all that belongs to it if the value alone says less.
+    /// The value as it is, or a mapping with everything that belongs to it if the value alone says less.
     fn into_value(self) -> Value {
         let datatype = self.datatype.filter(|name| !is_implied(&self.value, name));
         let is_alone = datatype.is_none()

@@ -158,7 +158,7 @@ fn tree_of(
     let form = form.into_value(native);
     // Without the mapping, a key `dudley` of the data might look like that of earlier versions.
     if (form.is_some() || !items.is_empty() || root.get(EARLY_KEY).is_some()) && !annotations::insert(&mut root, items, form) {
-        losses.push(Diagnostic::loss("", "all that the file states about its items: the keys for it are taken"));
+        losses.push(Diagnostic::loss("", "everything that the file states about its items: the keys for it are taken"));
     }
     Ok((root, losses))
 }
@@ -224,6 +224,7 @@ impl DudleyToTree<'_, '_, '_> {
         {
             return Ok(Some(value));
         }
+        self.annotate_array_attributes(id, path);
         let children = if matches!(thing, OutlineKind::Dict) { Some(self.outline.children(id)) } else { None };
         if let Some(item) = item.filter(|_| !matches!(thing, OutlineKind::Data(_))) {
             // An attribute of a dict of a file of another format is no item.
@@ -452,8 +453,49 @@ impl DudleyToTree<'_, '_, '_> {
         self.push_annotation(path, found);
     }
 
-    /// Keeps an annotation that says something.
-    pub(super) fn push_annotation(&mut self, path: &str, found: ItemAnnotation) {
+    /// Keeps the attributes of an item that are arrays of numbers, as nested lists; others are losses.
+    fn annotate_array_attributes(&mut self, id: ItemTreeId, path: &str) {
+        /// Elements of an attribute that a tree holds as text.
+        const MAX_ELEMENTS: u64 = 1 << 16;
+        let file = self.items.file();
+        let mut kept = ItemAnnotation::default();
+        let all: Vec<(String, ItemTreeId)> =
+            self.outline.attribute_items(id).map(|(name, attribute)| (name.to_owned(), attribute)).collect();
+        for (name, attribute) in all {
+            let OutlineKind::Data(entry) = self.outline.kind(attribute) else { continue };
+            let array = file.array_of(entry).and_then(|array| file.decoded(&array));
+            let is_small = |array: &Array| array.datatype().as_struct().is_none() && array.element_count() <= MAX_ELEMENTS;
+            let value = array.map(|array| {
+                let datatype = array.datatype().clone();
+                let value = if is_small(&array) {
+                    asdf::inline_write::nested(&array, "tag:stsci.edu:asdf/core/complex-1.0.0").ok()
+                } else {
+                    None
+                };
+                value.map(|value| (value.flow(), datatype))
+            });
+            match value {
+                Ok(Some((value, datatype))) => {
+                    let mut entry = AttributeEntry::new(attribute_key(&name).into_owned(), value);
+                    entry.datatype = Some(datatype.name().to_owned()).filter(|_| datatype.is_integer() || datatype.is_float());
+                    kept.attributes.push(entry);
+                }
+                Ok(None) => self
+                    .losses
+                    .push(Diagnostic::loss(path, format!("its attribute {name}, an array of structs or of many elements"))),
+                Err(why) => self.losses.push(Diagnostic::loss(path, format!("its attribute {name}: {}", why.message()))),
+            }
+        }
+        if !kept.is_empty() {
+            self.annotations.push((path.to_owned(), kept));
+        }
+    }
+
+    /// Keeps an annotation that says something, with what is kept of the item already.
+    pub(super) fn push_annotation(&mut self, path: &str, mut found: ItemAnnotation) {
+        if let Some((_, kept)) = self.annotations.pop_if(|(known, _)| known == path) {
+            found.attributes.extend(kept.attributes);
+        }
         if !found.is_empty() {
             self.annotations.push((path.to_owned(), found));
         }

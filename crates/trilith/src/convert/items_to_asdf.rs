@@ -49,7 +49,7 @@ pub(super) fn to_asdf(file: &File, target: &'static Target, how: &ArrayOptions, 
     };
     let TreeBuilder { builder, annotations: said, mut losses, .. } = made;
     if !said.is_empty() && !annotations::insert(&mut tree, said, None) {
-        losses.push(Diagnostic::loss("", "all that the file states about its items: the keys for it are taken"));
+        losses.push(Diagnostic::loss("", "everything that the file states about its items: the keys for it are taken"));
     }
     Ok(NewAsdf { builder, tree, losses })
 }

@@ -8,9 +8,9 @@ use crate::error::Result;
 use crate::file::{Item, ItemAddress};
 
 impl Comparer<'_> {
-    /// Compares the attributes by their names, those of one name in their order, and the texts of a FITS header as sequences.
+    /// Compares the attributes by their names, those of one name in their order, and the commentary of a FITS header as sequences.
     pub(super) fn compare_attributes(&mut self, pair: &ItemPair<'_>) -> Result<()> {
-        // What a conversion kept of attributes is compared as a part of the tree.
+        // The attributes that a conversion keeps are compared as a part of the tree.
         let is_tree = |item: &Item<'_>| item.as_asdf().is_some() && item.backend().family() != "fits";
         if is_tree(&pair.a) || is_tree(&pair.b) {
             return Ok(());
@@ -87,7 +87,7 @@ impl AttributeGroup<'_> {
         let is_commentary = matches!(name.as_str(), "COMMENT" | "HISTORY" | "");
         let mut start = 0;
         if is_commentary && self.a.len() != self.b.len() {
-            // A text that was put in, or taken out, moves those behind it.
+            // A card that was put in, or taken out, moves those after it.
             let same = |(a, b): (&&ItemAttribute, &&ItemAttribute)| a.value == b.value;
             start = self.a.iter().zip(&self.b).take_while(|pair| same((pair.0, pair.1))).count();
             let (behind_a, behind_b) = (self.a.get(start..).unwrap_or(&[]), self.b.get(start..).unwrap_or(&[]));
@@ -103,21 +103,21 @@ impl AttributeGroup<'_> {
             match (self.a.get(index), self.b.get(index)) {
                 (Some(a), Some(b)) => {
                     if !out.same_value(&a.value, &b.value) {
-                        out.push_difference(address.clone(), DifferenceKind::Value, said(&a.value), said(&b.value));
+                        out.push_difference(address.clone(), DifferenceKind::Value, value_text(&a.value), value_text(&b.value));
                     }
                     if a.comment != b.comment && !out.is_attribute_ignored(&pair.path, &format!("{name}.comment"), index) {
                         let (a, b) = (a.comment.clone(), b.comment.clone());
                         out.push_difference(format!("{address}.comment"), DifferenceKind::Value, a, b);
                     }
                 }
-                (Some(a), None) => out.push_difference(address, DifferenceKind::Removed, said(&a.value), None),
-                (None, Some(b)) => out.push_difference(address, DifferenceKind::Added, None, said(&b.value)),
+                (Some(a), None) => out.push_difference(address, DifferenceKind::Removed, value_text(&a.value), None),
+                (None, Some(b)) => out.push_difference(address, DifferenceKind::Added, None, value_text(&b.value)),
                 (None, None) => {}
             }
         }
     }
 }
 
-fn said(value: &AttributeValue) -> Option<String> {
+fn value_text(value: &AttributeValue) -> Option<String> {
     Some(value.literal_text())
 }

@@ -110,7 +110,7 @@ pub enum ComputedValue {
 
 impl ComputedValue {
     /// All values with their words.
-    const WORDS: &'static [(&'static str, Self)] = &[
+    const VALUE_NAMES: &'static [(&'static str, Self)] = &[
         ("shape", Self::Shape),
         ("ndim", Self::Ndim),
         ("size", Self::Size),
@@ -132,12 +132,12 @@ impl ComputedValue {
 
     /// Returns the value of a word; None if it is no such word.
     pub fn from_name(word: &str) -> Option<Self> {
-        Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
+        Self::VALUE_NAMES.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
     }
 
     /// Returns the word.
     pub fn name(self) -> &'static str {
-        Self::WORDS.iter().find(|(_, value)| *value == self).map_or("", |(word, _)| word)
+        Self::VALUE_NAMES.iter().find(|(_, value)| *value == self).map_or("", |(word, _)| word)
     }
 
     /// Returns `true` for a property of the coordinates of an image.
@@ -147,7 +147,7 @@ impl ComputedValue {
 
     /// Returns the word that is nearly this one.
     pub fn nearest_name(word: &str) -> Option<&'static str> {
-        nearest(word, Self::WORDS.iter().map(|(known, _)| *known))
+        nearest(word, Self::VALUE_NAMES.iter().map(|(known, _)| *known))
     }
 }
 
@@ -322,8 +322,9 @@ impl AddressPattern {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for an empty text, and for the root.
     pub fn parse(text: &str) -> Result<Self> {
         if matches!(text, "" | "/" | "#") {
-            return Err(Error::invalid_input("the pattern fits the root, and so all that there is")
-                .hint("write /path, /path@NAME or NAME"));
+            return Err(
+                Error::invalid_input("the pattern fits the root, and so everything").hint("write /path, /path@NAME or NAME")
+            );
         }
         let text = text.strip_prefix("#/").map_or(text, |_| text.get(1..).unwrap_or(text));
         let (path, name) = match split_address(text) {

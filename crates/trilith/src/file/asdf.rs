@@ -256,7 +256,7 @@ impl Backend for AsdfFile {
         if parts.includes(MetadataParts::AXES) {
             found.axes = axes_of(self, at)?;
         }
-        if parts.includes(MetadataParts::FORM) {
+        if parts.includes(MetadataParts::FLAGS) {
             found.is_ragged = super::fits::is_ragged(self, node);
         }
         Ok(found)

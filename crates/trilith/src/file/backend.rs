@@ -219,7 +219,7 @@ pub trait Backend: Any + Debug + Send + Sync {
     /// # Errors
     /// Returns the errors of [`Backend::children`].
     fn keyed_children(&self, at: &ItemLocation) -> Result<KeyedChildren<'_>> {
-        let is_hidden = |place: &ItemLocation| self.metadata(place, MetadataParts::FORM).is_ok_and(|found| found.is_hidden);
+        let is_hidden = |place: &ItemLocation| self.metadata(place, MetadataParts::FLAGS).is_ok_and(|found| found.is_hidden);
         let children = self.children(at)?.into_iter().filter(|child| !is_hidden(&child.place));
         Ok(children.map(|child| (child.name.map(Scalar::Str), child.place)).collect())
     }

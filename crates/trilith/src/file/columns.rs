@@ -230,7 +230,7 @@ impl<'i, 'f> ColumnOwner<'i, 'f> {
         Ok(Item::from_backend(Arc::new(file)))
     }
 
-    /// What the file declares about a member, and about the members of it.
+    /// The metadata of a member, and of the members of it.
     fn member_metadata(&self, name: &str) -> (ItemMetadata<'static>, Vec<(String, ItemMetadata<'static>)>) {
         let own = format!(".{}", quoted_name(name));
         let (mut found, mut members) = (ItemMetadata::default(), Vec::new());

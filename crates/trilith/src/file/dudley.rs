@@ -372,7 +372,7 @@ impl Backend for DudleyFile {
     fn metadata(&self, at: &ItemLocation, parts: MetadataParts) -> Result<ItemMetadata<'_>> {
         let mut found = ItemMetadata::default();
         let outline = self.outline();
-        if parts.includes(MetadataParts::FORM) {
+        if parts.includes(MetadataParts::FLAGS) {
             found.is_history = true;
             found.is_hidden = outline.is_ok_and(|outline| self.outline_id(at).is_ok_and(|id| outline.is_hidden(id)));
         }

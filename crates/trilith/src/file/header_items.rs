@@ -1,4 +1,4 @@
-//! What `header` shows of a file: the attributes of each item, and what a tree of ASDF says about its arrays.
+//! The output of `header`: the attributes of each item, and the units and descriptions in a tree of ASDF.
 
 use regex::Regex;
 
@@ -59,7 +59,7 @@ impl Item<'_> {
         Ok(list)
     }
 
-    /// Returns the unit and the description of an array in a tree of ASDF, which are keys beside it or of the object that holds it.
+    /// Returns the unit and the description of an array in a tree of ASDF, which are keys next to it or of the object that holds it.
     pub fn tree_metadata(&self) -> Vec<ItemAttribute> {
         if self.kind() != ItemKind::Array || self.as_asdf().is_none() || self.header_owner().is_some() {
             return Vec::new();

@@ -255,14 +255,14 @@ pub struct MetadataParts(u8);
 impl MetadataParts {
     /// The tag, and the target of a reference.
     pub const TAG: Self = Self(1);
-    /// Documentation, role, the texts of attributes, and the metadata of members.
+    /// Documentation, role, the values of attributes as strings, and the metadata of members.
     pub const TEXT: Self = Self(2);
     /// The unit.
     pub const UNIT: Self = Self(4);
     /// The names of the axes.
     pub const AXES: Self = Self(8);
     /// The form in which a list or a table is written, and whether another item hides this one.
-    pub const FORM: Self = Self(16);
+    pub const FLAGS: Self = Self(16);
 
     /// Returns both parts.
     #[must_use]
@@ -541,7 +541,7 @@ impl<'f> Item<'f> {
 
     /// Returns `true` if another item of the same mapping has its name and is meant by it.
     pub fn is_hidden(&self) -> bool {
-        self.form().is_hidden
+        self.item_flags().is_hidden
     }
 
     /// Returns its path from the root of its file; None if no path leads to it.
@@ -637,17 +637,17 @@ impl<'f> Item<'f> {
     /// Returns `true` if it is a list that records one quantity again and again, so that it is written with the
     /// elements of its arrays, not with what they are.
     pub fn is_history(&self) -> bool {
-        self.kind() == ItemKind::List && self.form().is_history
+        self.kind() == ItemKind::List && self.item_flags().is_history
     }
 
     /// Returns `true` if it is a table of a FITS file, or a column of one, with an array for each row, so that it is
     /// written with the elements of these arrays, not with what they are.
     pub fn is_ragged(&self) -> bool {
-        self.kind().is_collection() && self.form().is_ragged
+        self.kind().is_collection() && self.item_flags().is_ragged
     }
 
-    fn form(&self) -> ItemMetadata<'_> {
-        self.backend().metadata(&self.place, MetadataParts::FORM).unwrap_or_default()
+    fn item_flags(&self) -> ItemMetadata<'_> {
+        self.backend().metadata(&self.place, MetadataParts::FLAGS).unwrap_or_default()
     }
 
     /// Returns the array that the item is; in a Dudley file also that of a list of equal arrays.

@@ -8,7 +8,7 @@ const CORE: &str = include_str!("../../resources/schemas/core.txt");
 const TRANSFORM: &str = include_str!("../../resources/schemas/transform.txt");
 const META: &str = include_str!("../../resources/schemas/meta.txt");
 const DEV: &str = include_str!("../../resources/schemas/asdf-0.1.0dev.txt");
-const OWN: &str = include_str!("../../resources/schemas/own.txt");
+const TRILITH_SCHEMAS: &str = include_str!("../../resources/schemas/own.txt");
 const EARLY: [&str; 2] =
     [include_str!("../../resources/schemas/finf-0.1.0.txt"), include_str!("../../resources/schemas/asdf-0.1.0.txt")];
 const TITLES: &str = include_str!("../../resources/schemas/titles.txt");
@@ -22,7 +22,11 @@ const FINF: &str = "http://stsci.edu/schemas/finf/";
 
 /// URI and text of every bundled schema.
 pub(super) fn iter_schema_texts() -> impl Iterator<Item = (&'static str, &'static str)> {
-    [META, CORE, TRANSFORM, DEV, OWN].into_iter().chain(EARLY).flat_map(str::lines).filter_map(|line| line.split_once(' '))
+    [META, CORE, TRANSFORM, DEV, TRILITH_SCHEMAS]
+        .into_iter()
+        .chain(EARLY)
+        .flat_map(str::lines)
+        .filter_map(|line| line.split_once(' '))
 }
 
 /// The whole tag of a manifest's entry, and its schemas.

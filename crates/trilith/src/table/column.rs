@@ -28,7 +28,7 @@ pub(super) struct Column {
     state: Arc<ColumnState>,
 }
 
-/// What is known of a column after some rows.
+/// The state of a column after some rows.
 #[derive(Debug, Default)]
 struct ColumnState {
     /// `true` if a row was read.
@@ -124,14 +124,14 @@ impl Column {
         if matches!(self.part, Some(AddressName::Attribute(_)))
             && let Some(item) = self.item_at(place, &self.full_path, false)?
         {
-            return self.found(item_value(&item)?);
+            return self.with_value(item_value(&item)?);
         }
         let item = match self.item_at(place, &self.path, true)? {
             Some(item) => item,
             None => return Ok(TableCell::Null),
         };
         match &self.part {
-            None => self.found(item_value(&item)?),
+            None => self.with_value(item_value(&item)?),
             Some(AddressName::Computed(value)) => {
                 let cell = item.compute(*value)?;
                 if cell == TableCell::Null && self.lacks_suggestion() {
@@ -152,7 +152,7 @@ impl Column {
                     found => found,
                 };
                 match found {
-                    Some(found) => self.found(attribute_cell(&part_value(&found, selector.part))),
+                    Some(found) => self.with_value(attribute_cell(&part_value(&found, selector.part))),
                     None => {
                         if self.lacks_suggestion() {
                             let all = item.all_attributes()?;
@@ -169,7 +169,7 @@ impl Column {
     }
 
     /// Notes that a row has the item or the attribute, even if its value is null.
-    fn found(&self, cell: TableCell) -> Result<TableCell> {
+    fn with_value(&self, cell: TableCell) -> Result<TableCell> {
         self.state.has_values.store(true, Ordering::Relaxed);
         Ok(cell)
     }

@@ -57,7 +57,7 @@ pub(super) fn attribute_cell(value: &AttributeValue) -> TableCell {
         AttributeValue::Bool(value) => TableCell::Bool(*value),
         AttributeValue::Number(number) => match number.value {
             NumberValue::Int(whole) => i64::try_from(whole).map_or_else(|_| TableCell::Text(whole.to_string()), TableCell::Int),
-            // As many digits as a 32-bit float has.
+            // A 32-bit float has fewer digits than a 64-bit one.
             NumberValue::Float(float) => TableCell::Float(number.to_string().parse().unwrap_or(float)),
             _ => TableCell::Text(number.to_string()),
         },

@@ -92,7 +92,7 @@ impl<'f> ItemTable<'f> {
                     return Err(Error::malformed(what).at_path(item.path().unwrap_or_default()));
                 }
             }
-            let info = TableColumnInfo { name: column.name, unit: column.item.unit(), form: values.form() };
+            let info = TableColumnInfo { name: column.name, unit: column.item.unit(), form: values.cell_form() };
             columns.push(ItemColumn { info, values });
         }
         Ok(Some(Self { columns, row_count: row_count.unwrap_or(0) }))
@@ -242,7 +242,7 @@ impl ColumnValues<'_> {
         }
     }
 
-    fn form(&self) -> CellForm {
+    fn cell_form(&self) -> CellForm {
         match self {
             Self::Array(array) if array.shape().len() > 1 => CellForm::Json,
             Self::Array(array) => match array.datatype() {

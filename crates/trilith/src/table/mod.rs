@@ -275,7 +275,7 @@ fn with_article(word: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CellForm {
-    /// That of the value.
+    /// The type of the value.
     #[default]
     Plain,
     /// Floats have the digits of 32 bits.

@@ -75,7 +75,7 @@ pub(super) fn derive_layout(source: &SourceRef, resolve: &dyn Resolve, limits: &
 pub(super) fn check_metadata_checksums(source: &SourceRef, limits: &Limits) -> Result<(u64, Vec<Error>)> {
     let ledger = SharedLedger::default();
     let file = Hdf5File::open_with_ledger(source, Some(Arc::clone(&ledger)), limits)?;
-    // What differs is in the list, and what else is wrong is a problem of its item.
+    // The list has the checksums that differ; anything else that is wrong is a problem of its item.
     let compare = || {
         let layout = try_derive_layout(file, &NoReferences, NetcdfKnowledge::Open)?.layout;
         layout.chunk_indices().try_for_each(|index| match index.for_each(&mut |_, _| Ok(())) {
