@@ -186,11 +186,14 @@ fn attribute_value<'py>(py: Python<'py>, value: &AttributeValue) -> PyResult<Bou
                         other => attribute_value(py, other)?,
                     })?;
                 }
-                let name = match values.first() {
-                    Some(AttributeValue::Number(number)) => numpy_name(&number.datatype),
+                let name = |value: &AttributeValue| match value {
+                    AttributeValue::Number(number) => numpy_name(&number.datatype),
                     _ => "bool",
                 };
-                return py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "array"), (list, name));
+                let mut names = values.iter().map(name);
+                // numpy finds a datatype for numbers of several.
+                let first = names.next().filter(|first| names.all(|name| name == *first));
+                return py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "array"), (list, first));
             }
             for value in values {
                 list.append(attribute_value(py, value)?)?;

@@ -150,10 +150,10 @@ def test_keys_of_two_types_are_two_keys(tmp_path):
 
 @pytest.mark.parametrize("name", ["x.fits", "x.h5", "x.npy", "x.csv", "x.asdf.zip", "x.json"])
 def test_a_name_that_promises_another_format_is_refused(tmp_path, name):
-    with pytest.raises(ValueError, match="its extension means"):
+    with pytest.raises(ValueError, match="is not a format that Trilith writes|its extension means"):
         trilith.write(tmp_path / name, {"a": 1})
     assert not (tmp_path / name).exists()
-    with pytest.raises(ValueError, match="its extension means"):
+    with pytest.raises(ValueError, match="is not a format that Trilith writes|its extension means"):
         trilith.write(tmp_path / "x.asdf", {"a": np.zeros(2)}, version="dudley-2025")
 
 

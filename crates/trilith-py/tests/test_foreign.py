@@ -138,7 +138,7 @@ def test_what_h5py_wrote(tmp_path):
         assert ours.plain.dims == ("dim_0",) and ours.plain.attrs["units"] == "m"
         np.testing.assert_array_equal(ours.plain, [0, 1])
     file = trilith.open(path)
-    assert file.attributes == {"title": "all"} and file["plain"].attributes["range"] == [1, 2]
+    assert file.attributes == {"title": "all"} and file["plain"].attributes["range"].tolist() == [1, 2]
     assert file["plain"].unit == "m" and set(file["named"].attrs) == {"DIMENSION_LABELS"}
     assert file["named"].to_xarray().dims == ("dim_0", "x") and file["plain"].to_xarray().attrs["units"] == "m"
 
@@ -290,7 +290,7 @@ def test_long_doubles_and_dates_in_structs(tmp_path):
     dated["when"], dated["x"] = np.datetime64("2020-02-29T12:00:00"), [1.5, -2, 0.25]
     np.save(tmp_path / "x.npy", dated)
     found = trilith.open(tmp_path / "x.h5")["table"]
-    assert found.attributes["x"] == [0.5, -2, float(np.pi)]
+    assert found.attributes["x"].tolist() == [0.5, -2, float(np.pi)]
     for name, dtype in {"n": "i4", "x": "f8", "z": "c16"}.items():
         np.testing.assert_array_equal(found[...][name], table[name].astype(dtype))
     found = trilith.open(tmp_path / "x.npy")["data"][...]
@@ -547,10 +547,10 @@ def test_numbers_of_64_bits_without_a_sign(tmp_path, kind):
                 assert np.array_equal(stored[name].attrs[key], value.tolist()), name
     for name in ("x.asdf", "x.bd"):
         trilith.convert(path, tmp_path / name)
-    assert trilith.open(tmp_path / "x.asdf")["largest"] == trilith.open(tmp_path / "x.bd").attributes["largest"] == most
-    assert trilith.open(tmp_path / "x.bd")["flags"].attrs["flag_masks"] == [1, 2**63]
+    assert trilith.open(tmp_path / "x.asdf").attributes["largest"] == trilith.open(tmp_path / "x.bd").attributes["largest"] == most
+    assert trilith.open(tmp_path / "x.bd")["flags"].attrs["flag_masks"].tolist() == [1, 2**63]
     with pytest.importorskip("asdf").open(tmp_path / "x.asdf") as file:
-        assert file["largest"] == most
+        assert file["annotations"][""]["attributes"]["largest"]["value"] == most
 
 
 def unmarked(path, kind):
@@ -707,7 +707,7 @@ def test_lists_of_variable_length(tmp_path):
         assert json.loads(shown.stdout) == lists, name
     with trilith.open(path) as file:
         assert [[cell[...].tolist() for cell in row] for row in file["two"]] == wanted["two"]
-        assert file["empty"].attrs == {"list_shape": [0, 2]}
+        assert file["empty"].attrs.to_dict() == {"list_shape": [0, 2]}
     trilith.convert(path, tmp_path / "x.asdf")
     assert [[cell[...].tolist() for cell in row] for row in trilith.open(tmp_path / "x.asdf")["two"]] == wanted["two"]
     said = subprocess.run([*command, "manifest", path, "-o", tmp_path / "m.json"], capture_output=True, text=True, check=True)

@@ -44,7 +44,7 @@ calls = {
     "write": lambda: trilith.write(path + ".new", {"a": noise}, codec="zstd", level=15),
     "save": lambda: trilith.write(path, {"a": noise}, codec="bzp2"),
     "update": update,
-    "write_to": lambda: f.write_to(path + ".new"),
+    "write_to": lambda: f.write_to(path + ".new", overwrite=True),
     "convert": lambda: trilith.convert(path, path, codec="zstd", level=19),
 }
 sent, pause, over = [], 0.0, threading.Event()

@@ -715,7 +715,7 @@ def test_convert_writes_every_form_and_says_what_is_lost(tmp_path):
     with pytest.raises(ValueError, match="level"):
         trilith.convert(first, tmp_path / "z.bd", to="dudley-2026", codec="zlib", level=99)
     for name in ("z.npy", "z.csv", "z.h5"):
-        with pytest.raises(ValueError, match="its extension means"):
+        with pytest.raises(ValueError, match="is not a format that Trilith writes|its extension means"):
             trilith.convert(first, tmp_path / name)
     assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith("z")) == []
 
@@ -753,11 +753,11 @@ def test_names_of_other_formats_are_refused(tmp_path):
             lambda target=target: trilith.write(target, {"a": 1}),
             lambda target=target: trilith.convert(tmp_path / "a.asdf", target),
         ):
-            with pytest.raises(ValueError, match="its extension means"):
+            with pytest.raises(ValueError, match="is not a format that Trilith writes|its extension means"):
                 write()
             assert not target.exists()
-    with pytest.raises(ValueError, match="its extension means"):
+    with pytest.raises(ValueError, match="is not a format that Trilith writes|its extension means"):
         trilith.Layout("x = f8[2]").write(tmp_path / "x.h5", x=np.ones(2))
-    with pytest.raises(ValueError, match="its extension means"):
+    with pytest.raises(ValueError, match="is not a format that Trilith writes|its extension means"):
         trilith.open(tmp_path / "a.asdf").write_to(tmp_path / "b.bd")
     trilith.open(tmp_path / "a.asdf").write_to(tmp_path / "b.dat")

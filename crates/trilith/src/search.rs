@@ -15,6 +15,7 @@
 
 use regex::Regex;
 
+use crate::array::Datatype;
 use crate::array::attribute::{AttributeValue, ItemAttribute, NumberValue};
 use crate::error::{Error, Result};
 use crate::file::{AddressPattern, Item, ItemAddress, ItemKind, number_attributes};
@@ -138,7 +139,7 @@ impl SearchQuery {
             if self.matches(visit.name.as_deref(), item, || walk.path()) {
                 take(&SearchMatch { path: walk.path(), item, attribute: None, address: walk.path() })?;
             }
-            if self.tag.is_none() && self.datatype.is_none() && self.shape.is_none() {
+            if self.has_attribute_conditions() {
                 let mut path = None;
                 for (index, attribute) in number_attributes(item.attributes()?) {
                     let key_fits = self.key.iter().all(|re| re.is_match(&attribute.name));
@@ -155,6 +156,12 @@ impl SearchQuery {
             }
         }
         Ok(())
+    }
+
+    /// Returns `true` if attributes can meet the conditions: they have a name, a value and an address.
+    fn has_attribute_conditions(&self) -> bool {
+        let has_any = !self.key.is_empty() || !self.value.is_empty() || self.path.is_some();
+        has_any && self.tag.is_none() && self.datatype.is_none() && self.shape.is_none()
     }
 
     /// Returns `true` if an item of this name meets the conditions; its path is asked for if it matters.
@@ -205,12 +212,19 @@ impl ValueCondition {
         match value {
             AttributeValue::List(values) => values.iter().any(|value| self.attribute_matches(value)),
             AttributeValue::Number(number) => {
+                if let (NumberValue::Float(float), Datatype::Float32) = (number.value, &number.datatype) {
+                    // Both spellings are usual: 0.1, and 0.10000000149011612 as 64 bits have it.
+                    let shown = number.to_string();
+                    let short = self.scalar_matches(&Scalar::Float(shown.parse().unwrap_or(float)), &shown);
+                    let exact = self.scalar_matches(&Scalar::Float(float), &float.to_string());
+                    let is_unequal = matches!(self, ValueCondition::Compares("!=", _));
+                    return if is_unequal { short && exact } else { short || exact };
+                }
                 let scalar = match number.value {
                     NumberValue::Int(whole) => {
                         i64::try_from(whole).map_or_else(|_| Scalar::BigInt(whole.to_string()), Scalar::Int)
                     }
-                    // A 32-bit float has fewer digits than a 64-bit one.
-                    NumberValue::Float(float) => Scalar::Float(number.to_string().parse().unwrap_or(float)),
+                    NumberValue::Float(float) => Scalar::Float(float),
                     _ => Scalar::Str(number.to_string().into()),
                 };
                 let name = number.enum_name().map(|name| Scalar::Str(name.into()));

@@ -41,9 +41,7 @@ impl DudleyFile {
         let outline = self.outline()?;
         let Some(item) = outline.item(id) else { return Ok(Vec::new()) };
         let datatype = match outline.kind(id) {
-            OutlineKind::Data(entry) if self.is_foreign() => {
-                self.stored_array_of(entry).ok().map(|array| array.datatype().clone())
-            }
+            OutlineKind::Data(entry) => self.stored_array_of(entry).ok().map(|array| array.datatype().clone()),
             _ => None,
         };
         let mut all = typed_attributes(self.layout(), item, datatype.as_ref());

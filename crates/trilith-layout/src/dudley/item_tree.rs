@@ -434,6 +434,21 @@ impl StreamOutline {
             .collect()
     }
 
+    /// Returns the items of a dict that are attributes of it, or of other items in it.
+    pub fn attributes_in(&self, id: ItemTreeId) -> OutlineChildren<'_> {
+        if self.attributes.is_empty() {
+            return Vec::new();
+        }
+        let Some(node) = self.nodes.get(self.unwrap_typedef(id.0)) else { return Vec::new() };
+        let named = |child: &usize| match self.nodes.get(*child) {
+            Some(OutlineNode { is_attribute: true, path_step: PathStep::Name(name), .. }) => {
+                Some((Some(name.as_str()), ItemTreeId(*child)))
+            }
+            _ => None,
+        };
+        node.children.iter().filter_map(named).collect()
+    }
+
     /// The child of a dict with a name: a parameter if nothing else has it.
     pub fn child_by_name(&self, id: ItemTreeId, name: &str) -> Option<ItemTreeId> {
         let parent = self.unwrap_typedef(id.0);

@@ -19,7 +19,7 @@ _MAX_COORDINATES = 1 << 27
 def overviews(arrays, said):
     """The names of the pages that are smaller versions of another page of these arrays; `said` are their attributes."""
     kinds = {key: attributes.get("NewSubfileType", 0) for key, attributes in said.items() if "PhotometricInterpretation" in attributes}
-    small = {key for key, kind in kinds.items() if isinstance(kind, int) and kind & 1}
+    small = {key for key, kind in kinds.items() if isinstance(kind, (int, numpy.integer)) and kind & 1}
     full = [_size(arrays[key]) for key in kinds if key not in small]
     return {key for key in small if any(_is_overview(_size(arrays[key]), size) for size in full)}
 

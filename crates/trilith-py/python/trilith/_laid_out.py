@@ -38,11 +38,6 @@ def attributes(what, *, is_stored=False):
             # The conventions of CF have another name for it.
             found["_FillValue"] = _typed(_number(value, dtype), dtype)
         found[name] = "" if value is None else value
-    names = attrs.get("enum_names")
-    if dtype is not None and dtype.kind in "iu" and names is not None and "flag_values" not in attrs:
-        # The form that the conventions of CF have for an enumeration.
-        found["flag_values"] = numpy.atleast_1d(numpy.asarray(attrs["enum_values"])).astype(dtype)
-        found["flag_meanings"] = " ".join([names] if isinstance(names, str) else names)
     if dtype is not None and dtype.kind == "i" and "m8[" in str(found.get("numpy_dtype")) and durations(what) is None:
         found.setdefault("_FillValue", dtype.type(numpy.iinfo(dtype).min))
     if dtype is not None:

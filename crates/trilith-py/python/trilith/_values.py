@@ -110,6 +110,13 @@ class Attributes(dict[str, typing.Any]):
         -------
         list
             One value for each attribute of that name; empty if there is none.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> layout = trilith.Layout("x = u1 #: bits=12")
+        >>> trilith.open(b"\\x01", layout=layout)["x"].attrs.all("bits")
+        [np.int64(12)]
         """
         if name not in self:
             return []
@@ -122,6 +129,13 @@ class Attributes(dict[str, typing.Any]):
         -------
         dict
             Numbers, strings, lists and None; bytes in base 64.
+
+        Examples
+        --------
+        >>> import trilith
+        >>> layout = trilith.Layout("x = u1 #: bits=12")
+        >>> trilith.open(b"\\x01", layout=layout)["x"].attrs.to_dict()
+        {'bits': 12}
         """
         return {name: _plain(value) for name, value in self.items()}
 

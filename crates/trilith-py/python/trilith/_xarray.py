@@ -445,7 +445,8 @@ class _Lists(BackendArray):
                 level = [inner for one in level for inner in one]
         if first is None:
             # The lengths of axes without elements are an attribute.
-            return cls(lists, tuple(lists.attrs.get("list_shape") or shape))
+            said = lists.attrs.get("list_shape")
+            return cls(lists, tuple(shape if said is None else numpy.atleast_1d(said).tolist()))
         return cls(lists, tuple(shape)) if isinstance(first, Array) else None
 
     @property

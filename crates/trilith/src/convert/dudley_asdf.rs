@@ -225,7 +225,12 @@ impl DudleyToTree<'_, '_, '_> {
             return Ok(Some(value));
         }
         self.annotate_array_attributes(id, path);
-        let children = if matches!(thing, OutlineKind::Dict) { Some(self.outline.children(id)) } else { None };
+        let mut children = if matches!(thing, OutlineKind::Dict) { Some(self.outline.children(id)) } else { None };
+        if let Some(children) = &mut children {
+            // An attribute that is no small array is an item.
+            let others = self.outline.attributes_in(id).into_iter().filter(|(_, child)| self.number_attribute(*child).is_none());
+            children.extend(others);
+        }
         if let Some(item) = item.filter(|_| !matches!(thing, OutlineKind::Data(_))) {
             // An attribute of a dict of a file of another format is no item.
             let members = children.as_deref().filter(|_| !self.is_foreign());
@@ -453,42 +458,33 @@ impl DudleyToTree<'_, '_, '_> {
         self.push_annotation(path, found);
     }
 
-    /// Keeps the attributes of an item that are arrays of numbers, as nested lists; others are losses.
+    /// Keeps the attributes of an item that are arrays of numbers, as nested lists.
     fn annotate_array_attributes(&mut self, id: ItemTreeId, path: &str) {
-        /// Elements of an attribute that a tree holds as text.
-        const MAX_ELEMENTS: u64 = 1 << 16;
-        let file = self.items.file();
         let mut kept = ItemAnnotation::default();
-        let all: Vec<(String, ItemTreeId)> =
-            self.outline.attribute_items(id).map(|(name, attribute)| (name.to_owned(), attribute)).collect();
-        for (name, attribute) in all {
-            let OutlineKind::Data(entry) = self.outline.kind(attribute) else { continue };
-            let array = file.array_of(entry).and_then(|array| file.decoded(&array));
-            let is_small = |array: &Array| array.datatype().as_struct().is_none() && array.element_count() <= MAX_ELEMENTS;
-            let value = array.map(|array| {
-                let datatype = array.datatype().clone();
-                let value = if is_small(&array) {
-                    asdf::inline_write::nested(&array, "tag:stsci.edu:asdf/core/complex-1.0.0").ok()
-                } else {
-                    None
-                };
-                value.map(|value| (value.flow(), datatype))
-            });
-            match value {
-                Ok(Some((value, datatype))) => {
-                    let mut entry = AttributeEntry::new(attribute_key(&name).into_owned(), value);
-                    entry.datatype = Some(datatype.name().to_owned()).filter(|_| datatype.is_integer() || datatype.is_float());
-                    kept.attributes.push(entry);
-                }
-                Ok(None) => self
-                    .losses
-                    .push(Diagnostic::loss(path, format!("its attribute {name}, an array of structs or of many elements"))),
-                Err(why) => self.losses.push(Diagnostic::loss(path, format!("its attribute {name}: {}", why.message()))),
+        for (name, attribute) in self.outline.attribute_items(id) {
+            if let Some(array) = self.number_attribute(attribute)
+                && let Ok(value) = asdf::inline_write::nested(&array, "tag:stsci.edu:asdf/core/complex-1.0.0")
+            {
+                let mut entry = AttributeEntry::new(attribute_key(name).into_owned(), value.flow());
+                let datatype = array.datatype();
+                entry.datatype = Some(datatype.name().to_owned()).filter(|_| datatype.is_integer() || datatype.is_float());
+                kept.attributes.push(entry);
             }
         }
         if !kept.is_empty() {
             self.annotations.push((path.to_owned(), kept));
         }
+    }
+
+    /// Returns an attribute that is a small array of numbers or strings; None for any other, which is an item of the tree.
+    fn number_attribute(&self, attribute: ItemTreeId) -> Option<Array> {
+        /// Elements of an attribute that a tree holds as text.
+        const MAX_ELEMENTS: u64 = 1 << 16;
+        let file = self.items.file();
+        let OutlineKind::Data(entry) = self.outline.kind(attribute) else { return None };
+        let array = file.array_of(entry).and_then(|array| file.decoded(&array)).ok()?;
+        let is_small = array.datatype().as_struct().is_none() && array.element_count() <= MAX_ELEMENTS;
+        is_small.then_some(array)
     }
 
     /// Keeps an annotation that says something, with what is kept of the item already.

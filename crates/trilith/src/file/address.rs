@@ -391,7 +391,8 @@ impl AddressPattern {
                             AttributePart::NAMES.iter().any(|(known, _)| *known == part) && name_fits(&wanted.glob, own)
                         }))
             }
-            (PathPattern::Path(glob), None) => glob.matches(&format!("{path}/header/{name}")),
+            // The path of a card in the list of the header.
+            (PathPattern::Path(glob), None) => self.text.contains("/header/") && glob.matches(&format!("{path}/header/{name}")),
             (PathPattern::AnyDepth(wanted), _) => name_fits(wanted, name),
         };
         self.report(fits)
