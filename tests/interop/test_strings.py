@@ -362,8 +362,9 @@ class Encodings(Case):
         for made in ("made.asdf", "back.asdf"):
             with asdf.open(self.folder / made) as f:
                 bytes_ = ["ok", "µ", *WRONG, "end"]
-                self.assertEqual([list(f["fixed_plain"]), list(f["variable_chunks"]), list(f["all"])], [bytes_] * 3)
-                self.assertEqual([f["one"], f["fixed"]], [WRONG[0]] * 2)
+                attributes = f["annotations"][""]["attributes"]
+                self.assertEqual([list(f["fixed_plain"]), list(f["variable_chunks"]), list(attributes["all"])], [bytes_] * 3)
+                self.assertEqual([attributes["one"], attributes["fixed"]], [WRONG[0]] * 2)
                 # ASDF has no datatype for bytes, so such members of structs are arrays of them.
                 members = np.asarray(f["table_chunks"])["f"]
                 self.assertEqual([bytes(row).rstrip(b"\0") for row in members], stored)
