@@ -95,7 +95,11 @@ fn is_of_form(difference: &ItemDifference, file: &File, back: &File) -> bool {
         let kept = after.get("annotations").and_then(|about| about.get("")?.get("attributes")?.get("history"));
         is_form || kept == Some(before)
     };
-    let is_said = is_said || (difference.path == "/history" && is_history());
+    // A description of a stream that an earlier version wrote becomes the mapping of today.
+    let describes = |root: Value| Some(["2025", "2026"].contains(&root.get("dudley")?.get("dialect")?.as_str()?));
+    let is_early =
+        difference.path == "/dudley" && difference.kind.name() == "removed" && root_of(file).and_then(describes) == Some(true);
+    let is_said = is_early || is_said || (difference.path == "/history" && is_history());
     let is_root_tag = difference.path.is_empty() && difference.kind.name() == "tag";
     is_annotation || is_said || is_root_tag
 }
@@ -130,9 +134,15 @@ fn round_trip_differences_are_listed_as_losses() {
         pairs.insert((first, second));
         lossy += usize::from(!losses.is_empty());
         let mut options = DiffOptions::default();
-        options.ignore = losses.iter().filter(|path| !path.is_empty()).map(|path| AddressPattern::parse(path).unwrap()).collect();
+        options.ignore = losses
+            .iter()
+            .filter(|path| !matches!(path.as_str(), "" | "/"))
+            .map(|path| AddressPattern::parse(path).unwrap())
+            .collect();
         let found = file.diff(&back, &options).unwrap_or_else(|error| panic!("{seed} {first} {second}: {error}"));
-        for difference in found.iter().filter(|difference| !is_of_form(difference, &file, &back)) {
+        // No pattern is the path of the key without letters, which is that of the root.
+        let is_listed = |difference: &&ItemDifference| losses.contains(&difference.path);
+        for difference in found.iter().filter(|difference| !is_of_form(difference, &file, &back) && !is_listed(difference)) {
             unlisted.push(format!("{seed} {origin} {first} {second} {} {:?}", difference.path, difference.kind));
         }
     }
