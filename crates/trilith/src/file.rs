@@ -56,6 +56,7 @@ pub(crate) use fits::container_fits;
 pub use fits::{EmbeddedWriter, resolve_fits_path, write_container};
 #[doc(hidden)]
 pub use fits::{open_fits, open_fits_file};
+#[doc(hidden)]
 pub use header_items::HeaderItem;
 pub use item::{ArrayEntry, File, Item, ItemChildren, ItemKind, ItemMetadata, ItemWalk, MetadataParts, WalkEntry};
 pub use open::{OpenOptions, open};

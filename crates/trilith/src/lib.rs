@@ -181,7 +181,7 @@ pub mod hierarchy;
 mod parallel;
 mod repair;
 #[cfg(feature = "search")]
-pub mod search;
+mod search;
 #[doc(hidden)]
 pub mod table;
 #[cfg(feature = "schema")]
@@ -203,7 +203,7 @@ pub use limits::Limits;
 pub use parallel::ParallelWriter;
 pub use progress::Progress;
 #[cfg(feature = "search")]
-pub use search::SearchQuery;
+pub use search::{SearchMatch, SearchQuery};
 pub use span::{Span, line_column};
 pub use tree::{Node, Tree, TreePath, Value};
 pub use writer::AsdfWriter;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Args;
 use serde_json::{Value, json};
 use trilith::file::{Item, ItemKind};
-use trilith::search::SearchMatch;
+use trilith::SearchMatch;
 use trilith::SearchQuery as Conditions;
 use trilith::{Error, Result};
 
