@@ -29,7 +29,6 @@ mod verify_written;
 use crate::asdf::header::is_asdf;
 use crate::dudley::Signature;
 
-pub(crate) use address::number_attributes;
 pub use address::{AddressName, AddressPattern, AttributePart, AttributeSelector, ComputedValue, ItemAddress, part_value};
 pub use address_target::AddressTarget;
 pub use backend::{

@@ -13,12 +13,14 @@
 //! # Ok::<(), trilith::Error>(())
 //! ```
 
+use std::collections::HashMap;
+
 use regex::Regex;
 
 use crate::array::Datatype;
 use crate::array::attribute::{AttributeValue, ItemAttribute, NumberValue};
 use crate::error::{Error, Result};
-use crate::file::{AddressPattern, Item, ItemAddress, ItemKind, number_attributes};
+use crate::file::{AddressPattern, HeaderItem, Item, ItemAddress, ItemKind};
 use crate::yaml::Scalar;
 
 /// Conditions that an item must meet, all of them.
@@ -260,6 +262,31 @@ impl ValueCondition {
             }
         }
     }
+}
+
+impl Item<'_> {
+    /// Returns [`Item::header_items`] with only those attributes whose names match a regular expression.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `key` is no regular expression, and the errors of
+    /// [`Item::header_items`].
+    pub fn header_items_matching(&self, key: &str) -> Result<Vec<HeaderItem>> {
+        let key = compile_regex(key)?;
+        let mut list = self.header_items()?;
+        list.iter_mut().for_each(|item| item.attributes.retain(|attribute| key.is_match(&attribute.name)));
+        list.retain(|item| !item.attributes.is_empty());
+        Ok(list)
+    }
+}
+
+/// Returns attributes, each with its number among those of its name.
+fn number_attributes(all: Vec<ItemAttribute>) -> impl Iterator<Item = (usize, ItemAttribute)> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    all.into_iter().map(move |attribute| {
+        let count = counts.entry(attribute.name.clone()).or_insert(0);
+        *count += 1;
+        (*count - 1, attribute)
+    })
 }
 
 fn compile_regex(text: &str) -> Result<Regex> {

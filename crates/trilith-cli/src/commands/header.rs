@@ -46,7 +46,10 @@ fn print_header(job: &mut FileJob<'_>, key: Option<&str>) -> Result<Outcome> {
     let file = job.open_file()?;
     let item = file.item(job.item_path());
     let Some(item) = job.report_missing(item)? else { return Ok(Outcome::Negative) };
-    let items = item.header_items(key)?;
+    let items = match key {
+        Some(key) => item.header_items_matching(key)?,
+        None => item.header_items()?,
+    };
     let lines = if job.item_path().is_empty() && key.is_none() { first_lines(&file) } else { Vec::new() };
     if job.options.json {
         let items = items.iter().map(item_json).collect::<Result<Vec<_>>>()?;

@@ -2,7 +2,6 @@
 //!
 //! This is the only parser of them, so that an address that one command prints works in every other one.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -403,16 +402,6 @@ impl AddressPattern {
 fn name_fits(glob: &str, name: &str) -> bool {
     let plain = |text: &str| text.replace('/', "\u{1}");
     glob::fits(&plain(glob), &plain(name))
-}
-
-/// Returns attributes, each with its number among those of its name.
-pub(crate) fn number_attributes(all: Vec<ItemAttribute>) -> impl Iterator<Item = (usize, ItemAttribute)> {
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    all.into_iter().map(move |attribute| {
-        let count = counts.entry(attribute.name.clone()).or_insert(0);
-        *count += 1;
-        (*count - 1, attribute)
-    })
 }
 
 /// Returns the value of a part of an attribute.

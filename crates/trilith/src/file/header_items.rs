@@ -1,10 +1,8 @@
 //! The output of `header`: the attributes of each item, and the units and descriptions in a tree of ASDF.
 
-use regex::Regex;
-
 use super::item::{Item, ItemKind};
 use crate::array::attribute::{AttributeValue, ItemAttribute};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// An item with its attributes.
 #[derive(Debug, Clone)]
@@ -18,22 +16,11 @@ pub struct HeaderItem {
 
 impl Item<'_> {
     /// Returns the attributes of the item and of all below it, for each item that has some. A file of ASDF has no attributes: its arrays
-    /// are listed with their units and descriptions. With `key`, a regular expression, only attributes whose names match it.
+    /// are listed with their units and descriptions.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `key` is no regular expression, an error if the items cannot be found, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many.
-    pub fn header_items(&self, key: Option<&str>) -> Result<Vec<HeaderItem>> {
-        let mut list = self.all_header_items()?;
-        if let Some(key) = key {
-            let key =
-                Regex::new(key).map_err(|error| Error::invalid_input(format!("{key:?} is not a regular expression: {error}")))?;
-            list.iter_mut().for_each(|item| item.attributes.retain(|attribute| key.is_match(&attribute.name)));
-            list.retain(|item| !item.attributes.is_empty());
-        }
-        Ok(list)
-    }
-
-    fn all_header_items(&self) -> Result<Vec<HeaderItem>> {
+    /// Returns an error if the items cannot be found, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many.
+    pub fn header_items(&self) -> Result<Vec<HeaderItem>> {
         let mut list = Vec::new();
         let base = self.path().unwrap_or_default();
         let inherited = if self.attributes()?.is_empty() { self.header_owner() } else { None };
