@@ -19,6 +19,7 @@ const LONGER: &[(&str, &str)] = &[
         "one file under a layout: its items, their arrays and what cannot be read",
     ),
     ("crates/trilith/src/change/mod.rs", "the one type for changes, with an example for each method"),
+    ("crates/trilith/tests/floors.rs", "one check of all floors, with the list of circles and their reasons"),
     ("crates/trilith/src/convert/translate.rs", "one walk over a tree that is written for another standard"),
     ("crates/trilith/src/convert/fits.rs", "FITS becomes a tree in three forms, whose parts are the same"),
     ("crates/trilith/src/asdf/write.rs", "one file after the other part of it: header, tree, unused space, blocks and index"),
