@@ -268,9 +268,7 @@ impl AttributeValue {
             Self::Array(array) => array_text(array).unwrap_or_else(|why| format!("(unreadable: {})", why.message())),
         }
     }
-}
 
-impl AttributeValue {
     /// Returns the value as JSON: numbers in full, a number without one as a string, a reference as `{"reference": "/path"}`, a value
     /// of an enumeration as `{"value": 1, "name": "ON"}`, bytes as `{"base64": …}`, and no value as `null`.
     ///

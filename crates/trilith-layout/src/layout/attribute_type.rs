@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::escape::{ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, TYPE_PREFIX, attribute_name, is_attribute_type, read_value};
+use super::escape::{
+    ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, TYPE_PREFIX, attribute_name, is_attribute_type, read_value, split_attribute_type,
+};
 use super::model::{Attribute, ItemId, Layout, LayoutLiteral};
 use crate::array::Datatype;
 use crate::array::attribute::{AttributeNumber, AttributeValue, EnumNames, ItemAttribute, NumberValue};
@@ -76,8 +78,7 @@ impl<'l> StatedTypes<'l> {
 
     /// Returns `true` if an attribute says something about another one that exists.
     fn describes(&self, name: &str) -> bool {
-        let about = [TYPE_PREFIX, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX].iter().find_map(|prefix| name.strip_prefix(prefix));
-        about.is_some_and(|about| self.0.contains_key(about))
+        split_attribute_type(name).is_some_and(|(_, about)| self.0.contains_key(about))
     }
 
     fn find(&self, prefix: &str, name: &str) -> Option<&'l Attribute> {

@@ -52,7 +52,13 @@ pub const PADDING_NAME: &str = "_pad";
 
 /// Returns `true` if an attribute says something about another attribute.
 pub fn is_attribute_type(name: &str) -> bool {
-    [TYPE_PREFIX, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX].iter().any(|prefix| name.starts_with(prefix))
+    split_attribute_type(name).is_some()
+}
+
+/// Splits the name of an attribute that says something about another one into the prefix and the name of the other.
+pub fn split_attribute_type(name: &str) -> Option<(&'static str, &str)> {
+    let prefixes = [TYPE_PREFIX, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX];
+    prefixes.into_iter().find_map(|prefix| Some((prefix, name.strip_prefix(prefix)?)))
 }
 
 /// Returns the name of an item, or of a member of a struct, as a layout spells it.

@@ -79,7 +79,7 @@ pub use entry::{LayoutEntry, StreamEntryKind};
 #[doc(hidden)]
 pub use escape::{
     ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, OWNER_ATTRIBUTE, PADDING_NAME, TYPE_PREFIX, attribute_name, is_attribute_type,
-    marked_name, own_attribute, own_name, own_value, read_own, read_value,
+    marked_name, own_attribute, own_name, own_value, read_own, read_value, split_attribute_type,
 };
 #[doc(hidden)]
 pub use evaluation::LayoutEvaluation;

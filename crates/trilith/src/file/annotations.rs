@@ -8,7 +8,9 @@ use crate::array::attribute::{AttributeNumber, AttributeValue, EnumNames, ItemAt
 use crate::asdf::annotations::{AttributeEntry, ItemAnnotation};
 use crate::bytes::from_base64;
 use crate::dudley::MEANING;
-use crate::layout::{EMPTY_TYPE, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, REFERENCE_TYPE, TYPE_PREFIX, marked_name, read_own};
+use crate::layout::{
+    EMPTY_TYPE, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, REFERENCE_TYPE, TYPE_PREFIX, marked_name, read_own, split_attribute_type,
+};
 use crate::tree::{Value, ValueData};
 
 /// The attribute of a layout with the names of the axes.
@@ -126,11 +128,7 @@ impl ItemAnnotation {
 
     /// Moves the datatypes of attributes, and the names of their values, to these attributes.
     fn collect_attribute_types(&mut self) {
-        let described = |name: &str| -> Option<(&'static str, String)> {
-            let prefix =
-                [TYPE_PREFIX, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX].into_iter().find(|prefix| name.starts_with(prefix))?;
-            Some((prefix, name.strip_prefix(prefix)?.to_owned()))
-        };
+        let described = |name: &str| split_attribute_type(name).map(|(prefix, name)| (prefix, name.to_owned()));
         let is_there = |list: &[AttributeEntry], name: &str| list.iter().any(|entry| entry.name == name);
         let (words, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.attributes)
             .into_iter()
