@@ -5,6 +5,7 @@ use std::process::Command;
 
 use crate::command::{base_python, build_program, repository_root, run, run_for_output, shared_dir, target_dir};
 use crate::fs::{read_text, write_text};
+use crate::python::install_development_package;
 use crate::test::{PartOutcome, TierSelection};
 
 /// Python writes and Trilith reads, Trilith writes and Python reads.
@@ -14,6 +15,8 @@ pub(crate) fn run_interop_tests(_: TierSelection) -> Result<PartOutcome, String>
         Err(reason) => return Ok(PartOutcome::Skipped(reason)),
     };
     let program = build_program()?;
+    // The matrix of metadata asks the package too.
+    install_development_package(&python)?;
     let mut tests = pytest_on_all_cores(&python);
     tests.current_dir(repository_root()).args(["-W", "ignore", "tests/interop"]).env("TRILITH_BIN", &program);
     run(&mut tests)?;

@@ -8,7 +8,8 @@ pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Decodes text with padding. Returns `None` if the text is not base 64.
+/// Decodes text with padding, and with white space anywhere (RFC 2045, section 6.8). Returns `None` if the text is not base 64.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
-    STANDARD.decode(text.trim()).ok()
+    let digits: String = text.split_ascii_whitespace().collect();
+    STANDARD.decode(digits).ok()
 }

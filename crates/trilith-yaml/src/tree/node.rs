@@ -9,7 +9,7 @@ use super::{CollectionStyle, NodeRecord, PrintOptions, Scalar, Tree, YamlScalarS
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::Span;
-use crate::yaml::{scalar, scalar_text};
+use crate::yaml::{BINARY_TAG, scalar, scalar_text};
 
 /// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -165,6 +165,11 @@ impl<'t> Node<'t> {
             0 => None,
             number => self.tree.tags.get(number as usize).map(String::as_str).filter(|tag| *tag != "!"),
         }
+    }
+
+    /// Returns `true` if the tag says that the node is bytes, as base 64 (`!!binary`).
+    pub fn is_binary(self) -> bool {
+        self.tag() == Some(BINARY_TAG)
     }
 
     /// The number of its tag in the tree, 0 without one: nodes with one number have one tag.

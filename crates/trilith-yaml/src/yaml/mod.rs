@@ -19,7 +19,7 @@ mod value_builder;
 
 #[doc(hidden)]
 pub use compare_readers::readers_agree;
-pub(crate) use directives::{Directives, SECONDARY_PREFIX};
+pub(crate) use directives::{BINARY_TAG, Directives, SECONDARY_PREFIX};
 pub use event::{CollectionStyle, YamlScalarStyle};
 pub(crate) use event::{Event, EventKind, EventReceiver};
 pub(crate) use full_reader::read_complete;

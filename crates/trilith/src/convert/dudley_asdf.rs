@@ -21,7 +21,7 @@ use super::translate::retag_value;
 use crate::array::{Array, Byteorder, Datatype, has_undecodable_text};
 use crate::asdf::annotations::{self, AttributeEntry, ItemAnnotation};
 use crate::asdf::{self, ArrayOptions, AsdfBuilder, AsdfFile, FitsContainer, Target, big_integer, ndarray};
-use crate::bytes::{DerivedSource, MemorySource, verify_backing};
+use crate::bytes::{DerivedSource, MemorySource, from_base64, verify_backing};
 use crate::diagnostic::Diagnostic;
 use crate::dudley::{
     Draft, DudleyFile, ItemTreeId, MEANING, NewItemKind, OutlineKind, StreamItems, StreamOutline, is_applied, with_ascii_members,
@@ -939,6 +939,10 @@ fn attribute_literal(node: Node<'_>) -> Option<LayoutLiteral> {
     if let Some(digits) = big_integer::decode(node) {
         return Some(LayoutLiteral::Large(digits));
     }
+    if node.is_binary() {
+        // Bytes that are text would be read as text again.
+        return from_base64(&node.text()).filter(|bytes| std::str::from_utf8(bytes).is_err()).map(LayoutLiteral::Bytes);
+    }
     match (node.tag(), node.scalar()) {
         (None, Scalar::Int(value)) => Some(LayoutLiteral::Integer(value)),
         (None, Scalar::Float(value)) => Some(LayoutLiteral::Float(value)),
@@ -960,9 +964,9 @@ fn node_to_attribute(node: Node<'_>, limits: &Limits) -> Result<(Attribute, bool
         let words: Option<Vec<LayoutLiteral>> = node.items().map(attribute_literal).collect();
         let words = words.unwrap_or_default();
         let is_whole = |word: &LayoutLiteral| matches!(word, LayoutLiteral::Integer(_) | LayoutLiteral::Large(_));
-        let kind = words.first().map(std::mem::discriminant);
-        let is_one_kind = words.iter().all(|word| Some(std::mem::discriminant(word)) == kind);
-        if !words.is_empty() && (is_one_kind || words.iter().all(is_whole)) {
+        let is_string = |word: &LayoutLiteral| matches!(word, LayoutLiteral::Text(_) | LayoutLiteral::Bytes(_));
+        let is_number = |word: &LayoutLiteral| matches!(word, LayoutLiteral::Float(_));
+        if !words.is_empty() && (words.iter().all(is_string) || words.iter().all(is_number) || words.iter().all(is_whole)) {
             return Ok((own_value(Attribute::List(words)), false));
         }
     }
