@@ -95,12 +95,18 @@ fn candidates(words: &[String]) -> Candidates {
         return Candidates::Final(with_prefix(named, current));
     }
     if at.command.has_subcommands() {
-        let all = at.command.get_subcommands().filter(|sub| !sub.is_hide_set());
-        let named = all.flat_map(|sub| {
-            let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
-            std::iter::once(sub.get_name()).chain(sub.get_visible_aliases()).map(move |name| (name.to_owned(), about.clone()))
-        });
-        let found = with_prefix(named, current);
+        let named = |is_shown: &dyn Fn(&Command) -> bool| {
+            let all = at.command.get_subcommands().filter(|sub| is_shown(sub));
+            let named = all.flat_map(|sub| {
+                let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
+                std::iter::once(sub.get_name()).chain(sub.get_visible_aliases()).map(move |name| (name.to_owned(), about.clone()))
+            });
+            with_prefix(named, current)
+        };
+        let is_listed = |sub: &Command| !at.path.is_empty() || !crate::help::is_further_command(sub.get_name());
+        let listed = named(&is_listed);
+        // A command that only `trilith help all` lists is completed by its first letters.
+        let found = if listed.is_empty() { named(&|_| true) } else { listed };
         // `trilith FILE` is `trilith info FILE`.
         return if found.is_empty() && at.path.is_empty() { item_or_file(current, before) } else { Candidates::Final(found) };
     }

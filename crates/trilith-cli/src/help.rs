@@ -1,50 +1,250 @@
-//! The command as people see it: subcommands in groups, examples below each, common options out of the way, and
-//! lists of choices from the library's own tables.
+//! The command as people see it: the usual subcommands in groups, examples before the options of each, the options of all
+//! commands in one line, and lists of choices from the library's own tables.
 
 pub(crate) mod examples;
 
-use clap::builder::StyledStr;
+use std::ffi::OsString;
+
+use clap::builder::{Resettable, StyledStr};
 use clap::{Arg, Command, CommandFactory};
 
-use crate::commands::GROUPS;
+use crate::commands::{GROUPS, HIDDEN_GROUP};
 use crate::possible_values;
 
 /// Options that only files under a Dudley layout or of its kind need.
 const DUDLEY_OPTIONS: &[&str] = &["under", "stream_order"];
 /// Options about how files are opened.
 const OPEN_OPTIONS: &[&str] = &["threads", "no_mmap", "limits", "allow", "remote", "download", "under", "stream_order"];
+/// Options that select input files.
+const INPUT_OPTIONS: &[&str] = &["files_from", "null", "hidden"];
+/// Options that the page of the command itself describes.
+const TOP_OPTIONS: &[&str] = &["json", "quiet"];
+/// Width of the summary of a command next to its name, on 80 columns.
+const MAX_SUMMARY_WIDTH: usize = 64;
+/// Number of lines of `-h` of a command. Options that have no line are only named.
+const MAX_SHORT_LINES: usize = 30;
+/// Number of lines of `--help` of a command. A longer one has only the first sentences of its options.
+const MAX_LONG_LINES: usize = 55;
+/// Width of a line of help.
+const LINE_WIDTH: usize = 100;
+/// Width of the names of options at most, if a text follows on the same line.
+const MAX_NAME_WIDTH: usize = 36;
+
+/// How much of the options a help describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HelpLength {
+    /// `-h`: the first part of each text, and as many options as fit.
+    Short,
+    /// `--help`: all options of the command with their whole texts.
+    Long,
+}
+
+impl HelpLength {
+    /// Returns the length that the words of a command line ask for.
+    pub(crate) fn from_words(words: &[OsString]) -> Self {
+        let is_long = words.iter().any(|word| word == "--help") || words.get(1).is_some_and(|word| word == "help");
+        if is_long { Self::Long } else { Self::Short }
+    }
+}
 
 /// The command with groups, examples, choices and without the options that a subcommand refuses.
 pub(crate) fn build_command() -> Command {
     let command = crate::Cli::command();
-    let globals: Vec<Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
-    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
-    let top = top_template(&command);
-    names
-        .into_iter()
-        .fold(command, |command, name| command.mut_subcommand(&name, |sub| with_help_layout(sub, &name, &globals)))
-        .help_template(top)
-        .after_help("trilith COMMAND --help shows examples and all options.\ntrilith FILE is the same as trilith info FILE.")
+    let globals = global_options(&command);
+    let top = top_template(&command, &[HIDDEN_GROUP]);
+    let command = map_subcommands(command, "", &|sub, path| with_choices_and_examples(sub, path, &globals));
+    command.help_template(top)
 }
 
-/// Completes the help of a subcommand; `path` is what is typed to get there.
-fn with_help_layout(mut command: Command, path: &str, globals: &[Arg]) -> Command {
-    for global in globals.iter().filter(|global| is_unsupported_option(path, global.get_id().as_str())) {
-        command = command.arg(global.clone().hide(true));
+/// The command as it prints help of this length.
+pub(crate) fn build_help_command(length: HelpLength) -> Command {
+    let command = build_command();
+    let globals = global_options(&command);
+    let command = map_subcommands(command, "", &|sub, path| with_help_layout(sub, path, &globals, length));
+    let top = |arg: Arg| match arg.get_help().map(ToString::to_string) {
+        Some(text) if TOP_OPTIONS.contains(&arg.get_id().as_str()) => {
+            arg.help(first_part(&text, MAX_SUMMARY_WIDTH)).long_help(Resettable::Reset).hide_short_help(false)
+        }
+        _ => arg.hide(true).hide_short_help(false),
+    };
+    command.mut_args(top).after_help(
+        "trilith COMMAND --help  examples and options of a command\n\
+         trilith help options    the options of all commands\n\
+         trilith help all        all commands\n\
+         trilith FILE            the same as trilith info FILE",
+    )
+}
+
+/// Returns the text of `trilith help all` and `trilith help options`.
+pub(crate) fn topic_text(words: &[OsString]) -> Option<StyledStr> {
+    let [_, help, topic] = words else { return None };
+    let command = crate::Cli::command().disable_help_flag(true).disable_version_flag(true);
+    match (help.to_str()?, topic.to_str()?) {
+        ("help", "all") => {
+            let top = top_template(&command, &[]);
+            Some(command.mut_args(|arg| arg.hide(true)).help_template(top).render_help())
+        }
+        ("help", "options") => {
+            let about = "Options of all commands, before or after the name of the command.\n\nExamples:\n  Verify a file, and print \
+                         nothing but its faults\n    trilith verify night.asdf --quiet\n  Read an array of bytes of another program\n    \
+                         trilith get 'dump.dat#/te' --layout dump.dud --byteorder big";
+            let command = command.about(about).help_template("{about-with-newline}\n{options}");
+            Some(command.mut_args(with_whole_text).render_help())
+        }
+        _ => None,
     }
-    command = command.mut_args(|arg| with_choices(path, arg));
+}
+
+/// The options of all commands.
+fn global_options(command: &Command) -> Vec<Arg> {
+    command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect()
+}
+
+/// Applies a function to all subcommands at any depth, with what is typed to get there.
+fn map_subcommands(mut command: Command, path: &str, change: &dyn Fn(Command, &str) -> Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     for name in names {
-        let below = format!("{path} {name}");
-        command = command.mut_subcommand(&name, |sub| with_help_layout(sub, &below, globals));
+        let below = format!("{path} {name}").trim_start().to_owned();
+        command = command.mut_subcommand(&name, |sub| change(map_subcommands(sub, &below, change), &below));
     }
+    command
+}
+
+/// Completes a subcommand, whose options all have their texts.
+fn with_choices_and_examples(mut command: Command, path: &str, globals: &[Arg]) -> Command {
+    for global in globals.iter().filter(|global| is_unsupported_option(path, global.get_id().as_str())) {
+        command = command.arg(global.clone().hide(true).hide_short_help(false));
+    }
+    command = command.mut_args(|arg| with_choices(path, arg));
     if let Some(usage) = usage_with_files(&command, path) {
         command = command.override_usage(usage);
     }
-    let examples = examples::examples_text(path);
-    let short = "Common options (--json, --quiet, --limit and more): see --help";
-    let both = if examples.is_empty() { short.into() } else { format!("{examples}\n\n{short}") };
-    command.after_help(StyledStr::from(both)).after_long_help(StyledStr::from(examples))
+    let examples = StyledStr::from(examples::examples_text(path));
+    command.after_help(examples.clone()).after_long_help(examples)
+}
+
+/// Lays out the help of a subcommand: the examples before its own options, and a line for the options of all commands.
+fn with_help_layout(mut command: Command, path: &str, globals: &[Arg], length: HelpLength) -> Command {
+    let known: Vec<String> = command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
+    let shared: Vec<&Arg> = globals.iter().filter(|global| !known.iter().any(|id| global.get_id() == id.as_str())).collect();
+    let (dudley, shared): (Vec<&Arg>, Vec<&Arg>) = shared.into_iter().partition(|arg| is_dudley_option(arg));
+    command = command.args(shared.iter().chain(&dudley).map(|global| (*global).clone().hide(true).hide_short_help(false)));
+    let names = |options: &[&Arg]| options.iter().map(|arg| option_name(arg)).collect::<Vec<_>>().join(" ");
+    let mut end = format!("Options of all commands (trilith help options): {}", names(&shared));
+    if !dudley.is_empty() && length == HelpLength::Long {
+        end.push_str(&format!("\nFor files with a Dudley layout: {}", names(&dudley)));
+    }
+    let mut examples = examples::examples_text(path);
+    if !examples.is_empty() {
+        examples.push_str("\n\n");
+    }
+    match length {
+        HelpLength::Long => {
+            let whole = with_whole_about(command.clone()).mut_args(with_whole_text);
+            let lines = |command: &Command| examples.lines().count() + command.clone().render_help().to_string().lines().count();
+            command = if path.starts_with("layout") || lines(&whole) <= MAX_LONG_LINES {
+                whole
+            } else {
+                end.insert_str(0, &format!("All texts of this command: trilith man {path}\n"));
+                let brief =
+                    command.long_about(Resettable::Reset).mut_args(|arg| with_whole_text(arg.long_help(Resettable::Reset)));
+                let brief =
+                    brief.mut_args(|arg| if arg.get_action().takes_values() { arg.hide_possible_values(true) } else { arg });
+                let with_about = brief.clone().about(whole.get_about().cloned().unwrap_or_default());
+                if lines(&with_about) <= MAX_LONG_LINES { with_about } else { brief }
+            };
+        }
+        HelpLength::Short => {
+            let room = MAX_SHORT_LINES.saturating_sub(fixed_lines(&command, &examples, &end));
+            let (shortened, others) = with_first_options(command.long_about(Resettable::Reset), room);
+            command = shortened;
+            if !others.is_empty() {
+                end.insert_str(0, &format!("More options (--help): {}\n", others.join(" ")));
+            }
+        }
+    }
+    let template = format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{examples}{{all-args}}{{after-help}}");
+    command.disable_version_flag(true).help_template(StyledStr::from(template)).after_help(end).after_long_help(Resettable::Reset)
+}
+
+/// A command whose whole description stands above its usage.
+fn with_whole_about(command: Command) -> Command {
+    match command.get_long_about().cloned() {
+        Some(about) => command.about(about).long_about(Resettable::Reset),
+        None => command,
+    }
+}
+
+/// Returns `true` if an option is only for files with a Dudley layout.
+fn is_dudley_option(arg: &Arg) -> bool {
+    ["under", "stream_order", "of_catalog", "condition"].contains(&arg.get_id().as_str())
+}
+
+/// The name of an option as it is typed.
+fn option_name(arg: &Arg) -> String {
+    arg.get_long().map_or_else(|| arg.get_id().to_string(), |name| format!("--{name}"))
+}
+
+/// An option whose whole text stands next to its name.
+fn with_whole_text(arg: Arg) -> Arg {
+    let mut text = arg.get_long_help().or(arg.get_help()).map(|text| text.to_string().replace("\n\n", "\n")).unwrap_or_default();
+    let values = arg.get_possible_values();
+    let values: Vec<_> = values.iter().filter(|value| !value.is_hide_set()).collect();
+    if values.iter().any(|value| value.get_help().is_some()) {
+        let said = values.iter().map(|value| match value.get_help() {
+            Some(help) => format!("{}: {}", value.get_name(), help.to_string().trim_end_matches('.')),
+            None => value.get_name().to_owned(),
+        });
+        text = format!("{text}\n({})", said.collect::<Vec<_>>().join("; "));
+        return arg.help(text).long_help(Resettable::Reset).hide_short_help(false).hide_possible_values(true);
+    }
+    arg.help(text).long_help(Resettable::Reset).hide_short_help(false)
+}
+
+/// Number of lines of a short help that are not those of options.
+fn fixed_lines(command: &Command, examples: &str, end: &str) -> usize {
+    let usage = command.clone().render_usage().to_string().lines().count();
+    let positionals = command.get_positionals().filter(|arg| !arg.is_hide_set()).count();
+    let arguments = if positionals > 0 { positionals + 2 } else { 0 };
+    let end = end.chars().count().div_ceil(LINE_WIDTH);
+    // The summary, the usage and a blank line after each; the heading of the options, -h, a blank line and the names of others.
+    2 + usage + 1 + examples.lines().count() + arguments + 3 + end + 2
+}
+
+/// Leaves the first options, as many as there are lines, with the first part of their texts; also returns the names of the others.
+fn with_first_options(command: Command, lines: usize) -> (Command, Vec<String>) {
+    let options = || command.get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set());
+    // The options with a letter are the usual ones, and those that select input files the same in many commands.
+    let is_input = |arg: &&Arg| INPUT_OPTIONS.contains(&arg.get_id().as_str());
+    let has_letter = |arg: &&Arg| arg.get_short().is_some() && !is_input(arg);
+    let is_other = |arg: &&Arg| arg.get_short().is_none() && !is_input(arg);
+    let ordered = options().filter(has_letter).chain(options().filter(is_other)).chain(options().filter(is_input));
+    let chosen: Vec<String> = ordered.take(lines).map(|arg| arg.get_id().to_string()).collect();
+    let is_chosen = |arg: &Arg| chosen.iter().any(|id| arg.get_id() == id.as_str());
+    let others: Vec<String> = options().filter(|arg| !is_chosen(arg)).map(option_name).collect();
+    let shown = |arg: &&Arg| !arg.is_hide_set() && (arg.is_positional() || is_chosen(arg));
+    let width = command.get_arguments().filter(shown).map(name_width).max().unwrap_or(0);
+    let room = LINE_WIDTH.saturating_sub(width.min(MAX_NAME_WIDTH) + 4);
+    let command = command.mut_args(|arg| {
+        if !arg.is_positional() && !is_chosen(&arg) {
+            return arg.hide(true);
+        }
+        let text = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        let takes_value = arg.get_action().takes_values();
+        arg.help(first_part(text.lines().next().unwrap_or_default(), room))
+            .long_help(Resettable::Reset)
+            .help_heading(Resettable::Reset)
+            .hide_short_help(false)
+            .hide_possible_values(takes_value)
+            .hide_default_value(takes_value)
+    });
+    (command, others)
+}
+
+/// Width of the name of an option with its value.
+fn name_width(arg: &Arg) -> usize {
+    let values = arg.get_value_names().map_or(0, |names| names.iter().map(|name| name.len() + "<> ".len()).sum());
+    if arg.is_positional() { values } else { "-x, ".len() + option_name(arg).len() + values }
 }
 
 /// Returns the usage of a command that takes files, which are required unless a list names them. clap shows them as optional.
@@ -83,17 +283,16 @@ fn is_unsupported_option(path: &str, id: &str) -> bool {
     }
 }
 
-/// The page of the command itself: its subcommands in groups.
-fn top_template(command: &Command) -> StyledStr {
+/// The page of the command itself: its subcommands in groups, without the groups of `left_out`.
+fn top_template(command: &Command, left_out: &[&str]) -> StyledStr {
     let style = command.get_styles();
     let (head, name) = (style.get_header(), style.get_literal());
     let mut text = format!("{{about-with-newline}}\n{head}Usage:{head:#} {name}trilith{name:#} [OPTIONS] COMMAND\n");
     let about = |sub: &Command| sub.get_about().map(ToString::to_string).unwrap_or_default();
-    for (group, names) in GROUPS {
+    for (group, names) in GROUPS.iter().filter(|(group, _)| !left_out.contains(group)) {
         text.push_str(&format!("\n{head}{group}:{head:#}\n"));
         for sub in names.iter().filter_map(|name| command.find_subcommand(name.replace('_', "-"))) {
-            let about = about(sub);
-            let line = first_part(&about);
+            let line = first_part(&about(sub), MAX_SUMMARY_WIDTH);
             text.push_str(&format!("  {name}{:<12}{name:#} {line}\n", sub.get_name()));
         }
     }
@@ -101,11 +300,30 @@ fn top_template(command: &Command) -> StyledStr {
     StyledStr::from(text)
 }
 
-/// Returns the part of a summary that fits next to the name of a command on 80 columns.
-fn first_part(about: &str) -> &str {
-    const MAX_USAGE_WIDTH: usize = 64;
-    let cuts = [about.len()].into_iter().chain([about.find([':', ';']), about.find(", ")].into_iter().flatten());
-    cuts.filter_map(|end| about.get(..end)).find(|part| part.chars().count() <= MAX_USAGE_WIDTH).unwrap_or(about)
+/// Returns `true` for a command that only `trilith help all` lists.
+pub(crate) fn is_further_command(name: &str) -> bool {
+    let is_listed = |names: &&[&str]| names.iter().any(|listed| listed.replace('_', "-") == name);
+    GROUPS.iter().filter(|(group, _)| *group == HIDDEN_GROUP).map(|(_, names)| names).any(|names| is_listed(&names))
+}
+
+/// Returns the part of a text that fits in a width: up to a colon, a semicolon or a comma, else as many words as fit.
+fn first_part(text: &str, width: usize) -> String {
+    let cuts = [text.len()]
+        .into_iter()
+        .chain([text.find(" ("), text.find(": "), text.find("; "), text.find(". "), text.find(", ")].into_iter().flatten());
+    let fits = |part: &&str| part.chars().count() <= width && part.contains('(') == part.contains(')');
+    if let Some(part) = cuts.filter_map(|end| text.get(..end)).find(fits) {
+        return part.to_owned();
+    }
+    let mut part = String::new();
+    for word in text.split(' ') {
+        if part.chars().count() + word.chars().count() + 2 > width {
+            break;
+        }
+        part.push_str(word);
+        part.push(' ');
+    }
+    format!("{}…", part.trim_end())
 }
 
 /// Names that other programs have for our commands.
@@ -164,25 +382,62 @@ mod tests {
         );
     }
 
+    /// Commands that a page of help is for, and the lines of its two lengths.
+    fn help_lengths() -> Vec<(String, usize, usize)> {
+        let mut found = Vec::new();
+        let (mut short, mut long) = (build_help_command(HelpLength::Short), build_help_command(HelpLength::Long));
+        let mut lines = |command: &mut Command| command.render_help().to_string().lines().count();
+        found.push(("trilith".to_owned(), lines(&mut short), lines(&mut long)));
+        short.build();
+        long.build();
+        for sub in short.get_subcommands().filter(|sub| sub.get_name() != "help") {
+            let whole = long.find_subcommand(sub.get_name()).map_or(0, |sub| lines(&mut sub.clone()));
+            found.push((sub.get_name().to_owned(), lines(&mut sub.clone()), whole));
+        }
+        found
+    }
+
+    /// First tier. The bounds are those of the specification of the command.
     #[test]
-    fn short_page_fits_80_columns_without_common_options() {
-        let mut command = build_command();
-        let page = command.render_help().to_string();
+    fn help_has_few_lines() {
+        let faults: Vec<_> = help_lengths()
+            .into_iter()
+            .filter(|(name, short, long)| match name.as_str() {
+                "trilith" => *short > 80 || *long > 80,
+                "layout" => false,
+                _ => *short > 30 || *long > 60,
+            })
+            .collect();
+        assert!(faults.is_empty(), "{faults:?}");
+    }
+
+    /// First tier. Twenty-six commands with `help`.
+    #[test]
+    fn top_page_lists_usual_commands() {
+        let page = build_help_command(HelpLength::Long).render_help().to_string();
         assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
-        assert!(page.contains("\nTake data out:\n  get ") && !page.contains("--limit"));
-        assert!(command.render_long_help().to_string().contains("--limit"));
+        let listed = page
+            .lines()
+            .filter(|line| line.starts_with("  ") && line.get(2..3).is_some_and(|c| c.chars().all(char::is_alphabetic)));
+        assert_eq!(listed.count(), 25, "{page}");
+        assert!(!page.contains("--limit") && !page.contains("to-yaml"), "{page}");
+        let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        let all = topic_text(&words(&["trilith", "help", "all"])).unwrap().to_string();
+        assert!(all.contains("to-yaml") && all.contains("  info "), "{all}");
+        let options = topic_text(&words(&["trilith", "help", "options"])).unwrap().to_string();
+        assert!(options.contains("--limit") && options.contains("--byteorder"), "{options}");
     }
 
     #[test]
     fn refused_options_are_hidden() {
         let help = |path: &[&str]| {
-            let mut command = build_command();
+            let mut command = build_help_command(HelpLength::Long);
             command.build();
             let mut at = &mut command;
             for name in path {
                 at = at.find_subcommand_mut(name).unwrap();
             }
-            at.clone().render_long_help().to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+            at.clone().render_help().to_string().split_whitespace().collect::<Vec<_>>().join(" ")
         };
         assert!(help(&["get"]).contains("--byteorder") && help(&["layout", "resolve"]).contains("--limit"));
         assert!(!help(&["set"]).contains("--byteorder") && help(&["set"]).contains("--limit"));

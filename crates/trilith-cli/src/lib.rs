@@ -82,6 +82,10 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         complete::respond(&words);
         return 0;
     }
+    if let Some(text) = help::topic_text(&words) {
+        let _ = output::Output::print_with(|out| out.write_raw_text(&text.to_string()));
+        return 0;
+    }
     let (mut cli, name) = match parse_arguments(words.clone()) {
         Ok(parsed) => parsed,
         Err(error) => {
@@ -132,6 +136,10 @@ fn parse_arguments(mut words: Vec<OsString>) -> Result<(Cli, String), clap::Erro
     let command = os_names::accept_os_names(help::build_command()).color(style::color_from_args(&words));
     let matches = match command.clone().try_get_matches_from(&words) {
         Ok(matches) => matches,
+        Err(error) if matches!(error.kind(), Unparsed::DisplayHelp | Unparsed::DisplayHelpOnMissingArgumentOrSubcommand) => {
+            let command = help::build_help_command(help::HelpLength::from_words(&words));
+            command.color(style::color_from_args(&words)).try_get_matches_from(&words)?
+        }
         Err(mut error) => {
             let Some(word) = unknown_command(&error) else { return Err(error) };
             let at = words.iter().position(|given| given.to_string_lossy() == word).unwrap_or(1);

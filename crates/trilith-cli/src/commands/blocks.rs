@@ -27,18 +27,23 @@ impl Blocks {
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         self.files.run(options, |job| {
             let file = job.open_file()?;
-            if !options.json {
-                job.print_heading()?;
-            }
-            match (file.as_asdf(), file.as_dudley()) {
-                (Some(file), _) => print_blocks(job, file)?,
-                (_, Some(file)) => dudley_entries(job, file)?,
-                _ => print_arrays(job, &file)?,
-            }
-            job.warn_all(file.warnings());
-            Ok(Outcome::Success)
+            print_file_blocks(job, &file)
         })
     }
+}
+
+/// Prints the stored pieces of a file.
+pub(super) fn print_file_blocks(job: &mut FileJob<'_>, file: &File) -> Result<Outcome> {
+    if !job.options.json {
+        job.print_heading()?;
+    }
+    match (file.as_asdf(), file.as_dudley()) {
+        (Some(file), _) => print_blocks(job, file)?,
+        (_, Some(file)) => dudley_entries(job, file)?,
+        _ => print_arrays(job, file)?,
+    }
+    job.warn_all(file.warnings());
+    Ok(Outcome::Success)
 }
 
 fn print_blocks(job: &mut FileJob<'_>, file: &AsdfFile) -> Result<()> {

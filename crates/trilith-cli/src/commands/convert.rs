@@ -88,8 +88,10 @@ pub(crate) struct Convert {
     /// names of the HDUs
     #[arg(long, conflicts_with = "embed")]
     physical: bool,
-    /// Leave coordinates out of the headers of a FITS file. By default an image with a GWCS gets celestial cards: exact ones, or a
-    /// tangent plane with SIP polynomials that are within 0.001 pixel
+    /// Leave coordinates out of the headers of a FITS file
+    ///
+    /// By default an image with a GWCS gets celestial cards: exact ones, or a tangent plane with SIP polynomials that are within
+    /// 0.001 pixel.
     #[arg(long)]
     no_wcs: bool,
     /// Write no checksums

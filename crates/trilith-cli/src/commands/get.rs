@@ -49,6 +49,9 @@ pub(crate) struct Get {
     /// With --catalog: its files have no signature, if the catalog does not record it
     #[arg(long, requires = "catalog")]
     raw: bool,
+    /// Only the first N elements along the first axis: rows of a table
+    #[arg(short = 'n', value_name = "N", conflicts_with_all = ["slice", "sky"])]
+    first: Option<u64>,
     /// Write to a file, by its extension: .npy, .csv, .json, .yaml, .txt; raw little-endian bytes for any other. In
     /// the name {stem} is the input without its extension, and {item} is the path: several inputs need it
     #[arg(short, long, value_name = "FILE")]
@@ -78,7 +81,10 @@ fn cell_value(cell: TableCell) -> AttributeValue {
 
 impl Get {
     /// Prints or saves the item.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+    pub(crate) fn run(mut self, options: &Options) -> Result<Outcome> {
+        if let Some(count) = self.first {
+            self.parts.take_first(count);
+        }
         if let Some(catalog) = &self.catalog {
             let items = self.parts.item_arguments();
             let [item] = items.as_slice() else {

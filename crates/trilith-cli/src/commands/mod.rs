@@ -15,77 +15,76 @@ macro_rules! commands {
         #[derive(Debug, Subcommand)]
         pub(crate) enum Command {
             $($($Command($module::$Command),)+)+
-            Completions(manual::Completions),
-            Man(manual::Man),
         }
 
         /// The groups of `--help`, each with the modules of its commands.
-        pub(crate) const GROUPS: &[(&str, &[&str])] = &[$(($group, &[$(stringify!($module)),+]),)+ ("This command", &["completions", "man"])];
+        pub(crate) const GROUPS: &[(&str, &[&str])] = &[$(($group, &[$(stringify!($module)),+]),)+];
 
         impl Command {
             /// Does it.
             pub(crate) fn run(self, options: &Options) -> Result<Outcome> {
                 match self {
                     $($(Command::$Command(command) => command.run(options),)+)+
-                    Command::Completions(command) => command.run(options),
-                    Command::Man(command) => command.run(options),
                 }
             }
         }
     };
 }
 
-mod manual;
+/// The group of commands that only `trilith help all` lists.
+pub(crate) const HIDDEN_GROUP: &str = "Further commands";
 
 commands! {
-    "Look at files" {
+    "Look" {
         info::Info,
         tree::Tree,
         header::Header,
-        blocks::Blocks,
-        digest::Digest,
-        check::Check,
-        verify::Verify,
-        validate::Validate,
-        describe::Describe,
-        search::Search,
-        diff::Diff,
-        stats::Stats,
+        get::Get,
         show::Show,
-        sky::Sky,
-        refs::Refs,
-        schema::Schema,
-        tour::Tour,
+        stats::Stats,
         view::View,
     }
-    "Take data out" {
-        get::Get,
-        cutout::Cutout,
+    "Find and compare" {
+        search::Search,
         table::Table,
-        manifest::Manifest,
-        to_yaml::ToYaml,
+        diff::Diff,
+        digest::Digest,
     }
-    "Change a file" {
+    "Check and change" {
+        check::Check,
+        repair::Repair,
         set::Set,
-        insert::Insert,
         rm::Rm,
         mv::Mv,
         edit::Edit,
-        update::Update,
         append::Append,
-        stream::Stream,
         history::History,
     }
-    "Convert and repair" {
+    "Convert, cut out, describe" {
         convert::Convert,
         repack::Repack,
-        repair::Repair,
+        cutout::Cutout,
+        sky::Sky,
+        layout::Layout,
+        manifest::Manifest,
+    }
+    "Further commands" {
+        verify::Verify,
+        validate::Validate,
+        describe::Describe,
+        schema::Schema,
+        blocks::Blocks,
+        to_yaml::ToYaml,
+        insert::Insert,
+        update::Update,
+        stream::Stream,
         explode::Explode,
         implode::Implode,
+        refs::Refs,
         resolve::Resolve,
-    }
-    "Describe binary files (Dudley)" {
-        layout::Layout,
+        tour::Tour,
+        completions::Completions,
+        man::Man,
     }
 }
 

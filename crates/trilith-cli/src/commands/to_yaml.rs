@@ -18,13 +18,13 @@ use crate::options::Options;
 pub(crate) struct ToYaml {
     /// The file, or - for standard input
     #[arg(value_name = "FILE")]
-    file: String,
+    pub file: String,
     /// Write the elements of arrays into the tree
     #[arg(long)]
-    inline: bool,
+    pub inline: bool,
     /// Write the targets of $ref and aliases in their place
     #[arg(long)]
-    resolve: bool,
+    pub resolve: bool,
 }
 
 impl ToYaml {

@@ -13,7 +13,9 @@ use trilith::{Error, Result};
 
 use crate::Outcome;
 use crate::dashed_words::strip_mark;
+use crate::commands::to_yaml::ToYaml;
 use crate::inputs::{self, ArgumentKind, FileJob, FileListArgs};
+use crate::item_arg::ItemArg;
 use crate::json::{datatype_json, fields_text, add_layout_metadata};
 use crate::options::Options;
 use crate::output::{self, JsonEscaper, Output, escape_controls, truncate_end, json_text, json_value, display_size};
@@ -37,10 +39,13 @@ pub(crate) struct Tree {
     /// Show this many levels (not with --json)
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
-    /// With --json: write the elements of arrays
+    /// Print the header and the tree of an ASDF file as YAML, byte for byte; with --inline and --resolve a new text
+    #[arg(long, conflicts_with_all = ["depth", "tags", "attributes"])]
+    yaml: bool,
+    /// With --json or --yaml: write the elements of arrays
     #[arg(long)]
     inline: bool,
-    /// With --json: replace each $ref by its target
+    /// With --json or --yaml: replace each $ref by its target
     #[arg(long)]
     resolve: bool,
     /// Show tags
@@ -54,10 +59,27 @@ pub(crate) struct Tree {
 impl Tree {
     /// Prints the tree.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+        if self.yaml {
+            return self.print_yaml(options);
+        }
         if (self.inline || self.resolve) && !options.json {
-            return Err(Error::invalid_input("--inline and --resolve apply to --json").hint("add --json, or take to-yaml"));
+            return Err(Error::invalid_input("--inline and --resolve apply to --json and --yaml").hint("add one of them"));
         }
         inputs::run(&inputs::all_arguments(self.item.as_ref(), &self.more), ArgumentKind::Items, &self.list_args, options, |job| self.print_tree(job))
+    }
+
+    /// Prints the text of the tree of one file.
+    fn print_yaml(&self, options: &Options) -> Result<Outcome> {
+        let arguments = inputs::all_arguments(self.item.as_ref(), &self.more);
+        let [file] = arguments.as_slice() else {
+            return Err(Error::invalid_input("--yaml prints the tree of one file").hint("leave out the other files"));
+        };
+        let (inline, resolve) = (self.inline, self.resolve);
+        match ItemArg::parse(file) {
+            ItemArg { file, path: None } => ToYaml { file, inline, resolve }.run(options),
+            ItemArg { path: Some(path), .. } => Err(Error::invalid_input(format!("--yaml prints the tree of a whole file, not {path}"))
+                .hint(format!("trilith get '{file}' --format yaml prints one item"))),
+        }
     }
 
     fn print_tree(&self, job: &mut FileJob<'_>) -> Result<Outcome> {

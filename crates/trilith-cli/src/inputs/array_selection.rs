@@ -50,6 +50,11 @@ impl ArraySelection {
         self.slice.as_deref().map(Index::parse_list).transpose()
     }
 
+    /// Takes only the first elements along the first axis.
+    pub(crate) fn take_first(&mut self, count: u64) {
+        self.slice = Some(format!("0:{count}"));
+    }
+
     /// Returns `true` if only a part of an array is selected.
     pub(crate) fn is_part(&self) -> bool {
         self.slice.is_some() || self.field.is_some()

@@ -7,12 +7,13 @@ use clap::Args;
 use serde_json::json;
 use trilith::array::attribute::ItemAttribute;
 use trilith::file::ItemKind;
-use trilith::{File, Item, Result};
+use trilith::{Error, File, Item, Result};
 
 use crate::Outcome;
 use crate::inputs::{self, ArgumentKind, FileJob, FileListArgs};
 use crate::json::{datatype_json, datatype_text, add_layout_metadata};
 use crate::options::Options;
+use crate::commands::blocks;
 use crate::commands::tree::attributes_json;
 use crate::output::{Output, escape_controls, display_size};
 
@@ -26,6 +27,9 @@ pub(crate) struct Info {
     files: Vec<String>,
     #[command(flatten)]
     list_args: FileListArgs,
+    /// List the blocks of a file, or the items of a Dudley stream
+    #[arg(long)]
+    blocks: bool,
 }
 
 impl Info {
@@ -33,6 +37,13 @@ impl Info {
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
         inputs::run(&self.files, ArgumentKind::Items, &self.list_args, options, |job| {
             let file = job.open_file()?;
+            if self.blocks {
+                if let Some(path) = job.path.as_deref().filter(|path| !path.is_empty()) {
+                    let message = format!("--blocks lists the blocks of a whole file, not of {path}");
+                    return Err(Error::invalid_input(message).hint("leave out #/path"));
+                }
+                return blocks::print_file_blocks(job, &file);
+            }
             if !options.json {
                 job.print_separator()?;
             }
@@ -108,7 +119,7 @@ fn print_item(file: &File, path: &str, job: &mut FileJob<'_>) -> Result<Outcome>
 /// The attributes of an item as JSON.
 fn attributes_to_value(item: &Item<'_>) -> Result<serde_json::Value> {
     let text = attributes_json(&item.attributes()?);
-    serde_json::from_str(&text).map_err(|error| trilith::Error::invalid_input(format!("an attribute that JSON cannot hold: {error}")))
+    serde_json::from_str(&text).map_err(|error| Error::invalid_input(format!("an attribute that JSON cannot hold: {error}")))
 }
 
 /// Prints the attributes of an item, one a line.

@@ -1,9 +1,8 @@
-//! `trilith completions SHELL` and `trilith man`: made from the same definitions as `--help`.
+//! `trilith man`: manual pages from the same definitions as `--help`.
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
-use clap_complete::Shell;
 use serde_json::json;
 use trilith::bytes::{AtomicFile, WriteBasis};
 use trilith::{Error, Result};
@@ -12,35 +11,6 @@ use crate::Outcome;
 use crate::help;
 use crate::options::Options;
 use crate::output::{Output, eprint_line};
-
-/// Print completions for a shell
-///
-/// In bash, zsh and fish they complete commands, options, their values, files, and the items of a file after
-/// `FILE#/`, which they query from trilith.
-#[derive(Debug, Args)]
-pub(crate) struct Completions {
-    /// The shell
-    #[arg(value_name = "SHELL")]
-    shell: Shell,
-}
-
-impl Completions {
-    /// Prints them.
-    pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
-        let script = match self.shell {
-            Shell::Bash => include_str!("manual/trilith.bash").to_owned(),
-            Shell::Zsh => include_str!("manual/trilith.zsh").to_owned(),
-            Shell::Fish => include_str!("manual/trilith.fish").to_owned(),
-            shell => {
-                // The generator cannot report that its output is closed: it writes to memory.
-                let mut script = Vec::new();
-                clap_complete::generate(shell, &mut help::build_command(), "trilith", &mut script);
-                String::from_utf8_lossy(&script).into_owned()
-            }
-        };
-        print_text(&script, options)
-    }
-}
 
 /// Print a manual page, or install all of them
 #[derive(Debug, Args)]
@@ -62,7 +32,10 @@ impl Man {
         }
         let name = std::iter::once("trilith").chain(self.command.iter().map(String::as_str)).collect::<Vec<_>>().join("-");
         match pages.iter().find(|page| page.name == name || page.aliases.contains(&name)) {
-            Some(page) => print_text(&page.text, options),
+            Some(page) => {
+                options.print_json_or_text(|| json!({ "text": page.text }), |out| out.write_raw_text(&page.text))?;
+                Ok(Outcome::Success)
+            }
             None => {
                 let names = pages.iter().filter_map(|page| page.name.strip_prefix("trilith-"));
                 Err(Error::unknown("command", &self.command.join("-"), names))
@@ -118,11 +91,6 @@ fn install_pages(pages: &[ManPage], folder: &Path, options: &Options) -> Result<
     } else if !options.quiet {
         eprint_line(&format!("{}: {} pages", folder.display(), pages.len()));
     }
-    Ok(Outcome::Success)
-}
-
-fn print_text(text: &str, options: &Options) -> Result<Outcome> {
-    options.print_json_or_text(|| json!({ "text": text }), |out| out.write_raw_text(text))?;
     Ok(Outcome::Success)
 }
 
