@@ -763,6 +763,7 @@ impl Array {
 
     fn _repr_html_(&self, py: Python<'_>) -> String {
         let picture = py.detach(|| trilith_view::preview::html(&self.array)).unwrap_or_default();
-        repr::array_html(&self.array, self.tag().as_deref()) + &picture
+        let attributes = self.item_place().map(|place| repr::attributes_html(&place.item)).unwrap_or_default();
+        repr::array_html(&self.array, self.tag().as_deref()) + &attributes + &picture
     }
 }

@@ -1041,6 +1041,13 @@ impl File {
 
     fn __repr__(&self) -> String {
         match self.trilith_file() {
+            Ok(file) => format!("<trilith.File {}>", repr::display_file(&file)),
+            Err(_) => "<trilith.File, closed>".to_owned(),
+        }
+    }
+
+    fn __str__(&self) -> String {
+        match self.trilith_file() {
             Ok(file) => {
                 let tree = repr::display_tree(&file.root(), "tree");
                 format!("<trilith.File {}>\n{}", repr::display_file(&file), tree.split_once('\n').map_or("", |(_, rest)| rest))

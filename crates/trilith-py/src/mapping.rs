@@ -304,6 +304,10 @@ impl MappingBase {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(repr::display_item(&slf.get().0.item, &format!("trilith.{}", slf.get_type().name()?)))
+    }
+
+    fn __str__(slf: &Bound<'_, Self>) -> PyResult<String> {
         Ok(repr::display_tree(&slf.get().0.item, &format!("trilith.{}", slf.get_type().name()?)))
     }
 

@@ -474,6 +474,10 @@ impl Sequence {
     }
 
     fn __repr__(&self) -> String {
+        repr::display_item(&self.0.item, "trilith.Sequence")
+    }
+
+    fn __str__(&self) -> String {
         repr::display_tree(&self.0.item, "trilith.Sequence")
     }
 

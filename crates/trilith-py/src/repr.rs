@@ -1,17 +1,21 @@
 //! Representation of files, nodes and arrays, as text and as HTML. Only the tree is read, never data, and no
 //! reference is followed.
 
+use trilith::array::attribute::ItemAttribute;
 use trilith::array::{Array, Datatype, element_count};
 use trilith::asdf::{ElementsOrigin, Ndarray, ShapeDimension};
 use trilith::tree::Node;
 use trilith::tree::Scalar;
 use trilith::{File, Item, ItemKind, Limits};
+use trilith_view::preview::escape_html;
 
 /// Lines of a text, and levels below the top.
 const MAX_LINES: usize = 40;
 const MAX_LEVELS: usize = 6;
 /// Rows of HTML.
 const MAX_HTML_ROWS: usize = 400;
+/// Characters of an item in one line.
+const MAX_LINE_CHARS: usize = 100;
 /// Characters of one value.
 const MAX_VALUE_CHARS: usize = 60;
 
@@ -41,9 +45,26 @@ pub(crate) fn display_file(file: &File) -> String {
     escape_controls(&format!("{:?}: {}{standard}{set}, {}", file.source().name(), file.format(), display_byte_size(bytes)))
 }
 
+/// Returns an item in one line: the number of its members, and the first keys.
+pub(crate) fn display_item(item: &Item<'_>, title: &str) -> String {
+    let children = item.keyed_children().unwrap_or_default();
+    let mut text = format!("<{title} of {}", children.len());
+    for (at, key) in children.iter().filter_map(|(key, _)| key.clone()).enumerate() {
+        text.push_str(if at == 0 { ": " } else { ", " });
+        let key = truncate_to_line(&key_text(key));
+        if text.chars().count() + key.chars().count() > MAX_LINE_CHARS {
+            text.push('…');
+            break;
+        }
+        text.push_str(&key);
+    }
+    text.push('>');
+    text
+}
+
 /// An item and what is below it, indented.
 pub(crate) fn display_tree(item: &Item<'_>, title: &str) -> String {
-    let mut rows = ReprRows { rows: Vec::new(), max_rows: MAX_LINES, is_truncated: false };
+    let mut rows = ReprRows { rows: Vec::new(), max_rows: MAX_LINES, has_attributes: false, is_truncated: false };
     rows.add_children(item, 1);
     let mut text = format!("<{title} of {}>", len(item));
     for row in &rows.rows {
@@ -63,7 +84,8 @@ pub(crate) fn display_tree(item: &Item<'_>, title: &str) -> String {
 
 /// An item and what is below it as HTML that folds.
 pub(crate) fn tree_html(item: &Item<'_>, title: &str) -> String {
-    let mut rows = ReprRows { rows: Vec::new(), max_rows: MAX_HTML_ROWS, is_truncated: false };
+    let mut rows = ReprRows { rows: Vec::new(), max_rows: MAX_HTML_ROWS, has_attributes: true, is_truncated: false };
+    rows.add_attributes(item, 1);
     rows.add_children(item, 1);
     let mut html = format!("<div class=\"trilith\"><b>{}</b> of {}<ul>", escape_html(title), len(item));
     let mut level = 1;
@@ -100,10 +122,25 @@ struct ReprRow {
 struct ReprRows {
     rows: Vec<ReprRow>,
     max_rows: usize,
+    /// `true` if the attributes of each item are rows below it.
+    has_attributes: bool,
     is_truncated: bool,
 }
 
 impl ReprRows {
+    /// Adds the attributes of an item: cards of FITS, attributes of HDF5 and netCDF, tags of TIFF.
+    fn add_attributes(&mut self, item: &Item<'_>, level: usize) {
+        let all = if self.has_attributes { item.attributes().unwrap_or_default() } else { Vec::new() };
+        for attribute in all {
+            if self.rows.len() >= self.max_rows {
+                self.is_truncated = true;
+                return;
+            }
+            let (key, value) = attribute_texts(&attribute);
+            self.rows.push(ReprRow { level, key, value });
+        }
+    }
+
     /// Adds the children of an item, at most [`MAX_LEVELS`] deep: the recursion is bounded.
     fn add_children(&mut self, item: &Item<'_>, level: usize) {
         for (n, (key, child)) in item.keyed_children().unwrap_or_default().into_iter().enumerate() {
@@ -119,11 +156,35 @@ impl ReprRows {
                 false => String::new(),
             };
             self.rows.push(ReprRow { level, key, value: leaf.clone().unwrap_or_else(what) });
+            self.add_attributes(&child, level + 1);
             if leaf.is_none() && level < MAX_LEVELS {
                 self.add_children(&child, level + 1);
             }
         }
     }
+}
+
+/// The name of an attribute, and its value with its unit and comment, each on one line.
+fn attribute_texts(attribute: &ItemAttribute) -> (String, String) {
+    let mut value = truncate_to_line(&attribute.value.to_string());
+    for (mark, part) in [(" ", &attribute.unit), (" / ", &attribute.comment)] {
+        if let Some(part) = part.as_deref().filter(|part| !part.is_empty()) {
+            value.push_str(mark);
+            value.push_str(&truncate_to_line(part));
+        }
+    }
+    (truncate_to_line(&format!("@{}", attribute.name)), value)
+}
+
+/// Returns the attributes of an item as HTML.
+pub(crate) fn attributes_html(item: &Item<'_>) -> String {
+    let all = item.attributes().unwrap_or_default();
+    let rows = all.iter().take(MAX_HTML_ROWS).map(|attribute| {
+        let (name, value) = attribute_texts(attribute);
+        format!("<li><b>{}</b>: {}</li>", escape_html(&name), escape_html(&value))
+    });
+    let rows: String = rows.collect();
+    if rows.is_empty() { rows } else { format!("<details open><summary>attributes</summary><ul>{rows}</ul></details>") }
 }
 
 /// A key.
@@ -234,19 +295,4 @@ fn truncate_to_line(text: &str) -> String {
 fn escape_controls(text: &str) -> String {
     let shown = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().map(|c| if shown(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
-}
-
-fn escape_html(text: &str) -> String {
-    let mut html = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => html.push_str("&amp;"),
-            '<' => html.push_str("&lt;"),
-            '>' => html.push_str("&gt;"),
-            '"' => html.push_str("&quot;"),
-            '\'' => html.push_str("&#39;"),
-            c => html.push(c),
-        }
-    }
-    html
 }

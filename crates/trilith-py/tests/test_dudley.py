@@ -79,7 +79,7 @@ def test_trees_as_streams(tmp_path, version):
         assert list(f.keys()) == list(TREE) and len(f.items()) == 5 and len(list(f.values())) == 5
         copied = f.to_dict()
         assert copied["records"][0]["a"][1] == 1 and copied["run"]["n"] == 4
-        assert "history: list of 2" in repr(f) and "trilith.File" in f._repr_html_() and repr(f["run"]) and repr(records)
+        assert "history: list of 2" in str(f) and "trilith.File" in f._repr_html_() and repr(f["run"]) and repr(records)
         for wrong in ("nothing", "run/nothing", 3):
             with pytest.raises(KeyError):
                 f[wrong]

@@ -426,8 +426,8 @@ def test_list_of_strings_names_its_datatype(tmp_path):
     fits.BinTableHDU.from_columns(columns).writeto(tmp_path / "a.fits")
     with trilith.open(tmp_path / "a.fits") as file:
         data = file["fits"][1]["data"]
-        assert repr(data["NAME"]) == "<trilith.Sequence of 2>\n  0: ascii[3] (), 3 B\n  1: ascii[5] (), 5 B"
-        assert repr(data["I"]) == "<trilith.Sequence of 2>\n  0: int16 (2,), 4 B\n  1: int16 (1,), 2 B"
+        assert str(data["NAME"]) == "<trilith.Sequence of 2>\n  0: ascii[3] (), 3 B\n  1: ascii[5] (), 5 B"
+        assert str(data["I"]) == "<trilith.Sequence of 2>\n  0: int16 (2,), 4 B\n  1: int16 (1,), 2 B"
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -1030,3 +1030,20 @@ def test_notebooks_show_a_picture_of_arrays_in_chunks_as_of_others(tmp_path):
     for name, path in (("x.tif", "image"), ("x.fits", "fits/1/data")):
         with trilith.open(tmp_path / name) as file:
             assert "<img" in file[path]._repr_html_(), name
+
+
+def test_notebook_shows_attributes_and_cards(tmp_path):
+    """The HTML of files and arrays has the attributes of HDF5 and the cards of FITS, as their libraries read them. Rest."""
+    h5py, fits = pytest.importorskip("h5py"), pytest.importorskip("astropy.io.fits")
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f["x"] = np.arange(3)
+        f["x"].attrs["units"] = "mJy<"
+        f.attrs["title"] = "a run"
+    with trilith.open(tmp_path / "a.h5") as f:
+        assert "<b>@units</b>: mJy&lt;" in f["x"]._repr_html_()
+        assert "<b>@units</b>: mJy&lt;" in f._repr_html_() and "<b>@title</b>: a run" in f._repr_html_()
+    image = fits.ImageHDU(np.zeros((2, 3), "f4"), name="SCI")
+    image.header["EXPTIME"] = (12.5, "[s] exposure")
+    fits.HDUList([fits.PrimaryHDU(), image]).writeto(tmp_path / "a.fits")
+    with trilith.open(tmp_path / "a.fits") as f:
+        assert "<b>@EXPTIME</b>: 12.5 s / " in f._repr_html_()

@@ -588,14 +588,17 @@ def test_representations_touch_no_data_and_escape():
         "<b>&x: '\"<script>'\na: !core/ndarray-1.1.0 {source: 9, datatype: float32, byteorder: big, shape: [4, 5]}\n"
         "r: {$ref: 'nowhere.asdf#/x'}\nm: {k: \"a\\e[31m\"}\n"
     )
-    text, html = repr(f), f._repr_html_()
+    text, html = str(f), f._repr_html_()
     assert "a: float32 (4, 5), 80 B" in text and "r: -> nowhere.asdf#/x" in text and "\x1b" not in text + html
     assert "<script>" not in html and "&lt;script&gt;" in html and "&lt;b&gt;&amp;x" in html
     assert html.count("<ul>") == html.count("</ul>") and html.count("<li>") == html.count("</li>")
     assert "asdf-1.x" in text and "1.6.0" in text
     long = tree_of("".join(f"k{i}: {{a: {{b: [{i}]}}}}\n" for i in range(999)))
-    assert len(repr(long).splitlines()) < 60 and "…" in repr(long)
-    assert repr(tree_of("s: [1, 2]\n")["s"]) == "<trilith.Sequence of 2>\n  0: 1\n  1: 2"
+    assert len(str(long).splitlines()) < 60 and "…" in str(long)
+    assert repr(long["k0"]) == "<trilith.Mapping of 1: a>" and "…" in repr(long.tree) and len(repr(long.tree)) < 120
+    assert len(repr(f).splitlines()) == 1 and "asdf-1.x" in repr(f)
+    numbers = tree_of("s: [1, 2]\n")["s"]
+    assert repr(numbers) == "<trilith.Sequence of 2>" and str(numbers) == "<trilith.Sequence of 2>\n  0: 1\n  1: 2"
     array = trilith.open(trilith.dumps({"a": np.zeros((2, 3))}))["a"]
     assert repr(array) == "<trilith.Array float64 (2, 3), 48 B>" and "float64" in array._repr_html_()
 

@@ -87,3 +87,14 @@ def test_the_viewer_is_embedded_and_ends_with_what_shows_it(tmp_path):
             return
         time.sleep(0.1)
     pytest.fail("the server goes on")
+
+
+def test_notebook_shows_rows_of_tables():
+    """A notebook shows the first rows of a table. First tier."""
+    records = numpy.zeros(30, dtype=[("name", "U8"), ("flux", "f4"), ("at", "f8", (2,))])
+    records["name"], records["flux"] = [f"<{n}>" for n in range(30)], numpy.arange(30) / 3
+    html = trilith.open(trilith.dumps({"t": records}))["t"]._repr_html_()
+    assert html.count("<tr>") == 21 and "20 of 30 rows" in html and "<th>flux</th>" in html
+    assert "&lt;19&gt;" in html and "&lt;20&gt;" not in html and "0.33333334" in html
+    short = trilith.open(trilith.dumps({"t": records[:3]}))["t"]._repr_html_()
+    assert short.count("<tr>") == 4 and "rows" not in short

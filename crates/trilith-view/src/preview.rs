@@ -6,6 +6,7 @@ use trilith::bytes::AccessCost;
 use trilith::{Array, Datatype, Error, Index, Result};
 
 use crate::image::picture;
+use crate::requests::row_text;
 use crate::{
     ColorImage, ColorMap, IntensityStretch, IntervalMethod, Limits, Palette, PixelRegion, ResampleMethod, Statistics,
     StatisticsOptions, cache_small_array, is_numeric,
@@ -15,6 +16,12 @@ use crate::{
 const DEFAULT_SIDE: usize = 1024;
 /// Length of the longer side of a small picture, in pixels.
 const THUMBNAIL_SIDE: usize = 256;
+/// Rows of a table that a notebook shows.
+const MAX_TABLE_ROWS: u32 = 20;
+/// Columns of a table that a notebook shows.
+const MAX_TABLE_COLUMNS: usize = 20;
+/// Characters of one cell.
+const MAX_CELL_CHARS: usize = 60;
 /// Bytes of an array that are gone through unasked.
 const MAX_EAGER_BYTES: u64 = 64 << 20;
 
@@ -137,8 +144,13 @@ fn preview_line(_: &Array, _: &PreviewOptions) -> Result<Preview> {
 /// A small picture and the statistics of an array as HTML, the statistics folded; None if there is nothing to draw, or
 /// if it would cost much to read. Only numbers of ours come into it.
 pub fn html(array: &Array) -> Option<String> {
-    let is_cheap = array.nbytes() <= MAX_EAGER_BYTES && array.source().access().cost != AccessCost::Request;
-    if !is_cheap || array.shape().len() < 2 {
+    if array.source().access().cost == AccessCost::Request {
+        return None;
+    }
+    if let (Datatype::Struct(_), [rows]) = (array.datatype(), array.shape()) {
+        return table_html(array, *rows).ok();
+    }
+    if array.nbytes() > MAX_EAGER_BYTES || array.shape().len() < 2 {
         return None;
     }
     let [.., height, width] = *array.shape() else { return None };
@@ -150,6 +162,47 @@ pub fn html(array: &Array) -> Option<String> {
     let png = STANDARD.encode(picture.to_png().ok()?);
     let image = format!("<img alt=\"the array as a picture\" src=\"data:image/png;base64,{png}\">");
     Some(format!("<div>{image}</div>{}", statistics_html(array).unwrap_or_default()))
+}
+
+/// Returns text as HTML: markup characters are escaped.
+pub fn escape_html(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            c => html.push(c),
+        }
+    }
+    html
+}
+
+/// The first rows of a table, one column for each field.
+fn table_html(array: &Array, rows: u64) -> Result<String> {
+    let shown = u32::try_from(rows).unwrap_or(MAX_TABLE_ROWS).min(MAX_TABLE_ROWS);
+    let first = array.slice(&[Index::from(0..shown)])?;
+    let mut columns = Vec::new();
+    let Datatype::Struct(fields) = array.datatype() else { return Ok(String::new()) };
+    for (at, field) in fields.fields().iter().enumerate().take(MAX_TABLE_COLUMNS) {
+        let name = field.name_or(at);
+        columns.push((escape_html(&name), row_text(&first.field(&name)?, MAX_CELL_CHARS)?));
+    }
+    let row = |cells: &mut dyn Iterator<Item = String>| format!("<tr>{}</tr>", cells.collect::<String>());
+    let mut html =
+        format!("<table><thead>{}</thead><tbody>", row(&mut columns.iter().map(|(name, _)| format!("<th>{name}</th>"))));
+    for at in 0..shown as usize {
+        let text =
+            |cells: &[Option<String>]| cells.get(at).cloned().flatten().map_or_else(|| "–".to_owned(), |text| escape_html(&text));
+        html.push_str(&row(&mut columns.iter().map(|(_, cells)| format!("<td>{}</td>", text(cells)))));
+    }
+    html.push_str("</tbody></table>");
+    if u64::from(shown) < rows {
+        html.push_str(&format!("<div>{shown} of {rows} rows</div>"));
+    }
+    Ok(html)
 }
 
 /// The statistics of an array as a table that folds.

@@ -69,7 +69,7 @@ pub(super) fn element_texts(array: &Array, most: usize) -> Result<Vec<Option<Str
 }
 
 /// Returns each row of an array as text: one element, or the list of the elements.
-pub(super) fn row_text(array: &Array, most: usize) -> Result<Vec<Option<String>>> {
+pub(crate) fn row_text(array: &Array, most: usize) -> Result<Vec<Option<String>>> {
     if array.shape().len() <= 1 {
         return element_texts(array, most);
     }

@@ -44,6 +44,7 @@ use serde_json::{Value, json};
 use trilith::interrupt::check;
 use trilith::{Error, ErrorKind, Result};
 
+pub(crate) use self::arrays::row_text;
 pub use self::request::ViewerRequest;
 pub use self::session::{FileOpener, OpenFile, ViewerSession};
 
