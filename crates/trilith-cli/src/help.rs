@@ -328,12 +328,14 @@ fn first_part(text: &str, width: usize) -> String {
 
 /// Names that other programs have for our commands.
 const FOREIGN_COMMAND_NAMES: &[(&str, &str)] = &[
+    ("add", "set"),
     ("append-rows", "append"),
     ("browse", "view"),
     ("checksum", "digest"),
     ("compare", "diff"),
     ("compress", "convert"),
     ("copy", "convert"),
+    ("cp", "convert"),
     ("dump", "tree"),
     ("export", "get"),
     ("extract", "get"),
@@ -344,16 +346,23 @@ const FOREIGN_COMMAND_NAMES: &[(&str, &str)] = &[
     ("head", "get"),
     ("histogram", "stats"),
     ("image", "show"),
+    ("import", "convert"),
+    ("kerchunk", "manifest"),
     ("list", "tree"),
     ("move", "mv"),
     ("open", "info"),
     ("plot", "show"),
     ("print", "get"),
+    ("query", "search"),
     ("read", "get"),
     ("remove", "rm"),
     ("slice", "get"),
     ("statistics", "stats"),
+    ("strip", "rm"),
+    ("thumbnail", "show"),
     ("viewer", "view"),
+    ("wcs", "sky"),
+    ("yaml", "tree"),
 ];
 
 /// The command that somebody means who types another program's name for it.

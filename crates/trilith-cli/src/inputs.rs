@@ -253,7 +253,7 @@ impl<'o> FileJob<'o> {
     /// Reports an error of one file of several. In JSON it has a separate line.
     fn finish_with_error(mut self, error: &Error) -> Result<JobResult> {
         let text = error_with_advice(error);
-        self.print_note(&format!("trilith: {}{text}", self.message_prefix(&text)));
+        self.print_note(&format!("trilith: {}{text}", self.error_prefix(&text)));
         let is_answer = self.options.malformed_is_no && error.kind() == ErrorKind::Malformed;
         let is_json = self.options.json;
         let line = json_value(&json!({"file": self.name, "error": error_json(error)})) + "\n";
@@ -321,13 +321,19 @@ impl<'o> FileJob<'o> {
         format!("{}: {reason}", self.path_label(path))
     }
 
-    /// Returns the prefix of a message: the name of the file if there are several, unless the message has it.
-    pub(crate) fn message_prefix(&self, text: &str) -> String {
-        if self.is_one_of_many && !text.contains(&*display_name(&self.name)) && !text.contains(&self.name) {
+    /// Returns the prefix of an error: the name of the file, unless the message has it.
+    pub(crate) fn error_prefix(&self, text: &str) -> String {
+        let is_input = self.name == "-" && !self.is_one_of_many;
+        if !is_input && !text.contains(&*display_name(&self.name)) && !text.contains(&self.name) {
             format!("{}: ", self.name)
         } else {
             String::new()
         }
+    }
+
+    /// Returns the prefix of a warning: the name of the file if there are several, unless the message has it.
+    fn warning_prefix(&self, text: &str) -> String {
+        if self.is_one_of_many { self.error_prefix(text) } else { String::new() }
     }
 
     /// Writes the JSON document that `write` makes; if there are several files, under `name`, with the file and the path.
@@ -380,7 +386,7 @@ impl<'o> FileJob<'o> {
     /// Prints a warning on stderr, unless `--quiet`.
     pub(crate) fn print_warning(&mut self, text: &str) {
         if !self.options.quiet {
-            self.print_note(&format!("warning: {}{text}", self.message_prefix(text)));
+            self.print_note(&format!("warning: {}{text}", self.warning_prefix(text)));
         }
     }
 
@@ -406,7 +412,7 @@ impl<'o> FileJob<'o> {
             Err(error) => return Err(error),
         };
         let text = error_with_advice(&error);
-        self.print_note(&format!("trilith: {}{text}", self.message_prefix(&text)));
+        self.print_note(&format!("trilith: {}{text}", self.error_prefix(&text)));
         if self.is_one_of_many && self.options.json {
             self.out.write_json(&json!({"file": self.name, "error": error_json(&error)}))?;
         }

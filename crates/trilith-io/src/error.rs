@@ -300,6 +300,20 @@ impl Error {
         Self::from(error).context(doing)
     }
 
+    /// Names the folder that is missing, if a file cannot be opened or made for this reason.
+    #[cold]
+    pub(crate) fn with_missing_folder(self, path: &std::path::Path) -> Self {
+        let is_missing = self.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        let is_folder = |folder: &&std::path::Path| !folder.as_os_str().is_empty();
+        match path.parent().filter(is_folder).filter(|folder| is_missing && !folder.exists()) {
+            Some(folder) => {
+                let first = folder.ancestors().filter(is_folder).take_while(|above| !above.exists()).last().unwrap_or(folder);
+                self.hint(format!("the folder {} does not exist", crate::bytes::display_name(&first.to_string_lossy())))
+            }
+            None => self,
+        }
+    }
+
     /// The error of the operating system that this one reports, if it does: its number, or that a pipe was closed.
     pub fn io_error(&self) -> Option<&std::io::Error> {
         self.0.source.as_ref()

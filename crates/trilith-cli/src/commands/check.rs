@@ -51,7 +51,7 @@ impl Check {
             // The other checks may still find what is wrong.
             Err(error) if is_undecided(&error) => {
                 let text = error_with_advice(&error);
-                job.print_note(&format!("trilith: {}{text}", job.message_prefix(&text)));
+                job.print_note(&format!("trilith: {}{text}", job.error_prefix(&text)));
                 let problem = error_problem(&error, None, None);
                 let value = json!({"file": job.name, "valid": null, "problems": [problem], "checksums": []});
                 verify::ExaminedBytes { outcome: Outcome::Failed, value, is_open: false }

@@ -47,7 +47,7 @@ fn digest_file(job: &mut FileJob<'_>) -> Result<Outcome> {
         // A file whose tree cannot be read has no arrays, and an error at its root.
         Err(error) if is_json && error.kind() == ErrorKind::Malformed => {
             let text = error_with_advice(&error);
-            job.print_note(&format!("trilith: {}{text}", job.message_prefix(&text)));
+            job.print_note(&format!("trilith: {}{text}", job.error_prefix(&text)));
             job.out.write_json(&json!({"file": job.name, "arrays": {}, "errors": {"": escape_controls(&text)}}))?;
             return Ok(Outcome::Negative);
         }

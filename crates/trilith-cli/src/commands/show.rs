@@ -72,6 +72,7 @@ pub(super) enum DrawingKind {
     /// An image of two axes in a color map.
     Image,
     /// Red, green and blue along the last axis.
+    #[value(alias = "colors")]
     Colours,
     /// Quality flags: each bit in a separate colour, the lowest one first.
     Flags,

@@ -130,7 +130,7 @@ fn validate_file(job: &mut FileJob<'_>, validator: &mut Validator, strict: bool)
         let error = Error::unsupported("not all rules of the schemas could be checked")
             .hint("give the folder of the schemas that are missing with --schema-path");
         let text = error_with_advice(&error);
-        job.print_note(&format!("trilith: {}{text}", job.message_prefix(&text)));
+        job.print_note(&format!("trilith: {}{text}", job.error_prefix(&text)));
         return Ok((Outcome::Failed, value));
     }
     Ok((Outcome::Success, value))

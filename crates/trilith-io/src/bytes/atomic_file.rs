@@ -74,7 +74,7 @@ impl AtomicFile {
         }
         let given = target.path();
         // A link stays a link: what it leads to is replaced.
-        let lock = WriteLock::acquire(given, basis)?;
+        let lock = WriteLock::acquire(given, basis).map_err(|error| error.with_missing_folder(given))?;
         journal::check_is_journal(&lock)?;
         let doing = || format!("writing {}", super::shown_path(given));
         for attempt in 0u32..1000 {
@@ -92,7 +92,7 @@ impl AtomicFile {
                     return Ok(new);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Error::io(doing(), error)),
+                Err(error) => return Err(Error::io(doing(), error).with_missing_folder(given)),
             }
         }
         Err(Error::io(doing(), std::io::ErrorKind::AlreadyExists.into()))

@@ -23,7 +23,7 @@ pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<SourceRef> 
     // Opening is tried again if the file is replaced meanwhile.
     for _ in 0..100 {
         #[allow(clippy::disallowed_methods, reason = "this is the place that opens files")]
-        let file = File::open(path).map_err(|e| add_writer_hint(path, Error::io(doing(), e)))?;
+        let file = File::open(path).map_err(|e| add_writer_hint(path, Error::io(doing(), e)).with_missing_folder(path))?;
         let metadata = file.metadata().map_err(|e| Error::io(doing(), e))?;
         if metadata.is_dir() {
             return Err(Error::invalid_input(format!("{} is a directory", shown_path(path))));

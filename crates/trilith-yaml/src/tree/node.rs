@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::build::{ALIAS, FLOW_FLAG, HAS_PROPS, KIND_MASK, MAPPING, SCALAR, SEQUENCE, STYLE_SHIFT, TAG_SHIFT, VERBATIM_FLAG};
 use super::children::{MappingEntries, SequenceItems, type_of};
 use super::key_index::{IndexLookup, MIN_INDEXED_LEN};
-use super::{CollectionStyle, NodeRecord, PrintOptions, Scalar, Tree, YamlScalarStyle, print_value};
+use super::{CollectionStyle, NodeRecord, PrintOptions, Scalar, Tree, TreePath, YamlScalarStyle, print_value};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::span::Span;
@@ -165,6 +165,16 @@ impl<'t> Node<'t> {
             0 => None,
             number => self.tree.tags.get(number as usize).map(String::as_str).filter(|tag| *tag != "!"),
         }
+    }
+
+    /// The error for a child that is missing at a path, with the keys that are there.
+    #[cold]
+    #[doc(hidden)]
+    pub fn missing_child(self, key: &str, path: &TreePath) -> Error {
+        let keys: Vec<_> = self.entries().map(|(key, _)| key.key_text()).collect();
+        let keys: Vec<&str> = keys.iter().map(AsRef::as_ref).collect();
+        let items = if self.is_sequence() { self.len() } else { 0 };
+        Error::missing_key(key, &keys, items).at_path(path.to_string())
     }
 
     /// Returns `true` if the tag says that the node is bytes, as base 64 (`!!binary`).

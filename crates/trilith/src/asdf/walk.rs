@@ -111,7 +111,7 @@ impl Places for OpenTrees<'_> {
             Some(child) => Ok(at.with_node(child)),
             // `FILE#/` is the key "" by the letter, but who writes it means the root.
             None if key.is_empty() && path.keys().len() == 1 => Ok(at.clone()),
-            None => Err(missing_key_error(node, key, path)),
+            None => Err(node.missing_child(key, path)),
         }
     }
 }
@@ -123,14 +123,6 @@ impl Places for OpenTrees<'_> {
 /// not exist, [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it is refused.
 pub fn follow(this: &AsdfFile, from: &FoundNode) -> Result<FoundNode> {
     tree::resolve_path(&mut OpenTrees(this), from.clone(), &TreePath::root())
-}
-
-#[cold]
-fn missing_key_error(node: Node<'_>, key: &str, path: &TreePath) -> Error {
-    let keys: Vec<_> = node.entries().map(|(key, _)| key.key_text()).collect();
-    let keys: Vec<&str> = keys.iter().map(AsRef::as_ref).collect();
-    let items = if node.is_sequence() { node.len() } else { 0 };
-    Error::missing_key(key, &keys, items).at_path(path.to_string())
 }
 
 /// The node at a JSON Pointer of `file`; references on the way, and at the end, are followed. A card of a FITS

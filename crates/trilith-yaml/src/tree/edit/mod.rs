@@ -265,7 +265,7 @@ impl<'t> Edit<'t> {
         let parent = self.find_parent(&above, key)?.1;
         let own = written_children(parent, key);
         match parent.child(key) {
-            None => return Err(missing_path_error(path)),
+            None => return Err(missing_path_error(self.tree, path)),
             Some(_) if own.is_empty() => return Err(merged_in(path)),
             Some(_) if is_shadowing(parent, key) => return Err(is_merged(path)),
             Some(_) => self.remove(parent, &own),
@@ -292,7 +292,7 @@ impl<'t> Edit<'t> {
         }
         let found: Vec<_> = parent.entries().filter(|(k, _)| k.has_name(key)).collect();
         if found.is_empty() {
-            return Err(if parent.get(key).is_some() { merged_in(path) } else { missing_path_error(path) });
+            return Err(if parent.get(key).is_some() { merged_in(path) } else { missing_path_error(self.tree, path) });
         }
         if is_shadowing(parent, key) {
             return Err(is_merged(path));
@@ -347,7 +347,7 @@ impl<'t> Edit<'t> {
     /// The collection at `above` that has, or gets, the child `key`: as written, and with an alias followed.
     fn find_parent(&mut self, above: &TreePath, key: &str) -> Result<(Node<'t>, Node<'t>)> {
         self.tree.check_path(&above.join(key))?;
-        let written = self.tree.find(above).ok_or_else(|| missing_path_error(above))?;
+        let written = self.tree.find(above).ok_or_else(|| missing_path_error(self.tree, above))?;
         self.note_shared(above);
         Ok((written, resolve_alias(written)))
     }
@@ -429,8 +429,16 @@ fn resolve_alias(node: Node<'_>) -> Node<'_> {
     node.alias_target().unwrap_or(node)
 }
 
+/// The error for a path that leads nowhere: the first key that is missing, and those that are there.
 #[cold]
-fn missing_path_error(path: &TreePath) -> Error {
+fn missing_path_error(tree: &Tree, path: &TreePath) -> Error {
+    let mut node = tree.root();
+    for key in path.keys() {
+        match node.child(key) {
+            Some(child) => node = child,
+            None => return node.missing_child(key, path),
+        }
+    }
     Error::not_found("there is nothing at this path").at_path(path.to_string())
 }
 
