@@ -62,14 +62,26 @@ fn describe_setting(setting: &SuggestedSetting) -> String {
 /// `EISDIR` on every system that Python runs on.
 const IS_A_DIRECTORY: i32 = 21;
 
-/// Returns the exception for an error about a path; for a folder it is `IsADirectoryError`.
+/// Returns the exception for an error about a path; for a folder it is `IsADirectoryError`. An error of the operating system has
+/// the name of the file as `filename`.
 pub(crate) fn raise_at(error: &Error, path: Option<&Path>) -> PyErr {
-    match path {
-        Some(path) if error.kind() == ErrorKind::InvalidInput && path.is_dir() => {
-            PyIsADirectoryError::new_err((IS_A_DIRECTORY, error.to_string()))
-        }
-        _ => to_python_error(error, UsageErrorKind::Argument),
+    let Some(path) = path else { return to_python_error(error, UsageErrorKind::Argument) };
+    if error.kind() == ErrorKind::InvalidInput && path.is_dir() {
+        return PyIsADirectoryError::new_err((IS_A_DIRECTORY, "Is a directory", path.as_os_str().to_owned()));
     }
+    match error.io_error().and_then(std::io::Error::raw_os_error).zip(reason_at(error, path)) {
+        Some((code, reason)) => PyOSError::new_err((code, reason, path.as_os_str().to_owned())),
+        None => to_python_error(error, UsageErrorKind::Argument),
+    }
+}
+
+/// Returns the text of an error without the name of the file, if it is about opening or writing that file.
+fn reason_at(error: &Error, path: &Path) -> Option<String> {
+    let text = error.text_in(&describe_setting);
+    let rest = text.strip_prefix("opening ").or_else(|| text.strip_prefix("writing "))?;
+    let reason = rest.strip_prefix(&*path.to_string_lossy())?.strip_prefix(": ")?;
+    let code = format!(" (os error {})", error.io_error()?.raw_os_error()?);
+    Some(reason.replacen(&code, "", 1))
 }
 
 /// `OSError(errno, message)` makes itself a `FileNotFoundError` and the like.

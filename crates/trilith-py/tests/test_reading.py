@@ -751,3 +751,18 @@ def test_text_without_letters_is_empty():
     block = b"\xd3BLK\x00\x30" + bytes(48)
     for _ in range(20):
         assert trilith.open(text.encode() + block)["a"][...].tolist() == [b""] * 3
+
+
+def test_errors_name_file_once(tmp_path):
+    """Errors of the operating system have the attributes of those of Python's `open`. First tier."""
+    for work in (trilith.open, lambda path: trilith.write(path, {"a": 1})):
+        missing = tmp_path / "none" / "a.asdf"
+        with pytest.raises(FileNotFoundError) as caught:
+            work(missing)
+        with pytest.raises(FileNotFoundError) as expected:
+            open(missing)
+        assert (caught.value.errno, caught.value.filename) == (expected.value.errno, str(missing))
+        assert str(caught.value).count("a.asdf") == 1 and f"the folder {missing.parent} does not exist" in str(caught.value)
+    with pytest.raises(IsADirectoryError) as caught:
+        trilith.open(tmp_path)
+    assert caught.value.filename == str(tmp_path)
