@@ -1,12 +1,13 @@
 //! Saving a file with another tree: in place if it fits and that was asked for, else next to and renamed.
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
 use trilith::array::Array;
 use trilith::asdf::{ArrayOptions, AsdfFile};
-use trilith::bytes::WriteBasis;
+use trilith::bytes::{WriteBasis, display_name};
 use trilith::{Change, SaveOptions, SaveReport, SaveTarget, ValueSyntax};
 use trilith::{Error, Result, TreePath, Value};
 
@@ -46,11 +47,11 @@ impl SaveArgs {
         self.output.as_deref().unwrap_or(name)
     }
 
-    /// Saves a change of the file that was opened from `name`.
+    /// Saves a change of the file that was opened from `name`. `path` is that of the item that changed, empty for the whole tree.
     pub(crate) fn save_change(
         &self,
         change: &mut Change<'_>,
-        name: &str,
+        (name, path): (&str, &str),
         rewrite: BlockRewrite,
         options: &Options,
     ) -> Result<()> {
@@ -72,10 +73,10 @@ impl SaveArgs {
             ));
         }
         options.warn_all(saved.warnings.clone());
-        self.report_save(name, &saved, options)
+        self.report_save((name, path), &saved, options)
     }
 
-    fn report_save(&self, name: &str, saved: &SaveReport, options: &Options) -> Result<()> {
+    fn report_save(&self, (name, path): (&str, &str), saved: &SaveReport, options: &Options) -> Result<()> {
         let written = self.output.as_deref().unwrap_or(name);
         if !options.quiet {
             report_removed(&saved.removed_parts);
@@ -91,8 +92,11 @@ impl SaveArgs {
             }
             return Output::print_json(&document);
         }
-        if options.verbose > 0 {
-            eprint_line(&format!("{written}: {}", if saved.in_place { "changed in place" } else { "rewritten" }));
+        let is_shown = std::io::stderr().is_terminal() && written != "-" && !options.quiet;
+        if is_shown || options.verbose > 0 {
+            let mark = if path.is_empty() { "" } else { "#" };
+            let how = if saved.in_place { "changed in place" } else { "changed, and the whole file written" };
+            eprint_line(&format!("{}{mark}{path}: {how}", display_name(written)));
         }
         Ok(())
     }
@@ -207,9 +211,11 @@ pub(crate) fn apply(
         if !is_negative_result(&error) {
             return Err(error);
         }
-        eprint_line(&format!("trilith: {}", error_with_advice(&error)));
+        let text = error_with_advice(&error);
+        let prefix = if text.contains(&item.file) { String::new() } else { format!("{}: ", display_name(&item.file)) };
+        eprint_line(&format!("trilith: {prefix}{text}"));
         return Ok(Outcome::Negative);
     }
-    save.save_change(&mut change, &item.file, BlockRewrite::IfNeeded, options)?;
+    save.save_change(&mut change, (&item.file, &path.to_string()), BlockRewrite::IfNeeded, options)?;
     Ok(Outcome::Success)
 }

@@ -97,7 +97,7 @@ impl Edit {
     fn save_tree(&self, file: &AsdfFile, tree: Tree, options: &Options) -> Result<Outcome> {
         let mut change = Change::new(file);
         change.replace_tree(tree)?;
-        self.save.save_change(&mut change, &self.file, BlockRewrite::IfNeeded, options).map(|()| Outcome::Success)
+        self.save.save_change(&mut change, (&self.file, ""), BlockRewrite::IfNeeded, options).map(|()| Outcome::Success)
     }
 
     /// The tree that came back, if it parses and its arrays can be made.

@@ -69,7 +69,7 @@ fn build_pages() -> Result<Vec<ManPage>> {
 fn render_page(command: Command) -> Result<ManPage> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
     let parent = name.strip_suffix(command.get_name()).unwrap_or("trilith-").to_owned();
-    let aliases = command.get_visible_aliases().map(|alias| format!("{parent}{alias}")).collect();
+    let aliases = command.get_all_aliases().map(|alias| format!("{parent}{alias}")).collect();
     let mut text = Vec::new();
     clap_mangen::Man::new(command).render(&mut text).map_err(|e| Error::io("making a manual page", e))?;
     Ok(ManPage { name, aliases, text: String::from_utf8_lossy(&text).into_owned() })

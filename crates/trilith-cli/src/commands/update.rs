@@ -48,7 +48,7 @@ impl Update {
         let mut change = Change::new(&file);
         change.replace_tree(tree)?;
         let rewrite = if self.from.is_none() { BlockRewrite::Always } else { BlockRewrite::IfNeeded };
-        self.save.save_change(&mut change, &self.file, rewrite, options)?;
+        self.save.save_change(&mut change, (&self.file, ""), rewrite, options)?;
         Ok(Outcome::Success)
     }
 }

@@ -462,6 +462,9 @@ def plain(value, standard=None):
         return "value", dict(value)
     elif isinstance(value, abc.Sequence):
         return "value", list(value)
+    if type(value).__module__.partition(".")[0] == "astropy":
+        kind = type(value).__qualname__
+        raise TypeError(f"cannot write an astropy {kind}: its converter is not installed; run pip install 'trilith[asdf]'")
     if isinstance(value, numpy.ndarray):
         name = f"{type(value).__module__}.{type(value).__qualname__}"
         raise TypeError(f"{name} is more than a numpy array: write what it is made of, such as numpy.asarray(x) and its unit")
