@@ -360,6 +360,36 @@ class Fits(peer.CaseWithoutAstropy):
         self.judged(path)
         return path
 
+    def test_cards_are_changed_in_place(self):
+        """The bytes are those of a file that is written whole, and only the header is written. Rest."""
+        edits = [("set", "EXPTIME", "99.5"), ("set", "OBJECT", "'M 31'"), ("insert", "ADDED", "[1, 'with a comment']"), ("rm", "ADDED", None),
+                 ("set", "TEXT", "'" + "long " * 30 + "'")]  # fmt: skip
+        for sums in (False, True):
+            image = fits.ImageHDU(np.arange(20000, dtype="i2"), name="SCI")
+            image.header["EXPTIME"], image.header["OBJECT"] = (12.5, "[s] exposure"), "a star"
+            path, other = self.folder / f"in-place-{sums}.fits", self.folder / f"whole-{sums}.fits"
+            fits.HDUList([fits.PrimaryHDU(), image]).writeto(path, checksum=sums)
+            other.write_bytes(path.read_bytes())
+            for command, keyword, value in edits:
+                words = [] if value is None else [value]
+                node = path.stat().st_ino
+                ended = subprocess.run([peer.PROGRAM, command, f"{path}#/fits/1/header/{keyword}", *words, "--in-place", "-v"], capture_output=True, check=True)
+                self.assertIn(b"changed in place", ended.stderr)
+                self.assertEqual(path.stat().st_ino, node)
+                peer.trilith(command, f"{other}#/fits/1/header/{keyword}", *words)
+                self.assertEqual(path.read_bytes(), other.read_bytes(), (command, keyword))
+                self.judged(path)
+            for number in range(60):
+                peer.trilith("insert", f"{path}#/fits/1/header/K{number}", "1", "--in-place")
+            # It has one more block of cards now.
+            self.assertEqual(self.judged(path)[1].header["K59"], 1)
+            self.assertIn(path.stat().st_size - other.stat().st_size, (2880, 5760))
+            damaged = bytearray(path.read_bytes())
+            damaged[-2000] ^= 1
+            path.write_bytes(damaged)
+            ended = subprocess.run([peer.PROGRAM, "set", f"{path}#/fits/1/header/EXPTIME", "1", "--in-place"], capture_output=True, check=False)
+            self.assertEqual(ended.returncode == 0, not sums, ended.stderr)
+
     def test_edited_cards_are_what_astropy_reads(self):
         path = self.edited()
         values = {"OBJECT": "M 31", "EXPTIME": 12.5, "COUNT": -7, "SMALL": 1e-300, "HUGE": 1.7976931348623157e308,

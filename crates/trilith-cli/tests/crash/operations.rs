@@ -256,6 +256,13 @@ pub(crate) const ALL: &[Work] = &[
         of: any,
     },
     Work {
+        name: "set --in-place of a FITS card",
+        prepare: fits_image,
+        words: &["set", "--in-place", "x.fits#/fits/0/header/EXPTIME", "7.5"],
+        main: "x.fits",
+        of: newest,
+    },
+    Work {
         name: "insert --in-place --from",
         prepare: with_rows,
         words: &["insert", "--in-place", "x.asdf#/b", "--from", "rows.npy"],
@@ -443,6 +450,23 @@ fn npy(folder: &Path, name: &str, descr: &str, shape: &str, count: u8) {
     bytes.extend(head.bytes());
     bytes.extend((0..count).flat_map(|n| f64::from(n).to_le_bytes()));
     std::fs::write(folder.join(name), bytes).expect("it can be written");
+}
+
+/// A FITS image of bytes (FITS Standard 4.0, section 4).
+fn fits_image(folder: &Path, _: &'static Target) {
+    let cards = [
+        "SIMPLE  =                    T",
+        "BITPIX  =                    8",
+        "NAXIS   =                    1",
+        "NAXIS1  =                    4",
+        "EXPTIME =                 12.5 / seconds",
+        "END",
+    ];
+    let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:80}").into_bytes()).collect();
+    bytes.resize(2880, b' ');
+    bytes.extend([1, 2, 3, 4]);
+    bytes.resize(5760, 0);
+    std::fs::write(folder.join("x.fits"), bytes).expect("it can be written");
 }
 
 fn counted(folder: &Path, _: &'static Target) {

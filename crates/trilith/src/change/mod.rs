@@ -22,7 +22,7 @@ use crate::bytes;
 use crate::codec::{CodecId, opt_codec};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
-use crate::file::File;
+use crate::file::{File, headers_in_place};
 use crate::limits::Limits;
 use crate::tree::{Edit, Node, PrintOptions, Tree, TreePath, Value};
 use crate::yaml::print_document;
@@ -549,7 +549,11 @@ impl<'f> Change<'f> {
     /// leave a place. Gives back the numbers of blocks that have others now.
     fn in_place(&self) -> Result<Option<BlockNumbers>> {
         if !self.moves_blocks()? && !self.has_new_files() {
-            let is_done = update::tree_in_place(self.file, self.current_tree().text())?;
+            let text = self.current_tree().text();
+            let is_done = match self.file.container() {
+                Some(_) => headers_in_place(self.file, text)?,
+                None => update::tree_in_place(self.file, text)?,
+            };
             return Ok(is_done.then(|| self.unmoved_blocks()));
         }
         let freed = self.find_freed_blocks()?;

@@ -169,7 +169,7 @@ impl Change<'_> {
         Ok(if is_packed(&**file.sections().source())? {
             "a gzip file is packed again"
         } else if file.container().is_some() {
-            "a FITS file is not changed in place"
+            "the new header does not fit into its space"
         } else {
             "the new tree does not fit into its space"
         })

@@ -433,6 +433,23 @@ pub fn write_container(
     fits.find_damaged_hdus(|hdu| !changed.contains_key(&hdu.index())).map(Some)
 }
 
+/// Overwrites the headers of the FITS file that `file` was opened from, if only cards differ in the new tree and they fit into the
+/// blocks of the old ones. Returns whether it did.
+///
+/// # Errors
+/// Returns the errors of [`write_container`], and of [`FileUpdate::commit`](crate::bytes::FileUpdate::commit).
+pub(crate) fn headers_in_place(file: &AsdfFile, text: &str) -> Result<bool> {
+    let (Some(fits), Some(container)) = (container_fits(file), file.container()) else { return Ok(false) };
+    if container.hdu > 0 || bytes::is_packed(&**file.sections().source())? {
+        return Ok(false);
+    }
+    let changed = changed_headers(file, fits, &Tree::parse(text, file.limits())?)?;
+    match fits::header_update(fits, &changed)? {
+        Some(update) => update.commit(&**fits.source()).map(|_| true),
+        None => Ok(false),
+    }
+}
+
 #[cold]
 fn no_hdu_error(message: impl Into<String>) -> Error {
     Error::unsupported(message)

@@ -78,4 +78,4 @@ pub(crate) use tree::{HEAP_KEY, named_columns, stored_node};
 pub use write::{NewHdu, write};
 pub(crate) use write::{asdf_hdu, check_characters};
 #[doc(hidden)]
-pub use write::{write_asdf, write_changed};
+pub use write::{header_update, write_asdf, write_changed};

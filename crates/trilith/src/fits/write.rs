@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::ops::Range;
 
 use super::checksum;
 use super::fits_file::FitsFile;
@@ -11,7 +12,7 @@ use super::header::{BLOCK_LEN, Header};
 use super::padding::is_blank_after_end;
 use super::scaling::RowConversion;
 use crate::array::Byteorder;
-use crate::bytes::{PieceAccess, Source, SourceRef, for_each_piece, verify_backing};
+use crate::bytes::{FileUpdate, PieceAccess, Source, SourceRef, for_each_piece, verify_backing};
 use crate::error::{Error, ErrorKind, Result, ResultExt};
 
 /// Bytes that are written at once.
@@ -158,6 +159,60 @@ pub struct NewHdu {
     pub keeps_damage: bool,
 }
 
+impl NewHdu {
+    /// The bytes of its data unit, in the new content or in the file.
+    fn data_unit<'a>(&'a self, fits: &'a FitsFile, hdu: &Hdu) -> (&'a SourceRef, Range<u64>) {
+        match &self.data {
+            Some(data) => (data, 0..data.len()),
+            None => (fits.source(), hdu.data().start..hdu.end().min(fits.source().len())),
+        }
+    }
+
+    /// The bytes of its header, with CHECKSUM and DATASUM computed again if the header has them.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Malformed`] if a sum was wrong before, [`ErrorKind::Unsupported`] for text after END, and the errors of
+    /// reading the file.
+    fn header_bytes(&self, fits: &FitsFile, hdu: &Hdu) -> Result<Vec<u8>> {
+        if !is_blank_after_end(fits, hdu)? {
+            let message = format!("the header of {} has text after END, which would be lost", hdu.display_name());
+            return Err(
+                Error::unsupported(message).hint("convert the file to ASDF with --allow-loss, which leaves that text out")
+            );
+        }
+        let mut header = self.header.clone();
+        let is_new = self.data.is_some();
+        // A new sum would vouch for damaged bytes.
+        let checked = if checksum::is_renewed(&header, is_new) { fits.check(hdu) } else { Ok(()) };
+        match checked {
+            Err(error) if error.kind() == ErrorKind::Malformed && self.keeps_damage => {}
+            Err(error) => return Err(error),
+            Ok(()) => {
+                let (data, range) = self.data_unit(fits, hdu);
+                checksum::update(&mut header, &**data, range.start, range.end, is_new).with_context(|| hdu.display_name())?;
+            }
+        }
+        Ok(header.to_bytes())
+    }
+}
+
+/// Returns the update that writes changed headers over the old ones; `None` if one has another length, or data change.
+///
+/// # Errors
+/// Returns [`ErrorKind::Malformed`] if a sum of a changed HDU was wrong before, and the errors of reading the file.
+pub fn header_update(fits: &FitsFile, changed: &BTreeMap<usize, NewHdu>) -> Result<Option<FileUpdate>> {
+    let mut update = FileUpdate::new();
+    for hdu in fits.hdus() {
+        let Some(new) = changed.get(&hdu.index()) else { continue };
+        let bytes = if new.data.is_none() { new.header_bytes(fits, hdu)? } else { return Ok(None) };
+        if bytes.len() as u64 != hdu.data().start - hdu.start() {
+            return Ok(None);
+        }
+        update.write(hdu.start(), bytes);
+    }
+    Ok(Some(update))
+}
+
 /// The HDU of an embedded ASDF file with other bytes in it; its header keeps every card that does not say how many.
 ///
 /// # Errors
@@ -193,29 +248,9 @@ pub fn write_changed(out: &mut dyn Write, fits: &FitsFile, changed: &BTreeMap<us
     let mut at = 0;
     for hdu in fits.hdus() {
         let Some(new) = changed.get(&hdu.index()) else { continue };
-        if !is_blank_after_end(fits, hdu)? {
-            let message = format!("the header of {} has text after END, which would be lost", hdu.display_name());
-            return Err(
-                Error::unsupported(message).hint("convert the file to ASDF with --allow-loss, which leaves that text out")
-            );
-        }
         copy_range(out, &**source, at, hdu.start())?;
-        let (data, range) = match &new.data {
-            Some(data) => (data, 0..data.len()),
-            None => (source, hdu.data().start..hdu.end().min(source.len())),
-        };
-        let mut header = new.header.clone();
-        let is_new = new.data.is_some();
-        // A new sum would vouch for damaged bytes.
-        let checked = if checksum::is_renewed(&header, is_new) { fits.check(hdu) } else { Ok(()) };
-        match checked {
-            Err(error) if error.kind() == ErrorKind::Malformed && new.keeps_damage => {}
-            Err(error) => return Err(error),
-            Ok(()) => {
-                checksum::update(&mut header, &**data, range.start, range.end, is_new).with_context(|| hdu.display_name())?;
-            }
-        }
-        write_bytes(out, &header.to_bytes())?;
+        let (data, range) = new.data_unit(fits, hdu);
+        write_bytes(out, &new.header_bytes(fits, hdu)?)?;
         copy_range(out, &**data, range.start, range.end)?;
         if new.data.is_some() {
             write_repeated(out, range.end, 0)?;
