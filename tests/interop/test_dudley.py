@@ -178,15 +178,25 @@ class Streams(peer.Case):
         if not compilers:
             self.skipTest("there is no C compiler")
         kinds = ["char", "short", "int", "long long", "float", "double", "float complex", "double _Complex"]
+        kinds += ["enum small", "enum large", "enum wide"]
         chosen = random.Random(41)
-        declared, structs = [], []
+        declared, structs = ["enum small { A, B = -3 };\nenum large { C = 4000000000 };\nenum wide { D = -1, E = 0x100000000 };"], []
         for number in range(30):
             members = []
             for n in range(chosen.randint(1, 6)):
                 kind = chosen.choice([*kinds, f"struct s{number - 1}"] if number else kinds)
                 members.append((f"m{n}", kind, chosen.choice(["", "", "[3]"])))
             body = " ".join(f"{kind} {name}{shape};" for name, kind, shape in members)
-            declared.append(f"struct s{number} {{ {body} }};\nstruct s{number} v{number}[2];")
+            packed, before, after = "__attribute__((packed))", "", ""
+            form = chosen.randrange(6)
+            if form == 0:
+                before = packed
+            elif form == 1:
+                after = packed
+            struct = f"struct {before} s{number} {{ {body} }} {after};"
+            if form == 2:
+                struct = f"#pragma pack(push, {chosen.choice([1, 2, 4, 8])})\n{struct}\n#pragma pack(pop)"
+            declared.append(f"{struct}\nstruct s{number} v{number}[2];")
             structs.append([name for name, _, _ in members])
         header = self.folder / "c.h"
         header.write_text("\n".join(declared) + "\n")

@@ -68,6 +68,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: CampaignProgram::Python("crates/trilith-py/tests/test_generated_hdf5.py"),
     },
     Campaign {
+        name: "headers",
+        subject: "C headers, compiled and run, against the places that the compiler gives",
+        cases: 500,
+        work: CampaignProgram::Python("tests/interop/test_c_programs.py"),
+    },
+    Campaign {
         name: "netcdf",
         subject: "netCDF files of every format and type, against netCDF4 and xarray",
         cases: 2000,
@@ -78,6 +84,12 @@ const CAMPAIGNS: &[Campaign] = &[
         subject: "values of every spelling and tag through set, insert and convert, against Python asdf",
         cases: 5000,
         work: CampaignProgram::Python("tests/interop/test_scalars.py"),
+    },
+    Campaign {
+        name: "sets",
+        subject: "sets of raw files and single ones, against numpy",
+        cases: 300,
+        work: CampaignProgram::Python("crates/trilith-py/tests/test_file_sets.py"),
     },
     Campaign {
         name: "tiff",

@@ -9,7 +9,7 @@ use serde_json::Value;
 use trilith::asdf::AsdfFile;
 use trilith::asdf::{ReferenceLog, uris};
 use trilith::bytes::{self, BaseUri, DirectoryResolver, LocalOptions, RemoteOptions, Resolve, Source, SourceRef};
-use trilith::dudley::{DudleyFile, FileSelection};
+use trilith::dudley::{DudleyFile, FileSelection, ParamSetting};
 use trilith::file::{FileKind, FileSet, ReferencePermissions};
 use trilith::layout::{Byteorder, Layout};
 use trilith::tree::Tree;
@@ -95,6 +95,9 @@ pub(crate) struct Options {
     /// Read the file with this Dudley layout, independent of its first bytes
     #[arg(long = "layout", global = true, hide_short_help = true, value_name = "L.dud")]
     pub under: Option<String>,
+    /// Give a fixed parameter of the layout this value; fill follows from the length of the file
+    #[arg(id = "param", long = "param", global = true, hide_short_help = true, value_name = "NAME=N|fill")]
+    pub layout_params: Vec<String>,
     /// Read the stored elements of arrays, without applying scale, offset and missing values
     #[arg(long, global = true, hide_short_help = true)]
     pub stored: bool,
@@ -221,7 +224,7 @@ impl Options {
         let mut files = self.of_catalog.as_deref().map(FileSelection::parse).transpose()?.unwrap_or_default();
         files.condition = self.condition.clone().filter(|_| !self.is_of_rows);
         let opening = OpenOptions::new().limits(self.command_limits()?).memory_map(false).byteorder(self.byteorder());
-        let opening = opening.open_catalog_only(self.itself).select_files(files);
+        let opening = opening.open_catalog_only(self.itself).select_files(files).layout_params(self.param_settings()?);
         Ok(opening
             .allow(ReferencePermissions::read(&self.allow)?)
             .remote(self.remote_options()?)
@@ -289,6 +292,14 @@ impl Options {
         if let Some(file) = file.as_asdf() {
             self.collect_notes(file);
         }
+    }
+
+    /// The values that `--param` gives to fixed parameters of the layout.
+    pub(crate) fn param_settings(&self) -> Result<Vec<(String, ParamSetting)>> {
+        if self.under.is_none() && !self.layout_params.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.layout_params.iter().map(|text| ParamSetting::parse(text)).collect()
     }
 
     /// The byte order that `--byteorder` gives.

@@ -47,6 +47,16 @@ impl SaveArgs {
         self.output.as_deref().unwrap_or(name)
     }
 
+    /// Fails if a file is to be written to another one that can only be changed in place.
+    pub(crate) fn check_in_place(&self, name: &str) -> Result<()> {
+        match &self.output {
+            None => Ok(()),
+            Some(output) => {
+                Err(Error::unsupported(format!("{name} is changed in its place, not as {output}")).hint("copy it first"))
+            }
+        }
+    }
+
     /// Saves a change of the file that was opened from `name`. `path` is that of the item that changed, empty for the whole tree.
     pub(crate) fn save_change(
         &self,
@@ -158,6 +168,11 @@ pub(crate) struct ValueArg {
 }
 
 impl ValueArg {
+    /// The value as it was given.
+    pub(crate) fn text(&self) -> Option<&str> {
+        self.value.as_deref()
+    }
+
     /// The value for a path under the file's `%TAG` handles; nothing that ASDF forbids to write.
     pub(crate) fn parse_value(&self, change: &mut Change<'_>, path: &TreePath) -> Result<Value> {
         let Some(text) = &self.value else { return Err(Error::invalid_input("neither a value nor --from")) };

@@ -279,13 +279,15 @@ fn lines(text: &str) -> Vec<Written> {
     found
 }
 
-/// The C sources of a page, each with its name, which is a comment in its first line.
+/// The sources of a page in C, C++ and Fortran, each with its name, which is a comment in its first line.
 fn sources(text: &str) -> Vec<(&str, String)> {
     let mut found = Vec::new();
-    for block in text.split("\n```c\n").skip(1).filter_map(|rest| rest.split("\n```").next()) {
-        let first = block.lines().next().unwrap_or_default();
-        if let Some(name) = first.strip_prefix("/* ").and_then(|rest| rest.strip_suffix(" */")) {
-            found.push((name, format!("{block}\n")));
+    for (language, open, close) in [("c", "/* ", " */"), ("cpp", "// ", ""), ("fortran", "! ", "")] {
+        for block in text.split(&format!("\n```{language}\n")).skip(1).filter_map(|rest| rest.split("\n```").next()) {
+            let first = block.lines().next().unwrap_or_default();
+            if let Some(name) = first.strip_prefix(open).and_then(|rest| rest.strip_suffix(close)) {
+                found.push((name, format!("{block}\n")));
+            }
         }
     }
     found

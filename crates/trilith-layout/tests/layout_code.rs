@@ -14,7 +14,7 @@ use std::process::Command;
 use trilith_array::Array;
 use trilith_io::bytes::LocalOptions;
 use trilith_layout::dudley::{DudleyFile, NewStream, datatype_of, stored_text};
-use trilith_layout::layout::{Byteorder, CodeLanguage, Layout, LayoutEntry};
+use trilith_layout::layout::{Byteorder, CodeLanguage, CodeOutput, Layout, LayoutEntry};
 use trilith_layout::{ErrorKind, Limits};
 
 /// Example 1 of the document: a template.
@@ -44,7 +44,7 @@ impl Random {
     }
 }
 
-const NUMBERS: [&str; 10] = ["i1", "i2", "<i4", "i8", ">f4", "f8", "c8", "c16", ">i2", "<f8"];
+const NUMBERS: [&str; 13] = ["i1", "i2", "<i4", "i8", ">f4", "f8", "c8", "c16", ">i2", "<f8", "u4", ">u8", "u1"];
 const LENGTHS: [&str; 7] = ["2", "3", "N", "M+", "K-", "FIXED", "N--"];
 
 /// A layout with whatever a program can express, and values of its parameters.
@@ -95,9 +95,10 @@ fn filled(entry: &LayoutEntry) -> trilith_layout::Result<Array> {
     Array::from_bytes(bytes, datatype, order, shape)
 }
 
-fn native(layout: &Layout, params: &[i64], order: Byteorder, embed: bool) -> Vec<u8> {
+fn written(layout: &Layout, params: &[i64], order: Byteorder, output: CodeOutput<'_>) -> Vec<u8> {
     let mut new = NewStream::new(layout, params.to_vec());
-    (new.order, new.embed) = (order, embed);
+    (new.order, new.embed) = (order, matches!(output, CodeOutput::Embedded(_)));
+    new.has_signature = output != CodeOutput::Raw;
     let mut out = Cursor::new(Vec::new());
     new.write(&mut |entry| filled(entry), &mut out).unwrap();
     out.into_inner()
@@ -122,6 +123,10 @@ fn main_of(language: &str) -> (&'static str, &'static str) {
     }
 }
 
+fn compiler_exists(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|out| out.status.success())
+}
+
 fn is_there(language: &str) -> bool {
     let program = match language {
         "c" => "gcc",
@@ -129,7 +134,7 @@ fn is_there(language: &str) -> bool {
         "python" => "python3",
         _ => "rustc",
     };
-    let found = Command::new(program).arg("--version").output().is_ok_and(|out| out.status.success());
+    let found = compiler_exists(program);
     if !found {
         println!("skipped {language}: there is no {program}");
     }
@@ -151,11 +156,11 @@ fn compiled(
     layout: &Layout,
     language: CodeLanguage,
     order: Byteorder,
-    text: Option<&str>,
+    output: CodeOutput<'_>,
     folder: &Path,
     what: &str,
 ) -> Vec<String> {
-    let code = layout.code(language, "demo", order, text).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let code = layout.code_for(language, "demo", order, output).unwrap_or_else(|e| panic!("{what}: {e}"));
     std::fs::write(folder.join(format!("demo.{}", language.extension())), code).unwrap();
     let (main, source) = main_of(language.name());
     std::fs::write(folder.join(main), source).unwrap();
@@ -171,19 +176,32 @@ fn compiled(
         _ => command.args(["-D", "warnings", "--edition", "2021", "-o", "rust.out", main]),
     };
     done(command, folder, what);
+    if language.name() == "c" && compiler_exists("g++") {
+        // The same header in a program of C++.
+        let mut command = Command::new("g++");
+        command.args(["-x", "c++", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-std=c++11", "-o", "c++.out", main]);
+        done(command, folder, what);
+        return vec!["./c++.out".to_owned()];
+    }
     vec![format!("./{}.out", language.name())]
 }
 
 /// Reads and writes in all languages.
 fn agrees(text: &str, params: &[i64], order: Byteorder, embed: bool) {
     let layout = Layout::read(text.as_bytes()).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let expected = native(&layout, params, order, embed);
-    let stored = embed.then(|| stored_text(&layout));
+    let stored = stored_text(&layout);
+    agrees_in(&layout, params, order, if embed { CodeOutput::Embedded(&stored) } else { CodeOutput::Separate });
+}
+
+/// Reads and writes files of one form in all languages.
+fn agrees_in(layout: &Layout, params: &[i64], order: Byteorder, output: CodeOutput<'_>) {
+    let expected = written(layout, params, order, output);
+    let text = layout.text();
     for language in CodeLanguage::all().filter(|language| is_there(language.name())) {
         let what = format!("{}, {params:?}, {order:?}, {text}", language.name());
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("in.bd"), &expected).unwrap();
-        let words = compiled(&layout, language, order, stored.as_deref(), folder.path(), &what);
+        let words = compiled(layout, language, order, output, folder.path(), &what);
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).args(["in.bd", "out.bd"]);
         done(command, folder.path(), &what);
@@ -222,6 +240,19 @@ fn random_layout_programs_match_library_bytes() {
 }
 
 #[test]
+fn raw_programs_write_layout_bytes_alone() {
+    let text = "{ N : u4  M : i8  t = f4 }\np = { w = f8  id = u8  k = i2 %1 }[N]\nx = f8[M, N] %1\n";
+    for order in [Byteorder::Little, Byteorder::Big] {
+        let layout = Layout::read(text.replace("u4", "i4").as_bytes()).unwrap();
+        let expected = written(&layout, &[3, 2], order, CodeOutput::Raw);
+        assert_eq!(expected.len(), 24 + 3 * 24 + 6 * 8);
+        agrees_in(&layout, &[3, 2], order, CodeOutput::Raw);
+    }
+    let layout = Layout::read(b"N = u4  t: f4  x: f8(N)  c: c8\n").unwrap();
+    agrees_in(&layout, &[2], Byteorder::Big, CodeOutput::Raw);
+}
+
+#[test]
 fn c_program_output_is_read_by_library() {
     if !is_there("c") {
         return;
@@ -250,7 +281,7 @@ fn unsupported_items_return_err_with_path() {
     for (text, language, what) in [
         ("x = f4  h = f2[3]", "c", "/h is f2"),
         ("x = c4", "rust", "/x is c4"),
-        ("g/ n = u4[2]", "fortran", "/g/n is u4"),
+        ("g/ n = f2[2]", "fortran", "/g/n is f2"),
         ("s { n : i2  x = f4[n] }  y = s[2]", "python", "/y holds structs with stored parameters"),
         ("N : i4  l [ f8 ]*N", "c", "/l is a list whose length is a stored parameter"),
         ("x: f8(3) -> gzip", "rust", "/x is compressed"),

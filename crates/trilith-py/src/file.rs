@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyList, PySlice};
 use trilith::Limits;
 use trilith::asdf::Target;
 use trilith::check::VerifyDepth;
-use trilith::dudley::{DudleyFile, FileSelection, LayoutOrigin, StreamOptions, append_draft, append_records, append_variables};
+use trilith::dudley::{DudleyFile, FileSelection, LayoutOrigin, StreamOptions, append_draft, append_variables};
 use trilith::file::FileSet;
 use trilith::layout::Layout as Parsed;
 use trilith_io::suggest::hex;
@@ -41,10 +41,9 @@ use crate::{array, asdf_tagged, dudley_items, raw_blocks, repr, scalar};
 ///     file while such an array is in use, the process ends, as with every memory map.
 /// layout : Layout, str or os.PathLike, optional
 ///     The layout under which the bytes are read: a `Layout`, its path, or its text.
-/// family : Layout, str, os.PathLike or bool, optional
-///     The layout of the files of a file set, whose catalog `source` is. A catalog that holds the layout needs none. Each
-///     item is then one array, whose first axis counts the files. `True` requires such a catalog, and `False` opens it as
-///     the file that it is, with its lists of names and parameters.
+/// family : bool, optional
+///     `False` opens a catalog as the file that it is, with its lists of names and parameters. Otherwise it is the set of its
+///     files. Any other value is deprecated: use `trilith.open_set`.
 /// byteorder : {"little", "big"}, optional
 ///     The byte order, if neither the layout nor the file has it.
 /// allow : list of str
@@ -56,16 +55,14 @@ use crate::{array, asdf_tagged, dudley_items, raw_blocks, repr, scalar};
 ///     Credentials and places of an object store, with the names that fsspec uses: `{"anon": True}`, `{"profile": "mine"}`,
 ///     `{"account_name": "mine"}`. They go before the environment.
 /// raw : bool
-///     The files of the file set have no signature, if the catalog does not record it.
+///     Deprecated: an argument of `trilith.open_set`.
 /// stored : bool
 ///     Give the elements of arrays as the file stores them. Otherwise they are physical values: scale, offset and the like
 ///     are applied, and missing values are masked.
 /// files : slice, int, str, or list of these, optional
-///     The files of the file set to take, counted from 0 as in its catalog, such as `slice(0, 10)` or `[3, 5]`. A string is the
-///     form of items whose shape differs between the files: `"pad"` masks the elements that a file does not have, `"each"`
-///     gives a list with the array of each file, and `"along=nx"` joins items along the axis of this name.
+///     Deprecated: an argument of `trilith.open_set`.
 /// where : str, optional
-///     Of these files only those whose values in the summary block meet this condition, such as `"time > 3.5"`.
+///     Deprecated: an argument of `trilith.open_set`.
 ///
 /// Returns
 /// -------
@@ -90,6 +87,36 @@ use crate::{array, asdf_tagged, dudley_items, raw_blocks, repr, scalar};
 #[pyo3(signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None, raw=false, stored=false, files=None, r#where=None), text_signature = "(source, *, memmap=True, layout=None, family=None, byteorder=None, allow=(), remote=None, storage_options=None, raw=False, stored=False, files=None, where=None)")]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub(crate) fn open(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    memmap: bool,
+    layout: Option<&Bound<'_, PyAny>>,
+    family: Option<&Bound<'_, PyAny>>,
+    byteorder: Option<&str>,
+    allow: Vec<String>,
+    remote: Option<&Bound<'_, PyDict>>,
+    storage_options: Option<&Bound<'_, PyDict>>,
+    raw: bool,
+    stored: bool,
+    files: Option<&Bound<'_, PyAny>>,
+    r#where: Option<String>,
+) -> PyResult<File> {
+    // `family=False` opens a catalog as the file that it is, which is no set.
+    let is_family = family.is_some_and(|family| family.extract::<bool>().ok() != Some(false));
+    let old = [("family", is_family), ("raw", raw), ("files", files.is_some()), ("where", r#where.is_some())];
+    if let Some((name, _)) = old.iter().find(|(_, is_given)| *is_given) {
+        let message = format!("the argument {name} of trilith.open is that of trilith.open_set now");
+        let category = py.get_type::<pyo3::exceptions::PyDeprecationWarning>();
+        PyErr::warn(py, &category, &std::ffi::CString::new(message)?, 1)?;
+    }
+    open_quietly(py, source, memmap, layout, family, byteorder, allow, remote, storage_options, raw, stored, files, r#where)
+}
+
+/// Opens a file as [`open`] does, with the arguments of file sets.
+#[pyfunction]
+#[pyo3(name = "_open", signature = (source, *, memmap=true, layout=None, family=None, byteorder=None, allow=Vec::new(), remote=None, storage_options=None, raw=false, stored=false, files=None, r#where=None), text_signature = "(source, *, memmap=True, layout=None, family=None, byteorder=None, allow=(), remote=None, storage_options=None, raw=False, stored=False, files=None, where=None)")]
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
+pub(crate) fn open_quietly(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
     memmap: bool,
@@ -242,17 +269,30 @@ impl File {
             let path: String = path.extract()?;
             all.push((format!("/{}", path.trim_start_matches('/')), dudley_items::collect_array(&rows)?));
         }
-        self.append_dudley(py, |file| append_variables(file, &all, &StreamOptions::default(), &Limits::from_env()?).map(drop))
+        self.append_dudley(py, |file, how| append_variables(file, &all, how, &Limits::from_env()?).map(drop))
     }
 
     /// Appends to a file without a tree, which is then opened again.
-    fn append_dudley(&self, py: Python<'_>, make: impl FnOnce(&Path) -> trilith::Result<()> + Send) -> PyResult<()> {
-        let Some(home) = self.home.as_deref().filter(|home| home.layout.is_none() && home.file_set_layout.is_none()) else {
-            return Err(PyValueError::new_err("only a native file that was opened by its path can be appended to"));
+    fn append_dudley(
+        &self,
+        py: Python<'_>,
+        make: impl FnOnce(&Path, &StreamOptions) -> trilith::Result<()> + Send,
+    ) -> PyResult<()> {
+        let file = self.trilith_file()?;
+        let is_raw = file.as_dudley().is_some_and(|file| file.signature().is_none() && !file.is_foreign());
+        let can_grow = |home: &&FileOrigin| home.file_set_layout.is_none() && (home.layout.is_none() || is_raw);
+        let Some(home) = self.home.as_deref().filter(can_grow) else {
+            return Err(PyValueError::new_err("only a Dudley file that was opened by its path can be appended to"));
         };
+        // A file without signature is read under the same layout again.
+        let mut how = StreamOptions::default();
+        if let Some(file) = file.as_dudley().filter(|_| home.layout.is_some()) {
+            (how.layout, how.order) = (Some(file.layout().clone()), file.byteorder());
+        }
+        drop(file);
         let done = detach_interruptible(py, || {
             let _turn = self.held.write_lock();
-            make(&home.path)?;
+            make(&home.path, &how)?;
             trilith::bytes::retry_if_replaced(|| self.held.reopen(&home.path))
         });
         done?.or_raise(UsageErrorKind::Argument)
@@ -976,7 +1016,7 @@ impl File {
         }
         let array = dudley_items::collect_array(rows)?;
         let path = format!("/{}", path.trim_start_matches('/'));
-        self.append_dudley(py, |file| append_records(file, &path, &array, &Limits::from_env()?).map(drop))
+        self.append_dudley(py, |file, how| append_variables(file, &[(path, array)], how, &Limits::from_env()?).map(drop))
     }
 
     /// Appends items to the root of a Dudley file of the dialect 2025, and writes them at once.
@@ -1007,7 +1047,7 @@ impl File {
         let mut collector = ValueCollector::new(Target::latest(), 0);
         let value = collector.collect_value(items)?;
         let draft = collector.detach()?.to_draft(&value).or_raise(UsageErrorKind::Argument)?;
-        self.append_dudley(py, |file| append_draft(file, &draft, &Limits::from_env()?).map(drop))
+        self.append_dudley(py, |file, _| append_draft(file, &draft, &Limits::from_env()?).map(drop))
     }
 
     /// Writes the changes into the file. No array is decoded.

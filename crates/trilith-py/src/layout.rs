@@ -101,6 +101,9 @@ impl Layout {
     ///     Put the layout at the end of the file.
     /// byteorder : {"little", "big"}, optional
     ///     The byte order, if the layout does not have it.
+    /// raw : bool
+    ///     Write the bytes of the layout alone, without the signature and the layout, as the program does that the layout
+    ///     describes.
     /// **items
     ///     Parameters and items by their names.
     ///
@@ -117,8 +120,8 @@ impl Layout {
     /// >>> layout.write(path, N=2, rho=numpy.array([1.5, 2.5]))
     /// >>> trilith.open(path)["rho"][:].tolist()
     /// [1.5, 2.5]
-    #[pyo3(signature = (path, values=None, /, *, embed=true, byteorder=None, **items))]
-    #[allow(clippy::needless_pass_by_value, reason = "it comes from Python")]
+    #[pyo3(signature = (path, values=None, /, *, embed=true, byteorder=None, raw=false, **items))]
+    #[allow(clippy::needless_pass_by_value, clippy::too_many_arguments, reason = "it comes from Python")]
     fn write(
         &self,
         py: Python<'_>,
@@ -126,11 +129,17 @@ impl Layout {
         values: Option<&Bound<'_, PyDict>>,
         embed: bool,
         byteorder: Option<&str>,
+        raw: bool,
         items: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        check_name(&path.to_string_lossy(), FileFormat::Dudley, "name it otherwise").or_raise(UsageErrorKind::Argument)?;
+        let format = if raw { FileFormat::Raw } else { FileFormat::Dudley };
+        check_name(&path.to_string_lossy(), format, "name it otherwise").or_raise(UsageErrorKind::Argument)?;
         let (filling, order) = self.extract_filling(values, items, byteorder)?;
-        let storage = if embed { LayoutStorage::Embedded } else { LayoutStorage::Separate };
+        let storage = match (raw, embed) {
+            (true, _) => LayoutStorage::Raw,
+            (false, true) => LayoutStorage::Embedded,
+            (false, false) => LayoutStorage::Separate,
+        };
         let done = detach_interruptible(py, || {
             let limits = Limits::from_env()?;
             let mut file = NewFile::create(&path, WriteBasis::Nothing)?;

@@ -66,6 +66,7 @@ fn _trilith(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<hierarchy::AxisNameCache>()?;
     module.add_class::<wcs::Wcs>()?;
     module.add_function(wrap_pyfunction!(file::open, module)?)?;
+    module.add_function(wrap_pyfunction!(file::open_quietly, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(parallel::create, module)?)?;
     module.add_function(wrap_pyfunction!(parallel::resume, module)?)?;

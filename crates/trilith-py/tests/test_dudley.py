@@ -427,7 +427,7 @@ def test_a_file_set_in_xarray_has_names_and_coordinates(meshes):
         assert set(ds.data_vars) == {"whole"} and ds.whole.dims[0] == "time"
     with xarray.open_dataset(meshes, engine="trilith", files="pad", chunks={"time": 1}) as ds:
         assert ds.rho.dims == ("time", "ny-1", "nx-1") and ds.x.dims == ("time", "nx") and ds.cycle.dims == ("time",)
-        assert set(ds.coords) == {"time", "cycle", "ny"} and ds.rho.chunks[0] == (1, 1, 1, 1)
+        assert set(ds.coords) == {"time", "cycle", "ny", "nx_length"} and ds.rho.chunks[0] == (1, 1, 1, 1)
         assert ds.rho.attrs["units"] == "g/cc" and ds.rho.attrs["long_name"] == "density of the cells"
         assert ds.time.attrs["units"] == "ns" and ds.time.attrs["long_name"] == "simulation time"
         assert ds.rho.sel(time=0.5).values[2, :2].tolist() == [104, 105] and np.isnan(ds.rho.sel(time=0.5).values[2, 2])

@@ -12,7 +12,7 @@ use crate::asdf::checksum::{self, ChecksumScope};
 use crate::asdf::{AsdfFile, Block, BlockUse, deviation, md5, ndarray, walk};
 use crate::bytes::SourceRef;
 use crate::codec;
-use crate::dudley::DudleyFile;
+use crate::dudley::{DudleyFile, find_declared_faults};
 use crate::error::{Error, ErrorKind, Location, Result};
 use crate::file::{ArrayEntry, File, FileSet};
 use crate::progress::Progress;
@@ -143,8 +143,11 @@ impl File {
 fn verify_set(file: &File, set: &FileSet, depth: VerifyDepth, progress: Progress<'_>) -> Result<VerifyReport> {
     let catalog = DudleyFile::open(file.source().clone(), None, file.limits())?;
     let mut report = verify_stream(&catalog, depth, progress)?;
-    let mut of_items = Vec::new();
+    let (mut of_items, mut odd) = (Vec::new(), Vec::new());
     let found = set.compare_with_catalog(&mut |name, file| {
+        if let Ok(found) = file.locate_items().and_then(|items| find_declared_faults(&items)) {
+            odd.extend(found.warnings.into_iter().map(|warning| format!("{name}: {warning}")));
+        }
         if depth == VerifyDepth::Decoded {
             match verify_stream(file, depth, progress) {
                 Ok(one) => of_items.extend(one.arrays.into_iter().map(|(path, error)| (format!("{name}#{path}"), error))),
@@ -158,6 +161,7 @@ fn verify_set(file: &File, set: &FileSet, depth: VerifyDepth, progress: Progress
         Err(error) => return Err(error),
     }
     report.arrays.extend(of_items);
+    report.warnings.extend(odd);
     Ok(report)
 }
 

@@ -80,6 +80,7 @@ impl Append {
         let mut how = StreamOptions::default();
         how.layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
         how.order = options.byteorder();
+        how.params = options.param_settings()?;
         let written = append_variables(&path_of(&item.file), &variables, &how, &limits)?;
         let count = variables.first().and_then(|(_, rows)| rows.shape().first().copied()).unwrap_or(0);
         let report = json!({"file": item.file, "added": count, "size": written});

@@ -99,6 +99,13 @@ pub(crate) struct Convert {
     no_checksums: bool,
 }
 
+/// Returns `true` if a name promises bytes without any format.
+fn has_raw_extension(name: &str) -> bool {
+    let name = path_of(name);
+    let extension = name.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
+    matches!(extension.as_deref(), Some("raw" | "bin" | "dat"))
+}
+
 impl Convert {
     /// Writes the files.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
@@ -108,6 +115,14 @@ impl Convert {
     fn convert_input(&self, job: &mut FileJob<'_>, output: &str, options: &Options) -> Result<Outcome> {
         if let Some(base) = &self.embed {
             return self.embed_in_fits(base, job, output, options);
+        }
+        // A file that is written over keeps its name.
+        if self.to.is_none() && has_raw_extension(output) && !is_one_file(&path_of(&job.name), &path_of(output)) {
+            return Err(Error::invalid_input(format!("cannot write {output}: its extension means raw bytes, which convert does not write"))
+                .hint(format!(
+                    "get {}#/path -o {output} writes the elements of one item; layout write L.dud {output} --raw writes a file under a layout",
+                    job.name
+                )));
         }
         let file = job.open_file()?;
         if let Some(set) = file.as_family().filter(|_| output.ends_with('/')) {

@@ -2,20 +2,25 @@
 
 use clap::Args;
 use trilith::asdf::is_ndarray;
+use trilith::bytes::path_of;
+use trilith::dudley::{NewElements, StreamOptions, replace_elements};
 use trilith_io::error::count_noun;
 use trilith::tree::Tree;
 use trilith::{Error, Result, TreePath};
 
 use crate::Outcome;
 use crate::dashed_words::strip_mark;
+use crate::item_arg::ItemArg;
 use crate::options::Options;
+use crate::outputs::report_written;
 use crate::save_options::{ArrayArg, SaveArgs, ValueArg, apply};
 
 /// Set a value in the tree, or an array; comments, key order and everything else stay unchanged
 ///
 /// With --from an array is stored in a separate block (in an exploded file, in a separate file) and the block of
 /// the replaced array is removed, unless another refers to it. With --in-place the remaining blocks are not copied:
-/// the new one takes the place of the old if it fits, else it is appended. A VALUE replaces no array unless --replace is given; --fill writes it into each element.
+/// the new one takes the place of the old if it fits, else it is appended. An item of a Dudley file, or of a raw file under --layout,
+/// gets its new elements in their place. A VALUE replaces no array unless --replace is given; --fill writes it into each element.
 #[derive(Debug, Args)]
 pub(crate) struct Set {
     /// The file and the path of the value to set; a missing key is added
@@ -38,6 +43,9 @@ pub(crate) struct Set {
 impl Set {
     /// Changes the file.
     pub(crate) fn run(&self, options: &Options) -> Result<Outcome> {
+        if let Some(outcome) = self.set_in_stream(options)? {
+            return Ok(outcome);
+        }
         apply(&self.item, options, &self.save, |change, path| {
             match self.array.open_array(options)? {
                 Some((array, how)) => change.set_array(path, &array, &how),
@@ -53,6 +61,36 @@ impl Set {
                 }
             }
         })
+    }
+}
+
+impl Set {
+    /// Replaces the elements of an item of a file under a layout; returns None for any other file.
+    fn set_in_stream(&self, options: &Options) -> Result<Option<Outcome>> {
+        let item = ItemArg::parse(&self.item);
+        let Some(path) = item.path.as_deref() else { return Ok(None) };
+        let is_stream = options.under.is_some() || options.open_file(&item.file).is_ok_and(|file| file.as_dudley().is_some());
+        if !is_stream {
+            return Ok(None);
+        }
+        self.save.check_in_place(&item.file)?;
+        let content = match (self.array.open_array(options)?, self.typed.text()) {
+            (Some((array, _)), _) => NewElements::Array(array),
+            (None, Some(text)) if self.fill => NewElements::Fill(text.to_owned()),
+            (None, Some(text)) => NewElements::Value(text.to_owned()),
+            (None, None) => return Err(Error::invalid_input("neither a value nor --from")),
+        };
+        let limits = options.command_limits()?;
+        let mut how = StreamOptions::default();
+        how.layout = options.under.as_deref().map(|path| options.read_layout(path, &limits)).transpose()?;
+        how.order = options.byteorder();
+        how.params = options.param_settings()?;
+        replace_elements(&path_of(&item.file), &[(path.to_owned(), content)], &how, &limits)?;
+        let report = serde_json::json!({"file": item.file, "changed": true, "in_place": true});
+        if options.json || options.verbose > 0 {
+            report_written(&item.file, &report, &format!("{}: changed in place", item.file), options)?;
+        }
+        Ok(Some(Outcome::Success))
     }
 }
 

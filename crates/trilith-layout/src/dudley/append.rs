@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::dudley_file::{DudleyFile, LayoutOrigin, StreamItems, StreamOptions};
 use super::layout_writer::arrays_in_order;
 use super::signature::Signature;
-use super::write::{DataSupplier, dialect_line, evaluate_more, write_items};
+use super::write::{DataSupplier, FilePlace, dialect_line, evaluate_more, write_items};
 use crate::array::Array;
 use crate::bytes::{self, DirectoryResolver, FileUpdate, LocalOptions, SourceRef};
 use crate::error::{Error, Result, SuggestedSetting};
@@ -30,7 +30,7 @@ pub fn append(path: &Path, text: &str, params: &[i64], data: DataSupplier<'_>, l
 }
 
 /// Opens a file that is to be appended to.
-fn open_for_append(path: &Path, how: StreamOptions, limits: &Limits) -> Result<DudleyFile> {
+pub(super) fn open_for_append(path: &Path, how: StreamOptions, limits: &Limits) -> Result<DudleyFile> {
     let mut options = LocalOptions::default();
     options.memory_map = false;
     let folder = DirectoryResolver::new(path.parent().unwrap_or(Path::new(".")), options, limits.external_depth);
@@ -55,6 +55,13 @@ fn extend(
 ) -> Result<u64> {
     let limits = file.limits();
     let NativeTail { signature, old_items: old, values, file_len: total, start } = NativeTail::from_file(file)?;
+    let Some(signature) = signature else {
+        return Err(Error::unsupported(format!(
+            "the layout of {} would have to change, which is outside of it",
+            file.source().name()
+        ))
+        .hint("a file without signature grows in its last array, if its first dimension is a stored parameter"));
+    };
     let next = old.evaluation().next().unwrap_or(0);
     if next < total {
         let message = format!("the layout continues at address {next}, inside of the existing data ({total} bytes)");
@@ -71,11 +78,10 @@ fn extend(
     let total = found.total().and_then(|total| total.checked_add(file.base_offset()));
     let total = total.ok_or_else(|| Error::invalid_input("the size of the file is not known"))?;
     let text = Some(stored_layout_text(file, longer.text)?);
-    let change = TailUpdate { signature, start, source: Arc::clone(file.source()), total, text };
+    let change = TailUpdate { signature: Some(signature), start, source: Arc::clone(file.source()), total, text };
+    let place = FilePlace { base: file.base_offset(), header_len: Signature::SIGNATURE_LEN };
     change.apply(|update| {
-        write_items(&found, file.base_offset(), from, limits, packed, data, &mut |at, bytes| {
-            write_past(update, at, bytes, start)
-        })?;
+        write_items(&found, place, from, limits, packed, data, &mut |at, bytes| write_past(update, at, bytes, start))?;
         done()
     })
 }
@@ -105,9 +111,10 @@ pub(super) fn stored_layout_text(file: &DudleyFile, body: String) -> Result<Vec<
     Ok(text)
 }
 
-/// A native file before more is written to it.
+/// A native or raw file before more is written to it.
 pub(super) struct NativeTail<'f> {
-    pub signature: Signature,
+    /// The signature; None for a file that holds the bytes of the layout alone.
+    pub signature: Option<Signature>,
     pub old_items: StreamItems<'f>,
     /// The values of all stored parameters.
     pub values: Vec<i64>,
@@ -119,26 +126,28 @@ pub(super) struct NativeTail<'f> {
 
 impl<'f> NativeTail<'f> {
     pub(super) fn from_file(file: &'f DudleyFile) -> Result<Self> {
-        let Some(signature) = file.signature() else {
-            return Err(Error::unsupported(format!("{} is not a native Dudley file", file.source().name()))
-                .hint("only a file with the Dudley signature can be appended to"));
-        };
+        let signature = file.signature();
+        if file.is_foreign() {
+            return Err(Error::unsupported(format!("{} is not a Dudley file", file.source().name()))
+                .hint("only a file with the Dudley signature, or one under a layout, can be appended to"));
+        }
+        let header_len = signature.map_or(0, |_| Signature::SIGNATURE_LEN);
         let old = file.locate_items()?;
         let mut values: Vec<i64> = Vec::new();
         for value in old.evaluation().values() {
             values.push(value.ok_or_else(|| Error::invalid_input("a length in the file is not known"))?);
         }
         let total = old.evaluation().total().ok_or_else(|| Error::invalid_input("the size of the file is not known"))?;
-        let start = total.saturating_add(file.base_offset()).max(Signature::SIGNATURE_LEN);
+        let start = total.saturating_add(file.base_offset()).max(header_len);
         check_free_tail(file, signature, start)?;
         Ok(Self { signature, old_items: old, values, file_len: total, start })
     }
 }
 
 /// Checks that the bytes from `start` on are free: only the layout may be there.
-fn check_free_tail(file: &DudleyFile, signature: Signature, start: u64) -> Result<()> {
+fn check_free_tail(file: &DudleyFile, signature: Option<Signature>, start: u64) -> Result<()> {
     let len = file.source().len();
-    match (file.origin(), signature.layout_offset) {
+    match (file.origin(), signature.and_then(|signature| signature.layout_offset)) {
         (LayoutOrigin::Embedded(at), _) if start > *at => {
             Err(Error::malformed(format!("the layout at byte {at} is inside the data, which end at {start}")))
         }
@@ -158,7 +167,8 @@ fn check_free_tail(file: &DudleyFile, signature: Signature, start: u64) -> Resul
 
 /// A change at the end of a native file: from byte `start` on, and a new layout at byte `total`, if any.
 pub(super) struct TailUpdate {
-    pub signature: Signature,
+    /// The signature, if the file has one.
+    pub signature: Option<Signature>,
     pub start: u64,
     /// The file as it was read.
     pub source: SourceRef,
@@ -187,7 +197,9 @@ impl TailUpdate {
         let rest = bytes::to_usize(self.source.len().saturating_sub(end))?;
         text.resize(text.len() + rest, b'\n');
         write_past(update, at, &text, self.start)?;
-        update.write(8, Signature { layout_offset: Some(at), ..self.signature }.address_bytes().to_vec());
+        if let Some(signature) = self.signature {
+            update.write(8, Signature { layout_offset: Some(at), ..signature }.address_bytes().to_vec());
+        }
         Ok(at.saturating_add(text.len() as u64))
     }
 }

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::layout::{EvaluateOptions, ItemId, LayoutEntry, LayoutEvaluation, ResolvedType, StreamEntryKind, SuppliedValue};
 use crate::limits::Limits;
 
-/// Appends `rows` to the array `before` of an open native file; returns the new size.
+/// Appends `rows` to the array `before` of an open file, native or without signature; returns the new size.
 pub(super) fn append_rows(file: &DudleyFile, before: &LayoutEntry, rows: &Array, limits: &Limits) -> Result<u64> {
     let fixed = |why: &str| Err(Error::unsupported(format!("{} cannot grow: {why}", before.path)));
     if before.kind != StreamEntryKind::Data || before.resolved_type == ResolvedType::Dynamic {
@@ -37,7 +37,9 @@ pub(super) fn append_rows(file: &DudleyFile, before: &LayoutEntry, rows: &Array,
     if more == 0 {
         return Ok(file.source().len());
     }
-    let options = EvaluateOptions { is_native: true, byteorder: Some(signature.order), limits: limits.clone() };
+    let order = signature.map_or(file.byteorder(), |signature| Some(signature.order));
+    let header_len = signature.map_or(0, |_| Signature::SIGNATURE_LEN);
+    let options = EvaluateOptions { is_native: signature.is_some(), byteorder: order, limits: limits.clone() };
     let found = file.layout().evaluate(&options, |request| {
         let value = usize::try_from(request.ordinal).ok().and_then(|at| values.get(at));
         Ok(value.map_or(SuppliedValue::Missing, |value| SuppliedValue::Value(*value)))
@@ -48,7 +50,7 @@ pub(super) fn append_rows(file: &DudleyFile, before: &LayoutEntry, rows: &Array,
     let counter_at = counter.address.and_then(|at| at.checked_add(base));
     let total = found.total().and_then(|total| total.checked_add(base));
     let (Some(at), Some(counter_at), Some(total)) = (at, counter_at, total) else { return fixed("its place is not known") };
-    if at.min(counter_at) < Signature::SIGNATURE_LEN {
+    if at.min(counter_at) < header_len {
         return Err(Error::invalid_input(format!("E410: {} would be written over the header", before.path)));
     }
     let mut shape = item.shape.clone();

@@ -93,6 +93,37 @@ impl CatalogRecord {
         Ok(None)
     }
 
+    /// Returns a warning if the files are not in the order of the number `time` that they store, with the first that is too early.
+    pub(super) fn find_decreasing_time(&self, rows: &[(String, Vec<i64>)]) -> Result<Option<String>> {
+        let mut ordinal = 0;
+        let mut times: Vec<f64> = Vec::new();
+        for (name, column) in &self.summary {
+            match (name.as_str(), column) {
+                ("time", Some(Some((datatype, shape, bytes))))
+                    if shape.is_empty() && (datatype.is_integer() || datatype.is_float()) =>
+                {
+                    let values = Array::from_bytes(bytes.clone(), datatype.clone(), Byteorder::Little, vec![rows.len() as u64]);
+                    times = values.and_then(|values| values.load_as::<f64>()).unwrap_or_default();
+                }
+                ("time", None) => {
+                    times = rows.iter().filter_map(|(_, values)| values.get(ordinal)).map(|value| *value as f64).collect();
+                }
+                _ => {}
+            }
+            ordinal += usize::from(column.is_none());
+        }
+        let late = times
+            .windows(2)
+            .position(|pair| matches!(pair, [one, next] if one.partial_cmp(next) != Some(std::cmp::Ordering::Less)));
+        Ok(late.and_then(|at| {
+            let ((one, _), (next, _)) = (rows.get(at)?, rows.get(at + 1)?);
+            let (before, after) = (times.get(at)?, times.get(at + 1)?);
+            Some(format!(
+                "time does not increase: it is {before} in {one} and {after} in {next}; --sort time puts the files in its order"
+            ))
+        }))
+    }
+
     /// The records as structs of what the summary block stores; None if it stores nothing.
     fn build_record_array(&self, rows: &[(String, Vec<i64>)]) -> Result<Option<Array>> {
         let (mut fields, mut columns, mut ordinal) = (Vec::new(), Vec::new(), 0);

@@ -24,6 +24,8 @@ pub struct CatalogListing {
     pub rows: Vec<(String, Vec<i64>)>,
     /// Contradictions of files to their parameters. A catalog with these would not be right.
     pub mismatches: Vec<ParamMismatch>,
+    /// Oddities of the files: lengths of -1, bytes that the layout does not describe, and times that do not increase.
+    pub warnings: Vec<String>,
     /// The layout as the catalog names it.
     template: Option<String>,
     record: CatalogRecord,
@@ -50,7 +52,7 @@ impl CatalogListing {
             layout.require_template()?;
         }
         let mut record = CatalogRecord::new(layout);
-        let (mut rows, mut mismatches) = (Vec::new(), Vec::new());
+        let (mut rows, mut mismatches, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
         let mut first_error = None;
         for path in files {
             let path = path.as_ref();
@@ -62,6 +64,8 @@ impl CatalogListing {
                     None => None,
                 };
                 let (values, against) = Catalog::params_of(&name, &file, own.as_ref())?;
+                let odd = super::expected_values::find_declared_faults(&file.locate_items()?)?.warnings;
+                warnings.extend(odd.into_iter().map(|message| format!("{name}: {message}")));
                 Ok::<_, Error>((values, against, record.add_file(&file)?))
             };
             match one() {
@@ -85,7 +89,8 @@ impl CatalogListing {
             return Err(error);
         }
         let template = template.map(|path| relative_name(&folder, path).unwrap_or_else(|_| shown_path(path)));
-        Ok(Self { rows, mismatches, template, record })
+        warnings.extend(record.find_decreasing_time(&rows)?);
+        Ok(Self { rows, mismatches, warnings, template, record })
     }
 
     /// Returns the paths of the files that a catalog at this path is to list: those that it lists `already`, in their order, then

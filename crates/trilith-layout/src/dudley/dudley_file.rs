@@ -8,6 +8,7 @@ use super::datatype::datatype_of;
 use super::decompress::{UncompressedForm, decompress_array};
 use super::external_parts::with_external_parts;
 use super::item_tree::{ItemTreeId, OutlineKind, StreamOutline};
+use super::param_settings::ParamSetting;
 use super::signature::Signature;
 use crate::array::Array;
 use crate::bytes::{
@@ -38,6 +39,8 @@ pub struct StreamOptions {
     pub dialect: Option<Dialect>,
     /// Byte offset of address 0 in a file without signature.
     pub base_offset: u64,
+    /// The values of fixed parameters of the layout for this file, by name.
+    pub params: Vec<(String, ParamSetting)>,
 }
 
 /// The origin of the layout of a stream.
@@ -108,9 +111,21 @@ impl DudleyFile {
     pub fn open_with(source: SourceRef, resolve: &dyn Resolve, options: StreamOptions, limits: &Limits) -> Result<Self> {
         let limits = &limits.for_calls(source.len());
         let signature = Signature::read(&*source)?;
-        let FoundLayout { layout, origin, text_len, warnings } = match options.layout {
+        let mut options = options;
+        let FoundLayout { layout, origin, text_len, warnings } = match options.layout.take() {
             Some(layout) => FoundLayout { layout, origin: LayoutOrigin::Supplied, text_len: 0, warnings: Vec::new() },
             None => find_layout(&source, signature, resolve, options.dialect, limits)?,
+        };
+        let layout = if options.params.is_empty() {
+            layout
+        } else {
+            let end_of = |layout: Layout| {
+                let options = StreamOptions { layout: Some(layout), params: Vec::new(), ..options.clone() };
+                let file = Self::open_with(source.clone(), resolve, options, limits)?;
+                let total = file.locate_items()?.evaluation().total();
+                Ok(total.and_then(|total| total.checked_add(file.base_offset())))
+            };
+            super::param_settings::apply_settings(layout, &options.params, source.len(), limits, &end_of)?
         };
         let base = match (signature, layout.dialect()) {
             (Some(_), Dialect::D2025) => 0,

@@ -8,6 +8,7 @@ use super::catalog::{Catalog, FileItemLocation};
 use super::datatype::datatype_of;
 use super::decompress::UncompressedForm;
 use super::file_set_source::{ByteSwap, FilePiece, FileSetSource, ItemLocation, uri_of};
+use super::item_path::split_members;
 use super::item_request::ItemRequest;
 use super::item_shapes::{CombineMode, ShapeForms};
 use super::parameters::FirstFileParams;
@@ -103,6 +104,11 @@ impl Catalog {
     /// # Errors
     /// Returns the errors of [`Catalog::array_at`].
     pub fn array_as(&self, of: ItemRequest<'_>, form: &FileSelection, resolve: Arc<dyn Resolve>) -> Result<Array> {
+        // The files have members of structs at distances that depend on their shape: the structs are put together, then the member.
+        if let Some((item, members)) = member_request(of, form) {
+            let array = self.array_as(ItemRequest { item: &item, ..of }, form, resolve)?;
+            return members.iter().try_fold(array, |array, name| array.field(name));
+        }
         if let Some(array) = self.with_summary(of)? {
             return Ok(array);
         }
@@ -174,6 +180,9 @@ impl Catalog {
     /// # Errors
     /// Returns the errors of [`Catalog::array_at`].
     pub fn omitted_as(&self, of: ItemRequest<'_>, form: &FileSelection, resolve: &dyn Resolve) -> Result<Vec<OmittedFile>> {
+        if let Some((item, _)) = member_request(of, form) {
+            return self.omitted_as(ItemRequest { item: &item, ..of }, form, resolve);
+        }
         let how = if form.unequal == ShapeMismatch::PerFile {
             CombineMode::Ragged
         } else {
@@ -234,6 +243,14 @@ impl Catalog {
         }
         Ok(ChosenItem { found, pieces, full_item: whole, omitted, shapes, mode: how })
     }
+}
+
+/// Returns the item and the members if a member of structs is requested in a form in which the shape of the structs may differ.
+fn member_request(of: ItemRequest<'_>, form: &FileSelection) -> Option<(String, Vec<String>)> {
+    if form.unequal == ShapeMismatch::Refused && form.along.is_empty() {
+        return None;
+    }
+    split_members(of.item).filter(|(item, _)| super::layout_values::declared(of.template, item).is_some())
 }
 
 /// An item in the files that were chosen.

@@ -21,6 +21,22 @@ pub enum PathStep {
     Length,
 }
 
+/// Splits a path to a member of structs: the path of the item, and the names of the members. Returns None for any other path.
+pub fn split_members(path: &str) -> Option<(String, Vec<String>)> {
+    let steps = parse(path).ok()?;
+    let first = steps.iter().position(|step| matches!(step, PathStep::Member(_))).filter(|first| *first > 0)?;
+    let names = |steps: &[PathStep], is_member: bool| {
+        let name = |step: &PathStep| match (step, is_member) {
+            (PathStep::Name(name), false) | (PathStep::Member(name), true) => Some(name.clone()),
+            _ => None,
+        };
+        steps.iter().map(name).collect::<Option<Vec<String>>>()
+    };
+    let (item, members) = steps.split_at_checked(first)?;
+    let item = names(item, false)?.iter().map(|name| format!("/{}", crate::layout::quoted_name(name))).collect();
+    Some((item, names(members, true)?))
+}
+
 /// Takes a path apart.
 ///
 /// # Errors

@@ -54,6 +54,9 @@ pub enum LayoutStorage {
     Embedded,
     /// Another file, which readers have to be given.
     Separate,
+    /// Another file, and the written file has no signature either: it holds the bytes of the layout alone, as a simulation
+    /// writes them.
+    Raw,
 }
 
 impl LayoutValues {
@@ -87,9 +90,12 @@ impl LayoutValues {
         limits: &Limits,
         out: &mut W,
     ) -> Result<ReservedLayout> {
-        let params = self.param_values(layout, order, limits)?;
+        let is_native = storage != LayoutStorage::Raw;
+        let options = EvaluateOptions { is_native, byteorder: Some(order), limits: limits.clone() };
+        let params = self.param_values(layout, &options)?;
         let mut new = NewStream::new(layout, params);
         (new.order, new.embed, new.limits) = (order, storage == LayoutStorage::Embedded, limits.clone());
+        new.has_signature = is_native;
         let mut given = Vec::with_capacity(self.data.len());
         for (path, array) in &self.data {
             let path = canonical_path(path).unwrap_or_default();
@@ -123,15 +129,14 @@ impl LayoutValues {
     ///
     /// Each may decide how many come after it, so the path of each is known only when those before it are right: with every
     /// round at least one more is.
-    fn param_values(&self, layout: &Layout, order: Byteorder, limits: &Limits) -> Result<Vec<i64>> {
+    fn param_values(&self, layout: &Layout, options: &EvaluateOptions) -> Result<Vec<i64>> {
         let given: HashMap<String, i64> =
             self.params.iter().map(|(path, value)| (canonical_path(path).unwrap_or_default(), *value)).collect();
-        let options = EvaluateOptions { is_native: true, byteorder: Some(order), limits: limits.clone() };
         let mut known: Vec<i64> = Vec::new();
         let mut right = 0;
         loop {
             let mut all = Vec::new();
-            let found = layout.evaluate(&options, |request: &ParamRequest| {
+            let found = layout.evaluate(options, |request: &ParamRequest| {
                 if request.is_length {
                     return Ok(SuppliedValue::Unknown);
                 }
@@ -346,14 +351,20 @@ impl Catalog {
     /// # Errors
     /// Returns the errors of [`DudleyFile::locate_items`] if the parameters cannot be read.
     pub fn params_of(name: &str, file: &DudleyFile, own: Option<&DudleyFile>) -> Result<(Vec<i64>, Vec<ParamMismatch>)> {
-        let items = file.locate_items()?;
+        let items = file.locate_items().map_err(|error| super::expected_values::advise_byteorder(error, file))?;
         let mut values = Vec::new();
         for value in items.evaluation().values() {
             values.push(value.ok_or_else(|| Error::invalid_input("a length in the file is not known"))?);
         }
         let mut found = Vec::new();
         let mut say = |message: String| found.push(ParamMismatch { file: name.to_owned(), message });
-        too_short(&items).into_iter().for_each(&mut say);
+        let mut errors: Vec<Error> = too_short(&items).map(Error::malformed).into_iter().collect();
+        if errors.is_empty() {
+            errors.extend(unexpected_values(&items)?);
+        }
+        for error in errors {
+            say(super::expected_values::advise_byteorder(error, file).to_string());
+        }
         if let Some(own) = own.filter(|own| matches!(own.origin(), LayoutOrigin::Embedded(_))) {
             let theirs = own.locate_items()?;
             for entry in items.entries() {
@@ -410,7 +421,8 @@ impl Catalog {
                     let of = |signed| if signed { "a signature" } else { "no signature" };
                     say(Error::malformed(format!("it has {}, but by the catalog its files have {}", of(signed), of(!signed))));
                 }
-                let (items, mut ordinal) = (file.locate_items()?, 0);
+                let items = file.locate_items().map_err(|error| super::expected_values::advise_byteorder(error, &file))?;
+                let mut ordinal = 0;
                 for entry in items.entries() {
                     let entry = entry?;
                     let Some(value) = entry.value else { continue };
@@ -423,7 +435,11 @@ impl Catalog {
                     }
                     ordinal += 1;
                 }
-                too_short(&items).map(Error::malformed).into_iter().for_each(say);
+                let mut errors: Vec<Error> = too_short(&items).map(Error::malformed).into_iter().collect();
+                if errors.is_empty() {
+                    errors.extend(unexpected_values(&items)?);
+                }
+                errors.into_iter().map(|error| super::expected_values::advise_byteorder(error, &file)).for_each(say);
                 Ok(())
             });
             match compared {
@@ -434,6 +450,12 @@ impl Catalog {
         }
         Ok(found)
     }
+}
+
+/// Returns the values of a file that its layout does not expect.
+fn unexpected_values(items: &StreamItems<'_>) -> Result<Vec<Error>> {
+    let found = super::expected_values::find_declared_faults(items)?;
+    Ok(found.problems.into_iter().map(|(path, error)| error.context(path)).collect())
 }
 
 /// Returns a message if a file ends before the end of its data.

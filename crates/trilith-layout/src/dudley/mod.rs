@@ -22,6 +22,7 @@ mod declared_view;
 mod decompress;
 mod dudley_file;
 mod encode_elements;
+mod expected_values;
 mod external_parts;
 mod file_set_array;
 mod file_set_ranges;
@@ -37,11 +38,13 @@ mod jpeg;
 mod layout_values;
 mod layout_writer;
 mod new_item;
+mod param_settings;
 mod parameters;
 #[cfg(feature = "png")]
 mod png;
 mod reconcile;
 mod records;
+mod replace_items;
 mod rewrite;
 mod selection;
 mod signature;
@@ -86,11 +89,13 @@ pub use dudley_file::{DudleyFile, LayoutOrigin, StreamItems, StreamOptions};
 #[doc(hidden)]
 pub use encode_elements::reserved;
 #[doc(hidden)]
+pub use expected_values::{DeclaredFaults, advise_byteorder, find_declared_faults};
+#[doc(hidden)]
 pub use file_set_array::OmittedFile;
 #[doc(hidden)]
 pub use file_set_source::uri_of;
 #[doc(hidden)]
-pub use item_path::PathStep;
+pub use item_path::{PathStep, split_members};
 #[doc(hidden)]
 pub use item_request::ItemRequest;
 #[doc(hidden)]
@@ -101,6 +106,10 @@ pub use layout_values::declared;
 pub use layout_values::{LayoutStorage, LayoutValues, ParamMismatch};
 #[doc(hidden)]
 pub use new_item::{Draft, NewItemKind};
+#[doc(hidden)]
+pub use param_settings::ParamSetting;
+#[doc(hidden)]
+pub use replace_items::{NewElements, replace_elements};
 #[doc(hidden)]
 pub use rewrite::RewriteOptions;
 pub use selection::{FileSelection, ShapeMismatch};

@@ -26,6 +26,8 @@ pub struct NewStream<'l> {
     pub params: Vec<i64>,
     /// `true` if the layout is appended to the file; otherwise it has to stay next to it.
     pub embed: bool,
+    /// `true` if the file begins with a signature; otherwise it holds the bytes of the layout alone, and no layout.
+    pub has_signature: bool,
     /// Limits on the cost.
     pub limits: Limits,
 }
@@ -36,7 +38,7 @@ pub type DataSupplier<'d> = &'d mut dyn FnMut(&LayoutEntry) -> Result<Array>;
 impl<'l> NewStream<'l> {
     /// A file under a layout, little-endian, with the layout at its end.
     pub fn new(layout: &'l Layout, params: Vec<i64>) -> Self {
-        Self { layout, order: Byteorder::Little, params, embed: true, limits: Limits::default() }
+        Self { layout, order: Byteorder::Little, params, embed: true, has_signature: true, limits: Limits::default() }
     }
 
     /// Writes the file; `data` gives the array of each item, which must have its datatype and shape.
@@ -67,17 +69,20 @@ impl<'l> NewStream<'l> {
     /// Does the same as [`NewStream::write`], and leaves the bytes of [`reserved`](super::reserved) arrays as they are.
     /// Returns the paths of these arrays, too.
     pub(crate) fn write_reserving<W: Write + Seek>(&self, data: DataSupplier<'_>, out: &mut W) -> Result<ReservedLayout> {
-        let options = EvaluateOptions { is_native: true, byteorder: Some(self.order), limits: self.limits.clone() };
+        let options = EvaluateOptions { is_native: self.has_signature, byteorder: Some(self.order), limits: self.limits.clone() };
         let fail = |e| Error::io("writing", e);
-        out.write_all(&Signature { order: self.order, layout_offset: None }.bytes()).map_err(fail)?;
+        let (base, header_len) =
+            if self.has_signature { (base_of(self.layout.dialect()), Signature::SIGNATURE_LEN) } else { (0, 0) };
+        if self.has_signature {
+            out.write_all(&Signature { order: self.order, layout_offset: None }.bytes()).map_err(fail)?;
+        }
         let (found, packed) = evaluate_layout(self.layout, &options, &self.params, data)?;
-        let base = base_of(self.layout.dialect());
-        let (end, reserved) = write_items(&found, base, WalkExtent::default(), &self.limits, packed, data, &mut |at, bytes| {
-            out.seek(SeekFrom::Start(at)).and_then(|_| out.write_all(bytes)).map_err(fail)
-        })?;
+        let mut put = |at: u64, bytes: &[u8]| out.seek(SeekFrom::Start(at)).and_then(|_| out.write_all(bytes)).map_err(fail);
+        let place = FilePlace { base, header_len };
+        let (end, reserved) = write_items(&found, place, WalkExtent::default(), &self.limits, packed, data, &mut put)?;
         let total = found.total().and_then(|total| total.checked_add(base));
-        let total = total.ok_or_else(|| Error::invalid_input("the size of the file is not known"))?.max(Signature::SIGNATURE_LEN);
-        if !self.embed {
+        let total = total.ok_or_else(|| Error::invalid_input("the size of the file is not known"))?.max(header_len);
+        if !self.embed || !self.has_signature {
             // The file has all its bytes, also where nothing was written at the end.
             if end < total {
                 out.seek(SeekFrom::Start(total - 1)).and_then(|_| out.write_all(&[0])).map_err(fail)?;
@@ -257,10 +262,19 @@ fn compress_png(_: &Array, _: &Datatype, _: &LayoutEntry, _: i64) -> Result<Vec<
     Err(super::decompress::unavailable_filter_error("png"))
 }
 
+/// The place of the items in a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FilePlace {
+    /// The byte that is address 0.
+    pub base: u64,
+    /// Bytes at the beginning that no item may have.
+    pub header_len: u64,
+}
+
 /// Writes the items from `from` on, at their bytes of the file; returns the largest end, and the paths of reserved arrays.
 pub(super) fn write_items(
     found: &LayoutEvaluation<'_>,
-    base: u64,
+    place: FilePlace,
     from: WalkExtent,
     limits: &Limits,
     packed: PackedArrays,
@@ -275,8 +289,9 @@ pub(super) fn write_items(
             return Err(Limits::exceeded_error("items", limits.items, "the stream has more items"));
         }
         let Some(address) = entry.address.filter(|_| entry.resolved_type != ResolvedType::Dynamic) else { continue };
-        let at = base.checked_add(address).ok_or_else(|| Error::invalid_input(format!("E406: {} is too far", entry.path)))?;
-        if at < Signature::SIGNATURE_LEN {
+        let at =
+            place.base.checked_add(address).ok_or_else(|| Error::invalid_input(format!("E406: {} is too far", entry.path)))?;
+        if at < place.header_len {
             return Err(Error::invalid_input(format!("E410: {} would be written over the header, at byte {at}", entry.path)));
         }
         let mut next = at;

@@ -83,6 +83,22 @@ mod tests {
     }
 
     #[test]
+    fn empty_first_record_is_recognized() {
+        for (width, is_big) in [(4, false), (4, true), (8, false), (8, true)] {
+            let mark = |number: i64| {
+                let bytes = if is_big { number.to_be_bytes() } else { number.to_le_bytes() };
+                if is_big { bytes[8 - width..].to_vec() } else { bytes[..width].to_vec() }
+            };
+            let records: Vec<u8> =
+                [0, 3, 0].iter().flat_map(|len| [mark(*len), vec![7; *len as usize], mark(*len)].concat()).collect();
+            let found = text(&records).unwrap();
+            let has = |item: String| found.contains(&item);
+            assert!(has(format!("u1[0] @{width},")) && has(format!("u1[3] @{},", 3 * width)), "{found}");
+            assert!(text(&records[..2 * width]).is_err() && text(&records[..2 * width + 3]).is_err());
+        }
+    }
+
+    #[test]
     fn subrecords_form_one_record() {
         let mut bytes = Vec::new();
         for (before, piece, behind) in [(-2i64, [1u8, 2], 2i64), (-2, [3, 4], -2), (2, [5, 6], -2)] {

@@ -83,16 +83,18 @@ pub(super) struct RecordMarkers {
 }
 
 impl RecordMarkers {
-    /// The marks that agree in a file, whose first record must hold something.
+    /// The marks that agree in a file. One of its records must hold something: zeros would be any number of empty ones.
     pub(super) fn detect(source: &dyn Source) -> Option<Self> {
         let enough = if source.access().cost == AccessCost::Random { RECORDS_TO_CONFIRM } else { RECORDS_TO_CONFIRM_REMOTE };
         let all = [(4, false), (4, true), (8, false), (8, true)].map(|(width, is_big)| Self { width, is_big });
         all.into_iter().find(|marks| {
-            let mut some = false;
-            subrecords(source, *marks).take(enough).enumerate().all(|(number, piece)| {
-                some = true;
-                piece.is_ok_and(|piece| number > 0 || piece.len > 0)
-            }) && some
+            let mut has_content = false;
+            subrecords(source, *marks).take(enough).all(|piece| {
+                piece.is_ok_and(|piece| {
+                    has_content |= piece.len > 0;
+                    true
+                })
+            }) && has_content
         })
     }
 

@@ -68,7 +68,7 @@ pub use attribute_type::{stated_attribute_type, typed_attributes};
 pub(crate) use builder::LayoutBuilder;
 #[doc(hidden)]
 pub use chunk_index::{ChunkIndex, IndexedArray, StoredChunk};
-pub use code::CodeLanguage;
+pub use code::{CodeLanguage, CodeOutput};
 pub use detect::{ParseOptions, ParseResult, parse};
 #[doc(hidden)]
 pub use diagnostic::DiagnosticCode;

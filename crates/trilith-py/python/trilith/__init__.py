@@ -35,6 +35,7 @@ from ._trilith import (
     write,
 )
 from ._concat import concat
+from ._file_sets import open_set
 from ._table import Table, table
 from ._values import Attributes, Pieces, Reserved, TaggedDict, TaggedList, TaggedString
 from ._view import View, view
@@ -71,6 +72,7 @@ __all__ = [
     "cutout",
     "dumps",
     "open",
+    "open_set",
     "resume",
     "show",
     "table",

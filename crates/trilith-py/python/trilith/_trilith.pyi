@@ -435,6 +435,7 @@ class Layout:
         *,
         embed: bool = True,
         byteorder: str | None = None,
+        raw: bool = False,
         **items: int | numpy.typing.ArrayLike,
     ) -> None: ...
     def create(
@@ -463,6 +464,21 @@ _Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | B
 _Layout: TypeAlias = Layout | str | os.PathLike[str]
 
 def open(
+    source: _Source,
+    *,
+    memmap: bool = True,
+    layout: _Layout | None = None,
+    family: _Layout | bool | None = None,
+    byteorder: str | None = None,
+    allow: _Iterable[str] = (),
+    remote: dict[str, Any] | None = None,
+    storage_options: dict[str, Any] | None = None,
+    raw: bool = False,
+    stored: bool = False,
+    files: int | slice | str | list[int | slice | str] | None = None,
+    where: str | None = None,
+) -> File: ...
+def _open(
     source: _Source,
     *,
     memmap: bool = True,

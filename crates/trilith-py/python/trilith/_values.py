@@ -522,7 +522,7 @@ def resumed(path, id):
 
 def opened(path, keywords):
     """A file that was pickled, which is opened again."""
-    from . import open
+    from ._trilith import _open as open
 
     # A pickle names a file of this machine; it must not make the loading process fetch a URL.
     return open(pathlib.Path(path), **keywords)
@@ -537,7 +537,7 @@ def carried(node):
 
 def copied(data):
     """An array, or a mapping or sequence, of a file that is nowhere else."""
-    from . import open
+    from ._trilith import _open as open
 
     if not isinstance(data, bytes):
         raise TypeError(f"expected the bytes of a file, found {type(data).__name__}")

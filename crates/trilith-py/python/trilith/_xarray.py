@@ -10,10 +10,11 @@ from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.core import indexing
 
 from . import _chunks, _dims, _geotiff, _kept, _laid_out
-from ._trilith import Array, FormatError, LimitError, Sequence, _AxisNames, _Keyed, open
+from ._file_sets import _SETS, opened
+from ._trilith import Array, FormatError, LimitError, Sequence, _AxisNames, _Keyed
 
-#: Arguments of `trilith.open`.
-_OPENING = ("layout", "family", "files", "where", "byteorder", "raw")
+#: Arguments of `trilith.open` and `trilith.open_set`.
+_OPENING = ("layout", "byteorder", *_SETS)
 _SCALARS = (str, int, float, bool, complex, numpy.generic)
 
 
@@ -37,13 +38,13 @@ class TrilithBackendEntrypoint(BackendEntrypoint):
     A GeoTIFF has the coordinates `x`, `y` and `spatial_ref`, as in rioxarray. Smaller versions of its pages are left out.
 
     Under a layout, the parameters that are lengths of axes name these: `ny`, or `nx-1`. Values of the summary block are
-    coordinates. If records or integers are padded along such an axis, its lengths are the coordinate `ny_length`.
+    coordinates. If the lengths of such an axis differ between the files of a set, they are the coordinate `ny_length`.
 
     With `layout`, any file is opened under a layout of Dudley. A catalog is one dataset of all its files, whose first
     dimension counts them. Its name is that of the time in the summary block (a variable `time`, or one with the attribute
-    `axis="T"`), otherwise `record`. `family` is the layout of the files, if the catalog does not hold it. `files` chooses
-    some of them, `slice(0, 10)`, and how items of unequal shape are joined: `"pad"`, or `"along=nx"`. `where` chooses them
-    by the values of the summary block, `"time > 3.5"`. `byteorder` and `raw` are those of `trilith.open`.
+    `axis="T"`), otherwise `record`. `files`, `where`, `shape` and `raw` are those of `trilith.open_set`: `files=slice(0, 10)`
+    and `where="time > 3.5"` choose some of the files, and `shape="pad"` or `shape="along=nx"` joins items of unequal shape. With
+    one of these, `layout` is that of the files.
     """
 
     description = "ASDF, FINF and Dudley through Trilith"
@@ -85,11 +86,11 @@ def _opened(node, how, axes):
     drop, dims = how.pop("drop_variables", None), how.pop("dims", None)
     is_stored = how.get("mask_and_scale") is False or how.get("decode_cf") is False
     dataset = _dataset(node, drop, dims, axes, is_stored=is_stored)
-    if _is_laid_out(node):
-        dataset = _laid_out.decoded(dataset, how)
-    elif _is_set(node):
+    if _is_set(node) or getattr(node, "_form", None) == "layout":
         # A time in seconds is selected by its number.
         dataset = _laid_out.decoded(dataset, {"decode_timedelta": False, **how})
+    elif _is_laid_out(node):
+        dataset = _laid_out.decoded(dataset, how)
     # open_mfdataset calls it, whether there is anything to close or not.
     dataset.set_close(_nothing)
     return dataset
@@ -102,10 +103,10 @@ def _nothing():
 def _top(source, group, how):
     """The group at a path of a file, or of a file set. Takes the arguments of `trilith.open` out of `how`."""
     opening = {name: how.pop(name) for name in _OPENING if name in how}
-    file = open(source, **opening)
+    file = opened(source, **opening)
     if file.layout is not None:
         # xarray applies what the attributes declare: once is enough.
-        file = open(source, **opening, stored=True)
+        file = opened(source, **opening, stored=True)
     tree = file.tree
     return tree if group in (None, "", "/") else tree[group.strip("/")]
 
@@ -182,11 +183,9 @@ def _dataset(node, drop, dims, axes, *, is_stored=False):
 
 
 def _unequal_lengths(arrays, lengths, names):
-    """The lengths of dimensions that differ between the files of a set, as variables next to those records and integers that they
-    shape: a float has a NaN that says so."""
-    padded = {dim for key, array in arrays.items() if array.mask is not None and array.dtype.kind in "iuV" for dim in names[key]}
+    """The lengths of dimensions that differ between the files of a set, as variables: the axis has the largest or all of them."""
     found = {}
-    for key in lengths & padded:
+    for key in lengths:
         values = numpy.asarray(arrays[key])
         if values.size and (values != values.flat[0]).any() and f"{key}_length" not in arrays:
             found[f"{key}_length"] = xarray.Variable(names[key], values, {"long_name": f"{key} of each file"})

@@ -28,8 +28,8 @@ from virtualizarr.manifests import ChunkManifest, ManifestArray, ManifestGroup, 
 from virtualizarr.manifests.utils import create_v3_array_metadata
 
 from . import _zarr_nodes as _nodes
+from ._file_sets import opened as _open
 from ._trilith import _manifest, _state
-from ._trilith import open as _open
 
 __all__ = ["Parser"]
 

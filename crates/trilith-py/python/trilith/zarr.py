@@ -26,9 +26,9 @@ from zarr.storage import StorePath
 
 from . import _zarr_codec as _codec
 from . import _zarr_nodes as _nodes
+from ._file_sets import opened as _open
 from ._trilith import Array as _Array
 from ._trilith import _read_together, _state
-from ._trilith import open as _open
 
 __all__ = ["Store", "copy", "open"]
 

@@ -9,6 +9,7 @@ use super::item::{ItemKind, ItemMetadata, MetadataParts};
 use crate::array::attribute::{AttributeValue, ItemAttribute};
 use crate::array::{Array, Byteorder, Datatype, element_count};
 use crate::bytes::{BaseUri, SourceRef};
+use crate::core::unit::{Unit, UnitTable};
 use crate::dudley::{self, DudleyFile, ItemTreeId, OutlineKind, StreamOutline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
@@ -223,6 +224,17 @@ fn declared_axis_names(layout: &Layout, item: ItemId) -> Option<Vec<Option<Strin
     Some(list.iter().map(name).collect())
 }
 
+/// Returns the unit that a comment has in parentheses at its start or its end, as `(cm/s) velocity`.
+fn unit_in_comment(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let first = line.strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(inside, _)| inside);
+    let last = line.strip_suffix(')').and_then(|rest| rest.rsplit_once('(')).map(|(_, inside)| inside);
+    let has_letters = |text: &&str| text.contains(|c: char| c.is_alphabetic());
+    let known = UnitTable::with_standard_units();
+    let is_unit = |text: &&str| Unit::parse(text).is_ok_and(|unit| known.find_unknown_names(&unit).is_empty());
+    [first, last].into_iter().flatten().map(str::trim).filter(has_letters).find(is_unit)
+}
+
 /// Adds the metadata of an item in a layout: its documentation, its unit, its other attributes.
 pub(super) fn add_metadata<'l>(notes: &mut ItemMetadata<'l>, layout: &'l Layout, item: ItemId) {
     let docs: Vec<&str> = layout.docs(item).map(str::trim).collect();
@@ -232,6 +244,9 @@ pub(super) fn add_metadata<'l>(notes: &mut ItemMetadata<'l>, layout: &'l Layout,
             ("unit" | "units", AttributeValue::Text(text)) => notes.unit = Some(text.into()),
             (_, value) => notes.attributes.push((attribute.name.into(), value.literal_text())),
         }
+    }
+    if notes.unit.is_none() && !docs.is_empty() {
+        notes.unit = docs.iter().find_map(|line| unit_in_comment(line)).map(|unit| Cow::Owned(unit.to_owned()));
     }
     for (name, said) in layout.attributes(item).filter(|(name, _)| *name == DIMS_ATTRIBUTE) {
         notes.attributes.push((Cow::Borrowed(name), read_value(said).to_string()));

@@ -13,11 +13,12 @@ use crate::array::Array;
 use crate::array::attribute::{AttributeValue, ItemAttribute};
 use crate::bytes::{BaseUri, Resolve, SourceRef};
 use crate::condition::{Condition, TableCell};
-use crate::dudley::{self, Catalog, DudleyFile, FileSelection, ItemRequest, OmittedFile, ShapeMismatch};
+use crate::dudley::{self, Catalog, DudleyFile, FileSelection, ItemRequest, LayoutValues, OmittedFile, ShapeMismatch};
 use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
-use crate::layout::{Byteorder, EvaluateOptions, ItemId, ItemKind, Layout, quoted_name, typed_attributes};
+use crate::layout::{Byteorder, Dialect, EvaluateOptions, ItemId, ItemKind, Layout, quoted_name, typed_attributes};
 use crate::limits::Limits;
 use crate::threads::lock;
+use crate::tree::index_of;
 use crate::yaml::Scalar;
 
 /// The files that a catalog lists, under the layout that they share. Each item is one array, whose first axis counts
@@ -69,7 +70,8 @@ fn nodes_of(layout: &Layout) -> Vec<FileSetNode> {
         };
         let is_param = layout.kind(item) == ItemKind::Param
             && above == 0
-            && summary.iter().any(|(name, is_param)| *is_param && layout.name(item) == Some(name));
+            && (summary.iter().any(|(name, is_param)| *is_param && layout.name(item) == Some(name))
+                || layout.dialect() == Dialect::D2026 && LayoutValues::is_param(layout, &layout.path(item)));
         let is_group = layout.kind(item) == ItemKind::Dict;
         if (!is_group && !is_param && layout.kind(item) != ItemKind::Data) || layout.name(item).is_none() {
             continue;
@@ -269,6 +271,9 @@ impl FileSet {
 
     /// The arrays of an item in each file, if its shape differs and such items are to be lists.
     fn arrays_per_file(&self, at: &ItemLocation) -> Result<Option<PerFileArrays>> {
+        if let ItemLocation::Array { path, is_list: true, .. } = at {
+            return self.members_per_file(path);
+        }
         let (ItemLocation::Node(number), ShapeMismatch::PerFile) = (at, self.selection.unequal) else { return Ok(None) };
         let Some(node) = self.find_node(at).filter(|node| !node.is_group) else { return Ok(None) };
         if let Some(known) = lock(&self.per_file_cache).get(number) {
@@ -281,6 +286,51 @@ impl FileSet {
         };
         lock(&self.per_file_cache).insert(*number, found.clone());
         Ok(found)
+    }
+
+    /// The arrays of a member of structs in each file, if the structs are a list.
+    fn members_per_file(&self, path: &str) -> Result<Option<PerFileArrays>> {
+        let Some((item, members)) = dudley::split_members(path) else { return Ok(None) };
+        let Ok(ResolvedItem { place, .. }) = backend::by_keys(self, &item) else { return Ok(None) };
+        let Some(each) = self.arrays_per_file(&place)? else { return Ok(None) };
+        let member = |array: &Array| members.iter().try_fold(array.clone(), |array, name| array.field(name));
+        let found: Result<Vec<Option<Array>>> = each.iter().map(|array| array.as_ref().map(member).transpose()).collect();
+        found.map(|found| Some(Arc::new(found)))
+    }
+
+    /// The place of a list of the arrays of a member of structs, or of one of them; None for any other path.
+    fn find_member_list(&self, path: &str) -> Result<Option<ItemLocation>> {
+        if self.selection.unequal != ShapeMismatch::PerFile || !path.contains('.') {
+            return Ok(None);
+        }
+        let (list, number) = match path.rsplit_once('/').map(|(list, last)| (list, index_of(last))) {
+            Some((list, Some(number))) if list.contains('.') => (list, Some(number)),
+            _ => (path, None),
+        };
+        let list = if list.starts_with('/') { list.to_owned() } else { format!("/{list}") };
+        let Some(each) = self.members_per_file(&list)? else { return Ok(None) };
+        let Some(first) = each.iter().flatten().next() else { return Ok(None) };
+        let place = ItemLocation::Array { path: list.into(), array: Box::new(first.clone()), is_list: true };
+        match number {
+            Some(number) if number < each.len() => self.array_of_file(&place, &each, number).map(Some),
+            Some(_) => Ok(None),
+            None => Ok(Some(place)),
+        }
+    }
+
+    /// The array of one file in a list of them.
+    fn array_of_file(&self, at: &ItemLocation, each: &[Option<Array>], number: usize) -> Result<ItemLocation> {
+        let path = format!("{}/{number}", self.path_of(at).unwrap_or_default()).into();
+        let array = Box::new(match (each.get(number).cloned().flatten(), each.iter().flatten().next()) {
+            (Some(array), _) => array,
+            // An item that the file omits has no elements.
+            (None, Some(like)) => {
+                let shape = vec![0; like.shape().len().max(1)];
+                Array::from_bytes(Vec::new(), like.datatype().clone(), Byteorder::NATIVE, shape)?
+            }
+            (None, None) => return Err(not_an_array_error("list without arrays")),
+        });
+        Ok(ItemLocation::Array { path, array, is_list: false })
     }
 
     /// The axis along which an item is joined.
@@ -365,6 +415,9 @@ impl Backend for FileSet {
     }
 
     fn find(&self, path: &str) -> Result<ResolvedItem> {
+        if let Some(place) = self.find_member_list(path)? {
+            return Ok(ResolvedItem::same_file(place));
+        }
         match backend::by_keys(self, path) {
             Ok(found) => return Ok(found),
             Err(error) if error.kind() == ErrorKind::NotFound && !path.contains(['[', '.', '(']) => {
@@ -394,6 +447,9 @@ impl Backend for FileSet {
     }
 
     fn kind(&self, at: &ItemLocation) -> item::ItemKind {
+        if let ItemLocation::Array { is_list: true, .. } = at {
+            return item::ItemKind::List;
+        }
         match self.find_node(at) {
             Some(node) if node.is_group => item::ItemKind::Mapping,
             _ if matches!(self.arrays_per_file(at), Ok(Some(_))) => item::ItemKind::List,
@@ -401,23 +457,20 @@ impl Backend for FileSet {
         }
     }
 
+    fn child(&self, at: &ItemLocation, key: &str) -> Result<Option<ItemLocation>> {
+        // The list of the arrays of the files is not made for one of them.
+        if let Some(each) = self.arrays_per_file(at)? {
+            let number = index_of(key).filter(|number| *number < each.len());
+            return number.map(|number| self.array_of_file(at, &each, number)).transpose();
+        }
+        let children = self.children(at)?;
+        Ok(children.into_iter().find(|child| child.name.as_deref() == Some(key)).map(|child| child.place))
+    }
+
     fn children(&self, at: &ItemLocation) -> Result<Vec<ChildItem<'_>>> {
         if let Some(each) = self.arrays_per_file(at)? {
-            let above = self.path_of(at).unwrap_or_default();
-            let child = |(number, array): (usize, &Option<Array>)| {
-                let path = format!("{above}/{number}").into();
-                let array = Box::new(match (array, each.iter().flatten().next()) {
-                    (Some(array), _) => array.clone(),
-                    // An item that the file omits has no elements.
-                    (None, Some(like)) => {
-                        let shape = vec![0; like.shape().len().max(1)];
-                        Array::from_bytes(Vec::new(), like.datatype().clone(), Byteorder::NATIVE, shape)?
-                    }
-                    (None, None) => return Err(not_an_array_error("list without arrays")),
-                });
-                Ok(ChildItem { name: None, place: ItemLocation::Array { path, array, is_list: false } })
-            };
-            return each.iter().enumerate().map(child).collect();
+            let child = |number| Ok(ChildItem { name: None, place: self.array_of_file(at, &each, number)? });
+            return (0..each.len()).map(child).collect();
         }
         let children = self.find_node(at).map_or(&[][..], |node| node.children.as_slice());
         let child = |number: &usize| {
@@ -432,8 +485,10 @@ impl Backend for FileSet {
     }
 
     fn array(&self, at: &ItemLocation) -> Result<Array> {
-        if let ItemLocation::Array { array, .. } = at {
-            return Ok((**array).clone());
+        match at {
+            ItemLocation::Array { is_list: true, .. } => return Err(not_an_array_error("list of arrays of several shapes")),
+            ItemLocation::Array { array, .. } => return Ok((**array).clone()),
+            ItemLocation::Node(_) => {}
         }
         match self.find_node(at).filter(|node| !node.is_group) {
             Some(_) if self.arrays_per_file(at)?.is_some() => Err(not_an_array_error("list of arrays of several shapes")),

@@ -13,7 +13,7 @@ use super::permissions::ReferencePermissions;
 use crate::array::Byteorder;
 use crate::asdf::AsdfFile;
 use crate::bytes::{self, LocalOptions, MemorySource, NoReferences, Resolve, SourceBacking, SourceRef};
-use crate::dudley::{Catalog, DudleyFile, FileSelection, StreamOptions};
+use crate::dudley::{Catalog, DudleyFile, FileSelection, ParamSetting, StreamOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::foreign;
 use crate::layout::Layout;
@@ -58,6 +58,7 @@ pub struct OpenOptions {
     remote: bytes::RemoteOptions,
     layout: Option<Layout>,
     byteorder: Option<Byteorder>,
+    layout_params: Vec<(String, ParamSetting)>,
     stored_values: bool,
     encoded: bool,
     series: FileSetOptions,
@@ -121,6 +122,13 @@ impl OpenOptions {
     #[must_use]
     pub fn layout(mut self, layout: impl Into<Option<Layout>>) -> Self {
         self.layout = layout.into();
+        self
+    }
+
+    /// Gives fixed parameters of the layout other values for this file.
+    #[must_use]
+    pub fn layout_params(mut self, params: Vec<(String, ParamSetting)>) -> Self {
+        self.layout_params = params;
         self
     }
 
@@ -299,6 +307,7 @@ impl OpenOptions {
         }
         let mut how = StreamOptions::default();
         (how.layout, how.order) = (layout.cloned(), self.byteorder);
+        how.params.clone_from(&self.layout_params);
         let stream = DudleyFile::open_with(source.clone(), &**resolve, how, &self.limits)?;
         let holds_layout = !is_refused && layout.is_none() && Catalog::holds_layout(&stream)?;
         match (*is_required || holds_layout, is_set) {

@@ -2,7 +2,7 @@
 
 use super::{VerifyDepth, VerifyReport, checksums};
 use crate::array::{Array, TextType, check_texts, has_undecodable_text};
-use crate::dudley::{DudleyFile, LayoutOrigin, StreamItems};
+use crate::dudley::{DudleyFile, LayoutOrigin, StreamItems, advise_byteorder, find_declared_faults};
 use crate::error::{Error, Result};
 use crate::layout::{ItemId, LayoutEntry, ResolvedType, StreamEntryKind};
 use crate::progress::Progress;
@@ -15,7 +15,7 @@ use crate::progress::Progress;
 /// Returns the errors of [`DudleyFile::locate_items`] if not even the addresses can be found.
 pub(crate) fn verify_stream(file: &DudleyFile, depth: VerifyDepth, progress: Progress<'_>) -> Result<VerifyReport> {
     let _call = file.limits().call();
-    let items = file.locate_items()?;
+    let items = file.locate_items().map_err(|error| advise_byteorder(error, file))?;
     let mut report = VerifyReport { warnings: file.warnings(), ..VerifyReport::default() };
     report.structure.extend(file.layout().unreadable(ItemId::ROOT));
     for entry in items.entries() {
@@ -24,8 +24,14 @@ pub(crate) fn verify_stream(file: &DudleyFile, depth: VerifyDepth, progress: Pro
             report.arrays.push((entry.path, error));
         }
     }
+    let declared = find_declared_faults(&items)?;
+    report.arrays.extend(declared.problems);
+    report.warnings.extend(declared.warnings);
     check_grids(file, depth, progress, &mut report)?;
     report.checksums.extend(checksums::compare_parts(file, progress)?);
+    if let Some((path, error)) = report.arrays.pop() {
+        report.arrays.push((path, advise_byteorder(error, file)));
+    }
     if let LayoutOrigin::Embedded(at) = file.origin() {
         report.warnings.extend(file.signs_of_a_cut(Some(*at))?);
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 use trilith::bytes::{WriteBasis, name_of, path_of};
-use trilith::dudley::{Catalog, DudleyFile, CatalogListing, ParamMismatch, StreamOptions, folder_of, native_order, resolve_name};
+use trilith::dudley::{Catalog, DudleyFile, CatalogListing, ParamMismatch, StreamOptions, find_declared_faults, folder_of, native_order, resolve_name};
 use trilith_io::error::count_noun;
 use trilith::file::FileFinder;
 use trilith::layout::{Byteorder, Layout};
@@ -21,7 +21,7 @@ use crate::output_file::OutputFile;
 ///
 /// The catalog also holds the layout, so other commands read the set as one file: trilith get C.bd#/x. The parameters
 /// are read under the layout. Contradictions of a file (a separate layout with other values, an end before its data
-/// end) are listed. The exit status is then 1, and no catalog is written. With --check an existing catalog is compared
+/// end, another value than the attributes expect_value and expect_range of the layout allow) are listed. The exit status is then 1, and no catalog is written. With --check an existing catalog is compared
 /// with its files instead. FILE.dud may be a catalog: its layout is that of its files.
 #[derive(Debug, Args)]
 pub(super) struct CatalogArgs {
@@ -50,6 +50,10 @@ impl CatalogArgs {
     pub(super) fn run(&self, options: &Options) -> Result<Outcome> {
         let Some(layout) = self.input.load_template(options)? else { return Ok(Outcome::Negative) };
         let limits = options.command_limits()?;
+        if let Some(param) = options.layout_params.first() {
+            return Err(Error::unsupported(format!("--param {param} for a set: a catalog has the parameters that its files store"))
+                .hint("read the files one by one, or convert them to native files"));
+        }
         match (&self.check, &self.output) {
             (Some(catalog), _) => self.compare_catalog(catalog, &layout, options),
             (None, Some(output)) => self.write_catalog(output, &layout, &limits, options),
@@ -80,6 +84,7 @@ impl CatalogArgs {
             Ok(listing) => listing,
             Err(error) => return super::report_layout_error(error, options),
         };
+        warn_odd_files(&listing.warnings, options);
         if !listing.mismatches.is_empty() {
             return report_differences(&listing.mismatches, options);
         }
@@ -102,8 +107,17 @@ impl CatalogArgs {
         let catalog = Catalog::read(&stream)?;
         let folder = folder_of(&path_of(path))?;
         let order = options.byteorder().or(stream.signature().map(|signature| signature.order));
-        let mut open = |name: &str| open_with_layout(&name_of(&resolve_name(&folder, name)), layout, order, options);
+        let mut odd = Vec::new();
+        let mut open = |name: &str| {
+            let file = open_with_layout(&name_of(&resolve_name(&folder, name)), layout, order, options)?;
+            // A file that cannot be read is a difference.
+            if let Ok(faults) = file.locate_items().and_then(|items| find_declared_faults(&items)) {
+                odd.extend(faults.warnings.into_iter().map(|message| format!("{name}: {message}")));
+            }
+            Ok(file)
+        };
         let found = catalog.compare(layout, &mut open, &limits)?;
+        warn_odd_files(&odd, options);
         if !found.is_empty() {
             return report_differences(&found, options);
         }
@@ -111,6 +125,16 @@ impl CatalogArgs {
         report_written(path, &same, &format!("{path}: OK ({})", count_noun(catalog.len(), "file")), options)?;
         Ok(Outcome::Success)
     }
+}
+
+/// Warnings that are shown at most.
+const MAX_WARNINGS: usize = 20;
+
+/// Names what is odd about some of the files.
+fn warn_odd_files(warnings: &[String], options: &Options) {
+    let more = warnings.len().saturating_sub(MAX_WARNINGS);
+    let note = (more > 0).then(|| format!("{} more", count_noun(more, "warning")));
+    options.warn_all(warnings.iter().take(MAX_WARNINGS).cloned().chain(note).collect::<Vec<_>>());
 }
 
 /// A file of the family.

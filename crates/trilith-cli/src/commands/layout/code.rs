@@ -5,7 +5,7 @@ use trilith::bytes::path_of;
 use clap::Args;
 use serde_json::json;
 use trilith::dudley::{native_order, stored_text};
-use trilith::layout::{Byteorder, CodeLanguage};
+use trilith::layout::{Byteorder, CodeLanguage, CodeOutput};
 use trilith::{Error, Result};
 
 use crate::Outcome;
@@ -17,7 +17,8 @@ use crate::output_file::OutputFile;
 /// Write a small program that writes and reads the files of a layout, without any library
 ///
 /// The program is a header in C99, a module in Fortran 2018, Python 3 or Rust. Its writer makes a native file with the
-/// layout at its end, with the same bytes as `layout write`. Its reader takes files with and without the signature.
+/// layout at its end, with the same bytes as `layout write`; with --raw the bytes of the layout alone. Its reader takes files with and
+/// without the signature. A C++ program can include the header, too.
 #[derive(Debug, Args)]
 pub(super) struct Code {
     #[command(flatten)]
@@ -34,6 +35,9 @@ pub(super) struct Code {
     /// Let the program leave the layout out of the files that it writes
     #[arg(long)]
     bare: bool,
+    /// Let the program write the bytes of the layout alone, without the signature and the layout
+    #[arg(long)]
+    raw: bool,
 }
 
 fn languages() -> clap::builder::PossibleValuesParser {
@@ -49,8 +53,13 @@ impl Code {
         let stem = |path: &str| path_of(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let name = self.name.clone().or_else(|| stem(output.unwrap_or(&self.input.file))).unwrap_or_default();
         let order: Byteorder = options.byteorder().or(layout.order()).unwrap_or(native_order());
-        let text = (!self.bare).then(|| stored_text(&layout));
-        let code = layout.code(language, &name, order, text.as_deref())?;
+        let text = stored_text(&layout);
+        let content = match (self.raw, self.bare) {
+            (true, _) => CodeOutput::Raw,
+            (false, true) => CodeOutput::Separate,
+            (false, false) => CodeOutput::Embedded(&text),
+        };
+        let code = layout.code_for(language, &name, order, content)?;
         if let Some(path) = output {
             check_absent([&path_of(path).into_owned()], options.overwrite)?;
             options.check_inputs(path, &[])?;

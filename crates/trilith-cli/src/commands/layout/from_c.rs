@@ -4,8 +4,10 @@
 //! structs, `typedef`, `#define` of whole numbers. Padding is that of the usual 64-bit compilers, which
 //! is also that of Dudley. Comments become documentation.
 
+mod attributes;
 mod conditions;
 mod constant_expr;
+mod enums;
 mod symbol_table;
 mod structs;
 mod summary_block;
@@ -22,7 +24,7 @@ use conditions::{COMPILER, select_active_tokens, split_first_word};
 use constant_expr::evaluate;
 use symbol_table::SymbolTable;
 pub(super) use summary_block::LengthMember;
-use structs::Members;
+use structs::{Members, split_type};
 use summary_block::SummaryBlock;
 use lexer::{TokenKind, Token, malformed_at, tokenize_source};
 
@@ -48,6 +50,8 @@ pub(super) struct Converted {
     pub text: String,
     /// The reasons why other declarations were left out, with their places.
     pub left_out: Vec<Error>,
+    /// `true` if one of these is a variable, which is a part of the file.
+    pub lacks_variable: bool,
     /// Assumptions that were made.
     pub notes: Vec<String>,
 }
@@ -58,8 +62,8 @@ pub(super) struct Converted {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](trilith::ErrorKind::Malformed) with line and column for an invalid declaration,
-/// and [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported) for `#pragma pack`, which changes everything
-/// after it, and for a condition that cannot be evaluated.
+/// and [`ErrorKind::Unsupported`](trilith::ErrorKind::Unsupported) for a condition that cannot be evaluated, for a variable
+/// after one that has no layout, and for declarations of C++.
 ///
 /// With `lengths` the layout is a template: their struct is the summary block, and items follow it as `fwrite` writes them.
 /// `defines` are macros, as `-D` of a compiler has them: `NAME` or `NAME=VALUE`.
@@ -90,11 +94,14 @@ pub(super) fn read_c(source: &str, model: CModel, lengths: &[LengthMember], defi
         summary: SummaryBlock::new(lengths)?,
         macros: found.unknown.into_iter().map(|name| (name, None)).collect(),
         lost: None,
+        is_refused: false,
         expansions: 0,
+        pack: None,
+        outer_packs: Vec::new(),
     };
     reader.parse_file()?;
     let text = reader.summary.into_layout(reader.output)?;
-    Ok(Converted { text, left_out: reader.omitted, notes: found.notes })
+    Ok(Converted { text, left_out: reader.omitted, lacks_variable: reader.lost.is_some(), notes: found.notes })
 }
 
 /// Largest nesting of declarations.
@@ -125,18 +132,29 @@ struct Parser<'t> {
     /// Comments before this token have been written.
     reported: usize,
     summary: SummaryBlock,
-    /// The words that macros stand for, other than numbers; None for a macro that is more than words, or not always defined.
-    macros: HashMap<&'t str, Option<Vec<&'t str>>>,
+    /// The words and signs that macros stand for, other than numbers; None for a macro that is not always defined.
+    macros: HashMap<&'t str, Option<Vec<(TokenKind, &'t str)>>>,
     /// The reason why a variable was left out: those after it have no known place.
     lost: Option<String>,
+    /// `true` if a variable after one without a layout was found, which refuses the source.
+    is_refused: bool,
     /// Number of macros that were expanded.
     expansions: usize,
+    /// The largest alignment of members by `#pragma pack`, and those that it was pushed over.
+    pack: Option<u64>,
+    outer_packs: Vec<Option<u64>>,
 }
 
 impl<'t> Parser<'t> {
     /// The next token that is no comment.
     fn peek(&self) -> Option<Token<'t>> {
         self.tokens.get(self.position..)?.iter().find(|token| token.kind != TokenKind::Comment).copied()
+    }
+
+    /// The next token but one that is no comment, if the next one is a mark.
+    fn peek_after(&self, mark: &str) -> Option<Token<'t>> {
+        let mut next = self.tokens.get(self.position..)?.iter().filter(|token| token.kind != TokenKind::Comment);
+        next.next().filter(|token| token.text == mark).and_then(|_| next.next()).copied()
     }
 
     fn next_token(&mut self) -> Option<Token<'t>> {
@@ -188,7 +206,7 @@ impl<'t> Parser<'t> {
                 return Err(Error::limit(format!("more than {EXPANSIONS} macros are expanded")));
             }
             let at = self.tokens.iter().skip(self.position).position(|token| token.kind != TokenKind::Comment).map_or(self.position, |n| self.position + n);
-            self.tokens.splice(at..=at, body.into_iter().map(|text| Token { kind: TokenKind::Identifier, text, offset: token.offset }));
+            self.tokens.splice(at..=at, body.into_iter().map(|(kind, text)| Token { kind, text, offset: token.offset }));
         }
         Ok(())
     }
@@ -218,7 +236,7 @@ impl<'t> Parser<'t> {
                 self.parse_directive(token)?;
                 continue;
             }
-            if self.consume_if(";") {
+            if self.consume_if(";") || self.eat_static_assert() {
                 continue;
             }
             // `extern "C" { … }` declares no data.
@@ -230,9 +248,23 @@ impl<'t> Parser<'t> {
                 blocks -= 1;
                 continue;
             }
+            if let "namespace" | "class" | "template" | "using" = token.text {
+                return Err(self
+                    .unsupported_error(token.offset, &format!("`{}` of C++", token.text))
+                    .hint("take the structs that are in the file out of it, as C has them"));
+            }
             self.parse_declaration()?;
         }
         Ok(())
+    }
+
+    /// Goes after an assertion about a constant.
+    fn eat_static_assert(&mut self) -> bool {
+        let is_found = self.peek().is_some_and(|token| matches!(token.text, "_Static_assert" | "static_assert"));
+        if is_found {
+            self.skip_declaration();
+        }
+        is_found
     }
 
     /// Reads one declaration, or omits it if a layout cannot express all of it.
@@ -245,7 +277,7 @@ impl<'t> Parser<'t> {
         // After an error the declaration writes nothing, however far it had come.
         let made = std::mem::replace(&mut self.output, written);
         match done {
-            Err(error) if error.kind() == trilith::ErrorKind::Unsupported => {
+            Err(error) if error.kind() == trilith::ErrorKind::Unsupported && !self.is_refused => {
                 self.types.rollback();
                 self.constants.rollback();
                 self.position = start;
@@ -285,8 +317,12 @@ impl<'t> Parser<'t> {
                     depth += 1;
                 }
                 "(" | "[" => {
-                    if token.text == "(" && depth == 0 {
-                        is_function.get_or_insert(before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_'));
+                    let is_attribute = matches!(before, "__attribute__" | "__attribute" | "_Alignas" | "alignas");
+                    if token.text == "(" && depth == 0 && !is_attribute {
+                        // `void (*f)(int)` declares a pointer, which is a variable.
+                        let is_pointer = self.peek().is_some_and(|next| next.text == "*");
+                        let is_name = before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+                        is_function.get_or_insert(is_name && !is_pointer);
                     }
                     depth += 1;
                 }
@@ -318,10 +354,8 @@ impl<'t> Parser<'t> {
     /// `#define N 10` is a parameter, `#define N (M + 1)` too; other macros are kept, and other directives are passed over.
     fn parse_directive(&mut self, token: Token<'t>) -> Result<()> {
         let directive = token.text.get(1..).unwrap_or("").trim_start();
-        if directive.strip_prefix("pragma").is_some_and(|rest| rest.trim_start().starts_with("pack")) {
-            return Err(self
-                .unsupported_error(token.offset, "`#pragma pack`")
-                .hint("take the struct out of it and write `%1` after its members"));
+        if let Some(pack) = directive.strip_prefix("pragma").and_then(|rest| rest.trim_start().strip_prefix("pack")) {
+            return self.parse_pack(token, pack);
         }
         let (directive, rest) = split_first_word(directive);
         let (name, expression) = split_first_word(rest);
@@ -347,9 +381,9 @@ impl<'t> Parser<'t> {
             return Ok(());
         }
         self.constants.remove(name);
-        let is_words = found.iter().all(|token| token.kind == TokenKind::Identifier);
         if words != [name] {
-            self.macros.insert(name, is_words.then_some(words));
+            let body = found.iter().map(|token| (token.kind, token.text)).collect();
+            self.macros.insert(name, Some(body));
         }
         Ok(())
     }
@@ -382,7 +416,12 @@ impl<'t> Parser<'t> {
             Some(value) => Err(malformed_at(self.text, at, format!("the length {value} is negative"))),
             None if words.is_empty() => Err(self.unsupported_error(at, "an array without a length")),
             None => {
-                Err(self.unsupported_error(at, &format!("the length `{}`, which is not a constant here,", truncate(&words.join(" ")))))
+                let error = self.unsupported_error(at, &format!("the length `{}`, which is not a constant here,", truncate(&words.join(" "))));
+                let names = words.iter().filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'));
+                Err(match names.copied().find(|name| *name != "sizeof" && !self.constants.contains_key(name)) {
+                    Some(name) => error.hint(self.summary.advise_length(name)),
+                    None => error,
+                })
             }
         }
     }
@@ -393,13 +432,14 @@ impl<'t> Parser<'t> {
             return Ok(());
         }
         loop {
-            let (name, spelled) = self.parse_declarator(ty)?;
+            let (name, spelled, _) = self.parse_declarator(ty)?;
             let is_block = !is_typedef && self.summary.claims_variable(name, &spelled)?;
             if is_typedef {
                 self.name_type(name, &spelled, ty);
             } else if !is_block {
                 if let Some(lost) = &self.lost {
-                    return Err(Error::invalid_input(format!("the place of {name} is not known, since a variable before it has no layout: {lost}"))
+                    self.is_refused = true;
+                    return Err(Error::unsupported(format!("the place of {name} is not known, since a variable before it has no layout: {lost}"))
                         .hint("declare that variable as an array of bytes, such as unsigned char u[8]"));
                 }
                 let placed = self.summary.place_like_memory(name, &spelled)?;
@@ -435,15 +475,20 @@ impl<'t> Parser<'t> {
         self.types.insert(name.to_owned(), LayoutType { name: made, is_char });
     }
 
-    /// A name with pointers and dimensions: the name, and the type as a layout spells it.
-    fn parse_declarator(&mut self, ty: &LayoutType) -> Result<(&'t str, String)> {
+    /// A name with pointers and dimensions: the name, the type as a layout spells it, and its alignment if attributes pack it.
+    fn parse_declarator(&mut self, ty: &LayoutType) -> Result<(&'t str, String, Option<u64>)> {
         let mut pointers = 0;
         while self.consume_if("*") {
             pointers += 1;
             while self.consume_if("const") || self.consume_if("restrict") || self.consume_if("volatile") {}
         }
-        if let Some(token) = self.peek().filter(|token| token.text == "(") {
-            return Err(self.unsupported_error(token.offset, "a pointer to a function or an array"));
+        match self.peek() {
+            Some(token) if token.text == "(" => return Err(self.unsupported_error(token.offset, "a pointer to a function or an array")),
+            Some(token) if matches!(token.text, ";" | ",") => return Err(self.unsupported_error(token.offset, "a member without a name")),
+            Some(token) if token.text == ":" => return Err(self.unsupported_error(token.offset, "a bit field")),
+            Some(token) if token.text == "&" => return Err(self.unsupported_error(token.offset, "a reference of C++")),
+            Some(token) if pointers == 0 && ty.name == VOID => return Err(self.unsupported_error(token.offset, "type `void`")),
+            _ => {}
         }
         let name = self.parse_name()?;
         let mut dims = Vec::new();
@@ -451,6 +496,7 @@ impl<'t> Parser<'t> {
             dims.push(self.array_length()?);
             self.expect_mark("]")?;
         }
+        let attributes = self.parse_attributes()?;
         if let Some(token) = self.peek() {
             match token.text {
                 ":" => return Err(self.unsupported_error(token.offset, "a bit field")),
@@ -472,7 +518,7 @@ impl<'t> Parser<'t> {
             "c16" => " %8",
             _ => "",
         };
-        Ok((name, format!("{base}{shape}{placement}")))
+        Ok((name, format!("{base}{shape}{placement}"), attributes.is_packed.then_some(1)))
     }
 
     /// A type, a struct of which is written as a named type; as deep as [`MAX_DEPTH`].
@@ -484,8 +530,20 @@ impl<'t> Parser<'t> {
         let mut words: Vec<&str> = Vec::new();
         while let Some(token) = self.peek_expanded()?.filter(|token| token.kind == TokenKind::Identifier) {
             match token.text {
-                "const" | "volatile" | "static" | "extern" | "register" => {
+                "const" | "volatile" | "static" | "extern" | "register" | "__extension__" | "__const" | "__volatile__" => {
                     self.next_token();
+                }
+                "__attribute__" | "__attribute" => {
+                    if self.parse_attributes()?.is_packed {
+                        return Err(self
+                            .unsupported_error(token.offset, "`__attribute__((packed))` before a type")
+                            .hint("write it after `struct`, or after the closing brace"));
+                    }
+                }
+                "_Alignas" | "alignas" => return Err(self.unsupported_error(token.offset, &format!("`{}`", token.text))),
+                "void" if words.is_empty() => {
+                    self.next_token();
+                    return Ok(LayoutType { name: VOID.to_owned(), is_char: false });
                 }
                 "struct" if words.is_empty() => {
                     self.next_token();
@@ -494,7 +552,7 @@ impl<'t> Parser<'t> {
                 "union" => return Err(self.unsupported_error(token.offset, "a union")),
                 "enum" => {
                     self.next_token();
-                    return self.parse_enum();
+                    return self.parse_enum(depth);
                 }
                 "unsigned" | "signed" | "char" | "short" | "int" | "long" | "float" | "double" | "_Complex" | "complex"
                 | "_Bool" | "bool" => {
@@ -518,38 +576,10 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// `enum x {…}`: an int.
-    fn parse_enum(&mut self) -> Result<LayoutType> {
-        if self.peek().is_some_and(|token| token.kind == TokenKind::Identifier) {
-            self.next_token();
-        }
-        if self.consume_if("{") {
-            let mut next = Some(0i64);
-            while !self.consume_if("}") {
-                let name = self.parse_name()?;
-                if self.consume_if("=") {
-                    let mut words = Vec::new();
-                    while let Some(token) = self.peek().filter(|token| !matches!(token.text, "," | "}")) {
-                        words.push(token.text);
-                        self.next_token();
-                    }
-                    next = evaluate(&words, &self.constants);
-                }
-                if let Some(value) = next {
-                    self.constants.insert(name.to_owned(), value);
-                    next = value.checked_add(1);
-                }
-                if !self.consume_if(",") && self.peek().is_none_or(|token| token.text != "}") {
-                    return Err(self.unexpected_token("`,` or `}`"));
-                }
-            }
-        }
-        Ok(LayoutType { name: "i4".to_owned(), is_char: false })
-    }
-
     /// `struct x {…}` or `struct x`.
     fn parse_struct(&mut self, depth: usize) -> Result<LayoutType> {
         let at = self.peek().map_or(0, |token| token.offset);
+        let mut attributes = self.parse_attributes()?;
         let tag = match self.peek_expanded()? {
             Some(token) if token.kind == TokenKind::Identifier => {
                 self.next_token();
@@ -557,6 +587,9 @@ impl<'t> Parser<'t> {
             }
             _ => None,
         };
+        if let Some(token) = self.peek().filter(|token| token.text == ":") {
+            return Err(self.unsupported_error(token.offset, "a struct with a base of C++"));
+        }
         if !self.consume_if("{") {
             let tag = tag.ok_or_else(|| self.unexpected_token("the name of a struct, or `{`"))?;
             let known = self.types.get(&format!("struct {tag}")).cloned();
@@ -571,28 +604,42 @@ impl<'t> Parser<'t> {
         let about = self.take_comments();
         // Types declared inside come before this one.
         let outer = std::mem::take(&mut self.output);
-        let (mut body, mut members) = (String::new(), Members::default());
+        let mut declared = Vec::new();
         while !self.consume_if("}") {
-            if self.peek().is_none() {
-                return Err(self.unexpected_token("`}`"));
+            let Some(token) = self.peek() else { return Err(self.unexpected_token("`}`")) };
+            if token.kind == TokenKind::Directive {
+                self.next_token();
+                self.parse_directive(token)?;
+                continue;
+            }
+            if self.eat_static_assert() {
+                continue;
             }
             let ty = self.parse_type(depth + 1)?;
             loop {
-                let (name, spelled) = self.parse_declarator(&ty)?;
-                let _ = write!(body, "  {} = {spelled}", quoted_name(name));
-                let documented = body.len();
+                let (name, spelled, packed) = self.parse_declarator(&ty)?;
                 let more = self.consume_if(",");
                 if !more {
                     self.expect_mark(";")?;
                 }
-                std::mem::swap(&mut self.output, &mut body);
+                let outer = std::mem::take(&mut self.output);
                 self.write_documentation("  ");
-                std::mem::swap(&mut self.output, &mut body);
-                members.push_member(name, &spelled, body.get(documented..).unwrap_or(""), &self.constants);
+                let docs = std::mem::replace(&mut self.output, outer);
+                declared.push((name, spelled, packed, docs));
                 if !more {
                     break;
                 }
             }
+        }
+        attributes.add(self.parse_attributes()?);
+        let largest = if attributes.is_packed { Some(1) } else { self.pack };
+        let (mut body, mut members) = (String::new(), Members::default());
+        for (name, spelled, packed, docs) in declared {
+            let (base, dims) = split_type(&spelled);
+            let usual = self.summary.align_of(base);
+            let align = packed.or(largest).map_or(usual, |largest| usual.min(largest));
+            let _ = write!(body, "  {} = {base}{dims}{}{docs}", quoted_name(name), self.summary.print_placement(base, align));
+            members.push_member(name, &spelled, align, &docs, &self.constants);
         }
         let name = tag.map_or_else(|| self.typedef_name(), str::to_owned);
         let inner = std::mem::replace(&mut self.output, outer);
@@ -649,6 +696,9 @@ impl<'t> Parser<'t> {
         }
     }
 }
+
+/// The type of nothing, to which only pointers lead.
+const VOID: &str = "void";
 
 fn truncate(text: &str) -> String {
     text.chars().take(40).collect()
@@ -742,7 +792,7 @@ mod tests {
             ("#define N 3\n#ifdef _WIN32\n#define N 4\n#endif\nint x[N];", 2, "gcc -E"),
             ("#ifdef __GNUC__\n#pragma pack(1)\n#endif\nint x;", 1, "gcc -E"),
             ("#ifdef __GNUC__\n#define int long\n#endif\nint x;", 4, "the macro `int`"),
-            ("#define PACKED __attribute__((packed))\nstruct s { int a; } PACKED;", 2, "the macro `PACKED`"),
+            ("#define ALIGNED __attribute__((aligned(8)))\nstruct s { int a; } ALIGNED;", 2, "aligned"),
             ("int x;\n#endif", 2, "without `#if`"),
             ("#else\nint x;", 1, "without `#if`"),
             ("int x;\n#if 1\nint y;", 2, "no `#endif`"),
@@ -791,13 +841,31 @@ mod tests {
             ("struct s { union { int a; } u; };", "union"),
             ("struct s { int a : 3; };", "bit field"),
             ("int f(void);", "function"),
-            ("struct s { void (*f)(int); };", "type `void`"),
+            ("struct s { void (*f)(int); };", "a pointer to a function"),
             ("struct s { FILE *f; };", "FILE"),
             ("struct s { struct t x; };", "not declared"),
             ("struct s { int a", "expected `;`"),
             ("struct s { int a[M]; };", "not a constant"),
             ("struct s { int a[-1]; };", "negative"),
-            ("#pragma pack(1)\nstruct s { char c; int a; };", "pack"),
+            ("#pragma pack(3)\nstruct s { char c; int a; };", "`#pragma pack(3)`"),
+            ("#pragma pack(push, name, 1)\nstruct s { int a; };", "`#pragma pack(push, name, 1)`"),
+            ("struct s { char c; int a; } __attribute__((aligned(16)));", "`__attribute__((aligned))`"),
+            ("struct s { int a __attribute__((mode(DI))); };", "`__attribute__((mode))`"),
+            ("struct s { __attribute__((packed)) int a; };", "before a type"),
+            ("struct s { _Alignas(16) int a; };", "`_Alignas`"),
+            ("struct s { struct { int a; }; };", "a member without a name"),
+            ("struct s { int : 3; };", "a bit field"),
+            ("struct s { int &a; };", "a reference"),
+            ("struct s : t { int a; };", "a base"),
+            ("struct s { double x[]; };", "without a length"),
+            ("struct s { __int128 a; };", "`__int128`"),
+            ("struct s { wchar_t a; };", "`wchar_t`"),
+            ("struct s { _Float16 a; };", "`_Float16`"),
+            ("enum e { A = sizeof(int) }; struct s { enum e a; };", "the enumerator `A`"),
+            ("struct s { enum f a; };", "enum f"),
+            ("namespace a { struct s { int a; }; }", "`namespace` of C++"),
+            ("class s { int a; };", "`class` of C++"),
+            ("using real = double;", "`using` of C++"),
             ("long double x;", "long double"),
             ("/* open", "does not end"),
         ] {
@@ -916,7 +984,7 @@ mod tests {
         }
         for (arrays, what) in [
             ("double rho[nx*ny+1];", "not a constant here"),
-            ("double rho[nz];", "--length nx=mesh.nx"),
+            ("double rho[nz];", "--length nz=mesh.nz"),
             ("double rho[nx/2];", "not a constant here"),
             ("union { int a; float b; } u[nx];", "a union"),
             ("double *rho[nx], (*f)(int);", "a pointer to a function"),

@@ -10,13 +10,14 @@ use trilith::dudley::{Draft, native_order};
 use trilith_layout::foreign::npz_arrays;
 use trilith_io::glob::natural;
 use trilith::layout::{Dialect, ItemKind, Layout, ParseOptions, parse};
-use trilith::{Error, Limits, Result};
+use trilith::{Error, ErrorKind, Limits, Location, Result};
 
 use super::DialectArg;
 use super::from_c::{CModel, Converted, LengthMember, read_c};
 use crate::Outcome;
 use crate::options::Options;
-use crate::output::{Output, eprint_line, display_size};
+use crate::advice::{error_remedy, error_with_advice};
+use crate::output::{Output, display_size, eprint_line, escape_controls};
 use crate::outputs::{FileFormat, check_absent, check_name};
 use crate::output_file::OutputFile;
 
@@ -24,7 +25,8 @@ use crate::output_file::OutputFile;
 ///
 /// Names of an archive with / in them, and folders in a folder, become dicts. Any other file is read as C: its
 /// structs become named types, declarations outside of them items, comments documentation. Conditions such as `#ifdef` are
-/// evaluated for the macros of the file and those of -D; one that depends on others is refused.
+/// evaluated for the macros of the file and those of -D; one that depends on others is refused. The exit status is 1 if a variable has
+/// no layout: the layout does not describe all of the file then, and a variable after such a one is refused.
 #[derive(Debug, Args)]
 pub(super) struct New {
     /// A .npz or .npy file, a folder, or a C source (- is one on standard input)
@@ -63,9 +65,18 @@ impl New {
         if draft.is_some() && !self.defines.is_empty() {
             return Err(Error::invalid_input("-D is for C source, which has conditions"));
         }
+        let mut outcome = Outcome::Success;
         let old = match &draft {
             Some(draft) => draft.layout()?.0,
-            None => self.read_c(options, &limits)?,
+            None => match self.read_c(options, &limits) {
+                Ok((text, lacks_variable)) => {
+                    // The layout does not describe all of the file.
+                    outcome = if lacks_variable { Outcome::Negative } else { Outcome::Success };
+                    text
+                }
+                Err(error) if error.kind() == ErrorKind::Unsupported => return report_refusal(&error, options),
+                Err(error) => return Err(error),
+            },
         };
         let layout = parse_layout_text(&old, &limits)?;
         let (text, layout) = if dialect == layout.dialect() {
@@ -111,7 +122,7 @@ impl New {
             out.write_lines(text.trim_end_matches('\n'))?;
         }
         out.finish()?;
-        Ok(Outcome::Success)
+        Ok(outcome)
     }
 
     /// The arrays, unless the input is C.
@@ -143,18 +154,19 @@ impl New {
     }
 
     /// Names on stderr what a layout cannot say of a C source; one of which nothing is left is refused.
-    fn warn_left_out(&self, made: Converted) -> Result<String> {
+    fn warn_left_out(&self, made: Converted) -> Result<(String, bool)> {
         let is_empty = made.text.lines().count() < 2;
         let mut left_out = made.left_out.into_iter();
         if is_empty && let Some(error) = left_out.next() {
             return Err(error.context(self.input.clone()));
         }
         made.notes.iter().for_each(|said| eprint_line(&format!("{}: {said}", self.input)));
-        left_out.for_each(|why| eprint_line(&format!("{}: left out: {why}", self.input)));
-        Ok(made.text)
+        left_out.for_each(|why| eprint_line(&format!("{}: left out: {}", self.input, error_with_advice(&why))));
+        Ok((made.text, made.lacks_variable))
     }
 
-    fn read_c(&self, options: &Options, limits: &Limits) -> Result<String> {
+    /// Returns the layout of a C source, and `true` if variables are left out.
+    fn read_c(&self, options: &Options, limits: &Limits) -> Result<(String, bool)> {
         let source = options.open_source(&self.input)?;
         let bytes = read_vec(&*source, 0, source.len(), limits)?;
         let text =
@@ -162,6 +174,22 @@ impl New {
         let model = CModel { long: self.long, ..CModel::default() };
         self.warn_left_out(read_c(&text, model, &self.lengths, &self.defines).map_err(|e| e.context(self.input.clone()))?)
     }
+}
+
+/// Shows that a C source has no layout, and where.
+fn report_refusal(error: &Error, options: &Options) -> Result<Outcome> {
+    if options.json {
+        let (line, column) = match error.location() {
+            Location::Text { line, column } => (Some(*line), Some(*column)),
+            _ => (None, None),
+        };
+        let hint = error_remedy(error).unwrap_or_default();
+        let fault = json!({"code": null, "line": line, "column": column, "message": escape_controls(error.message()), "hint": hint});
+        Output::print_json(&json!({"errors": [fault]}))?;
+    } else {
+        eprint_line(&format!("trilith: {}", error_with_advice(error)));
+    }
+    Ok(Outcome::Negative)
 }
 
 /// A layout that was made here.

@@ -18,7 +18,7 @@ use crate::output_file::OutputFile;
 ///
 /// Every stored parameter gets its value by --param, every item its data by --from: an item, a list (its elements
 /// along the first axis), or a member of `"" = {…}[NREC]`. The layout is put at the end of the file, unless --bare
-/// leaves it out.
+/// leaves it out. With --raw the file holds the bytes of the layout alone, as the program writes them that the layout describes.
 #[derive(Debug, Args)]
 pub(super) struct Write {
     #[command(flatten)]
@@ -27,14 +27,17 @@ pub(super) struct Write {
     #[arg(value_name = "OUT.bd")]
     output: String,
     /// The value of a stored parameter, by its path (can be given again)
-    #[arg(long = "param", value_name = "NAME=VALUE", num_args = 1..)]
+    #[arg(id = "param", long = "param", value_name = "NAME=VALUE", num_args = 1..)]
     params: Vec<String>,
     /// The data of items, by their paths, from .npy files (can be given again)
     #[arg(long = "from", value_name = "NAME=FILE.npy", num_args = 1..)]
     from: Vec<String>,
-    /// Leave the layout out of the file
+    /// Leave the layout out of the file, which still begins with the signature of Dudley files
     #[arg(long)]
     bare: bool,
+    /// Write the bytes of the layout alone, without the signature and the layout
+    #[arg(long)]
+    raw: bool,
 }
 
 impl Write {
@@ -54,11 +57,16 @@ impl Write {
             let array = Array::from_npy(options.open_source(file)?, &limits).map_err(|e| e.context(file.to_owned()))?;
             filling.data.push((name.to_owned(), array));
         }
-        check_name(&self.output, FileFormat::Dudley, "name it otherwise")?;
+        let written = if self.raw { FileFormat::Raw } else { FileFormat::Dudley };
+        check_name(&self.output, written, "name it otherwise")?;
         options.check_inputs(&self.output, &[])?;
         let mut target = OutputFile::create(&self.output, WriteBasis::Nothing, options)?;
         let order = options.byteorder().or(layout.order()).unwrap_or(native_order());
-        let storage = if self.bare { LayoutStorage::Separate } else { LayoutStorage::Embedded };
+        let storage = match (self.raw, self.bare) {
+            (true, _) => LayoutStorage::Raw,
+            (false, true) => LayoutStorage::Separate,
+            (false, false) => LayoutStorage::Embedded,
+        };
         filling.write(&layout, order, storage, &limits, &mut target.writer())?;
         let written = target.commit(options)?;
         let report = json!({"file": self.output, "written": true, "size": written});

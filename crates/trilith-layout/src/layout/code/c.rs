@@ -13,6 +13,7 @@ pub(super) const C: CodeGenerator = CodeGenerator { name: "c", extension: "h", l
 
 const HELPERS: &str = include_str!("templates/helpers.h");
 
+/// The type of a field; NAME is the name of the module.
 fn to_c_datatype(primitive: Primitive) -> &'static str {
     match (primitive.kind(), primitive.size()) {
         (PrimitiveKind::Signed, 1) => "int8_t",
@@ -21,8 +22,8 @@ fn to_c_datatype(primitive: Primitive) -> &'static str {
         (PrimitiveKind::Signed, _) => "int64_t",
         (PrimitiveKind::Float, 4) => "float",
         (PrimitiveKind::Float, _) => "double",
-        (PrimitiveKind::Complex, 8) => "float _Complex",
-        (PrimitiveKind::Complex, _) => "double _Complex",
+        (PrimitiveKind::Complex, 8) => "NAME_c8",
+        (PrimitiveKind::Complex, _) => "NAME_c16",
         (PrimitiveKind::Ascii, _) => "char",
         (PrimitiveKind::Unicode, 1) => "char",
         (PrimitiveKind::Bool, _) => "unsigned char",
@@ -32,6 +33,18 @@ fn to_c_datatype(primitive: Primitive) -> &'static str {
         _ => "uint64_t",
     }
 }
+
+/// The complex types, which have other names in C++.
+const COMPLEX: &str = "
+#ifdef __cplusplus
+#include <complex>
+typedef std::complex<float> NAME_c8;
+typedef std::complex<double> NAME_c16;
+#else
+typedef float _Complex NAME_c8;
+typedef double _Complex NAME_c16;
+#endif
+";
 
 fn unsupported_reason(field: &CodeField) -> Option<&'static str> {
     matches!(field.primitive.name(), "f2" | "c4").then_some("C99 has no floating-point type of two bytes")
@@ -46,7 +59,9 @@ fn generate_code(plan: &CodePlan) -> String {
         max: format!("{name}_max({{0}}, {{1}})"),
         choice: "({0} > 0 ? {1} : {2})",
     };
-    let template = HELPERS.replace("NAME", name).replace("GUARD", &name.to_ascii_uppercase());
+    let has_complex = plan.fields.iter().any(|field| field.primitive.kind() == PrimitiveKind::Complex);
+    let template = HELPERS.replace("COMPLEX", if has_complex { COMPLEX } else { "" });
+    let template = template.replace("NAME", name).replace("GUARD", &name.to_ascii_uppercase());
     let signature = escape_bytes(&plan.signature(), |byte| format!("\\{byte:03o}"));
     let mut out = plan.fill_helper_template(&template, &signature, &print_struct_fields(plan));
     push_writer(plan, &spelling, &mut out);
@@ -61,7 +76,8 @@ fn print_struct_fields(plan: &CodePlan) -> String {
     for field in &plan.fields {
         let star = if field.shape.is_empty() { "" } else { "*" };
         let comment = plan.print_field_comment(field).replace("*/", "* /").replace("/*", "/ *").replace('?', "\\?");
-        let _ = writeln!(out, "  {} {star}{};  /* {comment} */", to_c_datatype(field.primitive), field.name);
+        let ty = to_c_datatype(field.primitive).replace("NAME", &plan.name);
+        let _ = writeln!(out, "  {ty} {star}{};  /* {comment} */", field.name);
     }
     if plan.fields.is_empty() {
         out.push_str("  char nothing;\n");
@@ -76,11 +92,21 @@ fn print_field_address(field: &CodeField) -> String {
 /// `depth, loops, run, bytes of a number, numbers in an element, order`
 fn print_block_arguments(array: &FieldMove, field: &CodeField, spelling: &ExprSyntax, vars: &[String]) -> String {
     let p = |expr| spelling.print_expr(vars, expr);
-    let loops: Vec<String> = array.loops.iter().map(|(count, stride)| format!("{}, {}", p(count), p(stride))).collect();
-    let table = if loops.is_empty() { "NULL".to_owned() } else { format!("(const int64_t[]){{{}}}", loops.join(", ")) };
+    let table = if array.loops.is_empty() { "NULL" } else { "loops" };
     let numbers = field.primitive.size() / byte_swap_width(field.primitive);
     let order = order_letter(array.order);
     format!("{}, {table}, {}, {}, {numbers}, '{order}'", array.loops.len(), p(&array.run), byte_swap_width(field.primitive))
+}
+
+/// A call with the table of the loops around a field, if it has some.
+fn push_call(array: &FieldMove, spelling: &ExprSyntax, vars: &[String], call: &str, out: &mut String) {
+    let p = |expr| spelling.print_expr(vars, expr);
+    let loops: Vec<String> = array.loops.iter().map(|(count, stride)| format!("{}, {}", p(count), p(stride))).collect();
+    let _ = if loops.is_empty() {
+        writeln!(out, "  {call};")
+    } else {
+        writeln!(out, "  {{\n    const int64_t loops[] = {{{}}};\n    {call};\n  }}", loops.join(", "))
+    };
 }
 
 fn push_writer(plan: &CodePlan, spelling: &ExprSyntax, out: &mut String) {
@@ -103,7 +129,8 @@ fn push_writer(plan: &CodePlan, spelling: &ExprSyntax, out: &mut String) {
             Op::Array(array) => {
                 let Some(field) = plan.fields.get(array.field) else { continue };
                 let (at, blocks) = (spelling.print_expr(vars, &array.at), print_block_arguments(array, field, spelling, vars));
-                let _ = writeln!(out, "  {name}_put(f, {at}, {}, {blocks});", print_field_address(field));
+                let call = format!("{name}_put(f, {at}, {}, {blocks})", print_field_address(field));
+                push_call(array, spelling, vars, &call, out);
             }
         }
     }
@@ -133,14 +160,14 @@ fn push_reader(plan: &CodePlan, spelling: &ExprSyntax, out: &mut String) {
     let (name, vars) = (&plan.name, &plan.read.vars);
     let _ = writeln!(
         out,
-        "\n/* Frees the arrays of a struct that was read. */\nstatic inline void {name}_free(struct {name} *v)\n{{\n  const struct {name} nothing = {{0}};"
+        "\n/* Frees the arrays of a struct that was read. */\nstatic inline void {name}_free(struct {name} *v)\n{{"
     );
     for field in plan.fields.iter().filter(|field| !field.shape.is_empty()) {
         let _ = writeln!(out, "  free(v->{});", field.name);
     }
     let _ = writeln!(
         out,
-        "  *v = nothing;\n}}\n\n/* Reads a file; free the arrays with {name}_free. Returns NULL, or what went wrong. */\nstatic inline const char *{name}_read(const char *path, struct {name} *v)\n{{\n  struct {name}_file file, *f = &file;\n  const struct {name} nothing = {{0}};\n  const char *error;\n  *v = nothing;\n  {name}_open(f, path);"
+        "  *v = {name}_empty();\n}}\n\n/* Reads a file; free the arrays with {name}_free. Returns NULL, or what went wrong. */\nstatic inline const char *{name}_read(const char *path, struct {name} *v)\n{{\n  struct {name}_file file, *f = &file;\n  const char *error;\n  *v = {name}_empty();\n  {name}_open(f, path);"
     );
     for op in &plan.read.ops {
         match op {
@@ -158,9 +185,12 @@ fn push_reader(plan: &CodePlan, spelling: &ExprSyntax, out: &mut String) {
                 let (at, blocks) = (spelling.print_expr(vars, &array.at), print_block_arguments(array, field, spelling, vars));
                 if !field.shape.is_empty() {
                     let count = spelling.print_expr(vars, &array.count_elements());
-                    let _ = writeln!(out, "  v->{} = {name}_allocate(f, {count}, {});", field.name, field.primitive.size());
+                    let ty = to_c_datatype(field.primitive).replace("NAME", name);
+                    let size = field.primitive.size();
+                    let _ = writeln!(out, "  v->{} = ({ty} *) {name}_allocate(f, {count}, {size});", field.name);
                 }
-                let _ = writeln!(out, "  {name}_get(f, {at}, {}, {blocks});", print_field_address(field));
+                let call = format!("{name}_get(f, {at}, {}, {blocks})", print_field_address(field));
+                push_call(array, spelling, vars, &call, out);
             }
         }
     }

@@ -13,6 +13,9 @@ const HELPERS: &str = include_str!("templates/helpers.f90");
 
 fn to_fortran_datatype(primitive: Primitive) -> (&'static str, &'static str) {
     match (primitive.kind(), primitive.size()) {
+        // Unsigned numbers, and characters of several bytes, as signed ones with the same bits.
+        (PrimitiveKind::Unsigned | PrimitiveKind::Pointer, size) => signed_type(size),
+        (PrimitiveKind::Unicode, size) if size > 1 => signed_type(size),
         (PrimitiveKind::Signed, 1) => ("integer(int8)", "0_int8"),
         (PrimitiveKind::Signed, 2) => ("integer(int16)", "0_int16"),
         (PrimitiveKind::Signed, 4) => ("integer(int32)", "0_int32"),
@@ -26,11 +29,28 @@ fn to_fortran_datatype(primitive: Primitive) -> (&'static str, &'static str) {
     }
 }
 
+/// The signed number of a size.
+fn signed_type(size: u64) -> (&'static str, &'static str) {
+    match size {
+        1 => ("integer(int8)", "0_int8"),
+        2 => ("integer(int16)", "0_int16"),
+        4 => ("integer(int32)", "0_int32"),
+        _ => ("integer(int64)", "0_int64"),
+    }
+}
+
+/// Returns what a comment has to say of a field that Fortran holds as another type.
+fn type_comment(primitive: Primitive) -> Option<&'static str> {
+    match primitive.kind() {
+        PrimitiveKind::Unsigned | PrimitiveKind::Pointer => Some("unsigned in the file: here the same bits as a signed number"),
+        PrimitiveKind::Unicode if primitive.size() > 1 => Some("characters, as the numbers that the file has for them"),
+        _ => None,
+    }
+}
+
 fn unsupported_reason(field: &CodeField) -> Option<&'static str> {
     let primitive = field.primitive;
     match primitive.kind() {
-        PrimitiveKind::Unsigned | PrimitiveKind::Pointer => Some("Fortran has no unsigned integers"),
-        PrimitiveKind::Unicode if primitive.size() > 1 => Some("Fortran has no characters of this size"),
         _ if matches!(primitive.name(), "f2" | "c4") => Some("this program uses no floating-point type of two bytes"),
         _ if field.shape.len() > 15 => Some("Fortran arrays have at most 15 dimensions"),
         _ => None,
@@ -50,6 +70,9 @@ fn generate_code(plan: &CodePlan) -> String {
         let (ty, zero) = to_fortran_datatype(field.primitive);
         let comment: String = plan.print_field_comment(field).chars().take(90).collect();
         let _ = writeln!(fields, "    ! {comment}");
+        if let Some(comment) = type_comment(field.primitive) {
+            let _ = writeln!(fields, "    ! ({comment})");
+        }
         if field.shape.is_empty() {
             let _ = writeln!(fields, "    {ty} :: {} = {zero}", field.name);
         } else {
@@ -200,9 +223,16 @@ fn push_text_calls(bytes: &[u8], out: &mut String) {
 }
 
 fn push_param_check(field: &CodeField, var: Option<&String>, out: &mut String) {
-    push_statement(out, &format!("call check(f, int(v%{}, int64))", field.name));
+    let name = &field.name;
+    let value = match (field.primitive.kind(), field.primitive.size()) {
+        (PrimitiveKind::Signed, _) => format!("int(v%{name}, int64)"),
+        // The highest bit of an unsigned number is no sign.
+        (_, 8) => format!("merge(v%{name}, -2_int64, v%{name} >= 0)"),
+        (_, size) => format!("iand(int(v%{name}, int64), {}_int64)", (1u64 << (8 * size)) - 1),
+    };
+    push_statement(out, &format!("call check(f, {value})"));
     if let Some(var) = var {
-        push_statement(out, &format!("{var} = int(v%{}, int64)", field.name));
+        push_statement(out, &format!("{var} = {value}"));
     }
 }
 

@@ -3,11 +3,14 @@
 use std::collections::HashSet;
 
 /// Words that some language keeps for itself, and names of the generated helpers.
-const RESERVED_WORDS: &str = " abstract and as asm assert async auto await become bool box break case char class complex const continue crate \
-    def default del do double dyn elif else enum error except extern extra false file final finally float fn for from global goto if \
-    impl import in inline int is lambda let long loop macro match mod move mut none nonlocal not or override pass path priv pub raise \
-    ref register restrict return self short signed sizeof static struct super switch trait true try type typedef typeof union \
-    unsafe unsigned unsized use values virtual void volatile where while with yield ";
+const RESERVED_WORDS: &str = " abstract alignas alignof and and_eq as asm assert async auto await become bitand bitor bool box break case catch char \
+    char8_t char16_t char32_t class co_await co_return co_yield compl complex concept const const_cast consteval constexpr constinit \
+    continue crate decltype def default del delete do double dyn dynamic_cast elif else enum error except explicit export extern extra \
+    false file final finally float fn for friend from global goto if impl import in inline int is lambda let long loop macro match mod \
+    module move mut mutable namespace new noexcept none nonlocal not not_eq nullptr operator or or_eq override pass path priv private \
+    protected pub public raise ref register reinterpret_cast requires restrict return self short signed sizeof static static_assert \
+    static_cast struct super switch template this thread_local throw trait true try type typedef typeid typename typeof union unsafe \
+    unsigned unsized use using values virtual void volatile wchar_t where while with xor xor_eq yield ";
 
 /// Longest identifier; Fortran allows 63 characters.
 const MAX_IDENTIFIER_LEN: usize = 40;

@@ -62,6 +62,17 @@ impl CodeLanguage {
     }
 }
 
+/// The form of the files that a program writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodeOutput<'t> {
+    /// Native files with this text, the layout, at their end.
+    Embedded(&'t str),
+    /// Native files without a layout.
+    Separate,
+    /// The bytes of the layout alone.
+    Raw,
+}
+
 impl fmt::Debug for CodeLanguage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -120,6 +131,8 @@ struct CodePlan {
     order: Byteorder,
     /// The layout at the end of written files.
     layout: Option<String>,
+    /// `true` if written files begin with a signature.
+    has_signature: bool,
     fields: Vec<CodeField>,
     /// Writes a native file.
     write: CodeProgram,
@@ -148,7 +161,10 @@ impl CodePlan {
 
     /// The helper functions of a language for this layout: `signature` and `fields` are spelled by the language.
     fn fill_helper_template(&self, template: &str, signature: &str, fields: &str) -> String {
+        let (origin, header_size) = if self.has_signature { (self.first_address(), 16) } else { (0, 0) };
         template
+            .replace("ORIGIN", &origin.to_string())
+            .replace("HEADERSIZE", &header_size.to_string())
             .replace("SIGNATURE", signature)
             .replace("BASE", &self.first_address().to_string())
             .replace("LETTER", &order_letter(Some(self.order)).to_string())
@@ -217,8 +233,18 @@ impl Layout {
     /// parameter, or a datatype that the language lacks. Returns [`ErrorKind::Limit`](crate::ErrorKind::Limit) for a
     /// layout with very many items.
     pub fn code(&self, language: CodeLanguage, name: &str, order: Byteorder, text: Option<&str>) -> Result<String> {
+        self.code_for(language, name, order, text.map_or(CodeOutput::Separate, CodeOutput::Embedded))
+    }
+
+    /// Does the same as [`Layout::code`] for a form of the written files.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Layout::code`].
+    pub fn code_for(&self, language: CodeLanguage, name: &str, order: Byteorder, output: CodeOutput<'_>) -> Result<String> {
         let name = identifiers::to_identifier(name);
-        let start = if self.dialect() == Dialect::D2026 { 0 } else { 16 };
+        let has_signature = output != CodeOutput::Raw;
+        let text = if let CodeOutput::Embedded(text) = output { Some(text) } else { None };
+        let start = if self.dialect() == Dialect::D2026 || !has_signature { 0 } else { 16 };
         let written = lower::build_operations(self, Expr::Const(start))?;
         let first = if self.dialect() == Dialect::D2026 { Expr::ZERO } else { Expr::Start };
         let read = lower::build_operations(self, first)?;
@@ -233,6 +259,7 @@ impl Layout {
             dialect: self.dialect(),
             order,
             layout: text.map(str::to_owned),
+            has_signature,
             fields: written.fields,
             write: CodeProgram { ops: lower::drop_unused_vars(written.ops, Some(&written.total)), vars: written.vars },
             total: written.total,

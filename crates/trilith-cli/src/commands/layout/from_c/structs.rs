@@ -19,19 +19,21 @@ pub(super) struct Member {
     pub name: String,
     /// Type of the member, with dimensions that are numbers if they are constants.
     pub layout_type: String,
+    /// The alignment of the member in its struct: that of its type, or less in a packed struct.
+    pub align: u64,
     pub docs: String,
 }
 
 impl Members {
     /// Adds one. A summary block comes before the constants, so that lengths are numbers in it.
-    pub(super) fn push_member(&mut self, name: &str, spelled: &str, docs: &str, constants: &SymbolTable<i64>) {
+    pub(super) fn push_member(&mut self, name: &str, spelled: &str, align: u64, docs: &str, constants: &SymbolTable<i64>) {
         let number = |dim: &str| constants.get(dim.trim()).map_or_else(|| dim.trim().to_owned(), i64::to_string);
         let (base, dims) = split_type(spelled);
         let spelled = match dims.strip_prefix('[').and_then(|dims| dims.strip_suffix(']')) {
             Some(dims) => format!("{base}[{}]", dims.split(',').map(number).collect::<Vec<_>>().join(", ")),
             None => base.to_owned(),
         };
-        self.members.push(Member { name: name.to_owned(), layout_type: spelled, docs: docs.to_owned() });
+        self.members.push(Member { name: name.to_owned(), layout_type: spelled, align, docs: docs.to_owned() });
     }
 }
 
@@ -68,7 +70,7 @@ const MAX_DEPTH: usize = 64;
 
 impl StructTable {
     pub(super) fn insert_struct(&mut self, name: &str, members: Members, docs: String, text: String) {
-        let align = members.members.iter().map(|member| self.align_of(split_type(&member.layout_type).0)).max().unwrap_or(1);
+        let align = members.members.iter().map(|member| member.align).max().unwrap_or(1);
         self.definitions.insert(name.to_owned(), StructDef { members, docs, text, align });
     }
 
@@ -95,6 +97,14 @@ impl StructTable {
     pub(super) fn find_by_c_name(&self, name: &str) -> Option<String> {
         let spelled = quoted_name(name);
         if self.definitions.contains_key(&spelled) { Some(spelled) } else { self.names.get(name).cloned() }
+    }
+
+    /// Returns the member of this name that is an integer, with its struct; the first struct by name.
+    pub(super) fn find_with_integer(&self, name: &str) -> Option<String> {
+        let is_integer = |member: &Member| matches!(member.layout_type.as_str(), "i1" | "i2" | "i4" | "i8" | "u4" | "u8");
+        let has_member = |of: &&String| self.members_of(of).iter().any(|member| member.name == name && is_integer(member));
+        let found = self.definitions.keys().filter(has_member).min()?;
+        Some(format!("{}.{name}", found.trim_matches('"')))
     }
 
     pub(super) fn members_of(&self, name: &str) -> &[Member] {
@@ -154,6 +164,13 @@ impl StructTable {
         Ok(())
     }
 
+    /// Returns how a layout spells that a type has this alignment; nothing if it has it anyway.
+    pub(super) fn print_placement(&self, base: &str, align: u64) -> String {
+        // A layout of 2025 aligns a complex number as the whole (D1), a compiler as its parts.
+        let usual = if matches!(base, "c8" | "c16") { 2 * self.align_of(base) } else { self.align_of(base) };
+        if usual == align { String::new() } else { format!(" %{align}") }
+    }
+
     /// The alignment that a compiler gives a type.
     pub(super) fn align_of(&self, base: &str) -> u64 {
         if let Some(written) = self.definitions.get(base) {
@@ -190,7 +207,7 @@ impl StructTable {
         let mut end = 0u64;
         for member in self.members_of(name) {
             let (base, dims) = split_type(&member.layout_type);
-            end = end.checked_next_multiple_of(self.align_of(base).max(1))?;
+            end = end.checked_next_multiple_of(member.align.max(1))?;
             end = end.checked_add(self.size_of(base, depth + 1)?.checked_mul(count_elements(dims)?)?)?;
         }
         Some(end)
@@ -209,10 +226,7 @@ impl StructTable {
         let mut text = String::from("{\n");
         for member in &written.members.members {
             let (base, dims) = split_type(&member.layout_type);
-            let placement = match base {
-                "c8" | "c16" => format!(" %{}", self.align_of(base)),
-                _ => String::new(),
-            };
+            let placement = self.print_placement(base, member.align);
             let full = self.inline_type(base, depth + 1);
             let _ = write!(text, "{pad}  {} = {full}{dims}{placement}{}", quoted_name(&member.name), member.docs);
         }

@@ -79,6 +79,25 @@ impl SummaryBlock {
         !self.lengths.is_empty()
     }
 
+    /// Returns the alignment that a compiler gives a type.
+    pub(super) fn align_of(&self, base: &str) -> u64 {
+        self.structs.align_of(base)
+    }
+
+    /// Returns how a layout spells that a type has this alignment.
+    pub(super) fn print_placement(&self, base: &str, align: u64) -> String {
+        self.structs.print_placement(base, align)
+    }
+
+    /// Returns what to do about a name that is no constant: it is a length that the file stores, in the struct that has such a member
+    /// if there is one.
+    pub(super) fn advise_length(&self, name: &str) -> String {
+        match self.structs.find_with_integer(name) {
+            Some(place) => format!("if the file stores it, give --length {name}={place}"),
+            None => format!("if a struct at the beginning of the file stores it, give its member, such as --length {name}=mesh.{name}"),
+        }
+    }
+
     /// Keeps a struct.
     pub(super) fn insert_struct(&mut self, name: &str, members: Members, docs: String, text: String) {
         self.structs.insert_struct(name, members, docs, text);
@@ -313,17 +332,17 @@ impl SummaryBlock {
             let (base, dims) = split_type(&member.layout_type);
             if ways.iter().any(|(way, _)| way.len() > path.len() && way.starts_with(path)) {
                 let own = self.structs.align_of(base);
+                // The members of the block are placed from the beginning of the file.
+                if member.align < own {
+                    return Err(Error::unsupported(format!("{} has lengths, and is a struct with padding in a packed struct", path.join(".")))
+                        .hint("declare it packed as well, if the program does"));
+                }
                 *align = own.max(*align);
                 self.flatten_members(base, path, ways, align, out)?;
                 *align = own.max(*align);
             } else {
                 let length = ways.iter().find(|(way, _)| way == path).map(|(_, length)| *length);
-                let own = self.structs.align_of(base);
-                let placement = match () {
-                    () if *align > own => format!(" %{align}"),
-                    () if matches!(base, "c8" | "c16") => format!(" %{own}"),
-                    () => String::new(),
-                };
+                let placement = self.structs.print_placement(base, member.align.max(*align));
                 let spelled = match (length, base) {
                     // Parameters of the language are signed.
                     (Some(_), "u4") => "i4".to_owned(),

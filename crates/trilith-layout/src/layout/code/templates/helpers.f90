@@ -132,7 +132,7 @@ contains
     if (run == 0) return
     do k = 0, runs(loops) - 1
       there = add(f%base, place(at, loops, k))
-      if (there < 16) call fail(f, name // ' would be written over the header')
+      if (there < HEADERSIZE) call fail(f, name // ' would be written over the header')
       if (f%error /= '') return
       write (f%unit, pos=there + 1, iostat=status) b(k * run + 1:(k + 1) * run)
       if (status /= 0) call fail(f, 'the file cannot be written')
@@ -167,15 +167,15 @@ contains
     type(stream), intent(out) :: f
     character(len=*), intent(in) :: path
     integer :: status
-    f%base = BASE
-    f%start = 16 - BASE
-    f%size = 16
+    f%base = ORIGIN
+    f%start = HEADERSIZE - ORIGIN
+    f%size = HEADERSIZE
     open (newunit=f%unit, file=path, access='stream', form='unformatted', status='replace', action='write', iostat=status)
     if (status /= 0) then
       call fail(f, 'the file cannot be created')
       return
     end if
-    write (f%unit, iostat=status) signature, 0_int64
+    if (f%size > 0) write (f%unit, iostat=status) signature, 0_int64
     if (status /= 0) call fail(f, 'the file cannot be written')
   end subroutine create
 

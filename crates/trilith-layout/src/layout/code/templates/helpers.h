@@ -1,4 +1,4 @@
-/* Reads and writes files of one Dudley layout. Made by `trilith layout code`; needs C99 and nothing else. */
+/* Reads and writes files of one Dudley layout. Made by `trilith layout code`; needs C99 or C++11 and nothing else. */
 #ifndef GUARD_H
 #define GUARD_H
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
+COMPLEX
 /* The content of a file. Arrays are in C order; a parameter is the length of the arrays that name it. */
 struct NAME {
 FIELDS};
@@ -19,6 +19,17 @@ struct NAME_file {
   int is_native;
   char order;
 };
+
+/* Returns a struct without content. */
+static inline struct NAME NAME_empty(void)
+{
+#ifdef __cplusplus
+  return NAME();
+#else
+  const struct NAME empty = {0};
+  return empty;
+#endif
+}
 
 static inline int64_t NAME_length(int64_t value, int64_t more)
 {
@@ -109,14 +120,14 @@ static inline void NAME_put(struct NAME_file *f, int64_t at, const void *data, i
                             int64_t width, int64_t numbers, char order)
 {
   const int64_t runs = run > 0 ? NAME_runs(depth, loops) : 0, bytes = NAME_mul(run, width * numbers);
-  const unsigned char *from = data;
+  const unsigned char *from = (const unsigned char *) data;
   unsigned char part[4096];
   int64_t k, done, size, place;
   if (runs > 0 && !data)
     NAME_fail(f, "an array that has elements is NULL");
   for (k = 0; k < runs && !f->error; k++) {
     place = NAME_add(f->base, NAME_place(at, depth, loops, k));
-    if (place < 16)
+    if (place < HEADERSIZE)
       NAME_fail(f, "an item would be written over the header");
     if (!NAME_seek(f, place))
       return;
@@ -137,7 +148,7 @@ static inline void NAME_get(struct NAME_file *f, int64_t at, void *data, int dep
                             int64_t width, int64_t numbers, char order)
 {
   const int64_t runs = run > 0 ? NAME_runs(depth, loops) : 0, bytes = NAME_mul(run, width * numbers);
-  unsigned char *into = data;
+  unsigned char *into = (unsigned char *) data;
   int64_t k, place;
   for (k = 0; k < runs && !f->error; k++, into += bytes) {
     place = NAME_add(f->base, NAME_place(at, depth, loops, k));
@@ -165,12 +176,12 @@ static inline void *NAME_allocate(struct NAME_file *f, int64_t count, int64_t si
 
 static inline void NAME_create(struct NAME_file *f, const char *path)
 {
-  const struct NAME_file file = {NULL, NULL, BASE, 16, 0, 1, 'LETTER'};
+  const struct NAME_file file = {NULL, NULL, ORIGIN, HEADERSIZE, 0, HEADERSIZE > 0, 'LETTER'};
   *f = file;
   f->file = fopen(path, "wb");
   if (!f->file)
     NAME_fail(f, "the file cannot be created");
-  else if (fwrite("SIGNATURE\0\0\0\0\0\0\0\0", 1, 16, f->file) != 16)
+  else if (HEADERSIZE && fwrite("SIGNATURE\0\0\0\0\0\0\0\0", 1, 16, f->file) != 16)
     NAME_fail(f, "the file cannot be written");
 }
 

@@ -60,9 +60,9 @@ class _File:
         self.file, self.base, self.start, self.order = file, 0, 0, "LETTER"
 
     def create(self):
-        self.base, self.start = BASE, 16 - BASE
-        self.size = 16
-        self.file.write(b"SIGNATURE" + bytes(8))
+        self.base, self.start = ORIGIN, HEADERSIZE - ORIGIN
+        self.size = HEADERSIZE
+        self.file.write((b"SIGNATURE" + bytes(8))[:HEADERSIZE])
 
     def open(self):
         first = self.file.read(16)
@@ -90,7 +90,7 @@ class _File:
             raise ValueError(f"{name} has {len(flat)} numbers, its parameters say {need}")
         order = self.order if order == "=" else order
         for k, place in enumerate(self.places(at, loops) if run else ()):
-            if place < 16:
+            if place < HEADERSIZE:
                 raise ValueError(f"{name} would be written over the header")
             data = struct.pack(f"{order}{run}{code}", *flat[k * run:(k + 1) * run])
             self.file.seek(place)
@@ -118,7 +118,7 @@ class _File:
         return _nested(flat, [n for n in dims if n >= 0], kind == "text")
 
     def end(self, total, text):
-        at = max(16, self.base + total)
+        at = max(HEADERSIZE, self.base + total)
         if not text:
             if at > self.size:
                 self.file.seek(at - 1)
