@@ -639,6 +639,44 @@ fn null_keys_of_inline_arrays_are_rejected() {
     }
 }
 
+/// RFC 3986, 3.5: a fragment is no part of what a URI retrieves. First tier.
+#[test]
+fn source_fragment_names_same_file() {
+    for source in ["x.asdf", "x.asdf#", "x.asdf#/a"] {
+        let keys = format!("source: \"{source}\", datatype: uint8, byteorder: big, shape: [2]");
+        let text = format!("!<tag:stsci.edu:asdf/core/ndarray-1.1.0> {{{keys}}}");
+        let tree = trilith::Tree::parse(&text, &Default::default()).unwrap();
+        let origin = asdf::Ndarray::parse(tree.root(), &Default::default()).unwrap().origin;
+        assert_eq!(origin, asdf::ElementsOrigin::External("x.asdf".to_owned()), "{source}");
+    }
+}
+
+/// Schema fits/fits-1.0.0, `required: [header]`: without the cards the scale of the elements is unknown. First tier.
+#[test]
+fn hdu_without_header_is_rejected() {
+    const CARDS: &str = "[[SIMPLE, true], [BITPIX, 8], [NAXIS, 1], [NAXIS1, 3], [BSCALE, 2.0]]";
+    let read = |tag: &str, header: &str| {
+        let data = "data: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, shape: [3]}";
+        let mut bytes = head("asdf-1.x", &format!("fits: {tag}[{{{header}{data}}}]\n"));
+        bytes.extend(plain("asdf-1.x", &[1, 2, 3]));
+        let file = trilith::OpenOptions::default().open_bytes(bytes).unwrap();
+        file.array("/fits/0/data").and_then(|array| array.load_as::<f64>())
+    };
+    for tag in ["!fits/fits-1.0.0 ", "!fits/fits-1.1.0 ", "!<tag:astropy.org:astropy/fits/fits-1.0.0> "] {
+        assert_eq!(read(tag, &format!("header: {CARDS}, ")).unwrap(), [2.0, 4.0, 6.0]);
+        for header in
+            [String::new(), format!("headre: {CARDS}, "), "header: null, ".to_owned(), "header: {BSCALE: 2.0}, ".to_owned()]
+        {
+            let error = read(tag, &header).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Malformed, "{header}: {error}");
+            let is_misspelt = header.starts_with("headre");
+            assert_eq!(error.advice().is_some_and(|advice| advice.contains("did you mean header?")), is_misspelt, "{header}");
+        }
+    }
+    // Another list with this name is no FITS file.
+    assert_eq!(read("", "").unwrap(), [1.0, 2.0, 3.0]);
+}
+
 /// A key that is spelt nearly like one that decides how bytes are read is a warning of `verify`. First tier.
 #[test]
 fn misspelt_optional_keys_are_reported() {

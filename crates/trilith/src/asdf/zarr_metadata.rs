@@ -6,6 +6,7 @@ use crate::bytes::{from_base64, to_usize};
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::suggest::nearest;
 use crate::tree::{Node, Scalar, Value};
 
 /// Start of the tags of these nodes; a version follows.
@@ -118,6 +119,9 @@ fn parse_dtype_literal(node: Node<'_>, depth: usize) -> Result<PyLiteral> {
 fn parse_filters(said: Node<'_>) -> Result<FilterPipeline> {
     let mut words: Vec<String> = Vec::new();
     if let Some(list) = said.get("filters").filter(|list| !list.is_null()) {
+        if !list.is_sequence() {
+            return Err(list.error("the filters of Zarr are a list of codecs, or null"));
+        }
         for filter in list.items() {
             words.extend(filter_name(filter)?);
         }
@@ -131,7 +135,8 @@ fn parse_filters(said: Node<'_>) -> Result<FilterPipeline> {
 /// The word for a codec of numcodecs; None if nothing is to be undone.
 fn filter_name(codec: Node<'_>) -> Result<Option<String>> {
     let id = codec.require("id")?;
-    let plain = match &*id.text() {
+    let id = id.as_str().ok_or_else(|| id.error(format!("the id of a codec is {}, expected its name", id.source_text())))?;
+    let plain = match &*id {
         "zlib" => "deflate",
         "gzip" => "gzip",
         "zstd" => "zstd",
@@ -140,8 +145,10 @@ fn filter_name(codec: Node<'_>) -> Result<Option<String>> {
         "bz2" => "bzip2",
         "fletcher32" => "fletcher32",
         "shuffle" => {
-            let size = codec.get("elementsize").map_or(Some(4), Node::as_u64);
-            let size = size.ok_or_else(|| codec.error("elementsize of shuffle is not a number of bytes"))?;
+            check_codec_keys(codec, &["id", "elementsize"])?;
+            // Numcodecs would take 4 for a missing size; every program writes it, and another size gives other values.
+            let size = codec.require("elementsize")?;
+            let size = size.as_u64().ok_or_else(|| size.error("elementsize of shuffle is not a number of bytes"))?;
             return Ok(Some(format!("shuffle({size})")));
         }
         "delta" => return delta_filter_word(codec).map(Some),
@@ -153,8 +160,20 @@ fn filter_name(codec: Node<'_>) -> Result<Option<String>> {
     Ok(Some(plain.to_owned()))
 }
 
+/// Refuses a codec with a key that its kind does not have: numcodecs does so, and a misspelt key decides how bytes are decoded.
+fn check_codec_keys(codec: Node<'_>, known: &'static [&'static str]) -> Result<()> {
+    let unknown = codec.entries().map(|(name, _)| name).find(|name| !known.contains(&&*name.text()));
+    let Some(name) = unknown else { return Ok(()) };
+    let error = name.error(format!("the codec {} has no key {}", codec.require("id")?.text(), name.text()));
+    Err(match nearest(&name.text(), known.iter().copied()) {
+        Some(near) => error.hint(format!("did you mean {near}?")),
+        None => error,
+    })
+}
+
 /// Differences of whole numbers of the type that they have themselves.
 fn delta_filter_word(codec: Node<'_>) -> Result<String> {
+    check_codec_keys(codec, &["id", "dtype", "astype"])?;
     let typed = |name: &str| codec.get(name).filter(|node| !node.is_null());
     let dtype = codec.require("dtype")?;
     let (datatype, order) =

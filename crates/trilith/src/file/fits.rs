@@ -24,6 +24,7 @@ use crate::error::{Error, Result, ResultExt};
 use crate::fits::{self, FitsFile, Hdu, Header, NewHdu};
 use crate::limits::Limits;
 use crate::percent::leniently_decoded;
+use crate::suggest::nearest;
 use crate::tree::{Node, NodeId, Tree, TreePath, Value};
 use crate::yaml::{PrintOptions, print_document};
 
@@ -379,21 +380,37 @@ pub(super) fn is_ragged(file: &AsdfFile, node: Node<'_>) -> bool {
 /// Declarations of the headers in the `fits` list of a tree about the arrays next to them.
 pub(super) struct HeaderDeclarations;
 
+/// Part of the tags of a list of HDUs, in every standard and of asdf-astropy.
+const FITS_TAG_PART: &str = "/fits/fits";
+
 impl NumberDeclarations for HeaderDeclarations {
     fn find_declarations(&self, file: &AsdfFile) -> HashMap<NodeId, NodeId> {
         let root = file.tree().root();
         // The HDUs of a FITS file around the tree are read as they are meant.
         let list = if root.is_mapping() && file.container().is_none() { root.get("fits") } else { None };
+        let is_tagged = list.and_then(Node::tag).is_some_and(|tag| tag.contains(FITS_TAG_PART));
         let mut declared = HashMap::new();
         for item in list.into_iter().filter(|list| list.is_sequence()).flat_map(Node::items).filter(|item| item.is_mapping()) {
-            if let (Some(data), Some(header)) = (item.get("data"), item.get("header")) {
-                declared.entry(data.id()).or_insert(header.id());
+            let header = item.get("header").filter(|header| header.is_sequence());
+            // Without a header the scale of the elements is unknown. A list without the tag may be no FITS file.
+            if let (Some(data), Some(declaration)) = (item.get("data"), header.or(is_tagged.then_some(item))) {
+                declared.entry(data.id()).or_insert(declaration.id());
             }
         }
         declared
     }
 
     fn physical_array(&self, header: Node<'_>, stored: Array) -> Result<Array> {
+        if !header.is_sequence() {
+            let error =
+                header.error("the HDU has no list of cards under the key header, so that the scale of its elements is unknown");
+            let near =
+                header.entries().map(|(name, _)| name.text().into_owned()).find(|name| nearest(name, ["header"]).is_some());
+            return Err(match near {
+                Some(name) if name != "header" => error.hint(format!("{name}: did you mean header?")),
+                _ => error.hint("--stored reads the elements unchanged"),
+            });
+        }
         fits::to_physical(header, stored)
     }
 }
