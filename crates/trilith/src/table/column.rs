@@ -143,9 +143,10 @@ impl Column {
                 Ok(cell)
             }
             Some(AddressName::Attribute(selector)) => {
-                let item = match (self.path.is_empty() && place.item.is_none(), place.file.image()?) {
-                    (true, Some(image)) => place.file.item(&image)?,
-                    _ => item,
+                let is_of_image = self.path.is_empty() && place.item.is_none();
+                let item = match if is_of_image { place.file.image()? } else { None } {
+                    Some(image) => place.file.item(&image)?,
+                    None => item,
                 };
                 let found = match item.find_attribute(selector)? {
                     None if self.path.is_empty() => place.file.root().find_attribute(selector)?,
