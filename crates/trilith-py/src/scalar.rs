@@ -169,6 +169,20 @@ fn word_value<'py>(py: Python<'py>, said: &Attribute) -> PyResult<Bound<'py, PyA
     })
 }
 
+/// The shape of nested lists of numbers; None if there is anything else in them, or their lengths differ.
+fn number_shape(value: &AttributeValue) -> Option<Vec<usize>> {
+    match value {
+        AttributeValue::Number(_) | AttributeValue::Bool(_) => Some(Vec::new()),
+        AttributeValue::List(values) => {
+            let mut shapes = values.iter().map(number_shape);
+            let inner = shapes.next()??;
+            let is_regular = shapes.all(|other| other.as_ref() == Some(&inner));
+            is_regular.then(|| std::iter::once(values.len()).chain(inner).collect())
+        }
+        _ => None,
+    }
+}
+
 /// The value of an attribute: a scalar of numpy with the datatype of the file, a string, bytes, an array of numbers, or a list.
 fn attribute_value<'py>(py: Python<'py>, value: &AttributeValue) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
@@ -197,6 +211,9 @@ fn attribute_value<'py>(py: Python<'py>, value: &AttributeValue) -> PyResult<Bou
             }
             for value in values {
                 list.append(attribute_value(py, value)?)?;
+            }
+            if number_shape(value).is_some_and(|shape| shape.len() > 1) {
+                return py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "array"), (list,));
             }
             list.into_any()
         }

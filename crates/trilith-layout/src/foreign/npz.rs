@@ -488,6 +488,7 @@ mod tests {
             compressed_size: 0,
             uncompressed_size: 0,
             header,
+            comment: String::new(),
         };
         let entries = [entry("a", 0), entry("b", 1), entry("a", 2), entry("c", 3), entry("a", 4)];
         let order: Vec<u64> = latest_first(&entries).into_iter().map(|entry| entry.header).collect();

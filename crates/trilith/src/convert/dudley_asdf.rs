@@ -29,7 +29,7 @@ use crate::dudley::{
     Draft, DudleyFile, ItemTreeId, MEANING, NewItemKind, OutlineKind, StreamItems, StreamOutline, with_ascii_members,
 };
 use crate::error::{Error, Result};
-use crate::file::annotations::{attribute_key, attribute_name as read_name};
+use crate::file::annotations::{attribute_name as read_name, layout_attribute_key};
 use crate::file::value_of;
 use crate::layout::{
     Attribute, Dialect, ItemId, LayoutEntry, LayoutLiteral, Primitive, PrimitiveKind, attribute_name, own_attribute, own_value,
@@ -534,7 +534,10 @@ impl DudleyToTree<'_, '_, '_> {
             let name = match file_attribute_name(item, spelled) {
                 _ if filter.applied.contains(&spelled) => continue,
                 Some(name) if filter.children.is_some_and(|children| !self.is_name_taken(item, &name, children)) => continue,
-                Some(name) => attribute_key(&name).into_owned(),
+                Some(_) => match layout_attribute_key(spelled) {
+                    Some(key) => key,
+                    None => continue,
+                },
                 None if MEANING.contains(&spelled) => spelled.to_owned(),
                 None => continue,
             };

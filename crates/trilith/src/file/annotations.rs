@@ -10,8 +10,8 @@ use crate::asdf::inline_read;
 use crate::bytes::{MemorySource, base64, from_base64};
 use crate::dudley::MEANING;
 use crate::layout::{
-    BYTES_TYPE, EMPTY_TYPE, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, REFERENCE_TYPE, TYPE_PREFIX, marked_name, read_own,
-    split_attribute_type,
+    BYTES_TYPE, EMPTY_TYPE, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, REFERENCE_TYPE, TYPE_PREFIX,
+    attribute_name as layout_attribute_name, is_attribute_type, marked_name, own_attribute, read_own, split_attribute_type,
 };
 use crate::tree::{Value, ValueData};
 
@@ -34,10 +34,18 @@ const MARK: &str = "own:";
 
 /// Returns the key of an attribute in the mapping: its name, with a mark if the name means something there.
 pub(crate) fn attribute_key(name: &str) -> Cow<'_, str> {
-    if name == REFERENCE_KEY || name.starts_with(MARK) || MEANING.contains(&name) {
+    if name == REFERENCE_KEY || name.starts_with(MARK) || MEANING.contains(&name) || is_attribute_type(name) {
         return Cow::Owned(marked_name(name));
     }
     Cow::Borrowed(name)
+}
+
+/// Returns the key of an attribute of a layout in the mapping, by the name that the layout spells; None for a word about the elements.
+pub(crate) fn layout_attribute_key(spelled: &str) -> Option<String> {
+    if let Some((prefix, about)) = split_attribute_type(spelled) {
+        return Some(format!("{prefix}{}", attribute_key(&layout_attribute_name(about)?)));
+    }
+    Some(attribute_key(&layout_attribute_name(spelled)?).into_owned())
 }
 
 /// Returns the name of an attribute by its key in the mapping.
@@ -204,9 +212,10 @@ impl ItemAnnotation {
 
     /// Takes the unit from the attributes. An attribute `units` stays, since that is its name in the file.
     pub(crate) fn collect_unit(&mut self) {
-        let text = |list: &[AttributeEntry], name: &str| {
-            list.iter().position(|entry| entry.name == name && entry.value.as_str().is_some())
+        let is_text = |entry: &AttributeEntry| {
+            entry.value.as_str().is_some() && !entry.value.is_binary() && entry.datatype.is_none() && entry.reference.is_none()
         };
+        let text = |list: &[AttributeEntry], name: &str| list.iter().position(|entry| entry.name == name && is_text(entry));
         match (text(&self.attributes, "unit"), text(&self.attributes, "units")) {
             (Some(at), None) => {
                 let value = self.attributes.remove(at).value;
@@ -246,7 +255,7 @@ impl ItemAnnotation {
             all.push((DIMS_ATTRIBUTE.into(), Value::seq(names).flow()));
         }
         for entry in &self.attributes {
-            let word = |prefix: &str| Cow::Owned(format!("{prefix}{}", entry.name));
+            let word = |prefix: &str| Cow::Owned(format!("{prefix}{}", own_attribute(&attribute_name(&entry.name))));
             let is_text = |bytes: Vec<u8>| String::from_utf8(bytes).is_ok();
             let is_like_text = |value: &Value| value.is_binary() && value.as_str().and_then(from_base64).is_some_and(is_text);
             let bytes = (is_like_text(&entry.value) || entry.value.items().iter().any(is_like_text)).then_some(BYTES_TYPE);
