@@ -18,7 +18,7 @@ use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 use crate::layout::{
     Attribute, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE, ItemId, LayoutEntry, LayoutLiteral, VALID_ATTRIBUTE, is_attribute_type,
-    read_own, read_value, split_attribute_type, stated_attribute_type, typed_attributes,
+    read_own, read_value, selected_attributes, split_attribute_type, stated_attribute_type,
 };
 
 impl DudleyFile {
@@ -38,13 +38,22 @@ impl DudleyFile {
     /// # Errors
     /// Returns the errors of [`DudleyFile::outline`].
     pub fn attributes(&self, id: ItemTreeId) -> Result<Vec<ItemAttribute>> {
+        self.selected_attributes(id, &|_| true)
+    }
+
+    /// Does the same as [`DudleyFile::attributes`] for the attributes whose names fit; no other one is read.
+    ///
+    /// # Errors
+    /// Returns the errors of [`DudleyFile::attributes`].
+    #[doc(hidden)]
+    pub fn selected_attributes(&self, id: ItemTreeId, fits: &dyn Fn(&str) -> bool) -> Result<Vec<ItemAttribute>> {
         let outline = self.outline()?;
         let Some(item) = outline.item(id) else { return Ok(Vec::new()) };
         let datatype = match outline.kind(id) {
             OutlineKind::Data(entry) => self.stored_array_of(entry).ok().map(|array| array.datatype().clone()),
             _ => None,
         };
-        let mut all = typed_attributes(self.layout(), item, datatype.as_ref());
+        let mut all = selected_attributes(self.layout(), item, datatype.as_ref(), fits);
         if let Some(datatype) = datatype.filter(|_| self.is_physical)
             && !value_decodings(self.layout().attributes(item), &datatype).is_empty()
         {
@@ -53,7 +62,7 @@ impl DudleyFile {
                 attribute.role = AttributeRole::Applied;
             }
         }
-        for (name, id) in outline.attribute_items(id) {
+        for (name, id) in outline.attribute_items(id).filter(|(name, _)| fits(name)) {
             let OutlineKind::Data(entry) = outline.kind(id) else { continue };
             if let Ok(array) = self.array_of(entry).and_then(|array| self.decoded(&array)) {
                 all.push(ItemAttribute::new(name, AttributeValue::Array(Box::new(array))));

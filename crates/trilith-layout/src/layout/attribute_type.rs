@@ -56,11 +56,21 @@ pub fn stated_attribute_type<'l>(attributes: impl Iterator<Item = (&'l str, &'l 
 /// The attributes of an item of a file with their datatypes, in the order of the layout; without those that describe how an array is
 /// stored. `elements` is the datatype of its stored elements, if it is an array.
 pub fn typed_attributes(layout: &Layout, item: ItemId, elements: Option<&Datatype>) -> Vec<ItemAttribute> {
+    selected_attributes(layout, item, elements, &|_| true)
+}
+
+/// Does the same as [`typed_attributes`] for the attributes whose names fit.
+pub fn selected_attributes(
+    layout: &Layout,
+    item: ItemId,
+    elements: Option<&Datatype>,
+    fits: &dyn Fn(&str) -> bool,
+) -> Vec<ItemAttribute> {
     let stated = StatedTypes::new(layout, item);
     let said = layout.attributes(item).filter(move |(name, _)| !(item == ItemId::ROOT && *name == "dialect"));
     let named = said.filter_map(|(name, value)| Some((name, attribute_name(name)?, value)));
     named
-        .filter(|(spelled, _, _)| !stated.describes(spelled))
+        .filter(|(spelled, name, _)| fits(name) && !stated.describes(spelled))
         .map(|(spelled, name, value)| {
             let value = stated.typed_value(spelled, &name, &read_value(value), elements);
             ItemAttribute::new(name.into_owned(), value)

@@ -64,7 +64,7 @@ pub(crate) use attribute_type::AttributeType;
 #[doc(hidden)]
 pub use attribute_type::{BYTES_TYPE, EMPTY_TYPE, REFERENCE_TYPE};
 #[doc(hidden)]
-pub use attribute_type::{stated_attribute_type, typed_attributes};
+pub use attribute_type::{selected_attributes, stated_attribute_type, typed_attributes};
 pub(crate) use builder::LayoutBuilder;
 #[doc(hidden)]
 pub use chunk_index::{ChunkIndex, IndexedArray, StoredChunk};

@@ -100,14 +100,20 @@ impl<'f> Item<'f> {
     /// # Errors
     /// Returns the errors of [`Item::attributes`].
     pub fn find_attribute(&self, selector: &AttributeSelector) -> Result<Option<ItemAttribute>> {
-        let all = self.all_attributes()?;
+        // A layout may have very many attributes.
+        let decoded = leniently_decoded(&selector.name);
+        let fits = |known: &str| known == selector.name || known == decoded;
+        let all = match self.as_dudley() {
+            Some((file, id)) => file.selected_attributes(id, &fits)?,
+            None => self.all_attributes()?,
+        };
         let ignores_case = self.backend().family() == "fits";
         let find = |name: &str| {
             let is_it = |known: &&ItemAttribute| known.name == name || ignores_case && known.name.eq_ignore_ascii_case(name);
             all.iter().filter(is_it).nth(selector.index.unwrap_or(0)).cloned()
         };
-        Ok(find(&selector.name).or_else(|| match leniently_decoded(&selector.name) {
-            Cow::Owned(decoded) => find(&decoded),
+        Ok(find(&selector.name).or_else(|| match &decoded {
+            Cow::Owned(decoded) => find(decoded),
             Cow::Borrowed(_) => None,
         }))
     }
