@@ -212,7 +212,8 @@ def same(ours, theirs):
 def from_json(value, datatype):
     """The plain value that the JSON form of an attribute stands for."""
     if isinstance(value, list):
-        return [from_json(one, datatype) for one in value]
+        values = [from_json(one, datatype) for one in value]
+        return values[0] if len(values) == 1 else values
     if isinstance(value, dict):
         if "base64" in value:
             return base64.b64decode(value["base64"])

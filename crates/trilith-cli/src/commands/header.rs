@@ -47,8 +47,8 @@ fn print_header(job: &mut FileJob<'_>, key: Option<&str>) -> Result<Outcome> {
     let item = file.item(job.item_path());
     let Some(item) = job.report_missing(item)? else { return Ok(Outcome::Negative) };
     let items = match key {
-        Some(key) => item.header_items_matching(key)?,
-        None => item.header_items()?,
+        Some(key) => item.header().items_matching(key)?,
+        None => item.header().items()?,
     };
     let lines = if job.item_path().is_empty() && key.is_none() { first_lines(&file) } else { Vec::new() };
     if job.options.json {

@@ -282,7 +282,7 @@ fn refuse_attribute(file: &AsdfFile, node: Node<'_>, path: &str, name: &AddressN
     let (word, key) = match name {
         AddressName::Computed(value) => (value.name().to_owned(), value.name().to_owned()),
         AddressName::Attribute(selector) => {
-            let known = item.tree_metadata();
+            let known = item.header().tree_metadata();
             let Some(known) = known.iter().find(|known| known.name == selector.name) else { return Ok(()) };
             (selector.to_string(), known.name.clone())
         }

@@ -58,7 +58,7 @@ impl LeafArray {
         let (array, is_foreign) = (item.array()?, has_lengths(item));
         // Zarr has bytes, too, which are where the file has them.
         let is_bytes = is_foreign && matches!(array.datatype(), Datatype::Ascii(_)) && !array.is_padded();
-        let array = if is_bytes { array } else { item.decode_text(array)? };
+        let array = if is_bytes { array } else { item.decoder().decode_text(array)? };
         let (mut attributes, axes) = (typed_attributes(item), item.axes()?);
         // xarray decodes bytes by this attribute, and has no way to decode strings.
         if matches!(array.datatype(), Datatype::Ucs4(_)) {

@@ -128,7 +128,8 @@ pub(super) fn write_value(item: &Item<'_>, format: Format, out: &mut dyn Write) 
         }
         Format::Text | Format::Json => {
             let mut how = ExpandOptions::default();
-            how.inline = item.is_history() || item.is_ragged();
+            let flags = item.flags();
+            how.inline = flags.is_history || flags.is_ragged;
             write_json(out, item, how)
         }
     }

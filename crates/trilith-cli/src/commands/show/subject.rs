@@ -99,7 +99,7 @@ fn axis_coordinate(item: &Item<'_>, parts: &ArraySelection) -> Result<Option<(St
     }
     let is_left = |axis: &usize| !matches!(indices.get(*axis), Some(Index::Integer(_)));
     let Some(axis) = (0..axes).rev().find(is_left) else { return Ok(None) };
-    let Some((name, coordinate)) = item.coordinate(axis)? else { return Ok(None) };
+    let Some((name, coordinate)) = item.axes()?.coordinate(item, axis)? else { return Ok(None) };
     let numbers = coordinate.array()?;
     if !is_numeric(numbers.datatype()) || numbers.mask().is_some() {
         return Ok(None);
