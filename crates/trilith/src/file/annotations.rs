@@ -238,9 +238,10 @@ impl ItemAnnotation {
         }
         let own = self.attributes.iter().filter(|entry| !MEANING.contains(&entry.name.as_str()));
         all.extend(own.map(|entry| (attribute_name(&entry.name), entry.value.clone())));
-        let is_unit = |name: &str| matches!(name, "unit" | "units");
+        let is_unit =
+            |name: &str, value: &Value| name == "unit" || name == "units" && value.as_str().is_some() && !value.is_binary();
         if let Some(unit) = &self.unit
-            && !all.iter().any(|(name, _)| is_unit(name))
+            && !all.iter().any(|(name, value)| is_unit(name, value))
         {
             all.push(("unit".into(), Value::from(unit.as_str())));
         }

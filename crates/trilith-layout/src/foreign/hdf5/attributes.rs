@@ -303,6 +303,14 @@ impl Attribute {
         Ok(address.filter(|address| *address != 0 && count > 0).map(|address| (count, address, index)))
     }
 
+    /// Returns `true` if a list of variable length has several elements. Reads no element.
+    pub(super) fn has_several_in_list(&self, file: &Hdf5File) -> bool {
+        let count = self.dataspace.shape.as_ref().and_then(|shape| shape.first().copied()).unwrap_or(0);
+        let is_list = matches!(self.datatype.special, UnmappedKind::Sequence(_));
+        is_list
+            && (0..count).map_while(|number| self.read_sequence_descriptor(file, number).ok()).flatten().any(|(len, ..)| len > 1)
+    }
+
     /// Returns the bytes of the first element, if the attribute has this datatype, byte order and shape.
     pub(super) fn element_of(&self, typed: &LayoutDatatype) -> Option<Vec<u8>> {
         let is_same =

@@ -416,10 +416,8 @@ impl LayoutWriter<'_> {
     fn write_scales(&mut self, attributes: &[Attribute]) -> Result<()> {
         let at = &self.addresses;
         let list = attributes.iter().find(|attribute| attribute.name == "DIMENSION_LIST");
-        let lists = list.and_then(|list| list.varlen_lists(&at.file, &at.heaps).ok()).unwrap_or_default();
-        if lists.iter().all(|scales| scales.len() < 2) {
-            return Ok(());
-        }
+        let Some(list) = list.filter(|list| list.has_several_in_list(&at.file)) else { return Ok(()) };
+        let lists = list.varlen_lists(&at.file, &at.heaps).unwrap_or_default();
         let pairs = lists
             .iter()
             .enumerate()
