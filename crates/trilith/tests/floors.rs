@@ -107,6 +107,9 @@ const CIRCLES: &[(&[&str], &str)] = &[
             "file/file_set",
             "file/fits",
             "file/item",
+            "file/item_decoder",
+            "file/item_header",
+            "file/item_queries",
             "file/open",
         ],
         "a backend answers questions about items that hold it; an item has columns, which a FITS file describes, and a FITS file \
