@@ -99,6 +99,7 @@ const CIRCLES: &[(&[&str], &str)] = &[
     (&["dudley/dudley_file", "dudley/item_tree"], "a file has an outline, which is made of the file"),
     (
         &[
+            "file/address_target",
             "file/asdf",
             "file/backend",
             "file/columns",
