@@ -104,11 +104,6 @@ const LINKED: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:s
 const PARTS: &str =
     "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\nx: {y: 1}\n...\n";
 
-const STARS: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
-     stars: !core/table-1.1.0\n  columns:\n\
-     \u{20} - !core/column-1.1.0 {name: id, data: !core/ndarray-1.1.0 {data: [1, 2, 3], datatype: int64}}\n\
-     \u{20} - !core/column-1.1.0 {name: flux, unit: Jy, data: !core/ndarray-1.1.0 {data: [1.5, 2.5, 3.5], datatype: float64}}\n...\n";
-
 /// The folder with what the examples and the pages name besides the files of the tour.
 fn furnished() -> Folder {
     let folder = Folder::new();
@@ -116,7 +111,6 @@ fn furnished() -> Folder {
     folder.write("schemas/mine-1.0.0.yaml", SCHEMA);
     folder.write("linked.asdf", LINKED);
     folder.write("parts-of.asdf", PARTS);
-    folder.write("stars.asdf", STARS);
     folder.write("records.h", "struct point { double x; int n; };\n");
     std::fs::write(folder.path().join("te.raw"), [0; 480]).unwrap();
     folder.write("point.dud", "{\n N : i8\n}\nx = f8[N]\n");

@@ -10,10 +10,6 @@ const MAX_LINES: usize = 600;
 
 /// Files that may be longer, each with the reason.
 const LONGER: &[(&str, &str)] = &[
-    (
-        "crates/trilith-cli/tests/documented_examples.rs",
-        "one list of what the lines of all pages need, and the program that runs them",
-    ),
     ("crates/trilith-wcs/src/transform.rs", "one type for all transforms, each with its evaluation and its way back"),
     ("crates/trilith-py/src/array.rs", "the one class for arrays, whose docstrings are much of it"),
     ("crates/trilith-py/src/file.rs", "the one class for files, whose docstrings are most of it"),
