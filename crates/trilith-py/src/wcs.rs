@@ -159,7 +159,7 @@ impl Wcs {
 #[pyfunction]
 pub(crate) fn _wcs_of_array(array: &Bound<'_, Array>) -> PyResult<Option<Wcs>> {
     let Some(item) = array.get().as_item() else { return Ok(None) };
-    let found = detach_interruptible(array.py(), || find_coordinates(&item))?.or_raise(UsageErrorKind::Argument)?;
+    let found = detach_interruptible(array.py(), || find_coordinates(item))?.or_raise(UsageErrorKind::Argument)?;
     Wcs::wrap_with_warnings(array.py(), found)
 }
 
