@@ -1,11 +1,15 @@
 """HDF5, netCDF and TIFF files of other libraries, through every form: each value arrives, or is listed as a loss."""
 
+import io
 import json
 import random
+import struct
 import subprocess
+import zipfile
 
 import numpy as np
 import peer
+import trilith as python
 from peer import datatype, sha256, trilith
 
 try:
@@ -142,3 +146,94 @@ class Accounts(peer.Case):
     @peer.unittest.skipIf(tifffile is None, "needs tifffile")
     def test_tiff(self):
         self.through(tiff, "tif")
+
+    def arrives(self, path, witnesses, *options):
+        """Each witness is in the text of each form, or in a loss."""
+        for form in FORMS:
+            out = self.folder / f"w.{'bd' if form[0] == 'd' else 'fits' if form == 'fits' else 'asdf'}"
+            out.unlink(missing_ok=True)
+            words = ["convert", path, out, "--allow-loss", "--json", *options] + ([] if form == "fits" else ["--to", form])
+            ended = subprocess.run([peer.PROGRAM, *map(str, words)], capture_output=True, timeout=peer.TIME_LIMIT, check=False)
+            self.assertEqual(ended.returncode, 0, (path.name, form, ended.stderr))
+            losses = " ".join(loss["message"] for loss in json.loads(ended.stdout)["losses"])
+            text = out.read_bytes() + trilith("tree", out, "--attributes")
+            for witness in witnesses:
+                with self.subTest(path.name, form=form, witness=witness):
+                    self.assertTrue(witness.encode() in text or witness in losses, losses)
+
+    @peer.unittest.skipIf(h5py is None, "needs h5py")
+    def test_hdf5_properties_beside_attributes(self):
+        """Tier: rest. Comments, fill values, names of scales and of values are no attributes of HDF5."""
+        path = self.folder / "p.h5"
+        named = np.dtype([("e", h5py.enum_dtype({"ENUMNAME": 1, "OFF": 0}, "i1")), ("v", "f4")])
+        with h5py.File(path, "w", userblock_size=512) as file:
+            file["a"], file["x"], file["SECONDSCALE"] = [1, 2], [3.0, 4.0], [3.0, 5.0]
+            file["x"].make_scale("SCALENAME")
+            file["SECONDSCALE"].make_scale("y")
+            file["a"].dims[0].attach_scale(file["x"])
+            file["a"].dims[0].attach_scale(file["SECONDSCALE"])
+            h5py.h5o.set_comment(file["a"].id, b"OBJECTCOMMENT")
+            h5py.h5o.set_comment(file.id, b"ROOTCOMMENT")
+            file.create_dataset("f", data=[1, 2], fillvalue=987654)
+            file.create_dataset("g", shape=(4,), dtype="f4", chunks=(2,), fillvalue=123.25)
+            file["a"].attrs.create("named", np.zeros(2, named), dtype=named)
+        with open(path, "r+b") as raw:
+            raw.write(b"USERBLOCK")
+        words = ["OBJECTCOMMENT", "ROOTCOMMENT", "987654", "123.25", "SCALENAME", "SECONDSCALE", "ENUMNAME", "USERBLOCK"]
+        self.arrives(path, words)
+        with h5py.File(self.folder / "u.h5", "w", userblock_size=8192) as file:
+            file["a"] = [1]
+        with open(self.folder / "u.h5", "r+b") as raw:
+            raw.write(b"X")
+        self.arrives(self.folder / "u.h5", ["the user block"])
+
+    @peer.unittest.skipIf(h5py is None, "needs h5py")
+    def test_attributes_that_elements_do_not_follow_stay(self):
+        """Tier: rest. netCDF4 ignores these values, so `--physical` keeps them."""
+        path = self.folder / "q.h5"
+        ignored = {"valid_min": "WITNESS", "_FillValue": 98765432, "valid_range": [98765432.0, 1, 2], "scale_factor": "NOFACTOR"}
+        with h5py.File(path, "w") as file:
+            for number, (name, value) in enumerate(ignored.items()):
+                data = file.create_dataset(f"d{number}", data=np.array([1, 2], "i1"))
+                data.attrs[name], data.attrs["missing_value"] = value, np.int8(2)
+        self.arrives(path, ["WITNESS", "98765432", "valid_range", "NOFACTOR"], "--physical")
+
+    def test_comments_of_archives_and_titles_of_fields(self):
+        """Tier: rest."""
+        content = io.BytesIO()
+        np.save(content, np.zeros(2, [(("FIELDTITLE", "name"), "i4")]))
+        path = self.folder / "p.npz"
+        with zipfile.ZipFile(path, "w") as archive:
+            member = zipfile.ZipInfo("a.npy")
+            member.comment = b"MEMBERCOMMENT"
+            archive.writestr(member, content.getvalue())
+            archive.comment = b"ARCHIVECOMMENT"
+        self.arrives(path, ["MEMBERCOMMENT", "ARCHIVECOMMENT", "FIELDTITLE"])
+
+    @peer.unittest.skipIf(tifffile is None, "needs tifffile")
+    def test_fractions_and_bytes_of_tiff_tags(self):
+        """Tier: rest. tifffile returns both parts of a fraction, and bytes."""
+        path = self.folder / "p.tif"
+        tags = [(50000, 7, 9, b"WITNESS1a", True), (50001, "2I", 1, (1234567, 7), True), (50002, "2i", 1, (-3, 7), True)]
+        image = np.zeros((3, 4), "u1")
+        tifffile.imwrite(path, image, metadata=None, photometric="minisblack", extratags=tags)
+        self.arrives(path, ["1234567"])
+        out = self.folder / "t.asdf"
+        trilith("convert", path, out)
+        for one in (path, out):
+            with python.open(one) as file, tifffile.TiffFile(path) as wanted:
+                attrs = file["image"].attrs
+                self.assertEqual(attrs["tag50000"], wanted.pages[0].tags[50000].value)
+                self.assertEqual(attrs["tag50001"].tolist(), list(wanted.pages[0].tags[50001].value))
+                self.assertEqual((attrs["tag50001"].dtype, attrs["tag50002"].dtype), ("uint32", "int32"))
+        with open(path, "ab") as raw:
+            raw.write(b"TRAILING")
+        self.arrives(path, ["the last 8 bytes"])
+        # tifffile does not write this tag.
+        tifffile.imwrite(path, image, metadata=None, photometric="minisblack", extratags=[(50000, "I", 1, 8, True)])
+        path.write_bytes(path.read_bytes().replace(struct.pack("<H", 50000), struct.pack("<H", 34665)))
+        self.arrives(path, ["the EXIF metadata"])
+
+
+if __name__ == "__main__":
+    peer.unittest.main()

@@ -244,7 +244,7 @@ class Tiff(Case):
         data = pixels("u1", (8, 9))
         tifffile.imwrite(path, data, description="two\nlines", software="somebody", resolution=(72, 36), extratags=extra, metadata=None)
         layout = trilith("layout", "from", path).decode()
-        for said in ('ImageDescription="own:two%0Alines"', 'Software="somebody"', "XResolution=72", "ModelPixelScale=[2", 'GDAL_NODATA="-9999"'):
+        for said in ('ImageDescription="own:two%0Alines"', 'Software="somebody"', "XResolution=[72,1]", "ModelPixelScale=[2", 'GDAL_NODATA="-9999"'):
             self.assertIn(said, layout.replace(", ", ","))
         self.digests({path: {"image": data, "image@tag65000": np.arange(300, dtype="<u2")}})
 

@@ -38,6 +38,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: CampaignProgram::Python("tests/interop/test_anchors.py"),
     },
     Campaign {
+        name: "attributes",
+        subject: "files with random attributes of HDF5, netCDF and FITS, through every form, against their libraries",
+        cases: 1000,
+        work: CampaignProgram::Python("tests/interop/test_random_attributes.py"),
+    },
+    Campaign {
         name: "crash",
         subject: "writing processes that are killed at random moments",
         cases: 5000,

@@ -1,5 +1,6 @@
 //! `trilith.Array`: an array that is read when and where it is asked for, and numpy's from then on.
 
+use std::borrow::Cow;
 use std::ffi::c_int;
 
 use numpy::{PyArray1, PyArrayMethods};
@@ -371,7 +372,7 @@ impl Array {
     /// The documentation of the array in one line, as a layout or a FITS card has it; None where there is none.
     #[getter]
     fn doc(&self) -> Option<String> {
-        self.item_place()?.item.doc()
+        self.item_place()?.item.metadata().comment.map(Cow::into_owned)
     }
 
     /// Marks of missing elements: an `Array` of bool, a number that they are equal to, or None.
@@ -460,7 +461,7 @@ impl Array {
     fn widened(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
         let this = slf.get();
         let Some(place) = this.item_place() else { return Ok(slf) };
-        let array = place.item.widen_small_floats(this.array.clone()).or_raise(UsageErrorKind::Argument)?;
+        let array = place.item.decoder().widen_small_floats(this.array.clone()).or_raise(UsageErrorKind::Argument)?;
         if array.datatype() == this.array.datatype() {
             return Ok(slf);
         }

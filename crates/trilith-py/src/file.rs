@@ -1,5 +1,6 @@
 //! `trilith.open` and the open file.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -414,7 +415,7 @@ impl File {
     /// The documentation of the file in one line, as its layout has it; None where there is none.
     #[getter]
     fn doc(&self) -> PyResult<Option<String>> {
-        Ok(self.root_ref()?.item.doc())
+        Ok(self.root_ref()?.item.metadata().comment.map(Cow::into_owned))
     }
 
     /// The attributes of the root, as `attrs`.

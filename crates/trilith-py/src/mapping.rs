@@ -1,5 +1,7 @@
 //! Mappings of the tree, which behave like dictionaries, and tables among them.
 
+use std::borrow::Cow;
+
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -84,7 +86,7 @@ impl MappingBase {
     /// The documentation of the mapping in one line, as a layout has it; None where there is none.
     #[getter]
     fn doc(&self) -> Option<String> {
-        self.0.item.doc()
+        self.0.item.metadata().comment.map(Cow::into_owned)
     }
 
     /// The unit of the mapping, if it is a quantity or a column, or among its attributes; None where there is none.

@@ -1,5 +1,6 @@
 //! Items of a file in Python: mappings, lists and scalars of every format.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PySlice, PyString, PyTuple, PyType};
 use trilith::dudley::{DudleyFile, LayoutOrigin};
-use trilith::file::{FileSet, Item, ItemKind, ItemLocation as At};
+use trilith::file::{FileSet, Item, ItemKind, ItemLocation as At, integer_digits, is_same_file, missing_item_error};
 use trilith::tree::Scalar;
 
 use crate::array::Array;
@@ -37,7 +38,7 @@ impl ItemRef {
 
     /// Returns a node for another item, of this file or one that it refers to.
     pub(crate) fn for_item(&self, item: Item<'static>) -> Self {
-        let home = self.origin.clone().filter(|_| item.is_same_file(&self.item));
+        let home = self.origin.clone().filter(|_| is_same_file(&item, &self.item));
         Self { item, origin: home }
     }
 
@@ -58,7 +59,7 @@ impl ItemRef {
 
     /// The error for a path that leads nowhere.
     pub(crate) fn key_error(&self, path: &str) -> PyErr {
-        to_python_error(&self.item.missing_error(path), UsageErrorKind::Key)
+        to_python_error(&missing_item_error(&self.item, path), UsageErrorKind::Key)
     }
 
     /// The whole tag of the item.
@@ -71,7 +72,7 @@ impl ItemRef {
         match self.item.kind() {
             ItemKind::Array => Ok(Bound::new(py, self.array(py)?)?.into_any()),
             ItemKind::List => Ok(Bound::new(py, Sequence(self))?.into_any()),
-            ItemKind::Mapping => match py.detach(|| self.item.integer()).or_raise(UsageErrorKind::Key)? {
+            ItemKind::Mapping => match py.detach(|| integer_digits(&self.item)).or_raise(UsageErrorKind::Key)? {
                 Some(digits) => scalar::digits_to_python_int(py, &digits),
                 None => self.into_mapping(py),
             },
@@ -82,7 +83,7 @@ impl ItemRef {
 
     /// The array that the item is.
     fn array(self, py: Python<'_>) -> PyResult<Array> {
-        let array = py.detach(|| self.item.read_decoded()).or_raise(UsageErrorKind::Key)?;
+        let array = py.detach(|| self.item.decoder().read()).or_raise(UsageErrorKind::Key)?;
         let any: &dyn std::any::Any = self.item.backend();
         if array.mask().is_some()
             && let (Some(set), Some(path)) = (any.downcast_ref::<FileSet>(), self.item.path())
@@ -197,7 +198,7 @@ impl DeepCopier {
     /// An item and what is below it.
     pub(crate) fn copy_item<'py>(&mut self, py: Python<'py>, place: ItemRef) -> PyResult<Bound<'py, PyAny>> {
         let kind = place.item.kind();
-        if !kind.is_collection() || place.item.integer().or_raise(UsageErrorKind::Key)?.is_some() {
+        if !kind.is_collection() || integer_digits(&place.item).or_raise(UsageErrorKind::Key)?.is_some() {
             return place.into_python(py);
         }
         let id = match place.item.location() {
@@ -278,7 +279,7 @@ impl Sequence {
     /// The documentation of the list in one line, as a layout has it; None where there is none.
     #[getter]
     fn doc(&self) -> Option<String> {
-        self.0.item.doc()
+        self.0.item.metadata().comment.map(Cow::into_owned)
     }
 
     /// The unit of its items, among its attributes; None where there is none.
@@ -308,7 +309,8 @@ impl Sequence {
     ///     If the items are not equal.
     #[getter]
     fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Array>> {
-        let array = py.detach(|| self.0.item.decode_text(self.0.item.as_array()?)).or_raise(UsageErrorKind::Argument)?;
+        let array =
+            py.detach(|| self.0.item.decoder().decode_text(self.0.item.as_array()?)).or_raise(UsageErrorKind::Argument)?;
         Bound::new(py, Array::new(array, Some(ArrayOrigin::for_item(self.0.clone()))))
     }
 
@@ -319,7 +321,7 @@ impl Sequence {
         dtype: Option<Bound<'py, PyAny>>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if self.0.item.is_history() {
+        if self.0.item.flags().is_history {
             return self.array(py)?.into_any().call_method1("__array__", (dtype, copy));
         }
         let arguments = crate::dtype::build_keyword_arguments(py, &[("dtype", dtype.into_pyobject(py)?.into_any())])?;

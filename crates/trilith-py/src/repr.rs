@@ -150,7 +150,7 @@ impl ReprRows {
             }
             let key = key.map_or_else(|| n.to_string(), |key| truncate_to_line(&key_text(key)));
             let leaf = display_leaf(&child);
-            let what = || match child.is_history() {
+            let what = || match child.flags().is_history {
                 true => format!("list of {}", len(&child)),
                 false if level >= MAX_LEVELS => format!("{} items", len(&child)),
                 false => String::new(),

@@ -103,7 +103,7 @@ pub(crate) fn digits_to_python_int<'py>(py: Python<'py>, digits: &str) -> PyResu
 /// The attributes of an item, those of the HDU that holds it included, as a `trilith.Attributes`; one that is only there is None.
 /// Attributes that the elements already follow are left out.
 pub(crate) fn attributes_to_dict<'py>(py: Python<'py>, item: &Item<'_>) -> PyResult<Bound<'py, PyAny>> {
-    let all = item.all_attributes().or_raise(UsageErrorKind::Argument)?;
+    let all = item.header().attributes().or_raise(UsageErrorKind::Argument)?;
     let is_header = item.backend().family() == "fits";
     let rows = PyList::empty(py);
     for attribute in all.into_iter().filter(|attribute| is_header || attribute.role != AttributeRole::Applied) {
@@ -134,10 +134,10 @@ pub(crate) fn address_value<'py>(py: Python<'py>, item: &Item<'_>, text: &str) -
     if !text.contains('@') {
         return Ok(None);
     }
-    match py.detach(|| item.resolve_address(text)).or_raise(UsageErrorKind::Key)? {
+    match py.detach(|| item.header().resolve_address(text)).or_raise(UsageErrorKind::Key)? {
         AddressTarget::Attribute(_, attribute, part) => attribute_value(py, &part_value(&attribute, part)).map(Some),
         AddressTarget::Computed(item, value) => {
-            let cell = py.detach(|| item.compute(value)).or_raise(UsageErrorKind::Key)?;
+            let cell = py.detach(|| value.compute(&item)).or_raise(UsageErrorKind::Key)?;
             crate::table::cell_to_python(py, &cell).map(Some)
         }
         _ => Ok(None),
@@ -169,6 +169,20 @@ fn word_value<'py>(py: Python<'py>, said: &Attribute) -> PyResult<Bound<'py, PyA
     })
 }
 
+/// The shape of nested lists of numbers; None if there is anything else in them, or their lengths differ.
+fn number_shape(value: &AttributeValue) -> Option<Vec<usize>> {
+    match value {
+        AttributeValue::Number(_) | AttributeValue::Bool(_) => Some(Vec::new()),
+        AttributeValue::List(values) => {
+            let mut shapes = values.iter().map(number_shape);
+            let inner = shapes.next()??;
+            let is_regular = shapes.all(|other| other.as_ref() == Some(&inner));
+            is_regular.then(|| std::iter::once(values.len()).chain(inner).collect())
+        }
+        _ => None,
+    }
+}
+
 /// The value of an attribute: a scalar of numpy with the datatype of the file, a string, bytes, an array of numbers, or a list.
 fn attribute_value<'py>(py: Python<'py>, value: &AttributeValue) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
@@ -197,6 +211,9 @@ fn attribute_value<'py>(py: Python<'py>, value: &AttributeValue) -> PyResult<Bou
             }
             for value in values {
                 list.append(attribute_value(py, value)?)?;
+            }
+            if number_shape(value).is_some_and(|shape| shape.len() > 1) {
+                return py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "array"), (list,));
             }
             list.into_any()
         }

@@ -38,7 +38,7 @@ pub(crate) fn find_paths(py: Python<'_>, place: &ItemRef, conditions: &Condition
     let found = detach_interruptible(py, || {
         let mut paths = Vec::new();
         build_search(conditions)?.run(&place.item, |found| {
-            if !found.item.is_hidden() {
+            if !found.item.flags().is_hidden {
                 paths.push(found.address.clone());
             }
             Ok(())

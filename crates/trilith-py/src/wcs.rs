@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trilith::convert::ConvertOptions;
-use trilith::wcs::{CardValue, FitOptions, FoundWcs, InverseMethod, WcsOptions, from_wcs};
+use trilith::wcs::{CardValue, FitOptions, FoundWcs, InverseMethod, WcsOptions, find_coordinates, from_wcs};
 use trilith::{CutoutOptions, EdgeMode};
 
 use crate::array::Array;
@@ -159,7 +159,7 @@ impl Wcs {
 #[pyfunction]
 pub(crate) fn _wcs_of_array(array: &Bound<'_, Array>) -> PyResult<Option<Wcs>> {
     let Some(item) = array.get().as_item() else { return Ok(None) };
-    let found = detach_interruptible(array.py(), || item.coordinates())?.or_raise(UsageErrorKind::Argument)?;
+    let found = detach_interruptible(array.py(), || find_coordinates(item))?.or_raise(UsageErrorKind::Argument)?;
     Wcs::wrap_with_warnings(array.py(), found)
 }
 

@@ -327,7 +327,7 @@ impl Comparer<'_> {
 
     fn compare_children<'f>(&mut self, pair: &ItemPair<'f>) -> Result<Vec<ItemPair<'f>>> {
         let (mut a, mut b) = (named_children(&pair.a, &pair.path)?, named_children(&pair.b, &pair.path)?);
-        let is_cards = |child: &NamedChild<'_>| child.item.is_card_list(Some(&child.key));
+        let is_cards = |child: &NamedChild<'_>| child.item.header().is_card_list(Some(&child.key));
         if a.iter().any(is_cards) && b.iter().any(is_cards) {
             // The attributes of both are compared.
             a.retain(|child| !is_cards(child));

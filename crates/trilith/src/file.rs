@@ -19,8 +19,10 @@ mod file_format;
 mod file_set;
 mod find_files;
 mod fits;
-mod header_items;
 mod item;
+mod item_decoder;
+mod item_header;
+mod item_queries;
 mod name_hint;
 mod open;
 mod permissions;
@@ -56,9 +58,10 @@ pub(crate) use fits::headers_in_place;
 pub use fits::{EmbeddedWriter, resolve_fits_path, write_container};
 #[doc(hidden)]
 pub use fits::{open_fits, open_fits_file};
-#[doc(hidden)]
-pub use header_items::HeaderItem;
-pub use item::{ArrayEntry, File, Item, ItemChildren, ItemKind, ItemMetadata, ItemWalk, MetadataParts, WalkEntry};
+pub use item::{ArrayEntry, File, Item, ItemChildren, ItemFlags, ItemKind, ItemMetadata, ItemWalk, MetadataParts, WalkEntry};
+pub use item_decoder::ItemDecoder;
+pub use item_header::{HeaderItem, ItemHeader};
+pub use item_queries::{children_text, expand_item, integer_digits, is_same_file, missing_item_error};
 pub use open::{OpenOptions, open};
 #[doc(hidden)]
 pub use open::{open_asdf, open_asdf_bytes, open_asdf_source};

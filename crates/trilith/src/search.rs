@@ -20,7 +20,7 @@ use regex::Regex;
 use crate::array::Datatype;
 use crate::array::attribute::{AttributeValue, ItemAttribute, NumberValue};
 use crate::error::{Error, Result};
-use crate::file::{AddressPattern, HeaderItem, Item, ItemAddress, ItemKind};
+use crate::file::{AddressPattern, HeaderItem, Item, ItemAddress, ItemHeader, ItemKind};
 use crate::yaml::Scalar;
 
 /// Conditions that an item must meet, all of them.
@@ -134,7 +134,7 @@ impl SearchQuery {
         let mut walk = start.walk();
         while let Some(visit) = walk.try_next()? {
             let item = &visit.item;
-            if item.is_card_list(visit.name.as_deref()) {
+            if item.header().is_card_list(visit.name.as_deref()) {
                 walk.skip_children();
                 continue;
             }
@@ -264,15 +264,15 @@ impl ValueCondition {
     }
 }
 
-impl Item<'_> {
-    /// Returns [`Item::header_items`] with only those attributes whose names match a regular expression.
+impl ItemHeader<'_, '_> {
+    /// Returns [`ItemHeader::items`] with only those attributes whose names match a regular expression.
     ///
     /// # Errors
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `key` is no regular expression, and the errors of
-    /// [`Item::header_items`].
-    pub fn header_items_matching(&self, key: &str) -> Result<Vec<HeaderItem>> {
+    /// [`ItemHeader::items`].
+    pub fn items_matching(&self, key: &str) -> Result<Vec<HeaderItem>> {
         let key = compile_regex(key)?;
-        let mut list = self.header_items()?;
+        let mut list = self.items()?;
         list.iter_mut().for_each(|item| item.attributes.retain(|attribute| key.is_match(&attribute.name)));
         list.retain(|item| !item.attributes.is_empty());
         Ok(list)

@@ -99,6 +99,7 @@ const CIRCLES: &[(&[&str], &str)] = &[
     (&["dudley/dudley_file", "dudley/item_tree"], "a file has an outline, which is made of the file"),
     (
         &[
+            "file/address_target",
             "file/asdf",
             "file/backend",
             "file/columns",
@@ -107,6 +108,9 @@ const CIRCLES: &[(&[&str], &str)] = &[
             "file/file_set",
             "file/fits",
             "file/item",
+            "file/item_decoder",
+            "file/item_header",
+            "file/item_queries",
             "file/open",
         ],
         "a backend answers questions about items that hold it; an item has columns, which a FITS file describes, and a FITS file \

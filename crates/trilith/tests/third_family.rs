@@ -8,7 +8,9 @@ use trilith::array::Byteorder;
 use trilith::bytes::{BaseUri, MemorySource, SourceRef};
 use trilith::check::{DiffOptions, DifferenceKind, VerifyDepth};
 use trilith::convert::{ConvertOptions, TargetForm};
-use trilith::file::{Backend, ChildItem, ExpandEvent, ExpandOptions, ItemLocation};
+use trilith::file::{
+    Backend, ChildItem, ExpandEvent, ExpandOptions, ItemLocation, expand_item, is_same_file, missing_item_error,
+};
 use trilith::tree::Scalar;
 use trilith::tree::{PrintOptions, print_document};
 use trilith::{Array, Datatype, Error, File, ItemKind, Limits, OpenOptions, Result, s};
@@ -124,15 +126,15 @@ fn its_items_are_found_from_each_other() {
     for nothing in ["rows/2", "rows/01", "rows/-1", "title/x", "nothing", "~2"] {
         assert!(root.find(nothing).unwrap().is_none(), "{nothing}");
     }
-    assert!(root.missing_error("rows/2").to_string().contains("a list of 2 items"));
+    assert!(missing_item_error(&root, "rows/2").to_string().contains("a list of 2 items"));
     let keys: Vec<_> = root.keyed_children().unwrap().into_iter().map(|(key, _)| key).collect();
     assert_eq!(keys, [Some(Scalar::Str("rows".into())), Some(Scalar::Str("title".into()))]);
     let rows = root.get("rows").unwrap().unwrap();
-    assert!(rows.keyed_children().unwrap().iter().all(|(key, item)| key.is_none() && item.is_same_file(&root)));
+    assert!(rows.keyed_children().unwrap().iter().all(|(key, item)| key.is_none() && is_same_file(item, &root)));
     // The file stays open as long as an item of it does.
     drop(file);
     assert_eq!(row.array().unwrap().load::<u8>().unwrap(), [3, 4]);
-    assert!(row.attributes().unwrap().is_empty() && row.unit().is_none() && !row.is_hidden());
+    assert!(row.attributes().unwrap().is_empty() && row.unit().is_none() && !row.flags().is_hidden);
 }
 
 #[test]
@@ -159,20 +161,19 @@ fn it_is_digested_verified_and_compared() {
 fn expand_yields_array_descriptions_or_values() {
     let file = rows(&[1, 2], "x");
     let mut said = Vec::new();
-    file.root()
-        .expand(ExpandOptions::default(), |_, part| {
-            said.push(match part {
-                ExpandEvent::Mapping => "{".to_owned(),
-                ExpandEvent::List => "[".to_owned(),
-                ExpandEvent::End => "end".to_owned(),
-                ExpandEvent::Key(name) => name.into_owned(),
-                ExpandEvent::Scalar(scalar) => format!("{scalar:?}"),
-                ExpandEvent::Description(found) => format!("{} {:?}", found.datatype, found.shape),
-                other => panic!("{other:?}"),
-            });
-            Ok(())
-        })
-        .unwrap();
+    expand_item(&file.root(), ExpandOptions::default(), |_, part| {
+        said.push(match part {
+            ExpandEvent::Mapping => "{".to_owned(),
+            ExpandEvent::List => "[".to_owned(),
+            ExpandEvent::End => "end".to_owned(),
+            ExpandEvent::Key(name) => name.into_owned(),
+            ExpandEvent::Scalar(scalar) => format!("{scalar:?}"),
+            ExpandEvent::Description(found) => format!("{} {:?}", found.datatype, found.shape),
+            other => panic!("{other:?}"),
+        });
+        Ok(())
+    })
+    .unwrap();
     assert_eq!(said, ["{", "rows", "[", "uint8 [2]", "end", "title", "Str(\"x\")", "end"]);
     let (value, _) = file.root().to_value().unwrap();
     assert!(print_document(&value, &PrintOptions::default()).contains("rows:\n- [1, 2]\ntitle: x\n"));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use trilith_io::bytes::base64;
 
-use crate::array::{Array, Datatype, FloatText, json_text};
+use crate::array::{Array, Datatype, ElementValue, FloatText, NestedEvent, json_text};
 
 /// One attribute of an item.
 ///
@@ -197,7 +197,114 @@ impl From<&str> for AttributeValue {
     }
 }
 
+impl NumberValue {
+    /// Returns the number as one of a datatype; None if the datatype does not hold it. Fractions are rounded to the nearest number.
+    fn fitted(self, datatype: &Datatype) -> Option<Self> {
+        let rounded = |number: f64| match datatype {
+            Datatype::Float16 => half::f16::from_f64(number).to_f64(),
+            Datatype::Float32 | Datatype::Complex64 => f64::from(number as f32),
+            _ => number,
+        };
+        let is_near = |number: f64| rounded(number).is_finite() || !number.is_finite();
+        match (self, datatype.integer_range()) {
+            (Self::Int(whole), Some((low, high))) => (low..=high).contains(&whole).then_some(self),
+            (Self::Int(whole), None) if datatype.is_float() => {
+                let float = rounded(whole as f64);
+                (float as i128 == whole && whole != i128::MAX).then_some(Self::Float(float))
+            }
+            (Self::Float(float), None) if datatype.is_float() => is_near(float).then(|| Self::Float(rounded(float))),
+            (Self::Complex(re, im), None) if datatype.is_complex() => {
+                (is_near(re) && is_near(im)).then(|| Self::Complex(rounded(re), rounded(im)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the datatype of a number whose file states none.
+    fn plain_datatype(self) -> Datatype {
+        match self {
+            Self::Int(whole) if i64::try_from(whole).is_ok() => Datatype::Int64,
+            Self::Int(_) => Datatype::Uint64,
+            Self::Float(_) => Datatype::Float64,
+            Self::Complex(..) => Datatype::Complex128,
+        }
+    }
+}
+
 impl AttributeValue {
+    /// Returns a number as a value with the datatype that its file states, and the names of an enumeration. If that datatype does not
+    /// hold the number, the number stays exact, and its datatype is `int64`, `uint64`, `float64` or `complex128`.
+    ///
+    /// ```
+    /// use trilith_array::array::{Datatype, attribute::{AttributeValue, NumberValue}};
+    /// let typed = |value, datatype| AttributeValue::from_number(value, Some(&datatype), None).datatype_name();
+    /// assert_eq!(typed(NumberValue::Int(300), Datatype::Int16), "int16");
+    /// assert_eq!(typed(NumberValue::Int(300), Datatype::Uint8), "int64");
+    /// assert_eq!(typed(NumberValue::Float(0.5), Datatype::Int16), "float64");
+    /// ```
+    pub fn from_number(value: NumberValue, stated: Option<&Datatype>, names: Option<&Arc<EnumNames>>) -> Self {
+        if let (NumberValue::Int(bit @ 0..=1), Some(Datatype::Bool8)) = (value, stated) {
+            return Self::Bool(bit == 1);
+        }
+        if let Some((stated, fitted)) = stated.and_then(|stated| Some((stated, value.fitted(stated)?))) {
+            return Self::Number(AttributeNumber { value: fitted, datatype: stated.clone(), names: names.cloned() });
+        }
+        Self::Number(AttributeNumber::new(value, value.plain_datatype()))
+    }
+
+    /// Returns an array as nested lists of its elements, and any other value unchanged. The values of a struct are a list.
+    ///
+    /// # Errors
+    /// Returns an error if the elements cannot be read, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many.
+    pub fn to_lists(&self) -> crate::Result<Self> {
+        let Self::Array(array) = self else { return Ok(self.clone()) };
+        let most = array.limits().nodes;
+        if array.element_count() > most {
+            return Err(crate::Limits::exceeded_error("nodes", most, "an attribute has more elements"));
+        }
+        let (mut open, mut done) = (Vec::new(), Self::Empty);
+        array.for_each_nested(|step| {
+            let value = match step {
+                NestedEvent::Open => {
+                    open.push(Vec::new());
+                    return Ok(());
+                }
+                NestedEvent::Close => Self::List(open.pop().unwrap_or_default()),
+                NestedEvent::Element(element) => Self::from_element(element, array.datatype()),
+                _ => Self::Empty,
+            };
+            match open.last_mut() {
+                Some(list) => list.push(value),
+                None => done = value,
+            }
+            Ok(())
+        })?;
+        Ok(done)
+    }
+
+    /// Returns an element of an array, or a part of one; structs nest no deeper than the library allows.
+    fn from_element(element: ElementValue, datatype: &Datatype) -> Self {
+        let number = |value| Self::from_number(value, Some(datatype), None);
+        match element {
+            ElementValue::Int(whole) => number(NumberValue::Int(whole.into())),
+            ElementValue::Uint(whole) => number(NumberValue::Int(whole.into())),
+            ElementValue::Float(float, _) => number(NumberValue::Float(float)),
+            ElementValue::Complex(re, im, _) => number(NumberValue::Complex(re, im)),
+            ElementValue::Bool(value) => Self::Bool(value),
+            ElementValue::Text(text) => Self::Text(text),
+            ElementValue::Raw(bytes) => Self::Bytes(bytes),
+            ElementValue::Missing => Self::Empty,
+            ElementValue::Struct(parts) => Self::List(Self::struct_parts(parts, datatype)),
+            ElementValue::List(parts) => Self::List(parts.into_iter().map(|part| Self::from_element(part, datatype)).collect()),
+        }
+    }
+
+    fn struct_parts(parts: Vec<ElementValue>, datatype: &Datatype) -> Vec<Self> {
+        let fields = datatype.as_struct().map_or(&[][..], |fields| fields.fields());
+        let typed = parts.into_iter().enumerate();
+        typed.map(|(at, part)| Self::from_element(part, fields.get(at).map_or(datatype, |field| &field.datatype))).collect()
+    }
+
     /// Returns the text, if the value is one, or the path that a reference has.
     pub fn as_text(&self) -> Option<&str> {
         match self {

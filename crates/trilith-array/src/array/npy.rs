@@ -250,6 +250,8 @@ pub struct UnsupportedDtype {
 /// The kind of such elements.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UnsupportedKind {
+    /// Nothing but a title of the column, which is in place of the name.
+    Title,
     /// Dates as whole numbers: how many units a number counts, and the unit.
     Dates(u64, String),
     /// Durations as whole numbers.
@@ -348,9 +350,12 @@ impl DtypeReader<'_> {
                 descr = inner;
             }
             // A title may come with the name: (title, name).
-            let name = match name {
-                PyLiteral::Text(name) => name.as_str(),
-                PyLiteral::List(both) => both.last().and_then(PyLiteral::as_text).ok_or_else(wrong)?,
+            let (name, title) = match name {
+                PyLiteral::Text(name) => (name.as_str(), None),
+                PyLiteral::List(both) => {
+                    let title = both.first().filter(|_| both.len() > 1).and_then(PyLiteral::as_text);
+                    (both.last().and_then(PyLiteral::as_text).ok_or_else(wrong)?, title)
+                }
                 _ => return Err(wrong()),
             };
             let past = || Error::malformed("the fields of the numpy datatype are larger than 2^64 bytes");
@@ -362,6 +367,15 @@ impl DtypeReader<'_> {
                 continue;
             }
             self.path.push(name.to_owned());
+            if let (Some(_), Some(title)) = (self.check, title) {
+                self.unsupported.push(UnsupportedDtype {
+                    name: title.to_owned(),
+                    field: self.path.join("."),
+                    offset: 0,
+                    order: Byteorder::Little,
+                    kind: UnsupportedKind::Title,
+                });
+            }
             let before = self.unsupported.len();
             let read = self.parse_descr(descr);
             let path = self.path.join(".");

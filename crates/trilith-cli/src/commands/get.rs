@@ -133,7 +133,7 @@ impl Get {
                 return self.output_attribute(&part_value(&attribute, part), &file, job, output.as_deref());
             }
             AddressTarget::Computed(item, value) => {
-                return self.output_attribute(&cell_value(item.compute(value)?), &file, job, output.as_deref());
+                return self.output_attribute(&cell_value(value.compute(&item)?), &file, job, output.as_deref());
             }
             _ => return Err(Error::unsupported("an address of a kind that is not known")),
         };
@@ -172,8 +172,8 @@ impl Get {
         // Raw bytes are those of the file; any other form has its own words for text and numbers.
         let is_text = format != Format::Raw;
         match item.array() {
-            Ok(array) if self.widen => return item.widen_small_floats(array).map(Some),
-            Ok(_) if is_text && !self.explain => return item.read_decoded().map(Some),
+            Ok(array) if self.widen => return item.decoder().widen_small_floats(array).map(Some),
+            Ok(_) if is_text && !self.explain => return item.decoder().read().map(Some),
             Ok(array) => return Ok(Some(array)),
             Err(error) if !is_negative_result(&error) || item.kind() == ItemKind::Array => return Err(error),
             Err(_) => {}
@@ -209,7 +209,7 @@ impl Get {
             }
             None => {}
         }
-        if format == Format::Raw { Ok(part) } else { item.decode_text(part) }
+        if format == Format::Raw { Ok(part) } else { item.decoder().decode_text(part) }
     }
 
     /// The pixels of an array around a position; `None` if it has none there.

@@ -47,8 +47,8 @@ fn print_header(job: &mut FileJob<'_>, key: Option<&str>) -> Result<Outcome> {
     let item = file.item(job.item_path());
     let Some(item) = job.report_missing(item)? else { return Ok(Outcome::Negative) };
     let items = match key {
-        Some(key) => item.header_items_matching(key)?,
-        None => item.header_items()?,
+        Some(key) => item.header().items_matching(key)?,
+        None => item.header().items()?,
     };
     let lines = if job.item_path().is_empty() && key.is_none() { first_lines(&file) } else { Vec::new() };
     if job.options.json {
@@ -63,13 +63,20 @@ fn print_header(job: &mut FileJob<'_>, key: Option<&str>) -> Result<Outcome> {
         for line in &lines {
             job.out.write_line(&escape_controls(line))?;
         }
-        let is_several = items.len() > 1 || !lines.is_empty();
+        // The item that was asked for needs no heading.
+        let base = item.path().unwrap_or_default();
+        let is_several = !lines.is_empty() || !matches!(items.as_slice(), [only] if only.path == base || is_header(only));
         for (number, item) in items.iter().enumerate() {
             print_item(job, item, is_several, number > 0 || !lines.is_empty())?;
         }
     }
     let found = !items.is_empty() || !lines.is_empty();
     Ok(if found || key.is_none() { Outcome::Success } else { Outcome::Negative })
+}
+
+/// Returns `true` for the cards of a FITS header.
+fn is_header(item: &HeaderItem) -> bool {
+    item.attributes.iter().all(|attribute| attribute.record.is_some())
 }
 
 /// The lines before the tree of an ASDF file.
@@ -85,7 +92,7 @@ fn item_json(item: &HeaderItem) -> Result<serde_json::Value> {
 }
 
 fn print_item(job: &mut FileJob<'_>, item: &HeaderItem, has_heading: bool, is_later: bool) -> Result<()> {
-    let is_cards = item.attributes.iter().all(|attribute| attribute.record.is_some());
+    let is_cards = is_header(item);
     if has_heading {
         if is_later {
             job.out.write_line("")?;

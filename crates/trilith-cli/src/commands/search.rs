@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use serde_json::{Value, json};
-use trilith::file::{Item, ItemKind};
+use trilith::file::{Item, ItemKind, children_text};
 use trilith::SearchMatch;
 use trilith::SearchQuery as Conditions;
 use trilith::{Error, Result};
@@ -138,6 +138,6 @@ fn describe_item(item: &Item<'_>) -> String {
             Err(error) => format!("(unreadable: {})", error_with_advice(&error)),
         },
         ItemKind::Scalar | ItemKind::Text | ItemKind::Null => item.text().map_or_else(|_| String::new(), |text| text.into_owned()),
-        _ => item.summary(),
+        _ => children_text(item),
     }
 }

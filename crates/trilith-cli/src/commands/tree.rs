@@ -7,7 +7,7 @@ use serde_json::json;
 use trilith::array::FloatText;
 use trilith::array::attribute::ItemAttribute;
 use trilith::bytes::BaseUri;
-use trilith::file::{ArrayDescription, ExpandOptions, Item as Node, ItemAddress, ItemKind, ItemMetadata, ExpandEvent};
+use trilith::file::{ArrayDescription, ExpandOptions, Item as Node, ItemAddress, ItemKind, ItemMetadata, ExpandEvent, children_text, expand_item};
 use trilith::tree::Scalar;
 use trilith::{Error, Result};
 
@@ -113,7 +113,7 @@ pub(super) fn write_json(out: &mut dyn Write, item: &Node<'_>, mut how: ExpandOp
     // Each open collection has an entry: its closing bracket, and whether it has a member already.
     let mut open: Vec<(String, bool)> = Vec::new();
     let (mut after_key, mut attributes) = (false, None);
-    item.expand(how, |tag, part| {
+    expand_item(item, how, |tag, part| {
         if let ExpandEvent::End = part {
             let (close, _) = open.pop().unwrap_or_default();
             return put(&close, out);
@@ -221,13 +221,13 @@ impl TreePrinter {
         let mut cards_depth = None;
         while let Some(visit) = walk.try_next()? {
             let (depth, item) = (visit.depth, &visit.item);
-            if depth > self.depth || self.attributes && item.is_card_list(visit.name.as_deref()) {
+            if depth > self.depth || self.attributes && item.header().is_card_list(visit.name.as_deref()) {
                 walk.skip_children();
                 continue;
             }
             let is_card = cards_depth.is_some_and(|above| depth > above);
             if !is_card {
-                cards_depth = item.is_card_list(visit.name.as_deref()).then_some(depth);
+                cards_depth = item.header().is_card_list(visit.name.as_deref()).then_some(depth);
             }
             let mut line = TreeLine::default();
             line.push_part(None, "  ".repeat(depth.saturating_sub(1)));
@@ -327,7 +327,7 @@ impl TreePrinter {
                     (ItemKind::List, _) if children.is_empty() => ("[]".to_owned(), true),
                     (_, _) if children.is_empty() => ("{}".to_owned(), true),
                     (ItemKind::List, Some(list)) => (escape_controls(&list).into_owned(), true),
-                    _ if depth == self.depth => (item.summary(), depth > 0),
+                    _ if depth == self.depth => (children_text(item), depth > 0),
                     _ => (String::new(), false),
                 }
             }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use trilith::array::Index;
-use trilith::file::{Item, ItemKind, table_columns};
+use trilith::file::{Item, ItemKind, missing_item_error, table_columns};
 use trilith::{Array, Result};
 
 use super::{ArgumentKind, FileJob, FileListArgs, ItemCheck, all_arguments, is_several, run_checked};
@@ -68,7 +68,7 @@ impl ArraySelection {
     pub(crate) fn column_of<'f>(&self, item: Item<'f>) -> Result<(Item<'f>, Option<&str>)> {
         match &self.field {
             Some(name) if item.kind() == ItemKind::Mapping && table_columns(&item)?.is_some() => {
-                Ok((item.get(name)?.ok_or_else(|| item.missing_error(name))?, None))
+                Ok((item.get(name)?.ok_or_else(|| missing_item_error(&item, name))?, None))
             }
             field => Ok((item, field.as_deref())),
         }

@@ -18,7 +18,7 @@ use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 use crate::layout::{
     Attribute, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE, ItemId, LayoutEntry, LayoutLiteral, VALID_ATTRIBUTE, is_attribute_type,
-    read_own, read_value, stated_attribute_type, typed_attributes,
+    read_own, read_value, selected_attributes, split_attribute_type, stated_attribute_type,
 };
 
 impl DudleyFile {
@@ -38,30 +38,49 @@ impl DudleyFile {
     /// # Errors
     /// Returns the errors of [`DudleyFile::outline`].
     pub fn attributes(&self, id: ItemTreeId) -> Result<Vec<ItemAttribute>> {
+        self.selected_attributes(id, &|_| true)
+    }
+
+    /// Does the same as [`DudleyFile::attributes`] for the attributes whose names fit; no other one is read.
+    ///
+    /// # Errors
+    /// Returns the errors of [`DudleyFile::attributes`].
+    #[doc(hidden)]
+    pub fn selected_attributes(&self, id: ItemTreeId, fits: &dyn Fn(&str) -> bool) -> Result<Vec<ItemAttribute>> {
         let outline = self.outline()?;
         let Some(item) = outline.item(id) else { return Ok(Vec::new()) };
         let datatype = match outline.kind(id) {
             OutlineKind::Data(entry) => self.stored_array_of(entry).ok().map(|array| array.datatype().clone()),
             _ => None,
         };
-        let mut all = typed_attributes(self.layout(), item, datatype.as_ref());
+        let mut all = selected_attributes(self.layout(), item, datatype.as_ref(), fits);
         if let Some(datatype) = datatype.filter(|_| self.is_physical)
             && !value_decodings(self.layout().attributes(item), &datatype).is_empty()
         {
-            for attribute in all.iter_mut().filter(|attribute| is_applied(&attribute.name)) {
-                let mut said = self.layout().attributes(item).filter(|(name, _)| *name == attribute.name);
-                if said.next().is_some_and(|(name, said)| !marks_nothing(name, &read_value(said), &datatype)) {
-                    attribute.role = AttributeRole::Applied;
-                }
+            let applied = applied_names(self.layout().attributes(item), &datatype);
+            for attribute in all.iter_mut().filter(|attribute| applied.contains(&attribute.name.as_str())) {
+                attribute.role = AttributeRole::Applied;
             }
         }
-        for (name, id) in outline.attribute_items(id) {
+        for (name, id) in outline.attribute_items(id).filter(|(name, _)| fits(name)) {
             let OutlineKind::Data(entry) = outline.kind(id) else { continue };
             if let Ok(array) = self.array_of(entry).and_then(|array| self.decoded(&array)) {
                 all.push(ItemAttribute::new(name, AttributeValue::Array(Box::new(array))));
             }
         }
         Ok(all)
+    }
+
+    /// Returns the names of the attributes that the physical elements of an entry follow, and of those that describe these.
+    #[doc(hidden)]
+    pub fn applied_attributes(&self, entry: &LayoutEntry) -> Vec<&str> {
+        let Ok(stored) = self.stored_array_of(entry) else { return Vec::new() };
+        let all = || self.layout().attributes(entry.item);
+        let mut names = applied_names(all(), stored.datatype());
+        let about = all().filter_map(|(name, _)| Some((name, split_attribute_type(name)?.1)));
+        let about: Vec<&str> = about.filter(|(_, about)| names.contains(about)).map(|(name, _)| name).collect();
+        names.extend(about);
+        names
     }
 
     /// Returns `true` if the elements of an entry are not the stored ones.
@@ -234,14 +253,26 @@ const CF_ATTRIBUTES: &[&str] = &[
 ];
 
 /// Returns `true` if an attribute defines the meaning of elements.
-pub fn is_applied(name: &str) -> bool {
+fn is_applied(name: &str) -> bool {
     CF_ATTRIBUTES.contains(&name)
 }
 
-/// Returns `true` for an attribute that would mark missing elements, if it had only numbers of their type.
-fn marks_nothing(name: &str, said: &Attribute, stored: &Datatype) -> bool {
-    const MARKS: &[&str] = &["_FillValue", "missing_value", "valid_range", "valid_min", "valid_max"];
-    MARKS.contains(&name) && AttributeValues(vec![(name, said.clone())]).missing_values(name, stored, None).is_none()
+/// Returns the names of the attributes that physical elements of a datatype follow. An attribute whose value means nothing for these
+/// elements is not among them.
+fn applied_names<'a>(attributes: impl Iterator<Item = (&'a str, &'a Attribute)>, stored: &Datatype) -> Vec<&'a str> {
+    let said: Vec<(&str, Attribute)> =
+        attributes.filter(|(name, _)| is_applied(name)).map(|(name, said)| (name, read_value(said))).collect();
+    let said = AttributeValues(said);
+    let has_mask_page = said.0.iter().any(|(name, _)| *name == VALID_ATTRIBUTE);
+    let is_followed = |name: &str| match name {
+        "valid_range" => said.missing_values(name, stored, None).is_some_and(|limits| limits.len() == 2),
+        "_FillValue" | "missing_value" | "valid_min" | "valid_max" => said.missing_values(name, stored, None).is_some(),
+        "scale_factor" | "add_offset" => said.parse_factor("scale_factor").is_ok() && said.parse_factor("add_offset").is_ok(),
+        "_Unsigned" => said.is_unsigned() && stored.is_signed(),
+        "GDAL_NODATA" => !has_mask_page && !said.numbers(name).is_empty(),
+        _ => true,
+    };
+    said.0.iter().map(|(name, _)| *name).filter(|name| is_followed(name)).collect()
 }
 
 /// Returns the declarations of the attributes of an array about elements of its datatype, one after the other.

@@ -22,8 +22,9 @@ use crate::codec;
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, ChunkIndex, Dialect, EvaluateOptions, FACTORS_ATTRIBUTE, ItemId, ItemKind, Layout, LayoutEntry, LayoutLiteral,
-    ParseOptions, ResolvedType, StoredChunk, StreamEntryKind, VALID_ATTRIBUTE, parse, read_own,
+    Attribute, ChunkIndex, Dialect, EvaluateOptions, FACTORS_ATTRIBUTE, FILL_VALUE_ATTRIBUTE, ItemId, ItemKind, Layout,
+    LayoutEntry, LayoutLiteral, ParseOptions, ResolvedType, SCALE_NAME_ATTRIBUTE, SCALES_ATTRIBUTE, StoredChunk, StreamEntryKind,
+    USER_BLOCK_ATTRIBUTE, VALID_ATTRIBUTE, parse, read_own,
 };
 use crate::limits::Limits;
 use crate::progress::Progress;
@@ -35,8 +36,19 @@ const SHAPE_ATTRIBUTE: &str = "grid_shape";
 /// Start of the attribute names about the storage of a grid.
 pub(super) const GRID_PREFIX: &str = "grid_";
 
-/// The attributes about the meaning of the elements.
-pub const MEANING: &[&str] = &["grid_dims", "grid_float32", "grid_integers", "grid_types", FACTORS_ATTRIBUTE, VALID_ATTRIBUTE];
+/// The attributes about the meaning of the elements, and properties of an item that are no attributes in its file.
+pub const MEANING: &[&str] = &[
+    "grid_dims",
+    "grid_float32",
+    "grid_integers",
+    "grid_types",
+    FACTORS_ATTRIBUTE,
+    VALID_ATTRIBUTE,
+    FILL_VALUE_ATTRIBUTE,
+    SCALE_NAME_ATTRIBUTE,
+    SCALES_ATTRIBUTE,
+    USER_BLOCK_ATTRIBUTE,
+];
 
 /// The attributes about the axes in the file: the one that became the length of strings, and those without an end.
 pub(super) const AXIS_ATTRIBUTES: &[&str] = &["grid_chars", "grid_unlimited"];

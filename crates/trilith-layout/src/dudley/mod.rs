@@ -66,8 +66,6 @@ pub use catalog::{FileItemLocation, ItemDescription};
 #[doc(hidden)]
 pub use catalog_listing::{CatalogListing, FileOpener, folder_of, resolve_name};
 #[doc(hidden)]
-pub use cf_attributes::is_applied;
-#[doc(hidden)]
 pub use char_sets::with_ascii_members;
 #[doc(hidden)]
 pub use char_sets::{decode_s1, decode_text, encode_s1};

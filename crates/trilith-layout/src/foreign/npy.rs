@@ -138,7 +138,7 @@ fn split_opaque_axis<'a>(array: &'a Array, named: &[UnsupportedDtype]) -> (&'a [
 pub(super) fn conversion(named: &UnsupportedDtype) -> Result<Option<(String, Datatype)>> {
     let is_big = u8::from(named.order == Byteorder::Big);
     Ok(match &named.kind {
-        UnsupportedKind::Durations | UnsupportedKind::Opaque => None,
+        UnsupportedKind::Title | UnsupportedKind::Durations | UnsupportedKind::Opaque => None,
         UnsupportedKind::Dates(times, name) => {
             let unit = number_formats::unit_index(name)
                 .ok_or_else(|| Error::unsupported(format!("cannot read dates in the unit {name:?}")))?;
@@ -152,7 +152,7 @@ pub(super) fn conversion(named: &UnsupportedDtype) -> Result<Option<(String, Dat
     })
 }
 
-/// The attribute that tells of what numpy has other datatypes for, and that of the durations that are missing.
+/// The attributes about what only numpy has: datatypes, titles of columns, and durations that are missing.
 pub(super) fn write_dtype_note(named: &[UnsupportedDtype], text: &mut LayoutBuilder) -> Result<()> {
     let durations: Vec<&UnsupportedDtype> =
         named.iter().filter(|named| matches!(named.kind, UnsupportedKind::Durations)).collect();
@@ -164,10 +164,16 @@ pub(super) fn write_dtype_note(named: &[UnsupportedDtype], text: &mut LayoutBuil
             text.write_attribute(FILL_ATTRIBUTE, pairs.map(LayoutLiteral::Text).collect::<Vec<_>>())?;
         }
     }
+    let (titles, named): (Vec<&UnsupportedDtype>, Vec<&UnsupportedDtype>) =
+        named.iter().partition(|named| matches!(named.kind, UnsupportedKind::Title));
+    if !titles.is_empty() {
+        let pairs = titles.iter().flat_map(|titled| [titled.field.clone(), titled.name.clone()]);
+        text.write_attribute("numpy_titles", pairs.map(LayoutLiteral::Text).collect::<Vec<_>>())?;
+    }
     let said = |named: &UnsupportedDtype| {
         if named.field.is_empty() { named.name.clone() } else { format!("{}={}", named.field, named.name) }
     };
-    let all: Vec<String> = named.iter().map(said).collect();
+    let all: Vec<String> = named.into_iter().map(said).collect();
     if all.is_empty() { Ok(()) } else { text.write_attribute("numpy_dtype", all.join(" ").as_str()) }
 }
 

@@ -38,6 +38,15 @@ struct ZipEntry {
     compressed_size: u64,
     uncompressed_size: u64,
     header: u64,
+    /// The comment of the member; empty if it has none.
+    comment: String,
+}
+
+/// The directory of an archive.
+struct ZipDirectory {
+    entries: Vec<ZipEntry>,
+    /// The comment of the archive; empty if it has none.
+    comment: String,
 }
 
 const EOCD_SIGNATURE: &[u8] = b"PK\x05\x06";
@@ -54,7 +63,7 @@ const LOCAL_HEADER_SIGNATURE: &[u8] = b"PK\x03\x04";
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for members that are compressed otherwise, encrypted,
 /// or not arrays of numbers and text.
 pub fn npz_arrays(source: &SourceRef, limits: &Limits) -> Result<Vec<(String, Array)>> {
-    let (entries, mut names, mut arrays) = (read_central_directory(source, limits)?, HashSet::new(), Vec::new());
+    let (entries, mut names, mut arrays) = (read_central_directory(source, limits)?.entries, HashSet::new(), Vec::new());
     for entry in latest_first(&entries) {
         let Some(name) = entry.name.strip_suffix(".npy").filter(|name| names.insert(*name)) else { continue };
         let array = open_member(source, entry, limits).and_then(|bytes| Array::from_npy(bytes, limits));
@@ -66,7 +75,8 @@ pub fn npz_arrays(source: &SourceRef, limits: &Limits) -> Result<Vec<(String, Ar
 /// The layout of an archive: its stored members are uncompressed, a deflated one is an array of one chunk.
 pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
     let mut text = LayoutBuilder::new("a .npz archive", limits);
-    let entries = read_central_directory(source, limits)?;
+    let ZipDirectory { entries, comment } = read_central_directory(source, limits)?;
+    text.write_doc_lines(&comment)?;
     let mut members = Vec::new();
     for entry in latest_first(&entries) {
         match entry.name.strip_suffix(".npy") {
@@ -76,7 +86,10 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
         }
     }
     nested_dicts::write_groups(&members, &mut text, &mut |text, name, entry: &&ZipEntry| {
-        text.or_unreadable(name, |text| declare_member(source, entry, name, text, limits))
+        text.or_unreadable(name, |text| {
+            declare_member(source, entry, name, text, limits)?;
+            text.write_doc_lines(&entry.comment)
+        })
     })?;
     Ok(text.finish())
 }
@@ -155,7 +168,7 @@ fn invalid_zip(what: &str) -> Error {
     Error::malformed(format!("not a .npz archive: {what}"))
 }
 
-fn read_central_directory(source: &SourceRef, limits: &Limits) -> Result<Vec<ZipEntry>> {
+fn read_central_directory(source: &SourceRef, limits: &Limits) -> Result<ZipDirectory> {
     // A comment of 64 KiB may follow the end.
     let tail_len = source.len().min(22 + 0xffff);
     let tail_at = source.len() - tail_len;
@@ -188,7 +201,9 @@ fn read_central_directory(source: &SourceRef, limits: &Limits) -> Result<Vec<Zip
         found.push(entry);
         rest = after;
     }
-    Ok(found)
+    let comment = tail.get(end + 22..).unwrap_or(&[]);
+    let comment = comment.get(..read_little_endian(record, 20, 2) as usize).unwrap_or(comment);
+    Ok(ZipDirectory { entries: found, comment: undeclared_text(comment) })
 }
 
 /// The first entry of a directory, and what follows it.
@@ -201,13 +216,14 @@ fn read_directory_entry(bytes: &[u8]) -> Result<(ZipEntry, &[u8])> {
     let name = bytes.get(46..name_end).ok_or_else(|| invalid_zip("its directory is damaged"))?;
     let extra = bytes.get(name_end..extra_end).ok_or_else(|| invalid_zip("its directory is damaged"))?;
     let after = bytes.get(extra_end + lengths[2]..).ok_or_else(|| invalid_zip("its directory is damaged"))?;
+    let comment = undeclared_text(bytes.get(extra_end..extra_end + lengths[2]).unwrap_or(&[]));
     let mut numbers = [read_little_endian(bytes, 24, 4), read_little_endian(bytes, 20, 4), read_little_endian(bytes, 42, 4)];
     read_zip64(&mut numbers, extra);
     let [size, stored, header] = numbers;
     let name = undeclared_text(name);
     let is_encrypted = read_little_endian(bytes, 8, 2) & 1 != 0;
     let (method, crc) = (read_little_endian(bytes, 10, 2) as u16, read_little_endian(bytes, 16, 4) as u32);
-    Ok((ZipEntry { name, is_encrypted, method, crc, compressed_size: stored, uncompressed_size: size, header }, after))
+    Ok((ZipEntry { name, is_encrypted, method, crc, compressed_size: stored, uncompressed_size: size, header, comment }, after))
 }
 
 /// Fills in the numbers that need 64 bits, from the extra field of zip64.
@@ -262,8 +278,10 @@ pub(super) fn part_check() -> PartCheck {
     Arc::new(move |source: &SourceRef, at| {
         let limits = Limits::default();
         let read = || {
-            let stored =
-                read_central_directory(source, &limits)?.into_iter().filter(|entry| entry.method == 0 && entry.is_readable());
+            let stored = read_central_directory(source, &limits)?
+                .entries
+                .into_iter()
+                .filter(|entry| entry.method == 0 && entry.is_readable());
             stored.map(|entry| Ok((member_offset(source, &entry, &limits)?, entry))).collect()
         };
         let members = known.get_or_init(read).as_ref().map_err(Error::copy)?;
@@ -286,7 +304,8 @@ const UNDAMAGED: &str = "restore the file from a copy; --slice ... reads the ele
 /// # Errors
 /// Returns [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for what is not an archive, and the errors of reading.
 pub(super) fn check_member_checksums(source: &SourceRef, limits: &Limits, progress: Progress<'_>) -> Result<Vec<PartSum>> {
-    let members: Vec<ZipEntry> = read_central_directory(source, limits)?.into_iter().filter(ZipEntry::is_readable).collect();
+    let members: Vec<ZipEntry> =
+        read_central_directory(source, limits)?.entries.into_iter().filter(ZipEntry::is_readable).collect();
     threads::map_parallel(members, |entry| {
         let compared = member_offset(source, &entry, limits).and_then(|start| check_member_crc(source, start, &entry, limits));
         progress.add(entry.compressed_size);
@@ -469,6 +488,7 @@ mod tests {
             compressed_size: 0,
             uncompressed_size: 0,
             header,
+            comment: String::new(),
         };
         let entries = [entry("a", 0), entry("b", 1), entry("a", 2), entry("c", 3), entry("a", 4)];
         let order: Vec<u64> = latest_first(&entries).into_iter().map(|entry| entry.header).collect();

@@ -8,12 +8,15 @@ use super::escape::{
 };
 use super::model::{Attribute, ItemId, Layout, LayoutLiteral};
 use crate::array::Datatype;
-use crate::array::attribute::{AttributeNumber, AttributeValue, EnumNames, ItemAttribute, NumberValue};
+use crate::array::attribute::{AttributeValue, EnumNames, ItemAttribute, NumberValue};
 
 /// The datatype of an attribute without a value.
 pub const EMPTY_TYPE: &str = "empty";
 /// The datatype of an attribute that is the path of an item.
 pub const REFERENCE_TYPE: &str = "reference";
+
+/// The datatype of an attribute that is bytes, which may look like text.
+pub const BYTES_TYPE: &str = "bytes";
 
 /// Attributes whose numbers are stored elements. They should have the datatype of these, but need not.
 const ELEMENT_ATTRIBUTES: &[&str] =
@@ -53,11 +56,21 @@ pub fn stated_attribute_type<'l>(attributes: impl Iterator<Item = (&'l str, &'l 
 /// The attributes of an item of a file with their datatypes, in the order of the layout; without those that describe how an array is
 /// stored. `elements` is the datatype of its stored elements, if it is an array.
 pub fn typed_attributes(layout: &Layout, item: ItemId, elements: Option<&Datatype>) -> Vec<ItemAttribute> {
+    selected_attributes(layout, item, elements, &|_| true)
+}
+
+/// Does the same as [`typed_attributes`] for the attributes whose names fit.
+pub fn selected_attributes(
+    layout: &Layout,
+    item: ItemId,
+    elements: Option<&Datatype>,
+    fits: &dyn Fn(&str) -> bool,
+) -> Vec<ItemAttribute> {
     let stated = StatedTypes::new(layout, item);
     let said = layout.attributes(item).filter(move |(name, _)| !(item == ItemId::ROOT && *name == "dialect"));
     let named = said.filter_map(|(name, value)| Some((name, attribute_name(name)?, value)));
     named
-        .filter(|(spelled, _, _)| !stated.describes(spelled))
+        .filter(|(spelled, name, _)| fits(name) && !stated.describes(spelled))
         .map(|(spelled, name, value)| {
             let value = stated.typed_value(spelled, &name, &read_value(value), elements);
             ItemAttribute::new(name.into_owned(), value)
@@ -128,32 +141,17 @@ fn typed_literal(
 ) -> AttributeValue {
     let number = |value: NumberValue, plain: Datatype| {
         let datatype = stated.cloned().unwrap_or_else(|| default_attribute_type(name, elements, &plain));
-        let value = match value {
-            NumberValue::Int(_) if datatype == Datatype::Bool8 => return None,
-            NumberValue::Int(whole) if datatype.is_float() => NumberValue::Float(whole as f64),
-            value => value,
-        };
-        // A number that the elements do not have keeps the type that it shows.
-        let datatype = match value {
-            NumberValue::Float(_) if !datatype.is_float() => plain,
-            NumberValue::Int(whole) if datatype.integer_range().is_some_and(|(low, high)| whole < low || whole > high) => plain,
-            _ => datatype,
-        };
-        let mut number = AttributeNumber::new(value, datatype);
-        number.names = names.cloned();
-        Some(AttributeValue::Number(number))
+        AttributeValue::from_number(value, Some(&datatype), names)
     };
-    let whole = |value: i128, plain| number(NumberValue::Int(value), plain).unwrap_or(AttributeValue::Bool(value != 0));
     match literal {
-        LayoutLiteral::Integer(value) => whole((*value).into(), Datatype::Int64),
+        LayoutLiteral::Integer(value) => number(NumberValue::Int((*value).into()), Datatype::Int64),
         LayoutLiteral::Large(digits) => match digits.parse() {
-            Ok(value) => whole(value, Datatype::Uint64),
+            Ok(value) => number(NumberValue::Int(value), Datatype::Uint64),
             Err(_) => AttributeValue::Text(digits.clone()),
         },
-        LayoutLiteral::Float(value) => {
-            number(NumberValue::Float(*value), Datatype::Float64).unwrap_or(AttributeValue::Bool(*value != 0.0))
-        }
+        LayoutLiteral::Float(value) => number(NumberValue::Float(*value), Datatype::Float64),
         LayoutLiteral::Text(text) if word == Some(REFERENCE_TYPE) => AttributeValue::Reference(text.clone()),
+        LayoutLiteral::Text(text) if word == Some(BYTES_TYPE) => AttributeValue::Bytes(text.clone().into_bytes()),
         LayoutLiteral::Text(text) => AttributeValue::Text(text.clone()),
         LayoutLiteral::Bytes(bytes) => AttributeValue::Bytes(bytes.clone()),
     }

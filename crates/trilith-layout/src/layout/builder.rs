@@ -12,8 +12,8 @@ use super::item_spec::{ElementSpec, ItemSpec, MemberSpec, TypeSpec, check_number
 use super::lexer::quoted_name;
 use super::model::{
     Annotation, AnnotationKind, Attribute, DataId, DataItem, Dialect, Dim, DimRun, ElementSlot, GLOBAL_SCOPE, ItemData, ItemId,
-    Layout, LayoutLiteral, LayoutStep, ListSteps, MemberKind, ParamId, ParamItem, Placement, Primitive, RepeatCount,
-    StructMember, TypeDef, TypeId, TypeKind, TypeUse,
+    Layout, LayoutLiteral, LayoutStep, ListSteps, MemberKind, OMISSIONS_ATTRIBUTE, ParamId, ParamItem, Placement, Primitive,
+    RepeatCount, StructMember, TypeDef, TypeId, TypeKind, TypeUse,
 };
 use super::note_value::{NoteValue, attribute_len, integer_literal};
 use super::sizes;
@@ -394,6 +394,15 @@ impl LayoutBuilder {
             self.push_line(&line, AnnotationKind::Doc);
             Ok(())
         })
+    }
+
+    /// States which parts of the described file belong to the item before, and are not in the layout.
+    ///
+    /// # Errors
+    /// Returns the errors of [`LayoutBuilder::open_dict`].
+    pub(crate) fn write_omissions(&mut self, parts: &[String]) -> Result<()> {
+        let parts: Vec<LayoutLiteral> = parts.iter().cloned().map(LayoutLiteral::Text).collect();
+        if parts.is_empty() { Ok(()) } else { self.write_attribute(OMISSIONS_ATTRIBUTE, parts) }
     }
 
     /// A comment: what the layout cannot say.

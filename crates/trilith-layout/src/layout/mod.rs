@@ -62,9 +62,9 @@ pub use annotations::AnnotatedMember;
 pub(crate) use annotations::length_of;
 pub(crate) use attribute_type::AttributeType;
 #[doc(hidden)]
-pub use attribute_type::{EMPTY_TYPE, REFERENCE_TYPE};
+pub use attribute_type::{BYTES_TYPE, EMPTY_TYPE, REFERENCE_TYPE};
 #[doc(hidden)]
-pub use attribute_type::{stated_attribute_type, typed_attributes};
+pub use attribute_type::{selected_attributes, stated_attribute_type, typed_attributes};
 pub(crate) use builder::LayoutBuilder;
 #[doc(hidden)]
 pub use chunk_index::{ChunkIndex, IndexedArray, StoredChunk};
@@ -92,7 +92,10 @@ pub(crate) use item_spec::{ElementSpec, ItemSpec, TypeSpec};
 pub use lexer::quoted_name;
 pub use model::{Attribute, ItemId, ItemKind, Layout, LayoutLiteral};
 #[doc(hidden)]
-pub use model::{COLUMN_ATTRIBUTE, ENDS_ATTRIBUTE, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE, VALID_ATTRIBUTE};
+pub use model::{
+    COLUMN_ATTRIBUTE, ENDS_ATTRIBUTE, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE, FILL_VALUE_ATTRIBUTE, OMISSIONS_ATTRIBUTE,
+    SCALE_NAME_ATTRIBUTE, SCALES_ATTRIBUTE, USER_BLOCK_ATTRIBUTE, VALID_ATTRIBUTE,
+};
 #[doc(hidden)]
 pub use model::{LayoutFilter, Placement};
 pub(crate) use note_value::{NoteValue, hex_text, integer_literal};

@@ -18,7 +18,7 @@ pub(super) fn array_of(session: &ViewerSession, request: &ViewerRequest) -> Resu
 /// The array at a path, with the field and the slice of the request.
 pub(super) fn requested_array(opened: &OpenFile, path: &str, request: &ViewerRequest) -> Result<Array> {
     let item = item_at(opened, path)?;
-    let mut array = item.decode_text(item.as_array()?)?;
+    let mut array = item.decoder().decode_text(item.as_array()?)?;
     if let Some(field) = request.get("field").filter(|field| !field.is_empty()) {
         array = array.field(field)?;
     }

@@ -58,7 +58,7 @@ fn columns_of_struct(item: &Item<'_>) -> Result<Option<Vec<TableColumn>>> {
     let column = |(name, item): &(Option<std::borrow::Cow<'_, str>>, Item<'_>)| {
         let array = item.array().ok().filter(|array| !array.shape().is_empty())?;
         let unit = item.unit();
-        Some(TableColumn { name: name.as_deref()?.to_owned(), array: item.decode_text(array).ok()?, unit })
+        Some(TableColumn { name: name.as_deref()?.to_owned(), array: item.decoder().decode_text(array).ok()?, unit })
     };
     let arrays = children.iter().filter(|(_, item)| item.kind() == ItemKind::Array);
     let columns: Option<Vec<TableColumn>> = arrays.map(column).collect();
@@ -73,7 +73,7 @@ fn astropy_column(column: &Item<'_>) -> Option<TableColumn> {
             Some("name") => name = value.text().ok().map(|text| text.into_owned()),
             Some("unit") => unit = value.text().ok().map(|text| text.into_owned()),
             Some("data" | "value") => {
-                data = value.resolve().ok().and_then(|value| value.decode_text(value.as_array().ok()?).ok());
+                data = value.resolve().ok().and_then(|value| value.decoder().decode_text(value.as_array().ok()?).ok());
             }
             _ => {}
         }
@@ -90,7 +90,7 @@ fn have_same_length(columns: &[TableColumn]) -> bool {
 /// names: they are taken one by one.
 fn columns_of_2d(item: &Item<'_>) -> Result<Option<Vec<TableColumn>>> {
     let Ok(array) = item.as_array() else { return Ok(None) };
-    let array = item.decode_text(array)?;
+    let array = item.decoder().decode_text(array)?;
     let unit = item.unit();
     let Some(structure) = array.datatype().as_struct().filter(|_| !array.shape().is_empty()) else {
         let column = TableColumn { name: "value".to_owned(), array, unit };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use trilith::array::Datatype;
 use trilith::array::attribute::ItemAttribute;
-use trilith::file::{ArrayDescription, Backend, Item, ItemKind, ItemLocation, ItemMetadata};
+use trilith::file::{ArrayDescription, Backend, Item, ItemKind, ItemLocation, ItemMetadata, children_text};
 use trilith::interrupt::check;
 use trilith::{Error, Result};
 
@@ -42,7 +42,7 @@ fn tree_line(backend: &dyn Backend, place: &ItemLocation, name: Option<&str>, in
         ItemKind::Array => {
             backend.describe(place).map_or_else(|error| format!("cannot be read: {error}"), |found| array_text(&found))
         }
-        ItemKind::Mapping | ItemKind::List => item.summary(),
+        ItemKind::Mapping | ItemKind::List => children_text(&item),
         ItemKind::Reference => notes.reference.as_deref().map_or_else(|| "alias".to_owned(), |to| format!("→ {to}")),
         _ => backend.text(place).map_or_else(|error| error.to_string(), |text| shorten_text(&text)),
     };
@@ -104,7 +104,7 @@ pub(super) fn answer_item(session: &ViewerSession, request: &ViewerRequest) -> R
     let Some(object) = said.as_object_mut() else { return Ok(said) };
     object.append(&mut metadata_json(&notes));
     object.insert("unit".to_owned(), json!(found.unit()));
-    object.insert("attributes".to_owned(), json!(attribute_rows(&found.all_attributes()?)));
+    object.insert("attributes".to_owned(), json!(attribute_rows(&found.header().attributes()?)));
     match kind {
         ItemKind::Array => {
             match found.describe() {
@@ -113,7 +113,7 @@ pub(super) fn answer_item(session: &ViewerSession, request: &ViewerRequest) -> R
             };
         }
         ItemKind::Mapping | ItemKind::List => {
-            object.insert("summary".to_owned(), json!(found.summary()));
+            object.insert("summary".to_owned(), json!(children_text(&found)));
             // A list of numbers, or of equal arrays, is shown as an array.
             if let (ItemKind::List, Ok(array)) = (kind, found.as_array()) {
                 let mut described = ArrayDescription::from_array(&array);

@@ -38,7 +38,7 @@ pub(super) fn answer_table(session: &ViewerSession, request: &ViewerRequest) -> 
     let limits = opened.request_limits();
     let (first, total, columns) = match columns_of(&item)? {
         Some(columns) => (0, columns.len() as u64, columns),
-        None => unsorted_rows(&item.decode_text(item.as_array()?)?, request)?,
+        None => unsorted_rows(&item.decoder().decode_text(item.as_array()?)?, request)?,
     };
     let columns: Vec<TableColumn> =
         columns.into_iter().map(|column| TableColumn { array: column.array.with_limits(limits.clone()), ..column }).collect();

@@ -118,7 +118,7 @@ fn is_implied(value: &Value, datatype: &str) -> bool {
         ValueData::Int(_) => datatype == "int64",
         ValueData::Float(_) => datatype == "float64",
         ValueData::Str(_) => datatype == "string",
-        ValueData::Seq(items) => items.iter().all(|item| is_implied(item, datatype)),
+        ValueData::Seq(items) => !items.is_empty() && items.iter().all(|item| is_implied(item, datatype)),
         _ => false,
     }
 }

@@ -19,7 +19,7 @@ pub(crate) mod expand;
 pub(crate) mod generation;
 pub(crate) mod header;
 pub(crate) mod index;
-mod inline_read;
+pub(crate) mod inline_read;
 pub(crate) mod inline_write;
 pub(crate) mod md5;
 pub(crate) mod ndarray;

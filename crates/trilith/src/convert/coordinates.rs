@@ -8,7 +8,7 @@ use crate::asdf::AsdfFile;
 use crate::error::{Error, Result};
 use crate::file::{Backend, Item};
 use crate::fits::{Card, HduData};
-use crate::wcs::{FitOptions, Wcs, fits_cards};
+use crate::wcs::{FitOptions, Wcs, find_coordinates, fits_cards};
 
 /// Headers of the coordinates of a file. Arrays of one shape that share coordinates have one header, which is computed once.
 pub(super) struct CoordinateHeaders {
@@ -35,7 +35,7 @@ impl CoordinateHeaders {
         let backend: &dyn Backend = file;
         let root = Item::new(backend, backend.root());
         let Some(item) = root.find(path)? else { return Ok(None) };
-        let found = match item.coordinates() {
+        let found = match find_coordinates(&item) {
             Ok(Some(found)) if found.wcs.sky().is_some() => found,
             Ok(_) => return Ok(None),
             Err(error) if error.kind().is_transient() => return Err(error),

@@ -13,7 +13,10 @@ use crate::codec::CodecId;
 use crate::diagnostic::Diagnostic;
 use crate::dudley::{DudleyFile, RewriteOptions};
 use crate::error::{Error, ErrorKind, Result, SuggestedSetting};
-use crate::layout::{Byteorder, Compression, Dialect, Layout, LayoutEntry, StorageOptions};
+use crate::layout::{
+    Attribute, Byteorder, Compression, Dialect, ItemId, Layout, LayoutEntry, LayoutLiteral, OMISSIONS_ATTRIBUTE, StorageOptions,
+    read_value,
+};
 use crate::progress::Progress;
 
 /// A file of the ASDF family as a native Dudley file.
@@ -50,10 +53,11 @@ pub(super) fn of_stream(
     let mut notes: Vec<String> = if physical { None } else { stored_notes(file, masks)? }.into_iter().collect();
     notes.extend(list_notes(file, options)?);
     notes.extend(byte_notes(file)?);
+    let mut lost = omission_losses(file);
     let TargetForm::Dudley(dialect) = options.to else {
-        let lost = comment_loss(file.layout());
-        if is_refused(lost.as_slice(), options) {
-            return Ok(ConvertReport { losses: lost.into_iter().collect(), notes, ..ConvertReport::default() });
+        lost.extend(comment_loss(file.layout()));
+        if is_refused(&lost, options) {
+            return Ok(ConvertReport { losses: lost, notes, ..ConvertReport::default() });
         }
         let mut done = as_new_asdf(file.source(), file.limits(), options, out, progress, &build)?;
         done.notes.splice(0..0, notes);
@@ -71,9 +75,9 @@ pub(super) fn of_stream(
     };
     let has_text = || file.is_foreign() && outline.arrays().any(is_beyond_ascii);
     if physical || file.has_external_parts() || !outline.arrays().all(is_whole) || has_text() {
-        let lost = comment_loss(file.layout());
-        if is_refused(lost.as_slice(), options) {
-            return Ok(ConvertReport { losses: lost.into_iter().collect(), notes, ..ConvertReport::default() });
+        lost.extend(comment_loss(file.layout()));
+        if is_refused(&lost, options) {
+            return Ok(ConvertReport { losses: lost, notes, ..ConvertReport::default() });
         }
         let then = |file: &AsdfFile| of_asdf(file, dialect, options, out);
         let mut done = through_asdf(file.source(), file.limits(), options, &build, then)?;
@@ -88,9 +92,21 @@ pub(super) fn of_stream(
     let mut how = RewriteOptions::default();
     (how.dialect, how.order) = (dialect, options.byteorder);
     how.stored = stored_as(dialect.unwrap_or(file.layout().dialect()), options)?;
-    let mut losses = collect_unreadable_items(file, options.skip_unreadable)?;
+    let mut losses = lost;
+    losses.extend(collect_unreadable_items(file, options.skip_unreadable)?);
     losses.extend(file.rewrite(&how, &mut &mut *out)?);
     Ok(ConvertReport { losses, notes, ..ConvertReport::default() })
+}
+
+/// The parts of a file of another format that its layout does not describe.
+fn omission_losses(file: &DudleyFile) -> Vec<Diagnostic> {
+    let mut stated = file.layout().attributes(ItemId::ROOT).filter(|(name, _)| *name == OMISSIONS_ATTRIBUTE);
+    let parts = match stated.next().filter(|_| file.is_foreign()).map(|(_, parts)| read_value(parts)) {
+        Some(Attribute::List(parts)) => parts,
+        _ => Vec::new(),
+    };
+    let text = |part| if let LayoutLiteral::Text(text) = part { Some(text) } else { None };
+    parts.into_iter().filter_map(text).map(Diagnostic::loss_without_path).collect()
 }
 
 /// The comments of a layout that no item has, and that only another layout can hold.

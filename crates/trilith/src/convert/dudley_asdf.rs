@@ -6,6 +6,7 @@
 //! and lists, and all attributes of files of other formats are in the mapping `annotations` of a tree.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
@@ -18,16 +19,17 @@ use super::layout_form::LayoutForm;
 use super::loss::{check_readable, parse_unreadable_loss, to_unreadable_loss};
 use super::reserved_keys;
 use super::translate::retag_value;
+use crate::array::attribute::{AttributeValue, ItemAttribute};
 use crate::array::{Array, Byteorder, Datatype, has_undecodable_text};
 use crate::asdf::annotations::{self, AttributeEntry, ItemAnnotation};
 use crate::asdf::{self, ArrayOptions, AsdfBuilder, AsdfFile, FitsContainer, Target, big_integer, ndarray};
 use crate::bytes::{DerivedSource, MemorySource, from_base64, verify_backing};
 use crate::diagnostic::Diagnostic;
 use crate::dudley::{
-    Draft, DudleyFile, ItemTreeId, MEANING, NewItemKind, OutlineKind, StreamItems, StreamOutline, is_applied, with_ascii_members,
+    Draft, DudleyFile, ItemTreeId, MEANING, NewItemKind, OutlineKind, StreamItems, StreamOutline, with_ascii_members,
 };
 use crate::error::{Error, Result};
-use crate::file::annotations::{attribute_key, attribute_name as read_name};
+use crate::file::annotations::{attribute_name as read_name, layout_attribute_key};
 use crate::file::value_of;
 use crate::layout::{
     Attribute, Dialect, ItemId, LayoutEntry, LayoutLiteral, Primitive, PrimitiveKind, attribute_name, own_attribute, own_value,
@@ -125,6 +127,7 @@ fn tree_of(
         item_options: reading,
         target,
         annotations: Vec::new(),
+        attribute_arrays: HashMap::new(),
         layout_form: LayoutForm::default(),
         losses: Vec::new(),
     };
@@ -193,8 +196,8 @@ pub(super) fn has_bytes(array: &Array) -> Result<bool> {
 pub(super) struct AttributeFilter<'a> {
     /// The children of a dict, whose other attributes are members.
     pub(super) children: Option<&'a [(Option<&'a str>, ItemTreeId)]>,
-    /// `true` if attributes that are applied to the elements are left out.
-    pub(super) omits_applied: bool,
+    /// The names of attributes that are left out, because the elements follow them.
+    pub(super) applied: Vec<&'a str>,
 }
 
 pub(super) struct DudleyToTree<'a, 'f, 's> {
@@ -204,6 +207,8 @@ pub(super) struct DudleyToTree<'a, 'f, 's> {
     pub item_options: ItemOptions,
     target: &'static Target,
     annotations: Vec<(String, ItemAnnotation)>,
+    /// The attributes that are items of the layout, which were looked at: the arrays that annotations keep.
+    attribute_arrays: HashMap<ItemTreeId, Option<Array>>,
     pub layout_form: LayoutForm,
     pub losses: Vec<Diagnostic>,
 }
@@ -224,17 +229,17 @@ impl DudleyToTree<'_, '_, '_> {
         {
             return Ok(Some(value));
         }
-        self.annotate_array_attributes(id, path);
         let mut children = if matches!(thing, OutlineKind::Dict) { Some(self.outline.children(id)) } else { None };
         if let Some(children) = &mut children {
             // An attribute that is no small array is an item.
-            let others = self.outline.attributes_in(id).into_iter().filter(|(_, child)| self.number_attribute(*child).is_none());
-            children.extend(others);
+            let outline = self.outline;
+            children.extend(outline.attributes_in(id).into_iter().filter(|(_, child)| !self.is_kept_attribute(*child)));
         }
+        self.annotate_array_attributes(id, path);
         if let Some(item) = item.filter(|_| !matches!(thing, OutlineKind::Data(_))) {
             // An attribute of a dict of a file of another format is no item.
             let members = children.as_deref().filter(|_| !self.is_foreign());
-            self.annotate(item, path, &AttributeFilter { children: members, omits_applied: false });
+            self.annotate(item, path, &AttributeFilter { children: members, applied: Vec::new() });
         }
         let mut value = match thing {
             OutlineKind::Dict => {
@@ -458,26 +463,45 @@ impl DudleyToTree<'_, '_, '_> {
         self.push_annotation(path, found);
     }
 
-    /// Keeps the attributes of an item that are arrays of numbers, as nested lists.
+    /// Keeps the attributes of an item that are arrays of numbers or strings, as nested lists.
     fn annotate_array_attributes(&mut self, id: ItemTreeId, path: &str) {
         let mut kept = ItemAnnotation::default();
         for (name, attribute) in self.outline.attribute_items(id) {
-            if let Some(array) = self.number_attribute(attribute)
-                && let Ok(value) = asdf::inline_write::nested(&array, "tag:stsci.edu:asdf/core/complex-1.0.0")
-            {
-                let mut entry = AttributeEntry::new(attribute_key(name).into_owned(), value.flow());
-                let datatype = array.datatype();
-                entry.datatype = Some(datatype.name().to_owned()).filter(|_| datatype.is_integer() || datatype.is_float());
-                kept.attributes.push(entry);
-            }
+            let Some(array) = self.attribute_arrays.get(&attribute).cloned().unwrap_or_else(|| self.attribute_array(attribute))
+            else {
+                continue;
+            };
+            let value = AttributeValue::Array(Box::new(array));
+            let Some(mut entry) = AttributeEntry::from_attribute(&ItemAttribute::new(name, value)) else { continue };
+            entry.names = self.enum_names(attribute);
+            kept.attributes.push(entry);
         }
         if !kept.is_empty() {
             self.annotations.push((path.to_owned(), kept));
         }
     }
 
+    /// The names of the values of an attribute that is an item.
+    fn enum_names(&self, attribute: ItemTreeId) -> Vec<(String, Value)> {
+        let mut said = ItemAnnotation::default();
+        let layout = self.items.file().layout();
+        for (name, value) in self.outline.item(attribute).into_iter().flat_map(|item| layout.attributes(item)) {
+            said.push_layout_attribute(AttributeEntry::new(name, value_of(&read_value(value))));
+        }
+        said.collect_layout_words();
+        said.enumeration
+    }
+
+    /// Returns `true` if an attribute is kept by the item that has it, and is no item of the tree.
+    fn is_kept_attribute(&mut self, attribute: ItemTreeId) -> bool {
+        let found = self.attribute_array(attribute);
+        let is_kept = found.is_some();
+        self.attribute_arrays.insert(attribute, found);
+        is_kept
+    }
+
     /// Returns an attribute that is a small array of numbers or strings; None for any other, which is an item of the tree.
-    fn number_attribute(&self, attribute: ItemTreeId) -> Option<Array> {
+    fn attribute_array(&self, attribute: ItemTreeId) -> Option<Array> {
         /// Elements of an attribute that a tree holds as text.
         const MAX_ELEMENTS: u64 = 1 << 16;
         let file = self.items.file();
@@ -508,9 +532,12 @@ impl DudleyToTree<'_, '_, '_> {
         }
         for (spelled, said) in layout.attributes(item) {
             let name = match file_attribute_name(item, spelled) {
-                _ if filter.omits_applied && is_applied(spelled) => continue,
+                _ if filter.applied.contains(&spelled) => continue,
                 Some(name) if filter.children.is_some_and(|children| !self.is_name_taken(item, &name, children)) => continue,
-                Some(name) => attribute_key(&name).into_owned(),
+                Some(_) => match layout_attribute_key(spelled) {
+                    Some(key) => key,
+                    None => continue,
+                },
                 None if MEANING.contains(&spelled) => spelled.to_owned(),
                 None => continue,
             };
@@ -694,7 +721,7 @@ impl<'a> AsdfToDudley<'a> {
                 continue;
             }
             self.budget.charge_nodes(self.budget.expanded_size(value)?.nodes)?;
-            let (said, is_yaml) = node_to_attribute(value, self.file.limits())?;
+            let (said, is_yaml) = node_to_attribute(value, false, self.file.limits())?;
             if let Attribute::Value(LayoutLiteral::Text(text)) = &said {
                 self.budget.charge_text(text)?;
             }
@@ -745,7 +772,7 @@ impl<'a> AsdfToDudley<'a> {
             docs.extend(item.docs);
             attributes.extend(item.words);
             for (name, value) in item.attributes {
-                match node_to_attribute(value, self.file.limits()) {
+                match node_to_attribute(value, true, self.file.limits()) {
                     Ok((value, _)) => attributes.push((name, value)),
                     Err(error) => self.losses.push(Diagnostic::loss(&item.place, error.message().to_owned())),
                 }
@@ -934,14 +961,15 @@ fn restore_param(draft: &mut Draft, path: &str, stored: Option<Primitive>) -> Op
     Some(())
 }
 
-/// The scalar that an attribute can hold.
-fn attribute_literal(node: Node<'_>) -> Option<LayoutLiteral> {
+/// The scalar that an attribute can hold. With `is_typed` another attribute states its datatype.
+fn attribute_literal(node: Node<'_>, is_typed: bool) -> Option<LayoutLiteral> {
     if let Some(digits) = big_integer::decode(node) {
         return Some(LayoutLiteral::Large(digits));
     }
     if node.is_binary() {
-        // Bytes that are text would be read as text again.
-        return from_base64(&node.text()).filter(|bytes| std::str::from_utf8(bytes).is_err()).map(LayoutLiteral::Bytes);
+        // Bytes that are text would be read as text again, unless their datatype is stated.
+        let is_kept = |bytes: &Vec<u8>| is_typed || std::str::from_utf8(bytes).is_err();
+        return from_base64(&node.text()).filter(is_kept).map(LayoutLiteral::Bytes);
     }
     match (node.tag(), node.scalar()) {
         (None, Scalar::Int(value)) => Some(LayoutLiteral::Integer(value)),
@@ -952,16 +980,16 @@ fn attribute_literal(node: Node<'_>) -> Option<LayoutLiteral> {
 }
 
 /// Returns the part of a value that an attribute can hold, and whether that is its YAML text.
-fn node_to_attribute(node: Node<'_>, limits: &Limits) -> Result<(Attribute, bool)> {
+fn node_to_attribute(node: Node<'_>, is_typed: bool, limits: &Limits) -> Result<(Attribute, bool)> {
     if is_word(node) {
         if node.tag().is_none() && node.is_null() {
             return Ok((Attribute::Flag, false));
         }
-        if let Some(word) = attribute_literal(node) {
+        if let Some(word) = attribute_literal(node, is_typed) {
             return Ok((own_value(Attribute::Value(word)), false));
         }
     } else if node.is_sequence() && node.tag().is_none() && !node.is_empty() && node.items().all(is_word) {
-        let words: Option<Vec<LayoutLiteral>> = node.items().map(attribute_literal).collect();
+        let words: Option<Vec<LayoutLiteral>> = node.items().map(|item| attribute_literal(item, is_typed)).collect();
         let words = words.unwrap_or_default();
         let is_whole = |word: &LayoutLiteral| matches!(word, LayoutLiteral::Integer(_) | LayoutLiteral::Large(_));
         let is_string = |word: &LayoutLiteral| matches!(word, LayoutLiteral::Text(_) | LayoutLiteral::Bytes(_));

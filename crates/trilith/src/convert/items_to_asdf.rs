@@ -65,7 +65,7 @@ impl TreeBuilder<'_> {
     fn build_leaf_value(&mut self, item: &Item<'_>, kind: ItemKind, path: &str, skip: bool) -> Result<Value> {
         match kind {
             ItemKind::Array => {
-                let array = with_ascii_members(&item.decode_text(item.array()?)?)?;
+                let array = with_ascii_members(&item.decoder().decode_text(item.array()?)?)?;
                 if skip {
                     check_readable(&array)?;
                 }

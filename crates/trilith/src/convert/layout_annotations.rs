@@ -25,8 +25,10 @@ impl<'f> DudleyToTree<'_, 'f, '_> {
         if let Some(shape) = layout.shape_text(entry.item).filter(|_| !is_foreign) {
             self.layout_form.shapes.push((path.to_owned(), dims(shape)));
         }
-        let omits_applied = self.item_options.physical && self.items.file().is_packed(entry);
-        let found = self.annotation_of(entry.item, path, &AttributeFilter { children: None, omits_applied });
+        let file = self.items.file();
+        let is_packed = self.item_options.physical && file.is_packed(entry);
+        let applied = if is_packed { file.applied_attributes(entry) } else { Vec::new() };
+        let found = self.annotation_of(entry.item, path, &AttributeFilter { children: None, applied });
         self.push_annotation(path, found);
         if let ResolvedType::Struct(_) = entry.resolved_type {
             for member in layout.told_members(entry.item) {

@@ -1,14 +1,9 @@
 //! The targets of addresses: attributes of items, and values that are computed of them.
 
-use std::borrow::Cow;
-
-use super::address::{AddressName, AttributePart, AttributeSelector, ComputedValue, ItemAddress, split_address};
+use super::address::{AddressName, AttributePart, ComputedValue, ItemAddress, split_address};
 use super::item::{File, Item};
 use crate::array::attribute::ItemAttribute;
-use crate::asdf::AsdfFile;
-use crate::error::{Error, Result};
-use crate::percent::leniently_decoded;
-use crate::tree::Node;
+use crate::error::Result;
 
 /// The target of an address.
 #[derive(Debug, Clone)]
@@ -48,7 +43,7 @@ impl File {
 }
 
 /// Resolves an address by the item that has the whole text as its path, if there is one, and by a finder of items.
-fn resolve<'f>(
+pub(super) fn resolve<'f>(
     text: &str,
     found: Result<Item<'f>>,
     find: &dyn Fn(&str) -> Result<Item<'f>>,
@@ -69,82 +64,14 @@ fn resolve<'f>(
     match name {
         AddressName::Computed(value) => Ok(AddressTarget::Computed(item, value)),
         AddressName::Attribute(selector) => {
-            let found = match item.find_attribute(&selector)? {
-                None if address.path.is_empty() => find("")?.find_attribute(&selector)?,
+            let found = match item.header().find(&selector)? {
+                None if address.path.is_empty() => find("")?.header().find(&selector)?,
                 found => found,
             };
             match found {
                 Some(found) => Ok(AddressTarget::Attribute(item, Box::new(found), selector.part)),
-                None => Err(item.missing_attribute(&selector)),
+                None => Err(item.header().missing_error(&selector)),
             }
         }
-    }
-}
-
-impl<'f> Item<'f> {
-    /// Returns the attributes of the item and those that it has from the item which holds it: the data of an HDU have the cards of
-    /// its header.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Item::attributes`].
-    pub fn all_attributes(&self) -> Result<Vec<ItemAttribute>> {
-        let mut all = self.attributes()?;
-        if let Some(owner) = self.header_owner() {
-            all.extend(owner.attributes()?);
-        }
-        Ok(all)
-    }
-
-    /// Returns an attribute of the item, or else of the item that holds it. Keywords of FITS are found without their case.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Item::attributes`].
-    pub fn find_attribute(&self, selector: &AttributeSelector) -> Result<Option<ItemAttribute>> {
-        let all = self.all_attributes()?;
-        let ignores_case = self.backend().family() == "fits";
-        let find = |name: &str| {
-            let is_it = |known: &&ItemAttribute| known.name == name || ignores_case && known.name.eq_ignore_ascii_case(name);
-            all.iter().filter(is_it).nth(selector.index.unwrap_or(0)).cloned()
-        };
-        Ok(find(&selector.name).or_else(|| match leniently_decoded(&selector.name) {
-            Cow::Owned(decoded) => find(&decoded),
-            Cow::Borrowed(_) => None,
-        }))
-    }
-
-    /// Returns the target of an address from this item on, as [`File::resolve_address`].
-    ///
-    /// # Errors
-    /// Returns the errors of [`File::resolve_address`].
-    pub fn resolve_address(&self, text: &str) -> Result<AddressTarget<'f>> {
-        let find = |path: &str| -> Result<Item<'f>> {
-            if path.is_empty() {
-                return Ok(self.clone());
-            }
-            self.find(path)?.ok_or_else(|| self.missing_error(path))
-        };
-        resolve(text, find(text), &find, &|| Ok(None))
-    }
-
-    /// Returns `true` if the item is the list of the cards of a FITS header, which are attributes of its HDU, too. `name` is its key.
-    pub fn is_card_list(&self, name: Option<&str>) -> bool {
-        let is_listing = |(file, node): (&AsdfFile, Node<'_>)| {
-            file.container().is_some_and(|container| container.hdu == 0) && node.is_sequence()
-        };
-        name == Some("header") && self.as_asdf().is_some_and(is_listing)
-    }
-
-    /// Returns the error for an attribute that the item does not have, with the names of those that it has.
-    pub(crate) fn missing_attribute(&self, selector: &AttributeSelector) -> Error {
-        let all = self.all_attributes().unwrap_or_default();
-        let names: Vec<&str> = all.iter().map(|attribute| attribute.name.as_str()).collect();
-        if let Some(count) = Some(names.iter().filter(|name| **name == selector.name).count()).filter(|count| *count > 0) {
-            return Error::not_found(format!("there are {count} attributes {}, counted from 0", selector.name));
-        }
-        let what = format!("there is no attribute {:?}", selector.name);
-        if names.is_empty() {
-            return Error::not_found(format!("{what}: the item has no attributes"));
-        }
-        Error::not_found(what).with_known_keys(&selector.name, &names, 0)
     }
 }

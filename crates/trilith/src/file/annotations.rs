@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::array::Datatype;
-use crate::array::attribute::{AttributeNumber, AttributeValue, EnumNames, ItemAttribute, NumberValue};
+use crate::array::attribute::{AttributeValue, EnumNames, ItemAttribute, NumberValue};
+use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::annotations::{AttributeEntry, ItemAnnotation};
-use crate::bytes::from_base64;
+use crate::asdf::inline_read;
+use crate::bytes::{MemorySource, base64, from_base64};
 use crate::dudley::MEANING;
 use crate::layout::{
-    EMPTY_TYPE, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, REFERENCE_TYPE, TYPE_PREFIX, marked_name, read_own, split_attribute_type,
+    BYTES_TYPE, EMPTY_TYPE, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, REFERENCE_TYPE, TYPE_PREFIX,
+    attribute_name as layout_attribute_name, is_attribute_type, marked_name, own_attribute, read_own, split_attribute_type,
 };
 use crate::tree::{Value, ValueData};
 
@@ -25,15 +27,25 @@ const ENUM_VALUES: &str = "enum_values";
 
 /// A mapping with this key is a reference, for every reader of ASDF.
 const REFERENCE_KEY: &str = "$ref";
+/// The tag of complex numbers.
+const COMPLEX_TAG: &str = "tag:stsci.edu:asdf/core/complex-1.0.0";
 /// The start of a name with a mark.
 const MARK: &str = "own:";
 
 /// Returns the key of an attribute in the mapping: its name, with a mark if the name means something there.
 pub(crate) fn attribute_key(name: &str) -> Cow<'_, str> {
-    if name == REFERENCE_KEY || name.starts_with(MARK) || MEANING.contains(&name) {
+    if name == REFERENCE_KEY || name.starts_with(MARK) || MEANING.contains(&name) || is_attribute_type(name) {
         return Cow::Owned(marked_name(name));
     }
     Cow::Borrowed(name)
+}
+
+/// Returns the key of an attribute of a layout in the mapping, by the name that the layout spells; None for a word about the elements.
+pub(crate) fn layout_attribute_key(spelled: &str) -> Option<String> {
+    if let Some((prefix, about)) = split_attribute_type(spelled) {
+        return Some(format!("{prefix}{}", attribute_key(&layout_attribute_name(about)?)));
+    }
+    Some(attribute_key(&layout_attribute_name(spelled)?).into_owned())
 }
 
 /// Returns the name of an attribute by its key in the mapping.
@@ -42,21 +54,22 @@ pub(crate) fn attribute_name(key: &str) -> Cow<'_, str> {
 }
 
 impl AttributeEntry {
-    /// Returns the entry of an attribute; None for an array, for which the mapping has no place.
+    /// Returns the entry of an attribute; None for an array of structs, for which the mapping has no place, and for one that cannot be
+    /// read.
     pub(crate) fn from_attribute(attribute: &ItemAttribute) -> Option<Self> {
         let value = plain_value(&attribute.value)?;
         let mut entry = Self::new(attribute_key(&attribute.name), value);
-        let first = match &attribute.value {
-            AttributeValue::List(values) => values.first(),
-            value => Some(value),
-        };
-        match first {
-            Some(AttributeValue::Number(number)) => {
+        match (&attribute.value, first_element(&attribute.value)) {
+            (_, Some(AttributeValue::Number(number))) => {
                 entry.datatype = Some(number.datatype.name().to_owned());
                 let names = number.names.iter().flat_map(|names| &names.0);
                 entry.names = names.map(|(name, value)| (name.clone(), whole_value(*value))).collect();
             }
-            Some(AttributeValue::Reference(path)) => entry.reference = Some(path.clone()),
+            (AttributeValue::Reference(path), _) => entry.reference = Some(path.clone()),
+            (_, Some(AttributeValue::Reference(_))) => entry.datatype = Some(REFERENCE_TYPE.to_owned()),
+            (AttributeValue::Array(array), _) if !array.datatype().is_text() => {
+                entry.datatype = Some(array.datatype().name().to_owned());
+            }
             _ => {}
         }
         (entry.comment, entry.unit) = (attribute.comment.clone(), attribute.unit.clone());
@@ -64,24 +77,34 @@ impl AttributeEntry {
     }
 }
 
+/// The first value of nested lists, or the value itself.
+fn first_element(value: &AttributeValue) -> Option<&AttributeValue> {
+    let mut value = value;
+    while let AttributeValue::List(values) = value {
+        value = values.first()?;
+    }
+    Some(value)
+}
+
 /// A whole number, also beyond 64 bits.
 fn whole_value(value: i128) -> Value {
     i64::try_from(value).map_or_else(|_| Value::from(ValueData::BigInt(value.to_string())), Value::from)
 }
 
-/// The value of an attribute as one of a tree; None for an array.
+/// The value of an attribute as one of a tree, an array as nested lists; None for an array of structs, or one that cannot be read.
 fn plain_value(value: &AttributeValue) -> Option<Value> {
     Some(match value {
         AttributeValue::Bool(value) => Value::from(*value),
         AttributeValue::Text(text) | AttributeValue::Reference(text) => Value::from(text.as_str()),
-        AttributeValue::Bytes(bytes) => Value::binary(crate::bytes::base64(bytes)),
+        AttributeValue::Bytes(bytes) => Value::binary(base64(bytes)),
         AttributeValue::Number(number) => match number.value {
             NumberValue::Int(value) => whole_value(value),
             NumberValue::Float(value) => Value::from(value),
-            _ => Value::from(number.to_string()),
+            _ => Value::from(number.to_string()).tagged(COMPLEX_TAG),
         },
         AttributeValue::List(values) => Value::seq(values.iter().map(plain_value).collect::<Option<Vec<_>>>()?).flow(),
-        AttributeValue::Array(_) => return None,
+        AttributeValue::Array(array) if array.datatype().as_struct().is_some() => return None,
+        AttributeValue::Array(_) => plain_value(&value.to_lists().ok()?)?,
         _ => Value::null(),
     })
 }
@@ -143,7 +166,19 @@ impl ItemAnnotation {
             }
             let Some(entry) = self.attributes.iter_mut().find(|entry| entry.name == name) else { continue };
             match (prefix, word.value.as_str()) {
-                (TYPE_PREFIX, Some(REFERENCE_TYPE)) => entry.reference = entry.value.as_str().map(str::to_owned),
+                (TYPE_PREFIX, Some(REFERENCE_TYPE)) if entry.value.as_str().is_some() => {
+                    entry.reference = entry.value.as_str().map(str::to_owned);
+                }
+                (TYPE_PREFIX, Some(BYTES_TYPE)) => {
+                    let bytes = |value: &Value| match value.as_str().filter(|_| !value.is_binary()) {
+                        Some(text) => Value::binary(base64(text.as_bytes())),
+                        None => value.clone(),
+                    };
+                    entry.value = match &entry.value.data {
+                        ValueData::Seq(items) => Value::seq(items.iter().map(bytes)).flow(),
+                        _ => bytes(&entry.value),
+                    };
+                }
                 (TYPE_PREFIX, Some(datatype)) => entry.datatype = Some(datatype.to_owned()),
                 (ENUM_NAMES_PREFIX, _) => {
                     let texts = word.value.items().iter().filter_map(Value::as_str);
@@ -177,9 +212,10 @@ impl ItemAnnotation {
 
     /// Takes the unit from the attributes. An attribute `units` stays, since that is its name in the file.
     pub(crate) fn collect_unit(&mut self) {
-        let text = |list: &[AttributeEntry], name: &str| {
-            list.iter().position(|entry| entry.name == name && entry.value.as_str().is_some())
+        let is_text = |entry: &AttributeEntry| {
+            entry.value.as_str().is_some() && !entry.value.is_binary() && entry.datatype.is_none() && entry.reference.is_none()
         };
+        let text = |list: &[AttributeEntry], name: &str| list.iter().position(|entry| entry.name == name && is_text(entry));
         match (text(&self.attributes, "unit"), text(&self.attributes, "units")) {
             (Some(at), None) => {
                 let value = self.attributes.remove(at).value;
@@ -202,9 +238,10 @@ impl ItemAnnotation {
         }
         let own = self.attributes.iter().filter(|entry| !MEANING.contains(&entry.name.as_str()));
         all.extend(own.map(|entry| (attribute_name(&entry.name), entry.value.clone())));
-        let is_unit = |name: &str| matches!(name, "unit" | "units");
+        let is_unit =
+            |name: &str, value: &Value| name == "unit" || name == "units" && value.as_str().is_some() && !value.is_binary();
         if let Some(unit) = &self.unit
-            && !all.iter().any(|(name, _)| is_unit(name))
+            && !all.iter().any(|(name, value)| is_unit(name, value))
         {
             all.push(("unit".into(), Value::from(unit.as_str())));
         }
@@ -219,8 +256,11 @@ impl ItemAnnotation {
             all.push((DIMS_ATTRIBUTE.into(), Value::seq(names).flow()));
         }
         for entry in &self.attributes {
-            let word = |prefix: &str| Cow::Owned(format!("{prefix}{}", entry.name));
-            let special = entry.reference.as_ref().map(|_| REFERENCE_TYPE);
+            let word = |prefix: &str| Cow::Owned(format!("{prefix}{}", own_attribute(&attribute_name(&entry.name))));
+            let is_text = |bytes: Vec<u8>| String::from_utf8(bytes).is_ok();
+            let is_like_text = |value: &Value| value.is_binary() && value.as_str().and_then(from_base64).is_some_and(is_text);
+            let bytes = (is_like_text(&entry.value) || entry.value.items().iter().any(is_like_text)).then_some(BYTES_TYPE);
+            let special = entry.reference.as_ref().map(|_| REFERENCE_TYPE).or(bytes);
             if let Some(datatype) = special.or(entry.datatype.as_deref()) {
                 all.push((word(TYPE_PREFIX), Value::from(datatype)));
             }
@@ -251,37 +291,54 @@ impl ItemAnnotation {
 /// Returns the value of an attribute with the datatype that its entry states.
 fn typed_value(value: &Value, entry: Option<&AttributeEntry>) -> AttributeValue {
     let stated = entry.and_then(|entry| entry.datatype.as_deref());
-    let datatype = stated.and_then(Datatype::from_name);
-    let number = |value: NumberValue, plain: Datatype| {
-        let value = match (value, &datatype) {
-            (NumberValue::Int(whole), Some(datatype)) if datatype.is_float() => NumberValue::Float(whole as f64),
-            (value, _) => value,
-        };
-        let mut number = AttributeNumber::new(value, datatype.clone().unwrap_or(plain));
-        if let Some(entry) = entry.filter(|entry| !entry.names.is_empty()) {
-            let pairs = entry.names.iter().filter_map(|(name, value)| match &value.data {
-                ValueData::Int(value) => Some((name.clone(), (*value).into())),
-                _ => None,
-            });
-            number.names = Some(Arc::new(EnumNames(pairs.collect())));
-        }
-        AttributeValue::Number(number)
-    };
+    let names = entry.filter(|entry| !entry.names.is_empty()).map(|entry| {
+        let pairs = entry.names.iter().filter_map(|(name, value)| match &value.data {
+            ValueData::Int(value) => Some((name.clone(), (*value).into())),
+            ValueData::BigInt(digits) => Some((name.clone(), digits.parse().ok()?)),
+            _ => None,
+        });
+        Arc::new(EnumNames(pairs.collect()))
+    });
+    element_value(value, stated, stated.and_then(Datatype::from_name).as_ref(), names.as_ref())
+}
+
+/// Returns a value, or one of a list of values; lists nest no deeper than the tree.
+fn element_value(
+    value: &Value,
+    stated: Option<&str>,
+    datatype: Option<&Datatype>,
+    names: Option<&Arc<EnumNames>>,
+) -> AttributeValue {
+    let number = |value| AttributeValue::from_number(value, datatype, names);
     match &value.data {
         ValueData::Bool(value) => AttributeValue::Bool(*value),
-        ValueData::Int(value) if datatype == Some(Datatype::Bool8) => AttributeValue::Bool(*value != 0),
-        ValueData::Int(value) => number(NumberValue::Int((*value).into()), Datatype::Int64),
-        ValueData::BigInt(digits) => match digits.parse() {
-            Ok(value) => number(NumberValue::Int(value), Datatype::Uint64),
-            Err(_) => AttributeValue::Text(digits.clone()),
-        },
-        ValueData::Float(value) => number(NumberValue::Float(*value), Datatype::Float64),
+        ValueData::Int(value) => number(NumberValue::Int((*value).into())),
+        ValueData::BigInt(digits) => {
+            digits.parse().map_or_else(|_| AttributeValue::Text(digits.clone()), |value| number(NumberValue::Int(value)))
+        }
+        ValueData::Float(value) => number(NumberValue::Float(*value)),
         ValueData::Str(text) if value.is_binary() => {
             from_base64(text).map_or_else(|| AttributeValue::Text(text.clone()), AttributeValue::Bytes)
         }
-        ValueData::Str(_) if stated == Some(EMPTY_TYPE) => AttributeValue::Empty,
-        ValueData::Str(text) | ValueData::Plain(text) => AttributeValue::Text(text.clone()),
-        ValueData::Seq(items) => AttributeValue::List(items.iter().map(|item| typed_value(item, entry)).collect()),
+        ValueData::Str(text) | ValueData::Plain(text) => match stated {
+            Some(EMPTY_TYPE) => AttributeValue::Empty,
+            Some(REFERENCE_TYPE) => AttributeValue::Reference(text.clone()),
+            _ => {
+                let is_complex = value.tag.as_deref().is_some_and(|tag| tag.contains("core/complex"));
+                let complex = if is_complex { inline_read::complex(text) } else { None };
+                complex.map_or_else(|| AttributeValue::Text(text.clone()), |(re, im)| number(NumberValue::Complex(re, im)))
+            }
+        },
+        ValueData::Seq(items) => {
+            let empty = || {
+                let source = Arc::new(MemorySource::new(Vec::new(), "an attribute without elements"));
+                Array::new(source, 0, datatype?.clone(), Byteorder::Little, vec![0]).ok()
+            };
+            match items.is_empty().then(empty).flatten() {
+                Some(empty) => AttributeValue::Array(Box::new(empty)),
+                None => AttributeValue::List(items.iter().map(|item| element_value(item, stated, datatype, names)).collect()),
+            }
+        }
         _ => AttributeValue::Empty,
     }
 }

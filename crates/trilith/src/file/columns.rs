@@ -89,7 +89,7 @@ pub fn table_columns<'f>(table: &Item<'f>) -> Result<Option<Vec<TableColumn<'f>>
     if let Some(columns) = tagged_columns(table)? {
         return Ok(Some(columns));
     }
-    if table.kind() == ItemKind::Mapping && table.is_ragged() {
+    if table.kind() == ItemKind::Mapping && table.flags().is_ragged {
         let backend = table.backend();
         let children = backend.children(table.location())?.into_iter();
         let column = |child: ChildItem<'_>| {
@@ -197,7 +197,7 @@ impl<'i, 'f> ColumnOwner<'i, 'f> {
         if let Some(decoded) = self.decoded.get() {
             return Ok(decoded);
         }
-        let decoded = self.item.read_decoded()?;
+        let decoded = self.item.decoder().read()?;
         Ok(self.decoded.get_or_init(|| decoded))
     }
 
@@ -358,7 +358,7 @@ mod tests {
         assert_eq!((nested.path().as_deref(), nested.kind()), (Some("/t/p/x"), ItemKind::Array));
         assert_eq!(nested.array().unwrap().load::<f64>().unwrap(), [2.5, 5.5]);
         assert_eq!(file.array("/t/p/a~1b").unwrap().load::<f64>().unwrap(), [3.5, 6.5]);
-        assert!(nested.is_same_file(&file.root()) && nested.children().unwrap().is_empty());
+        assert!(super::super::is_same_file(&nested, &file.root()) && nested.children().unwrap().is_empty());
         let found = file.root().find("t/p/x").unwrap().unwrap();
         assert_eq!(found.array().unwrap().load::<f64>().unwrap(), [2.5, 5.5]);
         let error = file.item("/t/m").unwrap_err().to_string();

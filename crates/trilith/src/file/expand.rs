@@ -17,7 +17,7 @@ use crate::yaml::{Scalar, ValueBuilder, ValueData};
 
 pub use crate::asdf::ExpandOptions;
 
-/// One part of an item that [`Item::expand`](super::Item::expand) hands over.
+/// One part of an item that [`expand_item`](super::expand_item) hands over.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ExpandEvent<'a> {
@@ -85,7 +85,7 @@ pub fn listed_arrays(backend: &dyn Backend) -> Result<Vec<ListedArray>> {
 }
 
 /// Hands over an item and all below it, part by part.
-pub(super) fn expand_item(backend: &dyn Backend, at: &ItemLocation, options: ExpandOptions, take: EventSink<'_>) -> Result<()> {
+pub(super) fn expand_place(backend: &dyn Backend, at: &ItemLocation, options: ExpandOptions, take: EventSink<'_>) -> Result<()> {
     match as_asdf(backend) {
         Some(file) => super::asdf::expand(file, at, options, take),
         None => expand_plain(backend, at, options, take),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::address::{AddressName, AttributePart, ItemAddress};
+use super::address::{AddressName, AttributePart, ComputedValue, ItemAddress};
 use crate::array::Array;
 use crate::array::attribute::ItemAttribute;
 use crate::asdf::{AsdfFile, FitsArrays, FitsContainer, NumberDeclarations};
@@ -211,16 +211,19 @@ fn card_path(file: &AsdfFile, text: &str) -> Result<Option<String>> {
     let hdu = found.and_then(|node| super::asdf::header_owner(file, node));
     let Some(hdu) = hdu else {
         // A key of a tree may hold an @; but the name of an attribute, or a computed value, is not meant as a new key.
-        return match (found, name) {
-            (Some(node), name) => refuse_attribute(file, node, &numbered, &name).map(|()| None),
-            (None, _) => Ok(None),
+        return match found {
+            Some(node) => refuse_attribute(file, node, &numbered, &name).map(|()| None),
+            None => refuse_column_value(file, &numbered, &name).map(|()| None),
         };
     };
     let selector = match name {
         AddressName::Attribute(selector) => selector,
+        AddressName::Computed(ComputedValue::Unit) => {
+            let owner = file.tree().path_of(hdu.id()).map_or_else(String::new, |path| path.to_string());
+            return Err(computed_error("unit").hint(format!("set the card {owner}@BUNIT")));
+        }
         AddressName::Computed(value) => {
-            return Err(Error::unsupported(format!("@{} is computed, and cannot be set", value.name()))
-                .hint(format!("@\"{}\" is the card of that name", value.name())));
+            return Err(computed_error(value.name()).hint(format!("@\"{}\" is the card of that name", value.name())));
         }
     };
     let owner = file.tree().path_of(hdu.id()).map_or_else(String::new, |path| path.to_string());
@@ -241,13 +244,46 @@ fn card_path(file: &AsdfFile, text: &str) -> Result<Option<String>> {
     Ok(Some(format!("{owner}/header/{place}")))
 }
 
+/// The refusal to set a computed value.
+fn computed_error(name: &str) -> Error {
+    Error::unsupported(format!("@{name} is computed, and cannot be set"))
+}
+
+/// Refuses a computed value of a column, which no node of the tree is, and names the card or the key that has its unit.
+fn refuse_column_value(file: &AsdfFile, path: &str, name: &AddressName) -> Result<()> {
+    let AddressName::Computed(value) = name else { return Ok(()) };
+    let Ok(found) = super::columns::resolve_path(file, path) else { return Ok(()) };
+    let error = computed_error(value.name());
+    if !matches!(value, ComputedValue::Unit) {
+        return Err(error);
+    }
+    // A column of a mapping is an item of the tree, and the object that holds it has the unit.
+    let place = super::Item::new(file, found.place).path().unwrap_or_default();
+    let holder = place.rsplit_once('/').map(|(above, _)| above);
+    if let Some(holder) = holder.filter(|_| place != path) {
+        return Err(error.hint(format!("set the key {holder}/unit")));
+    }
+    let number = || {
+        let (table, column) = path.rsplit_once('/')?;
+        let (owner, _) = table.rsplit_once('/')?;
+        let node = file.tree().find(&TreePath::parse(owner).ok()?)?;
+        let cards = hdu_attributes(file, super::asdf::header_owner(file, node)?);
+        let named = |card: &&ItemAttribute| card.value.as_text() == Some(column) && card.name.starts_with("TTYPE");
+        Some((owner, cards.iter().find(named)?.name.strip_prefix("TTYPE")?.to_owned()))
+    };
+    Err(match number() {
+        Some((owner, number)) => error.hint(format!("set the card {owner}@TUNIT{number}")),
+        None => error,
+    })
+}
+
 /// Refuses an attribute of an item in a tree of ASDF, which is a key there.
 fn refuse_attribute(file: &AsdfFile, node: Node<'_>, path: &str, name: &AddressName) -> Result<()> {
     let item = super::Item::new(file, super::asdf::node_location(node));
     let (word, key) = match name {
         AddressName::Computed(value) => (value.name().to_owned(), value.name().to_owned()),
         AddressName::Attribute(selector) => {
-            let known = item.tree_metadata();
+            let known = item.header().tree_metadata();
             let Some(known) = known.iter().find(|known| known.name == selector.name) else { return Ok(()) };
             (selector.to_string(), known.name.clone())
         }

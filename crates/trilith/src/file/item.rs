@@ -6,14 +6,15 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::backend::{ArrayDescription, AxisNames, Backend, ChildItem, ItemLocation, ListedArray, ResolvedItem};
-use super::columns::{ColumnFile, column_names, find_column, resolve_path};
-use super::expand::{ExpandEvent, ExpandOptions};
+use super::columns::{ColumnFile, find_column, resolve_path};
 use super::file_set::FileSet;
+use super::item_decoder::ItemDecoder;
+use super::item_header::ItemHeader;
 use crate::array::Array;
 use crate::array::attribute::ItemAttribute;
 use crate::asdf::AsdfFile;
 use crate::bytes::{BaseUri, SourceRef};
-use crate::dudley::{DudleyFile, ItemTreeId, LayoutOrigin, widen_small_floats};
+use crate::dudley::{DudleyFile, ItemTreeId, LayoutOrigin};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tree::{Node, PrintOptions, Tree, TreePath, Value, print_document};
@@ -342,6 +343,20 @@ pub struct Item<'f> {
 /// The children of an item: name (None in a list) and item.
 pub type ItemChildren<'f> = Vec<(Option<Cow<'f, str>>, Item<'f>)>;
 
+/// Properties of an item that change how it is shown, from [`Item::flags`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ItemFlags {
+    /// `true` if another item of the same mapping has its name and is found by it.
+    pub is_hidden: bool,
+    /// `true` for a list that records one quantity again and again, so that it is written with the elements of its arrays, not
+    /// with what they are.
+    pub is_history: bool,
+    /// `true` for a table of a FITS file, or a column of one, with an array for each row, so that it is written with the elements
+    /// of these arrays, not with what they are.
+    pub is_ragged: bool,
+}
+
 impl<'f> Item<'f> {
     fn from_target(from: FileHandle<'f>, found: ResolvedItem) -> Self {
         Self { file: found.external_file.map_or(from, FileHandle::Shared), place: found.place }
@@ -392,11 +407,6 @@ impl<'f> Item<'f> {
         any.downcast_ref::<AsdfFile>().map(|file| (file, file.node_at(&self.place)))
     }
 
-    /// Returns `true` if another item is in the same file.
-    pub fn is_same_file(&self, other: &Item<'_>) -> bool {
-        self.file_address() == other.file_address()
-    }
-
     /// Returns a file and a number that no other item has while both are open.
     pub(crate) fn identity_key(&self) -> (usize, Option<usize>) {
         let number = match &self.place {
@@ -413,6 +423,7 @@ impl<'f> Item<'f> {
 
     /// Returns another item of the same file.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_location(&self, place: ItemLocation) -> Item<'f> {
         Item { file: self.file.clone(), place }
     }
@@ -425,11 +436,6 @@ impl<'f> Item<'f> {
     /// Returns the kind of the item.
     pub fn kind(&self) -> ItemKind {
         self.backend().kind(&self.place)
-    }
-
-    /// Returns the reason if the item is there but cannot be read, as [`Backend::unreadable`].
-    pub fn unreadable(&self) -> Option<Error> {
-        self.backend().unreadable(&self.place)
     }
 
     /// Returns the children of a mapping or a list in the order of the file; nothing for everything else.
@@ -449,7 +455,7 @@ impl<'f> Item<'f> {
     ///
     /// # Errors
     /// Returns the errors of [`Item::children`].
-    pub fn child(&self, index: usize) -> Result<Option<Item<'f>>> {
+    pub(crate) fn child(&self, index: usize) -> Result<Option<Item<'f>>> {
         let child = self.backend().children(&self.place)?.into_iter().nth(index).map(|child| child.place);
         Ok(child.map(|place| self.with_location(place)))
     }
@@ -508,27 +514,6 @@ impl<'f> Item<'f> {
         }
     }
 
-    /// Returns the error for a path that [`Item::find`] does not find: the key that is missing, and the keys in its place.
-    pub fn missing_error(&self, path: &str) -> Error {
-        let (mut at, mut key) = (self.clone(), path.to_owned());
-        for step in TreePath::parse(path).iter().flat_map(TreePath::keys) {
-            key.clone_from(step);
-            match at.get(step) {
-                Ok(Some(child)) => at = child,
-                _ => break,
-            }
-        }
-        let children = at.keyed_children().unwrap_or_default();
-        let count = children.len();
-        let names = children.into_iter().filter_map(|(name, _)| name.map(Scalar::into_text));
-        let columns = column_names(&at).unwrap_or_default().into_iter().map(Cow::Owned);
-        let names: Vec<Cow<'_, str>> = names.chain(columns).collect();
-        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-        let place = if key == path { "here".to_owned() } else { format!("on the way {path:?}") };
-        let items = if names.is_empty() { count } else { 0 };
-        Error::invalid_input(format!("there is no {key:?} {place}")).with_known_keys(&key, &names, items)
-    }
-
     /// Returns the children that a program indexes: keys with their types (None in a list) and items. Unlike in
     /// [`Item::children`], an item whose name another one has too is left out if the name means the other.
     ///
@@ -537,11 +522,6 @@ impl<'f> Item<'f> {
     pub fn keyed_children(&self) -> Result<Vec<(Option<Scalar<'_>>, Item<'f>)>> {
         let members = self.backend().keyed_children(&self.place)?;
         Ok(members.into_iter().map(|(key, place)| (key, self.with_location(place))).collect())
-    }
-
-    /// Returns `true` if another item of the same mapping has its name and is meant by it.
-    pub fn is_hidden(&self) -> bool {
-        self.item_flags().is_hidden
     }
 
     /// Returns its path from the root of its file; None if no path leads to it.
@@ -565,14 +545,6 @@ impl<'f> Item<'f> {
     /// Returns an error if they cannot be read.
     pub fn attributes(&self) -> Result<Vec<ItemAttribute>> {
         self.backend().attributes(&self.place)
-    }
-
-    /// Returns the item whose attributes count for this one, too: the HDU that has the header of an array, and the first HDU for a
-    /// FITS file.
-    pub fn header_owner(&self) -> Option<Item<'f>> {
-        let (file, node) = self.as_asdf()?;
-        let hdu = super::asdf::header_owner(file, node)?;
-        (hdu.id() != node.id()).then(|| self.with_location(ItemLocation::Node(hdu.id().index())))
     }
 
     /// Returns the item as one of a Dudley file, and its number in the outline, if it is one.
@@ -599,55 +571,10 @@ impl<'f> Item<'f> {
         Ok(self.backend().metadata(&self.place, MetadataParts::AXES)?.axes)
     }
 
-    /// Returns the coordinate along an axis of the array: the array at the root that has the name of the axis, one axis, and
-    /// its length. None if there is none.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Item::axes`] and [`Item::array`].
-    pub fn coordinate(&self, axis: usize) -> Result<Option<(String, Item<'f>)>> {
-        let Some(Some(name)) = self.axes()?.names.into_iter().nth(axis) else { return Ok(None) };
-        let backend = self.backend();
-        let Some(place) = backend.child(&backend.root(), &name)? else { return Ok(None) };
-        let found = self.with_location(place);
-        let is_array = found.kind() == ItemKind::Array;
-        let length = self.array()?.shape().get(axis).copied();
-        let fits = is_array && matches!(found.array()?.shape(), [only] if Some(*only) == length);
-        Ok(fits.then_some((name, found)))
-    }
-
     /// Returns the unit of an array as the file spells it: that of the quantity or the column that holds it, or an
     /// attribute.
     pub fn unit(&self) -> Option<String> {
         self.backend().metadata(&self.place, MetadataParts::UNIT).ok()?.unit.map(Cow::into_owned)
-    }
-
-    /// Returns the documentation or the comment of an item, in one line.
-    pub fn doc(&self) -> Option<String> {
-        self.metadata().comment.map(Cow::into_owned)
-    }
-
-    /// Returns the digits of an integer that the file stores as an array of words, if the item is one.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Item::array`].
-    pub fn integer(&self) -> Result<Option<String>> {
-        self.as_asdf().map_or(Ok(None), |(file, node)| super::asdf::integer_digits(file, node))
-    }
-
-    /// Returns `true` if it is a list that records one quantity again and again, so that it is written with the
-    /// elements of its arrays, not with what they are.
-    pub fn is_history(&self) -> bool {
-        self.kind() == ItemKind::List && self.item_flags().is_history
-    }
-
-    /// Returns `true` if it is a table of a FITS file, or a column of one, with an array for each row, so that it is
-    /// written with the elements of these arrays, not with what they are.
-    pub fn is_ragged(&self) -> bool {
-        self.kind().is_collection() && self.item_flags().is_ragged
-    }
-
-    fn item_flags(&self) -> ItemMetadata<'_> {
-        self.backend().metadata(&self.place, MetadataParts::FLAGS).unwrap_or_default()
     }
 
     /// Returns the array that the item is; in a Dudley file also that of a list of equal arrays.
@@ -665,34 +592,6 @@ impl<'f> Item<'f> {
     /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if it cannot, with the reason.
     pub fn as_array(&self) -> Result<Array> {
         self.backend().as_array(&self.place)
-    }
-
-    /// Returns the array with its text decoded.
-    ///
-    /// # Errors
-    /// Returns an error if the text cannot be decoded.
-    pub fn decode_text(&self, array: Array) -> Result<Array> {
-        self.backend().decode_text(array)
-    }
-
-    /// Returns the array that the item is with its text decoded. Strings of variable length stay as they are if padding
-    /// each to the length of the longest would multiply them ([`Array::much_padded`]).
-    ///
-    /// # Errors
-    /// Returns the errors of [`Item::array`] and [`Item::decode_text`].
-    pub fn read_decoded(&self) -> Result<Array> {
-        super::expand::read_decoded(self.backend(), &self.place)
-    }
-
-    /// The array of the item as 32-bit floats, if it has the bits of floats of 8 or 16 bits that are no datatype here
-    /// (bfloat16, the kinds of float8); any other unchanged.
-    ///
-    /// # Errors
-    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for elements whose meaning is not known.
-    pub fn widen_small_floats(&self, array: Array) -> Result<Array> {
-        let Some((file, id)) = self.as_dudley() else { return Ok(array) };
-        let item = file.outline()?.item(id);
-        widen_small_floats(array, item.into_iter().flat_map(|item| file.layout().attributes(item)))
     }
 
     /// Returns the value of a scalar, a text or a null.
@@ -731,15 +630,24 @@ impl<'f> Item<'f> {
         self.backend().line_column(&self.place)
     }
 
-    /// Returns the number of children, in words: `(3 items)`.
-    pub fn summary(&self) -> String {
-        if let Some((_, node)) = self.as_asdf() {
-            let (one, many) = if node.is_sequence() { ("item", "items") } else { ("key", "keys") };
-            return format!("({} {})", node.len(), if node.len() == 1 { one } else { many });
-        }
-        match self.backend().children(&self.place).map_or(0, |children| children.len()) {
-            1 => "(1 item)".to_owned(),
-            count => format!("({count} items)"),
+    /// Returns the attributes of the item together with those of the item that holds it.
+    pub fn header(&self) -> ItemHeader<'_, 'f> {
+        ItemHeader::new(self)
+    }
+
+    /// Returns the reader of elements with their text decoded.
+    pub fn decoder(&self) -> ItemDecoder<'_, 'f> {
+        ItemDecoder::new(self)
+    }
+
+    /// Returns the properties of the item that change how it is shown.
+    pub fn flags(&self) -> ItemFlags {
+        let kind = self.kind();
+        let found = self.backend().metadata(&self.place, MetadataParts::FLAGS).unwrap_or_default();
+        ItemFlags {
+            is_hidden: found.is_hidden,
+            is_history: kind == ItemKind::List && found.is_history,
+            is_ragged: kind.is_collection() && found.is_ragged,
         }
     }
 
@@ -754,23 +662,10 @@ impl<'f> Item<'f> {
         Ok(Item::from_target(self.file.clone(), self.backend().target(&self.place)?))
     }
 
-    /// Hands over the item and all below it, part by part and without recursion.
-    ///
-    /// # Errors
-    /// Returns an error if an item cannot be read, the errors of `take`, and
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are too many items.
-    pub fn expand(
-        &self,
-        options: ExpandOptions,
-        mut take: impl FnMut(Option<&str>, ExpandEvent<'_>) -> Result<()>,
-    ) -> Result<()> {
-        super::expand::expand_item(self.backend(), &self.place, options, &mut take)
-    }
-
     /// Returns the item as a value that can be printed as YAML, and the handles of its tags.
     ///
     /// # Errors
-    /// Returns the errors of [`Item::expand`].
+    /// Returns the errors of [`expand_item`](super::expand_item).
     pub fn to_value(&self) -> Result<(Value, Vec<(String, String)>)> {
         super::expand::to_value(self.backend(), &self.place)
     }

@@ -58,7 +58,7 @@ impl LeafArray {
         let (array, is_foreign) = (item.array()?, has_lengths(item));
         // Zarr has bytes, too, which are where the file has them.
         let is_bytes = is_foreign && matches!(array.datatype(), Datatype::Ascii(_)) && !array.is_padded();
-        let array = if is_bytes { array } else { item.decode_text(array)? };
+        let array = if is_bytes { array } else { item.decoder().decode_text(array)? };
         let (mut attributes, axes) = (typed_attributes(item), item.axes()?);
         // xarray decodes bytes by this attribute, and has no way to decode strings.
         if matches!(array.datatype(), Datatype::Ucs4(_)) {
@@ -135,22 +135,7 @@ fn typed_attributes(item: &Item<'_>) -> Vec<(String, JsonValue)> {
     said.map(|attribute| (attribute.name, value_to_json(&attribute.value))).collect()
 }
 
-/// The numbers of an array as nested lists; None for other elements.
-fn array_to_json(array: &Array) -> Option<JsonValue> {
-    let mut level: Vec<JsonValue> = if array.datatype().is_integer() {
-        array.load_as::<i64>().ok()?.into_iter().map(JsonValue::Int).collect()
-    } else if array.datatype().is_float() {
-        array.load_as::<f64>().ok()?.into_iter().map(JsonValue::Float).collect()
-    } else {
-        return None;
-    };
-    for length in array.shape().iter().rev() {
-        let length = usize::try_from(*length).ok().filter(|length| *length > 0)?;
-        level = level.chunks(length).map(|row| JsonValue::List(row.to_vec())).collect();
-    }
-    level.pop()
-}
-
+/// The value of an attribute as JSON, an array as nested lists.
 fn value_to_json(said: &AttributeValue) -> JsonValue {
     match said {
         AttributeValue::Bool(value) => JsonValue::Bool(*value),
@@ -164,7 +149,10 @@ fn value_to_json(said: &AttributeValue) -> JsonValue {
         AttributeValue::Bytes(bytes) => JsonValue::Map(vec![("base64".to_owned(), JsonValue::Text(crate::bytes::base64(bytes)))]),
         AttributeValue::Text(text) | AttributeValue::Reference(text) => JsonValue::Text(text.clone()),
         AttributeValue::List(items) => JsonValue::List(items.iter().map(value_to_json).collect()),
-        AttributeValue::Array(array) => array_to_json(array).unwrap_or_else(|| JsonValue::Text(said.literal_text())),
+        AttributeValue::Array(_) => match said.to_lists() {
+            Ok(lists) => value_to_json(&lists),
+            Err(_) => JsonValue::Text(said.literal_text()),
+        },
         // An attribute that is only there.
         _ => JsonValue::Text(String::new()),
     }

@@ -8,7 +8,7 @@ use super::node_names::{make_unique, stored_name};
 use super::{Hierarchy, JsonValue, Node, is_file_set};
 use crate::array::Mask;
 use crate::error::{Error, Result};
-use crate::file::{Item, ItemKind, ItemLocation};
+use crate::file::{Item, ItemKind, ItemLocation, integer_digits};
 use crate::limits::Limits;
 
 /// The parts of a dataset of xarray, as it is in a tree.
@@ -114,7 +114,7 @@ impl<'l> HierarchyWalk<'l> {
     }
 
     fn convert_collection(&mut self, item: &Item<'_>, path: &str) -> Result<BuiltNode> {
-        if let Some(digits) = item.integer().ok().flatten() {
+        if let Some(digits) = integer_digits(item).ok().flatten() {
             return Ok(BuiltNode::Value(JsonValue::BigNumber(digits)));
         }
         if is_quantity(item)
@@ -130,11 +130,11 @@ impl<'l> HierarchyWalk<'l> {
         }
         // Lists of variable length whose lengths happen to be equal are still lists: the names are those of their axes.
         let names = item.axes()?.names;
-        if item.is_history()
+        if item.flags().is_history
             && let Ok(array) = item.as_array()
             && (names.is_empty() || names.len() == array.shape().len())
         {
-            return Ok(BuiltNode::Array(Box::new(LeafArray::new(item.decode_text(array)?, Vec::new(), None))));
+            return Ok(BuiltNode::Array(Box::new(LeafArray::new(item.decoder().decode_text(array)?, Vec::new(), None))));
         }
         self.convert_children(item, path)
     }
@@ -236,7 +236,7 @@ impl<'l> HierarchyWalk<'l> {
         };
         let said: StatedNames = find_descendant(item, &["dims"]).and_then(texts);
         let held = find_descendant(item, &["data", "value"]).or_else(|| find_descendant(item, &["data"]));
-        let array = match held.map(|held| held.as_array().and_then(|array| held.decode_text(array))) {
+        let array = match held.map(|held| held.as_array().and_then(|array| held.decoder().decode_text(array))) {
             Some(Ok(array)) => array,
             Some(Err(error)) => {
                 self.report_problem(path, error);

@@ -133,9 +133,9 @@ impl Column {
         match &self.part {
             None => self.with_value(item_value(&item)?),
             Some(AddressName::Computed(value)) => {
-                let cell = item.compute(*value)?;
+                let cell = value.compute(&item)?;
                 if cell == TableCell::Null && self.lacks_suggestion() {
-                    let mut all = item.all_attributes()?.into_iter();
+                    let mut all = item.header().attributes()?.into_iter();
                     if all.any(|attribute| attribute.name == value.name()) {
                         self.suggest(format!("the attribute of this name is @{:?}", value.name()));
                     }
@@ -143,19 +143,20 @@ impl Column {
                 Ok(cell)
             }
             Some(AddressName::Attribute(selector)) => {
-                let item = match (self.path.is_empty() && place.item.is_none(), place.file.image()?) {
-                    (true, Some(image)) => place.file.item(&image)?,
-                    _ => item,
+                let is_of_image = self.path.is_empty() && place.item.is_none();
+                let item = match if is_of_image { place.file.image()? } else { None } {
+                    Some(image) => place.file.item(&image)?,
+                    None => item,
                 };
-                let found = match item.find_attribute(selector)? {
-                    None if self.path.is_empty() => place.file.root().find_attribute(selector)?,
+                let found = match item.header().find(selector)? {
+                    None if self.path.is_empty() => place.file.root().header().find(selector)?,
                     found => found,
                 };
                 match found {
                     Some(found) => self.with_value(attribute_cell(&part_value(&found, selector.part))),
                     None => {
                         if self.lacks_suggestion() {
-                            let all = item.all_attributes()?;
+                            let all = item.header().attributes()?;
                             let names = all.iter().map(|attribute| attribute.name.as_str());
                             let known = nearest(&selector.name, names).map(str::to_owned);
                             let known = known.or_else(|| ComputedValue::nearest_name(&selector.name).map(str::to_owned));
@@ -215,7 +216,7 @@ fn item_below<'f>(item: &Item<'f>, path: &str) -> Result<Option<Item<'f>>> {
 
 /// The element of an array without axes; text if it is no number that a cell holds.
 fn scalar_cell(item: &Item<'_>) -> Result<TableCell> {
-    let array = item.decode_text(item.array()?)?;
+    let array = item.decoder().decode_text(item.array()?)?;
     if array.mask().is_some() {
         return Ok(TableCell::Text(format!("{} {:?}", array.datatype(), array.shape())));
     }

@@ -5,36 +5,36 @@ use crate::array::attribute::{AttributeValue, NumberValue};
 use crate::condition::TableCell;
 use crate::error::Result;
 use crate::file::{ComputedValue, Item, ItemKind};
-use crate::wcs::Wcs;
+use crate::wcs::{Wcs, find_coordinates};
 
-impl Item<'_> {
+impl ComputedValue {
     /// Computes a value of the item; null if it has none, such as the shape of a text.
     ///
     /// # Errors
     /// Returns the errors of [`Item::describe`], and of reading the elements.
-    pub fn compute(&self, value: ComputedValue) -> Result<TableCell> {
+    pub fn compute(self, item: &Item<'_>) -> Result<TableCell> {
         let text = |text: Option<String>| text.map_or(TableCell::Null, TableCell::Text);
-        let is_array = self.kind() == ItemKind::Array;
-        Ok(match value {
-            ComputedValue::Kind => TableCell::Text(self.kind().name().to_owned()),
-            ComputedValue::Tag => text(self.metadata().tag.map(str::to_owned)),
-            ComputedValue::Unit => text(self.unit()),
-            ComputedValue::Doc => text(self.doc()),
+        let is_array = item.kind() == ItemKind::Array;
+        Ok(match self {
+            ComputedValue::Kind => TableCell::Text(item.kind().name().to_owned()),
+            ComputedValue::Tag => text(item.metadata().tag.map(str::to_owned)),
+            ComputedValue::Unit => text(item.unit()),
+            ComputedValue::Doc => text(item.metadata().comment.map(std::borrow::Cow::into_owned)),
             ComputedValue::Footprint | ComputedValue::Centre | ComputedValue::Scale => {
-                self.coordinates()?.map_or(TableCell::Null, |found| coordinate_cell(&found.wcs, value))
+                find_coordinates(item)?.map_or(TableCell::Null, |found| coordinate_cell(&found.wcs, self))
             }
             _ if !is_array => TableCell::Null,
-            ComputedValue::Shape => TableCell::Text(format!("{:?}", self.describe()?.shape)),
-            ComputedValue::Ndim => integer_cell(self.describe()?.shape.len() as u64),
+            ComputedValue::Shape => TableCell::Text(format!("{:?}", item.describe()?.shape)),
+            ComputedValue::Ndim => integer_cell(item.describe()?.shape.len() as u64),
             ComputedValue::Size => {
-                integer_cell(self.describe()?.shape.iter().fold(1, |product: u64, n| product.saturating_mul(*n)))
+                integer_cell(item.describe()?.shape.iter().fold(1, |product: u64, n| product.saturating_mul(*n)))
             }
-            ComputedValue::Nbytes => self.describe()?.nbytes.map_or(TableCell::Null, integer_cell),
-            ComputedValue::Datatype => TableCell::Text(self.describe()?.datatype.to_string()),
-            ComputedValue::Codec => TableCell::Text(self.describe()?.storage),
-            ComputedValue::Min => Summary::compute(&self.array()?)?.min,
-            ComputedValue::Max => Summary::compute(&self.array()?)?.max,
-            ComputedValue::Mean => Summary::compute(&self.array()?)?.mean(),
+            ComputedValue::Nbytes => item.describe()?.nbytes.map_or(TableCell::Null, integer_cell),
+            ComputedValue::Datatype => TableCell::Text(item.describe()?.datatype.to_string()),
+            ComputedValue::Codec => TableCell::Text(item.describe()?.storage),
+            ComputedValue::Min => Summary::compute(&item.array()?)?.min,
+            ComputedValue::Max => Summary::compute(&item.array()?)?.max,
+            ComputedValue::Mean => Summary::compute(&item.array()?)?.mean(),
             // An item alone has no number.
             ComputedValue::Index => TableCell::Null,
         })

@@ -216,7 +216,7 @@ fn column_position(names: &[String], name: &str) -> Result<usize> {
 /// The values of a column: an array, or a list whose items are arrays or values.
 fn read_values<'f>(item: &Item<'f>) -> Result<ColumnValues<'f>> {
     match item.kind() {
-        ItemKind::Array => item.read_decoded().map(ColumnValues::Array),
+        ItemKind::Array => item.decoder().read().map(ColumnValues::Array),
         ItemKind::List => {
             let rows = item.owned_children()?;
             // Numbers without a datatype are one array if they are alike.
@@ -302,7 +302,7 @@ fn item_cell(item: &Item<'_>, form: CellForm) -> Result<TableCell> {
     match item.kind() {
         ItemKind::Scalar | ItemKind::Text | ItemKind::Null => Ok(TableCell::of_scalar(item.value()?)),
         ItemKind::Array => {
-            let array = item.read_decoded()?;
+            let array = item.decoder().read()?;
             let cells = if form == CellForm::Plain && array.shape().is_empty() { TableCell::of_elements(&array)? } else { None };
             cells.map_or_else(|| json_cell(&array), |cells| Ok(cells.into_iter().next().unwrap_or_default()))
         }

@@ -138,15 +138,15 @@ impl Item<'_> {
             Error::invalid_input("this item describes no coordinates").hint("name an array, a GWCS or a FITS header")
         })
     }
+}
 
-    /// Returns the coordinates of the array that the item is, or those that it is or holds; `None` if there are none.
-    ///
-    /// # Errors
-    /// Returns the errors of [`File::wcs`].
-    pub fn coordinates(&self) -> Result<Option<FoundWcs>> {
-        let root = self.with_location(self.backend().root());
-        self.path().map_or(Ok(None), |path| of_item(&root, &path, self))
-    }
+/// Returns the coordinates of the array that the item is, or those that it is or holds; `None` if there are none.
+///
+/// # Errors
+/// Returns the errors of [`File::wcs`].
+pub fn find_coordinates(item: &Item<'_>) -> Result<Option<FoundWcs>> {
+    let root = item.with_location(item.backend().root());
+    item.path().map_or(Ok(None), |path| of_item(&root, &path, item))
 }
 
 impl FoundWcs {

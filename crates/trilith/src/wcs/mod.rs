@@ -25,6 +25,7 @@ mod sky_position;
 mod transforms;
 mod units;
 
+pub use locate::find_coordinates;
 pub(crate) use locate::wcs_at;
 pub use points::PointTable;
 pub use sky_position::{BoxLength, BoxSize, PixelBox, latitude, longitude, position};

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use trilith::array::{Array, FloatText};
 use trilith::asdf::nested;
-use trilith::file::{ExpandOptions, Item, ItemKind};
+use trilith::file::{ExpandOptions, Item, ItemKind, table_columns};
 use trilith::tree::{PrintOptions, print_document};
 use trilith::{Error, Result};
 
@@ -119,10 +119,17 @@ pub(super) fn write_value(item: &Item<'_>, format: Format, out: &mut dyn Write) 
         }
         // The bytes of a string are those of its text.
         Format::Raw if item.kind() == ItemKind::Text => out.write_all(item.text()?.as_bytes()).map_err(unsupported_kind),
-        Format::Npy | Format::Csv | Format::Raw => write_array(&item.as_array()?, format, out),
+        Format::Npy | Format::Csv | Format::Raw => {
+            let array = item.as_array().map_err(|error| match table_columns(item) {
+                Ok(Some(_)) => error.hint("trilith table FILE#/path -o OUT.csv writes the rows of a table"),
+                _ => error,
+            });
+            write_array(&array?, format, out)
+        }
         Format::Text | Format::Json => {
             let mut how = ExpandOptions::default();
-            how.inline = item.is_history() || item.is_ragged();
+            let flags = item.flags();
+            how.inline = flags.is_history || flags.is_ragged;
             write_json(out, item, how)
         }
     }

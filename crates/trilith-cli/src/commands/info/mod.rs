@@ -6,7 +6,7 @@ mod dudley;
 use clap::Args;
 use serde_json::json;
 use trilith::array::attribute::ItemAttribute;
-use trilith::file::ItemKind;
+use trilith::file::{ItemKind, children_text};
 use trilith::{Error, File, Item, Result};
 
 use crate::Outcome;
@@ -70,15 +70,15 @@ fn print_item(file: &File, path: &str, job: &mut FileJob<'_>) -> Result<Outcome>
     if item.kind() != ItemKind::Array {
         if options.json {
             let mut facts = json!({"file": name, "path": path, "kind": item.kind().name(), "attributes": attributes_to_value(&item)?});
-            if let Some(doc) = item.doc() {
+            if let Some(doc) = item.metadata().comment {
                 facts["doc"] = json!(escape_controls(&doc));
             }
             out.write_json(&facts)?;
         } else {
             out.name_value_lines([("item", &*format!("{name}#{path}")), ("kind", item.kind().name())])?;
-            let about = if item.kind().is_collection() { item.summary() } else { item.text()?.into_owned() };
+            let about = if item.kind().is_collection() { children_text(&item) } else { item.text()?.into_owned() };
             out.name_value_lines([("value", about)])?;
-            out.name_value_lines(item.doc().map(|doc| ("doc", escape_controls(&doc).into_owned())))?;
+            out.name_value_lines(item.metadata().comment.map(|doc| ("doc", escape_controls(&doc).into_owned())))?;
             print_attributes(out, &item)?;
         }
         return Ok(Outcome::Success);

@@ -1,7 +1,7 @@
 //! Subject of a drawing: the array that an item is or holds, and the kind of drawing.
 
 use trilith::array::Index;
-use trilith::file::{Item, ItemKind, rank};
+use trilith::file::{Item, ItemKind, rank, table_columns};
 use trilith::{Array, Datatype, Error, Result};
 use trilith_view::{viewable, is_numeric};
 
@@ -99,7 +99,7 @@ fn axis_coordinate(item: &Item<'_>, parts: &ArraySelection) -> Result<Option<(St
     }
     let is_left = |axis: &usize| !matches!(indices.get(*axis), Some(Index::Integer(_)));
     let Some(axis) = (0..axes).rev().find(is_left) else { return Ok(None) };
-    let Some((name, coordinate)) = item.coordinate(axis)? else { return Ok(None) };
+    let Some((name, coordinate)) = item.axes()?.coordinate(item, axis)? else { return Ok(None) };
     let numbers = coordinate.array()?;
     if !is_numeric(numbers.datatype()) || numbers.mask().is_some() {
         return Ok(None);
@@ -156,7 +156,13 @@ fn select_array(item: &Item<'_>, path: &str, first: bool) -> Result<(String, Arr
     if let Some(Some(first)) = lengths.first()
         && lengths.iter().all(|len| *len == Some(*first))
     {
-        let column = |found: viewable::ViewableArray| Ok((found.path.trim_start_matches('/').to_owned(), found.array?));
+        let named = table_columns(item)?.unwrap_or_default();
+        let base = item.path().unwrap_or_default();
+        let column = |found: viewable::ViewableArray| {
+            let path = format!("{base}{}", found.path);
+            let known = named.iter().find(|column| column.item.path().as_ref() == Some(&path)).map(|column| column.name.clone());
+            Ok((known.unwrap_or_else(|| found.path.trim_start_matches('/').to_owned()), found.array?))
+        };
         let columns: NamedColumns = all.into_iter().map(column).collect::<Result<_>>()?;
         let first = columns.first().map(|(_, array)| array.clone());
         return first.map(|first| (path.to_owned(), first, columns)).ok_or_else(|| Error::invalid_input("nothing to draw"));

@@ -13,7 +13,9 @@ use crate::array::{Byteorder, Datatype, Field, undeclared_text};
 use crate::bytes::to_usize;
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
-use crate::layout::{AttributeType, EMPTY_TYPE, ItemSpec, LayoutBuilder, LayoutLiteral, REFERENCE_TYPE, integer_literal};
+use crate::layout::{
+    AttributeType, BYTES_TYPE, EMPTY_TYPE, ItemSpec, LayoutBuilder, LayoutLiteral, REFERENCE_TYPE, integer_literal,
+};
 use crate::limits::Limits;
 
 /// Values of one attribute that are written into the text; more are an item.
@@ -138,7 +140,13 @@ impl Attribute {
         let dims = self.datatype.element_axes();
         let count = shape.iter().chain(dims).try_fold(1u64, |n, len| n.checked_mul(*len)).unwrap_or(u64::MAX);
         let axes = shape.len() + dims.len();
-        if axes > 1 || count as usize > MAX_INLINE_VALUES {
+        if axes == 1 && self.is_opaque() {
+            let width = usize::try_from(self.datatype.size).unwrap_or(usize::MAX);
+            return Ok(AttributeValue::One(LayoutLiteral::Bytes(self.data.get(..width).unwrap_or(&self.data).to_vec())));
+        }
+        // A list without values would be an empty string.
+        let is_empty = count == 0 && self.address != 0 && self.datatype.references.is_empty();
+        if axes > 1 || count as usize > MAX_INLINE_VALUES || is_empty {
             return Ok(AttributeValue::Item);
         }
         let is_one = count == 1;
@@ -181,10 +189,20 @@ impl Attribute {
         }
     }
 
+    /// Returns `true` if an element is bytes of which nothing more is known.
+    fn is_opaque(&self) -> bool {
+        matches!(self.datatype.special, UnmappedKind::Raw(_))
+            && self.datatype.dims.len() == 1
+            && self.datatype.number_filter.is_none()
+    }
+
     /// Returns the datatype that the file states for the value.
     pub(super) fn attribute_type(&self) -> AttributeType<'_> {
         if self.dataspace.shape.is_none() {
             return AttributeType::Special(EMPTY_TYPE);
+        }
+        if self.is_opaque() && self.dataspace.shape.as_ref().is_some_and(Vec::is_empty) {
+            return AttributeType::Special(BYTES_TYPE);
         }
         let element = match &self.datatype.special {
             UnmappedKind::Sequence(element) => element,
@@ -233,7 +251,7 @@ impl Attribute {
         let (at, all) = (file.layout_offset(self.address), [shape, &self.datatype.dims].concat());
         if !typed.has_strings() && self.datatype.number_filter.is_none() {
             text.write_array(name, &self.datatype.datatype, self.datatype.order, &all, at)?;
-            return self.datatype.write_string_ends(text);
+            return self.datatype.write_type_attributes(text);
         }
         let size = shape.iter().fold(self.datatype.size, |n, len| n.saturating_mul(*len));
         text.write_item(name, &ItemSpec::bytes(size).with_offset(at))?;
@@ -285,6 +303,14 @@ impl Attribute {
         Ok(address.filter(|address| *address != 0 && count > 0).map(|address| (count, address, index)))
     }
 
+    /// Returns `true` if a list of variable length has several elements. Reads no element.
+    pub(super) fn has_several_in_list(&self, file: &Hdf5File) -> bool {
+        let count = self.dataspace.shape.as_ref().and_then(|shape| shape.first().copied()).unwrap_or(0);
+        let is_list = matches!(self.datatype.special, UnmappedKind::Sequence(_));
+        is_list
+            && (0..count).map_while(|number| self.read_sequence_descriptor(file, number).ok()).flatten().any(|(len, ..)| len > 1)
+    }
+
     /// Returns the bytes of the first element, if the attribute has this datatype, byte order and shape.
     pub(super) fn element_of(&self, typed: &LayoutDatatype) -> Option<Vec<u8>> {
         let is_same =
@@ -327,7 +353,7 @@ fn string_literal(bytes: &[u8], is_utf8: bool) -> LayoutLiteral {
 }
 
 /// Returns an element as a literal of the layout language; `None` if the language has no such value.
-fn decode_literal(bytes: &[u8], element: &LayoutDatatype, paths: ReferencePaths<'_>) -> Option<LayoutLiteral> {
+pub(super) fn decode_literal(bytes: &[u8], element: &LayoutDatatype, paths: ReferencePaths<'_>) -> Option<LayoutLiteral> {
     let is_direct = !element.has_varlen_members() && element.number_filter.is_none();
     let is_region = element.special == UnmappedKind::RegionReference;
     match element.special {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::attributes::{Attribute, decode_literal};
 use super::chunk_index::DatasetIndex;
 use super::data_layout::{ChunkAxes, ChunkEntry, Chunked, DataLayout};
 use super::datatype::{Dataspace, LayoutDatatype, UnmappedKind};
@@ -19,7 +20,9 @@ use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::foreign::netcdf_fill::{fill_bytes, fill_value};
 use crate::foreign::npy;
-use crate::layout::{FILL_ATTRIBUTE, IndexedArray, ItemSpec, LayoutBuilder, LayoutLiteral, hex_text, integer_literal};
+use crate::layout::{
+    FILL_ATTRIBUTE, FILL_VALUE_ATTRIBUTE, IndexedArray, ItemSpec, LayoutBuilder, LayoutLiteral, hex_text, integer_literal,
+};
 
 /// Elements of variable length that become items.
 const MAX_VARLEN_ELEMENTS: u64 = 1 << 20;
@@ -432,18 +435,32 @@ impl Dataset {
         }
     }
 
-    /// Writes remarks on the elements besides their datatype.
+    /// Writes the fill value, unless it is 0 or the file states it elsewhere: by the attribute `_FillValue`, or as netCDF.
+    pub(super) fn write_fill_value(&self, attributes: &[Attribute], text: &mut LayoutBuilder) -> Result<()> {
+        let Some(fill) = self.fill_value.as_ref().filter(|_| !self.has_library_fill()) else { return Ok(()) };
+        let stated = attributes.iter().find(|attribute| attribute.name == "_FillValue");
+        if stated.is_some_and(|stated| stated.element_of(&self.datatype).as_ref() == Some(fill)) {
+            return Ok(());
+        }
+        let is_one = self.datatype.dims.is_empty() && self.datatype.references.is_empty();
+        let value = if is_one { decode_literal(fill, &self.datatype, &|_, _| String::new()) } else { None };
+        text.write_attribute(FILL_VALUE_ATTRIBUTE, value.unwrap_or_else(|| LayoutLiteral::Text(hex_text(fill))))
+    }
+}
+
+impl LayoutDatatype {
+    /// Writes remarks on elements of this type besides their datatype.
     pub(super) fn write_type_attributes(&self, text: &mut LayoutBuilder) -> Result<()> {
-        self.datatype.write_string_ends(text)?;
-        npy::write_dtype_note(&self.datatype.numpy_dtypes, text)?;
-        match &self.datatype.special {
+        self.write_string_ends(text)?;
+        npy::write_dtype_note(&self.numpy_dtypes, text)?;
+        match &self.special {
             UnmappedKind::Enum(names, values) => {
                 let names: Vec<LayoutLiteral> = names.iter().map(|name| LayoutLiteral::Text(name.clone())).collect();
                 text.write_attribute("enum_names", names)?;
                 let values: Vec<LayoutLiteral> = values.iter().map(|value| integer_literal(*value)).collect();
                 text.write_attribute("enum_values", values)
             }
-            UnmappedKind::Reference if self.datatype.paths.is_none() => text.write_attribute("hdf5_type", "addresses of objects"),
+            UnmappedKind::Reference if self.paths.is_none() => text.write_attribute("hdf5_type", "addresses of objects"),
             UnmappedKind::Reference => text.write_attribute("hdf5_type", "references to objects"),
             UnmappedKind::RegionReference => text.write_attribute("hdf5_type", "references to regions"),
             UnmappedKind::Raw(what) | UnmappedKind::InMember(what) => text.write_attribute("hdf5_type", what.as_str()),

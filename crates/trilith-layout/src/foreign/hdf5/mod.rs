@@ -40,10 +40,12 @@ use self::metadata_checksum::SharedLedger;
 use self::object_header::{ObjectHeader, kind};
 use self::references::reference_text;
 use self::virtual_dataset::{VirtualSources, find_virtual_sources};
-use crate::array::Datatype;
-use crate::bytes::{NoReferences, PartCheck, Resolve, SourceRef};
+use crate::array::{Datatype, undeclared_text};
+use crate::bytes::{NoReferences, PartCheck, Resolve, SourceRef, read_vec};
 use crate::error::{Error, Result};
-use crate::layout::{ItemSpec, Layout, LayoutBuilder, LayoutLiteral, OWNER_ATTRIBUTE};
+use crate::layout::{
+    ItemSpec, Layout, LayoutBuilder, LayoutLiteral, OWNER_ATTRIBUTE, SCALE_NAME_ATTRIBUTE, SCALES_ATTRIBUTE, USER_BLOCK_ATTRIBUTE,
+};
 use crate::limits::Limits;
 
 /// Name of a netCDF dimension that has no variable.
@@ -148,6 +150,7 @@ fn try_derive_layout(file: Hdf5File, resolve: &dyn Resolve, netcdf: NetcdfKnowle
     };
     let header = ObjectHeader::read_object_header(&at.file, root)?;
     let links = read_group_links(&at.file, &header)?;
+    writer.write_user_block()?;
     writer.write_group(&header, &links, root, "")?;
     writer.external_files.write_file_list(&mut writer.text)?;
     Ok(DerivedLayout { layout: writer.text.finish(), is_late: writer.is_late, lengths: at.lengths.take() })
@@ -181,6 +184,7 @@ impl LayoutWriter<'_> {
     }
 
     fn group_members(&mut self, header: &ObjectHeader, links: &[Link], address: u64, path: &str) -> Result<()> {
+        self.write_comment(header)?;
         self.all_attributes("", header)?;
         let at = Rc::clone(&self.addresses);
         for (number, link) in links.iter().enumerate() {
@@ -285,6 +289,7 @@ impl LayoutWriter<'_> {
             }
             self.text.write_item(name, &ItemSpec::null())?;
             self.text.write_doc_lines("a committed datatype")?;
+            self.write_comment(&header)?;
             return self.all_attributes(name, &header);
         }
         self.write_dataset(name, &header, address)
@@ -300,7 +305,8 @@ impl LayoutWriter<'_> {
         };
         let is_scale = self.text_attribute(&attributes, "CLASS").is_some_and(|class| class == "DIMENSION_SCALE");
         let scale = self.text_attribute(&attributes, "NAME").filter(|_| is_scale);
-        let is_only_a_dimension = scale.is_some_and(|name| name.starts_with(DIM_WITHOUT_VARIABLE));
+        let is_only_a_dimension = scale.as_ref().is_some_and(|name| name.starts_with(DIM_WITHOUT_VARIABLE));
+        let stated_scale = scale.filter(|_| !is_only_a_dimension);
         if is_only_a_dimension {
             self.addresses.is_netcdf.set(true);
             self.is_late |= self.addresses.number == 0 && self.has_plain;
@@ -354,7 +360,13 @@ impl LayoutWriter<'_> {
                 }
             }
         })?;
-        dataset.write_type_attributes(&mut self.text)?;
+        self.write_comment(header)?;
+        dataset.datatype.write_type_attributes(&mut self.text)?;
+        dataset.write_fill_value(&attributes, &mut self.text)?;
+        if let Some(scale) = stated_scale.filter(|scale| !scale.is_empty() && scale != name) {
+            self.text.write_attribute(SCALE_NAME_ATTRIBUTE, scale.as_str())?;
+        }
+        self.write_scales(&attributes)?;
         if at.is_netcdf.get() && !attributes.iter().any(|attribute| attribute.name == "_FillValue") {
             dataset.netcdf_fill(&mut self.text)?;
         }
@@ -377,6 +389,41 @@ impl LayoutWriter<'_> {
         self.attribute_items(name, items, refused)?;
         dataset.write_varlen_members(&at, name, &mut self.text)?;
         parts.into_iter().try_for_each(|part| part.write_items(&mut self.external_files, &mut self.text, 0))
+    }
+
+    /// Writes the comment of an object as the documentation of its item.
+    fn write_comment(&mut self, header: &ObjectHeader) -> Result<()> {
+        let Some(message) = header.find_message(kind::MSG_COMMENT) else { return Ok(()) };
+        let comment = message.data.split(|byte| *byte == 0).next().unwrap_or(&message.data);
+        self.text.write_doc_lines(&undeclared_text(comment))
+    }
+
+    /// Writes the bytes of the file before its superblock, if they say something.
+    fn write_user_block(&mut self) -> Result<()> {
+        /// Bytes that a layout holds; programs write a few lines of text.
+        const MAX_BYTES: u64 = 1 << 12;
+        let file = &self.addresses.file;
+        let len = file.base_address;
+        if len > MAX_BYTES {
+            return self.text.write_omissions(&[format!("the user block, which is its first {len} bytes")]);
+        }
+        let mut bytes = read_vec(&**file.source(), 0, len, &file.limits)?;
+        bytes.truncate(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
+        if bytes.is_empty() { Ok(()) } else { self.text.write_attribute(USER_BLOCK_ATTRIBUTE, LayoutLiteral::Bytes(bytes)) }
+    }
+
+    /// Writes the scales of the axes of a dataset, if an axis has several of them: the names of axes are those of the first ones.
+    fn write_scales(&mut self, attributes: &[Attribute]) -> Result<()> {
+        let at = &self.addresses;
+        let list = attributes.iter().find(|attribute| attribute.name == "DIMENSION_LIST");
+        let Some(list) = list.filter(|list| list.has_several_in_list(&at.file)) else { return Ok(()) };
+        let lists = list.varlen_lists(&at.file, &at.heaps).unwrap_or_default();
+        let pairs = lists
+            .iter()
+            .enumerate()
+            .flat_map(|(axis, scales)| scales.iter().flat_map(move |scale| [axis.to_string(), reference_text(at, false, scale)]));
+        let pairs: Vec<LayoutLiteral> = pairs.map(LayoutLiteral::Text).collect();
+        self.text.write_attribute(SCALES_ATTRIBUTE, pairs)
     }
 
     /// The attributes of a group or a datatype, whose item is written already.

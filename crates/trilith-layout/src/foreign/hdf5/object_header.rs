@@ -16,6 +16,7 @@ pub(super) mod kind {
     pub(crate) const MSG_GROUP_INFO: u64 = 10;
     pub(crate) const MSG_FILTER_PIPELINE: u64 = 11;
     pub(crate) const MSG_ATTRIBUTE: u64 = 12;
+    pub(crate) const MSG_COMMENT: u64 = 13;
     pub(crate) const MSG_CONTINUATION: u64 = 16;
     pub(crate) const MSG_SYMBOL_TABLE: u64 = 17;
     pub(crate) const MSG_DRIVER_INFO: u64 = 20;

@@ -34,6 +34,11 @@ const FIELD_TYPES: [(&str, u64); 19] = [
     ("u8", 8),
 ];
 
+/// The kinds whose values are not numbers of their size: fractions, and bytes.
+const RATIONAL: u64 = 5;
+const UNDEFINED: u64 = 7;
+const SRATIONAL: u64 = 10;
+
 /// Numbers of a tag that are read at once at most.
 const MAX_TAG_VALUES: u64 = 1 << 26;
 
@@ -72,6 +77,8 @@ pub(super) enum Values {
     Text(String),
     Whole(Vec<i128>),
     Floats(Vec<f64>),
+    /// Values of the kind UNDEFINED.
+    Bytes(Vec<u8>),
 }
 
 impl<'s> TiffFile<'s> {
@@ -88,7 +95,12 @@ impl<'s> TiffFile<'s> {
         Ok(file)
     }
 
-    /// Bytes of the file.
+    /// The bytes of the file.
+    pub(super) fn source(&self) -> &SourceRef {
+        self.source
+    }
+
+    /// Number of bytes of the file.
     pub(super) fn len(&self) -> u64 {
         self.source.len()
     }
@@ -178,10 +190,11 @@ impl<'s> TiffFile<'s> {
         let words = bytes.chunks_exact(size as usize);
         Ok(match (name, tag.field_type) {
             ("S1", _) => Values::Text(undeclared_text(&bytes).trim_end_matches('\0').to_owned()),
+            (_, UNDEFINED) => Values::Bytes(bytes),
             ("f4", _) => Values::Floats(words.map(|word| f32::from_bits(self.as_unsigned(word) as u32).into()).collect()),
             ("f8", _) => Values::Floats(words.map(|word| f64::from_bits(self.as_unsigned(word))).collect()),
-            (_, 5) => Values::Floats(words.map(|word| self.read_rational(word, |word| word as f64)).collect()),
-            (_, 10) => Values::Floats(words.map(|word| self.read_rational(word, |word| f64::from(word as u32 as i32))).collect()),
+            (_, RATIONAL) => Values::Whole(self.rational_parts(&bytes, i128::from)),
+            (_, SRATIONAL) => Values::Whole(self.rational_parts(&bytes, |part| i128::from(part as u32 as i32))),
             ("i1" | "i2" | "i4" | "i8", _) => {
                 let unused = 64 - 8 * size as u32;
                 Values::Whole(words.map(|word| i128::from((self.as_unsigned(word) << unused) as i64 >> unused)).collect())
@@ -196,22 +209,46 @@ impl<'s> TiffFile<'s> {
         if self.order == Byteorder::Big { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
     }
 
-    /// Numerator and denominator.
-    fn read_rational(&self, bytes: &[u8], float: impl Fn(u64) -> f64) -> f64 {
-        let (above, below) = bytes.split_at(bytes.len() / 2);
-        float(self.as_unsigned(above)) / float(self.as_unsigned(below))
+    /// Returns the numerators and the denominators of fractions, in turns.
+    fn rational_parts(&self, bytes: &[u8], part: impl Fn(u64) -> i128) -> Vec<i128> {
+        bytes.chunks_exact(4).map(|word| part(self.as_unsigned(word))).collect()
     }
 }
 
 impl Tag {
-    /// The datatype of its numbers; None for text and fractions.
+    /// Returns `true` if each value has a numerator and a denominator.
+    fn is_fraction(&self) -> bool {
+        matches!(self.field_type, RATIONAL | SRATIONAL)
+    }
+
+    /// Returns `true` for bytes of the kind UNDEFINED.
+    pub(super) fn is_undefined(&self) -> bool {
+        self.field_type == UNDEFINED
+    }
+
+    /// The datatype of its numbers, of fractions that of both parts; None for text and bytes.
     pub(super) fn datatype(&self) -> Option<Datatype> {
+        match self.field_type {
+            UNDEFINED => return None,
+            RATIONAL => return Some(Datatype::Uint32),
+            SRATIONAL => return Some(Datatype::Int32),
+            _ => {}
+        }
         let (name, size) = FIELD_TYPES.get(self.field_type as usize)?;
         Datatype::numeric(name.chars().next().filter(|kind| "uif".contains(*kind))?, *size)
     }
 }
 
 impl Ifd {
+    /// Returns the byte after its entries, and after the values of its tags.
+    pub(super) fn end(&self, file: &TiffFile<'_>) -> u64 {
+        let offset = file.offset_size();
+        let entries = if file.is_bigtiff { 8 } else { 2 } + self.tags.len() as u64 * (4 + 2 * offset) + offset;
+        let size = |tag: &Tag| FIELD_TYPES.get(tag.field_type as usize).map_or(0, |kind| kind.1).saturating_mul(tag.count);
+        let values = self.tags.iter().map(|tag| tag.value_offset.saturating_add(size(tag)));
+        values.fold(self.offset.saturating_add(entries), u64::max)
+    }
+
     /// A tag.
     pub(super) fn find_tag(&self, id: u64) -> Option<&Tag> {
         self.tags.iter().find(|tag| tag.id == id)
@@ -225,7 +262,8 @@ impl Ifd {
         let Some(tag) = self.find_tag(id) else { return Ok(None) };
         let wrong = || Error::malformed(format!("the tag {id} has no whole numbers"));
         match file.read_tag_values(tag).with_context(|| format!("reading the tag {id}"))? {
-            Values::Whole(numbers) => {
+            Values::Bytes(bytes) => Ok(Some(bytes.into_iter().map(u64::from).collect())),
+            Values::Whole(numbers) if !tag.is_fraction() => {
                 numbers.into_iter().map(|number| u64::try_from(number).map_err(|_| wrong())).collect::<Result<_>>().map(Some)
             }
             _ => Err(wrong()),

@@ -11,6 +11,7 @@ mod ifd;
 mod image;
 mod mask_pages;
 mod series;
+mod trailing_bytes;
 
 use std::collections::HashSet;
 
@@ -19,7 +20,7 @@ use self::image::TiffImage;
 use self::series::PageSeries;
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result, ResultExt};
-use crate::layout::{AttributeType, Layout, LayoutBuilder, LayoutLiteral, NoteValue, integer_literal};
+use crate::layout::{AttributeType, BYTES_TYPE, Layout, LayoutBuilder, LayoutLiteral, NoteValue, integer_literal};
 use crate::limits::Limits;
 
 /// The numbers of the tags that say where an image is and what it is.
@@ -151,6 +152,9 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
     let (count, is_whole) = (pages.len(), broken.is_none());
     let has_masks = mask_pages::attach_masks(&file, &mut pages);
     let mut text = LayoutBuilder::new("a TIFF file", limits);
+    if is_whole {
+        text.write_omissions(&trailing_bytes::find_omissions(&file, &pages)?)?;
+    }
     // Descriptions of stacks count all directories.
     let all = if is_whole && !has_masks {
         series::of_file(&file, &pages)?
@@ -312,8 +316,9 @@ fn write_tag_attributes<'t>(
             Ok(Some(value)) => {
                 let (name, datatype) = (name_of(tag), tag.datatype());
                 text.file_attribute(&name, value)?;
-                let typed = datatype.iter().map(|datatype| (&*name, AttributeType::Number(datatype)));
-                text.write_attribute_types(None, typed)?;
+                let bytes = tag.is_undefined().then_some(AttributeType::Special(BYTES_TYPE));
+                let typed = datatype.as_ref().map(AttributeType::Number).or(bytes);
+                text.write_attribute_types(None, typed.map(|typed| (&*name, typed)).into_iter())?;
             }
             Ok(None) => items.push(tag),
             Err(error) if error.kind().is_transient() => return Err(error),
@@ -353,6 +358,7 @@ fn read_attribute_value(file: &TiffFile<'_>, tag: &Tag) -> Result<Option<NoteVal
         Values::Text(text) => return Ok(Some(NoteValue::from(text.as_str()))),
         Values::Whole(numbers) => numbers.into_iter().map(integer_literal).collect(),
         Values::Floats(numbers) => numbers.into_iter().map(LayoutLiteral::Float).collect(),
+        Values::Bytes(bytes) => return Ok(Some(NoteValue::from(LayoutLiteral::Bytes(bytes)))),
     };
     let one = if values.len() == 1 { values.pop() } else { None };
     Ok(Some(one.map_or_else(|| NoteValue::from(values), NoteValue::from)))
