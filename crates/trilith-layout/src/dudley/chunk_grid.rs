@@ -61,6 +61,7 @@ pub struct ChunkedArray {
     /// Bytes that go before those of each chunk.
     header_bytes: Arc<Vec<u8>>,
     mask: Arc<Vec<u64>>,
+    /// The bytes of an element that was never written: as it is stored, if it is a struct with parts that are decoded.
     fill_value: Vec<u8>,
     is_column_major: bool,
     /// The number of axes that the array has besides those of its elements.
@@ -222,7 +223,7 @@ impl GridSpec<'_> {
         let words = self.string_attribute("grid_filters")?.unwrap_or("");
         let places = self.chunk_locations(entries, &cut, base, limits)?;
         Ok(ChunkedArray {
-            fill_value: self.fill_value(&datatype, order)?,
+            fill_value: self.fill_value(&datatype, order, strings.as_deref())?,
             datatype,
             order,
             count: cut.counts().iter().fold(1, |n: u64, count| n.saturating_mul(*count)),
@@ -336,19 +337,22 @@ impl GridSpec<'_> {
         bytes_of(text).ok_or_else(|| Error::malformed("grid_head is not written as \"0x\" and the digits of bytes"))
     }
 
-    /// The bytes of an element that was never written.
-    fn fill_value(&self, datatype: &Datatype, order: Byteorder) -> Result<Vec<u8>> {
+    /// The bytes of an element that was never written; of structs with parts that are decoded those that are stored, unless the
+    /// attribute has as many as the decoded element.
+    fn fill_value(&self, datatype: &Datatype, order: Byteorder, strings: Option<&GridStrings>) -> Result<Vec<u8>> {
         let size = crate::bytes::to_usize(datatype.item_size())?;
+        let parts = strings.filter(|_| datatype.as_struct().is_some());
+        let stored_size = parts.map_or(size, GridStrings::element_size);
         let wrong = |said: &LayoutLiteral| Error::malformed(format!("grid_fill {said} is not an element of the type {datatype}"));
         let said = match self.attributes.get("grid_fill") {
-            None => return Ok(vec![0; size]),
+            None => return Ok(vec![0; stored_size]),
             Some(Attribute::Value(said)) => said,
             Some(_) => return Err(Error::malformed("grid_fill is not one value")),
         };
         if let LayoutLiteral::Text(text) = said
             && text.starts_with("0x")
         {
-            return bytes_of(text).filter(|bytes| bytes.len() == size).ok_or_else(|| wrong(said));
+            return bytes_of(text).filter(|bytes| [size, stored_size].contains(&bytes.len())).ok_or_else(|| wrong(said));
         }
         let float = match said {
             LayoutLiteral::Integer(value) => *value as f64,
@@ -420,9 +424,20 @@ impl ChunkedArray {
             let array = Array::strided(source, at, datatype, self.order, shape, strides)?;
             return Ok(array.with_limits(limits));
         }
+        let fill = self.decoded_fill(source, &limits)?;
         let stored = self.stored_chunks(source, index, &limits);
-        let grid = ChunkedSource::new(self.chunking.clone(), Box::new(stored), self.fill_value.clone(), Arc::clone(&limits))?;
+        let grid = ChunkedSource::new(self.chunking.clone(), Box::new(stored), fill, Arc::clone(&limits))?;
         Ok(Array::chunked(Arc::new(grid), datatype, self.order, shape)?.with_limits(limits))
+    }
+
+    /// The bytes of an element that was never written, as it is read.
+    fn decoded_fill(&self, source: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
+        match &self.strings {
+            Some(strings) if self.datatype.as_struct().is_some() && self.fill_value.len() == strings.element_size() => {
+                strings.decode_elements(&self.fill_value, self.datatype.item_size(), source, limits)
+            }
+            _ => Ok(self.fill_value.clone()),
+        }
     }
 
     fn stored_chunks(&self, source: &SourceRef, index: Arc<dyn ChunkIndex>, limits: &Arc<Limits>) -> GridChunks {

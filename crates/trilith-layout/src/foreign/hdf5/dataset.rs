@@ -11,6 +11,7 @@ use super::file::Hdf5File;
 use super::linked_file::LinkedFile;
 use super::object_header::{ObjectHeader, kind};
 use super::pipeline::{read_fill_value, read_filter_pipeline};
+use super::references::ReferenceForm;
 use super::varlen::VarlenElements;
 use crate::array::{Byteorder, Datatype};
 use crate::array::{ChunkProvider, ChunkShape, ChunkedSource};
@@ -282,14 +283,6 @@ impl Dataset {
         if words.trim().is_empty() { Ok(()) } else { text.write_attribute("grid_filters", words.trim()) }
     }
 
-    /// Returns `true` if some elements were never written.
-    fn has_gaps(&self, file: &Hdf5File, shape: &[u64]) -> Result<bool> {
-        match &self.storage {
-            DataLayout::Chunked(chunked) => Ok(self.chunks_and_masks(file, chunked, shape)?.iter().any(Option::is_none)),
-            storage => Ok(matches!(storage, DataLayout::Contiguous(None))),
-        }
-    }
-
     pub(super) fn write_fill(&self, text: &mut LayoutBuilder) -> Result<()> {
         let Some(fill) = &self.fill_value else { return Ok(()) };
         // The fill value is that of one character, so it is repeated for each character of a string.
@@ -346,14 +339,7 @@ impl Dataset {
             return Ok(());
         }
         shown.write_element_parts(text)?;
-        if self.datatype.datatype.as_struct().is_none() {
-            return self.write_fill(text);
-        }
-        let has_dates = self.datatype.numbers.iter().any(|(_, (datatype, _))| matches!(datatype, Datatype::Ascii(_)));
-        if (self.fill_value.is_some() || has_dates) && self.has_gaps(file, here.shape)? {
-            return Err(Error::unsupported("a fill value of structs whose members are not read as they are stored"));
-        }
-        Ok(())
+        self.write_fill(text)
     }
 
     /// Writes numbers of an odd width as those that a filter makes of them.
@@ -443,9 +429,10 @@ impl Dataset {
                 let values: Vec<LayoutLiteral> = values.iter().map(|value| integer_literal(*value)).collect();
                 text.write_attribute("enum_values", values)
             }
-            UnmappedKind::Reference if self.datatype.paths.is_none() => text.write_attribute("hdf5_type", "addresses of objects"),
-            UnmappedKind::Reference => text.write_attribute("hdf5_type", "references to objects"),
-            UnmappedKind::RegionReference => text.write_attribute("hdf5_type", "references to regions"),
+            UnmappedKind::Reference(ReferenceForm::Object) if self.datatype.paths.is_none() => {
+                text.write_attribute("hdf5_type", "addresses of objects")
+            }
+            UnmappedKind::Reference(form) => text.write_attribute("hdf5_type", form.description()),
             UnmappedKind::Raw(what) | UnmappedKind::InMember(what) => text.write_attribute("hdf5_type", what.as_str()),
             UnmappedKind::None | UnmappedKind::Text | UnmappedKind::Sequence(_) => Ok(()),
         }

@@ -32,13 +32,14 @@ use std::sync::{Arc, OnceLock};
 
 use self::attributes::{Attribute, AttributeValue, UnreadableAttribute};
 use self::dataset::Dataset;
+use self::datatype::UnmappedKind;
 use self::external_files::{ExternalFiles, with_subject};
 use self::file::Hdf5File;
 use self::linked_file::{LinkedFile, MAX_LINKS};
 use self::links::{Link, LinkTarget, read_group_links};
 use self::metadata_checksum::SharedLedger;
 use self::object_header::{ObjectHeader, kind};
-use self::references::reference_text;
+use self::references::{ReferenceForm, reference_text};
 use self::virtual_dataset::{VirtualSources, find_virtual_sources};
 use crate::array::Datatype;
 use crate::bytes::{NoReferences, PartCheck, Resolve, SourceRef};
@@ -460,12 +461,14 @@ impl LayoutWriter<'_> {
             );
         };
         let Ok(lists) = list.varlen_lists(&self.addresses.file, &self.addresses.heaps) else { return Ok(None) };
+        let form = match &list.datatype.special {
+            UnmappedKind::Sequence(element) => element.references.first().map(|part| part.form),
+            _ => None,
+        };
+        let form = form.unwrap_or(ReferenceForm::Object);
         let address = |references: &Vec<Vec<u8>>| {
-            references
-                .first()
-                .map(|bytes| self.addresses.file.field_reader(bytes, 0).read_address())
-                .transpose()
-                .map(Option::flatten)
+            let first = references.first().map(|bytes| form.object_address(&self.addresses.file, bytes));
+            first.transpose().map(Option::flatten)
         };
         lists.iter().map(address).collect::<Result<_>>().map(Some)
     }
@@ -494,7 +497,7 @@ impl LayoutWriter<'_> {
     ) -> Result<(Vec<&'a Attribute>, Vec<UnreadableAttribute>)> {
         let (mut items, mut refused) = (Vec::new(), Vec::new());
         for attribute in attributes.iter().filter(|attribute| !hidden.contains(&attribute.name.as_str())) {
-            let paths = |is_region: bool, stored: &[u8]| reference_text(&self.addresses, is_region, stored);
+            let paths = |form: ReferenceForm, stored: &[u8]| reference_text(&self.addresses, form, stored);
             match attribute.to_layout_value(&self.addresses.file, &self.addresses.heaps, &paths) {
                 Ok(AttributeValue::One(value)) => self.text.file_attribute(&attribute.name, value)?,
                 Ok(AttributeValue::List(values)) => self.text.file_attribute(&attribute.name, values)?,

@@ -334,7 +334,7 @@ impl VarlenElements<'_> {
         let part = self.typed.references.iter().find(|part| part.offset == at);
         if let (Some(part), Some(paths)) = (part, &self.typed.paths) {
             let index = self.typed.numbers.len() + paths.filter_index(part.size).unwrap_or(0);
-            let shape = if part.is_region { shape } else { field.shape.clone() };
+            let shape = if part.form.has_byte_axis() { shape } else { field.shape.clone() };
             return Ok(MemberTreatment::numbers(Datatype::with_length("utf8", paths.length)?, shape, index));
         }
         if let Some(filter) = self.typed.numbers.iter().position(|(place, _)| *place == at && is_bytes)
