@@ -8,11 +8,12 @@ use crate::bytes::{SourceRef, read_vec, to_usize};
 use crate::codec::filter::FilterPipeline;
 use crate::codec::global_heap::{self, Objects, uint};
 use crate::error::{Error, Result};
+use crate::layout::PARTS_ATTRIBUTE;
 use crate::limits::Limits;
 use crate::percent::strictly_decoded;
 use crate::threads::lock;
 
-/// The description of elements with strings, as `grid_strings` has it.
+/// The description of elements with strings, as the attribute of parts has it.
 #[derive(Debug)]
 pub(super) struct GridStrings {
     /// Bytes of an element as it is stored, and as it is read.
@@ -23,7 +24,7 @@ pub(super) struct GridStrings {
     lengths: usize,
     base: u64,
     parts: Vec<PartMove>,
-    /// The filters of `grid_numbers`.
+    /// The filters of numbers.
     numbers: Vec<FilterPipeline>,
     /// The paths of references, by the bytes of the references.
     references: HashMap<Vec<u8>, Vec<u8>>,
@@ -56,12 +57,12 @@ enum PartKind {
 
 impl GridStrings {
     /// Reads the numbers of the attribute, for elements of this number of bytes after reading. `words` are the filters of
-    /// `grid_numbers`, which references and their paths may follow.
+    /// numbers, which references and their paths may follow.
     ///
     /// # Errors
     /// Returns `Malformed` if they do not fit.
     pub(super) fn from_attribute(numbers: &[u64], words: &str, read: u64) -> Result<Self> {
-        let wrong = || Error::malformed("grid_strings does not fit the elements");
+        let wrong = || Error::malformed(format!("{PARTS_ATTRIBUTE} does not fit the elements"));
         let Some(([stored, addresses, lengths, base], moves)) = numbers.split_first_chunk() else { return Err(wrong()) };
         let (stored, read) = (to_usize(*stored)?, to_usize(read)?);
         let (addresses, lengths) = (to_usize(*addresses)?, to_usize(*lengths)?);

@@ -241,7 +241,7 @@ impl Attribute {
         text.write_grid_shape(shape, &shape.iter().map(|len| (*len).max(1)).collect::<Vec<_>>())?;
         if let Some((datatype, word)) = &self.datatype.number_filter {
             text.write_element_type(datatype, Byteorder::Little, self.datatype.element_axes())?;
-            return text.write_attribute("grid_filters", word.as_str());
+            return text.write_filters(word);
         }
         let shown = here.decoded_elements()?;
         text.write_element_type(&shown.datatype, self.datatype.order, typed.element_axes())?;

@@ -20,7 +20,7 @@ use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::foreign::netcdf_fill::{fill_bytes, fill_value};
 use crate::foreign::npy;
-use crate::layout::{FILL_ATTRIBUTE, IndexedArray, ItemSpec, LayoutBuilder, LayoutLiteral, hex_text, integer_literal};
+use crate::layout::{IndexedArray, ItemSpec, LayoutBuilder, LayoutLiteral, integer_literal};
 
 /// Elements of variable length that become items.
 const MAX_VARLEN_ELEMENTS: u64 = 1 << 20;
@@ -279,18 +279,16 @@ impl Dataset {
         let index = Arc::new(DatasetIndex::new(file, chunked, axes, edges, u32::from(!first.is_empty())));
         text.write_indexed_array(name, IndexedArray { index, is_direct: decoding.is_none(), is_longer: self.is_longer })?;
         text.write_grid_shape(self.without_string_axis(shape), self.without_string_axis(&chunked.chunk))?;
-        let words = format!("{first} {}", self.filters);
-        if words.trim().is_empty() { Ok(()) } else { text.write_attribute("grid_filters", words.trim()) }
+        text.write_filters(&format!("{first} {}", self.filters))
     }
 
     pub(super) fn write_fill(&self, text: &mut LayoutBuilder) -> Result<()> {
         let Some(fill) = &self.fill_value else { return Ok(()) };
+        let size = to_usize(self.datatype.datatype.item_size())?;
         // The fill value is that of one character, so it is repeated for each character of a string.
-        let digits =
-            hex_text(&if self.is_joined { fill.repeat(to_usize(self.datatype.datatype.item_size())?) } else { fill.clone() });
+        let fill = if self.is_joined { fill.repeat(size) } else { fill.clone() };
         // Elements with separate axes are filled one by one.
-        let one = to_usize(self.datatype.datatype.item_size())?.saturating_mul(2) + 2;
-        text.write_attribute("grid_fill", digits.get(..one).unwrap_or(&digits))
+        text.write_fill_bytes(fill.get(..size).unwrap_or(&fill))
     }
 
     /// The bytes of an element that was never written.
@@ -364,7 +362,7 @@ impl Dataset {
             datatype.item_size(),
             &file.limits,
         )?;
-        if fill.iter().all(|byte| *byte == 0) { Ok(()) } else { text.write_attribute("grid_fill", hex_text(&fill).as_str()) }
+        if fill.iter().all(|byte| *byte == 0) { Ok(()) } else { text.write_fill_bytes(&fill) }
     }
 
     /// Writes elements that are made of what is stored: the chunks with a filter before all others, and what comes out.
@@ -397,9 +395,7 @@ impl Dataset {
         };
         text.write_item(name, &whole)?;
         text.write_grid_shape(shape, shape)?;
-        if !first.is_empty() {
-            text.write_attribute("grid_filters", first)?;
-        }
+        text.write_filters(first)?;
         text.write_element_type(datatype, self.datatype.order, dims)?;
         Ok(true)
     }
@@ -413,7 +409,7 @@ impl Dataset {
             && self.is_direct()
             && self.datatype.numpy_dtypes.is_empty();
         match fill_value(&self.datatype.datatype) {
-            Some(fill) if is_plain && (!is_byte || self.is_filled) => text.write_attribute(FILL_ATTRIBUTE, fill),
+            Some(fill) if is_plain && (!is_byte || self.is_filled) => text.write_library_fill(fill),
             _ => Ok(()),
         }
     }

@@ -8,7 +8,7 @@ use crate::array::{Byteorder, Datatype, Field, StructType, UnsupportedDtype, Uns
 use crate::codec::filter::number_formats;
 use crate::error::{Error, Result};
 use crate::foreign::npy;
-use crate::layout::{ENDS_ATTRIBUTE, LayoutBuilder};
+use crate::layout::LayoutBuilder;
 
 /// Maximum depth of nested datatypes.
 const MAX_DEPTH: usize = 32;
@@ -274,7 +274,7 @@ impl LayoutDatatype {
     /// Returns `true` if strings, or numbers in a struct, must be decoded from the stored bytes.
     pub(super) fn has_strings(&self) -> bool {
         let is_struct = self.datatype.as_struct().is_some();
-        // A NUL ends the strings of structs, too: `grid_ends` says which, so that stored structs can be read in place.
+        // A NUL ends the strings of structs, too: an attribute says which, so that stored structs can be read in place.
         self.has_varlen_members()
             || !self.numbers.is_empty()
             || self.paths.is_some()
@@ -286,7 +286,7 @@ impl LayoutDatatype {
         let is_direct = self.datatype.as_struct().is_some() && !self.has_strings();
         let ends: Vec<u64> =
             self.pads.iter().filter(|(_, pad)| is_direct && *pad == StringPad::NulTerminated).map(|(at, _)| *at).collect();
-        if ends.is_empty() { Ok(()) } else { text.write_attribute(ENDS_ATTRIBUTE, ends.as_slice()) }
+        if ends.is_empty() { Ok(()) } else { text.write_string_starts(&ends) }
     }
 
     /// The axes of an element.

@@ -53,7 +53,7 @@ const DIM_WITHOUT_VARIABLE: &str = "This is a netCDF dimension but not a netCDF 
 /// The prefix of a variable of netCDF that has the name of a dimension, but not its coordinates.
 const NON_COORD_PREFIX: &str = "_nc4_non_coord_";
 
-/// Attributes by which HDF5 keeps dimensions; what they say is in `grid_dims`.
+/// Attributes by which HDF5 keeps dimensions; what they say are the names of axes.
 const DIMENSION_SCALE_ATTRIBUTES: &[&str] =
     &["CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates"];
 
@@ -360,15 +360,14 @@ impl LayoutWriter<'_> {
             dataset.netcdf_fill(&mut self.text)?;
         }
         if let Some((length, _)) = chars {
-            self.text.write_attribute("grid_chars", length.as_str())?;
+            self.text.write_string_axis(&length)?;
         }
         if let Some(dims) = dims.filter(|dims| !dims.is_empty()) {
             let own = dims.iter().zip(&dataset.dataspace.max_dims).filter(|((_, is_near), most)| *is_near && **most == u64::MAX);
-            let unlimited: Vec<LayoutLiteral> = own.map(|((name, _), _)| LayoutLiteral::Text(name.clone())).collect();
-            self.text
-                .write_attribute("grid_dims", dims.into_iter().map(|(name, _)| LayoutLiteral::Text(name)).collect::<Vec<_>>())?;
+            let unlimited: Vec<&str> = own.map(|((name, _), _)| name.as_str()).collect();
+            self.text.write_dims(dims.iter().map(|(name, _)| name.as_str()))?;
             if !unlimited.is_empty() {
-                self.text.write_attribute("grid_unlimited", unlimited)?;
+                self.text.write_unlimited_dims(unlimited)?;
             }
         }
         let hidden = if is_scale { DIMENSION_SCALE_ATTRIBUTES } else { DIMENSION_SCALE_ATTRIBUTES.get(2..).unwrap_or(&[]) };

@@ -88,9 +88,9 @@ impl ReferencePart {
 pub(super) struct ReferenceTable {
     /// Bytes of the longest path.
     pub length: u64,
-    /// The sizes of references that occur: each has a filter of `grid_numbers`.
+    /// The sizes of references that occur: each has a filter.
     sizes: Vec<u64>,
-    /// References and their paths, as `grid_numbers` has them.
+    /// References and their paths, as they follow the filters.
     entries: String,
 }
 
