@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::attribute_type::{AttributeType, default_attribute_type};
 use super::chunk_index::IndexedArray;
 use super::escape::{ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, TYPE_PREFIX, own_attribute, own_name, own_value};
-use super::grid_attributes::UNREADABLE;
+use super::grid_words::UNREADABLE;
 use super::interner::Symbol;
 use super::item_spec::{ElementSpec, ItemSpec, MemberSpec, TypeSpec, check_numbers, checked_number};
 use super::lexer::quoted_name;

@@ -2,7 +2,7 @@
 //! address at every item, one attribute a line.
 
 use super::chunk_index::{IndexedArray, StoredChunk};
-use super::grid_attributes::{UNREADABLE, word};
+use super::grid_words::{UNREADABLE, word};
 use super::lexer::{push_name, quoted_name};
 use super::model::{
     AnnotationKind, Attribute, Dim, DimRun, ItemData, ItemId, Layout, LayoutLiteral, LayoutStep, MemberKind, Placement, TypeId,

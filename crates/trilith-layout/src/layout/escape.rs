@@ -11,7 +11,7 @@
 
 use std::borrow::Cow;
 
-use super::grid_attributes::GRID_PREFIX;
+use super::grid_words::GRID_PREFIX;
 use super::model::{Attribute, ESCAPE_PREFIX, LayoutLiteral, escape_bytes};
 use crate::percent::{strict_bytes, strictly_decoded};
 

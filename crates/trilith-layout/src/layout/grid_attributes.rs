@@ -1,6 +1,6 @@
 //! The attributes `grid_…` of the layout language: how arrays are stored, and what their axes and elements mean.
 //!
-//! Only this module has their names. Readers of other formats write them with the methods of [`LayoutBuilder`], and the attributes of
+//! Readers of other formats write them with the methods of [`LayoutBuilder`], and the attributes of
 //! an array in chunks are read as [`GridAttributes`].
 
 use std::collections::HashMap;
@@ -8,6 +8,11 @@ use std::collections::HashMap;
 use super::builder::LayoutBuilder;
 use super::detect::{ParseOptions, parse};
 use super::escape::read_own;
+use super::grid_words::{
+    CHARS_ATTRIBUTE, COLUMN_ATTRIBUTE, DIMS_ATTRIBUTE, ENDS_ATTRIBUTE, FACTORS_ATTRIBUTE, FILES_AT_ATTRIBUTE, FILES_ATTRIBUTE,
+    FILL_ATTRIBUTE, GRID_PREFIX, OFFSETS_ATTRIBUTE, PART_ATTRIBUTE, PARTS_ATTRIBUTE, SLABS_ATTRIBUTE, SOURCES_ATTRIBUTE,
+    UNLIMITED_ATTRIBUTE, VALID_ATTRIBUTE, word,
+};
 use super::model::{Attribute, ItemId, Layout, LayoutLiteral};
 use super::note_value::{NoteValue, hex_text, integer_literal};
 use super::param_request::EvaluateOptions;
@@ -17,75 +22,6 @@ use crate::array::{Byteorder, Datatype};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-
-/// Start of the names.
-pub(super) const GRID_PREFIX: &str = "grid_";
-
-/// The reason for which an item cannot be read.
-pub const UNREADABLE: &str = "grid_unreadable";
-/// The column which an item is.
-pub const COLUMN_ATTRIBUTE: &str = "grid_member";
-/// The fill value of a library, which elements have that were never written.
-pub const FILL_ATTRIBUTE: &str = "grid_missing";
-/// The bytes of a struct at which strings begin that end at their first NUL; of an array of strings the first.
-pub const ENDS_ATTRIBUTE: &str = "grid_ends";
-/// A scale and an offset for each sample of an image, if they differ.
-pub const FACTORS_ATTRIBUTE: &str = "grid_factors";
-/// The path of an array that is 0 for each element, or each pixel, that is missing: a mask page of TIFF.
-pub const VALID_ATTRIBUTE: &str = "grid_valid";
-/// The names of the axes.
-pub const DIMS_ATTRIBUTE: &str = "grid_dims";
-/// The attributes that are numbers of 32 bits.
-pub const FLOAT32_ATTRIBUTE: &str = "grid_float32";
-/// The attributes that are integers of another datatype than `int64`, each with that.
-pub const INTEGERS_ATTRIBUTE: &str = "grid_integers";
-/// The attributes of other datatypes, each with that.
-pub const TYPES_ATTRIBUTE: &str = "grid_types";
-/// The axis that became the length of strings.
-const CHARS_ATTRIBUTE: &str = "grid_chars";
-/// The axes without an end.
-const UNLIMITED_ATTRIBUTE: &str = "grid_unlimited";
-/// The mark of an item that is a part of another one.
-const PART_ATTRIBUTE: &str = "grid_part";
-/// Other files as relative references.
-pub const FILES_ATTRIBUTE: &str = "grid_files";
-/// The place of each file, its first byte and how many bytes it has there.
-pub const FILES_AT_ATTRIBUTE: &str = "grid_files_at";
-
-/// The words about the storage of an array in chunks.
-pub(super) mod word {
-    pub(in crate::layout) const SHAPE: &str = "grid_shape";
-    pub(in crate::layout) const CHUNK: &str = "grid_chunk";
-    pub(in crate::layout) const TYPE: &str = "grid_type";
-    pub(in crate::layout) const FILTERS: &str = "grid_filters";
-    pub(in crate::layout) const FILL: &str = "grid_fill";
-    pub(in crate::layout) const MASK: &str = "grid_mask";
-    pub(super) const HEAD: &str = "grid_head";
-    pub(super) const EDGE: &str = "grid_edge";
-    pub(super) const ORDER: &str = "grid_order";
-    pub(super) const NUMBERS: &str = "grid_numbers";
-    pub(super) const BYTES: &str = "grid_bytes";
-    pub(super) const BASE: &str = "grid_base";
-    /// Words that are only refused.
-    pub(super) const REFUSED: [&str; 3] = ["grid_scale", "grid_offset", "grid_blank"];
-}
-/// The parts of which elements are made.
-pub const PARTS_ATTRIBUTE: &str = "grid_strings";
-/// The column with the byte offsets of chunks.
-pub const OFFSETS_ATTRIBUTE: &str = "grid_at";
-/// The arrays of which an array is put together.
-pub const SOURCES_ATTRIBUTE: &str = "grid_sources";
-/// The elements of these arrays, and their places.
-pub const SLABS_ATTRIBUTE: &str = "grid_slabs";
-
-/// The attributes about the meaning of the elements.
-pub const MEANING: &[&str] =
-    &[DIMS_ATTRIBUTE, FLOAT32_ATTRIBUTE, INTEGERS_ATTRIBUTE, TYPES_ATTRIBUTE, FACTORS_ATTRIBUTE, VALID_ATTRIBUTE];
-
-/// Returns `true` for an attribute about the elements and the axes of an item.
-pub fn is_storage_attribute(name: &str) -> bool {
-    MEANING.contains(&name) || [CHARS_ATTRIBUTE, UNLIMITED_ATTRIBUTE, FILL_ATTRIBUTE].contains(&name)
-}
 
 /// The storage of an array in chunks, as its attributes state it.
 #[derive(Debug)]
@@ -204,8 +140,8 @@ impl<'a> GridAttributes<'a> {
             element_type: values.string(word::TYPE)?,
             filters: values.string(word::FILTERS)?.unwrap_or(""),
             header_bytes,
-            trims_edges: values.enumerated(word::EDGE, ["full", "cut"])?,
-            is_column_major: values.enumerated(word::ORDER, ["C", "F"])?,
+            trims_edges: values.is_second_word(word::EDGE, ["full", "cut"])?,
+            is_column_major: values.is_second_word(word::ORDER, ["C", "F"])?,
             masks: if has_masks { values.lengths(word::MASK)? } else { Vec::new() },
             parts,
             table: values.table(has_masks)?,
@@ -294,7 +230,7 @@ impl<'a> AttributeMap<'a> {
     }
 
     /// Returns `true` for the second of two words, and `false` for the first or if the attribute is left out.
-    fn enumerated(&self, name: &str, words: [&str; 2]) -> Result<bool> {
+    fn is_second_word(&self, name: &str, words: [&str; 2]) -> Result<bool> {
         match self.string(name)? {
             None => Ok(false),
             Some(text) if text == words[0] => Ok(false),

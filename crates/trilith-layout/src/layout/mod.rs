@@ -37,6 +37,7 @@ mod find;
 mod fixed_size_structs;
 mod grammar;
 mod grid_attributes;
+mod grid_words;
 mod interner;
 mod item_spec;
 mod lexer;
@@ -89,10 +90,12 @@ pub use find::canonical as canonical_path;
 #[doc(hidden)]
 pub use find::{ArrayLocation, MissingName};
 #[doc(hidden)]
-pub use grid_attributes::{
+pub use grid_attributes::{GridAttributes, GridTable, TypeAndDims};
+#[doc(hidden)]
+pub use grid_words::{
     COLUMN_ATTRIBUTE, DIMS_ATTRIBUTE, ENDS_ATTRIBUTE, FACTORS_ATTRIBUTE, FILES_AT_ATTRIBUTE, FILES_ATTRIBUTE, FILL_ATTRIBUTE,
-    FLOAT32_ATTRIBUTE, GridAttributes, GridTable, INTEGERS_ATTRIBUTE, MEANING, OFFSETS_ATTRIBUTE, PARTS_ATTRIBUTE,
-    SLABS_ATTRIBUTE, SOURCES_ATTRIBUTE, TYPES_ATTRIBUTE, TypeAndDims, UNREADABLE, VALID_ATTRIBUTE, is_storage_attribute,
+    FLOAT32_ATTRIBUTE, INTEGERS_ATTRIBUTE, MEANING, OFFSETS_ATTRIBUTE, PARTS_ATTRIBUTE, SLABS_ATTRIBUTE, SOURCES_ATTRIBUTE,
+    TYPES_ATTRIBUTE, UNREADABLE, VALID_ATTRIBUTE, is_storage_attribute,
 };
 pub(crate) use item_spec::{ElementSpec, ItemSpec, TypeSpec};
 #[doc(hidden)]

@@ -13,7 +13,7 @@ pub(super) use crate::array::Byteorder;
 
 use super::chunk_index::{ChunkIndex, IndexedArray};
 use super::diagnostic::DiagnosticCode;
-use super::grid_attributes::COLUMN_ATTRIBUTE;
+use super::grid_words::COLUMN_ATTRIBUTE;
 use super::interner::{Interner, NameHasher, NameScope, Symbol};
 use crate::span::Span;
 

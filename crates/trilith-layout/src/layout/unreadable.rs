@@ -4,7 +4,7 @@
 //! message and perhaps a hint. On the root the attribute is about the file as a whole, which is readable all the same.
 
 use super::escape::read_own;
-use super::grid_attributes::UNREADABLE;
+use super::grid_words::UNREADABLE;
 use super::model::{Attribute, ItemId, Layout, LayoutLiteral};
 use crate::error::{Error, ErrorKind};
 
