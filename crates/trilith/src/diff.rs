@@ -114,7 +114,7 @@ impl File {
     ///
     /// The path of an item is spelled as its file spells it (`/list/3` in ASDF, `/list[3]` in Dudley). The attribute `units` of
     /// `/t` is `/t@units`, and the card EXPTIME of the first HDU is `/fits/0@EXPTIME`. The order of attributes does not count, but that
-    /// of those with one name. The names of the axes are `/t@grid_dims`.
+    /// of those with one name. The names of the axes are an attribute of the layout.
     ///
     /// ```
     /// use trilith::{OpenOptions, check::DiffOptions};

@@ -1,8 +1,8 @@
 //! The physical values of an array, by the attributes of the conventions of netCDF: `scale_factor`, `add_offset`,
 //! `_FillValue`, `missing_value`, `valid_range`, `valid_min`, `valid_max`, `_Unsigned`; and by `GDAL_NODATA` of a
-//! TIFF file. `grid_missing` is the fill value of the library that wrote the file, which counts if there is no `_FillValue`; of a
-//! struct, it is a list of members, each with its value. `grid_factors` has a scale and an offset for each sample of an image, and
-//! `grid_valid` names the mask page of an image, in place of the number of no data.
+//! TIFF file. Another attribute is the fill value of the library that wrote the file, which counts if there is no `_FillValue`; of a
+//! struct, it is a list of members, each with its value. One more has a scale and an offset for each sample of an image, and
+//! the last one names the mask page of an image, in place of the number of no data.
 //!
 //! Files of other formats are read so, as the netCDF4 package does with `set_auto_maskandscale`. A layout that a
 //! user writes has no such conventions.
@@ -17,8 +17,9 @@ use crate::array::{DeclaredNumber, MissingRule, ValueDecoding, ValueTransform};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE, ItemId, LayoutEntry, LayoutLiteral, VALID_ATTRIBUTE, is_attribute_type,
-    read_own, read_value, selected_attributes, split_attribute_type, stated_attribute_type,
+    Attribute, DIMS_ATTRIBUTE, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE, FLOAT32_ATTRIBUTE, INTEGERS_ATTRIBUTE, ItemId, LayoutEntry,
+    LayoutLiteral, VALID_ATTRIBUTE, is_attribute_type, read_own, read_value, selected_attributes, split_attribute_type,
+    stated_attribute_type,
 };
 
 impl DudleyFile {
@@ -129,7 +130,7 @@ impl DudleyFile {
             let message = format!("{datatype} samples with scale and offset (the values {factors:?})");
             return Err(Error::unsupported(message).hint("--stored (Python: stored=True) gives the stored numbers"));
         }
-        let dims = self.layout().attributes(item).find(|(name, _)| *name == "grid_dims").map(|(_, dims)| read_value(dims));
+        let dims = self.layout().attributes(item).find(|(name, _)| *name == DIMS_ATTRIBUTE).map(|(_, dims)| read_value(dims));
         let is_sample = |name: &LayoutLiteral| matches!(name, LayoutLiteral::Text(name) if name == "sample");
         let axis = match &dims {
             Some(Attribute::List(dims)) if dims.len() == stored.shape().len() => dims.iter().position(is_sample),
@@ -207,7 +208,7 @@ impl DudleyFile {
             missing_rules: vec![MissingRule::Below(DeclaredNumber::Int(1))],
         };
         let Some(Mask::Array(zeros)) = physical(&valid, &[zeros])?.mask().cloned() else { return Err(wrong()) };
-        let dims = find("grid_dims").map(read_value);
+        let dims = find(DIMS_ATTRIBUTE).map(read_value);
         let samples = match &dims {
             Some(Attribute::List(dims)) => dims.iter().position(|dim| matches!(dim, LayoutLiteral::Text(dim) if dim == "sample")),
             _ => None,
@@ -245,8 +246,8 @@ const CF_ATTRIBUTES: &[&str] = &[
     "valid_max",
     "_Unsigned",
     "GDAL_NODATA",
-    "grid_float32",
-    "grid_integers",
+    FLOAT32_ATTRIBUTE,
+    INTEGERS_ATTRIBUTE,
     FACTORS_ATTRIBUTE,
     FILL_ATTRIBUTE,
     VALID_ATTRIBUTE,
@@ -403,14 +404,14 @@ impl AttributeValues<'_> {
             }
         }
         let is = |literal: &LayoutLiteral| matches!(literal, LayoutLiteral::Text(text) if text == name);
-        let integers = self.find_literals("grid_integers").as_chunks::<2>().0;
+        let integers = self.find_literals(INTEGERS_ATTRIBUTE).as_chunks::<2>().0;
         let integer = integers.iter().find(|[known, _]| is(known)).and_then(|[_, typed]| match typed {
             LayoutLiteral::Text(typed) => Datatype::from_name(typed).filter(Datatype::is_integer),
             _ => None,
         });
         match factor {
             DeclaredNumber::Int(_) => integer.unwrap_or(Datatype::Int64),
-            DeclaredNumber::Float(_) if self.find_literals("grid_float32").iter().any(is) => Datatype::Float32,
+            DeclaredNumber::Float(_) if self.find_literals(FLOAT32_ATTRIBUTE).iter().any(is) => Datatype::Float32,
             DeclaredNumber::Float(_) => Datatype::Float64,
         }
     }

@@ -1,7 +1,7 @@
-//! Arrays in chunks: what attributes `grid_…` make of the raw items that hold them.
+//! Arrays in chunks: what their attributes make of the raw items that hold them.
 //!
 //! The annotated item is what is in the file, declared as exactly that: a list with one item for each chunk in
-//! row-major order (one of length 0 if a chunk was never written), one item that is the only chunk, or, with `grid_at`,
+//! row-major order (one of length 0 if a chunk was never written), one item that is the only chunk, or
 //! the table that says in the file itself where the chunks are.
 
 use std::collections::HashMap;
@@ -14,49 +14,20 @@ use super::grid_strings::GridStrings;
 use super::virtual_array::{VirtualArraySource, VirtualSource};
 use crate::array::{Array, Byteorder, Datatype, fortran_strides};
 use crate::array::{ChunkShape, ChunkedSource};
-use crate::bytes::SourceRef;
 #[cfg(feature = "zlib")]
 use crate::bytes::WindowSource;
+use crate::bytes::{SourceRef, to_usize};
 #[cfg(feature = "zlib")]
 use crate::codec;
 use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::layout::{
-    Attribute, ChunkIndex, Dialect, EvaluateOptions, FACTORS_ATTRIBUTE, FILL_VALUE_ATTRIBUTE, ItemId, ItemKind, Layout,
-    LayoutEntry, LayoutLiteral, ParseOptions, ResolvedType, SCALE_NAME_ATTRIBUTE, SCALES_ATTRIBUTE, StoredChunk, StreamEntryKind,
-    USER_BLOCK_ATTRIBUTE, VALID_ATTRIBUTE, parse, read_own,
+    Attribute, ChunkIndex, GridAttributes, ItemId, ItemKind, Layout, LayoutEntry, OFFSETS_ATTRIBUTE, StoredChunk,
+    StreamEntryKind, TypeAndDims,
 };
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::threads;
-
-/// The name of the attribute that makes an item a grid, with `grid_chunk`.
-const SHAPE_ATTRIBUTE: &str = "grid_shape";
-
-/// Start of the attribute names about the storage of a grid.
-pub(super) const GRID_PREFIX: &str = "grid_";
-
-/// The attributes about the meaning of the elements, and properties of an item that are no attributes in its file.
-pub const MEANING: &[&str] = &[
-    "grid_dims",
-    "grid_float32",
-    "grid_integers",
-    "grid_types",
-    FACTORS_ATTRIBUTE,
-    VALID_ATTRIBUTE,
-    FILL_VALUE_ATTRIBUTE,
-    SCALE_NAME_ATTRIBUTE,
-    SCALES_ATTRIBUTE,
-    USER_BLOCK_ATTRIBUTE,
-];
-
-/// The attributes about the axes in the file: the one that became the length of strings, and those without an end.
-pub(super) const AXIS_ATTRIBUTES: &[&str] = &["grid_chars", "grid_unlimited"];
-
-/// Returns `true` if a layout may have grids.
-pub(super) fn may_have_grids(layout: &Layout) -> bool {
-    layout.has_attribute_name(SHAPE_ATTRIBUTE)
-}
 
 /// A gridded array.
 #[derive(Debug)]
@@ -73,6 +44,7 @@ pub struct ChunkedArray {
     /// Bytes that go before those of each chunk.
     header_bytes: Arc<Vec<u8>>,
     mask: Arc<Vec<u64>>,
+    /// The bytes of an element that was never written: as it is stored, if it is a struct with parts that are decoded.
     fill_value: Vec<u8>,
     is_column_major: bool,
     /// The number of axes that the array has besides those of its elements.
@@ -106,14 +78,9 @@ impl GridCollector {
     /// The annotated items of a layout.
     pub(super) fn new(layout: &Layout) -> Self {
         let mut specs = HashMap::new();
-        if may_have_grids(layout) {
-            for item in (0..layout.item_count()).filter_map(|at| layout.item_at(at)) {
-                let said = layout.attributes(item).filter(|(name, _)| name.starts_with(GRID_PREFIX));
-                let said: HashMap<String, Attribute> = said.map(|(name, value)| (name.to_owned(), value.clone())).collect();
-                if said.contains_key(SHAPE_ATTRIBUTE) && said.contains_key("grid_chunk") {
-                    specs.insert(item, said);
-                }
-            }
+        if layout.may_have_grids() {
+            let items = (0..layout.item_count()).filter_map(|at| layout.item_at(at));
+            specs.extend(items.filter_map(|item| Some((item, layout.grid_attributes(item)?))));
         }
         Self { specs, ..Self::default() }
     }
@@ -168,9 +135,6 @@ impl GridCollector {
     }
 }
 
-/// A type and the dimensions that come with it.
-type TypeAndDims = (ResolvedType, Vec<u64>, String);
-
 /// The attributes of a grid.
 struct GridSpec<'s> {
     attributes: &'s HashMap<String, Attribute>,
@@ -190,95 +154,84 @@ impl GridSpec<'_> {
         types: &mut HashMap<String, TypeAndDims>,
         limits: &Limits,
     ) -> Result<ChunkedArray> {
-        for name in ["grid_scale", "grid_offset", "grid_blank"] {
-            if self.attributes.contains_key(name) {
-                return Err(Error::unsupported(format!("a grid of chunks with the attribute {name}")));
+        let stated = GridAttributes::parse(self.attributes)?;
+        let (mut shape, mut chunk) = (stated.shape.clone(), stated.chunk.clone());
+        whole.shape.clone_from(&shape);
+        if let Some(text) = stated.element_type {
+            if !types.contains_key(text) {
+                types.insert(text.to_owned(), GridAttributes::resolve_type(text, limits)?);
+            }
+            if let Some((typed, dims, spelled)) = types.get(text) {
+                whole.resolved_type = typed.clone();
+                whole.datatype.clone_from(spelled);
+                shape.extend(dims);
+                chunk.extend(dims);
             }
         }
-        let (mut shape, mut chunk) = (self.parse_lengths(SHAPE_ATTRIBUTE)?, self.parse_lengths("grid_chunk")?);
-        if shape.len() != chunk.len() || chunk.contains(&0) {
-            return Err(Error::malformed(format!("grid_chunk {chunk:?} does not fit grid_shape {shape:?}")));
-        }
         whole.shape.clone_from(&shape);
-        let (typed, dims) = match self.string_attribute("grid_type")? {
-            None => (whole.resolved_type.clone(), Vec::new()),
-            Some(text) => {
-                if !types.contains_key(text) {
-                    types.insert(text.to_owned(), typed_of(text, limits)?);
-                }
-                let found = types.get(text).cloned();
-                let (typed, dims, spelled) = found.ok_or_else(|| Error::malformed(format!("grid_type {text:?}")))?;
-                whole.datatype = spelled;
-                (typed, dims)
-            }
-        };
-        whole.resolved_type = typed;
-        shape.extend(&dims);
-        chunk.extend(&dims);
-        whole.shape.clone_from(&shape);
-        let (own, axes) = (self.parse_lengths(SHAPE_ATTRIBUTE)?.len(), shape.len());
+        let (own, axes) = (stated.shape.len(), shape.len());
         let (datatype, order) = datatype_of(&whole.resolved_type, &mut shape)?;
         datatype.check_width(self.len)?;
         if shape.len() < axes && chunk.pop() != whole.shape.last().copied() {
             return Err(Error::malformed("the chunks of a grid cut its strings"));
         }
-        let cut_edges = self.enum_attribute("grid_edge", &["full", "cut"])? == 1;
-        let strings = match self.attributes.contains_key("grid_strings") {
-            true => {
-                let words = self.string_attribute("grid_numbers")?.unwrap_or("");
-                Some(Arc::new(GridStrings::from_attribute(&self.parse_lengths("grid_strings")?, words, datatype.item_size())?))
-            }
-            false => None,
+        let strings = match &stated.parts {
+            Some((parts, filters)) => Some(Arc::new(GridStrings::from_attribute(parts, filters, datatype.item_size())?)),
+            None => None,
         };
-        let cut = ChunkShape { shape, chunk, item: datatype.item_size(), trims_edges: cut_edges };
-        let words = self.string_attribute("grid_filters")?.unwrap_or("");
-        let places = self.chunk_locations(entries, &cut, base, limits)?;
+        // Structs whose parts are decoded have the fill value as it is stored.
+        let parts = strings.as_ref().filter(|_| datatype.as_struct().is_some());
+        let stored_size = parts.map_or(to_usize(datatype.item_size())?, |parts| parts.element_size());
+        let cut = ChunkShape { shape, chunk, item: datatype.item_size(), trims_edges: stated.trims_edges };
+        let places = self.chunk_locations(&stated, entries, &cut, base, limits)?;
         Ok(ChunkedArray {
-            fill_value: self.fill_value(&datatype, order)?,
+            fill_value: stated.fill_bytes(&datatype, order, stored_size)?,
             datatype,
             order,
             count: cut.counts().iter().fold(1, |n: u64, count| n.saturating_mul(*count)),
             chunking: cut,
             places,
-            filters: FilterPipeline::parse(words)?,
-            attributes: words.to_owned(),
-            header_bytes: Arc::new(self.parse_head_bytes()?),
-            mask: Arc::new(if self.has_masks() { self.parse_lengths("grid_mask")? } else { Vec::new() }),
-            is_column_major: self.enum_attribute("grid_order", &["C", "F"])? == 1,
+            filters: FilterPipeline::parse(stated.filters)?,
+            attributes: stated.filters.to_owned(),
+            is_column_major: stated.is_column_major,
             axes: own,
-            slabs: self.parse_slabs(own)?,
+            slabs: match stated.sources {
+                Some((paths, numbers)) => VirtualSource::parse_spans(paths, &numbers, own)?,
+                None => Vec::new(),
+            },
+            header_bytes: Arc::new(stated.header_bytes),
+            mask: Arc::new(stated.masks),
             strings,
         })
     }
 
     /// Returns the places of the chunks.
-    fn chunk_locations(&self, entries: &[LayoutEntry], cut: &ChunkShape, base: u64, limits: &Limits) -> Result<Places> {
+    fn chunk_locations(
+        &self,
+        stated: &GridAttributes<'_>,
+        entries: &[LayoutEntry],
+        cut: &ChunkShape,
+        base: u64,
+        limits: &Limits,
+    ) -> Result<Places> {
         if let Some(index) = self.index {
             return Ok(Places::Indexed(Arc::new(CachedIndex::new(Arc::clone(index), limits))));
         }
         let count = cut.counts().iter().try_fold(1u64, |n, count| n.checked_mul(*count));
-        if let Some(said) = self.string_attribute("grid_at")? {
-            let [own] = entries else { return Err(Error::malformed("grid_at on a list of items, expected one that is a table")) };
-            let column = |said: &str| TableColumn::column_for(said, own, self.item_paths, base);
-            let named = |name: &str| self.string_attribute(name)?.map(column).transpose();
-            let number = match self.attributes.get("grid_base") {
-                None => Some(0),
-                Some(Attribute::Value(LayoutLiteral::Integer(number))) => u64::try_from(*number).ok(),
-                Some(_) => None,
+        if let Some(table) = &stated.table {
+            let [own] = entries else {
+                return Err(Error::malformed(format!("{OFFSETS_ATTRIBUTE} on a list of items, expected one that is a table")));
             };
-            let number = number.ok_or_else(|| Error::malformed("grid_base is not a byte of the file"))?;
+            let column = |said: &str| TableColumn::column_for(said, own, self.item_paths, base);
             return Ok(Places::Table(Box::new(ChunkTable {
-                offset_column: column(said)?,
-                length_column: named("grid_bytes")?,
-                mask: if self.has_masks() { None } else { named("grid_mask")? },
-                base: base.saturating_add(number),
+                offset_column: column(table.offsets)?,
+                length_column: table.lengths.map(column).transpose()?,
+                mask: table.masks.map(column).transpose()?,
+                base: base.saturating_add(table.base),
                 default_len: cut.chunk.iter().fold(cut.item, |n, len| n.saturating_mul(*len)),
                 count: count.ok_or_else(|| Error::malformed("its shape needs more chunks than any file has"))?,
                 read: OnceLock::new(),
             })));
-        }
-        if let Some(name) = ["grid_bytes", "grid_base"].into_iter().find(|name| self.attributes.contains_key(*name)) {
-            return Err(Error::malformed(format!("{name} without grid_at, which names the column of byte offsets")));
         }
         if count != Some(entries.len() as u64) {
             let wanted = count.map_or("more".to_owned(), |count| count.to_string());
@@ -291,117 +244,6 @@ impl GridSpec<'_> {
         };
         Ok(Places::Listed(Arc::new(entries.iter().map(piece).collect::<Result<Vec<_>>>()?)))
     }
-
-    /// The arrays of which the grid is put together.
-    fn parse_slabs(&self, axes: usize) -> Result<Vec<VirtualSource>> {
-        let wrong = || Error::malformed("grid_sources is not a list of paths");
-        let path = |value: &LayoutLiteral| match value {
-            LayoutLiteral::Text(path) => Ok(read_own(path).into_owned()),
-            _ => Err(wrong()),
-        };
-        let paths = match self.attributes.get("grid_sources") {
-            None => return Ok(Vec::new()),
-            Some(Attribute::List(list)) => list.iter().map(path).collect::<Result<_>>()?,
-            Some(_) => return Err(wrong()),
-        };
-        VirtualSource::parse_spans(paths, &self.parse_lengths("grid_slabs")?, axes)
-    }
-
-    /// Returns `true` if the masks are in the layout, and not in a column.
-    fn has_masks(&self) -> bool {
-        matches!(self.attributes.get("grid_mask"), Some(Attribute::List(_)))
-    }
-
-    fn parse_lengths(&self, name: &str) -> Result<Vec<u64>> {
-        let wrong = || Error::malformed(format!("{name} is not a list of lengths"));
-        let length = |value: &LayoutLiteral| match value {
-            LayoutLiteral::Integer(value) => u64::try_from(*value).map_err(|_| wrong()),
-            _ => Err(wrong()),
-        };
-        match self.attributes.get(name) {
-            Some(Attribute::List(list)) => list.iter().map(length).collect(),
-            // A grid without axes has no numbers in brackets.
-            Some(Attribute::Flag) => Ok(Vec::new()),
-            Some(Attribute::Value(LayoutLiteral::Text(text))) if text.is_empty() => Ok(Vec::new()),
-            _ => Err(wrong()),
-        }
-    }
-
-    fn string_attribute(&self, name: &str) -> Result<Option<&str>> {
-        match self.attributes.get(name) {
-            None => Ok(None),
-            Some(Attribute::Value(LayoutLiteral::Text(text))) => Ok(Some(text)),
-            Some(_) => Err(Error::malformed(format!("{name} is not a text in quotes"))),
-        }
-    }
-
-    /// Returns the number of an attribute's word in a list, and the first if the attribute is left out.
-    fn enum_attribute(&self, name: &str, words: &[&str]) -> Result<usize> {
-        let Some(text) = self.string_attribute(name)? else { return Ok(0) };
-        let known = words.iter().position(|word| *word == text);
-        known.ok_or_else(|| Error::malformed(format!("{name} is {text:?}, expected {}", words.join(" or "))))
-    }
-
-    /// The bytes that go before those of each chunk.
-    fn parse_head_bytes(&self) -> Result<Vec<u8>> {
-        let Some(text) = self.string_attribute("grid_head")? else { return Ok(Vec::new()) };
-        bytes_of(text).ok_or_else(|| Error::malformed("grid_head is not written as \"0x\" and the digits of bytes"))
-    }
-
-    /// The bytes of an element that was never written.
-    fn fill_value(&self, datatype: &Datatype, order: Byteorder) -> Result<Vec<u8>> {
-        let size = crate::bytes::to_usize(datatype.item_size())?;
-        let wrong = |said: &LayoutLiteral| Error::malformed(format!("grid_fill {said} is not an element of the type {datatype}"));
-        let said = match self.attributes.get("grid_fill") {
-            None => return Ok(vec![0; size]),
-            Some(Attribute::Value(said)) => said,
-            Some(_) => return Err(Error::malformed("grid_fill is not one value")),
-        };
-        if let LayoutLiteral::Text(text) = said
-            && text.starts_with("0x")
-        {
-            return bytes_of(text).filter(|bytes| bytes.len() == size).ok_or_else(|| wrong(said));
-        }
-        let float = match said {
-            LayoutLiteral::Integer(value) => *value as f64,
-            LayoutLiteral::Float(value) => *value,
-            LayoutLiteral::Text(text) | LayoutLiteral::Large(text) => text.parse().map_err(|_| wrong(said))?,
-            LayoutLiteral::Bytes(_) => return Err(wrong(said)),
-        };
-        let bytes = match (datatype, said) {
-            (Datatype::Float16, _) => half::f16::from_f64(float).to_le_bytes().to_vec(),
-            (Datatype::Float32, _) => (float as f32).to_le_bytes().to_vec(),
-            (Datatype::Float64, _) => float.to_le_bytes().to_vec(),
-            (_, LayoutLiteral::Integer(_) | LayoutLiteral::Large(_)) if size <= 8 && datatype.as_struct().is_none() => {
-                let whole = said.to_string().parse::<i128>().map_err(|_| wrong(said))?;
-                let bytes = whole.to_le_bytes();
-                bytes.get(..size).unwrap_or(&bytes).to_vec()
-            }
-            _ => return Err(wrong(said)),
-        };
-        Ok(if order == Byteorder::Big { bytes.into_iter().rev().collect() } else { bytes })
-    }
-}
-
-/// The bytes of digits such as `0x00ff`.
-fn bytes_of(text: &str) -> Option<Vec<u8>> {
-    let digits = text.strip_prefix("0x")?;
-    let pair = |n: usize| digits.get(2 * n..2 * n + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-    (0..digits.len().div_ceil(2)).map(pair).collect()
-}
-
-/// A type as the layout language writes it, with the dimensions after it.
-fn typed_of(text: &str, limits: &Limits) -> Result<TypeAndDims> {
-    let wrong = || Error::malformed(format!("grid_type {text:?} is not a datatype such as \"<f8\""));
-    if text.contains(['\n', '#', '@']) && !text.starts_with('{') {
-        return Err(wrong());
-    }
-    let mut options = ParseOptions::with_dialect(Dialect::D2025);
-    options.limits = limits.clone();
-    let layout = parse(format!("x = {text} @0").as_bytes(), &options)?.into_layout().map_err(|_| wrong())?;
-    let found = layout.evaluate_with(&EvaluateOptions::default(), &[])?;
-    let entry = found.find("/x")?.filter(|entry| entry.resolved_type != ResolvedType::Dynamic).ok_or_else(wrong)?;
-    Ok((entry.resolved_type, entry.shape, entry.datatype))
 }
 
 impl ChunkedArray {
@@ -432,9 +274,20 @@ impl ChunkedArray {
             let array = Array::strided(source, at, datatype, self.order, shape, strides)?;
             return Ok(array.with_limits(limits));
         }
+        let fill = self.decoded_fill(source, &limits)?;
         let stored = self.stored_chunks(source, index, &limits);
-        let grid = ChunkedSource::new(self.chunking.clone(), Box::new(stored), self.fill_value.clone(), Arc::clone(&limits))?;
+        let grid = ChunkedSource::new(self.chunking.clone(), Box::new(stored), fill, Arc::clone(&limits))?;
         Ok(Array::chunked(Arc::new(grid), datatype, self.order, shape)?.with_limits(limits))
+    }
+
+    /// The bytes of an element that was never written, as it is read.
+    fn decoded_fill(&self, source: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
+        match &self.strings {
+            Some(strings) if self.datatype.as_struct().is_some() && self.fill_value.len() == strings.element_size() => {
+                strings.decode_elements(&self.fill_value, self.datatype.item_size(), source, limits)
+            }
+            _ => Ok(self.fill_value.clone()),
+        }
     }
 
     fn stored_chunks(&self, source: &SourceRef, index: Arc<dyn ChunkIndex>, limits: &Arc<Limits>) -> GridChunks {
@@ -560,7 +413,7 @@ impl ChunkedArray {
         // An element may have axes; each of its parts is filled.
         let count = inner.iter().try_fold(1u64, |n, len| n.checked_mul(*len)).unwrap_or(u64::MAX);
         limits.charge_memory(count.saturating_mul(self.datatype.item_size()), "an element")?;
-        let mut mapped = VirtualArraySource::new(name, shape, self.fill_value.repeat(crate::bytes::to_usize(count)?))?;
+        let mut mapped = VirtualArraySource::new(name, shape, self.fill_value.repeat(to_usize(count)?))?;
         for slab in &self.slabs {
             let array = find(&slab.path)?;
             let own = array.shape().strip_suffix(inner);

@@ -1,5 +1,5 @@
 //! The declarations of attributes about the strings of an array: their encoding (`_Encoding` of netCDF), and the members of
-//! structs whose strings end at their first NUL (`grid_ends`).
+//! structs whose strings end at their first NUL.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

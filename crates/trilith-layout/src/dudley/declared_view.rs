@@ -1,6 +1,6 @@
 //! The array of an item with attributes that change its declaration.
 //!
-//! `grid_member="data"`: the item is an array of structs as far apart as the records of its file, and the array is
+//! the item is an array of structs as far apart as the records of its file, and the array is
 //! this member of each of them.
 //!
 //! `safetensors_dtype="BF16"` or `hdf5_type="bfloat16"`: the elements are the bits of floats that no datatype of a

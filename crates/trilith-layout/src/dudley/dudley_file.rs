@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::char_sets::{decode_text, presented_foreign, presented_varlen};
-use super::chunk_grid::{self, ChunkChecksums, ChunkedArray};
+use super::chunk_grid::{ChunkChecksums, ChunkedArray};
 use super::datatype::datatype_of;
 use super::decompress::{UncompressedForm, decompress_array};
 use super::external_parts::with_external_parts;
@@ -18,8 +18,8 @@ use crate::bytes::{
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result, SuggestedSetting};
 use crate::layout::{
-    ArrayLocation, Attribute, Byteorder, Dialect, EvaluateOptions, FILL_ATTRIBUTE, ItemId, Layout, LayoutEntry, LayoutEvaluation,
-    ParamRequest, ParseOptions, ResolvedType, StreamEntryKind, SuppliedValue, parse, read_value,
+    ArrayLocation, Attribute, Byteorder, Dialect, EvaluateOptions, ItemId, Layout, LayoutEntry, LayoutEvaluation, ParamRequest,
+    ParseOptions, ResolvedType, StreamEntryKind, SuppliedValue, is_storage_attribute, parse, read_value,
 };
 use crate::limits::Limits;
 use crate::progress::Progress;
@@ -134,7 +134,7 @@ impl DudleyFile {
         };
         let order = signature.map(|signature| signature.order).or(options.order);
         let options = EvaluateOptions { is_native: signature.is_some(), byteorder: order, limits: limits.clone() };
-        let (has_grids, outline, is_cut) = (chunk_grid::may_have_grids(&layout), OnceLock::new(), false);
+        let (has_grids, outline, is_cut) = (layout.may_have_grids(), OnceLock::new(), false);
         let whole = with_external_parts(&source, &layout, resolve)?;
         Ok(Self {
             source,
@@ -405,16 +405,13 @@ impl DudleyFile {
         Ok(self.outline.get_or_init(|| made))
     }
 
-    /// Returns the attributes of the layout about the elements and the axes of an item: `grid_dims`, `grid_float32`,
-    /// `grid_integers`, `grid_types`, `grid_chars`, `grid_unlimited`, `grid_missing`, `grid_factors` and `grid_valid`.
+    /// Returns the attributes of the layout about the elements and the axes of an item, see [`is_storage_attribute`].
     ///
     /// # Errors
     /// Returns the errors of [`DudleyFile::outline`].
     pub fn storage_attributes(&self, id: ItemTreeId) -> Result<Vec<(&str, Attribute)>> {
         let Some(item) = self.outline()?.item(id) else { return Ok(Vec::new()) };
-        let said = self.layout.attributes(item).filter(|(name, _)| {
-            chunk_grid::MEANING.contains(name) || chunk_grid::AXIS_ATTRIBUTES.contains(name) || *name == FILL_ATTRIBUTE
-        });
+        let said = self.layout.attributes(item).filter(|(name, _)| is_storage_attribute(name));
         Ok(said.map(|(name, value)| (name, read_value(value))).collect())
     }
 

@@ -1,14 +1,10 @@
-//! Parts of other files in the space of addresses of a layout: the attributes `grid_files` and `grid_files_at` of the root.
+//! Parts of other files in the space of addresses of a layout: attributes of the root.
 
 use std::sync::Arc;
 
 use crate::bytes::{ConcatenatedSource, ExternalPart, Resolve, SourceRef};
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, ItemId, Layout, LayoutLiteral, read_own};
-
-/// The attributes: the files as relative references, and of each where it is, its first byte and how many bytes it has there.
-pub(crate) const FILES_ATTRIBUTE: &str = "grid_files";
-pub(crate) const FILES_AT_ATTRIBUTE: &str = "grid_files_at";
+use crate::layout::{Attribute, FILES_AT_ATTRIBUTE, FILES_ATTRIBUTE, ItemId, Layout, LayoutLiteral, read_own};
 
 /// The space of addresses of a layout, if it has other files than `source`.
 ///

@@ -54,7 +54,7 @@ impl ChunkProvider for GridChunks {
         let stored = self.strings.as_ref().map_or(size, |strings| strings.stored_size(size));
         let bytes = self.filters.decode(bytes, chunk.skipped_filters, stored, &self.limits)?;
         let bytes = match &self.strings {
-            Some(strings) if bytes.len() as u64 == stored => strings.decoded_size(&bytes, size, &self.source, &self.limits)?,
+            Some(strings) if bytes.len() as u64 == stored => strings.decode_elements(&bytes, size, &self.source, &self.limits)?,
             _ => bytes,
         };
         let Some(cut) = &self.columns else { return Ok(bytes) };

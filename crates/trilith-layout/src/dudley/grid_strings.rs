@@ -8,11 +8,12 @@ use crate::bytes::{SourceRef, read_vec, to_usize};
 use crate::codec::filter::FilterPipeline;
 use crate::codec::global_heap::{self, Objects, uint};
 use crate::error::{Error, Result};
+use crate::layout::PARTS_ATTRIBUTE;
 use crate::limits::Limits;
 use crate::percent::strictly_decoded;
 use crate::threads::lock;
 
-/// The description of elements with strings, as `grid_strings` has it.
+/// The description of elements with strings, as the attribute of parts has it.
 #[derive(Debug)]
 pub(super) struct GridStrings {
     /// Bytes of an element as it is stored, and as it is read.
@@ -23,7 +24,7 @@ pub(super) struct GridStrings {
     lengths: usize,
     base: u64,
     parts: Vec<PartMove>,
-    /// The filters of `grid_numbers`.
+    /// The filters of numbers.
     numbers: Vec<FilterPipeline>,
     /// The paths of references, by the bytes of the references.
     references: HashMap<Vec<u8>, Vec<u8>>,
@@ -56,12 +57,12 @@ enum PartKind {
 
 impl GridStrings {
     /// Reads the numbers of the attribute, for elements of this number of bytes after reading. `words` are the filters of
-    /// `grid_numbers`, which references and their paths may follow.
+    /// numbers, which references and their paths may follow.
     ///
     /// # Errors
     /// Returns `Malformed` if they do not fit.
     pub(super) fn from_attribute(numbers: &[u64], words: &str, read: u64) -> Result<Self> {
-        let wrong = || Error::malformed("grid_strings does not fit the elements");
+        let wrong = || Error::malformed(format!("{PARTS_ATTRIBUTE} does not fit the elements"));
         let Some(([stored, addresses, lengths, base], moves)) = numbers.split_first_chunk() else { return Err(wrong()) };
         let (stored, read) = (to_usize(*stored)?, to_usize(read)?);
         let (addresses, lengths) = (to_usize(*addresses)?, to_usize(*lengths)?);
@@ -115,6 +116,11 @@ impl GridStrings {
         self.base
     }
 
+    /// Returns the number of stored bytes of an element.
+    pub(super) fn element_size(&self) -> usize {
+        self.stored_size
+    }
+
     /// Returns the number of stored bytes for a number of bytes after reading.
     pub(super) fn stored_size(&self, size: u64) -> u64 {
         (size / (self.decoded_size as u64).max(1)).saturating_mul(self.stored_size as u64)
@@ -124,7 +130,7 @@ impl GridStrings {
     ///
     /// # Errors
     /// Returns `Malformed` if there is no such string, `Limit`, and what reading returns.
-    pub(super) fn decoded_size(&self, bytes: &[u8], size: u64, source: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
+    pub(super) fn decode_elements(&self, bytes: &[u8], size: u64, source: &SourceRef, limits: &Limits) -> Result<Vec<u8>> {
         limits.charge_memory(size, "a chunk")?;
         let mut out = vec![0; to_usize(size)?];
         for (from, to) in bytes.chunks_exact(self.stored_size).zip(out.chunks_exact_mut(self.decoded_size.max(1))) {
@@ -235,7 +241,7 @@ mod tests {
     fn strings_are_read_without_what_pads_them() {
         let source: SourceRef = Arc::new(MemorySource::new(Vec::new(), "x"));
         let read = |numbers: &[u64], bytes: &[u8], size| {
-            GridStrings::from_attribute(numbers, "whole(3,0,24,1,0)", size)?.decoded_size(
+            GridStrings::from_attribute(numbers, "whole(3,0,24,1,0)", size)?.decode_elements(
                 bytes,
                 size,
                 &source,
@@ -247,11 +253,11 @@ mod tests {
         assert_eq!(read(&[4, 8, 8, 0, 0, 2, 0, 2, 0, 0, 2, 2], b"abcd", 4).unwrap(), b"cdab");
         assert_eq!(read(&[16, 8, 8, 0, 1, 0, 0, 2], &[0; 16], 2).unwrap(), [0, 0]);
         let numbers = GridStrings::from_attribute(&[4, 8, 8, 0, 4, 1, 0, 8], "whole(3,0,24,1,0)", 8).unwrap();
-        let two = numbers.decoded_size(b"x\xfe\xff\xffx\x02\0\0", 16, &source, &Limits::default()).unwrap();
+        let two = numbers.decode_elements(b"x\xfe\xff\xffx\x02\0\0", 16, &source, &Limits::default()).unwrap();
         assert_eq!(two, [-2i64, 2].map(i64::to_le_bytes).concat());
         let words = "references(2,3) references(1,3) | 0102=/a 09=/b%20c";
         let paths = GridStrings::from_attribute(&[3, 8, 8, 0, 4, 0, 0, 3, 5, 2, 3, 3], words, 6).unwrap();
-        let two = paths.decoded_size(&[1, 2, 9, 0, 0, 7], 12, &source, &Limits::default()).unwrap();
+        let two = paths.decode_elements(&[1, 2, 9, 0, 0, 7], 12, &source, &Limits::default()).unwrap();
         assert_eq!(two, b"/a\0/b \0\0\0\0\0\0");
         for words in ["references(0,3)", "references(2,0)", "references(2)", "references(2,3) | 1=/a", "references(2,3) | 01"] {
             assert!(GridStrings::from_attribute(&[2, 8, 8, 0, 4, 0, 0, 3], words, 3).is_err(), "{words}");

@@ -95,9 +95,6 @@ pub struct StreamOutline {
     attributes: HashMap<usize, Vec<(String, usize)>>,
 }
 
-/// The attribute of an item that is only a part of another one.
-const PART_ATTRIBUTE: &str = "grid_part";
-
 /// About as many bytes as a node takes, with its names and its places.
 const NODE_COST: u64 = 400;
 
@@ -176,7 +173,7 @@ impl StreamOutline {
         if let Some(root) = nodes.first_mut() {
             *root = Some(0);
         }
-        let may_have_parts = layout.has_attribute_name(PART_ATTRIBUTE);
+        let may_have_parts = layout.may_have_parts();
         let may_have_owners = layout.has_attribute_name(OWNER_ATTRIBUTE);
         let referenced: HashSet<ItemId> = layout.references().map(|(id, _)| id).collect();
         for id in (1..layout.item_count()).filter_map(|at| layout.item_at(at)) {
@@ -192,7 +189,7 @@ impl StreamOutline {
             if let Some(node) = self.nodes.get_mut(node) {
                 node.item = Some(id);
                 node.is_list = kind == ItemKind::List;
-                node.is_grid_part = may_have_parts && layout.attributes(id).any(|(name, _)| name == PART_ATTRIBUTE);
+                node.is_grid_part = may_have_parts && layout.is_part(id);
             }
             if may_have_owners {
                 self.enter_attribute(layout, id, (parent_node, node));

@@ -70,7 +70,7 @@ pub use char_sets::with_ascii_members;
 #[doc(hidden)]
 pub use char_sets::{decode_s1, decode_text, encode_s1};
 #[doc(hidden)]
-pub use chunk_grid::{ChunkChecksums, ChunkedArray, MEANING};
+pub use chunk_grid::{ChunkChecksums, ChunkedArray};
 #[doc(hidden)]
 pub use cover::LAYOUT_START;
 #[doc(hidden)]

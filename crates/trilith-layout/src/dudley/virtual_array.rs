@@ -1,10 +1,11 @@
-//! Arrays that are put together from parts of other ones: the attributes `grid_sources` and `grid_slabs`.
+//! Arrays that are put together from parts of other ones: the attributes of sources and of their slabs.
 
 use std::ops::Range;
 
 use crate::array::element_count;
 use crate::bytes::{Access, PieceDecoding, Source, SourceBacking, SourceRef, end_in, stored_ranges, to_usize, verify_backing};
 use crate::error::{Error, Result};
+use crate::layout::{SLABS_ATTRIBUTE, SOURCES_ATTRIBUTE};
 
 /// Elements along one axis: `count` blocks of `block`, the first one at `start`, each `stride` after the one before.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,7 +31,7 @@ impl VirtualSource {
     /// # Errors
     /// Returns `Malformed` if they do not fit.
     pub(super) fn parse_spans(paths: Vec<String>, numbers: &[u64], rank: usize) -> Result<Vec<Self>> {
-        let wrong = || Error::malformed("grid_slabs does not fit grid_sources");
+        let wrong = || Error::malformed(format!("{SLABS_ATTRIBUTE} does not fit {SOURCES_ATTRIBUTE}"));
         let mut rest = numbers;
         let mut take = |count: usize| -> Result<&[u64]> {
             let (now, later) = rest.split_at_checked(count).ok_or_else(wrong)?;
@@ -63,7 +64,7 @@ struct ElementSelection {
 impl ElementSelection {
     /// The elements of an array of a shape, with as few axes as can be.
     fn new(spans: &[Hyperslab1D], shape: &[u64]) -> Result<Self> {
-        let wrong = || Error::malformed("grid_slabs selects elements that an array does not have");
+        let wrong = || Error::malformed(format!("{SLABS_ATTRIBUTE} selects elements that an array does not have"));
         if spans.len() != shape.len() {
             return Err(wrong());
         }

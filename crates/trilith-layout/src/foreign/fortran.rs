@@ -6,7 +6,7 @@
 use super::recognize::{RecordMarkers, Subrecord, subrecords};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result};
-use crate::layout::{COLUMN_ATTRIBUTE, ElementSpec, ItemSpec, Layout, LayoutBuilder, TypeSpec};
+use crate::layout::{ElementSpec, ItemSpec, Layout, LayoutBuilder, TypeSpec};
 use crate::limits::Limits;
 
 /// The layout of a file of records.
@@ -36,7 +36,7 @@ pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layou
                 length(end).into_member("end"),
             ];
             text.write_item("records", &TypeSpec::Struct(members).with_shape(vec![all.len() as u64]).with_offset(0))?;
-            text.write_attribute(COLUMN_ATTRIBUTE, "data")?;
+            text.write_column("data")?;
         }
         _ => text.raw_list("records", all.iter().map(|record| record_element(record)))?,
     }

@@ -1,7 +1,7 @@
 //! netCDF-3 (CDF-1, CDF-2 and CDF-5), by the grammar of its format specification: everything is in one header.
 //!
 //! Variables are arrays at fixed places. Those whose first dimension is the record dimension are interleaved, a slab of each in
-//! every record: such a variable is declared as structs, one a record, and `grid_member` names the member that it is. The
+//! every record: such a variable is declared as structs, one a record, and an attribute names the member that it is. The
 //! number of records may be unknown (all ones, written while the file grows); then the length of the file tells it.
 
 use std::collections::HashSet;
@@ -12,8 +12,7 @@ use crate::array::{Datatype, undeclared_text};
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result, ResultExt};
 use crate::layout::{
-    Attribute, AttributeType, COLUMN_ATTRIBUTE, FILL_ATTRIBUTE, Layout, LayoutBuilder, LayoutLiteral, NoteValue, TypeSpec,
-    integer_literal, primitive_of,
+    Attribute, AttributeType, Layout, LayoutBuilder, LayoutLiteral, NoteValue, TypeSpec, integer_literal, primitive_of,
 };
 use crate::limits::Limits;
 
@@ -216,18 +215,18 @@ impl CdfHeader {
         }
         write_attributes(&variable.attributes, Some(&variable.datatype), text)?;
         if is_record && !records.is_unpadded && records.count > 0 {
-            text.write_attribute(COLUMN_ATTRIBUTE, "data")?;
+            text.write_column("data")?;
         }
         if let Some(fill) = netcdf_fill::fill_value(&variable.datatype) {
-            text.write_attribute(FILL_ATTRIBUTE, fill)?;
+            text.write_library_fill(fill)?;
         }
         if let Some(chars) = chars {
-            text.write_attribute("grid_chars", chars)?;
+            text.write_string_axis(chars)?;
         }
         if is_record {
-            text.write_attribute("grid_unlimited", to_text_literals(names.get(..1).unwrap_or(&[])))?;
+            text.write_unlimited_dims(names.iter().take(1).copied())?;
         }
-        if names.is_empty() { Ok(()) } else { text.write_attribute("grid_dims", to_text_literals(&names)) }
+        if names.is_empty() { Ok(()) } else { text.write_dims(names) }
     }
 }
 
@@ -240,10 +239,6 @@ fn write_attributes(attributes: &[CdfAttribute], elements: Option<&Datatype>, te
         }
     }
     Ok(())
-}
-
-fn to_text_literals(names: &[&str]) -> Vec<LayoutLiteral> {
-    names.iter().map(|name| LayoutLiteral::Text((*name).to_owned())).collect()
 }
 
 /// Reads a header.

@@ -7,13 +7,13 @@ use crate::array::{Array, Byteorder, Datatype, PartialArray, UnsupportedDtype, U
 use crate::bytes::SourceRef;
 use crate::codec::filter::number_formats;
 use crate::error::{Error, Result};
-use crate::layout::{FILL_ATTRIBUTE, ItemSpec, Layout, LayoutBuilder, LayoutLiteral};
+use crate::layout::{ItemSpec, Layout, LayoutBuilder, LayoutLiteral};
 use crate::limits::Limits;
 
 /// The duration that numpy calls `NaT`: a missing one.
 const NAT: i64 = i64::MIN;
 
-/// The layout of a `.npy` file. Columns are said by `grid_order`, since the language has rows alone.
+/// The layout of a `.npy` file. An attribute states columns, since the language has rows alone.
 pub(super) fn derive_layout(source: &SourceRef, limits: &Limits) -> Result<Layout> {
     let read = read_npy_header(source.clone(), limits)?;
     let mut text = LayoutBuilder::new("a .npy file", limits);
@@ -117,13 +117,10 @@ impl NpyMapping {
         text.write_grid_shape(outer, outer)?;
         text.write_element_type(&self.datatype, self.order, bytes)?;
         if !array.is_c_contiguous() {
-            text.write_attribute("grid_order", "F")?;
+            text.write_column_major()?;
         }
-        let words = format!("{} {stored}", self.filter);
-        if !words.trim().is_empty() {
-            text.write_attribute("grid_filters", words.trim())?;
-        }
-        if self.strings.is_empty() { Ok(()) } else { struct_strings::write_part_attributes(&self.strings, &self.numbers, text) }
+        text.write_filters(&format!("{} {stored}", self.filter))?;
+        if self.strings.is_empty() { Ok(()) } else { text.write_parts(&self.strings, &self.numbers) }
     }
 }
 
@@ -158,10 +155,10 @@ pub(super) fn write_dtype_note(named: &[UnsupportedDtype], text: &mut LayoutBuil
         named.iter().filter(|named| matches!(named.kind, UnsupportedKind::Durations)).collect();
     match durations.as_slice() {
         [] => {}
-        [whole] if whole.field.is_empty() => text.write_attribute(FILL_ATTRIBUTE, NAT)?,
+        [whole] if whole.field.is_empty() => text.write_library_fill(NAT)?,
         columns => {
             let pairs = columns.iter().flat_map(|named| [named.field.clone(), NAT.to_string()]);
-            text.write_attribute(FILL_ATTRIBUTE, pairs.map(LayoutLiteral::Text).collect::<Vec<_>>())?;
+            text.write_library_fill(pairs.map(LayoutLiteral::Text).collect::<Vec<_>>())?;
         }
     }
     let (titles, named): (Vec<&UnsupportedDtype>, Vec<&UnsupportedDtype>) =

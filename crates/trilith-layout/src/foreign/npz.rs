@@ -129,7 +129,7 @@ fn declare_bytes(entry: &ZipEntry, start: u64, name: &str, text: &mut LayoutBuil
         8 => {
             text.write_grid_shape(&[entry.uncompressed_size], &[entry.uncompressed_size])?;
             text.write_element_type(&Datatype::Uint8, Byteorder::Little, &[])?;
-            text.write_attribute("grid_filters", format!("crc32({}) rawdeflate", entry.crc).as_str())
+            text.write_filters(&format!("crc32({}) rawdeflate", entry.crc))
         }
         method => Err(unknown_method(method)),
     }
@@ -448,7 +448,7 @@ mod tests {
         assert_eq!((arrays[1].0.as_str(), arrays[1].1.load::<u8>().unwrap()), ("g/b", vec![7; 200]));
         let text = |bytes| derive_layout(&open(bytes), &Limits::default()).unwrap().text().to_owned();
         let packed = text(archive(8));
-        assert!(packed.contains("#: grid_filters=\"skip(128) crc32("), "{packed}");
+        assert!(packed.contains("filters=\"skip(128) crc32("), "{packed}");
         assert!(Layout::read(packed.as_bytes()).is_ok());
         let text = text(archive(0));
         assert!(text.ends_with("a = u1[3] @163\ng/\n  b = u1[200] @331\n..\n"), "{text}");

@@ -1,15 +1,14 @@
-//! Structs of which some members are made of what is stored: the struct that is read, and the attribute `grid_strings`.
+//! Structs of which some members are made of what is stored: the struct that is read, and the numbers of its parts.
 
 use std::sync::Arc;
 
 use crate::array::{Byteorder, Datatype, Field, StructType};
 use crate::error::{Error, Result};
-use crate::layout::LayoutBuilder;
 
 /// Parts of a struct.
 pub(super) const MAX_PARTS: usize = 1 << 12;
 
-/// The number by which `grid_strings` says that the first filter of `grid_numbers` decodes a part; the next ones follow.
+/// The kind of a part that the first filter decodes; those of the next filters follow.
 pub(super) const FIRST_NUMBER_FILTER: u64 = 4;
 
 /// The treatment of a member.
@@ -87,10 +86,4 @@ fn ensure_part_count(parts: usize) -> Result<()> {
         )));
     }
     Ok(())
-}
-
-/// Writes the attributes that say how elements are made: the numbers of `grid_strings`, and the filters of its numbers.
-pub(super) fn write_part_attributes(strings: &[u64], filters: &[String], text: &mut LayoutBuilder) -> Result<()> {
-    text.write_attribute("grid_strings", strings)?;
-    if filters.is_empty() { Ok(()) } else { text.write_attribute("grid_numbers", filters.join(" ").as_str()) }
 }

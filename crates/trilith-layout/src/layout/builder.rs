@@ -7,17 +7,18 @@ use std::collections::{HashMap, HashSet};
 use super::attribute_type::{AttributeType, default_attribute_type};
 use super::chunk_index::IndexedArray;
 use super::escape::{ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, TYPE_PREFIX, own_attribute, own_name, own_value};
+use super::grid_words::{OMISSIONS_ATTRIBUTE, UNREADABLE};
 use super::interner::Symbol;
 use super::item_spec::{ElementSpec, ItemSpec, MemberSpec, TypeSpec, check_numbers, checked_number};
 use super::lexer::quoted_name;
 use super::model::{
     Annotation, AnnotationKind, Attribute, DataId, DataItem, Dialect, Dim, DimRun, ElementSlot, GLOBAL_SCOPE, ItemData, ItemId,
-    Layout, LayoutLiteral, LayoutStep, ListSteps, MemberKind, OMISSIONS_ATTRIBUTE, ParamId, ParamItem, Placement, Primitive,
-    RepeatCount, StructMember, TypeDef, TypeId, TypeKind, TypeUse,
+    Layout, LayoutLiteral, LayoutStep, ListSteps, MemberKind, ParamId, ParamItem, Placement, Primitive, RepeatCount,
+    StructMember, TypeDef, TypeId, TypeKind, TypeUse,
 };
 use super::note_value::{NoteValue, attribute_len, integer_literal};
 use super::sizes;
-use super::unreadable::{UNREADABLE, reason_attribute};
+use super::unreadable::reason_attribute;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -268,11 +269,8 @@ impl LayoutBuilder {
     /// # Errors
     /// Returns the errors of [`LayoutBuilder::write_attribute`].
     pub(crate) fn write_file_parts(&mut self, parts: &[(String, [u64; 3])]) -> Result<()> {
-        let files: Vec<LayoutLiteral> = parts.iter().map(|(file, _)| LayoutLiteral::Text(file.clone())).collect();
-        let places: Vec<LayoutLiteral> = parts.iter().flat_map(|(_, place)| place.map(integer_literal)).collect();
         let (target, rest) = (std::mem::replace(&mut self.target, ItemId::ROOT), self.notes.split_off(1));
-        self.write_attribute("grid_files", files)?;
-        self.write_attribute("grid_files_at", places)?;
+        self.write_files(parts)?;
         self.notes.extend(rest);
         self.target = target;
         Ok(())
@@ -320,16 +318,7 @@ impl LayoutBuilder {
     pub(crate) fn write_element_type(&mut self, datatype: &Datatype, order: Byteorder, dims: &[u64]) -> Result<()> {
         let typed = ItemSpec::from_datatype(datatype, order, dims)?;
         check_numbers(&typed)?;
-        self.write_attribute("grid_type", typed.to_string().as_str())
-    }
-
-    /// Marks the preceding item as an array of this shape, in chunks of that one.
-    ///
-    /// # Errors
-    /// Returns the errors of [`LayoutBuilder::write_attribute`].
-    pub(crate) fn write_grid_shape(&mut self, shape: &[u64], chunk: &[u64]) -> Result<()> {
-        self.write_attribute("grid_shape", shape)?;
-        self.write_attribute("grid_chunk", chunk)
+        self.write_type_text(&typed.to_string())
     }
 
     /// Writes the datatypes of attributes of the file, which the item before has, as far as their values do not show them: integers

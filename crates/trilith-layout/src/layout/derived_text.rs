@@ -2,13 +2,14 @@
 //! address at every item, one attribute a line.
 
 use super::chunk_index::{IndexedArray, StoredChunk};
+use super::grid_words::{UNREADABLE, word};
 use super::lexer::{push_name, quoted_name};
 use super::model::{
     AnnotationKind, Attribute, Dim, DimRun, ItemData, ItemId, Layout, LayoutLiteral, LayoutStep, MemberKind, Placement, TypeId,
     TypeUse,
 };
 use super::primitive::Primitive;
-use super::unreadable::{UNREADABLE, reason_attribute};
+use super::unreadable::reason_attribute;
 use crate::error::{ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -387,11 +388,11 @@ impl DerivedPrinter<'_> {
 
     /// The type of a whole chunk, if chunks are stored as they are read.
     fn chunk_type(&self, item: ItemId) -> Option<String> {
-        let Some(Attribute::Value(LayoutLiteral::Text(element))) = self.attribute(item, "grid_type") else { return None };
-        if self.attribute(item, "grid_filters").is_some() {
+        let Some(Attribute::Value(LayoutLiteral::Text(element))) = self.attribute(item, word::TYPE) else { return None };
+        if self.attribute(item, word::FILTERS).is_some() {
             return None;
         }
-        let lengths = match self.attribute(item, "grid_chunk") {
+        let lengths = match self.attribute(item, word::CHUNK) {
             Some(Attribute::List(lengths)) => lengths.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
             _ => String::new(),
         };
@@ -411,7 +412,7 @@ impl DerivedPrinter<'_> {
 
     /// The attributes of an array whose chunks are listed: those that its chunks make needless are left out.
     fn push_chunk_notes(&mut self, item: ItemId, array: &IndexedArray, chunks: &[Option<StoredChunk>], is_written: bool) {
-        let shape = self.attribute(item, "grid_shape").cloned();
+        let shape = self.attribute(item, word::SHAPE).cloned();
         let masks = || chunks.iter().map(|chunk| chunk.map_or(0, |chunk| chunk.skipped_filters));
         let needs_fill = !array.is_direct || array.is_longer || chunks.iter().any(Option::is_none);
         let has_masks = masks().any(|mask| mask != 0);
@@ -424,13 +425,13 @@ impl DerivedPrinter<'_> {
             };
             let name = self.layout.names.resolve(*name);
             match name {
-                "grid_chunk" if !is_written => self.push_attribute(name, shape.as_ref().unwrap_or(value)),
-                "grid_filters" if !is_written => {}
-                "grid_fill" if !needs_fill => {}
-                "grid_type" => {
+                word::CHUNK if !is_written => self.push_attribute(name, shape.as_ref().unwrap_or(value)),
+                word::FILTERS if !is_written => {}
+                word::FILL if !needs_fill => {}
+                word::TYPE => {
                     if has_masks {
                         let masks = masks().map(super::note_value::integer_literal).collect();
-                        self.push_attribute("grid_mask", &Attribute::List(masks));
+                        self.push_attribute(word::MASK, &Attribute::List(masks));
                     }
                     self.push_attribute(name, value);
                 }

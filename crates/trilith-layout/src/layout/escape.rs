@@ -11,11 +11,9 @@
 
 use std::borrow::Cow;
 
+use super::grid_words::GRID_PREFIX;
 use super::model::{Attribute, ESCAPE_PREFIX, LayoutLiteral, escape_bytes};
 use crate::percent::{strict_bytes, strictly_decoded};
-
-/// The prefix of the words that describe how an array is stored.
-const GRID_PREFIX: &str = "grid_";
 
 /// Names of further attributes that have a meaning for a reader of layouts.
 const RESERVED_ATTRIBUTES: &[&str] = &[

@@ -36,6 +36,8 @@ mod evaluator;
 mod find;
 mod fixed_size_structs;
 mod grammar;
+mod grid_attributes;
+mod grid_words;
 mod interner;
 mod item_spec;
 mod lexer;
@@ -87,15 +89,19 @@ pub use evaluation::LayoutEvaluation;
 pub use find::canonical as canonical_path;
 #[doc(hidden)]
 pub use find::{ArrayLocation, MissingName};
+#[doc(hidden)]
+pub use grid_attributes::{GridAttributes, GridTable, TypeAndDims};
+#[doc(hidden)]
+pub use grid_words::{
+    COLUMN_ATTRIBUTE, DIMS_ATTRIBUTE, ENDS_ATTRIBUTE, FACTORS_ATTRIBUTE, FILES_AT_ATTRIBUTE, FILES_ATTRIBUTE, FILL_ATTRIBUTE,
+    FILL_VALUE_ATTRIBUTE, FLOAT32_ATTRIBUTE, INTEGERS_ATTRIBUTE, MEANING, OFFSETS_ATTRIBUTE, OMISSIONS_ATTRIBUTE,
+    PARTS_ATTRIBUTE, SCALE_NAME_ATTRIBUTE, SCALES_ATTRIBUTE, SLABS_ATTRIBUTE, SOURCES_ATTRIBUTE, TYPES_ATTRIBUTE, UNREADABLE,
+    USER_BLOCK_ATTRIBUTE, VALID_ATTRIBUTE, is_storage_attribute,
+};
 pub(crate) use item_spec::{ElementSpec, ItemSpec, TypeSpec};
 #[doc(hidden)]
 pub use lexer::quoted_name;
 pub use model::{Attribute, ItemId, ItemKind, Layout, LayoutLiteral};
-#[doc(hidden)]
-pub use model::{
-    COLUMN_ATTRIBUTE, ENDS_ATTRIBUTE, FACTORS_ATTRIBUTE, FILL_ATTRIBUTE, FILL_VALUE_ATTRIBUTE, OMISSIONS_ATTRIBUTE,
-    SCALE_NAME_ATTRIBUTE, SCALES_ATTRIBUTE, USER_BLOCK_ATTRIBUTE, VALID_ATTRIBUTE,
-};
 #[doc(hidden)]
 pub use model::{LayoutFilter, Placement};
 pub(crate) use note_value::{NoteValue, hex_text, integer_literal};
@@ -112,4 +118,4 @@ pub use suggest_fix::LineCorrection;
 #[doc(hidden)]
 pub use translate::{ByteorderMarks, Compression, StorageOptions, TranslatedLayout};
 #[doc(hidden)]
-pub use unreadable::{UNREADABLE, reason_attribute};
+pub use unreadable::reason_attribute;

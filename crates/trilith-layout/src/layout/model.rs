@@ -13,36 +13,9 @@ pub(super) use crate::array::Byteorder;
 
 use super::chunk_index::{ChunkIndex, IndexedArray};
 use super::diagnostic::DiagnosticCode;
+use super::grid_words::COLUMN_ATTRIBUTE;
 use super::interner::{Interner, NameHasher, NameScope, Symbol};
 use crate::span::Span;
-
-/// The attribute that names the column which an item is.
-pub const COLUMN_ATTRIBUTE: &str = "grid_member";
-/// The attribute with the fill value of a library, which elements have that were never written.
-pub const FILL_ATTRIBUTE: &str = "grid_missing";
-
-/// The attribute with the bytes of a struct at which strings begin that end at their first NUL; of an array of strings the first.
-pub const ENDS_ATTRIBUTE: &str = "grid_ends";
-/// The attribute with a scale and an offset for each sample of an image, if they differ.
-pub const FACTORS_ATTRIBUTE: &str = "grid_factors";
-
-/// The attribute with the fill value of a dataset.
-pub const FILL_VALUE_ATTRIBUTE: &str = "grid_fill_value";
-
-/// The attribute with the name that a dimension scale states for itself.
-pub const SCALE_NAME_ATTRIBUTE: &str = "grid_scale_name";
-
-/// The attribute with the scales of axes that have several: the number of the axis and the path of the scale, in turns.
-pub const SCALES_ATTRIBUTE: &str = "grid_scales";
-
-/// The attribute with the bytes before an HDF5 file in its own file.
-pub const USER_BLOCK_ATTRIBUTE: &str = "grid_user_block";
-
-/// The attribute with the parts of the described file that the layout does not describe, in words.
-pub const OMISSIONS_ATTRIBUTE: &str = "grid_omissions";
-/// The attribute with the path of an array that is 0 for each element, or each pixel, that is missing: a mask page of TIFF.
-#[doc(hidden)]
-pub const VALID_ATTRIBUTE: &str = "grid_valid";
 
 /// Characters between tokens of a line.
 pub(crate) const BLANKS: [char; 4] = [' ', '\t', '\u{b}', '\u{c}'];

@@ -37,7 +37,7 @@ impl From<i64> for NoteValue {
     }
 }
 
-/// Bytes as `grid_fill` and `grid_head` have them.
+/// Bytes as attributes have them: `0x` and digits.
 pub(crate) fn hex_text(bytes: &[u8]) -> String {
     let mut text = "0x".to_owned();
     bytes.iter().for_each(|byte| {

@@ -1,14 +1,12 @@
 //! Items that are in a file but cannot be read: an item without data, with the reason as an attribute.
 //!
-//! A derived layout declares such an item as `NAME = {}` with `grid_unreadable`, a list of the kind of the error, its
+//! A derived layout declares such an item as `NAME = {}` with an attribute, a list of the kind of the error, its
 //! message and perhaps a hint. On the root the attribute is about the file as a whole, which is readable all the same.
 
 use super::escape::read_own;
+use super::grid_words::UNREADABLE;
 use super::model::{Attribute, ItemId, Layout, LayoutLiteral};
 use crate::error::{Error, ErrorKind};
-
-/// The attribute that gives the reason.
-pub const UNREADABLE: &str = "grid_unreadable";
 
 /// The value of the attribute for an error.
 pub fn reason_attribute(error: &Error) -> Attribute {

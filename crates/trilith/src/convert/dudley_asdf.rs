@@ -25,15 +25,13 @@ use crate::asdf::annotations::{self, AttributeEntry, ItemAnnotation};
 use crate::asdf::{self, ArrayOptions, AsdfBuilder, AsdfFile, FitsContainer, Target, big_integer, ndarray};
 use crate::bytes::{DerivedSource, MemorySource, from_base64, verify_backing};
 use crate::diagnostic::Diagnostic;
-use crate::dudley::{
-    Draft, DudleyFile, ItemTreeId, MEANING, NewItemKind, OutlineKind, StreamItems, StreamOutline, with_ascii_members,
-};
+use crate::dudley::{Draft, DudleyFile, ItemTreeId, NewItemKind, OutlineKind, StreamItems, StreamOutline, with_ascii_members};
 use crate::error::{Error, Result};
 use crate::file::annotations::{attribute_name as read_name, layout_attribute_key};
 use crate::file::value_of;
 use crate::layout::{
-    Attribute, Dialect, ItemId, LayoutEntry, LayoutLiteral, Primitive, PrimitiveKind, attribute_name, own_attribute, own_value,
-    read_own, read_value,
+    Attribute, Dialect, ItemId, LayoutEntry, LayoutLiteral, MEANING, Primitive, PrimitiveKind, attribute_name, own_attribute,
+    own_value, read_own, read_value,
 };
 use crate::limits::Limits;
 use crate::tree::{Node, PrintOptions, Scalar, Tree, Value, ValueData, print_value};

@@ -6,6 +6,7 @@ use super::{Comparer, DifferenceKind, Differences, ItemPair};
 use crate::array::attribute::{AttributeValue, ItemAttribute, NumberValue};
 use crate::error::Result;
 use crate::file::{Item, ItemAddress};
+use crate::layout::DIMS_ATTRIBUTE;
 
 impl Comparer<'_> {
     /// Compares the attributes by their names, those of one name in their order, and the commentary of a FITS header as sequences.
@@ -68,7 +69,7 @@ fn comparable_attributes(item: &Item<'_>) -> Result<Vec<ItemAttribute>> {
     let mut all = item.attributes()?;
     all.retain(ItemAttribute::is_visible);
     if let Some((file, id)) = item.as_dudley() {
-        let words = file.storage_attributes(id)?.into_iter().filter(|(name, _)| *name == "grid_dims");
+        let words = file.storage_attributes(id)?.into_iter().filter(|(name, _)| *name == DIMS_ATTRIBUTE);
         all.extend(words.map(|(name, said)| ItemAttribute::new(name, AttributeValue::Text(said.to_string()))));
     }
     Ok(all)

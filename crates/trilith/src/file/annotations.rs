@@ -8,19 +8,13 @@ use crate::array::{Array, Byteorder, Datatype};
 use crate::asdf::annotations::{AttributeEntry, ItemAnnotation};
 use crate::asdf::inline_read;
 use crate::bytes::{MemorySource, base64, from_base64};
-use crate::dudley::MEANING;
 use crate::layout::{
-    BYTES_TYPE, EMPTY_TYPE, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, REFERENCE_TYPE, TYPE_PREFIX,
-    attribute_name as layout_attribute_name, is_attribute_type, marked_name, own_attribute, read_own, split_attribute_type,
+    BYTES_TYPE, DIMS_ATTRIBUTE, EMPTY_TYPE, ENUM_NAMES_PREFIX, ENUM_VALUES_PREFIX, FLOAT32_ATTRIBUTE, INTEGERS_ATTRIBUTE,
+    MEANING, REFERENCE_TYPE, TYPE_PREFIX, TYPES_ATTRIBUTE, attribute_name as layout_attribute_name, is_attribute_type,
+    marked_name, own_attribute, read_own, split_attribute_type,
 };
 use crate::tree::{Value, ValueData};
 
-/// The attribute of a layout with the names of the axes.
-pub(super) const DIMS_ATTRIBUTE: &str = "grid_dims";
-/// The attributes of a layout with the datatypes of the attributes that are applied to the elements.
-const FLOAT32_ATTRIBUTE: &str = "grid_float32";
-const INTEGERS_ATTRIBUTE: &str = "grid_integers";
-const TYPES_ATTRIBUTE: &str = "grid_types";
 /// The attributes of a layout with the names and the values of an enumeration.
 const ENUM_NAMES: &str = "enum_names";
 const ENUM_VALUES: &str = "enum_values";

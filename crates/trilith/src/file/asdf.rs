@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::annotations::{DIMS_ATTRIBUTE, attribute_line};
+use super::annotations::attribute_line;
 use super::as_array::not_an_array_error;
 use super::backend::{
     ArrayDescription, AxisNames, Backend, ChildItem, EventSink, ItemLocation, KeyedChildren, ListedArray, ResolvedItem,
@@ -16,6 +16,7 @@ use crate::asdf::annotations::ItemAnnotation;
 use crate::asdf::{self, AsdfFile, FoundNode, key_name, ndarray, walk};
 use crate::bytes::{BaseUri, SourceRef};
 use crate::error::{Error, ErrorKind, Result};
+use crate::layout::DIMS_ATTRIBUTE;
 use crate::limits::Limits;
 use crate::tree::{Node, NodeKind, Value};
 use crate::yaml::Scalar;

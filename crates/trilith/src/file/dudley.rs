@@ -13,8 +13,8 @@ use crate::core::unit::{Unit, UnitTable};
 use crate::dudley::{self, DudleyFile, ItemTreeId, OutlineKind, StreamOutline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
-    Attribute, ItemId, Layout, LayoutEntry, LayoutLiteral, ResolvedType, canonical_path, own_name, quoted_name, read_value,
-    typed_attributes,
+    Attribute, DIMS_ATTRIBUTE, ItemId, Layout, LayoutEntry, LayoutLiteral, ResolvedType, canonical_path, own_name, quoted_name,
+    read_value, typed_attributes,
 };
 use crate::limits::Limits;
 use crate::tree::{Value, ValueData, index_of};
@@ -22,9 +22,6 @@ use crate::yaml::Scalar;
 
 /// Text added to the name of a parameter if something else in the same dict has that name, too.
 const SHADOWED_SUFFIX: &str = " (parameter)";
-
-/// The word that names the axes of an array.
-const DIMS_ATTRIBUTE: &str = "grid_dims";
 
 /// The number of the item at a place in the outline of a file.
 pub(super) fn outline_id(file: &DudleyFile, at: &ItemLocation) -> Result<ItemTreeId> {
@@ -191,10 +188,7 @@ pub(crate) fn value_of(said: &Attribute) -> Value {
 /// Returns `true` if the item is an array of structs with strings of variable length.
 fn has_varlen_members(file: &DudleyFile, at: &ItemLocation) -> bool {
     let Ok(Some(item)) = file.outline_id(at).and_then(|id| Ok(file.outline()?.item(id))) else { return false };
-    let strings = file.layout().attributes(item).find(|(name, _)| *name == "grid_strings");
-    // The first of the four numbers of a member is 1 if that is a string of variable length.
-    matches!(strings, Some((_, Attribute::List(numbers)))
-        if numbers.iter().skip(4).step_by(4).any(|kind| *kind == LayoutLiteral::Integer(1)))
+    file.layout().has_varlen_parts(item)
 }
 
 /// Returns `None` instead of an error if the item does not exist or the path is invalid.

@@ -554,7 +554,7 @@ impl<'f> Item<'f> {
         Some((file, super::dudley::outline_id(file, &self.place).ok()?))
     }
 
-    /// Returns the names of the axes of an array: those that the layout of its file declares (`grid_dims`), otherwise the
+    /// Returns the names of the axes of an array: those that the layout of its file declares, otherwise the
     /// parameters that are the lengths of the axes. In a file set the first axis counts the files.
     ///
     /// ```

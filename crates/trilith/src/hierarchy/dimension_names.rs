@@ -3,7 +3,7 @@
 //! - A gwcs next to an array names the pixel axes of its first frame, in the order x, y: the axes of the array are the same
 //!   names in the other order.
 //! - Data models of Roman and JWST have images along `y` and `x`, before these `resultant`, or `integration` and `group`.
-//! - A layout, and with it a file of another format, says them with `grid_dims`; otherwise the parameters that are lengths of
+//! - A layout, and with it a file of another format, says them with an attribute; otherwise the parameters that are lengths of
 //!   axes name these.
 //!
 //! Axes without a name are `dim_0`, `dim_1` and so on: those of one shape in one group share them, those of the next shape

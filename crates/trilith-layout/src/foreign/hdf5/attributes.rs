@@ -8,6 +8,7 @@ use super::file::Hdf5File;
 use super::heaps::{FractalHeap, GlobalHeaps};
 use super::linked_file::LinkedFile;
 use super::object_header::{HeaderMessage, ObjectHeader, kind, resolve_shared};
+use super::references::ReferenceForm;
 use super::varlen::VarlenElements;
 use crate::array::{Byteorder, Datatype, Field, undeclared_text};
 use crate::bytes::to_usize;
@@ -117,8 +118,8 @@ fn read_message(file: &Hdf5File, message: &HeaderMessage, found: &mut String) ->
     Ok(Attribute { name, datatype: typed, dataspace: space, data: at.remaining().to_vec(), address })
 }
 
-/// Returns the path of a reference by its bytes; the first argument is `true` for references to regions.
-pub(super) type ReferencePaths<'p> = &'p dyn Fn(bool, &[u8]) -> String;
+/// Returns the path of a reference by its form and its bytes.
+pub(super) type ReferencePaths<'p> = &'p dyn Fn(ReferenceForm, &[u8]) -> String;
 
 /// The value of an attribute as a layout has it.
 pub(super) enum AttributeValue {
@@ -214,7 +215,7 @@ impl Attribute {
             }
             UnmappedKind::Enum(names, values) if is_boolean(names, values) => AttributeType::Number(&Datatype::Bool8),
             UnmappedKind::Enum(names, values) => AttributeType::Enum(&element.datatype, names, values),
-            UnmappedKind::Reference | UnmappedKind::RegionReference => AttributeType::Special(REFERENCE_TYPE),
+            UnmappedKind::Reference(_) => AttributeType::Special(REFERENCE_TYPE),
             _ if element.datatype == Datatype::Bool8 => AttributeType::Number(&Datatype::Bool8),
             _ if element.datatype.is_integer() || element.datatype.is_float() => AttributeType::Number(&element.datatype),
             _ => AttributeType::Text,
@@ -258,7 +259,7 @@ impl Attribute {
         text.write_grid_shape(shape, &shape.iter().map(|len| (*len).max(1)).collect::<Vec<_>>())?;
         if let Some((datatype, word)) = &self.datatype.number_filter {
             text.write_element_type(datatype, Byteorder::Little, self.datatype.element_axes())?;
-            return text.write_attribute("grid_filters", word.as_str());
+            return text.write_filters(word);
         }
         let shown = here.decoded_elements()?;
         text.write_element_type(&shown.datatype, self.datatype.order, typed.element_axes())?;
@@ -283,10 +284,12 @@ impl Attribute {
     /// REFERENCE_LIST.
     pub(super) fn parse_reference_list(&self, file: &Hdf5File) -> Vec<(u64, u64)> {
         let Some([of, axis]) = self.datatype.datatype.as_struct().map(|typed| typed.fields()) else { return Vec::new() };
+        let form = self.datatype.references.first().map_or(ReferenceForm::Object, |part| part.form);
         let one = |element: &[u8]| -> Option<(u64, u64)> {
-            let at = |field: &Field| Some(file.field_reader(element.get(usize::try_from(field.offset).ok()?..)?, self.address));
+            let stored = |field: &Field| element.get(usize::try_from(field.offset).ok()?..);
+            let at = |field: &Field| Some(file.field_reader(stored(field)?, self.address));
             let width = usize::try_from(axis.datatype.item_size()).ok()?.min(8);
-            Some((at(of)?.read_address().ok()??, at(axis)?.uint(width).ok()?))
+            Some((form.object_address(file, stored(of)?).ok()??, at(axis)?.uint(width).ok()?))
         };
         let width = usize::try_from(self.datatype.size).unwrap_or(usize::MAX).max(1);
         self.data.chunks_exact(width).filter_map(one).collect()
@@ -355,9 +358,8 @@ fn string_literal(bytes: &[u8], is_utf8: bool) -> LayoutLiteral {
 /// Returns an element as a literal of the layout language; `None` if the language has no such value.
 pub(super) fn decode_literal(bytes: &[u8], element: &LayoutDatatype, paths: ReferencePaths<'_>) -> Option<LayoutLiteral> {
     let is_direct = !element.has_varlen_members() && element.number_filter.is_none();
-    let is_region = element.special == UnmappedKind::RegionReference;
     match element.special {
-        UnmappedKind::Reference | UnmappedKind::RegionReference => return Some(LayoutLiteral::Text(paths(is_region, bytes))),
+        UnmappedKind::Reference(form) => return Some(LayoutLiteral::Text(paths(form, bytes))),
         UnmappedKind::None | UnmappedKind::Enum(..) | UnmappedKind::Raw(_) if is_direct => {}
         _ => return None,
     }

@@ -12,6 +12,7 @@ use super::file::Hdf5File;
 use super::linked_file::LinkedFile;
 use super::object_header::{ObjectHeader, kind};
 use super::pipeline::{read_fill_value, read_filter_pipeline};
+use super::references::ReferenceForm;
 use super::varlen::VarlenElements;
 use crate::array::{Byteorder, Datatype};
 use crate::array::{ChunkProvider, ChunkShape, ChunkedSource};
@@ -20,9 +21,7 @@ use crate::codec::filter::FilterPipeline;
 use crate::error::{Error, Result};
 use crate::foreign::netcdf_fill::{fill_bytes, fill_value};
 use crate::foreign::npy;
-use crate::layout::{
-    FILL_ATTRIBUTE, FILL_VALUE_ATTRIBUTE, IndexedArray, ItemSpec, LayoutBuilder, LayoutLiteral, hex_text, integer_literal,
-};
+use crate::layout::{FILL_VALUE_ATTRIBUTE, IndexedArray, ItemSpec, LayoutBuilder, LayoutLiteral, hex_text, integer_literal};
 
 /// Elements of variable length that become items.
 const MAX_VARLEN_ELEMENTS: u64 = 1 << 20;
@@ -281,26 +280,16 @@ impl Dataset {
         let index = Arc::new(DatasetIndex::new(file, chunked, axes, edges, u32::from(!first.is_empty())));
         text.write_indexed_array(name, IndexedArray { index, is_direct: decoding.is_none(), is_longer: self.is_longer })?;
         text.write_grid_shape(self.without_string_axis(shape), self.without_string_axis(&chunked.chunk))?;
-        let words = format!("{first} {}", self.filters);
-        if words.trim().is_empty() { Ok(()) } else { text.write_attribute("grid_filters", words.trim()) }
-    }
-
-    /// Returns `true` if some elements were never written.
-    fn has_gaps(&self, file: &Hdf5File, shape: &[u64]) -> Result<bool> {
-        match &self.storage {
-            DataLayout::Chunked(chunked) => Ok(self.chunks_and_masks(file, chunked, shape)?.iter().any(Option::is_none)),
-            storage => Ok(matches!(storage, DataLayout::Contiguous(None))),
-        }
+        text.write_filters(&format!("{first} {}", self.filters))
     }
 
     pub(super) fn write_fill(&self, text: &mut LayoutBuilder) -> Result<()> {
         let Some(fill) = &self.fill_value else { return Ok(()) };
+        let size = to_usize(self.datatype.datatype.item_size())?;
         // The fill value is that of one character, so it is repeated for each character of a string.
-        let digits =
-            hex_text(&if self.is_joined { fill.repeat(to_usize(self.datatype.datatype.item_size())?) } else { fill.clone() });
+        let fill = if self.is_joined { fill.repeat(size) } else { fill.clone() };
         // Elements with separate axes are filled one by one.
-        let one = to_usize(self.datatype.datatype.item_size())?.saturating_mul(2) + 2;
-        text.write_attribute("grid_fill", digits.get(..one).unwrap_or(&digits))
+        text.write_fill_bytes(fill.get(..size).unwrap_or(&fill))
     }
 
     /// The bytes of an element that was never written.
@@ -349,14 +338,7 @@ impl Dataset {
             return Ok(());
         }
         shown.write_element_parts(text)?;
-        if self.datatype.datatype.as_struct().is_none() {
-            return self.write_fill(text);
-        }
-        let has_dates = self.datatype.numbers.iter().any(|(_, (datatype, _))| matches!(datatype, Datatype::Ascii(_)));
-        if (self.fill_value.is_some() || has_dates) && self.has_gaps(file, here.shape)? {
-            return Err(Error::unsupported("a fill value of structs whose members are not read as they are stored"));
-        }
-        Ok(())
+        self.write_fill(text)
     }
 
     /// Writes numbers of an odd width as those that a filter makes of them.
@@ -381,7 +363,7 @@ impl Dataset {
             datatype.item_size(),
             &file.limits,
         )?;
-        if fill.iter().all(|byte| *byte == 0) { Ok(()) } else { text.write_attribute("grid_fill", hex_text(&fill).as_str()) }
+        if fill.iter().all(|byte| *byte == 0) { Ok(()) } else { text.write_fill_bytes(&fill) }
     }
 
     /// Writes elements that are made of what is stored: the chunks with a filter before all others, and what comes out.
@@ -414,9 +396,7 @@ impl Dataset {
         };
         text.write_item(name, &whole)?;
         text.write_grid_shape(shape, shape)?;
-        if !first.is_empty() {
-            text.write_attribute("grid_filters", first)?;
-        }
+        text.write_filters(first)?;
         text.write_element_type(datatype, self.datatype.order, dims)?;
         Ok(true)
     }
@@ -430,7 +410,7 @@ impl Dataset {
             && self.is_direct()
             && self.datatype.numpy_dtypes.is_empty();
         match fill_value(&self.datatype.datatype) {
-            Some(fill) if is_plain && (!is_byte || self.is_filled) => text.write_attribute(FILL_ATTRIBUTE, fill),
+            Some(fill) if is_plain && (!is_byte || self.is_filled) => text.write_library_fill(fill),
             _ => Ok(()),
         }
     }
@@ -460,9 +440,10 @@ impl LayoutDatatype {
                 let values: Vec<LayoutLiteral> = values.iter().map(|value| integer_literal(*value)).collect();
                 text.write_attribute("enum_values", values)
             }
-            UnmappedKind::Reference if self.paths.is_none() => text.write_attribute("hdf5_type", "addresses of objects"),
-            UnmappedKind::Reference => text.write_attribute("hdf5_type", "references to objects"),
-            UnmappedKind::RegionReference => text.write_attribute("hdf5_type", "references to regions"),
+            UnmappedKind::Reference(ReferenceForm::Object) if self.paths.is_none() => {
+                text.write_attribute("hdf5_type", "addresses of objects")
+            }
+            UnmappedKind::Reference(form) => text.write_attribute("hdf5_type", form.description()),
             UnmappedKind::Raw(what) | UnmappedKind::InMember(what) => text.write_attribute("hdf5_type", what.as_str()),
             UnmappedKind::None | UnmappedKind::Text | UnmappedKind::Sequence(_) => Ok(()),
         }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::file::{FieldReader, Hdf5File};
-use super::references::{ReferencePart, ReferenceTable};
+use super::references::{ReferenceForm, ReferencePart, ReferenceTable};
 use crate::array::{Byteorder, Datatype, Field, StructType, UnsupportedDtype, UnsupportedKind};
 use crate::codec::filter::number_formats;
 use crate::error::{Error, Result};
 use crate::foreign::npy;
-use crate::layout::{ENDS_ATTRIBUTE, LayoutBuilder};
+use crate::layout::LayoutBuilder;
 
 /// Maximum depth of nested datatypes.
 const MAX_DEPTH: usize = 32;
@@ -73,10 +73,8 @@ pub(super) enum UnmappedKind {
     None,
     /// Names and values of an enumeration.
     Enum(Vec<String>, Vec<i128>),
-    /// References to objects.
-    Reference,
-    /// References to parts of datasets, whose bytes are the last axis.
-    RegionReference,
+    /// References; except for those to objects in the old form, their bytes are the last axis.
+    Reference(ReferenceForm),
     /// Bytes that mean something that no datatype here means: in words.
     Raw(String),
     /// Text of variable length.
@@ -111,6 +109,12 @@ impl LayoutDatatype {
     fn opaque(size: u64, what: impl Into<String>) -> Self {
         let special = UnmappedKind::Raw(what.into());
         Self { dims: vec![size], size, special, ..Self::direct(Datatype::Uint8, Byteorder::Little) }
+    }
+
+    /// References whose bytes are the last axis.
+    fn byte_references(size: u64, form: ReferenceForm) -> Self {
+        let references = vec![ReferencePart { offset: 0, size, form }];
+        Self { special: UnmappedKind::Reference(form), references, ..Self::opaque(size, "") }
     }
 
     /// Reads a datatype message.
@@ -174,14 +178,18 @@ impl LayoutDatatype {
             6 => Self::read_compound(file, at, version, bits & 0xffff, size, depth),
             7 if bits & 15 == 0 && size == file.offset_size() as u64 => {
                 let datatype = Datatype::numeric('u', size).unwrap_or(Datatype::Uint64);
-                let references = vec![ReferencePart { offset: 0, size, is_region: false }];
-                Ok(Self { special: UnmappedKind::Reference, references, ..Self::direct(datatype, Byteorder::Little) })
+                let references = vec![ReferencePart { offset: 0, size, form: ReferenceForm::Object }];
+                let special = UnmappedKind::Reference(ReferenceForm::Object);
+                Ok(Self { special, references, ..Self::direct(datatype, Byteorder::Little) })
             }
             7 if bits & 15 == 1 && size == file.offset_size() as u64 + 4 => {
-                let references = vec![ReferencePart { offset: 0, size, is_region: true }];
-                Ok(Self { special: UnmappedKind::RegionReference, references, ..Self::opaque(size, "") })
+                Ok(Self::byte_references(size, ReferenceForm::Region))
             }
-            7 => Ok(Self::opaque(size, "a reference in the form of HDF5 1.12, to an object, a region or an attribute")),
+            // Two bytes, the length of what is in a heap, and its place there.
+            7 if matches!(bits & 15, 2..=4) && size == file.offset_size() as u64 + 10 => {
+                Ok(Self::byte_references(size, ReferenceForm::Revised))
+            }
+            7 => Ok(Self::opaque(size, "a reference of an unknown form")),
             8 => Self::read_enumeration(file, at, version, bits & 0xffff, depth),
             9 => {
                 let base = Self::read_datatype(file, at, depth + 1)?;
@@ -213,8 +221,7 @@ impl LayoutDatatype {
     fn member_remark(&self, name: &str) -> Option<String> {
         match &self.special {
             UnmappedKind::None | UnmappedKind::Text | UnmappedKind::Sequence(_) => None,
-            UnmappedKind::Reference => Some(format!("{name} has references to objects")),
-            UnmappedKind::RegionReference => Some(format!("{name} has references to regions")),
+            UnmappedKind::Reference(form) => Some(format!("{name} has {}", form.description())),
             UnmappedKind::Enum(names, values) => Some(format!("{name} is one of {}", join_enum_pairs(names, values))),
             UnmappedKind::Raw(what) | UnmappedKind::InMember(what) => Some(format!("{name}: {what}")),
         }
@@ -267,7 +274,7 @@ impl LayoutDatatype {
     /// Returns `true` if strings, or numbers in a struct, must be decoded from the stored bytes.
     pub(super) fn has_strings(&self) -> bool {
         let is_struct = self.datatype.as_struct().is_some();
-        // A NUL ends the strings of structs, too: `grid_ends` says which, so that stored structs can be read in place.
+        // A NUL ends the strings of structs, too: an attribute says which, so that stored structs can be read in place.
         self.has_varlen_members()
             || !self.numbers.is_empty()
             || self.paths.is_some()
@@ -279,16 +286,15 @@ impl LayoutDatatype {
         let is_direct = self.datatype.as_struct().is_some() && !self.has_strings();
         let ends: Vec<u64> =
             self.pads.iter().filter(|(_, pad)| is_direct && *pad == StringPad::NulTerminated).map(|(at, _)| *at).collect();
-        if ends.is_empty() { Ok(()) } else { text.write_attribute(ENDS_ATTRIBUTE, ends.as_slice()) }
+        if ends.is_empty() { Ok(()) } else { text.write_string_starts(&ends) }
     }
 
     /// The axes of an element.
     pub(super) fn element_axes(&self) -> &[u64] {
         match self.special {
             // The last one is that of the bytes which lead to what is elsewhere.
-            UnmappedKind::Text | UnmappedKind::Sequence(_) | UnmappedKind::RegionReference => {
-                self.dims.split_last().map_or(&[], |(_, axes)| axes)
-            }
+            UnmappedKind::Text | UnmappedKind::Sequence(_) => self.dims.split_last().map_or(&[], |(_, axes)| axes),
+            UnmappedKind::Reference(form) if form.has_byte_axis() => self.dims.split_last().map_or(&[], |(_, axes)| axes),
             _ if self.number_filter.is_some() => self.dims.split_last().map_or(&[], |(_, axes)| axes),
             _ => &self.dims,
         }

@@ -32,13 +32,14 @@ use std::sync::{Arc, OnceLock};
 
 use self::attributes::{Attribute, AttributeValue, UnreadableAttribute};
 use self::dataset::Dataset;
+use self::datatype::UnmappedKind;
 use self::external_files::{ExternalFiles, with_subject};
 use self::file::Hdf5File;
 use self::linked_file::{LinkedFile, MAX_LINKS};
 use self::links::{Link, LinkTarget, read_group_links};
 use self::metadata_checksum::SharedLedger;
 use self::object_header::{ObjectHeader, kind};
-use self::references::reference_text;
+use self::references::{ReferenceForm, reference_text};
 use self::virtual_dataset::{VirtualSources, find_virtual_sources};
 use crate::array::{Datatype, undeclared_text};
 use crate::bytes::{NoReferences, PartCheck, Resolve, SourceRef, read_vec};
@@ -54,7 +55,7 @@ const DIM_WITHOUT_VARIABLE: &str = "This is a netCDF dimension but not a netCDF 
 /// The prefix of a variable of netCDF that has the name of a dimension, but not its coordinates.
 const NON_COORD_PREFIX: &str = "_nc4_non_coord_";
 
-/// Attributes by which HDF5 keeps dimensions; what they say is in `grid_dims`.
+/// Attributes by which HDF5 keeps dimensions; what they say are the names of axes.
 const DIMENSION_SCALE_ATTRIBUTES: &[&str] =
     &["CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates"];
 
@@ -371,15 +372,14 @@ impl LayoutWriter<'_> {
             dataset.netcdf_fill(&mut self.text)?;
         }
         if let Some((length, _)) = chars {
-            self.text.write_attribute("grid_chars", length.as_str())?;
+            self.text.write_string_axis(&length)?;
         }
         if let Some(dims) = dims.filter(|dims| !dims.is_empty()) {
             let own = dims.iter().zip(&dataset.dataspace.max_dims).filter(|((_, is_near), most)| *is_near && **most == u64::MAX);
-            let unlimited: Vec<LayoutLiteral> = own.map(|((name, _), _)| LayoutLiteral::Text(name.clone())).collect();
-            self.text
-                .write_attribute("grid_dims", dims.into_iter().map(|(name, _)| LayoutLiteral::Text(name)).collect::<Vec<_>>())?;
+            let unlimited: Vec<&str> = own.map(|((name, _), _)| name.as_str()).collect();
+            self.text.write_dims(dims.iter().map(|(name, _)| name.as_str()))?;
             if !unlimited.is_empty() {
-                self.text.write_attribute("grid_unlimited", unlimited)?;
+                self.text.write_unlimited_dims(unlimited)?;
             }
         }
         let hidden = if is_scale { DIMENSION_SCALE_ATTRIBUTES } else { DIMENSION_SCALE_ATTRIBUTES.get(2..).unwrap_or(&[]) };
@@ -418,10 +418,9 @@ impl LayoutWriter<'_> {
         let list = attributes.iter().find(|attribute| attribute.name == "DIMENSION_LIST");
         let Some(list) = list.filter(|list| list.has_several_in_list(&at.file)) else { return Ok(()) };
         let lists = list.varlen_lists(&at.file, &at.heaps).unwrap_or_default();
-        let pairs = lists
-            .iter()
-            .enumerate()
-            .flat_map(|(axis, scales)| scales.iter().flat_map(move |scale| [axis.to_string(), reference_text(at, false, scale)]));
+        let pairs = lists.iter().enumerate().flat_map(|(axis, scales)| {
+            scales.iter().flat_map(move |scale| [axis.to_string(), reference_text(at, ReferenceForm::Object, scale)])
+        });
         let pairs: Vec<LayoutLiteral> = pairs.map(LayoutLiteral::Text).collect();
         self.text.write_attribute(SCALES_ATTRIBUTE, pairs)
     }
@@ -507,12 +506,14 @@ impl LayoutWriter<'_> {
             );
         };
         let Ok(lists) = list.varlen_lists(&self.addresses.file, &self.addresses.heaps) else { return Ok(None) };
+        let form = match &list.datatype.special {
+            UnmappedKind::Sequence(element) => element.references.first().map(|part| part.form),
+            _ => None,
+        };
+        let form = form.unwrap_or(ReferenceForm::Object);
         let address = |references: &Vec<Vec<u8>>| {
-            references
-                .first()
-                .map(|bytes| self.addresses.file.field_reader(bytes, 0).read_address())
-                .transpose()
-                .map(Option::flatten)
+            let first = references.first().map(|bytes| form.object_address(&self.addresses.file, bytes));
+            first.transpose().map(Option::flatten)
         };
         lists.iter().map(address).collect::<Result<_>>().map(Some)
     }
@@ -541,7 +542,7 @@ impl LayoutWriter<'_> {
     ) -> Result<(Vec<&'a Attribute>, Vec<UnreadableAttribute>)> {
         let (mut items, mut refused) = (Vec::new(), Vec::new());
         for attribute in attributes.iter().filter(|attribute| !hidden.contains(&attribute.name.as_str())) {
-            let paths = |is_region: bool, stored: &[u8]| reference_text(&self.addresses, is_region, stored);
+            let paths = |form: ReferenceForm, stored: &[u8]| reference_text(&self.addresses, form, stored);
             match attribute.to_layout_value(&self.addresses.file, &self.addresses.heaps, &paths) {
                 Ok(AttributeValue::One(value)) => self.text.file_attribute(&attribute.name, value)?,
                 Ok(AttributeValue::List(values)) => self.text.file_attribute(&attribute.name, values)?,

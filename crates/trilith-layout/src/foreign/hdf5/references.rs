@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::datatype::LayoutDatatype;
+use super::file::{FieldReader, Hdf5File};
 use super::linked_file::LinkedFile;
 use super::virtual_dataset::{DataspaceSelection, read_selection};
-use crate::array::{Datatype, StructType};
+use crate::array::{Datatype, StructType, undeclared_text};
 use crate::bytes::to_usize;
 use crate::error::{Error, Result};
 use crate::foreign::struct_strings::MAX_PARTS;
@@ -24,7 +25,55 @@ pub(super) struct ReferencePart {
     pub offset: u64,
     /// Bytes of a reference.
     pub size: u64,
-    pub is_region: bool,
+    pub form: ReferenceForm,
+}
+
+/// The form in which a reference is stored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum ReferenceForm {
+    /// The address of an object.
+    Object,
+    /// The place in a heap of the address of a dataset and of a selection.
+    Region,
+    /// The form of HDF5 1.12, for objects, regions and attributes.
+    Revised,
+}
+
+/// The numbers of the kinds of references in the form of HDF5 1.12.
+mod revised {
+    pub(super) const OBJECT: u64 = 2;
+    pub(super) const REGION: u64 = 3;
+    pub(super) const ATTRIBUTE: u64 = 4;
+    /// The flag of references to other files.
+    pub(super) const EXTERNAL: u64 = 1;
+}
+
+impl ReferenceForm {
+    /// Returns `true` if the bytes of a reference are the last axis of the elements that are stored.
+    pub(super) fn has_byte_axis(self) -> bool {
+        self != Self::Object
+    }
+
+    /// Returns a description of such references.
+    pub(super) fn description(self) -> &'static str {
+        match self {
+            Self::Object => "references to objects",
+            Self::Region => "references to regions",
+            Self::Revised => "references to objects, regions or attributes",
+        }
+    }
+
+    /// Returns the address of the object to which a reference leads; `None` for a null reference, and for one to a part of an object.
+    pub(super) fn object_address(self, file: &Hdf5File, stored: &[u8]) -> Result<Option<u64>> {
+        let mut fields = file.field_reader(stored, 0);
+        match self {
+            Self::Object | Self::Region => fields.read_address(),
+            Self::Revised => match (fields.uint(1)?, fields.uint(1)? & revised::EXTERNAL) {
+                (revised::OBJECT, 0) => read_token(&mut fields).map(Some),
+                _ => Ok(None),
+            },
+        }
+    }
 }
 
 impl ReferencePart {
@@ -39,9 +88,9 @@ impl ReferencePart {
 pub(super) struct ReferenceTable {
     /// Bytes of the longest path.
     pub length: u64,
-    /// The sizes of references that occur: each has a filter of `grid_numbers`.
+    /// The sizes of references that occur: each has a filter.
     sizes: Vec<u64>,
-    /// References and their paths, as `grid_numbers` has them.
+    /// References and their paths, as they follow the filters.
     entries: String,
 }
 
@@ -84,7 +133,7 @@ impl LayoutDatatype {
             for (part, place) in &places {
                 let key = element.get(to_usize(*place)?..).and_then(|rest| rest.get(..usize::try_from(part.size).ok()?));
                 let Some(key) = key.filter(|key| !found.contains_key(*key)) else { continue };
-                let text = reference_text(at, part.is_region, key);
+                let text = reference_text(at, part.form, key);
                 at.file.limits.charge_text(&mut sum, text.len() + 2 * key.len() + 2, "the paths of references")?;
                 length = length.max(text.len() as u64);
                 found.insert(key.to_vec(), text);
@@ -141,12 +190,61 @@ impl LayoutDatatype {
     }
 }
 
-/// Returns the path to which a reference leads, with the selection if it leads to a region; no text for a null reference.
-pub(super) fn reference_text(at: &LinkedFile, is_region: bool, stored: &[u8]) -> String {
-    let path = |address: u64| at.object_paths().get(&address).cloned().unwrap_or_else(|| format!("address {address}"));
+/// The address of an object, with the number of its bytes before it.
+fn read_token(fields: &mut FieldReader<'_>) -> Result<u64> {
+    let len = fields.uint(1)?;
+    if !(1..=8).contains(&len) {
+        return Err(Error::unsupported(format!("a reference with an address of {len} bytes")));
+    }
+    fields.uint(to_usize(len)?)
+}
+
+fn object_path(at: &LinkedFile, address: u64) -> String {
+    at.object_paths().get(&address).cloned().unwrap_or_else(|| format!("address {address}"))
+}
+
+/// Returns the text of a reference in the form of HDF5 1.12.
+fn revised_text(at: &LinkedFile, stored: &[u8]) -> Result<String> {
+    let mut fields = at.file.field_reader(stored, 0);
+    let (kind, flags) = (fields.uint(1)?, fields.uint(1)?);
+    if kind == 0 {
+        return Ok(String::new());
+    }
+    if flags & revised::EXTERNAL != 0 {
+        return Err(Error::unsupported("a reference to another file"));
+    }
+    if kind == revised::OBJECT {
+        return Ok(object_path(at, read_token(&mut fields)?));
+    }
+    let (len, heap, index) = (fields.uint(4)?, fields.read_defined_address("a reference")?, fields.uint(4)?);
+    let (place, stored_len) = at.heaps.locate_object(&at.file, heap, index)?;
+    let bytes = at.file.read_bytes(place, len.min(stored_len))?;
+    let mut fields = at.file.field_reader(&bytes, place);
+    let path = object_path(at, read_token(&mut fields)?);
+    match kind {
+        revised::REGION => {
+            // The length of the selection and its axes, which the selection has, too.
+            fields.skip(8)?;
+            Ok(format!("{path}{}", read_selection(&mut fields)?.to_text()))
+        }
+        revised::ATTRIBUTE => {
+            let len = to_usize(fields.uint(2)?)?;
+            Ok(format!("{path}@{}", undeclared_text(fields.take_bytes(len)?)))
+        }
+        kind => Err(Error::unsupported(format!("a reference of the kind {kind}"))),
+    }
+}
+
+/// Returns the path to which a reference leads, with the selection if it leads to a region, and with the name if it leads to an
+/// attribute; no text for a null reference.
+pub(super) fn reference_text(at: &LinkedFile, form: ReferenceForm, stored: &[u8]) -> String {
+    if form == ReferenceForm::Revised {
+        return revised_text(at, stored).unwrap_or_else(|why| format!("a reference that cannot be read: {why}"));
+    }
+    let path = |address: u64| object_path(at, address);
     let mut fields = at.file.field_reader(stored, 0);
     let Some(address) = fields.read_address().ok().flatten().filter(|address| *address != 0) else { return String::new() };
-    if !is_region {
+    if form == ReferenceForm::Object {
         return path(address);
     }
     let mut region = || -> Result<String> {

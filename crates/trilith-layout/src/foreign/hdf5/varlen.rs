@@ -29,7 +29,7 @@ pub(super) struct VarlenElements<'a> {
 /// Elements with their strings: their description in a layout.
 pub(super) struct DecodedElements {
     pub datatype: Datatype,
-    /// The attributes `grid_strings` and `grid_numbers`.
+    /// The parts of which they are made, and the filters of these.
     strings: Vec<u64>,
     numbers: Vec<String>,
     /// References with their paths, which follow the filters.
@@ -42,7 +42,7 @@ impl DecodedElements {
         let references =
             Some(self.references.as_str()).filter(|entries| !entries.is_empty()).map(|entries| format!("| {entries}"));
         let numbers: Vec<String> = self.numbers.iter().cloned().chain(references).collect();
-        struct_strings::write_part_attributes(&self.strings, &numbers, text)
+        text.write_parts(&self.strings, &numbers)
     }
 }
 
@@ -89,8 +89,8 @@ impl VarlenElements<'_> {
             (all, _) => text.raw_list(name, all.iter().map(spelled).map(ElementSpec::from))?,
         }
         text.write_grid_shape(shape, &vec![1; shape.len()])?;
-        text.write_attribute("grid_type", format!("{unit}[{most}]").as_str())?;
-        text.write_attribute("grid_filters", "pad")
+        text.write_type_text(&format!("{unit}[{most}]"))?;
+        text.write_filters("pad")
     }
 
     /// Writes lists of variable length: one item each.
@@ -166,7 +166,7 @@ impl VarlenElements<'_> {
         if let (Some((datatype, word)), 1..) = (&element.number_filter, count) {
             write(text, &ItemSpec::bytes(size).with_offset(at))?;
             text.write_grid_shape(&shape, &shape)?;
-            text.write_attribute("grid_filters", word.as_str())?;
+            text.write_filters(word)?;
             return text.write_element_type(datatype, element.order, element.element_axes());
         }
         if element.has_strings() && count > 0 {
@@ -233,7 +233,7 @@ impl VarlenElements<'_> {
                     Datatype::with_length("utf8", paths.length)?
                 }
                 _ => {
-                    strings.extend([pad.map_or(0, |(_, pad)| pad.grid_strings_kind()), 0, 0, stored]);
+                    strings.extend([pad.map_or(0, |(_, pad)| pad.part_kind()), 0, 0, stored]);
                     other.clone()
                 }
             },
@@ -244,7 +244,7 @@ impl VarlenElements<'_> {
         Ok(DecodedElements { datatype, strings, numbers, references })
     }
 
-    /// Returns the number in `grid_strings` for references of a size: that of their filter, which follows those of numbers.
+    /// Returns the kind of a part for references of a size: that of their filter, which follows those of numbers.
     fn reference_kind(&self, size: u64) -> Option<u64> {
         let index = self.typed.paths.as_ref()?.filter_index(size)?;
         Some(struct_strings::FIRST_NUMBER_FILTER + (self.typed.numbers.len() + index) as u64)
@@ -334,7 +334,7 @@ impl VarlenElements<'_> {
         let part = self.typed.references.iter().find(|part| part.offset == at);
         if let (Some(part), Some(paths)) = (part, &self.typed.paths) {
             let index = self.typed.numbers.len() + paths.filter_index(part.size).unwrap_or(0);
-            let shape = if part.is_region { shape } else { field.shape.clone() };
+            let shape = if part.form.has_byte_axis() { shape } else { field.shape.clone() };
             return Ok(MemberTreatment::numbers(Datatype::with_length("utf8", paths.length)?, shape, index));
         }
         if let Some(filter) = self.typed.numbers.iter().position(|(place, _)| *place == at && is_bytes)
@@ -343,13 +343,13 @@ impl VarlenElements<'_> {
             return Ok(MemberTreatment::numbers(datatype.clone(), shape, filter));
         }
         let pad = self.typed.pads.iter().find(|(offset, _)| *offset == at);
-        Ok(pad.map_or(MemberTreatment::Kept, |(_, pad)| MemberTreatment::strings_attribute(field, pad.grid_strings_kind())))
+        Ok(pad.map_or(MemberTreatment::Kept, |(_, pad)| MemberTreatment::strings_attribute(field, pad.part_kind())))
     }
 }
 
 impl StringPad {
-    /// Returns the number of the padding in `grid_strings`.
-    fn grid_strings_kind(self) -> u64 {
+    /// Returns the kind of a part with the padding.
+    fn part_kind(self) -> u64 {
         match self {
             StringPad::NulTerminated => 2,
             StringPad::SpacePadded => 3,

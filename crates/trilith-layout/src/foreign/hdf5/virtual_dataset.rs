@@ -11,7 +11,7 @@ use super::heaps::GlobalHeaps;
 use super::linked_file::{LinkedFile, MAX_LINKS};
 use super::object_header::ObjectHeader;
 use crate::error::{Error, Result};
-use crate::layout::{Attribute, ItemSpec, LayoutBuilder, LayoutLiteral, NoteValue};
+use crate::layout::{ItemSpec, LayoutBuilder};
 
 /// Blocks of a selection that are listed one by one.
 const MAX_LISTED_BLOCKS: u64 = 1 << 16;
@@ -231,7 +231,7 @@ fn find_regular_hyperslab(axis: &BTreeSet<(u64, u64)>) -> Option<[u64; 4]> {
 /// The datasets of which a virtual one is made.
 pub(super) struct VirtualSources {
     datasets: Vec<(Rc<LinkedFile>, Dataset)>,
-    /// The number of a dataset, and the numbers of `grid_slabs`.
+    /// The number of a dataset, and the numbers of its slabs.
     slabs: Vec<(usize, Vec<u64>)>,
 }
 
@@ -350,10 +350,9 @@ impl VirtualSources {
             SourceDataset { name, at, dataset }
         });
         let parts: Vec<SourceDataset> = parts.collect();
-        let named = |(number, _): &(usize, Vec<u64>)| LayoutLiteral::Text(paths.get(*number).cloned().unwrap_or_default());
-        text.write_attribute("grid_sources", self.slabs.iter().map(named).collect::<Vec<_>>())?;
+        let named = self.slabs.iter().map(|(number, _)| paths.get(*number).cloned().unwrap_or_default()).collect();
         let numbers: Vec<u64> = self.slabs.into_iter().flat_map(|(_, numbers)| numbers).collect();
-        text.write_attribute("grid_slabs", numbers.as_slice())?;
+        text.write_sources(named, &numbers)?;
         Ok(parts)
     }
 }
@@ -380,7 +379,7 @@ impl SourceDataset {
                 None => dataset.write_items(&at, &name, text),
             }
         })?;
-        text.write_attribute("grid_part", NoteValue(Attribute::Flag))?;
+        text.write_part_mark()?;
         parts.into_iter().try_for_each(|part| part.write_items(others, text, depth + 1))
     }
 }

@@ -17,7 +17,7 @@ use self::tables::{PdbTables, Symbol};
 use super::nested_dicts;
 use crate::bytes::SourceRef;
 use crate::error::{Error, Result, ResultExt};
-use crate::layout::{COLUMN_ATTRIBUTE, ElementSpec, ItemSpec, Layout, LayoutBuilder, TypeSpec};
+use crate::layout::{ElementSpec, ItemSpec, Layout, LayoutBuilder, TypeSpec};
 use crate::limits::Limits;
 
 /// End of the name of yorick's history records.
@@ -133,7 +133,7 @@ impl PdbFile<'_> {
                 let last = TypeSpec::from_name("u1").with_shape(Vec::new()).with_offset(stride - 1);
                 let members = vec![typed.clone().with_offset(offset).into_member("data"), last.into_member("record")];
                 text.write_item(name, &TypeSpec::Struct(members).with_shape(vec![records.len() as u64]).with_offset(*first))?;
-                text.write_attribute(COLUMN_ATTRIBUTE, "data")
+                text.write_column("data")
             }
             (_, None) => text.write_comment_lines(&format!("{name} has no record")),
             _ => text

@@ -6,7 +6,7 @@ use super::ifd::{Ifd, TiffFile, Values};
 use super::mask_pages::{SMALLER, page_kind};
 use super::{Page, id};
 use crate::error::Result;
-use crate::layout::{FACTORS_ATTRIBUTE, LayoutBuilder, LayoutLiteral};
+use crate::layout::{LayoutBuilder, LayoutLiteral};
 
 /// Samples of an image: their number takes two bytes.
 const MAX_SAMPLES: usize = 1 << 16;
@@ -73,9 +73,6 @@ pub(super) fn write_factors(factors: &[(f64, f64)], is_number: bool, text: &mut 
             }
             Ok(())
         }
-        all => {
-            let numbers = all.iter().flat_map(|(scale, offset)| [LayoutLiteral::Float(*scale), LayoutLiteral::Float(*offset)]);
-            text.write_attribute(FACTORS_ATTRIBUTE, numbers.collect::<Vec<_>>())
-        }
+        all => text.write_sample_factors(all),
     }
 }

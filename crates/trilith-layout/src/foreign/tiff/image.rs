@@ -8,7 +8,7 @@ use super::ifd::{Ifd, TiffFile, Values};
 use crate::array::ChunkShape;
 use crate::array::{Byteorder, Datatype};
 use crate::error::{Error, Result};
-use crate::layout::{ElementSpec, ItemSpec, LayoutBuilder, LayoutLiteral, NoteValue, hex_text, integer_literal};
+use crate::layout::{ElementSpec, ItemSpec, LayoutBuilder, LayoutLiteral, NoteValue, integer_literal};
 use crate::limits::Limits;
 
 /// Chunks that are named one by one; of more the table is, which is in the file.
@@ -351,21 +351,18 @@ impl TiffImage {
         }
         text.write_grid_shape(&whole.shape, &whole.chunk)?;
         text.write_element_type(&self.datatype, self.order, &[])?;
-        if !self.filters.is_empty() {
-            text.write_attribute("grid_filters", self.filters.as_str())?;
-        }
+        text.write_filters(&self.filters)?;
         if !self.jpeg_tables.is_empty() {
-            text.write_attribute("grid_head", hex_text(&self.jpeg_tables).as_str())?;
+            text.write_chunk_header(&self.jpeg_tables)?;
         }
         if !self.is_tiled {
-            text.write_attribute("grid_edge", "cut")?;
+            text.write_trimmed_edges()?;
         }
         if let Some(fill) = planes.first().and_then(|tags| self.read_nodata_value(file, tags)) {
-            text.write_attribute("grid_fill", fill)?;
+            text.write_fill_value(fill)?;
         }
         if let Some((_, bytes)) = &table {
-            text.write_attribute("grid_at", "")?;
-            text.write_attribute("grid_bytes", format!("/{bytes}").as_str())?;
+            text.write_chunk_table(bytes)?;
         }
         whole.write_dim_names(text)?;
         Ok(WriteResult { table: table.map(|(said, bytes)| (bytes, said)), reason: whole.missing_images_error() })
@@ -407,8 +404,7 @@ impl TiffImage {
     }
 
     fn write_dim_names(&self, text: &mut LayoutBuilder) -> Result<()> {
-        let dims: Vec<_> = self.dims.iter().map(|name| LayoutLiteral::Text((*name).to_owned())).collect();
-        text.write_attribute("grid_dims", dims)
+        text.write_dims(self.dims.iter().copied())
     }
 
     /// Returns the start of the image, if its strips are contiguous.

@@ -7,7 +7,7 @@ use super::ifd::{Ifd, TiffFile};
 use super::image::TiffImage;
 use super::{Page, id};
 use crate::error::Result;
-use crate::layout::{Attribute, LayoutBuilder, NoteValue, VALID_ATTRIBUTE};
+use crate::layout::LayoutBuilder;
 
 /// The bit of a smaller version of another page.
 pub(super) const SMALLER: u64 = 1;
@@ -93,7 +93,7 @@ fn attach_level_masks(file: &TiffFile<'_>, page: &mut Ifd, levels: Vec<Ifd>, kin
 /// Returns the errors of [`LayoutBuilder::write_attribute`].
 pub(super) fn write_reference(name: &str, text: &mut LayoutBuilder) -> Result<String> {
     let (name, path) = text.reserve_name(&format!("{name}@mask"));
-    text.write_attribute(VALID_ATTRIBUTE, path.as_str())?;
+    text.write_mask_path(&path)?;
     Ok(name)
 }
 
@@ -102,16 +102,15 @@ pub(super) fn write_reference(name: &str, text: &mut LayoutBuilder) -> Result<St
 /// # Errors
 /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read, and the errors of [`LayoutBuilder::open_dict`].
 pub(super) fn write_mask(file: &TiffFile<'_>, image: &TiffImage, mask: &Ifd, name: &str, text: &mut LayoutBuilder) -> Result<()> {
-    let hidden = || NoteValue(Attribute::Flag);
     let mut table = None;
     text.or_unreadable(name, |text| {
         let read = TiffImage::read(file, mask)?.check_mask_of(image)?;
         table = read.write_item(file, &[mask], name, text)?.table;
         Ok(())
     })?;
-    text.write_attribute("grid_part", hidden())?;
+    text.write_part_mark()?;
     match table {
-        Some((name, said)) => text.write_item(&name, &said).and_then(|()| text.write_attribute("grid_part", hidden())),
+        Some((name, said)) => text.write_item(&name, &said).and_then(|()| text.write_part_mark()),
         None => Ok(()),
     }
 }
