@@ -19,6 +19,7 @@ mod os_names;
 mod output;
 mod output_file;
 mod outputs;
+mod position_args;
 mod possible_values;
 mod progress;
 mod save_options;

@@ -13,6 +13,7 @@ use crate::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::inputs::{ArgumentKind as Arguments, FileListArgs, all_arguments, run_each};
 use crate::options::Options;
+use crate::position_args::PositionArgs;
 use crate::outputs::{FileFormat, OutputTemplate};
 use crate::output_file::OutputFile;
 
@@ -34,12 +35,14 @@ pub(crate) struct Cutout {
     more: Vec<String>,
     #[command(flatten)]
     list_args: FileListArgs,
-    /// Position in degrees, or in hours and degrees: 83.6,-5.4 or 05:34:24,-05:24:00
+    /// Position in degrees, or in hours and degrees: 83.6,-5.4 or 05:34:24,-05:24:00; ICRS unless --sky-frame names another frame
     #[arg(long, value_name = "LON,LAT", allow_hyphen_values = true, required_unless_present = "points", conflicts_with = "points")]
     sky: Option<String>,
     /// Take the positions from a file: a CSV file with columns as ra and dec, or an NPY file
     #[arg(long, value_name = "IN.csv|.npy")]
     points: Option<String>,
+    #[command(flatten)]
+    frames: PositionArgs,
     /// Size of the cutout, one length or two: 30arcsec, 0.5arcmin, 201px or 201px,101px
     #[arg(long, value_name = "SIZE")]
     size: String,
@@ -91,7 +94,10 @@ impl Cutout {
             job.options.check_inputs(&outputs.nth_name(0, &job.name, &path).unwrap_or_default(), &[])?;
             let is_missing = |at: &[f64; 2]| at.iter().any(|value| value.is_nan());
             // A file of which nothing is cut out needs no image.
-            let image = if positions.iter().all(is_missing) { None } else { Some(file.cutout_image(&path)?) };
+            let image = if positions.iter().all(is_missing) { None } else { Some(file.cutout_image_by_key(&path, self.frames.wcs_key)?) };
+            if let Some(image) = &image {
+                self.frames.note_conversion(&image.coordinates().wcs, job.options);
+            }
             let (name, options) = (job.name.clone(), job.options);
             let cut = |(number, at): (usize, &[f64; 2])| {
                 let Some(image) = image.as_ref().filter(|_| !is_missing(at)) else {
@@ -127,6 +133,7 @@ impl Cutout {
         };
         options.fill = self.fill;
         options.image_only.clone_from(&self.only);
+        options.position_frame = self.frames.sky_frame;
         options
     }
 
