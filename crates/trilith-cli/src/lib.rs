@@ -5,6 +5,8 @@
 //! nothing found, refused), 2 could not tell.
 
 mod advice;
+#[cfg(feature = "parquet")]
+mod columnar_points;
 mod commands;
 mod complete;
 mod conform;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use trilith::bytes::WriteBasis;
 use trilith::convert::{ConvertOptions, CoordinateHeader};
 use trilith_io::threads::map_in_order;
-use trilith::wcs::{PointTable, BoxSize, position};
+use trilith::wcs::{BoxSize, position};
 use trilith::{CutoutImage, CutoutOptions, EdgeMode, Error, Result};
 use trilith_view::preview::{Preview, PreviewOptions};
 
@@ -13,7 +13,7 @@ use crate::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::inputs::{ArgumentKind as Arguments, FileListArgs, all_arguments, run_each};
 use crate::options::Options;
-use crate::position_args::PositionArgs;
+use crate::position_args::{PositionArgs, read_points};
 use crate::outputs::{FileFormat, OutputTemplate};
 use crate::output_file::OutputFile;
 
@@ -38,8 +38,9 @@ pub(crate) struct Cutout {
     /// Position in degrees, or in hours and degrees: 83.6,-5.4 or 05:34:24,-05:24:00; ICRS unless --sky-frame names another frame
     #[arg(long, value_name = "LON,LAT", allow_hyphen_values = true, required_unless_present = "points", conflicts_with = "points")]
     sky: Option<String>,
-    /// Take the positions from a file: a CSV file with columns as ra and dec, or an NPY file
-    #[arg(long, value_name = "IN.csv|.npy")]
+    /// Take the positions from a file with columns as ra and dec: CSV, JSON lines, Parquet, Arrow, a table of a FITS or ASDF file
+    /// (FILE#/path, or its first one), or an NPY file
+    #[arg(long, value_name = "IN")]
     points: Option<String>,
     #[command(flatten)]
     frames: PositionArgs,
@@ -141,7 +142,7 @@ impl Cutout {
         match (&self.sky, &self.points) {
             (Some(text), _) => Ok(vec![position(text)?]),
             (None, Some(list)) => {
-                let [lon, lat] = PointTable::read(options.open_source(list)?, &options.command_limits()?)?.positions()?;
+                let [lon, lat] = read_points(list, options)?.positions()?;
                 Ok(lon.into_iter().zip(lat).map(|(lon, lat)| [lon, lat]).collect())
             }
             (None, None) => Err(Error::invalid_input("a cutout needs --sky or --points")),

@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 use trilith::array::Array;
 use trilith::bytes::WriteBasis;
 use trilith_io::error::{ResultExt as _, count_noun};
-use trilith::wcs::{self, FoundWcs, InverseMethod, WcsOptions as Choices, PointTable, PositionFrame, Wcs, WcsKey, from_wcs};
+use trilith::wcs::{self, FoundWcs, InverseMethod, WcsOptions as Choices, PositionFrame, Wcs, WcsKey, from_wcs};
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
 use crate::item_arg::ItemArg;
 use crate::options::Options;
+use crate::position_args::read_points;
 use crate::output::{Output, eprint_line};
 use crate::outputs::{FileFormat, report_written};
 use crate::dashed_words::strip_mark;
@@ -34,9 +35,9 @@ pub(crate) struct Sky {
     /// The points are world coordinates, and pixels are printed
     #[arg(long)]
     pixel: bool,
-    /// Take the points of a file: a CSV file, with columns named x and y or ra and dec or without names, or an NPY
-    /// file with a row for each point
-    #[arg(long = "points", value_name = "IN.csv|.npy", conflicts_with = "points")]
+    /// Take the points of a file with columns named x and y or ra and dec: CSV (names are optional), JSON lines, Parquet,
+    /// Arrow, a table of a FITS or ASDF file (FILE#/path, or its first one), or an NPY file with a row for each point
+    #[arg(long = "points", value_name = "IN", conflicts_with = "points")]
     list: Option<String>,
     /// With --points: write the results to a file, .csv or .npy; - is CSV on standard output
     #[arg(short, long, value_name = "OUT.csv|.npy", requires = "list", default_value = "-")]
@@ -182,7 +183,7 @@ impl Sky {
             _ if output == "-" => false,
             _ => return Err(Error::invalid_input(format!("cannot write points to {output}")).hint("name a .csv or .npy file, or - for CSV")),
         };
-        let points = PointTable::read(options.open_source(list)?, &options.command_limits()?).with_context(|| list)?;
+        let points = read_points(list, options)?;
         let columns = if self.pixel { points.world(coordinates) } else { points.pixels(coordinates) }.with_context(|| list)?;
         let found = self.compute_coordinates(coordinates, &columns)?;
         let count = found.first().map_or(0, Vec::len);

@@ -23,12 +23,13 @@ mod locate;
 mod numbers;
 mod points;
 mod position_frame;
+mod selector;
 mod sky_position;
 mod transforms;
 mod units;
 
 pub(crate) use locate::wcs_at;
-pub use points::PointTable;
+pub use points::{PointColumn, PointTable};
 pub use position_frame::{PositionFrame, WcsKey};
 pub use sky_position::{BoxLength, BoxSize, PixelBox, latitude, longitude, position};
 pub use trilith_wcs::{Card, CardValue, FitOptions, FitsHeader, Frame, FrameAxis, InverseMethod, SkyFrame, Wcs, WcsOptions};
