@@ -53,5 +53,5 @@ pub use rotation::{RotationMatrix, native_to_celestial, pole, sequence, transpos
 pub use sky_frame::SkyFrame;
 pub use tabular::{Interpolation, OutOfBounds, Tabular1D, Tabular2D};
 pub use to_fits::{Card, CardValue, FitOptions, FitsHeader};
-pub use transform::{ArithmeticOperation, Transform};
+pub use transform::{ArithmeticOperation, SelectorKey, Transform};
 pub use wcs::{Frame, FrameAxis, InverseMethod, PipelineStep, Wcs, WcsOptions};

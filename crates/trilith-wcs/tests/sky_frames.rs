@@ -34,7 +34,8 @@ fn positions_are_those_of_astropy() {
         let turn = (found[0] - c + 180.0).rem_euclid(360.0) - 180.0;
         let apart = (turn * d.to_radians().cos()).hypot(found[1] - d);
         // From FK4 to a frame with an equinox astropy precesses to that equinox and back, which is not exact with Newcomb's angles.
-        let room = if words[0].starts_with("fk4") && matches!(words[2], "fk5" | "barycentricmeanecliptic") { 2e-8 } else { 1e-11 };
+        let room =
+            if words[0].starts_with("fk4") && matches!(words[2], "fk5" | "barycentricmeanecliptic") { 2e-8 } else { 1e-11 };
         assert!(apart < room, "{line}: {found:?}, {apart:e} degrees apart");
         count += 1;
     }
