@@ -68,6 +68,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: CampaignProgram::Python("crates/trilith-py/tests/test_generated_hdf5.py"),
     },
     Campaign {
+        name: "headers",
+        subject: "FITS headers of coordinates with every keyword that changes positions, against astropy",
+        cases: 5000,
+        work: CampaignProgram::Python("tests/interop/test_wcs_keywords.py"),
+    },
+    Campaign {
         name: "netcdf",
         subject: "netCDF files of every format and type, against netCDF4 and xarray",
         cases: 2000,

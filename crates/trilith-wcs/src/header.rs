@@ -412,7 +412,11 @@ impl<'k> HeaderParser<'k> {
             if let Some(key) = self.parameter_from(latitude, 21) {
                 return Err(Error::Unsupported(format!("{key} of projection ZPN (expected numbers up to 20)")));
             }
-            return Projection::new(code, &terms);
+            let named = |error: Error| match error {
+                Error::Invalid(text) => Error::Invalid(format!("CTYPE{}: {text}", latitude + 1)),
+                other => other,
+            };
+            return Projection::new(code, &terms).map_err(named);
         }
         let mut given = [f64::NAN; 3];
         for (place, number) in given.iter_mut().zip(1..) {

@@ -10,6 +10,8 @@ use super::{get, read_list, require_item};
 use crate::error::{Error, Result, ResultExt as _};
 use crate::file::{Item, ItemKind};
 
+/// The tag of an ordered mapping.
+const ORDERED_MAPPING: &str = "tag:yaml.org,2002:omap";
 /// The tolerance for keys of a node that has none.
 const KEY_TOLERANCE: f64 = 1e-8;
 
@@ -24,8 +26,8 @@ impl TransformBuilder {
         let mapper = require_item(item, "label_mapper")?;
         let (key, _) = self.build_transform(&mapper, units, depth + 1).with_context(|| "label_mapper")?;
         let selector = require_item(item, "selector")?;
-        let labels = read_list(&require_item(&selector, "labels")?)?;
-        let nodes = read_list(&require_item(&selector, "transforms")?)?;
+        let labels = read_list(&ordered_item(&selector, "labels")?)?;
+        let nodes = read_list(&ordered_item(&selector, "transforms")?)?;
         if labels.len() != nodes.len() {
             return Err(Error::malformed(format!("{} labels of {} transforms", labels.len(), nodes.len())));
         }
@@ -63,7 +65,10 @@ impl TransformBuilder {
             None => Ok(label),
         };
         // A label of a pixel is no quantity.
-        if mapper.kind() == ItemKind::Array || mapper.kind() == ItemKind::List {
+        let tag = super::item_tag(&mapper);
+        let is_plain = tag.as_ref().is_none_or(|tag| tag.starts_with("tag:yaml.org"));
+        let is_list = mapper.kind() == ItemKind::List && tag.as_deref() != Some(ORDERED_MAPPING);
+        if mapper.kind() == ItemKind::Array || is_list {
             let found = self.read_parameter(item, "mapper").with_context(|| "labels of pixels that are not numbers")?;
             let &[_, width] = &found.shape[..] else {
                 return Err(Error::unsupported(format!("labels in an array of shape {:?} are not supported", found.shape)));
@@ -71,12 +76,12 @@ impl TransformBuilder {
             let labels = Transform::label_array(width, found.values, &self.limits).map_err(from_wcs)?;
             return Ok((after(chosen, labels)?, vec![None]));
         }
-        if super::item_tag(&mapper).is_some_and(|tag| !tag.starts_with("tag:yaml.org")) {
+        if !is_plain {
             let (label, _) = self.build_transform(&mapper, units, depth + 1)?;
             return Ok((after(chosen, label)?, vec![None]));
         }
-        let labels = read_list(&require_item(&mapper, "labels")?)?;
-        let nodes = read_list(&require_item(&mapper, "models")?)?;
+        let labels = read_list(&ordered_item(&mapper, "labels")?)?;
+        let nodes = read_list(&ordered_item(&mapper, "models")?)?;
         if labels.len() != nodes.len() {
             return Err(Error::malformed(format!("{} keys of {} transforms", labels.len(), nodes.len())));
         }
@@ -97,6 +102,16 @@ impl TransformBuilder {
         let key = chosen.unwrap_or_else(|| Transform::identity(inputs));
         Ok((Transform::selector(key, cases, 0.0).map_err(from_wcs)?, vec![None]))
     }
+}
+
+/// The child of a mapping, or of an ordered one, which YAML has as a list of mappings of one key.
+fn ordered_item<'f>(item: &Item<'f>, key: &str) -> Result<Item<'f>> {
+    if item.kind() != ItemKind::List {
+        return require_item(item, key);
+    }
+    let parts = read_list(item)?;
+    let found = parts.iter().map(|part| get(part, key)).find_map(Result::transpose).transpose()?;
+    found.ok_or_else(|| Error::malformed(format!("an ordered mapping without {key}")))
 }
 
 /// The label of a region, which is a number.
