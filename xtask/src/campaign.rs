@@ -80,6 +80,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: CampaignProgram::Python("tests/interop/test_c_programs.py"),
     },
     Campaign {
+        name: "fits-wcs",
+        subject: "FITS headers of coordinates with every keyword that changes positions, against astropy",
+        cases: 5000,
+        work: CampaignProgram::Python("tests/interop/test_wcs_keywords.py"),
+    },
+    Campaign {
         name: "netcdf",
         subject: "netCDF files of every format and type, against netCDF4 and xarray",
         cases: 2000,

@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, c_char};
 
-use library::wcs::{FitOptions, InverseMethod, Wcs, WcsOptions, fits_cards, from_wcs};
+use library::wcs::{FitOptions, InverseMethod, PositionFrame, Wcs, WcsKey, WcsOptions, fits_cards, from_wcs};
 use library::{Error, Result};
 
 use crate::error::{c_text, call, trilith_error};
@@ -34,13 +34,30 @@ pub unsafe extern "C" fn trilith_wcs_open(
     out: *mut *mut trilith_wcs,
     error: *mut *mut trilith_error,
 ) -> i32 {
+    call!(out, error, { open_wcs(&get_ref(file)?.file, optional_str(path)?.unwrap_or_default(), WcsKey::default())? })
+}
+
+fn open_wcs(file: &library::File, path: &str, key: WcsKey) -> Result<*mut trilith_wcs> {
+    let found = file.wcs_by_key(path, key)?;
+    let wcs = found.ok_or_else(|| Error::new(library::ErrorKind::NotFound, format!("no coordinates for {path:?}")))?.wcs;
+    let axes = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis));
+    let axes = axes.map(|axis| [axis.name, axis.unit, axis.physical_type].map(|text| c_text(&text))).collect();
+    Ok(trilith_wcs::into_handle(wcs, axes))
+}
+
+/// Does the same as trilith_wcs_open, for an alternate description of FITS headers: `key` is a letter, or 0 for the primary one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_wcs_open_key(
+    file: *const trilith_file,
+    path: *const c_char,
+    key: c_char,
+    out: *mut *mut trilith_wcs,
+    error: *mut *mut trilith_error,
+) -> i32 {
     call!(out, error, {
-        let path = optional_str(path)?.unwrap_or_default();
-        let found = get_ref(file)?.file.wcs(path)?;
-        let wcs = found.ok_or_else(|| Error::new(library::ErrorKind::NotFound, format!("no coordinates for {path:?}")))?.wcs;
-        let axes = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis));
-        let axes = axes.map(|axis| [axis.name, axis.unit, axis.physical_type].map(|text| c_text(&text))).collect();
-        trilith_wcs::into_handle(wcs, axes)
+        let letter = char::from(key.to_ne_bytes()[0]);
+        let key: WcsKey = if key == 0 { WcsKey::default() } else { letter.to_string().parse()? };
+        open_wcs(&get_ref(file)?.file, optional_str(path)?.unwrap_or_default(), key)?
     })
 }
 
@@ -163,6 +180,37 @@ pub unsafe extern "C" fn trilith_wcs_footprint(wcs: *const trilith_wcs, out: *mu
     call!(out.cast::<[[f64; 2]; 4]>(), error, {
         let none = || Error::unsupported("coordinates without a sky, or of an unknown number of pixels, have no footprint");
         get_ref(wcs)?.wcs.footprint().ok_or_else(none)?
+    })
+}
+
+/// Converts `count` positions, longitude and latitude in degrees one after the other, between a reference frame (icrs, fk5, fk4 or galactic)
+/// and the frame of the coordinates: to that of the coordinates if `to_native` is not 0. TRILITH_UNSUPPORTED if the frame of the coordinates cannot be
+/// converted. `out` may be `positions`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trilith_wcs_convert_frame(
+    wcs: *const trilith_wcs,
+    frame: *const c_char,
+    to_native: i32,
+    count: usize,
+    positions: *const f64,
+    out: *mut f64,
+    error: *mut *mut trilith_error,
+) -> i32 {
+    call!(error, {
+        let wcs = &get_ref(wcs)?.wcs;
+        let frame: PositionFrame = optional_str(frame)?.unwrap_or_default().parse()?;
+        frame.from_native(wcs, [0.0, 0.0])?;
+        let columns = read_point_columns(positions, count, 2)?;
+        if count > 0 {
+            check_out_pointer(out)?;
+        }
+        for (at, (lon, lat)) in columns.first().into_iter().flatten().zip(columns.get(1).into_iter().flatten()).enumerate() {
+            let place = if to_native != 0 { frame.to_native(wcs, [*lon, *lat]) } else { frame.from_native(wcs, [*lon, *lat])? };
+            for (part, angle) in place.into_iter().enumerate() {
+                out.add(at * 2 + part).write(angle);
+            }
+        }
+        Ok(())
     })
 }
 

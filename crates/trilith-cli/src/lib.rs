@@ -5,6 +5,8 @@
 //! nothing found, refused), 2 could not tell.
 
 mod advice;
+#[cfg(feature = "parquet")]
+mod columnar_points;
 mod commands;
 mod complete;
 mod conform;
@@ -19,6 +21,7 @@ mod os_names;
 mod output;
 mod output_file;
 mod outputs;
+mod position_args;
 mod possible_values;
 mod progress;
 mod save_options;

@@ -22,7 +22,7 @@ type TableColumns = (Vec<String>, Vec<&'static str>, Vec<Py<PyList>>, Vec<(Strin
 
 /// The table of `trilith.table`, column by column.
 #[pyfunction]
-#[pyo3(signature = (files, columns, condition, covers, each, sort, hidden, layout, byteorder, allow, remote, storage_options))]
+#[pyo3(signature = (files, columns, condition, covers, sky_frame, wcs_key, each, sort, hidden, layout, byteorder, allow, remote, storage_options))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "so the words of Python arrive")]
 pub(crate) fn _table(
     py: Python<'_>,
@@ -30,6 +30,8 @@ pub(crate) fn _table(
     columns: Vec<(String, String)>,
     condition: Option<&str>,
     covers: Option<(f64, f64, f64)>,
+    sky_frame: &str,
+    wcs_key: &str,
     each: Option<&str>,
     sort: Option<&str>,
     hidden: bool,
@@ -41,7 +43,9 @@ pub(crate) fn _table(
 ) -> PyResult<TableColumns> {
     let mut query = build_query(&columns, condition, each, sort).or_raise(UsageErrorKind::Argument)?;
     if let Some((lon, lat, radius)) = covers {
-        query = query.covering_position([lon, lat], radius);
+        let frame = sky_frame.parse().or_raise(UsageErrorKind::Argument)?;
+        let key = wcs_key.parse().or_raise(UsageErrorKind::Argument)?;
+        query = query.covering_position([lon, lat], radius).position_frame(frame).wcs_key(key);
     }
     let layout = layout::parse_arg(layout)?;
     let servers = crate::remote::build_server_options(&allow, remote, storage_options)?;

@@ -6,7 +6,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use trilith::convert::ConvertOptions;
-use trilith::wcs::{CardValue, FitOptions, FoundWcs, InverseMethod, WcsOptions, find_coordinates, from_wcs};
+use trilith::wcs::{
+    CardValue, FitOptions, FoundWcs, InverseMethod, PositionFrame, WcsKey, WcsOptions, find_coordinates, from_wcs,
+};
 use trilith::{CutoutOptions, EdgeMode};
 
 use crate::array::Array;
@@ -125,6 +127,30 @@ impl Wcs {
         header.cards.into_iter().map(card).collect()
     }
 
+    /// Positions of a frame, in degrees, in the frame of these coordinates, or the other way.
+    #[allow(clippy::needless_pass_by_value, reason = "they come from Python")]
+    fn convert_frame<'py>(
+        &self,
+        py: Python<'py>,
+        lon: PyReadonlyArray1<'_, f64>,
+        lat: PyReadonlyArray1<'_, f64>,
+        frame: &str,
+        to_native: bool,
+    ) -> PyResult<CoordinateColumns<'py>> {
+        let (wcs, frame): (_, PositionFrame) = (&self.found.wcs, frame.parse().or_raise(UsageErrorKind::Argument)?);
+        frame.from_native(wcs, [0.0, 0.0]).or_raise(UsageErrorKind::Argument)?;
+        let mut columns = [Vec::new(), Vec::new()];
+        for (lon, lat) in lon.as_slice()?.iter().zip(lat.as_slice()?) {
+            let place = if to_native {
+                frame.to_native(wcs, [*lon, *lat])
+            } else {
+                frame.from_native(wcs, [*lon, *lat]).or_raise(UsageErrorKind::Argument)?
+            };
+            columns.iter_mut().zip(place).for_each(|(column, angle)| column.push(angle));
+        }
+        Ok(columns.into_iter().map(|column| PyArray1::from_vec(py, column)).collect())
+    }
+
     /// Corners of the extent on the sky, in degrees.
     fn footprint(&self) -> Option<[[f64; 2]; 4]> {
         self.found.wcs.footprint()
@@ -165,9 +191,10 @@ pub(crate) fn _wcs_of_array(array: &Bound<'_, Array>) -> PyResult<Option<Wcs>> {
 
 /// The coordinates at a path of an open file.
 #[pyfunction]
-pub(crate) fn _wcs_at(opened: &Bound<'_, File>, path: &str) -> PyResult<Option<Wcs>> {
+pub(crate) fn _wcs_at(opened: &Bound<'_, File>, path: &str, wcs_key: &str) -> PyResult<Option<Wcs>> {
+    let key: WcsKey = wcs_key.parse().or_raise(UsageErrorKind::Argument)?;
     let file = opened.get().trilith_file()?;
-    let found = detach_interruptible(opened.py(), || file.wcs(path))?.or_raise(UsageErrorKind::Key)?;
+    let found = detach_interruptible(opened.py(), || file.wcs_by_key(path, key))?.or_raise(UsageErrorKind::Key)?;
     Wcs::wrap_with_warnings(opened.py(), found)
 }
 
@@ -183,6 +210,8 @@ pub(crate) fn _cutout<'py>(
     edge: &str,
     fill: Option<f64>,
     only: Vec<String>,
+    sky_frame: &str,
+    wcs_key: &str,
 ) -> PyResult<Option<(Bound<'py, PyBytes>, Vec<String>)>> {
     let mut how = CutoutOptions::default();
     how.edge = match edge {
@@ -192,10 +221,12 @@ pub(crate) fn _cutout<'py>(
         other => return Err(PyValueError::new_err(format!("edge is \"fill\", \"trim\" or \"skip\", not {other:?}"))),
     };
     (how.fill, how.image_only) = (fill, only);
+    how.position_frame = sky_frame.parse().or_raise(UsageErrorKind::Argument)?;
+    let key: WcsKey = wcs_key.parse().or_raise(UsageErrorKind::Argument)?;
     let size = size.parse().or_raise(UsageErrorKind::Argument)?;
     let file = opened.get().trilith_file()?;
     let made = detach_interruptible(py, || {
-        let Some(cutout) = file.cutout(path, sky, size, how)? else { return Ok(None) };
+        let Some(cutout) = file.cutout_image_by_key(path, key)?.cutout(sky, size, how)? else { return Ok(None) };
         let mut out = std::io::Cursor::new(Vec::new());
         let notes = cutout.write(cutout.preferred_format(), &ConvertOptions::default(), &mut out)?;
         Ok(Some((out.into_inner(), notes)))

@@ -218,3 +218,40 @@ def test_reproject_takes_it(file):
     image = numpy.arange(float(numpy.prod(SHAPE))).reshape(SHAPE)
     same, footprint = reproject.reproject_interp((image, wcs), wcs, shape_out=SHAPE)
     assert numpy.nanmax(numpy.abs(same - image)) < 1e-3 and footprint.mean() > 0.9
+
+
+def test_positions_are_icrs_or_sky_coordinates(tmp_path):
+    """First tier. The same place of the sky, in images of three frames."""
+    coordinates = pytest.importorskip("astropy.coordinates")
+    header = {"crpix1": 2, "crpix2": 2, "cdelt1": -0.1, "cdelt2": 0.1, "naxis1": 3, "naxis2": 3}
+    place = coordinates.SkyCoord(150.0, 2.0, unit="deg")
+    for name, frame, kinds in [("icrs", "icrs", "RA DEC"), ("fk4", "fk4", "RA DEC"), ("gal", "galactic", "GLON GLAT")]:
+        own = place.transform_to(frame).spherical
+        lon, lat = kinds.split()
+        cards = {"ctype1": f"{lon:-<4}-TAN", "ctype2": f"{lat:-<4}-TAN", "crval1": own.lon.deg, "crval2": own.lat.deg}
+        cards |= {"radesys": "FK4", "equinox": 1950.0} if frame == "fk4" else {}
+        tree = {"header": header | {key: float(v) if not isinstance(v, str) else v for key, v in cards.items()}}
+        trilith.write(tmp_path / f"{name}.asdf", tree | {"data": numpy.arange(9.0).reshape(3, 3)})
+        with trilith.open(tmp_path / f"{name}.asdf") as f:
+            for sky, words in [((150.0, 2.0), {}), (place, {}), (place.galactic, {}), ((own.lon.deg, own.lat.deg), {"sky_frame": "native"})]:
+                cut = trilith.cutout(f, sky=sky, size=1, **words)
+                assert cut["data"][...].tolist() == [[4.0]], (name, sky)
+            assert f["data"].wcs.contains(place) and not f["data"].wcs.contains(coordinates.SkyCoord(10.0, 2.0, unit="deg"))
+    assert len(trilith.covering(tmp_path, 150.0, 2.0)) == 3
+    assert len(trilith.covering(tmp_path, place)) == 3
+    assert len(trilith.table(tmp_path, {}, covers=(place, 0.1))["file"]) == 3
+    assert [name[-8:] for name in trilith.covering(tmp_path, place.galactic.l.deg, place.galactic.b.deg, sky_frame="native")] == ["gal.asdf"]
+    with pytest.raises(ValueError, match="frame"):
+        trilith.covering(tmp_path, 1.0, 2.0, sky_frame="moon")
+
+
+def test_alternate_descriptions_have_letters():
+    """First tier."""
+    header = {"ctype1": "WAVE", "cunit1": "um", "crpix1": 1, "crval1": 2.0, "cdelt1": 0.5}
+    header |= {"ctype1B": "VRAD", "crpix1B": 1.0, "crval1B": 100.0, "cdelt1B": 10.0}
+    f = trilith.open(trilith.dumps({"header": header, "flux": [1.0, 2.0, 3.0]}))
+    assert trilith.wcs(f, "flux").pixel_to_world_values(2) == 3.0
+    assert trilith.wcs(f, "flux", wcs_key="B").pixel_to_world_values(2) == 120.0
+    assert trilith.wcs(f, "flux", wcs_key="C") is None
+    with pytest.raises(ValueError, match="letter"):
+        trilith.wcs(f, "flux", wcs_key="BC")

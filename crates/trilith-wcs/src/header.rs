@@ -79,7 +79,7 @@ impl<'k> HeaderParser<'k> {
         frame.axes = known.iter().map(|axis| self.describe_axis(*axis, is_sky(*axis))).collect();
         frame.reference_frame = self.reference_point(sky);
         let usual = if frame.reference_frame.starts_with("FK4") { 1950.0 } else { 2000.0 };
-        let has_equinox = frame.reference_frame.starts_with("FK");
+        let has_equinox = frame.reference_frame.starts_with("FK") || frame.reference_frame.ends_with("Ecliptic");
         frame.equinox = self.equinox().filter(|equinox| has_equinox && *equinox != usual);
         frame.sky = sky.and_then(|(longitude, latitude)| {
             let at = |axis: usize| known.iter().position(|known| *known == axis);
@@ -125,6 +125,7 @@ impl<'k> HeaderParser<'k> {
     fn reference_point(&self, sky: Option<(usize, usize)>) -> String {
         let Some((longitude, _)) = sky else { return String::new() };
         let (said, old) = (self.keywords.text_value("RADESYS"), self.keywords.text_value("RADECSYS"));
+        let system = if said.is_empty() { old } else { said };
         match (self.kinds[longitude].get(..4), self.equinox()) {
             (Some("GLON"), _) => "Galactic",
             (Some("RA--"), _) if !said.is_empty() => said,
@@ -132,6 +133,10 @@ impl<'k> HeaderParser<'k> {
             (Some("RA--"), Some(equinox)) if equinox < 1984.0 => "FK4",
             (Some("RA--"), Some(_)) => "FK5",
             (Some("RA--"), None) => "ICRS",
+            // The ecliptic of FK4 has no name in astropy.
+            (Some("ELON"), _) if matches!(system, "ICRS" | "FK5") => "BarycentricMeanEcliptic",
+            (Some("ELON"), Some(equinox)) if system.is_empty() && equinox >= 1984.0 => "BarycentricMeanEcliptic",
+            (Some("ELON"), None) if system.is_empty() => "BarycentricMeanEcliptic",
             _ => "",
         }
         .to_owned()
@@ -402,6 +407,17 @@ impl<'k> HeaderParser<'k> {
 
     /// The parameters of a projection, those of the latitude axis.
     fn read_projection(&self, code: &str, latitude: usize) -> Result<Projection> {
+        if code == "ZPN" {
+            let terms: Vec<f64> = (0..=20).map(|number| self.pv_parameter(latitude, number).unwrap_or(0.0)).collect();
+            if let Some(key) = self.parameter_from(latitude, 21) {
+                return Err(Error::Unsupported(format!("{key} of projection ZPN (expected numbers up to 20)")));
+            }
+            let named = |error: Error| match error {
+                Error::Invalid(text) => Error::Invalid(format!("CTYPE{}: {text}", latitude + 1)),
+                other => other,
+            };
+            return Projection::new(code, &terms).map_err(named);
+        }
         let mut given = [f64::NAN; 3];
         for (place, number) in given.iter_mut().zip(1..) {
             let (own, old) = (self.pv_parameter(latitude, number), self.keywords.get(&format!("PROJP{number}")));

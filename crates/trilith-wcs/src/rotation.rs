@@ -7,14 +7,19 @@ pub type RotationMatrix = [[f64; 3]; 3];
 
 const IDENTITY: RotationMatrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-fn multiply(a: &RotationMatrix, b: &RotationMatrix) -> RotationMatrix {
+pub(crate) fn matrix_product(a: &RotationMatrix, b: &RotationMatrix) -> RotationMatrix {
     let column = |j: usize| [b[0][j], b[1][j], b[2][j]];
     let entry = |row: &[f64; 3], j: usize| row.iter().zip(column(j)).map(|(x, y)| x * y).sum();
     a.map(|row| [entry(&row, 0), entry(&row, 1), entry(&row, 2)])
 }
 
+/// Returns the vector that a matrix makes of another.
+pub(crate) fn rotate_vector(matrix: &RotationMatrix, vector: [f64; 3]) -> [f64; 3] {
+    matrix.map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum())
+}
+
 /// Rotation of the frame about an axis (`x`, `y` or `z`) by an angle in degrees.
-fn around_axis(axis: char, angle: f64) -> Option<RotationMatrix> {
+pub(crate) fn rotation_about(axis: char, angle: f64) -> Option<RotationMatrix> {
     let (s, c) = angle.to_radians().sin_cos();
     Some(match axis {
         'x' => [[1.0, 0.0, 0.0], [0.0, c, s], [0.0, -s, c]],
@@ -34,9 +39,9 @@ pub fn sequence(angles: &[f64], axes: &str) -> Result<RotationMatrix> {
     }
     let mut all = IDENTITY;
     for (angle, axis) in angles.iter().zip(axes.chars()) {
-        let one =
-            around_axis(axis, *angle).ok_or_else(|| Error::Invalid(format!("rotation about {axis:?} (expected x, y or z)")))?;
-        all = multiply(&one, &all);
+        let one = rotation_about(axis, *angle)
+            .ok_or_else(|| Error::Invalid(format!("rotation about {axis:?} (expected x, y or z)")))?;
+        all = matrix_product(&one, &all);
     }
     Ok(all)
 }
@@ -50,7 +55,7 @@ pub fn native_to_celestial(pole: (f64, f64), lonpole: f64) -> RotationMatrix {
     angles
         .iter()
         .zip(['z', 'x', 'z'])
-        .fold(IDENTITY, |all, (angle, axis)| around_axis(axis, *angle).map_or(all, |one| multiply(&one, &all)))
+        .fold(IDENTITY, |all, (angle, axis)| rotation_about(axis, *angle).map_or(all, |one| matrix_product(&one, &all)))
 }
 
 /// Returns the opposite rotation.

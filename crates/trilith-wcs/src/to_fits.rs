@@ -297,7 +297,8 @@ impl<'w> SipFit<'w> {
         let mut header = self.initial_plane(projection.code(), "");
         self.write_reference(&mut header, [x - dx, y - dy], sky, matrix, pole);
         for (number, value) in projection.parameters().iter().enumerate() {
-            header.push_number(format!("PV2_{}", number + 1), *value, "parameter of the projection");
+            let number = if projection.code() == "ZPN" { number } else { number + 1 };
+            header.push_number(format!("PV2_{number}"), *value, "parameter of the projection");
         }
         header.max_error = self.max_pixel_error(&header)?;
         Ok((header.max_error < EXACT_TOLERANCE).then_some(header))
@@ -544,6 +545,7 @@ fn axis_names(wcs: &Wcs, longitude: usize) -> Result<(&'static str, &'static str
         "Galactic" => Some("GLON"),
         "helioprojective" => Some("HPLN"),
         "supergalactic" => Some("SLON"),
+        "BarycentricMeanEcliptic" => Some("ELON"),
         _ => None,
     };
     let axis = wcs.world_axis(longitude);
@@ -554,7 +556,13 @@ fn axis_names(wcs: &Wcs, longitude: usize) -> Result<(&'static str, &'static str
     let Some((lon, lat, _)) = CTYPE_PAIRS.iter().find(|(known, ..)| Some(*known) == found) else {
         return Err(Error::Unsupported(format!("a FITS header of positions in the frame {reference}")));
     };
-    let system = if *lon == "RA" { reference.to_owned() } else { String::new() };
+    let has_equinox = wcs.frames().last().is_some_and(|frame| frame.equinox.is_some());
+    let system = match *lon {
+        "RA" => reference,
+        "ELON" if has_equinox => "FK5",
+        _ => "",
+    };
+    let system = system.to_owned();
     Ok((lon, lat, system))
 }
 

@@ -2,10 +2,13 @@
 
 mod function;
 mod ravel;
+mod selector;
 mod separability;
 
 use self::function::Function;
 use self::ravel::ArrayIndexing;
+pub use self::selector::SelectorKey;
+use self::selector::{LabelArray, Selector};
 use crate::polynomial::Polynomial;
 use crate::projection::Projection;
 use crate::rotation::{RotationMatrix, transposed};
@@ -136,6 +139,8 @@ enum Node {
     Ravel(ArrayIndexing),
     /// The number of an element to indices.
     Unravel(ArrayIndexing),
+    LabelArray(LabelArray),
+    Selector(Box<Selector>),
 }
 
 impl Transform {
@@ -506,6 +511,12 @@ impl Transform {
             Node::PerElement { .. } => return none("a transform that varies"),
             Node::Coupled { .. } => return none("transforms that share inputs"),
             Node::Tpv(_) => return none("a distortion without a given inverse"),
+            Node::LabelArray(_) => return none("labels of pixels"),
+            Node::Selector(selector) => {
+                let cases = selector.cases.iter().map(|(key, case)| Ok((*key, case.invert(least)?)));
+                Self::selector(selector.key.invert(least)?, cases.collect::<Result<_>>()?, selector.fallback)
+                    .map_err(|error| Error::Unsupported(format!("no inverse: {error}")))?
+            }
         })
     }
 
@@ -626,6 +637,8 @@ impl Transform {
                 forward.run(stack, at, count);
             }
             Node::PerElement { shape, cases } => self.evaluate_per_element(shape, cases, stack, at, count),
+            Node::LabelArray(labels) => stack.map_points(at, |[x, y]: [f64; 2]| [labels.label_at(x, y)]),
+            Node::Selector(selector) => selector.run(stack, at, self.outputs),
             Node::Function(function) if self.inputs == 1 => stack.map_column(at, function.unary()),
             Node::Function(function) => {
                 let function = function.binary();
@@ -690,6 +703,7 @@ impl Transform {
         match &self.node {
             Node::Chain(parts) | Node::Parallel(parts) => below(&mut parts.iter()),
             Node::PerElement { cases, .. } => below(&mut cases.iter().take(1)),
+            Node::Selector(selector) => below(&mut selector.cases.iter().map(|(_, case)| case).chain([&selector.key])),
             Node::Arithmetic { left, right, .. } => below(&mut [&**left, &**right].into_iter()),
             Node::WithInverse { forward, inverse, .. } => below(&mut [&**forward, &**inverse].into_iter()),
             Node::FixedInputs { transform, .. } => below(&mut [&**transform].into_iter()),

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::file::{File, FileFormat, OpenOptions};
 use crate::fits::{self, Card, CardValue, HduData, Header, Outside, StoredImage};
 use crate::tree::{Edit, Node, Tree, TreePath, Value};
-use crate::wcs::{BoxSize, FoundWcs, PixelBox};
+use crate::wcs::{BoxSize, FoundWcs, PixelBox, PositionFrame};
 pub use image::CutoutImage;
 
 /// Byte ranges of a remote file that are closer than this are one request.
@@ -52,6 +52,8 @@ pub struct CutoutOptions {
     pub fill: Option<f64>,
     /// Names of the arrays that the cutout has, as `data`; all of the shape of the image if there are none.
     pub image_only: Vec<String>,
+    /// Reference frame of the position.
+    pub position_frame: PositionFrame,
 }
 
 /// Pixels around a position.
@@ -60,10 +62,12 @@ pub struct PixelCutout<'f> {
     image: Arc<ImageArrays<'f>>,
     pixels: PixelBox,
     options: CutoutOptions,
+    /// The position and the size that the pixels were found by; `None` if they are given.
+    request: Option<([f64; 2], BoxSize)>,
 }
 
 impl File {
-    /// Returns the pixels around a position: longitude and latitude in degrees. `None` if the position is not in the image, or
+    /// Returns the pixels around a position: longitude and latitude in degrees, ICRS unless the options name another frame. `None` if the position is not in the image, or
     /// if the cutout reaches beyond its edge and [`EdgeMode::Skip`] is chosen.
     ///
     /// `path` is that of an image. If it is empty, the first image with coordinates is taken: an array `data`, or the largest.
@@ -302,7 +306,7 @@ impl<'f> PixelCutout<'f> {
             let mut whole = std::io::Cursor::new(Vec::new());
             self.image.file.convert_into(&options, &mut whole, crate::Progress::default())?;
             let file = OpenOptions::new().limits(self.image.file.limits().clone()).open_bytes(whole.into_inner())?;
-            let image = file.cutout_image(&self.image.path)?;
+            let image = file.cutout_image_by_key(&self.image.path, self.image.key)?;
             return image.by_pixel_box(self.pixels.clone(), self.options.clone()).write_asdf(out);
         }
         let (mut change, left) = self.edit()?;
@@ -324,8 +328,16 @@ impl<'f> PixelCutout<'f> {
         for hdu in fits.hdus() {
             let is_chosen = only.is_empty() || only.iter().any(|name| name.eq_ignore_ascii_case(hdu.name()));
             let is_image = is_chosen && fits.image_shape(hdu).is_some_and(|shape| self.image.has_shape(&shape));
+            let place = if is_image { self.place_in_hdu(hdu.index()) } else { ChipPlace::Same };
+            if let ChipPlace::Outside(why) = &place {
+                notes.push(format!("HDU {} left out: {why}", hdu.index()));
+            }
+            let is_image = is_image && !matches!(place, ChipPlace::Outside(_));
             if let Some(image) = if is_image { fits.stored_image(hdu)? } else { None } {
-                let (part, absent) = self.build_image_hdu(image, hdu.index() == 0)?;
+                let (part, absent) = match place {
+                    ChipPlace::Own(chip) => chip.build_image_hdu(image, hdu.index() == 0)?,
+                    _ => self.build_image_hdu(image, hdu.index() == 0)?,
+                };
                 if !absent.is_empty() {
                     let (cards, label) = (absent.join(", "), hdu.index());
                     notes.push(format!("{cards} of HDU {label} left out: they name pixels that the cutout does not have"));
@@ -337,7 +349,7 @@ impl<'f> PixelCutout<'f> {
                 let cards = hdu.header().cards().iter().filter(|card| !is_sum(card)).cloned();
                 parts.push(HduData::with_data(Header::new(cards.collect()), None));
             }
-            left += usize::from(!hdu.data().is_empty());
+            left += usize::from(!hdu.data().is_empty() && !matches!(place, ChipPlace::Outside(_)));
         }
         if parts.iter().all(|part| part.data.is_none()) {
             return Err(Error::unsupported(format!("cannot write a cutout of {} as FITS: no image HDU has it", self.image.path))
@@ -348,6 +360,25 @@ impl<'f> PixelCutout<'f> {
             notes.push(format!("{} of another shape or kind left out", crate::error::count_noun(left, "HDU")));
         }
         Ok(notes)
+    }
+
+    /// The pixels of the position in an HDU of the shape of the image, which may be another chip with its own coordinates.
+    fn place_in_hdu(&self, index: usize) -> ChipPlace<'f> {
+        let own = format!("/fits/{index}");
+        let header_path = &self.image.found.path;
+        let is_header = header_path.starts_with("/fits/") && !header_path.starts_with(&format!("{own}/"));
+        let Some((position, size)) = self.request.filter(|_| is_header) else { return ChipPlace::Same };
+        let found = match self.image.file.wcs_by_key(&format!("{own}/data"), self.image.key) {
+            Ok(Some(found)) if found.wcs.sky().is_some() => found,
+            Ok(_) => return ChipPlace::Same,
+            Err(error) => return ChipPlace::Outside(error.to_string()),
+        };
+        let image = Arc::new(self.image.with_coordinates(found));
+        match CutoutImage::new(image).cutout(position, size, self.options.clone()) {
+            Ok(Some(chip)) => ChipPlace::Own(Box::new(chip)),
+            Ok(None) => ChipPlace::Outside("the position is outside of this chip, or near its edge".to_owned()),
+            Err(error) => ChipPlace::Outside(error.to_string()),
+        }
     }
 
     /// The HDU of the pixels of an image, and the keywords of the cards that it leaves out. Its elements stay as they are stored, next to
@@ -513,12 +544,31 @@ impl<'f> PixelCutout<'f> {
         })
     }
 
+    /// Moves the reference pixel of an `astropy.wcs.WCS`, whose header is a list of cards.
+    fn move_cards(&self, edit: &mut Edit<'_>, node: Node<'_>, header: Node<'_>) -> Result<()> {
+        let path = TreePath::parse(&self.image.found.path)?;
+        let cards = path.join("hdulist").join("0").join("header");
+        for (number, card) in header.items().enumerate() {
+            let (Some(keyword), Some(value)) = (card.index(0), card.index(1)) else { continue };
+            if let (Some(start), Some(old)) = (self.keyword_shift(&keyword.text()), value.as_f64()) {
+                edit.set(&cards.join(number.to_string()).join("1"), &Value::from(old - start))?;
+            }
+        }
+        if node.get("attrs").is_some_and(|attributes| attributes.get("pixel_shape").is_some()) {
+            edit.set(&path.join("attrs").join("pixel_shape"), &Value::seq(self.pixels.length.iter().copied()).flow())?;
+        }
+        Ok(())
+    }
+
     /// Moves the reference pixel of keywords.
     fn move_keywords(&self, edit: &mut Edit<'_>, node: Option<Node<'_>>) -> Result<()> {
         let wrong = || {
             Error::unsupported(format!("cannot move the coordinates at {}: they have no reference pixel", self.image.found.path))
         };
         let node = node.filter(|node| node.is_mapping()).ok_or_else(wrong)?;
+        if let Some(header) = node.get("hdulist").and_then(|hdus| hdus.index(0)).and_then(|hdu| hdu.get("header")) {
+            return self.move_cards(edit, node, header);
+        }
         let mut moved = 0;
         for (key, value) in node.entries() {
             let name = key.text();
@@ -545,6 +595,16 @@ impl<'f> PixelCutout<'f> {
         }
         if moved < self.pixels.start.len() { Err(wrong()) } else { Ok(()) }
     }
+}
+
+/// The pixels of a position in one of the images of a FITS file.
+enum ChipPlace<'f> {
+    /// The pixels are those of the image that was chosen.
+    Same,
+    /// The image has coordinates of its own.
+    Own(Box<PixelCutout<'f>>),
+    /// The image does not have the position, for this reason.
+    Outside(String),
 }
 
 /// Returns `true` for a card with a sum over the whole HDU.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use trilith::bytes::WriteBasis;
 use trilith::convert::{ConvertOptions, CoordinateHeader};
 use trilith_io::threads::map_in_order;
-use trilith::wcs::{PointTable, BoxSize, position};
+use trilith::wcs::{BoxSize, position};
 use trilith::{CutoutImage, CutoutOptions, EdgeMode, Error, Result};
 use trilith_view::preview::{Preview, PreviewOptions};
 
@@ -13,6 +13,7 @@ use crate::Outcome;
 use crate::dashed_words::strip_mark;
 use crate::inputs::{ArgumentKind as Arguments, FileListArgs, all_arguments, run_each};
 use crate::options::Options;
+use crate::position_args::{PositionArgs, read_points};
 use crate::outputs::{FileFormat, OutputTemplate};
 use crate::output_file::OutputFile;
 
@@ -34,12 +35,15 @@ pub(crate) struct Cutout {
     more: Vec<String>,
     #[command(flatten)]
     list_args: FileListArgs,
-    /// Position in degrees, or in hours and degrees: 83.6,-5.4 or 05:34:24,-05:24:00
+    /// Position in degrees, or in hours and degrees: 83.6,-5.4 or 05:34:24,-05:24:00; ICRS unless --sky-frame names another frame
     #[arg(long, value_name = "LON,LAT", allow_hyphen_values = true, required_unless_present = "points", conflicts_with = "points")]
     sky: Option<String>,
-    /// Take the positions from a file: a CSV file with columns as ra and dec, or an NPY file
-    #[arg(long, value_name = "IN.csv|.npy")]
+    /// Take the positions from a file with columns as ra and dec: CSV, JSON lines, Parquet, Arrow, a table of a FITS or ASDF file
+    /// (FILE#/path, or its first one), or an NPY file
+    #[arg(long, value_name = "IN")]
     points: Option<String>,
+    #[command(flatten)]
+    frames: PositionArgs,
     /// Size of the cutout, one length or two: 30arcsec, 0.5arcmin, 201px or 201px,101px
     #[arg(long, value_name = "SIZE")]
     size: String,
@@ -91,7 +95,10 @@ impl Cutout {
             job.options.check_inputs(&outputs.nth_name(0, &job.name, &path).unwrap_or_default(), &[])?;
             let is_missing = |at: &[f64; 2]| at.iter().any(|value| value.is_nan());
             // A file of which nothing is cut out needs no image.
-            let image = if positions.iter().all(is_missing) { None } else { Some(file.cutout_image(&path)?) };
+            let image = if positions.iter().all(is_missing) { None } else { Some(file.cutout_image_by_key(&path, self.frames.wcs_key)?) };
+            if let Some(image) = &image {
+                self.frames.note_conversion(&image.coordinates().wcs, job.options);
+            }
             let (name, options) = (job.name.clone(), job.options);
             let cut = |(number, at): (usize, &[f64; 2])| {
                 let Some(image) = image.as_ref().filter(|_| !is_missing(at)) else {
@@ -127,6 +134,7 @@ impl Cutout {
         };
         options.fill = self.fill;
         options.image_only.clone_from(&self.only);
+        options.position_frame = self.frames.sky_frame;
         options
     }
 
@@ -134,7 +142,7 @@ impl Cutout {
         match (&self.sky, &self.points) {
             (Some(text), _) => Ok(vec![position(text)?]),
             (None, Some(list)) => {
-                let [lon, lat] = PointTable::read(options.open_source(list)?, &options.command_limits()?)?.positions()?;
+                let [lon, lat] = read_points(list, options)?.positions()?;
                 Ok(lon.into_iter().zip(lat).map(|(lon, lat)| [lon, lat]).collect())
             }
             (None, None) => Err(Error::invalid_input("a cutout needs --sky or --points")),

@@ -23,6 +23,7 @@ use crate::inputs::{self, ArgumentKind, FileJob, ArraySelection};
 use crate::options::Options;
 use crate::output::{escape_controls, is_negative_result, eprint_line, display_size};
 use crate::outputs::{OutputTemplate, check_name};
+use crate::position_args::PositionArgs;
 use crate::progress;
 use crate::output_file::OutputFile;
 
@@ -35,10 +36,12 @@ use crate::output_file::OutputFile;
 pub(crate) struct Get {
     #[command(flatten)]
     parts: ArraySelection,
-    /// Take the pixels around this position on the sky, in degrees or as 12:30:00,-45:10:05.5; a box that reaches beyond
+    /// Take the pixels around this position on the sky, ICRS in degrees or as 12:30:00,-45:10:05.5; a box that reaches beyond
     /// the array is cut at its edge
     #[arg(long, value_name = "LON,LAT", requires = "size", conflicts_with_all = ["slice", "catalog"], allow_hyphen_values = true)]
     sky: Option<String>,
+    #[command(flatten)]
+    frames: PositionArgs,
     /// With --sky: length of the box along x and y, as 30arcsec, 0.5arcmin, 201px, or W,H for both
     #[arg(long, value_name = "SIZE", requires = "sky")]
     size: Option<String>,
@@ -216,12 +219,13 @@ impl Get {
     fn crop_around(&self, position: &str, array: Array, file: &File, job: &FileJob<'_>) -> Result<Option<Array>> {
         let (place, size): (_, BoxSize) = (wcs::position(position)?, self.size.as_deref().unwrap_or_default().parse()?);
         let array = self.parts.apply(array, self.parts.field.as_deref())?;
-        let found = file.wcs(job.item_path())?.ok_or_else(|| {
+        let found = file.wcs_by_key(job.item_path(), self.frames.wcs_key)?.ok_or_else(|| {
             let message = format!("cannot find position {position}: {} has no coordinates", job.label());
             Error::unsupported(message).hint("use --slice, or name an array with coordinates: FILE#/path")
         })?;
         job.options.warn_all(found.wcs.left_out().to_vec());
-        let pixels = found.pixel_box(place, size)?;
+        self.frames.note_conversion(&found.wcs, job.options);
+        let pixels = found.pixel_box(self.frames.sky_frame.to_native(&found.wcs, place), size)?;
         let part = match &pixels {
             Some(pixels) => pixels.slice(&array)?,
             None => None,

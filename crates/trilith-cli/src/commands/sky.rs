@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 use trilith::array::Array;
 use trilith::bytes::WriteBasis;
 use trilith_io::error::{ResultExt as _, count_noun};
-use trilith::wcs::{self, FoundWcs, InverseMethod, WcsOptions as Choices, PointTable, Wcs, from_wcs};
+use trilith::wcs::{self, FoundWcs, InverseMethod, WcsOptions as Choices, PositionFrame, Wcs, WcsKey, from_wcs};
 use trilith::{Error, ErrorKind, Result};
 
 use crate::Outcome;
 use crate::item_arg::ItemArg;
 use crate::options::Options;
+use crate::position_args::read_points;
 use crate::output::{Output, eprint_line};
 use crate::outputs::{FileFormat, report_written};
 use crate::dashed_words::strip_mark;
@@ -34,9 +35,9 @@ pub(crate) struct Sky {
     /// The points are world coordinates, and pixels are printed
     #[arg(long)]
     pixel: bool,
-    /// Take the points of a file: a CSV file, with columns named x and y or ra and dec or without names, or an NPY
-    /// file with a row for each point
-    #[arg(long = "points", value_name = "IN.csv|.npy", conflicts_with = "points")]
+    /// Take the points of a file with columns named x and y or ra and dec: CSV (names are optional), JSON lines, Parquet,
+    /// Arrow, a table of a FITS or ASDF file (FILE#/path, or its first one), or an NPY file with a row for each point
+    #[arg(long = "points", value_name = "IN", conflicts_with = "points")]
     list: Option<String>,
     /// With --points: write the results to a file, .csv or .npy; - is CSV on standard output
     #[arg(short, long, value_name = "OUT.csv|.npy", requires = "list", default_value = "-")]
@@ -44,6 +45,12 @@ pub(crate) struct Sky {
     /// Compute coordinates of this frame in place of those of the last one
     #[arg(long, value_name = "NAME")]
     frame: Option<String>,
+    /// Print positions in this reference frame in place of that of the file: icrs, fk5 (J2000), fk4 (B1950) or galactic
+    #[arg(long, value_name = "FRAME", conflicts_with = "pixel", value_parser = parse_sky_frame)]
+    to_frame: Option<PositionFrame>,
+    /// Take an alternate description of a FITS header
+    #[arg(long, value_name = "A...Z", default_value = "", hide_default_value = true)]
+    wcs_key: WcsKey,
     /// Points outside of the bounding box have coordinates as well
     #[arg(long)]
     no_bounding_box: bool,
@@ -69,8 +76,9 @@ impl Sky {
             eprint_line(&format!("trilith: {}", error_with_advice(&error)));
             return Ok(Outcome::Negative);
         }
-        let mut found = file.wcs(item.path())?.ok_or_else(|| {
-            let message = format!("cannot compute coordinates: {} describes none", self.item);
+        let mut found = file.wcs_by_key(item.path(), self.wcs_key)?.ok_or_else(|| {
+            let key = self.wcs_key.letter().map_or_else(String::new, |key| format!(" with key {key}"));
+            let message = format!("cannot compute coordinates: {} describes none{key}", self.item);
             Error::unsupported(message).hint("name an array, a GWCS or a FITS header: FILE#/path")
         })?;
         options.warn_all(found.wcs.left_out().to_vec());
@@ -78,12 +86,18 @@ impl Sky {
             let names: Vec<String> = found.wcs.frames().iter().skip(1).map(|known| known.name.clone()).collect();
             found.wcs = found.wcs.ending_at(frame).map_err(|_| Error::unknown("frame", frame, names.iter().map(String::as_str)))?;
         }
+        if let Some(frame) = self.to_frame {
+            if found.wcs.sky().is_none() {
+                return Err(Error::unsupported("cannot convert positions: these coordinates have no positions on the sky").hint("leave out --to-frame"));
+            }
+            frame.from_native(&found.wcs, [0.0, 0.0])?;
+        }
         if let Some(list) = &self.list {
             return self.convert_list(list, &self.output, &found.wcs, options);
         }
         let mut out = Output::new();
         let outcome = if self.points.is_empty() {
-            print_coordinates(&item.file, &found, options, &mut out)?;
+            print_coordinates(&item.file, &found, self.to_frame.unwrap_or(PositionFrame::Native), options, &mut out)?;
             Outcome::Success
         } else {
             self.convert_points(&found.wcs, options, &mut out)?
@@ -142,6 +156,12 @@ impl Sky {
         }
         let mut found = coordinates.pixel_to_world(&slices, choices).map_err(from_wcs)?;
         wcs::in_degrees(coordinates, &mut found);
+        if let (Some(frame), Some((longitude, latitude))) = (self.to_frame, coordinates.sky()) {
+            for at in 0..found.first().map_or(0, Vec::len) {
+                let place = frame.from_native(coordinates, [longitude, latitude].map(|axis| found.get(axis).map_or(f64::NAN, |column| column[at])))?;
+                [longitude, latitude].into_iter().zip(place).for_each(|(axis, angle)| found[axis][at] = angle);
+            }
+        }
         Ok(found)
     }
 
@@ -163,7 +183,7 @@ impl Sky {
             _ if output == "-" => false,
             _ => return Err(Error::invalid_input(format!("cannot write points to {output}")).hint("name a .csv or .npy file, or - for CSV")),
         };
-        let points = PointTable::read(options.open_source(list)?, &options.command_limits()?).with_context(|| list)?;
+        let points = read_points(list, options)?;
         let columns = if self.pixel { points.world(coordinates) } else { points.pixels(coordinates) }.with_context(|| list)?;
         let found = self.compute_coordinates(coordinates, &columns)?;
         let count = found.first().map_or(0, Vec::len);
@@ -193,6 +213,13 @@ impl Sky {
     }
 }
 
+fn parse_sky_frame(text: &str) -> std::result::Result<PositionFrame, String> {
+    match text.parse() {
+        Ok(PositionFrame::Native) => Err("expected icrs, fk5, fk4 or galactic".to_owned()),
+        found => found.map_err(|error: Error| error.to_string()),
+    }
+}
+
 /// Names of the columns of the results.
 fn column_names(coordinates: &Wcs, are_pixels: bool) -> Vec<String> {
     let (count, frame) = match are_pixels {
@@ -211,14 +238,28 @@ fn format_coordinate(value: f64) -> String {
 }
 
 /// Prints what the coordinates are.
-fn print_coordinates(file: &str, found: &FoundWcs, options: &Options, out: &mut Output) -> Result<()> {
+fn print_coordinates(file: &str, found: &FoundWcs, to_frame: PositionFrame, options: &Options, out: &mut Output) -> Result<()> {
     let wcs = &found.wcs;
     let frames: Vec<&str> = wcs.frames().iter().map(|frame| frame.name.as_str()).collect();
-    let axes: Vec<wcs::FrameAxis> = (0..wcs.world_axes()).map(|axis| wcs.world_axis(axis)).collect();
+    let is_sky = |axis: usize| wcs.sky().is_some_and(|(longitude, latitude)| axis == longitude || axis == latitude);
+    let unit_of = |axis: usize| {
+        let mut found = wcs.world_axis(axis);
+        // Positions on the sky are printed in degrees, whatever the frame states.
+        if is_sky(axis) {
+            "deg".clone_into(&mut found.unit);
+        }
+        found
+    };
+    let axes: Vec<wcs::FrameAxis> = (0..wcs.world_axes()).map(unit_of).collect();
     let bounds = wcs.bounding_box().map(|bounds| bounds.intervals());
     let frame = wcs.frames().last();
     let (reference, equinox) = (frame.map_or("", |frame| frame.reference_frame.as_str()), frame.and_then(|frame| frame.equinox));
-    let (centre, scale, footprint) = (wcs.centre(), wcs.scale(), wcs.footprint());
+    let converted = |place: [f64; 2]| to_frame.from_native(wcs, place);
+    let centre = wcs.centre().map(converted).transpose()?;
+    let footprint = wcs.footprint().map(|corners| corners.into_iter().map(converted).collect::<Result<Vec<_>>>()).transpose()?;
+    let scale = wcs.scale();
+    let target = to_frame.sky_frame().map(|frame| frame.to_string());
+    let (reference, equinox) = target.as_deref().map_or((reference, equinox), |name| (name, None));
     if options.json {
         let axes: Vec<Value> = axes.iter().map(|axis| json!({"name": axis.name, "unit": axis.unit, "type": axis.physical_type})).collect();
         let bounds = bounds.map(|bounds| bounds.iter().map(|pair| pair.map(|(low, high)| [low, high])).collect::<Vec<_>>());

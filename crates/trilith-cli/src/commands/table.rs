@@ -25,6 +25,7 @@ use crate::json::datatype_text;
 use crate::options::Options;
 use crate::output::{self, ColumnStyle, JsonEscaper, Output, TextTable, json_text, json_value, display_size};
 use crate::outputs::{FileFormat, check_name};
+use crate::position_args::{PositionArgs, print_note};
 use crate::output_file::OutputFile;
 
 /// Print the rows of a table, or make a table of values of many files
@@ -50,10 +51,12 @@ pub(crate) struct Table {
     /// With FILE#/path: only the first N rows that meet the condition
     #[arg(short = 'n', long = "first", value_name = "N")]
     first: Option<u64>,
-    /// Keep only files with an image that holds this position, in degrees or as 12:30:00,-45:10:05.5, or comes within a
+    /// Keep only files with an image that holds this position, ICRS in degrees or as 12:30:00,-45:10:05.5, or comes within a
     /// radius of it, as 30arcsec
     #[arg(long, value_name = "LON,LAT[,RADIUS]", allow_hyphen_values = true)]
     covers: Option<String>,
+    #[command(flatten)]
+    frames: PositionArgs,
     /// Keep only rows that meet this condition: comparisons (==, !=, <, <=, >, >=), and, or, not, parentheses; text in
     /// double quotes. A comparison with null is false
     #[arg(long = "where", value_name = "EXPR")]
@@ -133,6 +136,7 @@ impl Table {
         })?;
         let table = table.into_inner().unwrap_or_else(PoisonError::into_inner);
         options.warn_all(table.column_warnings());
+        query.position_notes().iter().for_each(|note| print_note(note, options));
         self.write_table(&table.finished(), format, options)?;
         Ok(outcome)
     }
@@ -195,7 +199,7 @@ impl Table {
             query = query.rows_of(each)?;
         }
         if let Some(position) = &self.covers {
-            query = query.covers_text(position)?;
+            query = query.covers_text(position)?.position_frame(self.frames.sky_frame).wcs_key(self.frames.wcs_key);
         }
         if let Some(condition) = &self.condition {
             query = query.filter(condition)?;

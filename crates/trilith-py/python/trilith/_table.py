@@ -6,6 +6,7 @@ import warnings
 from collections import abc
 from typing import Any, Literal
 
+from ._sky import SkyFrameName, degrees
 from ._trilith import Layout, _table
 
 
@@ -14,7 +15,9 @@ def table(
     columns: abc.Mapping[str, str],
     *,
     where: str | None = None,
-    covers: tuple[float, ...] | None = None,
+    covers: Any = None,
+    sky_frame: SkyFrameName = "icrs",
+    wcs_key: str = "",
     each: str | None = None,
     sort: str | None = None,
     hidden: bool = False,
@@ -42,9 +45,13 @@ def table(
         with floats become floats, any other mixture becomes text, with a warning.
     where : str, optional
         Keep rows that meet a condition, such as `'exposure > 100 and filter == "F158"'`.
-    covers : tuple of float, optional
+    covers : tuple of float, or SkyCoord, optional
         Keep files with an image that holds a position on the sky, (lon, lat) in degrees, or comes within a radius of it,
-        (lon, lat, radius).
+        (lon, lat, radius). (SkyCoord, radius) is allowed as well.
+    sky_frame : {"icrs", "fk5", "fk4", "galactic", "native"}
+        Reference frame of the position, if it is not a SkyCoord. It is converted to the frame of each image; "native" is that frame.
+    wcs_key : str
+        Letter of an alternate description of FITS headers.
     each : str, optional
         The path of a list: each of its items has a row. The paths of columns then begin at the item, those with `//` at the root
         of the file.
@@ -84,8 +91,8 @@ def table(
         raise TypeError("columns is a dictionary of names and paths, such as {'exposure': '/meta/exposure'}")
     names = [os.fsdecode(files)] if isinstance(files, (str, bytes, os.PathLike)) else [os.fsdecode(name) for name in files]
     places = [(str(name), str(place)) for name, place in columns.items()]
-    position = None if covers is None else _cone(covers)
-    found = _table(names, places, where, position, each, sort, hidden, layout, byteorder, list(allow), remote, storage_options)
+    position, sky_frame = (None, sky_frame) if covers is None else _cone(covers, sky_frame)
+    found = _table(names, places, where, position, sky_frame, wcs_key, each, sort, hidden, layout, byteorder, list(allow), remote, storage_options)
     made = Table(*found[:4])
     if made.errors and errors == "raise":
         name, error = next(iter(made.errors.items()))
@@ -100,12 +107,17 @@ def table(
     return made
 
 
-def _cone(covers: tuple[float, ...]) -> tuple[float, float, float]:
-    """Longitude, latitude and radius."""
+def _cone(covers: Any, frame: str) -> tuple[tuple[float, float, float], str]:
+    """Longitude, latitude and radius, and the frame."""
+    if hasattr(covers, "transform_to"):
+        covers = (covers,)
+    if covers and hasattr(covers[0], "transform_to"):
+        place, frame = degrees(covers[0], frame)
+        covers = (*place, *covers[1:])
     lon, lat, radius = (*map(float, covers), 0.0)[:3]
-    if len(covers) > 3 or not -90 <= lat <= 90 or not radius >= 0:
+    if len(covers) not in (2, 3) or not -90 <= lat <= 90 or not radius >= 0:
         raise ValueError(f"covers is (lon, lat) or (lon, lat, radius) in degrees, not {covers!r}")
-    return lon, lat, radius
+    return (lon, lat, radius), frame
 
 
 class Table:

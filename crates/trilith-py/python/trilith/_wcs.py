@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy
 
+from ._sky import SkyFrameName, degrees
 from ._trilith import Array, File, Layout, _cutout, _wcs_at, _wcs_of_array
 from ._trilith import open as _open
 
@@ -296,7 +297,7 @@ class WCS:
         found = self._native.footprint()
         return None if found is None else numpy.array(found)
 
-    def contains(self, lon: Any, lat: Any) -> Any:
+    def contains(self, lon: Any, lat: Any = None) -> Any:
         """Returns whether the image has a pixel at a position on the sky.
 
         The pixel must be inside the bounding box, or inside the array if there is no box.
@@ -304,7 +305,7 @@ class WCS:
         Parameters
         ----------
         lon, lat : numbers or arrays
-            Positions in degrees, in the frame of the world. Arrays are broadcast.
+            Positions in degrees, in the frame of the world. Arrays are broadcast. A SkyCoord takes the place of both.
 
         Returns
         -------
@@ -319,7 +320,11 @@ class WCS:
         >>> bool(wcs.contains(10.0, 20.0)), bool(wcs.contains(11.0, 20.0))
         (True, False)
         """
-        columns, shape = _columns((lon, lat))
+        if lat is None and hasattr(lon, "transform_to"):
+            columns, shape = _columns((lon.icrs.ra.deg, lon.icrs.dec.deg))
+            columns = self._native.convert_frame(*columns, "icrs", True)
+        else:
+            columns, shape = _columns((lon, lat))
         found = numpy.array(self._native.contains(*columns), dtype=bool).reshape(shape)
         return bool(found) if shape == () else found
 
@@ -438,7 +443,14 @@ class WCS:
 
 
 # Frames of astropy that need nothing else than their name and an equinox, with the letter of its years.
-_FRAMES = {"ICRS": ("ICRS", ""), "FK5": ("FK5", "J"), "FK4": ("FK4", "B"), "FK4-NO-E": ("FK4NoETerms", "B"), "GALACTIC": ("Galactic", "")}
+_FRAMES = {
+    "BARYCENTRICMEANECLIPTIC": ("BarycentricMeanEcliptic", "J"),
+    "ICRS": ("ICRS", ""),
+    "FK5": ("FK5", "J"),
+    "FK4": ("FK4", "B"),
+    "FK4-NO-E": ("FK4NoETerms", "B"),
+    "GALACTIC": ("Galactic", ""),
+}
 
 
 def _angle(coordinate: Any, part: str, unit: Any) -> Any:
@@ -459,7 +471,7 @@ def _shaped(columns: list[numpy.ndarray], shape: tuple[int, ...]) -> Any:
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def wcs(file: File | str | os.PathLike[str], path: str = "") -> WCS | None:
+def wcs(file: File | str | os.PathLike[str], path: str = "", *, wcs_key: str = "") -> WCS | None:
     """Returns the world coordinates of an array of a file; None if there are none.
 
     Trilith looks next to the array and above it for a GWCS (`meta/wcs`, `wcs`) or the keywords of a FITS header.
@@ -470,6 +482,8 @@ def wcs(file: File | str | os.PathLike[str], path: str = "") -> WCS | None:
         An open file, or one to open.
     path : str
         Path of an array, of a GWCS or of a header; without it the array `data`, or the largest image that has coordinates.
+    wcs_key : str
+        Letter of an alternate description of a FITS header, A to Z; by default the primary one.
 
     Returns
     -------
@@ -489,10 +503,10 @@ def wcs(file: File | str | os.PathLike[str], path: str = "") -> WCS | None:
     3.0
     """
     if isinstance(file, File):
-        native = _wcs_at(file, path)
+        native = _wcs_at(file, path, wcs_key)
     else:
         with _open(file) as opened:
-            native = _wcs_at(opened, path)
+            native = _wcs_at(opened, path, wcs_key)
     return None if native is None else WCS(native)
 
 
@@ -506,11 +520,13 @@ def cutout(
     file: File | str | os.PathLike[str],
     path: str = "",
     *,
-    sky: tuple[float, float],
+    sky: Any,
     size: str | int | tuple[int, int],
     edge: Literal["fill", "trim", "skip"] = "fill",
     fill: float | None = None,
     only: abc.Iterable[str] = (),
+    sky_frame: SkyFrameName = "icrs",
+    wcs_key: str = "",
 ) -> File | None:
     """Returns the pixels around a position on the sky, as an open file in memory.
 
@@ -523,8 +539,8 @@ def cutout(
         An open file, or one to open. Only the pixels of the cutout are read.
     path : str
         Path of the image; without it the array `data`, or the largest image that has coordinates.
-    sky : tuple of float
-        Longitude and latitude of the middle, in degrees, in the frame of the image.
+    sky : tuple of float, or SkyCoord
+        Longitude and latitude of the middle, in degrees.
     size : str, int or tuple of int
         Length of the sides: an angle such as `"30arcsec"` or `"0.5arcmin,1arcmin"`, or a number of pixels, for two lengths x
         first.
@@ -534,6 +550,11 @@ def cutout(
         Value of pixels beyond the edge. By default NaN for floats, and 0 for integers.
     only : sequence of str
         Names of the arrays that the cutout has; all of the shape of the image by default.
+    sky_frame : {"icrs", "fk5", "fk4", "galactic", "native"}
+        Reference frame of the position, if it is not a SkyCoord. It is converted to the frame of the image; "native" is that
+        frame.
+    wcs_key : str
+        Letter of an alternate description of FITS headers.
 
     Returns
     -------
@@ -559,10 +580,13 @@ def cutout(
     """
     if not isinstance(file, File):
         with _open(file) as opened:
-            return cutout(opened, path, sky=sky, size=size, edge=edge, fill=fill, only=only)
+            return cutout(
+                opened, path, sky=sky, size=size, edge=edge, fill=fill, only=only, sky_frame=sky_frame, wcs_key=wcs_key
+            )
     lengths = size if isinstance(size, str) else ",".join(f"{length}px" for length in (size if isinstance(size, tuple) else (size,)))
     names = [only] if isinstance(only, str) else list(only)
-    made = _cutout(file, path, [float(angle) for angle in sky], lengths, edge, fill, names)
+    place, sky_frame = degrees(sky, sky_frame)
+    made = _cutout(file, path, list(place), lengths, edge, fill, names, sky_frame, wcs_key)
     if made is None:
         return None
     content, notes = made
@@ -573,10 +597,12 @@ def cutout(
 
 def covering(
     files: str | os.PathLike[str] | abc.Iterable[str | os.PathLike[str]],
-    lon: float,
-    lat: float,
+    lon: Any,
+    lat: float | None = None,
     *,
     radius: float = 0.0,
+    sky_frame: SkyFrameName = "icrs",
+    wcs_key: str = "",
     hidden: bool = False,
     layout: Layout | str | os.PathLike[str] | None = None,
     byteorder: str | None = None,
@@ -593,11 +619,11 @@ def covering(
     ----------
     files : path, pattern, URL, or several of them
         As in `trilith.table`.
-    lon, lat : float
-        The position in degrees, in the frame of the images.
+    lon, lat : float, or SkyCoord
+        The position in degrees. A SkyCoord takes the place of both.
     radius : float
         Images within this angle of the position count, too. In degrees.
-    hidden, layout, byteorder, allow, remote, storage_options, errors
+    sky_frame, wcs_key, hidden, layout, byteorder, allow, remote, storage_options, errors
         As in `trilith.table`.
 
     Returns
@@ -626,4 +652,6 @@ def covering(
 
     options: dict[str, Any] = {"hidden": hidden, "layout": layout, "byteorder": byteorder, "allow": allow, "remote": remote}
     options["storage_options"] = storage_options
-    return list(table(files, {}, covers=(lon, lat, radius), errors=errors, **options)["file"])
+    options |= {"sky_frame": sky_frame, "wcs_key": wcs_key}
+    position = (lon,) if lat is None else (lon, lat)
+    return list(table(files, {}, covers=(*position, radius), errors=errors, **options)["file"])

@@ -73,6 +73,16 @@ const TABLE: &[(&str, Use)] = &[
     ("PLTDECS", Use::Refused(PLATE)),
 ];
 
+/// Keywords that have alternates, with a letter at the end.
+const ALTERNATES: &[&str] = &[
+    "CTYPE#", "CRPIX#", "CRVAL#", "CDELT#", "CUNIT#", "PC#_#", "CD#_#", "PV#_#", "WCSAXES", "LONPOLE", "LATPOLE", "RADESYS",
+    "EQUINOX", "WCSNAME", "CPDIS#", "CQDIS#", "DP#", "DQ#",
+];
+/// Keywords without alternates that are about all descriptions.
+const COMMON: &[&str] = &["NAXIS", "NAXIS#", "VELREF", "CPDIS#", "D2IMDIS#", "AXISCORR"];
+/// Keywords of SIP.
+const SIP: &[&str] = &["A_ORDER", "B_ORDER", "AP_ORDER", "BP_ORDER", "A_#_#", "B_#_#", "AP_#_#", "BP_#_#"];
+
 /// The keywords of a header, by their names in capitals.
 #[derive(Debug, Clone, Default)]
 pub struct HeaderKeywords {
@@ -94,6 +104,45 @@ impl HeaderKeywords {
     /// Returns `true` if a keyword is there.
     pub fn has(&self, key: &str) -> bool {
         self.numbers.contains_key(key) || self.texts.contains_key(key)
+    }
+
+    /// Returns the keywords of an alternate description, `A` to `Z`, as those of a primary one (FITS standard 4.0, section 8.2.1).
+    ///
+    /// Terms of SIP, which have no alternates, count if the types of the axes name SIP.
+    #[must_use]
+    pub fn alternate(&self, key: char) -> Self {
+        let mut found = Self::default();
+        let primary = |name: &str| {
+            let name = name.strip_suffix(key.to_ascii_uppercase())?;
+            let is_it = |pattern: &&'static str| match_keyword_pattern(pattern, name).is_some();
+            ALTERNATES.iter().any(|pattern| is_it(&pattern)).then(|| name.to_owned())
+        };
+        self.numbers.iter().filter_map(|(name, value)| Some((primary(name)?, *value))).for_each(|(name, value)| {
+            found.insert_number(&name, value);
+        });
+        self.texts.iter().filter_map(|(name, text)| Some((primary(name)?, text))).for_each(|(name, text)| {
+            found.insert_text(&name, text);
+        });
+        let has_sip = of_form(&found.texts, "CTYPE#").any(|(_, text, _)| text.ends_with("-SIP"));
+        let is_common = |name: &str| {
+            let is_of = |patterns: &[&'static str]| patterns.iter().any(|pattern| match_keyword_pattern(pattern, name).is_some());
+            is_of(COMMON) || (has_sip && is_of(SIP))
+        };
+        found.numbers.extend(self.numbers.iter().filter(|(name, _)| is_common(name)).map(|(name, value)| (name.clone(), *value)));
+        found
+            .texts
+            .extend(self.texts.iter().filter(|(name, _)| is_common(name)).map(|(name, text)| (name.clone(), text.clone())));
+        found
+    }
+
+    /// Returns the letters of the alternate descriptions.
+    pub fn alternates(&self) -> Vec<char> {
+        let has = |key: &char| {
+            self.texts
+                .keys()
+                .any(|name| name.strip_suffix(*key).is_some_and(|name| match_keyword_pattern("CTYPE#", name).is_some()))
+        };
+        ('A'..='Z').filter(has).collect()
     }
 
     pub(super) fn get(&self, key: &str) -> Option<f64> {

@@ -7,10 +7,12 @@ mod cube;
 mod cylindrical;
 mod healpix;
 mod zenithal;
+mod zpn;
 
 use crate::{Error, Result};
 
 use conic::{Conic, ConicKind};
+use zpn::Zpn;
 
 /// Degrees in a radian.
 pub(crate) const R0: f64 = 180.0 / std::f64::consts::PI;
@@ -36,7 +38,7 @@ pub struct Projection(ProjectionKind, ProjectionSpec);
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ProjectionSpec {
     code: &'static str,
-    parameters: [f64; 3],
+    parameters: [f64; MAX_PARAMETERS],
     count: usize,
 }
 
@@ -66,6 +68,7 @@ enum ProjectionKind {
     Qsc,
     Hpx { h: f64, k: f64 },
     Xph,
+    Zpn(Zpn),
 }
 
 /// Codes of all projections, with the number and the defaults of their parameters, in the order of `PVi_1`, `PVi_2`, …
@@ -97,12 +100,17 @@ const CODES: &[(&str, &[f64])] = &[
     ("QSC", &[]),
     ("HPX", &[4.0, 3.0]),
     ("XPH", &[]),
+    // The first is `PVi_0`.
+    ("ZPN", &[0.0; MAX_PARAMETERS]),
 ];
+
+/// Parameters that a projection has, at most.
+const MAX_PARAMETERS: usize = 21;
 
 impl Projection {
     /// Returns the projection of a code of three letters, as in `CTYPE`.
     ///
-    /// The parameters are those of `PVi_1`, `PVi_2`, … of the latitude axis. Those that are missing or NaN have the defaults of
+    /// The parameters are those of `PVi_1`, `PVi_2`, … of the latitude axis, and of ZPN from `PVi_0` on. Those that are missing or NaN have the defaults of
     /// the standard.
     ///
     /// # Errors
@@ -111,14 +119,14 @@ impl Projection {
         let Some((code, defaults)) = CODES.iter().find(|(name, _)| *name == code) else {
             return Err(Error::Unsupported(format!("projection {code}")));
         };
-        let mut p = [0.0; 3];
+        let mut p = [0.0; MAX_PARAMETERS];
         for (place, (number, default)) in p.iter_mut().zip(defaults.iter().enumerate()) {
             *place = parameters.get(number).copied().filter(|value| !value.is_nan()).unwrap_or(*default);
             if !place.is_finite() {
                 return Err(Error::Invalid(format!("projection {code} lacks parameter {}", number + 1)));
             }
         }
-        let form = Self::form_from_code(code, p).filter(|form| form.is_finite());
+        let form = Self::form_from_code(code, &p).filter(|form| form.is_finite());
         let given = ProjectionSpec { code, parameters: p, count: defaults.len() };
         form.map(|form| Self(form, given)).ok_or_else(|| {
             Error::Invalid(format!(
@@ -138,7 +146,7 @@ impl Projection {
         self.1.parameters.get(..self.1.count).unwrap_or(&[])
     }
 
-    fn form_from_code(code: &str, p: [f64; 3]) -> Option<ProjectionKind> {
+    fn form_from_code(code: &str, p: &[f64; MAX_PARAMETERS]) -> Option<ProjectionKind> {
         let (sin, cos) = (|angle: f64| angle.to_radians().sin(), |angle: f64| angle.to_radians().cos());
         Some(match code {
             "AZP" if p[0] != -1.0 && cos(p[1]).abs() > EDGE_TOLERANCE => ProjectionKind::Azp { mu: p[0], gamma: p[1] },
@@ -179,6 +187,7 @@ impl Projection {
                 ProjectionKind::Hpx { h: p[0], k: p[1] }
             }
             "XPH" => ProjectionKind::Xph,
+            "ZPN" => ProjectionKind::Zpn(Zpn::new(p)?),
             _ => return None,
         })
     }
@@ -191,7 +200,11 @@ impl Projection {
             | ProjectionKind::Tan
             | ProjectionKind::Stg
             | ProjectionKind::Sin { .. } => 90.0,
-            ProjectionKind::Arc | ProjectionKind::Zea | ProjectionKind::Air { .. } | ProjectionKind::Xph => 90.0,
+            ProjectionKind::Arc
+            | ProjectionKind::Zea
+            | ProjectionKind::Air { .. }
+            | ProjectionKind::Xph
+            | ProjectionKind::Zpn(_) => 90.0,
             ProjectionKind::Conic(conic) => conic.theta_a(),
             _ => 0.0,
         }
@@ -227,6 +240,7 @@ impl Projection {
             ProjectionKind::Qsc => cube::cube_sphere(x, y, cube::qsc_face),
             ProjectionKind::Hpx { h, k } => healpix::healpix_sphere(h, k, x, y),
             ProjectionKind::Xph => healpix::polar_sphere(x, y),
+            ProjectionKind::Zpn(zpn) => zenithal::zenithal_sphere(x, y, |distance| zpn.latitude(distance)),
         };
         let (phi, theta) = found?;
         let is_there = phi.abs() <= 180.0 + 1e-9 && theta.abs() <= 90.0 + 1e-9;
@@ -272,6 +286,7 @@ impl Projection {
             ProjectionKind::Qsc => cube::cube_plane(phi, theta, cube::qsc_plane),
             ProjectionKind::Hpx { h, k } => Some(healpix::healpix_plane(h, k, phi, theta)),
             ProjectionKind::Xph => Some(healpix::polar_plane(phi, theta)),
+            ProjectionKind::Zpn(zpn) => zenithal::zenithal_plane(phi, zpn.distance(theta)?),
         }
     }
 }

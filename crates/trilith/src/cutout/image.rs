@@ -9,7 +9,7 @@ use crate::asdf::{AsdfFile, ndarray};
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::tree::TreePath;
-use crate::wcs::{BoxSize, FoundWcs, PixelBox, wcs_at};
+use crate::wcs::{BoxSize, FoundWcs, PixelBox, WcsKey, wcs_at};
 
 /// Arrays of another shape than the image stay in a cutout up to this many bytes.
 const MAX_COPIED_BYTES: u64 = 64 << 10;
@@ -39,6 +39,8 @@ pub(super) struct ImageArrays<'f> {
     pub found: FoundWcs,
     pub path: String,
     pub shape: Vec<u64>,
+    /// The description of coordinates that counts.
+    pub key: WcsKey,
     /// The arrays of the file, once they are listed.
     members: OnceLock<Vec<FileArray>>,
 }
@@ -58,31 +60,44 @@ impl File {
     /// # Errors
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the image has no coordinates, and as [`File::wcs`].
     pub fn cutout_image(&self, path: &str) -> Result<CutoutImage<'_>> {
+        self.cutout_image_by_key(path, WcsKey::default())
+    }
+
+    /// Does the same as [`File::cutout_image`], for one of the descriptions of coordinates in FITS headers.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::cutout_image`].
+    pub fn cutout_image_by_key(&self, path: &str, key: WcsKey) -> Result<CutoutImage<'_>> {
         let none = || {
             let name = self.source().name();
             Error::unsupported(format!("cannot cut out of {name}: no image with coordinates"))
                 .hint("name the path of an array: FILE#/path")
         };
-        let mut found = self.wcs(path)?.ok_or_else(none)?;
+        let mut found = self.wcs_by_key(path, key)?.ok_or_else(none)?;
         if found.array.is_none() {
             // The coordinates are named, or what holds them.
-            found = self.every_wcs()?.into_iter().flatten().find(|other| other.path == found.path).ok_or_else(none)?;
+            found = self.every_wcs_by_key(key)?.into_iter().flatten().find(|other| other.path == found.path).ok_or_else(none)?;
         }
         let path = found.array.clone().ok_or_else(none)?;
         let shape = self.item(&path)?.describe()?.shape;
-        let image = Arc::new(ImageArrays { file: self, found, path, shape, members: OnceLock::new() });
+        let image = Arc::new(ImageArrays { file: self, found, path, shape, key, members: OnceLock::new() });
         Ok(CutoutImage { image })
     }
 }
 
 impl<'f> CutoutImage<'f> {
+    pub(super) fn new(image: Arc<ImageArrays<'f>>) -> Self {
+        Self { image }
+    }
+
     /// Returns the pixels around a position, as [`File::cutout`].
     ///
     /// # Errors
     /// Returns the errors of [`FoundWcs::pixel_box`].
     pub fn cutout(&self, position: [f64; 2], size: BoxSize, options: CutoutOptions) -> Result<Option<PixelCutout<'f>>> {
         let image = &self.image;
-        let Some(mut pixels) = image.found.pixel_box(position, size)? else { return Ok(None) };
+        let native = options.position_frame.to_native(&image.found.wcs, position);
+        let Some(mut pixels) = image.found.pixel_box(native, size)? else { return Ok(None) };
         let Some(inside) = pixels.clip_to_shape(&image.shape) else { return Ok(None) };
         let axes = pixels.start.len();
         let is_whole = inside.iter().rev().zip(pixels.length.iter()).all(|(range, length)| range.end - range.start == *length);
@@ -96,16 +111,28 @@ impl<'f> CutoutImage<'f> {
             }
             _ => {}
         }
-        Ok(Some(self.by_pixel_box(pixels, options)))
+        let request = Some((position, size));
+        Ok(Some(PixelCutout { image: self.image.clone(), pixels, options, request }))
+    }
+
+    /// Coordinates of the image.
+    pub fn coordinates(&self) -> &FoundWcs {
+        &self.image.found
     }
 
     /// The cutout of these pixels.
     pub(super) fn by_pixel_box(&self, pixels: PixelBox, options: CutoutOptions) -> PixelCutout<'f> {
-        PixelCutout { image: self.image.clone(), pixels, options }
+        PixelCutout { image: self.image.clone(), pixels, options, request: None }
     }
 }
 
-impl ImageArrays<'_> {
+impl<'f> ImageArrays<'f> {
+    /// The image with other coordinates.
+    pub(super) fn with_coordinates(&self, found: FoundWcs) -> Self {
+        let path = found.array.clone().unwrap_or_else(|| self.path.clone());
+        Self { file: self.file, found, path, shape: self.shape.clone(), key: self.key, members: OnceLock::new() }
+    }
+
     /// Returns `true` if an array ends with the axes of the image.
     pub(super) fn has_shape(&self, shape: &[u64]) -> bool {
         let axes = self.found.wcs.pixel_axes();
@@ -120,7 +147,8 @@ impl ImageArrays<'_> {
         let (mut members, mut seen) = (Vec::new(), HashSet::new());
         let root = self.file.root();
         // An image with separate coordinates is not cut, because the coordinates of this image do not apply to it.
-        let is_placed = |path: &str| path == self.path || wcs_at(&root, path).is_none_or(|place| place == self.found.path);
+        let is_placed =
+            |path: &str| path == self.path || wcs_at(&root, path, self.key).is_none_or(|place| place == self.found.path);
         for listed in crate::asdf::walk::arrays(file)? {
             let Ok(found) = listed.location else { continue };
             let node = found.node(file);

@@ -8,6 +8,7 @@ use crate::condition::Condition;
 use crate::error::{Error, Result};
 use crate::file::{Item, ItemKind, table_columns};
 use crate::suggest::offer;
+use crate::wcs::{PointColumn, PointTable};
 
 /// Number of rows that are read at once.
 const BATCH_ROWS: u64 = 8 << 10;
@@ -111,6 +112,17 @@ impl<'f> ItemTable<'f> {
     /// Returns `true` if there is no row.
     pub fn is_empty(&self) -> bool {
         self.row_count == 0
+    }
+
+    /// Returns the table as a list of points. Columns whose values are no cells have none.
+    pub fn points(&self) -> PointTable {
+        let column = |column: &ItemColumn<'_>| {
+            let mut selection = RowSelection::default();
+            selection.columns.push(column.info.name.clone());
+            let cells = self.read(&selection).map(|table| table.column(0).collect()).unwrap_or_default();
+            PointColumn::new(column.info.name.clone(), column.info.unit.clone(), cells)
+        };
+        PointTable::from_columns(self.columns.iter().map(column).collect())
     }
 
     /// Reads rows.

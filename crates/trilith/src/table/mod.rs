@@ -12,6 +12,8 @@ mod summary;
 
 use std::cell::OnceCell;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 pub use self::collect::{CollectedTable, collect};
 use self::column::{Column, RowSubject};
@@ -22,7 +24,8 @@ pub use crate::condition::{CellType, TableCell};
 use crate::error::{Error, Result};
 use crate::file::{File, ItemKind};
 use crate::suggest::nearest;
-use crate::wcs::{self, BoxLength, FoundWcs, from_wcs};
+use crate::threads::lock;
+use crate::wcs::{self, BoxLength, FoundWcs, PositionFrame, WcsKey, from_wcs};
 
 /// The name of the first column.
 const FILE_COLUMN: &str = "file";
@@ -52,6 +55,10 @@ pub struct Query {
     cone: Option<ConeSearch>,
     /// Columns, and whether the greatest comes first.
     sort: Vec<(usize, bool)>,
+    /// The description of coordinates in FITS headers that counts.
+    key: WcsKey,
+    /// What was done to the position for the images of the files, each sentence once.
+    notes: Arc<Mutex<BTreeSet<String>>>,
 }
 
 /// A row: the file, then a value for each column.
@@ -88,7 +95,16 @@ impl Query {
             }
             names.push(column.name.clone());
         }
-        Ok(Self { columns, names, each: None, filter: None, cone: None, sort: Vec::new() })
+        Ok(Self {
+            columns,
+            names,
+            each: None,
+            filter: None,
+            cone: None,
+            sort: Vec::new(),
+            key: WcsKey::default(),
+            notes: Arc::default(),
+        })
     }
 
     /// A row for each item of the list or mapping at this path. The paths of columns begin at the item, `.` being the
@@ -115,14 +131,36 @@ impl Query {
         Ok(self)
     }
 
-    /// Only files with an image that has a pixel at a position: longitude and latitude in degrees, in the frame of the image; or
-    /// within a radius of it, in degrees.
+    /// Only files with an image that has a pixel at a position: longitude and latitude in degrees, ICRS unless
+    /// [`Query::position_frame`] names another frame; or within a radius of it, in degrees.
     ///
     /// Trilith computes whether an image has the position. Values in the file, as `s_region`, do not count.
     #[must_use]
     pub fn covering_position(mut self, position: [f64; 2], radius: f64) -> Self {
-        self.cone = Some(ConeSearch { position, radius });
+        let frame = self.cone.map(|cone| cone.frame).unwrap_or_default();
+        self.cone = Some(ConeSearch { position, radius, frame });
         self
+    }
+
+    /// The position of [`Query::covering_position`] is in this reference frame.
+    #[must_use]
+    pub fn position_frame(mut self, frame: PositionFrame) -> Self {
+        if let Some(cone) = &mut self.cone {
+            cone.frame = frame;
+        }
+        self
+    }
+
+    /// Coordinates in FITS headers are those of this description.
+    #[must_use]
+    pub fn wcs_key(mut self, key: WcsKey) -> Self {
+        self.key = key;
+        self
+    }
+
+    /// What was done to the position for the images that [`Query::rows`] has seen, each sentence once.
+    pub fn position_notes(&self) -> Vec<String> {
+        lock(&self.notes).iter().cloned().collect()
     }
 
     /// Does the same as [`Query::covers`], for the string `LON,LAT` or `LON,LAT,RADIUS`, such as
@@ -167,12 +205,15 @@ impl Query {
         let mut rows = Vec::new();
         let image = OnceCell::new();
         if let Some(cone) = &self.cone {
-            let mut all = file.every_wcs()?;
-            if !cone.is_in(&mut all)? {
+            let mut all = file.every_wcs_by_key(self.key)?;
+            let is_in = cone.is_in(&mut all, &mut |note| {
+                lock(&self.notes).insert(note);
+            });
+            if !is_in? {
                 return Ok(rows);
             }
             if self.columns.iter().any(Column::is_of_image) {
-                image.set(file.wcs_of_image(all)?).unwrap_or_default();
+                image.set(file.wcs_of_image(all, self.key)?).unwrap_or_default();
             }
         }
         let Some(each) = &self.each else {
@@ -246,15 +287,20 @@ fn compare_rows(one: &[TableCell], other: &[TableCell], sort: &[(usize, bool)]) 
 struct ConeSearch {
     position: [f64; 2],
     radius: f64,
+    frame: PositionFrame,
 }
 
 impl ConeSearch {
     /// Returns `true` if one of the images with these coordinates reaches into it.
-    fn is_in(&self, all: &mut Vec<Result<FoundWcs>>) -> Result<bool> {
+    fn is_in(&self, all: &mut Vec<Result<FoundWcs>>, note: &mut dyn FnMut(String)) -> Result<bool> {
         let mut unknown = None;
         for found in all.iter().flatten() {
             let is_image = found.wcs.sky().is_some() && found.wcs.pixel_range().is_some();
-            match is_image.then(|| found.wcs.touches(self.position, self.radius)).transpose() {
+            if is_image && let Some(text) = self.frame.conversion_note(&found.wcs) {
+                note(text);
+            }
+            let position = self.frame.to_native(&found.wcs, self.position);
+            match is_image.then(|| found.wcs.touches(position, self.radius)).transpose() {
                 Ok(Some(true)) => return Ok(true),
                 Ok(_) => {}
                 Err(error) => unknown = unknown.or(Some(from_wcs(error))),

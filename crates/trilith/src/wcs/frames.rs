@@ -84,7 +84,8 @@ fn append_frame_axes(frame: &mut Frame, item: &Item<'_>) -> Result<()> {
     {
         frame.sky = Some((longitude, latitude));
         frame.reference_frame = reference.unwrap_or_default();
-        if let Some(found) = reference_frame.filter(|_| frame.reference_frame.starts_with("FK")) {
+        let has_equinox = frame.reference_frame.starts_with("FK") || frame.reference_frame.ends_with("Ecliptic");
+        if let Some(found) = reference_frame.filter(|_| has_equinox) {
             set_equinox(frame, &found)?;
         }
     }
@@ -102,9 +103,17 @@ fn is_latitude(name: Option<&String>, kind: Option<&String>) -> bool {
 /// Takes over the equinox of a reference frame. One that is no year becomes part of the name, so that it differs from any other.
 fn set_equinox(frame: &mut Frame, reference: &Item<'_>) -> Result<()> {
     let Some(attributes) = get(reference, "frame_attributes")? else { return Ok(()) };
-    let Some(equinox) = get(&attributes, "equinox")? else { return Ok(()) };
-    let value = get(&equinox, "value")?.unwrap_or(equinox);
-    let said = value.text().unwrap_or_default().trim().to_owned();
+    let time = |key: &str| -> Result<Option<String>> {
+        let Some(found) = get(&attributes, key)? else { return Ok(None) };
+        let value = get(&found, "value")?.unwrap_or(found);
+        Ok(Some(value.text().unwrap_or_default().trim().to_owned()))
+    };
+    let Some(said) = time("equinox")? else { return Ok(()) };
+    if let Some(observed) = time("obstime")?.filter(|observed| *observed != said) {
+        // FK4 turns, so that positions of another epoch of observation are others.
+        frame.reference_frame = format!("{} observed at {observed}", frame.reference_frame);
+        return Ok(());
+    }
     let (letter, usual) = if frame.reference_frame.starts_with("FK4") { ('B', 1950.0) } else { ('J', 2000.0) };
     match said.strip_prefix(letter).and_then(|year| year.parse::<f64>().ok()).filter(|year| year.is_finite()) {
         Some(year) => frame.equinox = (year != usual).then_some(year),
@@ -121,6 +130,7 @@ fn reference_name(tag: &str) -> String {
         "fk4" => "FK4".to_owned(),
         "fk4noeterms" => "FK4-NO-E".to_owned(),
         "galactic" => "Galactic".to_owned(),
+        "barycentricmeanecliptic" => "BarycentricMeanEcliptic".to_owned(),
         other => other.to_owned(),
     }
 }

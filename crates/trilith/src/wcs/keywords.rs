@@ -2,6 +2,7 @@
 
 use trilith_wcs::HeaderKeywords;
 
+use super::WcsKey;
 use crate::error::Result;
 use crate::file::{Item, ItemKind};
 use crate::yaml::Scalar;
@@ -26,7 +27,7 @@ impl CardLists {
 }
 
 /// The keywords of a header; `None` for an item that cannot be one.
-pub(super) fn read_keywords(item: &Item<'_>, lists: CardLists) -> Result<Option<HeaderKeywords>> {
+pub(super) fn read_keywords(item: &Item<'_>, lists: CardLists, key: WcsKey) -> Result<Option<HeaderKeywords>> {
     match item.kind() {
         ItemKind::Mapping => {}
         ItemKind::List if lists == CardLists::Accepted => {}
@@ -42,7 +43,11 @@ pub(super) fn read_keywords(item: &Item<'_>, lists: CardLists) -> Result<Option<
             found.insert(&key, value);
         }
     }
-    Ok(Some(found.into_keywords()))
+    let found = found.into_keywords();
+    Ok(Some(match key.letter() {
+        None => found,
+        Some(letter) => found.alternate(letter),
+    }))
 }
 
 /// Keywords as they are read.

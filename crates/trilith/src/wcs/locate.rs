@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::from_wcs;
 use super::keywords::CardLists;
-use super::{FoundWcs, Wcs, gwcs, keywords};
+use super::{FoundWcs, Wcs, WcsKey, astropy, gwcs, keywords};
 use crate::error::{Error, Result};
 use crate::file::{File, Item, ItemKind, rank};
 
@@ -26,20 +26,28 @@ impl File {
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if there is no such item, and [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
     /// the description is too large.
     pub fn wcs(&self, path: &str) -> Result<Option<FoundWcs>> {
+        self.wcs_by_key(path, WcsKey::default())
+    }
+
+    /// Does the same as [`File::wcs`], for one of the descriptions of a FITS header.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::wcs`].
+    pub fn wcs_by_key(&self, path: &str, key: WcsKey) -> Result<Option<FoundWcs>> {
         if !path.trim_matches('/').is_empty() {
             // The paths of coordinates begin with a slash, however the array is named.
             let path = if path.starts_with('/') { path } else { &format!("/{path}") };
-            return of_item(&self.root(), path, &self.item(path)?);
+            return of_item(&self.root(), path, &self.item(path)?, key);
         }
-        self.wcs_of_image(self.every_wcs()?)
+        self.wcs_of_image(self.every_wcs_by_key(key)?, key)
     }
 
     /// Returns those of [`File::every_wcs`] that [`File::wcs`] returns for the empty path.
     ///
     /// # Errors
     /// Returns the errors of [`File::wcs`].
-    pub(crate) fn wcs_of_image(&self, all: Vec<Result<FoundWcs>>) -> Result<Option<FoundWcs>> {
-        let described = wcs_in_mapping(&self.root(), "")?;
+    pub(crate) fn wcs_of_image(&self, all: Vec<Result<FoundWcs>>, key: WcsKey) -> Result<Option<FoundWcs>> {
+        let described = wcs_in_mapping(&self.root(), "", key)?;
         let mut refused = None;
         for found in all {
             match found {
@@ -60,6 +68,14 @@ impl File {
     /// # Errors
     /// Returns an error if the arrays cannot be listed.
     pub fn every_wcs(&self) -> Result<Vec<Result<FoundWcs>>> {
+        self.every_wcs_by_key(WcsKey::default())
+    }
+
+    /// Does the same as [`File::every_wcs`], for one of the descriptions of FITS headers.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::every_wcs`].
+    pub fn every_wcs_by_key(&self, key: WcsKey) -> Result<Vec<Result<FoundWcs>>> {
         let root = self.root();
         let mut all: Vec<Result<FoundWcs>> = Vec::new();
         // The coordinates that were found in a mapping, or above it.
@@ -85,7 +101,7 @@ impl File {
                     break;
                 }
                 passed.push(above.to_owned());
-                if let Some(found) = wcs_in_mapping(&root, above).transpose() {
+                if let Some(found) = wcs_in_mapping(&root, above, key).transpose() {
                     let is_same = |other: &Result<FoundWcs>| matches!((other, &found), (Ok(a), Ok(b)) if a.path == b.path);
                     place = Some(all.iter().position(is_same).unwrap_or(all.len()));
                     if place == Some(all.len()) {
@@ -114,7 +130,7 @@ impl File {
             }
         }
         if all.is_empty() {
-            all.extend(wcs_in_mapping(&root, "").transpose());
+            all.extend(wcs_in_mapping(&root, "", key).transpose());
         }
         Ok(all)
     }
@@ -131,8 +147,11 @@ impl Item<'_> {
         if gwcs::is_wcs(self) {
             return gwcs::read_gwcs(self);
         }
+        if astropy::is_wcs(self) {
+            return astropy::read_wcs(self);
+        }
         let limits = gwcs::to_wcs_limits(self.backend().limits());
-        let found = keywords::read_keywords(self, CardLists::Accepted)?;
+        let found = keywords::read_keywords(self, CardLists::Accepted, WcsKey::default())?;
         let found = found.map(|keywords| keywords.wcs(&limits)).transpose().map_err(from_wcs)?;
         found.flatten().ok_or_else(|| {
             Error::invalid_input("this item describes no coordinates").hint("name an array, a GWCS or a FITS header")
@@ -146,7 +165,7 @@ impl Item<'_> {
 /// Returns the errors of [`File::wcs`].
 pub fn find_coordinates(item: &Item<'_>) -> Result<Option<FoundWcs>> {
     let root = item.with_location(item.backend().root());
-    item.path().map_or(Ok(None), |path| of_item(&root, &path, item))
+    item.path().map_or(Ok(None), |path| of_item(&root, &path, item, WcsKey::default()))
 }
 
 impl FoundWcs {
@@ -170,6 +189,11 @@ impl FoundWcs {
     }
 }
 
+/// Returns `true` if an item is an object of coordinates.
+fn is_wcs(item: &Item<'_>) -> bool {
+    gwcs::is_wcs(item) || astropy::is_wcs(item)
+}
+
 /// Returns `true` if an item is below the item at another path.
 fn is_descendant(path: &str, above: &str) -> bool {
     !above.is_empty() && path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
@@ -181,18 +205,18 @@ fn ancestors(path: &str) -> impl Iterator<Item = &str> {
         .skip(1)
 }
 
-fn of_item(root: &Item<'_>, path: &str, item: &Item<'_>) -> Result<Option<FoundWcs>> {
+fn of_item(root: &Item<'_>, path: &str, item: &Item<'_>, key: WcsKey) -> Result<Option<FoundWcs>> {
     let item = item.resolve()?;
     if item.kind() == ItemKind::Mapping {
-        if gwcs::is_wcs(&item) {
+        if is_wcs(&item) {
             return Ok(Some(FoundWcs { wcs: item.wcs()?, path: path.to_owned(), array: None }));
         }
-        if let Some(found) = wcs_in_mapping(root, path)? {
+        if let Some(found) = wcs_in_mapping(root, path, key)? {
             return Ok(Some(found));
         }
     }
     for above in ancestors(path) {
-        if let Some(mut found) = wcs_in_mapping(root, above)? {
+        if let Some(mut found) = wcs_in_mapping(root, above, key)? {
             if let (ItemKind::Array, Ok(about)) = (item.kind(), item.describe()) {
                 attach_array_shape(&mut found, path, &about.shape);
             }
@@ -203,14 +227,14 @@ fn of_item(root: &Item<'_>, path: &str, item: &Item<'_>) -> Result<Option<FoundW
 }
 
 /// Path of the item that describes the coordinates of the array at a path, whether they can be built or not.
-pub(crate) fn wcs_at(root: &Item<'_>, path: &str) -> Option<String> {
+pub(crate) fn wcs_at(root: &Item<'_>, path: &str, key: WcsKey) -> Option<String> {
     ancestors(path).find_map(|above| {
         let at = |place: &str| find_item(root, above, place);
-        if let Some((path, _)) = GWCS_PATHS.iter().filter_map(|place| at(place)).find(|(_, item)| gwcs::is_wcs(item)) {
+        if let Some((path, _)) = GWCS_PATHS.iter().filter_map(|place| at(place)).find(|(_, item)| is_wcs(item)) {
             return Some(path);
         }
         HEADER_PATHS.iter().filter_map(|place| at(place)).find_map(|(path, item)| {
-            let found = keywords::read_keywords(&item, CardLists::for_path(&path)).ok().flatten()?;
+            let found = keywords::read_keywords(&item, CardLists::for_path(&path), key).ok().flatten()?;
             let is_described = found.wcs(&trilith_wcs::WcsLimits::default()).map_or(true, |wcs| wcs.is_some());
             is_described.then_some(path)
         })
@@ -231,14 +255,14 @@ fn attach_array_shape(found: &mut FoundWcs, path: &str, shape: &[u64]) {
 }
 
 /// The coordinates that are described in a mapping.
-fn wcs_in_mapping(root: &Item<'_>, above: &str) -> Result<Option<FoundWcs>> {
+fn wcs_in_mapping(root: &Item<'_>, above: &str, key: WcsKey) -> Result<Option<FoundWcs>> {
     let at = |place: &str| find_item(root, above, place);
     let mut worlds = GWCS_PATHS.iter().filter_map(|place| at(place));
-    if let Some((path, item)) = worlds.find(|(_, item)| gwcs::is_wcs(item)) {
+    if let Some((path, item)) = worlds.find(|(_, item)| is_wcs(item)) {
         return Ok(Some(FoundWcs { wcs: item.wcs().map_err(|error| error.context(path.clone()))?, path, array: None }));
     }
     for (path, item) in HEADER_PATHS.iter().filter_map(|place| at(place)) {
-        let Some(found) = keywords::read_keywords(&item, CardLists::for_path(&path))? else { continue };
+        let Some(found) = keywords::read_keywords(&item, CardLists::for_path(&path), key)? else { continue };
         let limits = gwcs::to_wcs_limits(item.backend().limits());
         if let Some(wcs) = found.wcs(&limits).map_err(|error| from_wcs(error).context(path.clone()))? {
             return Ok(Some(FoundWcs { wcs, path, array: None }));

@@ -13,6 +13,7 @@
 //! # Ok::<(), trilith::Error>(())
 //! ```
 
+mod astropy;
 mod dkist;
 mod frames;
 mod functions;
@@ -21,15 +22,18 @@ mod keywords;
 mod locate;
 mod numbers;
 mod points;
+mod position_frame;
+mod selector;
 mod sky_position;
 mod transforms;
 mod units;
 
 pub use locate::find_coordinates;
 pub(crate) use locate::wcs_at;
-pub use points::PointTable;
+pub use points::{PointColumn, PointTable};
+pub use position_frame::{PositionFrame, WcsKey};
 pub use sky_position::{BoxLength, BoxSize, PixelBox, latitude, longitude, position};
-pub use trilith_wcs::{Card, CardValue, FitOptions, FitsHeader, Frame, FrameAxis, InverseMethod, Wcs, WcsOptions};
+pub use trilith_wcs::{Card, CardValue, FitOptions, FitsHeader, Frame, FrameAxis, InverseMethod, SkyFrame, Wcs, WcsOptions};
 
 use std::borrow::Cow;
 

@@ -1,8 +1,10 @@
-//! Lists of points in files: CSV, with or without names of columns, and NPY.
+//! Lists of points in files: CSV, with or without names of columns, NPY, and columns of tables.
 
+use super::units::ScaledUnit;
 use super::{Wcs, latitude, longitude};
 use crate::array::Array;
 use crate::bytes::{SourceRef, read_vec};
+use crate::condition::TableCell;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -29,6 +31,54 @@ enum PointRows {
         first_line: usize,
     },
     Numbers(Vec<Vec<f64>>),
+    Cells(Vec<PointColumn>),
+}
+
+/// A column of a table with points.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct PointColumn {
+    /// Name.
+    pub name: String,
+    /// Unit of its numbers, if it has one.
+    pub unit: Option<String>,
+    /// The cells; none if they are of a type without numbers.
+    pub cells: Vec<TableCell>,
+}
+
+impl PointColumn {
+    /// Returns a column.
+    pub fn new(name: impl Into<String>, unit: Option<String>, cells: Vec<TableCell>) -> Self {
+        Self { name: name.into(), unit, cells }
+    }
+
+    /// The numbers of the column, angles in degrees.
+    fn numbers(&self, kind: ColumnKind) -> Result<Vec<f64>> {
+        let wrong = |what: String| Error::invalid_input(format!("cannot read points: column {}: {what}", self.name));
+        let unit = self.unit.as_deref().map(str::trim).filter(|unit| !unit.is_empty());
+        let factor = match (kind, unit) {
+            (ColumnKind::Number, _) | (_, None) => 1.0,
+            (_, Some(unit)) => {
+                let found = ScaledUnit::parse(unit).and_then(|unit| unit.factor_to(&ScaledUnit::degrees())).ok();
+                let hours = matches!(unit, "h" | "hr" | "hour").then_some(15.0);
+                found.or(hours).ok_or_else(|| wrong(format!("the unit {unit:?} (expected an angle)")))?
+            }
+        };
+        let value = |cell: &TableCell| match cell {
+            TableCell::Null => Some(f64::NAN),
+            TableCell::Int(number) => Some(*number as f64 * factor),
+            TableCell::Float(number) => Some(number * factor),
+            TableCell::Text(text) if text.is_empty() => Some(f64::NAN),
+            TableCell::Text(text) => match kind {
+                ColumnKind::Longitude => longitude(text),
+                ColumnKind::Latitude => latitude(text),
+                ColumnKind::Number => text.trim().parse().ok(),
+            },
+            _ => None,
+        };
+        let cells = self.cells.iter().map(|cell| value(cell).ok_or_else(|| wrong(format!("{cell:?} (expected a number)"))));
+        cells.collect()
+    }
 }
 
 /// The kind of the numbers of a column.
@@ -78,6 +128,12 @@ impl PointTable {
         let (count, width) = (count as usize, width as usize);
         let columns = (0..width).map(|column| values.iter().skip(column).step_by(width.max(1)).copied().take(count).collect());
         Ok(Self { names: Vec::new(), rows: PointRows::Numbers(columns.collect()) })
+    }
+
+    /// Returns the points of the columns of a table.
+    pub fn from_columns(columns: Vec<PointColumn>) -> Self {
+        let names = columns.iter().map(|column| column.name.clone()).collect();
+        Self { names, rows: PointRows::Cells(columns) }
     }
 
     /// Names of the columns; none if the file gives none.
@@ -164,6 +220,18 @@ impl PointTable {
                 let count = columns.iter().map(Vec::len).max().unwrap_or(0);
                 let column = |(at, _): &(usize, ColumnKind)| {
                     columns.get(*at).filter(|column| column.len() == count).cloned().ok_or_else(|| missing(*at))
+                };
+                wanted.iter().map(column).collect()
+            }
+            PointRows::Cells(columns) => {
+                let count = columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
+                let column = |(at, kind): &(usize, ColumnKind)| {
+                    let column = columns.get(*at).ok_or_else(|| missing(*at))?;
+                    if column.cells.len() != count {
+                        let what = format!("cannot read points: column {} has no numbers", column.name);
+                        return Err(Error::invalid_input(what));
+                    }
+                    column.numbers(*kind)
                 };
                 wanted.iter().map(column).collect()
             }

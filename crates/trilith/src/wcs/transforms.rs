@@ -118,6 +118,8 @@ impl TransformBuilder {
         let name = name_of(&tag).to_owned();
         let (transform, outputs) = match known {
             Some(TRANSFORM_TAG_PREFIX) => self.build_standard_transform(item, &tag, &name, units, depth),
+            Some(_) if name == "regions_selector" => self.build_regions_selector(item, units, depth),
+            Some(_) if name == "label_mapper" => self.build_label_mapper(item, units, depth),
             Some(GWCS_TAG_PREFIX) => self.build_gwcs_transform(item, &tag, &name, units),
             Some(_) => self.build_dkist_transform(item, &tag, &name, units, depth),
             None => Err(unsupported_transform_error(&tag)),

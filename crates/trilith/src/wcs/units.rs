@@ -45,7 +45,14 @@ const UNITS: &[(&str, &str, f64)] = &[
 impl ScaledUnit {
     /// The unit of a text such as `arcsec`, `deg.pixel**-1` or `nm / pix`.
     pub(super) fn parse(text: &str) -> Result<Self> {
-        let mut unit = Self { factor: 1.0, powers: BTreeMap::new() };
+        // An hour angle in the words of the virtual observatory is `15deg`.
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, rest) = text.split_at(end);
+        let (factor, text) = match number.parse::<f64>() {
+            Ok(factor) if rest.starts_with(|c: char| c.is_alphabetic() || c == ' ') && factor > 0.0 => (factor, rest),
+            _ => (1.0, text),
+        };
+        let mut unit = Self { factor, powers: BTreeMap::new() };
         let spaced = text.replace("**", "^").replace('/', " / ").replace(['*', '.', '(', ')'], " ");
         let mut sign = 1;
         for word in spaced.split_whitespace() {

@@ -128,6 +128,15 @@ struct DerivedLayout {
     lengths: HashMap<u64, u64>,
 }
 
+/// The form of the references in lists, such as those of DIMENSION_LIST.
+fn reference_form(list: &Attribute) -> ReferenceForm {
+    let form = match &list.datatype.special {
+        UnmappedKind::Sequence(element) => element.references.first().map(|part| part.form),
+        _ => None,
+    };
+    form.unwrap_or(ReferenceForm::Object)
+}
+
 /// Derives the layout of a file, once through.
 fn try_derive_layout(file: Hdf5File, resolve: &dyn Resolve, netcdf: NetcdfKnowledge) -> Result<DerivedLayout> {
     let mut text = LayoutBuilder::new("an HDF5 file", &file.limits);
@@ -418,9 +427,11 @@ impl LayoutWriter<'_> {
         let list = attributes.iter().find(|attribute| attribute.name == "DIMENSION_LIST");
         let Some(list) = list.filter(|list| list.has_several_in_list(&at.file)) else { return Ok(()) };
         let lists = list.varlen_lists(&at.file, &at.heaps).unwrap_or_default();
-        let pairs = lists.iter().enumerate().flat_map(|(axis, scales)| {
-            scales.iter().flat_map(move |scale| [axis.to_string(), reference_text(at, ReferenceForm::Object, scale)])
-        });
+        let form = reference_form(list);
+        let pairs = lists
+            .iter()
+            .enumerate()
+            .flat_map(|(axis, scales)| scales.iter().flat_map(move |scale| [axis.to_string(), reference_text(at, form, scale)]));
         let pairs: Vec<LayoutLiteral> = pairs.map(LayoutLiteral::Text).collect();
         self.text.write_attribute(SCALES_ATTRIBUTE, pairs)
     }
@@ -506,11 +517,7 @@ impl LayoutWriter<'_> {
             );
         };
         let Ok(lists) = list.varlen_lists(&self.addresses.file, &self.addresses.heaps) else { return Ok(None) };
-        let form = match &list.datatype.special {
-            UnmappedKind::Sequence(element) => element.references.first().map(|part| part.form),
-            _ => None,
-        };
-        let form = form.unwrap_or(ReferenceForm::Object);
+        let form = reference_form(list);
         let address = |references: &Vec<Vec<u8>>| {
             let first = references.first().map(|bytes| form.object_address(&self.addresses.file, bytes));
             first.transpose().map(Option::flatten)

@@ -1,0 +1,91 @@
+//! Points in columns of Parquet and Arrow files.
+
+use std::io;
+
+use ::parquet::errors::ParquetError;
+use ::parquet::file::reader::{FileReader as _, SerializedFileReader};
+use ::parquet::record::Field as ParquetField;
+use arrow_array::{Array as _, ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, StringArray};
+use arrow_ipc::reader::FileReader;
+use arrow_schema::{ArrowError, DataType};
+use trilith::table::TableCell;
+use trilith::wcs::{PointColumn, PointTable};
+use trilith::{Error, Result};
+
+/// Reads the columns of a Parquet file.
+pub(crate) fn read_parquet_points(bytes: Vec<u8>) -> Result<PointTable> {
+    let failed = |error: ParquetError| {
+        let is_codec = matches!(error, ParquetError::NYI(_)) || error.to_string().contains("Disabled feature");
+        let message = format!("cannot read Parquet: {error}");
+        if is_codec {
+            Error::unsupported(message).hint("write it without compression, or with Snappy")
+        } else {
+            Error::malformed(message)
+        }
+    };
+    let reader = SerializedFileReader::new(::bytes::Bytes::from(bytes)).map_err(failed)?;
+    let schema = reader.metadata().file_metadata().schema();
+    let mut columns: Vec<PointColumn> =
+        schema.get_fields().iter().map(|field| PointColumn::new(field.name(), None, Vec::new())).collect();
+    for row in reader.get_row_iter(None).map_err(failed)? {
+        let row = row.map_err(failed)?;
+        for ((_, field), column) in row.get_column_iter().zip(&mut columns) {
+            column.cells.push(match field {
+                ParquetField::Bool(value) => TableCell::Bool(*value),
+                ParquetField::Byte(value) => TableCell::Int((*value).into()),
+                ParquetField::Short(value) => TableCell::Int((*value).into()),
+                ParquetField::Int(value) => TableCell::Int((*value).into()),
+                ParquetField::Long(value) => TableCell::Int(*value),
+                ParquetField::UByte(value) => TableCell::Int((*value).into()),
+                ParquetField::UShort(value) => TableCell::Int((*value).into()),
+                ParquetField::UInt(value) => TableCell::Int((*value).into()),
+                ParquetField::Float(value) => TableCell::Float((*value).into()),
+                ParquetField::Double(value) => TableCell::Float(*value),
+                ParquetField::Str(value) => TableCell::Text(value.clone()),
+                ParquetField::Null => TableCell::Null,
+                // A list or a time is no number.
+                _ => TableCell::Text("a value that is no number".to_owned()),
+            });
+        }
+    }
+    Ok(PointTable::from_columns(columns))
+}
+
+/// Reads the columns of an Arrow file.
+pub(crate) fn read_arrow_points(bytes: Vec<u8>) -> Result<PointTable> {
+    let failed = |error: ArrowError| Error::malformed(format!("cannot read Arrow: {error}"));
+    let reader = FileReader::try_new(io::Cursor::new(bytes), None).map_err(failed)?;
+    let schema = reader.schema();
+    let mut columns: Vec<PointColumn> =
+        schema.fields().iter().map(|field| PointColumn::new(field.name(), None, Vec::new())).collect();
+    for batch in reader {
+        let batch = batch.map_err(failed)?;
+        for (array, column) in batch.columns().iter().zip(&mut columns) {
+            column.cells.extend((0..array.len()).map(|at| arrow_cell(array, at)));
+        }
+    }
+    Ok(PointTable::from_columns(columns))
+}
+
+fn arrow_cell(array: &ArrayRef, at: usize) -> TableCell {
+    let any = array.as_any();
+    if array.is_null(at) || array.data_type() == &DataType::Null {
+        return TableCell::Null;
+    }
+    if let Some(array) = any.downcast_ref::<Float64Array>() {
+        return TableCell::Float(array.value(at));
+    }
+    if let Some(array) = any.downcast_ref::<Float32Array>() {
+        return TableCell::Float(array.value(at).into());
+    }
+    if let Some(array) = any.downcast_ref::<Int64Array>() {
+        return TableCell::Int(array.value(at));
+    }
+    if let Some(array) = any.downcast_ref::<Int32Array>() {
+        return TableCell::Int(array.value(at).into());
+    }
+    match any.downcast_ref::<StringArray>() {
+        Some(array) => TableCell::Text(array.value(at).to_owned()),
+        None => TableCell::Text("a value that is no number".to_owned()),
+    }
+}
