@@ -60,7 +60,7 @@ pub(crate) struct Convert {
     /// the package asdf-compression.
     #[arg(long, value_name = "CODEC")]
     codec: Option<String>,
-    /// Level of the codec
+    /// Compression level
     #[arg(long, value_name = "N")]
     level: Option<i32>,
     /// Compress the blocks with lz4 in pieces of N rows of their arrays, each of which can be read alone, as a Zarr

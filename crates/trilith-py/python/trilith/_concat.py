@@ -21,7 +21,7 @@ def concat(
     dims: str | abc.Iterable[str] | None = None,
     join: Literal["new", "existing"] = "new",
 ) -> Any:
-    """Joins the arrays at a path of many files to one lazy `xarray.DataArray`.
+    """Joins the array at a path in many files into one lazy `xarray.DataArray`.
 
     Only the tree of each file is read at first. A task of dask opens the file that it reads. Masked elements are NaN, and integers
     with a mask are floats, as `xarray.open_mfdataset` has them. Needs xarray and dask.

@@ -222,7 +222,7 @@ fn recover_data(
 
 fn truncated(data: SourceRef, have: u64, of: u64) -> Result<(BlockState, Option<SourceRef>)> {
     if have == 0 {
-        return Err(Error::malformed("nothing of it can be read"));
+        return Err(Error::malformed("unreadable"));
     }
     Ok((BlockState::Truncated { recovered: have, total: of }, Some(Arc::new(WindowSource::new(data, 0, have)?))))
 }

@@ -237,7 +237,7 @@ fn array_state(node: Node<'_>, pieces: &[blocks::RecoveredBlock], limits: &Limit
     let place = if number < 0 { number + pieces.len() as i64 } else { number };
     let piece = usize::try_from(place).ok().and_then(|place| pieces.get(place));
     let lost = |why: &str| Ok(Some(ArrayState::Lost(format!("block {number}: {why}"))));
-    let Some(piece) = piece else { return lost("is not there") };
+    let Some(piece) = piece else { return lost("missing") };
     if let BlockState::Lost(why) = &piece.fate.fate {
         return lost(why);
     }

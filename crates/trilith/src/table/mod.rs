@@ -118,7 +118,7 @@ impl Query {
     /// Only files with an image that has a pixel at a position: longitude and latitude in degrees, in the frame of the image; or
     /// within a radius of it, in degrees.
     ///
-    /// Trilith computes whether an image has the position. Values in the file, as `s_region`, do not count.
+    /// Trilith computes whether an image has the position. Header values such as `s_region` are ignored.
     #[must_use]
     pub fn covering_position(mut self, position: [f64; 2], radius: f64) -> Self {
         self.cone = Some(ConeSearch { position, radius });

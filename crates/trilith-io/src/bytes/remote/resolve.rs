@@ -105,7 +105,7 @@ pub(crate) fn join(address: &str, uri: &str) -> Option<String> {
     Address::parse(address).ok()?.absolute_reference(uri)
 }
 
-/// Lets references out of local files lead to addresses that [`RemoteOptions::allow`] allows, and
+/// Allows references out of local files to URLs that [`RemoteOptions::allow`] allows, and
 /// everything else if `inner` allows.
 pub struct AllowListResolver {
     inner: Arc<dyn Resolve>,
