@@ -72,7 +72,7 @@ def concat(
     order = functools.cmp_to_key(_natural)
     names = sorted(glob.glob(files, recursive=True), key=order) if isinstance(files, str) else [os.fspath(name) for name in files]
     if not names:
-        raise FileNotFoundError(f"no file fits {files!r}")
+        raise FileNotFoundError(f"no file matches {files!r}")
     with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool:
         parts, dtypes = zip(*pool.map(lambda name: _part(name, path, dims), names), strict=True)
     if join == "existing" and dim not in parts[0].dims:

@@ -314,7 +314,7 @@ fn translate_error(error: &ScanError, limits: &Limits) -> Error {
     let column = u32::try_from(place.col()).unwrap_or(u32::MAX).saturating_add(1);
     let made = match error.kind() {
         ErrorKind::RecursionLimitExceeded => Limits::exceeded_error("depth", limits.depth, "the YAML tree nests too deep"),
-        _ => Error::malformed(format!("no valid YAML: {}", normalize_message(&error.info()))),
+        _ => Error::malformed(format!("invalid YAML: {}", normalize_message(&error.info()))),
     };
     made.at_text(line, column)
 }
