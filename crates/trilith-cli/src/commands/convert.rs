@@ -186,7 +186,7 @@ impl Convert {
             how.set_codec(name)?;
         }
         if let Some(text) = &self.encode {
-            // The chain is the caller's: what is wrong with it is no fault of a file.
+            // The chain is the caller's: what is wrong with it is not a fault of a file.
             let steps = asdf::parse_chain(text, &options.command_limits()?).map_err(|error| match error.kind() {
                 ErrorKind::Malformed => Error::invalid_input(error.message()).context("--encode"),
                 _ => error,

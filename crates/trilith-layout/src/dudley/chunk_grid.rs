@@ -50,7 +50,7 @@ pub(super) fn may_have_grids(layout: &Layout) -> bool {
 #[derive(Debug)]
 pub struct ChunkedArray {
     chunking: ChunkShape,
-    /// Datatype of the elements. The length of text is a part of it, and is no axis of the shape.
+    /// Datatype of the elements. The length of text is a part of it, and is not an axis of the shape.
     datatype: Datatype,
     order: Byteorder,
     places: Places,
@@ -165,7 +165,7 @@ struct GridSpec<'s> {
     item_paths: &'s dyn Fn(&str) -> Option<LayoutEntry>,
     /// Bytes of the stream.
     len: u64,
-    /// The index of the chunks, if they are no items.
+    /// The index of the chunks, if they are not items.
     index: Option<&'s Arc<dyn ChunkIndex>>,
 }
 

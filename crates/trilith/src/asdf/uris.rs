@@ -28,7 +28,7 @@ pub struct FileUri<'t> {
     pub is_source: bool,
 }
 
-/// Every `$ref` of a tree, every `source` that is no block of the file and no HDU of the FITS file around it, and the
+/// Every `$ref` of a tree, every `source` that is not a block of the file and no HDU of the FITS file around it, and the
 /// `fileuri` of every core/externalarray.
 ///
 /// # Errors

@@ -227,12 +227,12 @@ impl DudleyToTree<'_, '_, '_> {
         self.annotate_array_attributes(id, path);
         let mut children = if matches!(thing, OutlineKind::Dict) { Some(self.outline.children(id)) } else { None };
         if let Some(children) = &mut children {
-            // An attribute that is no small array is an item.
+            // An attribute that is not a small array is an item.
             let others = self.outline.attributes_in(id).into_iter().filter(|(_, child)| self.number_attribute(*child).is_none());
             children.extend(others);
         }
         if let Some(item) = item.filter(|_| !matches!(thing, OutlineKind::Data(_))) {
-            // An attribute of a dict of a file of another format is no item.
+            // An attribute of a dict of a file of another format is not an item.
             let members = children.as_deref().filter(|_| !self.is_foreign());
             self.annotate(item, path, &AttributeFilter { children: members, omits_applied: false });
         }
@@ -605,7 +605,7 @@ impl<'a> AsdfToDudley<'a> {
         }
     }
 
-    /// A node that is no scalar of a mapping; recursion is limited by [`MAX_DEPTH`]. None for an array that is skipped.
+    /// A node that is not a scalar of a mapping; recursion is limited by [`MAX_DEPTH`]. None for an array that is skipped.
     fn build_item(&mut self, node: Node<'_>, path: &str, depth: usize) -> Result<Option<Draft>> {
         if depth > MAX_DEPTH {
             return Err(Error::limit(format!("the tree nests more than {MAX_DEPTH} deep")).at_path(path));

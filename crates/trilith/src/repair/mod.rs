@@ -1,6 +1,6 @@
 //! Saving the rest of a damaged or truncated file.
 //!
-//! Unreadable parts are left out and reported, and nothing is made up: lines of the tree that are no YAML are
+//! Unreadable parts are left out and reported, and nothing is made up: lines of the tree that are not YAML are
 //! removed, an array whose end is missing keeps its whole rows, and an array without any becomes null. Every block
 //! keeps its number. The written file is verified before the report is made, so that the report lists every
 //! remaining problem.

@@ -31,7 +31,7 @@ type Opened = (SourceRef, Arc<dyn Resolve>);
 /// ```
 ///
 /// # Errors
-/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is no address,
+/// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for what is not an address,
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the server does not give the file.
 pub fn open_url(url: &str, options: &RemoteOptions, depth: u64) -> Result<Opened> {
     let address = Address::parse(url)?;
