@@ -268,7 +268,7 @@ impl Item<'_> {
     /// Returns [`Item::header_items`] with only those attributes whose names match a regular expression.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `key` is not a regular expression, and the errors of
+    /// Returns [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) if `key` is no regular expression, and the errors of
     /// [`Item::header_items`].
     pub fn header_items_matching(&self, key: &str) -> Result<Vec<HeaderItem>> {
         let key = compile_regex(key)?;

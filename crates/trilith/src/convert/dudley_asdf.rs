@@ -227,7 +227,7 @@ impl DudleyToTree<'_, '_, '_> {
         self.annotate_array_attributes(id, path);
         let mut children = if matches!(thing, OutlineKind::Dict) { Some(self.outline.children(id)) } else { None };
         if let Some(children) = &mut children {
-            // An attribute that is not a small array is an item.
+            // An attribute that is no small array is an item.
             let others = self.outline.attributes_in(id).into_iter().filter(|(_, child)| self.number_attribute(*child).is_none());
             children.extend(others);
         }

@@ -684,7 +684,7 @@ impl<'f> Item<'f> {
         super::expand::read_decoded(self.backend(), &self.place)
     }
 
-    /// The array of the item as 32-bit floats, if it has the bits of floats of 8 or 16 bits that are not datatypes here
+    /// The array of the item as 32-bit floats, if it has the bits of floats of 8 or 16 bits that are no datatype here
     /// (bfloat16, the kinds of float8); any other unchanged.
     ///
     /// # Errors
